@@ -1,0 +1,1 @@
+# Install tree: headers, libraries, CMake package, pkg-config file.

@@ -1,0 +1,93 @@
+/* Ground floor of the library: statuses, error texts, allocation, small helpers.
+ * Knows no object, no engine and no thread. Everything may include it. */
+#ifndef DTP_COMMON_BASE_H
+#define DTP_COMMON_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dnnl_tp/dnnl_tp.h"
+
+#define DTP_MAX_THREADS 256
+#define DTP_CACHE_LINE 64
+/* Distance that keeps two writers apart (adjacent-line prefetch). */
+#define DTP_NO_SHARE 128
+
+#define DTP_LIKELY(c) __builtin_expect(!!(c), 1)
+#define DTP_UNLIKELY(c) __builtin_expect(!!(c), 0)
+
+static inline int64_t dtp_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t dtp_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t dtp_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t dtp_round_up(int64_t a, int64_t b) { return dtp_div_up(a, b) * b; }
+static inline size_t dtp_round_up_size(size_t a, size_t b) { return (a + b - 1) / b * b; }
+
+/* ---- Reasons and the last error ---------------------------------------------------------------------- */
+
+/* One reason per way to refuse; tests assert them by id. */
+typedef enum {
+#define DTP_REASON(id, text) DTP_##id,
+#include "common/reasons.inc"
+#undef DTP_REASON
+    DTP_REASON_COUNT
+} dtp_reason_t;
+
+/* Fixed text of a reason. */
+const char *dtp_reason_text(dtp_reason_t reason);
+/* Reason of the last failure on this thread (DTP_NO_REASON when none). For tests. */
+dtp_reason_t dtp_last_reason(void);
+/* Records reason and a formatted detail ("axis 5 is outside 0..3"; may be "") as this thread's last error, writes a
+ * verbose line when asked for, and returns status. */
+dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+
+/* Misuse by the caller: invalid_arguments. Used in src/common/<kind>.c, at the API and in builders. */
+#define DTP_REQUIRE(cond, reason, ...)                                                                       \
+    do {                                                                                                     \
+        if (DTP_UNLIKELY(!(cond))) return dtp_fail(dnnl_tp_invalid_arguments, DTP_##reason, __VA_ARGS__);    \
+    } while (0)
+/* An implementation refuses: unimplemented. Used only in pd_init; the text is the reason's own. Cheap: no formatting
+ * unless verbose dispatch is on. */
+#define DTP_DISPATCH(cond, reason)                                                                           \
+    do {                                                                                                     \
+        if (DTP_UNLIKELY(!(cond))) return dtp_refuse(DTP_##reason);                                          \
+    } while (0)
+dnnl_tp_status_t dtp_refuse(dtp_reason_t reason) __attribute__((cold));
+#define DTP_TRY(expr)                                                                                        \
+    do {                                                                                                     \
+        dnnl_tp_status_t dtp_try_status_ = (expr);                                                           \
+        if (DTP_UNLIKELY(dtp_try_status_ != dnnl_tp_success)) return dtp_try_status_;                        \
+    } while (0)
+/* out_of_memory with the size that was wanted. */
+dnnl_tp_status_t dtp_no_memory(size_t bytes) __attribute__((cold));
+
+/* ---- Allocation --------------------------------------------------------------------------------------- */
+
+/* The process allocator (dnnl_tp_set_allocator, else the C library's). Never NULL. */
+const dnnl_tp_allocator_t *dtp_process_allocator(void);
+/* Zeroed memory aligned to max(alignment, 16), NULL on failure. allocator NULL = the process allocator. */
+void *dtp_zalloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment);
+/* The same, contents undefined. */
+void *dtp_alloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment);
+/* NULL is allowed. */
+void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr);
+
+/* ---- Verbose ------------------------------------------------------------------------------------------ */
+
+enum {
+    DTP_VERBOSE_ERROR = 1,
+    DTP_VERBOSE_DISPATCH = 2,
+    DTP_VERBOSE_EXEC = 4,
+    DTP_VERBOSE_CREATE = 8,
+    DTP_VERBOSE_CHECK = 16
+};
+/* Non-zero when lines of this class are wanted; one relaxed load. */
+bool dtp_verbose_on(unsigned what);
+/* Writes "dnnl_tp_verbose,v1,<text>". */
+void dtp_verbose_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Milliseconds of CLOCK_MONOTONIC. */
+double dtp_now_ms(void);
+
+#endif

@@ -1,0 +1,31 @@
+/* The one way in which kernels use threads.
+ *
+ * A kernel gets a `const dtp_parallel_t *` and calls dtp_parallel_for; it knows nothing else about threads. The
+ * calling thread always takes part; others join if they are free; the call returns when every chunk is done. */
+#ifndef DTP_THREADING_PARALLEL_H
+#define DTP_THREADING_PARALLEL_H
+
+#include <stdint.h>
+
+struct dtp_pool; /* threading/pool.h */
+struct dtp_team;
+
+typedef struct dtp_parallel {
+    struct dtp_pool *pool; /* NULL: the caller alone */
+    int num_threads;       /* participants at most, the caller included; >= 1 */
+    struct dtp_team *team; /* run-long joiners of the run this belongs to, or NULL */
+} dtp_parallel_t;
+
+/* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
+ * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
+typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
+
+/* for (int64_t i = 0; i < n; ++i) body(i), in ranges of at least grain iterations (the last may be shorter).
+ * With n <= grain or one thread: one call fn(arg, 0, 0, n) on this thread, nothing published.
+ * Allocates nothing, cannot fail. */
+void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
+
+/* Iterations that are worth a hand-off, given the cost of one in nanoseconds (model of the kernel's author). */
+int64_t dtp_grain(double ns_per_iteration);
+
+#endif
