@@ -90,6 +90,39 @@ typedef struct {
 enum { DTP_SUM_DST, DTP_SUM_SRC };
 static inline float *dtp_sum_scales(const dtp_sum_desc_t *d) { return (float *)(uintptr_t)&d->src[d->n]; }
 
+/* ---- Internal kinds: reachable from graphs only -------------------------------------------------------- */
+
+enum { DTP_KIND_GATHER = 0x10000, DTP_KIND_ATTENTION = 0x10007, DTP_KIND_POOL_NORMALIZE = 0x10008 };
+
+/* dst[i, :] = table[ids[i], :] (post-op sum adds to the old dst instead). An id outside the table: runtime_error,
+ * reason GRAPH_INDEX. */
+typedef struct {
+    dtp_op_desc_t base;
+    dtp_md_t table, ids, dst; /* {V, H}; {n} s32 or s64; {n, H} */
+} dtp_gather_desc_t;
+enum { DTP_GATHER_TABLE, DTP_GATHER_IDS, DTP_GATHER_DST, DTP_GATHER_NARGS };
+
+/* Attention per head, see dnnl_tp_op_attention. q, k, v, dst: {B, S, heads * d} or {T, heads * d}, last dim dense, the
+ * other strides free (views into one fused projection). mask {B, S} additive f32 or zero; offsets {n + 1} s32 or
+ * zero. ctx->rows counts sequences: q, k, v, dst and mask point at the first of them in the {B, S} form; in the
+ * packed form only the offsets pointer does (offsets are absolute rows). */
+typedef struct {
+    dtp_op_desc_t base;
+    int heads;
+    float scale;
+    dtp_md_t q, k, v, mask, offsets, dst;
+} dtp_attention_desc_t;
+enum { DTP_ATTENTION_Q, DTP_ATTENTION_K, DTP_ATTENTION_V, DTP_ATTENTION_MASK, DTP_ATTENTION_OFFSETS, DTP_ATTENTION_DST, DTP_ATTENTION_NARGS };
+
+/* Mean over each sequence, then division by max(L2 norm, epsilon); see dnnl_tp_op_pool_normalize. mask {B, S} f32 or
+ * zero, offsets {n + 1} s32 or zero. ctx->rows counts sequences, pointers as for attention; dst is shifted. */
+typedef struct {
+    dtp_op_desc_t base;
+    float epsilon;
+    dtp_md_t src, mask, offsets, dst;
+} dtp_pool_normalize_desc_t;
+enum { DTP_POOLN_SRC, DTP_POOLN_MASK, DTP_POOLN_OFFSETS, DTP_POOLN_DST, DTP_POOLN_NARGS };
+
 /* ---- Field tables ------------------------------------------------------------------------------------- */
 
 typedef enum { DTP_FIELD_S32, DTP_FIELD_F32, DTP_FIELD_MD, DTP_FIELD_MD_ARRAY, DTP_FIELD_F32_ARRAY } dtp_field_type_t;
