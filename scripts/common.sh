@@ -1,0 +1,38 @@
+# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, say, die, step, have_package.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+# Fresh checkouts build faster where a compiler cache exists; nothing depends on it.
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER:-ccache}
+  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
+fi
+
+say() { printf '\n==== %s\n' "$*"; }
+die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# step NAME COMMAND...: runs the command, prints how long it took, keeps its output in $logs/NAME.log,
+# and ends the script at the first failure.
+step_names=() step_seconds=()
+step() {
+  local name=$1 begin=$SECONDS
+  shift
+  say "$name: $*"
+  mkdir -p "$logs"
+  if ! "$@" </dev/null 2>&1 | tee "$logs/$name.log"; then
+    printf '\n==== FAILED: %s after %d s; output in %s\n' "$name" $((SECONDS - begin)) "$logs/$name.log" >&2
+    exit 1
+  fi
+  step_names+=("$name") step_seconds+=($((SECONDS - begin)))
+  printf '==== %s: done in %d s\n' "$name" $((SECONDS - begin))
+}
+
+# Prints a line for each step: its name, its time and, where it ran tests, CTest's verdict.
+step_table() {
+  local i verdict
+  printf '\n%-16s %7s  %s\n' step seconds result
+  for i in "${!step_names[@]}"; do
+    verdict=$(grep -E '^[0-9]+% tests passed' "$logs/${step_names[$i]}.log" | tail -n 1 || true)
+    printf '%-16s %7d  %s\n' "${step_names[$i]}" "${step_seconds[$i]}" "${verdict:-done}"
+  done
+}
