@@ -1,0 +1,61 @@
+/* Vector operations on rows of f32, and conversions, as one table per instruction set.
+ *
+ * Everything that touches data element by element goes through these tables: post-operations, eltwise, and the
+ * load/convert/store edges of every kind (reorder, binary, sum, concat, reduction may use them too). Baseline code:
+ * the table is chosen once, in pd_init, by dtp_vops(engine isa). */
+#ifndef DTP_CPU_SIMD_VOPS_H
+#define DTP_CPU_SIMD_VOPS_H
+
+#include <stdint.h>
+
+/* y[i * ldy + j] = f(x[i * ldx + j]); x may equal y (with equal strides). */
+typedef struct {
+    const float *x;
+    float *y;
+    int64_t ldx, ldy, rows, cols;
+    float alpha, beta;
+    int stream; /* non-zero: non-temporal stores where alignment allows */
+} dtp_eltwise_args_t;
+typedef void (*dtp_eltwise_fn_t)(const dtp_eltwise_args_t *a);
+
+/* y[i, j] = x0[i, j] op x1[i, j]; row strides ld*, column strides cs* of the sources 0 or 1; y may equal a source of
+ * the same strides. select: cond[i, j] != 0 ? x0 : x1, cond as f32. */
+typedef struct {
+    const float *x0, *x1, *cond;
+    float *y;
+    int64_t ld0, ld1, ldc, ldy, rows, cols;
+    int cs0, cs1, csc;
+    int stream;
+} dtp_binary_args_t;
+typedef void (*dtp_binary_fn_t)(const dtp_binary_args_t *a);
+
+/* n elements, stride elements apart (1 = contiguous), to f32: y[i] = x[i * stride]. s32 rounds to nearest even. */
+typedef void (*dtp_load_fn_t)(float *y, const void *x, int64_t n, int64_t stride);
+/* n values of f32 to the type: y[i * stride] = saturate(round_to_nearest_even(x[i])); NaN to integers: 0. */
+typedef void (*dtp_store_fn_t)(void *y, const float *x, int64_t n, int64_t stride);
+
+enum {
+    DTP_VOPS_NELTWISE = 21, /* dnnl_tp_eltwise_relu + i */
+    DTP_VOPS_NBINARY = 13,  /* dnnl_tp_binary_add + i */
+    DTP_VOPS_NTYPES = 8     /* dnnl_tp_data_type_t: f16, bf16, f32, s32, s8, u8; others NULL */
+};
+
+typedef struct dtp_vops {
+    dtp_eltwise_fn_t eltwise[DTP_VOPS_NELTWISE];
+    dtp_binary_fn_t binary[DTP_VOPS_NBINARY];
+    dtp_load_fn_t load[DTP_VOPS_NTYPES];
+    dtp_store_fn_t store[DTP_VOPS_NTYPES];
+    /* x[i] = x[i] * scale + shift, in place. */
+    void (*scale_shift)(float *x, int64_t n, float scale, float shift);
+    /* x[i * ld + j] += scale * (y[i * ldy + j] - shift) */
+    void (*axpy)(float *x, int64_t ld, const float *y, int64_t ldy, int64_t rows, int64_t cols, float scale,
+                 float shift);
+} dtp_vops_t;
+
+/* The fastest table that the bits (DTP_ISA_*) allow. */
+const dtp_vops_t *dtp_vops(unsigned isa);
+/* The function of an eltwise algorithm, *_use_dst_for_bwd included; NULL when alg is none. */
+dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg);
+dtp_binary_fn_t dtp_vops_binary(const dtp_vops_t *v, int alg);
+
+#endif
