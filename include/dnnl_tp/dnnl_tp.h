@@ -1,14 +1,24 @@
 /** @file
- * dnnl_tp: engines, streams, memory, attributes, primitives.
+ * dnnl_tp: engines, streams, executing primitives, BLAS calls, service functions.
  *
- * The calls, their argument orders and their meaning are those of oneDNN v3's C API. Threads: a stream
- * carries the caller's pool, see dnnl_tp_threadpool.h. Graphs of operators: dnnl_tp_graph.h.
+ * The calls, their argument orders and their meaning are those of oneDNN v3's C API. Tensors:
+ * dnnl_tp_memory.h; attributes: dnnl_tp_attr.h; creating primitives: dnnl_tp_primitives.h (all included
+ * here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Graphs: dnnl_tp_graph.h.
  *
- * Rules for every call: it returns a status; on failure output handles are NULL, tensors are untouched, and
- * dnnl_tp_last_error() says what was got and what is needed. Objects may be destroyed in any order. */
+ * Rules for every call. It returns a status; on failure output handles are NULL, tensors are untouched, and
+ * dnnl_tp_last_error() says what was got and what is needed. A NULL where a handle or a result pointer is
+ * required gives invalid_arguments; every creation may give out_of_memory. Objects may be destroyed in any
+ * order: what still needs them keeps them alive. The library never prints, aborts or exits on its own.
+ *
+ * Thread safety is said in one of three words. Thread-safe: any number of threads may call it at once, on the
+ * same objects too. Thread-compatible: threads may call it at once on different objects; on one object only
+ * if every one of them only reads it. Value: it depends on its arguments alone. */
 #ifndef DNNL_TP_H
 #define DNNL_TP_H
 
+#include "dnnl_tp/dnnl_tp_attr.h"
+#include "dnnl_tp/dnnl_tp_memory.h"
+#include "dnnl_tp/dnnl_tp_primitives.h"
 #include "dnnl_tp/dnnl_tp_types.h"
 #include "dnnl_tp/dnnl_tp_version.h"
 
@@ -16,388 +26,319 @@
 extern "C" {
 #endif
 
-/* ---- Service ----------------------------------------------------------------------------------- */
+/* ---- Service ----------------------------------------------------------------------------------------- */
 
+/** Version and configuration of the library that is loaded (DNNL_TP_VERSION_* tell those of the headers).
+ * Value.
+ *
+ * @return a constant of the library; never NULL. */
 DNNL_TP_API const dnnl_tp_version_t *dnnl_tp_version(void);
 
+/** Text of the last failure on this thread: the call, what was got, what is needed. Thread-safe.
+ *
+ * @return "" if nothing failed yet; good until the next failing call on this thread. */
+DNNL_TP_API const char *dnnl_tp_last_error(void);
+
+/** Chooses what verbose lines are written (also: environment variable DNNL_TP_VERBOSE). A line starts with
+ * "dnnl_tp_verbose," and has oneDNN's field order. Thread-safe.
+ *
+ * @param level 0 none, 1 executions, 2 creations and dispatch as well
+ * @return success; invalid_arguments (another level). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose(int level);
 
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode);
+/** Sends verbose lines to a function instead of standard output. Thread-safe.
+ *
+ * @param fn receives one line without newline, from any thread, possibly several at once; must not call the
+ *     library; NULL = standard output again
+ * @param arg passed to fn; the caller's
+ * @return success. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg, const char *line),
+                                                              void *arg);
 
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_default_fpmath_mode(dnnl_tp_fpmath_mode_t mode);
+/** Allocation callbacks. Both may be called from any thread, several at once, and must not call the library.
+ */
+typedef struct {
+    size_t struct_size; /**< sizeof(dnnl_tp_allocator_t) */
+    void *ctx;          /**< Passed to both; the caller's, for as long as an object lives that uses it. */
+    /** Gives size bytes at a multiple of alignment, a power of two; NULL on failure. */
+    void *(*alloc)(void *ctx, size_t size, size_t alignment);
+    /** Takes back what alloc gave; ptr is never NULL. */
+    void (*free)(void *ctx, void *ptr);
+} dnnl_tp_allocator_t;
 
+/** Chooses the allocator of objects that are made without an engine; an engine's own allocator comes from
+ * its attributes. To be called before the first object exists. Thread-safe.
+ *
+ * @param allocator copied; NULL = the library's own
+ * @return success; invalid_arguments (objects exist, struct_size is wrong, or a member is NULL). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator);
+
+/** Limits the instruction sets of engines that are created later (also: environment variable
+ * DNNL_TP_MAX_CPU_ISA); an engine attribute may limit further. Thread-safe.
+ *
+ * @param isa the highest set allowed; dnnl_tp_cpu_isa_default = no limit
+ * @return success; invalid_arguments (not an enumerator); unimplemented (not an x86-64 build). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_max_cpu_isa(dnnl_tp_cpu_isa_t isa);
 
+/** The highest instruction set that new engines use: what processor and system offer within the limit.
+ * Thread-safe.
+ *
+ * @return an enumerator; dnnl_tp_cpu_isa_default where the build has no instruction-set kernels. */
 DNNL_TP_API dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void);
 
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_primitive_cache_capacity(int *capacity);
+/** Sets the floating-point mode of attributes that are created later (also: environment variable
+ * DNNL_TP_DEFAULT_FPMATH_MODE). Thread-safe.
+ *
+ * @param mode strict at start-up
+ * @return success; invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_default_fpmath_mode(dnnl_tp_fpmath_mode_t mode);
 
+/** Gives the floating-point mode of new attributes. Thread-safe.
+ *
+ * @param[out] mode the mode
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode);
+
+/** Sets how many primitives the process-wide cache keeps; the least recently used go first. The environment
+ * variable DNNL_TP_PRIMITIVE_CACHE_CAPACITY sets it at start-up. Thread-safe.
+ *
+ * @param capacity entries; 0 switches the cache off; 1024 at start-up
+ * @return success; invalid_arguments (negative). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_primitive_cache_capacity(int capacity);
 
-/* ---- Names of enumerators ---------------------------------------------------------------------- */
+/** Gives the capacity of the primitive cache. Thread-safe.
+ *
+ * @param[out] capacity entries
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_get_primitive_cache_capacity(int *capacity);
 
+/* ---- Names of enumerators: without the prefix dnnl_tp_, "unknown ..." for other values --------------- */
+
+/** Name of a status. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_status2str(dnnl_tp_status_t v);
 
+/** Name of a data type. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_dt2str(dnnl_tp_data_type_t v);
 
+/** Name of a floating-point mode. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_fpmath_mode2str(dnnl_tp_fpmath_mode_t v);
 
+/** Name of an accumulation mode. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_accumulation_mode2str(dnnl_tp_accumulation_mode_t v);
 
+/** Name of an engine kind. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_engine_kind2str(dnnl_tp_engine_kind_t v);
 
+/** Name of a format kind. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_fmt_kind2str(dnnl_tp_format_kind_t v);
 
+/** Name of a layout tag; of several names of one value the one made of letters. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_fmt_tag2str(dnnl_tp_format_tag_t v);
 
+/** Name of a propagation kind. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v);
 
+/** Name of a primitive kind. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v);
 
+/** Name of an algorithm. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v);
 
+/** Name of a scratchpad mode. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v);
 
+/** Name of an instruction-set limit. Value.
+ *
+ * @param v an enumerator
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v);
 
+/** Name of a DNNL_TP_RUNTIME_* bit. Value.
+ *
+ * @param v one bit, as in dnnl_tp_version_t
+ * @return a constant string. */
 DNNL_TP_API const char *dnnl_tp_runtime2str(unsigned v);
 
-/* ---- Engines ----------------------------------------------------------------------------------- */
+/* ---- Engines ----------------------------------------------------------------------------------------- */
 
+/** Number of engines of a kind. Value.
+ *
+ * @param kind an engine kind
+ * @return 1 for dnnl_tp_cpu, 0 for kinds that this build does not have. */
 DNNL_TP_API size_t dnnl_tp_engine_get_count(dnnl_tp_engine_kind_t kind);
 
+/** Creates an engine with default attributes; dnnl_tp_engine_create_v2() takes a pool, a thread count, an
+ * instruction-set limit and an allocator. Thread-safe.
+ *
+ * @param[out] engine owned by the caller; NULL on failure
+ * @param kind dnnl_tp_cpu
+ * @param index below dnnl_tp_engine_get_count(kind)
+ * @return success; invalid_arguments (no such kind in this build, index out of range); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind,
                                                        size_t index);
 
+/** Gives the kind of an engine. Thread-safe.
+ *
+ * @param engine an engine
+ * @param[out] kind its kind
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine,
                                                          dnnl_tp_engine_kind_t *kind);
 
+/** Drops the caller's reference to an engine; what was made from it stays usable. Thread-safe.
+ *
+ * @param engine NULL or an engine
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine);
 
-/* ---- Streams ----------------------------------------------------------------------------------- */
+/* ---- Streams ----------------------------------------------------------------------------------------- */
 
+/** Creates a stream without a pool of its own: it uses the engine's default pool, else it runs on the thread
+ * that calls execute. dnnl_tp_stream_create_v2() takes a pool. Thread-safe.
+ *
+ * @param[out] stream owned by the caller; NULL on failure
+ * @param engine where it runs; kept alive by the stream
+ * @param flags dnnl_tp_stream_default_flags
+ * @return success; invalid_arguments (other flags); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
                                                        unsigned flags);
 
+/** Gives the engine of a stream. Thread-safe.
+ *
+ * @param stream a stream
+ * @param[out] engine borrowed from the stream
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_engine(const_dnnl_tp_stream_t stream,
                                                            dnnl_tp_engine_t *engine);
 
+/** Waits until everything that was submitted to the stream is done. A thread of the pool that calls it
+ * helps. Thread-compatible.
+ *
+ * @param stream used by no other thread meanwhile
+ * @return success; the status of the first item that failed since the last wait; would_deadlock (called
+ *     from the stream's own work); invalid_arguments (the stream is in use by another thread). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
 
+/** Waits until the stream is idle and drops it. Thread-compatible.
+ *
+ * @param stream NULL or a stream that no other thread uses
+ * @return success; would_deadlock (called from the stream's own work; the stream stays valid). */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
-/* ---- Memory descriptors ------------------------------------------------------------------------ */
-
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_memory_desc_destroy(dnnl_tp_memory_desc_t memory_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_clone(dnnl_tp_memory_desc_t *memory_desc,
-                                                           const_dnnl_tp_memory_desc_t existing_memory_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_get_blob(uint8_t *blob, size_t *size,
-                                                              const_dnnl_tp_memory_desc_t memory_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_with_blob(dnnl_tp_memory_desc_t *memory_desc,
-                                                                      const uint8_t *blob);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *memory_desc,
-                                                                         int ndims, const dnnl_tp_dims_t dims,
-                                                                         dnnl_tp_data_type_t data_type,
-                                                                         const dnnl_tp_dims_t strides);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_with_tag(dnnl_tp_memory_desc_t *memory_desc,
-                                                                     int ndims, const dnnl_tp_dims_t dims,
-                                                                     dnnl_tp_data_type_t data_type,
-                                                                     dnnl_tp_format_tag_t tag);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(
-    dnnl_tp_memory_desc_t *memory_desc, const_dnnl_tp_memory_desc_t parent_memory_desc,
-    const dnnl_tp_dims_t dims, const dnnl_tp_dims_t offsets);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out_memory_desc,
-                                                             const_dnnl_tp_memory_desc_t in_memory_desc,
-                                                             int ndims, const dnnl_tp_dims_t dims);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out_memory_desc,
-                                                                  const_dnnl_tp_memory_desc_t in_memory_desc,
-                                                                  const int *permutation);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_query(const_dnnl_tp_memory_desc_t memory_desc,
-                                                           dnnl_tp_query_t what, void *result);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_desc_query_v2(const_dnnl_tp_memory_desc_t memory_desc,
-                                                              dnnl_tp_query_t what, int index, void *result);
-
-DNNL_TP_API int dnnl_tp_memory_desc_equal(const_dnnl_tp_memory_desc_t lhs, const_dnnl_tp_memory_desc_t rhs);
-
-DNNL_TP_API size_t dnnl_tp_memory_desc_get_size(const_dnnl_tp_memory_desc_t memory_desc);
-
-DNNL_TP_API size_t dnnl_tp_memory_desc_get_size_v2(const_dnnl_tp_memory_desc_t memory_desc, int index);
-
-DNNL_TP_API size_t dnnl_tp_data_type_size(dnnl_tp_data_type_t data_type);
-
-/* ---- Memory ------------------------------------------------------------------------------------ */
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory,
-                                                       const_dnnl_tp_memory_desc_t memory_desc,
-                                                       dnnl_tp_engine_t engine, void *handle);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memory,
-                                                          const_dnnl_tp_memory_desc_t memory_desc,
-                                                          dnnl_tp_engine_t engine, int nhandles,
-                                                          void **handles);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_get_memory_desc(const_dnnl_tp_memory_t memory,
-                                                                const_dnnl_tp_memory_desc_t *memory_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_get_engine(const_dnnl_tp_memory_t memory,
-                                                           dnnl_tp_engine_t *engine);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **mapped_ptr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_map_data_v2(const_dnnl_tp_memory_t memory, void **mapped_ptr,
-                                                            int index);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_unmap_data(const_dnnl_tp_memory_t memory, void *mapped_ptr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_unmap_data_v2(const_dnnl_tp_memory_t memory, void *mapped_ptr,
-                                                              int index);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_get_data_handle(const_dnnl_tp_memory_t memory, void **handle);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_set_data_handle(dnnl_tp_memory_t memory, void *handle);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_get_data_handle_v2(const_dnnl_tp_memory_t memory,
-                                                                   void **handle, int index);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_set_data_handle_v2(dnnl_tp_memory_t memory, void *handle,
-                                                                   int index);
-
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_memory_destroy(dnnl_tp_memory_t memory);
-
-/* ---- Attributes -------------------------------------------------------------------------------- */
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
-                                                              const_dnnl_tp_primitive_attr_t existing_attr);
-
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode(const_dnnl_tp_primitive_attr_t attr,
-                                                                        dnnl_tp_fpmath_mode_t *mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode(dnnl_tp_primitive_attr_t attr,
-                                                                        dnnl_tp_fpmath_mode_t mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(
-    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_fpmath_mode_t *mode, int *apply_to_int);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode_v2(dnnl_tp_primitive_attr_t attr,
-                                                                           dnnl_tp_fpmath_mode_t mode,
-                                                                           int apply_to_int);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitive_attr_t attr,
-                                                                          int *value);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_tp_primitive_attr_t attr,
-                                                                          int value);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_accumulation_mode(
-    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_accumulation_mode_t *mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t
-dnnl_tp_primitive_attr_set_accumulation_mode(dnnl_tp_primitive_attr_t attr, dnnl_tp_accumulation_mode_t mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_scratchpad_mode(
-    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_scratchpad_mode_t *mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scratchpad_mode(dnnl_tp_primitive_attr_t attr,
-                                                                            dnnl_tp_scratchpad_mode_t mode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_mask(dnnl_tp_primitive_attr_t attr,
-                                                                        int arg, int mask);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr, int arg,
-                                                                   int mask, int group_ndims,
-                                                                   const dnnl_tp_dims_t group_dims,
-                                                                   dnnl_tp_data_type_t data_type);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(
-    dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
-    dnnl_tp_data_type_t data_type, int is_on_host, dnnl_tp_quantization_mode_t qmode);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr,
-                                                                             int arg, int mask);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_primitive_attr_t attr,
-                                                                        int arg, int mask, int group_ndims,
-                                                                        const dnnl_tp_dims_t group_dims,
-                                                                        dnnl_tp_data_type_t data_type);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr,
-                                                                           int arg, int mask, int ndims,
-                                                                           const dnnl_tp_dims_t group_dims,
-                                                                           dnnl_tp_data_type_t data_type,
-                                                                           int is_on_host);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_post_ops(const_dnnl_tp_primitive_attr_t attr,
-                                                                     const_dnnl_tp_post_ops_t *post_ops);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_post_ops(dnnl_tp_primitive_attr_t attr,
-                                                                     const_dnnl_tp_post_ops_t post_ops);
-
-/* ---- Post-operations --------------------------------------------------------------------------- */
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_create(dnnl_tp_post_ops_t *post_ops);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
-                                                        const_dnnl_tp_post_ops_t existing_post_ops);
-
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_post_ops_destroy(dnnl_tp_post_ops_t post_ops);
-
-DNNL_TP_API int dnnl_tp_post_ops_len(const_dnnl_tp_post_ops_t post_ops);
-
-DNNL_TP_API dnnl_tp_primitive_kind_t dnnl_tp_post_ops_get_kind(const_dnnl_tp_post_ops_t post_ops, int index);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_sum(dnnl_tp_post_ops_t post_ops, float scale,
-                                                             int32_t zero_point,
-                                                             dnnl_tp_data_type_t data_type);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_sum(const_dnnl_tp_post_ops_t post_ops, int index,
-                                                                 float *scale, int32_t *zero_point,
-                                                                 dnnl_tp_data_type_t *data_type);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_eltwise(dnnl_tp_post_ops_t post_ops,
-                                                                 dnnl_tp_alg_kind_t alg_kind, float alpha,
-                                                                 float beta);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_eltwise(const_dnnl_tp_post_ops_t post_ops,
-                                                                     int index, dnnl_tp_alg_kind_t *alg_kind,
-                                                                     float *alpha, float *beta);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_binary(dnnl_tp_post_ops_t post_ops,
-                                                                dnnl_tp_alg_kind_t alg_kind,
-                                                                const_dnnl_tp_memory_desc_t src1_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops,
-                                                                   dnnl_tp_alg_kind_t alg_kind,
-                                                                   const_dnnl_tp_memory_desc_t src1_desc,
-                                                                   const_dnnl_tp_memory_desc_t src2_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary(const_dnnl_tp_post_ops_t post_ops,
-                                                                    int index, dnnl_tp_alg_kind_t *alg_kind,
-                                                                    const_dnnl_tp_memory_desc_t *src1_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary_v2(
-    const_dnnl_tp_post_ops_t post_ops, int index, dnnl_tp_alg_kind_t *alg_kind,
-    const_dnnl_tp_memory_desc_t *src1_desc, const_dnnl_tp_memory_desc_t *src2_desc);
-
-/* ---- Primitive descriptors --------------------------------------------------------------------- */
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primitive_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_clone(
-    dnnl_tp_primitive_desc_t *primitive_desc, const_dnnl_tp_primitive_desc_t existing_primitive_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_get_attr(
-    const_dnnl_tp_primitive_desc_t primitive_desc, const_dnnl_tp_primitive_attr_t *attr);
-
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t primitive_desc,
-                                                              dnnl_tp_query_t what, int index, void *result);
-
-DNNL_TP_API const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(
-    const_dnnl_tp_primitive_desc_t primitive_desc, dnnl_tp_query_t what, int index);
-
-DNNL_TP_API int dnnl_tp_primitive_desc_query_s32(const_dnnl_tp_primitive_desc_t primitive_desc,
-                                                 dnnl_tp_query_t what, int index);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *reorder_primitive_desc, const_dnnl_tp_memory_desc_t src_desc,
-    dnnl_tp_engine_t src_engine, const_dnnl_tp_memory_desc_t dst_desc, dnnl_tp_engine_t dst_engine,
-    const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *concat_primitive_desc, dnnl_tp_engine_t engine,
-    const_dnnl_tp_memory_desc_t dst_desc, int n, int concat_dimension,
-    const_dnnl_tp_memory_desc_t const *src_descs, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *sum_primitive_desc, dnnl_tp_engine_t engine,
-    const_dnnl_tp_memory_desc_t dst_desc, int n, const float *scales,
-    const_dnnl_tp_memory_desc_t const *src_descs, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
-    const_dnnl_tp_memory_desc_t src0_desc, const_dnnl_tp_memory_desc_t src1_desc,
-    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
-    const_dnnl_tp_memory_desc_t src0_desc, const_dnnl_tp_memory_desc_t src1_desc,
-    const_dnnl_tp_memory_desc_t src2_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
-    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    float alpha, float beta, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
-    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    int softmax_axis, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
-    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    const_dnnl_tp_memory_desc_t stat_desc, float epsilon, unsigned flags,
-    const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
-    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    const_dnnl_tp_memory_desc_t stat_desc, dnnl_tp_data_type_t scale_shift_data_type, float epsilon,
-    unsigned flags, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
-    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t weights_desc,
-    const_dnnl_tp_memory_desc_t bias_desc, const_dnnl_tp_memory_desc_t dst_desc,
-    const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, const_dnnl_tp_memory_desc_t src_desc,
-    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
-    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(
-    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
-    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, float p, float eps,
-    const_dnnl_tp_primitive_attr_t attr);
-
-/* ---- Primitives -------------------------------------------------------------------------------- */
-
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
-                                                          const_dnnl_tp_primitive_desc_t primitive_desc);
-
+/* ---- Executing --------------------------------------------------------------------------------------- */
+
+/** Runs a primitive on a stream. On a stream whose pool is synchronous the work is done when the call
+ * returns; on an asynchronous one it may go on until dnnl_tp_stream_wait(). One primitive may run on many
+ * streams at once; a stream is used by one thread at a time. Thread-safe.
+ *
+ * @param primitive kept alive until the work is done
+ * @param stream of the engine of the primitive
+ * @param nargs number of entries of args
+ * @param args argument numbers (DNNL_TP_ARG_*) with their memories; order is free, entries with memory NULL
+ *     count as absent, argument numbers that the primitive does not know are ignored. Handles and
+ *     descriptors are taken at the call: memory objects and the array may be changed or destroyed at once,
+ *     the data buffers live until the work is done.
+ * @return success; invalid_arguments (a required argument is missing, given twice, or does not match the
+ *     descriptor; the stream belongs to another engine object or is in use by another thread; run-time
+ *     dimensions contradict each other; buffers overlap in a way that the primitive does not allow);
+ *     out_of_memory (scratch, before any output is touched); runtime_error (the pool failed);
+ *     would_deadlock. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive,
                                                            dnnl_tp_stream_t stream, int nargs,
                                                            const dnnl_tp_exec_arg_t *args);
 
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(
-    const_dnnl_tp_primitive_t primitive, const_dnnl_tp_primitive_desc_t *primitive_desc);
+/** Runs a primitive with plain pointers: no memory objects, no allocation. As dnnl_tp_primitive_execute() in
+ * everything else; not for descriptors with run-time dimensions. Thread-safe.
+ *
+ * @param primitive kept alive until the work is done
+ * @param stream of the engine of the primitive
+ * @param nargs number of entries of args
+ * @param args argument numbers with pointers to data laid out as the primitive descriptor says
+ * @return as dnnl_tp_primitive_execute(); invalid_arguments also for run-time dimensions. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive,
+                                                                   dnnl_tp_stream_t stream, int nargs,
+                                                                   const dnnl_tp_exec_handle_t *args);
 
-DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_destroy(dnnl_tp_primitive_t primitive);
+/* ---- BLAS: row-major matrices, op(X) = X or its transpose -------------------------------------------- */
 
-/* ---- BLAS -------------------------------------------------------------------------------------- */
-
+/** C = alpha * op(A) * op(B) + beta * C in f32, on the calling thread; dnnl_tp_sgemm_tp() takes a pool.
+ * Thread-safe.
+ *
+ * @param transa 'N', 'n' = A is M x K; 'T', 't' = A is stored K x M
+ * @param transb 'N', 'n' = B is K x N; 'T', 't' = B is stored N x K
+ * @param M rows of C, >= 0
+ * @param N columns of C, >= 0
+ * @param K inner dimension, >= 0
+ * @param alpha factor of the product
+ * @param A matrix
+ * @param lda elements from row to row of A as stored, >= max(1, its columns)
+ * @param B matrix
+ * @param ldb the same for B
+ * @param beta factor of the old C; 0 = C is not read
+ * @param[in,out] C matrix, M x N
+ * @param ldc elements from row to row of C, >= max(1, N)
+ * @return success (also for M or N 0); invalid_arguments (a negative size, a leading dimension that is too
+ *     small, another letter, a NULL matrix); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sgemm(char transa, char transb, dnnl_tp_dim_t M, dnnl_tp_dim_t N,
                                                dnnl_tp_dim_t K, float alpha, const float *A,
                                                dnnl_tp_dim_t lda, const float *B, dnnl_tp_dim_t ldb,
                                                float beta, float *C, dnnl_tp_dim_t ldc);
 
+/** C = round(alpha * (op(A) - ao) * (op(B) - bo) + beta * C + co), saturated to s32, on the calling thread.
+ * Thread-safe.
+ *
+ * @param transa as in dnnl_tp_sgemm()
+ * @param transb as in dnnl_tp_sgemm()
+ * @param offsetc 'F', 'f' = one offset; 'C', 'c' = a column of M offsets; 'R', 'r' = a row of N offsets
+ * @param M rows of C, >= 0
+ * @param N columns of C, >= 0
+ * @param K inner dimension, >= 0
+ * @param alpha factor of the product
+ * @param A u8 matrix
+ * @param lda elements from row to row of A as stored
+ * @param ao subtracted from every element of A
+ * @param B s8 matrix
+ * @param ldb elements from row to row of B as stored
+ * @param bo subtracted from every element of B
+ * @param beta factor of the old C; 0 = C is not read
+ * @param[in,out] C s32 matrix, M x N
+ * @param ldc elements from row to row of C
+ * @param co offsets added to C: 1, M or N values as offsetc says
+ * @return success (with M, N or K 0 C is left untouched); invalid_arguments as dnnl_tp_sgemm();
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
                                                       dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
                                                       const uint8_t *A, dnnl_tp_dim_t lda, uint8_t ao,
@@ -405,55 +346,33 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, 
                                                       float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                                       const int32_t *co);
 
+/** As dnnl_tp_gemm_u8s8s32() with a signed A. Thread-safe.
+ *
+ * @param transa as in dnnl_tp_sgemm()
+ * @param transb as in dnnl_tp_sgemm()
+ * @param offsetc as in dnnl_tp_gemm_u8s8s32()
+ * @param M rows of C, >= 0
+ * @param N columns of C, >= 0
+ * @param K inner dimension, >= 0
+ * @param alpha factor of the product
+ * @param A s8 matrix
+ * @param lda elements from row to row of A as stored
+ * @param ao subtracted from every element of A
+ * @param B s8 matrix
+ * @param ldb elements from row to row of B as stored
+ * @param bo subtracted from every element of B
+ * @param beta factor of the old C; 0 = C is not read
+ * @param[in,out] C s32 matrix, M x N
+ * @param ldc elements from row to row of C
+ * @param co offsets added to C: 1, M or N values as offsetc says
+ * @return success (with M, N or K 0 C is left untouched); invalid_arguments as dnnl_tp_sgemm();
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
                                                       dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
                                                       const int8_t *A, dnnl_tp_dim_t lda, int8_t ao,
                                                       const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo,
                                                       float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                                       const int32_t *co);
-
-/** Text of the last failure on this thread, "" if none. The pointer is good until the next failing call here.
- */
-DNNL_TP_API const char *dnnl_tp_last_error(void);
-
-/** Allocation callbacks. Both may be called from any thread; alloc returns NULL on failure. */
-typedef struct {
-    size_t struct_size;                                       /**< sizeof(dnnl_tp_allocator_t) */
-    void *ctx;                                                /**< Passed to both. */
-    void *(*alloc)(void *ctx, size_t size, size_t alignment); /**< alignment is a power of two */
-    void (*free)(void *ctx, void *ptr);                       /**< ptr is never NULL */
-} dnnl_tp_allocator_t;
-
-/** Process-wide allocator for objects made without an engine; before the first object exists. NULL = the
- * library's own. Errors: invalid_arguments when objects exist or a member is NULL. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator);
-
-/** Receives verbose lines instead of stdout; NULL ends that. Called from any thread, one line without
- * newline. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg, const char *line),
-                                                              void *arg);
-
-/** Executes with plain pointers: no memory objects, no allocation. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive,
-                                                                   dnnl_tp_stream_t stream, int nargs,
-                                                                   const dnnl_tp_exec_handle_t *args);
-
-/** memory_create whose possible initialisation runs on the stream. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
-                                                                 const_dnnl_tp_memory_desc_t memory_desc,
-                                                                 dnnl_tp_engine_t engine, void *handle,
-                                                                 dnnl_tp_stream_t stream);
-/** set_data_handle ordered after the stream's submitted work; zeroes the padding of blocked layouts. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_memory_set_data_handle_on_stream(dnnl_tp_memory_t memory,
-                                                                          void *handle,
-                                                                          dnnl_tp_stream_t stream);
-
-/** Fixes the thread count of primitives made with this attribute, 1..256; 0 = unset again. */
-DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t attr,
-                                                                        int num_threads);
-/** Thread count that the descriptor resolved at creation. */
-DNNL_TP_CHECKED dnnl_tp_status_t
-dnnl_tp_primitive_desc_get_num_threads(const_dnnl_tp_primitive_desc_t primitive_desc, int *num_threads);
 
 #ifdef __cplusplus
 }

@@ -23,55 +23,57 @@ typedef const struct dnnl_tp_executable *const_dnnl_tp_executable_t; /**< Borrow
 /** Shape and type of a value; dense row-major. A dimension may be DNNL_TP_RUNTIME_DIM_VAL until compilation.
  */
 typedef struct {
-    int ndims;
-    dnnl_tp_dims_t dims;
-    dnnl_tp_data_type_t data_type;
+    int ndims;                     /**< 0 to DNNL_TP_MAX_NDIMS */
+    dnnl_tp_dims_t dims;           /**< ndims sizes in elements */
+    dnnl_tp_data_type_t data_type; /**< Type of an element. */
 } dnnl_tp_tensor_info_t;
 
 /** Kind of an operator. Values below 0x10000 are those of oneDNN's graph API. */
 typedef enum {
-    dnnl_tp_op_abs = 0,
-    dnnl_tp_op_add = 2,
-    dnnl_tp_op_bias_add = 8,
-    dnnl_tp_op_clamp = 10,
-    dnnl_tp_op_concat = 12,
-    dnnl_tp_op_divide = 20,
-    dnnl_tp_op_elu = 23,
-    dnnl_tp_op_exp = 26,
-    dnnl_tp_op_gelu = 27,
-    dnnl_tp_op_hard_swish = 29,
-    dnnl_tp_op_layer_norm = 33,
-    dnnl_tp_op_leaky_relu = 35,
-    dnnl_tp_op_log = 36,
-    dnnl_tp_op_log_softmax = 37,
-    dnnl_tp_op_matmul = 39,
-    dnnl_tp_op_maximum = 40,
-    dnnl_tp_op_minimum = 43,
-    dnnl_tp_op_mish = 44,
-    dnnl_tp_op_multiply = 46,
-    dnnl_tp_op_reciprocal = 50,
-    dnnl_tp_op_reduce_l1 = 51,
-    dnnl_tp_op_reduce_l2 = 52,
-    dnnl_tp_op_reduce_max = 53,
-    dnnl_tp_op_reduce_mean = 54,
-    dnnl_tp_op_reduce_min = 55,
-    dnnl_tp_op_reduce_prod = 56,
-    dnnl_tp_op_reduce_sum = 57,
-    dnnl_tp_op_relu = 58,
-    dnnl_tp_op_round = 61,
-    dnnl_tp_op_sigmoid = 62,
-    dnnl_tp_op_softmax = 64,
-    dnnl_tp_op_softplus = 66,
-    dnnl_tp_op_sqrt = 68,
-    dnnl_tp_op_square = 70,
-    dnnl_tp_op_squared_difference = 71,
-    dnnl_tp_op_static_reshape = 72,
-    dnnl_tp_op_static_transpose = 73,
-    dnnl_tp_op_subtract = 74,
-    dnnl_tp_op_tanh = 75,
-    dnnl_tp_op_hard_sigmoid = 79,
-    dnnl_tp_op_pow = 82,
-    dnnl_tp_op_rms_norm = 86,
+    dnnl_tp_op_abs = 0,         /**< |x| */
+    dnnl_tp_op_add = 2,         /**< x + y, broadcast */
+    dnnl_tp_op_bias_add = 8,    /**< x + bias along the last dimension */
+    dnnl_tp_op_clamp = 10,      /**< min(max(x, min), max) */
+    dnnl_tp_op_concat = 12,     /**< inputs one behind the other along axis */
+    dnnl_tp_op_divide = 20,     /**< x / y, broadcast */
+    dnnl_tp_op_elu = 23,        /**< x > 0 ? x : alpha * (exp(x) - 1) */
+    dnnl_tp_op_exp = 26,        /**< exp(x) */
+    dnnl_tp_op_gelu = 27,       /**< x/2 * (1 + erf(x / sqrt(2))), or its tanh form (mode) */
+    dnnl_tp_op_hard_swish = 29, /**< x * clamp(x / 6 + 1/2, 0, 1) */
+    dnnl_tp_op_layer_norm =
+        33, /**< normalization over the dimensions from begin_norm_axis; inputs x, gamma, beta */
+    dnnl_tp_op_leaky_relu = 35,         /**< x > 0 ? x : alpha * x */
+    dnnl_tp_op_log = 36,                /**< ln(x) */
+    dnnl_tp_op_log_softmax = 37,        /**< logarithm of softmax along axis */
+    dnnl_tp_op_matmul = 39,             /**< product of matrices, batch broadcast; optional bias */
+    dnnl_tp_op_maximum = 40,            /**< max(x, y), broadcast */
+    dnnl_tp_op_minimum = 43,            /**< min(x, y), broadcast */
+    dnnl_tp_op_mish = 44,               /**< x * tanh(ln(1 + exp(x))) */
+    dnnl_tp_op_multiply = 46,           /**< x * y, broadcast */
+    dnnl_tp_op_reciprocal = 50,         /**< 1 / x */
+    dnnl_tp_op_reduce_l1 = 51,          /**< sum |x| over axes */
+    dnnl_tp_op_reduce_l2 = 52,          /**< sqrt(sum x^2) over axes */
+    dnnl_tp_op_reduce_max = 53,         /**< largest over axes */
+    dnnl_tp_op_reduce_mean = 54,        /**< mean over axes */
+    dnnl_tp_op_reduce_min = 55,         /**< smallest over axes */
+    dnnl_tp_op_reduce_prod = 56,        /**< product over axes */
+    dnnl_tp_op_reduce_sum = 57,         /**< sum over axes */
+    dnnl_tp_op_relu = 58,               /**< max(x, 0) */
+    dnnl_tp_op_round = 61,              /**< round half to even */
+    dnnl_tp_op_sigmoid = 62,            /**< 1 / (1 + exp(-x)) */
+    dnnl_tp_op_softmax = 64,            /**< softmax along axis */
+    dnnl_tp_op_softplus = 66,           /**< ln(1 + exp(beta * x)) / beta */
+    dnnl_tp_op_sqrt = 68,               /**< sqrt(x) */
+    dnnl_tp_op_square = 70,             /**< x^2 */
+    dnnl_tp_op_squared_difference = 71, /**< (x - y)^2, broadcast */
+    dnnl_tp_op_static_reshape =
+        72, /**< the same elements in shape; -1 = the rest, 0 = copied with special_zero */
+    dnnl_tp_op_static_transpose = 73, /**< dimensions in order */
+    dnnl_tp_op_subtract = 74,         /**< x - y, broadcast */
+    dnnl_tp_op_tanh = 75,             /**< tanh(x) */
+    dnnl_tp_op_hard_sigmoid = 79,     /**< clamp(alpha * x + beta, 0, 1) */
+    dnnl_tp_op_pow = 82,              /**< x^beta */
+    dnnl_tp_op_rms_norm = 86,         /**< x / sqrt(mean x^2 + epsilon) * gamma */
     /** out[..., :] = table[ids[...], :]. Inputs: table {V, H}, ids s32 or s64 of any shape; an id outside
      * 0..V-1 fails the run. Output: {ids dims..., H}. */
     dnnl_tp_op_gather = 0x10000,
@@ -90,24 +92,25 @@ typedef enum {
 
 /** Name of an operator's attribute. Values below 0x10000 are those of oneDNN's graph API. */
 typedef enum {
-    dnnl_tp_op_attr_alpha = 1,
-    dnnl_tp_op_attr_beta = 2,
-    dnnl_tp_op_attr_epsilon = 3,
-    dnnl_tp_op_attr_max = 4,
-    dnnl_tp_op_attr_min = 5,
-    dnnl_tp_op_attr_axis = 48,
-    dnnl_tp_op_attr_begin_norm_axis = 49,
-    dnnl_tp_op_attr_axes = 64,
-    dnnl_tp_op_attr_order = 67,
-    dnnl_tp_op_attr_shape = 72,
-    dnnl_tp_op_attr_keep_dims = 97,
-    dnnl_tp_op_attr_special_zero = 100,
-    dnnl_tp_op_attr_transpose_a = 101,
-    dnnl_tp_op_attr_transpose_b = 102,
-    dnnl_tp_op_attr_use_affine = 103,
-    dnnl_tp_op_attr_mode = 132,      /**< gelu: "gelu_erf" (default) or "gelu_tanh" */
-    dnnl_tp_op_attr_heads = 0x10000, /**< attention */
-    dnnl_tp_op_attr_scale = 0x10001  /**< attention */
+    dnnl_tp_op_attr_alpha = 1,            /**< alpha of the formula (f32) */
+    dnnl_tp_op_attr_beta = 2,             /**< beta of the formula (f32) */
+    dnnl_tp_op_attr_epsilon = 3,          /**< added to a variance (f32) */
+    dnnl_tp_op_attr_max = 4,              /**< upper bound (f32) */
+    dnnl_tp_op_attr_min = 5,              /**< lower bound (f32) */
+    dnnl_tp_op_attr_axis = 48,            /**< dimension; negative counts from the end (s64) */
+    dnnl_tp_op_attr_begin_norm_axis = 49, /**< first dimension that is normalized (s64) */
+    dnnl_tp_op_attr_axes = 64,            /**< dimensions to reduce (s64 list) */
+    dnnl_tp_op_attr_order = 67,           /**< source dimension of each result dimension (s64 list) */
+    dnnl_tp_op_attr_shape = 72,           /**< sizes (s64 list) */
+    dnnl_tp_op_attr_keep_dims = 97,       /**< 1: reduced dimensions stay with size 1 (bool) */
+    dnnl_tp_op_attr_special_zero = 100,   /**< 1: 0 in shape copies the size (bool) */
+    dnnl_tp_op_attr_transpose_a =
+        101, /**< 1: the last two dimensions of the first input are exchanged (bool) */
+    dnnl_tp_op_attr_transpose_b = 102, /**< the same for the second input (bool) */
+    dnnl_tp_op_attr_use_affine = 103,  /**< 1: gamma and beta are inputs (bool) */
+    dnnl_tp_op_attr_mode = 132,        /**< gelu: "gelu_erf" (default) or "gelu_tanh" */
+    dnnl_tp_op_attr_heads = 0x10000,   /**< attention */
+    dnnl_tp_op_attr_scale = 0x10001    /**< attention */
 } dnnl_tp_op_attr_key_t;
 
 /** Type of an attribute's value. */
@@ -120,10 +123,10 @@ typedef enum {
 
 /** An attribute of an operator; the data is copied. */
 typedef struct {
-    int key;   /**< dnnl_tp_op_attr_key_t */
-    int type;  /**< dnnl_tp_op_attr_type_t */
-    int count; /**< elements */
-    const void *data;
+    int key;          /**< dnnl_tp_op_attr_key_t */
+    int type;         /**< dnnl_tp_op_attr_type_t */
+    int count;        /**< elements */
+    const void *data; /**< the value */
 } dnnl_tp_op_attr_t;
 
 #define DNNL_TP_CONSTANT_COPY 0u   /**< The data is copied. */
@@ -131,38 +134,124 @@ typedef struct {
 
 /** A tensor as a host closure sees it. */
 typedef struct {
-    const dnnl_tp_tensor_info_t *info;
-    void *data;
+    const dnnl_tp_tensor_info_t *info; /**< Shape and type. */
+    void *data;                        /**< Dense row-major; inputs are read only. */
 } dnnl_tp_host_arg_t;
 
-/** A host closure; runs on any thread of the run, must not block. */
+/** A host closure; runs on any thread of the run, must not block. arg: as given to dnnl_tp_graph_host();
+ * should_stop: non-zero once the run failed elsewhere; nin, in: inputs; nout, out: results to fill. Another
+ * status than success fails the run with it. */
 typedef dnnl_tp_status_t (*dnnl_tp_host_fn_t)(void *arg, const volatile int *should_stop, int nin,
                                               const dnnl_tp_host_arg_t *in, int nout,
                                               const dnnl_tp_host_arg_t *out);
 
+/* ---- Building a graph -------------------------------------------------------------------------------- */
+
+/** Creates an empty graph. Thread-safe.
+ *
+ * @param[out] graph owned by the caller; NULL on failure
+ * @param kind of the engines that it will be compiled for
+ * @return success; invalid_arguments (not a kind of this build); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind);
+
+/** Drops the caller's handle; executables and the constants they share stay alive. Thread-safe.
+ *
+ * @param graph NULL or a graph
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_graph_destroy(dnnl_tp_graph_t graph);
+
+/** Adds an input of the graph. Thread-compatible.
+ *
+ * @param graph not yet compiled
+ * @param[out] value its number; -1 on failure
+ * @param name copied; NULL allowed
+ * @param data_type of its elements
+ * @param ndims 0 to DNNL_TP_MAX_NDIMS
+ * @param dims ndims sizes in elements; DNNL_TP_RUNTIME_DIM_VAL = given at compilation
+ * @return success; invalid_arguments (the graph was compiled, ndims, a size or the type); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *value,
                                                      const char *name, dnnl_tp_data_type_t data_type,
                                                      int ndims, const dnnl_tp_dims_t dims);
+
+/** Adds a constant, dense row-major. Thread-compatible.
+ *
+ * @param graph not yet compiled
+ * @param[out] value its number; -1 on failure
+ * @param name copied; NULL allowed
+ * @param data_type of its elements
+ * @param ndims 0 to DNNL_TP_MAX_NDIMS
+ * @param dims ndims sizes in elements
+ * @param data as many elements as dims say
+ * @param mode DNNL_TP_CONSTANT_COPY, or DNNL_TP_CONSTANT_BORROW: data lives until drop(arg)
+ * @param drop called once, from any thread, when nothing needs data any more, also when this call fails;
+ *     NULL = nobody wants to know
+ * @param arg passed to drop
+ * @return success; invalid_arguments (the graph was compiled, ndims, a size, the type or the mode);
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *value,
                                                         const char *name, dnnl_tp_data_type_t data_type,
                                                         int ndims, const dnnl_tp_dims_t dims,
                                                         const void *data, unsigned mode,
                                                         void (*drop)(void *arg), void *arg);
+
+/** Adds an operator; the shapes and types of its results are inferred at once. Thread-compatible.
+ *
+ * @param graph not yet compiled
+ * @param kind the operator
+ * @param name copied, stands in error texts and traces; NULL allowed
+ * @param nin number of inputs
+ * @param in values of this graph; -1 = an optional input is absent
+ * @param nattr number of attributes
+ * @param attr attributes, copied; those that are absent have their defaults
+ * @param nout number of results
+ * @param[out] out nout numbers; all -1 on failure
+ * @return success; invalid_shape and invalid_data_type (inputs do not fit each other); invalid_graph_op
+ *     (unknown kind, wrong number of inputs or results, a wrong attribute); invalid_arguments (the graph
+ *     was compiled, a value is not its); out_of_memory. The text of the error names the operator. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind,
                                                   const char *name, int nin, const dnnl_tp_value_t *in,
                                                   int nattr, const dnnl_tp_op_attr_t *attr, int nout,
                                                   dnnl_tp_value_t *out);
+
+/** Adds a function of the program as an operator. Thread-compatible.
+ *
+ * @param graph not yet compiled
+ * @param fn called once per run, on any thread of the run; several runs may call it at once
+ * @param arg passed to fn and drop
+ * @param drop called once when nothing will call fn any more, also when this call fails; NULL allowed
+ * @param flags must be 0
+ * @param name copied; NULL allowed
+ * @param nin number of inputs
+ * @param in values of this graph
+ * @param nout number of results
+ * @param out_info nout shapes and types
+ * @param[out] out nout numbers; all -1 on failure
+ * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
                                                     void (*drop)(void *arg), unsigned flags, const char *name,
                                                     int nin, const dnnl_tp_value_t *in, int nout,
                                                     const dnnl_tp_tensor_info_t *out_info,
                                                     dnnl_tp_value_t *out);
+
+/** Makes a value an output of the graph. Thread-compatible.
+ *
+ * @param graph not yet compiled
+ * @param value of the graph
+ * @param name copied; NULL allowed
+ * @return success; invalid_arguments (the graph was compiled, the value is not its); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t value,
                                                       const char *name);
+
+/** Gives what is known about a value. Thread-safe.
+ *
+ * @param graph a graph
+ * @param value of the graph
+ * @param[out] info shape and type; dimensions may be DNNL_TP_RUNTIME_DIM_VAL
+ * @return success; invalid_arguments (not a value of the graph). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_value_info(const_dnnl_tp_graph_t graph, dnnl_tp_value_t value,
                                                           dnnl_tp_tensor_info_t *info);
+
+/* ---- Compiling --------------------------------------------------------------------------------------- */
 
 /** Options of compilation; zeroed members mean defaults. */
 typedef struct {
@@ -177,22 +266,56 @@ typedef struct {
 
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */
 
-/** Compiles the graph for the shapes of its inputs, in order of their creation (NULL = as declared). */
+/** Compiles a graph for the shapes of its inputs: infers shapes, folds constants, fuses operators,
+ * chooses primitives and layouts, packs weights (once for all executables of the graph) and plans
+ * memory. The graph is immutable from then on. Threads may compile one graph at once. Thread-safe.
+ *
+ * @param[out] executable owned by the caller; NULL on failure
+ * @param graph kept alive by the executable
+ * @param engine where it will run; kept alive by the executable
+ * @param nin number of entries of in_shapes
+ * @param in_shapes shapes of all inputs in order of their creation; NULL = as declared
+ * @param opts read during the call only; NULL = defaults
+ * @return success; invalid_graph (no output); invalid_shape (a shape is not known, does not fit the
+ *     declared one, or an operator refuses it); invalid_arguments (another number of inputs,
+ *     struct_size, another engine kind); unimplemented (no primitive serves an operator; the text names
+ *     it); out_of_memory (also: the plan exceeds the budget). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable,
                                                             const_dnnl_tp_graph_t graph,
                                                             dnnl_tp_engine_t engine, int nin,
                                                             const dnnl_tp_tensor_info_t *in_shapes,
                                                             const dnnl_tp_compile_opts_t *opts);
+
+/** Gives shape and type of a value as compiled. Thread-safe.
+ *
+ * @param executable an executable
+ * @param value of its graph
+ * @param[out] info shape and type, without run-time dimensions
+ * @return success; invalid_arguments (not a value of the graph). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
                                                           dnnl_tp_value_t value, dnnl_tp_tensor_info_t *info);
+
+/** Makes run objects, so that as many runs at once allocate nothing. Thread-safe.
+ *
+ * @param executable an executable
+ * @param runs how many runs at once
+ * @return success; invalid_arguments (less than 1); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs);
+
+/** Drops the caller's handle; runs in progress end properly. Thread-safe.
+ *
+ * @param executable NULL or an executable
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_executable_destroy(dnnl_tp_executable_t executable);
+
+/* ---- Running ----------------------------------------------------------------------------------------- */
 
 /** One traced node of a run. Times are CLOCK_MONOTONIC nanoseconds. */
 typedef struct {
     const char *name; /**< Lives as long as the executable. */
     int thread;       /**< Participant that ran it; 0 = the run's first thread. */
-    int64_t begin_ns, end_ns;
+    int64_t begin_ns; /**< When it began. */
+    int64_t end_ns;   /**< When it ended. */
 } dnnl_tp_trace_event_t;
 
 /** What a run fills in, if asked. */
@@ -206,14 +329,26 @@ typedef struct {
 
 /** Options of a run; zeroed members mean defaults. */
 typedef struct {
-    size_t struct_size; /**< sizeof(dnnl_tp_run_opts_t) */
-    int max_threads;    /**< 0 = the stream's. */
-    unsigned flags;     /**< must be 0 */
-    dnnl_tp_run_stats_t *stats;
+    size_t struct_size;         /**< sizeof(dnnl_tp_run_opts_t) */
+    int max_threads;            /**< 0 = the stream's. */
+    unsigned flags;             /**< must be 0 */
+    dnnl_tp_run_stats_t *stats; /**< Filled in by the run; NULL = not asked. */
 } dnnl_tp_run_opts_t;
 
-/** Runs. Inputs and outputs in order of their creation, dense row-major, in the caller's memory; outputs are
- * written by the last operator itself and are undefined when the run fails. */
+/** Runs a compiled graph and waits for it. In steady state it allocates nothing. Many threads may run one
+ * executable at once, each on a stream of its own. Thread-safe.
+ *
+ * @param executable an executable
+ * @param stream of the engine of the executable; its pool computes
+ * @param nin number of inputs of the graph
+ * @param in data of the inputs in order of their creation, dense row-major; the caller's
+ * @param nout number of outputs of the graph
+ * @param[out] out memory for the outputs in order of their creation, dense row-major, the caller's;
+ *     written by the last operators themselves, undefined when the run fails
+ * @param opts read during the call only; NULL = defaults
+ * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another engine or
+ *     in use, an index outside its table, struct_size); what a host closure returned; out_of_memory;
+ *     runtime_error (the pool failed); would_deadlock. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable,
                                                         dnnl_tp_stream_t stream, int nin, void *const *in,
                                                         int nout, void *const *out,

@@ -1,5 +1,10 @@
 /** @file
- * The caller's thread pool, stream and engine attributes, the built-in pool, BLAS calls with a pool. */
+ * The caller's thread pool, stream and engine attributes, the built-in pool, BLAS calls with a pool.
+ *
+ * A program describes its pool once, as dnnl_tp_threadpool_iface_t, and puts it into stream or engine
+ * attributes; every loop of the library then runs on it, and on nothing else. For authors of such pools:
+ * doc/threadpools.md. The rules that hold for every call, and the words of thread safety, stand in dnnl_tp.h.
+ */
 #ifndef DNNL_TP_THREADPOOL_H
 #define DNNL_TP_THREADPOOL_H
 
@@ -8,6 +13,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- The caller's pool ------------------------------------------------------------------------------- */
 
 /** Job i of n of a parallel loop. */
 typedef void (*dnnl_tp_chunk_fn_t)(void *arg, int i, int n);
@@ -27,43 +34,62 @@ typedef struct {
     int (*get_num_threads)(void *ctx);
     /** Optional hint: is the calling thread one of the pool's? */
     int (*get_in_parallel)(void *ctx);
-    /** Calls fn(arg, i, n) for every i in [0, n). May be NULL if schedule is set. Non-zero: no fn was or will
-     * be called. */
+    /** Calls fn(arg, i, n) for every i in [0, n), on any threads, in any order; with
+     * DNNL_TP_THREADPOOL_ASYNCHRONOUS it may return earlier. May be NULL if schedule is set. Non-zero: no fn
+     * was or will be called. */
     int (*parallel_for)(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg);
     /** DNNL_TP_THREADPOOL_* bits; NULL = 0. */
     uint64_t (*get_flags)(void *ctx);
-    /** Optional: 0 idle, 1 timed out, < 0 failed. timeout_ns < 0 = none, 0 = poll. */
+    /** Optional: waits until the pool is idle: 0 idle, 1 timed out, < 0 failed. timeout_ns < 0 = none, 0 =
+     * poll. */
     int (*wait)(void *ctx, int64_t timeout_ns);
     /** Runs fn(arg) once, now or later, on any thread. run is the cookie of run_begin, NULL outside runs.
      * Non-zero: fn is never called. */
     int (*schedule)(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg);
-    /** Optional: a run of a graph begins; non-zero makes it fail. */
+    /** Optional: a run of a graph begins; *run becomes its cookie. Non-zero makes the run fail, without
+     * run_end. */
     int (*run_begin)(void *ctx, uint64_t run_id, void **run);
-    /** Optional: the run ended; calls done(done_arg) when the host is through with it. */
+    /** Optional: the run ended with a status; calls done(done_arg), now or later, when the host is through
+     * with it. may_block = 1: called on the thread that called dnnl_tp_executable_run(). */
     void (*run_end)(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *done_arg);
-    /** Optional locality hint. */
+    /** Optional locality hint: a number of the calling thread. */
     int (*current_slot)(void *ctx);
     /** Optional: the library dropped its last copy and will not call ctx again. */
     void (*release)(void *ctx);
 } dnnl_tp_threadpool_iface_t;
 
-#define DNNL_TP_THREADPOOL_ASYNCHRONOUS ((uint64_t)1)   /**< parallel_for may return before the jobs ran */
-#define DNNL_TP_THREADPOOL_AUTO_BALANCING ((uint64_t)2) /**< good at many small jobs */
-#define DNNL_TP_THREADPOOL_IN_ORDER ((uint64_t)4) /**< consecutive asynchronous loops run one after another \
-                                                   */
-#define DNNL_TP_THREADPOOL_CALLER_WORKS ((uint64_t)8)   /**< the thread that calls parallel_for takes part */
-#define DNNL_TP_THREADPOOL_NESTABLE ((uint64_t)16)      /**< may be called from inside a job */
-#define DNNL_TP_THREADPOOL_SINGLE_CALLER ((uint64_t)32) /**< cannot be entered by two callers at once */
+/** Flag: parallel_for may return before the jobs ran. */
+#define DNNL_TP_THREADPOOL_ASYNCHRONOUS ((uint64_t)1)
+/** Flag: good at many small jobs. */
+#define DNNL_TP_THREADPOOL_AUTO_BALANCING ((uint64_t)2)
+/** Flag: of consecutive asynchronous loops each begins after the one before it ended. */
+#define DNNL_TP_THREADPOOL_IN_ORDER ((uint64_t)4)
+/** Flag: the thread that calls parallel_for takes part. */
+#define DNNL_TP_THREADPOOL_CALLER_WORKS ((uint64_t)8)
+/** Flag: may be called from inside a job. */
+#define DNNL_TP_THREADPOOL_NESTABLE ((uint64_t)16)
+/** Flag: cannot be entered by two callers at once; the library lets one at a time in. */
+#define DNNL_TP_THREADPOOL_SINGLE_CALLER ((uint64_t)32)
 
-/** Size of dnnl_tp_threadpool_iface_t that this library knows; members beyond it are ignored. */
+/** Size of dnnl_tp_threadpool_iface_t that this library knows; members beyond it are ignored. Value.
+ *
+ * @return bytes. */
 DNNL_TP_API size_t dnnl_tp_threadpool_iface_size(void);
-/** Returns once every function that the library scheduled on this pool was called; before a dlclose. */
+
+/** Waits until every function that the library scheduled on a pool was called. To be used before the code
+ * or the ctx of a pool without release goes away, after the last stream, engine and attribute with it
+ * was destroyed. Thread-safe.
+ *
+ * @param pool the struct, or one with equal ctx and equal functions; read during the call only
+ * @param timeout_ns nanoseconds; < 0 = no limit, 0 = poll
+ * @return success (also for a pool that is not known); timed_out; would_deadlock (called from work on
+ *     the pool); invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_quiesce(const dnnl_tp_threadpool_iface_t *pool,
                                                             int64_t timeout_ns);
 
-/* ---- The built-in pool -------------------------------------------------------------------------------- */
+/* ---- The built-in pool ------------------------------------------------------------------------------- */
 
-/** A pthread pool of the library's own. Created only when asked for. */
+/** A pthread pool of the library's own. It exists only where a program creates it. */
 typedef struct dnnl_tp_threadpool *dnnl_tp_threadpool_t;
 
 /** Options of the built-in pool; zeroed members mean defaults. */
@@ -71,125 +97,351 @@ typedef struct {
     size_t struct_size;   /**< sizeof(dnnl_tp_threadpool_opts_t) */
     int num_threads;      /**< Threads that compute at once, callers included; 0 = process default. */
     const char *name;     /**< Prefix of the threads' names; copied; NULL = "dnnl_tp". */
-    int64_t spin_ns;      /**< How long an idle worker spins; 0 = calibrated, < 0 = never. */
+    int64_t spin_ns;      /**< How long an idle worker spins, ns; 0 = calibrated, < 0 = never. */
     int blocking_threads; /**< Must be 0 in this version. */
-    uint64_t flags; /**< DNNL_TP_THREADPOOL_ASYNCHRONOUS: streams on it return before the work is done. */
+    uint64_t flags; /**< DNNL_TP_THREADPOOL_ASYNCHRONOUS: execute on it returns before the work is done. */
 } dnnl_tp_threadpool_opts_t;
 
+/** Creates a built-in pool and starts its threads. Thread-safe.
+ *
+ * @param[out] pool owned by the caller; NULL on failure
+ * @param opts read during the call only; NULL = defaults
+ * @return success; invalid_arguments (struct_size or a member out of range); runtime_error (a thread
+ *     could not be started); unimplemented (SEQ build); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
                                                            const dnnl_tp_threadpool_opts_t *opts);
-/** Drops the handle; the threads end when the last stream or attribute that uses the pool is gone. */
+
+/** Drops the caller's handle; the threads end when the last stream, engine or attribute that uses the
+ * pool is gone. Thread-safe.
+ *
+ * @param pool NULL or a pool
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t pool);
-/** The pool as an interface, borrowed. */
+
+/** Gives a built-in pool as an interface, for calls that take one. Thread-safe.
+ *
+ * @param pool a pool
+ * @param[out] iface borrowed from the pool
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
                                                               const dnnl_tp_threadpool_iface_t **iface);
 
-/* ---- Stream attributes -------------------------------------------------------------------------------- */
+/* ---- Stream attributes ------------------------------------------------------------------------------- */
 
 typedef struct dnnl_tp_stream_attr *dnnl_tp_stream_attr_t;             /**< Attributes of a stream. */
 typedef const struct dnnl_tp_stream_attr *const_dnnl_tp_stream_attr_t; /**< Borrowed attributes. */
 
 /** Where the threads of a stream come from. */
 typedef enum {
-    dnnl_tp_pool_kind_unset = 0,      /**< Nobody said; the stream runs on its caller. */
-    dnnl_tp_pool_kind_sequential = 1, /**< NULL was set on purpose. */
-    dnnl_tp_pool_kind_user = 2,
-    dnnl_tp_pool_kind_builtin = 3,
-    dnnl_tp_pool_kind_engine_default = 4,
-    dnnl_tp_pool_kind_runtime = 5
+    dnnl_tp_pool_kind_unset = 0,          /**< Nobody said; the stream runs on its caller. */
+    dnnl_tp_pool_kind_sequential = 1,     /**< NULL was set on purpose. */
+    dnnl_tp_pool_kind_user = 2,           /**< A pool of the program. */
+    dnnl_tp_pool_kind_builtin = 3,        /**< A dnnl_tp_threadpool_t. */
+    dnnl_tp_pool_kind_engine_default = 4, /**< The engine's default pool. */
+    dnnl_tp_pool_kind_runtime = 5         /**< The runtime that the library was built with. */
 } dnnl_tp_pool_kind_t;
 
-#define DNNL_TP_PARALLELISM_INTER 1u /**< Operators of a graph may run beside each other. */
-#define DNNL_TP_PARALLELISM_INTRA 2u /**< Loops inside an operator may be split. */
+/** Operators of a graph may run beside each other. */
+#define DNNL_TP_PARALLELISM_INTER 1u
+/** Loops inside an operator may be split. */
+#define DNNL_TP_PARALLELISM_INTRA 2u
 
+/** Creates attributes without a pool. Thread-safe.
+ *
+ * @param[out] attr owned by the caller; NULL on failure
+ * @param kind of the engines whose streams it is for
+ * @return success; invalid_arguments (not a kind that an engine can have); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_create(dnnl_tp_stream_attr_t *attr,
                                                             dnnl_tp_engine_kind_t kind);
+
+/** Copies attributes; a built-in pool in them is shared. Thread-safe.
+ *
+ * @param[out] attr owned by the caller; NULL on failure
+ * @param existing the original
+ * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr,
                                                            const_dnnl_tp_stream_attr_t existing);
+
+/** Frees attributes that the caller owns. Thread-safe.
+ *
+ * @param attr NULL or attributes
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_attr_destroy(dnnl_tp_stream_attr_t attr);
-/** Sets the pool; NULL = sequential on purpose. Errors: invalid_arguments for a non-CPU attribute, a struct
- * that is too small, or one with neither schedule nor parallel_for. */
+
+/** Sets the pool that streams with these attributes run on. Thread-compatible.
+ *
+ * @param attr of kind dnnl_tp_cpu
+ * @param pool copied; NULL = sequential on purpose: such a stream does not fall back on the engine's
+ *     pool
+ * @return success; invalid_arguments (another kind, struct_size too small, neither schedule nor
+ *     parallel_for); unimplemented (SEQ build, pool not NULL). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_threadpool(dnnl_tp_stream_attr_t attr,
                                                                     const dnnl_tp_threadpool_iface_t *pool);
-/** The pool that was set, borrowed (NULL if none); read at most (*pool)->struct_size bytes. */
+
+/** Gives the pool that was set. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] pool borrowed from the attributes; NULL if there is none; read at most
+ *     (*pool)->struct_size bytes of it
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_get_threadpool(const_dnnl_tp_stream_attr_t attr,
                                                                     const dnnl_tp_threadpool_iface_t **pool);
-/** Uses a built-in pool; retains it. */
+
+/** Sets a built-in pool; the attributes keep it alive. Thread-compatible.
+ *
+ * @param attr of kind dnnl_tp_cpu
+ * @param pool a built-in pool
+ * @return success; invalid_arguments; unimplemented (SEQ build). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_t attr,
                                                                             dnnl_tp_threadpool_t pool);
+
+/** Tells where the threads come from. Thread-safe.
+ *
+ * @param attr attributes; those of a stream tell what was resolved
+ * @param[out] kind the kind
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t attr,
                                                                    dnnl_tp_pool_kind_t *kind);
-/** Upper bound of participants, 1..256; 0 = the pool's count. */
+
+/** Limits how many threads take part in the stream's work at once. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param max_threads 1 to 256; 0 = the pool's count
+ * @return success; invalid_arguments (out of range). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_max_threads(dnnl_tp_stream_attr_t attr,
                                                                      int max_threads);
-/** DNNL_TP_PARALLELISM_* bits; both by default. */
+
+/** Chooses what graphs run in parallel. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param parallelism DNNL_TP_PARALLELISM_* bits; both by default; 0 = one thread
+ * @return success; invalid_arguments (other bits). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_parallelism(dnnl_tp_stream_attr_t attr,
                                                                      unsigned parallelism);
-/** 1 (default): graph runs take a run ticket of the pool, so that many callers share its budget. 0: they do
- * not. */
+
+/** Chooses whether runs of graphs on the stream take one of the pool's run tickets. With tickets, many
+ * callers of one pool of W threads keep W threads busy, not more. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param admission 1 (default) or 0
+ * @return success; invalid_arguments (another value). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_admission(dnnl_tp_stream_attr_t attr, int admission);
-/** 1: execute returns before the work is done, on every pool. 0 (default): only on asynchronous pools. */
+
+/** Chooses whether execute returns before the work is done. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param async 1 = on every pool; 0 (default) = only on asynchronous pools
+ * @return success; invalid_arguments (another value). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_async(dnnl_tp_stream_attr_t attr, int async);
 
-/** stream_create with attributes; NULL = defaults. */
+/** Creates a stream with attributes. Thread-safe.
+ *
+ * @param[out] stream owned by the caller; NULL on failure
+ * @param engine where it runs; kept alive by the stream
+ * @param flags dnnl_tp_stream_default_flags
+ * @param attr copied; NULL or without a pool = the engine's default pool, else the thread that calls
+ *     execute
+ * @return success; invalid_arguments (other flags, attributes of another engine kind); unimplemented;
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_create_v2(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
                                                           unsigned flags, const_dnnl_tp_stream_attr_t attr);
-/** The attributes as resolved at creation; borrowed, never NULL. */
+
+/** Gives the attributes of a stream as they were resolved. Thread-safe.
+ *
+ * @param stream a stream
+ * @param[out] attr borrowed from the stream; never NULL on success
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream,
                                                          const_dnnl_tp_stream_attr_t *attr);
-/** Changes the pool of an idle stream and keeps its scratch: for pools that live for one call. */
+
+/** Changes the pool of an idle stream and keeps its scratch: for pools that live for one call only.
+ * Thread-compatible.
+ *
+ * @param stream idle, used by no other thread
+ * @param pool copied; NULL = sequential
+ * @return success; invalid_arguments (as dnnl_tp_stream_attr_set_threadpool(), or the stream is not
+ *     idle); unimplemented (SEQ build); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
                                                                const dnnl_tp_threadpool_iface_t *pool);
 
-/** Takes thread count and flags of the pool in the attribute, at once; nothing of it is kept. */
+/** Takes the thread count and the flags of the pool in stream attributes, at once; nothing else of them
+ * is kept. So primitives are planned for the pool that they will run on. Thread-compatible.
+ *
+ * @param attr attributes of a primitive
+ * @param stream_attr attributes with or without a pool
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_stream_attr(
     dnnl_tp_primitive_attr_t attr, const_dnnl_tp_stream_attr_t stream_attr);
 
-/* ---- Engine attributes -------------------------------------------------------------------------------- */
+/* ---- Engine attributes ------------------------------------------------------------------------------- */
 
 typedef struct dnnl_tp_engine_attr *dnnl_tp_engine_attr_t;             /**< Attributes of an engine. */
 typedef const struct dnnl_tp_engine_attr *const_dnnl_tp_engine_attr_t; /**< Borrowed attributes. */
 
+/** Creates attributes with default values. Thread-safe.
+ *
+ * @param[out] attr owned by the caller; NULL on failure
+ * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_attr_create(dnnl_tp_engine_attr_t *attr);
+
+/** Frees attributes that the caller owns. Thread-safe.
+ *
+ * @param attr NULL or attributes
+ * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_engine_attr_destroy(dnnl_tp_engine_attr_t attr);
-/** Default pool of the engine's streams and primitives. */
+
+/** Sets the default pool of the engine: its streams without a pool use it, and its primitives are planned
+ * for it. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param stream_attr copied; NULL = none
+ * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,
                                                                      const_dnnl_tp_stream_attr_t stream_attr);
-/** Default thread count of the engine's primitives, 1..256; 0 = unset. */
+
+/** Sets the default thread count of the engine's primitives; it comes before that of the default pool.
+ * Thread-compatible.
+ *
+ * @param attr attributes
+ * @param num_threads 1 to 256; 0 = unset
+ * @return success; invalid_arguments (out of range). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_attr_set_num_threads(dnnl_tp_engine_attr_t attr,
                                                                      int num_threads);
-/** Limits the instruction sets of the engine's primitives. */
+
+/** Limits the instruction sets of the engine's primitives, e.g. to test each of them in one process.
+ * Thread-compatible.
+ *
+ * @param attr attributes
+ * @param isa the highest set allowed; dnnl_tp_cpu_isa_default = no limit
+ * @return success; invalid_arguments (not an enumerator). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_attr_set_max_isa(dnnl_tp_engine_attr_t attr,
                                                                  dnnl_tp_cpu_isa_t isa);
-/** Allocator of the engine and of everything made from it. */
+
+/** Sets the allocator of the engine and of everything made from it. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param allocator copied; NULL = the process's
+ * @return success; invalid_arguments (struct_size, or a member is NULL). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_attr_set_allocator(dnnl_tp_engine_attr_t attr,
                                                                    const dnnl_tp_allocator_t *allocator);
-/** engine_create with attributes; NULL = defaults. */
+
+/** Creates an engine with attributes. Thread-safe.
+ *
+ * @param[out] engine owned by the caller; NULL on failure
+ * @param kind dnnl_tp_cpu
+ * @param index below dnnl_tp_engine_get_count(kind)
+ * @param attr copied; NULL = defaults
+ * @return success; invalid_arguments (no such kind in this build, index out of range); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine,
                                                           dnnl_tp_engine_kind_t kind, size_t index,
                                                           const_dnnl_tp_engine_attr_t attr);
 
-/* ---- Thin forms with oneDNN's names ------------------------------------------------------------------- */
+/* ---- Thin forms with oneDNN's names ------------------------------------------------------------------ */
 
-/** stream_create_v2 with a pool; NULL = sequential. */
+/** Creates a stream on a pool. Thread-safe.
+ *
+ * @param[out] stream owned by the caller; NULL on failure
+ * @param engine as in dnnl_tp_stream_create_v2()
+ * @param pool copied; NULL = sequential
+ * @return as dnnl_tp_stream_attr_set_threadpool() and dnnl_tp_stream_create_v2(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(
     dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, const dnnl_tp_threadpool_iface_t *pool);
+
+/** Gives the pool of a stream. Thread-safe.
+ *
+ * @param stream a stream
+ * @param[out] pool borrowed from the stream; NULL if there is none
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_get_threadpool(
     dnnl_tp_stream_t stream, const dnnl_tp_threadpool_iface_t **pool);
-/** Process-wide default of the thread count, >= 1. */
+
+/** Sets the process default of the thread count, for primitives whose attributes and engine name none.
+ * Unlike oneDNN's it holds for all threads. Thread-safe.
+ *
+ * @param max_concurrency >= 1; counts above 256 mean 256
+ * @return success; invalid_arguments (less than 1). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_interop_set_max_concurrency(int max_concurrency);
+
+/** Gives the process default of the thread count: processors that the process may run on within its
+ * quota, or what was set. Thread-safe.
+ *
+ * @param[out] max_concurrency >= 1
+ * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_interop_get_max_concurrency(int *max_concurrency);
 
-/** dnnl_tp_sgemm on a pool; NULL = sequential. */
+/* ---- BLAS calls on a pool ---------------------------------------------------------------------------- */
+
+/** dnnl_tp_sgemm() on a pool. Thread-safe.
+ *
+ * @param transa as there
+ * @param transb as there
+ * @param M as there
+ * @param N as there
+ * @param K as there
+ * @param alpha as there
+ * @param A as there
+ * @param lda as there
+ * @param B as there
+ * @param ldb as there
+ * @param beta as there
+ * @param[in,out] C as there
+ * @param ldc as there
+ * @param pool used during the call only; NULL = the calling thread
+ * @return as dnnl_tp_sgemm(); invalid_arguments for an unusable pool; runtime_error (the pool failed);
+ *     unimplemented (SEQ build, pool not NULL). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sgemm_tp(char transa, char transb, dnnl_tp_dim_t M, dnnl_tp_dim_t N,
                                                   dnnl_tp_dim_t K, float alpha, const float *A,
                                                   dnnl_tp_dim_t lda, const float *B, dnnl_tp_dim_t ldb,
                                                   float beta, float *C, dnnl_tp_dim_t ldc,
                                                   const dnnl_tp_threadpool_iface_t *pool);
+
+/** dnnl_tp_gemm_u8s8s32() on a pool. Thread-safe.
+ *
+ * @param transa as there
+ * @param transb as there
+ * @param offsetc as there
+ * @param M as there
+ * @param N as there
+ * @param K as there
+ * @param alpha as there
+ * @param A as there
+ * @param lda as there
+ * @param ao as there
+ * @param B as there
+ * @param ldb as there
+ * @param bo as there
+ * @param beta as there
+ * @param[in,out] C as there
+ * @param ldc as there
+ * @param co as there
+ * @param pool used during the call only; NULL = the calling thread
+ * @return as dnnl_tp_gemm_u8s8s32() and, for the pool, dnnl_tp_sgemm_tp(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_u8s8s32_tp(
     char transa, char transb, char offsetc, dnnl_tp_dim_t M, dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
     const uint8_t *A, dnnl_tp_dim_t lda, uint8_t ao, const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo,
     float beta, int32_t *C, dnnl_tp_dim_t ldc, const int32_t *co, const dnnl_tp_threadpool_iface_t *pool);
+
+/** dnnl_tp_gemm_s8s8s32() on a pool. Thread-safe.
+ *
+ * @param transa as there
+ * @param transb as there
+ * @param offsetc as there
+ * @param M as there
+ * @param N as there
+ * @param K as there
+ * @param alpha as there
+ * @param A as there
+ * @param lda as there
+ * @param ao as there
+ * @param B as there
+ * @param ldb as there
+ * @param bo as there
+ * @param beta as there
+ * @param[in,out] C as there
+ * @param ldc as there
+ * @param co as there
+ * @param pool used during the call only; NULL = the calling thread
+ * @return as dnnl_tp_gemm_s8s8s32() and, for the pool, dnnl_tp_sgemm_tp(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_gemm_s8s8s32_tp(
     char transa, char transb, char offsetc, dnnl_tp_dim_t M, dnnl_tp_dim_t N, dnnl_tp_dim_t K, float alpha,
     const int8_t *A, dnnl_tp_dim_t lda, int8_t ao, const int8_t *B, dnnl_tp_dim_t ldb, int8_t bo, float beta,

@@ -17,7 +17,9 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+/** An exported function. */
 #define DNNL_TP_API __attribute__((visibility("default")))
+/** An exported function whose status must be looked at. */
 #define DNNL_TP_CHECKED __attribute__((visibility("default"), warn_unused_result))
 #else
 #define DNNL_TP_API
@@ -26,17 +28,17 @@ extern "C" {
 
 /** Status of a call. Values below 0x1000 are oneDNN's. */
 typedef enum {
-    dnnl_tp_success = 0,           /**< The call did what it says. */
-    dnnl_tp_out_of_memory = 1,     /**< An allocation failed; nothing was changed. */
-    dnnl_tp_invalid_arguments = 2, /**< The caller broke a documented rule; see dnnl_tp_last_error(). */
-    dnnl_tp_unimplemented = 3,     /**< A legal request that no implementation of this build serves. */
-    dnnl_tp_last_impl_reached = 4, /**< No further implementation. */
-    dnnl_tp_runtime_error = 5,     /**< The system or the caller's pool failed. */
-    dnnl_tp_not_required = 6,      /**< The queried item does not exist for this object. */
-    dnnl_tp_invalid_graph = 7,     /**< The graph as a whole is wrong. */
-    dnnl_tp_invalid_graph_op = 8,  /**< An operator of the graph is wrong. */
-    dnnl_tp_invalid_shape = 9,     /**< Shapes do not fit each other. */
-    dnnl_tp_invalid_data_type = 10, /**< Data types do not fit each other. */
+    dnnl_tp_success = 0,             /**< The call did what it says. */
+    dnnl_tp_out_of_memory = 1,       /**< An allocation failed; nothing was changed. */
+    dnnl_tp_invalid_arguments = 2,   /**< The caller broke a documented rule; see dnnl_tp_last_error(). */
+    dnnl_tp_unimplemented = 3,       /**< A legal request that no implementation of this build serves. */
+    dnnl_tp_last_impl_reached = 4,   /**< No further implementation. */
+    dnnl_tp_runtime_error = 5,       /**< The system or the caller's pool failed. */
+    dnnl_tp_not_required = 6,        /**< The queried item does not exist for this object. */
+    dnnl_tp_invalid_graph = 7,       /**< The graph as a whole is wrong. */
+    dnnl_tp_invalid_graph_op = 8,    /**< An operator of the graph is wrong. */
+    dnnl_tp_invalid_shape = 9,       /**< Shapes do not fit each other. */
+    dnnl_tp_invalid_data_type = 10,  /**< Data types do not fit each other. */
     dnnl_tp_would_deadlock = 0x1001, /**< Waiting here would wait for the caller's own work. */
     dnnl_tp_timed_out = 0x1002,      /**< The time given ran out. */
     dnnl_tp_cancelled = 0x1003,      /**< The work was cancelled. */
@@ -45,17 +47,17 @@ typedef enum {
 
 /** Data type of a tensor element. */
 typedef enum {
-    dnnl_tp_data_type_undef = 0,
-    dnnl_tp_f16 = 1,     /**< IEEE half precision. */
-    dnnl_tp_bf16 = 2,    /**< bfloat16. */
-    dnnl_tp_f32 = 3,     /**< IEEE single precision. */
-    dnnl_tp_s32 = 4,     /**< 32-bit signed integer. */
-    dnnl_tp_s8 = 5,      /**< 8-bit signed integer. */
-    dnnl_tp_u8 = 6,      /**< 8-bit unsigned integer. */
-    dnnl_tp_f64 = 7,     /**< IEEE double precision; graphs only. */
-    dnnl_tp_boolean = 8, /**< One byte, 0 or 1; graphs only. */
-    dnnl_tp_s64 = 16,    /**< 64-bit signed integer; graphs only. */
-    dnnl_tp_data_type_max = 0x7fff
+    dnnl_tp_data_type_undef = 0,   /**< No type. */
+    dnnl_tp_f16 = 1,               /**< IEEE half precision. */
+    dnnl_tp_bf16 = 2,              /**< bfloat16. */
+    dnnl_tp_f32 = 3,               /**< IEEE single precision. */
+    dnnl_tp_s32 = 4,               /**< 32-bit signed integer. */
+    dnnl_tp_s8 = 5,                /**< 8-bit signed integer. */
+    dnnl_tp_u8 = 6,                /**< 8-bit unsigned integer. */
+    dnnl_tp_f64 = 7,               /**< IEEE double precision; graphs only. */
+    dnnl_tp_boolean = 8,           /**< One byte, 0 or 1; graphs only. */
+    dnnl_tp_s64 = 16,              /**< 64-bit signed integer; graphs only. */
+    dnnl_tp_data_type_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_data_type_t;
 
 /** Kind of an engine. */
@@ -67,91 +69,91 @@ typedef enum {
 
 /** Flags of a stream. */
 typedef enum {
-    dnnl_tp_stream_in_order = 1,
-    dnnl_tp_stream_default_flags = dnnl_tp_stream_in_order
+    dnnl_tp_stream_in_order = 1,                           /**< Items run one after another. */
+    dnnl_tp_stream_default_flags = dnnl_tp_stream_in_order /**< What calls without flags use. */
 } dnnl_tp_stream_flags_t;
 
 /** Kind of a memory format. */
 typedef enum {
-    dnnl_tp_format_kind_undef = 0, /**< A zero descriptor: no tensor. */
-    dnnl_tp_format_kind_any = 1,   /**< The implementation chooses. */
-    dnnl_tp_blocked = 2,           /**< Strides and inner blocks. */
-    dnnl_tp_format_kind_max = 0x7fff
+    dnnl_tp_format_kind_undef = 0,   /**< A zero descriptor: no tensor. */
+    dnnl_tp_format_kind_any = 1,     /**< The implementation chooses. */
+    dnnl_tp_blocked = 2,             /**< Strides and inner blocks. */
+    dnnl_tp_format_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_format_kind_t;
 
 /** Propagation kind. */
 typedef enum {
-    dnnl_tp_prop_kind_undef = 0,
-    dnnl_tp_forward_training = 64,
-    dnnl_tp_forward_inference = 96,
-    dnnl_tp_forward = dnnl_tp_forward_training
+    dnnl_tp_prop_kind_undef = 0,               /**< Not said. */
+    dnnl_tp_forward_training = 64,             /**< Forward, with what backward needs. */
+    dnnl_tp_forward_inference = 96,            /**< Forward. */
+    dnnl_tp_forward = dnnl_tp_forward_training /**< The same as training. */
 } dnnl_tp_prop_kind_t;
 
 /** Kind of a primitive. */
 typedef enum {
-    dnnl_tp_undefined_primitive = 0,
-    dnnl_tp_reorder = 1,
-    dnnl_tp_concat = 3,
-    dnnl_tp_sum = 4,
-    dnnl_tp_eltwise = 7,
-    dnnl_tp_inner_product = 10,
-    dnnl_tp_binary = 13,
-    dnnl_tp_matmul = 14,
-    dnnl_tp_reduction = 17,
-    dnnl_tp_softmax = 19,
-    dnnl_tp_layer_normalization = 20,
-    dnnl_tp_primitive_kind_max = 0x7fff
+    dnnl_tp_undefined_primitive = 0,    /**< No primitive. */
+    dnnl_tp_reorder = 1,                /**< Copy into another layout and type. */
+    dnnl_tp_concat = 3,                 /**< Tensors one behind the other. */
+    dnnl_tp_sum = 4,                    /**< Weighted sum of tensors. */
+    dnnl_tp_eltwise = 7,                /**< A function of each element. */
+    dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
+    dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
+    dnnl_tp_matmul = 14,                /**< Product of matrices. */
+    dnnl_tp_reduction = 17,             /**< One value from many along dimensions. */
+    dnnl_tp_softmax = 19,               /**< Softmax and its logarithm. */
+    dnnl_tp_layer_normalization = 20,   /**< Normalization over the last dimension. */
+    dnnl_tp_primitive_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_primitive_kind_t;
 
 /** Algorithm of a primitive. Formulas: s = source, a = alpha, b = beta. */
 typedef enum {
-    dnnl_tp_alg_kind_undef = 0,
-    dnnl_tp_eltwise_relu = 32,        /**< s > 0 ? s : a * s */
-    dnnl_tp_eltwise_tanh = 33,        /**< tanh(s) */
-    dnnl_tp_eltwise_elu = 34,         /**< s > 0 ? s : a * (exp(s) - 1) */
-    dnnl_tp_eltwise_square = 35,      /**< s * s */
-    dnnl_tp_eltwise_abs = 36,         /**< |s| */
-    dnnl_tp_eltwise_sqrt = 37,        /**< sqrt(s) */
-    dnnl_tp_eltwise_linear = 38,      /**< a * s + b */
-    dnnl_tp_eltwise_soft_relu = 39,   /**< ln(1 + exp(a * s)) / a */
-    dnnl_tp_eltwise_hardsigmoid = 40, /**< clamp(a * s + b, 0, 1) */
-    dnnl_tp_eltwise_logistic = 41,    /**< 1 / (1 + exp(-s)) */
-    dnnl_tp_eltwise_exp = 42,         /**< exp(s) */
-    dnnl_tp_eltwise_gelu_tanh = 43,   /**< s/2 * (1 + tanh(sqrt(2/pi) * (s + 0.044715 s^3))) */
-    dnnl_tp_eltwise_swish = 44,       /**< s / (1 + exp(-a * s)) */
-    dnnl_tp_eltwise_log = 45,         /**< ln(s) */
-    dnnl_tp_eltwise_clip = 46,        /**< min(max(s, a), b) */
-    dnnl_tp_eltwise_clip_v2 = 47,     /**< min(max(s, a), b) */
-    dnnl_tp_eltwise_pow = 48,         /**< a * s^b */
-    dnnl_tp_eltwise_gelu_erf = 49,    /**< s/2 * (1 + erf(s / sqrt(2))) */
-    dnnl_tp_eltwise_round = 50,       /**< round to nearest even */
-    dnnl_tp_eltwise_mish = 51,        /**< s * tanh(ln(1 + exp(s))) */
-    dnnl_tp_eltwise_hardswish = 52,   /**< s * clamp(a * s + b, 0, 1) */
-    dnnl_tp_eltwise_relu_use_dst_for_bwd = 256,
-    dnnl_tp_eltwise_tanh_use_dst_for_bwd = 257,
-    dnnl_tp_eltwise_elu_use_dst_for_bwd = 258,
-    dnnl_tp_eltwise_sqrt_use_dst_for_bwd = 259,
-    dnnl_tp_eltwise_logistic_use_dst_for_bwd = 260,
-    dnnl_tp_eltwise_exp_use_dst_for_bwd = 261,
-    dnnl_tp_eltwise_clip_v2_use_dst_for_bwd = 262,
-    dnnl_tp_binary_add = 0x1fff0,
-    dnnl_tp_binary_mul = 0x1fff1,
-    dnnl_tp_binary_max = 0x1fff2,
-    dnnl_tp_binary_min = 0x1fff3,
-    dnnl_tp_binary_div = 0x1fff4,
-    dnnl_tp_binary_sub = 0x1fff5,
-    dnnl_tp_binary_ge = 0x1fff6,     /**< comparisons give 1 or 0 */
-    dnnl_tp_binary_gt = 0x1fff7,
-    dnnl_tp_binary_le = 0x1fff8,
-    dnnl_tp_binary_lt = 0x1fff9,
-    dnnl_tp_binary_eq = 0x1fffa,
-    dnnl_tp_binary_ne = 0x1fffb,
-    dnnl_tp_binary_select = 0x1fffc, /**< src2 ? src0 : src1 */
-    dnnl_tp_reduction_max = 0x2fff2,
-    dnnl_tp_reduction_min = 0x2fff3,
-    dnnl_tp_reduction_sum = 0x2fff4,
-    dnnl_tp_reduction_mul = 0x2fff5,
-    dnnl_tp_reduction_mean = 0x2fff6,
+    dnnl_tp_alg_kind_undef = 0,                      /**< No algorithm. */
+    dnnl_tp_eltwise_relu = 32,                       /**< s > 0 ? s : a * s */
+    dnnl_tp_eltwise_tanh = 33,                       /**< tanh(s) */
+    dnnl_tp_eltwise_elu = 34,                        /**< s > 0 ? s : a * (exp(s) - 1) */
+    dnnl_tp_eltwise_square = 35,                     /**< s * s */
+    dnnl_tp_eltwise_abs = 36,                        /**< |s| */
+    dnnl_tp_eltwise_sqrt = 37,                       /**< sqrt(s) */
+    dnnl_tp_eltwise_linear = 38,                     /**< a * s + b */
+    dnnl_tp_eltwise_soft_relu = 39,                  /**< ln(1 + exp(a * s)) / a */
+    dnnl_tp_eltwise_hardsigmoid = 40,                /**< clamp(a * s + b, 0, 1) */
+    dnnl_tp_eltwise_logistic = 41,                   /**< 1 / (1 + exp(-s)) */
+    dnnl_tp_eltwise_exp = 42,                        /**< exp(s) */
+    dnnl_tp_eltwise_gelu_tanh = 43,                  /**< s/2 * (1 + tanh(sqrt(2/pi) * (s + 0.044715 s^3))) */
+    dnnl_tp_eltwise_swish = 44,                      /**< s / (1 + exp(-a * s)) */
+    dnnl_tp_eltwise_log = 45,                        /**< ln(s) */
+    dnnl_tp_eltwise_clip = 46,                       /**< min(max(s, a), b) */
+    dnnl_tp_eltwise_clip_v2 = 47,                    /**< min(max(s, a), b) */
+    dnnl_tp_eltwise_pow = 48,                        /**< a * s^b */
+    dnnl_tp_eltwise_gelu_erf = 49,                   /**< s/2 * (1 + erf(s / sqrt(2))) */
+    dnnl_tp_eltwise_round = 50,                      /**< round to nearest even */
+    dnnl_tp_eltwise_mish = 51,                       /**< s * tanh(ln(1 + exp(s))) */
+    dnnl_tp_eltwise_hardswish = 52,                  /**< s * clamp(a * s + b, 0, 1) */
+    dnnl_tp_eltwise_relu_use_dst_for_bwd = 256,      /**< As relu; backward would use dst. */
+    dnnl_tp_eltwise_tanh_use_dst_for_bwd = 257,      /**< As tanh; backward would use dst. */
+    dnnl_tp_eltwise_elu_use_dst_for_bwd = 258,       /**< As elu; backward would use dst. */
+    dnnl_tp_eltwise_sqrt_use_dst_for_bwd = 259,      /**< As sqrt; backward would use dst. */
+    dnnl_tp_eltwise_logistic_use_dst_for_bwd = 260,  /**< As logistic; backward would use dst. */
+    dnnl_tp_eltwise_exp_use_dst_for_bwd = 261,       /**< As exp; backward would use dst. */
+    dnnl_tp_eltwise_clip_v2_use_dst_for_bwd = 262,   /**< As clip_v2; backward would use dst. */
+    dnnl_tp_binary_add = 0x1fff0,                    /**< s0 + s1 */
+    dnnl_tp_binary_mul = 0x1fff1,                    /**< s0 * s1 */
+    dnnl_tp_binary_max = 0x1fff2,                    /**< max(s0, s1) */
+    dnnl_tp_binary_min = 0x1fff3,                    /**< min(s0, s1) */
+    dnnl_tp_binary_div = 0x1fff4,                    /**< s0 / s1 */
+    dnnl_tp_binary_sub = 0x1fff5,                    /**< s0 - s1 */
+    dnnl_tp_binary_ge = 0x1fff6,                     /**< s0 >= s1; comparisons give 1 or 0 */
+    dnnl_tp_binary_gt = 0x1fff7,                     /**< s0 > s1 */
+    dnnl_tp_binary_le = 0x1fff8,                     /**< s0 <= s1 */
+    dnnl_tp_binary_lt = 0x1fff9,                     /**< s0 < s1 */
+    dnnl_tp_binary_eq = 0x1fffa,                     /**< s0 == s1 */
+    dnnl_tp_binary_ne = 0x1fffb,                     /**< s0 != s1 */
+    dnnl_tp_binary_select = 0x1fffc,                 /**< src2 ? src0 : src1 */
+    dnnl_tp_reduction_max = 0x2fff2,                 /**< largest element */
+    dnnl_tp_reduction_min = 0x2fff3,                 /**< smallest element */
+    dnnl_tp_reduction_sum = 0x2fff4,                 /**< sum */
+    dnnl_tp_reduction_mul = 0x2fff5,                 /**< product */
+    dnnl_tp_reduction_mean = 0x2fff6,                /**< sum / number of elements */
     dnnl_tp_reduction_norm_lp_max = 0x2fff7,         /**< (max(sum |x|^p, eps))^(1/p) */
     dnnl_tp_reduction_norm_lp_sum = 0x2fff8,         /**< (sum |x|^p + eps)^(1/p) */
     dnnl_tp_reduction_norm_lp_power_p_max = 0x2fff9, /**< max(sum |x|^p, eps) */
@@ -162,11 +164,11 @@ typedef enum {
 
 /** Flags of layer normalization. */
 typedef enum {
-    dnnl_tp_normalization_flags_none = 0,
-    dnnl_tp_use_global_stats = 1, /**< Mean and variance are inputs. */
-    dnnl_tp_use_scale = 2,        /**< A scale vector is an input. */
-    dnnl_tp_use_shift = 4,        /**< A shift vector is an input. */
-    dnnl_tp_rms_norm = 32         /**< Mean is taken as 0; variance is the mean of squares. */
+    dnnl_tp_normalization_flags_none = 0, /**< Nothing of the following. */
+    dnnl_tp_use_global_stats = 1,         /**< Mean and variance are inputs. */
+    dnnl_tp_use_scale = 2,                /**< A scale vector is an input. */
+    dnnl_tp_use_shift = 4,                /**< A shift vector is an input. */
+    dnnl_tp_rms_norm = 32                 /**< Mean is taken as 0; variance is the mean of squares. */
 } dnnl_tp_normalization_flags_t;
 
 /** Who provides scratch memory. */
@@ -177,80 +179,80 @@ typedef enum {
 
 /** Permission to compute f32 in a lower precision. */
 typedef enum {
-    dnnl_tp_fpmath_mode_strict = 0,
-    dnnl_tp_fpmath_mode_bf16 = 1,
-    dnnl_tp_fpmath_mode_f16 = 2,
-    dnnl_tp_fpmath_mode_any = 3,
-    dnnl_tp_fpmath_mode_tf32 = 4
+    dnnl_tp_fpmath_mode_strict = 0, /**< No lower precision. */
+    dnnl_tp_fpmath_mode_bf16 = 1,   /**< bf16. */
+    dnnl_tp_fpmath_mode_f16 = 2,    /**< f16. */
+    dnnl_tp_fpmath_mode_any = 3,    /**< Any of them. */
+    dnnl_tp_fpmath_mode_tf32 = 4    /**< tf32: 10 bits of mantissa. */
 } dnnl_tp_fpmath_mode_t;
 
 /** Accumulation mode; a hint. */
 typedef enum {
-    dnnl_tp_accumulation_mode_strict = 0,
-    dnnl_tp_accumulation_mode_relaxed = 1,
-    dnnl_tp_accumulation_mode_any = 2,
-    dnnl_tp_accumulation_mode_s32 = 3,
-    dnnl_tp_accumulation_mode_f32 = 4,
-    dnnl_tp_accumulation_mode_f16 = 5
+    dnnl_tp_accumulation_mode_strict = 0,  /**< f32, or s32 for integers. */
+    dnnl_tp_accumulation_mode_relaxed = 1, /**< The implementation may choose a narrower type. */
+    dnnl_tp_accumulation_mode_any = 2,     /**< Anything. */
+    dnnl_tp_accumulation_mode_s32 = 3,     /**< s32. */
+    dnnl_tp_accumulation_mode_f32 = 4,     /**< f32. */
+    dnnl_tp_accumulation_mode_f16 = 5      /**< f16. */
 } dnnl_tp_accumulation_mode_t;
 
 /** Quantization mode of scales. */
 typedef enum {
-    dnnl_tp_quantization_mode_undef = 0,
+    dnnl_tp_quantization_mode_undef = 0,      /**< Not said. */
     dnnl_tp_quantization_mode_static_sazp = 1 /**< Static scale and zero point. */
 } dnnl_tp_quantization_mode_t;
 
 /** What to query. */
 typedef enum {
-    dnnl_tp_query_undef = 0,
-    dnnl_tp_query_engine = 1,
-    dnnl_tp_query_primitive_kind = 2,
-    dnnl_tp_query_num_of_inputs_s32 = 3,
-    dnnl_tp_query_num_of_outputs_s32 = 4,
-    dnnl_tp_query_time_estimate_f64 = 5,
-    dnnl_tp_query_memory_consumption_s64 = 6,
-    dnnl_tp_query_scratchpad_engine = 7,
-    dnnl_tp_query_impl_info_str = 8,
-    dnnl_tp_query_reorder_src_engine = 9,
-    dnnl_tp_query_reorder_dst_engine = 10,
-    dnnl_tp_query_prop_kind = 11,
-    dnnl_tp_query_epsilon_f32 = 18,
-    dnnl_tp_query_flags = 19,
-    dnnl_tp_query_alg_kind = 20,
-    dnnl_tp_query_alpha_f32 = 21,
-    dnnl_tp_query_beta_f32 = 22,
-    dnnl_tp_query_axis_s32 = 23,
-    dnnl_tp_query_p_f32 = 26,
-    dnnl_tp_query_some_md = 128,
-    dnnl_tp_query_src_md = 129,
-    dnnl_tp_query_weights_md = 131,
-    dnnl_tp_query_dst_md = 133,
-    dnnl_tp_query_workspace_md = 135,
-    dnnl_tp_query_scratchpad_md = 136,
-    dnnl_tp_query_exec_arg_md = 255,
-    dnnl_tp_query_ndims_s32 = 256,
-    dnnl_tp_query_dims = 257,
-    dnnl_tp_query_data_type = 258,
-    dnnl_tp_query_submemory_offset_s64 = 259,
-    dnnl_tp_query_padded_dims = 260,
-    dnnl_tp_query_padded_offsets = 261,
-    dnnl_tp_query_format_kind = 262,
-    dnnl_tp_query_inner_nblks_s32 = 263,
-    dnnl_tp_query_inner_blks = 264,
-    dnnl_tp_query_inner_idxs = 265,
-    dnnl_tp_query_num_handles_s32 = 268,
-    dnnl_tp_query_strides = 14,
-    dnnl_tp_query_max = 0x7fff
+    dnnl_tp_query_undef = 0,                  /**< Nothing. */
+    dnnl_tp_query_engine = 1,                 /**< The engine. */
+    dnnl_tp_query_primitive_kind = 2,         /**< The kind. */
+    dnnl_tp_query_num_of_inputs_s32 = 3,      /**< Number of inputs. */
+    dnnl_tp_query_num_of_outputs_s32 = 4,     /**< Number of outputs. */
+    dnnl_tp_query_time_estimate_f64 = 5,      /**< Estimated time, s; 0 = unknown. */
+    dnnl_tp_query_memory_consumption_s64 = 6, /**< Scratch that the library provides, bytes. */
+    dnnl_tp_query_scratchpad_engine = 7,      /**< Engine of the scratch. */
+    dnnl_tp_query_impl_info_str = 8,          /**< Name of the implementation. */
+    dnnl_tp_query_reorder_src_engine = 9,     /**< Engine of a reorder's source. */
+    dnnl_tp_query_reorder_dst_engine = 10,    /**< Engine of a reorder's destination. */
+    dnnl_tp_query_prop_kind = 11,             /**< The propagation kind. */
+    dnnl_tp_query_epsilon_f32 = 18,           /**< epsilon of a normalization or reduction. */
+    dnnl_tp_query_flags = 19,                 /**< Flags of a normalization. */
+    dnnl_tp_query_alg_kind = 20,              /**< The algorithm. */
+    dnnl_tp_query_alpha_f32 = 21,             /**< alpha. */
+    dnnl_tp_query_beta_f32 = 22,              /**< beta. */
+    dnnl_tp_query_axis_s32 = 23,              /**< Axis of a softmax or concat. */
+    dnnl_tp_query_p_f32 = 26,                 /**< p of a reduction. */
+    dnnl_tp_query_some_md = 128,              /**< Not a value: descriptors begin here. */
+    dnnl_tp_query_src_md = 129,               /**< A source. */
+    dnnl_tp_query_weights_md = 131,           /**< Weights; index 1 = bias, or scale and shift. */
+    dnnl_tp_query_dst_md = 133,               /**< A destination. */
+    dnnl_tp_query_workspace_md = 135,         /**< The workspace. */
+    dnnl_tp_query_scratchpad_md = 136,        /**< The scratch in user mode. */
+    dnnl_tp_query_exec_arg_md = 255,          /**< The argument whose number is the index. */
+    dnnl_tp_query_ndims_s32 = 256,            /**< Number of dimensions. */
+    dnnl_tp_query_dims = 257,                 /**< Sizes. */
+    dnnl_tp_query_data_type = 258,            /**< Type of an element. */
+    dnnl_tp_query_submemory_offset_s64 = 259, /**< Offset of element 0 from the handle, elements. */
+    dnnl_tp_query_padded_dims = 260,          /**< Sizes with the padding of blocks. */
+    dnnl_tp_query_padded_offsets = 261,       /**< Offsets of the data inside the padding; 0. */
+    dnnl_tp_query_format_kind = 262,          /**< Kind of the layout. */
+    dnnl_tp_query_inner_nblks_s32 = 263,      /**< Number of inner blocks. */
+    dnnl_tp_query_inner_blks = 264,           /**< Sizes of the inner blocks. */
+    dnnl_tp_query_inner_idxs = 265,           /**< Dimensions of the inner blocks. */
+    dnnl_tp_query_num_handles_s32 = 268,      /**< Number of buffers. */
+    dnnl_tp_query_strides = 14,               /**< Strides of the outer blocks. */
+    dnnl_tp_query_max = 0x7fff                /**< Not a value: fixes the size of the type. */
 } dnnl_tp_query_t;
 
 /** Instruction set limit of an engine. Values are oneDNN's. */
 typedef enum {
-    dnnl_tp_cpu_isa_default = 0,  /**< All that processor and system offer. */
-    dnnl_tp_cpu_isa_sse41 = 0x1,  /**< Portable C only. */
-    dnnl_tp_cpu_isa_avx2 = 0x7,
-    dnnl_tp_cpu_isa_avx512_core = 0x27,
-    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67,
-    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7
+    dnnl_tp_cpu_isa_default = 0,             /**< All that processor and system offer. */
+    dnnl_tp_cpu_isa_sse41 = 0x1,             /**< Portable C only. */
+    dnnl_tp_cpu_isa_avx2 = 0x7,              /**< With FMA and F16C. */
+    dnnl_tp_cpu_isa_avx512_core = 0x27,      /**< AVX-512 F, BW, VL, DQ. */
+    dnnl_tp_cpu_isa_avx512_core_vnni = 0x67, /**< And VNNI. */
+    dnnl_tp_cpu_isa_avx512_core_bf16 = 0xe7  /**< And BF16. */
 } dnnl_tp_cpu_isa_t;
 
 /** A dimension, a stride or an offset, in elements. */
@@ -269,71 +271,74 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 /** The library allocates and owns the buffer. */
 #define DNNL_TP_MEMORY_ALLOCATE ((void *)(size_t)-1)
 
-/** Bits of dnnl_tp_version_t::cpu_runtime. */
-#define DNNL_TP_RUNTIME_NONE 0u
-#define DNNL_TP_RUNTIME_SEQ 1u
-#define DNNL_TP_RUNTIME_OMP 2u
-#define DNNL_TP_RUNTIME_TBB 4u
-#define DNNL_TP_RUNTIME_THREADPOOL 8u
+/* Bits of dnnl_tp_version_t::cpu_runtime. */
+#define DNNL_TP_RUNTIME_NONE 0u       /**< No runtime. */
+#define DNNL_TP_RUNTIME_SEQ 1u        /**< The calling thread. */
+#define DNNL_TP_RUNTIME_OMP 2u        /**< OpenMP. */
+#define DNNL_TP_RUNTIME_TBB 4u        /**< oneTBB. */
+#define DNNL_TP_RUNTIME_THREADPOOL 8u /**< The pool of the stream. */
 
 /** Version and configuration of the library. */
 typedef struct {
-    int major, minor, patch;
+    int major;            /**< Changes with the ABI. */
+    int minor;            /**< Changes with additions. */
+    int patch;            /**< Changes with fixes. */
     const char *hash;     /**< Commit, or "N/A". */
     unsigned cpu_runtime; /**< DNNL_TP_RUNTIME_* */
     unsigned gpu_runtime; /**< DNNL_TP_RUNTIME_* */
 } dnnl_tp_version_t;
 
 /* Handles. A const_ handle gives read access only and is borrowed from the object it came from. */
-typedef struct dnnl_tp_engine *dnnl_tp_engine_t;                         /**< A device. */
-typedef struct dnnl_tp_stream *dnnl_tp_stream_t;                         /**< An in-order queue on an engine. */
-typedef struct dnnl_tp_memory_desc *dnnl_tp_memory_desc_t;               /**< Shape, type and layout of a tensor. */
-typedef const struct dnnl_tp_memory_desc *const_dnnl_tp_memory_desc_t;   /**< Borrowed descriptor. */
-typedef struct dnnl_tp_memory *dnnl_tp_memory_t;                         /**< A descriptor with a buffer. */
-typedef const struct dnnl_tp_memory *const_dnnl_tp_memory_t;             /**< Borrowed memory. */
-typedef struct dnnl_tp_primitive_attr *dnnl_tp_primitive_attr_t;         /**< Attributes of a primitive. */
+typedef struct dnnl_tp_engine *dnnl_tp_engine_t;             /**< A device. */
+typedef struct dnnl_tp_stream *dnnl_tp_stream_t;             /**< An in-order queue on an engine. */
+typedef const struct dnnl_tp_stream *const_dnnl_tp_stream_t; /**< Borrowed stream. */
+typedef struct dnnl_tp_memory_desc *dnnl_tp_memory_desc_t;   /**< Shape, type and layout of a tensor. */
+typedef const struct dnnl_tp_memory_desc *const_dnnl_tp_memory_desc_t; /**< Borrowed descriptor. */
+typedef struct dnnl_tp_memory *dnnl_tp_memory_t;                       /**< A descriptor with a buffer. */
+typedef const struct dnnl_tp_memory *const_dnnl_tp_memory_t;           /**< Borrowed memory. */
+typedef struct dnnl_tp_primitive_attr *dnnl_tp_primitive_attr_t;       /**< Attributes of a primitive. */
 typedef const struct dnnl_tp_primitive_attr *const_dnnl_tp_primitive_attr_t; /**< Borrowed attributes. */
-typedef struct dnnl_tp_post_ops *dnnl_tp_post_ops_t;                     /**< A chain of post-operations. */
-typedef const struct dnnl_tp_post_ops *const_dnnl_tp_post_ops_t;         /**< Borrowed chain. */
-typedef struct dnnl_tp_primitive_desc *dnnl_tp_primitive_desc_t;         /**< A chosen implementation. */
+typedef struct dnnl_tp_post_ops *dnnl_tp_post_ops_t;             /**< A chain of post-operations. */
+typedef const struct dnnl_tp_post_ops *const_dnnl_tp_post_ops_t; /**< Borrowed chain. */
+typedef struct dnnl_tp_primitive_desc *dnnl_tp_primitive_desc_t; /**< A chosen implementation. */
 typedef const struct dnnl_tp_primitive_desc *const_dnnl_tp_primitive_desc_t; /**< Borrowed. */
-typedef struct dnnl_tp_primitive *dnnl_tp_primitive_t;                   /**< An executable operation. */
-typedef const struct dnnl_tp_primitive *const_dnnl_tp_primitive_t;       /**< Borrowed primitive. */
+typedef struct dnnl_tp_primitive *dnnl_tp_primitive_t;                       /**< An executable operation. */
+typedef const struct dnnl_tp_primitive *const_dnnl_tp_primitive_t;           /**< Borrowed primitive. */
 
 /** An execution argument: a DNNL_TP_ARG_* number and its memory (NULL = absent). */
 typedef struct {
-    int arg;
-    dnnl_tp_memory_t memory;
+    int arg;                 /**< DNNL_TP_ARG_* */
+    dnnl_tp_memory_t memory; /**< NULL = absent */
 } dnnl_tp_exec_arg_t;
 
 /** An execution argument given as a plain pointer laid out as the primitive descriptor says. */
 typedef struct {
-    int arg;
-    void *handle;
+    int arg;      /**< DNNL_TP_ARG_* */
+    void *handle; /**< NULL = absent */
 } dnnl_tp_exec_handle_t;
 
 /* Execution argument numbers; oneDNN's. */
-#define DNNL_TP_ARG_SRC 1
-#define DNNL_TP_ARG_SRC_0 DNNL_TP_ARG_SRC
-#define DNNL_TP_ARG_FROM DNNL_TP_ARG_SRC
-#define DNNL_TP_ARG_SRC_1 2
-#define DNNL_TP_ARG_SRC_2 3
-#define DNNL_TP_ARG_DST 17
-#define DNNL_TP_ARG_DST_0 DNNL_TP_ARG_DST
-#define DNNL_TP_ARG_TO DNNL_TP_ARG_DST
-#define DNNL_TP_ARG_WEIGHTS 33
-#define DNNL_TP_ARG_WEIGHTS_0 DNNL_TP_ARG_WEIGHTS
-#define DNNL_TP_ARG_BIAS 41
-#define DNNL_TP_ARG_MEAN 49
-#define DNNL_TP_ARG_VARIANCE 50
-#define DNNL_TP_ARG_SCALE 51
-#define DNNL_TP_ARG_SHIFT 52
-#define DNNL_TP_ARG_WORKSPACE 64
-#define DNNL_TP_ARG_SCRATCHPAD 80
-#define DNNL_TP_ARG_MULTIPLE_SRC 1024 /**< Plus the number of the source. */
-#define DNNL_TP_ARG_ATTR_SCALES 4096  /**< Or-ed with the argument it scales. */
-#define DNNL_TP_ARG_ATTR_ZERO_POINTS 8192
-#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768
+#define DNNL_TP_ARG_SRC 1                            /**< Source. */
+#define DNNL_TP_ARG_SRC_0 DNNL_TP_ARG_SRC            /**< First source. */
+#define DNNL_TP_ARG_FROM DNNL_TP_ARG_SRC             /**< Source of a reorder. */
+#define DNNL_TP_ARG_SRC_1 2                          /**< Second source. */
+#define DNNL_TP_ARG_SRC_2 3                          /**< Third source. */
+#define DNNL_TP_ARG_DST 17                           /**< Destination. */
+#define DNNL_TP_ARG_DST_0 DNNL_TP_ARG_DST            /**< First destination. */
+#define DNNL_TP_ARG_TO DNNL_TP_ARG_DST               /**< Destination of a reorder. */
+#define DNNL_TP_ARG_WEIGHTS 33                       /**< Weights. */
+#define DNNL_TP_ARG_WEIGHTS_0 DNNL_TP_ARG_WEIGHTS    /**< First weights. */
+#define DNNL_TP_ARG_BIAS 41                          /**< Bias. */
+#define DNNL_TP_ARG_MEAN 49                          /**< Mean. */
+#define DNNL_TP_ARG_VARIANCE 50                      /**< Variance. */
+#define DNNL_TP_ARG_SCALE 51                         /**< Scale of a normalization. */
+#define DNNL_TP_ARG_SHIFT 52                         /**< Shift of a normalization. */
+#define DNNL_TP_ARG_WORKSPACE 64                     /**< Workspace. */
+#define DNNL_TP_ARG_SCRATCHPAD 80                    /**< Scratch in user mode. */
+#define DNNL_TP_ARG_MULTIPLE_SRC 1024                /**< Plus the number of the source. */
+#define DNNL_TP_ARG_ATTR_SCALES 4096                 /**< Or-ed with the argument it scales. */
+#define DNNL_TP_ARG_ATTR_ZERO_POINTS 8192            /**< Or-ed with the argument it shifts. */
+#define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768 /**< Numbers of post-op tensors begin here. */
 /** Argument of post-op number idx: or with DNNL_TP_ARG_SRC_1 (binary) or DNNL_TP_ARG_SRC_2 (select). */
 #define DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(idx) (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
 

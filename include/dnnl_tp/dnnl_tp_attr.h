@@ -1,0 +1,370 @@
+/** @file
+ * Attributes of primitives and chains of post-operations.
+ *
+ * Included by dnnl_tp.h, which also states the rules that hold for every call. What a primitive computes with
+ * attributes, all in f32: x = scale_src * scale_wei * op(src - zp_src, wei - zp_wei) (+ bias), then the
+ * post-operations in order, then dst = saturate(round_half_even(x / scale_dst + zp_dst)). Source: oneDNN v3's
+ * numerical model. Which attributes a kind supports is on its page in doc/primitives. */
+#ifndef DNNL_TP_ATTR_H
+#define DNNL_TP_ATTR_H
+
+#include "dnnl_tp/dnnl_tp_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Attributes -------------------------------------------------------------------------------------- */
+
+/** Creates attributes with default values. Creation calls of primitive descriptors copy them; NULL means
+ * defaults there. Thread-safe.
+ *
+ * @param[out] attr owned by the caller; NULL on failure
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr);
+
+/** Copies attributes. Thread-safe.
+ *
+ * @param[out] attr owned by the caller; NULL on failure
+ * @param existing_attr the original
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
+                                                              const_dnnl_tp_primitive_attr_t existing_attr);
+
+/** Frees attributes that the caller owns. Thread-safe.
+ *
+ * @param attr NULL or attributes
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr);
+
+/** Fixes the thread count of primitives made with these attributes: it comes before that of a pool in the
+ * attributes, of the engine, and of the process. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param num_threads 1 to 256; 0 = unset again
+ * @return success; invalid_arguments (out of range). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t attr,
+                                                                        int num_threads);
+
+/** Permits f32 computations in a lower precision. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mode what is permitted; strict = nothing
+ * @return success; invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode(dnnl_tp_primitive_attr_t attr,
+                                                                        dnnl_tp_fpmath_mode_t mode);
+
+/** Gives the floating-point mode. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mode the mode
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode(const_dnnl_tp_primitive_attr_t attr,
+                                                                        dnnl_tp_fpmath_mode_t *mode);
+
+/** As dnnl_tp_primitive_attr_set_fpmath_mode(), and says whether integer tensors may be converted to
+ * floating point. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mode what is permitted
+ * @param apply_to_int 1 = integer tensors are converted as well; 0 = not
+ * @return success; invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode_v2(dnnl_tp_primitive_attr_t attr,
+                                                                           dnnl_tp_fpmath_mode_t mode,
+                                                                           int apply_to_int);
+
+/** Gives the floating-point mode and whether it applies to integer tensors. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mode the mode; NULL = not asked
+ * @param[out] apply_to_int 0 or 1; NULL = not asked
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(
+    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_fpmath_mode_t *mode, int *apply_to_int);
+
+/** Asks for the same bits in every run. Results of this library never depend on the number of threads, with
+ * 0 too. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param value 0 or 1; other values count as 1
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_tp_primitive_attr_t attr,
+                                                                          int value);
+
+/** Gives the determinism switch. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] value 0 or 1
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitive_attr_t attr,
+                                                                          int *value);
+
+/** Hints in which type sums are kept; strict: f32 for floating-point sources, s32 for integers.
+ * Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mode the hint
+ * @return success; invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t
+dnnl_tp_primitive_attr_set_accumulation_mode(dnnl_tp_primitive_attr_t attr, dnnl_tp_accumulation_mode_t mode);
+
+/** Gives the accumulation mode. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mode the mode
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_accumulation_mode(
+    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_accumulation_mode_t *mode);
+
+/** Chooses who provides scratch memory. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param mode library (default): the stream's; user: the caller passes DNNL_TP_ARG_SCRATCHPAD, described by
+ *     dnnl_tp_query_scratchpad_md
+ * @return success; invalid_arguments (not an enumerator). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scratchpad_mode(dnnl_tp_primitive_attr_t attr,
+                                                                            dnnl_tp_scratchpad_mode_t mode);
+
+/** Gives the scratchpad mode. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] mode the mode
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_scratchpad_mode(
+    const_dnnl_tp_primitive_attr_t attr, dnnl_tp_scratchpad_mode_t *mode);
+
+/** Sets f32 scales of an argument. Their values come at execution, as argument DNNL_TP_ARG_ATTR_SCALES |
+ * arg. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg the argument that is scaled, e.g. DNNL_TP_ARG_WEIGHTS
+ * @param mask bit d set = one scale for each index of dimension d; 0 = one scale
+ * @return success; invalid_arguments (negative arg or mask). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_mask(dnnl_tp_primitive_attr_t attr,
+                                                                        int arg, int mask);
+
+/** Sets scales of an argument with groups and a data type. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg the argument that is scaled
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param group_ndims 0 = no groups, or 2
+ * @param group_dims group_ndims sizes: how many elements of the last dimensions share a scale
+ * @param data_type f32, bf16 or f16
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr, int arg,
+                                                                   int mask, int group_ndims,
+                                                                   const dnnl_tp_dims_t group_dims,
+                                                                   dnnl_tp_data_type_t data_type);
+
+/** As dnnl_tp_primitive_attr_set_scales(), in oneDNN's newest form. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg the argument that is scaled
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param ndims 0 = no groups, or 2
+ * @param group_dims ndims sizes
+ * @param data_type f32, bf16 or f16
+ * @param is_on_host must be 0
+ * @param qmode dnnl_tp_quantization_mode_static_sazp
+ * @return success; invalid_arguments (arg, mask, groups without mask, the type, is_on_host or qmode). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(
+    dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
+    dnnl_tp_data_type_t data_type, int is_on_host, dnnl_tp_quantization_mode_t qmode);
+
+/** Sets s32 zero points of an argument. Their values come at execution, as argument
+ * DNNL_TP_ARG_ATTR_ZERO_POINTS | arg. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg DNNL_TP_ARG_SRC, DNNL_TP_ARG_WEIGHTS or DNNL_TP_ARG_DST
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @return success; invalid_arguments (arg or mask). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr,
+                                                                             int arg, int mask);
+
+/** Sets zero points of an argument with groups and a data type. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg as in dnnl_tp_primitive_attr_set_zero_points_mask()
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param group_ndims 0 = no groups, or 2
+ * @param group_dims group_ndims sizes
+ * @param data_type s32, s8 or u8
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_primitive_attr_t attr,
+                                                                        int arg, int mask, int group_ndims,
+                                                                        const dnnl_tp_dims_t group_dims,
+                                                                        dnnl_tp_data_type_t data_type);
+
+/** As dnnl_tp_primitive_attr_set_zero_points(), in oneDNN's newest form. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg as in dnnl_tp_primitive_attr_set_zero_points_mask()
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param ndims 0 = no groups, or 2
+ * @param group_dims ndims sizes
+ * @param data_type s32, s8 or u8
+ * @param is_on_host must be 0
+ * @return success; invalid_arguments (arg, mask, groups without mask, the type, or is_on_host). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr,
+                                                                           int arg, int mask, int ndims,
+                                                                           const dnnl_tp_dims_t group_dims,
+                                                                           dnnl_tp_data_type_t data_type,
+                                                                           int is_on_host);
+
+/** Sets the post-operations. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param post_ops copied; NULL = none
+ * @return success; invalid_arguments; out_of_memory (the old ones stay). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_post_ops(dnnl_tp_primitive_attr_t attr,
+                                                                     const_dnnl_tp_post_ops_t post_ops);
+
+/** Gives the post-operations. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] post_ops borrowed from the attributes until they change
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_post_ops(const_dnnl_tp_primitive_attr_t attr,
+                                                                     const_dnnl_tp_post_ops_t *post_ops);
+
+/* ---- Post-operations: applied to the f32 result x in the order of the chain, at most 32 -------------- */
+
+/** Creates an empty chain. Thread-safe.
+ *
+ * @param[out] post_ops owned by the caller; NULL on failure
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_create(dnnl_tp_post_ops_t *post_ops);
+
+/** Copies a chain. Thread-safe.
+ *
+ * @param[out] post_ops owned by the caller; NULL on failure
+ * @param existing_post_ops the original
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
+                                                        const_dnnl_tp_post_ops_t existing_post_ops);
+
+/** Frees a chain that the caller owns. Thread-safe.
+ *
+ * @param post_ops NULL or a chain
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_post_ops_destroy(dnnl_tp_post_ops_t post_ops);
+
+/** Number of entries. Thread-safe.
+ *
+ * @param post_ops a chain or NULL
+ * @return the number; 0 for NULL. */
+DNNL_TP_API int dnnl_tp_post_ops_len(const_dnnl_tp_post_ops_t post_ops);
+
+/** Kind of an entry. Thread-safe.
+ *
+ * @param post_ops a chain or NULL
+ * @param index 0 to length - 1
+ * @return dnnl_tp_sum, dnnl_tp_eltwise or dnnl_tp_binary; dnnl_tp_undefined_primitive if there is no such
+ *     entry. */
+DNNL_TP_API dnnl_tp_primitive_kind_t dnnl_tp_post_ops_get_kind(const_dnnl_tp_post_ops_t post_ops, int index);
+
+/** Appends x = x + scale * (dst - zero_point), where dst is what the destination held before.
+ * Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param scale factor of the old destination
+ * @param zero_point subtracted from it; non-zero only for integer destinations
+ * @param data_type how the old destination is read, of the destination's size; undef = the destination's
+ *     type
+ * @return success; invalid_arguments; out_of_memory (more than 32 entries). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_sum(dnnl_tp_post_ops_t post_ops, float scale,
+                                                             int32_t zero_point,
+                                                             dnnl_tp_data_type_t data_type);
+
+/** Gives the parameters of a sum. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of a sum
+ * @param[out] scale NULL = not asked
+ * @param[out] zero_point NULL = not asked
+ * @param[out] data_type NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_sum(const_dnnl_tp_post_ops_t post_ops, int index,
+                                                                 float *scale, int32_t *zero_point,
+                                                                 dnnl_tp_data_type_t *data_type);
+
+/** Appends x = f(x). Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param alg_kind a dnnl_tp_eltwise_* algorithm; its formula stands beside the enumerator
+ * @param alpha a of the formula
+ * @param beta b of the formula
+ * @return success; invalid_arguments (another algorithm; clip with alpha > beta); out_of_memory (more than
+ *     32 entries). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_eltwise(dnnl_tp_post_ops_t post_ops,
+                                                                 dnnl_tp_alg_kind_t alg_kind, float alpha,
+                                                                 float beta);
+
+/** Gives the parameters of an eltwise. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of an eltwise
+ * @param[out] alg_kind NULL = not asked
+ * @param[out] alpha NULL = not asked
+ * @param[out] beta NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_eltwise(const_dnnl_tp_post_ops_t post_ops,
+                                                                     int index, dnnl_tp_alg_kind_t *alg_kind,
+                                                                     float *alpha, float *beta);
+
+/** Appends x = op(x, src1). The tensor comes at execution, as argument
+ * DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_TP_ARG_SRC_1. Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param alg_kind a dnnl_tp_binary_* algorithm without select
+ * @param src1_desc copied; as many dimensions as the destination, each equal to its or 1; layout any
+ *     allowed
+ * @return success; invalid_arguments (another algorithm, run-time dimensions); out_of_memory (more than 32
+ *     entries). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_binary(dnnl_tp_post_ops_t post_ops,
+                                                                dnnl_tp_alg_kind_t alg_kind,
+                                                                const_dnnl_tp_memory_desc_t src1_desc);
+
+/** As dnnl_tp_post_ops_append_binary() for every algorithm; select: x = src2 ? x : src1, with src2 as
+ * argument DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_TP_ARG_SRC_2. Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param alg_kind a dnnl_tp_binary_* algorithm
+ * @param src1_desc as in dnnl_tp_post_ops_append_binary()
+ * @param src2_desc of select: s8, dimensions as src1_desc; NULL for the others
+ * @return as dnnl_tp_post_ops_append_binary(); invalid_arguments also for select without src2 and src2
+ *     without select. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops,
+                                                                   dnnl_tp_alg_kind_t alg_kind,
+                                                                   const_dnnl_tp_memory_desc_t src1_desc,
+                                                                   const_dnnl_tp_memory_desc_t src2_desc);
+
+/** Gives the parameters of a binary. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of a binary
+ * @param[out] alg_kind NULL = not asked
+ * @param[out] src1_desc borrowed from the chain; NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary(const_dnnl_tp_post_ops_t post_ops,
+                                                                    int index, dnnl_tp_alg_kind_t *alg_kind,
+                                                                    const_dnnl_tp_memory_desc_t *src1_desc);
+
+/** Gives the parameters of a binary, select included. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of a binary
+ * @param[out] alg_kind NULL = not asked
+ * @param[out] src1_desc borrowed from the chain; NULL = not asked
+ * @param[out] src2_desc borrowed from the chain, the zero descriptor without select; NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary_v2(
+    const_dnnl_tp_post_ops_t post_ops, int index, dnnl_tp_alg_kind_t *alg_kind,
+    const_dnnl_tp_memory_desc_t *src1_desc, const_dnnl_tp_memory_desc_t *src2_desc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,330 @@
+/** @file
+ * Primitive descriptors (a checked problem with the implementation chosen for it) and primitives.
+ *
+ * Included by dnnl_tp.h, which also states the rules that hold for every call. Every creation call here
+ * copies the descriptors and attributes that it gets, keeps the engine alive, resolves layout any where the
+ * kind allows it, and fixes the thread count. Its errors: invalid_arguments (a rule below is broken, or
+ * layout any stands where it is not allowed), unimplemented (a legal problem that no implementation of the
+ * engine serves; a verbose level names each refusal), out_of_memory. An optional tensor is NULL or the zero
+ * descriptor. Formulas: oneDNN v3; doc/primitives has a page with an example for each kind. */
+#ifndef DNNL_TP_PRIMITIVES_H
+#define DNNL_TP_PRIMITIVES_H
+
+#include "dnnl_tp/dnnl_tp_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Descriptors: one creation call per kind --------------------------------------------------------- */
+
+/** dst[b, m, n] = sum over k of src[b, m, k] * weights[b, k, n] (+ bias). Arguments: SRC, WEIGHTS, BIAS,
+ * DST. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param src_desc {batch..., M, K}, 2 to 12 dimensions; any allowed
+ * @param weights_desc {batch..., K, N}; any allowed: then the chosen layout is packed; batch dimensions
+ *     equal to those of dst or 1
+ * @param bias_desc NULL, or each dimension 1 or that of dst
+ * @param dst_desc {batch..., M, N}; any allowed. Any dimension may be run-time, consistently in all tensors
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
+
+/** dst[n, o] = sum over i and space of src[n, i, ...] * weights[o, i, ...] (+ bias[o]). Arguments: SRC,
+ * WEIGHTS, BIAS, DST. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param src_desc {N, IC, spatial...}, 2 to 5 dimensions; any allowed
+ * @param weights_desc {OC, IC, spatial...}; any allowed
+ * @param bias_desc NULL or {OC}
+ * @param dst_desc {N, OC}; any allowed
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t weights_desc,
+    const_dnnl_tp_memory_desc_t bias_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** Softmax or its logarithm along one axis; the largest element is subtracted first. Arguments: SRC, DST
+ * (the same buffer allowed). Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param alg_kind dnnl_tp_softmax_accurate or dnnl_tp_softmax_log
+ * @param src_desc any shape
+ * @param dst_desc the same shape; any = src's layout
+ * @param softmax_axis 0 to ndims - 1
+ * @param attr NULL = defaults; post-operations eltwise, binary
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    int softmax_axis, const_dnnl_tp_primitive_attr_t attr);
+
+/** dst = scale * (src - mean) / sqrt(variance + epsilon) + shift over the last dimension, with the biased
+ * variance; scale and shift are f32. Arguments: SRC, DST (the same buffer allowed), MEAN, VARIANCE, SCALE,
+ * SHIFT. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training: MEAN and VARIANCE are written; forward_inference: they are no
+ *     arguments, unless dnnl_tp_use_global_stats makes them inputs
+ * @param src_desc {..., C}, 2 to 5 dimensions
+ * @param dst_desc the same shape; any = src's layout
+ * @param stat_desc f32, src's dimensions without the last; NULL or any = derived
+ * @param epsilon added to the variance
+ * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift, rms_norm
+ * @param attr NULL = defaults; post-operations eltwise, binary
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_memory_desc_t stat_desc, float epsilon, unsigned flags,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** As dnnl_tp_layer_normalization_forward_primitive_desc_create() with a type for scale and shift.
+ * Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind as there
+ * @param src_desc as there
+ * @param dst_desc as there
+ * @param stat_desc as there
+ * @param scale_shift_data_type type of SCALE and SHIFT
+ * @param epsilon as there
+ * @param flags as there
+ * @param attr as there
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_memory_desc_t stat_desc, dnnl_tp_data_type_t scale_shift_data_type, float epsilon,
+    unsigned flags, const_dnnl_tp_primitive_attr_t attr);
+
+/** dst = f(src), element by element. Arguments: SRC, DST (the same buffer allowed). Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param alg_kind a dnnl_tp_eltwise_* algorithm; its formula stands beside the enumerator
+ * @param src_desc any shape
+ * @param dst_desc the same shape; any = src's layout
+ * @param alpha a of the formula
+ * @param beta b of the formula
+ * @param attr NULL = defaults; post-operations binary
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    float alpha, float beta, const_dnnl_tp_primitive_attr_t attr);
+
+/** dst = op(src0, src1) with broadcasting. Arguments: SRC_0, SRC_1, DST (the buffer of SRC_0 allowed).
+ * Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param alg_kind a dnnl_tp_binary_* algorithm without select
+ * @param src0_desc each dimension that of dst or 1
+ * @param src1_desc each dimension that of dst or 1; any allowed
+ * @param dst_desc the result; any allowed
+ * @param attr NULL = defaults; scales of both sources; post-operations eltwise, binary, sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
+    const_dnnl_tp_memory_desc_t src0_desc, const_dnnl_tp_memory_desc_t src1_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
+
+/** As dnnl_tp_binary_primitive_desc_create() for every algorithm; select: dst = src2 ? src0 : src1.
+ * Arguments: also SRC_2. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param alg_kind a dnnl_tp_binary_* algorithm
+ * @param src0_desc as there
+ * @param src1_desc as there
+ * @param src2_desc of select: s8, each dimension that of dst or 1; NULL for the others
+ * @param dst_desc as there
+ * @param attr as there
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
+    const_dnnl_tp_memory_desc_t src0_desc, const_dnnl_tp_memory_desc_t src1_desc,
+    const_dnnl_tp_memory_desc_t src2_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** Reduces the dimensions in which dst is 1 and src is not. Arguments: SRC, DST. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param alg_kind a dnnl_tp_reduction_* algorithm
+ * @param src_desc any shape
+ * @param dst_desc each dimension src's or 1, at least one of them reduced; any allowed
+ * @param p of the norms, >= 1
+ * @param eps of the norms
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_alg_kind_t alg_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, float p, float eps,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** Copies a tensor into another layout and data type, rounding half to even and saturating. Arguments: SRC,
+ * DST. Thread-safe.
+ *
+ * @param[out] reorder_primitive_desc owned by the caller; NULL on failure
+ * @param src_desc any concrete layout
+ * @param src_engine an engine
+ * @param dst_desc the same dimensions, any concrete layout
+ * @param dst_engine the same engine
+ * @param attr NULL = defaults; scales and zero points of both, post-operation sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *reorder_primitive_desc, const_dnnl_tp_memory_desc_t src_desc,
+    dnnl_tp_engine_t src_engine, const_dnnl_tp_memory_desc_t dst_desc, dnnl_tp_engine_t dst_engine,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** Puts tensors one behind the other along a dimension. Arguments: MULTIPLE_SRC + i, DST. Thread-safe.
+ *
+ * @param[out] concat_primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param dst_desc the sum of the sources along the dimension; NULL or any = derived
+ * @param n number of sources, >= 1
+ * @param concat_dimension 0 to ndims - 1
+ * @param src_descs n descriptors of one data type, equal in every other dimension
+ * @param attr NULL = defaults; scales of the sources
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *concat_primitive_desc, dnnl_tp_engine_t engine,
+    const_dnnl_tp_memory_desc_t dst_desc, int n, int concat_dimension,
+    const_dnnl_tp_memory_desc_t const *src_descs, const_dnnl_tp_primitive_attr_t attr);
+
+/** dst = sum over i of scales[i] * src[i]. Arguments: MULTIPLE_SRC + i, DST (the buffer of the first source
+ * allowed). Thread-safe.
+ *
+ * @param[out] sum_primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param dst_desc the shape of the sources; NULL or any = derived
+ * @param n number of sources, >= 1
+ * @param scales n factors; copied
+ * @param src_descs n descriptors of one shape
+ * @param attr NULL = defaults
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *sum_primitive_desc, dnnl_tp_engine_t engine,
+    const_dnnl_tp_memory_desc_t dst_desc, int n, const float *scales,
+    const_dnnl_tp_memory_desc_t const *src_descs, const_dnnl_tp_primitive_attr_t attr);
+
+/* ---- Descriptors in general -------------------------------------------------------------------------- */
+
+/** Replaces the implementation of a descriptor by the next one in the engine's order that serves the
+ * problem. Thread-compatible.
+ *
+ * @param primitive_desc a descriptor that nothing else uses
+ * @return success; last_impl_reached (the descriptor stays as it is; always for reorder, concat, sum and
+ *     clones); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primitive_desc);
+
+/** Copies a descriptor. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param existing_primitive_desc the original
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_clone(
+    dnnl_tp_primitive_desc_t *primitive_desc, const_dnnl_tp_primitive_desc_t existing_primitive_desc);
+
+/** Gives the attributes of a descriptor. Thread-safe.
+ *
+ * @param primitive_desc a descriptor
+ * @param[out] attr borrowed from the descriptor
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_get_attr(
+    const_dnnl_tp_primitive_desc_t primitive_desc, const_dnnl_tp_primitive_attr_t *attr);
+
+/** Gives the thread count that was resolved at creation: of the attributes, else of the pool in them, else
+ * of the engine, else of the process. Executing on a pool of another size is correct. Thread-safe.
+ *
+ * @param primitive_desc a descriptor
+ * @param[out] num_threads 1 to 256
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t
+dnnl_tp_primitive_desc_get_num_threads(const_dnnl_tp_primitive_desc_t primitive_desc, int *num_threads);
+
+/** Reads a property of a descriptor. Thread-safe.
+ *
+ * @param primitive_desc a descriptor
+ * @param what a dnnl_tp_query_t
+ * @param index number of a tensor of its group, or the argument number with dnnl_tp_query_exec_arg_md; else
+ *     0
+ * @param[out] result by the suffix of the name: _s32: int *, _s64: int64_t *, _f32: float *, _f64: double
+ *     *, _md: const_dnnl_tp_memory_desc_t *, _str: const char **, engine: dnnl_tp_engine_t *, flags:
+ *     unsigned *, kinds: their enumeration's pointer. What it points to is borrowed from the descriptor.
+ * @return success; unimplemented (the kind has no such property); not_required (no such tensor);
+ *     invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t primitive_desc,
+                                                              dnnl_tp_query_t what, int index, void *result);
+
+/** Gives the descriptor of a tensor as the implementation wants it, layouts resolved. Thread-safe.
+ *
+ * @param primitive_desc a descriptor or NULL
+ * @param what a dnnl_tp_query_*_md
+ * @param index as in dnnl_tp_primitive_desc_query()
+ * @return borrowed from the descriptor; the zero descriptor if there is no such tensor; NULL for a NULL
+ *     descriptor or another what. */
+DNNL_TP_API const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(
+    const_dnnl_tp_primitive_desc_t primitive_desc, dnnl_tp_query_t what, int index);
+
+/** Reads an int property. Thread-safe.
+ *
+ * @param primitive_desc a descriptor or NULL
+ * @param what a dnnl_tp_query_*_s32
+ * @param index as in dnnl_tp_primitive_desc_query()
+ * @return the value; 0 on failure. */
+DNNL_TP_API int dnnl_tp_primitive_desc_query_s32(const_dnnl_tp_primitive_desc_t primitive_desc,
+                                                 dnnl_tp_query_t what, int index);
+
+/** Frees a descriptor that the caller owns. Thread-safe.
+ *
+ * @param primitive_desc NULL or a descriptor
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc);
+
+/* ---- Primitives -------------------------------------------------------------------------------------- */
+
+/** Creates a primitive; equal ones are shared through the cache, concurrent creations of one become one.
+ * Thread-safe.
+ *
+ * @param[out] primitive owned by the caller; NULL on failure
+ * @param primitive_desc kept alive by the primitive
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
+                                                          const_dnnl_tp_primitive_desc_t primitive_desc);
+
+/** Gives the descriptor of a primitive. Thread-safe.
+ *
+ * @param primitive a primitive
+ * @param[out] primitive_desc borrowed from the primitive
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(
+    const_dnnl_tp_primitive_t primitive, const_dnnl_tp_primitive_desc_t *primitive_desc);
+
+/** Drops the caller's reference to a primitive; submitted executions end properly. Thread-safe.
+ *
+ * @param primitive NULL or a primitive
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_primitive_destroy(dnnl_tp_primitive_t primitive);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
