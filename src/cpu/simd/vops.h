@@ -1,8 +1,8 @@
 /* Vector operations on rows of f32, and conversions, as one table per instruction set.
  *
- * Everything that touches data element by element goes through these tables: post-operations, eltwise, and the
- * load/convert/store edges of every kind (reorder, binary, sum, concat, reduction may use them too). Baseline code:
- * the table is chosen once, in pd_init, by dtp_vops(engine isa). */
+ * Everything that touches data element by element goes through these tables: post-operations, eltwise, and
+ * the load/convert/store edges of every kind (reorder, binary, sum, concat, reduction may use them too).
+ * Baseline code: the table is chosen once, in pd_init, by dtp_vops(engine isa). */
 #ifndef DTP_CPU_SIMD_VOPS_H
 #define DTP_CPU_SIMD_VOPS_H
 
@@ -18,8 +18,8 @@ typedef struct {
 } dtp_eltwise_args_t;
 typedef void (*dtp_eltwise_fn_t)(const dtp_eltwise_args_t *a);
 
-/* y[i, j] = x0[i, j] op x1[i, j]; row strides ld*, column strides cs* of the sources 0 or 1; y may equal a source of
- * the same strides. select: cond[i, j] != 0 ? x0 : x1, cond as f32. */
+/* y[i, j] = x0[i, j] op x1[i, j]; row strides ld*, column strides cs* of the sources 0 or 1; y may equal a
+ * source of the same strides. select: cond[i, j] != 0 ? x0 : x1, cond as f32. */
 typedef struct {
     const float *x0, *x1, *cond;
     float *y;
@@ -29,7 +29,8 @@ typedef struct {
 } dtp_binary_args_t;
 typedef void (*dtp_binary_fn_t)(const dtp_binary_args_t *a);
 
-/* n elements, stride elements apart (1 = contiguous), to f32: y[i] = x[i * stride]. s32 rounds to nearest even. */
+/* n elements, stride elements apart (1 = contiguous), to f32: y[i] = x[i * stride]. s32 rounds to nearest
+ * even. */
 typedef void (*dtp_load_fn_t)(float *y, const void *x, int64_t n, int64_t stride);
 /* n values of f32 to the type: y[i * stride] = saturate(round_to_nearest_even(x[i])); NaN to integers: 0. */
 typedef void (*dtp_store_fn_t)(void *y, const float *x, int64_t n, int64_t stride);

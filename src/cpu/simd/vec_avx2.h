@@ -1,0 +1,130 @@
+/* AVX2 with FMA and F16C: vectors of f32 under the names of vec_avx512.h, which says what each means. */
+#ifndef DTP_CPU_SIMD_VEC_H
+#define DTP_CPU_SIMD_VEC_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define V_INLINE static inline __attribute__((always_inline))
+#define V_ISA(name) name##__avx2
+#define VL 8
+#define V_NREGS 16
+#define V_HAS_TABLE32 0
+typedef __m256 vf;
+typedef __m256 vm;
+
+V_INLINE vf v_set1(float x) { return _mm256_set1_ps(x); }
+V_INLINE vf v_zero(void) { return _mm256_setzero_ps(); }
+V_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
+V_INLINE void v_store(float *p, vf x) { _mm256_storeu_ps(p, x); }
+V_INLINE void v_stream(float *p, vf x) { _mm256_stream_ps(p, x); }
+V_INLINE void v_fence(void) { _mm_sfence(); }
+V_INLINE __m256i v_first(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, v_first(n)); }
+V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm256_maskstore_ps(p, v_first(n), x); }
+V_INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+V_INLINE vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+V_INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+V_INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+V_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+V_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+V_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
+V_INLINE vf v_fms(vf a, vf b, vf c) { return _mm256_fmsub_ps(a, b, c); }
+V_INLINE vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), a); }
+V_INLINE vf v_neg(vf a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.f)); }
+V_INLINE vf v_xorsign(vf x, vf s) { return _mm256_xor_ps(x, _mm256_and_ps(s, _mm256_set1_ps(-0.f))); }
+V_INLINE vf v_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+V_INLINE vf v_scale2(vf p, vf n) {
+    /* Two factors, because 2^n itself may not be a normal number. */
+    __m256i i = _mm256_cvtps_epi32(v_min(v_max(n, v_set1(-252.f)), v_set1(252.f)));
+    __m256i h = _mm256_srai_epi32(i, 1), one = _mm256_set1_epi32(127);
+    vf a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(h, one), 23));
+    vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, h), one), 23));
+    return v_mul(v_mul(p, a), b);
+}
+V_INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+V_INLINE vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+V_INLINE vm v_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
+V_INLINE vm v_or(vm a, vm b) { return _mm256_or_ps(a, b); }
+V_INLINE int v_any(vm m) { return _mm256_movemask_ps(m) != 0; }
+V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+V_INLINE float v_hsum(vf a) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+V_INLINE float v_hmax(vf a) {
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+V_INLINE vf v_recip(vf b) { return _mm256_div_ps(_mm256_set1_ps(1.f), b); }
+V_INLINE vf v_quot(vf a, vf b) { return _mm256_div_ps(a, b); }
+V_INLINE vf v_split(vf x, vf *e) {
+    /* Denormals are scaled up first. */
+    vm small = v_lt(x, v_set1(1.17549435e-38f));
+    x = v_sel(small, v_mul(x, v_set1(8388608.f)), x);
+    __m256i u = _mm256_castps_si256(x);
+    vf k = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(u, 23), _mm256_set1_epi32(127)));
+    *e = v_sub(k, _mm256_and_ps(small, v_set1(23.f)));
+    u = _mm256_or_si256(_mm256_and_si256(u, _mm256_set1_epi32(0x7fffff)), _mm256_set1_epi32(0x3f800000));
+    return _mm256_castsi256_ps(u);
+}
+V_INLINE vf v_log_special(vf x, vf y) {
+    vf inf = v_set1(__builtin_inff());
+    y = v_sel(v_eq(x, v_zero()), v_neg(inf), y);
+    y = v_sel(v_eq(x, inf), inf, y);
+    return v_sel(_mm256_cmp_ps(x, v_zero(), _CMP_NGE_UQ), v_set1(__builtin_nanf("")), y);
+}
+
+/* ---- Conversions ------------------------------------------------------------------------------------- */
+V_INLINE vf v_from_f16(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+V_INLINE vf v_from_bf16(const void *p) {
+    __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
+}
+V_INLINE vf v_from_s32(const void *p) { return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p)); }
+V_INLINE vf v_from_s8(const void *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+V_INLINE vf v_from_u8(const void *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+V_INLINE void v_to_f16(void *p, vf x) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, 0)); }
+V_INLINE void v_to_bf16(void *p, vf x) {
+    __m256i u = _mm256_castps_si256(x),
+            odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+    __m256i r = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff)), 16);
+    __m256i q = _mm256_or_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(0x40));
+    r = _mm256_blendv_epi8(r, q, _mm256_castps_si256(v_nan(x)));
+    __m256i w = _mm256_permute4x64_epi64(_mm256_packus_epi32(r, r), 0x08);
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(w));
+}
+V_INLINE __m256i v_to_int(vf x, float lo, float hi) {
+    vf y = v_min(v_max(x, v_set1(lo)), v_set1(hi));
+    return _mm256_cvtps_epi32(_mm256_and_ps(y, _mm256_cmp_ps(x, x, _CMP_ORD_Q)));
+}
+V_INLINE void v_to_s32(void *p, vf x) {
+    __m256i y = v_to_int(x, -2147483648.f, 2147483520.f);
+    y = _mm256_blendv_epi8(y, _mm256_set1_epi32(INT32_MAX),
+                           _mm256_castps_si256(v_le(v_set1(2147483648.f), x)));
+    _mm256_storeu_si256((__m256i *)p, y);
+}
+V_INLINE void v_to_byte(void *p, __m256i y) {
+    /* Values already fit in a byte. */
+    const __m256i take = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4,
+                                          8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    y = _mm256_shuffle_epi8(y, take);
+    __m128i r = _mm_unpacklo_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+    _mm_storel_epi64((__m128i *)p, r);
+}
+V_INLINE void v_to_s8(void *p, vf x) { v_to_byte(p, v_to_int(x, -128.f, 127.f)); }
+V_INLINE void v_to_u8(void *p, vf x) { v_to_byte(p, v_to_int(x, 0.f, 255.f)); }
+
+#endif

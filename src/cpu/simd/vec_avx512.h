@@ -1,0 +1,132 @@
+/* AVX-512 (F, BW, VL, DQ) vectors of f32 under the names that templates use. vec_avx2.h and vec_portable.h
+ * offer the same names; what each must mean is said here once.
+ *
+ * v_min/v_max(a, b) return b when either is NaN. Tails: *_n touch only the first n < VL elements; loads fill
+ * with 0. */
+#ifndef DTP_CPU_SIMD_VEC_H
+#define DTP_CPU_SIMD_VEC_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define V_INLINE static inline __attribute__((always_inline))
+#define V_ISA(name) name##__avx512
+#define VL 16
+#define V_NREGS 32
+#define V_HAS_TABLE32 1
+typedef __m512 vf;
+typedef __mmask16 vm;
+
+V_INLINE vf v_set1(float x) { return _mm512_set1_ps(x); }
+V_INLINE vf v_zero(void) { return _mm512_setzero_ps(); }
+V_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
+V_INLINE void v_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
+/* p aligned to a vector. */
+V_INLINE void v_stream(float *p, vf x) { _mm512_stream_ps(p, x); }
+V_INLINE void v_fence(void) { _mm_sfence(); }
+V_INLINE vm v_first(int64_t n) { return (vm)((1u << n) - 1u); }
+V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
+V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
+V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+V_INLINE vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+V_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+V_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+/* c - a * b */
+V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
+/* a * b - c */
+V_INLINE vf v_fms(vf a, vf b, vf c) { return _mm512_fmsub_ps(a, b, c); }
+V_INLINE vf v_abs(vf a) { return _mm512_abs_ps(a); }
+V_INLINE vf v_neg(vf a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.f)); }
+/* x with the sign of s xor-ed in. */
+V_INLINE vf v_xorsign(vf x, vf s) { return _mm512_xor_ps(x, _mm512_and_ps(s, _mm512_set1_ps(-0.f))); }
+/* To nearest even, any magnitude. */
+V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
+/* p * 2^n for integral n, over- and underflow as in exact arithmetic (denormals rounded). */
+V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+V_INLINE vm v_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+V_INLINE vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+V_INLINE vm v_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+V_INLINE vm v_or(vm a, vm b) { return a | b; }
+V_INLINE int v_any(vm m) { return m != 0; }
+/* m ? a : b */
+V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
+V_INLINE float v_hsum(vf a) { return _mm512_reduce_add_ps(a); }
+V_INLINE float v_hmax(vf a) { return _mm512_reduce_max_ps(a); }
+/* 1 / b to about 1 ulp, b normal and finite. */
+V_INLINE vf v_recip(vf b) {
+    vf r = _mm512_rcp14_ps(b);
+    return v_fma(r, v_fnma(b, r, v_set1(1.f)), r);
+}
+/* a / b to about 1 ulp, b normal and finite. */
+V_INLINE vf v_quot(vf a, vf b) {
+    vf r = _mm512_rcp14_ps(b);
+    r = v_fma(r, v_fnma(b, r, v_set1(1.f)), r);
+    vf q = v_mul(a, r);
+    return v_fma(r, v_fnma(b, q, a), q);
+}
+/* x = 2^*e * result, result in [1, 2); negative x gives NaN, 0 gives e = -inf, inf gives e = inf. */
+V_INLINE vf v_split(vf x, vf *e) {
+    *e = _mm512_getexp_ps(x);
+    return _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+}
+/* What v_split cannot express about log; nothing here. */
+V_INLINE vf v_log_special(vf x, vf y) {
+    (void)x;
+    return y;
+}
+
+/* 32 floats in registers, looked up by the low five bits of an integer lane. */
+typedef struct {
+    vf lo, hi;
+} v_tab32;
+V_INLINE v_tab32 v_tab32_load(const float *p) { return (v_tab32){v_load(p), v_load(p + 16)}; }
+V_INLINE vf v_tab32_get(v_tab32 t, vf index_bits) {
+    return _mm512_permutex2var_ps(t.lo, _mm512_castps_si512(index_bits), t.hi);
+}
+
+/* ---- Conversions ------------------------------------------------------------------------------------- */
+V_INLINE vf v_from_f16(const void *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+V_INLINE vf v_from_bf16(const void *p) {
+    __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+}
+V_INLINE vf v_from_s32(const void *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
+V_INLINE vf v_from_s8(const void *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+V_INLINE vf v_from_u8(const void *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+V_INLINE void v_to_f16(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, 0)); }
+V_INLINE void v_to_bf16(void *p, vf x) {
+    __m512i u = _mm512_castps_si512(x),
+            odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    __m512i r = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff)), 16);
+    __m512i q = _mm512_or_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
+    r = _mm512_mask_mov_epi32(r, v_nan(x), q);
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(r));
+}
+/* Rounded and clamped to lo..hi (exact in f32); NaN gives 0. */
+V_INLINE __m512i v_to_int(vf x, float lo, float hi) {
+    vf y = v_min(v_max(x, v_set1(lo)), v_set1(hi));
+    return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), y);
+}
+V_INLINE void v_to_s32(void *p, vf x) {
+    __m512i y = v_to_int(x, -2147483648.f, 2147483520.f);
+    y = _mm512_mask_mov_epi32(y, v_le(v_set1(2147483648.f), x), _mm512_set1_epi32(INT32_MAX));
+    _mm512_storeu_si512(p, y);
+}
+V_INLINE void v_to_s8(void *p, vf x) {
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, -128.f, 127.f)));
+}
+V_INLINE void v_to_u8(void *p, vf x) {
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, 0.f, 255.f)));
+}
+
+#endif

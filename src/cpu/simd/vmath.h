@@ -1,0 +1,278 @@
+/* Elementary functions on vectors of f32; include one of vec_*.h first.
+ *
+ * Every function takes any input: NaN stays NaN, infinities and denormals are as in libm. Errors stay below 4 units in
+ * the last place (tanh 6, gelu 8), measured by tests/unit/test_vops.c against double libm. Polynomials, rationals and
+ * the table are minimax fits of our own (Lawson iterations, relative error). */
+#ifndef DTP_CPU_SIMD_VMATH_H
+#define DTP_CPU_SIMD_VMATH_H
+
+/* ---- Exponentials ------------------------------------------------------------------------------------ */
+
+/* exp(r) for |r| <= ln(2) / 2. */
+V_INLINE vf v_exp_poly(vf r) {
+    vf p = v_set1(0.00138436537f);
+    p = v_fma(p, r, v_set1(0.0083741555f));
+    p = v_fma(p, r, v_set1(0.0416680016f));
+    p = v_fma(p, r, v_set1(0.166664317f));
+    p = v_fma(p, r, v_set1(0.49999994f));
+    p = v_fma(p, r, v_set1(1.f));
+    return v_fma(p, r, v_set1(1.f));
+}
+/* x - n ln 2 in two steps; n < 2^9. */
+V_INLINE vf v_exp_reduce(vf x, vf n) {
+    vf r = v_fnma(n, v_set1(0.693147182f), x);
+    return v_fma(n, v_set1(1.90465421e-9f), r);
+}
+V_INLINE vf v_exp(vf x) {
+    x = v_max(v_set1(-105.f), v_min(v_set1(89.5f), x));
+    vf n = v_round(v_mul(x, v_set1(1.44269504f)));
+    return v_scale2(v_exp_poly(v_exp_reduce(x, n)), n);
+}
+/* exp of x <= 0 where the relative error may grow to 2^-22 near x = -80: softmax. -inf gives 0. */
+V_INLINE vf v_exp_neg(vf x) {
+    x = v_max(v_set1(-105.f), x);
+    vf n = v_round(v_mul(x, v_set1(1.44269504f)));
+    vf r = v_fnma(n, v_set1(0.693147182f), x);
+    vf p = v_set1(0.00829031505f);
+    p = v_fma(p, r, v_set1(0.0418979302f));
+    p = v_fma(p, r, v_set1(0.166676357f));
+    p = v_fma(p, r, v_set1(0.499991506f));
+    p = v_fma(p, r, v_set1(0.999999702f));
+    p = v_fma(p, r, v_set1(1.f));
+    return v_scale2(p, n);
+}
+/* 2^x for any finite x; relative error 2^-22. */
+V_INLINE vf v_exp2(vf x) {
+    vf n = v_round(x), r = v_sub(x, n);
+    vf p = v_set1(0.00132647273f);
+    p = v_fma(p, r, v_set1(0.00967151299f));
+    p = v_fma(p, r, v_set1(0.0555073358f));
+    p = v_fma(p, r, v_set1(0.240222424f));
+    p = v_fma(p, r, v_set1(0.693147004f));
+    p = v_fma(p, r, v_set1(1.f));
+    return v_scale2(p, n);
+}
+/* exp(x) - 1 for x <= 0, relative to its value. */
+V_INLINE vf v_expm1_neg(vf x) {
+    vf y = v_max(v_set1(-30.f), x);
+    vf n = v_round(v_mul(y, v_set1(1.44269504f))), r = v_exp_reduce(y, n);
+    vf p = v_set1(0.00138825225f);
+    p = v_fma(p, r, v_set1(0.008366514f));
+    p = v_fma(p, r, v_set1(0.0416672006f));
+    p = v_fma(p, r, v_set1(0.166665435f));
+    p = v_fma(p, r, v_set1(0.49999997f));
+    p = v_fma(v_mul(r, r), p, r);
+    vf s = v_scale2(v_set1(1.f), n);
+    return v_fma(s, p, v_sub(s, v_set1(1.f)));
+}
+/* 1 / (1 + exp(-x)) */
+V_INLINE vf v_logistic(vf x) {
+    vf e = v_exp(v_neg(v_abs(x)));
+    return v_mul(v_sel(v_lt(x, v_zero()), e, v_set1(1.f)), v_recip(v_add(v_set1(1.f), e)));
+}
+/* x / (1 + exp(u)); 0 where exp(u) leaves the range. */
+V_INLINE vf v_gate(vf x, vf u) {
+    vf e = v_exp(v_min(v_set1(87.f), u));
+    vf y = v_mul(x, v_recip(v_add(v_set1(1.f), e)));
+    return v_sel(v_lt(v_set1(87.f), u), v_zero(), y);
+}
+
+/* ---- Logarithms -------------------------------------------------------------------------------------- */
+
+/* f^3 q(f) of log(1 + f) = f - f^2 / 2 + f^3 q(f), f in [sqrt(1/2) - 1, sqrt(2) - 1]. */
+V_INLINE vf v_log_tail(vf f, vf f2) {
+    vf q = v_set1(-0.0763449743f);
+    q = v_fma(q, f, v_set1(0.12761578f));
+    q = v_fma(q, f, v_set1(-0.131601825f));
+    q = v_fma(q, f, v_set1(0.142017573f));
+    q = v_fma(q, f, v_set1(-0.166233569f));
+    q = v_fma(q, f, v_set1(0.200012267f));
+    q = v_fma(q, f, v_set1(-0.250008196f));
+    q = v_fma(q, f, v_set1(0.333333313f));
+    return v_mul(v_mul(f2, f), q);
+}
+/* x = 2^*e (1 + f) with f as above. */
+V_INLINE vf v_log_split(vf x, vf *e) {
+    vf m = v_split(x, e);
+    vm high = v_lt(v_set1(1.41421354f), m);
+    *e = v_add(*e, v_sel(high, v_set1(1.f), v_zero()));
+    return v_sub(v_sel(high, v_mul(m, v_set1(0.5f)), m), v_set1(1.f));
+}
+V_INLINE vf v_log(vf x) {
+    vf e, f = v_log_split(x, &e), f2 = v_mul(f, f);
+    vf t = v_fma(e, v_set1(1.42860677e-6f), v_fnma(v_set1(0.5f), f2, v_log_tail(f, f2)));
+    return v_log_special(x, v_fma(e, v_set1(0.693145752f), v_add(f, t)));
+}
+/* log(1 + u), 0 <= u <= 1, relative to its value. */
+V_INLINE vf v_log1p01(vf u) {
+    vf p = v_set1(-0.003244024f);
+    p = v_fma(p, u, v_set1(0.0198514573f));
+    p = v_fma(p, u, v_set1(-0.0569595248f));
+    p = v_fma(p, u, v_set1(0.106036536f));
+    p = v_fma(p, u, v_set1(-0.153055921f));
+    p = v_fma(p, u, v_set1(0.196759388f));
+    p = v_fma(p, u, v_set1(-0.249541342f));
+    p = v_fma(p, u, v_set1(0.333299637f));
+    p = v_fma(p, u, v_set1(-0.499999017f));
+    p = v_fma(p, u, v_set1(1.f));
+    return v_mul(p, u);
+}
+/* log(1 + exp(x)) */
+V_INLINE vf v_softplus(vf x) { return v_add(v_max(v_zero(), x), v_log1p01(v_exp(v_neg(v_abs(x))))); }
+/* x^b for x > 0 (or +0, +inf): log2 in two floats, then exp2. */
+V_INLINE vf v_pow_positive(vf x, vf b) {
+    vf e, f = v_log_split(x, &e);
+    /* hi + lo = log(1 + f): f - f^2 / 2 without error, the tail is small. */
+    vf f2 = v_mul(f, f), f2lo = v_fms(f, f, f2), h = v_mul(f2, v_set1(0.5f));
+    vf hi = v_sub(f, h), lo = v_sub(v_sub(f, hi), h);
+    lo = v_add(v_fnma(v_set1(0.5f), f2lo, lo), v_log_tail(f, f2));
+    vf s = v_add(hi, lo);
+    lo = v_sub(lo, v_sub(s, hi));
+    /* times log2(e) = c + d, plus e. */
+    vf c = v_set1(1.44269502f), d = v_set1(1.92596303e-8f);
+    vf g = v_mul(s, c), glo = v_fma(s, d, v_fma(lo, c, v_fms(s, c, g)));
+    vf t = v_add(e, g);
+    vf z = v_sub(t, e);
+    vf tlo = v_add(v_add(v_sub(e, v_sub(t, z)), v_sub(g, z)), glo);
+    /* times b; beyond +-200 the result is 0 or inf. */
+    vf y = v_mul(b, t);
+    vf yc = v_max(v_set1(-400.f), v_min(v_set1(400.f), y));
+    vf ylo = v_fma(b, tlo, v_fms(b, t, y));
+    ylo = v_sel(v_eq(y, yc), ylo, v_zero());
+    vf n = v_round(yc), r = v_add(v_sub(yc, n), ylo);
+    vf p = v_set1(0.00015353362f);
+    p = v_fma(p, r, v_set1(0.0013398875f));
+    p = v_fma(p, r, v_set1(0.00961843692f));
+    p = v_fma(p, r, v_set1(0.0555033237f));
+    p = v_fma(p, r, v_set1(0.240226477f));
+    p = v_fma(p, r, v_set1(0.693147182f));
+    p = v_fma(p, r, v_set1(1.f));
+    vf out = v_scale2(p, n), inf = v_set1(__builtin_inff());
+    vf at0 = v_sel(v_lt(b, v_zero()), inf, v_zero()), atinf = v_sel(v_lt(b, v_zero()), v_zero(), inf);
+    out = v_sel(v_eq(x, v_zero()), at0, out);
+    return v_sel(v_eq(x, inf), atinf, out);
+}
+/* x^b as powf: b_int: b is an integer, b_odd: an odd one; 0 < |b| < inf. */
+V_INLINE vf v_pow(vf x, float b, int b_int, int b_odd) {
+    vf y = v_pow_positive(v_abs(x), v_set1(b));
+    if (b_odd) y = v_xorsign(y, x);
+    if (!b_int)
+        y = v_sel(v_lt(x, v_zero()), v_sel(v_eq(x, v_set1(-__builtin_inff())), y, v_set1(__builtin_nanf(""))),
+                  y);
+    return v_sel(v_nan(x), x, y);
+}
+
+/* ---- tanh and friends -------------------------------------------------------------------------------- */
+
+V_INLINE vf v_tanh(vf x) {
+    vf y = v_max(v_set1(-9.01f), v_min(v_set1(9.01f), x)), u = v_mul(y, y);
+    vf p = v_set1(1.33188944e-08f);
+    p = v_fma(p, u, v_set1(2.05833414e-05f));
+    p = v_fma(p, u, v_set1(0.00349402556f));
+    p = v_fma(p, u, v_set1(0.133797102f));
+    p = v_fma(p, u, v_set1(1.f));
+    vf q = v_set1(7.76194331e-07f);
+    q = v_fma(q, u, v_set1(0.000328307847f));
+    q = v_fma(q, u, v_set1(0.0258710385f));
+    q = v_fma(q, u, v_set1(0.467130255f));
+    q = v_fma(q, u, v_set1(1.f));
+    vf r = v_quot(v_mul(y, p), q);
+    return v_max(v_set1(-1.f), v_min(v_set1(1.f), r));
+}
+/* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) = x / (1 + exp(-2 ...)) */
+V_INLINE vf v_gelu_tanh(vf x) {
+    return v_gate(x, v_mul(x, v_fma(v_mul(x, x), v_set1(-0.0713548162726f), v_set1(-1.59576912161f))));
+}
+V_INLINE vf v_swish(vf x, vf alpha) { return v_gate(x, v_neg(v_mul(x, alpha))); }
+/* x tanh(log(1 + exp(x))): with n = e^x (e^x + 2) it is x n / (n + 2). */
+V_INLINE vf v_mish(vf x) {
+    vf e = v_exp(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
+    return v_mul(x, v_quot(n, v_add(n, v_set1(2.f))));
+}
+/* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
+V_INLINE vf v_gelu_erf_tail(vf x) {
+    vf t = v_min(v_set1(15.f), v_abs(x)), s = v_mul(t, t), slo = v_fms(t, t, s);
+    vf w = v_recip(v_fma(t, v_set1(0.3f), v_set1(1.f)));
+    vf g = v_set1(0.0358798616f);
+    g = v_fma(g, w, v_set1(-0.15805912f));
+    g = v_fma(g, w, v_set1(0.207831383f));
+    g = v_fma(g, w, v_set1(-0.0550468378f));
+    g = v_fma(g, w, v_set1(0.129284576f));
+    g = v_fma(g, w, v_set1(0.0996938124f));
+    g = v_fma(g, w, v_set1(0.12078926f));
+    g = v_mul(v_fma(g, w, v_set1(0.119626991f)), w);
+    vf h = v_mul(s, v_set1(-0.5f)), n = v_round(v_mul(h, v_set1(1.44269504f)));
+    vf r = v_fma(slo, v_set1(-0.5f), v_exp_reduce(h, n));
+    vf e = v_scale2(v_exp_poly(r), n);
+    return v_mul(t, v_mul(e, g));
+}
+#if V_HAS_TABLE32
+/* The tail function by 32 quintics in |x| * 5.875, each fitted relative to its own value: [k][i] =
+ * coefficient k of interval i. */
+/* clang-format off */
+static const float v_gelu_coef[6][32] __attribute__((aligned(64))) = {
+    {0.f, 0.073603645f, 0.12485721f, 0.155643672f, 0.168839395f, 0.167971864f, 0.15682897f,
+     0.13908346f, 0.117985979f, 0.0961609334f, 0.0755161196f, 0.0572557226f, 0.0419710875f, 0.0297769532f,
+     0.0204616692f, 0.0136264842f, 0.00879835803f, 0.00550991483f, 0.0033475894f, 0.001973595f, 0.0011292717f,
+     0.000627213041f, 0.000338188169f, 0.000177039474f, 8.99880033e-05f, 4.44151156e-05f, 2.12879004e-05f, 9.90857461e-06f,
+     4.47902175e-06f, 1.96636256e-06f, 8.38426843e-07f, 3.47215263e-07f},
+    {0.0851063803f, 0.0622115619f, 0.0406134017f, 0.021444764f, 0.00554128271f, -0.00663863216f, -0.0150298327f,
+     -0.0199159887f, -0.0218401011f, -0.0214923136f, -0.0195982084f, -0.0168263745f, -0.013726336f, -0.0106995637f,
+     -0.0079993587f, -0.00575118139f, -0.0039837556f, -0.0026624056f, -0.00171858072f, -0.00107237254f, -0.000647280714f,
+     -0.000378134398f, -0.000213894295f, -0.000117195719f, -6.22182852e-05f, -3.20134022e-05f, -1.59679857e-05f, -7.72247586e-06f,
+     -3.62179253e-06f, -1.64745859e-06f, -7.26917051e-07f, -3.11159965e-07f},
+    {-0.0115583083f, -0.0112270452f, -0.0102755567f, -0.00882275868f, -0.00704239076f, -0.00513248937f, -0.0032831328f,
+     -0.00164924725f, -0.000333341799f, 0.000619871251f, 0.00121799111f, 0.00150780985f, 0.00155878288f, 0.00144706492f,
+     0.00124295778f, 0.00100311404f, 0.000767453865f, 0.000559799082f, 0.000390808011f, 0.000261839741f, 0.000168704326f,
+     0.000104689476f, 6.26450346e-05f, 3.61819184e-05f, 2.01861621e-05f, 1.08855284e-05f, 5.67687493e-06f, 2.86435898e-06f,
+     1.39884457e-06f, 6.61420529e-07f, 3.02883336e-07f, 1.34360079e-07f},
+    {-2.39279956e-08f, 0.00021843506f, 0.000409148313f, 0.00054955401f, 0.000626170833f, 0.000636381796f, 0.000587817514f,
+     0.000495714135f, 0.000379103294f, 0.000256868545f, 0.000144570993f, 5.25902033e-05f, -1.43066063e-05f, -5.62224013e-05f,
+     -7.66841258e-05f, -8.09971534e-05f, -7.48021921e-05f, -6.30633585e-05f, -4.95423592e-05f, -3.66857821e-05f, -2.57887496e-05f,
+     -1.72915625e-05f, -1.10958181e-05f, -6.83076087e-06f, -4.04175535e-06f, -2.30192154e-06f, -1.26337147e-06f, -6.68802329e-07f,
+     -3.41763439e-07f, -1.68691997e-07f, -8.04713238e-08f, -3.71165925e-08f},
+    {5.59452601e-05f, 5.2149986e-05f, 4.21062905e-05f, 2.74421564e-05f, 1.07433752e-05f, -5.26085796e-06f, -1.82748045e-05f,
+     -2.68481072e-05f, -3.05391222e-05f, -2.98250416e-05f, -2.58249638e-05f, -1.99405495e-05f, -1.35191885e-05f, -7.61476076e-06f,
+     -2.8763377e-06f, 4.45472637e-07f, 2.41219504e-06f, 3.27676412e-06f, 3.36740732e-06f, 3.00021611e-06f, 2.42860551e-06f,
+     1.82583756e-06f, 1.29056718e-06f, 8.64172023e-07f, 5.50954042e-07f, 3.35640152e-07f, 1.95891303e-07f, 1.09750417e-07f,
+     5.91187437e-08f, 3.06559365e-08f, 1.53185056e-08f, 7.38238226e-09f},
+    {-3.03631026e-07f, -1.38064661e-06f, -2.54211864e-06f, -3.22815185e-06f, -3.35795085e-06f, -2.96597159e-06f, -2.18876153e-06f,
+     -1.22151391e-06f, -2.65261946e-07f, 5.19124342e-07f, 1.03846219e-06f, 1.27254384e-06f, 1.26061229e-06f, 1.07715505e-06f,
+     8.06074581e-07f, 5.20343292e-07f, 2.70616709e-07f, 8.27307076e-08f, -3.83579177e-08f, -1.01482158e-07f, -1.21950691e-07f,
+     -1.15825713e-07f, -9.65032143e-08f, -7.3359594e-08f, -5.18754355e-08f, -3.45049962e-08f, -2.17407781e-08f, -1.30382274e-08f,
+     -7.4679285e-09f, -4.09570067e-09f, -2.15504214e-09f, -1.08957077e-09f},
+};
+/* clang-format on */
+typedef struct {
+    v_tab32 c[6];
+} v_gelu_t;
+V_INLINE v_gelu_t v_gelu_load(void) {
+    v_gelu_t g;
+    for (int k = 0; k < 6; ++k) g.c[k] = v_tab32_load(v_gelu_coef[k]);
+    return g;
+}
+V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
+    const vf magic = v_set1(8388608.f), per = v_set1(5.875f);
+    vf t = v_min(v_set1(5.36f), v_abs(x)), u = v_fma(t, per, magic), r = v_fms(t, per, v_sub(u, magic));
+    vf p = v_tab32_get(g->c[5], u);
+    p = v_fma(p, r, v_tab32_get(g->c[4], u));
+    p = v_fma(p, r, v_tab32_get(g->c[3], u));
+    p = v_fma(p, r, v_tab32_get(g->c[2], u));
+    p = v_fma(p, r, v_tab32_get(g->c[1], u));
+    p = v_fma(p, r, v_tab32_get(g->c[0], u));
+    if (__builtin_expect(v_any(v_lt(x, v_set1(-5.35f))), 0))
+        p = v_sel(v_lt(v_abs(x), v_set1(5.35f)), p, v_gelu_erf_tail(x));
+    return v_sub(v_max(v_zero(), x), p);
+}
+#else
+typedef struct {
+    int none;
+} v_gelu_t;
+V_INLINE v_gelu_t v_gelu_load(void) { return (v_gelu_t){0}; }
+V_INLINE vf v_gelu_erf(vf x, const v_gelu_t *g) {
+    (void)g;
+    return v_sub(v_max(v_zero(), x), v_gelu_erf_tail(x));
+}
+#endif
+
+#endif
