@@ -1,9 +1,10 @@
 /* Post-operations on a tile of f32 results in L1: the one place where they exist.
  *
- * The destination is seen as a matrix: rows = product of all dims but the last, cols = the last dim, both logical (no
- * layout). An implementation embeds a dtp_postops_t in its plan, calls dtp_postops_init in pd_init and, after
- * computing a tile into f32 scratch, dtp_postops_apply; then it converts and stores (cpu/simd/vops.h: load and store
- * rows of any type, shared with every kind). Applying allocates nothing and may run on many threads at once. */
+ * The destination is seen as a matrix: rows = product of all dims but the last, cols = the last dim, both
+ * logical (no layout). An implementation embeds a dtp_postops_t in its plan, calls dtp_postops_init in
+ * pd_init and, after computing a tile into f32 scratch, dtp_postops_apply; then it converts and stores
+ * (cpu/simd/vops.h: load and store rows of any type, shared with every kind). Applying allocates nothing and
+ * may run on many threads at once. */
 #ifndef DTP_CPU_POSTOPS_H
 #define DTP_CPU_POSTOPS_H
 
@@ -12,11 +13,11 @@
 
 /* How a tensor that broadcasts to dst is addressed by (row, col). */
 typedef struct {
-    int nd;                    /* collapsed row dims; 0 = the same for all rows */
-    bool blocked;              /* inner blocks: element offsets from the descriptor */
-    bool dynamic;              /* depends on run-time dims: made again by apply from ctx->md */
+    int nd;       /* collapsed row dims; 0 = the same for all rows */
+    bool blocked; /* inner blocks: element offsets from the descriptor */
+    bool dynamic; /* depends on run-time dims: made again by apply from ctx->md */
     int64_t size[DNNL_TP_MAX_NDIMS - 1], stride[DNNL_TP_MAX_NDIMS - 1]; /* outermost first */
-    int64_t col_stride;        /* 0 = one value per row */
+    int64_t col_stride;                                                 /* 0 = one value per row */
     int64_t offset0;
 } dtp_po_view_t;
 
@@ -24,20 +25,20 @@ typedef struct {
 typedef struct {
     dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum */
     dnnl_tp_alg_kind_t alg;
-    float alpha, beta;          /* eltwise */
-    float scale, zero_point;    /* sum */
-    dnnl_tp_data_type_t dt;     /* of src1, or of the old dst for sum */
-    int arg, arg2;              /* dense index of src1 and src2 (select); of dst for sum */
+    float alpha, beta;       /* eltwise */
+    float scale, zero_point; /* sum */
+    dnnl_tp_data_type_t dt;  /* of src1, or of the old dst for sum */
+    int arg, arg2;           /* dense index of src1 and src2 (select); of dst for sum */
     dtp_eltwise_fn_t eltwise;
     dtp_binary_fn_t binary;
-    const dtp_md_t *md, *md2;   /* src1 and src2, owned by pd->attr; NULL for sum: dst's */
-    int view, view2;            /* index into dtp_postops_t.view, -1 = none */
+    const dtp_md_t *md, *md2; /* src1 and src2, owned by pd->attr; NULL for sum: dst's */
+    int view, view2;          /* index into dtp_postops_t.view, -1 = none */
 } dtp_po_step_t;
 
 #define DTP_PO_MAX_VIEWS (DTP_MAX_POST_OPS + 4)
 
 typedef struct dtp_postops {
-    int len;     /* 0 = nothing to do */
+    int len; /* 0 = nothing to do */
     int nviews;
     int dst_arg; /* dense index of the destination */
     const dtp_vops_t *vops;
@@ -49,26 +50,28 @@ typedef struct dtp_postops {
 /* What a chain may hold, for dtp_postops_init. */
 enum { DTP_PO_ELTWISE = 1, DTP_PO_BINARY = 2, DTP_PO_SUM = 4, DTP_PO_ALL = 7 };
 
-/* Compiles pd->attr's chain for the destination with dense index dst_arg and resolved descriptor dst (both live in pd).
- * Resolves `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise dst's layout where the
- * dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot serve. isa: DTP_ISA_* bits to use. */
-dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst, unsigned allowed,
-                                  unsigned isa);
+/* Compiles pd->attr's chain for the destination with dense index dst_arg and resolved descriptor dst (both
+ * live in pd). Resolves `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise
+ * dst's layout where the dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot
+ * serve. isa: DTP_ISA_* bits to use. */
+dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
+                                  unsigned allowed, unsigned isa);
 
-/* Applies the chain to tile[i * ld + j], rows row0 + i, cols col0 + j of dst; i < rows, j < cols. The old dst (sum) is
- * read from ctx->ptr[dst_arg], so the tile is stored afterwards. */
-void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *tile, int64_t ld, int64_t rows,
-                       int64_t cols, int64_t row0, int64_t col0);
+/* Applies the chain to tile[i * ld + j], rows row0 + i, cols col0 + j of dst; i < rows, j < cols. The old dst
+ * (sum) is read from ctx->ptr[dst_arg], so the tile is stored afterwards. */
+void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *tile, int64_t ld,
+                       int64_t rows, int64_t cols, int64_t row0, int64_t col0);
 
-/* The same for elements at arbitrary logical positions of a tensor that is walked in memory order: x[i] is the element
- * with row-major logical index index0 + i. */
-void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *x, int64_t n, int64_t index0);
+/* The same for a run of elements: x[i] is the element of dst with row-major logical index index0 + i. */
+void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *x, int64_t n,
+                              int64_t index0);
 
-/* Recognises chains that a kernel can run in registers. A step is one of these when nothing else is needed than what
- * is said; a kernel that takes only some of them asks for each step i < po->len and otherwise uses the tile. */
+/* Recognises chains that a kernel can run in registers. A step is one of these when nothing else is needed
+ * than what is said; a kernel that takes only some of them asks for each step i < po->len and otherwise uses
+ * the tile. */
 typedef enum {
     DTP_PO_FORM_OTHER = 0,
-    DTP_PO_FORM_RELU,     /* alpha 0 */
+    DTP_PO_FORM_RELU, /* alpha 0 */
     DTP_PO_FORM_GELU_ERF,
     DTP_PO_FORM_GELU_TANH,
     DTP_PO_FORM_ADD_TENSOR, /* += f32 src1[row * row_stride + col], arg = its dense index */
