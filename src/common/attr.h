@@ -47,15 +47,23 @@ struct dnnl_tp_primitive_attr {
     int pool_num_threads; /* 0 = no stream attribute was given */
     int n_scales, n_zero_points;
     dtp_quant_t scales[DTP_MAX_QUANT], zero_points[DTP_MAX_QUANT]; /* sorted by arg */
-    struct dnnl_tp_post_ops *post_ops; /* owned, never NULL */
+    struct dnnl_tp_post_ops *post_ops;                             /* owned, never NULL */
 };
 typedef struct dnnl_tp_primitive_attr dtp_attr_t;
 typedef struct dnnl_tp_post_ops dtp_post_ops_t;
 
 /* Deep copy; NULL existing = defaults. */
-dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **attr, const dtp_attr_t *existing);
+dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **attr,
+                               const dtp_attr_t *existing);
 const dtp_quant_t *dtp_attr_scale(const dtp_attr_t *attr, int arg);      /* NULL when unset */
 const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL when unset */
+
+dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_post_ops_t **out,
+                                   const dtp_post_ops_t *in);
+bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
+bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
+/* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */
+dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta);
 
 /* What of an attribute an implementation takes; dtp_attr_only() is false when anything else is set. */
 enum { DTP_ATTR_POST_OPS = 1, DTP_ATTR_SCALES = 2, DTP_ATTR_ZERO_POINTS = 4 };

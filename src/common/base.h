@@ -38,27 +38,30 @@ typedef enum {
 const char *dtp_reason_text(dtp_reason_t reason);
 /* Reason of the last failure on this thread (DTP_NO_REASON when none). For tests. */
 dtp_reason_t dtp_last_reason(void);
-/* Records reason and a formatted detail ("axis 5 is outside 0..3"; may be "") as this thread's last error, writes a
- * verbose line when asked for, and returns status. */
+/* Records reason and a formatted detail ("axis 5 is outside 0..3"; may be "") as this thread's last error,
+ * writes a verbose line when asked for, and returns status. */
 dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
 /* Misuse by the caller: invalid_arguments. Used in src/common/<kind>.c, at the API and in builders. */
-#define DTP_REQUIRE(cond, reason, ...)                                                                       \
-    do {                                                                                                     \
-        if (DTP_UNLIKELY(!(cond))) return dtp_fail(dnnl_tp_invalid_arguments, DTP_##reason, __VA_ARGS__);    \
+#define DTP_REQUIRE(cond, reason, ...)                                                            \
+    do {                                                                                          \
+        if (DTP_UNLIKELY(!(cond))) {                                                              \
+            (void)dtp_fail(dnnl_tp_invalid_arguments, DTP_##reason, __VA_ARGS__);                 \
+            return dnnl_tp_invalid_arguments; /* a constant, so that compilers see the failure */ \
+        }                                                                                         \
     } while (0)
-/* An implementation refuses: unimplemented. Used only in pd_init; the text is the reason's own. Cheap: no formatting
- * unless verbose dispatch is on. */
-#define DTP_DISPATCH(cond, reason)                                                                           \
-    do {                                                                                                     \
-        if (DTP_UNLIKELY(!(cond))) return dtp_refuse(DTP_##reason);                                          \
+/* An implementation refuses: unimplemented. Used only in pd_init; the text is the reason's own. Cheap: no
+ * formatting unless verbose dispatch is on. */
+#define DTP_DISPATCH(cond, reason)                                  \
+    do {                                                            \
+        if (DTP_UNLIKELY(!(cond))) return dtp_refuse(DTP_##reason); \
     } while (0)
 dnnl_tp_status_t dtp_refuse(dtp_reason_t reason) __attribute__((cold));
-#define DTP_TRY(expr)                                                                                        \
-    do {                                                                                                     \
-        dnnl_tp_status_t dtp_try_status_ = (expr);                                                           \
-        if (DTP_UNLIKELY(dtp_try_status_ != dnnl_tp_success)) return dtp_try_status_;                        \
+#define DTP_TRY(expr)                                                                 \
+    do {                                                                              \
+        dnnl_tp_status_t dtp_try_status_ = (expr);                                    \
+        if (DTP_UNLIKELY(dtp_try_status_ != dnnl_tp_success)) return dtp_try_status_; \
     } while (0)
 /* out_of_memory with the size that was wanted. */
 dnnl_tp_status_t dtp_no_memory(size_t bytes) __attribute__((cold));
@@ -87,6 +90,8 @@ enum {
 bool dtp_verbose_on(unsigned what);
 /* Writes "dnnl_tp_verbose,v1,<text>". */
 void dtp_verbose_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Value of the environment variable DNNL_TP_<name>, or NULL. */
+const char *dtp_getenv(const char *name);
 /* Milliseconds of CLOCK_MONOTONIC. */
 double dtp_now_ms(void);
 

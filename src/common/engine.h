@@ -11,7 +11,7 @@ struct dtp_exec_ctx;
 
 /* Instruction sets as bits; an implementation names what it needs. */
 enum {
-    DTP_ISA_AVX2 = 1, /* with FMA and F16C */
+    DTP_ISA_AVX2 = 1,   /* with FMA and F16C */
     DTP_ISA_AVX512 = 2, /* F, BW, VL, DQ */
     DTP_ISA_AVX512_VNNI = 4,
     DTP_ISA_AVX512_BF16 = 8
@@ -22,9 +22,9 @@ struct dnnl_tp_stream_attr {
     dtp_object_t obj;
     dnnl_tp_engine_kind_t kind;
     dnnl_tp_pool_kind_t pool_kind;
-    dnnl_tp_threadpool_iface_t iface; /* user and builtin; members beyond the host's struct_size are NULL */
+    dnnl_tp_threadpool_iface_t iface;   /* user and builtin; members beyond the host's struct_size are NULL */
     struct dnnl_tp_threadpool *builtin; /* retained */
-    int max_threads;                  /* 0 = the pool's */
+    int max_threads;                    /* 0 = the pool's */
     unsigned parallelism;
     int admission, async;
 };
@@ -48,7 +48,8 @@ struct dnnl_tp_engine_attr {
 typedef struct dtp_engine_vtbl {
     dnnl_tp_engine_kind_t kind;
     size_t (*count)(void);
-    dnnl_tp_status_t (*create)(dnnl_tp_engine_t *engine, size_t index, const struct dnnl_tp_engine_attr *attr);
+    dnnl_tp_status_t (*create)(dnnl_tp_engine_t *engine, size_t index,
+                               const struct dnnl_tp_engine_attr *attr);
     /* NULL-terminated ordered list of implementations of a kind; NULL if the kind is unknown here. */
     const struct dtp_impl *const *(*impl_list)(dnnl_tp_primitive_kind_t kind);
     dnnl_tp_status_t (*stream_create)(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
@@ -59,8 +60,8 @@ struct dnnl_tp_engine {
     dtp_object_t obj;
     const dtp_engine_vtbl_t *v;
     size_t index;
-    unsigned isa;       /* DTP_ISA_* bits it may use */
-    int num_threads;    /* default of its primitives; 0 = process default */
+    unsigned isa;                   /* DTP_ISA_* bits it may use */
+    int num_threads;                /* default of its primitives; 0 = process default */
     dtp_stream_attr_t *stream_attr; /* default pool, or NULL */
     dnnl_tp_allocator_t own_allocator;
     const dnnl_tp_allocator_t *allocator; /* for everything made from it */
@@ -69,14 +70,16 @@ struct dnnl_tp_engine {
 
 /* Engine kinds of this build (src/engines.c). */
 const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);
+bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa);
 /* min(affinity count, ceil(cgroup quota)), or what set_max_concurrency said. */
 int dtp_process_num_threads(void);
 
-/* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission blocks. */
+/* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission
+ * blocks. */
 struct dnnl_tp_primitive;
 typedef struct dtp_stream_vtbl {
-    /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to them).
-     * Retains the primitive while queued. */
+    /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
+     * them). Retains the primitive while queued. */
     dnnl_tp_status_t (*execute)(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive, int nptrs,
                                 void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds);
     dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream);

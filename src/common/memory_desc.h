@@ -21,7 +21,7 @@ typedef struct dnnl_tp_memory_desc {
     dnnl_tp_format_kind_t format_kind;
     int inner_nblks;
     dnnl_tp_dims_t dims, padded_dims, padded_offsets;
-    int64_t offset0; /* elements */
+    int64_t offset0;        /* elements */
     dnnl_tp_dims_t strides; /* of the blocked outer part, in elements */
     dnnl_tp_dims_t inner_blks, inner_idxs;
     dtp_md_extra_t extra;

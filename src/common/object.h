@@ -25,9 +25,10 @@ typedef enum {
 
 typedef struct dtp_object {
     _Atomic int refs;
-    uint32_t kind;                          /* dtp_object_kind_t; DTP_OBJ_DEAD once freed */
-    void (*destroy)(struct dtp_object *);   /* releases members; the memory itself is freed by dtp_object_release */
-    const dnnl_tp_allocator_t *allocator;   /* what the object was allocated with; outlives it */
+    uint32_t kind; /* dtp_object_kind_t; DTP_OBJ_DEAD once freed */
+    void (*destroy)(
+        struct dtp_object *); /* releases members; the memory itself is freed by dtp_object_release */
+    const dnnl_tp_allocator_t *allocator; /* what the object was allocated with; outlives it */
 } dtp_object_t;
 
 /* Zeroed object of size bytes with one reference; NULL on failure. */
@@ -43,7 +44,8 @@ static inline bool dtp_is(const void *object, dtp_object_kind_t kind) {
     return object && ((const dtp_object_t *)object)->kind == (uint32_t)kind;
 }
 /* Refuses NULL and anything whose header is not of this kind. */
-#define DTP_REQUIRE_HANDLE(object, object_kind)                                                              \
-    DTP_REQUIRE(dtp_is(object, object_kind), BAD_HANDLE, #object " is %s", (object) ? "not a live handle" : "NULL")
+#define DTP_REQUIRE_HANDLE(object, object_kind)                            \
+    DTP_REQUIRE(dtp_is(object, object_kind), BAD_HANDLE, #object " is %s", \
+                (object) ? "not a live handle" : "NULL")
 
 #endif

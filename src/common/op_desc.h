@@ -1,5 +1,6 @@
-/* Problems, one struct per primitive kind, and the field tables from which serialiser (cache key), equality and
- * verbose text are generated. A field that is not in its table does not exist for the cache: add it there. */
+/* Problems, one struct per primitive kind, and the field tables from which serialiser (cache key), equality
+ * and verbose text are generated. A field that is not in its table does not exist for the cache: add it
+ * there. */
 #ifndef DTP_COMMON_OP_DESC_H
 #define DTP_COMMON_OP_DESC_H
 
@@ -40,7 +41,15 @@ typedef struct {
     dtp_md_t src, dst, stat; /* stat: ndims-1, f32 */
     dtp_md_t scale, shift;   /* 1-D; zero when the flag is off */
 } dtp_layer_norm_desc_t;
-enum { DTP_LNORM_SRC, DTP_LNORM_DST, DTP_LNORM_MEAN, DTP_LNORM_VARIANCE, DTP_LNORM_SCALE, DTP_LNORM_SHIFT, DTP_LNORM_NARGS };
+enum {
+    DTP_LNORM_SRC,
+    DTP_LNORM_DST,
+    DTP_LNORM_MEAN,
+    DTP_LNORM_VARIANCE,
+    DTP_LNORM_SCALE,
+    DTP_LNORM_SHIFT,
+    DTP_LNORM_NARGS
+};
 
 typedef struct {
     dtp_op_desc_t base;
@@ -94,28 +103,37 @@ static inline float *dtp_sum_scales(const dtp_sum_desc_t *d) { return (float *)(
 
 enum { DTP_KIND_GATHER = 0x10000, DTP_KIND_ATTENTION = 0x10007, DTP_KIND_POOL_NORMALIZE = 0x10008 };
 
-/* dst[i, :] = table[ids[i], :] (post-op sum adds to the old dst instead). An id outside the table: runtime_error,
- * reason GRAPH_INDEX. */
+/* dst[i, :] = table[ids[i], :] (post-op sum adds to the old dst instead). An id outside the table:
+ * runtime_error, reason GRAPH_INDEX. */
 typedef struct {
     dtp_op_desc_t base;
     dtp_md_t table, ids, dst; /* {V, H}; {n} s32 or s64; {n, H} */
 } dtp_gather_desc_t;
 enum { DTP_GATHER_TABLE, DTP_GATHER_IDS, DTP_GATHER_DST, DTP_GATHER_NARGS };
 
-/* Attention per head, see dnnl_tp_op_attention. q, k, v, dst: {B, S, heads * d} or {T, heads * d}, last dim dense, the
- * other strides free (views into one fused projection). mask {B, S} additive f32 or zero; offsets {n + 1} s32 or
- * zero. ctx->rows counts sequences: q, k, v, dst and mask point at the first of them in the {B, S} form; in the
- * packed form only the offsets pointer does (offsets are absolute rows). */
+/* Attention per head, see dnnl_tp_op_attention. q, k, v, dst: {B, S, heads * d} or {T, heads * d}, last dim
+ * dense, the other strides free (views into one fused projection). mask {B, S} additive f32 or zero; offsets
+ * {n + 1} s32 or zero. ctx->rows counts sequences: q, k, v, dst and mask point at the first of them in the
+ * {B, S} form; in the packed form only the offsets pointer does (offsets are absolute rows). */
 typedef struct {
     dtp_op_desc_t base;
     int heads;
     float scale;
     dtp_md_t q, k, v, mask, offsets, dst;
 } dtp_attention_desc_t;
-enum { DTP_ATTENTION_Q, DTP_ATTENTION_K, DTP_ATTENTION_V, DTP_ATTENTION_MASK, DTP_ATTENTION_OFFSETS, DTP_ATTENTION_DST, DTP_ATTENTION_NARGS };
+enum {
+    DTP_ATTENTION_Q,
+    DTP_ATTENTION_K,
+    DTP_ATTENTION_V,
+    DTP_ATTENTION_MASK,
+    DTP_ATTENTION_OFFSETS,
+    DTP_ATTENTION_DST,
+    DTP_ATTENTION_NARGS
+};
 
-/* Mean over each sequence, then division by max(L2 norm, epsilon); see dnnl_tp_op_pool_normalize. mask {B, S} f32 or
- * zero, offsets {n + 1} s32 or zero. ctx->rows counts sequences, pointers as for attention; dst is shifted. */
+/* Mean over each sequence, then division by max(L2 norm, epsilon); see dnnl_tp_op_pool_normalize. mask {B, S}
+ * f32 or zero, offsets {n + 1} s32 or zero. ctx->rows counts sequences, pointers as for attention; dst is
+ * shifted. */
 typedef struct {
     dtp_op_desc_t base;
     float epsilon;
@@ -125,7 +143,13 @@ enum { DTP_POOLN_SRC, DTP_POOLN_MASK, DTP_POOLN_OFFSETS, DTP_POOLN_DST, DTP_POOL
 
 /* ---- Field tables ------------------------------------------------------------------------------------- */
 
-typedef enum { DTP_FIELD_S32, DTP_FIELD_F32, DTP_FIELD_MD, DTP_FIELD_MD_ARRAY, DTP_FIELD_F32_ARRAY } dtp_field_type_t;
+typedef enum {
+    DTP_FIELD_S32,
+    DTP_FIELD_F32,
+    DTP_FIELD_MD,
+    DTP_FIELD_MD_ARRAY,
+    DTP_FIELD_F32_ARRAY
+} dtp_field_type_t;
 typedef struct {
     const char *name; /* verbose prefix: "src", "alg", ... */
     dtp_field_type_t type;
@@ -133,8 +157,8 @@ typedef struct {
     size_t count_offset; /* arrays: offset of the int that counts; F32_ARRAY follows the last MD_ARRAY */
 } dtp_field_t;
 
-/* Execution arguments in dense order. A kind's own arguments come first, at the fixed indices of its enumeration
- * above; then scales, zero points and post-op tensors in attribute order. */
+/* Execution arguments in dense order. A kind's own arguments come first, at the fixed indices of its
+ * enumeration above; then scales, zero points and post-op tensors in attribute order. */
 enum { DTP_ARG_INPUT = 1, DTP_ARG_OUTPUT = 2 };
 typedef struct {
     int arg;            /* DNNL_TP_ARG_* */
@@ -147,10 +171,18 @@ typedef struct {
     dnnl_tp_primitive_kind_t kind;
     const char *name;
     int nfields;
+    int inplace; /* dense index of the source that dst may share memory with; -1 = none */
     const dtp_field_t *fields;
-    /* Writes the kind's own arguments to out (NULL = only count); returns their number. The descriptors point into op. */
+    /* Writes the kind's own arguments to out (NULL = only count); returns their number. The descriptors point
+     * into op. */
     int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
 } dtp_op_info_t;
+
+/* Checked matmul problem; bia may be NULL or zero. */
+dnnl_tp_status_t dtp_matmul_init(dtp_matmul_desc_t *d, const dtp_md_t *src, const dtp_md_t *wei,
+                                 const dtp_md_t *bia, const dtp_md_t *dst);
+/* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */
+dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md);
 
 const dtp_op_info_t *dtp_op_info(dnnl_tp_primitive_kind_t kind);
 

@@ -17,10 +17,11 @@ typedef struct dnnl_tp_primitive dtp_primitive_t;
 typedef struct dtp_exec_ctx {
     const struct dtp_parallel *par; /* where loops run (threading/parallel.h) */
     void *const *ptr;               /* by dense index; NULL = absent */
-    const dtp_md_t *const *md;      /* actual descriptors by dense index when the pd has run-time dims, else NULL */
-    char *scratch;                  /* shared bytes, then scratch_per_slot for each slot; 64-byte aligned */
-    int64_t rows;                   /* DTP_IMPL_ROWS implementations: leading rows to compute; -1 = all */
-    void *const *prepared;          /* constants made by prepare, by the implementation's own numbering; may be NULL */
+    const dtp_md_t *const
+        *md;               /* actual descriptors by dense index when the pd has run-time dims, else NULL */
+    char *scratch;         /* shared bytes, then scratch_per_slot for each slot; 64-byte aligned */
+    int64_t rows;          /* DTP_IMPL_ROWS implementations: leading rows to compute; -1 = all */
+    void *const *prepared; /* constants made by prepare, by the implementation's own numbering; may be NULL */
 } dtp_exec_ctx_t;
 
 enum {
@@ -32,12 +33,13 @@ enum {
 };
 
 typedef struct dtp_impl {
-    const char *name;  /* "ukr:avx512", "simd:avx2", "ref:any" */
-    unsigned isa;      /* DTP_ISA_* bits needed */
-    unsigned flags;    /* DTP_IMPL_* */
-    size_t plan_size;  /* bytes of pd->plan */
-    /* Checks in the order direction, types, layouts, attributes, sizes, device; resolves any; books scratch; fixes
-     * thread count, split and grain. unimplemented = try the next one; anything else ends the search. */
+    const char *name; /* "ukr:avx512", "simd:avx2", "ref:any" */
+    unsigned isa;     /* DTP_ISA_* bits needed */
+    unsigned flags;   /* DTP_IMPL_* */
+    size_t plan_size; /* bytes of pd->plan */
+    /* Checks in the order direction, types, layouts, attributes, sizes, device; resolves any; books scratch;
+     * fixes thread count, split and grain. unimplemented = try the next one; anything else ends the search.
+     */
     dnnl_tp_status_t (*pd_init)(dtp_pd_t *pd);
     /* May be NULL; makes constants of the primitive (once per cached primitive). */
     dnnl_tp_status_t (*prepare)(dtp_primitive_t *primitive);
@@ -48,23 +50,30 @@ struct dnnl_tp_primitive_desc {
     dtp_object_t obj;
     dnnl_tp_engine_t engine; /* retained */
     const dtp_op_info_t *info;
-    dtp_op_desc_t *user;     /* the problem as given: cache key */
-    dtp_op_desc_t *op;       /* the problem with layouts resolved; pd_init may write it */
+    dtp_op_desc_t *user; /* the problem as given: cache key */
+    dtp_op_desc_t *op;   /* the problem with layouts resolved; pd_init may write it */
     size_t op_size;
-    dtp_attr_t *attr;        /* owned copy; binary post-op descriptors of format any get resolved */
+    dtp_attr_t *attr; /* owned copy; binary post-op descriptors of format any get resolved */
     const dtp_impl_t *impl;
-    int impl_index;          /* in the engine's list */
-    int num_threads;         /* resolved, >= 1 */
+    int impl_index;  /* in the engine's list */
+    int num_threads; /* resolved, >= 1 */
     uint64_t pool_flags;
-    void *plan;              /* impl->plan_size bytes, zeroed before pd_init */
+    void *plan;                              /* impl->plan_size bytes, zeroed before pd_init */
     size_t scratch_shared, scratch_per_slot; /* bytes booked; multiples of 64 */
-    dtp_md_t scratch_md;     /* user mode */
-    bool has_runtime;        /* some argument has run-time dims */
+    dtp_md_t scratch_md;                     /* user mode */
+    bool has_runtime;                        /* some argument has run-time dims */
+    bool is_empty;                           /* every output has 0 elements: execution does nothing */
     int nargs;
-    dtp_pd_arg_t *args;      /* nargs entries */
-    int post_op_arg;         /* dense index of the first post-op tensor */
-    int attr_arg;            /* dense index of the first scale */
+    dtp_pd_arg_t *args;     /* nargs entries; md NULL: a post-op slot that its operation does not use */
+    size_t *arg_bytes;      /* dtp_md_size of each, 0 when absent or run-time */
+    dtp_md_t *quant_md;     /* descriptors of scales and zero points */
+    int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
+    int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
+    uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
 };
+
+/* Upper bound of nargs. */
+#define DTP_MAX_PD_ARGS 256
 
 /* Checks nothing about the problem itself: the kind's own creation function did. Walks the list. */
 dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
@@ -88,13 +97,14 @@ int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);
 
 struct dnnl_tp_primitive {
     dtp_object_t obj;
-    dtp_pd_t *pd; /* retained */
+    dtp_pd_t *pd;      /* retained */
     void *prepared[4]; /* owned by the primitive, from pd->engine->allocator */
 };
 
 /* The body of an execution, after all checks: fills ctx and calls the implementation. scratch must hold
  * dtp_pd_scratch_size(pd) bytes. Called by streams and by the executor. */
 dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive, const struct dtp_parallel *par,
-                                   void *const *ptrs, const dtp_md_t *const *mds, char *scratch, int64_t rows);
+                                   void *const *ptrs, const dtp_md_t *const *mds, char *scratch,
+                                   int64_t rows);
 
 #endif

@@ -1,0 +1,198 @@
+/* Primitives: creation through the cache, and the checks in front of every execution. */
+#include "common/primitive_desc.h"
+
+#include "common/memory.h"
+#include "common/primitive_cache.h"
+#include "common/verbose_text.h"
+
+static void primitive_destroy(dtp_object_t *obj) {
+    dtp_primitive_t *p = (dtp_primitive_t *)obj;
+    for (size_t i = 0; i < sizeof p->prepared / sizeof *p->prepared; ++i)
+        dtp_free(p->pd->engine->allocator, p->prepared[i]);
+    dtp_object_release(p->pd);
+}
+
+static dnnl_tp_status_t make_primitive(dtp_primitive_t **out, const dtp_pd_t *pd) {
+    dtp_primitive_t *p =
+        dtp_object_create(pd->engine->allocator, sizeof *p, DTP_OBJ_PRIMITIVE, primitive_destroy);
+    if (!p) return dnnl_tp_out_of_memory;
+    /* A pd can change by next_impl, a primitive's must not: it gets its own. */
+    dnnl_tp_status_t status = dnnl_tp_primitive_desc_clone(&p->pd, pd);
+    if (status) {
+        p->obj.destroy = NULL;
+        dtp_object_release(p);
+        return status;
+    }
+    if (p->pd->impl->prepare) status = p->pd->impl->prepare(p);
+    if (status) dtp_object_release(p);
+    else *out = p;
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
+                                          const_dnnl_tp_primitive_desc_t primitive_desc) {
+    DTP_REQUIRE(primitive, NULL_ARG, "primitive");
+    *primitive = NULL;
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    bool verbose = dtp_verbose_on(DTP_VERBOSE_CREATE), hit;
+    double start = verbose ? dtp_now_ms() : 0;
+    DTP_TRY(dtp_cache_get(primitive, primitive_desc, make_primitive, &hit));
+    if (verbose)
+        dtp_verbose_primitive(hit ? "create:cache_hit" : "create:cache_miss", primitive_desc,
+                              dtp_now_ms() - start);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_destroy(dnnl_tp_primitive_t primitive) {
+    if (!primitive) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
+    dtp_object_release(primitive);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(const_dnnl_tp_primitive_t primitive,
+                                                      const_dnnl_tp_primitive_desc_t *primitive_desc) {
+    DTP_REQUIRE(primitive_desc, NULL_ARG, "primitive_desc");
+    *primitive_desc = NULL;
+    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
+    *primitive_desc = primitive->pd;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive, const struct dtp_parallel *par,
+                                   void *const *ptrs, const dtp_md_t *const *mds, char *scratch,
+                                   int64_t rows) {
+    const dtp_pd_t *pd = primitive->pd;
+    dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
+    if (DTP_LIKELY(!dtp_verbose_on(DTP_VERBOSE_EXEC))) return pd->impl->execute(pd, &ctx);
+    double start = dtp_now_ms();
+    dnnl_tp_status_t status = pd->impl->execute(pd, &ctx);
+    dtp_verbose_primitive("exec", pd, dtp_now_ms() - start);
+    return status;
+}
+
+/* ---- Checks before execution ----------------------------------------------------------------------------
+ */
+
+/* The descriptor of a passed memory against that of the pd, whose run-time values it fills in. */
+static dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnnl_tp_memory *memory) {
+    const dtp_md_t *want = pd->args[i].md, *got = &memory->md;
+    DTP_REQUIRE(got->data_type == want->data_type, MEMORY_MISMATCH,
+                "argument %d: data type is %s, needed is %s", pd->args[i].arg, dnnl_tp_dt2str(got->data_type),
+                dnnl_tp_dt2str(want->data_type));
+    if (DTP_LIKELY(pd->arg_bytes[i] != 0)) {
+        DTP_REQUIRE(memory->bytes >= pd->arg_bytes[i], MEMORY_MISMATCH,
+                    "argument %d: memory has %zu bytes, needed are %zu", pd->args[i].arg, memory->bytes,
+                    pd->arg_bytes[i]);
+        return dnnl_tp_success;
+    }
+    if (!dtp_md_has_runtime(want)) return dnnl_tp_success; /* empty */
+    bool fits = got->ndims == want->ndims && got->inner_nblks == want->inner_nblks;
+    for (int d = 0; fits && d < want->ndims; ++d)
+        fits = (want->dims[d] == DNNL_TP_RUNTIME_DIM_VAL || want->dims[d] == got->dims[d]) &&
+               (want->strides[d] == DNNL_TP_RUNTIME_DIM_VAL || got->dims[d] == 1 ||
+                want->strides[d] == got->strides[d]);
+    DTP_REQUIRE(fits, MEMORY_MISMATCH, "argument %d does not fit the run-time descriptor", pd->args[i].arg);
+    return dnnl_tp_success;
+}
+
+static bool overlap(const char *a, size_t na, const char *b, size_t nb) { return a < b + nb && b < a + na; }
+
+/* Outputs must not share memory with anything, but for the pairs that may: in place, and post-op tensors at
+ * the very same address. */
+static dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
+    for (int o = 0; o < pd->attr_arg; ++o) {
+        if (!(pd->args[o].flags & DTP_ARG_OUTPUT) || !pd->arg_bytes[o]) continue;
+        for (int i = 0; i < pd->nargs; ++i) {
+            if (i == o || !pd->arg_bytes[i] || !overlap(ptrs[o], pd->arg_bytes[o], ptrs[i], pd->arg_bytes[i]))
+                continue;
+            bool in_place = ptrs[i] == ptrs[o] && (i == pd->info->inplace || i >= pd->post_op_arg);
+            DTP_REQUIRE(in_place, ALIAS, "arguments %d and %d", pd->args[i].arg, pd->args[o].arg);
+        }
+    }
+    return dnnl_tp_success;
+}
+
+/* Every argument that the problem has must be there; then run. */
+static dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_stream_t stream, void **ptrs,
+                               const dtp_md_t *const *mds, void *scratch) {
+    const dtp_pd_t *pd = primitive->pd;
+    for (int i = 0; i < pd->nargs; ++i)
+        DTP_REQUIRE(ptrs[i] || !pd->arg_bytes[i], MISSING_ARG, "argument %d", pd->args[i].arg);
+    DTP_REQUIRE(scratch || dtp_md_is_zero(&pd->scratch_md), MISSING_ARG, "scratchpad memory of %zu bytes",
+                dtp_md_size(&pd->scratch_md));
+    if (pd->is_empty) return dnnl_tp_success;
+    DTP_TRY(check_aliases(pd, ptrs));
+    ptrs[pd->nargs] = scratch;
+    return stream->v->execute(stream, primitive, pd->nargs, ptrs, mds);
+}
+
+static dnnl_tp_status_t check_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, int nargs,
+                                      const void *args) {
+    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE(stream->engine == primitive->pd->engine, BAD_ENGINE,
+                "the stream is of another engine object");
+    DTP_REQUIRE(nargs >= 0 && (nargs == 0 || args), NULL_ARG, "%d arguments at %s", nargs,
+                args ? "an address" : "NULL");
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
+                                           int nargs, const dnnl_tp_exec_arg_t *args) {
+    DTP_TRY(check_execute(primitive, stream, nargs, args));
+    const dtp_pd_t *pd = primitive->pd;
+    void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
+    const dtp_md_t *mds[DTP_MAX_PD_ARGS + 1];
+    memset(ptrs, 0, sizeof *ptrs * (size_t)(pd->nargs + 1));
+    if (DTP_UNLIKELY(pd->has_runtime)) memset(mds, 0, sizeof *mds * (size_t)(pd->nargs + 1));
+    for (int a = 0; a < nargs; ++a) {
+        const struct dnnl_tp_memory *memory = args[a].memory;
+        if (!memory) continue;
+        int arg = args[a].arg, i = dtp_pd_arg_index(pd, arg);
+        DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+        if (i < 0) {
+            if (arg != DNNL_TP_ARG_SCRATCHPAD || dtp_md_is_zero(&pd->scratch_md)) continue;
+            DTP_REQUIRE(!scratch, DUPLICATE_ARG, "argument %d", arg);
+            DTP_REQUIRE(memory->bytes >= dtp_md_size(&pd->scratch_md), MEMORY_MISMATCH,
+                        "scratchpad has %zu bytes, needed are %zu", memory->bytes,
+                        dtp_md_size(&pd->scratch_md));
+            scratch = memory->handle;
+            continue;
+        }
+        DTP_REQUIRE(!ptrs[i], DUPLICATE_ARG, "argument %d", arg);
+        DTP_TRY(check_memory(pd, i, memory));
+        ptrs[i] = memory->handle;
+        if (DTP_UNLIKELY(pd->has_runtime)) mds[i] = &memory->md;
+    }
+    if (DTP_LIKELY(!pd->has_runtime)) return finish(primitive, stream, ptrs, NULL, scratch);
+    for (int i = 0; i < pd->nargs; ++i) {
+        DTP_REQUIRE(mds[i] || dtp_md_is_zero(pd->args[i].md), MISSING_ARG, "argument %d", pd->args[i].arg);
+        DTP_REQUIRE(!mds[i] || ptrs[i] || dtp_md_nelems(mds[i]) == 0, MISSING_ARG,
+                    "argument %d has no buffer", pd->args[i].arg);
+    }
+    if (pd->info->kind == dnnl_tp_matmul) DTP_TRY(dtp_matmul_check_runtime(mds));
+    else if (pd->info->kind == dnnl_tp_reorder)
+        DTP_REQUIRE(dtp_md_same_dims(mds[DTP_REORDER_SRC], mds[DTP_REORDER_DST]), RUNTIME_INCONSISTENT,
+                    "src and dst differ");
+    return finish(primitive, stream, ptrs, mds, scratch);
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive,
+                                                   dnnl_tp_stream_t stream, int nargs,
+                                                   const dnnl_tp_exec_handle_t *args) {
+    DTP_TRY(check_execute(primitive, stream, nargs, args));
+    const dtp_pd_t *pd = primitive->pd;
+    DTP_REQUIRE(!pd->has_runtime, RUNTIME_NOT_ALLOWED, "plain pointers carry no dimensions");
+    void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
+    memset(ptrs, 0, sizeof *ptrs * (size_t)(pd->nargs + 1));
+    for (int a = 0; a < nargs; ++a) {
+        if (!args[a].handle) continue;
+        int arg = args[a].arg, i = dtp_pd_arg_index(pd, arg);
+        void **at = i >= 0 ? &ptrs[i] : arg == DNNL_TP_ARG_SCRATCHPAD ? &scratch : NULL;
+        if (!at) continue;
+        DTP_REQUIRE(!*at, DUPLICATE_ARG, "argument %d", arg);
+        *at = args[a].handle;
+    }
+    return finish(primitive, stream, ptrs, NULL, scratch);
+}

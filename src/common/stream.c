@@ -1,0 +1,46 @@
+/* Streams as their users see them; the work is done by the engine's stream (src/cpu/cpu_stream.c). */
+#include "common/engine.h"
+
+dnnl_tp_status_t dnnl_tp_stream_create_v2(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                          const_dnnl_tp_stream_attr_t attr) {
+    DTP_REQUIRE(stream, NULL_ARG, "stream");
+    *stream = NULL;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    DTP_REQUIRE(!(flags & ~(unsigned)dnnl_tp_stream_in_order), BAD_FLAGS, "stream flags 0x%x", flags);
+    if (attr) {
+        DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
+        DTP_REQUIRE(attr->kind == engine->v->kind, BAD_ENGINE, "the attribute is of another engine kind");
+    }
+    return engine->v->stream_create(stream, engine, flags ? flags : dnnl_tp_stream_default_flags, attr);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags) {
+    return dnnl_tp_stream_create_v2(stream, engine, flags, NULL);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_get_engine(const struct dnnl_tp_stream *stream, dnnl_tp_engine_t *engine) {
+    DTP_REQUIRE(engine, NULL_ARG, "engine");
+    *engine = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    *engine = stream->engine;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream, const_dnnl_tp_stream_attr_t *attr) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    *attr = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    *attr = stream->attr;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    return stream->v->wait(stream);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream) {
+    if (!stream) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    return stream->v->close(stream);
+}

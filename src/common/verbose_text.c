@@ -1,0 +1,112 @@
+/* Verbose lines about primitives; everything comes from the field tables. */
+#include "common/verbose_text.h"
+
+#include <stdio.h>
+
+typedef struct {
+    char *at, *end;
+} text_t;
+
+#define PUT(t, ...)                                                            \
+    do {                                                                       \
+        int n_ = snprintf((t)->at, (size_t)((t)->end - (t)->at), __VA_ARGS__); \
+        (t)->at = n_ < (t)->end - (t)->at ? (t)->at + n_ : (t)->end - 1;       \
+    } while (0)
+
+static void put_md(text_t *t, const char *name, const dtp_md_t *md) {
+    char text[160];
+    if (dtp_md_is_zero(md)) return;
+    dtp_md_text(md, text, sizeof text);
+    PUT(t, "%s%s_%s", t->at[-1] == ',' ? "" : " ", name, text);
+}
+
+static void put_mds(text_t *t, const dtp_pd_t *pd) {
+    for (int f = 0; f < pd->info->nfields; ++f) {
+        const dtp_field_t *field = &pd->info->fields[f];
+        const char *at = (const char *)pd->op + field->offset;
+        if (field->type == DTP_FIELD_MD) put_md(t, field->name, (const dtp_md_t *)(const void *)at);
+        if (field->type != DTP_FIELD_MD_ARRAY) continue;
+        int n = *(const int *)(const void *)((const char *)pd->op + field->count_offset);
+        for (int i = 0; i < n; ++i) put_md(t, field->name, (const dtp_md_t *)(const void *)at + i);
+    }
+}
+
+static void put_attr(text_t *t, const dtp_attr_t *a) {
+    if (a->scratchpad_mode == dnnl_tp_scratchpad_mode_user) PUT(t, "attr-scratchpad:user ");
+    if (a->fpmath_mode) PUT(t, "attr-fpmath:%s ", dnnl_tp_fpmath_mode2str(a->fpmath_mode));
+    if (a->acc_mode) PUT(t, "attr-acc-mode:%s ", dnnl_tp_accumulation_mode2str(a->acc_mode));
+    if (a->deterministic) PUT(t, "attr-deterministic:true ");
+    for (int i = 0; i < a->n_scales; ++i)
+        PUT(t, "%s%d:%d:%s", i ? "+" : "attr-scales:", a->scales[i].arg, a->scales[i].mask,
+            dnnl_tp_dt2str(a->scales[i].data_type));
+    if (a->n_scales) PUT(t, " ");
+    for (int i = 0; i < a->n_zero_points; ++i)
+        PUT(t, "%s%d:%d:%s", i ? "+" : "attr-zero-points:", a->zero_points[i].arg, a->zero_points[i].mask,
+            dnnl_tp_dt2str(a->zero_points[i].data_type));
+    if (a->n_zero_points) PUT(t, " ");
+    for (int i = 0; i < a->post_ops->len; ++i) {
+        const dtp_post_op_t *e = &a->post_ops->entry[i];
+        PUT(t, "%s", i ? "+" : "attr-post-ops:");
+        if (e->kind == dnnl_tp_sum) PUT(t, "sum:%g:%d", (double)e->scale, (int)e->zero_point);
+        else if (e->kind == dnnl_tp_eltwise)
+            PUT(t, "%s:%g:%g", dnnl_tp_alg_kind2str(e->alg), (double)e->alpha, (double)e->beta);
+        else PUT(t, "%s:%s", dnnl_tp_alg_kind2str(e->alg), dnnl_tp_dt2str(e->src1.data_type));
+    }
+}
+
+static void put_aux(text_t *t, const dtp_pd_t *pd) {
+    for (int f = 0; f < pd->info->nfields; ++f) {
+        const dtp_field_t *field = &pd->info->fields[f];
+        const void *at = (const char *)pd->op + field->offset;
+        if (!strcmp(field->name, "prop")) continue;
+        if (field->type == DTP_FIELD_F32) PUT(t, "%s:%g ", field->name, (double)*(const float *)at);
+        if (field->type != DTP_FIELD_S32) continue;
+        if (!strcmp(field->name, "alg"))
+            PUT(t, "alg:%s ", dnnl_tp_alg_kind2str(*(const dnnl_tp_alg_kind_t *)at));
+        else PUT(t, "%s:%d ", field->name, *(const int *)at);
+    }
+    if (t->at[-1] == ' ') *--t->at = 0;
+}
+
+static void put_dims(text_t *t, const dtp_pd_t *pd) {
+    bool first = true;
+    for (int i = 0; i < pd->attr_arg; ++i) {
+        const dtp_md_t *md = pd->args[i].md;
+        if (dtp_md_is_zero(md)) continue;
+        PUT(t, "%s", first ? "" : ":");
+        first = false;
+        for (int d = 0; d < md->ndims; ++d)
+            if (md->dims[d] == DNNL_TP_RUNTIME_DIM_VAL) PUT(t, "%s*", d ? "x" : "");
+            else PUT(t, "%s%lld", d ? "x" : "", (long long)md->dims[d]);
+    }
+}
+
+static void put_problem(text_t *t, const dtp_pd_t *pd) {
+    dnnl_tp_prop_kind_t prop = dnnl_tp_prop_kind_undef;
+    for (int f = 0; f < pd->info->nfields; ++f)
+        if (!strcmp(pd->info->fields[f].name, "prop"))
+            memcpy(&prop, (const char *)pd->op + pd->info->fields[f].offset, sizeof prop);
+    PUT(t, "%s,", dnnl_tp_prop_kind2str(prop));
+    put_mds(t, pd);
+    PUT(t, ",");
+    put_attr(t, pd->attr);
+    PUT(t, ",");
+    put_aux(t, pd);
+    PUT(t, ",");
+    put_dims(t, pd);
+}
+
+void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
+    char text[1800];
+    text_t t = {text, text + sizeof text};
+    put_problem(&t, pd);
+    dtp_verbose_line("primitive,%s,cpu,%s,%s,%s,%g", what, pd->info->name, pd->impl->name, text, ms);
+}
+
+void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason) {
+    char text[1600];
+    text_t t = {text, text + sizeof text};
+    put_problem(&t, pd);
+    dtp_verbose_line("primitive,create:dispatch,cpu,%s,%s,%s,%s", pd->info->name, impl->name, text,
+                     dtp_reason_text(reason));
+}

@@ -1,0 +1,12 @@
+/* Verbose lines about primitives, in oneDNN's field order. */
+#ifndef DTP_COMMON_VERBOSE_TEXT_H
+#define DTP_COMMON_VERBOSE_TEXT_H
+
+#include "common/primitive_desc.h"
+
+/* "primitive,<what>,cpu,<kind>,<impl>,<prop>,<mds>,<attrs>,<aux>,<problem>,<ms>" */
+void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms);
+/* "primitive,create:dispatch,<kind>,<impl>,<reason>,<mds>,..." */
+void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason);
+
+#endif

@@ -1,0 +1,14 @@
+/* The CPU engine: instruction sets, caches, implementation lists, streams. */
+#ifndef DTP_CPU_ENGINE_H
+#define DTP_CPU_ENGINE_H
+
+#include "common/primitive_desc.h"
+
+/* DTP_ISA_* bits of processor and system together. */
+unsigned dtp_cpu_isa_bits(void);
+
+/* src/cpu/cpu_stream.c */
+dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                       const dtp_stream_attr_t *attr);
+
+#endif

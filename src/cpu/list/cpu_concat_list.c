@@ -1,0 +1,4 @@
+/* Implementations of concat on the CPU, fastest first. */
+#include "cpu/list/cpu_lists.h"
+
+const dtp_impl_t *const dtp_cpu_concat_list[] = {NULL};

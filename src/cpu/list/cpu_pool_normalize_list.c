@@ -1,0 +1,4 @@
+/* Implementations of pool_normalize on the CPU, fastest first. */
+#include "cpu/list/cpu_lists.h"
+
+const dtp_impl_t *const dtp_cpu_pool_normalize_list[] = {NULL};

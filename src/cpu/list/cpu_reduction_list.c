@@ -1,0 +1,4 @@
+/* Implementations of reduction on the CPU, fastest first. */
+#include "cpu/list/cpu_lists.h"
+
+const dtp_impl_t *const dtp_cpu_reduction_list[] = {NULL};

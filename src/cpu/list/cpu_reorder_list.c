@@ -1,0 +1,4 @@
+/* Implementations of reorder on the CPU, fastest first. */
+#include "cpu/list/cpu_lists.h"
+
+const dtp_impl_t *const dtp_cpu_reorder_list[] = {NULL};

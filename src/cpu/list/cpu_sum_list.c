@@ -1,0 +1,4 @@
+/* Implementations of sum on the CPU, fastest first. */
+#include "cpu/list/cpu_lists.h"
+
+const dtp_impl_t *const dtp_cpu_sum_list[] = {NULL};
