@@ -1,4 +1,4 @@
-/* Single elements of any type, for reference implementations. Vector rows: cpu/simd/vops.h. */
+/* Single elements of any type by data type, in double. Conversions: cpu/simd/scalar.h; vector rows: cpu/simd/vops.h. */
 #ifndef DTP_CPU_SCALAR_H
 #define DTP_CPU_SCALAR_H
 
@@ -6,58 +6,7 @@
 #include <string.h>
 
 #include "common/base.h"
-
-static inline float dtp_bf16_to_f32(uint16_t v) {
-    uint32_t bits = (uint32_t)v << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-/* Round to nearest even; NaN stays NaN. */
-static inline uint16_t dtp_f32_to_bf16(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if (f != f) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static inline float dtp_f16_to_f32(uint16_t v) {
-    uint32_t sign = (uint32_t)(v & 0x8000) << 16, exponent = v >> 10 & 0x1f, mantissa = v & 0x3ff;
-    float f;
-    if (exponent == 0x1f) {
-        uint32_t bits = sign | 0x7f800000 | mantissa << 13;
-        memcpy(&f, &bits, sizeof f);
-        return f;
-    }
-    if (exponent == 0) {
-        f = (float)mantissa * 0x1p-24f;
-        return sign ? -f : f;
-    }
-    uint32_t bits = sign | (exponent + 112) << 23 | mantissa << 13;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-/* Round to nearest even; overflow becomes infinity. */
-static inline uint16_t dtp_f32_to_f16(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    uint32_t magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
-    if (magnitude >= 0x477ff000) return sign | 0x7c00;
-    if (magnitude < 0x38800000) { /* subnormal result: the addition rounds */
-        float magic = 0.5f, value;
-        memcpy(&value, &magnitude, sizeof value);
-        value += magic;
-        uint32_t rounded;
-        memcpy(&rounded, &value, sizeof rounded);
-        return (uint16_t)(sign | (rounded - 0x3f000000));
-    }
-    magnitude += 0xfff + (magnitude >> 13 & 1);
-    return (uint16_t)(sign | ((magnitude - 0x38000000) >> 13));
-}
+#include "cpu/simd/scalar.h"
 
 static inline double dtp_load(dnnl_tp_data_type_t dt, const void *data, int64_t i) {
     switch (dt) {
