@@ -1,0 +1,277 @@
+/* See encoder.h. Sequences of a run lie one behind the other, without padding to a rectangle; offsets tell
+ * attention and pooling where each begins. Executables are made for one shape (tokens, sequences) each, so
+ * shapes are rounded: tokens to 8 steps per power of two (to 4 up to 64), the rest being one sequence of
+ * [PAD] that nobody reads; sequences to a power of two, the rest being empty. That costs at most 1/8 more
+ * tokens, about 1/20 on average, and bounds the executables: 48 counts of tokens up to 1,024, times few
+ * counts of sequences. */
+#include "encoder.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "graph.h"
+#include "own_pool.h"
+
+enum { MIN_STEP = 4, STEPS_PER_OCTAVE = 8, MAX_INPUTS = 3 };
+
+typedef struct {
+    int rectangular; /* a = batch, b = tokens each; else a = tokens in all, b = sequences */
+    int a, b;
+} shape_t;
+
+typedef struct entry {
+    struct entry *next;
+    shape_t shape;
+    dnnl_tp_executable_t executable;
+} entry_t;
+
+struct se_encoder {
+    const se_model_t *model;
+    se_own_pool_t *own_pool;
+    dnnl_tp_threadpool_t builtin_pool;
+    dnnl_tp_stream_attr_t stream_attr;
+    dnnl_tp_engine_attr_t engine_attr;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_graph_t graph[2]; /* packed, rectangular (made when first needed) */
+    pthread_mutex_t lock;     /* guards what follows */
+    entry_t *entries;
+    int num_entries;
+};
+
+struct se_session {
+    se_encoder_t *encoder;
+    dnnl_tp_stream_t stream;
+    int max_sequences, max_tokens;
+    int32_t *ids, *positions, *offsets;
+    float *out;
+    const entry_t *last;
+    dnnl_tp_run_stats_t stats;
+    dnnl_tp_run_opts_t opts;
+};
+
+static int library_error(se_error_t *error, const char *what, dnnl_tp_status_t status) {
+    return se_fail(error, "%s: %s: %s", what, dnnl_tp_status2str(status), dnnl_tp_last_error());
+}
+
+/* The engine's default pool is the encoder's pool, so that everything made from it plans for that many
+ * threads. */
+static int create_engine(se_encoder_t *e, const se_encoder_opts_t *opts, se_error_t *error) {
+    dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&e->stream_attr, dnnl_tp_cpu);
+    if (status == dnnl_tp_success && opts->pool == SE_POOL_OWN) {
+        e->own_pool = se_own_pool_create(opts->threads);
+        if (!e->own_pool) return se_fail(error, "cannot start a pool of %d threads", opts->threads);
+        status = dnnl_tp_stream_attr_set_threadpool(e->stream_attr, se_own_pool_iface(e->own_pool));
+    } else if (status == dnnl_tp_success && opts->pool == SE_POOL_BUILTIN) {
+        dnnl_tp_threadpool_opts_t pool = {
+            .struct_size = sizeof pool, .num_threads = opts->threads, .name = "encoder"};
+        status = dnnl_tp_threadpool_create(&e->builtin_pool, &pool);
+        if (status == dnnl_tp_success)
+            status = dnnl_tp_stream_attr_set_builtin_threadpool(e->stream_attr, e->builtin_pool);
+    } else if (status == dnnl_tp_success) {
+        status =
+            dnnl_tp_stream_attr_set_threadpool(e->stream_attr, NULL); /* the calling thread, on purpose */
+    }
+    if (status == dnnl_tp_success) status = dnnl_tp_engine_attr_create(&e->engine_attr);
+    if (status == dnnl_tp_success)
+        status = dnnl_tp_engine_attr_set_stream_attr(e->engine_attr, e->stream_attr);
+    if (status == dnnl_tp_success)
+        status = dnnl_tp_engine_create_v2(&e->engine, dnnl_tp_cpu, 0, e->engine_attr);
+    return status == dnnl_tp_success ? 0 : library_error(error, "cannot set up the engine", status);
+}
+
+int se_encoder_create(se_encoder_t **encoder, const se_model_t *model, const se_encoder_opts_t *opts,
+                      se_error_t *error) {
+    *encoder = NULL;
+    se_encoder_t *e = se_zalloc(sizeof *e);
+    if (!e) return se_fail_memory(error);
+    pthread_mutex_init(&e->lock, NULL);
+    e->model = model;
+    if (create_engine(e, opts, error) || se_graph_build(&e->graph[0], model, 1, error)) {
+        se_encoder_destroy(e);
+        return -1;
+    }
+    *encoder = e;
+    return 0;
+}
+
+void se_encoder_destroy(se_encoder_t *e) {
+    if (!e) return;
+    while (e->entries) {
+        entry_t *entry = e->entries;
+        e->entries = entry->next;
+        dnnl_tp_executable_destroy(entry->executable);
+        se_free(entry);
+    }
+    for (int i = 0; i < 2; ++i)
+        if (e->graph[i]) dnnl_tp_graph_destroy(e->graph[i]);
+    if (e->engine) dnnl_tp_engine_destroy(e->engine);
+    if (e->engine_attr) dnnl_tp_engine_attr_destroy(e->engine_attr);
+    if (e->stream_attr) dnnl_tp_stream_attr_destroy(e->stream_attr);
+    if (e->builtin_pool) dnnl_tp_threadpool_destroy(e->builtin_pool);
+    /* Tasks that the library scheduled but no longer needs may still be queued: they must run before the pool
+     * goes. */
+    dnnl_tp_status_t quiet = dnnl_tp_success;
+    if (e->own_pool) quiet = dnnl_tp_threadpool_quiesce(se_own_pool_iface(e->own_pool), -1);
+    (void)quiet; /* destroying the pool runs its queue in any case */
+    se_own_pool_destroy(e->own_pool);
+    pthread_mutex_destroy(&e->lock);
+    se_free(e);
+}
+
+int se_encoder_num_shapes(se_encoder_t *e) {
+    pthread_mutex_lock(&e->lock);
+    int n = e->num_entries;
+    pthread_mutex_unlock(&e->lock);
+    return n;
+}
+
+static int compile(se_encoder_t *e, entry_t *entry, se_error_t *error) {
+    const shape_t *s = &entry->shape;
+    dnnl_tp_tensor_info_t in[MAX_INPUTS] = {{0}};
+    int nin = s->rectangular ? 2 : MAX_INPUTS;
+    for (int i = 0; i < nin; ++i) in[i].data_type = dnnl_tp_s32;
+    for (int i = 0; i < 2; ++i) {
+        in[i].ndims = s->rectangular ? 2 : 1;
+        in[i].dims[0] = s->a;
+        if (s->rectangular) in[i].dims[1] = s->b;
+    }
+    in[2].ndims = 1;
+    in[2].dims[0] = s->b + 1;
+    dnnl_tp_graph_t *graph = &e->graph[s->rectangular];
+    if (!*graph && se_graph_build(graph, e->model, !s->rectangular, error)) return -1;
+    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = e->stream_attr};
+    dnnl_tp_status_t status =
+        dnnl_tp_executable_compile(&entry->executable, *graph, e->engine, nin, in, &opts);
+    return status == dnnl_tp_success ? 0 : library_error(error, "cannot compile", status);
+}
+
+static int same(const shape_t *x, const shape_t *y) {
+    return x->rectangular == y->rectangular && x->a == y->a && x->b == y->b;
+}
+
+/* The executable of a shape, compiled when it is new. */
+static int find(se_session_t *session, const shape_t *shape, se_error_t *error) {
+    se_encoder_t *e = session->encoder;
+    int status = 0;
+    if (session->last && same(&session->last->shape, shape)) return 0;
+    pthread_mutex_lock(&e->lock);
+    entry_t *entry = e->entries;
+    while (entry && !same(&entry->shape, shape)) entry = entry->next;
+    if (!entry) {
+        entry = se_zalloc(sizeof *entry);
+        if (!entry) {
+            status = se_fail_memory(error);
+        } else {
+            entry->shape = *shape;
+            status = compile(e, entry, error);
+            if (status) {
+                se_free(entry);
+            } else {
+                entry->next = e->entries;
+                e->entries = entry;
+                ++e->num_entries;
+            }
+        }
+    }
+    if (!status) session->last = entry;
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
+static int round_tokens(int tokens) {
+    int step = MIN_STEP;
+    while (step * 2 * STEPS_PER_OCTAVE <= tokens - 1) step *= 2;
+    return (tokens + step - 1) / step * step;
+}
+
+static int round_sequences(int n) {
+    int power = 1;
+    while (power < n) power *= 2;
+    return power;
+}
+
+int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_sequences, int max_tokens,
+                      int max_events, se_error_t *error) {
+    se_session_t *s = se_zalloc(sizeof *s);
+    *session = NULL;
+    if (!s) return se_fail_memory(error);
+    s->encoder = encoder;
+    s->max_sequences = max_sequences;
+    s->max_tokens = max_tokens;
+    size_t tokens = (size_t)round_tokens(max_tokens), sequences = (size_t)round_sequences(max_sequences + 1);
+    s->ids = se_alloc_array(tokens, sizeof *s->ids);
+    s->positions = se_alloc_array(tokens, sizeof *s->positions);
+    s->offsets = se_alloc_array(sequences + 1, sizeof *s->offsets);
+    s->out = se_alloc_array(sequences * (size_t)encoder->model->hidden, sizeof *s->out);
+    s->stats.struct_size = sizeof s->stats;
+    s->stats.max_events = max_events;
+    if (max_events) s->stats.events = se_alloc_array((size_t)max_events, sizeof *s->stats.events);
+    s->opts.struct_size = sizeof s->opts;
+    s->opts.stats = max_events ? &s->stats : NULL;
+    if (!s->ids || !s->positions || !s->offsets || !s->out || (max_events && !s->stats.events)) {
+        se_session_destroy(s);
+        return se_fail_memory(error);
+    }
+    dnnl_tp_status_t status = dnnl_tp_stream_create_v2(&s->stream, encoder->engine,
+                                                       dnnl_tp_stream_default_flags, encoder->stream_attr);
+    if (status != dnnl_tp_success) {
+        library_error(error, "cannot create a stream", status);
+        se_session_destroy(s);
+        return -1;
+    }
+    *session = s;
+    return 0;
+}
+
+void se_session_destroy(se_session_t *s) {
+    if (!s) return;
+    if (s->stream) dnnl_tp_stream_destroy(s->stream);
+    se_free(s->stats.events);
+    se_free(s->out);
+    se_free(s->offsets);
+    se_free(s->positions);
+    se_free(s->ids);
+    se_free(s);
+}
+
+const dnnl_tp_run_stats_t *se_session_stats(const se_session_t *session) { return &session->stats; }
+
+static int run(se_session_t *s, int nin, void *const *in, float *out, se_error_t *error) {
+    void *outs[] = {out};
+    dnnl_tp_status_t status =
+        dnnl_tp_executable_run(s->last->executable, s->stream, nin, in, 1, outs, &s->opts);
+    return status == dnnl_tp_success ? 0 : library_error(error, "run", status);
+}
+
+int se_session_run(se_session_t *s, int n, const se_sequence_t *sequence, float *const *out,
+                   se_error_t *error) {
+    int tokens = 0;
+    if (n < 1 || n > s->max_sequences) return se_fail(error, "%d sequences, 1..%d fit", n, s->max_sequences);
+    for (int i = 0; i < n; ++i) {
+        if (sequence[i].count < 1 || sequence[i].count > s->encoder->model->positions ||
+            sequence[i].count > s->max_tokens - tokens)
+            return se_fail(error, "sequence %d of %d tokens does not fit", i, sequence[i].count);
+        s->offsets[i] = tokens;
+        memcpy(s->ids + tokens, sequence[i].ids, (size_t)sequence[i].count * sizeof *s->ids);
+        for (int k = 0; k < sequence[i].count; ++k) s->positions[tokens + k] = k;
+        tokens += sequence[i].count;
+    }
+    s->offsets[n] = tokens;
+    int padded = round_tokens(tokens), sequences = round_sequences(n + (padded > tokens));
+    for (int i = tokens; i < padded; ++i) s->ids[i] = s->positions[i] = 0;
+    for (int i = n + 1; i <= sequences; ++i) s->offsets[i] = padded;
+    if (find(s, &(shape_t){0, padded, sequences}, error)) return -1;
+    if (run(s, MAX_INPUTS, (void *[]){s->ids, s->positions, s->offsets}, s->out, error)) return -1;
+    size_t hidden = (size_t)s->encoder->model->hidden;
+    for (int i = 0; i < n; ++i) memcpy(out[i], s->out + (size_t)i * hidden, hidden * sizeof *s->out);
+    return 0;
+}
+
+int se_session_run_rectangle(se_session_t *s, int batch, int tokens, const int32_t *ids, float *out,
+                             se_error_t *error) {
+    if (batch < 1 || tokens < 1 || tokens > s->encoder->model->positions || batch > s->max_tokens / tokens)
+        return se_fail(error, "a batch of %d x %d tokens does not fit", batch, tokens);
+    for (int i = 0; i < batch * tokens; ++i) s->positions[i] = i % tokens;
+    if (find(s, &(shape_t){1, batch, tokens}, error)) return -1;
+    return run(s, 2, (void *[]){(void *)(uintptr_t)ids, s->positions}, out, error);
+}

@@ -1,0 +1,145 @@
+/* See options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char se_help_text[] =
+    "Sentence embeddings from a BERT model, computed by dnnl_tp on this program's own threads.\n"
+    "\n"
+    "  sentence_encoder embed    --model DIR --input FILE --output FILE.npy [options]\n"
+    "      one unit-length embedding a line of FILE (UTF-8, \"-\" = standard input), as a NumPy matrix\n"
+    "  sentence_encoder search   --model DIR --input FILE --query TEXT [--top K] [options]\n"
+    "      the K lines of FILE whose meaning is nearest: cosine, line number, text\n"
+    "  sentence_encoder tokenize --model DIR --input FILE\n"
+    "      the token ids of each line\n"
+    "  sentence_encoder bench    --model DIR --batch B --tokens S [--ids FILE.npy] [--seconds X | --step] "
+    "[options]\n"
+    "      times runs of B x S tokens; --step is driven over standard input by benchdnn/models/compare\n"
+    "\n"
+    "  --threads N     threads that compute at once (default: the processors this process may use)\n"
+    "  --pool KIND     own (a pthread pool in this program, default), builtin (the library's), none\n"
+    "  --batch N       lines in one run, 1..256 (default 32; bench: sequences)\n"
+    "  --clients C     threads that call the library at once on the one pool, 1..64 (default 1)\n"
+    "  --top K         lines to print (default 5)\n"
+    "  --profile FILE  what ran when, as a Chrome trace: open it in https://ui.perfetto.dev\n"
+    "  --strict        refuse lines that are longer than the model reads, instead of truncating them\n"
+    "  --quiet         no progress line\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 130 interrupted.\n";
+
+enum { MAX_THREADS = 256, MAX_CLIENTS = 64, MAX_BATCH = 256, MAX_TOKENS = 65536, MAX_TOP = 1000000 };
+enum { DEFAULT_BATCH = 32, DEFAULT_TOP = 5, DEFAULT_TOKENS = 32 };
+
+static int parse_int(const char *name, const char *text, int max, int *value, se_error_t *error) {
+    char *end;
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    if (errno || end == text || *end || v < 1 || v > max)
+        return se_fail(error, "--%s %s: an integer in 1..%d is needed", name, text, max);
+    *value = (int)v;
+    return 0;
+}
+
+static int parse_pool(const char *text, se_pool_kind_t *pool, se_error_t *error) {
+    static const char *const names[] = {"own", "builtin", "none"};
+    for (int i = 0; i < 3; ++i)
+        if (!strcmp(text, names[i])) {
+            *pool = (se_pool_kind_t)i;
+            return 0;
+        }
+    return se_fail(error, "--pool %s: own, builtin or none is needed", text);
+}
+
+static int parse_command(const char *text, se_command_t *command, se_error_t *error) {
+    static const char *const names[] = {"help", "embed", "search", "tokenize", "bench"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); ++i)
+        if (!strcmp(text, names[i])) {
+            *command = (se_command_t)i;
+            return 0;
+        }
+    return se_fail(error, "unknown command '%s'; see sentence_encoder --help", text);
+}
+
+static int require(const char *value, const char *name, se_error_t *error) {
+    return value ? 0 : se_fail(error, "--%s is missing; see sentence_encoder --help", name);
+}
+
+int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) {
+    enum {
+        MODEL,
+        INPUT,
+        OUTPUT,
+        QUERY,
+        PROFILE,
+        IDS,
+        THREADS,
+        CLIENTS,
+        BATCH,
+        TOKENS,
+        TOP,
+        POOL,
+        SECONDS,
+        STRICT,
+        QUIET,
+        STEP,
+        HELP
+    };
+    static const struct option table[] = {
+        {"model", 1, NULL, MODEL},     {"input", 1, NULL, INPUT},     {"output", 1, NULL, OUTPUT},
+        {"query", 1, NULL, QUERY},     {"profile", 1, NULL, PROFILE}, {"ids", 1, NULL, IDS},
+        {"threads", 1, NULL, THREADS}, {"clients", 1, NULL, CLIENTS}, {"batch", 1, NULL, BATCH},
+        {"tokens", 1, NULL, TOKENS},   {"top", 1, NULL, TOP},         {"pool", 1, NULL, POOL},
+        {"seconds", 1, NULL, SECONDS}, {"strict", 0, NULL, STRICT},   {"quiet", 0, NULL, QUIET},
+        {"step", 0, NULL, STEP},       {"help", 0, NULL, HELP},       {0}};
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    *o = (se_options_t){
+        .clients = 1, .batch = DEFAULT_BATCH, .tokens = DEFAULT_TOKENS, .top = DEFAULT_TOP, .seconds = 2};
+    o->threads = online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+    opterr = 0;
+    optind = 1;
+    int status = 0;
+    for (int index = 0, c; !status && (c = getopt_long(argc, argv, "h", table, &index)) != -1;) {
+        const char *name = c == '?' || c == 'h' ? "" : table[index].name;
+        switch (c) {
+        case MODEL: o->model = optarg; break;
+        case INPUT: o->input = optarg; break;
+        case OUTPUT: o->output = optarg; break;
+        case QUERY: o->query = optarg; break;
+        case PROFILE: o->profile = optarg; break;
+        case IDS: o->ids = optarg; break;
+        case THREADS: status = parse_int(name, optarg, MAX_THREADS, &o->threads, error); break;
+        case CLIENTS: status = parse_int(name, optarg, MAX_CLIENTS, &o->clients, error); break;
+        case BATCH: status = parse_int(name, optarg, MAX_BATCH, &o->batch, error); break;
+        case TOKENS: status = parse_int(name, optarg, MAX_TOKENS, &o->tokens, error); break;
+        case TOP: status = parse_int(name, optarg, MAX_TOP, &o->top, error); break;
+        case POOL: status = parse_pool(optarg, &o->pool, error); break;
+        case SECONDS:
+            o->seconds = strtod(optarg, NULL);
+            if (!(o->seconds > 0 && o->seconds <= 86400))
+                status = se_fail(error, "--seconds %s: not in 0..86400", optarg);
+            break;
+        case STRICT: o->strict = 1; break;
+        case QUIET: o->quiet = 1; break;
+        case STEP: o->step = 1; break;
+        case HELP:
+        case 'h': o->command = SE_HELP; return 0;
+        default:
+            return se_fail(error, "unknown or incomplete option '%s'; see sentence_encoder --help",
+                           argv[optind - 1]);
+        }
+    }
+    if (status) return status;
+    if (argc - optind != 1) return se_fail(error, "one command is needed; see sentence_encoder --help");
+    if (parse_command(argv[optind], &o->command, error)) return -1;
+    if (o->command == SE_HELP) return 0;
+    if (require(o->model, "model", error)) return -1;
+    if (o->command != SE_BENCH && require(o->input, "input", error)) return -1;
+    if (o->command == SE_EMBED && require(o->output, "output", error)) return -1;
+    if (o->command == SE_SEARCH && require(o->query, "query", error)) return -1;
+    return 0;
+}
