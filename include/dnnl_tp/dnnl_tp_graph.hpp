@@ -1,0 +1,204 @@
+/** @file
+ * C++17 over the C API of dnnl_tp: graphs, executables, runs.
+ *
+ * Included by dnnl_tp.hpp; rules are there. Values are numbers, as in C. */
+#ifndef DNNL_TP_GRAPH_HPP
+#define DNNL_TP_GRAPH_HPP
+
+#include <deque>
+#include <memory>
+
+#include "dnnl_tp/dnnl_tp.hpp"
+#include "dnnl_tp/dnnl_tp_graph.h"
+
+namespace dnnl_tp {
+
+/** A value of a graph; no_value = an absent optional input. */
+using value = dnnl_tp_value_t;
+/** An absent optional input. */
+constexpr value no_value = -1;
+
+/** Attributes of an operator; setting returns the object, so that calls can follow each other. */
+class op_attrs {
+  public:
+    /** An integer. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, std::int64_t v) {
+        return set(key, std::vector<std::int64_t>{v});
+    }
+    /** An integer. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, int v) { return set(key, static_cast<std::int64_t>(v)); }
+    /** Integers. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, std::vector<std::int64_t> v) {
+        ints_.push_back(std::move(v));
+        return add(key, dnnl_tp_op_attr_s64, ints_.back().size(), ints_.back().data());
+    }
+    /** A number. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, float v) {
+        floats_.push_back(v);
+        return add(key, dnnl_tp_op_attr_f32, 1, &floats_.back());
+    }
+    /** A switch. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, bool v) {
+        bools_.push_back(v ? 1 : 0);
+        return add(key, dnnl_tp_op_attr_bool, 1, &bools_.back());
+    }
+    /** A word. */
+    op_attrs &set(dnnl_tp_op_attr_key_t key, const char *v) {
+        strings_.emplace_back(v);
+        return add(key, dnnl_tp_op_attr_string, strings_.back().size(), strings_.back().data());
+    }
+    /** How many. */
+    int size() const { return static_cast<int>(attrs_.size()); }
+    /** The C form, lent. */
+    const dnnl_tp_op_attr_t *data() const { return attrs_.data(); }
+
+    op_attrs() = default;
+    op_attrs(const op_attrs &) = delete;
+    op_attrs &operator=(const op_attrs &) = delete;
+
+  private:
+    op_attrs &add(int key, int type, std::size_t count, const void *data) {
+        attrs_.push_back({key, type, static_cast<int>(count), data});
+        return *this;
+    }
+    std::vector<dnnl_tp_op_attr_t> attrs_;
+    std::deque<std::vector<std::int64_t>> ints_;
+    std::deque<float> floats_;
+    std::deque<std::uint8_t> bools_;
+    std::deque<std::string> strings_;
+};
+
+/** Shape and type of a value. */
+inline dnnl_tp_tensor_info_t tensor_info(dnnl_tp_data_type_t type, const dims &d) {
+    dnnl_tp_tensor_info_t info = {};
+    info.ndims = static_cast<int>(d.size());
+    info.data_type = type;
+    const detail::c_dims c(d);
+    for (std::size_t i = 0; i < d.size() && i < DNNL_TP_MAX_NDIMS; ++i) info.dims[i] = c.v[i];
+    return info;
+}
+
+/** A graph under construction. */
+class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
+  public:
+    using handle::handle;
+    /** An empty graph. */
+    explicit graph(dnnl_tp_engine_kind_t kind = dnnl_tp_cpu) { check(dnnl_tp_graph_create(out(), kind)); }
+    /** Adds an input. */
+    value input(const char *name, dnnl_tp_data_type_t type, const dims &d) {
+        value v = no_value;
+        check(dnnl_tp_graph_input(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v));
+        return v;
+    }
+    /** Adds a constant; the data is copied. */
+    value constant(const char *name, dnnl_tp_data_type_t type, const dims &d, const void *data) {
+        return constant(name, type, d, data, DNNL_TP_CONSTANT_COPY, nullptr, nullptr);
+    }
+    /** Adds a constant whose data the library borrows until drop(arg). */
+    value constant(const char *name, dnnl_tp_data_type_t type, const dims &d, const void *data, unsigned mode,
+                   void (*drop)(void *), void *arg) {
+        value v = no_value;
+        check(dnnl_tp_graph_constant(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v,
+                                     data, mode, drop, arg));
+        return v;
+    }
+    /** Adds an operator with one result. */
+    value op(dnnl_tp_op_kind_t kind, const char *name, const std::vector<value> &in,
+             const op_attrs &attrs = op_attrs()) {
+        return op(kind, name, in, attrs, 1)[0];
+    }
+    /** Adds an operator with several results. */
+    std::vector<value> op(dnnl_tp_op_kind_t kind, const char *name, const std::vector<value> &in,
+                          const op_attrs &attrs, int nout) {
+        std::vector<value> result(static_cast<std::size_t>(nout), no_value);
+        check(dnnl_tp_graph_op(get(), kind, name, static_cast<int>(in.size()), in.data(), attrs.size(),
+                               attrs.data(), nout, result.data()));
+        return result;
+    }
+    /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments.
+     * What it throws fails the run with runtime_error. */
+    template <typename F>
+    std::vector<value> host(const char *name, const std::vector<value> &in,
+                            const std::vector<dnnl_tp_tensor_info_t> &results, F f) {
+        std::vector<value> result(results.size(), no_value);
+        auto owned = std::make_unique<F>(std::move(f));
+        /* The graph takes the function over, on failure too. */
+        check(dnnl_tp_graph_host(get(), call_host<F>, owned.release(), drop_host<F>, 0, name,
+                                 static_cast<int>(in.size()), in.data(), static_cast<int>(results.size()),
+                                 results.data(), result.data()));
+        return result;
+    }
+    /** Makes a value an output. */
+    void output(value v, const char *name) { check(dnnl_tp_graph_output(get(), v, name)); }
+    /** What is known about a value. */
+    dnnl_tp_tensor_info_t info(value v) const {
+        dnnl_tp_tensor_info_t info = {};
+        check(dnnl_tp_graph_value_info(get(), v, &info));
+        return info;
+    }
+
+  private:
+    template <typename F>
+    static dnnl_tp_status_t call_host(void *arg, const volatile int *, int, const dnnl_tp_host_arg_t *in, int,
+                                      const dnnl_tp_host_arg_t *out) noexcept {
+        try {
+            (*static_cast<F *>(arg))(in, out);
+            return dnnl_tp_success;
+        } catch (const error &e) {
+            return e.status();
+        } catch (...) {
+            return dnnl_tp_runtime_error;
+        }
+    }
+    template <typename F> static void drop_host(void *arg) noexcept { delete static_cast<F *>(arg); }
+};
+
+/** A compiled graph. */
+class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executable_destroy> {
+  public:
+    using handle::handle;
+    /** Owns nothing. */
+    executable() noexcept = default;
+    /** Compiles for the declared shapes. */
+    executable(const graph &g, const engine &e, const dnnl_tp_compile_opts_t *opts = nullptr) {
+        check(dnnl_tp_executable_compile(out(), g.get(), e.get(), 0, nullptr, opts));
+    }
+    /** Compiles for shapes of the inputs. */
+    executable(const graph &g, const engine &e, const std::vector<dnnl_tp_tensor_info_t> &shapes,
+               const dnnl_tp_compile_opts_t *opts = nullptr) {
+        check(dnnl_tp_executable_compile(out(), g.get(), e.get(), static_cast<int>(shapes.size()),
+                                         shapes.data(), opts));
+    }
+    /** Compiles for the pool that will run it. */
+    static executable for_pool(const graph &g, const engine &e,
+                               const std::vector<dnnl_tp_tensor_info_t> &shapes, const stream_attr &pool) {
+        dnnl_tp_compile_opts_t opts = {};
+        opts.struct_size = sizeof opts;
+        opts.stream_attr = pool.get();
+        return executable(g, e, shapes, &opts);
+    }
+    /** Shape and type of a value as compiled. */
+    dnnl_tp_tensor_info_t query(value v) const {
+        dnnl_tp_tensor_info_t info = {};
+        check(dnnl_tp_executable_query(get(), v, &info));
+        return info;
+    }
+    /** Makes run objects for so many runs at once. */
+    void reserve(int runs) { check(dnnl_tp_executable_reserve(get(), runs)); }
+    /** Runs and waits. */
+    void run(const stream &s, std::initializer_list<void *> in, std::initializer_list<void *> out,
+             const dnnl_tp_run_opts_t *opts = nullptr) const {
+        check(dnnl_tp_executable_run(get(), s.get(), static_cast<int>(in.size()), in.begin(),
+                                     static_cast<int>(out.size()), out.begin(), opts));
+    }
+    /** Runs and waits. */
+    void run(const stream &s, const std::vector<void *> &in, const std::vector<void *> &out,
+             const dnnl_tp_run_opts_t *opts = nullptr) const {
+        check(dnnl_tp_executable_run(get(), s.get(), static_cast<int>(in.size()), in.data(),
+                                     static_cast<int>(out.size()), out.data(), opts));
+    }
+};
+
+} // namespace dnnl_tp
+
+#endif
