@@ -38,7 +38,8 @@ static void modes_round_trip(void **state) {
     assert_int_equal(value, 1);
     refuses(dnnl_tp_primitive_attr_set_scratchpad_mode(copy, (dnnl_tp_scratchpad_mode_t)2), DTP_BAD_ENUM);
     refuses(dnnl_tp_primitive_attr_set_fpmath_mode(copy, (dnnl_tp_fpmath_mode_t)9), DTP_BAD_ENUM);
-    refuses(dnnl_tp_primitive_attr_set_accumulation_mode(copy, (dnnl_tp_accumulation_mode_t)-1), DTP_BAD_ENUM);
+    refuses(dnnl_tp_primitive_attr_set_accumulation_mode(copy, (dnnl_tp_accumulation_mode_t)-1),
+            DTP_BAD_ENUM);
     refuses(dnnl_tp_primitive_attr_set_num_threads(copy, -1), DTP_BAD_COUNT);
     refuses(dnnl_tp_primitive_attr_set_num_threads(copy, 257), DTP_BAD_COUNT);
     refuses(dnnl_tp_primitive_attr_set_deterministic(NULL, 1), DTP_BAD_HANDLE);
@@ -50,7 +51,8 @@ static void wrong_kinds_of_handle_are_refused(void **state) {
     (void)state;
     dnnl_tp_post_ops_t po;
     CHECK_OK(dnnl_tp_post_ops_create(&po));
-    refuses(dnnl_tp_primitive_attr_set_deterministic((dnnl_tp_primitive_attr_t)(void *)po, 1), DTP_BAD_HANDLE);
+    refuses(dnnl_tp_primitive_attr_set_deterministic((dnnl_tp_primitive_attr_t)(void *)po, 1),
+            DTP_BAD_HANDLE);
     refuses(dnnl_tp_primitive_attr_destroy((dnnl_tp_primitive_attr_t)(void *)po), DTP_BAD_HANDLE);
     CHECK_OK(dnnl_tp_post_ops_destroy(po));
 }
@@ -70,19 +72,26 @@ static void scales_and_zero_points_are_checked(void **state) {
     refuses(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_SRC, -1), DTP_BAD_MASK);
     refuses(dnnl_tp_primitive_attr_set_scales_mask(attr, -1, 0), DTP_BAD_ARG);
     refuses(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_BIAS, 0), DTP_BAD_ARG);
-    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 3, 1, groups, dnnl_tp_f32), DTP_BAD_NDIMS);
-    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 3, 2, bad_groups, dnnl_tp_f32), DTP_BAD_DIMS);
-    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 0, 0, NULL, dnnl_tp_s8), DTP_BAD_DATA_TYPE);
+    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 3, 1, groups, dnnl_tp_f32),
+            DTP_BAD_NDIMS);
+    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 3, 2, bad_groups, dnnl_tp_f32),
+            DTP_BAD_DIMS);
+    refuses(dnnl_tp_primitive_attr_set_scales(attr, DNNL_TP_ARG_SRC, 0, 0, NULL, dnnl_tp_s8),
+            DTP_BAD_DATA_TYPE);
     refuses(dnnl_tp_primitive_attr_set_scales_v3(attr, DNNL_TP_ARG_SRC, 0, 0, NULL, dnnl_tp_f32, 0,
-                                                 dnnl_tp_quantization_mode_undef), DTP_BAD_ENUM);
-    CHECK_STATUS(dnnl_tp_primitive_attr_set_scales_v3(attr, DNNL_TP_ARG_SRC, 0, 0, NULL, dnnl_tp_f32, 1, sazp),
-                 dnnl_tp_unimplemented);
+                                                 dnnl_tp_quantization_mode_undef),
+            DTP_BAD_ENUM);
+    CHECK_STATUS(
+        dnnl_tp_primitive_attr_set_scales_v3(attr, DNNL_TP_ARG_SRC, 0, 0, NULL, dnnl_tp_f32, 1, sazp),
+        dnnl_tp_unimplemented);
     CHECK_OK(dnnl_tp_primitive_attr_set_zero_points_mask(attr, DNNL_TP_ARG_DST, 0));
     refuses(dnnl_tp_primitive_attr_set_zero_points_mask(attr, DNNL_TP_ARG_BIAS, 0), DTP_BAD_ARG);
-    refuses(dnnl_tp_primitive_attr_set_zero_points(attr, DNNL_TP_ARG_DST, 0, 0, NULL, dnnl_tp_u8), DTP_BAD_DATA_TYPE);
+    refuses(dnnl_tp_primitive_attr_set_zero_points(attr, DNNL_TP_ARG_DST, 0, 0, NULL, dnnl_tp_u8),
+            DTP_BAD_DATA_TYPE);
     for (int i = 0; i < DTP_MAX_QUANT - 2; ++i)
         CHECK_OK(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_MULTIPLE_SRC + i, 0));
-    CHECK_STATUS(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_MULTIPLE_SRC + 99, 0), dnnl_tp_out_of_memory);
+    CHECK_STATUS(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_MULTIPLE_SRC + 99, 0),
+                 dnnl_tp_out_of_memory);
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
 }
 
@@ -98,7 +107,8 @@ static void chains_hold_32_entries_and_give_them_back(void **state) {
     CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_clip, -1.f, 2.f));
     CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_mul, md));
     CHECK_OK(dnnl_tp_post_ops_append_binary_v2(po, dnnl_tp_binary_select, md, cond));
-    while (dnnl_tp_post_ops_len(po) < 32) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f));
+    while (dnnl_tp_post_ops_len(po) < 32)
+        CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f));
     CHECK_STATUS(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f), dnnl_tp_out_of_memory);
     CHECK_OK(dnnl_tp_post_ops_clone(&copy, po));
     CHECK_OK(dnnl_tp_post_ops_destroy(po));
@@ -135,8 +145,9 @@ static void chains_hold_32_entries_and_give_them_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_round_trip), cmocka_unit_test(wrong_kinds_of_handle_are_refused),
-        cmocka_unit_test(scales_and_zero_points_are_checked), cmocka_unit_test(chains_hold_32_entries_and_give_them_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(modes_round_trip),
+                                       cmocka_unit_test(wrong_kinds_of_handle_are_refused),
+                                       cmocka_unit_test(scales_and_zero_points_are_checked),
+                                       cmocka_unit_test(chains_hold_32_entries_and_give_them_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Descriptors, primitives, execution and the cache through the public API, on matmul: refusals by reason, aliases, run-time
- * dims, thread counts, concurrent creation, an allocation that fails at every place. */
+/* Descriptors, primitives, execution and the cache through the public API, on matmul: refusals by reason,
+ * aliases, run-time dims, thread counts, concurrent creation, an allocation that fails at every place. */
 #include "support/check.h"
 
 #include <pthread.h>
@@ -75,11 +75,13 @@ static void execution_runs_and_refuses(void **state) {
     fixture_t f, other;
     setup(&f, NULL);
     setup(&other, NULL);
-    dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}, {12345, f.m[0]}};
+    dnnl_tp_exec_arg_t args[] = {
+        {DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}, {12345, f.m[0]}};
     CHECK_OK(dnnl_tp_primitive_execute(f.primitive, f.stream, 4, args)); /* unknown arguments are ignored */
     CHECK_OK(dnnl_tp_stream_wait(f.stream));
     check_product(&f);
-    dnnl_tp_exec_handle_t handles[] = {{DNNL_TP_ARG_SRC, f.a}, {DNNL_TP_ARG_WEIGHTS, f.b}, {DNNL_TP_ARG_DST, f.c}};
+    dnnl_tp_exec_handle_t handles[] = {
+        {DNNL_TP_ARG_SRC, f.a}, {DNNL_TP_ARG_WEIGHTS, f.b}, {DNNL_TP_ARG_DST, f.c}};
     memset(f.c, 0, sizeof f.c);
     CHECK_OK(dnnl_tp_primitive_execute_handles(f.primitive, f.stream, 3, handles));
     check_product(&f);
@@ -89,7 +91,8 @@ static void execution_runs_and_refuses(void **state) {
     refuses(dnnl_tp_primitive_execute(f.primitive, f.stream, -1, args), DTP_NULL_ARG);
     refuses(dnnl_tp_primitive_execute(NULL, f.stream, 3, args), DTP_BAD_HANDLE);
     refuses(dnnl_tp_primitive_execute(f.primitive, NULL, 3, args), DTP_BAD_HANDLE);
-    refuses(dnnl_tp_primitive_execute(f.primitive, (dnnl_tp_stream_t)(void *)f.engine, 3, args), DTP_BAD_HANDLE);
+    refuses(dnnl_tp_primitive_execute(f.primitive, (dnnl_tp_stream_t)(void *)f.engine, 3, args),
+            DTP_BAD_HANDLE);
     refuses(dnnl_tp_primitive_execute(f.primitive, other.stream, 3, args), DTP_BAD_ENGINE);
     dnnl_tp_exec_arg_t twice[] = {args[0], args[1], args[2], args[0]};
     refuses(dnnl_tp_primitive_execute(f.primitive, f.stream, 4, twice), DTP_DUPLICATE_ARG);
@@ -106,7 +109,8 @@ static void execution_runs_and_refuses(void **state) {
     refuses(dnnl_tp_primitive_execute(f.primitive, f.stream, 3, wrong), DTP_MEMORY_MISMATCH);
     dnnl_tp_exec_handle_t alias[] = {handles[0], handles[1], {DNNL_TP_ARG_DST, f.a}};
     refuses(dnnl_tp_primitive_execute_handles(f.primitive, f.stream, 3, alias), DTP_ALIAS);
-    for (size_t i = 0; i < sizeof f.c; ++i) assert_int_equal(((unsigned char *)f.c)[i], 0x55); /* outputs untouched */
+    for (size_t i = 0; i < sizeof f.c; ++i)
+        assert_int_equal(((unsigned char *)f.c)[i], 0x55); /* outputs untouched */
     CHECK_OK(dnnl_tp_memory_destroy(m_small));
     CHECK_OK(dnnl_tp_memory_destroy(m_ints));
     CHECK_OK(dnnl_tp_memory_desc_destroy(small));
@@ -120,20 +124,26 @@ static void creation_refuses_by_reason(void **state) {
     fixture_t f;
     setup(&f, NULL);
     dnnl_tp_primitive_desc_t pd = (dnnl_tp_primitive_desc_t)1;
-    refuses(dnnl_tp_matmul_primitive_desc_create(NULL, f.engine, f.src, f.wei, NULL, f.dst, NULL), DTP_NULL_ARG);
+    refuses(dnnl_tp_matmul_primitive_desc_create(NULL, f.engine, f.src, f.wei, NULL, f.dst, NULL),
+            DTP_NULL_ARG);
     refuses(dnnl_tp_matmul_primitive_desc_create(&pd, NULL, f.src, f.wei, NULL, f.dst, NULL), DTP_BAD_HANDLE);
     assert_null(pd);
-    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, NULL, f.wei, NULL, f.dst, NULL), DTP_NULL_ARG);
-    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, f.wei, f.src, NULL, f.dst, NULL), DTP_DIMS_MISMATCH);
+    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, NULL, f.wei, NULL, f.dst, NULL),
+            DTP_NULL_ARG);
+    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, f.wei, f.src, NULL, f.dst, NULL),
+            DTP_DIMS_MISMATCH);
     dnnl_tp_memory_desc_t runtime = plain(DNNL_TP_RUNTIME_DIM_VAL, K, dnnl_tp_f32);
-    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, runtime, f.wei, NULL, f.dst, NULL), DTP_DIMS_MISMATCH);
+    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, runtime, f.wei, NULL, f.dst, NULL),
+            DTP_DIMS_MISMATCH);
     dnnl_tp_post_ops_t po;
     dnnl_tp_primitive_attr_t attr;
     CHECK_OK(dnnl_tp_post_ops_create(&po));
-    CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add, f.src)); /* {M, K} does not broadcast to {M, N} */
+    CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add,
+                                            f.src)); /* {M, K} does not broadcast to {M, N} */
     CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
-    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, f.src, f.wei, NULL, f.dst, attr), DTP_DIMS_MISMATCH);
+    refuses(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, f.src, f.wei, NULL, f.dst, attr),
+            DTP_DIMS_MISMATCH);
     assert_non_null(strstr(dnnl_tp_last_error(), "post-op 0"));
     dnnl_tp_engine_t gpu;
     refuses(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0), DTP_BAD_ENGINE);
@@ -151,12 +161,14 @@ static void runtime_dims_are_checked_at_execution(void **state) {
     (void)state;
     fixture_t f;
     setup(&f, NULL);
-    dnnl_tp_memory_desc_t src = plain(DNNL_TP_RUNTIME_DIM_VAL, K, dnnl_tp_f32), dst = plain(DNNL_TP_RUNTIME_DIM_VAL, N, dnnl_tp_f32);
+    dnnl_tp_memory_desc_t src = plain(DNNL_TP_RUNTIME_DIM_VAL, K, dnnl_tp_f32),
+                          dst = plain(DNNL_TP_RUNTIME_DIM_VAL, N, dnnl_tp_f32);
     dnnl_tp_primitive_desc_t pd;
     dnnl_tp_primitive_t p;
     CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, src, f.wei, NULL, dst, NULL));
     CHECK_OK(dnnl_tp_primitive_create(&p, pd));
-    dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}};
+    dnnl_tp_exec_arg_t args[] = {
+        {DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}};
     CHECK_OK(dnnl_tp_primitive_execute(p, f.stream, 3, args));
     check_product(&f);
     dnnl_tp_memory_desc_t two = plain(2, K, dnnl_tp_f32);
@@ -182,7 +194,8 @@ static void thread_counts_resolve_in_order(void **state) {
     dnnl_tp_primitive_attr_t attr;
     dnnl_tp_primitive_desc_t pd;
     int n;
-    dnnl_tp_memory_desc_t src = plain(M, K, dnnl_tp_f32), wei = plain(K, N, dnnl_tp_f32), dst = plain(M, N, dnnl_tp_f32);
+    dnnl_tp_memory_desc_t src = plain(M, K, dnnl_tp_f32), wei = plain(K, N, dnnl_tp_f32),
+                          dst = plain(M, N, dnnl_tp_f32);
     CHECK_OK(dnnl_tp_engine_attr_create(&ea));
     CHECK_OK(dnnl_tp_engine_attr_set_num_threads(ea, 5));
     CHECK_OK(dnnl_tp_engine_create_v2(&engine, dnnl_tp_cpu, 0, ea));
@@ -212,7 +225,8 @@ static void thread_counts_resolve_in_order(void **state) {
     CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
 }
 
-/* ---- Cache ---------------------------------------------------------------------------------------------- */
+/* ---- Cache ----------------------------------------------------------------------------------------------
+ */
 
 static _Atomic int cache_misses;
 static void count_misses(void *arg, const char *line) {
@@ -242,7 +256,8 @@ static void concurrent_misses_create_once(void **state) {
             CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd[t], f.engine, src, f.wei, NULL, dst, NULL));
         CHECK_OK(dnnl_tp_set_verbose(2));
         cache_misses = 0;
-        for (int t = 0; t < THREADS; ++t) assert_int_equal(pthread_create(&thread[t], NULL, create_one, pd[t]), 0);
+        for (int t = 0; t < THREADS; ++t)
+            assert_int_equal(pthread_create(&thread[t], NULL, create_one, pd[t]), 0);
         for (int t = 0; t < THREADS; ++t) pthread_join(thread[t], &p[t]);
         CHECK_OK(dnnl_tp_set_verbose(0));
         assert_int_equal(cache_misses, 1);
@@ -283,7 +298,8 @@ static void capacity_limits_and_disables_the_cache(void **state) {
     teardown(&f);
 }
 
-/* ---- Out of memory -------------------------------------------------------------------------------------- */
+/* ---- Out of memory --------------------------------------------------------------------------------------
+ */
 
 static dnnl_tp_status_t whole_life(void) {
     dnnl_tp_engine_t engine = NULL;
@@ -297,15 +313,18 @@ static dnnl_tp_status_t whole_life(void) {
     const dnnl_tp_dims_t dims[3] = {{M, K}, {K, N}, {M, N}};
     dnnl_tp_status_t s = dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0);
     if (!s) s = dnnl_tp_stream_create(&stream, engine, 0);
-    for (int i = 0; i < 3 && !s; ++i) s = dnnl_tp_memory_desc_create_with_tag(&md[i], 2, dims[i], dnnl_tp_f32, dnnl_tp_ab);
-    for (int i = 0; i < 3 && !s; ++i) s = dnnl_tp_memory_create(&m[i], md[i], engine, DNNL_TP_MEMORY_ALLOCATE);
+    for (int i = 0; i < 3 && !s; ++i)
+        s = dnnl_tp_memory_desc_create_with_tag(&md[i], 2, dims[i], dnnl_tp_f32, dnnl_tp_ab);
+    for (int i = 0; i < 3 && !s; ++i)
+        s = dnnl_tp_memory_create(&m[i], md[i], engine, DNNL_TP_MEMORY_ALLOCATE);
     if (!s) s = dnnl_tp_post_ops_create(&po);
     for (int i = 0; i < 5 && !s; ++i) s = dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f);
     if (!s) s = dnnl_tp_primitive_attr_create(&attr);
     if (!s) s = dnnl_tp_primitive_attr_set_post_ops(attr, po);
     if (!s) s = dnnl_tp_matmul_primitive_desc_create(&pd, engine, md[0], md[1], NULL, md[2], attr);
     if (!s) s = dnnl_tp_primitive_create(&p, pd);
-    dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, m[0]}, {DNNL_TP_ARG_WEIGHTS, m[1]}, {DNNL_TP_ARG_DST, m[2]}};
+    dnnl_tp_exec_arg_t args[] = {
+        {DNNL_TP_ARG_SRC, m[0]}, {DNNL_TP_ARG_WEIGHTS, m[1]}, {DNNL_TP_ARG_DST, m[2]}};
     if (!s) s = dnnl_tp_primitive_execute(p, stream, 3, args);
     if (!s) s = dnnl_tp_stream_wait(stream);
     CHECK_OK(dnnl_tp_primitive_destroy(p));
@@ -348,10 +367,12 @@ static void every_failing_allocation_is_survived(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(execution_runs_and_refuses), cmocka_unit_test(creation_refuses_by_reason),
-        cmocka_unit_test(runtime_dims_are_checked_at_execution), cmocka_unit_test(thread_counts_resolve_in_order),
-        cmocka_unit_test(concurrent_misses_create_once), cmocka_unit_test(capacity_limits_and_disables_the_cache),
-        cmocka_unit_test(every_failing_allocation_is_survived)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(execution_runs_and_refuses),
+                                       cmocka_unit_test(creation_refuses_by_reason),
+                                       cmocka_unit_test(runtime_dims_are_checked_at_execution),
+                                       cmocka_unit_test(thread_counts_resolve_in_order),
+                                       cmocka_unit_test(concurrent_misses_create_once),
+                                       cmocka_unit_test(capacity_limits_and_disables_the_cache),
+                                       cmocka_unit_test(every_failing_allocation_is_survived)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

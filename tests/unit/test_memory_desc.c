@@ -1,5 +1,5 @@
-/* Memory descriptors: tags, strides, views, blobs, sizes, refusals. Offsets are checked against an independent
- * evaluation of the layout text. */
+/* Memory descriptors: tags, strides, views, blobs, sizes, refusals. Offsets are checked against an
+ * independent evaluation of the layout text. */
 #include "support/check.h"
 
 #include <ctype.h>
@@ -24,7 +24,8 @@ static int64_t offset_by_text(const char *text, int ndims, const int64_t *dims, 
         int64_t b = strtol(p, (char **)&p, 10);
         block[tolower((unsigned char)*p++) - 'a'] *= b;
     }
-    for (int d = 0; d < ndims; ++d) outer[d] = (dims[d] + block[d] - 1) / block[d], in_pos[d] = pos[d] % block[d];
+    for (int d = 0; d < ndims; ++d)
+        outer[d] = (dims[d] + block[d] - 1) / block[d], in_pos[d] = pos[d] % block[d];
     int64_t offset = 0;
     for (const char *p = text; p < inner; ++p) {
         int d = tolower((unsigned char)*p) - 'a';
@@ -52,7 +53,8 @@ static void every_tag_addresses_as_its_name_says(void **state) {
         for (int d = 0; d < ndims; ++d) dims[d] = ndims > 6 ? 2 : 2 + (d * 7 + 3) % 5;
         if (ndims <= 4) dims[0] = 17, dims[ndims - 1] = 33;
         dnnl_tp_memory_desc_t md;
-        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, ndims, dims, dnnl_tp_f32, (dnnl_tp_format_tag_t)tag));
+        CHECK_OK(
+            dnnl_tp_memory_desc_create_with_tag(&md, ndims, dims, dnnl_tp_f32, (dnnl_tp_format_tag_t)tag));
         test_rng_t rng = test_rng((uint64_t)tag);
         for (int k = 0; k < 20; ++k) {
             int64_t pos[12];
@@ -75,15 +77,19 @@ static void creation_refuses_by_reason(void **state) {
     refuses(dnnl_tp_memory_desc_create_with_tag(NULL, 2, dims, dnnl_tp_f32, dnnl_tp_ab), DTP_NULL_ARG);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_f32, dnnl_tp_abc), DTP_BAD_TAG);
     assert_null(md);
-    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_f32, (dnnl_tp_format_tag_t)99999), DTP_BAD_TAG);
+    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_f32, (dnnl_tp_format_tag_t)99999),
+            DTP_BAD_TAG);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 13, dims, dnnl_tp_f32, dnnl_tp_ab), DTP_BAD_NDIMS);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, -1, dims, dnnl_tp_f32, dnnl_tp_ab), DTP_BAD_NDIMS);
-    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_boolean, dnnl_tp_ab), DTP_BAD_DATA_TYPE);
-    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_data_type_undef, dnnl_tp_ab), DTP_BAD_DATA_TYPE);
+    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_boolean, dnnl_tp_ab),
+            DTP_BAD_DATA_TYPE);
+    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_data_type_undef, dnnl_tp_ab),
+            DTP_BAD_DATA_TYPE);
     dnnl_tp_dims_t negative = {2, -3}, huge = {INT64_MAX / 4, 8}, runtime = {DNNL_TP_RUNTIME_DIM_VAL, 3};
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, negative, dnnl_tp_f32, dnnl_tp_ab), DTP_BAD_DIMS);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, huge, dnnl_tp_f32, dnnl_tp_ab), DTP_OVERFLOW);
-    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, runtime, dnnl_tp_f32, dnnl_tp_format_tag_any), DTP_RUNTIME_NOT_ALLOWED);
+    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, runtime, dnnl_tp_f32, dnnl_tp_format_tag_any),
+            DTP_RUNTIME_NOT_ALLOWED);
     dnnl_tp_dims_t overlap = {2, 1}, minus = {-3, 1}, far = {INT64_MAX / 2, 1};
     refuses(dnnl_tp_memory_desc_create_with_strides(&md, 2, dims, dnnl_tp_f32, overlap), DTP_BAD_STRIDES);
     refuses(dnnl_tp_memory_desc_create_with_strides(&md, 2, dims, dnnl_tp_f32, minus), DTP_BAD_STRIDES);
@@ -154,7 +160,8 @@ static void views_address_the_parent(void **state) {
 
 static void plain_reshape_keeps_linear_order(void **state) {
     (void)state;
-    static const int64_t shapes[][4] = {{2, 3, 4, 5}, {6, 20, 1, 1}, {1, 120, 1, 1}, {120, 1, 1, 1}, {5, 4, 3, 2}, {1, 1, 2, 60}};
+    static const int64_t shapes[][4] = {{2, 3, 4, 5},   {6, 20, 1, 1}, {1, 120, 1, 1},
+                                        {120, 1, 1, 1}, {5, 4, 3, 2},  {1, 1, 2, 60}};
     for (size_t a = 0; a < 6; ++a)
         for (size_t b = 0; b < 6; ++b) {
             dnnl_tp_memory_desc_t from, to;
@@ -189,9 +196,11 @@ static void blobs_round_trip_and_damage_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tag_addresses_as_its_name_says), cmocka_unit_test(creation_refuses_by_reason),
-        cmocka_unit_test(sizes_follow_strides_and_runtime_dims), cmocka_unit_test(views_address_the_parent),
-        cmocka_unit_test(plain_reshape_keeps_linear_order), cmocka_unit_test(blobs_round_trip_and_damage_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_tag_addresses_as_its_name_says),
+                                       cmocka_unit_test(creation_refuses_by_reason),
+                                       cmocka_unit_test(sizes_follow_strides_and_runtime_dims),
+                                       cmocka_unit_test(views_address_the_parent),
+                                       cmocka_unit_test(plain_reshape_keeps_linear_order),
+                                       cmocka_unit_test(blobs_round_trip_and_damage_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
