@@ -32,6 +32,9 @@ static void postops_view(dtp_po_view_t *v, const dtp_md_t *md, const dtp_md_t *d
         if (v->nd > 0 && v->stride[v->nd - 1] == stride * size) {
             v->size[v->nd - 1] *= size;
             v->stride[v->nd - 1] = stride;
+        } else if (v->nd == DTP_PO_VIEW_DIMS) {
+            v->blocked = true;
+            return;
         } else {
             v->size[v->nd] = size;
             v->stride[v->nd++] = stride;

@@ -11,13 +11,16 @@
 #include "common/primitive_desc.h"
 #include "cpu/simd/vops.h"
 
+/* Row dims of a view after joining; more are addressed element by element. */
+#define DTP_PO_VIEW_DIMS 4
+
 /* How a tensor that broadcasts to dst is addressed by (row, col). */
 typedef struct {
     int nd;       /* collapsed row dims; 0 = the same for all rows */
-    bool blocked; /* inner blocks: element offsets from the descriptor */
+    bool blocked; /* inner blocks or too many dims: element offsets from the descriptor */
     bool dynamic; /* depends on run-time dims: made again by apply from ctx->md */
-    int64_t size[DNNL_TP_MAX_NDIMS - 1], stride[DNNL_TP_MAX_NDIMS - 1]; /* outermost first */
-    int64_t col_stride;                                                 /* 0 = one value per row */
+    int64_t size[DTP_PO_VIEW_DIMS], stride[DTP_PO_VIEW_DIMS]; /* outermost first */
+    int64_t col_stride;                                       /* 0 = one value per row */
     int64_t offset0;
 } dtp_po_view_t;
 

@@ -27,6 +27,8 @@ V_INLINE void v_fence(void) { _mm_sfence(); }
 V_INLINE vm v_first(int64_t n) { return (vm)((1u << n) - 1u); }
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
+/* The first n < VL lanes, 0 in the others. */
+V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm512_maskz_mov_ps(v_first(n), x); }
 V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }

@@ -1,8 +1,8 @@
 /* Elementary functions on vectors of f32; include one of vec_*.h first.
  *
- * Every function takes any input: NaN stays NaN, infinities and denormals are as in libm. Errors stay below 4 units in
- * the last place (tanh 6, gelu 8), measured by tests/unit/test_vops.c against double libm. Polynomials, rationals and
- * the table are minimax fits of our own (Lawson iterations, relative error). */
+ * Every function takes any input: NaN stays NaN, infinities and denormals are as in libm. Errors stay below 4
+ * units in the last place (tanh 6, gelu 8), measured by tests/unit/test_vops.c against double libm.
+ * Polynomials, rationals and the table are minimax fits of our own (Lawson iterations, relative error). */
 #ifndef DTP_CPU_SIMD_VMATH_H
 #define DTP_CPU_SIMD_VMATH_H
 

@@ -1,0 +1,27 @@
+/* Layer normalisation of rows of f32: the interface between driver and kernels. */
+#ifndef DTP_CPU_LNORM_KERN_H
+#define DTP_CPU_LNORM_KERN_H
+
+#include <stdint.h>
+
+enum {
+    DTP_LNORM_RMS = 1,   /* mean is 0; var is the mean of squares */
+    DTP_LNORM_GLOBAL = 2 /* mean and var are read, not computed */
+};
+
+/* y[r, i] = (x[r, i] - mean[r]) / sqrt(var[r] + eps) * scale[i] + shift[i]; y may equal x. */
+typedef struct {
+    const float *x;
+    float *y;
+    const float *scale, *shift; /* n each, or NULL */
+    float *mean, *var; /* rows each: results, or inputs with DTP_LNORM_GLOBAL (mean NULL = 0); or NULL */
+    int64_t ldx, ldy, rows, n;
+    float eps;
+    unsigned flags;
+} dtp_lnorm_args_t;
+typedef void (*dtp_lnorm_fn_t)(const dtp_lnorm_args_t *a);
+
+void dtp_lnorm_rows__avx512(const dtp_lnorm_args_t *a);
+void dtp_lnorm_rows__avx2(const dtp_lnorm_args_t *a);
+
+#endif
