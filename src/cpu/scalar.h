@@ -1,4 +1,5 @@
-/* Single elements of any type by data type, in double. Conversions: cpu/simd/scalar.h; vector rows: cpu/simd/vops.h. */
+/* Single elements of any type by data type, in double. Conversions: cpu/simd/scalar.h; vector rows:
+ * cpu/simd/vops.h. */
 #ifndef DTP_CPU_SCALAR_H
 #define DTP_CPU_SCALAR_H
 

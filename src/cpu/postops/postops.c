@@ -67,7 +67,6 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
     po->dst = dst;
     po->vops = dtp_vops(isa);
     DTP_DISPATCH(chain->len <= DTP_MAX_POST_OPS, UNSUPPORTED_POST_OPS);
-    int arg = pd->post_op_arg;
     for (int i = 0; i < chain->len; ++i) {
         dtp_post_op_t *e = &chain->entry[i];
         dtp_po_step_t *s = &po->step[i];
@@ -92,14 +91,14 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
             postops_resolve_any(&e->src1, dst);
             s->dt = e->src1.data_type;
             s->md = &e->src1;
-            s->arg = arg++;
+            s->arg = pd->post_op_arg + 2 * i;
             s->view = postops_add_view(po, &e->src1, dst);
             if (e->alg == dnnl_tp_binary_select) {
                 DTP_DISPATCH(e->src2.ndims == dst->ndims && e->src2.data_type == dnnl_tp_s8,
                              UNSUPPORTED_DATA_TYPE);
                 postops_resolve_any(&e->src2, dst);
                 s->md2 = &e->src2;
-                s->arg2 = arg++;
+                s->arg2 = pd->post_op_arg + 2 * i + 1;
                 DTP_DISPATCH(po->nviews < DTP_PO_MAX_VIEWS, UNSUPPORTED_POST_OPS);
                 s->view2 = postops_add_view(po, &e->src2, dst);
             }
@@ -121,6 +120,12 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
     }
     po->len = chain->len;
     return dnnl_tp_success;
+}
+
+bool dtp_postops_only_eltwise(const dtp_postops_t *po) {
+    for (int i = 0; i < po->len; ++i)
+        if (po->step[i].kind != dnnl_tp_eltwise) return false;
+    return true;
 }
 
 dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {

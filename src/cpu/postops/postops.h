@@ -69,6 +69,9 @@ void dtp_postops_apply(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float
 void dtp_postops_apply_linear(const dtp_postops_t *po, const dtp_exec_ctx_t *ctx, float *x, int64_t n,
                               int64_t index0);
 
+/* True when no tensor is read: the tile may then be dst itself. (A binary source may be dst's own memory.) */
+bool dtp_postops_only_eltwise(const dtp_postops_t *po);
+
 /* Recognises chains that a kernel can run in registers. A step is one of these when nothing else is needed
  * than what is said; a kernel that takes only some of them asks for each step i < po->len and otherwise uses
  * the tile. */

@@ -1,0 +1,102 @@
+/* Reference layer normalisation: any type and layout, in double. */
+#include <math.h>
+
+#include "common/zero_pad.h"
+#include "cpu/list/cpu_lists.h"
+#include "cpu/postops/postops.h"
+#include "cpu/quant.h"
+#include "cpu/scalar.h"
+#include "threading/parallel.h"
+
+typedef struct {
+    dtp_postops_t po;
+    dtp_quant_view_t src_scale, dst_scale;
+    int64_t rows, n;
+} plan_t;
+
+static dnnl_tp_status_t layer_norm_ref_pd_init(dtp_pd_t *pd) {
+    dtp_layer_norm_desc_t *d = (dtp_layer_norm_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    DTP_DISPATCH(d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8, UNSUPPORTED_DATA_TYPE);
+    if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_quant_init(&plan->src_scale, pd, DNNL_TP_ARG_SRC, true));
+    DTP_TRY(dtp_quant_init(&plan->dst_scale, pd, DNNL_TP_ARG_DST, true));
+    DTP_DISPATCH(plan->src_scale.mask == 0 && plan->dst_scale.mask == 0, UNSUPPORTED_SCALES);
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, &d->dst, DTP_PO_ALL, 0));
+    plan->n = d->src.dims[d->src.ndims - 1];
+    plan->rows = plan->n ? dtp_md_nelems(&d->src) / plan->n : 0;
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} job_t;
+
+static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)j->pd->op;
+    void *const *ptr = j->ctx->ptr;
+    const dnnl_tp_dims_t origin = {0};
+    double src_scale = dtp_quant_at(&plan->src_scale, j->ctx, origin);
+    double dst_scale = dtp_quant_at(&plan->dst_scale, j->ctx, origin);
+    bool global = d->flags & dnnl_tp_use_global_stats, rms = d->flags & dnnl_tp_rms_norm;
+    int64_t n = plan->n;
+    (void)slot;
+    for (int64_t r = begin; r < end; ++r) {
+        double mean = 0, var = 0;
+        int64_t at = dtp_md_offset_linear(&d->stat, r);
+        if (global) {
+            if (!rms) mean = ((const float *)ptr[DTP_LNORM_MEAN])[at];
+            var = ((const float *)ptr[DTP_LNORM_VARIANCE])[at];
+        } else {
+            for (int64_t i = 0; i < n && !rms; ++i)
+                mean +=
+                    dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+            mean /= (double)n;
+            for (int64_t i = 0; i < n; ++i) {
+                double x =
+                    dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+                var += (x - mean) * (x - mean);
+            }
+            var /= (double)n;
+            if (d->prop == dnnl_tp_forward_training) {
+                if (!rms) ((float *)ptr[DTP_LNORM_MEAN])[at] = (float)mean;
+                ((float *)ptr[DTP_LNORM_VARIANCE])[at] = (float)var;
+            }
+        }
+        double inv = 1 / sqrt(var + (double)d->epsilon);
+        for (int64_t i = 0; i < n; ++i) {
+            double x =
+                dtp_load(d->src.data_type, ptr[DTP_LNORM_SRC], dtp_md_offset_linear(&d->src, r * n + i));
+            double y = (x - mean) * inv;
+            if (!dtp_md_is_zero(&d->scale)) y *= dtp_load(d->scale.data_type, ptr[DTP_LNORM_SCALE], i);
+            if (!dtp_md_is_zero(&d->shift)) y += dtp_load(d->shift.data_type, ptr[DTP_LNORM_SHIFT], i);
+            float f = (float)(y * src_scale);
+            dtp_postops_apply(&plan->po, j->ctx, &f, 1, 1, 1, r, i);
+            dtp_store(d->dst.data_type, ptr[DTP_LNORM_DST], dtp_md_offset_linear(&d->dst, r * n + i),
+                      (double)f / dst_scale);
+        }
+    }
+}
+
+static dnnl_tp_status_t layer_norm_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)pd->op;
+    const plan_t *plan = pd->plan;
+    job_t job = {pd, ctx};
+    int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->rows;
+    dtp_parallel_for(ctx->par, rows, dtp_grain(50. * (double)plan->n), layer_norm_ref_rows, &job);
+    if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_LNORM_DST]);
+    return dnnl_tp_success;
+}
+
+extern const dtp_impl_t dtp_cpu_layer_norm__ref;
+const dtp_impl_t dtp_cpu_layer_norm__ref = {"ref:any",
+                                            0,
+                                            DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+                                            sizeof(plan_t),
+                                            layer_norm_ref_pd_init,
+                                            NULL,
+                                            layer_norm_ref_execute};

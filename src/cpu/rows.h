@@ -1,0 +1,16 @@
+/* Runs of logical elements of a tensor of any type and layout, as f32. The slow but general edge of kernels
+ * whose fast paths take dense rows only. */
+#ifndef DTP_CPU_ROWS_H
+#define DTP_CPU_ROWS_H
+
+#include "common/memory_desc.h"
+#include "cpu/simd/vops.h"
+
+/* x[i] = element with row-major logical index index + i, i < n. base is the buffer as passed. */
+void dtp_rows_load(const dtp_vops_t *v, const dtp_md_t *md, const void *base, int64_t index, int64_t n,
+                   float *x);
+/* The other way; rounds and saturates. */
+void dtp_rows_store(const dtp_vops_t *v, const dtp_md_t *md, void *base, int64_t index, int64_t n,
+                    const float *x);
+
+#endif

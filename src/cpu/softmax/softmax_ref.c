@@ -1,0 +1,84 @@
+/* Reference softmax and logsoftmax: any type, layout and axis, in double. */
+#include <math.h>
+
+#include "common/zero_pad.h"
+#include "cpu/list/cpu_lists.h"
+#include "cpu/postops/postops.h"
+#include "cpu/quant.h"
+#include "cpu/scalar.h"
+#include "threading/parallel.h"
+
+typedef struct {
+    dtp_postops_t po;
+    dtp_quant_view_t src_scale, dst_scale;
+    int64_t outer, n, inner;
+} plan_t;
+
+static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
+    dtp_softmax_desc_t *d = (dtp_softmax_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    DTP_DISPATCH(d->src.data_type <= dnnl_tp_u8 && d->dst.data_type <= dnnl_tp_u8, UNSUPPORTED_DATA_TYPE);
+    if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_quant_init(&plan->src_scale, pd, DNNL_TP_ARG_SRC, true));
+    DTP_TRY(dtp_quant_init(&plan->dst_scale, pd, DNNL_TP_ARG_DST, true));
+    DTP_DISPATCH(plan->src_scale.mask == 0 && plan->dst_scale.mask == 0, UNSUPPORTED_SCALES);
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, DTP_PO_ALL, 0));
+    plan->n = d->src.dims[d->axis];
+    plan->inner = 1;
+    for (int i = d->axis + 1; i < d->src.ndims; ++i) plan->inner *= d->src.dims[i];
+    int64_t line = plan->n * plan->inner;
+    plan->outer = line ? dtp_md_nelems(&d->src) / line : 0;
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} job_t;
+
+static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)j->pd->op;
+    const void *src = j->ctx->ptr[DTP_SOFTMAX_SRC];
+    void *dst = j->ctx->ptr[DTP_SOFTMAX_DST];
+    const dnnl_tp_dims_t origin = {0};
+    double src_scale = dtp_quant_at(&plan->src_scale, j->ctx, origin);
+    double dst_scale = dtp_quant_at(&plan->dst_scale, j->ctx, origin);
+    bool log_form = d->alg == dnnl_tp_softmax_log;
+    (void)slot;
+    for (int64_t l = begin; l < end; ++l) {
+        int64_t at = l / plan->inner * plan->n * plan->inner + l % plan->inner;
+        double max = -INFINITY, sum = 0;
+        for (int64_t i = 0; i < plan->n; ++i) {
+            double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner));
+            if (x > max) max = x;
+        }
+        for (int64_t i = 0; i < plan->n; ++i)
+            sum += exp(dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, at + i * plan->inner)) -
+                       max);
+        for (int64_t i = 0; i < plan->n; ++i) {
+            int64_t k = at + i * plan->inner;
+            double x = dtp_load(d->src.data_type, src, dtp_md_offset_linear(&d->src, k)) - max;
+            float y = (float)((log_form ? x - log(sum) : exp(x) / sum) * src_scale);
+            dtp_postops_apply_linear(&plan->po, j->ctx, &y, 1, k);
+            dtp_store(d->dst.data_type, dst, dtp_md_offset_linear(&d->dst, k), (double)y / dst_scale);
+        }
+    }
+}
+
+static dnnl_tp_status_t softmax_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)pd->op;
+    const plan_t *plan = pd->plan;
+    job_t job = {pd, ctx};
+    int64_t lines = ctx->rows >= 0 ? ctx->rows : plan->outer * plan->inner;
+    dtp_parallel_for(ctx->par, lines, dtp_grain(60. * (double)plan->n), softmax_ref_lines, &job);
+    if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_SOFTMAX_DST]);
+    return dnnl_tp_success;
+}
+
+extern const dtp_impl_t dtp_cpu_softmax__ref;
+const dtp_impl_t dtp_cpu_softmax__ref = {
+    "ref:any",          0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), softmax_ref_pd_init, NULL,
+    softmax_ref_execute};
