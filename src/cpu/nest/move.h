@@ -1,0 +1,34 @@
+/* Moving elements of 1, 2 or 4 bytes in two loops, as one table per instruction set. */
+#ifndef DTP_CPU_NEST_MOVE_H
+#define DTP_CPU_NEST_MOVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* dst[r * ldd + c] = src[c * lds + r], in elements of the function's size; r < rows, c < cols. */
+typedef void (*dtp_transpose_fn_t)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
+                                   int64_t cols);
+
+typedef struct dtp_move {
+    /* By log2 of the element's size. */
+    dtp_transpose_fn_t transpose[3];
+    /* rows runs of bytes each; strides in bytes. stream: non-temporal stores. */
+    void (*rows)(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
+                 int stream);
+    /* transpose of 4-byte elements with the sides of a tile that runs without tails. */
+    int side;
+} dtp_move_t;
+
+/* How a tile travels: both sides contiguous; source contiguous across rows; neither. */
+enum { DTP_MOVE_ROWS, DTP_MOVE_TRANSPOSE, DTP_MOVE_STRIDED };
+
+/* The fastest table that the bits (DTP_ISA_*) allow. */
+const dtp_move_t *dtp_moves(unsigned isa);
+
+/* Serve both vector tables. */
+void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols);
+void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols);
+
+extern const dtp_move_t dtp_moves__any, dtp_moves__avx2, dtp_moves__avx512;
+
+#endif

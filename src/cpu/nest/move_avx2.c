@@ -1,0 +1,148 @@
+/* Moving elements with AVX2: squares of 8x8 words, 8x8 halves and 16x16 bytes in registers. */
+#include <immintrin.h>
+
+#include "cpu/nest/move.h"
+
+#define W 8
+
+static void tail4(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t r0, int64_t r1, int64_t c0,
+                  int64_t c1) {
+    for (int64_t r = r0; r < r1; ++r)
+        for (int64_t c = c0; c < c1; ++c)
+            __builtin_memcpy(dst + (r * ldd + c) * 4, src + (c * lds + r) * 4, 4);
+}
+
+static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds) {
+    __m256 a[8], b[8];
+    for (int i = 0; i < 4; ++i) {
+        a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds)),
+                                    _mm_loadu_ps(s + (i + 4) * lds), 1);
+        a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds + 4)),
+                                        _mm_loadu_ps(s + (i + 4) * lds + 4), 1);
+    }
+    for (int h = 0; h < 8; h += 4) {
+        __m256 t0 = _mm256_unpacklo_ps(a[h], a[h + 1]), t1 = _mm256_unpackhi_ps(a[h], a[h + 1]);
+        __m256 t2 = _mm256_unpacklo_ps(a[h + 2], a[h + 3]), t3 = _mm256_unpackhi_ps(a[h + 2], a[h + 3]);
+        b[h] = _mm256_shuffle_ps(t0, t2, 0x44);
+        b[h + 1] = _mm256_shuffle_ps(t0, t2, 0xee);
+        b[h + 2] = _mm256_shuffle_ps(t1, t3, 0x44);
+        b[h + 3] = _mm256_shuffle_ps(t1, t3, 0xee);
+    }
+    for (int i = 0; i < 8; ++i) _mm256_storeu_ps(d + i * ldd, b[i]);
+}
+
+static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
+                             int64_t cols) {
+    float *d = dst;
+    const float *s = src;
+    int64_t r = 0;
+    for (; r + W <= rows; r += W) {
+        int64_t c = 0;
+        for (; c + W <= cols; c += W) square8x8(d + r * ldd + c, ldd, s + c * lds + r, lds);
+        if (c < cols) tail4(dst, ldd, src, lds, r, r + W, c, cols);
+    }
+    if (r < rows) tail4(dst, ldd, src, lds, r, rows, 0, cols);
+}
+
+void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+    uint16_t *d = dst;
+    const uint16_t *s = src;
+    int64_t r = 0;
+    for (; r + 8 <= rows; r += 8) {
+        int64_t c = 0;
+        for (; c + 8 <= cols; c += 8) {
+            __m128i a[8], b[8];
+            for (int i = 0; i < 8; ++i) a[i] = _mm_loadu_si128((const __m128i *)(s + (c + i) * lds + r));
+            for (int i = 0; i < 4; ++i) {
+                b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
+                b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
+            }
+            for (int i = 0; i < 4; ++i) {
+                a[2 * i] = _mm_unpacklo_epi16(b[i], b[i + 4]);
+                a[2 * i + 1] = _mm_unpackhi_epi16(b[i], b[i + 4]);
+            }
+            for (int i = 0; i < 4; ++i) {
+                b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
+                b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
+            }
+            for (int i = 0; i < 8; ++i) _mm_storeu_si128((__m128i *)(d + (r + i) * ldd + c), b[i]);
+        }
+        if (c + 2 == cols) {
+            /* Pairs: the inner block of bf16 weights. */
+            __m128i x = _mm_loadu_si128((const __m128i *)(s + c * lds + r));
+            __m128i y = _mm_loadu_si128((const __m128i *)(s + (c + 1) * lds + r));
+            uint32_t p[8];
+            _mm_storeu_si128((__m128i *)p, _mm_unpacklo_epi16(x, y));
+            _mm_storeu_si128((__m128i *)(p + 4), _mm_unpackhi_epi16(x, y));
+            for (int i = 0; i < 8; ++i) __builtin_memcpy(d + (r + i) * ldd + c, &p[i], 4);
+            continue;
+        }
+        for (int64_t i = r; i < r + 8; ++i)
+            for (int64_t k = c; k < cols; ++k) d[i * ldd + k] = s[k * lds + i];
+    }
+    for (; r < rows; ++r)
+        for (int64_t c = 0; c < cols; ++c) d[r * ldd + c] = s[c * lds + r];
+}
+
+void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+    int64_t r = 0;
+    for (; r + 16 <= rows; r += 16) {
+        int64_t c = 0;
+        for (; c + 16 <= cols; c += 16) {
+            __m128i a[16], b[16];
+            for (int i = 0; i < 16; ++i) a[i] = _mm_loadu_si128((const __m128i *)(s + (c + i) * lds + r));
+            for (int k = 0; k < 2; ++k) {
+                for (int i = 0; i < 8; ++i) {
+                    b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
+                    b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
+                }
+                for (int i = 0; i < 8; ++i) {
+                    a[2 * i] = _mm_unpacklo_epi8(b[i], b[i + 8]);
+                    a[2 * i + 1] = _mm_unpackhi_epi8(b[i], b[i + 8]);
+                }
+            }
+            for (int i = 0; i < 16; ++i) _mm_storeu_si128((__m128i *)(d + (r + i) * ldd + c), a[i]);
+        }
+        if (c + 4 == cols) {
+            /* Fours: the inner block of int8 weights. */
+            __m128i a[4], b[4];
+            uint32_t p[16];
+            for (int i = 0; i < 4; ++i) a[i] = _mm_loadu_si128((const __m128i *)(s + (c + i) * lds + r));
+            b[0] = _mm_unpacklo_epi8(a[0], a[1]);
+            b[1] = _mm_unpackhi_epi8(a[0], a[1]);
+            b[2] = _mm_unpacklo_epi8(a[2], a[3]);
+            b[3] = _mm_unpackhi_epi8(a[2], a[3]);
+            _mm_storeu_si128((__m128i *)p, _mm_unpacklo_epi16(b[0], b[2]));
+            _mm_storeu_si128((__m128i *)(p + 4), _mm_unpackhi_epi16(b[0], b[2]));
+            _mm_storeu_si128((__m128i *)(p + 8), _mm_unpacklo_epi16(b[1], b[3]));
+            _mm_storeu_si128((__m128i *)(p + 12), _mm_unpackhi_epi16(b[1], b[3]));
+            for (int i = 0; i < 16; ++i) __builtin_memcpy(d + (r + i) * ldd + c, &p[i], 4);
+            continue;
+        }
+        for (int64_t i = r; i < r + 16; ++i)
+            for (int64_t k = c; k < cols; ++k) d[i * ldd + k] = s[k * lds + i];
+    }
+    for (; r < rows; ++r)
+        for (int64_t c = 0; c < cols; ++c) d[r * ldd + c] = s[c * lds + r];
+}
+
+static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
+                       int stream) {
+    for (int64_t r = 0; r < rows; ++r) {
+        char *d = dst + r * ldd;
+        const char *s = src + r * lds;
+        int64_t i = 0;
+        if (stream && ((uintptr_t)d & 31) == 0)
+            for (; i + 32 <= bytes; i += 32)
+                _mm256_stream_si256((__m256i *)(d + i), _mm256_loadu_si256((const __m256i *)(s + i)));
+        for (; i + 32 <= bytes; i += 32)
+            _mm256_storeu_si256((__m256i *)(d + i), _mm256_loadu_si256((const __m256i *)(s + i)));
+        if (i < bytes) __builtin_memcpy(d + i, s + i, (size_t)(bytes - i));
+    }
+    if (stream) _mm_sfence();
+}
+
+const dtp_move_t dtp_moves__avx2 = {
+    {dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx2}, rows__avx2, W};
