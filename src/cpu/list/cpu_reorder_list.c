@@ -1,4 +1,8 @@
 /* Implementations of reorder on the CPU, fastest first. */
 #include "cpu/list/cpu_lists.h"
 
-const dtp_impl_t *const dtp_cpu_reorder_list[] = {NULL};
+extern const dtp_impl_t dtp_cpu_reorder__avx512, dtp_cpu_reorder__avx2, dtp_cpu_reorder__any,
+    dtp_cpu_reorder__ref;
+
+const dtp_impl_t *const dtp_cpu_reorder_list[] = {&dtp_cpu_reorder__avx512, &dtp_cpu_reorder__avx2,
+                                                  &dtp_cpu_reorder__any, &dtp_cpu_reorder__ref, NULL};

@@ -1,0 +1,119 @@
+/* Reorder as an element-wise map: any layouts with a common nest, all types and attributes.
+ *
+ * Formula: dst = round((src - zp_src) * scale_src [+ sum] / scale_dst + zp_dst). Without attributes and with
+ * equal types it moves bytes: runs, or transposed squares (cpu/nest/move.h). With run-time dims the map is
+ * made at execution, in booked scratch. */
+#include "cpu/nest/map.h"
+#include "cpu/reorder/reorder.h"
+
+typedef struct {
+    unsigned isa;
+    size_t slot_bytes;
+    dtp_map_t map;
+} reorder_plan_t;
+
+/* Quantization vectors of an execution and the descriptors by operand. */
+typedef struct {
+    dtp_md_t quant[4];
+    const dtp_md_t *md[DTP_NEST_OPS];
+} reorder_mds_t;
+
+static bool add_quant(dtp_map_t *m, reorder_mds_t *mds, int slot, const dtp_quant_t *q, int arg,
+                      const dtp_md_t *dst, dnnl_tp_alg_kind_t alg) {
+    if (!q) return true;
+    int o = dtp_map_operand(m, q->data_type, arg);
+    if (o < 0) return false;
+    dtp_nest_mask_md(&mds->quant[slot], dst->ndims, dst->dims, q->mask);
+    mds->md[o] = &mds->quant[slot];
+    return dtp_map_binary(m, DTP_MAP_ACC, m->nsteps ? DTP_MAP_ACC : 1, o, -1, alg);
+}
+
+static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_md_t *src,
+                     const dtp_md_t *dst) {
+    const dtp_attr_t *attr = pd->attr;
+    reorder_mds_t mds = {.md = {dst, src}};
+    dtp_map_begin(m, isa, dst->data_type, DTP_REORDER_DST, src->data_type, DTP_REORDER_SRC);
+    if (!add_quant(m, &mds, 0, dtp_attr_zero_point(attr, DNNL_TP_ARG_SRC),
+                   dtp_pd_zero_point_index(pd, DNNL_TP_ARG_SRC), dst, dnnl_tp_binary_sub) ||
+        !add_quant(m, &mds, 1, dtp_attr_scale(attr, DNNL_TP_ARG_SRC), dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC),
+                   dst, dnnl_tp_binary_mul))
+        return false;
+    if (attr->post_ops->len > 0) {
+        const dtp_post_op_t *p = &attr->post_ops->entry[0];
+        if (!dtp_map_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
+    }
+    if (!add_quant(m, &mds, 2, dtp_attr_scale(attr, DNNL_TP_ARG_DST), dtp_pd_scale_index(pd, DNNL_TP_ARG_DST),
+                   dst, dnnl_tp_binary_div) ||
+        !add_quant(m, &mds, 3, dtp_attr_zero_point(attr, DNNL_TP_ARG_DST),
+                   dtp_pd_zero_point_index(pd, DNNL_TP_ARG_DST), dst, dnnl_tp_binary_add))
+        return false;
+    static const dnnl_tp_dims_t zero;
+    return dtp_map_cut(m, dst->ndims, dst->dims, zero, dst->dims, mds.md, dst, pd->engine->l3_bytes);
+}
+
+static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
+    const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
+    reorder_plan_t *plan = pd->plan;
+    DTP_TRY(dtp_reorder_check(pd));
+    plan->isa = isa;
+    if (pd->has_runtime) {
+        /* All that may be needed: src, dst, four vectors, two more buffers. Blocks are known, so a nest
+         * exists unless they do not divide each other; that is tested with dims of one. */
+        dtp_md_t src = op->src, dst = op->dst;
+        for (int d = 0; d < dst.ndims; ++d) {
+            src.dims[d] = dst.dims[d] = 1;
+            src.strides[d] = dst.strides[d] = 0;
+            src.padded_dims[d] = dtp_md_block_of(&src, d);
+            dst.padded_dims[d] = dtp_md_block_of(&dst, d);
+        }
+        DTP_DISPATCH(make_map(&plan->map, pd, isa, &src, &dst), UNSUPPORTED_LAYOUT);
+        plan->slot_bytes = (size_t)(plan->map.nops + 2) * DTP_MAP_TILE * sizeof(float);
+        dtp_pd_book(pd, sizeof(dtp_map_t), plan->slot_bytes);
+        return dnnl_tp_success;
+    }
+    DTP_DISPATCH(make_map(&plan->map, pd, isa, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
+    plan->slot_bytes = dtp_map_slot_bytes(&plan->map);
+    dtp_pd_book(pd, 0, plan->slot_bytes);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const reorder_plan_t *plan = pd->plan;
+    const dtp_map_t *map = &plan->map;
+    const dtp_md_t *dst = &((const dtp_reorder_desc_t *)pd->op)->dst;
+    if (DTP_UNLIKELY(pd->has_runtime)) {
+        const dtp_md_t *src;
+        dtp_map_t *made = (dtp_map_t *)(void *)ctx->scratch;
+        DTP_TRY(dtp_reorder_actual(pd, ctx, &src, &dst));
+        if (!make_map(made, pd, plan->isa, src, dst))
+            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_LAYOUT, "layouts of this execution");
+        map = made;
+    }
+    char *ptr[DTP_NEST_OPS];
+    for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
+    dtp_map_run(map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+    if (DTP_UNLIKELY(dst->extra.flags)) dtp_reorder_compensate(ctx, dst);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t reorder_pd_init_avx512(dtp_pd_t *pd) { return reorder_pd_init(pd, pd->engine->isa); }
+static dnnl_tp_status_t reorder_pd_init_avx2(dtp_pd_t *pd) { return reorder_pd_init(pd, DTP_ISA_AVX2); }
+static dnnl_tp_status_t reorder_pd_init_any(dtp_pd_t *pd) { return reorder_pd_init(pd, 0); }
+
+const dtp_impl_t dtp_cpu_reorder__avx512 = {.name = "simd:avx512",
+                                            .isa = DTP_ISA_AVX512,
+                                            .flags = DTP_IMPL_ANY_THREADS,
+                                            .plan_size = sizeof(reorder_plan_t),
+                                            .pd_init = reorder_pd_init_avx512,
+                                            .execute = reorder_execute};
+const dtp_impl_t dtp_cpu_reorder__avx2 = {.name = "simd:avx2",
+                                          .isa = DTP_ISA_AVX2,
+                                          .flags = DTP_IMPL_ANY_THREADS,
+                                          .plan_size = sizeof(reorder_plan_t),
+                                          .pd_init = reorder_pd_init_avx2,
+                                          .execute = reorder_execute};
+const dtp_impl_t dtp_cpu_reorder__any = {.name = "simd:any",
+                                         .flags = DTP_IMPL_ANY_THREADS,
+                                         .plan_size = sizeof(reorder_plan_t),
+                                         .pd_init = reorder_pd_init_any,
+                                         .execute = reorder_execute};
