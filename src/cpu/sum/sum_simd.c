@@ -1,0 +1,192 @@
+/* Sum of tensors: dst = sum of scale[i] * src[i], in the order of the sources.
+ *
+ * Equal dense layouts are walked linearly, with any number of sources; other layouts that have a common nest
+ * go through an element-wise map (cpu/nest/map.h), with as many sources as a nest has operands. */
+#include "cpu/nest/map.h"
+#include "cpu/sum/sum.h"
+#include "threading/parallel.h"
+
+/* Elements of a tile: dst, one buffer and a source stay in the first-level cache. */
+#define TILE 2048
+#define NS_PER_BYTE 0.012
+
+typedef struct {
+    bool linear;
+    bool stream;
+    int64_t nelems;
+    unsigned isa;
+    const dtp_vops_t *vops;
+    dtp_map_t map;
+} sum_plan_t;
+
+static bool type_ok(dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
+           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
+}
+
+dnnl_tp_status_t dtp_sum_check(dtp_pd_t *pd) {
+    dtp_sum_desc_t *op = (dtp_sum_desc_t *)pd->op;
+    DTP_DISPATCH(type_ok(op->dst.data_type), UNSUPPORTED_DATA_TYPE);
+    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(type_ok(op->src[i].data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    if (dtp_md_is_any(&op->dst)) dtp_nest_layout_like(&op->dst, &op->src[0]);
+    return dnnl_tp_success;
+}
+
+static bool all_linear(const dtp_sum_desc_t *op) {
+    if (!dtp_md_is_dense(&op->dst)) return false;
+    for (int i = 0; i < op->n; ++i)
+        if (!dtp_md_same_layout(&op->src[i], &op->dst)) return false;
+    return true;
+}
+
+static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd, unsigned isa) {
+    const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)pd->op;
+    const float *scale = dtp_sum_scales(op);
+    sum_plan_t *plan = pd->plan;
+    DTP_TRY(dtp_sum_check(pd));
+    plan->vops = dtp_vops(isa);
+    plan->isa = isa;
+    if (all_linear(op)) {
+        plan->linear = true;
+        /* Zeros of the padding sum up to zeros. */
+        plan->nelems = dtp_md_nelems_padded(&op->dst);
+        double bytes = (double)plan->nelems * (double)dtp_type_size(op->dst.data_type) * (op->n + 1);
+        plan->stream = bytes > 0.5 * (double)pd->engine->l3_bytes;
+        dtp_pd_book(pd, 0, 2 * TILE * sizeof(float));
+        return dnnl_tp_success;
+    }
+    DTP_DISPATCH(op->n < DTP_NEST_OPS, UNSUPPORTED_SHAPE);
+    dtp_map_t *m = &plan->map;
+    const dtp_md_t *md[DTP_NEST_OPS] = {&op->dst, &op->src[0]};
+    dtp_map_begin(m, isa, op->dst.data_type, DTP_SUM_DST, op->src[0].data_type, DTP_SUM_SRC);
+    bool ok = scale[0] == 1.f || dtp_map_eltwise(m, dnnl_tp_eltwise_linear, scale[0], 0.f);
+    for (int i = 1; i < op->n && ok; ++i) {
+        int o = dtp_map_operand(m, op->src[i].data_type, DTP_SUM_SRC + i);
+        if (o < 0) return dtp_refuse(DTP_UNSUPPORTED_SHAPE);
+        md[o] = &op->src[i];
+        ok = scale[i] == 1.f ? dtp_map_binary(m, DTP_MAP_ACC, dtp_map_value(m), o, -1, dnnl_tp_binary_add)
+                             : dtp_map_axpy(m, o, scale[i]);
+    }
+    DTP_DISPATCH(ok, UNSUPPORTED_SHAPE);
+    static const dnnl_tp_dims_t zero;
+    DTP_DISPATCH(
+        dtp_map_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst, pd->engine->l3_bytes),
+        UNSUPPORTED_LAYOUT);
+    dtp_pd_book(pd, 0, dtp_map_slot_bytes(m));
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} sum_env_t;
+
+/* y[0..n) += or = scale * source. */
+static void add_source(const sum_plan_t *plan, float *acc, float *out, const dtp_md_t *src, const char *p,
+                       int64_t n, float scale, bool first, float *buf, int stream) {
+    const float *x = (const float *)(const void *)p;
+    if (src->data_type != dnnl_tp_f32) {
+        plan->vops->load[src->data_type](buf, p, n, 1);
+        x = buf;
+    }
+    if (first)
+        dtp_vops_eltwise(plan->vops, dnnl_tp_eltwise_linear)(&(dtp_eltwise_args_t){
+            .x = x, .y = out, .ldx = n, .ldy = n, .rows = 1, .cols = n, .alpha = scale, .stream = stream});
+    else if (scale == 1.f)
+        dtp_vops_binary(plan->vops, dnnl_tp_binary_add)(&(dtp_binary_args_t){.x0 = acc,
+                                                                             .x1 = x,
+                                                                             .y = out,
+                                                                             .ld0 = n,
+                                                                             .ld1 = n,
+                                                                             .ldy = n,
+                                                                             .rows = 1,
+                                                                             .cols = n,
+                                                                             .cs0 = 1,
+                                                                             .cs1 = 1,
+                                                                             .stream = stream});
+    else plan->vops->axpy(acc, n, x, n, 1, n, scale, 0.f);
+}
+
+static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
+    const sum_env_t *e = arg;
+    const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)e->pd->op;
+    const sum_plan_t *plan = e->pd->plan;
+    const float *scale = dtp_sum_scales(op);
+    const int64_t dsize = (int64_t)dtp_type_size(op->dst.data_type);
+    float *acc_buf = (float *)(void *)dtp_scratch_slot(e->pd, e->ctx, slot), *buf = acc_buf + TILE;
+    const dtp_binary_fn_t add = dtp_vops_binary(plan->vops, dnnl_tp_binary_add);
+    for (int64_t t = begin; t < end; ++t) {
+        const int64_t at = t * TILE, n = dtp_min64(TILE, plan->nelems - at);
+        char *dst = (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize;
+        const bool direct = op->dst.data_type == dnnl_tp_f32;
+        const bool stream = direct && plan->stream;
+        float *out = direct ? (float *)(void *)dst : acc_buf, *acc = stream ? acc_buf : out;
+        int i = 0;
+        /* Two plain sources at once: the frequent residual sum needs one pass. */
+        if (op->n >= 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == dnnl_tp_f32 &&
+            op->src[1].data_type == dnnl_tp_f32) {
+            add(&(dtp_binary_args_t){
+                .x0 = (const float *)(const void *)((const char *)e->ctx->ptr[DTP_SUM_SRC] + at * 4),
+                .x1 = (const float *)(const void *)((const char *)e->ctx->ptr[DTP_SUM_SRC + 1] + at * 4),
+                .y = op->n == 2 ? out : acc,
+                .ld0 = n,
+                .ld1 = n,
+                .ldy = n,
+                .rows = 1,
+                .cols = n,
+                .cs0 = 1,
+                .cs1 = 1,
+                .stream = op->n == 2 && stream});
+            i = 2;
+        }
+        for (; i < op->n; ++i) {
+            const bool last = i + 1 == op->n && (i == 0 || scale[i] == 1.f);
+            const char *src = (const char *)e->ctx->ptr[DTP_SUM_SRC + i] +
+                              at * (int64_t)dtp_type_size(op->src[i].data_type);
+            add_source(plan, acc, last ? out : acc, &op->src[i], src, n, scale[i], i == 0, buf,
+                       last && stream);
+        }
+        if (!direct) plan->vops->store[op->dst.data_type](dst, acc, n, 1);
+        else if (stream && op->n > 1 && scale[op->n - 1] != 1.f) memcpy(dst, acc, (size_t)n * sizeof(float));
+    }
+}
+
+static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)pd->op;
+    const sum_plan_t *plan = pd->plan;
+    if (plan->linear) {
+        if (plan->nelems == 0) return dnnl_tp_success;
+        sum_env_t e = {pd, ctx};
+        const double bytes = (double)(op->n + 1) * TILE * (double)dtp_type_size(op->dst.data_type);
+        dtp_parallel_for(ctx->par, dtp_div_up(plan->nelems, TILE), dtp_grain(bytes * NS_PER_BYTE), sum_linear,
+                         &e);
+        return dnnl_tp_success;
+    }
+    char *ptr[DTP_NEST_OPS];
+    for (int o = 0; o < plan->map.nops; ++o) ptr[o] = ctx->ptr[plan->map.arg[o]];
+    dtp_map_run(&plan->map, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t sum_pd_init_avx512(dtp_pd_t *pd) { return sum_pd_init(pd, pd->engine->isa); }
+static dnnl_tp_status_t sum_pd_init_avx2(dtp_pd_t *pd) { return sum_pd_init(pd, DTP_ISA_AVX2); }
+static dnnl_tp_status_t sum_pd_init_any(dtp_pd_t *pd) { return sum_pd_init(pd, 0); }
+
+const dtp_impl_t dtp_cpu_sum__avx512 = {.name = "simd:avx512",
+                                        .isa = DTP_ISA_AVX512,
+                                        .flags = DTP_IMPL_ANY_THREADS,
+                                        .plan_size = sizeof(sum_plan_t),
+                                        .pd_init = sum_pd_init_avx512,
+                                        .execute = sum_execute};
+const dtp_impl_t dtp_cpu_sum__avx2 = {.name = "simd:avx2",
+                                      .isa = DTP_ISA_AVX2,
+                                      .flags = DTP_IMPL_ANY_THREADS,
+                                      .plan_size = sizeof(sum_plan_t),
+                                      .pd_init = sum_pd_init_avx2,
+                                      .execute = sum_execute};
+const dtp_impl_t dtp_cpu_sum__any = {.name = "simd:any",
+                                     .flags = DTP_IMPL_ANY_THREADS,
+                                     .plan_size = sizeof(sum_plan_t),
+                                     .pd_init = sum_pd_init_any,
+                                     .execute = sum_execute};
