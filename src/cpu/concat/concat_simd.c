@@ -1,0 +1,245 @@
+/* Concat: every source goes to its window of dst.
+ *
+ * Where sources and dst are dense, of one type and the parts inside the axis have one layout, the windows are
+ * runs of bytes at regular distances and are copied row by row of dst. Everything else is one element-wise
+ * map per source (cpu/nest/map.h), made at execution in booked scratch: it needs about a microsecond per
+ * source. */
+#include "cpu/concat/concat.h"
+
+#include "common/zero_pad.h"
+#include "cpu/nest/map.h"
+#include "threading/parallel.h"
+
+#define NS_PER_BYTE 0.012
+
+typedef struct {
+    unsigned isa;
+    bool runs, stream;
+    int64_t rows, row_bytes; /* of dst: iterations outside the axis, bytes of one */
+    int64_t unit;            /* bytes per step of the axis's outer stride */
+    int64_t block;           /* elements of the axis in such a step */
+    const dtp_move_t *moves;
+} concat_plan_t;
+
+static bool type_ok(dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
+           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
+}
+
+int64_t dtp_concat_start(const dtp_concat_desc_t *op, int i) {
+    int64_t at = 0;
+    for (int k = 0; k < i; ++k) at += op->src[k].dims[op->axis];
+    return at;
+}
+
+/* Every source's window begins at a whole block of md. */
+static bool starts_fit(const dtp_concat_desc_t *op, const dtp_md_t *md) {
+    const int64_t block = dtp_md_block_of(md, op->axis);
+    for (int i = 1; i < op->n; ++i)
+        if (dtp_concat_start(op, i) % block != 0) return false;
+    return true;
+}
+
+dnnl_tp_status_t dtp_concat_check(dtp_pd_t *pd) {
+    dtp_concat_desc_t *op = (dtp_concat_desc_t *)pd->op;
+    DTP_DISPATCH(type_ok(op->dst.data_type) && type_ok(op->src[0].data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
+    for (int i = 0; i < pd->attr->n_scales; ++i) {
+        const dtp_quant_t *q = &pd->attr->scales[i];
+        const int k = q->arg - DNNL_TP_ARG_MULTIPLE_SRC;
+        DTP_DISPATCH(k >= 0 && k < op->n && q->mask == 0 && q->group_ndims == 0, UNSUPPORTED_SCALES);
+    }
+    if (dtp_md_is_any(&op->dst)) {
+        if (starts_fit(op, &op->src[0])) dtp_nest_layout_like(&op->dst, &op->src[0]);
+        else dtp_md_make_plain(&op->dst);
+    }
+    return dnnl_tp_success;
+}
+
+/* Bytes run through in one piece per source and row. */
+static bool make_runs(concat_plan_t *plan, const dtp_pd_t *pd) {
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
+    const dtp_md_t *dst = &op->dst;
+    const int axis = op->axis;
+    if (pd->attr->n_scales > 0 || op->src[0].data_type != dst->data_type) return false;
+    if (!dtp_md_is_dense(dst) || dtp_md_is_padded(dst)) return false;
+    if (!starts_fit(op, dst)) return false;
+    const int64_t step = dst->strides[axis], block = dtp_md_block_of(dst, axis);
+    int64_t inside = 1, rows = 1;
+    for (int d = 0; d < dst->ndims; ++d) {
+        const int64_t n = dst->dims[d] / dtp_md_block_of(dst, d);
+        if (d == axis || n == 1) continue;
+        if (dst->strides[d] < step) inside *= n;
+        else rows *= n;
+    }
+    for (int b = 0; b < dst->inner_nblks; ++b) inside *= dst->inner_blks[b];
+    if (inside != step) return false;
+    const int64_t row = dst->dims[axis] / block * step;
+    for (int i = 0; i < op->n; ++i) {
+        const dtp_md_t *s = &op->src[i];
+        if (!dtp_md_is_dense(s) || dtp_md_is_padded(s) || s->inner_nblks != dst->inner_nblks) return false;
+        for (int b = 0; b < s->inner_nblks; ++b)
+            if (s->inner_blks[b] != dst->inner_blks[b] || s->inner_idxs[b] != dst->inner_idxs[b])
+                return false;
+        const int64_t run = s->dims[axis] / block * step;
+        for (int d = 0; d < dst->ndims; ++d) {
+            const int64_t n = dst->dims[d] / dtp_md_block_of(dst, d);
+            if (d == axis) {
+                if (s->dims[d] > block && s->strides[d] != step) return false;
+            } else if (n > 1 && dst->strides[d] < step) {
+                if (s->strides[d] != dst->strides[d]) return false;
+            } else if (n > 1) {
+                /* An outer loop: strides grow with the run. */
+                if (run > 0 && s->strides[d] != dst->strides[d] / row * run) return false;
+                if (dst->strides[d] % row != 0) return false;
+            }
+        }
+    }
+    const int64_t size = (int64_t)dtp_type_size(dst->data_type);
+    plan->rows = rows;
+    plan->row_bytes = row * size;
+    plan->unit = step * size;
+    plan->block = block;
+    return true;
+}
+
+/* dst as source i sees it: its window, dims of the source. */
+static void window(const dtp_concat_desc_t *op, int i, dtp_md_t *md) {
+    *md = op->dst;
+    md->offset0 += dtp_concat_start(op, i) / dtp_md_block_of(md, op->axis) * md->strides[op->axis];
+    md->dims[op->axis] = op->src[i].dims[op->axis];
+}
+
+static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, int i) {
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
+    const int src_arg = DTP_CONCAT_SRC + i;
+    dtp_md_t win, one;
+    window(op, i, &win);
+    const dtp_md_t *md[DTP_NEST_OPS] = {&win, &op->src[i]};
+    dtp_map_begin(m, isa, op->dst.data_type, DTP_CONCAT_DST, op->src[i].data_type, src_arg);
+    const dtp_quant_t *q = dtp_attr_scale(pd->attr, DNNL_TP_ARG_MULTIPLE_SRC + i);
+    if (q) {
+        int o = dtp_map_operand(m, q->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_MULTIPLE_SRC + i));
+        dtp_nest_mask_md(&one, win.ndims, win.dims, 0);
+        md[o] = &one;
+        if (!dtp_map_binary(m, DTP_MAP_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
+    }
+    static const dnnl_tp_dims_t zero;
+    return dtp_map_cut(m, win.ndims, win.dims, zero, win.dims, md, NULL, pd->engine->l3_bytes);
+}
+
+static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd, unsigned isa) {
+    concat_plan_t *plan = pd->plan;
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
+    DTP_TRY(dtp_concat_check(pd));
+    plan->isa = isa;
+    plan->moves = dtp_moves(isa);
+    plan->runs = make_runs(plan, pd);
+    if (plan->runs) {
+        plan->stream =
+            (double)plan->rows * (double)plan->row_bytes * 2.0 > 0.5 * (double)pd->engine->l3_bytes;
+        return dnnl_tp_success;
+    }
+    DTP_DISPATCH(starts_fit(op, &op->dst), UNSUPPORTED_LAYOUT);
+    dtp_map_t map;
+    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(make_map(&map, pd, isa, i), UNSUPPORTED_LAYOUT);
+    dtp_pd_book(pd, sizeof(dtp_map_t), (DTP_NEST_OPS + 2) * DTP_MAP_TILE * sizeof(float));
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} concat_env_t;
+
+static void concat_rows(void *arg, int slot, int64_t begin, int64_t end) {
+    const concat_env_t *e = arg;
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)e->pd->op;
+    const concat_plan_t *plan = e->pd->plan;
+    const int64_t size = (int64_t)dtp_type_size(op->dst.data_type);
+    char *dst = (char *)e->ctx->ptr[DTP_CONCAT_DST] + op->dst.offset0 * size + begin * plan->row_bytes;
+    (void)slot;
+    for (int i = 0; i < op->n; ++i) {
+        const int64_t run = op->src[i].dims[op->axis] / plan->block * plan->unit;
+        if (run == 0) continue;
+        const char *src =
+            (const char *)e->ctx->ptr[DTP_CONCAT_SRC + i] + op->src[i].offset0 * size + begin * run;
+        plan->moves->rows(dst, plan->row_bytes, src, run, end - begin, run, plan->stream);
+        dst += run;
+    }
+}
+
+/* Few long rows: units are pieces of PIECE bytes of the runs. */
+#define PIECE (64 * 1024)
+
+static void concat_pieces(void *arg, int slot, int64_t begin, int64_t end) {
+    const concat_env_t *e = arg;
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)e->pd->op;
+    const concat_plan_t *plan = e->pd->plan;
+    const int64_t size = (int64_t)dtp_type_size(op->dst.data_type);
+    (void)slot;
+    int64_t unit = 0, at = 0;
+    char *dst = (char *)e->ctx->ptr[DTP_CONCAT_DST] + op->dst.offset0 * size;
+    for (int i = 0; i < op->n && unit < end; ++i) {
+        const int64_t run = op->src[i].dims[op->axis] / plan->block * plan->unit,
+                      pieces = dtp_div_up(run, PIECE);
+        const char *src = (const char *)e->ctx->ptr[DTP_CONCAT_SRC + i] + op->src[i].offset0 * size;
+        for (int64_t u = dtp_max64(begin, unit); u < dtp_min64(end, unit + pieces * plan->rows); ++u) {
+            const int64_t row = (u - unit) / pieces, p = (u - unit) % pieces * PIECE;
+            plan->moves->rows(dst + row * plan->row_bytes + at + p, 0, src + row * run + p, 0, 1,
+                              dtp_min64(PIECE, run - p), plan->stream);
+        }
+        unit += pieces * plan->rows;
+        at += run;
+    }
+}
+
+static dnnl_tp_status_t concat_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
+    const concat_plan_t *plan = pd->plan;
+    if (plan->runs) {
+        concat_env_t e = {pd, ctx};
+        if (plan->row_bytes < PIECE) {
+            dtp_parallel_for(ctx->par, plan->rows, dtp_grain((double)plan->row_bytes * 2 * NS_PER_BYTE),
+                             concat_rows, &e);
+            return dnnl_tp_success;
+        }
+        int64_t units = 0;
+        for (int i = 0; i < op->n; ++i)
+            units += dtp_div_up(op->src[i].dims[op->axis] / plan->block * plan->unit, PIECE) * plan->rows;
+        dtp_parallel_for(ctx->par, units, dtp_grain(PIECE * 2 * NS_PER_BYTE), concat_pieces, &e);
+        return dnnl_tp_success;
+    }
+    dtp_map_t *map = (dtp_map_t *)(void *)ctx->scratch;
+    for (int i = 0; i < op->n; ++i) {
+        if (!make_map(map, pd, plan->isa, i))
+            return dtp_fail(dnnl_tp_runtime_error, DTP_UNSUPPORTED_LAYOUT, "source %d", i);
+        char *ptr[DTP_NEST_OPS];
+        for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
+        dtp_map_run(map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+    }
+    if (dtp_md_is_padded(&op->dst)) dtp_zero_pad(&op->dst, ctx->ptr[DTP_CONCAT_DST]);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t concat_pd_init_avx512(dtp_pd_t *pd) { return concat_pd_init(pd, pd->engine->isa); }
+static dnnl_tp_status_t concat_pd_init_avx2(dtp_pd_t *pd) { return concat_pd_init(pd, DTP_ISA_AVX2); }
+static dnnl_tp_status_t concat_pd_init_any(dtp_pd_t *pd) { return concat_pd_init(pd, 0); }
+
+const dtp_impl_t dtp_cpu_concat__avx512 = {.name = "simd:avx512",
+                                           .isa = DTP_ISA_AVX512,
+                                           .flags = DTP_IMPL_ANY_THREADS,
+                                           .plan_size = sizeof(concat_plan_t),
+                                           .pd_init = concat_pd_init_avx512,
+                                           .execute = concat_execute};
+const dtp_impl_t dtp_cpu_concat__avx2 = {.name = "simd:avx2",
+                                         .isa = DTP_ISA_AVX2,
+                                         .flags = DTP_IMPL_ANY_THREADS,
+                                         .plan_size = sizeof(concat_plan_t),
+                                         .pd_init = concat_pd_init_avx2,
+                                         .execute = concat_execute};
+const dtp_impl_t dtp_cpu_concat__any = {.name = "simd:any",
+                                        .flags = DTP_IMPL_ANY_THREADS,
+                                        .plan_size = sizeof(concat_plan_t),
+                                        .pd_init = concat_pd_init_any,
+                                        .execute = concat_execute};
