@@ -1,0 +1,58 @@
+/* Tensors of any layout for conformance tests: allocation between canaries, elements as doubles through code
+ * of its own, rounding to a type, and the matrix of engines (instruction sets) and pools a case runs on. */
+#ifndef DTP_TESTS_TENSOR_H
+#define DTP_TESTS_TENSOR_H
+
+#include "common/memory_desc.h"
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "support/check.h"
+
+typedef struct {
+    dtp_md_t md;
+    size_t bytes;
+    unsigned char *data; /* 64-byte aligned, between two canaries */
+} tensor_t;
+
+/* Every byte of the buffer is 0xff: NaN where nobody writes. */
+void tensor_init(tensor_t *t, const dtp_md_t *md);
+/* The same from a layout text ("ab", "BA16a16b", "acdb"). */
+void tensor_layout(tensor_t *t, int ndims, const int64_t *dims, dnnl_tp_data_type_t dt, const char *layout);
+/* Elements lo..hi, whole numbers when `whole`; the padding is zeroed. */
+void tensor_fill(tensor_t *t, test_rng_t *r, float lo, float hi, bool whole);
+void tensor_free(tensor_t *t);
+double tensor_get(const tensor_t *t, const int64_t *pos);
+void tensor_set(tensor_t *t, const int64_t *pos, double value);
+/* Element at pos with broadcast dims (1) pinned to 0. */
+double tensor_get_bcast(const tensor_t *t, const int64_t *pos);
+/* Padding is zero and the canaries are whole. */
+void tensor_check(const tensor_t *t, const char *what);
+/* Next position in row-major order; false at the end. */
+bool tensor_next(const dtp_md_t *md, int64_t *pos);
+
+/* x rounded to nearest even and saturated to the type; NaN to integers is 0. */
+double round_to(dnnl_tp_data_type_t dt, double x);
+/* got is what some value in want +- err rounds to (NaN matches NaN, infinities their sign). */
+bool rounds_near(dnnl_tp_data_type_t dt, double got, double want, double err);
+
+/* What a case runs on: engine limited to an instruction set, stream of n threads on a pool of the library. */
+typedef struct {
+    dnnl_tp_cpu_isa_t isa;
+    int threads;
+    const char *name;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_threadpool_t pool;
+} place_t;
+/* All places; instruction sets that the processor lacks fall on its best one. Made once, freed by
+ * places_free. */
+const place_t *places(int *n);
+void places_free(void);
+
+/* Creates a primitive from pd, executes it with plain handles, destroys both; returns the status of execute.
+ */
+dnnl_tp_status_t run_pd(const place_t *at, dnnl_tp_primitive_desc_t pd, int nargs,
+                        const dnnl_tp_exec_handle_t *args);
+/* Name of the implementation. */
+const char *impl_name(const_dnnl_tp_primitive_desc_t pd);
+
+#endif
