@@ -7,6 +7,7 @@
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 struct dtp_impl;
+struct dtp_parallel;
 struct dtp_exec_ctx;
 
 /* Instruction sets as bits; an implementation names what it needs. */
@@ -86,6 +87,10 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
+    /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
+     * threads of the stream; the stream counts as busy meanwhile. */
+    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads,
+                            void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
 } dtp_stream_vtbl_t;
 
 struct dnnl_tp_stream {

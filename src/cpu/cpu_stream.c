@@ -48,8 +48,15 @@ static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
+                                       void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
+    cpu_stream_t *s = (cpu_stream_t *)(void *)stream;
+    DTP_TRY(cpu_stream_wait(stream));
+    return dtp_pool_run(s->pool, num_threads, stream->attr->admission, fn, arg);
+}
+
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {cpu_stream_execute, cpu_stream_wait, cpu_stream_set_pool,
-                                                  cpu_stream_close};
+                                                  cpu_stream_close, cpu_stream_run};
 
 dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                        const dtp_stream_attr_t *attr) {
