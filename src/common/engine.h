@@ -25,6 +25,7 @@ struct dnnl_tp_stream_attr {
     dnnl_tp_pool_kind_t pool_kind;
     dnnl_tp_threadpool_iface_t iface;   /* user and builtin; members beyond the host's struct_size are NULL */
     struct dnnl_tp_threadpool *builtin; /* retained */
+    struct dtp_pool *pool;            /* retained record of iface or builtin, or NULL */
     int max_threads;                    /* 0 = the pool's */
     unsigned parallelism;
     int admission, async;

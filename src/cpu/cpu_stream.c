@@ -1,51 +1,289 @@
-/* The CPU stream: runs primitives on its caller and the threads of its pool. */
+/* The CPU stream: runs primitives on its caller and the threads of its pool, or queues them.
+ *
+ * Synchronous: execute returns when the work is done. Asynchronous (attribute, or a pool that says so): execute copies
+ * pointers and run-time descriptors into a submission block and returns; src/threading/queue.c runs the blocks in order.
+ * Scratch is one arena per stream: it grows when an execution needs more than any before it, else nothing is
+ * allocated. A second thread on the stream, or the stream's own work, is refused by the busy flag. */
 #include "cpu/cpu_engine.h"
-#include "threading/pool.h"
 
-typedef struct {
+#include <errno.h>
+
+#include "threading/futex.h"
+#include "threading/queue.h"
+
+struct cpu_stream;
+
+/* A submission block. Owned by the queue while submitted, by the stream's free list otherwise. */
+typedef struct block {
+    dtp_item_t item;
+    struct block *next_free;
+    struct cpu_stream *stream;
+    int capacity;                         /* pointers that fit */
+    int nptrs;
+    const dtp_primitive_t *primitive;     /* retained while submitted */
+    char *grown;                          /* arena that this block installs when it runs, or NULL */
+    void **ptrs;                          /* capacity + 1: the last is the user's scratchpad */
+    const dtp_md_t **mds;                 /* NULL or parallel to ptrs, into md */
+    dtp_md_t *md;                         /* capacity, or NULL: made when first needed */
+} block_t;
+
+typedef struct cpu_stream {
     struct dnnl_tp_stream base;
-    dtp_pool_t *pool;
+    dtp_parallel_t par; /* pool and the most threads; pool retained */
+    _Atomic uintptr_t busy; /* thread that is inside, 0 = none */
+    dtp_queue_t *queue;     /* NULL: synchronous */
     char *scratch;
-    size_t scratch_bytes;
+    size_t scratch_bytes; /* promised: of the arena, or of the one that a submitted block installs */
+    dtp_lock_t free_lock;
+    block_t *free;
 } cpu_stream_t;
 
-static void cpu_stream_destroy(dtp_object_t *obj) {
-    cpu_stream_t *s = (cpu_stream_t *)(void *)obj;
-    dtp_free(s->base.engine->allocator, s->scratch);
+/* An address that only this thread has. */
+static inline uintptr_t this_thread(void) { return (uintptr_t)&errno; }
+
+static __attribute__((cold, noinline)) dnnl_tp_status_t refuse_busy(uintptr_t holder) {
+    if (holder == this_thread())
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "the stream is executing this very work");
+    return dtp_fail(dnnl_tp_invalid_arguments, DTP_BUSY_STREAM, "one thread at a time");
+}
+static inline dnnl_tp_status_t stream_enter(cpu_stream_t *s) {
+    uintptr_t holder = 0;
+    if (DTP_LIKELY(atomic_compare_exchange_strong_explicit(&s->busy, &holder, this_thread(), memory_order_acquire,
+                                                           memory_order_relaxed)))
+        return dnnl_tp_success;
+    return refuse_busy(holder);
+}
+static inline void stream_leave(cpu_stream_t *s) {
+    atomic_store_explicit(&s->busy, (uintptr_t)0, memory_order_release);
+}
+
+static inline dtp_parallel_t parallel_of(const cpu_stream_t *s, const dtp_primitive_t *primitive) {
+    dtp_parallel_t par = s->par;
+    if (primitive->pd->num_threads <= par.num_threads) {
+        par.num_threads = primitive->pd->num_threads;
+    } else if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_DISPATCH))) {
+        dtp_verbose_line("info,cpu,exec,primitive was made for %d threads, the stream has %d",
+                         primitive->pd->num_threads, par.num_threads);
+    }
+    return par;
+}
+
+/* ---- Synchronous -------------------------------------------------------------------------------------- */
+
+static __attribute__((cold, noinline)) dnnl_tp_status_t grow_scratch(cpu_stream_t *s, size_t bytes) {
+    const dnnl_tp_allocator_t *allocator = s->base.engine->allocator;
+    char *grown = dtp_alloc(allocator, bytes, DTP_CACHE_LINE);
+    if (!grown) return dtp_no_memory(bytes);
+    dtp_free(allocator, s->scratch);
+    s->scratch = grown;
+    s->scratch_bytes = bytes;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
+                                      void *const *ptrs, const dtp_md_t *const *mds);
+
+static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
+                                           void *const *ptrs, const dtp_md_t *const *mds) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (DTP_UNLIKELY(s->queue != NULL)) {
+        status = stream_submit(s, primitive, nptrs, ptrs, mds);
+    } else {
+        char *scratch = ptrs[nptrs];
+        if (!scratch) {
+            size_t bytes = dtp_pd_scratch_size(primitive->pd);
+            if (DTP_UNLIKELY(bytes > s->scratch_bytes)) status = grow_scratch(s, bytes);
+            scratch = s->scratch;
+        }
+        if (DTP_LIKELY(status == dnnl_tp_success)) {
+            dtp_parallel_t par = parallel_of(s, primitive);
+            status = dtp_primitive_run(primitive, &par, ptrs, mds, scratch, -1);
+        }
+    }
+    stream_leave(s);
+    return status;
+}
+
+/* ---- Asynchronous ------------------------------------------------------------------------------------- */
+
+static void block_destroy(cpu_stream_t *s, block_t *block) {
+    dtp_free(s->base.engine->allocator, block->md);
+    dtp_free(s->base.engine->allocator, block);
+}
+
+static void block_recycle(dtp_item_t *item) {
+    block_t *block = (block_t *)item;
+    cpu_stream_t *s = block->stream;
+    dtp_lock(&s->free_lock);
+    block->next_free = s->free;
+    s->free = block;
+    dtp_unlock(&s->free_lock);
+}
+
+static dnnl_tp_status_t block_run(dtp_item_t *item, const dtp_parallel_t *par) {
+    block_t *block = (block_t *)item;
+    cpu_stream_t *s = block->stream;
+    if (block->grown) {
+        dtp_free(s->base.engine->allocator, s->scratch);
+        s->scratch = block->grown;
+        block->grown = NULL;
+    }
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (par) {
+        char *scratch = block->ptrs[block->nptrs];
+        status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds, scratch ? scratch : s->scratch, -1);
+    }
+    dtp_object_release((void *)block->primitive);
+    block->primitive = NULL;
+    return status;
+}
+
+/* A free block with room for nptrs pointers, from the list or new. */
+static block_t *block_take(cpu_stream_t *s, int nptrs) {
+    dtp_lock(&s->free_lock);
+    block_t **at = &s->free;
+    while (*at && (*at)->capacity < nptrs) at = &(*at)->next_free;
+    block_t *block = *at;
+    if (block) *at = block->next_free;
+    dtp_unlock(&s->free_lock);
+    if (block) return block;
+    enum { LEAST_CAPACITY = 8 };
+    int capacity = nptrs < LEAST_CAPACITY ? LEAST_CAPACITY : nptrs;
+    size_t bytes = sizeof(*block) + (size_t)(capacity + 1) * sizeof(void *);
+    block = dtp_zalloc(s->base.engine->allocator, bytes, DTP_CACHE_LINE);
+    if (!block) {
+        (void)dtp_no_memory(bytes);
+        return NULL;
+    }
+    block->item.run = block_run;
+    block->item.recycle = block_recycle;
+    block->stream = s;
+    block->capacity = capacity;
+    block->ptrs = (void **)(block + 1);
+    return block;
+}
+
+static dnnl_tp_status_t block_copy_mds(cpu_stream_t *s, block_t *block, int nptrs, const dtp_md_t *const *mds) {
+    block->mds = NULL;
+    if (!mds) return dnnl_tp_success;
+    if (!block->md) {
+        size_t n = (size_t)block->capacity;
+        size_t bytes = n * (sizeof(dtp_md_t) + sizeof(dtp_md_t *));
+        block->md = dtp_zalloc(s->base.engine->allocator, bytes, DTP_CACHE_LINE);
+        if (!block->md) return dtp_no_memory(bytes);
+    }
+    block->mds = (const dtp_md_t **)(block->md + block->capacity);
+    for (int i = 0; i < nptrs; ++i) {
+        if (mds[i]) block->md[i] = *mds[i];
+        block->mds[i] = mds[i] ? &block->md[i] : NULL;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
+                                      void *const *ptrs, const dtp_md_t *const *mds) {
+    block_t *block = block_take(s, nptrs);
+    if (!block) return dnnl_tp_out_of_memory;
+    dnnl_tp_status_t status = block_copy_mds(s, block, nptrs, mds);
+    size_t bytes = ptrs[nptrs] ? 0 : dtp_pd_scratch_size(primitive->pd);
+    if (status == dnnl_tp_success && bytes > s->scratch_bytes) {
+        block->grown = dtp_alloc(s->base.engine->allocator, bytes, DTP_CACHE_LINE);
+        if (block->grown) s->scratch_bytes = bytes;
+        else status = dtp_no_memory(bytes);
+    }
+    if (status != dnnl_tp_success) {
+        block_recycle(&block->item);
+        return status;
+    }
+    memcpy(block->ptrs, ptrs, (size_t)(nptrs + 1) * sizeof(*ptrs));
+    block->nptrs = nptrs;
+    block->primitive = dtp_object_retain((void *)primitive);
+    block->item.num_threads = parallel_of(s, primitive).num_threads;
+    /* From here on another thread may be inside: this one does not touch the block again. */
+    return dtp_queue_submit(s->queue, &block->item);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    if (s->queue) return dtp_queue_wait(s->queue, -1);
+    uintptr_t holder = atomic_load_explicit(&s->busy, memory_order_relaxed);
+    return holder == this_thread() ? refuse_busy(holder) : dnnl_tp_success;
+}
+
+static void free_blocks(cpu_stream_t *s) {
+    while (s->free) {
+        block_t *block = s->free;
+        s->free = block->next_free;
+        block_destroy(s, block);
+    }
+}
+
+static void cpu_stream_destroy(dtp_object_t *object) {
+    cpu_stream_t *s = (cpu_stream_t *)object;
+    if (s->queue) (void)dtp_queue_close(s->queue); /* idle by now: close() drained it */
+    if (s->base.engine) {
+        free_blocks(s);
+        dtp_free(s->base.engine->allocator, s->scratch);
+    }
+    dtp_pool_release(s->par.pool);
     dtp_object_release(s->base.attr);
     dtp_object_release(s->base.engine);
 }
 
-static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive,
-                                           int nptrs, void *const *ptrs, const dtp_md_t *const *mds) {
-    cpu_stream_t *s = (cpu_stream_t *)(void *)stream;
-    char *scratch = ptrs[nptrs];
-    size_t bytes = dtp_pd_scratch_size(primitive->pd);
-    if (!scratch && bytes > s->scratch_bytes) {
-        char *grown = dtp_alloc(stream->engine->allocator, bytes, DTP_CACHE_LINE);
-        if (!grown) return dtp_no_memory(bytes);
-        dtp_free(stream->engine->allocator, s->scratch);
-        s->scratch = grown;
-        s->scratch_bytes = bytes;
+static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    if (s->queue) {
+        dnnl_tp_status_t status = dtp_queue_close(s->queue);
+        if (status != dnnl_tp_success) {
+            stream_leave(s);
+            return status;
+        }
+        s->queue = NULL;
     }
-    dtp_parallel_t par = {NULL, 1, NULL};
-    return dtp_primitive_run(primitive, &par, ptrs, mds, scratch ? scratch : s->scratch, -1);
+    stream_leave(s);
+    dtp_object_release(s);
+    return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream) {
-    (void)stream;
+/* Pool, thread count and kind of execution from a resolved attribute. Keeps the old ones on failure. */
+static dnnl_tp_status_t use_pool_of(cpu_stream_t *s, const dtp_stream_attr_t *attr) {
+    dtp_pool_t *pool;
+    DTP_TRY(dtp_pool_acquire(&pool, attr));
+    bool async = pool && (attr->async || (dtp_pool_flags(pool) & DNNL_TP_THREADPOOL_ASYNCHRONOUS));
+    dtp_queue_t *queue = NULL;
+    if (async) {
+        dnnl_tp_status_t status = dtp_queue_create(&queue, pool, s->base.engine->allocator);
+        if (status != dnnl_tp_success) {
+            dtp_pool_release(pool);
+            return status;
+        }
+    }
+    int n = dtp_stream_attr_num_threads(attr, NULL);
+    if (s->queue) (void)dtp_queue_close(s->queue);
+    dtp_pool_release(s->par.pool);
+    s->queue = queue;
+    s->par = (dtp_parallel_t){pool, n > 1 ? n : 1, NULL};
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr) {
-    (void)stream;
-    (void)attr;
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
-    dtp_object_release(stream);
-    return dnnl_tp_success;
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (s->queue && dtp_queue_wait(s->queue, 0) == dnnl_tp_timed_out)
+        status = dtp_fail(dnnl_tp_invalid_arguments, DTP_BUSY_STREAM, "the stream has work");
+    if (status == dnnl_tp_success) status = use_pool_of(s, attr);
+    if (status == dnnl_tp_success) {
+        dtp_stream_attr_drop(s->base.attr);
+        dtp_stream_attr_assign(s->base.attr, attr);
+    }
+    stream_leave(s);
+    return status;
 }
 
 static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
@@ -58,20 +296,47 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {cpu_stream_execute, cpu_stream_wait, cpu_stream_set_pool,
                                                   cpu_stream_close, cpu_stream_run};
 
+/* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
+static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {
+    const dtp_stream_attr_t *fallback = s->base.engine->stream_attr;
+    DTP_TRY(dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_cpu));
+    dtp_stream_attr_t *own = s->base.attr;
+    bool own_pool = attr && attr->pool_kind != dnnl_tp_pool_kind_unset;
+    if (own_pool || !fallback) {
+        if (attr) dtp_stream_attr_assign(own, attr);
+        return dnnl_tp_success;
+    }
+    dtp_stream_attr_assign(own, fallback);
+    if (own->pool) own->pool_kind = dnnl_tp_pool_kind_engine_default;
+    if (attr) {
+        own->max_threads = attr->max_threads ? attr->max_threads : own->max_threads;
+        own->parallelism = attr->parallelism;
+        own->admission = attr->admission;
+        own->async = attr->async;
+    }
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                        const dtp_stream_attr_t *attr) {
     *stream = NULL;
-    cpu_stream_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_STREAM, cpu_stream_destroy);
+    cpu_stream_t *s = dtp_object_create(engine->allocator, sizeof(*s), DTP_OBJ_STREAM, cpu_stream_destroy);
     if (!s) return dnnl_tp_out_of_memory;
     s->base.engine = dtp_object_retain(engine);
     s->base.v = &cpu_stream_vtbl;
     s->base.flags = flags;
-    dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_cpu);
-    if (status) {
+    s->par.num_threads = 1;
+    dnnl_tp_status_t status = resolve_attr(s, attr);
+    if (status == dnnl_tp_success) status = use_pool_of(s, s->base.attr);
+    if (status != dnnl_tp_success) {
         dtp_object_release(s);
         return status;
     }
-    dtp_stream_attr_assign(s->base.attr, attr ? attr : engine->stream_attr);
+    if (dtp_verbose_on(DTP_VERBOSE_CREATE)) {
+        static const char *const kinds[] = {"none", "sequential", "user", "builtin", "engine_default", "runtime"};
+        dtp_verbose_line("create,stream,cpu,pool:%s,threads:%d,%s", kinds[s->base.attr->pool_kind], s->par.num_threads,
+                         s->queue ? "async" : "sync");
+    }
     *stream = &s->base;
     return dnnl_tp_success;
 }

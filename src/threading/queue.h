@@ -13,6 +13,7 @@ typedef struct dtp_queue dtp_queue_t;
 typedef struct dtp_item {
     struct dtp_item *_Atomic next;
     int num_threads;                                                          /* participants at most */
+    /* par NULL: an earlier item failed, this one only drops what it holds (the result is ignored). */
     dnnl_tp_status_t (*run)(struct dtp_item *item, const dtp_parallel_t *par);
     void (*recycle)(struct dtp_item *item); /* the queue reads the item no more */
 } dtp_item_t;

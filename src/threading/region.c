@@ -1,0 +1,299 @@
+/* Loops that several threads share: dtp_parallel_for and what joiners do.
+ *
+ * The state machine and its invariants stand in record.h. The opener works too and waits only for chunks that
+ * somebody has started, so a loop ends on any pool, even one that never runs anything.
+ * Not here: who may help (ticket.c), how helpers are called (visit.c, builtin_pool.c). */
+#include "threading/builtin_pool.h"
+
+enum {
+    GRAIN_NS = 1500,           /* work that pays for one hand-off */
+    SHORT_LOOP_NS = 20000,     /* below: one chunk per participant */
+    MEDIUM_LOOP_NS = 200000,   /* below: two, above: four */
+    CHUNK_NS = 1000000,        /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    OPENER_SPINS_PER_LOOK = 32
+};
+
+int64_t dtp_grain(double ns_per_iteration) {
+    if (!(ns_per_iteration > 0)) return (int64_t)1 << 40;
+    double iterations = GRAIN_NS / ns_per_iteration;
+    if (iterations >= (double)((int64_t)1 << 40)) return (int64_t)1 << 40;
+    int64_t whole = (int64_t)iterations;
+    return whole < iterations ? whole + 1 : whole < 1 ? 1 : whole;
+}
+
+/* ---- Chunks and slots --------------------------------------------------------------------------------- */
+
+static void region_run_chunk(dtp_region_t *r, int slot, int index) {
+    int64_t larger = index < r->n_larger ? index : r->n_larger;
+    int64_t begin = r->chunk * index + larger;
+    r->fn(r->arg, slot, begin, begin + r->chunk + (index < r->n_larger));
+}
+
+/* Index of the claimed chunk, -1 when none is left. Relaxed: whoever is inside has synchronised by joining. */
+static int region_claim(dtp_region_t *r, bool from_front) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    for (;;) {
+        int left = dtp_rw_left(w), front = dtp_rw_front(w);
+        if (left == 0) return -1;
+        uint64_t next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
+        if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return from_front ? front : front + left - 1;
+    }
+}
+
+static int region_take_slot(dtp_region_t *r) {
+    for (int base = 0;; base = (base + 64) % DTP_MAX_THREADS) {
+        int above = base + 64 < r->participants ? 64 : r->participants - base;
+        if (above <= 0) continue;
+        uint64_t allowed = above == 64 ? ~(uint64_t)0 : ((uint64_t)1 << above) - 1;
+        if (base == 0 && r->first_slot) allowed &= ~(uint64_t)1;
+        uint64_t taken = atomic_load_explicit(&r->slots[base / 64], memory_order_relaxed);
+        while (~taken & allowed) {
+            uint64_t bit = (~taken & allowed) & -(~taken & allowed);
+            taken = atomic_fetch_or_explicit(&r->slots[base / 64], bit, memory_order_acquire);
+            if (!(taken & bit)) return base + __builtin_ctzll(bit);
+        }
+    }
+}
+
+static void region_return_slot(dtp_region_t *r, int slot) {
+    atomic_fetch_and_explicit(&r->slots[slot / 64], ~((uint64_t)1 << (slot % 64)), memory_order_release);
+}
+
+/* ---- Joining ------------------------------------------------------------------------------------------ */
+
+static bool ticket_wanted(const dtp_pool_t *rec) {
+    return atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+}
+
+bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
+    int index;
+    for (;;) {
+        if (dtp_rw_left(w) == 0 || dtp_rw_wanted(w) == 0) return false;
+        /* Read between two looks at the word: the exchange fails if it belongs to another epoch. */
+        if (team && atomic_load_explicit(&r->team, memory_order_relaxed) != team) return false;
+        index = dtp_rw_front(w) + dtp_rw_left(w) - 1;
+        uint64_t next = w + DTP_RW_ONE(ACTIVE) - DTP_RW_ONE(WANTED) - DTP_RW_ONE(LEFT);
+        if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_acquire,
+                                                  memory_order_acquire))
+            break;
+    }
+    int slot = region_take_slot(r);
+    do {
+        region_run_chunk(r, slot, index);
+    } while (!ticket_wanted(rec) && (index = region_claim(r, false)) >= 0);
+    region_return_slot(r, slot);
+
+    w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    uint64_t next;
+    do {
+        next = w - DTP_RW_ONE(ACTIVE) + (dtp_rw_left(w) ? DTP_RW_ONE(WANTED) : 0);
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_release,
+                                                    memory_order_relaxed));
+    if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 1) {
+        atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
+        dtp_futex_wake(&r->bell, 1);
+    }
+    return true;
+}
+
+bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team) {
+    if (dtp_region_join(rec, &rec->region[0], team)) return true;
+    uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
+    for (; open; open &= open - 1)
+        if (dtp_region_join(rec, &rec->region[__builtin_ctzll(open)], team)) return true;
+    return false;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------ */
+
+static dtp_region_t *region_reserve(dtp_pool_t *rec, uint64_t *word) {
+    for (int i = 0; i < DTP_REGIONS; ++i) {
+        dtp_region_t *r = &rec->region[i];
+        uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+        if (dtp_rw_active(w) || (w & DTP_RW_EPOCH)) continue;
+        *word = w + DTP_RW_EPOCH + DTP_RW_ONE(ACTIVE);
+        if (atomic_compare_exchange_strong_explicit(&r->word, &w, *word, memory_order_acquire,
+                                                    memory_order_relaxed))
+            return r;
+    }
+    return NULL;
+}
+
+/* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
+static void region_wait(dtp_pool_t *rec, dtp_region_t *r) {
+    int64_t until = 0;
+    for (int i = 0;; ++i) {
+        if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 1) return;
+        dtp_pause();
+        if (i % OPENER_SPINS_PER_LOOK) continue;
+        int64_t now = dtp_ticks();
+        if (!until) until = now + rec->wake_ticks;
+        else if (now > until) break;
+    }
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+        uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
+        if (dtp_rw_active(w) == 1) return;
+        if (!(w & DTP_RW_WAITING) &&
+            !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_RW_WAITING, memory_order_acquire,
+                                                     memory_order_acquire))
+            continue;
+        dtp_futex_wait(&r->bell, bell, -1);
+    }
+}
+
+static void region_close(dtp_region_t *r) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    uint64_t epoch = w & ~(DTP_RW_EPOCH - 1);
+    atomic_store_explicit(&r->word, epoch + DTP_RW_EPOCH, memory_order_release);
+}
+
+/* ---- The decision ------------------------------------------------------------------------------------- */
+
+/* Where the author could not say the cost (grain 1), what a loop took alone is remembered by function and count. */
+static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_t n, uint32_t *key) {
+    uint64_t hash = ((uint64_t)(uintptr_t)fn ^ (uint64_t)n * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+    *key = (uint32_t)(hash >> 32);
+    return &rec->learned[hash >> 26 & 63];
+}
+
+/* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick succession
+ * add up: once they would have paid for a call, it is made. */
+static bool worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
+    if (est_ns >= rec->wake_min_ns) return true;
+    _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
+    int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;
+    if (!team) {
+        int64_t now = dtp_ticks();
+        int64_t gap = now - atomic_load_explicit(&rec->last_open, memory_order_relaxed);
+        if (gap > rec->wake_ticks + dtp_ticks_of_ns(est_ns)) debt = est_ns;
+        atomic_store_explicit(&rec->last_open, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
+    }
+    bool yes = debt >= rec->wake_min_ns;
+    atomic_store_explicit(debt_ns, yes ? 0 : debt, memory_order_relaxed);
+    return yes;
+}
+
+static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
+    int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
+    if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
+    int64_t count = dtp_max64((int64_t)participants * per, est_ns / CHUNK_NS);
+    return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
+}
+
+/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to jobs. */
+static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_t n, int n_chunks, int participants,
+                        bool opener_works, dtp_loop_fn_t fn, void *arg) {
+    atomic_store_explicit(&r->team, team, memory_order_relaxed);
+    r->fn = fn;
+    r->arg = arg;
+    r->chunk = n / n_chunks;
+    r->n_larger = (uint16_t)(n % n_chunks);
+    r->n_chunks = (uint16_t)n_chunks;
+    r->first_slot = opener_works;
+    r->participants = (uint16_t)participants;
+    if (opener_works)
+        word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
+                (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
+    else
+        word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
+    atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
+}
+
+/* A synchronous pool that has parallel_for only: its call is the loop. */
+static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
+    dtp_visit_loop(rec, r, jobs);
+    /* What the host left: all of it if it refused, something if it returned early. */
+    while (dtp_rw_left(atomic_load_explicit(&r->word, memory_order_relaxed)))
+        if (!dtp_region_join(rec, r, NULL)) dtp_pause();
+}
+
+static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units, int64_t est_ns,
+                                                 bool guess, dtp_loop_fn_t fn, void *arg) {
+    dtp_pool_t *rec = par->pool;
+    dtp_team_t *team = par->team;
+    int participants = (int)dtp_min64(par->num_threads < rec->num_threads ? par->num_threads : rec->num_threads, units);
+    /* A run on such a pool has its joiners from the start (run.c). */
+    bool through_host = rec->host_loops && !team;
+    if (through_host && !dtp_visit_possible(rec)) participants = 1;
+    if (est_ns < rec->parallel_min_ns || participants < 2 || dtp_pool_dead(rec)) {
+        fn(arg, 0, 0, n);
+        return;
+    }
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    int joiners = dtp_adm_joiners(adm);
+    uint32_t key = 0;
+    _Atomic uint64_t *learned = NULL;
+    if (joiners == 0 || through_host) {
+        if (guess) {
+            learned = learned_entry(rec, fn, n, &key);
+            uint64_t entry = atomic_load_explicit(learned, memory_order_relaxed);
+            if (entry >> 32 == key) est_ns = dtp_max64(est_ns, (int64_t)(uint32_t)entry * 1000);
+        }
+    }
+    bool call = (joiners < participants - 1 || through_host) && worth_calling(rec, team, est_ns);
+    uint64_t word = 0;
+    dtp_region_t *r = NULL;
+    if (call || (joiners > 0 && !through_host)) r = region_reserve(rec, &word);
+    if (!r) {
+        int64_t t0 = learned ? dtp_ticks() : 0;
+        fn(arg, 0, 0, n);
+        if (learned) {
+            uint64_t us = (uint64_t)(dtp_ns_of_ticks(dtp_ticks() - t0) / 1000);
+            atomic_store_explicit(learned, (uint64_t)key << 32 | (us < UINT32_MAX ? us : UINT32_MAX),
+                                  memory_order_relaxed);
+        }
+        return;
+    }
+    /* Outside runs the caller displaces a helper of the pool while its loop is open. */
+    if (!team) adm = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed) + DTP_ADM_CALLER;
+    int index = (int)(r - rec->region);
+    int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
+    int cpu = rec->workers ? dtp_this_cpu() : -1;
+    if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
+        atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
+    region_open(r, word, team, n, n_chunks, participants, !through_host, fn, arg);
+    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
+    if (through_host) {
+        region_through_host(rec, r, participants);
+    } else {
+        if (call) {
+            int free_threads = rec->num_threads - dtp_adm_runs(adm) - dtp_adm_callers(adm) - joiners;
+            int count = participants - 1 - joiners;
+            if (count > free_threads) count = free_threads;
+            if (!rec->workers) {
+                dtp_visit_call(rec, team, count);
+            } else {
+                count -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
+                if (count > 0) dtp_builtin_wake(rec, count, cpu, true);
+            }
+        }
+        for (int chunk = 0; chunk >= 0; chunk = region_claim(r, true)) region_run_chunk(r, 0, chunk);
+    }
+    if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    region_wait(rec, r);
+    region_close(r);
+    if (!team) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_release);
+}
+
+void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
+    if (n <= 0) return;
+    if (grain == 0) grain = 1;
+    if (par->num_threads < 2 || !par->pool || (grain >= 0 && n / 2 < grain)) {
+        fn(arg, 0, 0, n);
+        return;
+    }
+    int64_t units, est_ns;
+    if (grain > 0) {
+        units = n / grain;
+        est_ns = units < INT64_MAX / GRAIN_NS ? units * GRAIN_NS : INT64_MAX;
+    } else {
+        est_ns = n < INT64_MAX / (1 - grain) ? n * -grain : INT64_MAX;
+        units = dtp_min64(n, est_ns / GRAIN_NS);
+    }
+    if (units < 2) fn(arg, 0, 0, n);
+    else region_run(par, n, units, est_ns, grain == 1, fn, arg);
+}

@@ -1,0 +1,293 @@
+/* Runs: one graph execution each, admitted by tickets; and the FIFO of work that waits for one.
+ *
+ * A run executes on its caller while a ticket is free. Otherwise it is published as a root and its caller sleeps:
+ *
+ *   PUBLISHED -> HINT -> TAKEN -> DONE     state of a root of a run; its publisher sleeps on it
+ *
+ * TAKEN is set under the record's lock by whoever unlinks the root, with a ticket. HINT says that a ticket was free and
+ * some thread was asked to use it; the publisher gives that thread one wake cost and then helps itself. So the
+ * publishers alone suffice for progress (two outside callers may hold both tickets while every thread of the host
+ * has published and sleeps). A thread of the pool that finishes a root keeps its ticket for the next one: handing it to
+ * a sleeping client costs a fifth of the throughput. */
+#include "threading/builtin_pool.h"
+
+_Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
+
+typedef struct {
+    dtp_root_t root;
+    dtp_run_fn_t fn;
+    void *arg;
+    int num_threads;
+} run_t;
+
+/* ---- The FIFO ----------------------------------------------------------------------------------------- */
+
+void dtp_door_update(dtp_pool_t *rec) {
+    bool attention = rec->first || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
+    if (attention) atomic_fetch_or_explicit(&rec->region[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
+    else atomic_fetch_and_explicit(&rec->region[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
+}
+
+static void root_unlink(dtp_pool_t *rec, dtp_root_t *root) {
+    *(root->prev ? &root->prev->next : &rec->first) = root->next;
+    *(root->next ? &root->next->prev : &rec->last) = root->prev;
+    root->linked = false;
+    atomic_store_explicit(&root->state, DTP_ROOT_TAKEN, memory_order_relaxed);
+    dtp_door_update(rec);
+}
+
+void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_lock(&rec->lock);
+    atomic_store_explicit(&root->state, DTP_ROOT_PUBLISHED, memory_order_relaxed);
+    root->next = NULL;
+    root->prev = rec->last;
+    root->linked = true;
+    *(rec->last ? &rec->last->next : &rec->first) = root;
+    rec->last = root;
+    uint64_t a = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_seq_cst);
+    dtp_ticket_note_runs(rec, a + DTP_ADM_WAITING);
+    dtp_door_update(rec);
+    dtp_unlock(&rec->lock);
+}
+
+bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_lock(&rec->lock);
+    bool mine = root->linked && dtp_ticket_run(rec, false, true);
+    if (mine) root_unlink(rec, root);
+    dtp_unlock(&rec->lock);
+    return mine;
+}
+
+/* The oldest root, with a ticket for it. */
+static dtp_root_t *root_take(dtp_pool_t *rec, bool from_joiner) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = rec->first;
+    if (root && dtp_ticket_run(rec, from_joiner, true)) root_unlink(rec, root);
+    else root = NULL;
+    dtp_unlock(&rec->lock);
+    return root;
+}
+
+/* The next root for a thread that keeps its run's ticket. */
+static dtp_root_t *root_next(dtp_pool_t *rec) {
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return NULL;
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = rec->first;
+    if (root) {
+        atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
+        root_unlink(rec, root);
+    }
+    dtp_unlock(&rec->lock);
+    return root;
+}
+
+bool dtp_dispatch(dtp_pool_t *rec) {
+    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
+    if (!dtp_adm_waiting(a)) return true;
+    if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return true; /* their holders look at the end */
+    bool called = false;
+    if (rec->workers) {
+        if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
+    } else {
+        dtp_lock(&rec->lock);
+        void *cookie = rec->first ? rec->first->cookie : NULL;
+        bool any = rec->first;
+        dtp_unlock(&rec->lock);
+        called = any && dtp_visit_call_runner(rec, cookie);
+    }
+    /* The oldest root that has somebody to run it himself, if need be. */
+    dtp_lock(&rec->lock);
+    for (dtp_root_t *root = rec->first; root; root = root->next) {
+        if (root->kind == DTP_ROOT_QUEUE) {
+            if (!dtp_queue_hint(root)) continue;
+        } else {
+            uint32_t published = DTP_ROOT_PUBLISHED;
+            if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT, memory_order_relaxed,
+                                                        memory_order_relaxed))
+                dtp_futex_wake(&root->state, INT_MAX);
+        }
+        called = true;
+        break;
+    }
+    dtp_unlock(&rec->lock);
+    return called;
+}
+
+/* ---- Teams -------------------------------------------------------------------------------------------- */
+
+dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie) {
+    for (int i = 0; i < rec->n_teams; ++i) {
+        dtp_team_t *team = &rec->teams[i];
+        uint64_t state = atomic_load_explicit(&team->state, memory_order_relaxed);
+        if (dtp_team_is_open(state)) continue;
+        uint64_t next = (state & ~(DTP_TEAM_EPOCH - 1)) + DTP_TEAM_EPOCH;
+        if (!atomic_compare_exchange_strong_explicit(&team->state, &state, next, memory_order_acquire,
+                                                     memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&team->debt_ns, 0, memory_order_relaxed);
+        team->cookie = cookie;
+        return team;
+    }
+    return NULL;
+}
+
+/* Joiners that are still about see another epoch and leave; nobody waits for them. */
+void dtp_team_close(dtp_team_t *team) {
+    uint64_t state = atomic_load_explicit(&team->state, memory_order_relaxed);
+    atomic_store_explicit(&team->state, (state & ~(DTP_TEAM_EPOCH - 1)) + DTP_TEAM_EPOCH, memory_order_release);
+}
+
+/* ---- Executing ---------------------------------------------------------------------------------------- */
+
+/* The body of a run as whoever executes it gets it; on the stack of a thread that waits for `done`. */
+struct dtp_main {
+    dtp_run_fn_t fn;
+    void *arg;
+    dtp_parallel_t par;
+    _Atomic uint32_t done;
+};
+
+static void main_run(struct dtp_main *body) {
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = body->par.pool, .kind = DTP_CHAIN_RUN, .team = body->par.team};
+    dtp_chain_top = &chain;
+    body->fn(body->arg, &body->par);
+    dtp_chain_top = chain.up;
+}
+
+void dtp_main_take(struct dtp_main *body) {
+    main_run(body);
+    atomic_store_explicit(&body->done, 1, memory_order_release);
+    dtp_futex_wake(&body->done, 1);
+}
+
+void dtp_main_wait(struct dtp_main *body) {
+    while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
+}
+
+/* Calls fn on this thread, which holds a ticket (or needs none); on a pool that only has a synchronous loop, inside
+ * one loop of which one job is the body and the others join it. */
+static void run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
+    dtp_team_t *team = dtp_team_open(rec, cookie);
+    if (num_threads > rec->num_threads) num_threads = rec->num_threads;
+    struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}};
+    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) dtp_visit_main(rec, team, &body, num_threads);
+    else main_run(&body);
+    if (team) dtp_team_close(team);
+}
+
+/* Executes a root that was taken. */
+static void root_execute(dtp_pool_t *rec, dtp_root_t *root) {
+    if (root->kind == DTP_ROOT_QUEUE) {
+        dtp_queue_run_root(rec, root);
+        return;
+    }
+    run_t *run = (run_t *)root;
+    run_here(rec, run->num_threads, root->cookie, run->fn, run->arg);
+    /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
+    atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
+    dtp_futex_wake(&root->state, 1);
+}
+
+bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
+    dtp_root_t *root = root_take(rec, *joiner);
+    if (!root) return false;
+    *joiner = false;
+    bool one_run_per_call = rec->iface.run_begin && !rec->workers;
+    do {
+        root_execute(rec, root);
+        root = one_run_per_call ? NULL : root_next(rec);
+    } while (root);
+    dtp_ticket_end(rec);
+    return true;
+}
+
+/* Sleeps until the published run is done by another thread, or is this thread's to execute (true, with a ticket). */
+static bool wait_for_turn(dtp_pool_t *rec, dtp_root_t *root) {
+    int64_t grace_ns = rec->form_s || rec->workers ? dtp_ns_of_ticks(rec->wake_ticks) : 0;
+    for (;;) {
+        uint32_t state = atomic_load_explicit(&root->state, memory_order_acquire);
+        if (state == DTP_ROOT_DONE) return false;
+        if (state != DTP_ROOT_HINT) {
+            dtp_futex_wait(&root->state, state, -1);
+            continue;
+        }
+        if (grace_ns > 0 && dtp_futex_wait(&root->state, DTP_ROOT_HINT, grace_ns)) continue;
+        grace_ns = 0;
+        if (dtp_root_reclaim(rec, root)) return true;
+        /* Another thread has the ticket; when it comes free, dispatch hints again. */
+        uint32_t hint = DTP_ROOT_HINT;
+        if (atomic_compare_exchange_strong_explicit(&root->state, &hint, DTP_ROOT_PUBLISHED, memory_order_seq_cst,
+                                                    memory_order_relaxed))
+            dtp_dispatch(rec);
+    }
+}
+
+static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, void *cookie, dtp_run_fn_t fn, void *arg) {
+    if (!dtp_ticket_run(rec, false, false)) {
+        if (nested) { /* waiting for a second pool inside a run of a first one could close a circle */
+            dtp_parallel_t alone = {NULL, 1, NULL};
+            fn(arg, &alone);
+            return;
+        }
+        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie}, .fn = fn, .arg = arg, .num_threads = num_threads};
+        dtp_root_publish(rec, &run.root);
+        dtp_dispatch(rec);
+        if (!wait_for_turn(rec, &run.root)) return;
+    }
+    run_here(rec, num_threads, cookie, fn, arg);
+    dtp_ticket_end(rec);
+}
+
+/* ---- dtp_pool_run ------------------------------------------------------------------------------------- */
+
+static void host_is_done(void *arg) {
+    _Atomic uint32_t *word = arg;
+    atomic_store_explicit(word, 1, memory_order_release);
+    dtp_futex_wake(word, 1);
+}
+
+static void end_host_run(const dnnl_tp_threadpool_iface_t *iface, void *cookie) {
+    if (!iface->run_end) return;
+    _Atomic uint32_t done = 0;
+    iface->run_end(iface->ctx, cookie, dnnl_tp_success, 1, host_is_done, &done);
+    while (!atomic_load_explicit(&done, memory_order_acquire)) dtp_futex_wait(&done, 0, -1);
+}
+
+dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, dtp_run_fn_t fn, void *arg) {
+    if (!rec || dtp_pool_dead(rec)) {
+        dtp_parallel_t alone = {NULL, 1, NULL};
+        fn(arg, &alone);
+        return dnnl_tp_success;
+    }
+    if (num_threads < 1) num_threads = 1;
+    bool nested = false;
+    for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
+        if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
+            dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = c->team};
+            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, c->team};
+            dtp_chain_top = &chain;
+            fn(arg, &par);
+            dtp_chain_top = chain.up;
+            return dnnl_tp_success;
+        }
+        nested = true;
+    }
+    static _Atomic uint64_t run_ids;
+    void *cookie = NULL;
+    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
+    if (iface->run_begin && !rec->workers) {
+        int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, &cookie);
+        if (refused)
+            return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
+    }
+    if (admission) {
+        admit_and_run(rec, num_threads, nested, cookie, fn, arg);
+    } else {
+        atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+        run_here(rec, num_threads, cookie, fn, arg);
+        atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+    }
+    if (iface->run_begin && !rec->workers) end_host_run(iface, cookie);
+    return dnnl_tp_success;
+}

@@ -1,0 +1,115 @@
+/* The built-in pool as its users see it: options, handle, interface. Its threads are in builtin_pool.c. */
+#include "threading/builtin_pool.h"
+#include "threading/topology.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#if DNNL_TP_WITH_THREADPOOL
+
+static int builtin_num_threads(void *ctx) { return ((dtp_pool_t *)ctx)->num_threads; }
+static uint64_t builtin_flags(void *ctx) { return ((dtp_pool_t *)ctx)->flags; }
+
+static int builtin_in_parallel(void *ctx) {
+    for (dtp_chain_t *c = dtp_chain_top; c; c = c->up)
+        if (c->rec == ctx) return 1;
+    return 0;
+}
+
+typedef struct {
+    dnnl_tp_chunk_fn_t fn;
+    void *arg;
+    int n;
+} jobs_t;
+static void run_jobs(void *arg, int slot, int64_t begin, int64_t end) {
+    (void)slot;
+    jobs_t *jobs = arg;
+    for (int64_t i = begin; i < end; ++i) jobs->fn(jobs->arg, (int)i, jobs->n);
+}
+static int builtin_parallel_for(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
+    enum { JOB_NS = 100000 }; /* unknown; worth a wake */
+    dtp_pool_t *rec = ctx;
+    dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    jobs_t jobs = {fn, arg, n};
+    dtp_parallel_for(&par, n, -JOB_NS, run_jobs, &jobs);
+    return 0;
+}
+
+static int builtin_schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
+    (void)run;
+    return dtp_builtin_task(ctx, fn, arg) ? 0 : -1;
+}
+
+static void threadpool_destroy(dtp_object_t *object) { dtp_pool_release(((dnnl_tp_threadpool_t)object)->rec); }
+
+dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool, const dnnl_tp_threadpool_opts_t *opts) {
+    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
+    *pool = NULL;
+    dnnl_tp_threadpool_opts_t o = {0};
+    if (opts) {
+        size_t least = offsetof(dnnl_tp_threadpool_opts_t, name);
+        DTP_REQUIRE(opts->struct_size >= least, BAD_STRUCT_SIZE, "struct_size %zu is below %zu", opts->struct_size,
+                    least);
+        memcpy(&o, opts, opts->struct_size < sizeof(o) ? opts->struct_size : sizeof(o));
+    }
+    uint64_t known = DNNL_TP_THREADPOOL_ASYNCHRONOUS | DNNL_TP_THREADPOOL_AUTO_BALANCING;
+    DTP_REQUIRE(o.num_threads >= 0 && o.num_threads <= DTP_MAX_THREADS, BAD_COUNT, "thread count %d is outside 0..%d",
+                o.num_threads, DTP_MAX_THREADS);
+    DTP_REQUIRE(o.blocking_threads == 0, BAD_COUNT, "blocking_threads must be 0");
+    DTP_REQUIRE(!(o.flags & ~known), BAD_FLAGS, "flags 0x%llx", (unsigned long long)o.flags);
+    int measured = dtp_measure_num_threads();
+    int n = o.num_threads ? o.num_threads : measured < dtp_process_num_threads() ? measured : dtp_process_num_threads();
+
+    dnnl_tp_threadpool_t made = dtp_object_create(NULL, sizeof(*made), DTP_OBJ_THREADPOOL, threadpool_destroy);
+    if (!made) return dnnl_tp_out_of_memory;
+    dtp_pool_t *rec = dtp_record_create(n, n);
+    made->rec = rec; /* from here on the handle's destructor ends whatever was started */
+    if (!rec) {
+        dtp_object_release(made);
+        return dnnl_tp_out_of_memory;
+    }
+    rec->flags = o.flags | DNNL_TP_THREADPOOL_CALLER_WORKS | DNNL_TP_THREADPOOL_NESTABLE;
+    rec->iface = (dnnl_tp_threadpool_iface_t){
+        .struct_size = sizeof(rec->iface),
+        .ctx = rec,
+        .get_num_threads = builtin_num_threads,
+        .get_in_parallel = builtin_in_parallel,
+        .parallel_for = builtin_parallel_for,
+        .get_flags = builtin_flags,
+        .schedule = builtin_schedule,
+    };
+    dnnl_tp_status_t status = dtp_builtin_start(rec, o.name ? o.name : "dnnl_tp", o.spin_ns);
+    if (status != dnnl_tp_success) {
+        dtp_object_release(made);
+        return status;
+    }
+    dtp_record_register(rec);
+    *pool = made;
+    return dnnl_tp_success;
+}
+
+#else
+
+dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool, const dnnl_tp_threadpool_opts_t *opts) {
+    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
+    *pool = NULL;
+    (void)opts;
+    return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ");
+}
+
+#endif
+
+dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t pool) {
+    if (!pool) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);
+    dtp_object_release(pool);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool, const dnnl_tp_threadpool_iface_t **iface) {
+    DTP_REQUIRE(iface, NULL_ARG, "iface is NULL");
+    *iface = NULL;
+    DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);
+    *iface = &pool->rec->iface;
+    return dnnl_tp_success;
+}

@@ -1,0 +1,68 @@
+/* Run tickets: how many threads may compute for one pool at once (state machine in record.h).
+ * Not here: the FIFO of published work (run.c). */
+#include "threading/record.h"
+
+enum {
+    /* How long joiners leave the tickets of callers that were seen together: a client that thinks for a moment
+     * between two runs should find its ticket. */
+    PEAK_NS = 1000000
+};
+
+void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm) {
+    int runs = dtp_adm_runs(adm) + dtp_adm_waiting(adm);
+    if (runs < atomic_load_explicit(&rec->peak, memory_order_relaxed)) return;
+    if (runs < 2) return;
+    atomic_store_explicit(&rec->peak, runs, memory_order_relaxed);
+    atomic_store_explicit(&rec->peak_time, dtp_ticks(), memory_order_relaxed);
+}
+
+static int callers_to_expect(dtp_pool_t *rec) {
+    int peak = atomic_load_explicit(&rec->peak, memory_order_relaxed);
+    if (peak == 0) return 0;
+    int64_t age = dtp_ticks() - atomic_load_explicit(&rec->peak_time, memory_order_relaxed);
+    if (age <= dtp_ticks_of_ns(PEAK_NS)) return peak;
+    atomic_store_explicit(&rec->peak, 0, memory_order_relaxed);
+    return 0;
+}
+
+bool dtp_ticket_join(dtp_pool_t *rec) {
+    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    int expected = callers_to_expect(rec);
+    for (;;) {
+        int runs = dtp_adm_runs(a) > expected ? dtp_adm_runs(a) : expected;
+        if (dtp_adm_waiting(a) || runs + dtp_adm_callers(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
+        if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_JOINER, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    }
+}
+
+void dtp_ticket_leave(dtp_pool_t *rec) {
+    uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_JOINER, memory_order_seq_cst);
+    if (dtp_adm_waiting(a)) dtp_dispatch(rec);
+}
+
+bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
+    uint64_t give = (from_joiner ? DTP_ADM_JOINER : 0) + (from_waiting ? DTP_ADM_WAITING : 0);
+    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    for (;;) {
+        if (!from_waiting && dtp_adm_waiting(a)) return false; /* no overtaking */
+        if (!from_joiner && dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
+        if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_RUN - give, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            dtp_ticket_note_runs(rec, a + DTP_ADM_RUN - give);
+            return true;
+        }
+    }
+}
+
+void dtp_ticket_end(dtp_pool_t *rec) {
+    uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+    if (dtp_adm_waiting(a)) dtp_dispatch(rec);
+}
+
+bool dtp_ticket_may_spin(const dtp_pool_t *rec) {
+    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    int callers = dtp_adm_runs(a) + dtp_adm_callers(a);
+    return rec->spin_allowed && !dtp_adm_waiting(a) && (callers < 2 || callers <= rec->num_threads / 2);
+}

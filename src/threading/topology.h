@@ -1,0 +1,14 @@
+/* CPUs and quota of this process (topology.c). */
+#ifndef DTP_THREADING_TOPOLOGY_H
+#define DTP_THREADING_TOPOLOGY_H
+
+/* CPUs that the cgroups of this process grant; 0 = no limit. Reads files: not for hot paths. */
+double dtp_cpu_quota(void);
+/* Number of CPUs in the affinity mask; their ids go to cpus[0..capacity). */
+int dtp_affinity_cpus(int *cpus, int capacity);
+/* Reads affinity and quota again; dtp_process_num_threads answers the result from then on. */
+int dtp_measure_num_threads(void);
+/* Replaces the process default of the thread count; 0 = back to the measured one. */
+void dtp_set_process_num_threads(int num_threads);
+
+#endif

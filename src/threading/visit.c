@@ -1,0 +1,236 @@
+/* Calls that the library queues in a caller's pool.
+ *
+ * A visit lives in the record, so a call may come at any time, after the loop, the run, the stream and the engine are
+ * gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds a reference of
+ * the record and counts in `outstanding`. A host that calls back inline, before schedule has returned, finds its own
+ * HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter works anyway. */
+#include "threading/builtin_pool.h"
+
+enum { SPINS_PER_LOOK = 32 };
+
+static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
+    for (int i = 0; i < DTP_VISITS; ++i) {
+        dtp_visit_t *v = &rec->visits[i];
+        int32_t none = 0;
+        if (atomic_load_explicit(&v->calls, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong_explicit(&v->calls, &none, calls, memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            v->rec = rec;
+            v->region = NULL;
+            v->team = NULL;
+            v->runner = false;
+            atomic_store_explicit(&v->main, NULL, memory_order_relaxed);
+            atomic_fetch_add_explicit(&rec->refs, calls, memory_order_relaxed);
+            atomic_fetch_add_explicit(&rec->outstanding, (uint32_t)calls, memory_order_relaxed);
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static void visit_left_team(dtp_visit_t *v, int calls) {
+    if (!v->team) return;
+    uint64_t state = atomic_load_explicit(&v->team->state, memory_order_relaxed);
+    while ((state & ~(DTP_TEAM_EPOCH - 1)) == v->epoch &&
+           !atomic_compare_exchange_weak_explicit(&v->team->state, &state, state - (uint64_t)calls,
+                                                  memory_order_seq_cst, memory_order_relaxed))
+        ;
+}
+
+static void visit_done(dtp_visit_t *v, int calls) {
+    dtp_pool_t *rec = v->rec;
+    if (v->runner) atomic_fetch_sub_explicit(&rec->runners, calls, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
+    if (atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst) == (uint32_t)calls &&
+        atomic_load_explicit(&rec->quiesce_waiters, memory_order_seq_cst))
+        dtp_futex_wake(&rec->outstanding, INT_MAX);
+    for (int i = 0; i < calls; ++i) dtp_pool_release(rec);
+}
+
+static bool team_moved_on(const dtp_visit_t *v) {
+    return v->team && (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
+}
+
+/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. */
+static void visit_help(dtp_visit_t *v) {
+    dtp_pool_t *rec = v->rec;
+    if (team_moved_on(v) || !dtp_ticket_join(rec)) return;
+    int64_t until = dtp_ticks() + rec->spin_ticks;
+    for (int i = 1; !team_moved_on(v); ++i) {
+        if (dtp_region_help(rec, v->team)) {
+            until = dtp_ticks() + rec->spin_ticks;
+            if (!dtp_ticket_may_spin(rec)) break;
+            i = 0;
+        }
+        if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
+        dtp_pause();
+        if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
+    }
+    /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh one. */
+    bool joiner = true;
+    if (!rec->iface.run_begin) dtp_run_roots(rec, &joiner);
+    if (joiner) dtp_ticket_leave(rec);
+}
+
+static void visit_call(void *arg) {
+    dtp_visit_t *v = arg;
+    dtp_pool_t *rec = v->rec;
+    dtp_chain_t *top = dtp_chain_top;
+    if (top && top->kind == DTP_CHAIN_HOST_CALL && top->rec == rec && !v->region && !atomic_load(&v->main) &&
+        !rec->host_loops) {
+        top->bounced = true;
+        visit_left_team(v, 1);
+        visit_done(v, 1);
+        return;
+    }
+    dtp_chain_t chain = {.up = top, .rec = rec, .kind = DTP_CHAIN_VISIT, .team = v->team};
+    dtp_chain_top = &chain;
+    struct dtp_main *body = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
+    if (body) {
+        dtp_main_take(body);
+    } else if (v->region) {
+        dtp_region_join(rec, v->region, NULL);
+    } else if (!dtp_pool_dead(rec)) {
+        bool joiner = false;
+        if (v->runner) dtp_run_roots(rec, &joiner);
+        else visit_help(v);
+    }
+    dtp_chain_top = top;
+    visit_left_team(v, 1);
+    visit_done(v, 1);
+}
+
+static void visit_job(void *arg, int i, int n) {
+    (void)i, (void)n;
+    visit_call(arg);
+}
+
+bool dtp_visit_possible(const dtp_pool_t *rec) {
+    if (dtp_pool_dead(rec)) return false;
+    if (rec->flags & DNNL_TP_THREADPOOL_NESTABLE) return true;
+    for (dtp_chain_t *c = dtp_chain_top; c; c = c->up)
+        if (c->rec == rec && c->kind != DTP_CHAIN_RUN) return false;
+    return !(rec->iface.get_in_parallel && rec->iface.get_in_parallel(rec->iface.ctx));
+}
+
+static bool host_enter(dtp_pool_t *rec, dtp_chain_t *chain) {
+    if ((rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) && !dtp_try_lock(&rec->host_lock)) return false;
+    *chain = (dtp_chain_t){.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_HOST_CALL};
+    dtp_chain_top = chain;
+    return true;
+}
+static void host_leave(dtp_pool_t *rec, const dtp_chain_t *chain) {
+    dtp_chain_top = chain->up;
+    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) dtp_unlock(&rec->host_lock);
+}
+
+/* Gives v to the host for `calls` calls; false if none will come. */
+static bool host_call(dtp_pool_t *rec, dtp_visit_t *v, void *cookie, int calls) {
+    dtp_chain_t chain;
+    int refused = -1;
+    dtp_pool_retain(rec); /* the visit may be over before the host returns */
+    if (host_enter(rec, &chain)) {
+        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
+                              : rec->iface.parallel_for(rec->iface.ctx, calls, visit_job, v);
+        host_leave(rec, &chain);
+    }
+    if (refused) {
+        visit_left_team(v, calls);
+        visit_done(v, calls);
+    }
+    dtp_pool_release(rec);
+    return !refused;
+}
+
+void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
+    if (rec->host_loops || count <= 0 || !dtp_visit_possible(rec)) return;
+    /* Helpers that were called before and have not arrived will find this loop. */
+    int called = team ? (int)(atomic_load_explicit(&team->state, memory_order_relaxed) & (DTP_TEAM_EPOCH - 1))
+                      : (int)atomic_load_explicit(&rec->outstanding, memory_order_relaxed);
+    int arrived = dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed));
+    if (called > arrived) count -= called - arrived;
+    while (count > 0) {
+        /* Form P: all in one call. Form S: one by one, so that a late refusal keeps the others. */
+        int calls = rec->form_s ? 1 : count;
+        dtp_visit_t *v = visit_take(rec, calls);
+        if (!v) return;
+        void *cookie = NULL;
+        if (team) {
+            uint64_t state = atomic_fetch_add_explicit(&team->state, (uint64_t)calls, memory_order_seq_cst);
+            v->team = team;
+            v->epoch = state & ~(DTP_TEAM_EPOCH - 1);
+            cookie = team->cookie;
+        }
+        if (!host_call(rec, v, cookie, calls)) return;
+        count -= calls;
+    }
+}
+
+bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
+    if (rec->host_loops || !dtp_visit_possible(rec)) return false;
+    if (atomic_fetch_add_explicit(&rec->runners, 1, memory_order_relaxed) >= rec->num_threads) {
+        atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_relaxed);
+        return true;
+    }
+    dtp_visit_t *v = visit_take(rec, 1);
+    if (!v) {
+        atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_relaxed);
+        return false;
+    }
+    v->runner = true;
+    dtp_chain_t chain;
+    int refused = -1;
+    dtp_pool_retain(rec);
+    chain.bounced = false;
+    if (host_enter(rec, &chain)) {
+        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
+                              : rec->iface.parallel_for(rec->iface.ctx, 1, visit_job, v);
+        host_leave(rec, &chain);
+    }
+    if (refused) visit_done(v, 1);
+    dtp_pool_release(rec);
+    return !refused && !chain.bounced;
+}
+
+void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) {
+    dtp_visit_t *v = visit_take(rec, jobs);
+    if (!v) return;
+    v->region = region;
+    host_call(rec, v, NULL, jobs);
+}
+
+void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs) {
+    dtp_visit_t *v = visit_take(rec, jobs);
+    if (!v) {
+        dtp_main_take(body);
+        return;
+    }
+    uint64_t state = atomic_fetch_add_explicit(&team->state, (uint64_t)jobs, memory_order_seq_cst);
+    v->team = team;
+    v->epoch = state & ~(DTP_TEAM_EPOCH - 1);
+    atomic_store_explicit(&v->main, body, memory_order_release);
+    atomic_fetch_add_explicit(&v->calls, 1, memory_order_relaxed); /* keeps v ours until the body is settled */
+    host_call(rec, v, NULL, jobs);
+    struct dtp_main *left = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
+    atomic_fetch_sub_explicit(&v->calls, 1, memory_order_release);
+    if (left) dtp_main_take(left); /* no job came */
+    else dtp_main_wait(body);
+}
+
+dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
+    int64_t until = timeout_ns < 0 ? INT64_MAX : dtp_now_ns() + timeout_ns;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    atomic_fetch_add_explicit(&rec->quiesce_waiters, 1, memory_order_seq_cst);
+    for (;;) {
+        uint32_t outstanding = atomic_load_explicit(&rec->outstanding, memory_order_seq_cst);
+        if (!outstanding || dtp_pool_dead(rec)) break;
+        int64_t now = dtp_now_ns();
+        if (now >= until) {
+            status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "%u calls are outstanding", outstanding);
+            break;
+        }
+        dtp_futex_wait(&rec->outstanding, outstanding, timeout_ns < 0 ? -1 : until - now);
+    }
+    atomic_fetch_sub_explicit(&rec->quiesce_waiters, 1, memory_order_relaxed);
+    return status;
+}

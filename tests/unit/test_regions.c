@@ -1,0 +1,195 @@
+/* Loops, runs and tickets on the built-in pool, seen from inside the library: every iteration exactly once, slots
+ * never shared, never more threads than tickets. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "threading/pool.h"
+
+enum { HEAVY = -50000, MAX_N = 5000 };
+
+typedef struct {
+    _Atomic int seen[MAX_N];
+    _Atomic int in_slot[DTP_MAX_THREADS];
+    _Atomic int bad;
+    int num_threads, spin;
+} grid_t;
+
+static void grid_body(void *arg, int slot, int64_t begin, int64_t end) {
+    grid_t *g = arg;
+    if (begin >= end || slot < 0 || slot >= g->num_threads) atomic_fetch_add(&g->bad, 1);
+    if (atomic_fetch_add(&g->in_slot[slot], 1) != 0) atomic_fetch_add(&g->bad, 1);
+    for (int64_t i = begin; i < end; ++i) {
+        atomic_fetch_add(&g->seen[i], 1);
+        for (volatile int k = 0; k < g->spin; ++k) {}
+    }
+    atomic_fetch_sub(&g->in_slot[slot], 1);
+}
+
+static dnnl_tp_threadpool_t make_pool(int n, int64_t spin_ns) {
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = n, .spin_ns = spin_ns};
+    assert_int_equal(dnnl_tp_threadpool_create(&pool, &opts), dnnl_tp_success);
+    return pool;
+}
+
+static dtp_pool_t *record_of(dnnl_tp_threadpool_t pool) {
+    dnnl_tp_stream_attr_t attr;
+    dtp_pool_t *rec;
+    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool), dnnl_tp_success);
+    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
+    dnnl_tp_stream_attr_destroy(attr);
+    return rec;
+}
+
+static void grid_once(const dtp_parallel_t *par, int64_t n, int64_t grain, int spin) {
+    grid_t *g = calloc(1, sizeof(*g));
+    g->num_threads = par->num_threads;
+    g->spin = spin;
+    dtp_parallel_for(par, n, grain, grid_body, g);
+    assert_int_equal(atomic_load(&g->bad), 0);
+    for (int64_t i = 0; i < n; ++i) assert_int_equal(atomic_load(&g->seen[i]), 1);
+    free(g);
+}
+
+static void every_iteration_once(void **state) {
+    (void)state;
+    static const int counts[] = {1, 2, 3, 7};
+    static const int64_t sizes[] = {0, 1, 2, 3, 7, 64, 1000, 4097, MAX_N};
+    for (size_t t = 0; t < sizeof(counts) / sizeof(*counts); ++t) {
+        dnnl_tp_threadpool_t pool = make_pool(counts[t], 0);
+        dtp_pool_t *rec = record_of(pool);
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); ++s)
+            for (int64_t grain = HEAVY; grain <= 100; grain = grain < 1 ? 1 : grain * 10) {
+                dtp_parallel_t par = {rec, counts[t], NULL};
+                grid_once(&par, sizes[s], grain, 20);
+            }
+        dtp_pool_release(rec);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+}
+
+static void many_small_loops(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool = make_pool(2, 0);
+    dtp_pool_t *rec = record_of(pool);
+    dtp_parallel_t par = {rec, 2, NULL};
+    for (int i = 0; i < 3000; ++i) grid_once(&par, 8, -2000, 100);
+    dtp_pool_release(rec);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
+/* ---- Nesting and several callers ---------------------------------------------------------------------- */
+
+static void nested_body(void *arg, int slot, int64_t begin, int64_t end) {
+    (void)slot;
+    for (int64_t i = begin; i < end; ++i) grid_once(arg, 50, HEAVY, 10);
+}
+
+static void nested_loops(void **state) {
+    (void)state;
+    for (int w = 1; w <= 4; ++w) {
+        dnnl_tp_threadpool_t pool = make_pool(w, 0);
+        dtp_pool_t *rec = record_of(pool);
+        dtp_parallel_t par = {rec, w, NULL};
+        for (int r = 0; r < 20; ++r) dtp_parallel_for(&par, 8, HEAVY, nested_body, &par);
+        dtp_pool_release(rec);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+}
+
+typedef struct {
+    dtp_pool_t *rec;
+    int rounds;
+    bool admission;
+    _Atomic int *running, *most, *ran;
+} client_t;
+
+static void run_body(void *arg, const dtp_parallel_t *par) {
+    client_t *c = arg;
+    int now = atomic_fetch_add(c->running, 1) + 1, most = atomic_load(c->most);
+    while (now > most && !atomic_compare_exchange_weak(c->most, &most, now)) {}
+    for (int loop = 0; loop < 10; ++loop) grid_once(par, 40, -3000, 50);
+    atomic_fetch_add(c->ran, 1);
+    atomic_fetch_sub(c->running, 1);
+}
+
+static void *client_main(void *arg) {
+    client_t *c = arg;
+    for (int r = 0; r < c->rounds; ++r)
+        if (dtp_pool_run(c->rec, 8, c->admission, run_body, c) != dnnl_tp_success) abort();
+    return NULL;
+}
+
+/* All clients at once on pools of every size: nothing hangs, and runs never exceed the tickets. */
+static void clients_share_tickets(void **state) {
+    (void)state;
+    for (int w = 1; w <= 8; w = w < 4 ? w + 1 : w * 2) {
+        dnnl_tp_threadpool_t pool = make_pool(w, 0);
+        dtp_pool_t *rec = record_of(pool);
+        _Atomic int running = 0, most = 0, ran = 0;
+        enum { CLIENTS = 8, ROUNDS = 30 };
+        pthread_t thread[CLIENTS];
+        client_t client = {rec, ROUNDS, true, &running, &most, &ran};
+        for (int i = 0; i < CLIENTS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client_main, &client), 0);
+        for (int i = 0; i < CLIENTS; ++i) pthread_join(thread[i], NULL);
+        assert_int_equal(atomic_load(&ran), CLIENTS * ROUNDS);
+        assert_true(atomic_load(&most) <= w);
+        dtp_pool_release(rec);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+}
+
+static void nested_run(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    client_t *c = arg;
+    assert_int_equal(dtp_pool_run(c->rec, 8, true, run_body, c), dnnl_tp_success);
+}
+
+static void nested_run_inherits_ticket(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool = make_pool(1, 0);
+    dtp_pool_t *rec = record_of(pool);
+    _Atomic int running = 0, most = 0, ran = 0;
+    client_t client = {rec, 1, true, &running, &most, &ran};
+    assert_int_equal(dtp_pool_run(rec, 1, true, nested_run, &client), dnnl_tp_success);
+    assert_int_equal(atomic_load(&ran), 1);
+    dtp_pool_release(rec);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
+static void run_without_pool(void **state) {
+    (void)state;
+    _Atomic int running = 0, most = 0, ran = 0;
+    client_t client = {NULL, 1, true, &running, &most, &ran};
+    assert_int_equal(dtp_pool_run(NULL, 4, true, run_body, &client), dnnl_tp_success);
+    assert_int_equal(atomic_load(&ran), 1);
+}
+
+static void grains(void **state) {
+    (void)state;
+    assert_int_equal(dtp_grain(1e9), 1);
+    assert_int_equal(dtp_grain(1500), 1);
+    assert_int_equal(dtp_grain(1), 1500);
+    assert_true(dtp_grain(0) > 1 << 30);
+    assert_true(dtp_grain(-1) > 1 << 30);
+    assert_true(dtp_grain(1e-30) > 1 << 30);
+}
+
+int main(void) {
+    alarm(100); /* a hang must not look like a slow machine for long */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grains),           cmocka_unit_test(every_iteration_once),
+        cmocka_unit_test(many_small_loops), cmocka_unit_test(nested_loops),
+        cmocka_unit_test(run_without_pool), cmocka_unit_test(clients_share_tickets),
+        cmocka_unit_test(nested_run_inherits_ticket),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
