@@ -1,9 +1,10 @@
 /* The CPU stream: runs primitives on its caller and the threads of its pool, or queues them.
  *
- * Synchronous: execute returns when the work is done. Asynchronous (attribute, or a pool that says so): execute copies
- * pointers and run-time descriptors into a submission block and returns; src/threading/queue.c runs the blocks in order.
- * Scratch is one arena per stream: it grows when an execution needs more than any before it, else nothing is
- * allocated. A second thread on the stream, or the stream's own work, is refused by the busy flag. */
+ * Synchronous: execute returns when the work is done. Asynchronous (attribute, or a pool that says so):
+ * execute copies pointers and run-time descriptors into a submission block and returns; src/threading/queue.c
+ * runs the blocks in order. Scratch is one arena per stream: it grows when an execution needs more than any
+ * before it, else nothing is allocated. A second thread on the stream, or the stream's own work, is refused
+ * by the busy flag. */
 #include "cpu/cpu_engine.h"
 
 #include <errno.h>
@@ -18,18 +19,18 @@ typedef struct block {
     dtp_item_t item;
     struct block *next_free;
     struct cpu_stream *stream;
-    int capacity;                         /* pointers that fit */
+    int capacity; /* pointers that fit */
     int nptrs;
-    const dtp_primitive_t *primitive;     /* retained while submitted */
-    char *grown;                          /* arena that this block installs when it runs, or NULL */
-    void **ptrs;                          /* capacity + 1: the last is the user's scratchpad */
-    const dtp_md_t **mds;                 /* NULL or parallel to ptrs, into md */
-    dtp_md_t *md;                         /* capacity, or NULL: made when first needed */
+    const dtp_primitive_t *primitive; /* retained while submitted */
+    char *grown;                      /* arena that this block installs when it runs, or NULL */
+    void **ptrs;                      /* capacity + 1: the last is the user's scratchpad */
+    const dtp_md_t **mds;             /* NULL or parallel to ptrs, into md */
+    dtp_md_t *md;                     /* capacity, or NULL: made when first needed */
 } block_t;
 
 typedef struct cpu_stream {
     struct dnnl_tp_stream base;
-    dtp_parallel_t par; /* pool and the most threads; pool retained */
+    dtp_parallel_t par;     /* pool and the most threads; pool retained */
     _Atomic uintptr_t busy; /* thread that is inside, 0 = none */
     dtp_queue_t *queue;     /* NULL: synchronous */
     char *scratch;
@@ -48,8 +49,8 @@ static __attribute__((cold, noinline)) dnnl_tp_status_t refuse_busy(uintptr_t ho
 }
 static inline dnnl_tp_status_t stream_enter(cpu_stream_t *s) {
     uintptr_t holder = 0;
-    if (DTP_LIKELY(atomic_compare_exchange_strong_explicit(&s->busy, &holder, this_thread(), memory_order_acquire,
-                                                           memory_order_relaxed)))
+    if (DTP_LIKELY(atomic_compare_exchange_strong_explicit(&s->busy, &holder, this_thread(),
+                                                           memory_order_acquire, memory_order_relaxed)))
         return dnnl_tp_success;
     return refuse_busy(holder);
 }
@@ -83,8 +84,8 @@ static __attribute__((cold, noinline)) dnnl_tp_status_t grow_scratch(cpu_stream_
 static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
                                       void *const *ptrs, const dtp_md_t *const *mds);
 
-static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
-                                           void *const *ptrs, const dtp_md_t *const *mds) {
+static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive,
+                                           int nptrs, void *const *ptrs, const dtp_md_t *const *mds) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = dnnl_tp_success;
@@ -133,7 +134,8 @@ static dnnl_tp_status_t block_run(dtp_item_t *item, const dtp_parallel_t *par) {
     dnnl_tp_status_t status = dnnl_tp_success;
     if (par) {
         char *scratch = block->ptrs[block->nptrs];
-        status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds, scratch ? scratch : s->scratch, -1);
+        status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds,
+                                   scratch ? scratch : s->scratch, -1);
     }
     dtp_object_release((void *)block->primitive);
     block->primitive = NULL;
@@ -165,7 +167,8 @@ static block_t *block_take(cpu_stream_t *s, int nptrs) {
     return block;
 }
 
-static dnnl_tp_status_t block_copy_mds(cpu_stream_t *s, block_t *block, int nptrs, const dtp_md_t *const *mds) {
+static dnnl_tp_status_t block_copy_mds(cpu_stream_t *s, block_t *block, int nptrs,
+                                       const dtp_md_t *const *mds) {
     block->mds = NULL;
     if (!mds) return dnnl_tp_success;
     if (!block->md) {
@@ -288,9 +291,14 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
 
 static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
                                        void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
-    cpu_stream_t *s = (cpu_stream_t *)(void *)stream;
-    DTP_TRY(cpu_stream_wait(stream));
-    return dtp_pool_run(s->pool, num_threads, stream->attr->admission, fn, arg);
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status = s->queue ? dtp_queue_wait(s->queue, -1) : dnnl_tp_success;
+    if (num_threads > s->par.num_threads) num_threads = s->par.num_threads;
+    if (status == dnnl_tp_success)
+        status = dtp_pool_run(s->par.pool, num_threads, stream->attr->admission != 0, fn, arg);
+    stream_leave(s);
+    return status;
 }
 
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {cpu_stream_execute, cpu_stream_wait, cpu_stream_set_pool,
@@ -333,9 +341,10 @@ dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_
         return status;
     }
     if (dtp_verbose_on(DTP_VERBOSE_CREATE)) {
-        static const char *const kinds[] = {"none", "sequential", "user", "builtin", "engine_default", "runtime"};
-        dtp_verbose_line("create,stream,cpu,pool:%s,threads:%d,%s", kinds[s->base.attr->pool_kind], s->par.num_threads,
-                         s->queue ? "async" : "sync");
+        static const char *const kinds[] = {"none",    "sequential",     "user",
+                                            "builtin", "engine_default", "runtime"};
+        dtp_verbose_line("create,stream,cpu,pool:%s,threads:%d,%s", kinds[s->base.attr->pool_kind],
+                         s->par.num_threads, s->queue ? "async" : "sync");
     }
     *stream = &s->base;
     return dnnl_tp_success;

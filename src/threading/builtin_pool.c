@@ -1,10 +1,11 @@
-/* The built-in pool: W named pthreads with all signals blocked, each with a home CPU where the pool covers the
- * process' mask (a woken thread else lands on the waker's CPU and waits for it).
+/* The built-in pool: W named pthreads with all signals blocked, each with a home CPU where the pool covers
+ * the process' mask (a woken thread else lands on the waker's CPU and waits for it).
  *
- * A worker: executes roots (a run's ticket), then tasks of the user, then helps in regions and spins for more (a
- * joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a region.
+ * A worker: executes roots (a run's ticket), then tasks of the user, then helps in regions and spins for more
+ * (a joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a region.
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
- * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost. */
+ * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
+ */
 #include "threading/builtin_pool.h"
 
 #if DNNL_TP_WITH_THREADPOOL
@@ -24,7 +25,7 @@ enum {
     DEFAULT_ROUND_TRIP_NS = 300,
     MAX_ROUND_TRIP_NS = 2000,
     FALL_ASLEEP_NS = 30000,
-    WAKE_PAYS = 3,       /* a loop must take this many wakes before one is made */
+    WAKE_PAYS = 3, /* a loop must take this many wakes before one is made */
     MIN_PARALLEL_NS = 1500
 };
 
@@ -41,7 +42,8 @@ struct dtp_worker {
 static _Atomic int64_t process_wake_ns, process_round_trip_ns;
 
 static bool worker_must_act(const dtp_pool_t *rec) {
-    if (!(atomic_load_explicit(&rec->region[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION)) return false;
+    if (!(atomic_load_explicit(&rec->region[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION))
+        return false;
     if (atomic_load_explicit(&rec->ending, memory_order_acquire)) return true;
     if (atomic_load_explicit(&rec->n_tasks, memory_order_seq_cst)) return true;
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
@@ -69,8 +71,8 @@ static bool worker_task(dtp_pool_t *rec) {
     return true;
 }
 
-/* Helps and spins with a joiner's ticket until there was nothing to do for the spin time, a ticket is wanted, or this is
- * the CPU of the thread that opens regions. */
+/* Helps and spins with a joiner's ticket until there was nothing to do for the spin time, a ticket is wanted,
+ * or this is the CPU of the thread that opens regions. */
 static void worker_help(dtp_pool_t *rec) {
     int64_t until = dtp_ticks() + rec->spin_ticks;
     for (int i = 1;; ++i) {
@@ -122,7 +124,8 @@ static void *worker_main(void *arg) {
         worker_sleep(self);
     }
     dtp_chain_top = NULL;
-    /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out frees. */
+    /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out
+     * frees. */
     if (atomic_fetch_sub_explicit(&rec->alive, 1, memory_order_acq_rel) == 1 &&
         atomic_load_explicit(&rec->ending, memory_order_acquire) == DTP_ENDING_BY_WORKER)
         dtp_record_free(rec);
@@ -233,7 +236,8 @@ static void calibrate(struct dtp_worker *peer) {
     for (int i = 0; i < ROUND_TRIPS; ++i) trips[i] = calibration_step(peer, ++bell, false);
     atomic_store(&process_round_trip_ns,
                  median_ns(trips, ROUND_TRIPS, DEFAULT_ROUND_TRIP_NS, 1, MAX_ROUND_TRIP_NS));
-    atomic_store(&process_wake_ns, median_ns(wakes, CALIBRATION_ROUNDS, DEFAULT_WAKE_NS, MIN_WAKE_NS, MAX_WAKE_NS));
+    atomic_store(&process_wake_ns,
+                 median_ns(wakes, CALIBRATION_ROUNDS, DEFAULT_WAKE_NS, MIN_WAKE_NS, MAX_WAKE_NS));
 }
 
 void dtp_calibrated(int64_t *wake_ns, int64_t *round_trip_ns) {
@@ -266,7 +270,8 @@ static void start_workers_on(dtp_pool_t *rec) {
 dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t spin_ns) {
     double quota = dtp_cpu_quota();
     int cpus[DTP_MAX_THREADS], n_cpus = dtp_affinity_cpus(cpus, DTP_MAX_THREADS);
-    rec->spin_allowed = spin_ns >= 0 && (quota == 0 || quota >= rec->num_threads) && n_cpus >= rec->num_threads;
+    rec->spin_allowed =
+        spin_ns >= 0 && (quota == 0 || quota >= rec->num_threads) && n_cpus >= rec->num_threads;
     start_workers_on(rec);
     /* The peer of the calibration must not share this thread's CPU. */
     int peer = -1, here = dtp_this_cpu();
@@ -308,8 +313,8 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
     if (peer >= 0 && peer < started) calibrate(&rec->workers[peer]);
     dtp_record_set_costs(rec, spin_ns);
     if (started == rec->num_threads) return dnnl_tp_success;
-    return dtp_fail(dnnl_tp_runtime_error, DTP_THREAD_FAILED, "%d of %d threads started: %s", started, rec->num_threads,
-                    strerror(error));
+    return dtp_fail(dnnl_tp_runtime_error, DTP_THREAD_FAILED, "%d of %d threads started: %s", started,
+                    rec->num_threads, strerror(error));
 }
 
 void dtp_builtin_end(dtp_pool_t *rec) {

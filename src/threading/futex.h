@@ -66,7 +66,8 @@ static inline void dtp_futex_wake(_Atomic uint32_t *word, int count) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* A lock for a few instructions; sleeps when its holder was preempted. 0 free, 1 held, 2 held with sleepers. */
+/* A lock for a few instructions; sleeps when its holder was preempted. 0 free, 1 held, 2 held with sleepers.
+ */
 typedef struct {
     _Atomic uint32_t word;
 } dtp_lock_t;
@@ -80,7 +81,8 @@ static inline void dtp_lock(dtp_lock_t *lock) {
         if (dtp_try_lock(lock)) return;
         dtp_pause();
     }
-    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0) dtp_futex_wait(&lock->word, 2, -1);
+    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
+        dtp_futex_wait(&lock->word, 2, -1);
 }
 static inline void dtp_unlock(dtp_lock_t *lock) {
     if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2) dtp_futex_wake(&lock->word, 1);

@@ -1,7 +1,8 @@
 /* The one way in which kernels use threads.
  *
- * A kernel gets a `const dtp_parallel_t *` and calls dtp_parallel_for; it knows nothing else about threads. The
- * calling thread always takes part; others join if they are free; the call returns when every chunk is done. */
+ * A kernel gets a `const dtp_parallel_t *` and calls dtp_parallel_for; it knows nothing else about threads.
+ * The calling thread always takes part; others join if they are free; the call returns when every chunk is
+ * done. */
 #ifndef DTP_THREADING_PARALLEL_H
 #define DTP_THREADING_PARALLEL_H
 
@@ -25,7 +26,8 @@ typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
  * Allocates nothing, cannot fail. */
 void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
 
-/* Iterations that are worth a hand-off, given the cost of one in nanoseconds (model of the kernel's author). */
+/* Iterations that are worth a hand-off, given the cost of one in nanoseconds (model of the kernel's author).
+ */
 int64_t dtp_grain(double ns_per_iteration);
 
 #endif

@@ -1,8 +1,8 @@
 /* Pool records: the library's side of one distinct caller's pool, shared by all streams that use it.
  *
  * A record owns the table of region descriptors, the run tickets and the queue of published runs. It is
- * reference-counted by streams, engines and by every call still queued in the host's pool, so late calls touch
- * library memory only. */
+ * reference-counted by streams, engines and by every call still queued in the host's pool, so late calls
+ * touch library memory only. */
 #ifndef DTP_THREADING_POOL_H
 #define DTP_THREADING_POOL_H
 
@@ -20,9 +20,9 @@ void dtp_pool_release(dtp_pool_t *pool); /* NULL is allowed */
 int dtp_pool_num_threads(const dtp_pool_t *pool);
 uint64_t dtp_pool_flags(const dtp_pool_t *pool);
 
-/* One run of a graph. Calls fn(arg, par) exactly once, on this thread or, when all tickets are taken, on a thread
- * that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once for the whole
- * run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.
+/* One run of a graph. Calls fn(arg, par) exactly once, on this thread or, when all tickets are taken, on a
+ * thread that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once
+ * for the whole run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.
  * admission false: no ticket, always here.
  * Errors: runtime_error when the host's run_begin refused (fn was not called). */
 typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);

@@ -1,17 +1,18 @@
 /* In-order queues of submission blocks.
  *
- * A list with a dummy: `head` is the last completed block (first: the stub), head->next the block to run. Pushing:
- * exchange tail, link, count+1; whoever raises count from 0 makes the queue a root in the record's FIFO. Whoever
- * takes the root (a thread of the pool, or a thread that waits for the queue) runs head->next with a ticket:
+ * A list with a dummy: `head` is the last completed block (first: the stub), head->next the block to run.
+ * Pushing: exchange tail, link, count+1; whoever raises count from 0 makes the queue a root in the record's
+ * FIFO. Whoever takes the root (a thread of the pool, or a thread that waits for the queue) runs head->next
+ * with a ticket:
  *
  *   run -> head = block, recycle the old head -> completed+1 -> ring the bell -> count-1 -> next one or idle
  *
- * `head` is touched only by the thread that took the root. A block is recycled only after its next was read. Each
- * block holds a reference of the queue until after its count-1. The root is either linked (published) or taken,
- * never both; a queue with count > 0 has exactly one of these states, so it runs on one thread at a time.
- * Order and results: the first failed item poisons the queue, later ones are skipped and recycled.
- * Without a pool (or with the runtime SEQ) the submitter runs items; a submitter that is inside an item of the same
- * queue finds count > 0 and only pushes, so nothing recurses. */
+ * `head` is touched only by the thread that took the root. A block is recycled only after its next was read.
+ * Each block holds a reference of the queue until after its count-1. The root is either linked (published) or
+ * taken, never both; a queue with count > 0 has exactly one of these states, so it runs on one thread at a
+ * time. Order and results: the first failed item poisons the queue, later ones are skipped and recycled.
+ * Without a pool (or with the runtime SEQ) the submitter runs items; a submitter that is inside an item of
+ * the same queue finds count > 0 and only pushes, so nothing recurses. */
 #include "threading/queue.h"
 
 #include "threading/builtin_pool.h"
@@ -33,7 +34,8 @@ struct dtp_queue {
     uint32_t fork_generation;
 };
 
-dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const dnnl_tp_allocator_t *allocator) {
+dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool,
+                                  const dnnl_tp_allocator_t *allocator) {
     dtp_queue_t *q = dtp_zalloc(allocator, sizeof(*q), DTP_NO_SHARE);
     *queue = q;
     if (!q) return dtp_no_memory(sizeof(*q));
@@ -86,7 +88,8 @@ static bool run_one(dtp_queue_t *q) {
         dtp_parallel_t par = {rec, rec ? n : 1, NULL};
         dtp_team_t *team = rec ? dtp_team_open(rec, q->root.cookie) : NULL;
         par.team = team;
-        dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team, .queue = q};
+        dtp_chain_t chain = {
+            .up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team, .queue = q};
         dtp_chain_top = &chain;
         dnnl_tp_status_t status = item->run(item, &par);
         dtp_chain_top = chain.up;
@@ -119,11 +122,13 @@ void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
     }
 }
 
-/* The queue became busy: makes it a root and finds a thread for it; if the pool will give none, runs it here. */
+/* The queue became busy: makes it a root and finds a thread for it; if the pool will give none, runs it here.
+ */
 static void start(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
     if (!rec) {
-        while (run_one(q)) {}
+        while (run_one(q)) {
+        }
         return;
     }
     atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed); /* others may finish it meanwhile */
@@ -137,7 +142,8 @@ static void start(dtp_queue_t *q) {
 }
 
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
-    if (queue_dead(q)) return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
+    if (queue_dead(q))
+        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
     atomic_store_explicit(&item->next, NULL, memory_order_relaxed);
     atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&q->submitted, 1, memory_order_relaxed);
@@ -154,10 +160,12 @@ static dnnl_tp_status_t result_of(const dtp_queue_t *q) {
 }
 
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
-    if (queue_dead(q)) return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
+    if (queue_dead(q))
+        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
     uint64_t target = atomic_load_explicit(&q->submitted, memory_order_relaxed);
     if (atomic_load_explicit(&q->completed, memory_order_acquire) >= target) return result_of(q);
-    if (dtp_chain_top) return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
+    if (dtp_chain_top)
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
     int64_t until = timeout_ns < 0 ? INT64_MAX : dtp_now_ns() + timeout_ns;
     dnnl_tp_status_t status = dnnl_tp_success;
     atomic_fetch_add_explicit(&q->waiters, 1, memory_order_seq_cst);
@@ -191,7 +199,8 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!queue_dead(q)) {
         dnnl_tp_status_t status = dtp_queue_wait(q, -1);
         if (status == dnnl_tp_would_deadlock) return status;
-        /* Blocks drop their references a few instructions after their completion shows; recycling needs the owner. */
+        /* Blocks drop their references a few instructions after their completion shows; recycling needs the
+         * owner. */
         for (int i = 0; atomic_load_explicit(&q->refs, memory_order_acquire) > 1; ++i) {
             if (i < 100) dtp_pause();
             else sched_yield();

@@ -1,8 +1,8 @@
 /* The registry of pool records: one per distinct caller's pool, found by its interface.
  *
- * A record lives as long as anything that can reach it: attributes, streams, engines, and every call still queued in
- * the host's pool. After a fork the child's copies of all records are dead: loops and runs stay on their callers, and no
- * lock of the parent is taken. Next: region.c, run.c. */
+ * A record lives as long as anything that can reach it: attributes, streams, engines, and every call still
+ * queued in the host's pool. After a fork the child's copies of all records are dead: loops and runs stay on
+ * their callers, and no lock of the parent is taken. Next: region.c, run.c. */
 #include "threading/builtin_pool.h"
 #include "threading/topology.h"
 
@@ -29,10 +29,11 @@ static void watch_forks(void) {}
 #endif
 
 static bool same_pool(const dnnl_tp_threadpool_iface_t *a, const dnnl_tp_threadpool_iface_t *b) {
-    return a->ctx == b->ctx && a->get_num_threads == b->get_num_threads && a->get_in_parallel == b->get_in_parallel &&
-           a->parallel_for == b->parallel_for && a->get_flags == b->get_flags && a->wait == b->wait &&
-           a->schedule == b->schedule && a->run_begin == b->run_begin && a->run_end == b->run_end &&
-           a->current_slot == b->current_slot && a->release == b->release;
+    return a->ctx == b->ctx && a->get_num_threads == b->get_num_threads &&
+           a->get_in_parallel == b->get_in_parallel && a->parallel_for == b->parallel_for &&
+           a->get_flags == b->get_flags && a->wait == b->wait && a->schedule == b->schedule &&
+           a->run_begin == b->run_begin && a->run_end == b->run_end && a->current_slot == b->current_slot &&
+           a->release == b->release;
 }
 
 dtp_pool_t *dtp_record_create(int num_threads, int num_workers) {

@@ -1,7 +1,8 @@
 /* Inside of a pool record; private to src/threading.
  *
  * State machines and who may write what stand here; the code that drives them: region.c (loops), ticket.c and
- * run.c (admission, runs), visit.c (calls queued in a caller's pool), builtin_pool.c (own threads), queue.c. */
+ * run.c (admission, runs), visit.c (calls queued in a caller's pool), builtin_pool.c (own threads), queue.c.
+ */
 #ifndef DTP_THREADING_RECORD_H
 #define DTP_THREADING_RECORD_H
 
@@ -22,13 +23,13 @@
  *   claim     CAS left-1; the opener takes chunks from the front (front+1), joiners from the back
  *   leave     joiner: gives its slot back, then CAS active-1 (release), wanted+1 if chunks are left and the
  *             opener is still inside
- *   close     opener, once left == 0 and active == 1 (acquire): store epoch+1, all else 0. Nobody else can change
- *             the word then: joining needs left > 0, claiming and leaving need to be active.
+ *   close     opener, once left == 0 and active == 1 (acquire): store epoch+1, all else 0. Nobody else can
+ * change the word then: joining needs left > 0, claiming and leaving need to be active.
  *
- * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; a claim by CAS on the
- * whole word cannot hit another epoch while its owner is active, and a join that hits a wrapped epoch is a
- * legal join, because everything is read after it. Slots come from a bitmap and are returned before active-1,
- * so with at most wanted joiners inside a free one below `participants` always exists. */
+ * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; a claim by
+ * CAS on the whole word cannot hit another epoch while its owner is active, and a join that hits a wrapped
+ * epoch is a legal join, because everything is read after it. Slots come from a bitmap and are returned
+ * before active-1, so with at most wanted joiners inside a free one below `participants` always exists. */
 #define DTP_REGIONS 64
 
 #define DTP_RW_ACTIVE 0
@@ -39,7 +40,7 @@
 #define DTP_RW_WAITING ((uint64_t)1 << 42)
 #define DTP_RW_EPOCH ((uint64_t)1 << 43)
 #define DTP_RW_MAX_CHUNKS 4095
-#define dtp_rw_active(w) ((int)((w) & 511))
+#define dtp_rw_active(w) ((int)((w)&511))
 #define dtp_rw_wanted(w) ((int)((w) >> DTP_RW_WANTED & 511))
 #define dtp_rw_left(w) ((int)((w) >> DTP_RW_LEFT & 4095))
 #define dtp_rw_front(w) ((int)((w) >> DTP_RW_FRONT & 4095))
@@ -53,8 +54,8 @@ typedef struct dtp_region {
     int64_t chunk; /* iterations per chunk, one more in the first n_larger */
     uint16_t n_larger, n_chunks;
     uint16_t first_slot, participants; /* joiners take slots first_slot..participants-1 */
-    _Atomic int32_t cpu;   /* of the last opener: workers do not spin there */
-    _Atomic uint64_t door; /* entry 0 only: see DTP_DOOR_* */
+    _Atomic int32_t cpu;               /* of the last opener: workers do not spin there */
+    _Atomic uint64_t door;             /* entry 0 only: see DTP_DOOR_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
     _Atomic uint32_t bell; /* rung by the last joiner that leaves when the opener sleeps */
@@ -72,12 +73,13 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
  *            boundary when somebody does; an idle worker that spins holds one
  *   callers  openers of regions outside runs (built-in pool): they take no ticket but displace joiners
  *   waiting  roots in the FIFO
- * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls dtp_dispatch. */
+ * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls
+ * dtp_dispatch. */
 #define DTP_ADM_RUN ((uint64_t)1)
 #define DTP_ADM_JOINER ((uint64_t)1 << 16)
 #define DTP_ADM_CALLER ((uint64_t)1 << 32)
 #define DTP_ADM_WAITING ((uint64_t)1 << 48)
-#define dtp_adm_runs(a) ((int)((a) & 0xffff))
+#define dtp_adm_runs(a) ((int)((a)&0xffff))
 #define dtp_adm_joiners(a) ((int)((a) >> 16 & 0xffff))
 #define dtp_adm_callers(a) ((int)((a) >> 32 & 0xffff))
 #define dtp_adm_waiting(a) ((int)((a) >> 48))
@@ -101,32 +103,33 @@ enum {
 
 /* ---- Teams ----------------------------------------------------------------------------------------------
  *
- * Joiners of one run. An entry of the record, because joiners may come late: a visit carries (team, epoch) and
- * leaves at once if the epoch moved on. Odd epoch = open. */
+ * Joiners of one run. An entry of the record, because joiners may come late: a visit carries (team, epoch)
+ * and leaves at once if the epoch moved on. Odd epoch = open. */
 typedef struct dtp_team {
     /* epoch : 32 | inside : 32 (visits that were called for this epoch and have not left). */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t state;
     _Atomic int64_t debt_ns; /* parallel work that ran without helpers since some were last called */
-    void *cookie;            /* of the host's run_begin; written by the owner of the run before joiners are called */
+    void *cookie; /* of the host's run_begin; written by the owner of the run before joiners are called */
 } dtp_team_t;
 #define DTP_TEAM_EPOCH ((uint64_t)1 << 32)
-#define dtp_team_is_open(state) ((state) & DTP_TEAM_EPOCH)
+#define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
 
 /* ---- Visits ---------------------------------------------------------------------------------------------
  *
  * A call that waits in a caller's pool. Lives in the record until it was called as often as promised. */
 typedef struct dtp_visit {
     struct dtp_pool *rec;
-    struct dtp_region *region; /* serve this region only (parallel_for of a synchronous pool), or NULL */
-    struct dtp_team *team;     /* serve this run only, or NULL */
-    uint64_t epoch;            /* of team: DTP_TEAM_EPOCH multiples */
-    bool runner;               /* take a ticket and execute roots */
+    struct dtp_region *region;     /* serve this region only (parallel_for of a synchronous pool), or NULL */
+    struct dtp_team *team;         /* serve this run only, or NULL */
+    uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
+    bool runner;                   /* take a ticket and execute roots */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see run.c */
-    _Atomic int32_t calls;     /* still expected; 0 = free */
+    _Atomic int32_t calls;         /* still expected; 0 = free */
 } dtp_visit_t;
 #define DTP_VISITS 128
 
-/* ---- The record ----------------------------------------------------------------------------------------- */
+/* ---- The record -----------------------------------------------------------------------------------------
+ */
 
 struct dtp_worker;
 
@@ -156,12 +159,12 @@ extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initia
 struct dtp_pool {
     dtp_region_t region[DTP_REGIONS];
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t adm;
-    _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64]; /* built-in workers that sleep */
+    _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64];  /* built-in workers that sleep */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
-    _Atomic int64_t peak_time; /* ticks */
-    _Atomic int32_t peak;      /* callers seen lately: joiners leave them their tickets */
-    _Atomic uint64_t learned[64]; /* hash : 32 | us : 32 of loops that ran alone */
+    _Atomic int64_t peak_time;              /* ticks */
+    _Atomic int32_t peak;                   /* callers seen lately: joiners leave them their tickets */
+    _Atomic uint64_t learned[64];           /* hash : 32 | us : 32 of loops that ran alone */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
     dtp_root_t *first, *last;
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
@@ -174,23 +177,23 @@ struct dtp_pool {
     bool form_s, spin_allowed;
     bool host_loops; /* a foreign pool whose only way in is a synchronous parallel_for */
     uint32_t fork_generation;
-    int64_t spin_ticks;                  /* of an idle worker or joiner, at most */
-    int64_t wake_ticks;                  /* park + unpark */
+    int64_t spin_ticks;                   /* of an idle worker or joiner, at most */
+    int64_t wake_ticks;                   /* park + unpark */
     int64_t wake_min_ns, parallel_min_ns; /* loops worth waking for; worth a hand-off */
-    struct dtp_worker *workers; /* built-in pool, else NULL */
+    struct dtp_worker *workers;           /* built-in pool, else NULL */
     int num_started;
     int n_teams;
     dtp_team_t *teams;
     struct dtp_pool *next; /* registry */
     /* Counted from many threads. */
     _Alignas(DTP_NO_SHARE) _Atomic int32_t refs;
-    _Atomic int32_t alive;       /* built-in threads */
-    _Atomic int32_t waking;      /* built-in workers woken and not yet arrived */
-    _Atomic uint32_t ending;     /* built-in pool: DTP_ENDING* once the last reference is gone */
+    _Atomic int32_t alive;        /* built-in threads */
+    _Atomic int32_t waking;       /* built-in workers woken and not yet arrived */
+    _Atomic uint32_t ending;      /* built-in pool: DTP_ENDING* once the last reference is gone */
     _Atomic uint32_t outstanding; /* calls that the host still owes us */
     _Atomic int32_t runners;      /* of these, asked to execute roots */
     _Atomic uint32_t quiesce_waiters;
-    dtp_lock_t host_lock;         /* SINGLE_CALLER pools */
+    dtp_lock_t host_lock; /* SINGLE_CALLER pools */
     dtp_visit_t visits[DTP_VISITS];
 };
 enum { DTP_ENDING = 1, DTP_ENDING_BY_WORKER = 2 };
@@ -209,15 +212,16 @@ dtp_pool_t *dtp_record_find(const dnnl_tp_threadpool_iface_t *iface); /* retaine
 void dtp_record_free(dtp_pool_t *rec);
 
 /* region.c */
-/* Joins one open region of the record (of team, if not NULL) and works until it has no chunk left or a ticket is
- * wanted; false if there was none. */
+/* Joins one open region of the record (of team, if not NULL) and works until it has no chunk left or a ticket
+ * is wanted; false if there was none. */
 bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
 
 /* visit.c */
 /* Asks the host for count more joiners for team (NULL: any region); they may come at any time or never. */
 void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count);
-/* Runs region, or the body of a run with its team, through the parallel_for of a synchronous pool; may run nothing. */
+/* Runs region, or the body of a run with its team, through the parallel_for of a synchronous pool; may run
+ * nothing. */
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs);
 void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs);
 /* Asks the host for a thread that executes roots; false if none will come. */
@@ -238,13 +242,15 @@ bool dtp_ticket_may_spin(const dtp_pool_t *rec);
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 
 /* run.c */
-/* Finds somebody for the oldest root if a ticket is free; false if nobody is known to come. May call the host. */
+/* Finds somebody for the oldest root if a ticket is free; false if nobody is known to come. May call the
+ * host. */
 bool dtp_dispatch(dtp_pool_t *rec);
-/* Appends root to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a ticket. */
+/* Appends root to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
+ * ticket. */
 void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root);
 bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root);
-/* Takes a ticket and executes roots until none is left; *joiner: a joiner's ticket is held on entry (true) and
- * has been exchanged (false on return if anything ran). */
+/* Takes a ticket and executes roots until none is left; *joiner: a joiner's ticket is held on entry (true)
+ * and has been exchanged (false on return if anything ran). */
 bool dtp_run_roots(dtp_pool_t *rec, bool *joiner);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 

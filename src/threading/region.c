@@ -6,10 +6,10 @@
 #include "threading/builtin_pool.h"
 
 enum {
-    GRAIN_NS = 1500,           /* work that pays for one hand-off */
-    SHORT_LOOP_NS = 20000,     /* below: one chunk per participant */
-    MEDIUM_LOOP_NS = 200000,   /* below: two, above: four */
-    CHUNK_NS = 1000000,        /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    GRAIN_NS = 1500,         /* work that pays for one hand-off */
+    SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
+    MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
+    CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
     OPENER_SPINS_PER_LOOK = 32
 };
 
@@ -29,7 +29,8 @@ static void region_run_chunk(dtp_region_t *r, int slot, int index) {
     r->fn(r->arg, slot, begin, begin + r->chunk + (index < r->n_larger));
 }
 
-/* Index of the claimed chunk, -1 when none is left. Relaxed: whoever is inside has synchronised by joining. */
+/* Index of the claimed chunk, -1 when none is left. Relaxed: whoever is inside has synchronised by joining.
+ */
 static int region_claim(dtp_region_t *r, bool from_front) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     for (;;) {
@@ -153,15 +154,16 @@ static void region_close(dtp_region_t *r) {
 
 /* ---- The decision ------------------------------------------------------------------------------------- */
 
-/* Where the author could not say the cost (grain 1), what a loop took alone is remembered by function and count. */
+/* Where the author could not say the cost (grain 1), what a loop took alone is remembered by function and
+ * count. */
 static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_t n, uint32_t *key) {
     uint64_t hash = ((uint64_t)(uintptr_t)fn ^ (uint64_t)n * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
     *key = (uint32_t)(hash >> 32);
     return &rec->learned[hash >> 26 & 63];
 }
 
-/* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick succession
- * add up: once they would have paid for a call, it is made. */
+/* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
+ * succession add up: once they would have paid for a call, it is made. */
 static bool worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     if (est_ns >= rec->wake_min_ns) return true;
     _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
@@ -184,9 +186,10 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
-/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to jobs. */
-static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_t n, int n_chunks, int participants,
-                        bool opener_works, dtp_loop_fn_t fn, void *arg) {
+/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
+ * jobs. */
+static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_t n, int n_chunks,
+                        int participants, bool opener_works, dtp_loop_fn_t fn, void *arg) {
     atomic_store_explicit(&r->team, team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;
@@ -198,8 +201,7 @@ static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_
     if (opener_works)
         word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
                 (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
-    else
-        word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
+    else word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
     atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
 }
 
@@ -211,11 +213,12 @@ static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
         if (!dtp_region_join(rec, r, NULL)) dtp_pause();
 }
 
-static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units, int64_t est_ns,
-                                                 bool guess, dtp_loop_fn_t fn, void *arg) {
+static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,
+                                                 int64_t est_ns, bool guess, dtp_loop_fn_t fn, void *arg) {
     dtp_pool_t *rec = par->pool;
     dtp_team_t *team = par->team;
-    int participants = (int)dtp_min64(par->num_threads < rec->num_threads ? par->num_threads : rec->num_threads, units);
+    int participants =
+        (int)dtp_min64(par->num_threads < rec->num_threads ? par->num_threads : rec->num_threads, units);
     /* A run on such a pool has its joiners from the start (run.c). */
     bool through_host = rec->host_loops && !team;
     if (through_host && !dtp_visit_possible(rec)) participants = 1;
@@ -249,7 +252,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         return;
     }
     /* Outside runs the caller displaces a helper of the pool while its loop is open. */
-    if (!team) adm = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed) + DTP_ADM_CALLER;
+    if (!team)
+        adm = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed) + DTP_ADM_CALLER;
     int index = (int)(r - rec->region);
     int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
     int cpu = rec->workers ? dtp_this_cpu() : -1;

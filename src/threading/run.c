@@ -1,14 +1,15 @@
 /* Runs: one graph execution each, admitted by tickets; and the FIFO of work that waits for one.
  *
- * A run executes on its caller while a ticket is free. Otherwise it is published as a root and its caller sleeps:
+ * A run executes on its caller while a ticket is free. Otherwise it is published as a root and its caller
+ * sleeps:
  *
  *   PUBLISHED -> HINT -> TAKEN -> DONE     state of a root of a run; its publisher sleeps on it
  *
- * TAKEN is set under the record's lock by whoever unlinks the root, with a ticket. HINT says that a ticket was free and
- * some thread was asked to use it; the publisher gives that thread one wake cost and then helps itself. So the
- * publishers alone suffice for progress (two outside callers may hold both tickets while every thread of the host
- * has published and sleeps). A thread of the pool that finishes a root keeps its ticket for the next one: handing it to
- * a sleeping client costs a fifth of the throughput. */
+ * TAKEN is set under the record's lock by whoever unlinks the root, with a ticket. HINT says that a ticket
+ * was free and some thread was asked to use it; the publisher gives that thread one wake cost and then helps
+ * itself. So the publishers alone suffice for progress (two outside callers may hold both tickets while every
+ * thread of the host has published and sleeps). A thread of the pool that finishes a root keeps its ticket
+ * for the next one: handing it to a sleeping client costs a fifth of the throughput. */
 #include "threading/builtin_pool.h"
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -84,7 +85,8 @@ static dtp_root_t *root_next(dtp_pool_t *rec) {
 bool dtp_dispatch(dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
     if (!dtp_adm_waiting(a)) return true;
-    if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return true; /* their holders look at the end */
+    if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
+        return true; /* their holders look at the end */
     bool called = false;
     if (rec->workers) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
@@ -102,8 +104,8 @@ bool dtp_dispatch(dtp_pool_t *rec) {
             if (!dtp_queue_hint(root)) continue;
         } else {
             uint32_t published = DTP_ROOT_PUBLISHED;
-            if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT, memory_order_relaxed,
-                                                        memory_order_relaxed))
+            if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT,
+                                                        memory_order_relaxed, memory_order_relaxed))
                 dtp_futex_wake(&root->state, INT_MAX);
         }
         called = true;
@@ -134,7 +136,8 @@ dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie) {
 /* Joiners that are still about see another epoch and leave; nobody waits for them. */
 void dtp_team_close(dtp_team_t *team) {
     uint64_t state = atomic_load_explicit(&team->state, memory_order_relaxed);
-    atomic_store_explicit(&team->state, (state & ~(DTP_TEAM_EPOCH - 1)) + DTP_TEAM_EPOCH, memory_order_release);
+    atomic_store_explicit(&team->state, (state & ~(DTP_TEAM_EPOCH - 1)) + DTP_TEAM_EPOCH,
+                          memory_order_release);
 }
 
 /* ---- Executing ---------------------------------------------------------------------------------------- */
@@ -148,7 +151,8 @@ struct dtp_main {
 };
 
 static void main_run(struct dtp_main *body) {
-    dtp_chain_t chain = {.up = dtp_chain_top, .rec = body->par.pool, .kind = DTP_CHAIN_RUN, .team = body->par.team};
+    dtp_chain_t chain = {
+        .up = dtp_chain_top, .rec = body->par.pool, .kind = DTP_CHAIN_RUN, .team = body->par.team};
     dtp_chain_top = &chain;
     body->fn(body->arg, &body->par);
     dtp_chain_top = chain.up;
@@ -164,13 +168,14 @@ void dtp_main_wait(struct dtp_main *body) {
     while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
 }
 
-/* Calls fn on this thread, which holds a ticket (or needs none); on a pool that only has a synchronous loop, inside
- * one loop of which one job is the body and the others join it. */
+/* Calls fn on this thread, which holds a ticket (or needs none); on a pool that only has a synchronous loop,
+ * inside one loop of which one job is the body and the others join it. */
 static void run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
     struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}};
-    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) dtp_visit_main(rec, team, &body, num_threads);
+    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec))
+        dtp_visit_main(rec, team, &body, num_threads);
     else main_run(&body);
     if (team) dtp_team_close(team);
 }
@@ -202,7 +207,8 @@ bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
     return true;
 }
 
-/* Sleeps until the published run is done by another thread, or is this thread's to execute (true, with a ticket). */
+/* Sleeps until the published run is done by another thread, or is this thread's to execute (true, with a
+ * ticket). */
 static bool wait_for_turn(dtp_pool_t *rec, dtp_root_t *root) {
     int64_t grace_ns = rec->form_s || rec->workers ? dtp_ns_of_ticks(rec->wake_ticks) : 0;
     for (;;) {
@@ -217,20 +223,24 @@ static bool wait_for_turn(dtp_pool_t *rec, dtp_root_t *root) {
         if (dtp_root_reclaim(rec, root)) return true;
         /* Another thread has the ticket; when it comes free, dispatch hints again. */
         uint32_t hint = DTP_ROOT_HINT;
-        if (atomic_compare_exchange_strong_explicit(&root->state, &hint, DTP_ROOT_PUBLISHED, memory_order_seq_cst,
-                                                    memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&root->state, &hint, DTP_ROOT_PUBLISHED,
+                                                    memory_order_seq_cst, memory_order_relaxed))
             dtp_dispatch(rec);
     }
 }
 
-static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, void *cookie, dtp_run_fn_t fn, void *arg) {
+static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, void *cookie, dtp_run_fn_t fn,
+                          void *arg) {
     if (!dtp_ticket_run(rec, false, false)) {
         if (nested) { /* waiting for a second pool inside a run of a first one could close a circle */
             dtp_parallel_t alone = {NULL, 1, NULL};
             fn(arg, &alone);
             return;
         }
-        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie}, .fn = fn, .arg = arg, .num_threads = num_threads};
+        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie},
+                     .fn = fn,
+                     .arg = arg,
+                     .num_threads = num_threads};
         dtp_root_publish(rec, &run.root);
         dtp_dispatch(rec);
         if (!wait_for_turn(rec, &run.root)) return;
@@ -265,7 +275,8 @@ dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, 
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
         if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
             dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = c->team};
-            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, c->team};
+            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads,
+                                  c->team};
             dtp_chain_top = &chain;
             fn(arg, &par);
             dtp_chain_top = chain.up;

@@ -53,7 +53,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_create(dnnl_tp_stream_attr_t *attr, dnnl_tp
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr, const_dnnl_tp_stream_attr_t existing) {
+dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr,
+                                           const_dnnl_tp_stream_attr_t existing) {
     DTP_REQUIRE(attr, NULL_ARG, "attr is NULL");
     *attr = NULL;
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_STREAM_ATTR);
@@ -99,7 +100,8 @@ static dnnl_tp_status_t require_pools(const dtp_stream_attr_t *attr) {
 /* The members that the host compiled; the rest stays NULL. */
 static dnnl_tp_status_t copy_iface(dnnl_tp_threadpool_iface_t *to, const dnnl_tp_threadpool_iface_t *from) {
     size_t least = offsetof(dnnl_tp_threadpool_iface_t, wait);
-    DTP_REQUIRE(from->struct_size >= least, BAD_STRUCT_SIZE, "struct_size %zu is below %zu", from->struct_size, least);
+    DTP_REQUIRE(from->struct_size >= least, BAD_STRUCT_SIZE, "struct_size %zu is below %zu",
+                from->struct_size, least);
     memset(to, 0, sizeof(*to));
     memcpy(to, from, from->struct_size < sizeof(*to) ? from->struct_size : sizeof(*to));
     to->struct_size = sizeof(*to);
@@ -140,7 +142,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_get_threadpool(const_dnnl_tp_stream_attr_t 
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_t attr, dnnl_tp_threadpool_t pool) {
+dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_t attr,
+                                                            dnnl_tp_threadpool_t pool) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);
     DTP_TRY(require_pools(attr));
@@ -154,7 +157,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t attr, dnnl_tp_pool_kind_t *kind) {
+dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t attr,
+                                                   dnnl_tp_pool_kind_t *kind) {
     DTP_REQUIRE(kind, NULL_ARG, "kind is NULL");
     *kind = dnnl_tp_pool_kind_unset;
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
@@ -166,8 +170,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t a
 
 dnnl_tp_status_t dnnl_tp_stream_attr_set_max_threads(dnnl_tp_stream_attr_t attr, int max_threads) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
-    DTP_REQUIRE(max_threads >= 0 && max_threads <= DTP_MAX_THREADS, BAD_COUNT, "%d is outside 0..%d", max_threads,
-                DTP_MAX_THREADS);
+    DTP_REQUIRE(max_threads >= 0 && max_threads <= DTP_MAX_THREADS, BAD_COUNT, "%d is outside 0..%d",
+                max_threads, DTP_MAX_THREADS);
     attr->max_threads = max_threads;
     return dnnl_tp_success;
 }
@@ -175,7 +179,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_max_threads(dnnl_tp_stream_attr_t attr,
 dnnl_tp_status_t dnnl_tp_stream_attr_set_parallelism(dnnl_tp_stream_attr_t attr, unsigned parallelism) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     unsigned known = DNNL_TP_PARALLELISM_INTER | DNNL_TP_PARALLELISM_INTRA;
-    DTP_REQUIRE(!(parallelism & ~known), BAD_FLAGS, "parallelism 0x%x has bits beyond 0x%x", parallelism, known);
+    DTP_REQUIRE(!(parallelism & ~known), BAD_FLAGS, "parallelism 0x%x has bits beyond 0x%x", parallelism,
+                known);
     attr->parallelism = parallelism;
     return dnnl_tp_success;
 }
@@ -196,7 +201,8 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_async(dnnl_tp_stream_attr_t attr, int a
 
 /* ---- Streams and process defaults --------------------------------------------------------------------- */
 
-dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream, const dnnl_tp_threadpool_iface_t *pool) {
+dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
+                                               const dnnl_tp_threadpool_iface_t *pool) {
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     dtp_stream_attr_t *attr = attr_new();
     if (!attr) return dnnl_tp_out_of_memory;

@@ -40,27 +40,33 @@ static int builtin_schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *ar
     return dtp_builtin_task(ctx, fn, arg) ? 0 : -1;
 }
 
-static void threadpool_destroy(dtp_object_t *object) { dtp_pool_release(((dnnl_tp_threadpool_t)object)->rec); }
+static void threadpool_destroy(dtp_object_t *object) {
+    dtp_pool_release(((dnnl_tp_threadpool_t)object)->rec);
+}
 
-dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool, const dnnl_tp_threadpool_opts_t *opts) {
+dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
+                                           const dnnl_tp_threadpool_opts_t *opts) {
     DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
     *pool = NULL;
     dnnl_tp_threadpool_opts_t o = {0};
     if (opts) {
         size_t least = offsetof(dnnl_tp_threadpool_opts_t, name);
-        DTP_REQUIRE(opts->struct_size >= least, BAD_STRUCT_SIZE, "struct_size %zu is below %zu", opts->struct_size,
-                    least);
+        DTP_REQUIRE(opts->struct_size >= least, BAD_STRUCT_SIZE, "struct_size %zu is below %zu",
+                    opts->struct_size, least);
         memcpy(&o, opts, opts->struct_size < sizeof(o) ? opts->struct_size : sizeof(o));
     }
     uint64_t known = DNNL_TP_THREADPOOL_ASYNCHRONOUS | DNNL_TP_THREADPOOL_AUTO_BALANCING;
-    DTP_REQUIRE(o.num_threads >= 0 && o.num_threads <= DTP_MAX_THREADS, BAD_COUNT, "thread count %d is outside 0..%d",
-                o.num_threads, DTP_MAX_THREADS);
+    DTP_REQUIRE(o.num_threads >= 0 && o.num_threads <= DTP_MAX_THREADS, BAD_COUNT,
+                "thread count %d is outside 0..%d", o.num_threads, DTP_MAX_THREADS);
     DTP_REQUIRE(o.blocking_threads == 0, BAD_COUNT, "blocking_threads must be 0");
     DTP_REQUIRE(!(o.flags & ~known), BAD_FLAGS, "flags 0x%llx", (unsigned long long)o.flags);
     int measured = dtp_measure_num_threads();
-    int n = o.num_threads ? o.num_threads : measured < dtp_process_num_threads() ? measured : dtp_process_num_threads();
+    int n = o.num_threads                          ? o.num_threads
+            : measured < dtp_process_num_threads() ? measured
+                                                   : dtp_process_num_threads();
 
-    dnnl_tp_threadpool_t made = dtp_object_create(NULL, sizeof(*made), DTP_OBJ_THREADPOOL, threadpool_destroy);
+    dnnl_tp_threadpool_t made =
+        dtp_object_create(NULL, sizeof(*made), DTP_OBJ_THREADPOOL, threadpool_destroy);
     if (!made) return dnnl_tp_out_of_memory;
     dtp_pool_t *rec = dtp_record_create(n, n);
     made->rec = rec; /* from here on the handle's destructor ends whatever was started */
@@ -90,7 +96,8 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool, const dnn
 
 #else
 
-dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool, const dnnl_tp_threadpool_opts_t *opts) {
+dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
+                                           const dnnl_tp_threadpool_opts_t *opts) {
     DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
     *pool = NULL;
     (void)opts;
@@ -106,7 +113,8 @@ dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t pool) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool, const dnnl_tp_threadpool_iface_t **iface) {
+dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
+                                              const dnnl_tp_threadpool_iface_t **iface) {
     DTP_REQUIRE(iface, NULL_ARG, "iface is NULL");
     *iface = NULL;
     DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);

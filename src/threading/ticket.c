@@ -3,8 +3,8 @@
 #include "threading/record.h"
 
 enum {
-    /* How long joiners leave the tickets of callers that were seen together: a client that thinks for a moment
-     * between two runs should find its ticket. */
+    /* How long joiners leave the tickets of callers that were seen together: a client that thinks for a
+     * moment between two runs should find its ticket. */
     PEAK_NS = 1000000
 };
 
@@ -30,7 +30,8 @@ bool dtp_ticket_join(dtp_pool_t *rec) {
     int expected = callers_to_expect(rec);
     for (;;) {
         int runs = dtp_adm_runs(a) > expected ? dtp_adm_runs(a) : expected;
-        if (dtp_adm_waiting(a) || runs + dtp_adm_callers(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
+        if (dtp_adm_waiting(a) || runs + dtp_adm_callers(a) + dtp_adm_joiners(a) >= rec->num_threads)
+            return false;
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_JOINER, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;

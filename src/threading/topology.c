@@ -1,6 +1,6 @@
 /* What the machine grants this process: CPUs of the affinity mask, cgroup quota, rate of the tick counter.
- * The process default of the thread count is read once, and again whenever a pool is created (files are slow).
- * Next: record.c. */
+ * The process default of the thread count is read once, and again whenever a pool is created (files are
+ * slow). Next: record.c. */
 #include "threading/topology.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* Calls that the library queues in a caller's pool.
  *
- * A visit lives in the record, so a call may come at any time, after the loop, the run, the stream and the engine are
- * gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds a reference of
- * the record and counts in `outstanding`. A host that calls back inline, before schedule has returned, finds its own
- * HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter works anyway. */
+ * A visit lives in the record, so a call may come at any time, after the loop, the run, the stream and the
+ * engine are gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds a
+ * reference of the record and counts in `outstanding`. A host that calls back inline, before schedule has
+ * returned, finds its own HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter
+ * works anyway. */
 #include "threading/builtin_pool.h"
 
 enum { SPINS_PER_LOOK = 32 };
@@ -41,17 +42,20 @@ static void visit_done(dtp_visit_t *v, int calls) {
     dtp_pool_t *rec = v->rec;
     if (v->runner) atomic_fetch_sub_explicit(&rec->runners, calls, memory_order_relaxed);
     atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
-    if (atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst) == (uint32_t)calls &&
+    if (atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst) ==
+            (uint32_t)calls &&
         atomic_load_explicit(&rec->quiesce_waiters, memory_order_seq_cst))
         dtp_futex_wake(&rec->outstanding, INT_MAX);
     for (int i = 0; i < calls; ++i) dtp_pool_release(rec);
 }
 
 static bool team_moved_on(const dtp_visit_t *v) {
-    return v->team && (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
+    return v->team &&
+           (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
 }
 
-/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. */
+/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time.
+ */
 static void visit_help(dtp_visit_t *v) {
     dtp_pool_t *rec = v->rec;
     if (team_moved_on(v) || !dtp_ticket_join(rec)) return;
@@ -66,7 +70,8 @@ static void visit_help(dtp_visit_t *v) {
         dtp_pause();
         if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
     }
-    /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh one. */
+    /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh
+     * one. */
     bool joiner = true;
     if (!rec->iface.run_begin) dtp_run_roots(rec, &joiner);
     if (joiner) dtp_ticket_leave(rec);
@@ -209,7 +214,8 @@ void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, in
     v->team = team;
     v->epoch = state & ~(DTP_TEAM_EPOCH - 1);
     atomic_store_explicit(&v->main, body, memory_order_release);
-    atomic_fetch_add_explicit(&v->calls, 1, memory_order_relaxed); /* keeps v ours until the body is settled */
+    atomic_fetch_add_explicit(&v->calls, 1,
+                              memory_order_relaxed); /* keeps v ours until the body is settled */
     host_call(rec, v, NULL, jobs);
     struct dtp_main *left = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
     atomic_fetch_sub_explicit(&v->calls, 1, memory_order_release);

@@ -1,5 +1,5 @@
-/* Loops, runs and tickets on the built-in pool, seen from inside the library: every iteration exactly once, slots
- * never shared, never more threads than tickets. */
+/* Loops, runs and tickets on the built-in pool, seen from inside the library: every iteration exactly once,
+ * slots never shared, never more threads than tickets. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,8 @@ static void grid_body(void *arg, int slot, int64_t begin, int64_t end) {
     if (atomic_fetch_add(&g->in_slot[slot], 1) != 0) atomic_fetch_add(&g->bad, 1);
     for (int64_t i = begin; i < end; ++i) {
         atomic_fetch_add(&g->seen[i], 1);
-        for (volatile int k = 0; k < g->spin; ++k) {}
+        for (volatile int k = 0; k < g->spin; ++k) {
+        }
     }
     atomic_fetch_sub(&g->in_slot[slot], 1);
 }
@@ -115,7 +116,8 @@ typedef struct {
 static void run_body(void *arg, const dtp_parallel_t *par) {
     client_t *c = arg;
     int now = atomic_fetch_add(c->running, 1) + 1, most = atomic_load(c->most);
-    while (now > most && !atomic_compare_exchange_weak(c->most, &most, now)) {}
+    while (now > most && !atomic_compare_exchange_weak(c->most, &most, now)) {
+    }
     for (int loop = 0; loop < 10; ++loop) grid_once(par, 40, -3000, 50);
     atomic_fetch_add(c->ran, 1);
     atomic_fetch_sub(c->running, 1);
@@ -138,7 +140,8 @@ static void clients_share_tickets(void **state) {
         enum { CLIENTS = 8, ROUNDS = 30 };
         pthread_t thread[CLIENTS];
         client_t client = {rec, ROUNDS, true, &running, &most, &ran};
-        for (int i = 0; i < CLIENTS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client_main, &client), 0);
+        for (int i = 0; i < CLIENTS; ++i)
+            assert_int_equal(pthread_create(&thread[i], NULL, client_main, &client), 0);
         for (int i = 0; i < CLIENTS; ++i) pthread_join(thread[i], NULL);
         assert_int_equal(atomic_load(&ran), CLIENTS * ROUNDS);
         assert_true(atomic_load(&most) <= w);
@@ -186,9 +189,12 @@ static void grains(void **state) {
 int main(void) {
     alarm(100); /* a hang must not look like a slow machine for long */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grains),           cmocka_unit_test(every_iteration_once),
-        cmocka_unit_test(many_small_loops), cmocka_unit_test(nested_loops),
-        cmocka_unit_test(run_without_pool), cmocka_unit_test(clients_share_tickets),
+        cmocka_unit_test(grains),
+        cmocka_unit_test(every_iteration_once),
+        cmocka_unit_test(many_small_loops),
+        cmocka_unit_test(nested_loops),
+        cmocka_unit_test(run_without_pool),
+        cmocka_unit_test(clients_share_tickets),
         cmocka_unit_test(nested_run_inherits_ticket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
