@@ -1,0 +1,211 @@
+"""The sentence encoder against ONNX Runtime and OpenVINO, on the same ids, to the same pooled and normalised
+embeddings, in f32. Run it through the script `compare`, which brings what it needs.
+
+  compare latency    the rows batch x tokens at 1 and 2 threads: medians, ratios, geometric means, minima
+  compare clients    1, 2, 4, 8 clients x 32 tokens on two processors: throughput, p99, processor time
+  compare accuracy   every line of a text file: ids against `tokenizers`, embeddings against float64 and ONNX Runtime
+  compare all        the three
+"""
+import argparse
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from export_onnx import export
+from lockstep import Side, take_turns
+
+here = os.path.dirname(os.path.abspath(__file__))
+root = os.path.dirname(os.path.dirname(here))
+sys.path.insert(0, os.path.join(root, "examples", "sentence_encoder", "tools"))
+ROWS = [(1, 8), (1, 16), (1, 32), (1, 128), (8, 32), (8, 128), (32, 128)]
+MAX_DIFFERENCE = 2e-5  # between f32 outputs of unit length; typical is 1e-7
+POOLS = ("own", "builtin")
+
+
+def make_ids(path, inputs, batch, tokens, vocabulary=30522, seed=0):
+    """[CLS] words [SEP], fresh for each run of a block."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(1000, min(20000, vocabulary), (inputs * batch, tokens)).astype(np.int32)
+    ids[:, 0], ids[:, -1] = 101, 102
+    np.save(path, ids)
+
+
+class Compare:
+    def __init__(self, options, work):
+        self.o, self.work = options, work
+        self.fused_kinds = export(options.model, work)
+        self.plain, self.fused = (os.path.join(work, f) for f in ("plain.onnx", "fused.onnx"))
+        self.ids = os.path.join(work, "ids.npy")
+
+    def ours(self, pool, batch, tokens, threads, clients):
+        return Side(f"ours/{pool}", [self.o.program, "bench", "--model", self.o.model, "--step", "--ids", self.ids,
+                                     "--batch", str(batch), "--tokens", str(tokens), "--threads", str(threads),
+                                     "--clients", str(clients), "--pool", pool])
+
+    def peer(self, kind, batch, threads, clients):
+        model = self.fused if kind.startswith("ort") else self.plain
+        return Side(kind, [sys.executable, os.path.join(here, "peer.py"), kind, model, self.ids, str(batch), str(threads),
+                           str(clients)])
+
+    def check(self, sides):
+        """All sides give the same embeddings. Returns the largest difference."""
+        outputs = []
+        for s in sides:
+            path = os.path.join(self.work, "check.npy")
+            s.check(path)
+            outputs.append(np.load(path).astype(np.float64))
+        worst = max(float(abs(o - outputs[0]).max()) for o in outputs)
+        cosine = min(float((o * outputs[0]).sum(1).min()) for o in outputs)
+        if not worst <= MAX_DIFFERENCE or not cosine >= 0.999999:
+            raise SystemExit(f"compare: outputs differ: {[s.name for s in sides]}: max abs {worst:.2g}, cosine {cosine:.8f}")
+        return worst
+
+    def settings(self):
+        import onnxruntime
+        import openvino
+        print(f"machine: {platform.machine()}, {cpu_name()}; processors used: {sorted(os.sched_getaffinity(0))}; load {os.getloadavg()[0]:.2f}")
+        print(f"ONNX Runtime {onnxruntime.__version__}: transformer optimizer ({', '.join(f'{v} {k}' for k, v in self.fused_kinds.items())}), "
+              "ORT_ENABLE_ALL, intra_op_num_threads = threads, inter_op_num_threads 1, spinning allowed (default)")
+        print(f"OpenVINO {openvino.__version__.split('-')[0]}: static shapes, INFERENCE_PRECISION_HINT f32, INFERENCE_NUM_THREADS = threads, "
+              "NUM_STREAMS 1 with LATENCY (or 2 with THROUGHPUT), ENABLE_CPU_PINNING off, shared inputs and outputs")
+        print("ids to pooled, normalised embeddings; fresh ids each run; processes in lock step, blocks of at least "
+              f"{self.o.block_ms} ms, each started when all other threads sleep, first run of a block dropped; "
+              f"medians of {self.o.rounds} rounds\n")
+
+    def latency(self):
+        geo = {}
+        for threads in self.o.threads:
+            pools = ["own", "builtin"]
+            print(f"latency, {threads} thread{'s' * (threads > 1)} (ms; ratio = peer's median / ours of the pool, by round)")
+            print(f"{'row':>9} " + " ".join(f"{n:>9}" for n in ("own", "builtin", "ORT", "OV")) +
+                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'own/blt':>7} | {'cpu/wall':>8} {'max diff':>8}")
+            for batch, tokens in self.o.rows:
+                make_ids(self.ids, 16, batch, tokens)
+                sides = [self.ours(p, batch, tokens, threads, 1) for p in pools]
+                sides += [self.peer(k, batch, threads, 1) for k in ("ort", "ov")]
+                worst = self.check(sides)
+                take_turns(sides, self.o.rounds, self.o.block_ms)
+                own, builtin, ort, ov = ([m * 1e-6 for m in s.medians] for s in sides)
+                ratio = {}
+                for name, a, b in (("OV/own", ov, own), ("ORT/own", ort, own), ("OV/blt", ov, builtin),
+                                   ("ORT/blt", ort, builtin), ("blt/own", builtin, own)):
+                    ratio[name] = float(np.median([x / y for x, y in zip(a, b)]))
+                    geo.setdefault((threads, name), []).append(ratio[name])
+                print(f"{batch:>4} x {tokens:<3}" + "".join(f" {np.median(x):9.3f}" for x in (own, builtin, ort, ov)) + " |" +
+                      "".join(f" {ratio[n]:7.2f}" for n in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own")) +
+                      f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g}", flush=True)
+                for s in sides:
+                    s.close()
+            print()
+        print("blt/own: time on the built-in pool / time on the example's own (1 = equal, below 1 = the own pool is slower)")
+        print(f"{'ratio':>8} {'threads':>8} {'geomean':>8} {'minimum':>8}")
+        for name in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own"):
+            for threads in [*self.o.threads, "all"]:
+                r = [x for (t, n), v in geo.items() if n == name and threads in (t, "all") for x in v]
+                print(f"{name:>8} {threads:>8} {math.exp(np.mean(np.log(r))):8.3f} {min(r):8.3f}")
+        print()
+
+    def clients(self):
+        threads, tokens, ms = 2, 32, max(self.o.block_ms, 500)
+        kinds = ("ort-sessions", "ort-shared", "ov", "ov-streams")
+        print(f"clients x {tokens} tokens, {threads} processors (runs per second, p99 in ms; ratio = ours / the best of the four)")
+        print("ort-sessions: a session of 2 threads per client; ort-shared: one session of 1 thread; ov: 1 stream; ov-streams: 2 streams")
+        for clients in self.o.clients:
+            make_ids(self.ids, 64, 1, tokens)
+            sides = [self.ours(p, 1, tokens, threads, clients) for p in POOLS]
+            sides += [self.peer(k, 1, threads, clients) for k in kinds]
+            self.check(sides)
+            rates = take_turns(sides, self.o.rounds, ms, clients)
+            median = {n: float(np.median(v)) for n, v in rates.items()}
+            best = max(kinds, key=lambda k: median[k])
+            for s in sides:
+                p99 = float(np.quantile(s.samples, 0.99)) * 1e-6
+                line = f"{clients:>3} {s.name:>13} {median[s.name]:8.1f}/s p50 {np.median(s.samples) * 1e-6:7.2f} p99 {p99:7.2f} cpu/wall {s.cpu / s.wall:5.2f}"
+                if s.name.startswith("ours"):
+                    ratio = float(np.median([a / b for a, b in zip(rates[s.name], rates[best])]))
+                    line += f" ratio {ratio:5.2f} (best: {best}) p99 / (C / rate) {p99 * 1e-3 / (clients / median[s.name]):5.2f}"
+                print(line, flush=True)
+            for s in sides:
+                s.close()
+        print()
+
+    def accuracy(self):
+        import onnxruntime
+        from bert_f64 import Bert
+        from tokenizers import Tokenizer
+        out = os.path.join(self.work, "lines.npy")
+        common = ["--model", self.o.model, "--input", self.o.lines]
+        text = subprocess.run([self.o.program, "tokenize", *common], check=True, capture_output=True, text=True).stdout
+        ids = [[int(v) for v in line.split()] for line in text.splitlines()]
+        subprocess.run([self.o.program, "embed", *common, "--output", out, "--quiet", "--threads", "2"], check=True)
+        ours = np.load(out).astype(np.float64)
+        with open(self.o.lines, "rb") as f:
+            lines = [x.removesuffix("\r") for x in f.read().decode("utf-8").split("\n")[:-1]]
+        tokenizer = Tokenizer.from_file(os.path.join(self.o.model, "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(256)
+        equal = sum(e.ids == mine for e, mine in zip(tokenizer.encode_batch(lines), ids))
+        session = onnxruntime.InferenceSession(self.fused, providers=["CPUExecutionProvider"])
+        names = [i.name for i in session.get_inputs()]
+        bert = Bert(self.o.model)
+        ort, exact = np.empty_like(ours), np.empty_like(ours)
+        for i, row in enumerate(ids):
+            a = np.array([row], np.int64)
+            ort[i] = session.run(None, {n: a if "id" in n else np.ones_like(a) for n in names})[0][0]
+            exact[i] = bert.embed(row)
+            if i % 100 == 0:
+                print(f"\raccuracy: line {i} of {len(ids)}", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+        cosine = (ours * ort).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(ort, axis=1)
+        mine, theirs = float(abs(ours - exact).max()), float(abs(ort - exact).max())
+        print(f"accuracy: {len(ids)} lines, ids equal on {equal}; cosine to ONNX Runtime >= {cosine.min():.9f}; "
+              f"max abs error to f64: ours {mine:.3g}, ONNX Runtime {theirs:.3g}, ratio {mine / theirs:.2f}\n")
+        if equal != len(ids) or cosine.min() < 0.999999 or mine > 2 * theirs:
+            raise SystemExit("compare: accuracy falls short")
+
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo") as f:
+            return next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return "unknown processor"
+
+
+def rows(text):
+    return [tuple(int(v) for v in row.split("x")) for row in text.split(",")]
+
+
+def numbers(text):
+    return [int(v) for v in text.split(",")]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("what", choices=("latency", "clients", "accuracy", "all"))
+    p.add_argument("--program", default=os.path.join(root, "build", "default", "bin", "sentence_encoder"))
+    p.add_argument("--model", default=os.path.join(root, "models", "all-MiniLM-L6-v2"))
+    p.add_argument("--lines", default=os.path.join(root, "examples", "sentence_encoder", "data", "lines.txt"))
+    p.add_argument("--rows", type=rows, default=ROWS, help="e.g. 1x8,8x32")
+    p.add_argument("--threads", type=numbers, default=[1, 2])
+    p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])
+    p.add_argument("--rounds", type=int, default=15)
+    p.add_argument("--block-ms", type=int, default=60)
+    p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
+    options = p.parse_args()
+    os.sched_setaffinity(0, options.cpus)
+    options.block_ms = max(options.block_ms, 50)
+    with tempfile.TemporaryDirectory() as work:
+        compare = Compare(options, work)
+        compare.settings()
+        for what in ("accuracy", "latency", "clients"):
+            if options.what in (what, "all"):
+                getattr(compare, what)()
+
+
+main()
