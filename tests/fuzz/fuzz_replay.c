@@ -1,0 +1,51 @@
+/* Runs a fuzzer's function on files and on all files of folders: the corpus as a test, without libFuzzer. */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int replay_file(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        fprintf(stderr, "replay: cannot open %s\n", path);
+        return -1;
+    }
+    size_t size = 0, cap = 1 << 16;
+    uint8_t *data = malloc(cap);
+    while (data && (size += fread(data + size, 1, cap - size, f)) == cap) {
+        uint8_t *more = realloc(data, cap *= 2);
+        if (!more) free(data);
+        data = more;
+    }
+    fclose(f);
+    if (!data) return -1;
+    printf("%s\n", path);
+    fflush(stdout); /* the last line names the culprit of a crash */
+    LLVMFuzzerTestOneInput(data, size);
+    free(data);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    int files = 0;
+    for (int i = 1; i < argc; ++i) {
+        DIR *folder = opendir(argv[i]);
+        if (!folder) {
+            if (replay_file(argv[i])) return 1;
+            ++files;
+            continue;
+        }
+        for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+            char path[8192];
+            if (entry->d_name[0] == '.') continue;
+            snprintf(path, sizeof path, "%s/%s", argv[i], entry->d_name);
+            if (replay_file(path)) return 1;
+            ++files;
+        }
+        closedir(folder);
+    }
+    printf("replayed %d files\n", files);
+    return files ? 0 : 1;
+}
