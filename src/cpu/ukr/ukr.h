@@ -1,0 +1,90 @@
+/* Micro-kernels: blocks of mr rows times nv slabs of 16 columns, batch-reduced over taps.
+ *
+ * A is read in place (rows dense along k); B is either packed in slabs [N/16][K][16] (layout BA16a16b) or
+ * plain row-major. The kernels read and write only what the arguments describe, allocate nothing and call
+ * nothing. Read next: ukr_f32_avx512.c for a body, gemm.h for the driver that fills the arguments. */
+#ifndef DTP_CPU_UKR_H
+#define DTP_CPU_UKR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DTP_UKR_SLAB 16       /* columns of a slab */
+#define DTP_UKR_SLAB_BYTES 64 /* bytes of one k-step of an f32 slab */
+#define DTP_UKR_MAX_MR 8
+#define DTP_UKR_MAX_NV 4
+
+enum {
+    DTP_UKR_ACC = 1,        /* add to what C holds */
+    DTP_UKR_RELU_FIRST = 2, /* relu before the addend */
+    DTP_UKR_RELU = 4        /* relu last */
+};
+
+/* One member of the batch that is reduced: byte deltas to A and B. */
+typedef struct {
+    int64_t a, b;
+} dtp_ukr_tap_t;
+
+/* C[r][:] = relu(relu_first(sum over taps A[r] * B (+ C) + bias) + add_scale * add[r]), all strides in bytes.
+ */
+typedef struct {
+    const char *a, *b;
+    char *c;
+    const int64_t *row_a, *row_c; /* byte offset of each row (nblk * mr entries); NULL: lda, ldc */
+    int64_t lda, ldc;
+    const dtp_ukr_tap_t *taps; /* NULL: the single tap {0, 0} */
+    int64_t ntap, k;           /* k-steps (elements of A) per tap; 0 is allowed */
+    int64_t bs, bstep; /* from one slab to the next; from one k-step to the next: 64 = packed, else plain */
+    int64_t nblk;      /* blocks of mr rows */
+    /* Prefetch of packed B, see DTP_UKR_PF_*. */
+    const char *pf;
+    int64_t pf_first, pf_count; /* these blocks prefetch; block pf_first + i from pf + i * bs */
+    int64_t pf_dist;            /* stream mode: bytes ahead within a slab */
+    int pf_mode;
+    uint32_t flags; /* DTP_UKR_* */
+    uint32_t mask;  /* columns of the last slab, one bit each */
+    float add_scale;
+    const float *bias; /* 16 * nv columns or NULL */
+    const char *add;   /* matrix of C's shape or NULL */
+    int64_t ldadd;
+} dtp_ukr_args_t;
+
+enum {
+    DTP_UKR_PF_LINE = 1,  /* one line per k-step: slab i of the next panel in block pf_first + i */
+    DTP_UKR_PF_PAIR = 2,  /* two lines per k-step: slabs i and i + 1 */
+    DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the panel at pf */
+};
+
+typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
+
+/* Kernels of one instruction set. */
+typedef struct {
+    double flops_per_ns;                                      /* of one core, for estimates */
+    int max_nv;                                               /* widest panel, in slabs */
+    int max_mr[DTP_UKR_MAX_NV + 1];                           /* by nv */
+    dtp_ukr_fn_t f32[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
+    /* dst[n / 16][k][16] = src, n and k unbounded, tails of the last slab zero, slabs bs bytes apart:
+     * rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
+    void (*pack)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
+    void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
+    /* dst[m][k] (row stride ldd bytes) from src with m dense and k strided by lds bytes. */
+    void (*transpose)(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd);
+} dtp_ukr_set_t;
+
+extern const dtp_ukr_set_t dtp_ukr__ref;
+extern const dtp_ukr_set_t dtp_ukr__avx2;
+extern const dtp_ukr_set_t dtp_ukr__avx512;
+
+/* Tiles that exist: DTP_GEMM_UKR(types, mr, nv, isa). */
+#define DTP_UKR_ROWS6(X, nv, isa) \
+    X(f32, 1, nv, isa)            \
+    X(f32, 2, nv, isa) X(f32, 3, nv, isa) X(f32, 4, nv, isa) X(f32, 5, nv, isa) X(f32, 6, nv, isa)
+#define DTP_UKR_ROWS8(X, nv, isa) DTP_UKR_ROWS6(X, nv, isa) X(f32, 7, nv, isa) X(f32, 8, nv, isa)
+#define DTP_UKR_TILES_AVX512(X) \
+    DTP_UKR_ROWS8(X, 1, avx512) \
+    DTP_UKR_ROWS8(X, 2, avx512) DTP_UKR_ROWS8(X, 3, avx512) DTP_UKR_ROWS6(X, 4, avx512)
+#define DTP_UKR_TILES_AVX2(X) \
+    DTP_UKR_ROWS6(X, 1, avx2) X(f32, 1, 2, avx2) X(f32, 2, 2, avx2) X(f32, 3, 2, avx2) X(f32, 1, 4, avx2)
+#define DTP_UKR_TILES_REF(X) X(f32, 1, 1, ref) X(f32, 2, 1, ref) X(f32, 3, 1, ref) X(f32, 4, 1, ref)
+
+#endif

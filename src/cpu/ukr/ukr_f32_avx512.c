@@ -1,0 +1,254 @@
+/* f32 micro-kernels for AVX-512: one body, instantiated for every tile of DTP_UKR_TILES_AVX512.
+ *
+ * Accumulators live in an array with a literal bound, or the compiler keeps them in memory. MR row pointers
+ * stay in general registers for the whole tile; each k-step loads NV lines of B and broadcasts MR values of
+ * A. */
+#include <immintrin.h>
+
+#include "cpu/ukr/ukr.h"
+#include "cpu/ukr/ukr_body.h"
+
+#define MAX_ACC 24
+/* More does not help; the stream loop has no general registers left for a second step. */
+#define K_UNROLL(pfn) ((pfn) <= 2 ? 2 : 1)
+
+/* c += a * b in place. An intrinsic leaves the compiler the choice among three forms of the instruction; with
+ * 24 accumulators and an unrolled loop it then copies and spills some of them. */
+INLINE void fmadd(__m512 *c, __m512 a, __m512 b) {
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*c) : "v"(a), "v"(b));
+}
+
+/* The k loop of one tap, PFN lines prefetched per k-step at pf, pf + bs, ... */
+INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const char *const *a,
+                     const char *b, int64_t bs, int64_t k, int64_t ke, const char *pf) {
+    const int unroll = K_UNROLL(PFN);
+    __m512 bv[DTP_UKR_MAX_NV];
+    for (; k + 4 * unroll <= ke; k += 4 * unroll) {
+        UNROLL for (int s = 0; s < unroll; s++) {
+            UNROLL for (int j = 0; j < NV; j++) bv[j] =
+                _mm512_loadu_ps((const float *)(b + s * DTP_UKR_SLAB_BYTES + j * bs));
+            UNROLL for (int q = 0; q < PFN; q++)
+                _mm_prefetch(pf + s * DTP_UKR_SLAB_BYTES + q * bs, _MM_HINT_T0);
+            UNROLL for (int i = 0; i < MR; i++) {
+                const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k + 4 * s));
+                UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
+            }
+        }
+        b += unroll * DTP_UKR_SLAB_BYTES;
+        pf += unroll * DTP_UKR_SLAB_BYTES;
+    }
+    for (; k < ke; k += 4) {
+        UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
+        UNROLL for (int i = 0; i < MR; i++) {
+            const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
+            UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
+        }
+        b += DTP_UKR_SLAB_BYTES;
+    }
+}
+
+/* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart; pf_dist bytes
+ * ahead. */
+INLINE void k_plain(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bstep,
+                    int64_t k, int64_t ke, __mmask16 mask, int64_t pf_dist) {
+    __m512 bv[DTP_UKR_MAX_NV];
+    for (; k < ke; k += 4) {
+        UNROLL for (int j = 0; j < NV; j++) bv[j] =
+            j < NV - 1 ? _mm512_loadu_ps((const float *)(b + j * 64))
+                       : _mm512_maskz_loadu_ps(mask, (const float *)(b + j * 64));
+        if (MR <= 4) {
+            UNROLL for (int j = 0; j < NV; j++) _mm_prefetch(b + pf_dist + j * 64, _MM_HINT_T0);
+        } else {
+            _mm_prefetch(b + pf_dist, _MM_HINT_T0);
+        }
+        UNROLL for (int i = 0; i < MR; i++) {
+            const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
+            UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
+        }
+        b += bstep;
+    }
+}
+
+INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+    static const dtp_ukr_tap_t one_tap = {0, 0};
+    const __mmask16 mask = (__mmask16)u->mask;
+    const char *base_a = u->a, *add = u->add;
+    char *base_c = u->c;
+    const int64_t *row_a = u->row_a, *row_c = u->row_c;
+    for (int64_t blk = 0; blk < u->nblk; blk++) {
+        __m512 c[MAX_ACC];
+        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
+        const char *a[DTP_UKR_MAX_MR];
+        if (row_a) {
+            UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
+            row_a += MR;
+        } else {
+            UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + i * u->lda;
+            base_a += MR * u->lda;
+        }
+        const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
+        const int64_t kb = 4 * u->k, bs = u->bs;
+        const int64_t pf_at = blk - u->pf_first;
+        const int pf_mode = pf_at >= 0 && pf_at < u->pf_count ? u->pf_mode : 0;
+        const char *pf = pf_mode ? u->pf + pf_at * bs : u->b;
+        for (int64_t n = 0; n < u->ntap; n++, t++) {
+            const char *b = u->b + t->b;
+            const int64_t k = t->a;
+            if (u->bstep != DTP_UKR_SLAB_BYTES) {
+                k_plain(MR, NV, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist);
+            } else if (pf_mode == DTP_UKR_PF_STREAM) {
+                const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
+                int64_t ke = k + kb - ahead / 16, from = k;
+                const char *next = b + ahead;
+                for (int part = 0; part < 2; part++) {
+                    k_packed(MR, NV, NV, c, a, b, bs, from, ke, next);
+                    b += 16 * (ke - from);
+                    from = ke;
+                    ke = k + kb;
+                    next = pf;
+                }
+            } else if (NV >= 2 && MR >= 4 && pf_mode == DTP_UKR_PF_PAIR) {
+                k_packed(MR, NV, 2, c, a, b, bs, k, k + kb, pf);
+                pf += 16 * kb;
+            } else {
+                k_packed(MR, NV, 1, c, a, b, bs, k, k + kb, pf);
+                pf += 16 * kb;
+            }
+        }
+        char *cr[DTP_UKR_MAX_MR];
+        if (row_c) {
+            UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + row_c[i];
+            row_c += MR;
+        } else {
+            UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + i * u->ldc;
+            base_c += MR * u->ldc;
+        }
+#define LANES(j) ((j) == NV - 1 ? mask : (__mmask16)0xffff)
+        if (u->flags & DTP_UKR_ACC) {
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                _mm512_add_ps(c[i * NV + j], _mm512_maskz_loadu_ps(LANES(j), (const float *)cr[i] + 16 * j));
+        }
+        if (u->bias) {
+            UNROLL for (int j = 0; j < NV; j++) {
+                const __m512 v = _mm512_maskz_loadu_ps(LANES(j), u->bias + 16 * j);
+                UNROLL for (int i = 0; i < MR; i++) c[i * NV + j] = _mm512_add_ps(c[i * NV + j], v);
+            }
+        }
+        /* max(0, x), in this order, keeps NaN. */
+        if (u->flags & DTP_UKR_RELU_FIRST) {
+            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
+        }
+        if (add) {
+            const __m512 s = _mm512_set1_ps(u->add_scale);
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                _mm512_fmadd_ps(s,
+                                _mm512_maskz_loadu_ps(LANES(j), (const float *)(add + i * u->ldadd) + 16 * j),
+                                c[i * NV + j]);
+            add += MR * u->ldadd;
+        }
+        if (u->flags & DTP_UKR_RELU) {
+            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
+        }
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) {
+            if (j < NV - 1) _mm512_storeu_ps((float *)cr[i] + 16 * j, c[i * NV + j]);
+            else _mm512_mask_storeu_ps((float *)cr[i] + 16 * j, mask, c[i * NV + j]);
+        }
+#undef LANES
+    }
+}
+
+#define DEFINE(types, mr, nv, isa) \
+    static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
+DTP_UKR_TILES_AVX512(DEFINE)
+
+/* ---- Packing ------------------------------------------------------------------------------------------ */
+
+/* dst[k][16] = transposed src[16 rows][k..]; rows and columns by count, missing ones zero. */
+INLINE void transpose16(const char *src, int64_t lds, int rows, int cols, char *dst, int64_t ldd, int drows) {
+    __m512 r[16], t[16];
+    const __mmask16 load = (__mmask16)((1u << cols) - 1);
+    const __mmask16 store = (__mmask16)((1u << drows) - 1);
+    UNROLL for (int i = 0; i < 16; i++) r[i] =
+        i < rows ? _mm512_maskz_loadu_ps(load, (const float *)(src + i * lds)) : _mm512_setzero_ps();
+    UNROLL for (int i = 0; i < 8; i++) {
+        t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+#define PD(x) _mm512_castps_pd(x)
+#define PS(x) _mm512_castpd_ps(x)
+    UNROLL for (int i = 0; i < 4; i++) {
+        r[4 * i] = PS(_mm512_unpacklo_pd(PD(t[4 * i]), PD(t[4 * i + 2])));
+        r[4 * i + 1] = PS(_mm512_unpackhi_pd(PD(t[4 * i]), PD(t[4 * i + 2])));
+        r[4 * i + 2] = PS(_mm512_unpacklo_pd(PD(t[4 * i + 1]), PD(t[4 * i + 3])));
+        r[4 * i + 3] = PS(_mm512_unpackhi_pd(PD(t[4 * i + 1]), PD(t[4 * i + 3])));
+    }
+#undef PD
+#undef PS
+    UNROLL for (int i = 0; i < 4; i++) {
+        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+        t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+    }
+    UNROLL for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+        r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+        r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+        r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+    }
+    UNROLL for (int i = 0; i < 16; i++) if (i < cols)
+        _mm512_mask_storeu_ps((float *)(dst + i * ldd), store, r[i]);
+}
+
+static NOINLINE void transpose_full(const char *src, int64_t lds, char *dst, int64_t ldd) {
+    transpose16(src, lds, 16, 16, dst, ldd, 16);
+}
+static NOINLINE void transpose_part(const char *src, int64_t lds, int rows, int cols, char *dst, int64_t ldd,
+                                    int drows) {
+    transpose16(src, lds, rows, cols, dst, ldd, drows);
+}
+
+static void pack_trans(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
+    for (int64_t j = 0; j < n; j += 16, src += 16 * ldb, dst += bs)
+        for (int64_t i = 0; i < k; i += 16) {
+            const int rows = n - j < 16 ? (int)(n - j) : 16, cols = k - i < 16 ? (int)(k - i) : 16;
+            if (rows == 16 && cols == 16) transpose_full(src + 4 * i, ldb, dst + 64 * i, 64);
+            else transpose_part(src + 4 * i, ldb, rows, cols, dst + 64 * i, 64, 16);
+        }
+}
+
+static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd) {
+    for (int64_t i = 0; i < k; i += 16)
+        for (int64_t j = 0; j < m; j += 16) {
+            const int rows = k - i < 16 ? (int)(k - i) : 16, cols = m - j < 16 ? (int)(m - j) : 16;
+            const char *s = src + i * lds + 4 * j;
+            if (rows == 16 && cols == 16) transpose_full(s, lds, dst + j * ldd + 4 * i, ldd);
+            else transpose_part(s, lds, rows, cols, dst + j * ldd + 4 * i, ldd, rows);
+        }
+}
+
+static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
+    for (int64_t j = 0; j < n; j += 64) {
+        /* Four slabs at a time: whole rows of 256 bytes are read. */
+        const int nv = n - j >= 64 ? 4 : (int)((n - j + 15) / 16);
+        const int left = (int)(n - j - 16 * (nv - 1));
+        const __mmask16 mask = left >= 16 ? 0xffff : (__mmask16)((1u << left) - 1);
+        const char *s = src + 4 * j;
+        char *d = dst + j / 16 * bs;
+        for (int64_t i = 0; i < k; i++, s += ldb, d += 64) {
+            for (int v = 0; v < nv - 1; v++)
+                _mm512_storeu_ps((float *)(d + v * bs), _mm512_loadu_ps((const float *)(s + 64 * v)));
+            _mm512_storeu_ps((float *)(d + (nv - 1) * bs),
+                             _mm512_maskz_loadu_ps(mask, (const float *)(s + 64 * (nv - 1))));
+        }
+    }
+}
+
+#define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
+const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 260,
+                                       .max_nv = 4,
+                                       .max_mr = {0, 8, 8, 8, 6},
+                                       .f32 = {DTP_UKR_TILES_AVX512(ENTRY)},
+                                       .pack = pack,
+                                       .pack_trans = pack_trans,
+                                       .transpose = transpose};

@@ -1,0 +1,99 @@
+/* f32 micro-kernels in portable C: what runs where no faster set may, and the oracle of the others in tests.
+ *
+ * Prefetch members of the arguments are ignored. */
+#include "cpu/ukr/ukr.h"
+#include "cpu/ukr/ukr_body.h"
+
+#define MAX_ACC 64
+
+INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+    static const dtp_ukr_tap_t one_tap = {0, 0};
+    const char *base_a = u->a, *add = u->add;
+    char *base_c = u->c;
+    const int64_t *row_a = u->row_a, *row_c = u->row_c;
+    int lanes = 0;
+    for (; lanes < DTP_UKR_SLAB && (u->mask >> lanes & 1); lanes++) {
+    }
+    for (int64_t blk = 0; blk < u->nblk; blk++) {
+        float c[MAX_ACC] = {0};
+        const char *a[DTP_UKR_MAX_MR];
+        char *cr[DTP_UKR_MAX_MR];
+        for (int i = 0; i < MR; i++) {
+            a[i] = base_a + (row_a ? row_a[i] : i * u->lda);
+            cr[i] = base_c + (row_c ? row_c[i] : i * u->ldc);
+        }
+        if (row_a) row_a += MR;
+        else base_a += MR * u->lda;
+        if (row_c) row_c += MR;
+        else base_c += MR * u->ldc;
+        const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
+        for (int64_t n = 0; n < u->ntap; n++, t++) {
+            const char *b = u->b + t->b;
+            for (int64_t k = 0; k < u->k; k++, b += u->bstep)
+                for (int j = 0; j < NV; j++) {
+                    const float *bv = (const float *)(b + j * u->bs);
+                    const int width = u->bstep == DTP_UKR_SLAB_BYTES || j < NV - 1 ? DTP_UKR_SLAB : lanes;
+                    if (width == DTP_UKR_SLAB) {
+                        for (int i = 0; i < MR; i++) {
+                            const float av = *(const float *)(a[i] + t->a + 4 * k);
+                            for (int l = 0; l < DTP_UKR_SLAB; l++) c[(i * NV + j) * 16 + l] += av * bv[l];
+                        }
+                    } else {
+                        for (int i = 0; i < MR; i++) {
+                            const float av = *(const float *)(a[i] + t->a + 4 * k);
+                            for (int l = 0; l < width; l++) c[(i * NV + j) * 16 + l] += av * bv[l];
+                        }
+                    }
+                }
+        }
+        for (int i = 0; i < MR; i++) {
+            float *to = (float *)cr[i];
+            const float *from = (const float *)(add + i * u->ldadd);
+            for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
+                float v = c[i * NV * 16 + j];
+                if (u->flags & DTP_UKR_ACC) v += to[j];
+                if (u->bias) v += u->bias[j];
+                if (u->flags & DTP_UKR_RELU_FIRST) v = v < 0 ? 0 : v;
+                if (u->add) v += u->add_scale * from[j];
+                if (u->flags & DTP_UKR_RELU) v = v < 0 ? 0 : v;
+                to[j] = v;
+            }
+        }
+        if (add) add += MR * u->ldadd;
+    }
+}
+
+#define DEFINE(types, mr, nv, isa) \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
+DTP_UKR_TILES_REF(DEFINE)
+
+static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < k; i++)
+            *(float *)(dst + j / 16 * bs + i * 64 + j % 16 * 4) = *(const float *)(src + i * ldb + j * 4);
+    for (int64_t j = n; j % 16; j++)
+        for (int64_t i = 0; i < k; i++) *(float *)(dst + j / 16 * bs + i * 64 + j % 16 * 4) = 0;
+}
+
+static void pack_trans(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < k; i++)
+            *(float *)(dst + j / 16 * bs + i * 64 + j % 16 * 4) = *(const float *)(src + j * ldb + i * 4);
+    for (int64_t j = n; j % 16; j++)
+        for (int64_t i = 0; i < k; i++) *(float *)(dst + j / 16 * bs + i * 64 + j % 16 * 4) = 0;
+}
+
+static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < k; j++)
+            *(float *)(dst + i * ldd + j * 4) = *(const float *)(src + j * lds + i * 4);
+}
+
+#define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
+const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
+                                    .max_nv = 1,
+                                    .max_mr = {0, 4},
+                                    .f32 = {DTP_UKR_TILES_REF(ENTRY)},
+                                    .pack = pack,
+                                    .pack_trans = pack_trans,
+                                    .transpose = transpose};
