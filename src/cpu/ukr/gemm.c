@@ -1,0 +1,468 @@
+/* Driver of the micro-kernels: see gemm.h. Loops, from outside: k passes, groups of packed panels, row chunks
+ * that stay in L2, panels of nv slabs, blocks of mr rows (inside the kernel).
+ *
+ * Row blocks are balanced (49 rows are 7 x 7, not 6 x 8 + 1). Lines of the next panel are prefetched while
+ * the last row blocks of this one are computed; behind the last panel the prefetch goes on past the end of B,
+ * where a caller with many products keeps the weights of the next one. */
+#include "cpu/ukr/gemm.h"
+
+#include "common/base.h"
+#include "common/engine.h"
+
+enum {
+    K_PASS = DTP_GEMM_K_PASS,
+    TILE_ROWS = 64, /* rows of a tile that is finished outside of the kernel */
+    TILE_LD = DTP_UKR_MAX_NV * DTP_UKR_SLAB,
+    STREAM_AHEAD = 16384,     /* bytes of weights in flight for single row blocks */
+    PLAIN_AHEAD = 16,         /* k-steps of row-major B in flight */
+    PLAIN_ROWS = 48,          /* up to here row-major B is read in place */
+    A_PACK_BYTES = 256 << 10, /* packed A of a slot */
+    B_PACK_BYTES = 384 << 10  /* packed B of a slot, or one panel */
+};
+
+const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
+#if DTP_X64
+    if (isa & DTP_ISA_AVX512) return &dtp_ukr__avx512;
+    if (isa & DTP_ISA_AVX2) return &dtp_ukr__avx2;
+#endif
+    (void)isa;
+    return &dtp_ukr__ref;
+}
+
+/* ---- Shape ------------------------------------------------------------------------------------------- */
+
+static int gemm_panel_width(const dtp_ukr_set_t *ukr, int64_t m, int64_t nslabs) {
+    int nv = 1;
+    if (ukr->max_nv > 1) {
+        if (m <= ukr->max_mr[4]) nv = 4;
+        else if (ukr->max_mr[3]) nv = nslabs % 3 && nslabs % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
+        else nv = m <= ukr->max_mr[2] ? 2 : 1;
+    }
+    if (nslabs < nv) nv = (int)nslabs;
+    /* One row block: no narrow rest. */
+    if (m <= ukr->max_mr[nv]) nv = (int)dtp_div_up(nslabs, dtp_div_up(nslabs, nv));
+    while (ukr->max_mr[nv] == 0) nv--;
+    return nv;
+}
+
+void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
+    g->m = m, g->n = n, g->k = k;
+    g->batches = 1;
+    for (int d = 0; d < g->nbatch; d++) g->batches *= g->batch_size[d];
+    g->nslabs = dtp_div_up(n, DTP_UKR_SLAB);
+    if (m <= 0 || n <= 0 || g->batches <= 0) {
+        g->units = 0;
+        return;
+    }
+    g->nv = gemm_panel_width(g->ukr, m, g->nslabs);
+    g->npanels = dtp_div_up(g->nslabs, g->nv);
+    g->even_tail = g->nv == 3 && g->nslabs % 3 == 1 && g->nslabs >= 4;
+
+    const int64_t passes = k > K_PASS ? dtp_div_up(k, K_PASS) : 1;
+    g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
+    const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
+
+    const bool in_place =
+        g->b_form == DTP_GEMM_B_PACKED || (g->b_form == DTP_GEMM_B_PLAIN && m <= PLAIN_ROWS &&
+                                           (g->sbk != DTP_UKR_SLAB_BYTES || n % DTP_UKR_SLAB == 0));
+    g->b_panels = 0;
+    g->b_bytes = 0;
+    if (!in_place) {
+        const int64_t panel = g->nv * DTP_UKR_SLAB * kc_bytes;
+        g->b_panels = g->tiled ? 1 : dtp_min64(dtp_max64(B_PACK_BYTES / panel, 1), g->npanels);
+        /* Room for any panel width, which depends on the rows of the call. */
+        const int64_t slab = DTP_UKR_SLAB * kc_bytes;
+        g->b_bytes =
+            dtp_min64(g->nslabs + DTP_UKR_MAX_NV - 1, dtp_max64(B_PACK_BYTES / slab, DTP_UKR_MAX_NV)) * slab;
+    }
+
+    const int cap = g->ukr->max_mr[g->nv];
+    int64_t a_limit = in_place ? g->l2_bytes * 7 / 16 : g->l2_bytes / 8;
+    if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
+    g->mc = dtp_max64(a_limit / kc_bytes / cap, 2) * cap;
+    if (g->tiled) g->mc = dtp_min64(g->mc, TILE_ROWS / cap * cap);
+    const int64_t a_row = kc_bytes + DTP_CACHE_LINE;
+    g->a_bytes =
+        g->a_form == DTP_GEMM_A_DIRECT ? 0 : dtp_round_up(dtp_min64(g->mc, m) * a_row, DTP_CACHE_LINE);
+
+    const double flops = 2.0 * (double)m * (double)n * (double)k * (double)g->batches;
+    const double ns = flops / g->ukr->flops_per_ns + 1;
+    g->mchunks = 1;
+    if (g->num_threads > 1 && ns > 2000) {
+        /* Split rows too where panels alone do not share out evenly. */
+        const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
+        double best = 0;
+        for (int64_t c = 1; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
+            const double units = (double)(g->batches * g->npanels * c);
+            const double even =
+                units / ((double)g->num_threads * (double)dtp_div_up((int64_t)units, g->num_threads));
+            if (even > best + 0.02) best = even, g->mchunks = c;
+        }
+        /* Units of tall products must not be so long that a cancelled or shared run waits for them. */
+        g->mchunks = dtp_max64(g->mchunks, m / (8 * g->mc));
+    }
+    g->units = g->batches * g->mchunks * g->npanels;
+    const double unit_ns = ns / (double)g->units;
+    g->grain = g->units;
+    if (g->num_threads > 1) {
+        g->grain = dtp_grain(unit_ns);
+        /* Long ranges keep the prefetch of the next panel on the thread that needs it. */
+        const int64_t shares = g->num_threads * (ns > 4e5 ? 2 : 1);
+        g->grain = dtp_max64(g->grain, dtp_min64(dtp_div_up(g->units, shares), (int64_t)(1e6 / unit_ns) + 1));
+    }
+}
+
+void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) { dtp_gemm_set_shape(g, m, g->n, g->k); }
+
+enum { TILE_BYTES = TILE_ROWS * TILE_LD * 4 };
+
+size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g) {
+    return (size_t)(g->units ? g->a_bytes + g->b_bytes + (g->tiled ? TILE_BYTES : 0) : 0);
+}
+
+size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g) {
+    size_t bytes = g->tiled ? TILE_BYTES : 0;
+    if (g->a_form != DTP_GEMM_A_DIRECT)
+        bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * K_PASS) + TILE_ROWS * DTP_CACHE_LINE * 64;
+    if (g->b_form != DTP_GEMM_B_PACKED)
+        bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_SLAB * 4 * (K_PASS + DTP_UKR_SLAB));
+    return bytes;
+}
+
+/* ---- Panels ------------------------------------------------------------------------------------------ */
+
+static inline int64_t gemm_panel_start(const dtp_gemm_t *g, int64_t p) {
+    if (p >= g->npanels) return g->nslabs;
+    if (g->even_tail && p == g->npanels - 1) return g->nslabs - 2;
+    return p * g->nv;
+}
+
+/* rows x nv slabs: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
+ * panel. */
+static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf) {
+    const dtp_ukr_set_t *ukr = g->ukr;
+    if (DTP_UNLIKELY(ukr->max_mr[nv] == 0)) {
+        /* No kernel of this width: the widest one there is, then the rest. */
+        int first = nv - 1;
+        while (ukr->max_mr[first] == 0) first--;
+        dtp_ukr_args_t v = *u;
+        v.mask = 0xffff;
+        gemm_rows(g, &v, first, rows, u->b + first * u->bs);
+        u->b += first * u->bs;
+        u->c += first * DTP_UKR_SLAB_BYTES;
+        if (u->bias) u->bias += first * DTP_UKR_SLAB;
+        if (u->add) u->add += first * DTP_UKR_SLAB_BYTES;
+        gemm_rows(g, u, nv - first, rows, pf);
+        return;
+    }
+    const int cap = ukr->max_mr[nv];
+    const dtp_ukr_fn_t *fn = ukr->f32[nv];
+    u->pf = pf;
+    u->pf_first = 0;
+    if (rows <= cap) {
+        u->nblk = 1;
+        u->pf_count = 1;
+        u->pf_mode = DTP_UKR_PF_STREAM;
+        if (u->bstep == DTP_UKR_SLAB_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
+        fn[rows](u);
+        return;
+    }
+    const int64_t nblk = (int64_t)((uint64_t)(rows + cap - 1) / (unsigned)cap);
+    const int64_t mr = dtp_div_up(rows, nblk), high = rows - (mr - 1) * nblk;
+    if (u->bstep == DTP_UKR_SLAB_BYTES && nblk < nv) {
+        /* Fewer blocks than lines: the first blocks take two each. */
+        u->nblk = 1;
+        u->pf_count = 1;
+        for (int64_t b = 0, line = 0; b < nblk; b++) {
+            const int64_t h = b < high ? mr : mr - 1;
+            const bool pair = nv - line > nblk - b;
+            u->pf_mode = pair ? DTP_UKR_PF_PAIR : DTP_UKR_PF_LINE;
+            u->pf = pf + line * u->bs;
+            fn[h](u);
+            line += pair ? 2 : 1;
+            u->a += h * u->lda;
+            u->c += h * u->ldc;
+            if (u->add) u->add += h * u->ldadd;
+        }
+        return;
+    }
+    /* One line per k-step in the last nv blocks. */
+    const int64_t from = nblk - nv;
+    u->pf_mode = DTP_UKR_PF_LINE;
+    u->nblk = high;
+    u->pf_first = from;
+    u->pf_count = u->bstep == DTP_UKR_SLAB_BYTES ? nv : 0;
+    fn[mr](u);
+    if (nblk > high) {
+        u->a += high * mr * u->lda;
+        u->c += high * mr * u->ldc;
+        if (u->add) u->add += high * mr * u->ldadd;
+        u->nblk = nblk - high;
+        u->pf_first = dtp_max64(from - high, 0);
+        u->pf += dtp_max64(high - from, 0) * u->bs;
+        fn[mr - 1](u);
+    }
+}
+
+/* One slot's view of one matrix of the batch. */
+typedef struct {
+    const dtp_gemm_t *g;
+    dtp_gemm_ptrs_t p;
+    char *a_buf, *b_buf;
+    float *tile;
+    int64_t a_ld; /* row stride of a_buf */
+} gemm_slot_t;
+
+static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+    const dtp_gemm_t *g = s->g;
+    const char *a = s->p.a + m0 * g->sam + k0 * g->sak;
+    if (g->a_form == DTP_GEMM_A_TRANS) {
+        g->ukr->transpose(a, g->sak, rows, k, s->a_buf, s->a_ld);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        float *to = (float *)(s->a_buf + i * s->a_ld);
+        for (int64_t j = 0; j < k; j++) to[j] = *(const float *)(a + i * g->sam + j * g->sak);
+    }
+}
+
+static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t k0, int64_t k) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t n0 = slab0 * DTP_UKR_SLAB, n = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - n0;
+    const int64_t bs = k * DTP_UKR_SLAB_BYTES;
+    const char *b = s->p.b + n0 * g->sbn + k0 * g->sbk;
+    if (g->b_form == DTP_GEMM_B_PLAIN) {
+        g->ukr->pack(b, g->sbk, k, n, s->b_buf, bs);
+    } else if (g->b_form == DTP_GEMM_B_TRANS) {
+        g->ukr->pack_trans(b, g->sbn, k, n, s->b_buf, bs);
+    } else {
+        for (int64_t j = 0; j < (slab1 - slab0) * DTP_UKR_SLAB; j++)
+            for (int64_t i = 0; i < k; i++)
+                *(float *)(s->b_buf + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
+                    j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
+    }
+}
+
+/* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf. */
+static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t slab0, int64_t buf_slab,
+                             int64_t k0) {
+    const dtp_gemm_t *g = s->g;
+    if (g->b_panels) {
+        u->bs = u->k * DTP_UKR_SLAB_BYTES;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->b = s->b_buf + (slab0 - buf_slab) * u->bs;
+    } else if (g->b_form == DTP_GEMM_B_PACKED) {
+        u->bs = g->sbn;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->b = s->p.b + slab0 * u->bs + k0 * DTP_UKR_SLAB_BYTES;
+    } else {
+        u->bs = DTP_UKR_SLAB_BYTES;
+        u->bstep = g->sbk;
+        u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
+        u->pf_dist = PLAIN_AHEAD * g->sbk;
+    }
+}
+
+static inline uint32_t gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
+    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
+    return over > 0 ? 0xffffu >> over : 0xffffu;
+}
+
+/* Rows [m0, m0 + rows) x panel p of pass k0, straight into C. */
+static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t p,
+                       int64_t k0, bool last_pass, const char *pf) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t slab0 = gemm_panel_start(g, p), slab1 = gemm_panel_start(g, p + 1);
+    const int64_t col0 = slab0 * DTP_UKR_SLAB;
+    u->c = s->p.c + m0 * g->scm + col0 * 4;
+    u->ldc = g->scm;
+    u->mask = gemm_mask(g, slab1);
+    u->flags = k0 ? DTP_UKR_ACC : 0;
+    u->bias = NULL;
+    u->add = NULL;
+    if (last_pass) {
+        u->flags |= g->flags;
+        if (g->has_bias) u->bias = (const float *)s->p.bias + col0;
+    }
+    /* The old C is only there in the first pass. */
+    if (g->has_add && (g->add_is_c ? k0 == 0 : last_pass)) {
+        u->add = g->add_is_c ? u->c : s->p.add + m0 * g->sadd + col0 * 4;
+        u->ldadd = g->add_is_c ? g->scm : g->sadd;
+        u->add_scale = g->add_scale;
+    }
+    if (!(last_pass && g->act)) {
+        gemm_rows(g, u, (int)(slab1 - slab0), rows, pf);
+        return;
+    }
+    const int64_t cols = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0;
+    const int64_t step = dtp_max64(TILE_ROWS / g->ukr->max_mr[g->nv], 1) * g->ukr->max_mr[g->nv];
+    const dtp_ukr_args_t first = *u;
+    for (int64_t r = 0; r < rows; r += step) {
+        const int64_t h = dtp_min64(step, rows - r);
+        u->a = first.a + r * first.lda;
+        u->b = first.b;
+        u->c = first.c + r * first.ldc;
+        u->bias = first.bias;
+        if (first.add) u->add = first.add + r * first.ldadd;
+        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? first.b : pf);
+        float *c = (float *)(first.c + r * first.ldc);
+        const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
+        g->act(&act);
+    }
+}
+
+/* Rows [m0, m1) x panels [p0, p1) of one matrix. */
+static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
+    const int64_t group = g->b_panels ? g->b_panels : p1 - p0;
+    dtp_ukr_args_t u;
+    u.row_a = u.row_c = NULL;
+    u.taps = NULL;
+    u.ntap = 1;
+    int64_t k0 = 0;
+    do {
+        const int64_t k = dtp_min64(g->kc, g->k - k0);
+        const bool last_pass = k0 + k >= g->k;
+        u.k = k;
+        for (int64_t q0 = p0; q0 < p1; q0 += group) {
+            const int64_t q1 = dtp_min64(q0 + group, p1);
+            const int64_t buf_slab = gemm_panel_start(g, q0);
+            if (g->b_panels) gemm_pack_b(s, buf_slab, gemm_panel_start(g, q1), k0, k);
+            for (int64_t c = 0; c < chunks; c++) {
+                int64_t r0 = m0, r1 = m1;
+                if (chunks > 1) {
+                    const int64_t cap = g->ukr->max_mr[g->nv], blocks = dtp_div_up(m1 - m0, cap);
+                    r0 = m0 + blocks * c / chunks * cap;
+                    r1 = dtp_min64(m0 + blocks * (c + 1) / chunks * cap, m1);
+                }
+                if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
+                for (int64_t p = q0; p < q1; p++) {
+                    gemm_b_of(s, &u, gemm_panel_start(g, p), buf_slab, k0);
+                    u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
+                    u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
+                    /* After the last panel: again the first, for the next rows or pass; else what follows B.
+                     */
+                    const char *pf = u.b + (gemm_panel_start(g, p + 1) - gemm_panel_start(g, p)) * u.bs;
+                    if (p + 1 == q1 && c + 1 < chunks) pf = u.b - (gemm_panel_start(g, p) - buf_slab) * u.bs;
+                    gemm_panel(s, &u, r0, r1 - r0, p, k0, last_pass, pf);
+                }
+            }
+        }
+        k0 += k;
+    } while (k0 < g->k);
+}
+
+/* The same through a tile that finish() stores. */
+static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1,
+                             int64_t batch, dtp_gemm_finish_t finish, const void *arg) {
+    const dtp_gemm_t *g = s->g;
+    dtp_ukr_args_t u;
+    u.row_a = u.row_c = NULL;
+    u.taps = NULL;
+    u.ntap = 1;
+    u.bias = NULL;
+    u.add = NULL;
+    for (int64_t r0 = m0; r0 < m1; r0 += g->mc) {
+        const int64_t rows = dtp_min64(g->mc, m1 - r0);
+        for (int64_t p = p0; p < p1; p++) {
+            const int64_t slab0 = gemm_panel_start(g, p), slab1 = gemm_panel_start(g, p + 1);
+            int64_t k0 = 0;
+            do {
+                u.k = dtp_min64(g->kc, g->k - k0);
+                if (g->b_panels) gemm_pack_b(s, slab0, slab1, k0, u.k);
+                gemm_b_of(s, &u, slab0, slab0, k0);
+                if (g->a_form == DTP_GEMM_A_DIRECT) {
+                    u.a = s->p.a + r0 * g->sam + k0 * 4;
+                    u.lda = g->sam;
+                } else {
+                    if (p == p0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
+                    u.a = s->a_buf;
+                    u.lda = s->a_ld;
+                }
+                u.c = (char *)s->tile;
+                u.ldc = TILE_LD * 4;
+                u.mask = gemm_mask(g, slab1);
+                u.flags = k0 ? DTP_UKR_ACC : 0;
+                const char *pf = u.b + (slab1 - slab0) * u.bs;
+                k0 += u.k;
+                gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf);
+            } while (k0 < g->k);
+            const int64_t col0 = slab0 * DTP_UKR_SLAB;
+            finish(arg, batch, s->tile, TILE_LD, r0, rows, col0,
+                   dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0);
+        }
+    }
+}
+
+/* ---- Loops over units -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dtp_gemm_t *g;
+    const dtp_gemm_ptrs_t *p;
+    char *scratch;
+    size_t scratch_per_slot;
+    dtp_gemm_finish_t finish;
+    const void *arg;
+} gemm_run_t;
+
+static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slot) {
+    const dtp_gemm_t *g = run->g;
+    s->g = g;
+    s->p = *run->p;
+    s->a_buf = run->scratch + run->scratch_per_slot * (size_t)slot;
+    s->b_buf = s->a_buf + g->a_bytes;
+    s->tile = (float *)(s->b_buf + g->b_bytes);
+    s->a_ld = g->kc * 4 + DTP_CACHE_LINE;
+}
+
+static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {
+    const dtp_gemm_t *g = s->g;
+    s->p = *run->p;
+    for (int d = g->nbatch - 1; d >= 0; d--) {
+        const int64_t i = batch % g->batch_size[d];
+        batch /= g->batch_size[d];
+        s->p.a += i * g->batch_a[d];
+        s->p.b += i * g->batch_b[d];
+        s->p.c += i * g->batch_c[d];
+        if (g->has_bias) s->p.bias += i * g->batch_bias[d];
+        if (g->has_add && !g->add_is_c) s->p.add += i * g->batch_add[d];
+    }
+}
+
+static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
+    const gemm_run_t *run = arg;
+    const dtp_gemm_t *g = run->g;
+    gemm_slot_t s;
+    gemm_slot_init(&s, run, slot);
+    while (begin < end) {
+        const int64_t p0 = begin % g->npanels, part = begin / g->npanels;
+        const int64_t p1 = dtp_min64(p0 + (end - begin), g->npanels);
+        const int64_t chunk = part % g->mchunks, batch = part / g->mchunks;
+        gemm_to_batch(&s, run, batch);
+        int64_t m0 = 0, m1 = g->m;
+        if (g->mchunks > 1) {
+            /* Whole row blocks where there are enough. */
+            const int64_t cap = g->m >= 4 * g->mchunks * DTP_UKR_MAX_MR ? g->ukr->max_mr[g->nv] : 1;
+            const int64_t blocks = dtp_div_up(g->m, cap);
+            m0 = dtp_min64(blocks * chunk / g->mchunks * cap, g->m);
+            m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
+        }
+        if (g->tiled) gemm_block_tiled(&s, m0, m1, p0, p1, batch, run->finish, run->arg);
+        else gemm_block(&s, m0, m1, p0, p1);
+        begin += p1 - p0;
+    }
+}
+
+void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
+                  size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
+    if (g->units == 0) return;
+    gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
+    if (g->batches == 1 && g->units <= g->grain && !g->tiled) {
+        gemm_slot_t s;
+        gemm_slot_init(&s, &run, 0);
+        gemm_block(&s, 0, g->m, 0, g->npanels);
+        return;
+    }
+    dtp_parallel_for(par, g->units, g->grain, gemm_loop, &run);
+}
