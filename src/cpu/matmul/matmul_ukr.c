@@ -1,0 +1,100 @@
+/* f32 matmul over the micro-kernels: strided, transposed or packed operands, broadcast batches, run-time
+ * dimensions.
+ *
+ * Weights of format any become slabs of 16 columns (BA16a16b, batched aCB16b16c). The work is in cpu/ukr. */
+#include "cpu/list/cpu_lists.h"
+#include "cpu/ukr/product.h"
+
+/* Stride of a dim that may be broadcast. */
+static int64_t matmul_stride(const dtp_md_t *md, int d) { return md->dims[d] == 1 ? 0 : md->strides[d]; }
+
+static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, const dtp_md_t *wei,
+                            const dtp_md_t *bia, const dtp_md_t *dst) {
+    const int nd = dst->ndims, m = nd - 2, n = nd - 1;
+    geo->m = dst->dims[m];
+    geo->n = dst->dims[n];
+    geo->k = src->dims[n];
+    geo->src_m = src->strides[m];
+    geo->src_k = src->strides[n];
+    geo->packed = wei->inner_nblks != 0;
+    geo->wei_k = wei->strides[m];
+    geo->wei_n = wei->strides[n];
+    geo->dst_m = dst->strides[m];
+    geo->dst_n = geo->n == 1 ? 1 : dst->strides[n];
+    geo->src_0 = src->offset0;
+    geo->wei_0 = wei->offset0;
+    geo->dst_0 = dst->offset0;
+    geo->dst_dt = dst->data_type;
+    geo->has_bias = !dtp_md_is_zero(bia);
+    if (geo->has_bias) {
+        geo->bia_m = matmul_stride(bia, m);
+        geo->bia_n = matmul_stride(bia, n);
+        geo->bia_0 = bia->offset0;
+        geo->bia_dt = bia->data_type;
+    }
+    geo->nbatch = nd - 2;
+    for (int d = 0; d < nd - 2; ++d) {
+        geo->size[d] = dst->dims[d];
+        geo->src_b[d] = matmul_stride(src, d);
+        geo->wei_b[d] = matmul_stride(wei, d);
+        geo->dst_b[d] = dst->strides[d];
+        geo->bia_b[d] = geo->has_bias ? matmul_stride(bia, d) : 0;
+    }
+}
+
+static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
+    dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
+    const int nd = d->dst.ndims;
+    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    dtp_md_t *plain[] = {&d->src, &d->bia, &d->dst};
+    for (int i = 0; i < 3; ++i) {
+        if (dtp_md_is_zero(plain[i])) continue;
+        if (dtp_md_is_any(plain[i])) dtp_md_make_plain(plain[i]);
+        DTP_DISPATCH(dtp_md_is_plain(plain[i]), UNSUPPORTED_LAYOUT);
+    }
+    if (dtp_md_is_any(&d->wei)) {
+        char layout[32];
+        dtp_product_packed_layout(layout, sizeof layout, nd, false);
+        dtp_md_t packed;
+        DTP_TRY(dtp_md_init_layout(&packed, nd, d->wei.dims, dnnl_tp_f32, layout));
+        d->wei = packed;
+    }
+    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || dtp_product_is_packed(&d->wei, nd - 2, nd - 1),
+                 UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(!(d->wei.inner_nblks && dtp_md_has_runtime(&d->wei)), UNSUPPORTED_RUNTIME_DIMS);
+    dtp_product_geometry_t geo = {0};
+    matmul_geometry(&geo, &d->src, &d->wei, &d->bia, &d->dst);
+    return dtp_product_init(pd->plan, pd, &geo, &d->dst, isa);
+}
+
+static dnnl_tp_status_t matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    if (DTP_LIKELY(!pd->has_runtime)) {
+        dtp_product_execute(pd->plan, pd, ctx, NULL);
+        return dnnl_tp_success;
+    }
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)pd->op;
+    const dtp_md_t *md[DTP_MATMUL_NARGS] = {&d->src, &d->wei, &d->bia, &d->dst};
+    for (int i = 0; i < DTP_MATMUL_NARGS; ++i)
+        if (ctx->md[i] && !dtp_md_is_zero(md[i])) md[i] = ctx->md[i];
+    dtp_product_geometry_t geo = {0};
+    matmul_geometry(&geo, md[DTP_MATMUL_SRC], md[DTP_MATMUL_WEI], md[DTP_MATMUL_BIA], md[DTP_MATMUL_DST]);
+    if (ctx->rows >= 0) geo.m = ctx->rows;
+    dtp_product_execute(pd->plan, pd, ctx, &geo);
+    return dnnl_tp_success;
+}
+
+#define DEFINE(suffix, name, bits)                                                                           \
+    static dnnl_tp_status_t matmul_##suffix##_pd_init(dtp_pd_t *pd) { return matmul_ukr_pd_init(pd, bits); } \
+    const dtp_impl_t dtp_cpu_matmul__##suffix = {name,                                                       \
+                                                 bits,                                                       \
+                                                 DTP_IMPL_ROWS,                                              \
+                                                 sizeof(dtp_product_t),                                      \
+                                                 matmul_##suffix##_pd_init,                                  \
+                                                 NULL,                                                       \
+                                                 matmul_ukr_execute};
+#if DTP_X64
+DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512)
+DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2)
+#endif
+DEFINE(portable, "ukr:any", 0)
