@@ -1,0 +1,156 @@
+/* f32 inner product over the micro-kernels: channels and space are one dimension k, in the order of src's
+ * memory.
+ *
+ * Weights of format any are packed (AB16b16a, with space AcdB16b16a) where src has dense channels, otherwise
+ * k-major plain. Layouts whose k dimensions do not join in one order in src and weights are refused. */
+#include "cpu/list/cpu_lists.h"
+#include "cpu/ukr/product.h"
+
+/* Dims 1.. of src from the outermost to the innermost one in memory. */
+static void ip_order(const dtp_md_t *src, int *order) {
+    const int nk = src->ndims - 1;
+    for (int i = 0; i < nk; ++i) order[i] = i + 1;
+    for (int i = 1; i < nk; ++i)
+        for (int j = i; j > 0 && src->strides[order[j]] > src->strides[order[j - 1]]; --j) {
+            const int t = order[j];
+            order[j] = order[j - 1];
+            order[j - 1] = t;
+        }
+}
+
+/* True when the k dims of plain md are one dim in this order; its stride. */
+static bool ip_join(const dtp_md_t *md, const int *order, int64_t *stride) {
+    int64_t next = 0, size = 1;
+    *stride = 1;
+    for (int i = md->ndims - 2; i >= 0; --i) {
+        const int d = order[i];
+        if (md->dims[d] == 1) continue;
+        if (next == 0) *stride = md->strides[d];
+        else if (md->strides[d] != next * size) return false;
+        next = md->strides[d];
+        size = md->dims[d];
+    }
+    return true;
+}
+
+/* Slabs along (k, output channels) whose k runs through the dims in this order. */
+static bool ip_is_packed(const dtp_md_t *md, const int *order) {
+    const int nd = md->ndims;
+    if (!dtp_product_is_packed(md, 1, 0)) return false;
+    if (nd == 2) return true;
+    if (order[nd - 2] != 1 || md->dims[1] % DTP_UKR_SLAB) return false;
+    int64_t stride = md->dims[1] * DTP_UKR_SLAB;
+    for (int i = nd - 3; i >= 0; --i) {
+        if (md->dims[order[i]] == 1) continue;
+        if (md->strides[order[i]] != stride) return false;
+        stride *= md->dims[order[i]];
+    }
+    return true;
+}
+
+static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
+    dtp_md_t like;
+    DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
+    *md = like;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d) {
+    const int nd = d->src.ndims;
+    char text[32];
+    int n = 0;
+    if (dtp_md_is_any(&d->src)) {
+        if (!dtp_md_is_any(&d->wei) && dtp_md_is_plain(&d->wei)) {
+            /* The weights' order; rows outermost. */
+            int order[DNNL_TP_MAX_NDIMS];
+            ip_order(&d->wei, order);
+            text[n++] = 'a';
+            for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
+        } else {
+            text[n++] = 'a';
+            for (int i = 2; i < nd; ++i) text[n++] = (char)('a' + i);
+            text[n++] = 'b';
+        }
+        text[n] = 0;
+        DTP_TRY(ip_layout(&d->src, text));
+    }
+    DTP_DISPATCH(dtp_md_is_plain(&d->src), UNSUPPORTED_LAYOUT);
+    if (dtp_md_is_any(&d->wei)) {
+        int order[DNNL_TP_MAX_NDIMS];
+        ip_order(&d->src, order);
+        n = 0;
+        if (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_SLAB == 0)) {
+            text[n++] = 'A';
+            for (int i = 0; i < nd - 2; ++i) text[n++] = (char)('a' + order[i]);
+            memcpy(text + n, "B16b16a", 8);
+        } else {
+            for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
+            text[n++] = 'a';
+            text[n] = 0;
+        }
+        DTP_TRY(ip_layout(&d->wei, text));
+    }
+    if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
+    if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
+    dtp_inner_product_desc_t *d = (dtp_inner_product_desc_t *)pd->op;
+    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(ip_resolve(d));
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    int order[DNNL_TP_MAX_NDIMS];
+    ip_order(&d->src, order);
+    dtp_product_geometry_t geo = {0};
+    DTP_DISPATCH(ip_join(&d->src, order, &geo.src_k), UNSUPPORTED_LAYOUT);
+    if (dtp_md_is_plain(&d->wei)) {
+        DTP_DISPATCH(ip_join(&d->wei, order, &geo.wei_k), UNSUPPORTED_LAYOUT);
+    } else {
+        DTP_DISPATCH(ip_is_packed(&d->wei, order), UNSUPPORTED_LAYOUT);
+        geo.packed = true;
+    }
+    geo.m = d->dst.dims[0];
+    geo.n = d->dst.dims[1];
+    geo.k = 1;
+    for (int i = 1; i < d->src.ndims; ++i) geo.k *= d->src.dims[i];
+    geo.src_m = d->src.strides[0];
+    geo.wei_n = d->wei.strides[0];
+    geo.dst_m = d->dst.strides[0];
+    geo.dst_n = geo.n == 1 ? 1 : d->dst.strides[1];
+    geo.src_0 = d->src.offset0;
+    geo.wei_0 = d->wei.offset0;
+    geo.dst_0 = d->dst.offset0;
+    geo.dst_dt = d->dst.data_type;
+    geo.has_bias = !dtp_md_is_zero(&d->bia);
+    if (geo.has_bias) {
+        geo.bia_n = geo.n == 1 ? 1 : d->bia.strides[0];
+        geo.bia_0 = d->bia.offset0;
+        geo.bia_dt = d->bia.data_type;
+    }
+    return dtp_product_init(pd->plan, pd, &geo, &d->dst, isa);
+}
+
+static dnnl_tp_status_t inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    dtp_product_execute(pd->plan, pd, ctx, NULL);
+    return dnnl_tp_success;
+}
+
+#define DEFINE(suffix, name, bits)                                                        \
+    static dnnl_tp_status_t inner_product_##suffix##_pd_init(dtp_pd_t *pd) {              \
+        return inner_product_ukr_pd_init(pd, bits);                                       \
+    }                                                                                     \
+    const dtp_impl_t dtp_cpu_inner_product__##suffix = {name,                             \
+                                                        bits,                             \
+                                                        DTP_IMPL_ROWS,                    \
+                                                        sizeof(dtp_product_t),            \
+                                                        inner_product_##suffix##_pd_init, \
+                                                        NULL,                             \
+                                                        inner_product_ukr_execute};
+#if DTP_X64
+DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512)
+DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2)
+#endif
+DEFINE(portable, "ukr:any", 0)
