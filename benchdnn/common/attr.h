@@ -1,0 +1,95 @@
+/* Attributes of a problem: their grammar, their printing, and how they become API calls and tensors. */
+#ifndef BD_ATTR_H
+#define BD_ATTR_H
+
+#include "common/api.h"
+#include "common/parse.h"
+
+#define BD_MAX_POST_OPS 32
+#define BD_MAX_QUANT 16
+
+typedef enum {
+    BD_POLICY_COMMON,
+    BD_POLICY_HOST_SCALAR,
+    BD_POLICY_PER_DIM_0,
+    BD_POLICY_PER_OC,
+    BD_POLICY_PER_DIM_1,
+    BD_POLICY_PER_DIM_01,
+    BD_POLICY_PER_OCIC,
+    BD_POLICY_PER_DIM_2,
+    BD_POLICY_PER_DIM_3,
+    BD_POLICY_PER_TENSOR,
+    BD_POLICY_MX,
+    BD_POLICY_DYNAMIC_FP,
+    BD_POLICY_MASK,
+    BD_POLICY_NONE
+} bd_policy_t;
+
+typedef struct {
+    bd_policy_t policy;
+    int mask; /* when policy is BD_POLICY_MASK */
+} bd_mask_t;
+
+typedef struct {
+    int arg;
+    bd_mask_t mask;
+    bool has_value;
+    float value;
+    int dt;
+    int64_t group[2]; /* 0 = none */
+} bd_quant_t;
+
+typedef enum { BD_PO_SUM, BD_PO_ELTWISE, BD_PO_BINARY, BD_PO_PRELU, BD_PO_DW } bd_po_kind_t;
+
+typedef struct {
+    bd_po_kind_t kind;
+    int alg;
+    float alpha, beta; /* eltwise */
+    float scale;       /* sum */
+    int zero_point;    /* sum */
+    int dt;            /* sum: undef = dst's; binary: src1's */
+    bd_mask_t mask, mask2;
+    char tag[BD_TAG], text[48];
+} bd_post_op_t;
+
+typedef struct {
+    int n_scales, n_zps, n_po;
+    bd_quant_t scales[BD_MAX_QUANT], zps[BD_MAX_QUANT];
+    bd_post_op_t po[BD_MAX_POST_OPS];
+    bool scratchpad_user, deterministic, fpmath_int;
+    int fpmath, acc;
+    char dropout[64], rounding[64], precomputed[64]; /* known to the grammar, not served */
+} bd_attr_t;
+
+struct bd_prb;
+
+int bd_attr_parse_scales(bd_attr_t *, const char *);
+int bd_attr_parse_zps(bd_attr_t *, const char *);
+int bd_attr_parse_post_ops(bd_attr_t *, const char *);
+void bd_attr_print_scales(const bd_attr_t *, char *, size_t);
+void bd_attr_print_zps(const bd_attr_t *, char *, size_t);
+void bd_attr_print_post_ops(const bd_attr_t *, char *, size_t);
+
+bool bd_attr_is_default(const bd_attr_t *);
+/* Mask that a policy means for an argument of this problem. */
+int bd_attr_mask(const struct bd_prb *, const bd_mask_t *, int arg, int ndims);
+/* Adds the tensors that attributes bring (scales, zero points, post-op sources). A skip reason or NULL. */
+const char *bd_attr_tensors(struct bd_prb *);
+/* The API object. Missing calls of an old peer answer unimplemented. num_threads 0 = leave unset. */
+dnnl_tp_status_t bd_attr_create(const struct bd_prb *, const bd_api_t *, int num_threads,
+                                dnnl_tp_primitive_attr_t *);
+
+/* ---- attr_ref.c: what attributes mean, in f64 ---- */
+double bd_eltwise(int alg, double s, double alpha, double beta);
+double bd_binary(int alg, double a, double b);
+/* Fills scales, zero points and post-op sources. */
+void bd_attr_fill(const struct bd_prb *, int tensor, double *v);
+/* Value of a scale or zero point of argument arg at a logical position of that argument. */
+double bd_attr_scale(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
+double bd_attr_zp(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
+/* acc -> dst: post-ops, dst scale, dst zero point. old_dst = former value of dst there. */
+double bd_attr_finish(const struct bd_prb *, double *const *v, double acc, double old_dst,
+                      const int64_t *pos);
+bool bd_attr_has_sum(const bd_attr_t *);
+
+#endif

@@ -1,0 +1,21 @@
+/* Where things run: engines, pools and streams of ours, engine and stream of the peer. */
+#ifndef BD_EXEC_H
+#define BD_EXEC_H
+
+#include "common/prb.h"
+
+int bd_threads(void); /* threads of the default context */
+dnnl_tp_engine_t bd_engine(const bd_api_t *);
+/* Stream on a pool of this size (0 = default context). Streams and pools live until shutdown. */
+dnnl_tp_stream_t bd_stream(const bd_api_t *, int threads);
+void bd_exec_shutdown(void);
+
+/* ---- peer.c ---- */
+const bd_api_t *bd_peer(void); /* NULL without --peer; ends the program when it cannot be loaded */
+const char *bd_peer_version(void);
+/* Ends the peer's idle team (omp_pause_resource_all), if its runtime can. */
+void bd_peer_rest(void);
+/* Waits until every other thread of the process sleeps; false after a second. */
+bool bd_wait_quiet(void);
+
+#endif

@@ -1,0 +1,274 @@
+/* Descriptors from layout strings, and element access in any blocked layout. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/layout.h"
+
+/* ---- descriptors ---- */
+
+/* Enumerator of a tag in this library (a peer of another version may number them differently). */
+static int tag_number(const bd_api_t *api, const char *name) {
+    enum { LAST_TAG = 1200 };
+    static char *names[2][LAST_TAG];
+    int side = api->is_peer;
+    for (int i = 2; i < LAST_TAG; ++i) {
+        if (!names[side][i]) {
+            const char *s = api->fmt_tag2str((dnnl_tp_format_tag_t)i);
+            names[side][i] = strdup(s ? s : "?");
+        }
+        if (!strcmp(names[side][i], name)) return i;
+        if (!strncmp(names[side][i], "unknown", 7)) break;
+    }
+    return -1;
+}
+
+dnnl_tp_status_t bd_md_create(const bd_api_t *api, const bd_tensor_t *t, bool concrete,
+                              dnnl_tp_memory_desc_t *md) {
+    dnnl_tp_dims_t d, s;
+    int nd = t->nd;
+    *md = NULL;
+    for (int i = 0; i < nd; ++i) d[i] = !concrete && t->rt >> i & 1 ? DNNL_TP_RUNTIME_DIM_VAL : t->d[i];
+    dnnl_tp_data_type_t dt = (dnnl_tp_data_type_t)t->dt;
+    if (t->strides) {
+        for (int i = 0; i < nd; ++i) s[i] = t->rt && !concrete ? DNNL_TP_RUNTIME_DIM_VAL : t->strides[i];
+        return api->memory_desc_create_with_strides(md, nd, d, dt, s);
+    }
+    char tag[2 * BD_TAG] = "";
+    bd_tag_expand(t->tag ? t->tag : "abx", nd, tag, sizeof tag);
+    if (bd_tag_is(tag, "any")) return api->memory_desc_create_with_tag(md, nd, d, dt, dnnl_tp_format_tag_any);
+    bd_tag_t dec;
+    if (bd_tag_decode(tag, &dec) || dec.n != nd) return dnnl_tp_invalid_arguments;
+    int number = tag_number(api, tag);
+    if (number >= 0) return api->memory_desc_create_with_tag(md, nd, d, dt, (dnnl_tp_format_tag_t)number);
+    if (bd.enum_tags_only || dec.nblk || (t->rt && !concrete)) return dnnl_tp_invalid_arguments;
+    int64_t at = 1;
+    for (int i = nd - 1; i >= 0; --i) {
+        s[dec.order[i]] = at;
+        at *= d[dec.order[i]] > 0 ? d[dec.order[i]] : 1;
+    }
+    return api->memory_desc_create_with_strides(md, nd, d, dt, s);
+}
+
+#define QUERY(what, out)                                                              \
+    do {                                                                              \
+        dnnl_tp_status_t st_ = api->memory_desc_query(md, dnnl_tp_query_##what, out); \
+        if (st_ != dnnl_tp_success) return st_;                                       \
+    } while (0)
+
+dnnl_tp_status_t bd_layout(const bd_api_t *api, const_dnnl_tp_memory_desc_t md, bd_layout_t *l) {
+    const dnnl_tp_dims_t *p = NULL;
+    dnnl_tp_data_type_t dt = dnnl_tp_data_type_undef;
+    dnnl_tp_format_kind_t kind = dnnl_tp_format_kind_undef;
+    memset(l, 0, sizeof *l);
+    QUERY(ndims_s32, &l->nd);
+    l->bytes = api->memory_desc_get_size(md);
+    if (!l->nd) return dnnl_tp_success;
+    QUERY(data_type, &dt);
+    QUERY(format_kind, &kind);
+    l->dt = dt;
+    QUERY(dims, &p);
+    memcpy(l->d, *p, (size_t)l->nd * sizeof **p);
+    QUERY(padded_dims, &p);
+    memcpy(l->padded, *p, (size_t)l->nd * sizeof **p);
+    QUERY(submemory_offset_s64, &l->offset0);
+    if (kind != dnnl_tp_blocked) return dnnl_tp_success;
+    QUERY(strides, &p);
+    memcpy(l->stride, *p, (size_t)l->nd * sizeof **p);
+    QUERY(inner_nblks_s32, &l->nblk);
+    l->plain = !l->nblk;
+    if (l->nblk) {
+        QUERY(inner_blks, &p);
+        memcpy(l->blk, *p, (size_t)l->nblk * sizeof **p);
+        QUERY(inner_idxs, &p);
+        memcpy(l->idx, *p, (size_t)l->nblk * sizeof **p);
+    }
+    int64_t need = 1, inner = 1;
+    bool empty = false;
+    int64_t per[BD_MAX_NDIMS];
+    for (int i = 0; i < l->nd; ++i) per[i] = 1, empty |= !l->d[i];
+    for (int b = 0; b < l->nblk; ++b) per[l->idx[b]] *= l->blk[b], inner *= l->blk[b];
+    for (int i = 0; i < l->nd; ++i) {
+        int64_t n = l->padded[i] / per[i], ext = n > 1 ? n * l->stride[i] : 1;
+        if (ext > need) need = ext;
+    }
+    if (inner > need) need = inner;
+    l->described = empty || l->bytes == (size_t)need * dnnl_tp_data_type_size(dt);
+    return dnnl_tp_success;
+}
+
+/* ---- conversions ---- */
+double bd_round_to(int dt, double x) {
+    switch (dt) {
+    case dnnl_tp_f32: return (double)(float)x;
+    case dnnl_tp_bf16: {
+        if (isnan(x)) return x;
+        float f = (float)x;
+        uint32_t u;
+        memcpy(&u, &f, 4);
+        u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
+        if (isinf(f)) return (double)f;
+        memcpy(&f, &u, 4);
+        return (double)f;
+    }
+    case dnnl_tp_f16: {
+        if (isnan(x) || isinf(x) || x == 0) return x;
+        int e;
+        frexp(x, &e);
+        if (e < -13) e = -13;
+        double step = ldexp(1, e - 11), r = nearbyint(x / step) * step;
+        return fabs(r) > 65504 ? copysign(INFINITY, x) : r;
+    }
+    case dnnl_tp_s32: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), -2147483648.), 2147483647.);
+    case dnnl_tp_s8: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), -128), 127);
+    case dnnl_tp_u8: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), 0), 255);
+    default: return x;
+    }
+}
+
+static uint16_t to_f16(double x) {
+    double r = bd_round_to(dnnl_tp_f16, x);
+    uint16_t sign = signbit(r) ? 0x8000 : 0;
+    r = fabs(r);
+    if (isnan(x)) return 0x7e00;
+    if (isinf(r)) return sign | 0x7c00;
+    if (r < 0x1p-14) return sign | (uint16_t)(r * 0x1p24);
+    int e;
+    double m = frexp(r, &e); /* m in [0.5, 1) */
+    return sign | (uint16_t)((e + 14) << 10) | (uint16_t)((m * 2 - 1) * 1024);
+}
+
+static double from_f16(uint16_t h) {
+    int e = h >> 10 & 31, m = h & 1023;
+    double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1 + m / 1024., e - 15) : ldexp(m, -24);
+    return h & 0x8000 ? -v : v;
+}
+
+static void put(int dt, void *mem, int64_t at, double x) {
+    switch (dt) {
+    case dnnl_tp_f32: ((float *)mem)[at] = (float)x; break;
+    case dnnl_tp_bf16: {
+        float f = (float)bd_round_to(dt, x);
+        uint32_t u;
+        memcpy(&u, &f, 4);
+        ((uint16_t *)mem)[at] = isnan(x) ? 0x7fc0 : (uint16_t)(u >> 16);
+        break;
+    }
+    case dnnl_tp_f16: ((uint16_t *)mem)[at] = to_f16(x); break;
+    case dnnl_tp_s32: ((int32_t *)mem)[at] = (int32_t)bd_round_to(dt, x); break;
+    case dnnl_tp_s8: ((int8_t *)mem)[at] = (int8_t)bd_round_to(dt, x); break;
+    case dnnl_tp_u8: ((uint8_t *)mem)[at] = (uint8_t)bd_round_to(dt, x); break;
+    default: break;
+    }
+}
+
+static double get(int dt, const void *mem, int64_t at) {
+    switch (dt) {
+    case dnnl_tp_f32: return (double)((const float *)mem)[at];
+    case dnnl_tp_bf16: {
+        uint32_t u = (uint32_t)((const uint16_t *)mem)[at] << 16;
+        float f;
+        memcpy(&f, &u, 4);
+        return (double)f;
+    }
+    case dnnl_tp_f16: return from_f16(((const uint16_t *)mem)[at]);
+    case dnnl_tp_s32: return ((const int32_t *)mem)[at];
+    case dnnl_tp_s8: return ((const int8_t *)mem)[at];
+    case dnnl_tp_u8: return ((const uint8_t *)mem)[at];
+    default: return NAN;
+    }
+}
+
+/* ---- walking ---- */
+static int64_t offset_of(const bd_layout_t *l, const int64_t *pos) {
+    int64_t at = l->offset0, in = 0, rest[BD_MAX_NDIMS], mul = 1;
+    if (l->plain) {
+        for (int i = 0; i < l->nd; ++i) at += pos[i] * l->stride[i];
+        return at;
+    }
+    memcpy(rest, pos, (size_t)l->nd * sizeof *rest);
+    for (int b = l->nblk - 1; b >= 0; --b) { /* the last block is the fastest */
+        in += rest[l->idx[b]] % l->blk[b] * mul;
+        rest[l->idx[b]] /= l->blk[b];
+        mul *= l->blk[b];
+    }
+    for (int i = 0; i < l->nd; ++i) at += rest[i] * l->stride[i];
+    return at + in;
+}
+
+static bool next_pos(int nd, const int64_t *d, int64_t *pos) {
+    for (int i = nd - 1; i >= 0; --i) {
+        if (++pos[i] < d[i]) return true;
+        pos[i] = 0;
+    }
+    return false;
+}
+
+static bool is_empty(const bd_layout_t *l) {
+    for (int i = 0; i < l->nd; ++i)
+        if (!l->d[i]) return true;
+    return !l->nd;
+}
+
+static int64_t row_step(const bd_layout_t *l) { return l->plain && l->nd ? l->stride[l->nd - 1] : 0; }
+
+void bd_store(const bd_layout_t *l, void *mem, const double *v) {
+    int64_t pos[BD_MAX_NDIMS] = {0}, k = 0;
+    if (is_empty(l)) return;
+    if (!l->plain) { /* padding is zero by contract */
+        memset(mem, 0, l->bytes);
+        do put(l->dt, mem, offset_of(l, pos), v[k++]);
+        while (next_pos(l->nd, l->d, pos));
+        return;
+    }
+    int64_t n = l->d[l->nd - 1], s = row_step(l);
+    do {
+        int64_t at = offset_of(l, pos);
+        for (int64_t i = 0; i < n; ++i) put(l->dt, mem, at + i * s, v[k++]);
+    } while (next_pos(l->nd - 1, l->d, pos));
+}
+
+void bd_load(const bd_layout_t *l, const void *mem, double *v) {
+    int64_t pos[BD_MAX_NDIMS] = {0}, k = 0;
+    if (is_empty(l)) return;
+    if (!l->plain) {
+        do v[k++] = get(l->dt, mem, offset_of(l, pos));
+        while (next_pos(l->nd, l->d, pos));
+        return;
+    }
+    int64_t n = l->d[l->nd - 1], s = row_step(l);
+    do {
+        int64_t at = offset_of(l, pos);
+        for (int64_t i = 0; i < n; ++i) v[k++] = get(l->dt, mem, at + i * s);
+    } while (next_pos(l->nd - 1, l->d, pos));
+}
+
+int64_t bd_bad_padding(const bd_layout_t *l, const void *mem) {
+    int64_t pos[BD_MAX_NDIMS] = {0}, bad = 0;
+    if (l->plain || is_empty(l) || !l->described) return 0;
+    do {
+        bool inside = true;
+        for (int i = 0; i < l->nd; ++i) inside &= pos[i] < l->d[i];
+        if (!inside && get(l->dt, mem, offset_of(l, pos)) != 0) ++bad;
+    } while (next_pos(l->nd, l->padded, pos));
+    return bad;
+}
+
+int64_t bd_touched_gaps(const bd_layout_t *l, const void *mem, unsigned char fill) {
+    if (is_empty(l) || !l->described || l->bytes > (size_t)64 << 20) return 0;
+    size_t es = dnnl_tp_data_type_size((dnnl_tp_data_type_t)l->dt);
+    size_t n = (size_t)l->bytes / es;
+    int64_t total = 1, bad = 0, pos[BD_MAX_NDIMS] = {0};
+    for (int i = 0; i < l->nd; ++i) total *= l->padded[i];
+    if ((size_t)total >= n) return 0;
+    unsigned char *used = calloc(n ? n : 1, 1);
+    if (!used) return 0;
+    do {
+        int64_t at = offset_of(l, pos) - l->offset0;
+        if (at >= 0 && (size_t)at < n) used[at] = 1;
+    } while (next_pos(l->nd, l->padded, pos));
+    for (size_t i = 0; i < n; ++i)
+        for (size_t b = 0; !used[i] && b < es; ++b) bad += ((const unsigned char *)mem)[i * es + b] != fill;
+    free(used);
+    return bad;
+}

@@ -1,0 +1,32 @@
+/* The harness's own view of memory layouts: where an element lies, how values are converted, what is padding.
+ * Independent of the library's reorder, so that a wrong reorder cannot hide itself. */
+#ifndef BD_LAYOUT_H
+#define BD_LAYOUT_H
+
+#include "common/prb.h"
+
+typedef struct {
+    int nd, dt;
+    int64_t d[BD_MAX_NDIMS], padded[BD_MAX_NDIMS], stride[BD_MAX_NDIMS];
+    int nblk;
+    int64_t blk[BD_MAX_NDIMS], idx[BD_MAX_NDIMS];
+    int64_t offset0;
+    size_t bytes;   /* what the library says */
+    bool plain;     /* no inner blocks */
+    bool described; /* false: the public description does not explain the bytes (opaque, or extra data) */
+} bd_layout_t;
+
+dnnl_tp_status_t bd_layout(const bd_api_t *, const_dnnl_tp_memory_desc_t, bd_layout_t *);
+
+/* f64 row-major <-> memory. Storing rounds and saturates as the library must. */
+void bd_store(const bd_layout_t *, void *mem, const double *v);
+void bd_load(const bd_layout_t *, const void *mem, double *v);
+/* Elements of the padded area that are not zero. */
+int64_t bd_bad_padding(const bd_layout_t *, const void *mem);
+/* Bytes inside the described extent that belong to no element and are not `fill` any more. */
+int64_t bd_touched_gaps(const bd_layout_t *, const void *mem, unsigned char fill);
+
+/* The nearest value that a type represents (round to even, saturate). */
+double bd_round_to(int dt, double x);
+
+#endif
