@@ -72,6 +72,7 @@ typedef struct {
     char klass[64];
     bd_measure_t measure;
     char perf_csv[512];
+    bool subject_peer; /* the peer itself is examined: checks the harness */
 } bd_options_t;
 
 extern bd_options_t bd;

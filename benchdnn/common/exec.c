@@ -26,6 +26,13 @@ static dnnl_tp_stream_t their_stream;
                    dnnl_tp_last_error());                                                    \
     } while (0)
 
+const bd_api_t *bd_subject(void) {
+    if (!bd.subject_peer) return &bd_ours;
+    const bd_api_t *peer = bd_peer();
+    if (!peer) bd_die(BD_EXIT_FAIL, "Error: --subject=peer needs --peer.");
+    return peer;
+}
+
 int bd_threads(void) {
     if (bd.threads) return bd.threads;
     return bd.pool == BD_POOL_NONE ? 1 : bd_process_threads();

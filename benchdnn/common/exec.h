@@ -4,6 +4,8 @@
 
 #include "common/prb.h"
 
+/* The library under examination: ours, or the peer with --subject=peer. */
+const bd_api_t *bd_subject(void);
 int bd_threads(void); /* threads of the default context */
 dnnl_tp_engine_t bd_engine(const bd_api_t *);
 /* Stream on a pool of this size (0 = default context). Streams and pools live until shutdown. */

@@ -165,6 +165,12 @@ static int g_measure(const char *v) {
     return 0;
 }
 
+static int g_subject(const char *v) {
+    if (one_of(v, "ours,peer")) return 1;
+    bd.subject_peer = *v == 'p';
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*set)(const char *);
@@ -203,6 +209,8 @@ static const struct {
     {"threads", g_threads, "0", "threads of the pool; 0 = all that the process may use"},
     {"peer", g_peer, "", "onednn[:path of libdnnl.so.3]: run every problem there too"},
     {"peer-wait", g_peer_wait, "", "active, passive: OMP_WAIT_POLICY of the peer"},
+    {"subject", g_subject, "ours",
+     "peer: examine the peer instead of this library (checks the harness itself)"},
     {"class", g_klass, "", "name of the class of the following problems in the peer summary"},
     {"measure", g_measure, "exec", "exec, create, handles (3 x set_data_handle + execute)"},
     {"perf-csv", g_perf_csv, "", "append the rows of the comparison with the peer to this file"},
@@ -335,14 +343,19 @@ static int distance(const char *a, size_t na, const char *b) {
     return row[nb];
 }
 
+static bool near(const char *name, size_t n, const char *option) {
+    int d = distance(name, n, option);
+    return d <= 2 && (size_t)d + 1 < n;
+}
+
 static void unknown_option(const bd_driver_t *d, const char *tok) {
     char text[512] = "";
     const char *name = tok + 2, *eq = strchr(name, '=');
     size_t n = eq ? (size_t)(eq - name) : strlen(name);
     for (int i = 0; d->loop[i]; ++i)
-        if (distance(name, n, d->loop[i]->name) <= 2) bd_cat(text, sizeof text, " --%s", d->loop[i]->name);
+        if (near(name, n, d->loop[i]->name)) bd_cat(text, sizeof text, " --%s", d->loop[i]->name);
     for (size_t i = 0; i < sizeof globals / sizeof *globals; ++i)
-        if (distance(name, n, globals[i].name) <= 2) bd_cat(text, sizeof text, " --%s", globals[i].name);
+        if (near(name, n, globals[i].name)) bd_cat(text, sizeof text, " --%s", globals[i].name);
     if (*text) bd_cat(text, sizeof text, "?");
     bd_die(BD_EXIT_USAGE, "Error: unknown option for '%s' driver: '%s'.%s%s", d->name, tok,
            *text ? " Did you mean" : "", text);

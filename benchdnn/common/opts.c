@@ -232,7 +232,11 @@ static int set_bia_mask(bd_prb_t *p, const char *s) {
     p->bia_mask = (int)v;
     return 0;
 }
-static void get_bia_mask(const bd_prb_t *p, char *o, size_t n) { o[0] = 0, bd_cat(o, n, "%d", p->bia_mask); }
+/* Without a bias the mask means nothing, and repro lines leave it out. */
+static void get_bia_mask(const bd_prb_t *p, char *o, size_t n) {
+    o[0] = 0;
+    bd_cat(o, n, "%d", p->bia_dt ? p->bia_mask : 2);
+}
 const bd_opt_t bd_opt_bia_mask = {"bia_mask", "2", set_bia_mask, get_bia_mask, false};
 
 static int set_rt(bd_prb_t *p, const char *s, int want) {

@@ -196,7 +196,7 @@ static void reference(const bd_prb_t *p, double **v) {
 /* ---- the peer in correctness mode ---- */
 static void check_peer(const bd_prb_t *p, double **inputs, double **expected) {
     const bd_api_t *api = bd_peer();
-    if (!api) return;
+    if (!api || bd.subject_peer) return;
     bd_side_t s;
     dnnl_tp_status_t st = bd_side_create(&s, p, api, 0);
     if (st == dnnl_tp_success) st = run_side(&s, inputs, 0);
@@ -222,9 +222,9 @@ static void check_bitwise(const bd_prb_t *p, double **v, bd_side_t *first, end_t
         int exe = i == N * 3 ? 0 : i % 3 == 0 ? counts[i / 3] : i % 3;
         if (bd.pool == BD_POOL_NONE && exe > 1) continue;
         bd_side_t s;
-        dnnl_tp_status_t st = bd_side_create(&s, p, &bd_ours, init);
+        dnnl_tp_status_t st = bd_side_create(&s, p, bd_subject(), init);
         if (st == dnnl_tp_success) st = run_side(&s, v, exe);
-        if (st != dnnl_tp_success) end_status(e, st, &s, &bd_ours);
+        if (st != dnnl_tp_success) end_status(e, st, &s, bd_subject());
         for (int k = 0; k < p->nt && st == dnnl_tp_success; ++k) {
             if (!(p->t[k].io & BD_OUT)) continue;
             char text[160] = "";
@@ -325,7 +325,7 @@ static void same_pd_check(const bd_prb_t *p, const bd_side_t *s, end_t *e) {
     memset(&q->attr, 0, sizeof q->attr);
     q->nt = 0;
     bd_side_t t;
-    if (!q->drv->init(q) && bd_side_create(&t, q, &bd_ours, s->threads) == dnnl_tp_success) {
+    if (!q->drv->init(q) && bd_side_create(&t, q, bd_subject(), s->threads) == dnnl_tp_success) {
         if (strcmp(t.impl, s->impl)) fail(e, "attributes change the implementation");
         bd_side_destroy(&t);
     }
@@ -356,13 +356,13 @@ static void run_once(bd_prb_t *p) {
         } else if (!skip) {
             if (bd.verbose) printf("create: %s\n", text);
             int init = p->ctx_init.max_concurrency ? p->ctx_init.max_concurrency : bd_threads();
-            dnnl_tp_status_t st = bd_side_create(&s, p, &bd_ours, init);
+            dnnl_tp_status_t st = bd_side_create(&s, p, bd_subject(), init);
             bd_stat.t[BD_T_CREATE_PD] += s.pd_s;
             bd_stat.t[BD_T_CREATE_PRIM] += s.prim_s;
             if (s.skip) {
                 skip = s.skip;
             } else if (st != dnnl_tp_success) {
-                end_status(&e, st, &s, &bd_ours);
+                end_status(&e, st, &s, bd_subject());
             } else {
                 bd_stat_impl(s.impl);
                 bd_cat(e.impl, sizeof e.impl, "%s", s.impl);
