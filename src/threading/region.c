@@ -93,7 +93,7 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
         next = w - DTP_RW_ONE(ACTIVE) + (dtp_rw_left(w) ? DTP_RW_ONE(WANTED) : 0);
     } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_release,
                                                     memory_order_relaxed));
-    if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 1) {
+    if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 0) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
     }
@@ -110,24 +110,25 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team) {
 
 /* ---- Opening ------------------------------------------------------------------------------------------ */
 
-static dtp_region_t *region_reserve(dtp_pool_t *rec, uint64_t *word) {
-    for (int i = 0; i < DTP_REGIONS; ++i) {
-        dtp_region_t *r = &rec->region[i];
-        uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-        if (dtp_rw_active(w) || (w & DTP_RW_EPOCH)) continue;
-        *word = w + DTP_RW_EPOCH + DTP_RW_ONE(ACTIVE);
-        if (atomic_compare_exchange_strong_explicit(&r->word, &w, *word, memory_order_acquire,
-                                                    memory_order_relaxed))
-            return r;
+static dtp_region_t *region_reserve(dtp_pool_t *rec) {
+    uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
+    while (~taken) {
+        uint64_t bit = ~taken & (taken + 1);
+        taken = atomic_fetch_or_explicit(&rec->reserved, bit, memory_order_acquire);
+        if (!(taken & bit)) return &rec->region[__builtin_ctzll(bit)];
     }
     return NULL;
+}
+
+static void region_give_back(dtp_pool_t *rec, const dtp_region_t *r) {
+    atomic_fetch_and_explicit(&rec->reserved, ~((uint64_t)1 << (r - rec->region)), memory_order_release);
 }
 
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
 static void region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     int64_t until = 0;
     for (int i = 0;; ++i) {
-        if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 1) return;
+        if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 0) return;
         dtp_pause();
         if (i % OPENER_SPINS_PER_LOOK) continue;
         int64_t now = dtp_ticks();
@@ -137,19 +138,13 @@ static void region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     for (;;) {
         uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
         uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
-        if (dtp_rw_active(w) == 1) return;
+        if (dtp_rw_active(w) == 0) return;
         if (!(w & DTP_RW_WAITING) &&
             !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_RW_WAITING, memory_order_acquire,
                                                      memory_order_acquire))
             continue;
         dtp_futex_wait(&r->bell, bell, -1);
     }
-}
-
-static void region_close(dtp_region_t *r) {
-    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    uint64_t epoch = w & ~(DTP_RW_EPOCH - 1);
-    atomic_store_explicit(&r->word, epoch + DTP_RW_EPOCH, memory_order_release);
 }
 
 /* ---- The decision ------------------------------------------------------------------------------------- */
@@ -186,10 +181,17 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
-/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
- * jobs. */
-static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_t n, int n_chunks,
-                        int participants, bool opener_works, dtp_loop_fn_t fn, void *arg) {
+/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to jobs.
+ * fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
+static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
+                        bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
+    uint64_t word = atomic_load_explicit(&r->word, memory_order_relaxed);
+    word = (word & ~(DTP_RW_EPOCH - 1)) + DTP_RW_EPOCH;
+    if (opener_works)
+        word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
+                (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
+    else
+        word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
     atomic_store_explicit(&r->team, team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;
@@ -198,11 +200,8 @@ static void region_open(dtp_region_t *r, uint64_t word, dtp_team_t *team, int64_
     r->n_chunks = (uint16_t)n_chunks;
     r->first_slot = opener_works;
     r->participants = (uint16_t)participants;
-    if (opener_works)
-        word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
-                (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
-    else word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
-    atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
+    if (fence) atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
+    else atomic_store_explicit(&r->word, word, memory_order_release);
 }
 
 /* A synchronous pool that has parallel_for only: its call is the loop. */
@@ -238,9 +237,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         }
     }
     bool call = (joiners < participants - 1 || through_host) && worth_calling(rec, team, est_ns);
-    uint64_t word = 0;
     dtp_region_t *r = NULL;
-    if (call || (joiners > 0 && !through_host)) r = region_reserve(rec, &word);
+    if (call || (joiners > 0 && !through_host)) r = region_reserve(rec);
     if (!r) {
         int64_t t0 = learned ? dtp_ticks() : 0;
         fn(arg, 0, 0, n);
@@ -259,7 +257,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     int cpu = rec->workers ? dtp_this_cpu() : -1;
     if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
         atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
-    region_open(r, word, team, n, n_chunks, participants, !through_host, fn, arg);
+    region_open(r, team, n, n_chunks, participants, !through_host, call, fn, arg);
     if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
     if (through_host) {
         region_through_host(rec, r, participants);
@@ -279,7 +277,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
     region_wait(rec, r);
-    region_close(r);
+    region_give_back(rec, r);
     if (!team) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_release);
 }
 
