@@ -41,11 +41,16 @@ V_INLINE vf v_xorsign(vf x, vf s) { return _mm256_xor_ps(x, _mm256_and_ps(s, _mm
 V_INLINE vf v_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 V_INLINE vf v_scale2(vf p, vf n) {
     /* Two factors, because 2^n itself may not be a normal number. */
-    __m256i i = _mm256_cvtps_epi32(v_min(v_max(n, v_set1(-252.f)), v_set1(252.f)));
+    __m256i i = _mm256_cvtps_epi32(v_max(v_set1(-252.f), v_min(v_set1(252.f), n)));
     __m256i h = _mm256_srai_epi32(i, 1), one = _mm256_set1_epi32(127);
     vf a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(h, one), 23));
     vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, h), one), 23));
     return v_mul(v_mul(p, a), b);
+}
+V_INLINE vf v_fraction(vf x, vf *n) {
+    x = v_max(v_set1(-252.f), v_min(v_set1(252.f), x));
+    *n = _mm256_floor_ps(x);
+    return v_sub(x, *n);
 }
 V_INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 V_INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }

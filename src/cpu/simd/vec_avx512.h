@@ -49,6 +49,12 @@ V_INLINE vf v_xorsign(vf x, vf s) { return _mm512_xor_ps(x, _mm512_and_ps(s, _mm
 V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
 /* p * 2^n for integral n, over- and underflow as in exact arithmetic (denormals rounded). */
 V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+/* x - floor(x), and n such that v_scale2 by it is by floor(x); for infinite x the fraction is 0 (or what
+ * keeps the product with 2^n right). */
+V_INLINE vf v_fraction(vf x, vf *n) {
+    *n = x; /* scalef takes the floor itself */
+    return _mm512_reduce_ps(x, 1);
+}
 V_INLINE vm v_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 V_INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 V_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }

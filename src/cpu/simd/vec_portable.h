@@ -45,6 +45,12 @@ V_INLINE vf v_scale2(vf p, vf n) {
     int32_t i = n != n ? 0 : (int32_t)(n < -252.f ? -252.f : n > 252.f ? 252.f : n), h = i >> 1;
     return p * dtp_bits_f32((uint32_t)(h + 127) << 23) * dtp_bits_f32((uint32_t)(i - h + 127) << 23);
 }
+V_INLINE vf v_fraction(vf x, vf *n) {
+    x = v_max(v_set1(-252.f), v_min(v_set1(252.f), x));
+    *n = dtp_round_f32(x);
+    if (*n > x) *n -= 1.f;
+    return x - *n;
+}
 V_INLINE vm v_lt(vf a, vf b) { return a < b; }
 V_INLINE vm v_le(vf a, vf b) { return a <= b; }
 V_INLINE vm v_eq(vf a, vf b) { return a == b; }

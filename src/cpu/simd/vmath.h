@@ -41,15 +41,15 @@ V_INLINE vf v_exp_neg(vf x) {
     p = v_fma(p, r, v_set1(1.f));
     return v_scale2(p, n);
 }
-/* 2^x for any finite x; relative error 2^-22. */
+/* 2^x, relative error 2^-22; any x, infinities included. */
 V_INLINE vf v_exp2(vf x) {
-    vf n = v_round(x), r = v_sub(x, n);
-    vf p = v_set1(0.00132647273f);
-    p = v_fma(p, r, v_set1(0.00967151299f));
-    p = v_fma(p, r, v_set1(0.0555073358f));
-    p = v_fma(p, r, v_set1(0.240222424f));
-    p = v_fma(p, r, v_set1(0.693147004f));
-    p = v_fma(p, r, v_set1(1.f));
+    vf n, r = v_fraction(x, &n);
+    vf p = v_set1(0.00187757669f);
+    p = v_fma(p, r, v_set1(0.00898933969f));
+    p = v_fma(p, r, v_set1(0.0558263175f));
+    p = v_fma(p, r, v_set1(0.240153611f));
+    p = v_fma(p, r, v_set1(0.693153083f));
+    p = v_fma(p, r, v_set1(0.99999994f));
     return v_scale2(p, n);
 }
 /* exp(x) - 1 for x <= 0, relative to its value. */

@@ -1,0 +1,198 @@
+/* Attention per head for graphs: softmax(scale Q K^T + mask) V, f32, without materialised transposes.
+ *
+ * One item of work is (sequence, head, group of queries); scratch per participant is bounded by the plan
+ * whatever the length of a sequence. Packed sequences are checked at execution, before anything is written.
+ */
+#include "cpu/attention/attention_kern.h"
+
+#include <math.h>
+
+#include "cpu/list/cpu_lists.h"
+#include "threading/parallel.h"
+
+/* Floats of a block of transposed keys: a part of the second-level cache. */
+enum { KEYS_FLOATS = 32 * 1024, MIN_KEYS = 128, MAX_KEYS = 512 };
+
+typedef struct {
+    dtp_attention_fn_t kernel;
+    bool packed;
+    int64_t n, sq, sk; /* sequences, and their lengths unless packed */
+    int64_t d, kb;
+    int64_t batch_q, batch_k, batch_v, batch_dst; /* strides of sequences */
+    double ns_per_score;
+} plan_t;
+
+/* {B, S, H} or {T, H} with a dense last dim. */
+static bool attention_layout(const dtp_md_t *md, int64_t *batch) {
+    if (md->data_type != dnnl_tp_f32 || !dtp_md_is_plain(md) || md->strides[md->ndims - 1] != 1) return false;
+    *batch = md->ndims == 3 ? md->strides[0] : 0;
+    return true;
+}
+
+static dnnl_tp_status_t attention_init(dtp_pd_t *pd, dtp_attention_fn_t kernel, double ns_per_score) {
+    dtp_attention_desc_t *d = (dtp_attention_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
+    DTP_DISPATCH(attention_layout(&d->q, &plan->batch_q) && attention_layout(&d->k, &plan->batch_k) &&
+                     attention_layout(&d->v, &plan->batch_v) && attention_layout(&d->dst, &plan->batch_dst),
+                 UNSUPPORTED_LAYOUT);
+    int nd = d->q.ndims;
+    DTP_DISPATCH((nd == 2 || nd == 3) && d->k.ndims == nd && d->v.ndims == nd && d->dst.ndims == nd,
+                 UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    int64_t hidden = d->q.dims[nd - 1];
+    DTP_DISPATCH(d->heads > 0 && hidden % d->heads == 0 && d->k.dims[nd - 1] == hidden &&
+                     d->v.dims[nd - 1] == hidden,
+                 UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(d->v.dims[nd - 2] == d->k.dims[nd - 2] && dtp_md_same_dims(&d->q, &d->dst),
+                 UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(nd == 2 || (d->k.dims[0] == d->q.dims[0] && d->v.dims[0] == d->q.dims[0]),
+                 UNSUPPORTED_SHAPE);
+    plan->packed = !dtp_md_is_zero(&d->offsets);
+    if (plan->packed) {
+        DTP_DISPATCH(nd == 2 && d->k.dims[0] == d->q.dims[0] && dtp_md_is_zero(&d->mask), UNSUPPORTED_SHAPE);
+        DTP_DISPATCH(d->offsets.data_type == dnnl_tp_s32 && dtp_md_is_dense_row_major(&d->offsets),
+                     UNSUPPORTED_LAYOUT);
+        plan->n = dtp_max64(0, d->offsets.dims[0] - 1);
+    } else {
+        plan->n = nd == 3 ? d->q.dims[0] : 1;
+    }
+    plan->sq = d->q.dims[nd - 2];
+    plan->sk = d->k.dims[nd - 2];
+    if (!dtp_md_is_zero(&d->mask)) {
+        DTP_DISPATCH(d->mask.data_type == dnnl_tp_f32 && dtp_md_is_plain(&d->mask), UNSUPPORTED_LAYOUT);
+        DTP_DISPATCH(nd == 3 && d->mask.ndims == 2 && d->mask.dims[0] == plan->n &&
+                         d->mask.dims[1] == plan->sk,
+                     UNSUPPORTED_SHAPE);
+    }
+    plan->kernel = kernel;
+    plan->d = hidden / d->heads;
+    int64_t kb = dtp_max64(MIN_KEYS, dtp_min64(MAX_KEYS, KEYS_FLOATS / dtp_max64(1, plan->d)));
+    plan->kb = dtp_min64(kb, dtp_max64(1, plan->sk));
+    plan->kb = dtp_round_up(plan->kb, DTP_ATTENTION_KEYS);
+    plan->ns_per_score = ns_per_score * (double)(plan->d + 8);
+    dtp_pd_book(pd, 0, sizeof(float) * (size_t)dtp_attention_scratch(plan->d, plan->kb));
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    const int32_t *offsets;
+    int64_t groups; /* per (sequence, head) */
+} job_t;
+
+static void attention_items(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_attention_desc_t *d = (const dtp_attention_desc_t *)j->pd->op;
+    void *const *ptr = j->ctx->ptr;
+    int row = d->q.ndims - 2;
+    dtp_attention_args_t a = {.ldq = d->q.strides[row],
+                              .ldk = d->k.strides[row],
+                              .ldv = d->v.strides[row],
+                              .ldo = d->dst.strides[row],
+                              .d = plan->d,
+                              .scale = d->scale,
+                              .kb = plan->kb};
+    a.scratch = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
+    for (int64_t i = begin; i < end; ++i) {
+        int64_t group = i % j->groups, head = i / j->groups % d->heads, seq = i / j->groups / d->heads;
+        int64_t first = 0, sq = plan->sq, sk = plan->sk, batch = seq;
+        if (j->offsets) first = j->offsets[seq], sq = sk = j->offsets[seq + 1] - first, batch = 0;
+        int64_t m0 = group * DTP_ATTENTION_QUERIES;
+        a.nq = dtp_min64(DTP_ATTENTION_QUERIES, sq - m0);
+        if (a.nq <= 0) continue;
+        a.nk = sk;
+        a.q =
+            (const float *)ptr[DTP_ATTENTION_Q] + d->q.offset0 + batch * plan->batch_q + (first + m0) * a.ldq;
+        a.k = (const float *)ptr[DTP_ATTENTION_K] + d->k.offset0 + batch * plan->batch_k + first * a.ldk;
+        a.v = (const float *)ptr[DTP_ATTENTION_V] + d->v.offset0 + batch * plan->batch_v + first * a.ldv;
+        a.o =
+            (float *)ptr[DTP_ATTENTION_DST] + d->dst.offset0 + batch * plan->batch_dst + (first + m0) * a.ldo;
+        a.q += head * plan->d, a.k += head * plan->d, a.v += head * plan->d, a.o += head * plan->d;
+        if (!dtp_md_is_zero(&d->mask)) {
+            a.mask = (const float *)ptr[DTP_ATTENTION_MASK] + d->mask.offset0 + seq * d->mask.strides[0];
+            a.mask_stride = d->mask.strides[1];
+        }
+        plan->kernel(&a);
+    }
+}
+
+static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_attention_desc_t *d = (const dtp_attention_desc_t *)pd->op;
+    const plan_t *plan = pd->plan;
+    job_t job = {.pd = pd, .ctx = ctx};
+    int64_t n = ctx->rows >= 0 ? ctx->rows : plan->n, longest = plan->sq, keys = plan->sk;
+    if (plan->packed) {
+        job.offsets = (const int32_t *)ctx->ptr[DTP_ATTENTION_OFFSETS] + d->offsets.offset0;
+        longest = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            int64_t a = job.offsets[i], b = job.offsets[i + 1];
+            if (a < 0 || b < a || b > plan->sq)
+                return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX,
+                                "sequence %lld is rows %lld..%lld of a tensor of %lld", (long long)i,
+                                (long long)a, (long long)b, (long long)plan->sq);
+            longest = dtp_max64(longest, b - a);
+        }
+        keys = longest;
+    }
+    job.groups = dtp_div_up(longest, DTP_ATTENTION_QUERIES);
+    if (job.groups == 0) return dnnl_tp_success;
+    double queries = (double)dtp_min64(longest, DTP_ATTENTION_QUERIES);
+    dtp_parallel_for(ctx->par, n * d->heads * job.groups,
+                     dtp_grain(plan->ns_per_score * queries * (double)keys), attention_items, &job);
+    return dnnl_tp_success;
+}
+
+#if DTP_X64
+/* 4 flops per score and column; the constant stands for the exponential. */
+static dnnl_tp_status_t attention_avx512_pd_init(dtp_pd_t *pd) {
+    return attention_init(pd, dtp_attention_group__avx512, 4. / 220);
+}
+static dnnl_tp_status_t attention_avx2_pd_init(dtp_pd_t *pd) {
+    return attention_init(pd, dtp_attention_group__avx2, 4. / 110);
+}
+extern const dtp_impl_t dtp_cpu_attention__avx512, dtp_cpu_attention__avx2;
+const dtp_impl_t dtp_cpu_attention__avx512 = {"simd:avx512",    DTP_ISA_AVX512,           DTP_IMPL_ROWS,
+                                              sizeof(plan_t),   attention_avx512_pd_init, NULL,
+                                              attention_execute};
+const dtp_impl_t dtp_cpu_attention__avx2 = {"simd:avx2",      DTP_ISA_AVX2,           DTP_IMPL_ROWS,
+                                            sizeof(plan_t),   attention_avx2_pd_init, NULL,
+                                            attention_execute};
+#endif
+
+/* ---- Reference --------------------------------------------------------------------------------------- */
+
+/* Plain C, in double, two passes over the keys: no scratch beyond the contract of a group. */
+static void attention_group_ref(const dtp_attention_args_t *a) {
+    for (int64_t i = 0; i < a->nq; ++i) {
+        double max = -INFINITY, sum = 0;
+        double *acc = (double *)(void *)a->scratch;
+        for (int64_t c = 0; c < a->d; ++c) acc[c] = 0;
+        for (int pass = 0; pass < 2; ++pass)
+            for (int64_t k = 0; k < a->nk; ++k) {
+                double s = 0;
+                for (int64_t c = 0; c < a->d; ++c) s += (double)a->q[i * a->ldq + c] * a->k[k * a->ldk + c];
+                s *= (double)a->scale;
+                if (a->mask) s += (double)a->mask[k * a->mask_stride];
+                if (!pass) {
+                    max = s > max ? s : max;
+                    continue;
+                }
+                double p = s == -INFINITY ? 0 : exp(s - max);
+                sum += p;
+                for (int64_t c = 0; c < a->d; ++c) acc[c] += p * (double)a->v[k * a->ldv + c];
+            }
+        for (int64_t c = 0; c < a->d; ++c) a->o[i * a->ldo + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
+    }
+}
+
+static dnnl_tp_status_t attention_ref_pd_init(dtp_pd_t *pd) {
+    return attention_init(pd, attention_group_ref, 4.);
+}
+
+extern const dtp_impl_t dtp_cpu_attention__ref;
+const dtp_impl_t dtp_cpu_attention__ref = {
+    "ref:any",        0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), attention_ref_pd_init, NULL,
+    attention_execute};

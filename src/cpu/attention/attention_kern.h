@@ -1,0 +1,40 @@
+/* Attention of one head over one group of queries: the interface between driver and kernels. */
+#ifndef DTP_CPU_ATTENTION_KERN_H
+#define DTP_CPU_ATTENTION_KERN_H
+
+#include <stdint.h>
+
+/* Queries that a call takes at most. */
+#define DTP_ATTENTION_QUERIES 128
+/* Rows of queries that are computed together; room for them is in the scratch. */
+#define DTP_ATTENTION_ROWS 8
+/* Keys per block are a multiple of this. */
+#define DTP_ATTENTION_KEYS 16
+
+/* o[i, :] = sum_j softmax_j(scale * q[i, :] . k[j, :] + mask[j]) v[j, :]; rows of d floats.
+ * A query whose keys are all masked by -inf gives 0. */
+typedef struct {
+    const float *q, *k, *v;
+    float *o;
+    int64_t ldq, ldk, ldv, ldo;
+    int64_t nq, nk, d; /* nq <= DTP_ATTENTION_QUERIES */
+    const float *mask; /* nk values mask_stride apart, or NULL */
+    int64_t mask_stride;
+    float scale;
+    int64_t kb;     /* keys per block */
+    float *scratch; /* dtp_attention_scratch(d, kb) floats, 64-byte aligned */
+} dtp_attention_args_t;
+typedef void (*dtp_attention_fn_t)(const dtp_attention_args_t *a);
+
+/* Room for keys transposed, their biases, a block of probabilities, scaled queries, accumulators, maxima and
+ * sums. */
+static inline int64_t dtp_attention_scratch(int64_t d, int64_t kb) {
+    int64_t d16 = (d + 15) / 16 * 16;
+    return kb * d16 + kb + DTP_ATTENTION_ROWS * (kb + 16) + DTP_ATTENTION_ROWS * d16 +
+           DTP_ATTENTION_QUERIES * d16 + 2 * DTP_ATTENTION_QUERIES;
+}
+
+void dtp_attention_group__avx512(const dtp_attention_args_t *a);
+void dtp_attention_group__avx2(const dtp_attention_args_t *a);
+
+#endif
