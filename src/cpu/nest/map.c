@@ -100,7 +100,6 @@ static void resolve_any(dtp_md_t *md, const dtp_md_t *dst) {
 }
 
 bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md) {
-    int arg = pd->post_op_arg;
     for (int i = 0; i < pd->attr->post_ops->len; ++i) {
         dtp_post_op_t *p = &pd->attr->post_ops->entry[i];
         resolve_any(&p->src1, dst);
@@ -110,11 +109,11 @@ bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp
         } else if (p->kind == dnnl_tp_sum) {
             if (!dtp_map_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
         } else {
-            int b = dtp_map_operand(m, p->src1.data_type, arg++), c = -1;
+            int b = dtp_map_operand(m, p->src1.data_type, pd->post_op_arg + 2 * i), c = -1;
             if (b < 0) return false;
             md[b] = &p->src1;
             if (p->alg == dnnl_tp_binary_select) {
-                c = dtp_map_operand(m, p->src2.data_type, arg++);
+                c = dtp_map_operand(m, p->src2.data_type, pd->post_op_arg + 2 * i + 1);
                 if (c < 0) return false;
                 md[c] = &p->src2;
             }

@@ -1,0 +1,12 @@
+/* What the implementations of reduction share. */
+#ifndef DTP_CPU_REDUCTION_H
+#define DTP_CPU_REDUCTION_H
+
+#include "common/primitive_desc.h"
+
+/* Types, attributes and `any` of dst: blocks and order of src. */
+dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd);
+/* The value of one output from its combined elements; count = elements per output. */
+float dtp_reduction_finish(const dtp_reduction_desc_t *op, double acc, int64_t count);
+
+#endif
