@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char se_help_text[] =
     "Sentence embeddings from a BERT model, computed by dnnl_tp on this program's own threads.\n"
@@ -96,10 +96,15 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         {"tokens", 1, NULL, TOKENS},   {"top", 1, NULL, TOP},         {"pool", 1, NULL, POOL},
         {"seconds", 1, NULL, SECONDS}, {"strict", 0, NULL, STRICT},   {"quiet", 0, NULL, QUIET},
         {"step", 0, NULL, STEP},       {"help", 0, NULL, HELP},       {0}};
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    *o = (se_options_t){
-        .clients = 1, .batch = DEFAULT_BATCH, .tokens = DEFAULT_TOKENS, .top = DEFAULT_TOP, .seconds = 2};
-    o->threads = online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+    cpu_set_t cpus;
+    int online = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
+    *o = (se_options_t){.clients = 1,
+                        .batch = DEFAULT_BATCH,
+                        .tokens = DEFAULT_TOKENS,
+                        .top = DEFAULT_TOP,
+                        .seconds = 2,
+                        .pool = DNNL_TP_WITH_THREADPOOL ? SE_POOL_OWN : SE_POOL_NONE};
+    o->threads = online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : online;
     opterr = 0;
     optind = 1;
     int status = 0;
