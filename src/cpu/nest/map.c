@@ -123,6 +123,16 @@ bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp
     return true;
 }
 
+/* Strides of the two loops of a tile; a box of one element is a contiguous row. */
+static const int64_t *tile_sx(const dtp_box_t *b) {
+    static const int64_t one[DTP_NEST_OPS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    return b->nd > 0 ? b->s[b->nd - 1] : one;
+}
+static const int64_t *tile_sy(const dtp_box_t *b) {
+    static const int64_t none[DTP_NEST_OPS];
+    return b->nd > 1 ? b->s[b->nd - 2] : none;
+}
+
 /* An operand of a tile can be used where it lies. */
 static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
     return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
@@ -131,7 +141,6 @@ static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
 /* Gives the two innermost loops to the tile and fixes its sides. */
 static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     dtp_box_t *b = &mb->box;
-    static const int64_t none[DTP_NEST_OPS];
     dtp_nest_order(b, m->nops, 0);
     int x = b->nd - 1, y = b->nd - 2;
     bool cross = false;
@@ -145,7 +154,7 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     mb->cols = b->nd > 0 ? b->n[b->nd - 1] : 1;
     mb->rows = b->nd > 1 ? b->n[b->nd - 2] : 1;
     mb->nouter = b->nd > 2 ? b->nd - 2 : 0;
-    const int64_t *sx = b->nd > 0 ? b->s[b->nd - 1] : none, *sy = b->nd > 1 ? b->s[b->nd - 2] : none;
+    const int64_t *sx = tile_sx(b), *sy = tile_sy(b);
     bool direct = m->moves_bytes || m->nsteps <= 1;
     for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies_as_f32(m, o, sx[o]);
     if (m->reads_dst) direct = false;
@@ -205,8 +214,8 @@ static bool needs_buffers(const dtp_map_t *m) {
     for (int i = 0; i < m->nboxes; ++i) {
         const dtp_box_t *b = &m->box[i].box;
         for (int o = 0; o < m->nops; ++o)
-            if (!lies_as_f32(m, o, b->nd > 0 ? b->s[b->nd - 1][o] : 0)) return true;
-        if (b->nd > 0 && b->s[b->nd - 1][0] == 0) return true;
+            if (!lies_as_f32(m, o, tile_sx(b)[o])) return true;
+        if (tile_sx(b)[0] == 0) return true;
     }
     return false;
 }
@@ -386,7 +395,6 @@ typedef struct {
 static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     const run_env_t *r = arg;
     const dtp_map_t *m = r->m;
-    static const int64_t none[DTP_NEST_OPS];
     tile_env_t e = {.m = m, .ptr = r->ptr, .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes)};
     int i = m->nboxes - 1;
     while (m->box[i].first_unit > begin) --i;
@@ -394,7 +402,7 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
         const dtp_map_box_t *mb = &m->box[i];
         const dtp_box_t *b = &mb->box;
         const int64_t last = i + 1 < m->nboxes ? dtp_min64(end, m->box[i + 1].first_unit) : end;
-        const int64_t *sx = b->nd > 0 ? b->s[b->nd - 1] : none, *sy = b->nd > 1 ? b->s[b->nd - 2] : none;
+        const int64_t *sx = tile_sx(b), *sy = tile_sy(b);
         for (int o = 0; o < m->nops; ++o) e.sx[o] = sx[o], e.sy[o] = sy[o];
         int64_t k = u - mb->first_unit;
         int64_t ix = k % mb->nx, iy = k / mb->nx % mb->ny;
