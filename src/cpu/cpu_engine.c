@@ -73,11 +73,21 @@ dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void) {
     return bits & DTP_ISA_AVX2 ? dnnl_tp_cpu_isa_avx2 : dnnl_tp_cpu_isa_sse41;
 }
 
+unsigned dtp_cpu_process_isa(void) {
+    static _Atomic unsigned known = ~0u; /* racing callers find the same */
+    unsigned bits = atomic_load(&known);
+    if (bits != ~0u) return bits;
+    atomic_store(&isa_fixed, true);
+    bits = dtp_cpu_isa_bits() & limit_of(process_limit());
+    atomic_store(&known, bits);
+    return bits;
+}
+
 /* ---- Caches ---------------------------------------------------------------------------------------------
  */
 
 /* Size of the data or unified cache of a level of CPU 0; fallback where the system does not say. */
-static int64_t cache_bytes(int level, int64_t fallback) {
+static int64_t read_cache_bytes(int level, int64_t fallback) {
     for (int i = 0; i < 8; ++i) {
         char path[96], text[32] = "";
         int got = 0;
@@ -98,6 +108,17 @@ static int64_t cache_bytes(int level, int64_t fallback) {
         }
     }
     return fallback;
+}
+
+int64_t dtp_cpu_cache_bytes(int level) {
+    static const int64_t fallback[] = {32 << 10, 1 << 20, 16 << 20};
+    static _Atomic int64_t known[3]; /* files are read once; racing readers find the same */
+    int64_t bytes = atomic_load(&known[level - 1]);
+    if (bytes == 0) {
+        bytes = read_cache_bytes(level, fallback[level - 1]);
+        atomic_store(&known[level - 1], bytes);
+    }
+    return bytes;
 }
 
 /* ---- Engine ---------------------------------------------------------------------------------------------
@@ -127,15 +148,9 @@ static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index
         e->num_threads = attr->num_threads;
         e->stream_attr = dtp_object_retain(attr->stream_attr);
     }
-    static _Atomic int64_t l1, l2, l3; /* files are read once; racing readers find the same */
-    if (!atomic_load(&l3)) {
-        atomic_store(&l1, cache_bytes(1, 32 << 10));
-        atomic_store(&l2, cache_bytes(2, 1 << 20));
-        atomic_store(&l3, cache_bytes(3, 16 << 20));
-    }
-    e->l1_bytes = atomic_load(&l1);
-    e->l2_bytes = atomic_load(&l2);
-    e->l3_bytes = atomic_load(&l3);
+    e->l1_bytes = dtp_cpu_cache_bytes(1);
+    e->l2_bytes = dtp_cpu_cache_bytes(2);
+    e->l3_bytes = dtp_cpu_cache_bytes(3);
     *engine = e;
     return dnnl_tp_success;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/product_check.h"
+#include "support/tensor.h"
 #include "threading/parallel.h"
 
 typedef struct {
@@ -351,6 +352,50 @@ static void runtime_dims(void **state) {
             }
 }
 
+/* Results do not depend on the threads: bits are those of one thread, for every shape that is split
+ * differently. */
+static void threads(void **state) {
+    (void)state;
+    static const struct {
+        int64_t m, n, k, batch;
+        layout_t src, wei;
+        pc_step_t chain[PC_MAX_STEPS];
+    } list[] = {{257, 97, 130, 0, PLAIN, ANY, {PC_GELU_ERF}},
+                {8, 1152, 100, 0, PLAIN, ANY, {0}},
+                {1, 1030, 300, 0, PLAIN, PLAIN, {0}},
+                {300, 33, 64, 0, TRANS, TRANS, {PC_ADD, PC_RELU}},
+                {131, 200, 70, 0, PLAIN, PLAIN, {PC_MUL_SCALAR, PC_ADD_ROWS}},
+                {40, 50, 2500, 0, PLAIN, ANY, {PC_SUM}},
+                {33, 65, 40, 7, PLAIN, TRANS, {PC_MUL_SCALAR, PC_ADD_COLS}},
+                {90, 48, 64, 5, TRANS, PLAIN, {0}}};
+    int n;
+    const place_t *at = places(&n);
+    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
+        case_t c = CASE(list[i].m, list[i].n, list[i].k, list[i].src, list[i].wei, PLAIN, 1, .real = true);
+        if (list[i].batch) c.nbatch = 1, c.batch[0] = list[i].batch, c.src_mask = c.wei_mask = 1;
+        memcpy(c.chain, list[i].chain, sizeof c.chain);
+        pc_problem_t p;
+        build(&p, &c);
+        void *one = NULL, *more = NULL;
+        size_t bytes = 0, bytes_more = 0;
+        for (int t = 0; t < n; ++t) {
+            pc_check(&p, at[t].engine, at[t].stream, NULL, &more, &bytes_more);
+            if (at[t].threads == 1) {
+                free(one);
+                one = more;
+                bytes = bytes_more;
+            } else {
+                assert_int_equal(bytes, bytes_more);
+                assert_memory_equal(one, more, bytes);
+                free(more);
+            }
+        }
+        free(one);
+        pc_free(&p);
+    }
+    places_free();
+}
+
 /* Layout any of weights is packed; its size is what the documents say. */
 static void any_is_packed(void **state) {
     (void)state;
@@ -403,8 +448,8 @@ int main(void) {
         cmocka_unit_test(long_k),         cmocka_unit_test(chains),
         cmocka_unit_test(batches),        cmocka_unit_test(empty_k_and_other_types),
         cmocka_unit_test(special_values), cmocka_unit_test(rows_mode),
-        cmocka_unit_test(runtime_dims),   cmocka_unit_test(any_is_packed),
-        cmocka_unit_test(dispatch),
+        cmocka_unit_test(runtime_dims),   cmocka_unit_test(threads),
+        cmocka_unit_test(any_is_packed),  cmocka_unit_test(dispatch),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
