@@ -101,6 +101,9 @@ static inline float *dtp_sum_scales(const dtp_sum_desc_t *d) { return (float *)(
 
 /* ---- Internal kinds: reachable from graphs only -------------------------------------------------------- */
 
+/* Algorithm of eltwise that only graphs reach: erf(s). */
+#define DTP_ELTWISE_ERF ((dnnl_tp_alg_kind_t)0x10001)
+
 enum { DTP_KIND_GATHER = 0x10000, DTP_KIND_ATTENTION = 0x10007, DTP_KIND_POOL_NORMALIZE = 0x10008 };
 
 /* dst[i, :] = table[ids[i], :] (post-op sum adds to the old dst instead). An id outside the table:
