@@ -1,0 +1,22 @@
+/* Bump allocation for objects that die together: the parts of a graph, of a compilation, of an executable. */
+#ifndef DTP_EXEC_ARENA_H
+#define DTP_EXEC_ARENA_H
+
+#include "common/base.h"
+
+typedef struct {
+    const dnnl_tp_allocator_t *allocator;
+    struct dtp_arena_block *blocks; /* newest first */
+    size_t left;                    /* bytes of the newest block that are free */
+} dtp_arena_t;
+
+void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
+void dtp_arena_free(dtp_arena_t *arena);
+/* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
+void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
+char *dtp_arena_text(dtp_arena_t *arena, const char *text);
+
+/* Makes room for `need` elements in an array of the arena, doubling; the old copy stays in the arena. */
+dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size);
+
+#endif
