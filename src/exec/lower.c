@@ -1,0 +1,391 @@
+/* Lowering of a graph to steps: buffers, views, graph outputs, creation of primitives. Operators:
+ * lower_ops.c. */
+#include "exec/lower.h"
+
+#include "threading/parallel.h"
+
+/* ---- Buffers and views -------------------------------------------------------------------------------- */
+
+void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides) {
+    int64_t s = 1;
+    for (int d = ndims - 1; d >= 0; --d) {
+        strides[d] = s;
+        s *= dtp_max64(dims[d], 1);
+    }
+}
+
+bool dtp_place_is_dense(const dtp_ir_value_t *v) {
+    int64_t s = 1;
+    for (int d = v->info.ndims - 1; d >= 0; --d) {
+        if (v->info.dims[d] == 0) return true;
+        if (v->info.dims[d] != 1 && v->place.strides[d] != s) return false;
+        s *= v->info.dims[d];
+    }
+    return true;
+}
+
+/* One dim of a collapsed range: false when the strides do not nest. A range of one element gets stride
+ * `unit`. */
+static bool merge(const int64_t *dims, const int64_t *strides, int from, int to, int64_t unit, int64_t *dim,
+                  int64_t *stride) {
+    *dim = 1;
+    *stride = unit;
+    for (int d = to - 1; d >= from; --d) {
+        if (dims[d] != 1) {
+            if (*dim == 1) *stride = strides[d];
+            else if (strides[d] != *stride * *dim) return false;
+        }
+        *dim *= dims[d];
+    }
+    return true;
+}
+
+bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int split, int64_t dims[2],
+                  int64_t out[2]) {
+    if (!merge(info->dims, strides, split, info->ndims, 1, &dims[1], &out[1])) return false;
+    return merge(info->dims, strides, 0, split, dtp_max64(dims[1], 1), &dims[0], &out[0]);
+}
+
+dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->bufs, &lower->cap_bufs, lower->nbufs + 1,
+                           sizeof *lower->bufs));
+    dtp_buf_t *b = &lower->bufs[lower->nbufs];
+    memset(b, 0, sizeof *b);
+    b->bytes = bytes;
+    b->first = b->last = -1;
+    b->segment = -1;
+    *buf = lower->nbufs++;
+    return dnnl_tp_success;
+}
+
+/* The graph output that v, or a reshape of it, is written to; -1 = none. */
+static int output_of(const dtp_ir_t *ir, int v) {
+    const dtp_graph_t *g = ir->graph;
+    for (int hop = 0; hop < ir->nnodes; ++hop) {
+        if (ir->values[v].outputs)
+            for (int i = 0; i < g->noutputs; ++i)
+                if (g->outputs[i] == v) return i;
+        int next = -1;
+        for (int i = ir->nnodes - 1; i >= 0 && next < 0; --i) {
+            const dtp_ir_node_t *n = &ir->nodes[i];
+            if (!n->dead && n->row && n->row->cls == DTP_CLASS_RESHAPE && n->in[0] == v) next = n->out[0];
+        }
+        if (next < 0) return -1;
+        v = next;
+    }
+    return -1;
+}
+
+dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
+    value->place.offset = 0;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf));
+    int output = output_of(lower->ir, v);
+    if (output >= 0) {
+        lower->bufs[value->place.buf].kind = DTP_BUF_OUTPUT;
+        lower->bufs[value->place.buf].index = output;
+    }
+    return dnnl_tp_success;
+}
+
+/* Inputs and constants get their buffers when they are first looked at. */
+static dnnl_tp_status_t ensure_place(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    if (value->place.buf >= 0) return dnnl_tp_success;
+    dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
+    value->place.offset = 0;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf));
+    dtp_buf_t *b = &lower->bufs[value->place.buf];
+    if (value->cid >= 0) {
+        b->kind = DTP_BUF_CONST;
+        b->data = value->data;
+    } else {
+        b->kind = DTP_BUF_INPUT;
+        b->index = value->input;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t view_md(dtp_md_t *md, const dnnl_tp_tensor_info_t *info, const int64_t *strides) {
+    static const int64_t one = 1;
+    if (info->ndims == 0) return dtp_md_init_strides(md, 1, &one, info->data_type, NULL);
+    return dtp_md_init_strides(md, info->ndims, info->dims, info->data_type, strides);
+}
+
+dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place) {
+    DTP_TRY(ensure_place(lower, v));
+    *place = lower->ir->values[v].place;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place) {
+    DTP_TRY(ensure_place(lower, v));
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    *place = value->place;
+    if (dtp_place_is_dense(value)) return dnnl_tp_success;
+    dtp_dense_strides(value->info.ndims, value->info.dims, place->strides);
+    place->offset = 0;
+    if (value->dense_buf < 0) {
+        int buf;
+        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &buf));
+        dtp_step_t *s;
+        const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
+        DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
+        dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
+        DTP_TRY(view_md(&d->src, &value->info, value->place.strides));
+        DTP_TRY(view_md(&d->dst, &value->info, NULL));
+        s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->place.buf, .offset = value->place.offset};
+        s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
+        s->bytes = 2. * (double)dtp_info_bytes(&value->info);
+        value->dense_buf = buf;
+    }
+    place->buf = value->dense_buf;
+    return dnnl_tp_success;
+}
+
+/* ---- Steps -------------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
+                              int nargs, dtp_step_t **step) {
+    dtp_arena_t *arena = lower->ir->arena;
+    DTP_TRY(dtp_arena_grow(arena, (void **)&lower->steps, &lower->cap_steps, lower->nsteps + 1,
+                           sizeof *lower->steps));
+    dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
+    if (!s) return dnnl_tp_out_of_memory;
+    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)(nargs + 2 * DTP_IR_MAX_POST));
+    s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
+    if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < nargs + 2 * DTP_IR_MAX_POST; ++i) s->arg[i].buf = -1;
+    s->name = node ? node->name : "";
+    s->kind = node ? node->row ? node->row->name : "host" : "copy";
+    s->op_size = op_size;
+    if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
+    s->nargs = nargs;
+    s->segment = -1;
+    lower->steps[lower->nsteps++] = s;
+    *step = s;
+    return dnnl_tp_success;
+}
+
+/* Scales the leading dim of a plain descriptor to units of total. */
+static void cut(const dtp_md_t *md, int64_t units, int64_t total) {
+    dtp_md_t *m = (dtp_md_t *)(uintptr_t)md;
+    m->dims[0] = m->dims[0] / total * units;
+    m->padded_dims[0] = m->dims[0];
+}
+
+/* An earlier step with the same problem: a transformer's layers differ in their pointers only. */
+static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *step, int slot) {
+    for (int i = 0; i < lower->nsteps && lower->steps[i] != step; ++i) {
+        const dtp_step_t *o = lower->steps[i];
+        if (!o->prim[slot] || o->op_size != step->op_size || o->npost != step->npost ||
+            o->segment != step->segment || memcmp(o->op, step->op, step->op_size))
+            continue;
+        bool same = true;
+        for (int k = 0; k < step->nargs && same; ++k) same = o->arg[k].sliced == step->arg[k].sliced;
+        for (int k = 0; k < step->npost && same; ++k) {
+            const dtp_ir_post_t *a = &o->post[k], *b = &step->post[k];
+            same = a->is_binary == b->is_binary && a->alg == b->alg && a->alpha == b->alpha &&
+                   a->beta == b->beta && !memcmp(&o->post_md[k], &step->post_md[k], sizeof(dtp_md_t));
+        }
+        for (int k = 0, a = step->nargs; k < step->npost_args && same; ++k, ++a)
+            same = o->arg[a].sliced == step->arg[a].sliced;
+        if (same) return o;
+    }
+    return NULL;
+}
+
+static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t total, int num_threads,
+                                  dnnl_tp_primitive_attr_t *attr) {
+    DTP_TRY(dnnl_tp_primitive_attr_create(attr));
+    (*attr)->num_threads = num_threads;
+    if (step->npost == 0) return dnnl_tp_success;
+    dnnl_tp_post_ops_t po;
+    dnnl_tp_status_t status = dnnl_tp_post_ops_create(&po);
+    if (status != dnnl_tp_success) return status;
+    for (int i = 0; i < step->npost && status == dnnl_tp_success; ++i) {
+        const dtp_ir_post_t *p = &step->post[i];
+        if (p->is_binary) {
+            dtp_md_t md = step->post_md[i];
+            if (total && step->arg[step->nargs + 2 * i].sliced) cut(&md, units, total);
+            status = dnnl_tp_post_ops_append_binary(po, p->alg, &md);
+        } else {
+            status = dnnl_tp_post_ops_append_eltwise(po, p->alg, p->alpha, p->beta);
+        }
+    }
+    if (status == dnnl_tp_success) status = dnnl_tp_primitive_attr_set_post_ops(*attr, po);
+    (void)dnnl_tp_post_ops_destroy(po);
+    return status;
+}
+
+static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64_t units, int64_t total,
+                               int num_threads, dtp_primitive_t **primitive) {
+    dtp_op_desc_t *op = step->op;
+    dnnl_tp_primitive_attr_t attr = NULL;
+    dnnl_tp_primitive_desc_t pd = NULL;
+    if (total && units != total) {
+        op = dtp_arena_alloc(lower->ir->arena, step->op_size);
+        if (!op) return dnnl_tp_out_of_memory;
+        memcpy(op, step->op, step->op_size);
+        dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
+        int n = dtp_op_info(op->kind)->args(op, args);
+        for (int i = 0; i < n && i < step->nargs; ++i)
+            if (step->arg[i].sliced && args[i].md && !dtp_md_is_zero(args[i].md))
+                cut(args[i].md, units, total);
+        if (op->kind == dnnl_tp_layer_normalization) {
+            dtp_md_t *stat = &((dtp_layer_norm_desc_t *)op)->stat;
+            if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
+        }
+    }
+    dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
+    if (status == dnnl_tp_success) status = dtp_pd_create(&pd, lower->ir->engine, op, step->op_size, attr);
+    if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
+    if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
+    if (attr) (void)dnnl_tp_primitive_attr_destroy(attr);
+    return status;
+}
+
+dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
+                                 int num_threads, int slot) {
+    const dtp_step_t *twin = twin_of(lower, step, slot);
+    if (twin) {
+        step->prim[slot] = dtp_object_retain(twin->prim[slot]);
+        return dnnl_tp_success;
+    }
+    dtp_primitive_t *p = NULL;
+    dnnl_tp_status_t status = create(lower, step, units, total, num_threads, &p);
+    if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
+        return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s)", step->name, step->kind);
+    if (status == dnnl_tp_success) step->prim[slot] = p;
+    return status;
+}
+
+/* ---- The whole graph ---------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
+    dtp_step_t *s;
+    dtp_place_t places[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_place_dense(lower, n->in[i], &places[i]));
+    for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_place_new(lower, n->out[i]));
+    DTP_TRY(dtp_new_step(lower, n, 0, 0, n->nin + n->nout, &s));
+    s->host = n->host;
+    s->host_info = dtp_arena_alloc(lower->ir->arena, sizeof *s->host_info * (size_t)(n->nin + n->nout));
+    if (!s->host_info) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n->nin; ++i) {
+        s->arg[i] = (dtp_step_arg_t){.buf = places[i].buf, .offset = places[i].offset};
+        s->host_info[i] = lower->ir->values[n->in[i]].info;
+    }
+    for (int i = 0; i < n->nout; ++i) {
+        s->arg[n->nin + i] = (dtp_step_arg_t){.buf = lower->ir->values[n->out[i]].place.buf, .written = true};
+        s->host_info[n->nin + i] = lower->ir->values[n->out[i]].info;
+    }
+    return dnnl_tp_success;
+}
+
+/* Writes to the caller's memory what no operator wrote there: inputs, constants, views, values wanted twice.
+ */
+static dnnl_tp_status_t lower_outputs(dtp_lower_t *lower) {
+    const dtp_graph_t *g = lower->ir->graph;
+    for (int i = 0; i < g->noutputs; ++i) {
+        dtp_place_t from;
+        DTP_TRY(dtp_place_dense(lower, g->outputs[i], &from));
+        const dtp_buf_t *b = &lower->bufs[from.buf];
+        size_t bytes = dtp_info_bytes(&lower->ir->values[g->outputs[i]].info);
+        if (bytes == 0 || (b->kind == DTP_BUF_OUTPUT && b->index == i)) continue;
+        int buf;
+        dtp_step_t *s;
+        DTP_TRY(dtp_new_buf(lower, bytes, &buf));
+        lower->bufs[buf].kind = DTP_BUF_OUTPUT;
+        lower->bufs[buf].index = i;
+        DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
+        s->copy_bytes = bytes;
+        s->bytes = 2. * (double)bytes;
+        s->arg[0] = (dtp_step_arg_t){.buf = from.buf, .offset = from.offset};
+        s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
+    dtp_ir_t *ir = lower->ir;
+    for (int i = 0; i < ir->nnodes; ++i) {
+        dtp_ir_node_t *n = &ir->nodes[i];
+        if (n->dead) continue;
+        if (n->host) DTP_TRY(lower_host(lower, n));
+        else DTP_TRY(dtp_lower_node(lower, n));
+    }
+    return lower_outputs(lower);
+}
+
+void dtp_buf_ranges(dtp_lower_t *lower) {
+    for (int i = 0; i < lower->nsteps; ++i) {
+        const dtp_step_t *s = lower->steps[i];
+        for (int k = 0; k < s->nargs + s->npost_args; ++k) {
+            if (s->arg[k].buf < 0) continue;
+            dtp_buf_t *b = &lower->bufs[s->arg[k].buf];
+            if (b->first < 0) b->first = i;
+            b->last = i;
+        }
+    }
+}
+
+/* ---- Constants ---------------------------------------------------------------------------------------- */
+
+/* Runs steps on this thread with buffers of their own; the values' final buffer is `result`. */
+static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {
+    dtp_arena_t *arena = lower->ir->arena;
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    char **at = dtp_arena_alloc(arena, sizeof *at * (size_t)lower->nbufs);
+    if (!at) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < lower->nbufs; ++i) {
+        dtp_buf_t *b = &lower->bufs[i];
+        at[i] = i == result                ? data
+                : b->kind == DTP_BUF_CONST ? (char *)(uintptr_t)b->data
+                                           : dtp_arena_alloc(arena, b->bytes + DTP_CACHE_LINE);
+        if (!at[i]) return dnnl_tp_out_of_memory;
+        if (i != result && b->kind != DTP_BUF_CONST)
+            at[i] = (char *)dtp_round_up_size((size_t)at[i], DTP_CACHE_LINE);
+    }
+    for (int i = 0; i < lower->nsteps; ++i) {
+        dtp_step_t *s = lower->steps[i];
+        void *ptr[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
+        DTP_TRY(dtp_step_create(lower, s, 0, 0, 1, 0));
+        for (int k = 0; k < s->nargs + s->npost_args; ++k)
+            ptr[k] = s->arg[k].buf < 0 ? NULL : at[s->arg[k].buf] + s->arg[k].offset;
+        char *scratch = dtp_arena_alloc(arena, dtp_pd_scratch_size(s->prim[0]->pd) + DTP_CACHE_LINE);
+        if (!scratch) return dnnl_tp_out_of_memory;
+        scratch = (char *)dtp_round_up_size((size_t)scratch, DTP_CACHE_LINE);
+        dnnl_tp_status_t status = dtp_primitive_run(s->prim[0], &alone, ptr, NULL, scratch, -1);
+        if (status != dnnl_tp_success)
+            return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s)", s->name, s->kind);
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
+    dtp_ir_node_t *n = &ir->nodes[node];
+    dtp_ir_value_t *out = &ir->values[n->out[0]];
+    dtp_lower_t lower = {.ir = ir, .num_threads = 1};
+    dtp_place_t place;
+    size_t bytes = dtp_info_bytes(&out->info);
+    int outputs = out->outputs;
+    out->outputs = 0; /* a constant that is an output is copied by the run */
+    dnnl_tp_status_t status = dtp_lower_node(&lower, n);
+    if (status == dnnl_tp_success) status = dtp_place_dense(&lower, n->out[0], &place);
+    out->outputs = outputs;
+    if (status == dnnl_tp_success) {
+        dtp_lock(&ir->graph->lock);
+        *data = dtp_derived_room(ir->graph, bytes ? bytes : 1);
+        dtp_unlock(&ir->graph->lock);
+        status = *data ? run_steps(&lower, place.buf, *data) : dnnl_tp_out_of_memory;
+    }
+    if (status == dnnl_tp_success && lower.nsteps == 0 && bytes) /* a view of a constant */
+        memcpy(*data, (const char *)lower.bufs[place.buf].data + place.offset, bytes);
+    for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->prim[0]);
+    /* Whoever reads these values next finds plain constants again. */
+    for (int i = 0; i < n->nin; ++i)
+        if (n->in[i] >= 0) ir->values[n->in[i]].place.buf = ir->values[n->in[i]].dense_buf = -1;
+    out->place.buf = out->dense_buf = -1;
+    return status;
+}
