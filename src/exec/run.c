@@ -1,0 +1,202 @@
+/* Running an executable: arguments, the stages in their order, errors and traces. Nothing is allocated once
+ * there are as many run objects as concurrent runs. Segments: run_segment.c. Operators beside each other:
+ * run_dag.c. */
+#include "exec/run.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- One step ---------------------------------------------------------------------------------------------
+ */
+
+static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step,
+                                                      dnnl_tp_status_t status, bool host) {
+    int expected = 0;
+    if (!atomic_compare_exchange_strong(&ctx->failed, &expected, 1)) return;
+    ctx->status = status;
+    ctx->reason = host ? DTP_GRAPH_HOST_FAILED : dtp_last_reason();
+    if (host)
+        snprintf(ctx->text, sizeof ctx->text, "operator '%s' (host) returned %s", step->name,
+                 dnnl_tp_status2str(status));
+    else
+        snprintf(ctx->text, sizeof ctx->text, "operator '%s' (%s): %.96s", step->name, step->kind,
+                 dnnl_tp_last_error());
+}
+
+static dnnl_tp_status_t call_host(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *ptr) {
+    dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
+    (void)ctx;
+    static const volatile int never = 0;
+    for (int i = 0; i < step->nrefs; ++i) args[i] = (dnnl_tp_host_arg_t){&step->host_info[i], ptr[i]};
+    const dtp_gnode_t *h = step->host;
+    return h->fn(h->arg, &never, h->nin, args, h->nout, args + h->nin);
+}
+
+static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
+    void *ptr[2 * DTP_GRAPH_MAX_ARGS];
+    char *const *bases = (char *const *)ctx->run->bases;
+    for (int i = 0; i < step->nrefs; ++i) {
+        const dtp_ref_t *r = &step->refs[i];
+        uintptr_t base = (uintptr_t)(r->base == DTP_BASE_LOCAL ? where->local : bases[r->base]);
+        base +=
+            (uintptr_t)(r->offset + where->capacity * r->per_capacity + where->first[r->unit] * r->advance);
+        ptr[i] = (void *)base;
+    }
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (step->prim[0]) {
+        int64_t rows = where->count[step->unit];
+        if (rows >= 0) rows *= step->rows_per_unit;
+        const dtp_primitive_t *prim = step->prim[1] && where->variant ? step->prim[1] : step->prim[0];
+        status = dtp_primitive_run(prim, where->par, ptr, NULL, where->scratch, rows);
+    } else if (step->host) {
+        status = call_host(ctx, step, ptr);
+    } else {
+        memcpy(ptr[1], ptr[0], step->copy_bytes);
+    }
+    if (DTP_LIKELY(status == dnnl_tp_success)) return true;
+    fail_step(ctx, step, status, step->host != NULL);
+    return false;
+}
+
+bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
+    if (DTP_LIKELY(!ctx->stats)) return run_step(ctx, step, where);
+    int64_t begin = now_ns();
+    bool ok = run_step(ctx, step, where);
+    int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
+    if (ctx->stats->events && at < ctx->stats->max_events)
+        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, where->slot, begin, now_ns()};
+    return ok;
+}
+
+/* ---- The run ----------------------------------------------------------------------------------------------
+ */
+
+static bool check_offsets(dtp_run_ctx_t *ctx) {
+    const dtp_exec_t *e = ctx->exec;
+    for (int k = 0; k < e->noffsets; ++k) {
+        const int32_t *o =
+            (const int32_t *)((char *)ctx->run->bases[e->offsets[k].base] + e->offsets[k].offset);
+        int64_t n = e->offsets_seqs[k];
+        int64_t bad = o[0] != 0 ? 0 : -1;
+        for (int64_t i = 1; i <= n && bad < 0; ++i)
+            if (o[i] < o[i - 1] || o[i] > e->offsets_rows[k]) bad = i;
+        if (bad < 0) continue;
+        ctx->status = dnnl_tp_invalid_arguments;
+        ctx->reason = DTP_GRAPH_INDEX;
+        snprintf(
+            ctx->text, sizeof ctx->text,
+            "operator '%s': offset %lld is %d; offsets start at 0, do not decrease and end at most at %lld",
+            e->offsets_name[k], (long long)bad, (int)o[bad], (long long)e->offsets_rows[k]);
+        atomic_store(&ctx->failed, 1);
+        return false;
+    }
+    return true;
+}
+
+/* The body of a run, on whatever thread holds the ticket. */
+static void run_body(void *arg, const dtp_parallel_t *given) {
+    dtp_run_ctx_t *ctx = arg;
+    dtp_exec_t *e = ctx->exec;
+    dtp_run_t *run;
+    dnnl_tp_status_t status = dtp_run_take(e, &run);
+    if (DTP_UNLIKELY(status != dnnl_tp_success)) {
+        ctx->status = status;
+        ctx->reason = dtp_last_reason();
+        snprintf(ctx->text, sizeof ctx->text, "%s", dnnl_tp_last_error());
+        atomic_store(&ctx->failed, 1);
+        return;
+    }
+    dtp_parallel_t par = *given;
+    if (par.num_threads > e->num_threads) par.num_threads = e->num_threads;
+    if (!(ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) && !(ctx->parallelism & DNNL_TP_PARALLELISM_INTER))
+        par.num_threads = 1;
+    ctx->run = run;
+    ctx->par = &par;
+    run->bases[DTP_BASE_ABSOLUTE] = NULL;
+    run->bases[DTP_BASE_SLAB] = run->slab;
+    run->bases[DTP_BASE_LOCAL] = NULL;
+    for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
+    for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
+    dtp_where_t whole = {
+        .par = intra ? &par : &alone, .scratch = run->slab + e->scratch_at, .count = {-1, -1, -1}};
+    bool ok = check_offsets(ctx);
+    for (int i = 0; i < e->nstages && ok; ++i) {
+        const dtp_stage_t *st = &e->stages[i];
+        if (st->kind == DTP_STAGE_STEP) dtp_run_step(ctx, &e->steps[st->index], &whole);
+        else if (st->kind == DTP_STAGE_SEGMENT) dtp_run_segment(ctx, &e->segments[st->index]);
+        else dtp_run_dag(ctx, &e->dags[st->index]);
+        ok = !dtp_run_failed(ctx);
+    }
+    dtp_run_give(e, run);
+}
+
+static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, void *const *p,
+                                       const char *what) {
+    DTP_REQUIRE(n == want, BAD_COUNT, "%d %ss given, the graph has %d", n, what, want);
+    DTP_REQUIRE(n == 0 || p, NULL_ARG, "%ss are NULL", what);
+    for (int i = 0; i < n; ++i) DTP_REQUIRE(p[i] || !used[i], NULL_ARG, "%s %d is NULL", what, i);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t check_opts(const dnnl_tp_run_opts_t *o) {
+    if (!o) return dnnl_tp_success;
+    DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE, "run options have %zu bytes, needed are %zu",
+                o->struct_size, sizeof *o);
+    DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of run options are %u", o->flags);
+    DTP_REQUIRE(o->max_threads >= 0, BAD_COUNT, "max_threads is %d", o->max_threads);
+    if (!o->stats) return dnnl_tp_success;
+    DTP_REQUIRE(o->stats->struct_size == sizeof *o->stats, BAD_STRUCT_SIZE,
+                "run statistics have %zu bytes, needed are %zu", o->stats->struct_size, sizeof *o->stats);
+    DTP_REQUIRE(o->stats->max_events >= 0, BAD_COUNT, "max_events is %d", o->stats->max_events);
+    return dnnl_tp_success;
+}
+
+static void finish_stats(dtp_run_ctx_t *ctx) {
+    dnnl_tp_run_stats_t *s = ctx->stats;
+    s->num_events = atomic_load_explicit(&ctx->nevents, memory_order_relaxed);
+    uint64_t seen[DTP_MAX_THREADS / 64] = {0};
+    s->num_participants = 0;
+    int stored = s->num_events < s->max_events ? s->num_events : s->max_events;
+    for (int i = 0; i < stored && s->events; ++i) {
+        unsigned t = (unsigned)s->events[i].thread % DTP_MAX_THREADS;
+        if (!(seen[t / 64] >> t % 64 & 1)) ++s->num_participants;
+        seen[t / 64] |= (uint64_t)1 << t % 64;
+    }
+    if (s->num_participants == 0) s->num_participants = 1;
+}
+
+dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
+                                        int nin, void *const *in, int nout, void *const *out,
+                                        const dnnl_tp_run_opts_t *opts) {
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE(stream->engine->v->kind == executable->engine->v->kind, BAD_STREAM,
+                "the stream is of another engine");
+    DTP_TRY(check_pointers(executable->in_used, executable->nin, nin, in, "input"));
+    DTP_TRY(check_pointers(executable->out_used, executable->nout, nout, out, "output"));
+    DTP_TRY(check_opts(opts));
+    dtp_run_ctx_t ctx;
+    ctx.exec = (dtp_exec_t *)(uintptr_t)executable;
+    ctx.in = in;
+    ctx.out = out;
+    ctx.stats = opts ? opts->stats : NULL;
+    ctx.parallelism = stream->attr->parallelism;
+    ctx.status = dnnl_tp_success;
+    atomic_init(&ctx.nevents, 0);
+    atomic_init(&ctx.failed, 0);
+    int threads = executable->num_threads;
+    if (opts && opts->max_threads && opts->max_threads < threads) threads = opts->max_threads;
+    dnnl_tp_status_t status = stream->v->run(stream, threads, run_body, &ctx);
+    if (ctx.stats) finish_stats(&ctx);
+    if (DTP_UNLIKELY(status != dnnl_tp_success)) return status;
+    if (DTP_UNLIKELY(dtp_run_failed(&ctx))) return dtp_fail(ctx.status, ctx.reason, "%s", ctx.text);
+    return dnnl_tp_success;
+}
