@@ -16,12 +16,12 @@ typedef struct {
     dnnl_tp_memory_t memory;
     char *data;
     size_t bytes;
-} tensor_t;
+} operand_t;
 
 static test_rng_t rng;
 
-static void tensor_init(tensor_t *t, const dtp_md_t *md, dnnl_tp_engine_t engine, bool real,
-                        bool zero_padding) {
+static void operand_init(operand_t *t, const dtp_md_t *md, dnnl_tp_engine_t engine, bool real,
+                         bool zero_padding) {
     t->md = *md;
     t->bytes = dtp_md_size(md);
     if (md->offset0) t->bytes += (size_t)md->offset0 * dtp_type_size(md->data_type);
@@ -38,7 +38,7 @@ static void tensor_init(tensor_t *t, const dtp_md_t *md, dnnl_tp_engine_t engine
     CHECK_OK(dnnl_tp_memory_create(&t->memory, md, engine, t->bytes ? t->data : NULL));
 }
 
-static void tensor_free(tensor_t *t) {
+static void operand_free(operand_t *t) {
     if (!t->data) return;
     for (int i = 0; i < GUARD; ++i)
         if ((unsigned char)t->data[t->bytes + (size_t)i] != FILL)
@@ -48,7 +48,7 @@ static void tensor_free(tensor_t *t) {
 }
 
 /* Position in a broadcast operand. */
-static double image(const tensor_t *t, const int64_t *pos) {
+static double image(const operand_t *t, const int64_t *pos) {
     int64_t p[DNNL_TP_MAX_NDIMS];
     for (int d = 0; d < t->md.ndims; ++d) p[d] = t->md.dims[d] == 1 ? 0 : pos[d];
     return dtp_load(t->md.data_type, t->data, dtp_md_offset(&t->md, p));
@@ -95,14 +95,14 @@ static void append(dnnl_tp_post_ops_t ops, pc_step_t s, const dtp_md_t *src1) {
 
 typedef struct {
     const pc_problem_t *p;
-    tensor_t t[4], extra[PC_MAX_STEPS];
+    operand_t t[4], extra[PC_MAX_STEPS];
     char *old_dst;
     float *dense[2]; /* src and weights in logical order */
 } run_t;
 
 /* Value and magnitude (sum of absolute terms) of dst at pos before rounding to its type. */
 static double oracle(const run_t *r, const int64_t *pos, double *size) {
-    const tensor_t *src = &r->t[0], *wei = &r->t[1], *bia = &r->t[2], *dst = &r->t[3];
+    const operand_t *src = &r->t[0], *wei = &r->t[1], *bia = &r->t[2], *dst = &r->t[3];
     const int nd = src->md.ndims;
     double x = 0;
     *size = 0;
@@ -145,7 +145,7 @@ static double oracle(const run_t *r, const int64_t *pos, double *size) {
 }
 
 static void compare(const run_t *r) {
-    const tensor_t *dst = &r->t[3];
+    const operand_t *dst = &r->t[3];
     const dtp_md_t *md = &dst->md;
     const int64_t n = dtp_md_nelems(md), cols = md->dims[md->ndims - 1];
     const double unit = md->data_type == dnnl_tp_f32   ? 0x1p-23
@@ -197,7 +197,7 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
             dnnl_tp_dims_t dims;
             binary_dims(p->chain[i], dst_md, dims);
             CHECK_OK(dtp_md_init_strides(&md, dst_md->ndims, dims, dnnl_tp_f32, NULL));
-            tensor_init(&r.extra[i], &md, engine, p->real_values, false);
+            operand_init(&r.extra[i], &md, engine, p->real_values, false);
         }
         append(ops, p->chain[i], &md);
     }
@@ -222,7 +222,7 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
         const dtp_md_t *md =
             p->actual[i] ? p->actual[i] : dnnl_tp_primitive_desc_query_md(pd, query[i], i == 2);
         if (i == 2 && !p->bia) continue;
-        tensor_init(&r.t[i], md, engine, p->real_values, true);
+        operand_init(&r.t[i], md, engine, p->real_values, true);
         args[n].arg = number[i];
         args[n++].memory = r.t[i].memory;
         ptrs[i] = r.t[i].data;
@@ -266,8 +266,8 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
     free(r.old_dst);
     free(r.dense[0]);
     free(r.dense[1]);
-    for (int i = 0; i < 4; ++i) tensor_free(&r.t[i]);
-    for (int i = 0; i < PC_MAX_STEPS; ++i) tensor_free(&r.extra[i]);
+    for (int i = 0; i < 4; ++i) operand_free(&r.t[i]);
+    for (int i = 0; i < PC_MAX_STEPS; ++i) operand_free(&r.extra[i]);
     CHECK_OK(dnnl_tp_primitive_destroy(primitive));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_post_ops_destroy(ops));
