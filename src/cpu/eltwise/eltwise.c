@@ -1,0 +1,182 @@
+/* Element-wise operations on vectors: every forward algorithm, any type and layout, in f32.
+ *
+ * Dense f32 tensors of one layout are walked linearly, padding included, straight from src to dst; everything
+ * else passes a tile of scratch per participant: load, compute, post-ops, store. Kernels:
+ * cpu/simd/eltwise_kern.inc. */
+#include "common/zero_pad.h"
+#include "cpu/list/cpu_lists.h"
+#include "cpu/postops/postops.h"
+#include "cpu/rows.h"
+#include "threading/parallel.h"
+
+/* Elements that are worked on at a time: the unit of parallel loops, and of tiles. */
+enum { UNIT = 2048 };
+
+typedef struct {
+    dtp_postops_t po;
+    dtp_eltwise_fn_t fn;
+    int64_t n, cols; /* elements to walk; of a row */
+    int64_t grain;   /* in units */
+    bool direct;     /* f32, one dense layout, no post-ops that read tensors */
+    bool linear;     /* one dense layout: positions do not matter */
+    bool zero_pad;   /* the padding must be cleared afterwards */
+    bool big;        /* does not stay in the caches: non-temporal stores */
+    float alpha, beta;
+} plan_t;
+
+/* Nanoseconds per element on AVX-512, in the first-level cache. */
+static double eltwise_cost(dnnl_tp_alg_kind_t alg) {
+    switch (alg) {
+    case dnnl_tp_eltwise_relu:
+    case dnnl_tp_eltwise_relu_use_dst_for_bwd:
+    case dnnl_tp_eltwise_square:
+    case dnnl_tp_eltwise_abs:
+    case dnnl_tp_eltwise_linear:
+    case dnnl_tp_eltwise_hardsigmoid:
+    case dnnl_tp_eltwise_clip:
+    case dnnl_tp_eltwise_clip_v2:
+    case dnnl_tp_eltwise_clip_v2_use_dst_for_bwd:
+    case dnnl_tp_eltwise_round:
+    case dnnl_tp_eltwise_hardswish: return .016;
+    case dnnl_tp_eltwise_pow: return .2;
+    default: return .1;
+    }
+}
+
+static bool eltwise_zero_to_zero(const plan_t *plan) {
+    float x[1] = {0.f}, y[1];
+    dtp_eltwise_args_t a = {
+        .x = x, .y = y, .ldx = 1, .ldy = 1, .rows = 1, .cols = 1, .alpha = plan->alpha, .beta = plan->beta};
+    plan->fn(&a);
+    return y[0] == 0.f;
+}
+
+static bool eltwise_int_alg(dnnl_tp_alg_kind_t alg) {
+    return alg == dnnl_tp_eltwise_relu || alg == dnnl_tp_eltwise_linear || alg == dnnl_tp_eltwise_clip ||
+           alg == dnnl_tp_eltwise_clip_v2;
+}
+
+static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd, unsigned isa) {
+    dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    dnnl_tp_data_type_t st = d->src.data_type, dt = d->dst.data_type;
+    DTP_DISPATCH(st >= dnnl_tp_f16 && st <= dnnl_tp_u8 && dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8,
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(st <= dnnl_tp_f32 || eltwise_int_alg(d->alg), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, DTP_PO_ALL, isa));
+    plan->fn = dtp_vops_eltwise(plan->po.vops, d->alg);
+    DTP_DISPATCH(plan->fn, UNSUPPORTED_ALG);
+    plan->alpha = d->alpha;
+    plan->beta = d->beta;
+    int nd = d->src.ndims;
+    plan->cols = d->dst.dims[nd - 1];
+    bool dense = dtp_md_is_dense(&d->src) && dtp_md_is_dense(&d->dst) && dtp_md_same_layout(&d->src, &d->dst);
+    bool row_major = dtp_md_is_dense_row_major(&d->src) && dtp_md_is_dense_row_major(&d->dst);
+    bool free_order = dtp_postops_only_eltwise(&plan->po);
+    bool padded = dtp_md_is_padded(&d->dst);
+    plan->linear = (dense && free_order) || row_major;
+    plan->direct = plan->linear && free_order && st == dnnl_tp_f32 && dt == dnnl_tp_f32;
+    plan->n = plan->linear ? dtp_md_nelems_padded(&d->dst) : dtp_md_nelems(&d->dst);
+    plan->zero_pad = padded && (!plan->linear || plan->po.len || !eltwise_zero_to_zero(plan));
+    int64_t bytes = plan->n * (int64_t)(dtp_type_size(st) + dtp_type_size(dt));
+    plan->big = bytes > pd->engine->l3_bytes / 2;
+    dtp_pd_book(pd, 0, plan->direct ? 0 : UNIT * sizeof(float));
+    double ns = eltwise_cost(d->alg) + .02 * (double)plan->po.len;
+    if (!(isa & DTP_ISA_AVX512)) ns *= isa & DTP_ISA_AVX2 ? 2 : 20;
+    if (!plan->direct) ns += plan->linear ? .05 : 1;
+    plan->grain = dtp_grain(ns * UNIT);
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    int64_t n;
+    int stream;
+} job_t;
+
+/* begin..end: units. */
+static void eltwise_direct(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)j->pd->op;
+    (void)slot;
+    int64_t first = begin * UNIT, last = dtp_min64(end * UNIT, j->n),
+            step = plan->po.len ? UNIT : last - first;
+    const float *x = (const float *)j->ctx->ptr[DTP_ELTWISE_SRC] + d->src.offset0;
+    float *y = (float *)j->ctx->ptr[DTP_ELTWISE_DST] + d->dst.offset0;
+    for (int64_t i = first; i < last; i += step) {
+        int64_t n = dtp_min64(step, last - i);
+        dtp_eltwise_args_t a = {.x = x + i,
+                                .y = y + i,
+                                .ldx = n,
+                                .ldy = n,
+                                .rows = 1,
+                                .cols = n,
+                                .alpha = plan->alpha,
+                                .beta = plan->beta,
+                                .stream = j->stream};
+        plan->fn(&a);
+        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, y + i, n, 0);
+    }
+}
+
+static void eltwise_tiles(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)j->pd->op;
+    const dtp_vops_t *v = plan->po.vops;
+    int64_t ssize = (int64_t)dtp_type_size(d->src.data_type),
+            dsize = (int64_t)dtp_type_size(d->dst.data_type);
+    const char *src = j->ctx->ptr[DTP_ELTWISE_SRC];
+    char *dst = j->ctx->ptr[DTP_ELTWISE_DST];
+    float *tile = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
+    int64_t last = dtp_min64(end * UNIT, j->n);
+    for (int64_t i = begin * UNIT; i < last; i += UNIT) {
+        int64_t n = dtp_min64(UNIT, last - i);
+        dtp_eltwise_args_t a = {.x = tile,
+                                .y = tile,
+                                .ldx = n,
+                                .ldy = n,
+                                .rows = 1,
+                                .cols = n,
+                                .alpha = plan->alpha,
+                                .beta = plan->beta};
+        if (!plan->linear) dtp_rows_load(v, &d->src, src, i, n, tile);
+        else if (d->src.data_type == dnnl_tp_f32) a.x = (const float *)(const void *)src + d->src.offset0 + i;
+        else v->load[d->src.data_type](tile, src + (d->src.offset0 + i) * ssize, n, 1);
+        plan->fn(&a);
+        if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, tile, n, i);
+        if (plan->linear) v->store[d->dst.data_type](dst + (d->dst.offset0 + i) * dsize, tile, n, 1);
+        else dtp_rows_store(v, &d->dst, dst, i, n, tile);
+    }
+}
+
+static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)pd->op;
+    const plan_t *plan = pd->plan;
+    job_t job = {pd, ctx, ctx->rows >= 0 ? ctx->rows * plan->cols : plan->n, 0};
+    job.stream = plan->big && ctx->ptr[DTP_ELTWISE_SRC] != ctx->ptr[DTP_ELTWISE_DST];
+    int64_t units = dtp_div_up(job.n, UNIT);
+    if (plan->direct && units <= plan->grain) {
+        if (units) eltwise_direct(&job, 0, 0, units);
+    } else {
+        dtp_parallel_for(ctx->par, units, plan->grain, plan->direct ? eltwise_direct : eltwise_tiles, &job);
+    }
+    if (plan->zero_pad) dtp_zero_pad(&d->dst, ctx->ptr[DTP_ELTWISE_DST]);
+    return dnnl_tp_success;
+}
+
+#if DTP_X64
+static dnnl_tp_status_t eltwise_avx512_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX512); }
+static dnnl_tp_status_t eltwise_avx2_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX2); }
+extern const dtp_impl_t dtp_cpu_eltwise__avx512, dtp_cpu_eltwise__avx2;
+const dtp_impl_t dtp_cpu_eltwise__avx512 = {"simd:avx512",  DTP_ISA_AVX512,         DTP_IMPL_ROWS,
+                                            sizeof(plan_t), eltwise_avx512_pd_init, NULL,
+                                            eltwise_execute};
+const dtp_impl_t dtp_cpu_eltwise__avx2 = {"simd:avx2",          DTP_ISA_AVX2, DTP_IMPL_ROWS,  sizeof(plan_t),
+                                          eltwise_avx2_pd_init, NULL,         eltwise_execute};
+#endif

@@ -1,0 +1,131 @@
+/* Gather of rows for graphs: dst[i, :] = table[ids[i], :]; with the post-op sum dst[i, :] += scale *
+ * table[ids[i], :].
+ *
+ * All ids are checked before anything is written. The table may have any served type (converted to f32); its
+ * rows and dst's are dense in the last dim. */
+#include "cpu/list/cpu_lists.h"
+#include "cpu/simd/vops.h"
+#include "threading/parallel.h"
+
+typedef struct {
+    const dtp_vops_t *vops;
+    int64_t n, h, vocabulary;
+    int64_t ld_table, ld_dst, id_stride;
+    int64_t grain;
+    bool wide; /* s64 ids */
+    bool add;
+    float scale;
+} plan_t;
+
+static dnnl_tp_status_t gather_init(dtp_pd_t *pd, unsigned isa) {
+    dtp_gather_desc_t *d = (dtp_gather_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
+    DTP_DISPATCH(d->dst.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->table.data_type >= dnnl_tp_f16 && d->table.data_type <= dnnl_tp_u8,
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->ids.data_type == dnnl_tp_s32 || d->ids.data_type == dnnl_tp_s64, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->table.ndims == 2 && d->ids.ndims == 1 && d->dst.ndims == 2, UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(d->dst.dims[0] == d->ids.dims[0] && d->dst.dims[1] == d->table.dims[1], UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(dtp_md_is_plain(&d->table) && dtp_md_is_plain(&d->ids) && dtp_md_is_plain(&d->dst) &&
+                     d->table.strides[1] == 1 && d->dst.strides[1] == 1,
+                 UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    const dtp_post_ops_t *po = pd->attr->post_ops;
+    DTP_DISPATCH(po->len <= 1, UNSUPPORTED_POST_OPS);
+    if (po->len == 1) {
+        const dtp_post_op_t *e = &po->entry[0];
+        DTP_DISPATCH(e->kind == dnnl_tp_sum && e->zero_point == 0 &&
+                         (e->sum_dt == dnnl_tp_data_type_undef || e->sum_dt == dnnl_tp_f32),
+                     UNSUPPORTED_POST_OPS);
+        plan->add = true;
+        plan->scale = e->scale;
+    }
+    plan->vops = dtp_vops(isa);
+    plan->n = d->ids.dims[0];
+    plan->h = d->table.dims[1];
+    plan->vocabulary = d->table.dims[0];
+    plan->ld_table = d->table.strides[0];
+    plan->ld_dst = d->dst.strides[0];
+    plan->id_stride = d->ids.strides[0];
+    plan->wide = d->ids.data_type == dnnl_tp_s64;
+    dtp_pd_book(pd, 0, plan->add ? sizeof(float) * (size_t)plan->h : 0);
+    /* A row of a large table comes from memory. */
+    plan->grain = dtp_grain(20 + .05 * (double)plan->h);
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} job_t;
+
+static inline int64_t gather_id(const plan_t *plan, const void *ids, int64_t i) {
+    return plan->wide ? ((const int64_t *)ids)[i * plan->id_stride]
+                      : ((const int32_t *)ids)[i * plan->id_stride];
+}
+
+static const void *gather_ids(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_gather_desc_t *d = (const dtp_gather_desc_t *)pd->op;
+    return (const char *)ctx->ptr[DTP_GATHER_IDS] + d->ids.offset0 * (int64_t)dtp_type_size(d->ids.data_type);
+}
+
+static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const plan_t *plan = j->pd->plan;
+    const dtp_gather_desc_t *d = (const dtp_gather_desc_t *)j->pd->op;
+    const void *ids = gather_ids(j->pd, j->ctx);
+    int64_t size = (int64_t)dtp_type_size(d->table.data_type);
+    const char *table = (const char *)j->ctx->ptr[DTP_GATHER_TABLE] + d->table.offset0 * size;
+    float *dst = (float *)j->ctx->ptr[DTP_GATHER_DST] + d->dst.offset0;
+    dtp_load_fn_t load = plan->vops->load[d->table.data_type];
+    for (int64_t i = begin; i < end; ++i) {
+        const char *row = table + gather_id(plan, ids, i) * plan->ld_table * size;
+        float *y = dst + i * plan->ld_dst;
+        if (!plan->add) {
+            load(y, row, plan->h, 1);
+            continue;
+        }
+        const float *x = (const float *)(const void *)row;
+        if (d->table.data_type != dnnl_tp_f32) {
+            float *room = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
+            load(room, row, plan->h, 1);
+            x = room;
+        }
+        /* sum: dst = new value + scale * old dst. */
+        if (plan->scale != 1.f) plan->vops->scale_shift(y, plan->h, plan->scale, 0.f);
+        plan->vops->axpy(y, plan->h, x, plan->h, 1, plan->h, 1.f, 0.f);
+    }
+}
+
+static dnnl_tp_status_t gather_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const plan_t *plan = pd->plan;
+    const void *ids = gather_ids(pd, ctx);
+    int64_t n = ctx->rows >= 0 ? ctx->rows : plan->n;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t id = gather_id(plan, ids, i);
+        if (DTP_UNLIKELY(id < 0 || id >= plan->vocabulary))
+            return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX,
+                            "id %lld at position %lld, the table has %lld rows", (long long)id, (long long)i,
+                            (long long)plan->vocabulary);
+    }
+    job_t job = {pd, ctx};
+    dtp_parallel_for(ctx->par, n, plan->grain, gather_rows, &job);
+    return dnnl_tp_success;
+}
+
+#if DTP_X64
+static dnnl_tp_status_t gather_avx512_pd_init(dtp_pd_t *pd) { return gather_init(pd, DTP_ISA_AVX512); }
+static dnnl_tp_status_t gather_avx2_pd_init(dtp_pd_t *pd) { return gather_init(pd, DTP_ISA_AVX2); }
+extern const dtp_impl_t dtp_cpu_gather__avx512, dtp_cpu_gather__avx2;
+const dtp_impl_t dtp_cpu_gather__avx512 = {"simd:avx512",  DTP_ISA_AVX512,        DTP_IMPL_ROWS,
+                                           sizeof(plan_t), gather_avx512_pd_init, NULL,
+                                           gather_execute};
+const dtp_impl_t dtp_cpu_gather__avx2 = {"simd:avx2",         DTP_ISA_AVX2, DTP_IMPL_ROWS, sizeof(plan_t),
+                                         gather_avx2_pd_init, NULL,         gather_execute};
+#endif
+static dnnl_tp_status_t gather_ref_pd_init(dtp_pd_t *pd) { return gather_init(pd, 0); }
+extern const dtp_impl_t dtp_cpu_gather__ref;
+const dtp_impl_t dtp_cpu_gather__ref = {
+    "ref:any",     0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), gather_ref_pd_init, NULL,
+    gather_execute};
