@@ -1,8 +1,9 @@
 /* Elementary functions on vectors of f32; include one of vec_*.h first.
  *
  * Every function takes any input: NaN stays NaN, infinities and denormals are as in libm. Errors stay below 4
- * units in the last place (tanh 6, gelu 8), measured by tests/unit/test_vops.c against double libm.
- * Polynomials, rationals and the table are minimax fits of our own (Lawson iterations, relative error). */
+ * units in the last place (tanh, logistic, swish, mish, soft_relu 6, gelu_erf 8, gelu_tanh 12), measured by
+ * tests/unit/test_vops.c against double libm. Polynomials, rationals and the table are minimax fits of our
+ * own (Lawson iterations, relative error). */
 #ifndef DTP_CPU_SIMD_VMATH_H
 #define DTP_CPU_SIMD_VMATH_H
 
@@ -28,9 +29,11 @@ V_INLINE vf v_exp(vf x) {
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     return v_scale2(v_exp_poly(v_exp_reduce(x, n)), n);
 }
-/* exp of x <= 0 where the relative error may grow to 2^-22 near x = -80: softmax. -inf gives 0. */
-V_INLINE vf v_exp_neg(vf x) {
+/* exp with a relative error that grows to 2^-22 near |x| = 80. x is limited to -105..hi; no upper limit with
+ * hi 0. */
+V_INLINE vf v_exp_quick(vf x, const float hi) {
     x = v_max(v_set1(-105.f), x);
+    if (hi > 0) x = v_min(v_set1(hi), x);
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     vf r = v_fnma(n, v_set1(0.693147182f), x);
     vf p = v_set1(0.00829031505f);
@@ -41,6 +44,8 @@ V_INLINE vf v_exp_neg(vf x) {
     p = v_fma(p, r, v_set1(1.f));
     return v_scale2(p, n);
 }
+/* For x <= 0; -inf gives 0. */
+V_INLINE vf v_exp_neg(vf x) { return v_exp_quick(x, 0.f); }
 /* 2^x, relative error 2^-22; any x, infinities included. */
 V_INLINE vf v_exp2(vf x) {
     vf n, r = v_fraction(x, &n);
@@ -65,17 +70,10 @@ V_INLINE vf v_expm1_neg(vf x) {
     vf s = v_scale2(v_set1(1.f), n);
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
 }
-/* 1 / (1 + exp(-x)) */
-V_INLINE vf v_logistic(vf x) {
-    vf e = v_exp(v_neg(v_abs(x)));
-    return v_mul(v_sel(v_lt(x, v_zero()), e, v_set1(1.f)), v_recip(v_add(v_set1(1.f), e)));
-}
 /* x / (1 + exp(u)); 0 where exp(u) leaves the range. */
-V_INLINE vf v_gate(vf x, vf u) {
-    vf e = v_exp(v_min(v_set1(87.f), u));
-    vf y = v_mul(x, v_recip(v_add(v_set1(1.f), e)));
-    return v_sel(v_lt(v_set1(87.f), u), v_zero(), y);
-}
+V_INLINE vf v_gate(vf x, vf u) { return v_div(x, v_add(v_set1(1.f), v_exp_quick(u, 89.5f))); }
+/* 1 / (1 + exp(-x)); results below 2^-127 are 0. */
+V_INLINE vf v_logistic(vf x) { return v_gate(v_set1(1.f), v_neg(x)); }
 
 /* ---- Logarithms -------------------------------------------------------------------------------------- */
 
@@ -118,7 +116,7 @@ V_INLINE vf v_log1p01(vf u) {
     return v_mul(p, u);
 }
 /* log(1 + exp(x)) */
-V_INLINE vf v_softplus(vf x) { return v_add(v_max(v_zero(), x), v_log1p01(v_exp(v_neg(v_abs(x))))); }
+V_INLINE vf v_softplus(vf x) { return v_add(v_max(v_zero(), x), v_log1p01(v_exp_neg(v_neg(v_abs(x))))); }
 /* x^b for x > 0 (or +0, +inf): log2 in two floats, then exp2. */
 V_INLINE vf v_pow_positive(vf x, vf b) {
     vf e, f = v_log_split(x, &e);
@@ -186,8 +184,8 @@ V_INLINE vf v_gelu_tanh(vf x) {
 V_INLINE vf v_swish(vf x, vf alpha) { return v_gate(x, v_neg(v_mul(x, alpha))); }
 /* x tanh(log(1 + exp(x))): with n = e^x (e^x + 2) it is x n / (n + 2). */
 V_INLINE vf v_mish(vf x) {
-    vf e = v_exp(v_min(v_set1(30.f), x)), n = v_mul(e, v_add(e, v_set1(2.f)));
-    return v_mul(x, v_quot(n, v_add(n, v_set1(2.f))));
+    vf e = v_exp_quick(x, 30.f), n = v_mul(e, v_add(e, v_set1(2.f)));
+    return v_mul(x, v_div(n, v_add(n, v_set1(2.f))));
 }
 /* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
 V_INLINE vf v_gelu_erf_tail(vf x) {
