@@ -103,13 +103,11 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     }
     g->units = g->batches * g->mchunks * g->npanels;
     const double unit_ns = ns / (double)g->units;
+    /* Negative: the cost of a unit, so that the loop knows what it is worth even where units are few and long. */
+    const double worth_splitting_ns = 3000;
     g->grain = g->units;
-    if (g->num_threads > 1) {
-        g->grain = dtp_grain(unit_ns);
-        /* Long ranges keep the prefetch of the next panel on the thread that needs it. */
-        const int64_t shares = g->num_threads * (ns > 4e5 ? 2 : 1);
-        g->grain = dtp_max64(g->grain, dtp_min64(dtp_div_up(g->units, shares), (int64_t)(1e6 / unit_ns) + 1));
-    }
+    if (g->num_threads > 1 && ns >= worth_splitting_ns)
+        g->grain = unit_ns >= 1 ? -(int64_t)unit_ns : dtp_grain(unit_ns);
 }
 
 void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) { dtp_gemm_set_shape(g, m, g->n, g->k); }
@@ -458,7 +456,7 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
     if (g->units == 0) return;
     gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
-    if (g->batches == 1 && g->units <= g->grain && !g->tiled) {
+    if (g->batches == 1 && g->grain >= g->units && !g->tiled) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
         gemm_block(&s, 0, g->m, 0, g->npanels);
