@@ -17,3 +17,24 @@ endfunction()
 
 package_test(headers quick)
 package_test(runtime_refused quick)
+
+# The C code of the README, compiled as it is printed there by tests/readme/test_pool.c.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md)
+file(READ ${PROJECT_SOURCE_DIR}/README.md readme)
+string(FIND "${readme}" "\n```c\n" begin)
+if(begin EQUAL -1)
+  message(FATAL_ERROR "README.md has no C code")
+endif()
+math(EXPR begin "${begin} + 6")
+string(SUBSTRING "${readme}" ${begin} -1 readme)
+string(FIND "${readme}" "\n```\n" end)
+string(SUBSTRING "${readme}" 0 ${end} readme)
+file(CONFIGURE OUTPUT readme/readme_pool.inc CONTENT "${readme}\n" @ONLY)
+if(TARGET test_readme_pool)
+  target_include_directories(test_readme_pool PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/readme)
+endif()
+
+# tests/readme/test_docs.c reads the pages of doc/primitives.
+if(TARGET test_readme_docs)
+  target_compile_definitions(test_readme_docs PRIVATE DTP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endif()

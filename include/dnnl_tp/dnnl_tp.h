@@ -73,17 +73,18 @@ typedef struct {
  * @return success; invalid_arguments (objects exist, struct_size is wrong, or a member is NULL). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator);
 
-/** Limits the instruction sets of engines that are created later (also: environment variable
- * DNNL_TP_MAX_CPU_ISA); an engine attribute may limit further. Thread-safe.
+/** Limits the instruction sets of all engines (also: environment variable DNNL_TP_MAX_CPU_ISA, with the names
+ * of the enumerators in capitals, e.g. AVX2). To be called before the first engine exists; an engine
+ * attribute may limit further. Thread-safe.
  *
  * @param isa the highest set allowed; dnnl_tp_cpu_isa_default = no limit
- * @return success; invalid_arguments (not an enumerator); unimplemented (not an x86-64 build). */
+ * @return success; invalid_arguments (not an enumerator, or an engine exists). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_max_cpu_isa(dnnl_tp_cpu_isa_t isa);
 
 /** The highest instruction set that new engines use: what processor and system offer within the limit.
  * Thread-safe.
  *
- * @return an enumerator; dnnl_tp_cpu_isa_default where the build has no instruction-set kernels. */
+ * @return an enumerator; dnnl_tp_cpu_isa_sse41 where there is only portable C. */
 DNNL_TP_API dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void);
 
 /** Sets the floating-point mode of attributes that are created later (also: environment variable
