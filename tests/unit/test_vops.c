@@ -73,7 +73,7 @@ static const struct {
     {dnnl_tp_eltwise_sqrt, 0.f, 0.f, 0, 100, 0.5, 0},
     {dnnl_tp_eltwise_linear, 1.5f, -0.25f, -100, 100, 1, 1e-8},
     {dnnl_tp_eltwise_soft_relu, 1.f, 0.f, -105, 90, 6, 1e-44},
-    {dnnl_tp_eltwise_soft_relu, -2.f, 0.f, -40, 50, 4, 1e-44},
+    {dnnl_tp_eltwise_soft_relu, -2.f, 0.f, -40, 50, 6, 1e-44},
     {dnnl_tp_eltwise_hardsigmoid, 0.2f, 0.5f, -10, 10, 1, 4e-8},
     {dnnl_tp_eltwise_logistic, 0.f, 0.f, -105, 90, 6, 1.2e-38},
     {dnnl_tp_eltwise_exp, 0.f, 0.f, -105, 90, 1.5, 1e-44},
