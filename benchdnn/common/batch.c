@@ -101,7 +101,7 @@ void bd_batch(const bd_driver_t *d, const char *name) {
     bool bad = !text || ferror(f);
     fclose(f);
     if (bad) bd_die(BD_EXIT_FAIL, "cannot open file %s", name);
-    if (bd_batch_tokens(text, n, one_token, (void *)d))
+    if (bd_batch_tokens(text, n, one_token, (void *)d) && bd.verbose)
         fprintf(stderr, "warning: batch file '%s' ends with an option.\n", name);
     free(text);
     --depth;
