@@ -114,6 +114,7 @@ static void ref(const bd_prb_t *p, double *const *v) {
 static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     (void)p, (void)i;
     c->threshold = 0;
+    c->zero_trust = 90;
 }
 
 const bd_driver_t bd_ip = {.name = "ip",
