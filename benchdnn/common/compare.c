@@ -86,6 +86,8 @@ bd_verdict_t bd_compare(const bd_prb_t *p, int i, const bd_cmp_t *c, const doubl
     }
     if (v.errors && c->l2_fallback && bd_l2(got, exp, v.total) <= c->threshold) v.errors = 0;
     double trust = c->zero_trust > 0 ? c->zero_trust : 30;
+    if (r.dt == dnnl_tp_u8 && trust < 80) trust = 80; /* negative values saturate to zero */
+    if (r.eltwise && trust < 95) trust = 95;          /* relu and its like */
     for (int k = 0; k < p->nt; ++k)
         if (!bd_elems(&p->t[k])) trust = 100; /* sums over nothing are zero */
     v.mistrusted = v.total >= 10 && trust < 100 && (double)zeros * 100 > trust * (double)v.total;

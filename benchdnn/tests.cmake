@@ -1,0 +1,42 @@
+# Tests of the harness itself (command line, lists, flow, fuzz corpus), and the correctness sets of the drivers.
+set(cases ${PROJECT_SOURCE_DIR}/tests/benchdnn)
+foreach(name IN ITEMS cli list flow)
+  add_test(NAME benchdnn_${name} COMMAND ${cases}/run_cases.sh $<TARGET_FILE:benchdnn> ${cases}/cases_${name})
+  set_tests_properties(benchdnn_${name} PROPERTIES LABELS quick TIMEOUT 120)
+endforeach()
+
+# Every set runs on the widest instruction set; _ci also on AVX2 and on the portable code, and bitwise.
+foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
+  add_test(NAME benchdnn_smoke_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_smoke)
+  set_tests_properties(benchdnn_smoke_${driver} PROPERTIES LABELS quick TIMEOUT 120)
+  add_test(NAME benchdnn_ci_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_ci)
+  add_test(NAME benchdnn_ci_${driver}_async COMMAND benchdnn --pool=async --threads=3 --${driver} --batch=test_${driver}_smoke)
+  add_test(NAME benchdnn_ci_${driver}_bitwise COMMAND benchdnn --mode=B --${driver} --batch=test_${driver}_smoke)
+  foreach(isa IN ITEMS avx2 ref)
+    add_test(NAME benchdnn_ci_${driver}_${isa} COMMAND benchdnn --isa=${isa} --${driver} --batch=test_${driver}_ci)
+    set_tests_properties(benchdnn_ci_${driver}_${isa} PROPERTIES LABELS full TIMEOUT 900)
+  endforeach()
+  set_tests_properties(benchdnn_ci_${driver} benchdnn_ci_${driver}_async benchdnn_ci_${driver}_bitwise
+    PROPERTIES LABELS full TIMEOUT 900)
+endforeach()
+
+set(fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz)
+add_executable(replay_benchdnn ${fuzz}/fuzz_replay.c ${fuzz}/fuzz_benchdnn.c)
+target_link_libraries(replay_benchdnn PRIVATE benchdnn_core dnnl_tp_build_flags)
+add_test(NAME fuzz_replay_benchdnn COMMAND replay_benchdnn ${fuzz}/corpus/benchdnn)
+set_tests_properties(fuzz_replay_benchdnn PROPERTIES LABELS quick TIMEOUT 120)
+find_program(CLANG clang)
+if(CLANG)
+  file(GLOB parts ${CMAKE_CURRENT_SOURCE_DIR}/common/*.c ${CMAKE_CURRENT_SOURCE_DIR}/drivers/*.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/peer/*.c)
+  add_custom_command(OUTPUT fuzz_benchdnn
+    COMMAND ${CLANG} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+      -I${CMAKE_CURRENT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include
+      ${fuzz}/fuzz_benchdnn.c ${parts} $<TARGET_FILE:dnnl_tp_static> -lm -lpthread -ldl -o fuzz_benchdnn
+    DEPENDS ${fuzz}/fuzz_benchdnn.c ${parts} dnnl_tp_static VERBATIM)
+  add_custom_target(build_fuzz_benchdnn DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_benchdnn)
+  add_test(NAME fuzz_benchdnn COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_benchdnn
+    -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_benchdnn -DCORPUS=${fuzz}/corpus/benchdnn
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_benchdnn -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
+  set_tests_properties(fuzz_benchdnn PROPERTIES LABELS full TIMEOUT 300)
+endif()

@@ -1,0 +1,75 @@
+/* Fuzzes what benchdnn reads: batch text, descriptors, option values, attributes, layout strings.
+ * First byte: which; whatever parses is printed, and the print must parse to the same print again. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "common/prb.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void count(void *arg, const char *tok) { *(size_t *)arg += strlen(tok); }
+
+static void check(bool ok) {
+    if (!ok) abort();
+}
+
+static void one_descriptor(const bd_driver_t *d, const char *text) {
+    static bd_prb_t p, q;
+    char a[BD_TEXT] = "", b[BD_TEXT] = "";
+    memset(&p, 0, sizeof p);
+    p.drv = d;
+    for (int i = 0; d->loop[i]; ++i) check(!d->loop[i]->set(&p, d->loop[i]->def));
+    if (d->parse(&p, text)) return;
+    d->desc(&p, a, sizeof a);
+    q = p;
+    check(!d->parse(&q, a));
+    d->desc(&q, b, sizeof b);
+    check(!strcmp(a, b));
+    if (!d->init(&p)) (void)bd_attr_tensors(&p);
+}
+
+static void one_option(const bd_driver_t *d, unsigned which, const char *text) {
+    static bd_prb_t p, q;
+    char a[BD_TEXT] = "", b[BD_TEXT] = "";
+    int n = 0;
+    while (d->loop[n]) ++n;
+    const bd_opt_t *o = d->loop[which % (unsigned)n];
+    memset(&p, 0, sizeof p);
+    memset(&q, 0, sizeof q);
+    p.drv = q.drv = d;
+    p.bia_dt = q.bia_dt = dnnl_tp_f32; /* a bias mask is printed with a bias only */
+    if (o->set(&p, text)) return;
+    o->get(&p, a, sizeof a);
+    check(!o->set(&q, a));
+    o->get(&q, b, sizeof b);
+    check(!strcmp(a, b));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3 || size > 2048) return 0;
+    int n = 0;
+    while (bd_drivers[n]) ++n;
+    const bd_driver_t *d = bd_drivers[data[1] % n];
+    size_t len = size - 3;
+    char *text = malloc(len + 1);
+    if (!text) return 0;
+    memcpy(text, data + 3, len);
+    text[len] = 0;
+    char out[256];
+    size_t total = 0;
+    bd_tag_t tag;
+    switch (data[0] % 4) {
+    case 0: (void)bd_batch_tokens(text, len, count, &total); break;
+    case 1: one_descriptor(d, text); break;
+    case 2: one_option(d, data[2], text); break;
+    default:
+        if (!bd_tag_syntax(text)) break;
+        bd_tag_expand(text, 1 + data[2] % BD_MAX_NDIMS, out, sizeof out);
+        (void)bd_tag_decode(out, &tag);
+    }
+    free(text);
+    return 0;
+}
