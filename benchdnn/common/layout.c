@@ -243,6 +243,12 @@ void bd_load(const bd_layout_t *l, const void *mem, double *v) {
     } while (next_pos(l->nd - 1, l->d, pos));
 }
 
+bool bd_overlaps(const bd_layout_t *l) {
+    for (int i = 0; i < l->nd; ++i)
+        if (l->plain && l->d[i] > 1 && !l->stride[i]) return true;
+    return false;
+}
+
 int64_t bd_bad_padding(const bd_layout_t *l, const void *mem) {
     int64_t pos[BD_MAX_NDIMS] = {0}, bad = 0;
     if (l->plain || is_empty(l) || !l->described) return 0;

@@ -21,6 +21,8 @@ dnnl_tp_status_t bd_layout(const bd_api_t *, const_dnnl_tp_memory_desc_t, bd_lay
 /* f64 row-major <-> memory. Storing rounds and saturates as the library must. */
 void bd_store(const bd_layout_t *, void *mem, const double *v);
 void bd_load(const bd_layout_t *, const void *mem, double *v);
+/* Do several positions share an element (stride 0)? */
+bool bd_overlaps(const bd_layout_t *);
 /* Elements of the padded area that are not zero. */
 int64_t bd_bad_padding(const bd_layout_t *, const void *mem);
 /* Bytes inside the described extent that belong to no element and are not `fill` any more. */

@@ -25,7 +25,8 @@ static void *open_library(char *tried, size_t size) {
         bd_cat(tried, size, " %s", path);
         return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    static const char *const places[] = {"/../peer_onednn/lib/libdnnl.so.3", "/peer_onednn/lib/libdnnl.so.3"};
+    static const char *const places[] = {"/../../peer_onednn/lib/libdnnl.so.3",
+                                         "/../../peers/lib/libdnnl.so.3", "/../peer_onednn/lib/libdnnl.so.3"};
     for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
         path[0] = 0;
         bd_cat(path, sizeof path, "%s%s", bd_exe_dir, places[i]);
