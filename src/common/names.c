@@ -1,5 +1,6 @@
 /* Names of enumerators, and the library's version. */
 #include "common/base.h"
+#include "common/op_desc.h"
 
 #define CASE(prefix, name) \
     case dnnl_tp_##prefix##name: return #prefix #name
@@ -96,6 +97,7 @@ const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
 }
 
 const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
+    if (v == DTP_ELTWISE_ERF) return "eltwise_erf"; /* graphs only */
     switch (v) {
     case dnnl_tp_alg_kind_undef:
         return "undef";

@@ -13,6 +13,7 @@ typedef struct {
 } plan_t;
 
 static double eltwise_ref_value(dnnl_tp_alg_kind_t alg, double s, double a, double b) {
+    if (alg == DTP_ELTWISE_ERF) return erf(s);
     switch (alg) {
     case dnnl_tp_eltwise_relu:
     case dnnl_tp_eltwise_relu_use_dst_for_bwd: return s > 0 ? s : a == 0 && s == s ? 0 : a * s;

@@ -204,6 +204,22 @@ V_INLINE vf v_gelu_erf_tail(vf x) {
     vf e = v_scale2(v_exp_poly(r), n);
     return v_mul(t, v_mul(e, g));
 }
+/* erf, 4 units in the last place: an odd polynomial below 1, 1 - erfc through the tail of gelu above. */
+V_INLINE vf v_erf(vf x) {
+    vf s = v_mul(x, x), p = v_set1(1.05893855e-06f);
+    p = v_fma(p, s, v_set1(-1.39093418e-05f));
+    p = v_fma(p, s, v_set1(0.00011956563f));
+    p = v_fma(p, s, v_set1(-0.000854263781f));
+    p = v_fma(p, s, v_set1(0.00522378366f));
+    p = v_fma(p, s, v_set1(-0.0268661324f));
+    p = v_fma(p, s, v_set1(0.112837911f));
+    p = v_fma(p, s, v_set1(-0.376126379f));
+    p = v_mul(v_fma(p, s, v_set1(1.12837923f)), x);
+    vf u = v_mul(v_abs(x), v_set1(1.41421356f));
+    vf t = v_sub(v_set1(1.f), v_div(v_mul(v_set1(2.f), v_gelu_erf_tail(u)), u));
+    t = v_sel(v_lt(x, v_zero()), v_neg(t), t);
+    return v_sel(v_lt(v_abs(x), v_set1(1.f)), p, t);
+}
 #if V_HAS_TABLE32
 /* The tail function by 32 quintics in |x| * 5.875, each fitted relative to its own value: [k][i] =
  * coefficient k of interval i. */

@@ -2,6 +2,7 @@
 #include "cpu/simd/vops.h"
 
 #include "common/engine.h"
+#include "common/op_desc.h"
 
 extern const dtp_vops_t dtp_vops__avx512, dtp_vops__avx2, dtp_vops__portable;
 
@@ -23,10 +24,11 @@ dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg) {
     case dnnl_tp_eltwise_logistic_use_dst_for_bwd: alg = dnnl_tp_eltwise_logistic; break;
     case dnnl_tp_eltwise_exp_use_dst_for_bwd: alg = dnnl_tp_eltwise_exp; break;
     case dnnl_tp_eltwise_clip_v2_use_dst_for_bwd: alg = dnnl_tp_eltwise_clip_v2; break;
+    case DTP_ELTWISE_ERF: return v->eltwise[DTP_VOPS_NELTWISE - 1];
     default: break;
     }
     int i = alg - dnnl_tp_eltwise_relu;
-    return i >= 0 && i < DTP_VOPS_NELTWISE ? v->eltwise[i] : 0;
+    return i >= 0 && i < DTP_VOPS_NELTWISE - 1 ? v->eltwise[i] : 0;
 }
 
 dtp_binary_fn_t dtp_vops_binary(const dtp_vops_t *v, int alg) {

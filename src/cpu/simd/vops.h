@@ -36,7 +36,7 @@ typedef void (*dtp_load_fn_t)(float *y, const void *x, int64_t n, int64_t stride
 typedef void (*dtp_store_fn_t)(void *y, const float *x, int64_t n, int64_t stride);
 
 enum {
-    DTP_VOPS_NELTWISE = 21, /* dnnl_tp_eltwise_relu + i */
+    DTP_VOPS_NELTWISE = 22, /* dnnl_tp_eltwise_relu + i; the last one is DTP_ELTWISE_ERF */
     DTP_VOPS_NBINARY = 13,  /* dnnl_tp_binary_add + i */
     DTP_VOPS_NTYPES = 8     /* dnnl_tp_data_type_t: f16, bf16, f32, s32, s8, u8; others NULL */
 };
