@@ -23,6 +23,7 @@ static dtp_ir_node_t *growable(const dtp_ir_t *ir, int v) {
 /* What n does to x, the result of a matmul, as one post-operation. */
 static bool as_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_post_t *post) {
     memset(post, 0, sizeof *post);
+    if (n->row->kind == dnnl_tp_op_erf) return false; /* not a post-operation */
     if (n->row->cls == DTP_CLASS_UNARY) return dtp_unary_alg(n, &post->alg, &post->alpha, &post->beta);
     if ((n->row->cls != DTP_CLASS_BINARY && n->row->cls != DTP_CLASS_BIAS_ADD) ||
         n->row->kind == dnnl_tp_op_squared_difference || n->in[0] == n->in[1])

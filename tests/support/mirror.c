@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(expr)                                                                                           \
-    do {                                                                                                     \
-        if ((expr) != dnnl_tp_success) {                                                                     \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #expr, dnnl_tp_last_error());             \
-            abort();                                                                                         \
-        }                                                                                                    \
+#define MUST(expr)                                                                               \
+    do {                                                                                         \
+        if ((expr) != dnnl_tp_success) {                                                         \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #expr, dnnl_tp_last_error()); \
+            abort();                                                                             \
+        }                                                                                        \
     } while (0)
 
 typedef dnnl_tp_tensor_info_t info_t;
@@ -63,7 +63,8 @@ static info_t shape(dnnl_tp_data_type_t dt, int ndims, const int64_t *dims) {
 static int new_input(mirror_t *m, const info_t *t) {
     dnnl_tp_value_t v;
     dnnl_tp_dims_t dims;
-    for (int d = 0; d < t->ndims; ++d) dims[d] = m->runtime_dims && d < 1 ? DNNL_TP_RUNTIME_DIM_VAL : t->dims[d];
+    for (int d = 0; d < t->ndims; ++d)
+        dims[d] = m->runtime_dims && d < 1 ? DNNL_TP_RUNTIME_DIM_VAL : t->dims[d];
     MUST(dnnl_tp_graph_input(m->graph, &v, "in", t->data_type, t->ndims, dims));
     m->in[m->nin++] = v;
     return v;
@@ -112,8 +113,8 @@ int mirror_ints(mirror_t *m, int64_t n, const int32_t *data) {
 
 static int new_constant(mirror_t *m, const info_t *t, const float *f) {
     dnnl_tp_value_t v;
-    MUST(dnnl_tp_graph_constant(m->graph, &v, "const", t->data_type, t->ndims, t->dims, f, DNNL_TP_CONSTANT_COPY, NULL,
-                                NULL));
+    MUST(dnnl_tp_graph_constant(m->graph, &v, "const", t->data_type, t->ndims, t->dims, f,
+                                DNNL_TP_CONSTANT_COPY, NULL, NULL));
     return v;
 }
 
@@ -136,7 +137,8 @@ int mirror_scalar(mirror_t *m, double x) {
     return v;
 }
 
-/* ---- Evaluation in double ---------------------------------------------------------------------------------- */
+/* ---- Evaluation in double
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct {
     int kind;
@@ -166,7 +168,8 @@ static double unary(const attrs_t *a, double s) {
     double alpha = attr_f(a, dnnl_tp_op_attr_alpha, 0), beta = attr_f(a, dnnl_tp_op_attr_beta, 1);
     switch (a->kind) {
     case dnnl_tp_op_abs: return fabs(s);
-    case dnnl_tp_op_clamp: return fmin(fmax(s, attr_f(a, dnnl_tp_op_attr_min, 0)), attr_f(a, dnnl_tp_op_attr_max, 0));
+    case dnnl_tp_op_clamp:
+        return fmin(fmax(s, attr_f(a, dnnl_tp_op_attr_min, 0)), attr_f(a, dnnl_tp_op_attr_max, 0));
     case dnnl_tp_op_elu: return s > 0 ? s : alpha * expm1(s);
     case dnnl_tp_op_exp: return exp(s);
     case dnnl_tp_op_hard_swish: return s * fmin(fmax(s / 6 + .5, 0), 1);
@@ -219,8 +222,8 @@ static int64_t broadcast_at(const info_t *out, const info_t *t, int64_t i) {
     return at;
 }
 
-static void matmul(const attrs_t *a, const mirror_value_t *x, const mirror_value_t *w, const mirror_value_t *b,
-                   mirror_value_t *y) {
+static void matmul(const attrs_t *a, const mirror_value_t *x, const mirror_value_t *w,
+                   const mirror_value_t *b, mirror_value_t *y) {
     int ta = attr_b(a, dnnl_tp_op_attr_transpose_a, 0), tb = attr_b(a, dnnl_tp_op_attr_transpose_b, 0);
     info_t xi = x->info, wi = w->info;
     if (xi.ndims == 1) xi = shape(dnnl_tp_f32, 2, (int64_t[]){1, xi.dims[0]}), ta = 0;
@@ -236,11 +239,13 @@ static void matmul(const attrs_t *a, const mirror_value_t *x, const mirror_value
         bo.dims[d] = p == 1 ? q : p;
     }
     for (int64_t o = 0; o < count(&bo); ++o) {
-        const double *px = x->x + broadcast_at(&bo, &bx, o) * m * k, *pw = w->x + broadcast_at(&bo, &bw, o) * k * n;
+        const double *px = x->x + broadcast_at(&bo, &bx, o) * m * k,
+                     *pw = w->x + broadcast_at(&bo, &bw, o) * k * n;
         for (int64_t i = 0; i < m; ++i)
             for (int64_t j = 0; j < n; ++j) {
                 double s = b ? b->x[j] : 0;
-                for (int64_t l = 0; l < k; ++l) s += px[ta ? l * m + i : i * k + l] * pw[tb ? j * k + l : l * n + j];
+                for (int64_t l = 0; l < k; ++l)
+                    s += px[ta ? l * m + i : i * k + l] * pw[tb ? j * k + l : l * n + j];
                 y->x[(o * m + i) * n + j] = s;
             }
     }
@@ -250,7 +255,8 @@ static void softmax_row(double *x, int64_t n, int64_t step, int is_log) {
     double most = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; ++i) most = fmax(most, x[i * step]);
     for (int64_t i = 0; i < n; ++i) sum += exp(x[i * step] - most);
-    for (int64_t i = 0; i < n; ++i) x[i * step] = is_log ? x[i * step] - most - log(sum) : exp(x[i * step] - most) / sum;
+    for (int64_t i = 0; i < n; ++i)
+        x[i * step] = is_log ? x[i * step] - most - log(sum) : exp(x[i * step] - most) / sum;
 }
 
 static void reduce(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
@@ -262,7 +268,9 @@ static void reduce(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y)
         gone[d < 0 ? d + x->info.ndims : d] = 1;
     }
     for (int64_t i = 0; i < y->n; ++i)
-        y->x[i] = a->kind == dnnl_tp_op_reduce_max ? -INFINITY : a->kind == dnnl_tp_op_reduce_min ? INFINITY : a->kind == dnnl_tp_op_reduce_prod;
+        y->x[i] = a->kind == dnnl_tp_op_reduce_max   ? -INFINITY
+                  : a->kind == dnnl_tp_op_reduce_min ? INFINITY
+                                                     : a->kind == dnnl_tp_op_reduce_prod;
     for (int d = 0; d < x->info.ndims; ++d)
         if (gone[d]) over *= x->info.dims[d];
     for (int64_t i = 0; i < x->n; ++i) {
@@ -288,15 +296,18 @@ static void reduce(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y)
 }
 
 /* One sequence of rows [first, end); mask may be NULL. */
-static void attend(const attrs_t *a, const mirror_value_t *const *v, int64_t first, int64_t end, const double *mask,
-                   double *y) {
-    int64_t heads = attr_i(a, dnnl_tp_op_attr_heads, 1), width = v[0]->info.dims[v[0]->info.ndims - 1], d = width / heads;
-    double scale = attr_f(a, dnnl_tp_op_attr_scale, (double)(1.f / sqrtf((float)d))), *p = malloc(sizeof *p * (size_t)(end - first + 1));
+static void attend(const attrs_t *a, const mirror_value_t *const *v, int64_t first, int64_t end,
+                   const double *mask, double *y) {
+    int64_t heads = attr_i(a, dnnl_tp_op_attr_heads, 1), width = v[0]->info.dims[v[0]->info.ndims - 1],
+            d = width / heads;
+    double scale = attr_f(a, dnnl_tp_op_attr_scale, (double)(1.f / sqrtf((float)d))),
+           *p = malloc(sizeof *p * (size_t)(end - first + 1));
     for (int64_t h = 0; h < heads; ++h)
         for (int64_t i = first; i < end; ++i) {
             for (int64_t j = first; j < end; ++j) {
                 double s = 0;
-                for (int64_t c = 0; c < d; ++c) s += v[0]->x[i * width + h * d + c] * v[1]->x[j * width + h * d + c];
+                for (int64_t c = 0; c < d; ++c)
+                    s += v[0]->x[i * width + h * d + c] * v[1]->x[j * width + h * d + c];
                 p[j - first] = s * scale + (mask ? mask[j - first] : 0);
             }
             softmax_row(p, end - first, 1, 0);
@@ -317,7 +328,8 @@ static void sequences(const attrs_t *a, int nin, const mirror_value_t *const *v,
     int64_t n = t->ndims == 3 ? t->dims[0] : offsets ? offsets->n - 1 : 1, width = t->dims[t->ndims - 1];
     int64_t length = t->dims[t->ndims - 2];
     for (int64_t s = 0; s < n; ++s) {
-        int64_t first = offsets ? (int64_t)offsets->x[s] : s * length, end = offsets ? (int64_t)offsets->x[s + 1] : first + length;
+        int64_t first = offsets ? (int64_t)offsets->x[s] : s * length,
+                end = offsets ? (int64_t)offsets->x[s + 1] : first + length;
         const double *row = mask ? mask->x + s * length : NULL;
         if (!is_pool) {
             attend(a, v, first, end, row, y->x);
@@ -346,7 +358,8 @@ static void normalise(const attrs_t *a, int nin, const mirror_value_t *const *v,
         for (int64_t i = 0; i < n; ++i) mean += rms ? 0 : x[i] / (double)n;
         for (int64_t i = 0; i < n; ++i) var += (x[i] - mean) * (x[i] - mean) / (double)n;
         for (int64_t i = 0; i < n; ++i)
-            y->x[r * n + i] = (x[i] - mean) / sqrt(var + attr_f(a, dnnl_tp_op_attr_epsilon, 1e-5)) * (nin > 1 ? v[1]->x[i] : 1) +
+            y->x[r * n + i] = (x[i] - mean) / sqrt(var + attr_f(a, dnnl_tp_op_attr_epsilon, 1e-5)) *
+                                  (nin > 1 ? v[1]->x[i] : 1) +
                               (nin > 2 ? v[2]->x[i] : 0);
     }
 }
@@ -372,7 +385,8 @@ static void evaluate(const attrs_t *a, int nin, const mirror_value_t *const *v, 
         for (int64_t d = axis + 1; d < t->ndims; ++d) step *= t->dims[d];
         memcpy(y->x, v[0]->x, sizeof *y->x * (size_t)y->n);
         for (int64_t i = 0; i < y->n; ++i)
-            if (i / step % t->dims[axis] == 0) softmax_row(y->x + i, t->dims[axis], step, a->kind == dnnl_tp_op_log_softmax);
+            if (i / step % t->dims[axis] == 0)
+                softmax_row(y->x + i, t->dims[axis], step, a->kind == dnnl_tp_op_log_softmax);
         return;
     }
     case dnnl_tp_op_static_transpose: {
@@ -408,11 +422,12 @@ static void evaluate(const attrs_t *a, int nin, const mirror_value_t *const *v, 
         for (int64_t i = 0; i < y->n; ++i) y->x[i] = unary(a, v[0]->x[i]);
     else
         for (int64_t i = 0; i < y->n; ++i)
-            y->x[i] = binary(a->kind, v[0]->x[broadcast_at(o, t, i)], v[1]->x[broadcast_at(o, &v[1]->info, i)]);
+            y->x[i] =
+                binary(a->kind, v[0]->x[broadcast_at(o, t, i)], v[1]->x[broadcast_at(o, &v[1]->info, i)]);
 }
 
-/* The library infers the shape; a wrong one shows as a wrong count or a wrong position. With unknown input dims the
- * shape comes from a graph of its own with known ones. */
+/* The library infers the shape; a wrong one shows as a wrong count or a wrong position. With unknown input
+ * dims the shape comes from a graph of its own with known ones. */
 int mirror_op(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
               const dnnl_tp_op_attr_t *attr) {
     dnnl_tp_value_t ids[64], v;
@@ -429,7 +444,9 @@ int mirror_op(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, co
         dnnl_tp_value_t out;
         MUST(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         for (int i = 0; i < nin; ++i)
-            if (in[i] >= 0) MUST(dnnl_tp_graph_input(g, &ids[i], "in", args[i]->info.data_type, args[i]->info.ndims, args[i]->info.dims));
+            if (in[i] >= 0)
+                MUST(dnnl_tp_graph_input(g, &ids[i], "in", args[i]->info.data_type, args[i]->info.ndims,
+                                         args[i]->info.dims));
         MUST(dnnl_tp_graph_op(g, kind, name, nin, ids, nattr, attr, 1, &out));
         MUST(dnnl_tp_graph_value_info(g, out, &t));
         dnnl_tp_graph_destroy(g);
@@ -444,25 +461,36 @@ void mirror_output(mirror_t *m, int v) {
     m->out[m->nout++] = v;
 }
 
-/* ---- Shorthands ------------------------------------------------------------------------------------------- */
+/* ---- Shorthands -------------------------------------------------------------------------------------------
+ */
 
-dnnl_tp_op_attr_t mirror_s64(int key, int n, const int64_t *v) { return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_s64, n, v}; }
-dnnl_tp_op_attr_t mirror_f32(int key, const float *v) { return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_f32, 1, v}; }
-dnnl_tp_op_attr_t mirror_bool(int key, const uint8_t *v) { return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_bool, 1, v}; }
+dnnl_tp_op_attr_t mirror_s64(int key, int n, const int64_t *v) {
+    return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_s64, n, v};
+}
+dnnl_tp_op_attr_t mirror_f32(int key, const float *v) {
+    return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_f32, 1, v};
+}
+dnnl_tp_op_attr_t mirror_bool(int key, const uint8_t *v) {
+    return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_bool, 1, v};
+}
 
-int mirror_unary(mirror_t *m, dnnl_tp_op_kind_t kind, int x) { return mirror_op(m, kind, "unary", 1, &x, 0, NULL); }
+int mirror_unary(mirror_t *m, dnnl_tp_op_kind_t kind, int x) {
+    return mirror_op(m, kind, "unary", 1, &x, 0, NULL);
+}
 int mirror_binary(mirror_t *m, dnnl_tp_op_kind_t kind, int x, int y) {
     int in[2] = {x, y};
     return mirror_op(m, kind, "binary", 2, in, 0, NULL);
 }
 
-int mirror_linear(mirror_t *m, const char *name, int x, int64_t k, int64_t n, int transposed, int bias_as_op) {
+int mirror_linear(mirror_t *m, const char *name, int x, int64_t k, int64_t n, int transposed,
+                  int bias_as_op) {
     int64_t wd[2] = {transposed ? n : k, transposed ? k : n};
     uint8_t yes = 1;
     dnnl_tp_op_attr_t t = mirror_bool(dnnl_tp_op_attr_transpose_b, &yes);
     int in[3] = {x, mirror_constant(m, 2, wd, 1. / sqrt((double)k)), mirror_constant(m, 1, &n, .5)};
     int y = mirror_op(m, dnnl_tp_op_matmul, name, bias_as_op ? 2 : 3, in, transposed, &t);
-    return bias_as_op ? mirror_binary(m, bias_as_op == 1 ? dnnl_tp_op_add : dnnl_tp_op_bias_add, y, in[2]) : y;
+    return bias_as_op ? mirror_binary(m, bias_as_op == 1 ? dnnl_tp_op_add : dnnl_tp_op_bias_add, y, in[2])
+                      : y;
 }
 
 int mirror_norm(mirror_t *m, const char *name, int x, int64_t n) {
@@ -470,7 +498,8 @@ int mirror_norm(mirror_t *m, const char *name, int x, int64_t n) {
     return mirror_op(m, dnnl_tp_op_layer_norm, name, 3, in, 0, NULL);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------ */
+/* ---- Running
+ * ------------------------------------------------------------------------------------------------ */
 
 int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **outputs) {
     dnnl_tp_stream_attr_t attr;
@@ -514,7 +543,8 @@ int mirror_check(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, double 
             double got = (double)out[i][k], want = v->x[k];
             if (v->info.data_type == dnnl_tp_f32 && !(fabs(got - want) <= tolerance * (1 + fabs(want))) &&
                 !(isnan(got) && isnan(want)) && got != want) {
-                fprintf(stderr, "mirror: output %d at %lld is %.9g, reference %.9g\n", i, (long long)k, got, want);
+                fprintf(stderr, "mirror: output %d at %lld is %.9g, reference %.9g\n", i, (long long)k, got,
+                        want);
                 ++bad;
             }
         }

@@ -1,5 +1,6 @@
-/* A graph and, beside it, the same computation in double: every building call also evaluates its operator with plain
- * loops written for this purpose, so that a test compares the executor with something that shares no code with it. */
+/* A graph and, beside it, the same computation in double: every building call also evaluates its operator
+ * with plain loops written for this purpose, so that a test compares the executor with something that shares
+ * no code with it. */
 #ifndef DTP_TESTS_MIRROR_H
 #define DTP_TESTS_MIRROR_H
 
@@ -47,8 +48,9 @@ dnnl_tp_op_attr_t mirror_s64(int key, int count, const int64_t *v);
 dnnl_tp_op_attr_t mirror_f32(int key, const float *v);
 dnnl_tp_op_attr_t mirror_bool(int key, const uint8_t *v);
 
-/* Compiles for `threads` threads of `pool` (0, NULL: the caller alone), runs twice and compares every output with the
- * reference: |x - ref| <= tolerance * (1 + |ref|). Prints the first difference; returns the number of them. */
+/* Compiles for `threads` threads of `pool` (0, NULL: the caller alone), runs twice and compares every output
+ * with the reference: |x - ref| <= tolerance * (1 + |ref|). Prints the first difference; returns the number
+ * of them. */
 int mirror_check(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, double tolerance);
 /* The same, keeping the outputs of the second run in room of the caller (one array per output). */
 int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **outputs);
