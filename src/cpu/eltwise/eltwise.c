@@ -9,6 +9,8 @@
 #include "cpu/rows.h"
 #include "threading/parallel.h"
 
+#if DTP_X64 /* elsewhere the reference serves */
+
 /* Elements that are worked on at a time: the unit of parallel loops, and of tiles. */
 enum { UNIT = 2048 };
 
@@ -170,7 +172,6 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-#if DTP_X64
 static dnnl_tp_status_t eltwise_avx512_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX512); }
 static dnnl_tp_status_t eltwise_avx2_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX2); }
 extern const dtp_impl_t dtp_cpu_eltwise__avx512, dtp_cpu_eltwise__avx2;

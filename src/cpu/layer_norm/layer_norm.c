@@ -10,6 +10,8 @@
 #include "common/zero_pad.h"
 #include "threading/parallel.h"
 
+#if DTP_X64 /* elsewhere the reference serves */
+
 /* Floats of a tile; a longer row is a tile of its own. */
 enum { TILE_FLOATS = 4096 };
 
@@ -182,7 +184,6 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-#if DTP_X64
 static dnnl_tp_status_t layer_norm_avx512_pd_init(dtp_pd_t *pd) {
     return layer_norm_init(pd, DTP_ISA_AVX512, dtp_lnorm_rows__avx512);
 }

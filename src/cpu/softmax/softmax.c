@@ -12,6 +12,8 @@
 #include "cpu/softmax/softmax_kern.h"
 #include "threading/parallel.h"
 
+#if DTP_X64 /* elsewhere the reference serves */
+
 /* Floats of a tile; a longer row or narrowest block of columns is a tile of its own. */
 enum { TILE_FLOATS = 4096, MIN_COLS = 16 };
 
@@ -161,7 +163,6 @@ static dnnl_tp_status_t softmax_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-#if DTP_X64
 static dnnl_tp_status_t softmax_avx512_pd_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     plan->rows_kernel = dtp_softmax_rows__avx512;
