@@ -1,0 +1,342 @@
+/* The C++ classes over the C API: ownership, exceptions, each kind of primitive; graphs: test_hpp_graph.cpp.
+ */
+#include <cmath>
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+#include "dnnl_tp/dnnl_tp.hpp"
+
+namespace t = dnnl_tp;
+
+namespace {
+
+#define ASSERT_STATUS(expected, expression)         \
+    do {                                            \
+        dnnl_tp_status_t got_ = dnnl_tp_success;    \
+        try {                                       \
+            expression;                             \
+        } catch (const t::error &e) {               \
+            got_ = e.status();                      \
+            assert_true(std::strlen(e.what()) > 0); \
+        }                                           \
+        assert_int_equal(got_, expected);           \
+    } while (0)
+
+/* A subclass of the RFC's pool: serial, counts its loops. */
+struct counting_pool : t::threadpool_interop::threadpool_iface {
+    int n_loops = 0;
+    int get_num_threads() const override { return 2; }
+    bool get_in_parallel() const override { return false; }
+    void parallel_for(int n, const std::function<void(int, int)> &fn) override {
+        ++n_loops;
+        for (int i = 0; i < n; ++i) fn(i, n);
+    }
+    std::uint64_t get_flags() const override { return 0; }
+};
+
+void assert_close(const float *got, const std::vector<float> &want, float tolerance = 1e-5f) {
+    for (std::size_t i = 0; i < want.size(); ++i)
+        if (!(std::fabs(got[i] - want[i]) <= tolerance * (1.0f + std::fabs(want[i]))))
+            fail_msg("element %zu: got %g, want %g", i, static_cast<double>(got[i]),
+                     static_cast<double>(want[i]));
+}
+
+struct fixture {
+    t::engine e;
+    t::stream s{e};
+    t::memory make(const t::memory_desc &md, const std::vector<float> &v) const {
+        t::memory m(md, e);
+        std::memcpy(m.data(), v.data(), v.size() * sizeof(float));
+        return m;
+    }
+};
+
+void test_handles(void **) {
+    t::engine a, none(nullptr);
+    assert_true(static_cast<bool>(a));
+    assert_false(static_cast<bool>(none));
+    const dnnl_tp_engine_t h = a.get();
+    t::engine b = std::move(a);
+    assert_ptr_equal(b.get(), h);
+    assert_null(a.get());
+    a = std::move(b);
+    assert_ptr_equal(a.get(), h);
+    a = std::move(a);
+    assert_ptr_equal(a.get(), h);
+    t::engine c(a.release());
+    assert_ptr_equal(c.get(), h);
+    assert_int_equal(c.kind(), dnnl_tp_cpu);
+    assert_int_equal(t::engine::count(dnnl_tp_cpu), 1);
+}
+
+void test_errors_carry_status_and_text(void **) {
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, t::engine(dnnl_tp_cpu, 7));
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, t::memory_desc({2, 3}, dnnl_tp_f32, dnnl_tp_abc));
+    t::engine e;
+    const t::memory_desc md({2, 3}, dnnl_tp_f32, dnnl_tp_ab);
+    ASSERT_STATUS(dnnl_tp_invalid_arguments,
+                  t::softmax_forward::primitive_desc(e, dnnl_tp_forward_inference, dnnl_tp_softmax_accurate,
+                                                     md, md, 2));
+    try {
+        t::memory_desc bad({-2}, dnnl_tp_f32, dnnl_tp_a);
+        fail();
+    } catch (const t::error &error) {
+        assert_non_null(std::strstr(error.what(), "invalid_arguments"));
+        assert_non_null(std::strstr(error.what(), dnnl_tp_last_error()));
+    }
+}
+
+void test_memory_desc(void **) {
+    const t::memory_desc md({2, 3, 4}, dnnl_tp_f32, dnnl_tp_acb);
+    assert_int_equal(md.ndims(), 3);
+    assert_true(md.get_dims() == (t::dims{2, 3, 4}));
+    assert_true(md.strides() == (t::dims{12, 1, 3}));
+    assert_true(md.padded_dims() == md.get_dims());
+    assert_int_equal(md.data_type(), dnnl_tp_f32);
+    assert_int_equal(md.format_kind(), dnnl_tp_blocked);
+    assert_int_equal(md.size(), 2 * 3 * 4 * 4);
+    assert_true(md == t::memory_desc({2, 3, 4}, dnnl_tp_f32, t::dims{12, 1, 3}));
+    assert_true(md != t::memory_desc({2, 3, 4}, dnnl_tp_f32));
+    assert_true(md.clone() == md);
+    assert_true(t::memory_desc::from_blob(md.blob()) == md);
+    assert_true(md.permute_axes({0, 2, 1}) == t::memory_desc({2, 4, 3}, dnnl_tp_f32));
+    const t::memory_desc plain({2, 3, 4}, dnnl_tp_f32);
+    assert_true(plain.reshape({6, 4}) == t::memory_desc({6, 4}, dnnl_tp_f32));
+    const t::memory_desc window = plain.submemory({1, 2, 4}, {1, 1, 0});
+    assert_int_equal(window.submemory_offset(), 12 + 4);
+    assert_false(static_cast<bool>(t::memory_desc().clone()));
+}
+
+void test_memory(void **) {
+    fixture f;
+    const t::memory_desc md({2, 3}, dnnl_tp_f32);
+    float data[6] = {1, 2, 3, 4, 5, 6}, other[6] = {0};
+    t::memory m(md, f.e, data);
+    assert_ptr_equal(m.data(), data);
+    assert_ptr_equal(m.get_engine(), f.e.get());
+    assert_true(dnnl_tp_memory_desc_equal(m.desc(), md) == 1);
+    m.set_data(other);
+    assert_ptr_equal(m.data_as<float>(), other);
+    void *mapped = m.map();
+    assert_ptr_equal(mapped, other);
+    m.unmap(mapped);
+    t::memory own(md, f.e);
+    assert_non_null(own.data());
+}
+
+void test_attributes(void **) {
+    t::post_ops ops;
+    const t::memory_desc src1({1, 4}, dnnl_tp_f32);
+    ops.append_sum(0.5f).append_eltwise(dnnl_tp_eltwise_relu, 0.25f).append_binary(dnnl_tp_binary_add, src1);
+    assert_int_equal(ops.len(), 3);
+    assert_int_equal(ops.kind(1), dnnl_tp_eltwise);
+    float scale, alpha, beta;
+    std::int32_t zero_point;
+    dnnl_tp_data_type_t type;
+    dnnl_tp_alg_kind_t alg;
+    ops.get_params_sum(0, scale, zero_point, type);
+    assert_true(scale == 0.5f && zero_point == 0);
+    ops.get_params_eltwise(1, alg, alpha, beta);
+    assert_true(alg == dnnl_tp_eltwise_relu && alpha == 0.25f);
+    const_dnnl_tp_memory_desc_t md1, md2;
+    ops.get_params_binary(2, alg, md1, md2);
+    assert_int_equal(dnnl_tp_memory_desc_equal(md1, src1), 1);
+    t::primitive_attr attr;
+    attr.set_post_ops(ops.clone());
+    assert_int_equal(dnnl_tp_post_ops_len(attr.get_post_ops()), 3);
+    attr.set_num_threads(3);
+    attr.set_deterministic(true);
+    attr.set_fpmath_mode(dnnl_tp_fpmath_mode_bf16);
+    attr.set_accumulation_mode(dnnl_tp_accumulation_mode_relaxed);
+    attr.set_scratchpad_mode(dnnl_tp_scratchpad_mode_user);
+    attr.set_scales_mask(DNNL_TP_ARG_SRC, 0);
+    attr.set_zero_points_mask(DNNL_TP_ARG_SRC, 0);
+    const t::primitive_attr copy = attr.clone();
+    assert_true(copy.deterministic());
+    assert_int_equal(copy.fpmath_mode(), dnnl_tp_fpmath_mode_bf16);
+    assert_int_equal(copy.accumulation_mode(), dnnl_tp_accumulation_mode_relaxed);
+    assert_int_equal(copy.scratchpad_mode(), dnnl_tp_scratchpad_mode_user);
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, attr.set_num_threads(-1));
+}
+
+void test_matmul_with_bias_and_post_ops(void **) {
+    fixture f;
+    const t::memory_desc a({2, 3}, dnnl_tp_f32), b({3, 2}, dnnl_tp_f32), bias({1, 2}, dnnl_tp_f32),
+        c({2, 2}, dnnl_tp_f32);
+    t::post_ops ops;
+    ops.append_eltwise(dnnl_tp_eltwise_linear, 2.0f, 1.0f);
+    t::primitive_attr attr;
+    attr.set_post_ops(ops);
+    const t::matmul::primitive_desc pd(f.e, a, b, bias, c, &attr);
+    assert_int_equal(pd.kind(), dnnl_tp_matmul);
+    assert_true(std::strlen(pd.impl_info_str()) > 0);
+    assert_true(pd.num_threads() >= 1);
+    assert_ptr_equal(pd.get_engine(), f.e.get());
+    assert_true(pd.dst_desc() == c);
+    assert_true(pd.arg_desc(DNNL_TP_ARG_SRC) == a);
+    const t::matmul mm(pd.clone());
+    t::memory ma = f.make(a, {1, 2, 3, 4, 5, 6}), mb = f.make(b, {1, 0, 0, 1, 1, 1}),
+              mbias = f.make(bias, {10, 20}), mc = f.make(c, {0, 0, 0, 0});
+    mm.execute(
+        f.s,
+        {{DNNL_TP_ARG_SRC, ma}, {DNNL_TP_ARG_WEIGHTS, mb}, {DNNL_TP_ARG_BIAS, mbias}, {DNNL_TP_ARG_DST, mc}});
+    f.s.wait();
+    const std::vector<float> want = {2 * 14 + 1, 2 * 25 + 1, 2 * 20 + 1, 2 * 31 + 1};
+    assert_close(mc.data_as<float>(), want);
+    float out[4] = {0};
+    mm.execute_handles(f.s, {{DNNL_TP_ARG_SRC, ma.data()},
+                             {DNNL_TP_ARG_WEIGHTS, mb.data()},
+                             {DNNL_TP_ARG_BIAS, mbias.data()},
+                             {DNNL_TP_ARG_DST, out}});
+    f.s.wait();
+    assert_close(out, want);
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, mm.execute(f.s, {{DNNL_TP_ARG_SRC, ma}}));
+}
+
+void test_inner_product(void **) {
+    fixture f;
+    const t::memory_desc a({1, 3}, dnnl_tp_f32), w({2, 3}, dnnl_tp_f32), c({1, 2}, dnnl_tp_f32);
+    const t::inner_product_forward::primitive_desc pd(f.e, dnnl_tp_forward_inference, a, w, t::memory_desc(),
+                                                      c);
+    t::memory ma = f.make(a, {1, 2, 3}), mw = f.make(w, {1, 1, 1, 1, 0, -1}), mc = f.make(c, {0, 0});
+    t::inner_product_forward(pd).execute(
+        f.s, {{DNNL_TP_ARG_SRC, ma}, {DNNL_TP_ARG_WEIGHTS, mw}, {DNNL_TP_ARG_DST, mc}});
+    f.s.wait();
+    assert_close(mc.data_as<float>(), {6, -2});
+}
+
+void test_row_kinds(void **) {
+    fixture f;
+    const t::memory_desc md({1, 2}, dnnl_tp_f32);
+    t::memory src = f.make(md, {0, std::log(3.0f)}), dst = f.make(md, {0, 0});
+    t::softmax_forward(t::softmax_forward::primitive_desc(f.e, dnnl_tp_forward_inference,
+                                                          dnnl_tp_softmax_accurate, md, md, 1))
+        .execute(f.s, {{DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_DST, dst}});
+    f.s.wait();
+    assert_close(dst.data_as<float>(), {0.25f, 0.75f});
+    t::eltwise_forward(t::eltwise_forward::primitive_desc(f.e, dnnl_tp_forward_inference,
+                                                          dnnl_tp_eltwise_linear, md, md, 4.0f, -1.0f))
+        .execute(f.s, {{DNNL_TP_ARG_SRC, dst}, {DNNL_TP_ARG_DST, dst}});
+    f.s.wait();
+    assert_close(dst.data_as<float>(), {0, 2});
+    t::layer_normalization_forward(
+        t::layer_normalization_forward::primitive_desc(f.e, dnnl_tp_forward_inference, md, md, 0.0f,
+                                                       dnnl_tp_normalization_flags_none))
+        .execute(f.s, {{DNNL_TP_ARG_SRC, dst}, {DNNL_TP_ARG_DST, dst}});
+    f.s.wait();
+    assert_close(dst.data_as<float>(), {-1, 1});
+}
+
+void test_memory_bound_kinds(void **) {
+    fixture f;
+    const t::memory_desc md({2, 2}, dnnl_tp_f32), row({1, 2}, dnnl_tp_f32), one({1, 1}, dnnl_tp_f32);
+    t::memory a = f.make(md, {1, 2, 3, 4}), b = f.make(row, {10, 20}), dst = f.make(md, {0, 0, 0, 0});
+    t::binary(t::binary::primitive_desc(f.e, dnnl_tp_binary_add, md, row, md))
+        .execute(f.s, {{DNNL_TP_ARG_SRC_0, a}, {DNNL_TP_ARG_SRC_1, b}, {DNNL_TP_ARG_DST, dst}});
+    f.s.wait();
+    assert_close(dst.data_as<float>(), {11, 22, 13, 24});
+    t::memory total = f.make(one, {0});
+    t::reduction(t::reduction::primitive_desc(f.e, dnnl_tp_reduction_sum, md, one))
+        .execute(f.s, {{DNNL_TP_ARG_SRC, a}, {DNNL_TP_ARG_DST, total}});
+    f.s.wait();
+    assert_close(total.data_as<float>(), {10});
+    const t::memory_desc transposed({2, 2}, dnnl_tp_f32, dnnl_tp_ba);
+    t::memory r(transposed, f.e);
+    t::reorder(t::reorder::primitive_desc(f.e, a.desc(), r.desc()))
+        .execute(f.s, {{DNNL_TP_ARG_FROM, a}, {DNNL_TP_ARG_TO, r}});
+    f.s.wait();
+    assert_close(r.data_as<float>(), {1, 3, 2, 4});
+    std::vector<t::memory_desc> srcs;
+    srcs.push_back(md.clone());
+    srcs.push_back(md.clone());
+    const t::concat::primitive_desc cpd(f.e, t::memory_desc(), 0, srcs);
+    t::memory joined(cpd.dst_desc(), f.e);
+    t::concat(cpd).execute(
+        f.s, {{DNNL_TP_ARG_MULTIPLE_SRC, a}, {DNNL_TP_ARG_MULTIPLE_SRC + 1, dst}, {DNNL_TP_ARG_DST, joined}});
+    f.s.wait();
+    assert_close(joined.data_as<float>(), {1, 2, 3, 4, 11, 22, 13, 24});
+    const t::sum::primitive_desc spd(f.e, md, {1.0f, -2.0f}, srcs);
+    t::memory summed(md, f.e);
+    t::sum(spd).execute(
+        f.s, {{DNNL_TP_ARG_MULTIPLE_SRC, dst}, {DNNL_TP_ARG_MULTIPLE_SRC + 1, a}, {DNNL_TP_ARG_DST, summed}});
+    f.s.wait();
+    assert_close(summed.data_as<float>(), {9, 18, 7, 16});
+}
+
+void test_blas(void **) {
+    const float a[4] = {1, 2, 3, 4}, b[4] = {1, 1, 0, 1};
+    float c[4] = {1, 1, 1, 1};
+    t::sgemm('N', 'T', 2, 2, 2, 1.0f, a, 2, b, 2, 1.0f, c, 2);
+    assert_close(c, {4, 3, 8, 5});
+    const std::uint8_t ua[4] = {1, 2, 3, 4};
+    const std::int8_t sa[4] = {-1, 2, 3, 4}, sb[4] = {1, 0, 0, 1};
+    const std::int32_t offset = 5;
+    std::int32_t ic[4] = {0};
+    t::gemm_u8s8s32('N', 'N', 'F', 2, 2, 2, 1.0f, ua, 2, 1, sb, 2, 0, 0.0f, ic, 2, &offset);
+    assert_true(ic[0] == 5 && ic[1] == 6 && ic[2] == 7 && ic[3] == 8);
+    t::gemm_s8s8s32('N', 'N', 'F', 2, 2, 2, 1.0f, sa, 2, 0, sb, 2, 0, 0.0f, ic, 2, &offset);
+    assert_true(ic[0] == 4 && ic[1] == 7 && ic[2] == 8 && ic[3] == 9);
+}
+
+#if DNNL_TP_WITH_THREADPOOL
+void test_pools(void **) {
+    counting_pool pool;
+    t::stream_attr attr(pool);
+    assert_int_equal(attr.pool_kind(), dnnl_tp_pool_kind_user);
+    assert_ptr_equal(attr.get_threadpool()->ctx, &pool);
+    attr.set_max_threads(2);
+    attr.set_parallelism(DNNL_TP_PARALLELISM_INTRA);
+    attr.set_admission(false);
+    {
+        t::engine e(attr);
+        t::stream s(e);
+        t::primitive_attr pattr;
+        pattr.set_stream_attr(attr);
+        const t::memory_desc md({1024, 1024}, dnnl_tp_f32);
+        const t::matmul::primitive_desc pd(e, md, md, md, &pattr);
+        assert_int_equal(pd.num_threads(), 2);
+        t::memory a(md, e), b(md, e), c(md, e);
+        t::matmul(pd).execute(s, {{DNNL_TP_ARG_SRC, a}, {DNNL_TP_ARG_WEIGHTS, b}, {DNNL_TP_ARG_DST, c}});
+        s.wait();
+        assert_true(pool.n_loops > 0);
+        s.set_threadpool(nullptr);
+    }
+    const dnnl_tp_threadpool_iface_t iface = t::threadpool_interop::make_iface(&pool);
+    assert_int_equal(dnnl_tp_threadpool_quiesce(&iface, -1), dnnl_tp_success);
+    t::threadpool builtin(2);
+    assert_non_null(builtin.iface());
+    t::stream_attr battr(builtin);
+    assert_int_equal(battr.clone().pool_kind(), dnnl_tp_pool_kind_builtin);
+    battr.set_sequential();
+    assert_int_equal(battr.pool_kind(), dnnl_tp_pool_kind_sequential);
+}
+#endif
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_errors_carry_status_and_text),
+        cmocka_unit_test(test_memory_desc),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_matmul_with_bias_and_post_ops),
+        cmocka_unit_test(test_inner_product),
+        cmocka_unit_test(test_row_kinds),
+        cmocka_unit_test(test_memory_bound_kinds),
+        cmocka_unit_test(test_blas),
+#if DNNL_TP_WITH_THREADPOOL
+        cmocka_unit_test(test_pools),
+#endif
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
