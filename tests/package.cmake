@@ -16,7 +16,11 @@ function(package_test name label)
 endfunction()
 
 package_test(headers quick)
+package_test(symbols quick)
 package_test(runtime_refused quick)
+package_test(install full)
+package_test(cross full)
+set_tests_properties(package_install package_cross PROPERTIES PROCESSORS 2)
 
 # The C code of the README, compiled as it is printed there by tests/readme/test_pool.c.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md)
