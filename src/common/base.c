@@ -112,8 +112,7 @@ void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr) {
 
 /* ---- Verbose ------------------------------------------------------------------------------------------ */
 
-#define VERBOSE_UNREAD 0x80000000u
-static _Atomic unsigned verbose_bits = VERBOSE_UNREAD;
+_Atomic unsigned dtp_verbose_bits = DTP_VERBOSE_UNREAD;
 static pthread_mutex_t verbose_lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*verbose_fn)(void *arg, const char *line);
 static void *verbose_arg;
@@ -149,19 +148,14 @@ static unsigned bits_of_text(const char *text) {
     return bits;
 }
 
-bool dtp_verbose_on(unsigned what) {
-    unsigned bits = atomic_load_explicit(&verbose_bits, memory_order_relaxed);
-    if (DTP_UNLIKELY(bits == VERBOSE_UNREAD)) {
-        unsigned unread = VERBOSE_UNREAD;
-        bits = bits_of_text(dtp_getenv("VERBOSE"));
-        if (!atomic_compare_exchange_strong(&verbose_bits, &unread, bits)) bits = unread;
-    }
-    return (bits & what) != 0;
+unsigned dtp_verbose_read(void) {
+    unsigned unread = DTP_VERBOSE_UNREAD, bits = bits_of_text(dtp_getenv("VERBOSE"));
+    return atomic_compare_exchange_strong(&dtp_verbose_bits, &unread, bits) ? bits : unread;
 }
 
 dnnl_tp_status_t dnnl_tp_set_verbose(int level) {
     DTP_REQUIRE(level >= 0 && level <= 2, BAD_PARAM, "verbose level %d is outside 0..2", level);
-    atomic_store(&verbose_bits, bits_of_level(level));
+    atomic_store(&dtp_verbose_bits, bits_of_level(level));
     return dnnl_tp_success;
 }
 

@@ -86,8 +86,15 @@ enum {
     DTP_VERBOSE_CREATE = 8,
     DTP_VERBOSE_CHECK = 16
 };
-/* Non-zero when lines of this class are wanted; one relaxed load. */
-bool dtp_verbose_on(unsigned what);
+/* Non-zero when lines of this class are wanted; one relaxed load once the environment was read. */
+extern _Atomic unsigned dtp_verbose_bits; /* DTP_VERBOSE_UNREAD at first */
+#define DTP_VERBOSE_UNREAD 0x80000000u
+unsigned dtp_verbose_read(void);
+static inline bool dtp_verbose_on(unsigned what) {
+    unsigned bits = __atomic_load_n((unsigned *)&dtp_verbose_bits, __ATOMIC_RELAXED);
+    if (DTP_UNLIKELY(bits == DTP_VERBOSE_UNREAD)) bits = dtp_verbose_read();
+    return (bits & what) != 0;
+}
 /* Writes "dnnl_tp_verbose,v1,<text>". */
 void dtp_verbose_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Value of the environment variable DNNL_TP_<name>, or NULL. */

@@ -100,12 +100,12 @@ static bool overlap(const char *a, size_t na, const char *b, size_t nb) { return
 
 /* Outputs must not share memory with anything, but for the pairs that may: in place, and post-op tensors at
  * the very same address. */
-static dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
-    for (int o = 0; o < pd->attr_arg; ++o) {
-        if (!(pd->args[o].flags & DTP_ARG_OUTPUT) || !pd->arg_bytes[o]) continue;
-        for (int i = 0; i < pd->nargs; ++i) {
-            if (i == o || !pd->arg_bytes[i] || !overlap(ptrs[o], pd->arg_bytes[o], ptrs[i], pd->arg_bytes[i]))
-                continue;
+static inline dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
+    for (int out = 0; out < pd->n_outputs; ++out) {
+        int o = pd->present[out];
+        for (int k = out + 1; k < pd->n_present; ++k) {
+            int i = pd->present[k];
+            if (DTP_LIKELY(!overlap(ptrs[o], pd->arg_bytes[o], ptrs[i], pd->arg_bytes[i]))) continue;
             bool in_place = ptrs[i] == ptrs[o] && (i == pd->info->inplace || i >= pd->post_op_arg);
             DTP_REQUIRE(in_place, ALIAS, "arguments %d and %d", pd->args[i].arg, pd->args[o].arg);
         }
@@ -114,12 +114,12 @@ static dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
 }
 
 /* Every argument that the problem has must be there; then run. */
-static dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_stream_t stream, void **ptrs,
-                               const dtp_md_t *const *mds, void *scratch) {
+static inline dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_stream_t stream, void **ptrs,
+                                      const dtp_md_t *const *mds, void *scratch) {
     const dtp_pd_t *pd = primitive->pd;
-    for (int i = 0; i < pd->nargs; ++i)
-        DTP_REQUIRE(ptrs[i] || !pd->arg_bytes[i], MISSING_ARG, "argument %d", pd->args[i].arg);
-    DTP_REQUIRE(scratch || dtp_md_is_zero(&pd->scratch_md), MISSING_ARG, "scratchpad memory of %zu bytes",
+    for (int k = 0; k < pd->n_present; ++k)
+        DTP_REQUIRE(ptrs[pd->present[k]], MISSING_ARG, "argument %d", pd->args[pd->present[k]].arg);
+    DTP_REQUIRE(scratch || pd->scratch_md.ndims == 0, MISSING_ARG, "scratchpad memory of %zu bytes",
                 dtp_md_size(&pd->scratch_md));
     if (pd->is_empty) return dnnl_tp_success;
     DTP_TRY(check_aliases(pd, ptrs));
@@ -127,8 +127,8 @@ static dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_stream_
     return stream->v->execute(stream, primitive, pd->nargs, ptrs, mds);
 }
 
-static dnnl_tp_status_t check_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, int nargs,
-                                      const void *args) {
+static inline dnnl_tp_status_t check_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
+                                             int nargs, const void *args) {
     DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine == primitive->pd->engine, BAD_ENGINE,

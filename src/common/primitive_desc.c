@@ -84,14 +84,20 @@ static void finish_args(dtp_pd_t *pd) {
         if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
         if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
     }
+    pd->n_present = pd->n_outputs = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < pd->nargs; ++i)
+            if (pd->arg_bytes[i] && pass == !(pd->args[i].flags & DTP_ARG_OUTPUT))
+                pd->present[pd->n_present++] = (uint8_t)i;
+        if (pass == 0) pd->n_outputs = pd->n_present;
+    }
     int64_t bytes = (int64_t)dtp_pd_scratch_size(pd);
     memset(&pd->scratch_md, 0, sizeof pd->scratch_md);
     if (!bytes || pd->attr->scratchpad_mode != dnnl_tp_scratchpad_mode_user) return;
     (void)!dtp_md_init_strides(&pd->scratch_md, 1, &bytes, dnnl_tp_u8, NULL);
 }
 
-int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {
-    if (arg >= 0 && arg < (int)sizeof pd->arg_index) return (int)pd->arg_index[arg] - 1;
+int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg) {
     for (int i = 0; i < pd->nargs; ++i)
         if (pd->args[i].arg == arg) return dtp_md_is_zero(pd->args[i].md) ? -1 : i;
     return -1;

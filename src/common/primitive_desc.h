@@ -70,6 +70,8 @@ struct dnnl_tp_primitive_desc {
     int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
     int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
     uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
+    int n_present, n_outputs; /* arguments with arg_bytes > 0, and those of them that are outputs */
+    uint8_t present[256];     /* their dense indices; outputs are the first n_outputs */
 };
 
 /* Upper bound of nargs. */
@@ -90,7 +92,10 @@ static inline char *dtp_scratch_slot(const dtp_pd_t *pd, const dtp_exec_ctx_t *c
     return ctx->scratch + pd->scratch_shared + pd->scratch_per_slot * (size_t)slot;
 }
 /* Dense index of an argument number; -1 if the pd does not know it. */
-int dtp_pd_arg_index(const dtp_pd_t *pd, int arg);
+int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg);
+static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {
+    return (unsigned)arg < sizeof pd->arg_index ? (int)pd->arg_index[arg] - 1 : dtp_pd_big_arg_index(pd, arg);
+}
 /* Dense index of the scale or zero point of an argument; -1 when unset. */
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg);
 int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);
