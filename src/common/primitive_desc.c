@@ -69,6 +69,10 @@ static void init_args(dtp_pd_t *pd) {
         pd->args[n++] = (dtp_pd_arg_t){base | DNNL_TP_ARG_SRC_2, DTP_ARG_INPUT, &e->src2};
     }
     pd->nargs = n;
+    /* Implementations ask while they are set up; `any` cannot be run-time, so resolving changes nothing. */
+    pd->has_runtime = false;
+    for (int i = 0; i < n; ++i)
+        pd->has_runtime |= !dtp_md_is_zero(pd->args[i].md) && dtp_md_has_runtime(pd->args[i].md);
 }
 
 /* What depends on the resolved layouts. */
