@@ -6,7 +6,7 @@ foreach(name IN ITEMS cli list flow)
 endforeach()
 
 # Every set runs on the widest instruction set; _ci also on AVX2 and on the portable code, and bitwise.
-foreach(driver IN ITEMS matmul ip softmax lnorm binary reduction reorder concat sum)
+foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
   add_test(NAME benchdnn_smoke_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_smoke)
   set_tests_properties(benchdnn_smoke_${driver} PROPERTIES LABELS quick TIMEOUT 120)
   add_test(NAME benchdnn_ci_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_ci)
