@@ -3,10 +3,9 @@
  *   pool_bench [--threads=N] [--seconds=S] [handoff] [contended] [clients] [overhead]     (default: all)
  *
  * handoff    two 10 us tasks on two warm threads, beside the measured round trip of a cache line
- * contended  the same loop beside one spinning process per CPU, against its serial execution under the same load
- * clients    1, 2, 4, 8 threads that each run ~2 ms runs of 45 small loops on one pool
- * overhead   a loop of one chunk, an empty loop of two chunks, an empty run
- * Prints only; nothing here passes or fails. */
+ * contended  the same loop beside one spinning process per CPU, against its serial execution under the same
+ * load clients    1, 2, 4, 8 threads that each run ~2 ms runs of 45 small loops on one pool overhead   a loop
+ * of one chunk, an empty loop of two chunks, an empty run Prints only; nothing here passes or fails. */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -121,16 +120,17 @@ static void loop_row(const char *name, dtp_pool_t *rec, int threads, double gap_
         v[i] = (double)dtp_ns_of_ticks(t) / 1000;
         both += atomic_load(&l.slots) != 0;
     }
-    printf("  %-34s median %8.2f us  p90 %8.2f  p99 %8.2f   both threads %5.1f %%\n", name, quantile(v, count, 0.5),
-           quantile(v, count, 0.9), quantile(v, count, 0.99), 100.0 * both / count);
+    printf("  %-34s median %8.2f us  p90 %8.2f  p99 %8.2f   both threads %5.1f %%\n", name,
+           quantile(v, count, 0.5), quantile(v, count, 0.9), quantile(v, count, 0.99), 100.0 * both / count);
 }
 
 static void handoff(dtp_pool_t *rec, const cpu_set_t *mask) {
     int64_t wake_ns, trip_ns;
     dtp_calibrated(&wake_ns, &trip_ns);
     double trip = round_trip_ns(mask);
-    printf("handoff: two tasks of %d us; round trip of a line %.0f ns (pool: %lld ns), park + unpark %.1f us\n",
-           TASK_NS / 1000, trip, (long long)trip_ns, (double)wake_ns / 1000);
+    printf(
+        "handoff: two tasks of %d us; round trip of a line %.0f ns (pool: %lld ns), park + unpark %.1f us\n",
+        TASK_NS / 1000, trip, (long long)trip_ns, (double)wake_ns / 1000);
     printf("  bar: 10 us + 1.5 round trips = %.2f us\n", 10 + 1.5 * trip / 1000);
     loop_row("one thread", NULL, 1, 0, 2000);
     loop_row("two threads, back to back", rec, 2, 0, 4000);
@@ -201,7 +201,8 @@ static void *client_main(void *arg) {
 static double cpu_seconds(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static double client_row(dtp_pool_t *rec, int threads, int clients, double seconds, double base) {
@@ -227,15 +228,16 @@ static double client_row(dtp_pool_t *rec, int threads, int clients, double secon
         free(client[i].ms);
     }
     double rate = n / wall, fair = 1000.0 * clients / rate, p99 = quantile(all, n, 0.99);
-    printf("  %d clients, %d threads: %7.1f runs/s (%.2fx)  median %6.2f ms  p99 %6.2f = %.2f x C/rate   CPU %.3f of %d x wall\n",
+    printf("  %d clients, %d threads: %7.1f runs/s (%.2fx)  median %6.2f ms  p99 %6.2f = %.2f x C/rate   CPU "
+           "%.3f of %d x wall\n",
            clients, threads, rate, base > 0 ? rate / base : 1.0, quantile(all, n, 0.5), p99, p99 / fair,
            cpu / (threads * wall), threads);
     return rate;
 }
 
 static void clients(dtp_pool_t *rec, int threads, double seconds) {
-    printf("clients: runs of %d loops of %d x %.0f us, each followed by %.1f us alone\n", LOOPS, ITEMS, ITEM_NS / 1000,
-           SERIAL_NS / 1000);
+    printf("clients: runs of %d loops of %d x %.0f us, each followed by %.1f us alone\n", LOOPS, ITEMS,
+           ITEM_NS / 1000, SERIAL_NS / 1000);
     double base = client_row(NULL, 1, 1, seconds, 0);
     for (int c = 1; c <= 8; c *= 2) client_row(rec, threads, c, seconds, base);
 }
@@ -267,7 +269,8 @@ static void overhead(dtp_pool_t *rec, int threads) {
         two[r] = (double)dtp_ns_of_ticks(1000 * (t2 - t1)) / 1000 / PER;
         run[r] = (double)dtp_ns_of_ticks(1000 * (t3 - t2)) / 1000 / PER;
     }
-    printf("overhead, median of %d rounds: loop below its grain %.1f ns, empty loop of two chunks %.0f ns, empty run %.0f ns\n",
+    printf("overhead, median of %d rounds: loop below its grain %.1f ns, empty loop of two chunks %.0f ns, "
+           "empty run %.0f ns\n",
            ROUNDS, quantile(one, ROUNDS, 0.5), quantile(two, ROUNDS, 0.5), quantile(run, ROUNDS, 0.5));
 }
 
@@ -277,12 +280,15 @@ int main(int argc, char **argv) {
     unsigned what = 0;
     static const char *const names[] = {"handoff", "contended", "clients", "overhead"};
     for (int i = 1; i < argc; ++i) {
-        if (sscanf(argv[i], "--threads=%d", &threads) == 1 || sscanf(argv[i], "--seconds=%lf", &seconds) == 1) continue;
+        if (sscanf(argv[i], "--threads=%d", &threads) == 1 || sscanf(argv[i], "--seconds=%lf", &seconds) == 1)
+            continue;
         unsigned found = 0;
         for (unsigned k = 0; k < 4; ++k)
             if (strcmp(argv[i], names[k]) == 0) found = 1u << k;
         if (!found) {
-            fprintf(stderr, "usage: pool_bench [--threads=N] [--seconds=S] [handoff] [contended] [clients] [overhead]\n");
+            fprintf(
+                stderr,
+                "usage: pool_bench [--threads=N] [--seconds=S] [handoff] [contended] [clients] [overhead]\n");
             return 2;
         }
         what |= found;

@@ -108,6 +108,7 @@ static void *worker_main(void *arg) {
     dtp_chain_t chain = {.rec = rec, .kind = DTP_CHAIN_VISIT};
     dtp_chain_top = &chain;
     if (atomic_load_explicit(&self->reply, memory_order_relaxed)) calibration_peer(self);
+    while (!atomic_load_explicit(&rec->go, memory_order_acquire)) dtp_futex_wait(&rec->go, 0, -1);
     while (!atomic_load_explicit(&rec->ending, memory_order_acquire)) {
         bool joiner = false;
         if (dtp_run_roots(rec, &joiner) || worker_task(rec)) continue;
@@ -312,6 +313,8 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
     rec->num_started = started;
     if (peer >= 0 && peer < started) calibrate(&rec->workers[peer]);
     dtp_record_set_costs(rec, spin_ns);
+    atomic_store_explicit(&rec->go, 1, memory_order_release);
+    dtp_futex_wake(&rec->go, INT_MAX);
     if (started == rec->num_threads) return dnnl_tp_success;
     return dtp_fail(dnnl_tp_runtime_error, DTP_THREAD_FAILED, "%d of %d threads started: %s", started,
                     rec->num_threads, strerror(error));

@@ -11,24 +11,26 @@
 
 /* ---- Regions --------------------------------------------------------------------------------------------
  *
- * A region is one loop that others may join: an entry of the record's table, reserved by a bit of `reserved` (on another
- * line, so that a hand-off moves the region's line as few times as possible). One word holds its state:
+ * A region is one loop that others may join: an entry of the record's table, reserved by a bit of `reserved`
+ * (on another line, so that a hand-off moves the region's line as few times as possible). One word holds its
+ * state:
  *
  *   epoch : 21 | waiting : 1 | front : 12 | left : 12 | wanted : 9 | active : 9
  *
  *   idle      left 0, active 0. The opener that reserved the entry writes the plain fields now.
- *   open      opener: store (release; seq_cst where it then looks for sleepers) of epoch+1, left, wanted, front
- *   join      others, while left > 0 and wanted > 0: CAS active+1, wanted-1, left-1: a joiner never is inside
- *             without a chunk, so a preempted one delays the opener only where a chunk of it would anyway
- *   claim     CAS left-1; the opener takes chunks from the front (front+1), joiners from the back
- *   leave     joiner: gives its slot back, then CAS active-1 (release), wanted+1 if chunks are left
- *   close     nothing to do: left == 0 and active == 0 (acquire) is the idle state. Then the bit is returned.
+ *   open      opener: store (release; seq_cst where it then looks for sleepers) of epoch+1, left, wanted,
+ * front join      others, while left > 0 and wanted > 0: CAS active+1, wanted-1, left-1: a joiner never is
+ * inside without a chunk, so a preempted one delays the opener only where a chunk of it would anyway claim
+ * CAS left-1; the opener takes chunks from the front (front+1), joiners from the back leave     joiner: gives
+ * its slot back, then CAS active-1 (release), wanted+1 if chunks are left close     nothing to do: left == 0
+ * and active == 0 (acquire) is the idle state. Then the bit is returned.
  *
- * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; with left == 0 only
- * leaving and the waiting bit can change the word; a claim cannot hit another epoch, because its owner keeps the
- * region open (the opener itself, or a joiner counted in active); a join by a stale word fails by the epoch, and one
- * that hits a wrapped epoch is a legal join, because everything is read after it. Slots come from a bitmap and are
- * returned before active-1, so a joiner always finds a free one below `participants`. */
+ * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; with left ==
+ * 0 only leaving and the waiting bit can change the word; a claim cannot hit another epoch, because its owner
+ * keeps the region open (the opener itself, or a joiner counted in active); a join by a stale word fails by
+ * the epoch, and one that hits a wrapped epoch is a legal join, because everything is read after it. Slots
+ * come from a bitmap and are returned before active-1, so a joiner always finds a free one below
+ * `participants`. */
 #define DTP_REGIONS 64
 
 #define DTP_RW_ACTIVE 0
@@ -39,7 +41,7 @@
 #define DTP_RW_WAITING ((uint64_t)1 << 42)
 #define DTP_RW_EPOCH ((uint64_t)1 << 43)
 #define DTP_RW_MAX_CHUNKS 4095
-#define dtp_rw_active(w) ((int)((w) & 511)) /* joiners inside */
+#define dtp_rw_active(w) ((int)((w)&511)) /* joiners inside */
 #define dtp_rw_wanted(w) ((int)((w) >> DTP_RW_WANTED & 511))
 #define dtp_rw_left(w) ((int)((w) >> DTP_RW_LEFT & 4095))
 #define dtp_rw_front(w) ((int)((w) >> DTP_RW_FRONT & 4095))
@@ -158,7 +160,7 @@ extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initia
 struct dtp_pool {
     dtp_region_t region[DTP_REGIONS];
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t adm;
-    _Atomic uint64_t reserved; /* regions in use */
+    _Atomic uint64_t reserved;                        /* regions in use */
     _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64];  /* built-in workers that sleep */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
@@ -189,6 +191,7 @@ struct dtp_pool {
     _Alignas(DTP_NO_SHARE) _Atomic int32_t refs;
     _Atomic int32_t alive;        /* built-in threads */
     _Atomic int32_t waking;       /* built-in workers woken and not yet arrived */
+    _Atomic uint32_t go;          /* built-in pool: set when the record is complete */
     _Atomic uint32_t ending;      /* built-in pool: DTP_ENDING* once the last reference is gone */
     _Atomic uint32_t outstanding; /* calls that the host still owes us */
     _Atomic int32_t runners;      /* of these, asked to execute roots */

@@ -181,8 +181,8 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
-/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to jobs.
- * fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
+/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
+ * jobs. fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
 static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
                         bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
     uint64_t word = atomic_load_explicit(&r->word, memory_order_relaxed);
@@ -190,8 +190,7 @@ static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chun
     if (opener_works)
         word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
                 (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
-    else
-        word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
+    else word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
     atomic_store_explicit(&r->team, team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;

@@ -155,7 +155,6 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
     int arrived = dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed));
     if (called > arrived) count -= called - arrived;
     while (count > 0) {
-        /* Form P: all in one call. Form S: one by one, so that a late refusal keeps the others. */
         int calls = rec->form_s ? 1 : count;
         dtp_visit_t *v = visit_take(rec, calls);
         if (!v) return;
@@ -166,7 +165,7 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
             v->epoch = state & ~(DTP_TEAM_EPOCH - 1);
             cookie = team->cookie;
         }
-        if (!host_call(rec, v, cookie, calls)) return;
+        (void)host_call(rec, v, cookie, calls); /* a refusal concerns this one only */
         count -= calls;
     }
 }
