@@ -1,0 +1,165 @@
+/* Gather and pool_normalize on every engine and pool: id types, sums of embeddings, table types, masks,
+ * packed sequences, ids and offsets out of range (nothing is written), leading rows only. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/primitive_desc.h"
+#include "support/tensor.h"
+#include "threading/parallel.h"
+
+enum { V = 50, H = 37, N = 23 };
+
+static dtp_gather_desc_t gather_desc(dnnl_tp_data_type_t table, dnnl_tp_data_type_t ids) {
+    dtp_gather_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_GATHER;
+    const int64_t t[] = {V, H}, n[] = {N}, d[] = {N, H};
+    CHECK_OK(dtp_md_init_strides(&op.table, 2, t, table, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.ids, 1, n, ids, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.dst, 2, d, dnnl_tp_f32, NULL));
+    return op;
+}
+
+static void gather_rows(void **state) {
+    (void)state;
+    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_f16, dnnl_tp_s8};
+    int n;
+    const place_t *at = places(&n);
+    for (int i = 0; i < n; ++i)
+        for (int t = 0; t < 4; ++t)
+            for (int wide = 0; wide < 2; ++wide)
+                for (int sum = 0; sum < 2; ++sum) {
+                    dtp_gather_desc_t op = gather_desc(types[t], wide ? dnnl_tp_s64 : dnnl_tp_s32);
+                    tensor_t table, dst;
+                    test_rng_t r = test_rng((uint64_t)t);
+                    tensor_init(&table, &op.table);
+                    tensor_fill(&table, &r, -9, 9, true);
+                    tensor_init(&dst, &op.dst);
+                    tensor_fill(&dst, &r, -3, 3, true);
+                    int32_t ids[N];
+                    int64_t ids64[N];
+                    double before[N * H];
+                    for (int k = 0; k < N; ++k) ids64[k] = ids[k] = (int32_t)(test_rand(&r) % V);
+                    for (int k = 0; k < N * H; ++k) before[k] = ((float *)(void *)dst.data)[k];
+                    dnnl_tp_primitive_attr_t attr;
+                    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+                    if (sum) {
+                        dnnl_tp_post_ops_t po;
+                        CHECK_OK(dnnl_tp_post_ops_create(&po));
+                        CHECK_OK(dnnl_tp_post_ops_append_sum(po, 2.f, 0, dnnl_tp_data_type_undef));
+                        CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
+                        CHECK_OK(dnnl_tp_post_ops_destroy(po));
+                    }
+                    dnnl_tp_primitive_desc_t pd;
+                    CHECK_OK(dtp_pd_create(&pd, at[i].engine, &op.base, sizeof op, attr));
+                    assert_memory_equal(impl_name(pd), at[i].isa == dnnl_tp_cpu_isa_sse41 ? "ref:" : "simd",
+                                        4);
+                    dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_WEIGHTS, table.data},
+                                                    {DNNL_TP_ARG_SRC, wide ? (void *)ids64 : (void *)ids},
+                                                    {DNNL_TP_ARG_DST, dst.data}};
+                    CHECK_OK(run_pd(&at[i], pd, 3, args));
+                    for (int64_t k = 0; k < N; ++k)
+                        for (int64_t c = 0; c < H; ++c) {
+                            const int64_t from[] = {ids[k], c}, to[] = {k, c};
+                            double want = tensor_get(&table, from) + (sum ? 2 * before[k * H + c] : 0);
+                            assert_true(tensor_get(&dst, to) == want);
+                        }
+                    tensor_check(&dst, "dst");
+                    tensor_free(&table), tensor_free(&dst);
+                    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+                }
+}
+
+static void gather_refusals(void **state) {
+    (void)state;
+    int n;
+    const place_t *at = places(&n);
+    static float table[V * H], dst[N * H];
+    for (int bad = 0; bad < 3; ++bad) {
+        dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, dnnl_tp_s32);
+        int32_t ids[N] = {0};
+        ids[N - 1] = bad == 0 ? V : bad == 1 ? -1 : INT32_MAX;
+        for (int k = 0; k < N * H; ++k) dst[k] = 777.f;
+        dnnl_tp_primitive_desc_t pd;
+        CHECK_OK(dtp_pd_create(&pd, at[0].engine, &op.base, sizeof op, NULL));
+        dnnl_tp_exec_handle_t args[] = {
+            {DNNL_TP_ARG_WEIGHTS, table}, {DNNL_TP_ARG_SRC, ids}, {DNNL_TP_ARG_DST, dst}};
+        CHECK_STATUS(run_pd(&at[0], pd, 3, args), dnnl_tp_runtime_error);
+        assert_int_equal(dtp_last_reason(), DTP_GRAPH_INDEX);
+        for (int k = 0; k < N * H; ++k) assert_true(dst[k] == 777.f);
+    }
+    dnnl_tp_primitive_desc_t pd;
+    dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, dnnl_tp_f32);
+    CHECK_STATUS(dtp_pd_create(&pd, at[0].engine, &op.base, sizeof op, NULL), dnnl_tp_unimplemented);
+    op = gather_desc(dnnl_tp_f32, dnnl_tp_s32);
+    op.dst.dims[0] = 5;
+    CHECK_STATUS(dtp_pd_create(&pd, at[0].engine, &op.base, sizeof op, NULL), dnnl_tp_unimplemented);
+}
+
+static void pool_normalize_all(void **state) {
+    (void)state;
+    enum { B = 5, S = 11, T = B * S };
+    int n;
+    const place_t *at = places(&n);
+    for (int i = 0; i < n; ++i)
+        for (int form = 0; form < 4; ++form) { /* plain, mask, packed, all zero rows */
+            test_rng_t r = test_rng((uint64_t)form);
+            static float x[T * H], y[B * H], mask[T];
+            static const int32_t offsets[B + 1] = {0, 4, 4, 20, 21, 50};
+            for (int k = 0; k < T * H; ++k) x[k] = form == 3 ? 0.f : test_uniform(&r, -1, 1);
+            for (int k = 0; k < T; ++k) mask[k] = (float)(test_rand(&r) & 1);
+            for (int k = 0; k < S; ++k) mask[2 * S + k] = 0; /* nothing counts */
+            dtp_pool_normalize_desc_t op;
+            memset(&op, 0, sizeof op);
+            op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+            op.epsilon = 1e-12f;
+            const int64_t dims[] = {B, S, H}, flat[] = {T, H}, out[] = {B, H}, n1[] = {B + 1};
+            CHECK_OK(form == 2 ? dtp_md_init_strides(&op.src, 2, flat, dnnl_tp_f32, NULL)
+                               : dtp_md_init_strides(&op.src, 3, dims, dnnl_tp_f32, NULL));
+            CHECK_OK(dtp_md_init_strides(&op.dst, 2, out, dnnl_tp_f32, NULL));
+            if (form == 1) CHECK_OK(dtp_md_init_strides(&op.mask, 2, dims, dnnl_tp_f32, NULL));
+            if (form == 2) CHECK_OK(dtp_md_init_strides(&op.offsets, 1, n1, dnnl_tp_s32, NULL));
+            dnnl_tp_primitive_desc_t pd;
+            CHECK_OK(dtp_pd_create(&pd, at[i].engine, &op.base, sizeof op, NULL));
+            dnnl_tp_primitive_t p;
+            CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+            dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x},
+                                            {DNNL_TP_ARG_DST, y},
+                                            {DNNL_TP_ARG_MULTIPLE_SRC, mask},
+                                            {DNNL_TP_ARG_MULTIPLE_SRC + 1, (void *)(uintptr_t)offsets}};
+            memset(y, 0xff, sizeof y);
+            CHECK_OK(run_pd(&at[i], pd, 4, args));
+            for (int b = 0; b < B; ++b) {
+                double want[H], norm = 0, count = 0;
+                memset(want, 0, sizeof want);
+                int from = form == 2 ? offsets[b] : b * S, to = form == 2 ? offsets[b + 1] : (b + 1) * S;
+                for (int k = from; k < to; ++k) {
+                    double w = form == 1 ? mask[k] : 1;
+                    count += w;
+                    for (int c = 0; c < H; ++c) want[c] += w * x[k * H + c];
+                }
+                for (int c = 0; c < H; ++c)
+                    want[c] = count > 0 ? want[c] / count : 0, norm += want[c] * want[c];
+                norm = fmax(sqrt(norm), 1e-12);
+                for (int c = 0; c < H; ++c) assert_true(fabs(y[b * H + c] - want[c] / norm) < 2e-6);
+            }
+            /* The first two sequences only: same bits, nothing else written. */
+            static float part[B * H];
+            for (int k = 0; k < B * H; ++k) part[k] = 777.f;
+            void *ptr[] = {x, mask, (void *)(uintptr_t)offsets, part};
+            dtp_parallel_t alone = {NULL, 1, NULL};
+            CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, NULL, 2));
+            CHECK_OK(dnnl_tp_primitive_destroy(p));
+            assert_memory_equal(part, y, 2 * H * sizeof(float));
+            for (int k = 2 * H; k < B * H; ++k) assert_true(part[k] == 777.f);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gather_rows), cmocka_unit_test(gather_refusals),
+                                       cmocka_unit_test(pool_normalize_all)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    places_free();
+    return failed;
+}
