@@ -75,10 +75,12 @@ dnnl_tp_stream_t bd_stream(const bd_api_t *api, int threads) {
     dnnl_tp_stream_attr_t attr;
     MUST(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
     dnnl_tp_threadpool_t pool = NULL;
-    if (bd.pool == BD_POOL_NONE || threads == 1) {
-        if (bd.pool != BD_POOL_ASYNC) MUST(dnnl_tp_stream_attr_set_threadpool(attr, NULL));
+    if (bd.pool == BD_POOL_NONE || threads == 1 || !DNNL_TP_WITH_THREADPOOL) {
+        if (bd.pool != BD_POOL_ASYNC || !DNNL_TP_WITH_THREADPOOL)
+            MUST(dnnl_tp_stream_attr_set_threadpool(attr, NULL));
     }
-    if (bd.pool == BD_POOL_ASYNC || (bd.pool == BD_POOL_BUILTIN && threads > 1)) {
+    if (DNNL_TP_WITH_THREADPOOL &&
+        (bd.pool == BD_POOL_ASYNC || (bd.pool == BD_POOL_BUILTIN && threads > 1))) {
         dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
         if (bd.pool == BD_POOL_ASYNC) o.flags = DNNL_TP_THREADPOOL_ASYNCHRONOUS;
         MUST(dnnl_tp_threadpool_create(&pool, &o));

@@ -110,12 +110,13 @@ static dnnl_tp_status_t copy_iface(dnnl_tp_threadpool_iface_t *to, const dnnl_tp
 }
 
 static dnnl_tp_status_t attr_set_iface(dtp_stream_attr_t *attr, const dnnl_tp_threadpool_iface_t *pool) {
-    DTP_TRY(require_pools(attr));
+    DTP_REQUIRE(attr->kind == dnnl_tp_cpu, BAD_ENGINE, "pools are for CPU streams");
     if (!pool) {
         drop_pool(attr);
         attr->pool_kind = dnnl_tp_pool_kind_sequential;
         return dnnl_tp_success;
     }
+    DTP_TRY(require_pools(attr));
     dnnl_tp_threadpool_iface_t iface;
     DTP_TRY(copy_iface(&iface, pool));
     dtp_pool_t *rec;

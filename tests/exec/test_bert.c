@@ -105,7 +105,7 @@ static void check_all_threads(mirror_t *m) {
     assert_int_equal(mirror_check(m, NULL, DNNL_TP_COMPILE_NO_FUSION, 2e-5), 0);
     assert_int_equal(mirror_check(m, NULL, 0, 2e-5), 0);
     assert_int_equal(mirror_run(m, NULL, 0, first), 0);
-    for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; ++t) {
+    for (size_t t = 0; DNNL_TP_WITH_THREADPOOL && t < sizeof thread_counts / sizeof *thread_counts; ++t) {
         dnnl_tp_threadpool_t pool;
         dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = thread_counts[t]};
         assert_int_equal(dnnl_tp_threadpool_create(&pool, &opts), dnnl_tp_success);

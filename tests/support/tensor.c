@@ -203,7 +203,7 @@ const place_t *places(int *n) {
             p->name = isas[i].name;
             p->threads = threads[k];
             CHECK_OK(dnnl_tp_stream_attr_create(&sattr, dnnl_tp_cpu));
-            if (p->threads > 1) {
+            if (p->threads > 1 && DNNL_TP_WITH_THREADPOOL) {
                 dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = p->threads};
                 CHECK_OK(dnnl_tp_threadpool_create(&p->pool, &opts));
                 CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sattr, p->pool));
