@@ -83,7 +83,7 @@ class Compare:
             pools = ["own", "builtin"]
             print(f"latency, {threads} thread{'s' * (threads > 1)} (ms; ratio = peer's median / ours of the pool, by round)")
             print(f"{'row':>9} " + " ".join(f"{n:>9}" for n in ("own", "builtin", "ORT", "OV")) +
-                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'own/blt':>7} | {'cpu/wall':>8} {'max diff':>8}")
+                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'blt/own':>7} | {'cpu/wall':>8} {'max diff':>8}")
             for batch, tokens in self.o.rows:
                 make_ids(self.ids, 16, batch, tokens)
                 sides = [self.ours(p, batch, tokens, threads, 1) for p in pools]
