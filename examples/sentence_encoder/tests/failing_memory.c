@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common.h"
+#include "dnnl_tp/dnnl_tp.h"
 
 static atomic_long next, fail_at, failed, live;
 
@@ -45,3 +46,26 @@ long failing_memory_disarm(void) {
 
 long failing_memory_live(void) { return atomic_load(&live); }
 long failing_memory_count(void) { return atomic_load(&next); }
+
+/* The library wants alignment: the block carries where it begins. */
+static void *library_alloc(void *ctx, size_t size, size_t alignment) {
+    (void)ctx;
+    if (alignment < sizeof(mark_t)) alignment = sizeof(mark_t);
+    char *base = alloc(size + alignment + sizeof(void *));
+    if (!base) return NULL;
+    uintptr_t at = ((uintptr_t)base + sizeof(void *) + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    ((void **)at)[-1] = base;
+    return (void *)at;
+}
+
+static void library_free(void *ctx, void *ptr) {
+    (void)ctx;
+    release(((void **)ptr)[-1]);
+}
+
+int failing_memory_use_in_library(void) {
+    failing_memory_arm(-1);
+    const dnnl_tp_allocator_t allocator = {sizeof allocator, NULL, library_alloc, library_free};
+    return dnnl_tp_set_allocator(&allocator) != dnnl_tp_success ||
+           dnnl_tp_set_primitive_cache_capacity(0) != dnnl_tp_success;
+}

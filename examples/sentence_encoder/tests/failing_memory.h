@@ -11,4 +11,7 @@ long failing_memory_live(void);
 /* Allocations since it was armed. */
 long failing_memory_count(void);
 
+/* Gives the library the same memory; before its first object exists. 0 on success. */
+int failing_memory_use_in_library(void);
+
 #endif
