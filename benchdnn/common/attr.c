@@ -131,7 +131,10 @@ static void print_quant(const bd_quant_t *q, int n, int def_dt, char *o, size_t 
         print_arg(q->arg, o, size);
         bd_cat(o, size, ":");
         print_mask(&q->mask, o, size);
-        if (q->has_value) bd_cat(o, size, ":%g", (double)q->value);
+        if (q->has_value) {
+            bd_cat(o, size, ":");
+            bd_print_float(o, size, q->value);
+        }
         if (q->dt != def_dt || q->group[0]) bd_cat(o, size, ":%s", bd_dt_name(q->dt));
         if (q->group[0]) bd_cat(o, size, ":%lldx%lld", (long long)q->group[0], (long long)q->group[1]);
     }
@@ -261,14 +264,23 @@ void bd_attr_print_post_ops(const bd_attr_t *a, char *o, size_t n) {
         switch (q->kind) {
         case BD_PO_SUM:
             bd_cat(o, n, "sum");
-            if (q->scale != 1 || q->zero_point || q->dt) bd_cat(o, n, ":%g", (double)q->scale);
+            if (q->scale != 1 || q->zero_point || q->dt) {
+                bd_cat(o, n, ":");
+                bd_print_float(o, n, q->scale);
+            }
             if (q->zero_point || q->dt) bd_cat(o, n, ":%d", q->zero_point);
             if (q->dt) bd_cat(o, n, ":%s", bd_dt_name(q->dt));
             break;
         case BD_PO_ELTWISE:
             bd_cat(o, n, "%s", bd_alg_name(q->alg));
-            if (q->alpha != 0 || q->beta != 0) bd_cat(o, n, ":%g", (double)q->alpha);
-            if (q->beta != 0) bd_cat(o, n, ":%g", (double)q->beta);
+            if (q->alpha != 0 || q->beta != 0) {
+                bd_cat(o, n, ":");
+                bd_print_float(o, n, q->alpha);
+            }
+            if (q->beta != 0) {
+                bd_cat(o, n, ":");
+                bd_print_float(o, n, q->beta);
+            }
             break;
         case BD_PO_BINARY: {
             bool sel = q->alg == dnnl_tp_binary_select, tag = strcmp(q->tag, "any") != 0;

@@ -166,7 +166,7 @@ const bd_opt_t bd_opt_alg_reduction = {"alg", "sum", set_alg_r, get_alg, false};
     static int set_##field(bd_prb_t *p, const char *s) { return bd_parse_float(s, &p->field); } \
     static void get_##field(const bd_prb_t *p, char *o, size_t n) {                             \
         o[0] = 0;                                                                               \
-        bd_cat(o, n, "%g", (double)p->field);                                                   \
+        bd_print_float(o, n, p->field);                                                         \
     }
 FLOAT_OPT(alpha)
 FLOAT_OPT(beta)
@@ -274,7 +274,10 @@ static int set_scales_sum(bd_prb_t *p, const char *s) {
 }
 static void get_scales_sum(const bd_prb_t *p, char *o, size_t n) {
     o[0] = 0;
-    for (int i = 0; i < p->n_scale; ++i) bd_cat(o, n, "%s%g", i ? ":" : "", (double)p->scale[i]);
+    for (int i = 0; i < p->n_scale; ++i) {
+        if (i) bd_cat(o, n, ":");
+        bd_print_float(o, n, p->scale[i]);
+    }
 }
 const bd_opt_t bd_opt_scales_sum = {"scales", "1", set_scales_sum, get_scales_sum, false};
 

@@ -23,6 +23,16 @@ int bd_parse_float(const char *s, float *out) {
     return 0;
 }
 
+void bd_print_float(char *out, size_t size, float v) {
+    char text[32];
+    int digits = 6;
+    do snprintf(text, sizeof text, "%.*g", digits, (double)v);
+    while (strtof(text, NULL) != v && ++digits <= 9);
+    char *plus = strchr(text, '+');
+    if (plus) memmove(plus, plus + 1, strlen(plus));
+    bd_cat(out, size, "%s", text);
+}
+
 int bd_parse_bool(const char *s, bool *out) {
     if (!strcasecmp(s, "true") || !strcmp(s, "1")) return *out = true, 0;
     if (!strcasecmp(s, "false") || !strcmp(s, "0")) return *out = false, 0;
@@ -50,12 +60,13 @@ const char *bd_dt_name(int dt) {
 }
 
 int bd_parse_dims(const char *s, int64_t *d) {
+    const long max_dim = 1L << 56; /* sums of a few stay in range */
     int n = 0;
     char part[32];
     while (s) {
         long v;
         s = bd_cut(s, 'x', part, sizeof part);
-        if (n == BD_MAX_NDIMS || bd_parse_int(part, &v) || v < 0) return -1;
+        if (n == BD_MAX_NDIMS || bd_parse_int(part, &v) || v < 0 || v > max_dim) return -1;
         d[n++] = v;
     }
     return n;

@@ -9,6 +9,8 @@
 /* All return 0 on success and leave the output alone otherwise. */
 int bd_parse_int(const char *s, long *out); /* strict: no trailing junk */
 int bd_parse_float(const char *s, float *out);
+/* Appends the shortest text that reads back as v; without '+', which joins attributes. */
+void bd_print_float(char *out, size_t size, float v);
 int bd_parse_bool(const char *s, bool *out);
 int bd_parse_dt(const char *s, int *out);
 const char *bd_dt_name(int dt);

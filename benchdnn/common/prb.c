@@ -27,7 +27,8 @@ bd_tensor_t *bd_add_tensor(bd_prb_t *p, int arg, const char *name, int nd, const
 
 int64_t bd_elems(const bd_tensor_t *t) {
     int64_t n = 1;
-    for (int i = 0; i < t->nd; ++i) n *= t->d[i];
+    for (int i = 0; i < t->nd; ++i)
+        if (__builtin_mul_overflow(n, t->d[i], &n)) return INT64_MAX / 64; /* too large for any machine */
     return n;
 }
 

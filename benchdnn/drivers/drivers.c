@@ -29,7 +29,7 @@ int bd_cut_label(bd_prb_t *p, const char *s, char *buf, size_t size) {
         e = strchr(b, '"');
         if (!e || e[1]) return 1;
     }
-    if ((size_t)(e - b) >= sizeof p->label) return 1;
+    if ((size_t)(e - b) >= sizeof p->label || memchr(b, '"', (size_t)(e - b))) return 1;
     memcpy(p->label, b, (size_t)(e - b));
     p->label[e - b] = 0;
     return 0;
