@@ -17,12 +17,13 @@ enum { UNIT = 2048 };
 typedef struct {
     dtp_postops_t po;
     dtp_eltwise_fn_t fn;
-    int64_t n, cols; /* elements to walk; of a row */
-    int64_t grain;   /* in units */
-    bool direct;     /* f32, one dense layout, no post-ops that read tensors */
-    bool linear;     /* one dense layout: positions do not matter */
-    bool zero_pad;   /* the padding must be cleared afterwards */
-    bool big;        /* does not stay in the caches: non-temporal stores */
+    int64_t n, cols;  /* elements to walk; of a row */
+    int64_t grain;    /* in units */
+    int64_t inline_n; /* up to so many elements: one direct call; -1 = never */
+    bool direct;      /* f32, one dense layout, no post-ops that read tensors */
+    bool linear;      /* one dense layout: positions do not matter */
+    bool zero_pad;    /* the padding must be cleared afterwards */
+    bool big;         /* does not stay in the caches: non-temporal stores */
     float alpha, beta;
 } plan_t;
 
@@ -90,6 +91,7 @@ static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd, unsigned isa) {
     if (!(isa & DTP_ISA_AVX512)) ns *= isa & DTP_ISA_AVX2 ? 2 : 20;
     if (!plan->direct) ns += plan->linear ? .05 : 1;
     plan->grain = dtp_grain(ns * UNIT);
+    plan->inline_n = plan->direct && plan->po.len == 0 && !plan->big ? plan->grain * UNIT : -1;
     return dnnl_tp_success;
 }
 
@@ -160,15 +162,24 @@ static void eltwise_tiles(void *arg, int slot, int64_t begin, int64_t end) {
 static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
-    job_t job = {pd, ctx, ctx->rows >= 0 ? ctx->rows * plan->cols : plan->n, 0};
-    job.stream = plan->big && ctx->ptr[DTP_ELTWISE_SRC] != ctx->ptr[DTP_ELTWISE_DST];
-    int64_t units = dtp_div_up(job.n, UNIT);
-    if (plan->direct && units <= plan->grain) {
-        if (units) eltwise_direct(&job, 0, 0, units);
+    int64_t n = ctx->rows >= 0 ? ctx->rows * plan->cols : plan->n;
+    if (n <= plan->inline_n) {
+        /* Small work is one call: nothing is prepared for sharing it. */
+        dtp_eltwise_args_t a = {.x = (const float *)ctx->ptr[DTP_ELTWISE_SRC] + d->src.offset0,
+                                .y = (float *)ctx->ptr[DTP_ELTWISE_DST] + d->dst.offset0,
+                                .ldx = n,
+                                .ldy = n,
+                                .rows = 1,
+                                .cols = n,
+                                .alpha = plan->alpha,
+                                .beta = plan->beta};
+        plan->fn(&a);
     } else {
-        dtp_parallel_for(ctx->par, units, plan->grain, plan->direct ? eltwise_direct : eltwise_tiles, &job);
+        job_t job = {pd, ctx, n, plan->big && ctx->ptr[DTP_ELTWISE_SRC] != ctx->ptr[DTP_ELTWISE_DST]};
+        dtp_parallel_for(ctx->par, dtp_div_up(n, UNIT), plan->grain,
+                         plan->direct ? eltwise_direct : eltwise_tiles, &job);
     }
-    if (plan->zero_pad) dtp_zero_pad(&d->dst, ctx->ptr[DTP_ELTWISE_DST]);
+    if (DTP_UNLIKELY(plan->zero_pad)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_ELTWISE_DST]);
     return dnnl_tp_success;
 }
 
