@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/object.h"
-#include "common/primitive_cache.h"
-
 /* ---- Last error --------------------------------------------------------------------------------------- */
 
 static const char *const reason_texts[DTP_REASON_COUNT] = {
@@ -80,16 +77,8 @@ static dnnl_tp_allocator_t process_allocator = {sizeof(dnnl_tp_allocator_t), NUL
 
 const dnnl_tp_allocator_t *dtp_process_allocator(void) { return &process_allocator; }
 
-dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator) {
-    if (allocator) {
-        DTP_REQUIRE(allocator->struct_size >= sizeof *allocator, BAD_STRUCT_SIZE, "%zu",
-                    allocator->struct_size);
-        DTP_REQUIRE(allocator->alloc && allocator->free, NULL_ARG, "alloc and free must be set");
-    }
-    dtp_cache_purge(NULL);
-    DTP_REQUIRE(dtp_object_live() == 0, NOT_IN_ORDER, "%lld objects exist", (long long)dtp_object_live());
+void dtp_process_allocator_set(const dnnl_tp_allocator_t *allocator) {
     process_allocator = allocator ? *allocator : default_allocator;
-    return dnnl_tp_success;
 }
 
 void *dtp_alloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment) {

@@ -70,6 +70,8 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) __attribute__((cold));
 
 /* The process allocator (dnnl_tp_set_allocator, else the C library's). Never NULL. */
 const dnnl_tp_allocator_t *dtp_process_allocator(void);
+/* NULL = the C library's; while no object exists. */
+void dtp_process_allocator_set(const dnnl_tp_allocator_t *allocator);
 /* Zeroed memory aligned to max(alignment, 16), NULL on failure. allocator NULL = the process allocator. */
 void *dtp_zalloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignment);
 /* The same, contents undefined. */

@@ -39,6 +39,18 @@ dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator) {
+    if (allocator) {
+        DTP_REQUIRE(allocator->struct_size >= sizeof *allocator, BAD_STRUCT_SIZE, "%zu",
+                    allocator->struct_size);
+        DTP_REQUIRE(allocator->alloc && allocator->free, NULL_ARG, "alloc and free must be set");
+    }
+    dtp_cache_purge(NULL);
+    DTP_REQUIRE(dtp_object_live() == 0, NOT_IN_ORDER, "%lld objects exist", (long long)dtp_object_live());
+    dtp_process_allocator_set(allocator);
+    return dnnl_tp_success;
+}
+
 /* ---- Attributes -----------------------------------------------------------------------------------------
  */
 
