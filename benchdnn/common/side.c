@@ -7,6 +7,16 @@
 #define GUARD 4096 /* a page before and behind: keeps data page-aligned on both sides of a comparison */
 #define GUARD_CHECKED 256
 
+/* With the address sanitizer the guards are poisoned: it also sees reads. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
 #define TRY(call)                                        \
     do {                                                 \
         s->what = #call;                                 \
@@ -111,7 +121,14 @@ double bd_side_bytes(const bd_side_t *s) {
 static char *guarded(size_t bytes) {
     char *p = bd_alloc(bytes + 2 * GUARD, GUARD);
     memset(p, BD_FILL_BYTE, bytes + 2 * GUARD);
+    POISON(p, (size_t)GUARD);
+    POISON(p + GUARD + bytes, (size_t)GUARD);
     return p;
+}
+
+static void guarded_free(char *p, size_t bytes) {
+    if (p) UNPOISON(p, bytes + 2 * GUARD);
+    bd_free(p);
 }
 
 dnnl_tp_status_t bd_side_alloc(bd_side_t *s) {
@@ -207,6 +224,8 @@ dnnl_tp_status_t bd_side_execute(bd_side_t *s, int threads) {
 }
 
 static bool guard_ok(const char *raw, size_t bytes) {
+    UNPOISON(raw, (size_t)GUARD);
+    UNPOISON(raw + GUARD + bytes, (size_t)GUARD);
     for (int k = 0; k < GUARD_CHECKED; ++k)
         if ((unsigned char)raw[GUARD - 1 - k] != BD_FILL_BYTE ||
             (unsigned char)raw[GUARD + bytes + (size_t)k] != BD_FILL_BYTE)
@@ -233,10 +252,10 @@ void bd_side_destroy(bd_side_t *s) {
         if (s->mem[i]) api->memory_destroy(s->mem[i]);
         if (s->md[i]) api->memory_desc_destroy(s->md[i]);
         if (s->own[i]) api->memory_desc_destroy(s->own[i]);
-        bd_free(s->raw[i]);
+        guarded_free(s->raw[i], s->lay[i].bytes);
     }
     if (s->scratch) api->memory_destroy(s->scratch);
-    bd_free(s->scratch_raw);
+    guarded_free(s->scratch_raw, s->scratch_bytes);
     if (s->prim) api->primitive_destroy(s->prim);
     if (s->pd) api->primitive_desc_destroy(s->pd);
     if (s->attr) api->primitive_attr_destroy(s->attr);
