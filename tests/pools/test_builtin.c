@@ -1,0 +1,186 @@
+/* The built-in pool as a part of the process: threads, names, signals, end of life. Alone in its process,
+ * because it counts threads. */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "threading/pool.h"
+
+/* Threads of the process whose name starts with prefix; all of them with "". */
+static int threads_named(const char *prefix) {
+    DIR *dir = opendir("/proc/self/task");
+    assert_non_null(dir);
+    int count = 0;
+    for (struct dirent *e; (e = readdir(dir));) {
+        char path[300], name[32] = "";
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof(path), "/proc/self/task/%.100s/comm", e->d_name);
+        FILE *file = fopen(path, "r");
+        if (!file) continue;
+        if (!fgets(name, sizeof(name), file)) name[0] = 0;
+        fclose(file);
+        count += strncmp(name, prefix, strlen(prefix)) == 0;
+    }
+    closedir(dir);
+    return count;
+}
+
+static void no_hidden_threads(void **state) {
+    (void)state;
+    int before = threads_named("");
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_stream_create(&stream, engine, 0));
+    assert_int_equal(threads_named(""), before);
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_threadpool_opts_t opts = {
+        .struct_size = sizeof(opts), .num_threads = 3, .name = "physics-worker-pool"};
+    CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+    assert_int_equal(threads_named(""), before + 3);
+    assert_int_equal(threads_named("physics-wor"), 3);
+    dnnl_tp_threadpool_destroy(pool);
+    assert_int_equal(threads_named(""), before);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    dnnl_tp_engine_destroy(engine);
+    assert_int_equal(threads_named(""), before);
+}
+
+static void pool_lives_with_its_users(void **state) {
+    (void)state;
+    int before = threads_named("");
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = 2};
+    CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+    dnnl_tp_stream_attr_t attr, clone;
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+    dnnl_tp_threadpool_destroy(pool);
+    CHECK_OK(dnnl_tp_stream_attr_clone(&clone, attr));
+    dnnl_tp_stream_attr_destroy(attr);
+    assert_int_equal(threads_named(""), before + 2);
+    dnnl_tp_pool_kind_t kind;
+    CHECK_OK(dnnl_tp_stream_attr_get_pool_kind(clone, &kind));
+    assert_int_equal(kind, dnnl_tp_pool_kind_builtin);
+    dnnl_tp_stream_attr_destroy(clone);
+    assert_int_equal(threads_named(""), before);
+}
+
+static void signal_mask_body(void *arg, int i, int n) {
+    (void)i, (void)n;
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (sigismember(&mask, SIGINT) && sigismember(&mask, SIGTERM) && sigismember(&mask, SIGUSR1))
+        atomic_fetch_add((_Atomic int *)arg, 1);
+    usleep(2000);
+}
+static void task(void *arg) { atomic_fetch_add((_Atomic int *)arg, 1); }
+
+/* The interface of the pool in a host's hands: tasks and loops. */
+static void interface(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool;
+    const dnnl_tp_threadpool_iface_t *iface;
+    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = 2};
+    CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+    CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
+    assert_int_equal(iface->get_num_threads(iface->ctx), 2);
+    assert_int_equal(iface->get_in_parallel(iface->ctx), 0);
+    _Atomic int count = 0, blocked = 0;
+    int accepted = 0;
+    for (int i = 0; i < 100; ++i) accepted += iface->schedule(iface->ctx, NULL, task, &count) == 0;
+    assert_int_equal(accepted, 100);
+    while (atomic_load(&count) < accepted) usleep(100);
+    assert_int_equal(iface->parallel_for(iface->ctx, 10, signal_mask_body, &blocked), 0);
+    assert_true(atomic_load(&blocked) >= 1 &&
+                atomic_load(&blocked) <= 9); /* workers block signals, the caller does not */
+    dnnl_tp_threadpool_destroy(pool);
+}
+
+typedef struct {
+    dnnl_tp_stream_attr_t attr;
+    _Atomic int done;
+} last_t;
+static void drop_last_reference(void *arg) {
+    last_t *last = arg;
+    dnnl_tp_stream_attr_destroy(last->attr);
+    atomic_store(&last->done, 1);
+}
+/* The last reference goes on one of the pool's own threads. */
+static void ended_by_worker(void **state) {
+    (void)state;
+    int before = threads_named("");
+    for (int r = 0; r < 20; ++r) {
+        dnnl_tp_threadpool_t pool;
+        const dnnl_tp_threadpool_iface_t *iface;
+        last_t last = {.done = 0};
+        dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = 1 + r % 3};
+        CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+        CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
+        CHECK_OK(dnnl_tp_stream_attr_create(&last.attr, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(last.attr, pool));
+        dnnl_tp_threadpool_iface_t copy = *iface;
+        assert_int_equal(copy.schedule(copy.ctx, NULL, drop_last_reference, &last), 0);
+        dnnl_tp_threadpool_destroy(pool);
+        while (!atomic_load(&last.done)) usleep(100);
+    }
+    for (int i = 0; i < 1000 && threads_named("") > before; ++i) usleep(1000);
+    assert_int_equal(threads_named(""), before);
+}
+
+/* Never more threads inside loops than the pool has, callers included: one caller, W = 1..4. */
+typedef struct {
+    _Atomic int inside, most;
+} most_t;
+static void most_body(void *arg, int slot, int64_t begin, int64_t end) {
+    (void)slot, (void)begin, (void)end;
+    most_t *m = arg;
+    int now = atomic_fetch_add(&m->inside, 1) + 1, most = atomic_load(&m->most);
+    while (now > most && !atomic_compare_exchange_weak(&m->most, &most, now)) {
+    }
+    usleep(200);
+    atomic_fetch_sub(&m->inside, 1);
+}
+static void caller_displaces_a_worker(void **state) {
+    (void)state;
+    for (int w = 1; w <= 4; ++w) {
+        dnnl_tp_threadpool_t pool;
+        dtp_pool_t *rec;
+        dnnl_tp_stream_attr_t attr;
+        dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = w};
+        CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+        CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+        CHECK_OK(dtp_pool_acquire(&rec, attr));
+        dtp_parallel_t par = {rec, 8, NULL};
+        most_t m = {0, 0};
+        for (int r = 0; r < 20; ++r) dtp_parallel_for(&par, 24, -100000, most_body, &m);
+        assert_true(atomic_load(&m.most) <= w);
+        assert_true(w == 1 || atomic_load(&m.most) > 1);
+        dtp_pool_release(rec);
+        dnnl_tp_stream_attr_destroy(attr);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+}
+
+static void *nothing(void *arg) { return arg; }
+
+int main(void) {
+    alarm(60);
+    pthread_t first; /* sanitizers start a thread of their own with the first one */
+    if (pthread_create(&first, NULL, nothing, NULL) || pthread_join(first, NULL)) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_hidden_threads),
+        cmocka_unit_test(pool_lives_with_its_users),
+        cmocka_unit_test(interface),
+        cmocka_unit_test(ended_by_worker),
+        cmocka_unit_test(caller_displaces_a_worker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
