@@ -190,7 +190,7 @@ static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
 }
 
 static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower, int nin,
-                               const dnnl_tp_tensor_info_t *in_shapes, size_t budget) {
+                               const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
     DTP_TRY(dtp_ir_import(ir, nin, in_shapes));
     DTP_TRY(keep_infos(e, ir));
     dtp_ir_sweep(ir);
@@ -203,8 +203,9 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower, 
     }
     DTP_TRY(dtp_lower(lower));
     DTP_TRY(dtp_segments(e, lower));
+    DTP_TRY(dtp_dags(e, lower, opts && opts->deterministic));
     DTP_TRY(pack_constants(lower));
-    return dtp_plan(e, lower, budget);
+    return dtp_plan(e, lower, opts ? opts->memory_budget : 0);
 }
 
 static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t *opts) {
@@ -258,7 +259,7 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
     dtp_ir_t ir = {.arena = &arena, .graph = g, .engine = engine, .fuse = fuse};
     dtp_lower_t lower = {.ir = &ir, .num_threads = e->num_threads};
-    dnnl_tp_status_t status = passes(e, &ir, &lower, nin, in_shapes, opts ? opts->memory_budget : 0);
+    dnnl_tp_status_t status = passes(e, &ir, &lower, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->prim[k]);

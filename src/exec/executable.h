@@ -62,13 +62,13 @@ typedef struct {
 /* Steps that may run beside each other; see dag.c. */
 typedef struct {
     int first_step, nsteps;
-    const uint16_t *indegree;            /* per step of the range */
-    const int *succ_at;                  /* nsteps + 1 */
-    const int *succ;                     /* relative step numbers, most critical first */
-    const uint8_t *wide;                 /* costly and able to use all threads inside */
-    size_t counters;                     /* offset of the run's counters in the run object */
-    size_t scratch_per_slot, scratch_at; /* in the slab */
+    const uint16_t *indegree; /* per step of the range */
+    const int *succ_at;       /* nsteps + 1 */
+    const int *succ;          /* relative step numbers */
+    const uint8_t *wide;      /* costly and able to use all threads inside */
 } dtp_dag_t;
+/* Of a run's counters, in front of two for each step: the stacks and what changes with them. */
+enum { DTP_DAG_HEAD_INTS = 16 };
 
 typedef struct dtp_run {
     uint32_t next; /* freelist: index + 1 of the next free run */

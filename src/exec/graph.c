@@ -224,11 +224,10 @@ static dnnl_tp_status_t push_node(dtp_graph_t *g, const char *name, int nin, con
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, const char *name, int nin,
-                                  const dnnl_tp_value_t *in, int nattr, const dnnl_tp_op_attr_t *attr,
-                                  int nout, dnnl_tp_value_t *out) {
+static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, const char *name, int nin,
+                               const dnnl_tp_value_t *in, int nattr, const dnnl_tp_op_attr_t *attr, int nout,
+                               dnnl_tp_value_t *out) {
     DTP_REQUIRE(out, NULL_ARG, "out is NULL");
-    for (int i = 0; i < nout; ++i) out[i] = -1;
     DTP_TRY(check_open(graph));
     if (!name) name = "";
     const dtp_op_row_t *row = dtp_op_row((int)kind);
@@ -251,12 +250,11 @@ dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind,
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
-                                    void (*drop)(void *arg), unsigned flags, const char *name, int nin,
-                                    const dnnl_tp_value_t *in, int nout,
-                                    const dnnl_tp_tensor_info_t *out_info, dnnl_tp_value_t *out) {
+static dnnl_tp_status_t add_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
+                                 void (*drop)(void *arg), unsigned flags, const char *name, int nin,
+                                 const dnnl_tp_value_t *in, int nout, const dnnl_tp_tensor_info_t *out_info,
+                                 dnnl_tp_value_t *out) {
     DTP_REQUIRE(out, NULL_ARG, "out is NULL");
-    for (int i = 0; i < nout; ++i) out[i] = -1;
     DTP_TRY(check_open(graph));
     if (!name) name = "";
     dtp_op_id_t id = {name, "host"};
@@ -275,6 +273,26 @@ dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn,
     n->arg = arg;
     n->drop = drop;
     return dnnl_tp_success;
+}
+
+/* Results may overwrite the array of inputs, so that chains are easy to write: nothing is stored before
+ * success. */
+static dnnl_tp_status_t settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out) {
+    for (int i = 0; i < nout && out && status != dnnl_tp_success; ++i) out[i] = -1;
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, const char *name, int nin,
+                                  const dnnl_tp_value_t *in, int nattr, const dnnl_tp_op_attr_t *attr,
+                                  int nout, dnnl_tp_value_t *out) {
+    return settle(add_op(graph, kind, name, nin, in, nattr, attr, nout, out), nout, out);
+}
+
+dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
+                                    void (*drop)(void *arg), unsigned flags, const char *name, int nin,
+                                    const dnnl_tp_value_t *in, int nout,
+                                    const dnnl_tp_tensor_info_t *out_info, dnnl_tp_value_t *out) {
+    return settle(add_host(graph, fn, arg, drop, flags, name, nin, in, nout, out_info, out), nout, out);
 }
 
 dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t value, const char *name) {
