@@ -40,3 +40,8 @@ if(CLANG)
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_benchdnn -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
   set_tests_properties(fuzz_benchdnn PROPERTIES LABELS full TIMEOUT 300)
 endif()
+
+add_executable(benchdnn_control ${cases}/control.c)
+target_link_libraries(benchdnn_control PRIVATE benchdnn_core dnnl_tp_build_flags)
+add_test(NAME benchdnn_control COMMAND benchdnn_control)
+set_tests_properties(benchdnn_control PROPERTIES LABELS quick TIMEOUT 60)

@@ -88,12 +88,16 @@ dnnl_tp_status_t bd_layout(const bd_api_t *api, const_dnnl_tp_memory_desc_t md, 
     int64_t per[BD_MAX_NDIMS];
     for (int i = 0; i < l->nd; ++i) per[i] = 1, empty |= !l->d[i];
     for (int b = 0; b < l->nblk; ++b) per[l->idx[b]] *= l->blk[b], inner *= l->blk[b];
+    /* The size is the largest extent of a dimension (oneDNN), or reaches to the last element (ours). */
+    int64_t span = inner;
     for (int i = 0; i < l->nd; ++i) {
         int64_t n = l->padded[i] / per[i], ext = n > 1 ? n * l->stride[i] : 1;
         if (ext > need) need = ext;
+        span += n > 1 ? (n - 1) * l->stride[i] : 0;
     }
     if (inner > need) need = inner;
-    l->described = empty || l->bytes == (size_t)need * dnnl_tp_data_type_size(dt);
+    size_t es = dnnl_tp_data_type_size(dt);
+    l->described = empty || l->bytes == (size_t)need * es || l->bytes == (size_t)span * es;
     return dnnl_tp_success;
 }
 
