@@ -11,6 +11,11 @@
 /* Sides of a tile whose source runs across its rows. */
 #define CROSS_COLS 64
 #define CROSS_ROWS 64
+/* Rows of at most so many bytes are grouped. */
+#define SHORT_ROW 256
+/* Tiles of at most so many elements are run several at once. */
+#define SMALL_TILE 1024
+#define GROUP 16
 
 void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                    dnnl_tp_data_type_t src_dt, int src_arg) {
@@ -138,10 +143,39 @@ static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
     return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
 }
 
+/* Short rows whose source goes on in another loop z: [.., z, .., y, x] becomes [.., y / GROUP, z, GROUP of y,
+ * x], so that source lines next to each other are read one after the other. The rest of y becomes *rest;
+ * false without. */
+static bool group_rows(const dtp_map_t *m, dtp_box_t *b, dtp_box_t *rest) {
+    const int x = b->nd - 1, y = b->nd - 2;
+    int z = -1;
+    if (!m->moves_bytes || b->nd < 3 || b->nd == DTP_NEST_DIMS) return false;
+    if (b->s[x][0] != 1 || b->s[x][1] != 1 || b->n[x] * (int64_t)m->size[0] > SHORT_ROW ||
+        b->n[y] < 2 * GROUP)
+        return false;
+    for (int d = 0; d < y; ++d)
+        if (b->s[d][1] == b->n[x]) z = d;
+    if (z < 0) return false;
+    *rest = *b;
+    const int64_t groups = b->n[y] / GROUP;
+    rest->n[y] = b->n[y] % GROUP;
+    for (int o = 0; o < m->nops; ++o) rest->off[o] += groups * GROUP * b->s[y][o];
+    dtp_nest_move(b, m->nops, z, y - 1);
+    /* Insert y / GROUP in front of z. */
+    for (int d = b->nd; d > y - 1; --d) {
+        b->n[d] = b->n[d - 1];
+        memcpy(b->s[d], b->s[d - 1], sizeof b->s[d]);
+    }
+    ++b->nd;
+    b->n[y - 1] = groups;
+    for (int o = 0; o < m->nops; ++o) b->s[y - 1][o] = b->s[y + 1][o] * GROUP;
+    b->n[y + 1] = GROUP;
+    return rest->n[y] > 0;
+}
+
 /* Gives the two innermost loops to the tile and fixes its sides. */
 static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     dtp_box_t *b = &mb->box;
-    dtp_nest_order(b, m->nops, 0);
     int x = b->nd - 1, y = b->nd - 2;
     bool cross = false;
     /* The first source whose own fastest loop is another one. */
@@ -174,6 +208,23 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     }
     mb->nx = dtp_div_up(mb->cols, mb->chunk_x);
     mb->ny = dtp_div_up(mb->rows, mb->chunk_y);
+    mb->depth = 0;
+    if (m->moves_bytes && mb->nx * mb->ny == 1 && b->nd > 2 && mb->rows * mb->cols <= SMALL_TILE) {
+        --mb->nouter;
+        mb->depth = b->n[mb->nouter];
+        mb->chunk_y = dtp_min64(mb->depth, DIRECT_TILE / (mb->rows * mb->cols));
+        mb->ny = dtp_div_up(mb->depth, mb->chunk_y);
+    }
+}
+
+/* The dim whose padding the tiles write themselves: the one of the innermost block, blocked once; -1 = none.
+ */
+static int fill_dim(const dtp_md_t *md) {
+    if (md->inner_nblks == 0) return -1;
+    const int d = (int)md->inner_idxs[md->inner_nblks - 1];
+    const int64_t block = md->inner_blks[md->inner_nblks - 1];
+    if (dtp_md_block_of(md, d) != block || md->dims[d] % block < 2) return -1;
+    return md->padded_dims[d] == dtp_round_up(md->dims[d], block) ? d : -1;
 }
 
 bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
@@ -183,24 +234,53 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     m->nunits = 0;
     m->grain = 1;
     m->moves_bytes = m->nsteps == 0 && m->dt[0] == m->dt[1] && m->size[0] <= 4;
-    int n = dtp_nest_cut(box, DTP_NEST_BOXES, ndims, full, lo, hi, m->nops, md);
-    if (n < 0) return false;
+    /* Boxes of the tail that the tiles fill come last. */
+    int fd = zero_md ? fill_dim(zero_md) : -1, n, tail = 0;
+    if (fd >= 0) {
+        dnnl_tp_dims_t at;
+        const int64_t block = dtp_md_block_of(zero_md, fd), cut = zero_md->dims[fd] / block * block;
+        memcpy(at, hi, sizeof(at));
+        at[fd] = cut;
+        n = cut > 0 ? dtp_nest_cut(box, DTP_NEST_BOXES, ndims, full, lo, at, m->nops, md) : 0;
+        if (n < 0) return false;
+        memcpy(at, lo, sizeof(at));
+        at[fd] = cut;
+        tail = dtp_nest_cut(box + n, DTP_NEST_BOXES - n, ndims, full, at, hi, m->nops, md);
+        if (tail < 0) return false;
+    } else {
+        n = dtp_nest_cut(box, DTP_NEST_BOXES, ndims, full, lo, hi, m->nops, md);
+        if (n < 0) return false;
+    }
+    const int64_t tail_n = fd >= 0 ? zero_md->dims[fd] % dtp_md_block_of(zero_md, fd) : 0;
+    for (int i = 0; i < n + tail; ++i) {
+        dtp_box_t *b = &box[i];
+        dtp_nest_order(b, m->nops, 0);
+        if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
+    }
     double elems = 0, bytes_each = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
-    for (int i = 0; i < n; ++i) {
-        dtp_map_box_t *mb = &m->box[m->nboxes++];
-        mb->box = box[i];
-        shape_box(m, mb);
-        mb->first_unit = m->nunits;
-        m->nunits += dtp_nest_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
-        elems += (double)dtp_nest_count(&mb->box, 0, mb->box.nd);
+    for (int i = 0; i < n + tail; ++i) {
+        dtp_box_t rest;
+        bool more = m->nboxes + n + tail - i < DTP_NEST_BOXES && group_rows(m, &box[i], &rest);
+        for (;;) {
+            dtp_map_box_t *mb = &m->box[m->nboxes++];
+            mb->box = box[i];
+            mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(zero_md, fd) - tail_n : 0;
+            shape_box(m, mb);
+            mb->first_unit = m->nunits;
+            m->nunits += dtp_nest_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
+            elems += (double)dtp_nest_count(&mb->box, 0, mb->box.nd);
+            if (!more) break;
+            more = false;
+            box[i] = rest;
+        }
     }
     if (m->nunits > 0)
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
     m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
     if (zero_md && dtp_md_is_padded(zero_md)) {
-        m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md);
+        m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md, fd);
         if (m->nzero < 0) return false;
         for (int i = 0; i < m->nzero; ++i) dtp_nest_order(&m->zero[i], 1, 0);
     }
@@ -258,7 +338,7 @@ static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char 
     if (sx != 1 && sy == 1 && rows > 1) {
         float *turn = e->buf + (m->nops + 1) * DTP_MAP_TILE;
         for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
-        m->moves->transpose[2](buf, cols, turn, rows, rows, cols);
+        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0);
         return (view_t){buf, cols, 1};
     }
     if (sy == cols * sx) load(buf, p, rows * cols, sx);
@@ -358,6 +438,13 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
     store_tile(e, dst, reg[DTP_MAP_ACC], rows, cols);
 }
 
+/* Zeroes the destination's padding behind the rows of a tile. */
+static void fill_tile(const tile_env_t *e, const dtp_map_box_t *b, char *dst, int64_t rows, int64_t cols) {
+    const int64_t size = (int64_t)e->m->size[0];
+    for (int64_t r = 0; b->fill > 0 && r < rows; ++r)
+        memset(dst + (r * e->sy[0] + cols) * size, 0, (size_t)(b->fill * size));
+}
+
 static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t *off, int64_t rows,
                       int64_t cols) {
     const dtp_map_t *m = e->m;
@@ -366,10 +453,11 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
     const char *src = e->ptr[1] + off[1] * size;
     if (b->move == DTP_MOVE_ROWS) {
         m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, m->stream);
+        fill_tile(e, b, dst, rows, cols);
         return;
     }
     if (b->move == DTP_MOVE_TRANSPOSE) {
-        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols);
+        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill);
         return;
     }
     for (int64_t r = 0; r < rows; ++r) {
@@ -383,6 +471,7 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
         else
             for (int64_t c = 0; c < cols; ++c) d[c * dx] = s[c * sx];
     }
+    fill_tile(e, b, dst, rows, cols);
 }
 
 typedef struct {
@@ -411,11 +500,24 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
         for (; u < last; ++u) {
             int64_t off[DTP_NEST_OPS];
             const int64_t y0 = iy * mb->chunk_y, x0 = ix * mb->chunk_x;
-            const int64_t rows = dtp_min64(mb->chunk_y, mb->rows - y0),
-                          cols = dtp_min64(mb->chunk_x, mb->cols - x0);
-            for (int o = 0; o < m->nops; ++o) off[o] = cur.off[o] + y0 * sy[o] + x0 * sx[o];
-            if (m->moves_bytes) move_tile(&e, mb, off, rows, cols);
-            else run_tile(&e, off, rows, cols);
+            if (mb->depth > 0) {
+                /* Several small tiles along the loop around them. */
+                const int64_t *sz = b->s[mb->nouter], count = dtp_min64(mb->chunk_y, mb->depth - y0);
+                off[0] = cur.off[0] + y0 * sz[0];
+                off[1] = cur.off[1] + y0 * sz[1];
+                for (int64_t z = 0; z < count; ++z, off[0] += sz[0], off[1] += sz[1])
+                    move_tile(&e, mb, off, mb->rows, mb->cols);
+            } else {
+                const int64_t rows = dtp_min64(mb->chunk_y, mb->rows - y0),
+                              cols = dtp_min64(mb->chunk_x, mb->cols - x0);
+                for (int o = 0; o < m->nops; ++o) off[o] = cur.off[o] + y0 * sy[o] + x0 * sx[o];
+                if (m->moves_bytes) {
+                    move_tile(&e, mb, off, rows, cols);
+                } else {
+                    run_tile(&e, off, rows, cols);
+                    fill_tile(&e, mb, r->ptr[0] + off[0] * (int64_t)m->size[0], rows, cols);
+                }
+            }
             if (++ix < mb->nx) continue;
             ix = 0;
             if (++iy < mb->ny) continue;

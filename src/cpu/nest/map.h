@@ -36,7 +36,9 @@ typedef struct {
     int nouter;
     int64_t rows, cols, chunk_y, chunk_x, ny, nx;
     int64_t first_unit; /* number of the box's first tile */
-    int move;           /* DTP_MOVE_*: how bytes travel in a map that moves */
+    int64_t depth; /* > 0: tiles are small and take chunk_y iterations of the loop around them, of depth */
+    int64_t fill;  /* zeros that every row of a tile writes behind itself: padding of the destination */
+    int move;      /* DTP_MOVE_*: how bytes travel in a map that moves */
 } dtp_map_box_t;
 
 typedef struct {

@@ -21,14 +21,25 @@ transpose_any(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows
         }
 }
 
-static void transpose1(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+static void fill_rows(char *dst, int64_t ldd, int64_t rows, int64_t cols, int64_t fill, size_t size) {
+    for (int64_t r = 0; fill && r < rows; ++r)
+        memset(dst + (r * ldd + cols) * (int64_t)size, 0, (size_t)fill * size);
+}
+
+static void transpose1(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                       int64_t fill) {
     transpose_any(dst, ldd, src, lds, rows, cols, 1);
+    fill_rows(dst, ldd, rows, cols, fill, 1);
 }
-static void transpose2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+static void transpose2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                       int64_t fill) {
     transpose_any(dst, ldd, src, lds, rows, cols, 2);
+    fill_rows(dst, ldd, rows, cols, fill, 2);
 }
-static void transpose4(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+static void transpose4(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                       int64_t fill) {
     transpose_any(dst, ldd, src, lds, rows, cols, 4);
+    fill_rows(dst, ldd, rows, cols, fill, 4);
 }
 
 static void rows_any(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,

@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* dst[r * ldd + c] = src[c * lds + r], in elements of the function's size; r < rows, c < cols. */
+/* dst[r * ldd + c] = src[c * lds + r], in elements of the function's size; r < rows, c < cols; then fill
+ * zeros behind each row of dst. */
 typedef void (*dtp_transpose_fn_t)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
-                                   int64_t cols);
+                                   int64_t cols, int64_t fill);
 
 typedef struct dtp_move {
     /* By log2 of the element's size. */
@@ -26,8 +27,10 @@ enum { DTP_MOVE_ROWS, DTP_MOVE_TRANSPOSE, DTP_MOVE_STRIDED };
 const dtp_move_t *dtp_moves(unsigned isa);
 
 /* Serve both vector tables. */
-void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols);
-void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols);
+void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                          int64_t fill);
+void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                          int64_t fill);
 
 extern const dtp_move_t dtp_moves__any, dtp_moves__avx2, dtp_moves__avx512;
 

@@ -5,6 +5,11 @@
 
 #define W 8
 
+static void fill_rows(void *dst, int64_t ldd, int64_t rows, int64_t cols, int64_t fill, int64_t size) {
+    for (int64_t r = 0; fill && r < rows; ++r)
+        __builtin_memset((char *)dst + (r * ldd + cols) * size, 0, (size_t)(fill * size));
+}
+
 static void tail4(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t r0, int64_t r1, int64_t c0,
                   int64_t c1) {
     for (int64_t r = r0; r < r1; ++r)
@@ -31,8 +36,8 @@ static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds)
     for (int i = 0; i < 8; ++i) _mm256_storeu_ps(d + i * ldd, b[i]);
 }
 
-static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
-                             int64_t cols) {
+static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                             int64_t fill) {
     float *d = dst;
     const float *s = src;
     int64_t r = 0;
@@ -42,9 +47,11 @@ static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t ld
         if (c < cols) tail4(dst, ldd, src, lds, r, r + W, c, cols);
     }
     if (r < rows) tail4(dst, ldd, src, lds, r, rows, 0, cols);
+    fill_rows(dst, ldd, rows, cols, fill, 4);
 }
 
-void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                          int64_t fill) {
     uint16_t *d = dst;
     const uint16_t *s = src;
     int64_t r = 0;
@@ -71,6 +78,11 @@ void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
             /* Pairs: the inner block of bf16 weights. */
             __m128i x = _mm_loadu_si128((const __m128i *)(s + c * lds + r));
             __m128i y = _mm_loadu_si128((const __m128i *)(s + (c + 1) * lds + r));
+            if (ldd == 2) {
+                _mm_storeu_si128((__m128i *)(d + r * 2), _mm_unpacklo_epi16(x, y));
+                _mm_storeu_si128((__m128i *)(d + r * 2 + 8), _mm_unpackhi_epi16(x, y));
+                continue;
+            }
             uint32_t p[8];
             _mm_storeu_si128((__m128i *)p, _mm_unpacklo_epi16(x, y));
             _mm_storeu_si128((__m128i *)(p + 4), _mm_unpackhi_epi16(x, y));
@@ -82,9 +94,11 @@ void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
     }
     for (; r < rows; ++r)
         for (int64_t c = 0; c < cols; ++c) d[r * ldd + c] = s[c * lds + r];
+    fill_rows(dst, ldd, rows, cols, fill, 2);
 }
 
-void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols) {
+void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                          int64_t fill) {
     uint8_t *d = dst;
     const uint8_t *s = src;
     int64_t r = 0;
@@ -108,17 +122,18 @@ void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
         if (c + 4 == cols) {
             /* Fours: the inner block of int8 weights. */
             __m128i a[4], b[4];
-            uint32_t p[16];
+            uint32_t room[16];
+            uint8_t *p = ldd == 4 ? d + r * 4 : (uint8_t *)room;
             for (int i = 0; i < 4; ++i) a[i] = _mm_loadu_si128((const __m128i *)(s + (c + i) * lds + r));
             b[0] = _mm_unpacklo_epi8(a[0], a[1]);
             b[1] = _mm_unpackhi_epi8(a[0], a[1]);
             b[2] = _mm_unpacklo_epi8(a[2], a[3]);
             b[3] = _mm_unpackhi_epi8(a[2], a[3]);
             _mm_storeu_si128((__m128i *)p, _mm_unpacklo_epi16(b[0], b[2]));
-            _mm_storeu_si128((__m128i *)(p + 4), _mm_unpackhi_epi16(b[0], b[2]));
-            _mm_storeu_si128((__m128i *)(p + 8), _mm_unpacklo_epi16(b[1], b[3]));
-            _mm_storeu_si128((__m128i *)(p + 12), _mm_unpackhi_epi16(b[1], b[3]));
-            for (int i = 0; i < 16; ++i) __builtin_memcpy(d + (r + i) * ldd + c, &p[i], 4);
+            _mm_storeu_si128((__m128i *)(p + 16), _mm_unpackhi_epi16(b[0], b[2]));
+            _mm_storeu_si128((__m128i *)(p + 32), _mm_unpacklo_epi16(b[1], b[3]));
+            _mm_storeu_si128((__m128i *)(p + 48), _mm_unpackhi_epi16(b[1], b[3]));
+            for (int i = 0; ldd != 4 && i < 16; ++i) __builtin_memcpy(d + (r + i) * ldd + c, &room[i], 4);
             continue;
         }
         for (int64_t i = r; i < r + 16; ++i)
@@ -126,6 +141,7 @@ void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
     }
     for (; r < rows; ++r)
         for (int64_t c = 0; c < cols; ++c) d[r * ldd + c] = s[c * lds + r];
+    fill_rows(dst, ldd, rows, cols, fill, 1);
 }
 
 static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,

@@ -38,36 +38,67 @@ static inline __attribute__((always_inline)) void turn16x16(__m512 *a) {
     }
 }
 
-static inline __attribute__((always_inline)) void square(float *d, int64_t ldd, const float *s, int64_t lds,
-                                                         int nr, int nc, __mmask16 mr, __mmask16 mc) {
-    __m512 a[16];
+/* n squares one below the other. A function of its own: with the masked form beside it the compiler spills.
+ */
+static __attribute__((noinline)) void squares(float *d, int64_t ldd, const float *s, int64_t lds, int64_t n) {
+    for (int64_t k = 0; k < n; ++k, d += W * ldd, s += W) {
+        __m512 a[W];
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) a[i] = i < nc ? _mm512_maskz_loadu_ps(mr, s + i * lds) : _mm512_setzero_ps();
+        for (int i = 0; i < W; ++i) a[i] = _mm512_loadu_ps(s + i * lds);
+        turn16x16(a);
+#pragma GCC unroll 16
+        for (int i = 0; i < W; ++i) _mm512_storeu_ps(d + i * ldd, a[i]);
+    }
+}
+
+/* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
+static __attribute__((noinline)) void part(float *d, int64_t ldd, const float *s, int64_t lds, int nr, int nc,
+                                           int ns) {
+    const __mmask16 mr = (__mmask16)((1u << nr) - 1), ms = (__mmask16)((1u << ns) - 1);
+    __m512 a[W];
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i) a[i] = i < nc ? _mm512_maskz_loadu_ps(mr, s + i * lds) : _mm512_setzero_ps();
     turn16x16(a);
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i)
-        if (i < nr) _mm512_mask_storeu_ps(d + i * ldd, mc, a[i]);
+    for (int i = 0; i < W; ++i)
+        if (i < nr) _mm512_mask_storeu_ps(d + i * ldd, ms, a[i]);
 }
 
 static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
-                               int64_t cols) {
+                               int64_t cols, int64_t fill) {
     float *d = dst;
     const float *s = src;
+    const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
+    if (whole_c == W) {
+        squares(d, ldd, s, lds, whole_r / W);
+    } else {
+        for (int64_t r = 0; r < whole_r; r += W)
+            for (int64_t c = 0; c < whole_c; c += W) squares(d + r * ldd + c, ldd, s + c * lds + r, lds, 1);
+    }
     for (int64_t r = 0; r < rows; r += W) {
         const int nr = rows - r < W ? (int)(rows - r) : W;
-        const __mmask16 mr = (__mmask16)((1u << nr) - 1);
-        for (int64_t c = 0; c < cols; c += W) {
+        for (int64_t c = nr < W ? 0 : whole_c; c < cols; c += W) {
             const int nc = cols - c < W ? (int)(cols - c) : W;
-            float *dq = d + r * ldd + c;
-            const float *sq = s + c * lds + r;
-            if (nr == W && nc == W) square(dq, ldd, sq, lds, W, W, 0xffff, 0xffff);
-            else square(dq, ldd, sq, lds, nr, nc, mr, (__mmask16)((1u << nc) - 1));
+            const int64_t stored = nc + (c + W >= cols ? fill : 0);
+            const int ns = stored < W ? (int)stored : W;
+            float *q = d + r * ldd + c;
+            part(q, ldd, s + c * lds + r, lds, nr, nc, ns);
+            for (int64_t k = W; k < stored; ++k)
+                for (int i = 0; i < nr; ++i) q[i * ldd + k] = 0.f;
         }
+        if (fill && nr == W && whole_c == cols)
+            for (int i = 0; i < W; ++i)
+                for (int64_t k = 0; k < fill; ++k) d[(r + i) * ldd + cols + k] = 0.f;
     }
 }
 
 static void rows__avx512(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                          int stream) {
+    if (bytes == 64 && !stream) {
+        for (int64_t r = 0; r < rows; ++r)
+            _mm512_storeu_si512(dst + r * ldd, _mm512_loadu_si512(src + r * lds));
+        return;
+    }
     const int64_t whole = bytes & ~(int64_t)63;
     const __mmask64 tail = bytes > whole ? ~0ull >> (64 - (bytes - whole)) : 0;
     for (int64_t r = 0; r < rows; ++r) {

@@ -151,12 +151,14 @@ int dtp_nest_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *ful
     return dtp_nest_cut(box, capacity, ndims, full, zero, full, nops, md);
 }
 
-int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md) {
+int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip) {
     dnnl_tp_dims_t lo = {0}, hi;
     int n = 0;
     memcpy(hi, md->padded_dims, sizeof(hi));
-    /* Disjoint slabs: slab d lies in the padding of dim d and in the logical part of the dims before it. */
+    /* Disjoint slabs: slab d lies in the padding of dim d and in the logical part of the dims before it; the
+     * skipped dim counts as the last one. */
     for (int d = 0; d < md->ndims; ++d) {
+        if (d == skip) continue;
         lo[d] = md->dims[d];
         hi[d] = md->padded_dims[d];
         int k = dtp_nest_cut(box + n, capacity - n, md->ndims, md->dims, lo, hi, 1, &md);

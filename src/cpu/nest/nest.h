@@ -30,8 +30,9 @@ int dtp_nest_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, c
 /* The whole problem: 0 <= p < full. */
 int dtp_nest_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *full, int nops,
                      const dtp_md_t *const *md);
-/* Boxes of md's padding (one operand); -1 as above. */
-int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md);
+/* Boxes of md's padding (one operand); -1 as above. skip >= 0: without the padding of that dim where all
+ * other dims are logical. */
+int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip);
 
 /* Drops loops of one iteration, sorts by the stride of operand `lead` (largest outermost, ties by the other
  * operands), fuses neighbours. */
