@@ -214,6 +214,9 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
         mb->depth = b->n[mb->nouter];
         mb->chunk_y = dtp_min64(mb->depth, DIRECT_TILE / (mb->rows * mb->cols));
         mb->ny = dtp_div_up(mb->depth, mb->chunk_y);
+        if (mb->move == DTP_MOVE_TRANSPOSE && mb->rows == 16 && mb->cols * (int64_t)m->size[0] == 4 &&
+            m->size[0] < 4 && sy[0] == mb->cols && mb->fill == 0)
+            mb->move = DTP_MOVE_INTERLEAVE;
     }
 }
 
@@ -505,8 +508,13 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                 const int64_t *sz = b->s[mb->nouter], count = dtp_min64(mb->chunk_y, mb->depth - y0);
                 off[0] = cur.off[0] + y0 * sz[0];
                 off[1] = cur.off[1] + y0 * sz[1];
-                for (int64_t z = 0; z < count; ++z, off[0] += sz[0], off[1] += sz[1])
-                    move_tile(&e, mb, off, mb->rows, mb->cols);
+                if (mb->move == DTP_MOVE_INTERLEAVE)
+                    m->moves->interleave[m->size[0] >> 1](r->ptr[0] + off[0] * (int64_t)m->size[0], sz[0],
+                                                          r->ptr[1] + off[1] * (int64_t)m->size[1], sx[1],
+                                                          sz[1], count);
+                else
+                    for (int64_t z = 0; z < count; ++z, off[0] += sz[0], off[1] += sz[1])
+                        move_tile(&e, mb, off, mb->rows, mb->cols);
             } else {
                 const int64_t rows = dtp_min64(mb->chunk_y, mb->rows - y0),
                               cols = dtp_min64(mb->chunk_x, mb->cols - x0);

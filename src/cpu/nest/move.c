@@ -42,13 +42,23 @@ static void transpose4(void *dst, int64_t ldd, const void *src, int64_t lds, int
     fill_rows(dst, ldd, rows, cols, fill, 4);
 }
 
+static void interleave1(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n) {
+    for (int64_t z = 0; z < n; ++z)
+        transpose_any((char *)dst + z * ldz, 4, (const char *)src + z * lsz, lds, 16, 4, 1);
+}
+static void interleave2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n) {
+    for (int64_t z = 0; z < n; ++z)
+        transpose_any((char *)dst + z * ldz * 2, 2, (const char *)src + z * lsz * 2, lds, 16, 2, 2);
+}
+
 static void rows_any(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                      int stream) {
     (void)stream;
     for (int64_t r = 0; r < rows; ++r) memcpy(dst + r * ldd, src + r * lds, (size_t)bytes);
 }
 
-const dtp_move_t dtp_moves__any = {{transpose1, transpose2, transpose4}, rows_any, 1};
+const dtp_move_t dtp_moves__any = {
+    {transpose1, transpose2, transpose4}, {interleave1, interleave2}, rows_any};
 
 const dtp_move_t *dtp_moves(unsigned isa) {
 #if DTP_X64

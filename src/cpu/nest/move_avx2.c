@@ -144,6 +144,34 @@ void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
     fill_rows(dst, ldd, rows, cols, fill, 1);
 }
 
+void dtp_interleave1__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n) {
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+    for (int64_t z = 0; z < n; ++z, d += ldz, s += lsz) {
+        __m128i a = _mm_loadu_si128((const __m128i *)s), b = _mm_loadu_si128((const __m128i *)(s + lds));
+        __m128i c = _mm_loadu_si128((const __m128i *)(s + 2 * lds)),
+                e = _mm_loadu_si128((const __m128i *)(s + 3 * lds));
+        __m128i ab0 = _mm_unpacklo_epi8(a, b), ab1 = _mm_unpackhi_epi8(a, b);
+        __m128i ce0 = _mm_unpacklo_epi8(c, e), ce1 = _mm_unpackhi_epi8(c, e);
+        _mm_storeu_si128((__m128i *)d, _mm_unpacklo_epi16(ab0, ce0));
+        _mm_storeu_si128((__m128i *)(d + 16), _mm_unpackhi_epi16(ab0, ce0));
+        _mm_storeu_si128((__m128i *)(d + 32), _mm_unpacklo_epi16(ab1, ce1));
+        _mm_storeu_si128((__m128i *)(d + 48), _mm_unpackhi_epi16(ab1, ce1));
+    }
+}
+
+void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n) {
+    uint16_t *d = dst;
+    const uint16_t *s = src;
+    for (int64_t z = 0; z < n; ++z, d += ldz, s += lsz)
+        for (int h = 0; h < 2; ++h) {
+            __m128i a = _mm_loadu_si128((const __m128i *)(s + 8 * h));
+            __m128i b = _mm_loadu_si128((const __m128i *)(s + lds + 8 * h));
+            _mm_storeu_si128((__m128i *)(d + 16 * h), _mm_unpacklo_epi16(a, b));
+            _mm_storeu_si128((__m128i *)(d + 16 * h + 8), _mm_unpackhi_epi16(a, b));
+        }
+}
+
 static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                        int stream) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -160,5 +188,6 @@ static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int
     if (stream) _mm_sfence();
 }
 
-const dtp_move_t dtp_moves__avx2 = {
-    {dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx2}, rows__avx2, W};
+const dtp_move_t dtp_moves__avx2 = {{dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx2},
+                                    {dtp_interleave1__avx2, dtp_interleave2__avx2},
+                                    rows__avx2};

@@ -6,10 +6,17 @@
 #include "cpu/nest/map.h"
 #include "cpu/reorder/reorder.h"
 
+/* Tiles of at most so many elements are tiny, and so many elements in all pay a second step. */
+#define SMALL_TILE 256
+#define WORTH_TWO_STEPS 1024
+
 typedef struct {
     unsigned isa;
     size_t slot_bytes;
     dtp_map_t map;
+    bool two_steps;
+    dtp_md_t between; /* dst's type, source's order */
+    dtp_map_t second;
 } reorder_plan_t;
 
 /* Quantization vectors of an execution and the descriptors by operand. */
@@ -51,6 +58,32 @@ static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_m
     return dtp_map_cut(m, dst->ndims, dst->dims, zero, dst->dims, mds.md, dst, pd->engine->l3_bytes);
 }
 
+/* Elements of the first box's tiles. */
+static int64_t tile_elems(const dtp_map_t *m) {
+    return m->nboxes > 0 ? m->box[0].rows * m->box[0].cols : INT64_MAX;
+}
+
+static bool make_two_steps(reorder_plan_t *plan, const dtp_pd_t *pd, unsigned isa) {
+    const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
+    dtp_md_t *mid = &plan->between;
+    if (plan->map.moves_bytes || pd->attr->post_ops->len > 0 || op->dst.inner_nblks < 2 ||
+        op->src.inner_nblks > 0)
+        return false;
+    if (tile_elems(&plan->map) > SMALL_TILE || dtp_md_nelems(&op->dst) < WORTH_TWO_STEPS) return false;
+    memset(mid, 0, sizeof(*mid));
+    mid->ndims = op->dst.ndims;
+    mid->data_type = op->dst.data_type;
+    memcpy(mid->dims, op->dst.dims, sizeof(mid->dims));
+    dtp_nest_layout_like(mid, &op->src);
+    dtp_map_t *m = &plan->second;
+    const dtp_md_t *md[] = {&op->dst, mid};
+    static const dnnl_tp_dims_t zero;
+    dtp_map_begin(m, isa, op->dst.data_type, DTP_REORDER_DST, mid->data_type, -1);
+    return dtp_map_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
+                       pd->engine->l3_bytes) &&
+           make_map(&plan->map, pd, isa, &op->src, mid);
+}
+
 static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
     const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
     reorder_plan_t *plan = pd->plan;
@@ -72,8 +105,9 @@ static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
         return dnnl_tp_success;
     }
     DTP_DISPATCH(make_map(&plan->map, pd, isa, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
+    plan->two_steps = make_two_steps(plan, pd, isa);
     plan->slot_bytes = dtp_map_slot_bytes(&plan->map);
-    dtp_pd_book(pd, 0, plan->slot_bytes);
+    dtp_pd_book(pd, plan->two_steps ? dtp_md_size(&plan->between) : 0, plan->slot_bytes);
     return dnnl_tp_success;
 }
 
@@ -91,7 +125,12 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     }
     char *ptr[DTP_NEST_OPS];
     for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
+    if (plan->two_steps) ptr[0] = ctx->scratch;
     dtp_map_run(map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+    if (plan->two_steps) {
+        char *const second[] = {ctx->ptr[DTP_REORDER_DST], ctx->scratch};
+        dtp_map_run(&plan->second, ctx->par, second, NULL, 0);
+    }
     if (DTP_UNLIKELY(dst->extra.flags)) dtp_reorder_compensate(ctx, dst);
     return dnnl_tp_success;
 }
