@@ -13,9 +13,10 @@ enum {
     K_PASS = DTP_GEMM_K_PASS,
     TILE_ROWS = 64, /* rows of a tile that is finished outside of the kernel */
     TILE_LD = DTP_UKR_MAX_NV * DTP_UKR_SLAB,
-    STREAM_AHEAD = 16384,     /* bytes of weights in flight for single row blocks */
-    PLAIN_AHEAD = 16,         /* k-steps of row-major B in flight */
-    PLAIN_ROWS = 48,          /* up to here row-major B is read in place */
+    STREAM_AHEAD = 16384, /* bytes of weights in flight for single row blocks */
+    PLAIN_AHEAD = 16,     /* k-steps of row-major B in flight */
+    PLAIN_ROWS = 128,     /* up to here row-major B is read in place */
+    PAGE_BYTES = 4096,
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     B_PACK_BYTES = 384 << 10  /* packed B of a slot, or one panel */
 };
@@ -45,6 +46,16 @@ static int gemm_panel_width(const dtp_ukr_set_t *ukr, int64_t m, int64_t nslabs)
     return nv;
 }
 
+/* Row-major B: read in place, or copied into slabs by the first row block? In place every row block steps
+ * through the rows of B, which costs address translations, and cache sets where rows are pages apart. */
+static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k, int cap) {
+    /* The kernels tell packed slabs by their step, and would read whole lines of these. */
+    if (g->sbk == DTP_UKR_SLAB_BYTES && n % DTP_UKR_SLAB) return false;
+    if (m <= cap) return true;
+    if (g->sbk % PAGE_BYTES == 0) return false;
+    return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
+}
+
 void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->m = m, g->n = n, g->k = k;
     g->batches = 1;
@@ -62,23 +73,27 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
-    const bool in_place =
-        g->b_form == DTP_GEMM_B_PACKED || (g->b_form == DTP_GEMM_B_PLAIN && m <= PLAIN_ROWS &&
-                                           (g->sbk != DTP_UKR_SLAB_BYTES || n % DTP_UKR_SLAB == 0));
+    const int cap = g->ukr->max_mr[g->nv];
+    const bool in_place = g->b_form == DTP_GEMM_B_PACKED ||
+                          (g->b_form == DTP_GEMM_B_PLAIN && gemm_reads_in_place(g, m, n, k, cap));
+    g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_SLAB_BYTES && !g->tiled;
+    int64_t a_limit = g->l2_bytes * 7 / 16;
+    if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
     g->b_panels = 0;
     g->b_bytes = 0;
     if (!in_place) {
-        const int64_t panel = g->nv * DTP_UKR_SLAB * kc_bytes;
-        g->b_panels = g->tiled ? 1 : dtp_min64(dtp_max64(B_PACK_BYTES / panel, 1), g->npanels);
+        const int64_t slab = DTP_UKR_SLAB * kc_bytes, panel = g->nv * slab;
+        if (m * kc_bytes <= a_limit || g->tiled) {
+            /* A stays in L2 while all of B passes: one panel at a time. */
+            g->b_panels = 1;
+        } else {
+            g->b_panels = dtp_min64(dtp_max64(B_PACK_BYTES / panel, 1), g->npanels);
+            a_limit = dtp_min64(a_limit, g->l2_bytes / 8);
+        }
         /* Room for any panel width, which depends on the rows of the call. */
-        const int64_t slab = DTP_UKR_SLAB * kc_bytes;
         g->b_bytes =
             dtp_min64(g->nslabs + DTP_UKR_MAX_NV - 1, dtp_max64(B_PACK_BYTES / slab, DTP_UKR_MAX_NV)) * slab;
     }
-
-    const int cap = g->ukr->max_mr[g->nv];
-    int64_t a_limit = in_place ? g->l2_bytes * 7 / 16 : g->l2_bytes / 8;
-    if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
     g->mc = dtp_max64(a_limit / kc_bytes / cap, 2) * cap;
     if (g->tiled) g->mc = dtp_min64(g->mc, TILE_ROWS / cap * cap);
     const int64_t a_row = kc_bytes + DTP_CACHE_LINE;
@@ -147,6 +162,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         v.mask = 0xffff;
         gemm_rows(g, &v, first, rows, u->b + first * u->bs);
         u->b += first * u->bs;
+        if (u->copy) u->copy += first * u->copy_bs;
         u->c += first * DTP_UKR_SLAB_BYTES;
         if (u->bias) u->bias += first * DTP_UKR_SLAB;
         if (u->add) u->add += first * DTP_UKR_SLAB_BYTES;
@@ -158,6 +174,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
     u->pf = pf;
     u->pf_first = 0;
     if (rows <= cap) {
+        /* With a copy only where later row chunks are there to use it. */
         u->nblk = 1;
         u->pf_count = 1;
         u->pf_mode = DTP_UKR_PF_STREAM;
@@ -165,8 +182,34 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         fn[rows](u);
         return;
     }
-    const int64_t nblk = (int64_t)((uint64_t)(rows + cap - 1) / (unsigned)cap);
-    const int64_t mr = dtp_div_up(rows, nblk), high = rows - (mr - 1) * nblk;
+    int64_t nblk = (int64_t)((uint64_t)(rows + cap - 1) / (unsigned)cap);
+    int64_t mr = dtp_div_up(rows, nblk), high = rows - (mr - 1) * nblk;
+    if (u->copy) {
+        /* The first block packs for the others. */
+        u->nblk = 1;
+        u->pf_count = 0;
+        fn[mr](u);
+        u->a += mr * u->lda;
+        u->c += mr * u->ldc;
+        if (u->add) u->add += mr * u->ldadd;
+        u->b = u->copy;
+        u->bs = u->copy_bs;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->copy = NULL;
+        --nblk;
+        if (--high == 0) high = nblk, --mr;
+        u->pf_mode = DTP_UKR_PF_LINE;
+        u->nblk = high;
+        fn[mr](u);
+        if (nblk > high) {
+            u->a += high * mr * u->lda;
+            u->c += high * mr * u->ldc;
+            if (u->add) u->add += high * mr * u->ldadd;
+            u->nblk = nblk - high;
+            fn[mr - 1](u);
+        }
+        return;
+    }
     if (u->bstep == DTP_UKR_SLAB_BYTES && nblk < nv) {
         /* Fewer blocks than lines: the first blocks take two each. */
         u->nblk = 1;
@@ -224,28 +267,33 @@ static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t 
     }
 }
 
-static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t k0, int64_t k) {
+static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t buf_slab, int64_t k0,
+                        int64_t k) {
     const dtp_gemm_t *g = s->g;
     const int64_t n0 = slab0 * DTP_UKR_SLAB, n = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - n0;
     const int64_t bs = k * DTP_UKR_SLAB_BYTES;
     const char *b = s->p.b + n0 * g->sbn + k0 * g->sbk;
+    char *to = s->b_buf + (slab0 - buf_slab) * bs;
     if (g->b_form == DTP_GEMM_B_PLAIN) {
-        g->ukr->pack(b, g->sbk, k, n, s->b_buf, bs);
+        g->ukr->pack(b, g->sbk, k, n, to, bs);
     } else if (g->b_form == DTP_GEMM_B_TRANS) {
-        g->ukr->pack_trans(b, g->sbn, k, n, s->b_buf, bs);
+        g->ukr->pack_trans(b, g->sbn, k, n, to, bs);
     } else {
         for (int64_t j = 0; j < (slab1 - slab0) * DTP_UKR_SLAB; j++)
             for (int64_t i = 0; i < k; i++)
-                *(float *)(s->b_buf + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
+                *(float *)(to + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
                     j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
     }
 }
 
-/* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf. */
-static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t slab0, int64_t buf_slab,
-                             int64_t k0) {
+/* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf,
+ * which is to be filled in the first row chunk. */
+static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t slab0, int64_t slab1,
+                             int64_t buf_slab, int64_t k0, bool fill) {
     const dtp_gemm_t *g = s->g;
-    if (g->b_panels) {
+    u->copy = NULL;
+    if (g->b_panels && !(fill && g->b_copy)) {
+        if (fill) gemm_pack_b(s, slab0, slab1, buf_slab, k0, u->k);
         u->bs = u->k * DTP_UKR_SLAB_BYTES;
         u->bstep = DTP_UKR_SLAB_BYTES;
         u->b = s->b_buf + (slab0 - buf_slab) * u->bs;
@@ -258,6 +306,10 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
         u->bstep = g->sbk;
         u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
         u->pf_dist = PLAIN_AHEAD * g->sbk;
+        if (g->b_panels) {
+            u->copy_bs = u->k * DTP_UKR_SLAB_BYTES;
+            u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
+        }
     }
 }
 
@@ -298,11 +350,15 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
     for (int64_t r = 0; r < rows; r += step) {
         const int64_t h = dtp_min64(step, rows - r);
         u->a = first.a + r * first.lda;
-        u->b = first.b;
+        const bool packed = first.copy && r;
+        u->b = packed ? first.copy : first.b;
+        u->bs = packed ? first.copy_bs : first.bs;
+        u->bstep = packed ? DTP_UKR_SLAB_BYTES : first.bstep;
+        u->copy = packed ? NULL : first.copy;
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? first.b : pf);
+        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? u->b : pf);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
@@ -326,7 +382,6 @@ static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0,
         for (int64_t q0 = p0; q0 < p1; q0 += group) {
             const int64_t q1 = dtp_min64(q0 + group, p1);
             const int64_t buf_slab = gemm_panel_start(g, q0);
-            if (g->b_panels) gemm_pack_b(s, buf_slab, gemm_panel_start(g, q1), k0, k);
             for (int64_t c = 0; c < chunks; c++) {
                 int64_t r0 = m0, r1 = m1;
                 if (chunks > 1) {
@@ -336,7 +391,8 @@ static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0,
                 }
                 if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
                 for (int64_t p = q0; p < q1; p++) {
-                    gemm_b_of(s, &u, gemm_panel_start(g, p), buf_slab, k0);
+                    gemm_b_of(s, &u, gemm_panel_start(g, p), gemm_panel_start(g, p + 1), buf_slab, k0,
+                              c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
                     /* After the last panel: again the first, for the next rows or pass; else what follows B.
@@ -368,8 +424,7 @@ static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64
             int64_t k0 = 0;
             do {
                 u.k = dtp_min64(g->kc, g->k - k0);
-                if (g->b_panels) gemm_pack_b(s, slab0, slab1, k0, u.k);
-                gemm_b_of(s, &u, slab0, slab0, k0);
+                gemm_b_of(s, &u, slab0, slab1, slab0, k0, true);
                 if (g->a_form == DTP_GEMM_A_DIRECT) {
                     u.a = s->p.a + r0 * g->sam + k0 * 4;
                     u.lda = g->sam;

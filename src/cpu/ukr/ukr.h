@@ -43,6 +43,8 @@ typedef struct {
     int pf_mode;
     uint32_t flags; /* DTP_UKR_* */
     uint32_t mask;  /* columns of the last slab, one bit each */
+    char *copy;     /* plain B: the k-steps that are read are also stored here in slabs; NULL = not */
+    int64_t copy_bs;
     float add_scale;
     const float *bias; /* 16 * nv columns or NULL */
     const char *add;   /* matrix of C's shape or NULL */

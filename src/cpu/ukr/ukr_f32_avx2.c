@@ -43,12 +43,19 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m256 *c, const
     }
 }
 
-/* Row-major B; the last slab may be narrower than 16. */
-INLINE void k_plain(const int MR, const int NV, __m256 *c, const char *const *a, const char *b, int64_t bstep,
-                    int64_t k, int64_t ke, uint32_t mask, int64_t pf_dist) {
+/* Row-major B; the last slab may be narrower than 16. With COPY the lines are stored as slabs, too. */
+INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
+                    const char *b, int64_t bstep, int64_t k, int64_t ke, uint32_t mask, int64_t pf_dist,
+                    char *copy, int64_t copy_bs) {
     if (mask == 0xffff) {
         for (; k < ke; k += 4, b += bstep) {
             UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(b + pf_dist + q * 64, _MM_HINT_T0);
+            if (COPY) {
+                UNROLL for (int j = 0; j < 2 * NV; j++)
+                    _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32),
+                                     _mm256_loadu_ps((const float *)(b + j * 32)));
+                copy += DTP_UKR_SLAB_BYTES;
+            }
             k_step(MR, NV, c, a, k, b, DTP_UKR_SLAB_BYTES);
         }
         return;
@@ -56,12 +63,16 @@ INLINE void k_plain(const int MR, const int NV, __m256 *c, const char *const *a,
     const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     const __m256i m0 = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits), bits);
     const __m256i m1 = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(mask >> 8)), bits), bits);
-    for (; k < ke; k += 4, b += bstep) UNROLL for (int j = 0; j < 2 * NV; j++) {
+    for (; k < ke; k += 4, b += bstep) {
+        UNROLL for (int j = 0; j < 2 * NV; j++) {
             const float *p = (const float *)(b + j * 32);
             const __m256 bv = j < 2 * NV - 2 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, j % 2 ? m1 : m0);
+            if (COPY) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv);
             UNROLL for (int i = 0; i < MR; i++)
                 fmadd(&c[i * 2 * NV + j], _mm256_broadcast_ss((const float *)(a[i] + k)), bv);
         }
+        if (COPY) copy += DTP_UKR_SLAB_BYTES;
+    }
 }
 
 /* The first lanes of 16 floats; the others are zero. */
@@ -115,7 +126,10 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
             if (u->bstep != DTP_UKR_SLAB_BYTES) {
-                k_plain(MR, NV, c, a, b, u->bstep, k, k + kb, u->mask, u->pf_dist);
+                if (u->copy)
+                    k_plain(MR, NV, 1, c, a, b, u->bstep, k, k + kb, u->mask, u->pf_dist, u->copy,
+                            u->copy_bs);
+                else k_plain(MR, NV, 0, c, a, b, u->bstep, k, k + kb, u->mask, u->pf_dist, 0, 0);
             } else if (MR <= 3 && pf_mode == DTP_UKR_PF_STREAM) {
                 const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
                 int64_t ke = k + kb - ahead / 16, from = k;

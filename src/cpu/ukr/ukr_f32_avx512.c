@@ -48,24 +48,24 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
 }
 
 /* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart; pf_dist bytes
- * ahead. */
-INLINE void k_plain(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bstep,
-                    int64_t k, int64_t ke, __mmask16 mask, int64_t pf_dist) {
+ * ahead. With COPY the lines are stored as slabs, so that the next row blocks find them packed. */
+INLINE void k_plain(const int MR, const int NV, const int COPY, __m512 *c, const char *const *a,
+                    const char *b, int64_t bstep, int64_t k, int64_t ke, __mmask16 mask, int64_t pf_dist,
+                    char *copy, int64_t copy_bs) {
     __m512 bv[DTP_UKR_MAX_NV];
     for (; k < ke; k += 4) {
-        UNROLL for (int j = 0; j < NV; j++) bv[j] =
-            j < NV - 1 ? _mm512_loadu_ps((const float *)(b + j * 64))
-                       : _mm512_maskz_loadu_ps(mask, (const float *)(b + j * 64));
-        if (MR <= 4) {
-            UNROLL for (int j = 0; j < NV; j++) _mm_prefetch(b + pf_dist + j * 64, _MM_HINT_T0);
-        } else {
-            _mm_prefetch(b + pf_dist, _MM_HINT_T0);
+        UNROLL for (int j = 0; j < NV; j++) {
+            bv[j] = j < NV - 1 ? _mm512_loadu_ps((const float *)(b + j * 64))
+                               : _mm512_maskz_loadu_ps(mask, (const float *)(b + j * 64));
+            if (COPY) _mm512_storeu_ps((float *)(copy + j * copy_bs), bv[j]);
         }
+        UNROLL for (int j = 0; j < NV; j++) _mm_prefetch(b + pf_dist + j * 64, _MM_HINT_T0);
         UNROLL for (int i = 0; i < MR; i++) {
             const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
             UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
         }
         b += bstep;
+        if (COPY) copy += DTP_UKR_SLAB_BYTES;
     }
 }
 
@@ -95,7 +95,9 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
             if (u->bstep != DTP_UKR_SLAB_BYTES) {
-                k_plain(MR, NV, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist);
+                if (u->copy)
+                    k_plain(MR, NV, 1, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist, u->copy, u->copy_bs);
+                else k_plain(MR, NV, 0, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist, 0, 0);
             } else if (pf_mode == DTP_UKR_PF_STREAM) {
                 const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
                 int64_t ke = k + kb - ahead / 16, from = k;

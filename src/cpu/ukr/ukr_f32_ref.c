@@ -32,6 +32,10 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             for (int64_t k = 0; k < u->k; k++, b += u->bstep)
                 for (int j = 0; j < NV; j++) {
                     const float *bv = (const float *)(b + j * u->bs);
+                    if (u->copy) {
+                        float *to = (float *)(u->copy + j * u->copy_bs + k * DTP_UKR_SLAB_BYTES);
+                        for (int l = 0; l < DTP_UKR_SLAB; l++) to[l] = j < NV - 1 || l < lanes ? bv[l] : 0;
+                    }
                     const int width = u->bstep == DTP_UKR_SLAB_BYTES || j < NV - 1 ? DTP_UKR_SLAB : lanes;
                     if (width == DTP_UKR_SLAB) {
                         for (int i = 0; i < MR; i++) {
