@@ -9,6 +9,8 @@
 #define V_ISA(name) name##__avx2
 #define VL 8
 #define V_NREGS 16
+#define V_EXP_MIN -88.f
+#define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef __m256 vf;
 typedef __m256 vm;
@@ -47,8 +49,12 @@ V_INLINE vf v_scale2(vf p, vf n) {
     vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, h), one), 23));
     return v_mul(v_mul(p, a), b);
 }
+V_INLINE vf v_scale2_near(vf p, vf n) {
+    __m256i i = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(i, 23)));
+}
 V_INLINE vf v_fraction(vf x, vf *n) {
-    x = v_max(v_set1(-252.f), v_min(v_set1(252.f), x));
+    x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = _mm256_floor_ps(x);
     return v_sub(x, *n);
 }

@@ -13,6 +13,9 @@
 #define V_ISA(name) name##__avx512
 #define VL 16
 #define V_NREGS 32
+/* Where exp(x) and exp(-t^2 / 2) have become 0 by v_scale2_near. */
+#define V_EXP_MIN -105.f
+#define V_NORMAL_MAX 15.f
 #define V_HAS_TABLE32 1
 typedef __m512 vf;
 typedef __mmask16 vm;
@@ -49,7 +52,9 @@ V_INLINE vf v_xorsign(vf x, vf s) { return _mm512_xor_ps(x, _mm512_and_ps(s, _mm
 V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
 /* p * 2^n for integral n, over- and underflow as in exact arithmetic (denormals rounded). */
 V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
-/* x - floor(x), and n such that v_scale2 by it is by floor(x); for infinite x the fraction is 0 (or what
+/* p * 2^n for integral n in -127..128, where 2^-127 may count as 0 and 2^128 as infinity. */
+V_INLINE vf v_scale2_near(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+/* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is 0 (or what
  * keeps the product with 2^n right). */
 V_INLINE vf v_fraction(vf x, vf *n) {
     *n = x; /* scalef takes the floor itself */

@@ -11,6 +11,8 @@
 #define V_ISA(name) name##__portable
 #define VL 1
 #define V_NREGS 16
+#define V_EXP_MIN -88.f
+#define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef float vf;
 typedef int vm;
@@ -45,8 +47,11 @@ V_INLINE vf v_scale2(vf p, vf n) {
     int32_t i = n != n ? 0 : (int32_t)(n < -252.f ? -252.f : n > 252.f ? 252.f : n), h = i >> 1;
     return p * dtp_bits_f32((uint32_t)(h + 127) << 23) * dtp_bits_f32((uint32_t)(i - h + 127) << 23);
 }
+V_INLINE vf v_scale2_near(vf p, vf n) {
+    return n != n ? n : p * dtp_bits_f32((uint32_t)((int32_t)n + 127) << 23);
+}
 V_INLINE vf v_fraction(vf x, vf *n) {
-    x = v_max(v_set1(-252.f), v_min(v_set1(252.f), x));
+    x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));
     *n = dtp_round_f32(x);
     if (*n > x) *n -= 1.f;
     return x - *n;

@@ -29,10 +29,10 @@ V_INLINE vf v_exp(vf x) {
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     return v_scale2(v_exp_poly(v_exp_reduce(x, n)), n);
 }
-/* exp with a relative error that grows to 2^-22 near |x| = 80. x is limited to -105..hi; no upper limit with
- * hi 0. */
+/* exp with a relative error that grows to 2^-22 near |x| = 80; results below 2^-126 may be 0. x is limited to
+ * hi <= 89, or with hi 0 not at all. */
 V_INLINE vf v_exp_quick(vf x, const float hi) {
-    x = v_max(v_set1(-105.f), x);
+    x = v_max(v_set1(V_EXP_MIN), x);
     if (hi > 0) x = v_min(v_set1(hi), x);
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     vf r = v_fnma(n, v_set1(0.693147182f), x);
@@ -42,7 +42,7 @@ V_INLINE vf v_exp_quick(vf x, const float hi) {
     p = v_fma(p, r, v_set1(0.499991506f));
     p = v_fma(p, r, v_set1(0.999999702f));
     p = v_fma(p, r, v_set1(1.f));
-    return v_scale2(p, n);
+    return v_scale2_near(p, n);
 }
 /* For x <= 0; -inf gives 0. */
 V_INLINE vf v_exp_neg(vf x) { return v_exp_quick(x, 0.f); }
@@ -55,7 +55,7 @@ V_INLINE vf v_exp2(vf x) {
     p = v_fma(p, r, v_set1(0.240153611f));
     p = v_fma(p, r, v_set1(0.693153083f));
     p = v_fma(p, r, v_set1(0.99999994f));
-    return v_scale2(p, n);
+    return v_scale2_near(p, n);
 }
 /* exp(x) - 1 for x <= 0, relative to its value. */
 V_INLINE vf v_expm1_neg(vf x) {
@@ -67,11 +67,11 @@ V_INLINE vf v_expm1_neg(vf x) {
     p = v_fma(p, r, v_set1(0.166665435f));
     p = v_fma(p, r, v_set1(0.49999997f));
     p = v_fma(v_mul(r, r), p, r);
-    vf s = v_scale2(v_set1(1.f), n);
+    vf s = v_scale2_near(v_set1(1.f), n);
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
 }
 /* x / (1 + exp(u)); 0 where exp(u) leaves the range. */
-V_INLINE vf v_gate(vf x, vf u) { return v_div(x, v_add(v_set1(1.f), v_exp_quick(u, 89.5f))); }
+V_INLINE vf v_gate(vf x, vf u) { return v_div(x, v_add(v_set1(1.f), v_exp_quick(u, 89.f))); }
 /* 1 / (1 + exp(-x)); results below 2^-127 are 0. */
 V_INLINE vf v_logistic(vf x) { return v_gate(v_set1(1.f), v_neg(x)); }
 
@@ -189,7 +189,7 @@ V_INLINE vf v_mish(vf x) {
 }
 /* |x| erfc(|x| / sqrt(2)) / 2, relative to its value also in the tail: gelu(x) = max(x, 0) - this. */
 V_INLINE vf v_gelu_erf_tail(vf x) {
-    vf t = v_min(v_set1(15.f), v_abs(x)), s = v_mul(t, t), slo = v_fms(t, t, s);
+    vf t = v_min(v_set1(V_NORMAL_MAX), v_abs(x)), s = v_mul(t, t), slo = v_fms(t, t, s);
     vf w = v_recip(v_fma(t, v_set1(0.3f), v_set1(1.f)));
     vf g = v_set1(0.0358798616f);
     g = v_fma(g, w, v_set1(-0.15805912f));
@@ -201,7 +201,7 @@ V_INLINE vf v_gelu_erf_tail(vf x) {
     g = v_mul(v_fma(g, w, v_set1(0.119626991f)), w);
     vf h = v_mul(s, v_set1(-0.5f)), n = v_round(v_mul(h, v_set1(1.44269504f)));
     vf r = v_fma(slo, v_set1(-0.5f), v_exp_reduce(h, n));
-    vf e = v_scale2(v_exp_poly(r), n);
+    vf e = v_scale2_near(v_exp_poly(r), n);
     return v_mul(t, v_mul(e, g));
 }
 /* erf, 4 units in the last place: an odd polynomial below 1, 1 - erfc through the tail of gelu above. */
