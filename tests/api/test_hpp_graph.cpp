@@ -47,7 +47,7 @@ struct fixture {
 void test_graph(void **) {
   fixture f;
   t::graph g;
-  const float w[4] = {1, -1, 0, 1};
+  const float w[6] = {1, -1, 0, 1, 0, 0};
   const t::value x = g.input("x", dnnl_tp_f32, {DNNL_TP_RUNTIME_DIM_VAL, 2});
   const t::value wv = g.constant("w", dnnl_tp_f32, {2, 2}, w);
   t::op_attrs attrs;
