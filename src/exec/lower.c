@@ -250,14 +250,19 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
                                  int num_threads, int slot) {
     const dtp_step_t *twin = twin_of(lower, step, slot);
     if (twin) {
+        dtp_primitive_t *old = step->prim[slot];
         step->prim[slot] = dtp_object_retain(twin->prim[slot]);
+        dtp_object_release(old);
         return dnnl_tp_success;
     }
     dtp_primitive_t *p = NULL;
     dnnl_tp_status_t status = create(lower, step, units, total, num_threads, &p);
     if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
         return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s)", step->name, step->kind);
-    if (status == dnnl_tp_success) step->prim[slot] = p;
+    if (status == dnnl_tp_success) {
+        dtp_object_release(step->prim[slot]); /* made for a question about it */
+        step->prim[slot] = p;
+    }
     return status;
 }
 
