@@ -272,29 +272,31 @@ static void test_clients(void **state) {
  * runs. */
 static void test_out_of_memory(void **state) {
     (void)state;
-    float row[TINY_HIDDEN], again[TINY_HIDDEN], *out = row;
+    enum { BATCH = 5 };
+    float rows[BATCH][TINY_HIDDEN], again[BATCH][TINY_HIDDEN], *out[BATCH];
     const se_encoder_opts_t *opts = &pools[NUM_POOLS > 2 ? 2 : 0];
     se_encoder_t *encoder;
     se_session_t *session;
+    for (int i = 0; i < BATCH; ++i) out[i] = rows[i];
     open_encoder(opts, &encoder, &session);
-    OK(se_session_run(session, 1, &sequence[0], &out, &error));
+    OK(se_session_run(session, BATCH, sequence, out, &error));
     close_encoder(encoder, session);
+    for (int i = 0; i < BATCH; ++i) out[i] = again[i];
     failing_memory_arm(-1);
     long before = failing_memory_live(), n = 0;
     for (int done = 0; !done; ++n) {
         failing_memory_arm(n);
         session = NULL;
-        out = again;
         done = !se_encoder_create(&encoder, &model, opts, &error) &&
                !se_session_create(&session, encoder, MAX_BATCH, MAX_RUN_TOKENS, 0, &error) &&
-               !se_session_run(session, 1, &sequence[0], &out, &error);
+               !se_session_run(session, BATCH, sequence, out, &error);
         long failed = failing_memory_disarm();
         assert_int_equal(failed, !done);
         if (!done && !strstr(error.text, "memory") && !strstr(error.text, "pool"))
             fail_msg("%ld: %s", n, error.text);
         if (session) { /* the run failed: the next one must not */
-            OK(se_session_run(session, 1, &sequence[0], &out, &error));
-            assert_memory_equal(row, again, sizeof row);
+            OK(se_session_run(session, BATCH, sequence, out, &error));
+            assert_memory_equal(rows, again, sizeof rows);
         }
         close_encoder(encoder, session);
         if (failing_memory_live() != before)
