@@ -6,7 +6,8 @@ static _Atomic int64_t live_objects;
 void *dtp_object_create(const dnnl_tp_allocator_t *allocator, size_t size, dtp_object_kind_t kind,
                         void (*destroy)(dtp_object_t *)) {
     if (!allocator) allocator = dtp_process_allocator();
-    dtp_object_t *object = dtp_zalloc(allocator, size, DTP_CACHE_LINE);
+    dtp_object_t *object =
+        dtp_zalloc(allocator, size, DTP_NO_SHARE); /* some objects have members that far apart */
     if (!object) {
         dtp_no_memory(size);
         return NULL;
