@@ -1,4 +1,4 @@
-/* Building and running element-wise programs. */
+/* Building element-wise programs: steps, tiles, grain. map_run.c runs them. */
 #include "cpu/nest/map.h"
 
 #include "threading/parallel.h"
@@ -22,8 +22,10 @@ void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int d
     m->vops = dtp_vops(isa);
     m->moves = dtp_moves(isa);
     m->nops = m->nsteps = m->nboxes = m->nzero = 0;
+    m->isa = isa;
     m->nunits = 0;
     m->moves_bytes = m->reads_dst = m->stream = false;
+    m->fused = NULL;
     (void)dtp_map_operand(m, dst_dt, dst_arg);
     (void)dtp_map_operand(m, src_dt, src_arg);
 }
@@ -52,6 +54,7 @@ bool dtp_map_binary(dtp_map_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t
     s->a = a;
     s->b = b;
     s->c = c;
+    s->alg = alg;
     s->binary = fn;
     return true;
 }
@@ -68,6 +71,7 @@ bool dtp_map_eltwise(dtp_map_t *m, dnnl_tp_alg_kind_t alg, float alpha, float be
     dtp_map_step_t *s = fn ? new_step(m, DTP_MAP_ELTWISE) : NULL;
     if (!s) return false;
     s->a = a;
+    s->alg = alg;
     s->eltwise = fn;
     s->alpha = alpha;
     s->beta = beta;
@@ -128,16 +132,6 @@ bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp
     return true;
 }
 
-/* Strides of the two loops of a tile; a box of one element is a contiguous row. */
-static const int64_t *tile_sx(const dtp_box_t *b) {
-    static const int64_t one[DTP_NEST_OPS] = {1, 1, 1, 1, 1, 1, 1, 1};
-    return b->nd > 0 ? b->s[b->nd - 1] : one;
-}
-static const int64_t *tile_sy(const dtp_box_t *b) {
-    static const int64_t none[DTP_NEST_OPS];
-    return b->nd > 1 ? b->s[b->nd - 2] : none;
-}
-
 /* An operand of a tile can be used where it lies. */
 static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
     return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
@@ -173,6 +167,46 @@ static bool group_rows(const dtp_map_t *m, dtp_box_t *b, dtp_box_t *rest) {
     return rest->n[y] > 0;
 }
 
+static const dtp_fused_t *fused_table(unsigned isa) {
+#if DTP_X64
+    if (isa & DTP_ISA_AVX512) return isa & DTP_ISA_AVX512_BF16 ? &dtp_fused__avx512_bf16 : &dtp_fused__avx512;
+    if (isa & DTP_ISA_AVX2) return &dtp_fused__avx2;
+#endif
+    (void)isa;
+    return NULL;
+}
+
+dtp_fused_fn_t dtp_map_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
+    const dtp_fused_t *f = fused_table(isa);
+    const int i = (int)alg - dnnl_tp_binary_add;
+    if (!f || i < 0 || i >= DTP_FUSED_NBINARY) return NULL;
+    switch (dt) {
+    case dnnl_tp_bf16: return f->bf16[i];
+    case dnnl_tp_f16: return f->f16[i];
+    case dnnl_tp_s8: return f->s8[i];
+    case dnnl_tp_u8: return f->u8[i];
+    default: return NULL;
+    }
+}
+
+/* A program of one binary step, or of one and a relu, on one type and unit strides. */
+static dtp_fused_fn_t find_fused(const dtp_map_t *m) {
+    const dtp_map_step_t *s = m->step;
+    if (m->nops != 3 || m->nsteps < 1 || s[0].kind != DTP_MAP_BINARY || s[0].a != 1 || s[0].b != 2 ||
+        s[0].c >= 0)
+        return NULL;
+    if (m->dt[0] != m->dt[1] || m->dt[0] != m->dt[2]) return NULL;
+    for (int i = 0; i < m->nboxes; ++i) {
+        const int64_t *sx = dtp_box_sx(&m->box[i].box);
+        if (sx[0] != 1 || sx[1] < 0 || sx[1] > 1 || sx[2] < 0 || sx[2] > 1 || sx[1] + sx[2] == 0) return NULL;
+    }
+    if (m->nsteps == 1) return dtp_map_fused(m->isa, m->dt[0], s[0].alg);
+    const dtp_fused_t *f = fused_table(m->isa);
+    if (!f || m->nsteps != 2 || m->dt[0] != dnnl_tp_f32) return NULL;
+    if (s[1].kind != DTP_MAP_ELTWISE || s[1].alg != dnnl_tp_eltwise_relu || s[1].alpha != 0.f) return NULL;
+    return s[0].alg == dnnl_tp_binary_add ? f->relu[0] : s[0].alg == dnnl_tp_binary_mul ? f->relu[1] : NULL;
+}
+
 /* Gives the two innermost loops to the tile and fixes its sides. */
 static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     dtp_box_t *b = &mb->box;
@@ -188,7 +222,7 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     mb->cols = b->nd > 0 ? b->n[b->nd - 1] : 1;
     mb->rows = b->nd > 1 ? b->n[b->nd - 2] : 1;
     mb->nouter = b->nd > 2 ? b->nd - 2 : 0;
-    const int64_t *sx = tile_sx(b), *sy = tile_sy(b);
+    const int64_t *sx = dtp_box_sx(b), *sy = dtp_box_sy(b);
     bool direct = m->moves_bytes || m->nsteps <= 1;
     for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies_as_f32(m, o, sx[o]);
     if (m->reads_dst) direct = false;
@@ -228,6 +262,26 @@ static int fill_dim(const dtp_md_t *md) {
     const int64_t block = md->inner_blks[md->inner_nblks - 1];
     if (dtp_md_block_of(md, d) != block || md->dims[d] % block < 2) return -1;
     return md->padded_dims[d] == dtp_round_up(md->dims[d], block) ? d : -1;
+}
+
+/* Rows so short that a source which is the same for all of them is better repeated in a buffer. */
+static bool repeats(const dtp_map_box_t *mb, int o) {
+    const dtp_box_t *b = &mb->box;
+    return mb->cols <= DTP_MAP_REPEAT_COLS && mb->rows >= DTP_MAP_REPEAT_ROWS && dtp_box_sx(b)[o] == 1 &&
+           dtp_box_sy(b)[o] == 0;
+}
+
+/* Some tile needs buffers. */
+static bool needs_buffers(const dtp_map_t *m) {
+    if (m->moves_bytes || m->fused) return false;
+    if (m->nsteps > 1 || m->reads_dst) return true;
+    for (int i = 0; i < m->nboxes; ++i) {
+        const dtp_box_t *b = &m->box[i].box;
+        for (int o = 0; o < m->nops; ++o)
+            if (!lies_as_f32(m, o, dtp_box_sx(b)[o]) || (o > 0 && repeats(&m->box[i], o))) return true;
+        if (dtp_box_sx(b)[0] == 0) return true;
+    }
+    return false;
 }
 
 bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
@@ -282,6 +336,8 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
     m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
+    m->fused = find_fused(m);
+    m->buffers = needs_buffers(m);
     if (zero_md && dtp_md_is_padded(zero_md)) {
         m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md, fd);
         if (m->nzero < 0) return false;
@@ -290,271 +346,7 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     return true;
 }
 
-/* A tile passes without buffers through the part that needs them. */
-static bool needs_buffers(const dtp_map_t *m) {
-    if (m->moves_bytes) return false;
-    if (m->nsteps > 1 || m->reads_dst) return true;
-    for (int i = 0; i < m->nboxes; ++i) {
-        const dtp_box_t *b = &m->box[i].box;
-        for (int o = 0; o < m->nops; ++o)
-            if (!lies_as_f32(m, o, tile_sx(b)[o])) return true;
-        if (tile_sx(b)[0] == 0) return true;
-    }
-    return false;
-}
-
 size_t dtp_map_slot_bytes(const dtp_map_t *m) {
     /* One per operand (the destination's holds its old value), one for ACC, one to turn tiles in. */
-    return needs_buffers(m) ? (size_t)(m->nops + 2) * DTP_MAP_TILE * sizeof(float) : 0;
-}
-
-/* ---- Tiles -------------------------------------------------------------------------------------------- */
-
-/* A matrix of f32: element (r, c) at p[r * ld + c * cs]. */
-typedef struct {
-    float *p;
-    int64_t ld;
-    int cs;
-} view_t;
-
-typedef struct {
-    const dtp_map_t *m;
-    char *const *ptr;
-    float *buf; /* (nops + 2) * DTP_MAP_TILE */
-    int64_t sx[DTP_NEST_OPS], sy[DTP_NEST_OPS];
-} tile_env_t;
-
-static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char *p, int64_t sx, int64_t sy,
-                        float *buf, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
-    const dtp_load_fn_t load = m->vops->load[dt];
-    const int64_t size = (int64_t)dtp_type_size(dt);
-    if (dt == dnnl_tp_f32 && (sx == 0 || sx == 1)) return (view_t){(float *)(uintptr_t)p, sy, (int)sx};
-    if (sx == 0) {
-        load(buf, p, sy == 0 ? 1 : rows, sy == 0 ? 1 : sy);
-        return (view_t){buf, sy == 0 ? 0 : 1, 0};
-    }
-    if (sy == 0) {
-        load(buf, p, cols, sx);
-        return (view_t){buf, 0, 1};
-    }
-    if (sx != 1 && sy == 1 && rows > 1) {
-        float *turn = e->buf + (m->nops + 1) * DTP_MAP_TILE;
-        for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
-        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0);
-        return (view_t){buf, cols, 1};
-    }
-    if (sy == cols * sx) load(buf, p, rows * cols, sx);
-    else
-        for (int64_t r = 0; r < rows; ++r) load(buf + r * cols, p + r * sy * size, cols, sx);
-    return (view_t){buf, cols, 1};
-}
-
-static void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
-    const dtp_store_fn_t store = m->vops->store[m->dt[0]];
-    const int64_t sx = e->sx[0], sy = e->sy[0], size = (int64_t)m->size[0];
-    if (v.ld == cols && sy == cols * sx) store(p, v.p, rows * cols, sx);
-    else
-        for (int64_t r = 0; r < rows; ++r) store(p + r * sy * size, v.p + r * v.ld, cols, sx);
-}
-
-/* The general tile: loads, steps, store. off: element offsets of the tile by operand. */
-static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
-    view_t reg[DTP_NEST_OPS + 1];
-    bool loaded[DTP_NEST_OPS + 1] = {false};
-    char *dst = e->ptr[0] + off[0] * (int64_t)m->size[0];
-    /* Only the last step writes the destination: a post-operation's tensor may lie at the same address. */
-    const bool lies = m->dt[0] == dnnl_tp_f32 && e->sx[0] == 1;
-    const view_t stay = {(float *)(uintptr_t)dst, e->sy[0], 1};
-    const view_t out = {e->buf + m->nops * DTP_MAP_TILE, cols, 1};
-    reg[DTP_MAP_ACC] = out;
-    if (m->nsteps == 0) {
-        const char *src = e->ptr[1] + off[1] * (int64_t)m->size[1];
-        if (lies && !(e->sx[1] != 1 && e->sy[1] == 1)) {
-            /* Convert straight into the destination. */
-            const dtp_load_fn_t load = m->vops->load[m->dt[1]];
-            for (int64_t r = 0; r < rows; ++r)
-                load(stay.p + r * stay.ld, src + r * e->sy[1] * (int64_t)m->size[1], cols, e->sx[1]);
-            return;
-        }
-        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], e->buf + DTP_MAP_TILE, rows, cols);
-        store_tile(e, dst, v, rows, cols);
-        return;
-    }
-    for (int i = 0; i < m->nsteps; ++i) {
-        const dtp_map_step_t *s = &m->step[i];
-        const int in[3] = {s->a, s->b, s->c};
-        for (int k = 0; k < 3; ++k) {
-            int o = in[k];
-            if (o < 0 || o == DTP_MAP_ACC || loaded[o]) continue;
-            reg[o] = load_tile(e, m->dt[o], e->ptr[o] + off[o] * (int64_t)m->size[o], e->sx[o], e->sy[o],
-                               e->buf + o * DTP_MAP_TILE, rows, cols);
-            loaded[o] = true;
-        }
-        view_t a = reg[s->a], y = out;
-        bool last = i + 1 == m->nsteps;
-        if (s->y != DTP_MAP_ACC) y = (view_t){e->buf + s->y * DTP_MAP_TILE, cols, 1};
-        const bool stays = last && lies && s->kind <= DTP_MAP_ELTWISE;
-        const int stream = stays && m->stream;
-        if (stays) y = stay;
-        if (s->kind == DTP_MAP_BINARY) {
-            view_t b = reg[s->b], c = s->c >= 0 ? reg[s->c] : (view_t){NULL, 0, 0};
-            s->binary(&(dtp_binary_args_t){.x0 = a.p,
-                                           .x1 = b.p,
-                                           .cond = c.p,
-                                           .y = y.p,
-                                           .ld0 = a.ld,
-                                           .ld1 = b.ld,
-                                           .ldc = c.ld,
-                                           .ldy = y.ld,
-                                           .rows = rows,
-                                           .cols = cols,
-                                           .cs0 = a.cs,
-                                           .cs1 = b.cs,
-                                           .csc = c.cs,
-                                           .stream = stream});
-        } else if (s->kind == DTP_MAP_ELTWISE) {
-            s->eltwise(&(dtp_eltwise_args_t){.x = a.p,
-                                             .y = y.p,
-                                             .ldx = a.ld,
-                                             .ldy = y.ld,
-                                             .rows = rows,
-                                             .cols = cols,
-                                             .alpha = s->alpha,
-                                             .beta = s->beta,
-                                             .stream = stream});
-        } else {
-            view_t add = s->kind == DTP_MAP_AXPY
-                             ? reg[s->b]
-                             : load_tile(e, s->dt, dst, e->sx[0], e->sy[0], e->buf, rows, cols);
-            if (a.p != y.p)
-                for (int64_t r = 0; r < rows; ++r)
-                    for (int64_t c = 0; c < cols; ++c) y.p[r * y.ld + c] = a.p[r * a.ld + c * a.cs];
-            m->vops->axpy(y.p, y.ld, add.p, add.ld, rows, cols, s->alpha, s->beta);
-        }
-        reg[s->y] = y;
-        loaded[s->y] = true;
-        if (stays) return;
-    }
-    store_tile(e, dst, reg[DTP_MAP_ACC], rows, cols);
-}
-
-/* Zeroes the destination's padding behind the rows of a tile. */
-static void fill_tile(const tile_env_t *e, const dtp_map_box_t *b, char *dst, int64_t rows, int64_t cols) {
-    const int64_t size = (int64_t)e->m->size[0];
-    for (int64_t r = 0; b->fill > 0 && r < rows; ++r)
-        memset(dst + (r * e->sy[0] + cols) * size, 0, (size_t)(b->fill * size));
-}
-
-static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t *off, int64_t rows,
-                      int64_t cols) {
-    const dtp_map_t *m = e->m;
-    const int64_t size = (int64_t)m->size[0];
-    char *dst = e->ptr[0] + off[0] * size;
-    const char *src = e->ptr[1] + off[1] * size;
-    if (b->move == DTP_MOVE_ROWS) {
-        m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, m->stream);
-        fill_tile(e, b, dst, rows, cols);
-        return;
-    }
-    if (b->move == DTP_MOVE_TRANSPOSE) {
-        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill);
-        return;
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-        char *d = dst + r * e->sy[0] * size;
-        const char *s = src + r * e->sy[1] * size;
-        const int64_t dx = e->sx[0] * size, sx = e->sx[1] * size;
-        if (size == 4)
-            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 4);
-        else if (size == 2)
-            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 2);
-        else
-            for (int64_t c = 0; c < cols; ++c) d[c * dx] = s[c * sx];
-    }
-    fill_tile(e, b, dst, rows, cols);
-}
-
-typedef struct {
-    const dtp_map_t *m;
-    char *const *ptr;
-    char *slots;
-    size_t slot_bytes;
-} run_env_t;
-
-static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
-    const run_env_t *r = arg;
-    const dtp_map_t *m = r->m;
-    tile_env_t e = {.m = m, .ptr = r->ptr, .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes)};
-    int i = m->nboxes - 1;
-    while (m->box[i].first_unit > begin) --i;
-    for (int64_t u = begin; u < end; ++i) {
-        const dtp_map_box_t *mb = &m->box[i];
-        const dtp_box_t *b = &mb->box;
-        const int64_t last = i + 1 < m->nboxes ? dtp_min64(end, m->box[i + 1].first_unit) : end;
-        const int64_t *sx = tile_sx(b), *sy = tile_sy(b);
-        for (int o = 0; o < m->nops; ++o) e.sx[o] = sx[o], e.sy[o] = sy[o];
-        int64_t k = u - mb->first_unit;
-        int64_t ix = k % mb->nx, iy = k / mb->nx % mb->ny;
-        dtp_cursor_t cur;
-        dtp_cursor_set(&cur, b, mb->nouter, m->nops, k / (mb->nx * mb->ny));
-        for (; u < last; ++u) {
-            int64_t off[DTP_NEST_OPS];
-            const int64_t y0 = iy * mb->chunk_y, x0 = ix * mb->chunk_x;
-            if (mb->depth > 0) {
-                /* Several small tiles along the loop around them. */
-                const int64_t *sz = b->s[mb->nouter], count = dtp_min64(mb->chunk_y, mb->depth - y0);
-                off[0] = cur.off[0] + y0 * sz[0];
-                off[1] = cur.off[1] + y0 * sz[1];
-                if (mb->move == DTP_MOVE_INTERLEAVE)
-                    m->moves->interleave[m->size[0] >> 1](r->ptr[0] + off[0] * (int64_t)m->size[0], sz[0],
-                                                          r->ptr[1] + off[1] * (int64_t)m->size[1], sx[1],
-                                                          sz[1], count);
-                else
-                    for (int64_t z = 0; z < count; ++z, off[0] += sz[0], off[1] += sz[1])
-                        move_tile(&e, mb, off, mb->rows, mb->cols);
-            } else {
-                const int64_t rows = dtp_min64(mb->chunk_y, mb->rows - y0),
-                              cols = dtp_min64(mb->chunk_x, mb->cols - x0);
-                for (int o = 0; o < m->nops; ++o) off[o] = cur.off[o] + y0 * sy[o] + x0 * sx[o];
-                if (m->moves_bytes) {
-                    move_tile(&e, mb, off, rows, cols);
-                } else {
-                    run_tile(&e, off, rows, cols);
-                    fill_tile(&e, mb, r->ptr[0] + off[0] * (int64_t)m->size[0], rows, cols);
-                }
-            }
-            if (++ix < mb->nx) continue;
-            ix = 0;
-            if (++iy < mb->ny) continue;
-            iy = 0;
-            dtp_cursor_next(&cur, b, mb->nouter, m->nops);
-        }
-    }
-}
-
-static void zero_padding(const dtp_map_t *m, char *dst) {
-    const size_t size = m->size[0];
-    for (int i = 0; i < m->nzero; ++i) {
-        const dtp_box_t *b = &m->zero[i];
-        const bool run = b->nd > 0 && b->s[b->nd - 1][0] == 1;
-        const int nouter = run ? b->nd - 1 : b->nd;
-        const size_t bytes = run ? size * (size_t)b->n[b->nd - 1] : size;
-        const int64_t count = dtp_nest_count(b, 0, nouter);
-        dtp_cursor_t cur;
-        dtp_cursor_set(&cur, b, nouter, 1, 0);
-        for (int64_t k = 0; k < count; ++k) {
-            memset(dst + cur.off[0] * (int64_t)size, 0, bytes);
-            dtp_cursor_next(&cur, b, nouter, 1);
-        }
-    }
-}
-
-void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
-                 size_t slot_bytes) {
-    run_env_t r = {m, ptr, slots, slot_bytes};
-    if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
-    if (m->nzero > 0) zero_padding(m, ptr[0]);
+    return m->buffers ? (size_t)(m->nops + 2) * DTP_MAP_TILE * sizeof(float) : 0;
 }

@@ -8,6 +8,7 @@
 #define DTP_CPU_NEST_MAP_H
 
 #include "common/primitive_desc.h"
+#include "cpu/nest/fused.h"
 #include "cpu/nest/move.h"
 #include "cpu/nest/nest.h"
 #include "cpu/simd/vops.h"
@@ -15,6 +16,10 @@
 #define DTP_MAP_STEPS 40
 /* Elements of a tile that passes through buffers: 4 KB of f32 each. */
 #define DTP_MAP_TILE 1024
+
+/* Rows of at most so many elements, in tiles of at least so many rows, get repeated sources. */
+#define DTP_MAP_REPEAT_COLS 64
+#define DTP_MAP_REPEAT_ROWS 16
 
 /* Registers of steps: an operand's index, or the value under construction. */
 #define DTP_MAP_ACC DTP_NEST_OPS
@@ -24,6 +29,7 @@ typedef enum { DTP_MAP_BINARY, DTP_MAP_ELTWISE, DTP_MAP_SUM, DTP_MAP_AXPY } dtp_
 typedef struct {
     dtp_map_step_kind_t kind;
     int y, a, b, c; /* registers: y = a op b (c: condition of select, -1 none) */
+    dnnl_tp_alg_kind_t alg;
     dtp_binary_fn_t binary;
     dtp_eltwise_fn_t eltwise;
     float alpha, beta;      /* eltwise; sum: acc += alpha * (old dst - beta) */
@@ -49,7 +55,9 @@ typedef struct {
     size_t size[DTP_NEST_OPS];            /* bytes of an element */
     int arg[DTP_NEST_OPS];                /* dense index of the pointer */
     dtp_map_step_t step[DTP_MAP_STEPS];
-    bool moves_bytes, reads_dst, stream;
+    unsigned isa;
+    bool moves_bytes, reads_dst, stream, buffers;
+    dtp_fused_fn_t fused; /* the whole program in registers, or NULL */
     int64_t nunits, grain;
     int nboxes, nzero;
     dtp_map_box_t box[DTP_NEST_BOXES];
@@ -79,10 +87,22 @@ int dtp_map_value(const dtp_map_t *m);
  */
 bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
                  const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes);
+/* The fused operation of one type, NULL where there is none. */
+dtp_fused_fn_t dtp_map_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg);
 /* Bytes of buffers that a participant needs. */
 size_t dtp_map_slot_bytes(const dtp_map_t *m);
 /* Runs it. ptr: by operand. slots: slot_bytes apart, at least par's number of threads. */
 void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
                  size_t slot_bytes);
+
+/* Strides of the two loops of a tile; a box of one element is a contiguous row. */
+static inline const int64_t *dtp_box_sx(const dtp_box_t *b) {
+    static const int64_t one[DTP_NEST_OPS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    return b->nd > 0 ? b->s[b->nd - 1] : one;
+}
+static inline const int64_t *dtp_box_sy(const dtp_box_t *b) {
+    static const int64_t none[DTP_NEST_OPS];
+    return b->nd > 1 ? b->s[b->nd - 2] : none;
+}
 
 #endif

@@ -16,6 +16,7 @@ typedef struct {
     int64_t nelems;
     unsigned isa;
     const dtp_vops_t *vops;
+    dtp_fused_fn_t pair; /* two sources and dst of one small type, scales 1 */
     dtp_map_t map;
 } sum_plan_t;
 
@@ -53,6 +54,9 @@ static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd, unsigned isa) {
         plan->nelems = dtp_md_nelems_padded(&op->dst);
         double bytes = (double)plan->nelems * (double)dtp_type_size(op->dst.data_type) * (op->n + 1);
         plan->stream = bytes > 0.5 * (double)pd->engine->l3_bytes;
+        if (op->n == 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == op->dst.data_type &&
+            op->src[1].data_type == op->dst.data_type)
+            plan->pair = dtp_map_fused(isa, op->dst.data_type, dnnl_tp_binary_add);
         dtp_pd_book(pd, 0, 2 * TILE * sizeof(float));
         return dnnl_tp_success;
     }
@@ -116,6 +120,14 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
     const int64_t dsize = (int64_t)dtp_type_size(op->dst.data_type);
     float *acc_buf = (float *)(void *)dtp_scratch_slot(e->pd, e->ctx, slot), *buf = acc_buf + TILE;
     const dtp_binary_fn_t add = dtp_vops_binary(plan->vops, dnnl_tp_binary_add);
+    if (plan->pair) {
+        const int64_t at = begin * TILE, n = dtp_min64(end * TILE, plan->nelems) - at;
+        plan->pair(&(dtp_fused_args_t){(const char *)e->ctx->ptr[DTP_SUM_SRC] + at * dsize,
+                                       (const char *)e->ctx->ptr[DTP_SUM_SRC + 1] + at * dsize,
+                                       (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize, n, n, n, 1, n, 1, 1,
+                                       0});
+        return;
+    }
     for (int64_t t = begin; t < end; ++t) {
         const int64_t at = t * TILE, n = dtp_min64(TILE, plan->nelems - at);
         char *dst = (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize;
