@@ -338,6 +338,8 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
+    m->one_binary =
+        !m->buffers && !m->fused && m->nops == 3 && m->nsteps == 1 && m->step[0].kind == DTP_MAP_BINARY;
     if (zero_md && dtp_md_is_padded(zero_md)) {
         m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md, fd);
         if (m->nzero < 0) return false;

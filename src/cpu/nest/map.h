@@ -57,6 +57,7 @@ typedef struct {
     dtp_map_step_t step[DTP_MAP_STEPS];
     unsigned isa;
     bool moves_bytes, reads_dst, stream, buffers;
+    bool one_binary;      /* one step on f32 where it lies: no tile logic */
     dtp_fused_fn_t fused; /* the whole program in registers, or NULL */
     int64_t nunits, grain;
     int nboxes, nzero;

@@ -246,6 +246,21 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                 for (int o = 0; o < m->nops; ++o) off[o] = cur.off[o] + y0 * sy[o] + x0 * sx[o];
                 if (m->moves_bytes) {
                     move_tile(&e, mb, off, rows, cols);
+                } else if (m->one_binary) {
+                    const int64_t size = sizeof(float);
+                    m->step[0].binary(
+                        &(dtp_binary_args_t){.x0 = (const float *)(const void *)(r->ptr[1] + off[1] * size),
+                                             .x1 = (const float *)(const void *)(r->ptr[2] + off[2] * size),
+                                             .y = (float *)(void *)(r->ptr[0] + off[0] * size),
+                                             .ld0 = sy[1],
+                                             .ld1 = sy[2],
+                                             .ldy = sy[0],
+                                             .rows = rows,
+                                             .cols = cols,
+                                             .cs0 = (int)sx[1],
+                                             .cs1 = (int)sx[2],
+                                             .stream = m->stream});
+                    if (mb->fill) fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
                 } else if (m->fused) {
                     const int64_t size = (int64_t)m->size[0];
                     m->fused(&(dtp_fused_args_t){r->ptr[1] + off[1] * size, r->ptr[2] + off[2] * size,
