@@ -119,8 +119,13 @@ static void write_csv(const char *klass, const bd_side_t *a, const bd_side_t *b,
     FILE *f = fopen(bd.perf_csv, "a");
     if (!f) bd_die(BD_EXIT_FAIL, "cannot open file %s", bd.perf_csv);
     if (!ftell(f)) fprintf(f, "class,threads,peer,impl,peer_impl,ours_us,peer_us,ratio,lo,hi,note,prb\n");
-    fprintf(f, "%s,%d,\"%s\",%s,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%s,\"%s\"\n", klass, bd_threads(),
-            bd_peer_version(), a->impl, b->impl, ours, theirs, ratio, lo, hi, note, repro);
+    fprintf(f, "%s,%d,\"%s\",%s,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%s,\"", klass, bd_threads(), bd_peer_version(),
+            a->impl, b->impl, ours, theirs, ratio, lo, hi, note);
+    for (const char *c = repro; *c; ++c) {
+        if (*c == '"') fputc('"', f);
+        fputc(*c, f);
+    }
+    fprintf(f, "\"\n");
     fclose(f);
 }
 
