@@ -17,6 +17,7 @@
 
 enum {
     SPINS_PER_LOOK = 32,
+    LOOKS_PER_TICKET_LOOK = 4,
     CALIBRATION_ROUNDS = 9,
     ROUND_TRIPS = 64,
     DEFAULT_WAKE_NS = 20000,
@@ -78,7 +79,6 @@ static void worker_help(dtp_pool_t *rec) {
     for (int i = 1;; ++i) {
         if (dtp_region_help(rec, NULL)) {
             until = dtp_ticks() + rec->spin_ticks;
-            if (!dtp_ticket_may_spin(rec)) return;
             i = 0;
         }
         if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) return;
@@ -86,6 +86,8 @@ static void worker_help(dtp_pool_t *rec) {
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed || dtp_ticks() > until) return;
         if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) == dtp_this_cpu()) return;
+        /* Rarely, because openers write that line. */
+        if (i % (SPINS_PER_LOOK * LOOKS_PER_TICKET_LOOK) == 0 && !dtp_ticket_may_spin(rec)) return;
     }
 }
 

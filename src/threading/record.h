@@ -31,7 +31,8 @@
  * the epoch, and one that hits a wrapped epoch is a legal join, because everything is read after it. Slots
  * come from a bitmap and are returned before active-1, so a joiner always finds a free one below
  * `participants`. */
-#define DTP_REGIONS 64
+#define DTP_REGIONS 63
+#define DTP_RESERVED_BY_CALLER ((uint64_t)1 << 63)
 
 #define DTP_RW_ACTIVE 0
 #define DTP_RW_WANTED 9
@@ -72,10 +73,9 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
  *   runs     tickets held by threads that execute runs or items of queues; W at most with joiners
  *   joiners  tickets held by threads that help: taken only while nobody waits, given back at the next chunk
  *            boundary when somebody does; an idle worker that spins holds one
- *   callers  openers of regions outside runs (built-in pool): they take no ticket but displace joiners
- *   waiting  roots in the FIFO
- * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls
- * dtp_dispatch. */
+ *   callers  openers of regions outside runs: they take no ticket but displace joiners (the opener of entry 0
+ * is counted in `reserved` instead) waiting  roots in the FIFO Invariant: runs + joiners <= W. (waiting > 0
+ * and a free ticket) never lasts: who causes it calls dtp_dispatch. */
 #define DTP_ADM_RUN ((uint64_t)1)
 #define DTP_ADM_JOINER ((uint64_t)1 << 16)
 #define DTP_ADM_CALLER ((uint64_t)1 << 32)
@@ -240,6 +240,8 @@ void dtp_ticket_leave(dtp_pool_t *rec); /* gives a joiner's back */
 /* A run's ticket: exchanged for a joiner's that is held, and for one waiting root under the record's lock. */
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
+/* Threads that could still be called, at the moment of adm. */
+int dtp_ticket_free(const dtp_pool_t *rec, uint64_t adm);
 /* May an idle joiner spin? Not while several callers compete. */
 bool dtp_ticket_may_spin(const dtp_pool_t *rec);
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);

@@ -10,7 +10,8 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    OPENER_SPINS_PER_LOOK = 32
+    OPENER_SPINS_PER_LOOK = 32,
+    OPENER_LOOKS_PER_PAUSE = 64
 };
 
 int64_t dtp_grain(double ns_per_iteration) {
@@ -81,11 +82,12 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
                                                   memory_order_acquire))
             break;
     }
-    int slot = region_take_slot(r);
+    bool only_joiner = r->participants == 2 && r->first_slot; /* one may be inside: it has slot 1 */
+    int slot = only_joiner ? 1 : region_take_slot(r);
     do {
         region_run_chunk(r, slot, index);
     } while (!ticket_wanted(rec) && (index = region_claim(r, false)) >= 0);
-    region_return_slot(r, slot);
+    if (!only_joiner) region_return_slot(r, slot);
 
     w = atomic_load_explicit(&r->word, memory_order_relaxed);
     uint64_t next;
@@ -110,25 +112,34 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team) {
 
 /* ---- Opening ------------------------------------------------------------------------------------------ */
 
-static dtp_region_t *region_reserve(dtp_pool_t *rec) {
+/* Outside runs the opener counts as a caller, which displaces a helper while its loop is open: for entry 0 by
+ * a mark that comes with the entry, else in adm. */
+static dtp_region_t *region_reserve(dtp_pool_t *rec, bool caller) {
     uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
-    while (~taken) {
-        uint64_t bit = ~taken & (taken + 1);
-        taken = atomic_fetch_or_explicit(&rec->reserved, bit, memory_order_acquire);
-        if (!(taken & bit)) return &rec->region[__builtin_ctzll(bit)];
+    for (;;) {
+        uint64_t bit = ~taken & (taken + 1), mark = caller && bit == 1 ? DTP_RESERVED_BY_CALLER : 0;
+        if (bit == 0 || bit == DTP_RESERVED_BY_CALLER) return NULL;
+        if (!atomic_compare_exchange_weak_explicit(&rec->reserved, &taken, taken | bit | mark,
+                                                   memory_order_acquire, memory_order_relaxed))
+            continue;
+        if (caller && !mark) atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+        return &rec->region[__builtin_ctzll(bit)];
     }
-    return NULL;
 }
 
-static void region_give_back(dtp_pool_t *rec, const dtp_region_t *r) {
-    atomic_fetch_and_explicit(&rec->reserved, ~((uint64_t)1 << (r - rec->region)), memory_order_release);
+static void region_give_back(dtp_pool_t *rec, int index, bool caller) {
+    uint64_t mark = caller && index == 0 ? DTP_RESERVED_BY_CALLER : 0;
+    atomic_fetch_and_explicit(&rec->reserved, ~((uint64_t)1 << index | mark), memory_order_release);
+    if (caller && index) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
 }
 
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
 static void region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     int64_t until = 0;
     for (int i = 0;; ++i) {
-        if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 0) return;
+        /* A pause lasts as long as a hand-off; joiners mostly end within a few of them. */
+        for (int k = 0; k < OPENER_LOOKS_PER_PAUSE; ++k)
+            if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 0) return;
         dtp_pause();
         if (i % OPENER_SPINS_PER_LOOK) continue;
         int64_t now = dtp_ticks();
@@ -237,7 +248,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     }
     bool call = (joiners < participants - 1 || through_host) && worth_calling(rec, team, est_ns);
     dtp_region_t *r = NULL;
-    if (call || (joiners > 0 && !through_host)) r = region_reserve(rec);
+    int free_threads = dtp_ticket_free(rec, adm) - !team;
+    if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = region_reserve(rec, !team);
     if (!r) {
         int64_t t0 = learned ? dtp_ticks() : 0;
         fn(arg, 0, 0, n);
@@ -248,9 +260,6 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         }
         return;
     }
-    /* Outside runs the caller displaces a helper of the pool while its loop is open. */
-    if (!team)
-        adm = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed) + DTP_ADM_CALLER;
     int index = (int)(r - rec->region);
     int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
@@ -262,7 +271,6 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         region_through_host(rec, r, participants);
     } else {
         if (call) {
-            int free_threads = rec->num_threads - dtp_adm_runs(adm) - dtp_adm_callers(adm) - joiners;
             int count = participants - 1 - joiners;
             if (count > free_threads) count = free_threads;
             if (!rec->workers) {
@@ -276,8 +284,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
     region_wait(rec, r);
-    region_give_back(rec, r);
-    if (!team) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_release);
+    region_give_back(rec, index, !team);
 }
 
 void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {

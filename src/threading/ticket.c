@@ -25,12 +25,21 @@ static int callers_to_expect(dtp_pool_t *rec) {
     return 0;
 }
 
+static int callers_of(const dtp_pool_t *rec, uint64_t adm) {
+    uint64_t reserved = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
+    return dtp_adm_callers(adm) + (reserved & DTP_RESERVED_BY_CALLER ? 1 : 0);
+}
+
+int dtp_ticket_free(const dtp_pool_t *rec, uint64_t adm) {
+    return rec->num_threads - dtp_adm_runs(adm) - dtp_adm_joiners(adm) - callers_of(rec, adm);
+}
+
 bool dtp_ticket_join(dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     int expected = callers_to_expect(rec);
     for (;;) {
         int runs = dtp_adm_runs(a) > expected ? dtp_adm_runs(a) : expected;
-        if (dtp_adm_waiting(a) || runs + dtp_adm_callers(a) + dtp_adm_joiners(a) >= rec->num_threads)
+        if (dtp_adm_waiting(a) || runs + callers_of(rec, a) + dtp_adm_joiners(a) >= rec->num_threads)
             return false;
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_JOINER, memory_order_acquire,
                                                   memory_order_relaxed))
@@ -64,6 +73,6 @@ void dtp_ticket_end(dtp_pool_t *rec) {
 
 bool dtp_ticket_may_spin(const dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int callers = dtp_adm_runs(a) + dtp_adm_callers(a);
+    int callers = dtp_adm_runs(a) + callers_of(rec, a);
     return rec->spin_allowed && !dtp_adm_waiting(a) && (callers < 2 || callers <= rec->num_threads / 2);
 }
