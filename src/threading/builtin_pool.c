@@ -76,7 +76,10 @@ static bool worker_task(dtp_pool_t *rec) {
  * or this is the CPU of the thread that opens regions. */
 static void worker_help(dtp_pool_t *rec) {
     int64_t until = dtp_ticks() + rec->spin_ticks;
+    bool alone = rec->num_threads == 2; /* no other worker can be spinning */
     for (int i = 1;; ++i) {
+        /* Looking with a locked operation brings the line here ready for the join: one transfer less. */
+        if (alone) atomic_fetch_or_explicit(&rec->region[0].word, 0, memory_order_relaxed);
         if (dtp_region_help(rec, NULL)) {
             until = dtp_ticks() + rec->spin_ticks;
             i = 0;

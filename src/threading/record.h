@@ -60,6 +60,7 @@ typedef struct dtp_region {
     _Atomic uint64_t door;             /* entry 0 only: see DTP_DOOR_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
+    uint64_t epoch;        /* of the last loop, in place; opener */
     _Atomic uint32_t bell; /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_region_t;
 _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");

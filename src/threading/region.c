@@ -196,8 +196,7 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
  * jobs. fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
 static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
                         bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
-    uint64_t word = atomic_load_explicit(&r->word, memory_order_relaxed);
-    word = (word & ~(DTP_RW_EPOCH - 1)) + DTP_RW_EPOCH;
+    uint64_t word = r->epoch += DTP_RW_EPOCH;
     if (opener_works)
         word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
                 (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
