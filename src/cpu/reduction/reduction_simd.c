@@ -17,6 +17,8 @@
 /* Outputs of a unit at most, and elements of the conversion buffer. */
 #define OUT_TILE 512
 #define BUFFER 2048
+/* Rows added to a tile of outputs by one call of a kernel. */
+#define ROWS_AT_ONCE 32
 /* Source elements that are worth a unit, and a shard. */
 #define UNIT_ELEMS (16 * 1024)
 #define SHARD_ELEMS (32 * 1024)
@@ -235,6 +237,13 @@ static void reduce_part(const red_env_t *e, float *acc, int64_t n, int64_t off, 
             if (in_place && step == 1) {
                 plan->kern->cols[plan->op](
                     &(dtp_reduce_args_t){(const float *)(const void *)x, acc, rb->out_s[SRC], n, run});
+            } else if (step == 1 && rb->out_s[SRC] == run && run <= BUFFER / 2) {
+                const int64_t many = BUFFER / run;
+                for (int64_t k = 0; k < n; k += many) {
+                    const int64_t m = dtp_min64(many, n - k);
+                    const float *f = as_f32(e, x + k * run * size, m * run, 1, buf);
+                    plan->kern->cols[plan->op](&(dtp_reduce_args_t){f, acc + k, run, m, run});
+                }
             } else {
                 for (int64_t k = 0; k < n; ++k)
                     for (int64_t c = 0; c < run; c += BUFFER) {
@@ -244,8 +253,11 @@ static void reduce_part(const red_env_t *e, float *acc, int64_t n, int64_t off, 
                     }
             }
         } else if (in_place && rb->out_s[SRC] == 1) {
-            plan->kern->rows[plan->op](
-                &(dtp_reduce_args_t){(const float *)(const void *)x, acc, step, run, n});
+            /* Few rows at a time: their lines are read in order while the outputs stay in L1. */
+            for (int64_t r = 0; r < run; r += ROWS_AT_ONCE)
+                plan->kern->rows[plan->op](
+                    &(dtp_reduce_args_t){(const float *)(const void *)(x + r * step * size), acc, step,
+                                         dtp_min64(ROWS_AT_ONCE, run - r), n});
         } else {
             const int64_t many = BUFFER / n;
             for (int64_t r = 0; r < run; r += many) {
