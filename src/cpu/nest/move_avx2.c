@@ -6,15 +6,14 @@
 #define W 8
 
 static void fill_rows(void *dst, int64_t ldd, int64_t rows, int64_t cols, int64_t fill, int64_t size) {
-    for (int64_t r = 0; fill && r < rows; ++r)
-        __builtin_memset((char *)dst + (r * ldd + cols) * size, 0, (size_t)(fill * size));
-}
-
-static void tail4(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t r0, int64_t r1, int64_t c0,
-                  int64_t c1) {
-    for (int64_t r = r0; r < r1; ++r)
-        for (int64_t c = c0; c < c1; ++c)
-            __builtin_memcpy(dst + (r * ldd + c) * 4, src + (c * lds + r) * 4, 4);
+    const int64_t bytes = fill * size;
+    const __m128i zero = _mm_setzero_si128();
+    for (int64_t r = 0; fill && r < rows; ++r) {
+        char *d = (char *)dst + (r * ldd + cols) * size;
+        int64_t i = 0;
+        for (; i + 16 <= bytes; i += 16) _mm_storeu_si128((__m128i *)(d + i), zero);
+        for (; i < bytes; ++i) d[i] = 0;
+    }
 }
 
 static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds) {
@@ -36,18 +35,40 @@ static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds)
     for (int i = 0; i < 8; ++i) _mm256_storeu_ps(d + i * ldd, b[i]);
 }
 
+/* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
+static void part8x8(float *d, int64_t ldd, const float *s, int64_t lds, int nr, int nc, int ns) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i mr = _mm256_cmpgt_epi32(_mm256_set1_epi32(nr), lane),
+                  ms = _mm256_cmpgt_epi32(_mm256_set1_epi32(ns), lane);
+    float in[W * W], out[W * W];
+    for (int i = 0; i < W; ++i)
+        _mm256_storeu_ps(in + i * W, i < nc ? _mm256_maskload_ps(s + i * lds, mr) : _mm256_setzero_ps());
+    square8x8(out, W, in, W);
+    for (int i = 0; i < nr; ++i) _mm256_maskstore_ps(d + i * ldd, ms, _mm256_loadu_ps(out + i * W));
+}
+
 static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
                              int64_t fill) {
     float *d = dst;
     const float *s = src;
-    int64_t r = 0;
-    for (; r + W <= rows; r += W) {
-        int64_t c = 0;
-        for (; c + W <= cols; c += W) square8x8(d + r * ldd + c, ldd, s + c * lds + r, lds);
-        if (c < cols) tail4(dst, ldd, src, lds, r, r + W, c, cols);
+    const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
+    /* Two squares at a time: a whole cache line of each source run. */
+    for (int64_t r = 0; r < whole_r; r += 2 * W)
+        for (int64_t c = 0; c < whole_c; c += W) {
+            square8x8(d + r * ldd + c, ldd, s + c * lds + r, lds);
+            if (r + W < whole_r) square8x8(d + (r + W) * ldd + c, ldd, s + c * lds + r + W, lds);
+        }
+    for (int64_t r = 0; r < rows; r += W) {
+        const int nr = rows - r < W ? (int)(rows - r) : W;
+        for (int64_t c = nr < W ? 0 : whole_c; c < cols; c += W) {
+            const int nc = cols - c < W ? (int)(cols - c) : W;
+            const int64_t stored = nc + (c + W >= cols ? fill : 0);
+            float *q = d + r * ldd + c;
+            part8x8(q, ldd, s + c * lds + r, lds, nr, nc, stored < W ? (int)stored : W);
+            if (stored > W) fill_rows(q, ldd, nr, W, stored - W, 4);
+        }
+        if (fill && nr == W && whole_c == cols) fill_rows(d + r * ldd, ldd, W, cols, fill, 4);
     }
-    if (r < rows) tail4(dst, ldd, src, lds, r, rows, 0, cols);
-    fill_rows(dst, ldd, rows, cols, fill, 4);
 }
 
 void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
@@ -174,6 +195,15 @@ void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds,
 
 static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                        int stream) {
+    if (bytes == 64 && !stream) {
+        for (int64_t r = 0; r < rows; ++r) {
+            __m256i a = _mm256_loadu_si256((const __m256i *)(src + r * lds));
+            __m256i b = _mm256_loadu_si256((const __m256i *)(src + r * lds + 32));
+            _mm256_storeu_si256((__m256i *)(dst + r * ldd), a);
+            _mm256_storeu_si256((__m256i *)(dst + r * ldd + 32), b);
+        }
+        return;
+    }
     for (int64_t r = 0; r < rows; ++r) {
         char *d = dst + r * ldd;
         const char *s = src + r * lds;
