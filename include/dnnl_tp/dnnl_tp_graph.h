@@ -81,12 +81,15 @@ typedef enum {
     /** Multi-head scaled dot-product attention: softmax(scale * Q K^T + mask) V for each head, without
      * materialised transposes. Inputs: Q, K, V as {B, S, heads * d} or packed {T, heads * d}; optional mask,
      * additive f32 {B, 1, 1, S} or {B, S}; optional offsets s32 {n + 1} (packed form: sequence i is rows
-     * offsets[i]..offsets[i+1]-1). An absent optional input is value -1. Attributes: heads (s64), scale
-     * (f32, default 1/sqrt(d)). Output: shape of Q. */
+     * offsets[i]..offsets[i+1]-1). An absent optional input is value -1; packed without offsets is one
+     * sequence. Offsets are an input of the graph or a constant, start at 0, do not decrease and end at T or
+     * before: rows behind the last sequence are room to spare, what they hold changes no other row, and their
+     * results are undefined (ids that are gathered there must be valid all the same). Attributes: heads
+     * (s64), scale (f32, default 1/sqrt(d)). Output: shape of Q. */
     dnnl_tp_op_attention = 0x10007,
     /** Mean over each sequence, then division by the L2 norm. Inputs: x {B, S, H} or packed {T, H};
-     * optional mask {B, S} (1 = counts) or offsets s32 {n + 1}. Attribute: epsilon (f32, default 1e-12, the
-     * smallest norm). Output: {B, H} or {n, H}. */
+     * optional mask f32 {B, S} (1 = counts) or offsets s32 {n + 1} as for attention. Attribute: epsilon (f32,
+     * default 1e-12, the smallest norm). Output: {B, H} or {n, H}; an empty sequence gives zeros. */
     dnnl_tp_op_pool_normalize = 0x10008
 } dnnl_tp_op_kind_t;
 
@@ -204,7 +207,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, d
  * @param nattr number of attributes
  * @param attr attributes, copied; those that are absent have their defaults
  * @param nout number of results
- * @param[out] out nout numbers; all -1 on failure
+ * @param[out] out nout numbers, may be the same array as in; all -1 on failure
  * @return success; invalid_shape and invalid_data_type (inputs do not fit each other); invalid_graph_op
  *     (unknown kind, wrong number of inputs or results, a wrong attribute); invalid_arguments (the graph
  *     was compiled, a value is not its); out_of_memory. The text of the error names the operator. */
@@ -344,11 +347,13 @@ typedef struct {
  * @param in data of the inputs in order of their creation, dense row-major; the caller's
  * @param nout number of outputs of the graph
  * @param[out] out memory for the outputs in order of their creation, dense row-major, the caller's;
- *     written by the last operators themselves, undefined when the run fails
+ *     written by the last operators themselves, undefined when the run fails; must not overlap an input
+ *     or another output
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another engine or
- *     in use, an index outside its table, struct_size); what a host closure returned; out_of_memory;
- *     runtime_error (the pool failed); would_deadlock. */
+ *     in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
+ *     out_of_memory; runtime_error (the pool failed, an index is outside its table); would_deadlock. The
+ *     text names the operator that failed; the executable stays usable. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable,
                                                         dnnl_tp_stream_t stream, int nin, void *const *in,
                                                         int nout, void *const *out,

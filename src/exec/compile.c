@@ -286,7 +286,7 @@ dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
 
 dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
-    DTP_REQUIRE(runs >= 0 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 0..%d", runs, DTP_MAX_RUNS);
+    DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);
     while ((int)atomic_load_explicit(&executable->nruns, memory_order_relaxed) < runs) {
         dtp_run_t *r;
         DTP_TRY(dtp_run_make(executable, &r));

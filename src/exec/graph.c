@@ -151,9 +151,9 @@ dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *value, const char *name,
-                                        dnnl_tp_data_type_t data_type, int ndims, const dnnl_tp_dims_t dims,
-                                        const void *data, unsigned mode, void (*drop)(void *arg), void *arg) {
+static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *value, const char *name,
+                                     dnnl_tp_data_type_t data_type, int ndims, const dnnl_tp_dims_t dims,
+                                     const void *data, unsigned mode, void (*drop)(void *arg), void *arg) {
     DTP_REQUIRE(value, NULL_ARG, "value is NULL");
     *value = -1;
     DTP_TRY(check_open(graph));
@@ -185,8 +185,16 @@ dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *
         v->drop_arg = arg;
     }
     *value = graph->nvalues - 1;
-    if (mode == DNNL_TP_CONSTANT_COPY && drop) drop(arg);
     return dnnl_tp_success;
+}
+
+/* drop is called once in any case: now, unless the graph keeps the caller's data. */
+dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *value, const char *name,
+                                        dnnl_tp_data_type_t data_type, int ndims, const dnnl_tp_dims_t dims,
+                                        const void *data, unsigned mode, void (*drop)(void *arg), void *arg) {
+    dnnl_tp_status_t status = add_constant(graph, value, name, data_type, ndims, dims, data, mode, drop, arg);
+    if (drop && (status != dnnl_tp_success || mode == DNNL_TP_CONSTANT_COPY)) drop(arg);
+    return status;
 }
 
 static dnnl_tp_status_t check_values(const dtp_graph_t *g, dtp_op_id_t id, int nin, const dnnl_tp_value_t *in,
@@ -231,7 +239,9 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
     DTP_TRY(check_open(graph));
     if (!name) name = "";
     const dtp_op_row_t *row = dtp_op_row((int)kind);
-    DTP_REQUIRE(row, GRAPH_BAD_OP, "operator '%s' has kind %d", name, (int)kind);
+    if (!row)
+        return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP, "operator '%s' has kind %d", name,
+                        (int)kind);
     dtp_op_id_t id = {name, row->name};
     if (nout != 1)
         return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY,
@@ -292,7 +302,9 @@ dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn,
                                     void (*drop)(void *arg), unsigned flags, const char *name, int nin,
                                     const dnnl_tp_value_t *in, int nout,
                                     const dnnl_tp_tensor_info_t *out_info, dnnl_tp_value_t *out) {
-    return settle(add_host(graph, fn, arg, drop, flags, name, nin, in, nout, out_info, out), nout, out);
+    dnnl_tp_status_t status = add_host(graph, fn, arg, drop, flags, name, nin, in, nout, out_info, out);
+    if (drop && status != dnnl_tp_success) drop(arg);
+    return settle(status, nout, out);
 }
 
 dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t value, const char *name) {

@@ -17,9 +17,11 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
             bool ok = s->ndims == v->info.ndims && s->data_type == v->info.data_type;
             for (int d = 0; ok && d < s->ndims; ++d)
                 ok = v->info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL || v->info.dims[d] == s->dims[d];
-            DTP_REQUIRE(ok, GRAPH_SHAPE, "input '%s' is declared %s %s, got %s %s", v->name,
-                        dnnl_tp_dt2str(v->info.data_type), dtp_info_text(&v->info, td),
-                        dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
+            if (!ok)
+                return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_SHAPE,
+                                "input '%s' is declared %s %s, got %s %s", v->name,
+                                dnnl_tp_dt2str(v->info.data_type), dtp_info_text(&v->info, td),
+                                dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
             memcpy(to->dims, s->dims, (size_t)s->ndims * sizeof *s->dims);
         }
         DTP_TRY(dtp_info_check(to, false, "input", v->name));

@@ -173,8 +173,9 @@ dnnl_tp_status_t dtp_info_check(const dnnl_tp_tensor_info_t *info, bool runtime_
     for (int d = 0; d < info->ndims; ++d) {
         int64_t v = info->dims[d];
         if (v == DNNL_TP_RUNTIME_DIM_VAL) {
-            DTP_REQUIRE(runtime_allowed, GRAPH_RUNTIME_SHAPE, "dimension %d of %s '%s' is not known", d, what,
-                        name);
+            if (!runtime_allowed)
+                return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_RUNTIME_SHAPE,
+                                "dimension %d of %s '%s' is not known", d, what, name);
             continue;
         }
         DTP_REQUIRE(v >= 0, BAD_DIMS, "dimension %d of %s '%s' is %lld", d, what, name, (long long)v);

@@ -46,7 +46,7 @@ typedef struct {
 static void test_refusals(void **state) {
     (void)state;
     static const refusal_t cases[] = {
-        {(dnnl_tp_op_kind_t)12345, {&f23}, 0, {{0}}, dnnl_tp_invalid_arguments, DTP_GRAPH_BAD_OP},
+        {(dnnl_tp_op_kind_t)12345, {&f23}, 0, {{0}}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP},
         {dnnl_tp_op_relu, {&f23, &f23}, 0, {{0}}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY},
         {dnnl_tp_op_relu, {&i2}, 0, {{0}}, dnnl_tp_invalid_data_type, DTP_GRAPH_DATA_TYPE},
         {dnnl_tp_op_relu, {&f23}, 1, {F32(alpha, &one)}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR},
@@ -224,6 +224,11 @@ static void test_ownership(void **state) {
     assert_null(e);
     dnnl_tp_graph_destroy(own);
     assert_int_equal(drops, 2);
+    assert_int_equal(dnnl_tp_graph_constant(NULL, &c, "bad", dnnl_tp_f32, 1, four, data,
+                                            DNNL_TP_CONSTANT_BORROW, drop, &drops),
+                     dnnl_tp_invalid_arguments);
+    assert_int_equal(drops, 3); /* a failed call drops, too */
+    drops = 2;
 
     assert_int_equal(dnnl_tp_graph_create(&own, dnnl_tp_cpu), dnnl_tp_success);
     assert_int_equal(dnnl_tp_graph_constant(own, &c, "lent", dnnl_tp_f32, 1, four, data,
