@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "common/compare.h"
 #include "common/options.h"
 #include "common/side.h"
@@ -104,6 +108,10 @@ static void test_side(void) {
         if (p.drv->loop[i]->set(&p, p.drv->loop[i]->def)) abort();
     CHECK(!p.drv->parse(&p, "3x5") && !p.drv->init(&p));
     CHECK(bd_side_create(&s, &p, &bd_ours, 1) == dnnl_tp_success && bd_side_alloc(&s) == dnnl_tp_success);
+#if defined(__SANITIZE_ADDRESS__)
+    CHECK(__asan_address_is_poisoned((char *)s.data[1] + s.lay[1].bytes));
+    CHECK(__asan_address_is_poisoned((char *)s.data[1] - 1));
+#endif
     double v[15] = {1, -2, 3};
     CHECK(bd_side_store(&s, 0, v) == dnnl_tp_success && bd_side_execute(&s, 1) == dnnl_tp_success);
     CHECK(!bd_side_violation(&s, 0) && !bd_side_violation(&s, 1));
