@@ -2,6 +2,9 @@
 #include "cpu/nest/map.h"
 #include "threading/parallel.h"
 
+/* Bytes of a row from which non-temporal stores pay their fence. */
+#define STREAM_ROW 4096
+
 /* ---- Tiles -------------------------------------------------------------------------------------------- */
 
 /* A matrix of f32: element (r, c) at p[r * ld + c * cs]. */
@@ -174,7 +177,8 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
     char *dst = e->ptr[0] + off[0] * size;
     const char *src = e->ptr[1] + off[1] * size;
     if (b->move == DTP_MOVE_ROWS) {
-        m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, m->stream);
+        const int stream = m->stream && cols * size >= STREAM_ROW;
+        m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, stream);
         fill_tile(e, b, dst, rows, cols);
         return;
     }

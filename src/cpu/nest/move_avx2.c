@@ -4,6 +4,8 @@
 #include "cpu/nest/move.h"
 
 #define W 8
+/* Columns that are faster one by one. */
+#define FEW 4
 
 static void fill_rows(void *dst, int64_t ldd, int64_t rows, int64_t cols, int64_t fill, int64_t size) {
     const int64_t bytes = fill * size;
@@ -37,6 +39,14 @@ static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds)
 
 /* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
 static void part8x8(float *d, int64_t ldd, const float *s, int64_t lds, int nr, int nc, int ns) {
+    if (nc <= FEW) {
+        for (int i = 0; i < nr; ++i) {
+            float *q = d + i * ldd;
+            for (int c = 0; c < nc; ++c) q[c] = s[c * lds + i];
+            for (int c = nc; c < ns; ++c) q[c] = 0.f;
+        }
+        return;
+    }
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256i mr = _mm256_cmpgt_epi32(_mm256_set1_epi32(nr), lane),
                   ms = _mm256_cmpgt_epi32(_mm256_set1_epi32(ns), lane);
