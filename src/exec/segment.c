@@ -309,7 +309,8 @@ static double crossing(const dtp_lower_t *l, const dtp_segment_t *seg, int index
 /* Group borders: about `limit` bytes of weights each, cut where the least has to be kept for all slices. */
 static dnnl_tp_status_t make_groups(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
     enum { MIB = 1 << 20 };
-    double limit = (double)dtp_max64(4 * MIB, dtp_min64(l->ir->engine->l3_bytes / 4, 16 * MIB)), sum = 0.;
+    int64_t l3 = l->ir->engine->l3_bytes;
+    double limit = (double)(l3 > 0 ? dtp_min64(l3 / 4, 16 * MIB) : 8 * MIB), sum = 0.;
     int *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)(seg->nsteps + 1));
     if (!groups) return dnnl_tp_out_of_memory;
     int n = 0, end = seg->first_step + seg->nsteps;

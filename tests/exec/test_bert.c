@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/engine.h"
 #include "support/mirror.h"
 
 enum { LAYERS = 2, H = 64, HEADS = 4, INNER = 160, WORDS = 50, POSITIONS = 40 };
@@ -135,6 +136,19 @@ static void test_batch(void **state) {
             check_all_threads(make(BATCH, shapes[i][0], shapes[i][1], mask, 0));
 }
 
+/* A small last-level cache: many groups of weights, so that values cross from group to group for all slices.
+ */
+static void test_groups(void **state) {
+    (void)state;
+    static const int64_t caches[] = {1, 100 << 10, 300 << 10};
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; ++i)
+        for (form_t form = PACKED; form < FORMS; ++form) {
+            mirror_t *m = make(form, 20, 23, 0, 0);
+            m->engine->l3_bytes = caches[i];
+            check_all_threads(m);
+        }
+}
+
 static void test_plain(void **state) {
     (void)state;
     static const int64_t shapes[][2] = {{1, 8}, {8, 32}, {5, 17}};
@@ -148,6 +162,7 @@ int main(void) {
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_packed),
         cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
