@@ -53,6 +53,7 @@ static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64
     if (g->sbk == DTP_UKR_SLAB_BYTES && n % DTP_UKR_SLAB) return false;
     if (m <= cap) return true;
     if (g->sbk % PAGE_BYTES == 0) return false;
+    if (g->nv == 1 && g->ukr->max_nv > 1) return false; /* one line of each row of B is too little */
     return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
 }
 
@@ -100,6 +101,12 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->a_bytes =
         g->a_form == DTP_GEMM_A_DIRECT ? 0 : dtp_round_up(dtp_min64(g->mc, m) * a_row, DTP_CACHE_LINE);
 
+    g->way = DTP_GEMM_TILES;
+    if (g->a_form == DTP_GEMM_A_DIRECT && !g->tiled && !g->add_is_c && k > 0) {
+        if (g->b_form == DTP_GEMM_B_PLAIN && m == 1) g->way = DTP_GEMM_GEMV;
+        if (g->b_form == DTP_GEMM_B_TRANS && m <= DTP_UKR_DOT_ROWS) g->way = DTP_GEMM_DOT;
+    }
+
     const double flops = 2.0 * (double)m * (double)n * (double)k * (double)g->batches;
     const double ns = flops / g->ukr->flops_per_ns + 1;
     g->mchunks = 1;
@@ -118,14 +125,20 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     }
     g->units = g->batches * g->mchunks * g->npanels;
     const double unit_ns = ns / (double)g->units;
-    /* Negative: the cost of a unit, so that the loop knows what it is worth even where units are few and long. */
+    /* Negative: the cost of a unit, so that the loop knows what it is worth even where units are few and
+     * long. */
     const double worth_splitting_ns = 3000;
     g->grain = g->units;
     if (g->num_threads > 1 && ns >= worth_splitting_ns)
         g->grain = unit_ns >= 1 ? -(int64_t)unit_ns : dtp_grain(unit_ns);
 }
 
-void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) { dtp_gemm_set_shape(g, m, g->n, g->k); }
+void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) {
+    const bool dot = g->way == DTP_GEMM_DOT;
+    dtp_gemm_set_shape(g, m, g->n, g->k);
+    /* A part of the rows has the bits of the whole. */
+    if (g->way == DTP_GEMM_DOT && !dot) g->way = DTP_GEMM_TILES;
+}
 
 enum { TILE_BYTES = TILE_ROWS * TILE_LD * 4 };
 
@@ -327,7 +340,7 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
     u->c = s->p.c + m0 * g->scm + col0 * 4;
     u->ldc = g->scm;
     u->mask = gemm_mask(g, slab1);
-    u->flags = k0 ? DTP_UKR_ACC : 0;
+    u->flags = k0 || g->way != DTP_GEMM_TILES ? DTP_UKR_ACC : 0;
     u->bias = NULL;
     u->add = NULL;
     if (last_pass) {
@@ -363,6 +376,26 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
     }
+}
+
+/* Few rows: sums straight into C, then what follows them panel by panel, as a product over no k. */
+static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t col0 = gemm_panel_start(g, p0) * DTP_UKR_SLAB;
+    const int64_t cols = dtp_min64(gemm_panel_start(g, p1) * DTP_UKR_SLAB, g->n) - col0;
+    const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
+    char *c = s->p.c + m0 * g->scm + col0 * 4;
+    if (g->way == DTP_GEMM_GEMV) g->ukr->gemv((const float *)a, b, g->sbk, g->k, cols, (float *)c);
+    else g->ukr->dot(a, g->sam, (int)(m1 - m0), b, g->sbn, cols, g->k, c, g->scm);
+    if (!g->has_bias && !g->has_add && !g->flags && !g->act) return;
+    dtp_ukr_args_t u;
+    memset(&u, 0, sizeof u);
+    u.ntap = 1;
+    u.a = a;
+    u.lda = g->sam;
+    u.b = b;
+    u.bs = u.bstep = DTP_UKR_SLAB_BYTES;
+    for (int64_t p = p0; p < p1; p++) gemm_panel(s, &u, m0, m1 - m0, p, 0, true, b);
 }
 
 /* Rows [m0, m1) x panels [p0, p1) of one matrix. */
@@ -502,6 +535,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
             m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
         }
         if (g->tiled) gemm_block_tiled(&s, m0, m1, p0, p1, batch, run->finish, run->arg);
+        else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, p0, p1);
         else gemm_block(&s, m0, m1, p0, p1);
         begin += p1 - p0;
     }
@@ -514,7 +548,8 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
     if (g->batches == 1 && g->grain >= g->units && !g->tiled) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
-        gemm_block(&s, 0, g->m, 0, g->npanels);
+        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->npanels);
+        else gemm_block(&s, 0, g->m, 0, g->npanels);
         return;
     }
     dtp_parallel_for(par, g->units, g->grain, gemm_loop, &run);

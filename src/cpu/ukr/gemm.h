@@ -66,12 +66,13 @@ typedef struct {
     int64_t m, n, k, batches;
     int64_t nslabs, npanels, mchunks, units; /* units = batches * mchunks * npanels */
     int64_t grain;
-    int64_t kc, mc;           /* k per pass; rows of A that stay in L2 */
-    int64_t b_panels;         /* panels packed at a time; 0 = B is read in place */
-    bool b_copy;              /* the first row block of a panel packs it */
-    int nv;                   /* slabs per panel */
-    bool even_tail;           /* the last four slabs are two panels of two */
-    int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
+    int64_t kc, mc;   /* k per pass; rows of A that stay in L2 */
+    int64_t b_panels; /* panels packed at a time; 0 = B is read in place */
+    enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
+    bool b_copy;                                              /* the first row block of a panel packs it */
+    int nv;                                                   /* slabs per panel */
+    bool even_tail;                                           /* the last four slabs are two panels of two */
+    int64_t a_bytes, b_bytes;                                 /* of a slot's scratch; then the tile */
 } dtp_gemm_t;
 
 /* Chooses tiles, blocking and split for the sizes. Cheap enough for execute (run-time sizes). */

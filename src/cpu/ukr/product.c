@@ -240,9 +240,11 @@ void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_e
     q.c = (char *)ctx->ptr[DTP_PRODUCT_DST] + s->off_dst;
     q.bias = s->gemm.has_bias ? (const char *)ctx->ptr[DTP_PRODUCT_BIA] + s->off_bia : NULL;
     q.add = s->gemm.has_add && !s->gemm.add_is_c ? (const char *)ctx->ptr[p->add_arg] + s->off_add : NULL;
-    if (DTP_UNLIKELY(q.add == q.c && s->gemm.k > DTP_GEMM_K_PASS)) {
+    if (DTP_UNLIKELY(q.add == q.c && (s->gemm.k > DTP_GEMM_K_PASS || s->gemm.way != DTP_GEMM_TILES))) {
+        /* The addend is dst itself, which partial sums would overwrite. */
         now = *s;
         now.gemm.add_is_c = true;
+        now.gemm.way = DTP_GEMM_TILES;
         s = &now;
     }
     const product_run_t run = {p, s, ctx};

@@ -12,6 +12,7 @@
 #define DTP_UKR_SLAB 16       /* columns of a slab */
 #define DTP_UKR_SLAB_BYTES 64 /* bytes of one k-step of an f32 slab */
 #define DTP_UKR_MAX_MR 8
+#define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_MAX_NV 4
 
 enum {
@@ -71,6 +72,12 @@ typedef struct {
     void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     /* dst[m][k] (row stride ldd bytes) from src with m dense and k strided by lds bytes. */
     void (*transpose)(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd);
+    /* y[j] = sum over k of x[k] * B[k][j], rows of B ldb bytes apart, in order of k: for single rows of A. */
+    void (*gemv)(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y);
+    /* C[i][j] = sum over k of A[i][k] * B[j][k], mr <= DTP_UKR_DOT_ROWS rows of A, k dense in both; order by
+     * lanes. */
+    void (*dot)(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, int64_t n, int64_t k, char *c,
+                int64_t ldc);
 } dtp_ukr_set_t;
 
 extern const dtp_ukr_set_t dtp_ukr__ref;

@@ -254,6 +254,73 @@ static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, 
     }
 }
 
+/* ---- Vectors ------------------------------------------------------------------------------------------ */
+
+/* KB rows of B at a time: they are read as KB sequential streams, which the processor prefetches well. */
+INLINE void gemv_rows(const int KB, const float *x, const char *b, int64_t ldb, int64_t n, float *y,
+                      int first) {
+    __m256 xv[8];
+    UNROLL for (int i = 0; i < KB; i++) xv[i] = _mm256_set1_ps(x[i]);
+    int64_t j = 0;
+    for (; j + 32 <= n; j += 32, b += 128) {
+        __m256 c[4];
+        UNROLL for (int v = 0; v < 4; v++) c[v] =
+            first ? _mm256_setzero_ps() : _mm256_loadu_ps(y + j + 8 * v);
+        UNROLL for (int i = 0; i < KB; i++) UNROLL for (int v = 0; v < 4; v++) c[v] =
+            _mm256_fmadd_ps(xv[i], _mm256_loadu_ps((const float *)(b + i * ldb + 32 * v)), c[v]);
+        UNROLL for (int v = 0; v < 4; v++) _mm256_storeu_ps(y + j + 8 * v, c[v]);
+    }
+    for (; j < n; j++, b += 4) {
+        float c = first ? 0 : y[j];
+        for (int i = 0; i < KB; i++) c = __builtin_fmaf(x[i], *(const float *)(b + i * ldb), c);
+        y[j] = c;
+    }
+}
+
+static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y) {
+    int64_t i = 0;
+    for (; i + 8 <= k; i += 8, b += 8 * ldb) gemv_rows(8, x + i, b, ldb, n, y, i == 0);
+    for (; i < k; i++, b += ldb) gemv_rows(1, x + i, b, ldb, n, y, i == 0);
+}
+
+INLINE float sum8(__m256 v) {
+    __m128 t = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    t = _mm_add_ps(t, _mm_movehl_ps(t, t));
+    return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
+}
+
+INLINE void dot_block(const int MR, const int NB, const char *a, int64_t lda, const char *b, int64_t ldb,
+                      int64_t k, char *c, int64_t ldc) {
+    __m256 s[8];
+    UNROLL for (int i = 0; i < MR * NB; i++) s[i] = _mm256_setzero_ps();
+    int64_t p = 0;
+    for (; p + 8 <= k; p += 8) {
+        __m256 x[2];
+        UNROLL for (int i = 0; i < MR; i++) x[i] = _mm256_loadu_ps((const float *)(a + i * lda) + p);
+        UNROLL for (int j = 0; j < NB; j++) {
+            const __m256 v = _mm256_loadu_ps((const float *)(b + j * ldb) + p);
+            UNROLL for (int i = 0; i < MR; i++) s[i * NB + j] = _mm256_fmadd_ps(x[i], v, s[i * NB + j]);
+        }
+    }
+    UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NB; j++) {
+        float sum = sum8(s[i * NB + j]);
+        for (int64_t q = p; q < k; q++)
+            sum = __builtin_fmaf(((const float *)(a + i * lda))[q], ((const float *)(b + j * ldb))[q], sum);
+        *(float *)(c + i * ldc + 4 * j) = sum;
+    }
+}
+
+static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, int64_t n, int64_t k, char *c,
+                int64_t ldc) {
+    for (; n >= 4; n -= 4, b += 4 * ldb, c += 16) {
+        int i = 0;
+        for (; i + 2 <= mr; i += 2) dot_block(2, 4, a + i * lda, lda, b, ldb, k, c + i * ldc, ldc);
+        if (i < mr) dot_block(1, 4, a + i * lda, lda, b, ldb, k, c + i * ldc, ldc);
+    }
+    for (; n > 0; n--, b += ldb, c += 4)
+        for (int i = 0; i < mr; i++) dot_block(1, 1, a + i * lda, lda, b, ldb, k, c + i * ldc, ldc);
+}
+
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
 const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_nv = 4,
@@ -261,4 +328,6 @@ const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .f32 = {DTP_UKR_TILES_AVX2(ENTRY)},
                                      .pack = pack,
                                      .pack_trans = pack_trans,
-                                     .transpose = transpose};
+                                     .transpose = transpose,
+                                     .gemv = gemv,
+                                     .dot = dot};

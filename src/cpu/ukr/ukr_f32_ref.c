@@ -52,13 +52,13 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         for (int i = 0; i < MR; i++) {
             float *to = (float *)cr[i];
-            const float *from = (const float *)(add + i * u->ldadd);
+            const float *from = add ? (const float *)(add + i * u->ldadd) : 0;
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
                 if (u->flags & DTP_UKR_ACC) v += to[j];
                 if (u->bias) v += u->bias[j];
                 if (u->flags & DTP_UKR_RELU_FIRST) v = v < 0 ? 0 : v;
-                if (u->add) v += u->add_scale * from[j];
+                if (from) v += u->add_scale * from[j];
                 if (u->flags & DTP_UKR_RELU) v = v < 0 ? 0 : v;
                 to[j] = v;
             }
@@ -93,6 +93,27 @@ static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *
             *(float *)(dst + i * ldd + j * 4) = *(const float *)(src + j * lds + i * 4);
 }
 
+static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y) {
+    for (int64_t j = 0; j < n; j++) y[j] = 0;
+    for (int64_t i = 0; i < k; i++, b += ldb)
+        for (int64_t j = 0; j < n; j++) y[j] += x[i] * ((const float *)b)[j];
+}
+
+static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, int64_t n, int64_t k, char *c,
+                int64_t ldc) {
+    for (int i = 0; i < mr; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float s[8] = {0};
+            const float *x = (const float *)(a + i * lda), *y = (const float *)(b + j * ldb);
+            int64_t p = 0;
+            for (; p + 8 <= k; p += 8)
+                for (int l = 0; l < 8; l++) s[l] += x[p + l] * y[p + l];
+            for (; p < k; p++) s[0] += x[p] * y[p];
+            *(float *)(c + i * ldc + 4 * j) =
+                ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+        }
+}
+
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
 const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
                                     .max_nv = 1,
@@ -100,4 +121,6 @@ const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
                                     .f32 = {DTP_UKR_TILES_REF(ENTRY)},
                                     .pack = pack,
                                     .pack_trans = pack_trans,
-                                    .transpose = transpose};
+                                    .transpose = transpose,
+                                    .gemv = gemv,
+                                    .dot = dot};
