@@ -111,11 +111,12 @@ static dnnl_tp_status_t gemm8_body(void *arg, const dtp_parallel_t *par) {
     const int64_t tiles = dtp_div_up(x->s.m, TILE_M) * x->tiles_n;
     const double ns =
         2e-2 * (double)dtp_min64(x->s.m, TILE_M) * (double)dtp_min64(x->s.n, TILE_N) * (double)x->s.k;
-    const int64_t grain = par->num_threads > 1 ? dtp_grain(ns) : tiles;
-    const size_t bytes = (size_t)(tiles <= grain ? 1 : par->num_threads) * SLOT_BYTES;
+    const bool alone = par->num_threads < 2 || tiles < 2;
+    const size_t bytes = (size_t)(alone ? 1 : par->num_threads) * SLOT_BYTES;
     x->scratch = dtp_alloc(NULL, bytes, DTP_CACHE_LINE);
     if (!x->scratch) return dtp_no_memory(bytes);
-    dtp_parallel_for(par, tiles, grain, gemm8_loop, x);
+    if (alone) gemm8_loop(x, 0, 0, tiles);
+    else dtp_parallel_for(par, tiles, -(int64_t)(ns + 1), gemm8_loop, x);
     dtp_free(NULL, x->scratch);
     return dnnl_tp_success;
 }

@@ -102,7 +102,7 @@ static dnnl_tp_status_t sgemm_body(void *arg, const dtp_parallel_t *par) {
     }
     dtp_gemm_set_shape(&g, s->m, s->n, x->alpha == 0 ? 0 : s->k);
     const size_t per_slot = dtp_round_up_size(dtp_gemm_scratch_per_slot(&g), DTP_CACHE_LINE);
-    const size_t slots = g.units <= g.grain ? 1 : (size_t)par->num_threads;
+    const size_t slots = g.alone ? 1 : (size_t)par->num_threads;
     char *scratch = NULL;
     if (per_slot) {
         scratch = dtp_alloc(NULL, per_slot * slots, DTP_CACHE_LINE);

@@ -17,6 +17,8 @@ enum {
     PLAIN_AHEAD = 16,     /* k-steps of row-major B in flight */
     PLAIN_ROWS = 128,     /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
+    B_BYTES_PER_NS = 60,      /* of one core, from the shared cache */
+    ALONE_NS = 2000,          /* not worth a second thread */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     B_PACK_BYTES = 384 << 10  /* packed B of a slot, or one panel */
 };
@@ -107,10 +109,13 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         if (g->b_form == DTP_GEMM_B_TRANS && m <= DTP_UKR_DOT_ROWS) g->way = DTP_GEMM_DOT;
     }
 
-    const double flops = 2.0 * (double)m * (double)n * (double)k * (double)g->batches;
-    const double ns = flops / g->ukr->flops_per_ns + 1;
+    /* Cost: arithmetic at the peak, or reading B from the shared cache. */
+    const double matrices = (double)g->batches, kn = (double)k * (double)n;
+    const double flops_ns = 2.0 * (double)m * kn * matrices / g->ukr->flops_per_ns,
+                 read_ns = 4 * kn * matrices / B_BYTES_PER_NS;
+    const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
     g->mchunks = 1;
-    if (g->num_threads > 1 && ns > 2000) {
+    if (g->num_threads > 1 && ns >= ALONE_NS) {
         /* Split rows too where panels alone do not share out evenly. */
         const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
         double best = 0;
@@ -125,12 +130,8 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     }
     g->units = g->batches * g->mchunks * g->npanels;
     const double unit_ns = ns / (double)g->units;
-    /* Negative: the cost of a unit, so that the loop knows what it is worth even where units are few and
-     * long. */
-    const double worth_splitting_ns = 3000;
-    g->grain = g->units;
-    if (g->num_threads > 1 && ns >= worth_splitting_ns)
-        g->grain = unit_ns >= 1 ? -(int64_t)unit_ns : dtp_grain(unit_ns);
+    g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
+    g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
 }
 
 void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) {
@@ -545,12 +546,13 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
     if (g->units == 0) return;
     gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
-    if (g->batches == 1 && g->grain >= g->units && !g->tiled) {
+    if (g->batches == 1 && !g->tiled && (g->alone || par->num_threads < 2)) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
         if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->npanels);
         else gemm_block(&s, 0, g->m, 0, g->npanels);
         return;
     }
-    dtp_parallel_for(par, g->units, g->grain, gemm_loop, &run);
+    if (g->alone || par->num_threads < 2) gemm_loop(&run, 0, 0, g->units);
+    else dtp_parallel_for(par, g->units, -g->unit_ns, gemm_loop, &run);
 }

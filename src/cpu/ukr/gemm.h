@@ -65,9 +65,10 @@ typedef struct {
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches;
     int64_t nslabs, npanels, mchunks, units; /* units = batches * mchunks * npanels */
-    int64_t grain;
-    int64_t kc, mc;   /* k per pass; rows of A that stay in L2 */
-    int64_t b_panels; /* panels packed at a time; 0 = B is read in place */
+    int64_t unit_ns;                         /* estimated cost of a unit */
+    bool alone;                              /* not worth threads */
+    int64_t kc, mc;                          /* k per pass; rows of A that stay in L2 */
+    int64_t b_panels;                        /* panels packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool b_copy;                                              /* the first row block of a panel packs it */
     int nv;                                                   /* slabs per panel */
