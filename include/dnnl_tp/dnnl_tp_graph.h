@@ -184,7 +184,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl
  * @param data_type of its elements
  * @param ndims 0 to DNNL_TP_MAX_NDIMS
  * @param dims ndims sizes in elements
- * @param data as many elements as dims say
+ * @param data as many elements as dims say; with BORROW aligned to its elements
  * @param mode DNNL_TP_CONSTANT_COPY, or DNNL_TP_CONSTANT_BORROW: data lives until drop(arg)
  * @param drop called once, from any thread, when nothing needs data any more, also when this call fails;
  *     NULL = nobody wants to know
