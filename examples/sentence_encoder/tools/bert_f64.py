@@ -50,28 +50,36 @@ class Bert:
     def _linear(self, x, name):
         return x @ self.w[name + ".weight"].T + self.w[name + ".bias"]
 
-    def tokens(self, ids):
-        """Last hidden states of one sequence of ids."""
+    def tokens(self, sequences):
+        """Last hidden states of the sequences of ids, one behind the other."""
         heads = self.config["num_attention_heads"]
-        n = len(ids)
+        ids = np.concatenate([np.asarray(s) for s in sequences])
+        ends = np.cumsum([len(s) for s in sequences])
+        spans = [slice(end - len(s), end) for s, end in zip(sequences, ends)]
+        positions = np.concatenate([np.arange(len(s)) for s in sequences])
         x = self.w["embeddings.word_embeddings.weight"][ids]
-        x = x + self.w["embeddings.position_embeddings.weight"][:n] + self.w["embeddings.token_type_embeddings.weight"][0]
+        x = x + self.w["embeddings.position_embeddings.weight"][positions]
+        x = x + self.w["embeddings.token_type_embeddings.weight"][0]
         x = self._norm(x, "embeddings.LayerNorm")
-        d = x.shape[1] // heads
+        n, d = len(ids), x.shape[1] // heads
         for i in range(self.config["num_hidden_layers"]):
             p = f"encoder.layer.{i}."
             q, k, v = (self._linear(x, p + "attention.self." + s).reshape(n, heads, d).transpose(1, 0, 2)
                        for s in ("query", "key", "value"))
-            s = q @ k.transpose(0, 2, 1) / np.sqrt(d)
-            s = np.exp(s - s.max(-1, keepdims=True))
-            s /= s.sum(-1, keepdims=True)
-            y = (s @ v).transpose(1, 0, 2).reshape(n, -1)
+            y = np.empty_like(x)
+            for span in spans:
+                s = q[:, span] @ k[:, span].transpose(0, 2, 1) / np.sqrt(d)
+                s = np.exp(s - s.max(-1, keepdims=True))
+                s /= s.sum(-1, keepdims=True)
+                y[span] = (s @ v[:, span]).transpose(1, 0, 2).reshape(-1, x.shape[1])
             x = self._norm(x + self._linear(y, p + "attention.output.dense"), p + "attention.output.LayerNorm")
             f = self._linear(x, p + "intermediate.dense")
             f = f * 0.5 * (1 + erf(f / np.sqrt(2)))
             x = self._norm(x + self._linear(f, p + "output.dense"), p + "output.LayerNorm")
-        return x
+        return x, spans
 
-    def embed(self, ids):
-        mean = self.tokens(np.asarray(ids)).mean(0)
-        return mean / max(np.linalg.norm(mean), 1e-12)
+    def embed(self, sequences):
+        """The embedding of each sequence, as rows."""
+        x, spans = self.tokens(sequences)
+        mean = np.array([x[span].mean(0) for span in spans])
+        return mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)

@@ -34,7 +34,7 @@ def make(name, folder, tokenizer, chosen):
     bert = Bert(folder)
     with open(os.path.join(data, name + ".embeddings"), "w") as f:
         for line in chosen:
-            f.write(f"{line + 1} " + " ".join(f"{v:.12g}" for v in bert.embed(ids[line])) + "\n")
+            f.write(f"{line + 1} " + " ".join(f"{v:.12g}" for v in bert.embed([ids[line]])[0]) + "\n")
 
 
 model, tiny = sys.argv[1:3]
