@@ -18,7 +18,7 @@ enum {
     PROGRESS_NS = 100000000
 };
 
-volatile int se_interrupted;
+atomic_int se_interrupted;
 
 typedef struct {
     int begin, end; /* lines of work->order */

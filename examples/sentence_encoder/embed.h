@@ -3,6 +3,8 @@
 #ifndef SE_EMBED_H
 #define SE_EMBED_H
 
+#include <stdatomic.h>
+
 #include "encoder.h"
 #include "lines.h"
 #include "trace.h"
@@ -22,7 +24,7 @@ typedef struct {
 } se_embed_stats_t;
 
 /* Set by signal handlers: work stops at the next batch and se_embed_lines fails. */
-extern volatile int se_interrupted;
+extern atomic_int se_interrupted; /* lock-free: allowed in a signal handler */
 
 int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_lines_t *lines,
                    const se_embed_opts_t *opts, se_embed_stats_t *stats, se_error_t *error);
