@@ -5,10 +5,12 @@
 #include "own_pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "common.h"
 
-enum { RING = 256 };
+enum { RING = 256, LOOK_NS = 50000 };
 
 typedef struct {
     dnnl_tp_task_fn_t fn;
@@ -20,15 +22,34 @@ struct se_own_pool {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     task_t ring[RING]; /* tasks first .. last - 1, modulo RING */
-    unsigned first, last;
+    unsigned first;
+    _Atomic unsigned last; /* written under the lock, read by threads that look for work */
     int stop, num_threads;
     pthread_t thread[];
 };
 
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Looks for another task for about as long as waking a sleeping thread takes: a small run is over by then. */
+static void look_for_work(const se_own_pool_t *pool, unsigned seen) {
+    int64_t until = now_ns() + LOOK_NS;
+    while (atomic_load_explicit(&pool->last, memory_order_relaxed) == seen && now_ns() < until) continue;
+}
+
 static void *work(void *ctx) {
     se_own_pool_t *pool = ctx;
     pthread_mutex_lock(&pool->lock);
-    for (;;) {
+    for (int worked = 0;; worked = 1) {
+        if (worked && pool->first == pool->last && !pool->stop) {
+            unsigned seen = pool->last;
+            pthread_mutex_unlock(&pool->lock);
+            look_for_work(pool, seen);
+            pthread_mutex_lock(&pool->lock);
+        }
         while (pool->first == pool->last && !pool->stop) pthread_cond_wait(&pool->wake, &pool->lock);
         if (pool->first == pool->last) break; /* stopping, and nothing is queued */
         task_t task = pool->ring[pool->first++ % RING];
@@ -47,7 +68,10 @@ static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
     (void)run; /* only pools that use run_begin care which run a task belongs to */
     pthread_mutex_lock(&pool->lock);
     int full = pool->last - pool->first == RING;
-    if (!full) pool->ring[pool->last++ % RING] = (task_t){fn, arg};
+    if (!full) {
+        pool->ring[pool->last % RING] = (task_t){fn, arg};
+        ++pool->last;
+    }
     pthread_mutex_unlock(&pool->lock);
     if (!full) pthread_cond_signal(&pool->wake);
     return full;
