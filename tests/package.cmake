@@ -17,6 +17,7 @@ endfunction()
 
 package_test(headers quick)
 package_test(symbols quick)
+package_test(spills quick)
 package_test(runtime_refused quick)
 package_test(install full)
 package_test(cross full)

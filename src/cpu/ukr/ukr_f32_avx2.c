@@ -9,7 +9,11 @@
 
 /* c += a * b in place; see ukr_f32_avx512.c. */
 INLINE void fmadd(__m256 *c, __m256 a, __m256 b) {
+#ifdef __clang__
+    *c = _mm256_fmadd_ps(a, b, *c); /* clang gets it right, and spills what an asm statement touches */
+#else
     __asm__("vfmadd231ps %2, %1, %0" : "+x"(*c) : "x"(a), "x"(b));
+#endif
 }
 
 /* One k-step; the tile has 2 * NV vectors per row. */
@@ -43,64 +47,77 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m256 *c, const
     }
 }
 
-/* Row-major B; the last slab may be narrower than 16. With COPY the lines are stored as slabs, too. */
-INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
-                    const char *b, int64_t bstep, int64_t k, int64_t ke, uint32_t mask, int64_t pf_dist,
-                    char *copy, int64_t copy_bs) {
-    if (mask == 0xffff) {
-        for (; k < ke; k += 4, b += bstep) {
-            UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(b + pf_dist + q * 64, _MM_HINT_T0);
+/* From 16 - n on: n lanes of ones, then zeros. */
+static const int32_t lane_masks[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+/* Row-major B. MASKED: the last slab is narrower than 16. COPY: the lines are stored as slabs, too. */
+INLINE void k_plain(const int MR, const int NV, const int MASKED, const int COPY, __m256 *c,
+                    const char *const *a, const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
+    const int64_t bstep = u->bstep, pf_dist = u->pf_dist, copy_bs = COPY ? u->copy_bs : 0;
+    char *copy = COPY ? u->copy : 0;
+    /* Read at each step, hence volatile: there is no register to keep them in. */
+    const volatile __m256i_u *mask =
+        (const volatile __m256i_u *)(const void *)(lane_masks + 16 - __builtin_popcount(u->mask));
+    for (; k < ke; k += 4, b += bstep) {
+        UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(b + pf_dist + q * 64, _MM_HINT_T0);
+        if (!MASKED) {
             if (COPY) {
                 UNROLL for (int j = 0; j < 2 * NV; j++)
                     _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32),
                                      _mm256_loadu_ps((const float *)(b + j * 32)));
-                copy += DTP_UKR_SLAB_BYTES;
             }
             k_step(MR, NV, c, a, k, b, DTP_UKR_SLAB_BYTES);
-        }
-        return;
-    }
-    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    const __m256i m0 = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits), bits);
-    const __m256i m1 = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(mask >> 8)), bits), bits);
-    for (; k < ke; k += 4, b += bstep) {
-        UNROLL for (int j = 0; j < 2 * NV; j++) {
-            const float *p = (const float *)(b + j * 32);
-            const __m256 bv = j < 2 * NV - 2 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, j % 2 ? m1 : m0);
-            if (COPY) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv);
-            UNROLL for (int i = 0; i < MR; i++)
-                fmadd(&c[i * 2 * NV + j], _mm256_broadcast_ss((const float *)(a[i] + k)), bv);
+        } else {
+            /* As in k_step: what is wider stays in registers, rows or lines. */
+            __m256 av[DTP_UKR_MAX_MR], bv[2];
+            UNROLL for (int i = 0; i < MR && NV > 1; i++) av[i] =
+                _mm256_broadcast_ss((const float *)(a[i] + k));
+            UNROLL for (int j = 0; j < 2 * NV; j++) {
+                const float *p = (const float *)(b + j * 32);
+                bv[j % 2] = j < 2 * NV - 2 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, mask[j % 2]);
+                if (COPY) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv[j % 2]);
+                UNROLL for (int i = 0; i < MR && NV > 1; i++) fmadd(&c[i * 2 * NV + j], av[i], bv[j % 2]);
+            }
+            UNROLL for (int i = 0; i < MR && NV == 1; i++) {
+                const __m256 v = _mm256_broadcast_ss((const float *)(a[i] + k));
+                fmadd(&c[2 * i], v, bv[0]);
+                fmadd(&c[2 * i + 1], v, bv[1]);
+            }
         }
         if (COPY) copy += DTP_UKR_SLAB_BYTES;
     }
 }
 
-/* The first lanes of 16 floats; the others are zero. */
+/* The first lanes of 16 floats; the others are zero. Narrow slabs are rare: out of line. */
+static NOINLINE void load_part(float *t, const float *p, int lanes) {
+    for (int l = 0; l < DTP_UKR_SLAB; l++) t[l] = l < lanes ? p[l] : 0;
+}
+static NOINLINE void store_part(float *p, const float *t, int lanes) {
+    for (int l = 0; l < lanes; l++) p[l] = t[l];
+}
+
 INLINE void load16(__m256 *v, const float *p, int lanes) {
-    if (lanes == DTP_UKR_SLAB) {
-        v[0] = _mm256_loadu_ps(p);
-        v[1] = _mm256_loadu_ps(p + 8);
-    } else {
-        float t[DTP_UKR_SLAB] = {0};
-        for (int l = 0; l < lanes; l++) t[l] = p[l];
-        v[0] = _mm256_loadu_ps(t);
-        v[1] = _mm256_loadu_ps(t + 8);
+    float t[DTP_UKR_SLAB];
+    if (lanes != DTP_UKR_SLAB) {
+        load_part(t, p, lanes);
+        p = t;
     }
+    v[0] = _mm256_loadu_ps(p);
+    v[1] = _mm256_loadu_ps(p + 8);
 }
 
 INLINE void store16(float *p, const __m256 *v, int lanes) {
-    if (lanes == DTP_UKR_SLAB) {
-        _mm256_storeu_ps(p, v[0]);
-        _mm256_storeu_ps(p + 8, v[1]);
-    } else {
-        float t[DTP_UKR_SLAB];
-        _mm256_storeu_ps(t, v[0]);
-        _mm256_storeu_ps(t + 8, v[1]);
-        for (int l = 0; l < lanes; l++) p[l] = t[l];
-    }
+    float t[DTP_UKR_SLAB], *to = lanes == DTP_UKR_SLAB ? p : t;
+    _mm256_storeu_ps(to, v[0]);
+    _mm256_storeu_ps(to + 8, v[1]);
+    if (lanes != DTP_UKR_SLAB) store_part(p, t, lanes);
 }
 
-INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+/* Each way through k is a function of its own: with several k loops in one function, the accumulators of 6
+ * rows do not all stay in registers. */
+enum { PACKED = 0, STREAM = 1, PLAIN = 2, MASKED = 4, COPY = 8 };
+
+INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
@@ -125,12 +142,9 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
-            if (u->bstep != DTP_UKR_SLAB_BYTES) {
-                if (u->copy)
-                    k_plain(MR, NV, 1, c, a, b, u->bstep, k, k + kb, u->mask, u->pf_dist, u->copy,
-                            u->copy_bs);
-                else k_plain(MR, NV, 0, c, a, b, u->bstep, k, k + kb, u->mask, u->pf_dist, 0, 0);
-            } else if (MR <= 3 && pf_mode == DTP_UKR_PF_STREAM) {
+            if (WAY & PLAIN) {
+                k_plain(MR, NV, !!(WAY & MASKED), !!(WAY & COPY), c, a, b, k, k + kb, u);
+            } else if (WAY == STREAM) {
                 const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
                 int64_t ke = k + kb - ahead / 16, from = k;
                 const char *next = b + ahead;
@@ -187,8 +201,25 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     }
 }
 
-#define DEFINE(types, mr, nv, isa) \
-    static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
+#define WAY(types, mr, nv, way)                                                       \
+    static NOINLINE void ukr_##types##_##mr##x##nv##_##way(const dtp_ukr_args_t *u) { \
+        types##_body(mr, nv, way, u);                                                 \
+    }
+#define DEFINE(types, mr, nv, isa)                                                                           \
+    WAY(types, mr, nv, 0)                                                                                    \
+    WAY(types, mr, nv, 1)                                                                                    \
+    WAY(types, mr, nv, 2)                                                                                    \
+    WAY(types, mr, nv, 6)                                                                                    \
+    WAY(types, mr, nv, 10)                                                                                   \
+    WAY(types, mr, nv, 14)                                                                                   \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                         \
+        static const dtp_ukr_fn_t ways[] = {ukr_##types##_##mr##x##nv##_2, ukr_##types##_##mr##x##nv##_6,    \
+                                            ukr_##types##_##mr##x##nv##_10, ukr_##types##_##mr##x##nv##_14}; \
+        if (u->bstep != DTP_UKR_SLAB_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                    \
+        else if (mr <= 3 && u->pf_mode == DTP_UKR_PF_STREAM && u->pf_count)                                  \
+            ukr_##types##_##mr##x##nv##_1(u);                                                                \
+        else ukr_##types##_##mr##x##nv##_0(u);                                                               \
+    }
 DTP_UKR_TILES_AVX2(DEFINE)
 
 /* ---- Packing ------------------------------------------------------------------------------------------ */

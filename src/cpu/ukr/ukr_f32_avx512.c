@@ -15,7 +15,11 @@
 /* c += a * b in place. An intrinsic leaves the compiler the choice among three forms of the instruction; with
  * 24 accumulators and an unrolled loop it then copies and spills some of them. */
 INLINE void fmadd(__m512 *c, __m512 a, __m512 b) {
+#ifdef __clang__
+    *c = _mm512_fmadd_ps(a, b, *c); /* clang gets it right, and spills what an asm statement touches */
+#else
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(*c) : "v"(a), "v"(b));
+#endif
 }
 
 /* The k loop of one tap, PFN lines prefetched per k-step at pf, pf + bs, ... */

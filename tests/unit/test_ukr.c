@@ -1,0 +1,279 @@
+/* Micro-kernels on their own: every tile of every set against a double oracle, with row tables, taps, plain
+ * and packed B, copies, tails, all epilogues and all prefetch modes; nothing outside the described extents is
+ * touched. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/engine.h"
+#include "cpu/cpu_engine.h"
+#include "cpu/ukr/gemm.h"
+#include "cpu/ukr/ukr_s16.h"
+#include "support/check.h"
+
+enum { MAX_ROWS = 3 * DTP_UKR_MAX_MR, MAX_K = 40, MAX_TAPS = 3 };
+
+static test_rng_t rng;
+
+static float *values(size_t n) {
+    float *p = malloc((n + 1) * sizeof *p); /* exact, so that a sanitizer sees a read too far */
+    assert_non_null(p);
+    for (size_t i = 0; i < n; ++i) p[i] = (float)((int)(test_rand(&rng) % 9) - 4);
+    return p;
+}
+
+typedef struct {
+    const dtp_ukr_set_t *set;
+    const char *name;
+    int mr, nv, cols;
+    int64_t k, nblk;
+    bool plain, table, taps, add, bias;
+    uint32_t flags;
+    int pf_mode;
+} case_t;
+
+static void check_tile(const case_t *c) {
+    const int ntap = c->taps ? MAX_TAPS : 1;
+    const int64_t rows = c->mr * c->nblk, k = c->k, lda = k * ntap + 3, ldc = c->cols + 5,
+                  ldb = c->cols + 2 + (c->cols == 14); /* a step of 64 bytes means packed */
+    const int64_t steps = k * ntap, width = 16 * c->nv;
+    float *a = values((size_t)(rows * lda)), *add = values((size_t)(rows * ldc)),
+          *bias = values((size_t)c->cols);
+    float *out = values((size_t)(rows * ldc)), *old = malloc(sizeof(float) * (size_t)(rows * ldc));
+    float *b = c->plain ? values((size_t)((steps ? steps - 1 : 0) * ldb + c->cols))
+                        : values((size_t)(steps * width));
+    float *copy = values((size_t)(steps * width));
+    memcpy(old, out, sizeof(float) * (size_t)(rows * ldc));
+    int64_t row_a[MAX_ROWS], row_c[MAX_ROWS];
+    dtp_ukr_tap_t taps[MAX_TAPS];
+    for (int64_t i = 0; i < rows; ++i) {
+        /* Tables in reverse order. */
+        row_a[i] = (rows - 1 - i) * lda * 4;
+        row_c[i] = (rows - 1 - i) * ldc * 4;
+    }
+    for (int t = 0; t < ntap; ++t) {
+        taps[t].a = (ntap - 1 - t) * k * 4;
+        taps[t].b = t * k * (c->plain ? ldb * 4 : 64);
+    }
+    const bool copies = c->plain && !c->taps;
+    dtp_ukr_args_t u = {.a = (const char *)a,
+                        .b = (const char *)b,
+                        .c = (char *)out,
+                        .lda = lda * 4,
+                        .ldc = ldc * 4,
+                        .ntap = ntap,
+                        .k = k,
+                        .nblk = c->nblk,
+                        .flags = c->flags,
+                        .add_scale = 0.5f};
+    u.row_a = c->table ? row_a : NULL;
+    u.row_c = c->table ? row_c : NULL;
+    u.taps = c->taps ? taps : NULL;
+    u.bs = c->plain ? 64 : steps * 64;
+    u.bstep = c->plain ? ldb * 4 : 64;
+    u.mask = 0xffffu >> (width - c->cols);
+    u.bias = c->bias ? bias : NULL;
+    u.add = c->add ? (const char *)add : NULL;
+    u.ldadd = ldc * 4;
+    u.pf = (const char *)b;
+    u.pf_first = 0;
+    u.pf_count = c->pf_mode ? c->nblk : 0;
+    u.pf_mode = c->pf_mode;
+    u.pf_dist = 256;
+    if (copies) {
+        u.copy = (char *)copy;
+        u.copy_bs = k * 64;
+    }
+    c->set->f32[c->nv][c->mr](&u);
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < ldc; ++j) {
+            const int64_t ar = c->table ? rows - 1 - i : i, at = ar * ldc + j;
+            if (j >= c->cols) {
+                if (out[at] != old[at]) fail_msg("%s %dx%d wrote behind a row", c->name, c->mr, c->nv);
+                continue;
+            }
+            double x = 0;
+            for (int t = 0; t < ntap; ++t)
+                for (int64_t p = 0; p < k; ++p) {
+                    const int64_t q = t * k + p;
+                    const float bv = c->plain ? b[q * ldb + j] : b[j / 16 * steps * 16 + q * 16 + j % 16];
+                    x += (double)a[ar * lda + taps[t].a / 4 + p] * bv;
+                }
+            if (c->flags & DTP_UKR_ACC) x += old[at];
+            if (c->bias) x += bias[j];
+            if (c->flags & DTP_UKR_RELU_FIRST) x = x < 0 ? 0 : x;
+            if (c->add) x += 0.5 * add[i * ldc + j];
+            if (c->flags & DTP_UKR_RELU) x = x < 0 ? 0 : x;
+            if (out[at] != (float)x)
+                fail_msg(
+                    "%s %dx%d k %lld plain %d table %d taps %d flags %u pf %d: (%lld, %lld) is %g, not %g",
+                    c->name, c->mr, c->nv, (long long)k, c->plain, c->table, c->taps, c->flags, c->pf_mode,
+                    (long long)i, (long long)j, out[at], x);
+        }
+    for (int64_t q = 0; copies && q < k; ++q)
+        for (int64_t j = 0; j < width; ++j) {
+            const float want = j < c->cols ? b[q * ldb + j] : 0;
+            if (copy[j / 16 * k * 16 + q * 16 + j % 16] != want)
+                fail_msg("%s %dx%d: copy of B is wrong", c->name, c->mr, c->nv);
+        }
+    free(a);
+    free(b);
+    free(add);
+    free(bias);
+    free(out);
+    free(old);
+    free(copy);
+}
+
+static int sets(const dtp_ukr_set_t **set, const char **name) {
+    int n = 0;
+    set[n] = &dtp_ukr__ref, name[n++] = "ref";
+#if DTP_X64
+    if (dtp_cpu_isa_bits() & DTP_ISA_AVX2) set[n] = &dtp_ukr__avx2, name[n++] = "avx2";
+    if (dtp_cpu_isa_bits() & DTP_ISA_AVX512) set[n] = &dtp_ukr__avx512, name[n++] = "avx512";
+#endif
+    return n;
+}
+
+static void tiles(void **state) {
+    (void)state;
+    rng = test_rng(5);
+    const dtp_ukr_set_t *set[3];
+    const char *name[3];
+    const int n = sets(set, name);
+    static const int64_t ks[] = {0, 1, 2, 7, MAX_K};
+    for (int s = 0; s < n; ++s) {
+        int found = 0;
+        for (int nv = 1; nv <= DTP_UKR_MAX_NV; ++nv)
+            for (int mr = 1; mr <= DTP_UKR_MAX_MR; ++mr) {
+                if (!set[s]->f32[nv][mr]) {
+                    assert_true(mr > set[s]->max_mr[nv]);
+                    continue;
+                }
+                ++found;
+                for (int v = 0; v < 160; ++v) {
+                    const case_t c = {.set = set[s],
+                                      .name = name[s],
+                                      .mr = mr,
+                                      .nv = nv,
+                                      .cols = 16 * nv - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
+                                      .k = ks[v % 5],
+                                      .nblk = 1 + v % 3,
+                                      .plain = v & 1,
+                                      .table = v & 2,
+                                      .taps = v & 4,
+                                      .add = v & 8,
+                                      .bias = v & 16,
+                                      .flags = (uint32_t)(test_rand(&rng) % 8),
+                                      .pf_mode = v / 32 % 4};
+                    check_tile(&c);
+                }
+            }
+        assert_true(found >= 4);
+    }
+}
+
+static void packing(void **state) {
+    (void)state;
+    rng = test_rng(6);
+    const dtp_ukr_set_t *set[3];
+    const char *name[3];
+    const int n = sets(set, name);
+    static const int64_t sizes[] = {1, 7, 8, 15, 16, 17, 33, 64, 70};
+    for (int s = 0; s < n; ++s)
+        for (int i = 0; i < 81; ++i) {
+            const int64_t k = sizes[i % 9], c = sizes[i / 9], slabs = (c + 15) / 16;
+            float *src = values((size_t)(k * (c + 1))), *dst = values((size_t)(slabs * 16 * k));
+            set[s]->pack((const char *)src, (c + 1) * 4, k, c, (char *)dst, k * 64);
+            for (int64_t p = 0; p < k; ++p)
+                for (int64_t j = 0; j < slabs * 16; ++j)
+                    assert_true(dst[j / 16 * k * 16 + p * 16 + j % 16] == (j < c ? src[p * (c + 1) + j] : 0));
+            free(src);
+            src = values((size_t)(c * (k + 1)));
+            set[s]->pack_trans((const char *)src, (k + 1) * 4, k, c, (char *)dst, k * 64);
+            for (int64_t p = 0; p < k; ++p)
+                for (int64_t j = 0; j < slabs * 16; ++j)
+                    assert_true(dst[j / 16 * k * 16 + p * 16 + j % 16] == (j < c ? src[j * (k + 1) + p] : 0));
+            free(dst);
+            dst = values((size_t)(k * (c + 2)));
+            float *old = malloc(sizeof(float) * (size_t)(k * (c + 2)));
+            memcpy(old, dst, sizeof(float) * (size_t)(k * (c + 2)));
+            set[s]->transpose((const char *)src, (k + 1) * 4, k, c, (char *)dst, (c + 2) * 4);
+            for (int64_t p = 0; p < k; ++p)
+                for (int64_t j = 0; j < c + 2; ++j)
+                    assert_true(dst[p * (c + 2) + j] ==
+                                (j < c ? src[j * (k + 1) + p] : old[p * (c + 2) + j]));
+            free(src);
+            free(dst);
+            free(old);
+        }
+}
+
+static void vectors(void **state) {
+    (void)state;
+    rng = test_rng(7);
+    const dtp_ukr_set_t *set[3];
+    const char *name[3];
+    const int n = sets(set, name);
+    static const int64_t sizes[] = {1, 7, 8, 9, 16, 31, 64, 100};
+    for (int s = 0; s < n; ++s)
+        for (int i = 0; i < 64; ++i) {
+            const int64_t k = sizes[i % 8], c = sizes[i / 8];
+            float *x = values((size_t)(4 * k)), *b = values((size_t)(k * (c + 1))),
+                  *y = values((size_t)(4 * c));
+            set[s]->gemv(x, (const char *)b, (c + 1) * 4, k, c, y);
+            for (int64_t j = 0; j < c; ++j) {
+                float want = 0;
+                for (int64_t p = 0; p < k; ++p) want += x[p] * b[p * (c + 1) + j];
+                assert_true(y[j] == want);
+            }
+            free(b);
+            b = values((size_t)(c * (k + 1)));
+            for (int mr = 1; mr <= DTP_UKR_DOT_ROWS; ++mr) {
+                set[s]->dot((const char *)x, k * 4, mr, (const char *)b, (k + 1) * 4, c, k, (char *)y, c * 4);
+                for (int r = 0; r < mr; ++r)
+                    for (int64_t j = 0; j < c; ++j) {
+                        float want = 0;
+                        for (int64_t p = 0; p < k; ++p) want += x[r * k + p] * b[j * (k + 1) + p];
+                        assert_true(y[r * c + j] == want);
+                    }
+            }
+            free(x);
+            free(b);
+            free(y);
+        }
+}
+
+static void integers(void **state) {
+    (void)state;
+    rng = test_rng(8);
+    dtp_ukr_s16_fn_t fn[3] = {dtp_ukr_s16__ref};
+    int n = 1;
+#if DTP_X64
+    if (dtp_cpu_isa_bits() & DTP_ISA_AVX2) fn[n++] = dtp_ukr_s16__avx2;
+    if (dtp_cpu_isa_bits() & DTP_ISA_AVX512) fn[n++] = dtp_ukr_s16__avx512;
+#endif
+    for (int s = 0; s < n; ++s)
+        for (int mr = 1; mr <= DTP_UKR_S16_MR; ++mr)
+            for (int64_t pairs = 0; pairs < 20; pairs += 3) {
+                int16_t a[DTP_UKR_S16_MR * 42], b[20 * 32 + 1];
+                int32_t c[DTP_UKR_S16_MR * 16];
+                for (size_t i = 0; i < sizeof a / 2; ++i) a[i] = (int16_t)(test_rand(&rng) % 511) - 255;
+                for (size_t i = 0; i < sizeof b / 2; ++i) b[i] = (int16_t)(test_rand(&rng) % 511) - 255;
+                fn[s](mr, (const char *)a, 84, b, pairs, c);
+                for (int i = 0; i < mr; ++i)
+                    for (int j = 0; j < 16; ++j) {
+                        int32_t want = 0;
+                        for (int64_t p = 0; p < 2 * pairs; ++p)
+                            want += a[i * 42 + p] * b[p / 2 * 32 + 2 * j + p % 2];
+                        assert_int_equal(c[16 * i + j], want);
+                    }
+            }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(packing),
+                                       cmocka_unit_test(vectors), cmocka_unit_test(integers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
