@@ -59,28 +59,24 @@ dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(const_dnnl_tp_primitive_t 
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive, const struct dtp_parallel *par,
-                                   void *const *ptrs, const dtp_md_t *const *mds, char *scratch,
-                                   int64_t rows) {
-    const dtp_pd_t *pd = primitive->pd;
-    dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
-    if (DTP_LIKELY(!dtp_verbose_on(DTP_VERBOSE_EXEC))) return pd->impl->execute(pd, &ctx);
+dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx) {
     double start = dtp_now_ms();
-    dnnl_tp_status_t status = pd->impl->execute(pd, &ctx);
-    dtp_verbose_primitive("exec", pd, dtp_now_ms() - start);
+    dnnl_tp_status_t status = primitive->pd->impl->execute(primitive->pd, ctx);
+    dtp_verbose_primitive("exec", primitive->pd, dtp_now_ms() - start);
     return status;
 }
 
 /* ---- Checks before execution ----------------------------------------------------------------------------
  */
 
-/* The descriptor of a passed memory against that of the pd, whose run-time values it fills in. */
-static dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnnl_tp_memory *memory) {
+/* A memory whose descriptor has run-time values, or that does not pass. */
+static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_pd_t *pd, int i,
+                                                                     const struct dnnl_tp_memory *memory) {
     const dtp_md_t *want = pd->args[i].md, *got = &memory->md;
     DTP_REQUIRE(got->data_type == want->data_type, MEMORY_MISMATCH,
                 "argument %d: data type is %s, needed is %s", pd->args[i].arg, dnnl_tp_dt2str(got->data_type),
                 dnnl_tp_dt2str(want->data_type));
-    if (DTP_LIKELY(pd->arg_bytes[i] != 0)) {
+    if (pd->arg_bytes[i] != 0) {
         DTP_REQUIRE(memory->bytes >= pd->arg_bytes[i], MEMORY_MISMATCH,
                     "argument %d: memory has %zu bytes, needed are %zu", pd->args[i].arg, memory->bytes,
                     pd->arg_bytes[i]);
@@ -96,21 +92,37 @@ static dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnn
     return dnnl_tp_success;
 }
 
-static bool overlap(const char *a, size_t na, const char *b, size_t nb) { return a < b + nb && b < a + na; }
+/* The descriptor of a passed memory against that of the pd, whose run-time values it fills in. */
+static inline dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnnl_tp_memory *memory) {
+    size_t bytes = pd->arg_bytes[i];
+    if (DTP_LIKELY(bytes != 0 && memory->bytes >= bytes &&
+                   memory->md.data_type == pd->args[i].md->data_type))
+        return dnnl_tp_success;
+    return check_memory_fully(pd, i, memory);
+}
 
 /* Outputs must not share memory with anything, but for the pairs that may: in place, and post-op tensors at
  * the very same address. */
 static inline dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
     for (int out = 0; out < pd->n_outputs; ++out) {
         int o = pd->present[out];
+        const char *first = ptrs[o], *last = first + pd->arg_bytes[o];
         for (int k = out + 1; k < pd->n_present; ++k) {
             int i = pd->present[k];
-            if (DTP_LIKELY(!overlap(ptrs[o], pd->arg_bytes[o], ptrs[i], pd->arg_bytes[i]))) continue;
-            bool in_place = ptrs[i] == ptrs[o] && (i == pd->info->inplace || i >= pd->post_op_arg);
+            const char *p = ptrs[i];
+            if (DTP_LIKELY(p >= last || p + pd->arg_bytes[i] <= first)) continue;
+            bool in_place = p == first && (i == pd->info->inplace || i >= pd->post_op_arg);
             DTP_REQUIRE(in_place, ALIAS, "arguments %d and %d", pd->args[i].arg, pd->args[o].arg);
         }
     }
     return dnnl_tp_success;
+}
+
+/* Pointers before the arguments are read; a copy of fixed size needs no call. */
+static inline void clear_ptrs(void **ptrs, int n) {
+    enum { USUAL = 8 };
+    memset(ptrs, 0, USUAL * sizeof *ptrs);
+    if (DTP_UNLIKELY(n > USUAL)) memset(ptrs + USUAL, 0, sizeof *ptrs * (size_t)(n - USUAL));
 }
 
 /* Every argument that the problem has must be there; then run. */
@@ -144,7 +156,7 @@ dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive, 
     const dtp_pd_t *pd = primitive->pd;
     void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
     const dtp_md_t *mds[DTP_MAX_PD_ARGS + 1];
-    memset(ptrs, 0, sizeof *ptrs * (size_t)(pd->nargs + 1));
+    clear_ptrs(ptrs, pd->nargs + 1);
     if (DTP_UNLIKELY(pd->has_runtime)) memset(mds, 0, sizeof *mds * (size_t)(pd->nargs + 1));
     for (int a = 0; a < nargs; ++a) {
         const struct dnnl_tp_memory *memory = args[a].memory;
@@ -185,7 +197,7 @@ dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t pri
     const dtp_pd_t *pd = primitive->pd;
     DTP_REQUIRE(!pd->has_runtime, RUNTIME_NOT_ALLOWED, "plain pointers carry no dimensions");
     void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
-    memset(ptrs, 0, sizeof *ptrs * (size_t)(pd->nargs + 1));
+    clear_ptrs(ptrs, pd->nargs + 1);
     for (int a = 0; a < nargs; ++a) {
         if (!args[a].handle) continue;
         int arg = args[a].arg, i = dtp_pd_arg_index(pd, arg);

@@ -106,10 +106,18 @@ struct dnnl_tp_primitive {
     void *prepared[4]; /* owned by the primitive, from pd->engine->allocator */
 };
 
+/* Runs and writes a verbose line. */
+dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx)
+    __attribute__((cold));
 /* The body of an execution, after all checks: fills ctx and calls the implementation. scratch must hold
  * dtp_pd_scratch_size(pd) bytes. Called by streams and by the executor. */
-dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive, const struct dtp_parallel *par,
-                                   void *const *ptrs, const dtp_md_t *const *mds, char *scratch,
-                                   int64_t rows);
+static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive,
+                                                 const struct dtp_parallel *par, void *const *ptrs,
+                                                 const dtp_md_t *const *mds, char *scratch, int64_t rows) {
+    const dtp_pd_t *pd = primitive->pd;
+    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
+    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC))) return dtp_primitive_run_verbose(primitive, &ctx);
+    return pd->impl->execute(pd, &ctx);
+}
 
 #endif

@@ -40,7 +40,14 @@ typedef struct cpu_stream {
 } cpu_stream_t;
 
 /* An address that only this thread has. */
-static inline uintptr_t this_thread(void) { return (uintptr_t)&errno; }
+static inline uintptr_t this_thread(void) {
+#if defined __has_builtin
+#if __has_builtin(__builtin_thread_pointer) && DTP_X64
+    return (uintptr_t)__builtin_thread_pointer();
+#endif
+#endif
+    return (uintptr_t)&errno;
+}
 
 static __attribute__((cold, noinline)) dnnl_tp_status_t refuse_busy(uintptr_t holder) {
     if (holder == this_thread())

@@ -21,13 +21,21 @@ typedef struct dtp_parallel {
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
 typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
 
+/* dtp_parallel_for where sharing is worth a look. */
+void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
+
 /* for (int64_t i = 0; i < n; ++i) body(i), in ranges of at least grain iterations (the last may be shorter).
  * With n < 2 * grain or one thread: one call fn(arg, 0, 0, n) on this thread, nothing published.
  * n / grain tells what the loop costs, hence whether threads that sleep are woken for it. Where an iteration
  * is worth many hand-offs, grain 1 hides that: pass grain = -(ns per iteration) instead, and ranges of one
  * iteration are allowed. (With grain 1 the library remembers what the loop took when it ran alone.) Allocates
  * nothing, cannot fail. */
-void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
+static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
+                                    void *arg) {
+    if (n <= 0) return;
+    if (par->num_threads < 2 || (grain > 0 && n / 2 < grain)) fn(arg, 0, 0, n);
+    else dtp_parallel_share(par, n, grain, fn, arg);
+}
 
 /* Iterations that are worth a hand-off, given the cost of one in nanoseconds (model of the kernel's author).
  */

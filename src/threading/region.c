@@ -286,8 +286,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     region_give_back(rec, index, !team);
 }
 
-void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
-    if (n <= 0) return;
+void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
     if (grain == 0) grain = 1;
     if (par->num_threads < 2 || !par->pool || (grain >= 0 && n / 2 < grain)) {
         fn(arg, 0, 0, n);

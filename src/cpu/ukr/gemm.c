@@ -20,6 +20,7 @@ enum {
     B_BYTES_PER_NS = 60,      /* of one core, from the shared cache */
     ALONE_NS = 2000,          /* not worth a second thread */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
+    ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10  /* packed B of a slot, or one panel */
 };
 
@@ -52,11 +53,43 @@ static int gemm_panel_width(const dtp_ukr_set_t *ukr, int64_t m, int64_t nslabs)
  * through the rows of B, which costs address translations, and cache sets where rows are pages apart. */
 static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k, int cap) {
     /* The kernels tell packed slabs by their step, and would read whole lines of these. */
-    if (g->sbk == DTP_UKR_SLAB_BYTES && n % DTP_UKR_SLAB) return false;
-    if (m <= cap) return true;
+    if (g->sbk == DTP_UKR_SLAB_BYTES) return n % DTP_UKR_SLAB == 0;
+    if (m <= cap || k * g->sbk <= ONCE_BYTES) return true;
     if (g->sbk % PAGE_BYTES == 0) return false;
     if (g->nv == 1 && g->ukr->max_nv > 1) return false; /* one line of each row of B is too little */
     return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
+}
+
+static inline uint32_t gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
+    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
+    return over > 0 ? 0xffffu >> over : 0xffffu;
+}
+
+/* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
+static void gemm_plan_once(dtp_gemm_t *g) {
+    g->once = g->once_rest = NULL;
+    if (g->units != 1 || g->npanels != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT) return;
+    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_panels || g->m > g->mc || g->m > TILE_ROWS || g->kc != g->k ||
+        g->k * g->nslabs * DTP_UKR_SLAB_BYTES > ONCE_BYTES)
+        return;
+    const bool packed = g->b_form == DTP_GEMM_B_PACKED;
+    const int cap = g->ukr->max_mr[g->nv];
+    const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
+    g->once = g->ukr->f32[g->nv][mr];
+    g->once_rows = high * mr;
+    g->once_nrest = nblk - high;
+    if (nblk > high) g->once_rest = g->ukr->f32[g->nv][mr - 1];
+    g->once_args = (dtp_ukr_args_t){.lda = g->sam,
+                                    .ldc = g->scm,
+                                    .ntap = 1,
+                                    .k = g->k,
+                                    .bs = packed ? g->sbn : DTP_UKR_SLAB_BYTES,
+                                    .bstep = packed ? DTP_UKR_SLAB_BYTES : g->sbk,
+                                    .nblk = high,
+                                    .flags = g->flags,
+                                    .mask = gemm_mask(g, g->nslabs),
+                                    .add_scale = g->add_scale,
+                                    .ldadd = g->add_is_c ? g->scm : g->sadd};
 }
 
 void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
@@ -66,6 +99,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->nslabs = dtp_div_up(n, DTP_UKR_SLAB);
     if (m <= 0 || n <= 0 || g->batches <= 0) {
         g->units = 0;
+        g->once = NULL;
         return;
     }
     g->nv = gemm_panel_width(g->ukr, m, g->nslabs);
@@ -132,6 +166,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
+    gemm_plan_once(g);
 }
 
 void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) {
@@ -325,11 +360,6 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
             u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
         }
     }
-}
-
-static inline uint32_t gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
-    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
-    return over > 0 ? 0xffffu >> over : 0xffffu;
 }
 
 /* Rows [m0, m0 + rows) x panel p of pass k0, straight into C. */
@@ -542,8 +572,34 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
+static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
+    dtp_ukr_args_t u = g->once_args;
+    u.a = p->a;
+    u.b = p->b;
+    u.c = p->c;
+    if (g->has_bias) u.bias = (const float *)(const void *)p->bias;
+    if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
+    g->once(&u);
+    if (g->once_rest) {
+        u.a += g->once_rows * u.lda;
+        u.c += g->once_rows * u.ldc;
+        if (u.add) u.add += g->once_rows * u.ldadd;
+        u.nblk = g->once_nrest;
+        g->once_rest(&u);
+    }
+    if (g->act) {
+        float *c = (float *)(void *)p->c;
+        const int64_t ld = g->scm / (int64_t)sizeof(float);
+        g->act(&(dtp_eltwise_args_t){c, c, ld, ld, g->m, g->n, g->act_alpha, g->act_beta, 0});
+    }
+}
+
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
+    if (g->once) {
+        gemm_once(g, p);
+        return;
+    }
     if (g->units == 0) return;
     gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
     if (g->batches == 1 && !g->tiled && (g->alone || par->num_threads < 2)) {

@@ -74,6 +74,10 @@ typedef struct {
     int nv;                                                   /* slabs per panel */
     bool even_tail;                                           /* the last four slabs are two panels of two */
     int64_t a_bytes, b_bytes;                                 /* of a slot's scratch; then the tile */
+    /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
+    dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
+    int64_t once_rows, once_nrest;
+    dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
 
 /* Chooses tiles, blocking and split for the sizes. Cheap enough for execute (run-time sizes). */
