@@ -95,8 +95,7 @@ static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_p
 /* The descriptor of a passed memory against that of the pd, whose run-time values it fills in. */
 static inline dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnnl_tp_memory *memory) {
     size_t bytes = pd->arg_bytes[i];
-    if (DTP_LIKELY(bytes != 0 && memory->bytes >= bytes &&
-                   memory->md.data_type == pd->args[i].md->data_type))
+    if (DTP_LIKELY(bytes != 0 && memory->bytes >= bytes && memory->md.data_type == pd->args[i].md->data_type))
         return dnnl_tp_success;
     return check_memory_fully(pd, i, memory);
 }

@@ -284,9 +284,46 @@ static bool needs_buffers(const dtp_map_t *m) {
     return false;
 }
 
+/* Fixes the one call of a map of one tile. */
+static void plan_once(dtp_map_t *m) {
+    const dtp_map_box_t *mb = &m->box[0];
+    m->once = DTP_MAP_TILES;
+    if (m->nunits != 1 || m->nzero > 0 || mb->depth > 0 || m->stream || m->nops > 3) return;
+    const int64_t *sx = dtp_box_sx(&mb->box), *sy = dtp_box_sy(&mb->box), size = (int64_t)m->size[0];
+    for (int o = 0; o < m->nops; ++o) m->once_off[o] = mb->box.off[o] * (int64_t)m->size[o];
+    if (m->moves_bytes && mb->move == DTP_MOVE_ROWS && mb->fill == 0) {
+        m->once = DTP_MAP_ONE_ROWS;
+        m->once_args.move.ldd = sy[0] * size;
+        m->once_args.move.lds = sy[1] * size;
+        m->once_args.move.rows = mb->rows;
+        m->once_args.move.cols = mb->cols * size;
+    } else if (m->moves_bytes && mb->move == DTP_MOVE_TRANSPOSE) {
+        m->once = DTP_MAP_ONE_TRANSPOSE;
+        m->once_args.move.ldd = sy[0];
+        m->once_args.move.lds = sx[1];
+        m->once_args.move.rows = mb->rows;
+        m->once_args.move.cols = mb->cols;
+        m->once_args.move.fill = mb->fill;
+    } else if (m->one_binary && mb->fill == 0) {
+        m->once = DTP_MAP_ONE_BINARY;
+        m->once_args.binary = (dtp_binary_args_t){.ld0 = sy[1],
+                                                  .ld1 = sy[2],
+                                                  .ldy = sy[0],
+                                                  .rows = mb->rows,
+                                                  .cols = mb->cols,
+                                                  .cs0 = (int)sx[1],
+                                                  .cs1 = (int)sx[2]};
+    } else if (m->fused && mb->fill == 0) {
+        m->once = DTP_MAP_ONE_FUSED;
+        m->once_args.fused = (dtp_fused_args_t){NULL,     NULL,     NULL,       sy[1],      sy[2], sy[0],
+                                                mb->rows, mb->cols, (int)sx[1], (int)sx[2], 0};
+    }
+}
+
 bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
                  const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes) {
     dtp_box_t box[DTP_NEST_BOXES];
+    m->once = DTP_MAP_TILES;
     m->nboxes = m->nzero = 0;
     m->nunits = 0;
     m->grain = 1;
@@ -345,6 +382,7 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
         if (m->nzero < 0) return false;
         for (int i = 0; i < m->nzero; ++i) dtp_nest_order(&m->zero[i], 1, 0);
     }
+    plan_once(m);
     return true;
 }
 

@@ -47,7 +47,25 @@ typedef struct {
     int move;      /* DTP_MOVE_*: how bytes travel in a map that moves */
 } dtp_map_box_t;
 
-typedef struct {
+/* A map of one tile whose operands lie as its function wants them. off: bytes. */
+typedef enum {
+    DTP_MAP_TILES,
+    DTP_MAP_ONE_BINARY,
+    DTP_MAP_ONE_FUSED,
+    DTP_MAP_ONE_ROWS,
+    DTP_MAP_ONE_TRANSPOSE
+} dtp_map_once_t;
+
+typedef struct dtp_map {
+    dtp_map_once_t once;
+    int64_t once_off[3];
+    union {
+        dtp_binary_args_t binary;
+        dtp_fused_args_t fused;
+        struct {
+            int64_t ldd, lds, rows, cols, fill;
+        } move;
+    } once_args; /* all but the addresses */
     int nops, nsteps;
     const dtp_vops_t *vops;
     const dtp_move_t *moves;

@@ -302,8 +302,43 @@ static void zero_padding(const dtp_map_t *m, char *dst) {
     }
 }
 
+static inline void run_once(const dtp_map_t *m, char *const *ptr) {
+    char *dst = ptr[0] + m->once_off[0];
+    const char *src = ptr[1] + m->once_off[1];
+    switch (m->once) {
+    case DTP_MAP_ONE_BINARY: {
+        dtp_binary_args_t a = m->once_args.binary;
+        a.x0 = (const float *)(const void *)src;
+        a.x1 = (const float *)(const void *)(ptr[2] + m->once_off[2]);
+        a.y = (float *)(void *)dst;
+        m->step[0].binary(&a);
+        break;
+    }
+    case DTP_MAP_ONE_FUSED: {
+        dtp_fused_args_t a = m->once_args.fused;
+        a.x0 = src;
+        a.x1 = ptr[2] + m->once_off[2];
+        a.y = dst;
+        m->fused(&a);
+        break;
+    }
+    case DTP_MAP_ONE_ROWS:
+        m->moves->rows(dst, m->once_args.move.ldd, src, m->once_args.move.lds, m->once_args.move.rows,
+                       m->once_args.move.cols, 0);
+        break;
+    default:
+        m->moves->transpose[m->size[0] >> 1](dst, m->once_args.move.ldd, src, m->once_args.move.lds,
+                                             m->once_args.move.rows, m->once_args.move.cols,
+                                             m->once_args.move.fill);
+    }
+}
+
 void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
                  size_t slot_bytes) {
+    if (m->once) {
+        run_once(m, ptr);
+        return;
+    }
     run_env_t r = {m, ptr, slots, slot_bytes};
     if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
     if (m->nzero > 0) zero_padding(m, ptr[0]);
