@@ -76,6 +76,25 @@ V_INLINE float v_hmax(vf a) {
     s = _mm_max_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
 }
+#define V_HAS_FOUR 1
+#define V_HALF(op, x) op(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
+#define V_FOLD4(op)                                                                                    \
+    __m128 r0 = V_HALF(op, a[0]), r1 = V_HALF(op, a[1]), r2 = V_HALF(op, a[2]), r3 = V_HALF(op, a[3]); \
+    r0 = op(_mm_movelh_ps(r0, r1), _mm_movehl_ps(r1, r0));                                             \
+    r2 = op(_mm_movelh_ps(r2, r3), _mm_movehl_ps(r3, r2));                                             \
+    r0 = op(_mm_shuffle_ps(r0, r2, 0x88), _mm_shuffle_ps(r0, r2, 0xdd));                               \
+    return _mm256_set_m128(r0, r0)
+V_INLINE vf v_hsum4(const vf *a) { V_FOLD4(_mm_add_ps); }
+V_INLINE vf v_hmax4(const vf *a) { V_FOLD4(_mm_max_ps); }
+#undef V_FOLD4
+#undef V_HALF
+V_INLINE vf v_four_get(vf x, const int r) {
+    return r == 0   ? _mm256_permute_ps(x, 0x00)
+           : r == 1 ? _mm256_permute_ps(x, 0x55)
+           : r == 2 ? _mm256_permute_ps(x, 0xaa)
+                    : _mm256_permute_ps(x, 0xff);
+}
+V_INLINE void v_four_store(float *p, vf x) { _mm_storeu_ps(p, _mm256_castps256_ps128(x)); }
 V_INLINE vf v_recip(vf b) { return _mm256_div_ps(_mm256_set1_ps(1.f), b); }
 V_INLINE vf v_quot(vf a, vf b) { return _mm256_div_ps(a, b); }
 V_INLINE vf v_split(vf x, vf *e) {

@@ -71,6 +71,26 @@ V_INLINE int v_any(vm m) { return m != 0; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
 V_INLINE float v_hsum(vf a) { return _mm512_reduce_add_ps(a); }
 V_INLINE float v_hmax(vf a) { return _mm512_reduce_max_ps(a); }
+/* v_hsum of four vectors at once, to the same bits; v_four_get gives number r in all lanes, what happens to
+ * the result in between happens to each of the four. v_hmax4 is the same for v_hmax (but for the sign of 0).
+ */
+#define V_HAS_FOUR 1
+#define V_FOLD4(op)                                                                            \
+    vf p = op(_mm512_shuffle_f32x4(a[0], a[1], 0x44), _mm512_shuffle_f32x4(a[0], a[1], 0xee)); \
+    vf q = op(_mm512_shuffle_f32x4(a[2], a[3], 0x44), _mm512_shuffle_f32x4(a[2], a[3], 0xee)); \
+    p = op(_mm512_shuffle_f32x4(p, q, 0x88), _mm512_shuffle_f32x4(p, q, 0xdd));                \
+    p = op(p, _mm512_permute_ps(p, 0x4e));                                                     \
+    return op(p, _mm512_permute_ps(p, 0xb1))
+V_INLINE vf v_hsum4(const vf *a) { V_FOLD4(_mm512_add_ps); }
+V_INLINE vf v_hmax4(const vf *a) { V_FOLD4(_mm512_max_ps); }
+#undef V_FOLD4
+V_INLINE vf v_four_get(vf x, const int r) {
+    return r == 0   ? _mm512_shuffle_f32x4(x, x, 0x00)
+           : r == 1 ? _mm512_shuffle_f32x4(x, x, 0x55)
+           : r == 2 ? _mm512_shuffle_f32x4(x, x, 0xaa)
+                    : _mm512_shuffle_f32x4(x, x, 0xff);
+}
+V_INLINE void v_four_store(float *p, vf x) { _mm512_mask_compressstoreu_ps(p, 0x1111, x); }
 /* 1 / b to about 1 ulp, b normal and finite. */
 V_INLINE vf v_recip(vf b) {
     vf r = _mm512_rcp14_ps(b);

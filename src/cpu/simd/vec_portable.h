@@ -64,6 +64,7 @@ V_INLINE vm v_nan(vf a) { return a != a; }
 V_INLINE vm v_or(vm a, vm b) { return a | b; }
 V_INLINE int v_any(vm m) { return m; }
 V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
+#define V_HAS_FOUR 0
 V_INLINE float v_hsum(vf a) { return a; }
 V_INLINE float v_hmax(vf a) { return a; }
 V_INLINE vf v_recip(vf b) { return 1.f / b; }

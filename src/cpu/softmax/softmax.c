@@ -26,6 +26,7 @@ typedef struct {
     int64_t tile_rows;        /* inner 1: rows of a block */
     int64_t tile_cols, ntile; /* inner > 1: columns of a block, blocks per outer index */
     int64_t grain;
+    int64_t inline_rows; /* up to so many rows: one direct call; -1 = never */
     bool direct;
     int log;
 } plan_t;
@@ -70,6 +71,7 @@ static dnnl_tp_status_t softmax_init(dtp_pd_t *pd, unsigned isa) {
     double ns = (isa & DTP_ISA_AVX512 ? .13 : .25) * (double)plan->n;
     if (!plan->direct) ns *= 2;
     plan->grain = dtp_grain(plan->inner == 1 ? ns + 10 : ns * (double)plan->tile_cols + 10);
+    plan->inline_rows = plan->direct && plan->inner == 1 && plan->po.len == 0 ? plan->grain : -1;
     return dnnl_tp_success;
 }
 
@@ -153,10 +155,20 @@ static void softmax_columns(void *arg, int slot, int64_t begin, int64_t end) {
 static dnnl_tp_status_t softmax_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
+    int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->outer;
+    if (rows <= plan->inline_rows) {
+        plan->rows_kernel(&(dtp_softmax_rows_t){.x = ctx->ptr[DTP_SOFTMAX_SRC],
+                                                .y = ctx->ptr[DTP_SOFTMAX_DST],
+                                                .ldx = plan->n,
+                                                .ldy = plan->n,
+                                                .rows = rows,
+                                                .n = plan->n,
+                                                .log = plan->log});
+        return dnnl_tp_success;
+    }
     const dnnl_tp_dims_t origin = {0};
     job_t job = {pd, ctx, (float)dtp_quant_at(&plan->src_scale, ctx, origin),
                  (float)dtp_quant_at(&plan->dst_scale, ctx, origin)};
-    int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->outer;
     if (plan->inner == 1) dtp_parallel_for(ctx->par, rows, plan->grain, softmax_rows, &job);
     else dtp_parallel_for(ctx->par, plan->outer * plan->ntile, plan->grain, softmax_columns, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_SOFTMAX_DST]);
