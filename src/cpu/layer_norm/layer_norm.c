@@ -21,9 +21,10 @@ typedef struct {
     dtp_lnorm_fn_t kernel;
     unsigned flags;
     int64_t rows, n, tile_rows, grain;
+    int64_t inline_rows;         /* up to so many rows: one direct call; -1 = never */
     bool src_direct, dst_direct; /* the kernel reads src, writes dst itself */
     bool stat_direct;            /* statistics are dense */
-    bool has_mean, has_var;
+    bool has_mean, has_var, has_scale, has_shift;
     size_t scale_at, shift_at; /* shared scratch of converted scale and shift */
 } plan_t;
 
@@ -51,6 +52,8 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd, unsigned isa, dtp_lnorm_fn
     if (d->flags & dnnl_tp_use_global_stats) plan->flags |= DTP_LNORM_GLOBAL;
     plan->has_var = (plan->flags & DTP_LNORM_GLOBAL) || d->prop == dnnl_tp_forward_training;
     plan->has_mean = plan->has_var && !(plan->flags & DTP_LNORM_RMS);
+    plan->has_scale = !dtp_md_is_zero(&d->scale);
+    plan->has_shift = !dtp_md_is_zero(&d->shift);
     plan->stat_direct = dtp_md_is_dense_row_major(&d->stat);
     plan->src_direct = d->src.data_type == dnnl_tp_f32 && dtp_md_is_dense_row_major(&d->src);
     plan->dst_direct = d->dst.data_type == dnnl_tp_f32 && dtp_md_is_dense_row_major(&d->dst) &&
@@ -71,6 +74,11 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd, unsigned isa, dtp_lnorm_fn
     double ns = (isa & DTP_ISA_AVX512 ? .07 : .12) * (double)plan->n + 8;
     if (tile) ns *= 3;
     plan->grain = dtp_grain(ns);
+    const bool plain = plan->src_direct && plan->dst_direct && plan->stat_direct && plan->po.len == 0 &&
+                       plan->src_scale.index < 0 && plan->dst_scale.index < 0 && !dtp_md_is_padded(&d->dst) &&
+                       (!plan->has_scale || d->scale.data_type == dnnl_tp_f32) &&
+                       (!plan->has_shift || d->shift.data_type == dnnl_tp_f32);
+    plan->inline_rows = plain ? plan->grain : -1;
     return dnnl_tp_success;
 }
 
@@ -161,6 +169,22 @@ static const float *layer_norm_vector(const job_t *j, const dtp_md_t *md, int ar
 static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
+    int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->rows;
+    if (rows <= plan->inline_rows) {
+        plan->kernel(&(dtp_lnorm_args_t){.x = ctx->ptr[DTP_LNORM_SRC],
+                                         .y = ctx->ptr[DTP_LNORM_DST],
+                                         .scale = plan->has_scale ? ctx->ptr[DTP_LNORM_SCALE] : NULL,
+                                         .shift = plan->has_shift ? ctx->ptr[DTP_LNORM_SHIFT] : NULL,
+                                         .mean = plan->has_mean ? ctx->ptr[DTP_LNORM_MEAN] : NULL,
+                                         .var = plan->has_var ? ctx->ptr[DTP_LNORM_VARIANCE] : NULL,
+                                         .ldx = plan->n,
+                                         .ldy = plan->n,
+                                         .rows = rows,
+                                         .n = plan->n,
+                                         .eps = d->epsilon,
+                                         .flags = plan->flags});
+        return dnnl_tp_success;
+    }
     const dnnl_tp_dims_t origin = {0};
     job_t job = {.pd = pd, .ctx = ctx};
     job.args =
@@ -177,7 +201,6 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
                            .flags = plan->flags};
     job.src_scale = (float)dtp_quant_at(&plan->src_scale, ctx, origin);
     job.dst_scale = (float)dtp_quant_at(&plan->dst_scale, ctx, origin);
-    int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->rows;
     bool direct = plan->src_direct && plan->dst_direct && plan->stat_direct;
     dtp_parallel_for(ctx->par, rows, plan->grain, direct ? layer_norm_direct : layer_norm_tiles, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_LNORM_DST]);

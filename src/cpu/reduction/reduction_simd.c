@@ -26,6 +26,8 @@
 /* With this many units no shards are made. */
 #define ENOUGH_UNITS 16
 #define NS_PER_ELEMENT 0.03
+/* Up to so many source elements are one call of a kernel. */
+#define ONCE_ELEMS 4096
 
 enum { OUT, SRC, NOPS };
 
@@ -40,6 +42,7 @@ typedef struct {
     int64_t reduced;      /* elements per output */
     int shards;
     int64_t units, first_part; /* partial rows of OUT_TILE before this box's */
+    int64_t grain, join_grain; /* of units or their shards; of joining them */
 } red_box_t;
 
 typedef struct {
@@ -47,7 +50,9 @@ typedef struct {
     bool general_p;
     const dtp_reduce_kern_t *kern;
     const dtp_vops_t *vops;
-    int64_t count; /* elements per output of the whole problem */
+    int64_t count;               /* elements per output of the whole problem */
+    dtp_reduce_fn_t once;        /* one call on dst does it all; or NULL */
+    dtp_reduce_args_t once_args; /* all but the addresses */
     int nboxes;
     red_box_t box[DTP_NEST_BOXES];
     dtp_md_t out; /* where outputs appear, f32 */
@@ -121,6 +126,26 @@ static void shape_box(red_box_t *rb) {
     rb->shards = 1;
     if (rb->units < ENOUGH_UNITS && per_unit >= 2 * SHARD_ELEMS)
         rb->shards = (int)dtp_min64(dtp_min64(per_unit / SHARD_ELEMS, MAX_SHARDS), rb->reduced);
+    rb->grain = dtp_grain((double)per_unit * NS_PER_ELEMENT / rb->shards);
+    rb->join_grain = dtp_grain((double)rb->tile * rb->shards * NS_PER_ELEMENT);
+}
+
+/* One small box whose f32 the kernel reads and whose outputs it leaves in dst. The order of operations is
+ * that of reduce_part. */
+static void plan_once(red_plan_t *plan, const dtp_reduction_desc_t *d) {
+    const red_box_t *rb = &plan->box[0];
+    const dtp_box_t *b = &rb->box;
+    if (plan->nboxes != 1 || rb->units != 1 || rb->nred != 1 || rb->out_n > OUT_TILE ||
+        rb->reduced * rb->out_n > ONCE_ELEMS || d->src.data_type != dnnl_tp_f32 || plan->general_p ||
+        !plan->direct || d->alg > dnnl_tp_reduction_mul || dtp_md_is_padded(&d->dst))
+        return;
+    if (rb->out_n > 1 && rb->out_s[OUT] != 1) return;
+    const int last = (rb->along ? b->nd : b->nd - 1) - 1;
+    if (rb->along ? b->s[last][SRC] != 1 : rb->out_s[SRC] != 1) return;
+    plan->once = rb->along ? plan->kern->cols[plan->op] : plan->kern->rows[plan->op];
+    plan->once_args.ld = rb->along ? rb->out_s[SRC] : b->s[last][SRC];
+    plan->once_args.rows = rb->along ? rb->out_n : rb->reduced;
+    plan->once_args.cols = rb->along ? rb->reduced : rb->out_n;
 }
 
 /* Reduced dims are walked over their padding where zeros change nothing: one box instead of tails. */
@@ -177,6 +202,7 @@ static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
                      UNSUPPORTED_LAYOUT);
     }
     DTP_DISPATCH(cut(plan, op), UNSUPPORTED_LAYOUT);
+    plan_once(plan, op);
     size_t parts = 0, slot = plan->slot_bytes;
     for (int i = 0; i < plan->nboxes; ++i)
         if (plan->box[i].shards > 1) parts += (size_t)(plan->box[i].units * plan->box[i].shards);
@@ -338,18 +364,26 @@ static void join_units(void *arg, int slot, int64_t begin, int64_t end) {
 
 static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const red_plan_t *plan = pd->plan;
+    if (plan->once) {
+        const red_box_t *rb = &plan->box[0];
+        dtp_reduce_args_t a = plan->once_args;
+        a.x = (const float *)ctx->ptr[DTP_REDUCTION_SRC] + rb->box.off[SRC];
+        a.acc = (float *)ctx->ptr[DTP_REDUCTION_DST] + rb->box.off[OUT];
+        const float start = neutral(plan->op);
+        for (int64_t i = 0; i < rb->out_n; ++i) a.acc[i] = start;
+        plan->once(&a);
+        return dnnl_tp_success;
+    }
     red_env_t e = {.pd = pd, .ctx = ctx, .plan = plan, .src = ctx->ptr[DTP_REDUCTION_SRC]};
     e.out = plan->direct ? ctx->ptr[DTP_REDUCTION_DST] : (float *)(void *)ctx->scratch;
     e.parts = (float *)(void *)(ctx->scratch + plan->out_bytes);
     for (int i = 0; i < plan->nboxes; ++i) {
         const red_box_t *rb = e.box = &plan->box[i];
-        const double ns = (double)rb->reduced * (double)rb->tile * NS_PER_ELEMENT;
         if (rb->shards == 1) {
-            dtp_parallel_for(ctx->par, rb->units, dtp_grain(ns), whole_units, &e);
+            dtp_parallel_for(ctx->par, rb->units, rb->grain, whole_units, &e);
         } else {
-            dtp_parallel_for(ctx->par, rb->units * rb->shards, dtp_grain(ns / rb->shards), shard_units, &e);
-            dtp_parallel_for(ctx->par, rb->units, dtp_grain((double)rb->tile * rb->shards * NS_PER_ELEMENT),
-                             join_units, &e);
+            dtp_parallel_for(ctx->par, rb->units * rb->shards, rb->grain, shard_units, &e);
+            dtp_parallel_for(ctx->par, rb->units, rb->join_grain, join_units, &e);
         }
     }
     if (plan->direct) {

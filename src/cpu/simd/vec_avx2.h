@@ -95,6 +95,9 @@ V_INLINE vf v_four_get(vf x, const int r) {
                     : _mm256_permute_ps(x, 0xff);
 }
 V_INLINE void v_four_store(float *p, vf x) { _mm_storeu_ps(p, _mm256_castps256_ps128(x)); }
+V_INLINE void v_four_add(float *p, vf x) {
+    _mm_storeu_ps(p, _mm_add_ps(_mm_loadu_ps(p), _mm256_castps256_ps128(x)));
+}
 V_INLINE vf v_recip(vf b) { return _mm256_div_ps(_mm256_set1_ps(1.f), b); }
 V_INLINE vf v_quot(vf a, vf b) { return _mm256_div_ps(a, b); }
 V_INLINE vf v_split(vf x, vf *e) {

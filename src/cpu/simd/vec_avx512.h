@@ -90,7 +90,13 @@ V_INLINE vf v_four_get(vf x, const int r) {
            : r == 2 ? _mm512_shuffle_f32x4(x, x, 0xaa)
                     : _mm512_shuffle_f32x4(x, x, 0xff);
 }
-V_INLINE void v_four_store(float *p, vf x) { _mm512_mask_compressstoreu_ps(p, 0x1111, x); }
+V_INLINE __m128 v_four_pack(vf x) {
+    return _mm512_castps512_ps128(
+        _mm512_permutexvar_ps(_mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0), x));
+}
+V_INLINE void v_four_store(float *p, vf x) { _mm_storeu_ps(p, v_four_pack(x)); }
+/* p[r] += number r. */
+V_INLINE void v_four_add(float *p, vf x) { _mm_storeu_ps(p, _mm_add_ps(_mm_loadu_ps(p), v_four_pack(x))); }
 /* 1 / b to about 1 ulp, b normal and finite. */
 V_INLINE vf v_recip(vf b) {
     vf r = _mm512_rcp14_ps(b);
