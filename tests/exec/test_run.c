@@ -30,8 +30,10 @@ static void world_init(world_t *w, int threads) {
     OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
     OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
     dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    OK(dnnl_tp_threadpool_create(&w->pool, &o));
-    OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
+    if (DNNL_TP_WITH_THREADPOOL) {
+        OK(dnnl_tp_threadpool_create(&w->pool, &o));
+        OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
+    }
     OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
 }
 static void world_end(world_t *w) {
