@@ -10,6 +10,7 @@
 #define VL 8
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
+#define V_MASKED_SCALE 0
 #define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef __m256 vf;
@@ -52,6 +53,10 @@ V_INLINE vf v_scale2(vf p, vf n) {
 V_INLINE vf v_scale2_near(vf p, vf n) {
     __m256i i = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(i, 23)));
+}
+V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
+    (void)x, (void)least;
+    return v_scale2_near(p, n);
 }
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));

@@ -13,8 +13,10 @@
 #define V_ISA(name) name##__avx512
 #define VL 16
 #define V_NREGS 32
-/* Where exp(x) and exp(-t^2 / 2) have become 0 by v_scale2_near. */
-#define V_EXP_MIN -105.f
+/* Where exp(x) has become 0 by v_scale2_where: the end of the normal numbers, as scalef takes hundreds of
+ * cycles to make others on some processors. Elsewhere x is limited to this first. */
+#define V_EXP_MIN -87.3365402f
+#define V_MASKED_SCALE 1
 #define V_NORMAL_MAX 15.f
 #define V_HAS_TABLE32 1
 typedef __m512 vf;
@@ -54,6 +56,10 @@ V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }
 V_INLINE vf v_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 /* p * 2^n for integral n in -127..128, where 2^-127 may count as 0 and 2^128 as infinity. */
 V_INLINE vf v_scale2_near(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+/* v_scale2_near(p, n), but 0 where x < least. */
+V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, v_set1(least), _CMP_NLT_UQ), p, n);
+}
 /* x - floor(x), and n such that v_scale2_near by it is by floor(x); for infinite x the fraction is 0 (or what
  * keeps the product with 2^n right). */
 V_INLINE vf v_fraction(vf x, vf *n) {

@@ -12,6 +12,7 @@
 #define VL 1
 #define V_NREGS 16
 #define V_EXP_MIN -88.f
+#define V_MASKED_SCALE 0
 #define V_NORMAL_MAX 13.26f
 #define V_HAS_TABLE32 0
 typedef float vf;
@@ -49,6 +50,10 @@ V_INLINE vf v_scale2(vf p, vf n) {
 }
 V_INLINE vf v_scale2_near(vf p, vf n) {
     return n != n ? n : p * dtp_bits_f32((uint32_t)((int32_t)n + 127) << 23);
+}
+V_INLINE vf v_scale2_where(vf p, vf n, vf x, const float least) {
+    (void)x, (void)least;
+    return v_scale2_near(p, n);
 }
 V_INLINE vf v_fraction(vf x, vf *n) {
     x = v_max(v_set1(-127.f), v_min(v_set1(128.f), x));

@@ -32,7 +32,7 @@ V_INLINE vf v_exp(vf x) {
 /* exp with a relative error that grows to 2^-22 near |x| = 80; results below 2^-126 may be 0. x is limited to
  * hi <= 89, or with hi 0 not at all. */
 V_INLINE vf v_exp_quick(vf x, const float hi) {
-    x = v_max(v_set1(V_EXP_MIN), x);
+    if (!V_MASKED_SCALE) x = v_max(v_set1(V_EXP_MIN), x);
     if (hi > 0) x = v_min(v_set1(hi), x);
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     vf r = v_fnma(n, v_set1(0.693147182f), x);
@@ -42,7 +42,7 @@ V_INLINE vf v_exp_quick(vf x, const float hi) {
     p = v_fma(p, r, v_set1(0.499991506f));
     p = v_fma(p, r, v_set1(0.999999702f));
     p = v_fma(p, r, v_set1(1.f));
-    return v_scale2_near(p, n);
+    return v_scale2_where(p, n, x, V_EXP_MIN);
 }
 /* For x <= 0; -inf gives 0. */
 V_INLINE vf v_exp_neg(vf x) { return v_exp_quick(x, 0.f); }
