@@ -2,7 +2,7 @@
  */
 #include "exec/run.h"
 
-enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48, CHUNKS_PER_THREAD = 4 };
+enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48 };
 
 typedef struct {
     dtp_run_ctx_t *ctx;
@@ -11,8 +11,7 @@ typedef struct {
     int64_t capacity;
 } job_t;
 
-/* ---- Slices
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Slices ---------------------------------------------------------------------------------------------- */
 
 /* Units (and, packed, sequences) before slice i. */
 static int64_t slice_begin(const job_t *j, int i, int64_t *seq) {
@@ -37,8 +36,7 @@ static int64_t cut(const int32_t *offsets, int64_t seqs, int n, int64_t *bounds)
     return most;
 }
 
-/* ---- Execution
- * --------------------------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------------------- */
 
 static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int begin, int end,
                        char *scratch) {
@@ -73,8 +71,7 @@ static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
     run_slices(j, &alone, slot, (int)begin, (int)end, scratch);
 }
 
-/* ---- Choice
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Choice ---------------------------------------------------------------------------------------------- */
 
 /* Slices beside each other, each on one thread (true), or one slice after the other with all threads inside
  * each operator. `longest` is the share of the whole that the largest slice has. */
@@ -87,9 +84,10 @@ static bool slices_win(const dtp_segment_t *seg, int nslices, double share, doub
     return nslices > 1 && beside <= within;
 }
 
-static void run_beside(job_t *j) {
-    int64_t grain = dtp_max64(1, j->nslices / (CHUNKS_PER_THREAD * j->ctx->par->num_threads));
-    dtp_parallel_for(j->ctx->par, j->nslices, grain, slices_fn, j);
+/* share: rows of this run by rows planned. A slice costs far more than a hand-off: the loop is told how much. */
+static void run_beside(job_t *j, double share) {
+    double ns = j->seg->ns * share / j->nslices;
+    dtp_parallel_for(j->ctx->par, j->nslices, -dtp_max64(1, (int64_t)ns), slices_fn, j);
 }
 
 static void run_within(job_t *j, const dtp_parallel_t *par) {
@@ -112,7 +110,7 @@ static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
     int64_t most = cut(offsets, seg->seqs, j->nslices, bounds);
     if (threads > 1 && most <= seg->capacity &&
         slices_win(seg, j->nslices, share, (double)most / (double)dtp_max64(total, 1), threads)) {
-        run_beside(j);
+        run_beside(j, share);
         return;
     }
     j->nslices = (int)few;
@@ -137,6 +135,6 @@ void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *seg) {
         return;
     }
     double longest = (double)(seg->slice + (seg->larger > 0)) / (double)seg->units;
-    if (threads > 1 && slices_win(seg, seg->nslices, 1., longest, threads)) run_beside(&j);
+    if (threads > 1 && slices_win(seg, seg->nslices, 1., longest, threads)) run_beside(&j, 1.);
     else run_within(&j, inside);
 }
