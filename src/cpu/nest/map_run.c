@@ -18,6 +18,7 @@ typedef struct {
     const dtp_map_t *m;
     char *const *ptr;
     float *buf; /* (nops + 2) * DTP_MAP_TILE */
+    bool stream;
     int64_t sx[DTP_NEST_OPS], sy[DTP_NEST_OPS];
 } tile_env_t;
 
@@ -110,7 +111,7 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
         bool last = i + 1 == m->nsteps;
         if (s->y != DTP_MAP_ACC) y = (view_t){e->buf + s->y * DTP_MAP_TILE, cols, 1};
         const bool stays = last && lies && s->kind <= DTP_MAP_ELTWISE;
-        const int stream = stays && m->stream;
+        const int stream = stays && e->stream;
         if (stays) y = stay;
         if (s->kind == DTP_MAP_BINARY) {
             view_t b = reg[s->b];
@@ -177,7 +178,7 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
     char *dst = e->ptr[0] + off[0] * size;
     const char *src = e->ptr[1] + off[1] * size;
     if (b->move == DTP_MOVE_ROWS) {
-        const int stream = m->stream && cols * size >= STREAM_ROW;
+        const int stream = e->stream && cols * size >= STREAM_ROW;
         m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, stream);
         fill_tile(e, b, dst, rows, cols);
         return;
@@ -205,12 +206,16 @@ typedef struct {
     char *const *ptr;
     char *slots;
     size_t slot_bytes;
+    bool stream; /* not in place: the destination's lines were just read */
 } run_env_t;
 
 static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     const run_env_t *r = arg;
     const dtp_map_t *m = r->m;
-    tile_env_t e = {.m = m, .ptr = r->ptr, .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes)};
+    tile_env_t e = {.m = m,
+                    .ptr = r->ptr,
+                    .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes),
+                    .stream = r->stream};
     int i = m->nboxes - 1;
     while (m->box[i].first_unit > begin) --i;
     for (int64_t u = begin; u < end; ++i) {
@@ -263,13 +268,13 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                                              .cols = cols,
                                              .cs0 = (int)sx[1],
                                              .cs1 = (int)sx[2],
-                                             .stream = m->stream});
+                                             .stream = r->stream});
                     if (mb->fill) fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
                 } else if (m->fused) {
                     const int64_t size = (int64_t)m->size[0];
                     m->fused(&(dtp_fused_args_t){r->ptr[1] + off[1] * size, r->ptr[2] + off[2] * size,
                                                  r->ptr[0] + off[0] * size, sy[1], sy[2], sy[0], rows, cols,
-                                                 (int)sx[1], (int)sx[2], m->stream});
+                                                 (int)sx[1], (int)sx[2], r->stream});
                     fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
                 } else {
                     run_tile(&e, off, rows, cols);
@@ -339,7 +344,8 @@ void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const
         run_once(m, ptr);
         return;
     }
-    run_env_t r = {m, ptr, slots, slot_bytes};
+    run_env_t r = {m, ptr, slots, slot_bytes, m->stream};
+    for (int o = 1; o < m->nops; ++o) r.stream &= ptr[o] != ptr[0];
     if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
     if (m->nzero > 0) zero_padding(m, ptr[0]);
 }
