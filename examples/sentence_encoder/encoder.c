@@ -36,6 +36,7 @@ struct se_encoder {
     pthread_mutex_t lock;     /* guards what follows */
     entry_t *entries;
     int num_entries;
+    int64_t compile_ns; /* of all shapes but the first */
 };
 
 struct se_session {
@@ -125,6 +126,13 @@ int se_encoder_num_shapes(se_encoder_t *e) {
     return n;
 }
 
+double se_encoder_compile_ms(se_encoder_t *e) {
+    pthread_mutex_lock(&e->lock);
+    double ms = e->num_entries > 1 ? (double)e->compile_ns * 1e-6 / (e->num_entries - 1) : 0.0;
+    pthread_mutex_unlock(&e->lock);
+    return ms;
+}
+
 static int compile(se_encoder_t *e, entry_t *entry, se_error_t *error) {
     const shape_t *s = &entry->shape;
     dnnl_tp_tensor_info_t in[MAX_INPUTS] = {{0}};
@@ -163,7 +171,10 @@ static int find(se_session_t *session, const shape_t *shape, se_error_t *error) 
             status = se_fail_memory(error);
         } else {
             entry->shape = *shape;
+            int64_t start = se_now_ns();
             status = compile(e, entry, error);
+            if (e->num_entries > 0)
+                e->compile_ns += se_now_ns() - start; /* the first one packs the weights */
             if (status) {
                 se_free(entry);
             } else {

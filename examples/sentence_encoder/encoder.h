@@ -27,6 +27,8 @@ int se_encoder_create(se_encoder_t **encoder, const se_model_t *model, const se_
 void se_encoder_destroy(se_encoder_t *encoder); /* after its sessions */
 /* Executables compiled so far. */
 int se_encoder_num_shapes(se_encoder_t *encoder);
+/* Mean time to compile a shape, the first (which packs the weights) apart. */
+double se_encoder_compile_ms(se_encoder_t *encoder);
 
 /* A stream and buffers for runs of at most that many sequences and tokens. max_events > 0 traces each run. */
 int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_sequences, int max_tokens,
