@@ -94,8 +94,7 @@ static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_p
 
 /* The descriptor of a passed memory against that of the pd, whose run-time values it fills in. */
 static inline dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const struct dnnl_tp_memory *memory) {
-    size_t bytes = pd->arg_bytes[i];
-    if (DTP_LIKELY(bytes != 0 && memory->bytes >= bytes && memory->md.data_type == pd->args[i].md->data_type))
+    if (DTP_LIKELY(memory->bytes >= pd->arg_bytes[i] && (int)memory->md.data_type == pd->arg_type[i]))
         return dnnl_tp_success;
     return check_memory_fully(pd, i, memory);
 }
@@ -103,15 +102,16 @@ static inline dnnl_tp_status_t check_memory(const dtp_pd_t *pd, int i, const str
 /* Outputs must not share memory with anything, but for the pairs that may: in place, and post-op tensors at
  * the very same address. */
 static inline dnnl_tp_status_t check_aliases(const dtp_pd_t *pd, void *const *ptrs) {
-    for (int out = 0; out < pd->n_outputs; ++out) {
-        int o = pd->present[out];
-        const char *first = ptrs[o], *last = first + pd->arg_bytes[o];
-        for (int k = out + 1; k < pd->n_present; ++k) {
-            int i = pd->present[k];
+    const uint8_t *present = pd->present, *end = present + pd->n_present;
+    const size_t *bytes = pd->arg_bytes;
+    for (const uint8_t *out = present; out < present + pd->n_outputs; ++out) {
+        const char *first = ptrs[*out], *last = first + bytes[*out];
+        for (const uint8_t *k = out + 1; k < end; ++k) {
+            const int i = *k;
             const char *p = ptrs[i];
-            if (DTP_LIKELY(p >= last || p + pd->arg_bytes[i] <= first)) continue;
+            if (DTP_LIKELY(p >= last || p + bytes[i] <= first)) continue;
             bool in_place = p == first && (i == pd->info->inplace || i >= pd->post_op_arg);
-            DTP_REQUIRE(in_place, ALIAS, "arguments %d and %d", pd->args[i].arg, pd->args[o].arg);
+            DTP_REQUIRE(in_place, ALIAS, "arguments %d and %d", pd->args[i].arg, pd->args[*out].arg);
         }
     }
     return dnnl_tp_success;
@@ -128,8 +128,8 @@ static inline void clear_ptrs(void **ptrs, int n) {
 static inline dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_stream_t stream, void **ptrs,
                                       const dtp_md_t *const *mds, void *scratch) {
     const dtp_pd_t *pd = primitive->pd;
-    for (int k = 0; k < pd->n_present; ++k)
-        DTP_REQUIRE(ptrs[pd->present[k]], MISSING_ARG, "argument %d", pd->args[pd->present[k]].arg);
+    for (const uint8_t *k = pd->present, *end = k + pd->n_present; k < end; ++k)
+        DTP_REQUIRE(ptrs[*k], MISSING_ARG, "argument %d", pd->args[*k].arg);
     DTP_REQUIRE(scratch || pd->scratch_md.ndims == 0, MISSING_ARG, "scratchpad memory of %zu bytes",
                 dtp_md_size(&pd->scratch_md));
     if (pd->is_empty) return dnnl_tp_success;
@@ -149,34 +149,42 @@ static inline dnnl_tp_status_t check_execute(const_dnnl_tp_primitive_t primitive
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
-                                           int nargs, const dnnl_tp_exec_arg_t *args) {
-    DTP_TRY(check_execute(primitive, stream, nargs, args));
-    const dtp_pd_t *pd = primitive->pd;
-    void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
-    const dtp_md_t *mds[DTP_MAX_PD_ARGS + 1];
-    clear_ptrs(ptrs, pd->nargs + 1);
-    if (DTP_UNLIKELY(pd->has_runtime)) memset(mds, 0, sizeof *mds * (size_t)(pd->nargs + 1));
-    for (int a = 0; a < nargs; ++a) {
-        const struct dnnl_tp_memory *memory = args[a].memory;
+/* Pointers by dense index, and descriptors unless mds is NULL. */
+static inline __attribute__((always_inline)) dnnl_tp_status_t collect(const dtp_pd_t *pd, int nargs,
+                                                                      const dnnl_tp_exec_arg_t *args,
+                                                                      void **ptrs, const dtp_md_t **mds,
+                                                                      void **scratch) {
+    for (const dnnl_tp_exec_arg_t *a = args, *end = args + nargs; a < end; ++a) {
+        const struct dnnl_tp_memory *memory = a->memory;
         if (!memory) continue;
-        int arg = args[a].arg, i = dtp_pd_arg_index(pd, arg);
         DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-        if (i < 0) {
+        int arg = a->arg, i = dtp_pd_arg_index(pd, arg);
+        if (DTP_UNLIKELY(i < 0)) {
             if (arg != DNNL_TP_ARG_SCRATCHPAD || dtp_md_is_zero(&pd->scratch_md)) continue;
-            DTP_REQUIRE(!scratch, DUPLICATE_ARG, "argument %d", arg);
+            DTP_REQUIRE(!*scratch, DUPLICATE_ARG, "argument %d", arg);
             DTP_REQUIRE(memory->bytes >= dtp_md_size(&pd->scratch_md), MEMORY_MISMATCH,
                         "scratchpad has %zu bytes, needed are %zu", memory->bytes,
                         dtp_md_size(&pd->scratch_md));
-            scratch = memory->handle;
+            *scratch = memory->handle;
             continue;
         }
         DTP_REQUIRE(!ptrs[i], DUPLICATE_ARG, "argument %d", arg);
         DTP_TRY(check_memory(pd, i, memory));
         ptrs[i] = memory->handle;
-        if (DTP_UNLIKELY(pd->has_runtime)) mds[i] = &memory->md;
+        if (mds) mds[i] = &memory->md;
     }
-    if (DTP_LIKELY(!pd->has_runtime)) return finish(primitive, stream, ptrs, NULL, scratch);
+    return dnnl_tp_success;
+}
+
+static __attribute__((noinline)) dnnl_tp_status_t execute_runtime(const dtp_primitive_t *primitive,
+                                                                  dnnl_tp_stream_t stream, int nargs,
+                                                                  const dnnl_tp_exec_arg_t *args) {
+    const dtp_pd_t *pd = primitive->pd;
+    void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
+    const dtp_md_t *mds[DTP_MAX_PD_ARGS + 1];
+    clear_ptrs(ptrs, pd->nargs + 1);
+    memset(mds, 0, sizeof *mds * (size_t)(pd->nargs + 1));
+    DTP_TRY(collect(pd, nargs, args, ptrs, mds, &scratch));
     for (int i = 0; i < pd->nargs; ++i) {
         DTP_REQUIRE(mds[i] || dtp_md_is_zero(pd->args[i].md), MISSING_ARG, "argument %d", pd->args[i].arg);
         DTP_REQUIRE(!mds[i] || ptrs[i] || dtp_md_nelems(mds[i]) == 0, MISSING_ARG,
@@ -187,6 +195,17 @@ dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive, 
         DTP_REQUIRE(dtp_md_same_dims(mds[DTP_REORDER_SRC], mds[DTP_REORDER_DST]), RUNTIME_INCONSISTENT,
                     "src and dst differ");
     return finish(primitive, stream, ptrs, mds, scratch);
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
+                                           int nargs, const dnnl_tp_exec_arg_t *args) {
+    DTP_TRY(check_execute(primitive, stream, nargs, args));
+    const dtp_pd_t *pd = primitive->pd;
+    if (DTP_UNLIKELY(pd->has_runtime)) return execute_runtime(primitive, stream, nargs, args);
+    void *ptrs[DTP_MAX_PD_ARGS + 1], *scratch = NULL;
+    clear_ptrs(ptrs, pd->nargs + 1);
+    DTP_TRY(collect(pd, nargs, args, ptrs, NULL, &scratch));
+    return finish(primitive, stream, ptrs, NULL, scratch);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_execute_handles(const_dnnl_tp_primitive_t primitive,

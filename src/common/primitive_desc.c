@@ -82,10 +82,12 @@ static void finish_args(dtp_pd_t *pd) {
     for (int i = 0; i < pd->nargs; ++i) {
         const dtp_md_t *md = pd->args[i].md;
         pd->arg_bytes[i] = 0;
+        pd->arg_type[i] = DTP_PD_CHECK_FULLY;
         if (dtp_md_is_zero(md)) continue;
         bool runtime = dtp_md_has_runtime(md);
         pd->has_runtime |= runtime;
         if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
+        if (pd->arg_bytes[i]) pd->arg_type[i] = (uint8_t)md->data_type;
         if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
     }
     pd->n_present = pd->n_outputs = 0;

@@ -72,7 +72,11 @@ struct dnnl_tp_primitive_desc {
     uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
     int n_present, n_outputs; /* arguments with arg_bytes > 0, and those of them that are outputs */
     uint8_t present[256];     /* their dense indices; outputs are the first n_outputs */
+    uint8_t arg_type[256];    /* data type by dense index; DTP_PD_CHECK_FULLY where arg_bytes is 0 */
 };
+
+/* The descriptor that is passed must be looked at. */
+#define DTP_PD_CHECK_FULLY 0xff
 
 /* Upper bound of nargs. */
 #define DTP_MAX_PD_ARGS 256

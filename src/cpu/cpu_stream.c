@@ -65,15 +65,24 @@ static inline void stream_leave(cpu_stream_t *s) {
     atomic_store_explicit(&s->busy, (uintptr_t)0, memory_order_release);
 }
 
-static inline dtp_parallel_t parallel_of(const cpu_stream_t *s, const dtp_primitive_t *primitive) {
-    dtp_parallel_t par = s->par;
-    if (primitive->pd->num_threads <= par.num_threads) {
-        par.num_threads = primitive->pd->num_threads;
-    } else if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_DISPATCH))) {
-        dtp_verbose_line("info,cpu,exec,primitive was made for %d threads, the stream has %d",
-                         primitive->pd->num_threads, par.num_threads);
+static __attribute__((cold, noinline)) void tell_fewer_threads(const cpu_stream_t *s,
+                                                               const dtp_primitive_t *primitive) {
+    dtp_verbose_line("info,cpu,exec,primitive was made for %d threads, the stream has %d",
+                     primitive->pd->num_threads, s->par.num_threads);
+}
+
+/* The stream's threads, or fewer in *own where the primitive was made for fewer. */
+static inline const dtp_parallel_t *parallel_of(const cpu_stream_t *s, const dtp_primitive_t *primitive,
+                                                dtp_parallel_t *own) {
+    const int n = primitive->pd->num_threads;
+    if (DTP_LIKELY(n == s->par.num_threads)) return &s->par;
+    if (n > s->par.num_threads) {
+        if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_DISPATCH))) tell_fewer_threads(s, primitive);
+        return &s->par;
     }
-    return par;
+    *own = s->par;
+    own->num_threads = n;
+    return own;
 }
 
 /* ---- Synchronous -------------------------------------------------------------------------------------- */
@@ -106,8 +115,8 @@ static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_pr
             scratch = s->scratch;
         }
         if (DTP_LIKELY(status == dnnl_tp_success)) {
-            dtp_parallel_t par = parallel_of(s, primitive);
-            status = dtp_primitive_run(primitive, &par, ptrs, mds, scratch, -1);
+            dtp_parallel_t own;
+            status = dtp_primitive_run(primitive, parallel_of(s, primitive, &own), ptrs, mds, scratch, -1);
         }
     }
     stream_leave(s);
@@ -210,7 +219,8 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
     memcpy(block->ptrs, ptrs, (size_t)(nptrs + 1) * sizeof(*ptrs));
     block->nptrs = nptrs;
     block->primitive = dtp_object_retain((void *)primitive);
-    block->item.num_threads = parallel_of(s, primitive).num_threads;
+    dtp_parallel_t own;
+    block->item.num_threads = parallel_of(s, primitive, &own)->num_threads;
     /* From here on another thread may be inside: this one does not touch the block again. */
     return dtp_queue_submit(s->queue, &block->item);
 }
