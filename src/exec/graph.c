@@ -1,19 +1,6 @@
 /* Building of graphs and their lifetime. Shapes: infer.c. Compilation: compile.c. */
 #include "exec/graph.h"
 
-#include <sched.h>
-
-void dtp_lock(dtp_lock_t *lock) {
-    int expected = 0;
-    while (!atomic_compare_exchange_weak_explicit(&lock->taken, &expected, 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
-        expected = 0;
-        sched_yield();
-    }
-}
-
-void dtp_unlock(dtp_lock_t *lock) { atomic_store_explicit(&lock->taken, 0, memory_order_release); }
-
 /* ---- Derived constants -------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(const uint8_t *key, size_t size) {

@@ -9,6 +9,7 @@
 #include "common/object.h"
 #include "exec/arena.h"
 #include "exec/op.h"
+#include "threading/futex.h"
 
 typedef struct {
     dnnl_tp_tensor_info_t info;
@@ -32,13 +33,6 @@ typedef struct {
     void *arg;
     void (*drop)(void *);
 } dtp_gnode_t;
-
-/* A lock for rare, short sections; works without any thread library. */
-typedef struct {
-    _Atomic int taken;
-} dtp_lock_t;
-void dtp_lock(dtp_lock_t *lock);
-void dtp_unlock(dtp_lock_t *lock);
 
 /* A constant made from constants of the graph. */
 typedef struct dtp_derived {

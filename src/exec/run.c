@@ -4,13 +4,6 @@
 #include "exec/run.h"
 
 #include <stdio.h>
-#include <time.h>
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- One step ---------------------------------------------------------------------------------------------
  */
@@ -66,11 +59,11 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
 
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
     if (DTP_LIKELY(!ctx->stats)) return run_step(ctx, step, where);
-    int64_t begin = now_ns();
+    int64_t begin = dtp_now_ns();
     bool ok = run_step(ctx, step, where);
     int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
     if (ctx->stats->events && at < ctx->stats->max_events)
-        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, where->slot, begin, now_ns()};
+        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, where->slot, begin, dtp_now_ns()};
     return ok;
 }
 
