@@ -28,21 +28,22 @@ extern "C" {
 
 /** Status of a call. Values below 0x1000 are oneDNN's. */
 typedef enum {
-    dnnl_tp_success = 0,             /**< The call did what it says. */
-    dnnl_tp_out_of_memory = 1,       /**< An allocation failed; nothing was changed. */
-    dnnl_tp_invalid_arguments = 2,   /**< The caller broke a documented rule; see dnnl_tp_last_error(). */
-    dnnl_tp_unimplemented = 3,       /**< A legal request that no implementation of this build serves. */
-    dnnl_tp_last_impl_reached = 4,   /**< No further implementation. */
-    dnnl_tp_runtime_error = 5,       /**< The system or the caller's pool failed. */
-    dnnl_tp_not_required = 6,        /**< The queried item does not exist for this object. */
-    dnnl_tp_invalid_graph = 7,       /**< The graph as a whole is wrong. */
-    dnnl_tp_invalid_graph_op = 8,    /**< An operator of the graph is wrong. */
-    dnnl_tp_invalid_shape = 9,       /**< Shapes do not fit each other. */
-    dnnl_tp_invalid_data_type = 10,  /**< Data types do not fit each other. */
-    dnnl_tp_would_deadlock = 0x1001, /**< Waiting here would wait for the caller's own work. */
-    dnnl_tp_timed_out = 0x1002,      /**< The time given ran out. */
-    dnnl_tp_cancelled = 0x1003,      /**< The work was cancelled. */
-    dnnl_tp_poisoned = 0x1006        /**< An earlier item of the stream failed. */
+    dnnl_tp_success = 0,                /**< The call did what it says. */
+    dnnl_tp_out_of_memory = 1,          /**< An allocation failed; nothing was changed. */
+    dnnl_tp_invalid_arguments = 2,      /**< The caller broke a documented rule; see dnnl_tp_last_error(). */
+    dnnl_tp_unimplemented = 3,          /**< A legal request that no implementation of this build serves. */
+    dnnl_tp_last_impl_reached = 4,      /**< No further implementation. */
+    dnnl_tp_runtime_error = 5,          /**< The system or the caller's pool failed. */
+    dnnl_tp_not_required = 6,           /**< The queried item does not exist for this object. */
+    dnnl_tp_invalid_graph = 7,          /**< The graph as a whole is wrong. */
+    dnnl_tp_invalid_graph_op = 8,       /**< An operator of the graph is wrong. */
+    dnnl_tp_invalid_shape = 9,          /**< Shapes do not fit each other. */
+    dnnl_tp_invalid_data_type = 10,     /**< Data types do not fit each other. */
+    dnnl_tp_would_deadlock = 0x1001,    /**< Waiting here would wait for the caller's own work. */
+    dnnl_tp_timed_out = 0x1002,         /**< The time given ran out. */
+    dnnl_tp_cancelled = 0x1003,         /**< The work was cancelled. */
+    dnnl_tp_deadline_exceeded = 0x1004, /**< The deadline of the run passed. */
+    dnnl_tp_poisoned = 0x1006           /**< An earlier item of the stream failed. */
 } dnnl_tp_status_t;
 
 /** Data type of a tensor element. */

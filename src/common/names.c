@@ -21,6 +21,7 @@ const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
         CASE(, would_deadlock);
         CASE(, timed_out);
         CASE(, cancelled);
+        CASE(, deadline_exceeded);
         CASE(, poisoned);
     }
     return "unknown status";
