@@ -1,0 +1,37 @@
+// A program on oneTBB: an arena of its own.
+#include "hosts/hosts.h"
+#include "tbb/dnnl_tp_tbb.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+
+namespace {
+
+struct host {
+    explicit host(int threads) : arena(threads), pool(arena), iface(pool.iface()) {}
+    tbb::task_arena arena;
+    dnnl_tp::tbb_pool pool;
+    dnnl_tp_threadpool_iface_t iface;
+};
+
+void *create(int threads) { return new host(threads); }
+const dnnl_tp_threadpool_iface_t *iface(void *pool) { return &static_cast<host *>(pool)->iface; }
+void call_in(void *pool, int count, void (*fn)(void *), void *arg) {
+    static_cast<host *>(pool)->arena.execute([=] {
+        tbb::parallel_for(
+            0, count, [=](int) { fn(arg); }, tbb::simple_partitioner());
+    });
+}
+void loop(void *pool, int64_t n, double, host_range_t body, void *arg) {
+    static_cast<host *>(pool)->arena.execute([=] {
+        tbb::parallel_for(
+            tbb::blocked_range<int64_t>(0, n),
+            [=](const tbb::blocked_range<int64_t> &r) { body(arg, r.begin(), r.end()); },
+            tbb::auto_partitioner());
+    });
+}
+void destroy(void *pool) { delete static_cast<host *>(pool); }
+
+} // namespace
+
+extern "C" const host_t host_tbb = {"tbb", create, iface, call_in, loop, destroy};

@@ -1,0 +1,13 @@
+# Tests of integrations/: each pool that CMake found, through its adapter.
+if(NOT TARGET dnnl_tp_hosts)
+  return()
+endif()
+add_executable(test_integrations_adapters ${CMAKE_CURRENT_SOURCE_DIR}/integrations/adapters.c)
+target_link_libraries(test_integrations_adapters PRIVATE dnnl_tp_test_support dnnl_tp_hosts dnnl_tp_build_flags)
+get_target_property(host_sources dnnl_tp_hosts SOURCES)
+foreach(source IN LISTS host_sources)
+  if(source MATCHES "host_([a-z_]+)\\.c")
+    add_test(NAME integrations_${CMAKE_MATCH_1} COMMAND test_integrations_adapters ${CMAKE_MATCH_1})
+    set_tests_properties(integrations_${CMAKE_MATCH_1} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  endif()
+endforeach()
