@@ -141,8 +141,12 @@ typedef struct {
     void *data;                        /**< Dense row-major; inputs are read only. */
 } dnnl_tp_host_arg_t;
 
-/** A host closure; runs on any thread of the run, must not block. arg: as given to dnnl_tp_graph_host();
- * should_stop: non-zero once the run failed elsewhere; nin, in: inputs; nout, out: results to fill. Another
+/** The closure may wait for something outside the library (a socket, another thread of the program). */
+#define DNNL_TP_HOST_MAY_BLOCK 1u
+
+/** A host closure; runs on any thread of the run. Without DNNL_TP_HOST_MAY_BLOCK it must not block. arg: as
+ * given to dnnl_tp_graph_host(); should_stop: non-zero once the run failed elsewhere or was cancelled; a long
+ * closure looks at it at least once in a millisecond; nin, in: inputs; nout, out: results to fill. Another
  * status than success fails the run with it. */
 typedef dnnl_tp_status_t (*dnnl_tp_host_fn_t)(void *arg, const volatile int *should_stop, int nin,
                                               const dnnl_tp_host_arg_t *in, int nout,
@@ -219,15 +223,16 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp
 /** Adds a function of the program as an operator. Thread-compatible.
  *
  * @param graph not yet compiled
- * @param fn called once per run, on any thread of the run; several runs may call it at once
+ * @param fn called whenever the operator runs (in a loop: once per iteration), on any thread of the run;
+ *     several runs may call it at once
  * @param arg passed to fn and drop
  * @param drop called once when nothing will call fn any more, also when this call fails; NULL allowed
- * @param flags must be 0
+ * @param flags 0 or DNNL_TP_HOST_MAY_BLOCK
  * @param name copied; NULL allowed
  * @param nin number of inputs
  * @param in values of this graph
- * @param nout number of results
- * @param out_info nout shapes and types
+ * @param nout number of results, may be 0
+ * @param out_info nout shapes and types; results may have no elements
  * @param[out] out nout numbers; all -1 on failure
  * @return success; invalid_arguments; out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
@@ -236,9 +241,9 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_
                                                     const dnnl_tp_tensor_info_t *out_info,
                                                     dnnl_tp_value_t *out);
 
-/** Makes a value an output of the graph. Thread-compatible.
+/** Makes a value an output of the graph, or the next output of a function. Thread-compatible.
  *
- * @param graph not yet compiled
+ * @param graph not yet compiled; a graph or a function, no region
  * @param value of the graph
  * @param name copied; NULL allowed
  * @return success; invalid_arguments (the graph was compiled, the value is not its); out_of_memory. */
@@ -254,6 +259,119 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnn
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_value_info(const_dnnl_tp_graph_t graph, dnnl_tp_value_t value,
                                                           dnnl_tp_tensor_info_t *info);
 
+/* ---- Control flow ------------------------------------------------------------------------------------ */
+
+/** Creates a region: a part of a graph that an operator runs or does not run. It is filled with the building
+ * calls above, may read the values that its surroundings made before, and is closed by the operator that
+ * takes it (dnnl_tp_graph_if(), dnnl_tp_graph_while()). Regions nest up to 64 deep. A compiled graph has no
+ * region that no operator took. Numbers of values are unique in the whole graph. A region belongs to its
+ * graph: dnnl_tp_graph_destroy() only gives the handle back. One thread builds a graph with all its regions.
+ * Thread-compatible.
+ *
+ * @param[out] region handle owned by the caller; NULL on failure
+ * @param parent the graph, region or function around it; for the body of a loop: the region of its condition
+ * @return success; invalid_arguments (the graph was compiled, the parent is closed, too deep); out_of_memory.
+ */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *region, dnnl_tp_graph_t parent);
+
+/** Adds a choice: one of two regions runs. Thread-compatible.
+ *
+ * @param graph not yet compiled; a graph, region or function
+ * @param name copied; NULL allowed
+ * @param pred one element of boolean, u8, s32 or f32; other than 0 = true
+ * @param then_region region of graph that runs when pred is true; NULL = nothing runs
+ * @param else_region region of graph that runs when pred is false; NULL = nothing runs
+ * @param nout number of results
+ * @param then_out nout values that then_region made or sees
+ * @param else_out the same of else_region; shape and type of each are those of the one in then_out
+ * @param[out] out nout numbers; all -1 on failure
+ * @return success; invalid_arguments (a value or region is not one that may stand there); invalid_shape,
+ *     invalid_data_type (the predicate, or results that differ); out_of_memory. The text names the operator.
+ */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_if(dnnl_tp_graph_t graph, const char *name,
+                                                  dnnl_tp_value_t pred, dnnl_tp_graph_t then_region,
+                                                  dnnl_tp_graph_t else_region, int nout,
+                                                  const dnnl_tp_value_t *then_out,
+                                                  const dnnl_tp_value_t *else_out, dnnl_tp_value_t *out);
+
+/** Adds a loop: v = init; while (cond(v)) v = body(v); out = v. The variables are the inputs of cond
+ * (dnnl_tp_graph_input()); body is a region of cond, so it reads the variables and what cond computed. Shape
+ * and type of a variable are the same in all iterations. A variable that is not among the inputs of cond is
+ * simply a value around the loop. Thread-compatible.
+ *
+ * @param graph not yet compiled; a graph, region or function
+ * @param name copied; NULL allowed
+ * @param cond region of graph whose inputs are the variables
+ * @param cond_out value of cond: one element of boolean, u8, s32 or f32; other than 0 = another iteration
+ * @param body region of cond
+ * @param nvars number of variables, may be 0
+ * @param init nvars values of graph: what the variables start with
+ * @param body_in nvars inputs of cond, each once
+ * @param body_out nvars values that body made or sees: what the variables become
+ * @param window iterations that may run beside each other, up to 64; 0 = 1. Takes memory for one more
+ * @param[out] out nvars numbers: the variables after the loop; all -1 on failure
+ * @return success; invalid_arguments; invalid_shape, invalid_data_type (the condition, or a variable whose
+ *     shape or type changes); out_of_memory. The text names the operator. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_while(
+    dnnl_tp_graph_t graph, const char *name, dnnl_tp_graph_t cond, dnnl_tp_value_t cond_out,
+    dnnl_tp_graph_t body, int nvars, const dnnl_tp_value_t *init, const dnnl_tp_value_t *body_in,
+    const dnnl_tp_value_t *body_out, int window, dnnl_tp_value_t *out);
+
+/** Creates a function: a part of a graph that calls run, in any number and within each other. It is filled
+ * with the building calls, dnnl_tp_graph_output() names its results in their order. It reads its inputs and
+ * the constants of the graph, and may call functions, itself included, before they are filled.
+ * Thread-compatible.
+ *
+ * @param[out] function handle owned by the caller; NULL on failure
+ * @param root the whole graph, not a region
+ * @param name copied; NULL allowed
+ * @param nin number of inputs
+ * @param in shapes and types of the inputs, without run-time dimensions
+ * @param[out] in_values nin numbers: the inputs as values of the function; all -1 on failure
+ * @param nout number of outputs
+ * @param out shapes and types of the outputs
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create_function(dnnl_tp_graph_t *function,
+                                                               dnnl_tp_graph_t root, const char *name,
+                                                               int nin, const dnnl_tp_tensor_info_t *in,
+                                                               dnnl_tp_value_t *in_values, int nout,
+                                                               const dnnl_tp_tensor_info_t *out);
+
+/** Adds a call of a function. How deep calls nest is limited by the options of a run. Thread-compatible.
+ *
+ * @param graph not yet compiled; a graph, region or function
+ * @param name copied; NULL allowed
+ * @param function of the same graph
+ * @param nin number of inputs of the function
+ * @param in values of graph
+ * @param nout number of outputs of the function
+ * @param[out] out nout numbers; all -1 on failure
+ * @return success; invalid_arguments; invalid_shape (an input does not fit); out_of_memory. The text names
+ *     the operator. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_call(dnnl_tp_graph_t graph, const char *name,
+                                                    const_dnnl_tp_graph_t function, int nin,
+                                                    const dnnl_tp_value_t *in, int nout,
+                                                    dnnl_tp_value_t *out);
+
+/** Orders two operators that share no data: the one that makes `after` starts when the one that makes
+ * `before` has ended. If the second runs, the first does, too. Thread-compatible.
+ *
+ * @param graph not yet compiled; the graph, region or function of `after`
+ * @param before result of an operator that was added earlier, here or around graph
+ * @param after result of an operator of graph
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_control_dependency(dnnl_tp_graph_t graph,
+                                                                  dnnl_tp_value_t before,
+                                                                  dnnl_tp_value_t after);
+
+/** Makes an operator run though no output needs it. (Host closures and operators that contain one always do,
+ * when what is around them runs.) Thread-compatible.
+ *
+ * @param graph not yet compiled; the graph, region or function of the value
+ * @param value result of the operator
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_target(dnnl_tp_graph_t graph, dnnl_tp_value_t value);
+
 /* ---- Compiling --------------------------------------------------------------------------------------- */
 
 /** Options of compilation; zeroed members mean defaults. */
@@ -268,6 +386,8 @@ typedef struct {
 } dnnl_tp_compile_opts_t;
 
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */
+/** Every operator is scheduled by itself, none in a sequence that was fixed beforehand: for measurements. */
+#define DNNL_TP_COMPILE_NO_CLUSTERS 2u
 
 /** Compiles a graph for the shapes of its inputs: infers shapes, folds constants, fuses operators,
  * chooses primitives and layouts, packs weights (once for all executables of the graph) and plans
@@ -279,7 +399,8 @@ typedef struct {
  * @param nin number of entries of in_shapes
  * @param in_shapes shapes of all inputs in order of their creation; NULL = as declared
  * @param opts read during the call only; NULL = defaults
- * @return success; invalid_graph (no output); invalid_shape (a shape is not known, does not fit the
+ * @return success; invalid_graph (nothing to compute, a region that no operator took, a function without one
+ *     of its outputs); invalid_shape (a shape is not known, does not fit the
  *     declared one, or an operator refuses it); invalid_arguments (another number of inputs,
  *     struct_size, another engine kind); unimplemented (no primitive serves an operator; the text names
  *     it); out_of_memory (also: the plan exceeds the budget). */
@@ -330,12 +451,38 @@ typedef struct {
     int num_participants;          /**< Out: threads that took part. */
 } dnnl_tp_run_stats_t;
 
-/** Options of a run; zeroed members mean defaults. */
+typedef struct dnnl_tp_cancel *dnnl_tp_cancel_t; /**< A token that ends runs; one serves many runs. */
+
+/** Creates a token. Thread-safe.
+ *
+ * @param[out] cancel owned by the caller; NULL on failure
+ * @return success; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cancel_create(dnnl_tp_cancel_t *cancel);
+
+/** Makes runs with this token, those in progress and later ones, end with cancelled: as soon as the pieces of
+ * work that have begun are done, about a millisecond. Does not wait for them. Thread-safe.
+ *
+ * @param cancel a token
+ * @return success, also the second time. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cancel_fire(dnnl_tp_cancel_t cancel);
+
+/** Drops the caller's handle; runs in progress keep the token. Thread-safe.
+ *
+ * @param cancel NULL or a token
+ * @return success; NULL is accepted. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_cancel_destroy(dnnl_tp_cancel_t cancel);
+
+/** Options of a run; zeroed members mean defaults. The struct of an older header, up to stats, is accepted.
+ */
 typedef struct {
     size_t struct_size;         /**< sizeof(dnnl_tp_run_opts_t) */
     int max_threads;            /**< 0 = the stream's. */
     unsigned flags;             /**< must be 0 */
     dnnl_tp_run_stats_t *stats; /**< Filled in by the run; NULL = not asked. */
+    int64_t deadline_ns;        /**< When the run ends with deadline_exceeded: CLOCK_MONOTONIC; 0 = never. */
+    dnnl_tp_cancel_t cancel;    /**< Ends the run when it is fired; NULL = nothing does. */
+    int priority;               /**< Larger ones are served first where runs compete; 0 = normal. */
+    int max_depth;              /**< How deep calls of functions may nest; 0 = 4096. */
 } dnnl_tp_run_opts_t;
 
 /** Runs a compiled graph and waits for it. In steady state it allocates nothing. Many threads may run one
@@ -352,7 +499,8 @@ typedef struct {
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another engine or
  *     in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
- *     out_of_memory; runtime_error (the pool failed, an index is outside its table); would_deadlock. The
+ *     cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
+ *     table, calls nest too deeply); would_deadlock. The first failure is reported, never what followed. The
  *     text names the operator that failed; the executable stays usable. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable,
                                                         dnnl_tp_stream_t stream, int nin, void *const *in,

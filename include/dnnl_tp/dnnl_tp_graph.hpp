@@ -128,6 +128,57 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                                  results.data(), result.data()));
         return result;
     }
+    /** A region of this graph, region or function; for the body of a loop: of the loop's condition. */
+    graph region() const {
+        dnnl_tp_graph_t h = nullptr;
+        check(dnnl_tp_graph_create_region(&h, get()));
+        return graph(h);
+    }
+    /** Adds a choice: runs yes if pred is not 0, else no. An empty handle runs nothing. */
+    std::vector<value> if_(const char *name, value pred, const graph &yes, const graph &no,
+                           const std::vector<value> &yes_out, const std::vector<value> &no_out) {
+        std::vector<value> result(yes_out.size(), no_value);
+        if (yes_out.size() != no_out.size())
+            throw std::invalid_argument("branches have different numbers of results");
+        check(dnnl_tp_graph_if(get(), name, pred, yes.get(), no.get(), static_cast<int>(result.size()),
+                               yes_out.data(), no_out.data(), result.data()));
+        return result;
+    }
+    /** Adds a loop over variables, which are inputs of cond; body is a region of cond. */
+    std::vector<value> while_(const char *name, const graph &cond, value cond_out, const graph &body,
+                              const std::vector<value> &init, const std::vector<value> &body_in,
+                              const std::vector<value> &body_out, int window = 0) {
+        std::vector<value> result(init.size(), no_value);
+        if (body_in.size() != init.size() || body_out.size() != init.size())
+            throw std::invalid_argument("numbers of variables differ");
+        check(dnnl_tp_graph_while(get(), name, cond.get(), cond_out, body.get(),
+                                  static_cast<int>(init.size()), init.data(), body_in.data(), body_out.data(),
+                                  window, result.data()));
+        return result;
+    }
+    /** A function of this graph; parameters receives its inputs as values. */
+    graph function(const char *name, const std::vector<dnnl_tp_tensor_info_t> &in,
+                   std::vector<value> &parameters, const std::vector<dnnl_tp_tensor_info_t> &results) const {
+        dnnl_tp_graph_t h = nullptr;
+        parameters.assign(in.size(), no_value);
+        check(dnnl_tp_graph_create_function(&h, get(), name, static_cast<int>(in.size()), in.data(),
+                                            parameters.data(), static_cast<int>(results.size()),
+                                            results.data()));
+        return graph(h);
+    }
+    /** Adds a call of a function with nout results. */
+    std::vector<value> call(const char *name, const graph &f, const std::vector<value> &in, int nout) {
+        std::vector<value> result(static_cast<std::size_t>(nout), no_value);
+        check(dnnl_tp_graph_call(get(), name, f.get(), static_cast<int>(in.size()), in.data(), nout,
+                                 result.data()));
+        return result;
+    }
+    /** The operator that makes after starts when the one that makes before has ended. */
+    void control_dependency(value before, value after) {
+        check(dnnl_tp_graph_control_dependency(get(), before, after));
+    }
+    /** The operator that makes v runs in any case. */
+    void target(value v) { check(dnnl_tp_graph_target(get(), v)); }
     /** Makes a value an output. */
     void output(value v, const char *name) { check(dnnl_tp_graph_output(get(), v, name)); }
     /** What is known about a value. */
@@ -151,6 +202,16 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         }
     }
     template <typename F> static void drop_host(void *arg) noexcept { delete static_cast<F *>(arg); }
+};
+
+/** A token that ends runs. */
+class cancel : public detail::handle<dnnl_tp_cancel_t, dnnl_tp_cancel_destroy> {
+  public:
+    using handle::handle;
+    /** A token that was not fired. */
+    cancel() { check(dnnl_tp_cancel_create(out())); }
+    /** Ends all runs that have it. */
+    void fire() { check(dnnl_tp_cancel_fire(get())); }
 };
 
 /** A compiled graph. */

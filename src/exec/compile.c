@@ -221,7 +221,7 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
     if (!o) return dnnl_tp_success;
     DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
                 "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
-    DTP_REQUIRE((o->flags & ~DNNL_TP_COMPILE_NO_FUSION) == 0, BAD_FLAGS, "flags of compile options are %u",
+    DTP_REQUIRE((o->flags & ~(DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS)) == 0, BAD_FLAGS, "flags of compile options are %u",
                 o->flags);
     DTP_REQUIRE(o->deterministic == 0 || o->deterministic == 1, BAD_PARAM, "deterministic is %d",
                 o->deterministic);
@@ -242,9 +242,10 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     *executable = NULL;
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    DTP_REQUIRE(engine->v->kind == graph->kind, BAD_ENGINE, "the graph is for another kind of engine");
+    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
+    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
     DTP_TRY(check_opts(opts));
-    dtp_graph_t *g = (dtp_graph_t *)(uintptr_t)graph;
+    dtp_graph_t *g = graph->root;
     dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, exec_free);
     if (!e) return dtp_no_memory(sizeof *e);
     atomic_store_explicit(&g->frozen, 1, memory_order_relaxed);

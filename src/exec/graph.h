@@ -1,5 +1,9 @@
-/* The graph as its user builds it: values, operators, constants; and the constants that its executables
- * share.
+/* The graph as its user builds it: values, operators, regions, constants; and the constants that its
+ * executables share.
+ *
+ * Values and nodes of all regions and functions stand in one table each, those of the root handle: a value's
+ * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
+ * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
  * Built by one thread; frozen by the first compilation; from then on only the cache of derived constants
  * changes, under its own lock. Executables retain their graph. Compilation works on a copy: see ir.h. */
@@ -14,25 +18,65 @@
 typedef struct {
     dnnl_tp_tensor_info_t info;
     const char *name; /* of inputs and constants; "" otherwise */
+    int region;
     int node;         /* producer, -1 = input or constant */
-    int input;        /* number of the graph's input, -1 */
+    int input;        /* number among the inputs of its region, -1 */
     const void *data; /* constants */
     void *owned;      /* copy that the graph frees */
     void (*drop)(void *);
     void *drop_arg;
 } dtp_gvalue_t;
 
+typedef enum {
+    DTP_NODE_OP,
+    DTP_NODE_HOST,
+    DTP_NODE_IF,    /* in: predicate; sub: then, else (-1 = empty); yield: results of then, of else */
+    DTP_NODE_WHILE, /* in: initial values; sub: cond, body; yield: condition, next values */
+    DTP_NODE_CALL   /* sub: function */
+} dtp_node_kind_t;
+
 typedef struct {
-    const dtp_op_row_t *row; /* NULL: host closure */
+    dtp_node_kind_t kind;
+    int region;
+    const dtp_op_row_t *row; /* operators only */
     const char *name;
     dtp_op_attrs_t attrs;
     int nin, nout;
     const int32_t *in; /* -1 = absent */
     int32_t out;       /* the first; the others follow */
+    bool target;       /* runs though nobody needs its results */
+    int nbefore, cap_before;
+    int32_t *before; /* values whose operators end before this one starts */
+    unsigned flags;  /* DNNL_TP_HOST_* */
     dnnl_tp_host_fn_t fn;
     void *arg;
     void (*drop)(void *);
+    int sub[2];
+    const int32_t *yield;
+    int window;
 } dtp_gnode_t;
+
+typedef enum {
+    DTP_REGION_ROOT,
+    DTP_REGION_UNUSED, /* not yet given to an operator */
+    DTP_REGION_BRANCH,
+    DTP_REGION_COND,
+    DTP_REGION_BODY,
+    DTP_REGION_FUNCTION
+} dtp_region_kind_t;
+
+typedef struct {
+    dtp_region_kind_t kind;
+    int parent; /* -1: root */
+    int node;   /* its operator, -1 */
+    bool closed;
+    const char *name; /* functions */
+    int32_t *inputs;  /* variables of a loop, parameters of a function; the root's: dtp_graph_t */
+    int ninputs, cap_inputs;
+    int nout, nbound; /* functions: results, and how many have their value */
+    const dnnl_tp_tensor_info_t *out_info;
+    int32_t *out;
+} dtp_gregion_t;
 
 /* A constant made from constants of the graph. */
 typedef struct dtp_derived {
@@ -45,15 +89,23 @@ typedef struct dtp_derived {
 
 enum { DTP_DERIVED_BUCKETS = 64 };
 
+/* A handle: of the whole graph (region 0) or of a part of it. */
 struct dnnl_tp_graph {
     dtp_object_t obj;
+    struct dtp_graph *root; /* retained by the other handles */
+    int region;
+};
+
+typedef struct dtp_graph {
+    struct dnnl_tp_graph base;
     dnnl_tp_engine_kind_t kind;
     dtp_arena_t arena;
     dtp_gvalue_t *values;
     dtp_gnode_t *nodes;
-    int32_t *inputs, *outputs; /* values */
-    int nvalues, nnodes, ninputs, noutputs;
-    int cap_values, cap_nodes, cap_inputs, cap_outputs;
+    dtp_gregion_t *regions;
+    int32_t *inputs, *outputs; /* values; of the root */
+    int nvalues, nnodes, nregions, ninputs, noutputs;
+    int cap_values, cap_nodes, cap_regions, cap_inputs, cap_outputs;
     _Atomic int frozen;
 
     /* Derived constants: written under lock, live as long as the graph. */
@@ -64,8 +116,31 @@ struct dnnl_tp_graph {
     struct dtp_blob {
         struct dtp_blob *next;
     } * blobs; /* data */
-};
-typedef struct dnnl_tp_graph dtp_graph_t;
+} dtp_graph_t;
+
+/* ---- Building (for graph_build.c and graph_region.c)
+ * ------------------------------------------------------------ */
+
+/* The handle may still get operators. */
+dnnl_tp_status_t dtp_graph_check_open(const struct dnnl_tp_graph *handle);
+/* Can operators of the region read v? Functions read constants of the root and nothing else from outside. */
+bool dtp_graph_sees(const dtp_graph_t *graph, int region, int32_t v);
+/* Refuses values that do not exist or that the region does not see. */
+dnnl_tp_status_t dtp_graph_check_values(const dtp_graph_t *graph, int region, dtp_op_id_t id,
+                                        const char *what, int n, const int32_t *values, bool optional);
+/* Room for one more of everything, so that committing cannot fail. */
+dnnl_tp_status_t dtp_graph_reserve(dtp_graph_t *graph, int values, int nodes, int inputs, int outputs);
+dtp_gvalue_t *dtp_graph_push_value(dtp_graph_t *graph, int region, const dnnl_tp_tensor_info_t *info,
+                                   const char *name);
+/* A node with copies of its name and inputs, and its results; out may be the same array as in. */
+dnnl_tp_status_t dtp_graph_push_node(dtp_graph_t *graph, int region, dtp_node_kind_t kind, const char *name,
+                                     int nin, const int32_t *in, int nout, const dnnl_tp_tensor_info_t *info,
+                                     dtp_gnode_t **node, int32_t *out);
+/* A region with a handle of its own (graph.c). */
+dnnl_tp_status_t dtp_graph_push_region(dtp_graph_t *graph, const dtp_gregion_t *region,
+                                       dnnl_tp_graph_t *handle);
+/* What operators of this kind are called in messages. */
+const char *dtp_node_kind_name(const dtp_gnode_t *node);
 
 /* Both with the lock held. find: NULL when it was not made yet. add: data belongs to the graph from now on.
  */

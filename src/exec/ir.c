@@ -30,6 +30,9 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
 }
 
 static dnnl_tp_status_t import_node(dtp_ir_t *ir, const dtp_gnode_t *g) {
+    if (g->kind > DTP_NODE_HOST)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_OP, "operator '%s' (%s)", g->name,
+                        dtp_node_kind_name(g));
     dtp_ir_node_t *n = &ir->nodes[ir->nnodes];
     n->row = g->row;
     n->host = g->row ? NULL : g;

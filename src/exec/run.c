@@ -141,8 +141,9 @@ static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, voi
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_run_opts_t *o) {
     if (!o) return dnnl_tp_success;
-    DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE, "run options have %zu bytes, needed are %zu",
-                o->struct_size, sizeof *o);
+    const size_t least = offsetof(dnnl_tp_run_opts_t, deadline_ns);
+    DTP_REQUIRE(o->struct_size >= least && o->struct_size <= sizeof *o, BAD_STRUCT_SIZE,
+                "run options have %zu bytes, needed are %zu to %zu", o->struct_size, least, sizeof *o);
     DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of run options are %u", o->flags);
     DTP_REQUIRE(o->max_threads >= 0, BAD_COUNT, "max_threads is %d", o->max_threads);
     if (!o->stats) return dnnl_tp_success;

@@ -1,0 +1,29 @@
+/* Tokens that end runs. A run with a token links its stop word for as long as it lasts; firing sets the word
+ * of every linked run, so a run never looks at anything but its own word. */
+#ifndef DTP_EXEC_CANCEL_H
+#define DTP_EXEC_CANCEL_H
+
+#include "exec/graph.h"
+
+/* Why a run ends early; the first reason stays. */
+enum { DTP_STOP_NONE = 0, DTP_STOP_FAILED = 1, DTP_STOP_CANCELLED = 2, DTP_STOP_DEADLINE = 3 };
+
+typedef struct dtp_cancel_link {
+    struct dtp_cancel_link *next, *prev; /* under the token's lock */
+    _Atomic int *stop;
+} dtp_cancel_link_t;
+
+struct dnnl_tp_cancel {
+    dtp_object_t obj;
+    dtp_lock_t lock;
+    _Atomic int fired;
+    dtp_cancel_link_t *first;
+};
+
+/* Sets the word unless it is set; true if this call did it. */
+bool dtp_stop(_Atomic int *stop, int why);
+/* Links a run; sets its word at once if the token was fired. Retains the token until unlink. */
+void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic int *stop);
+void dtp_cancel_unlink(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link);
+
+#endif
