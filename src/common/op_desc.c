@@ -17,7 +17,7 @@
 
 static const dtp_field_t matmul_fields[] = {
     FIELD(dtp_matmul_desc_t, src, MD), FIELD(dtp_matmul_desc_t, wei, MD), FIELD(dtp_matmul_desc_t, bia, MD),
-    FIELD(dtp_matmul_desc_t, dst, MD)};
+    FIELD(dtp_matmul_desc_t, dst, MD), FIELD(dtp_matmul_desc_t, rows_vary, S32)};
 static int matmul_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
     const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)op;
     PUT(DTP_MATMUL_SRC, DNNL_TP_ARG_SRC, IN, &d->src);

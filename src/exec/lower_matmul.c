@@ -83,6 +83,7 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
     }
     int64_t dims[2] = {k, cols};
     DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, dt, dnnl_tp_format_tag_any));
+    d->rows_vary = 1; /* packed once, whatever the shapes that are compiled */
     DTP_TRY(dtp_new_buf(l, 0, &s->arg[DTP_MATMUL_WEI].buf));
     l->bufs[s->arg[DTP_MATMUL_WEI].buf].kind = DTP_BUF_CONST;
     return dnnl_tp_success;

@@ -53,7 +53,7 @@ typedef struct dtp_region {
     struct dtp_team *_Atomic team; /* whose run it belongs to; NULL outside runs */
     dtp_loop_fn_t fn;              /* this and the rest: opener while reserved */
     void *arg;
-    int64_t chunk; /* iterations per chunk, one more in the first n_larger */
+    int64_t chunk; /* iterations per chunk, one more in n_larger of them */
     uint16_t n_larger, n_chunks;
     uint16_t first_slot, participants; /* joiners take slots first_slot..participants-1 */
     _Atomic int32_t cpu;               /* of the last opener: workers do not spin there */

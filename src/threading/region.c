@@ -24,10 +24,13 @@ int64_t dtp_grain(double ns_per_iteration) {
 
 /* ---- Chunks and slots --------------------------------------------------------------------------------- */
 
+/* The remainder is spread over all chunks: half of the chunks, from either end, are half of the loop. */
+static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) {
+    return r->chunk * index + (r->n_larger ? (uint32_t)r->n_larger * index / r->n_chunks : 0);
+}
+
 static void region_run_chunk(dtp_region_t *r, int slot, int index) {
-    int64_t larger = index < r->n_larger ? index : r->n_larger;
-    int64_t begin = r->chunk * index + larger;
-    r->fn(r->arg, slot, begin, begin + r->chunk + (index < r->n_larger));
+    r->fn(r->arg, slot, region_chunk_begin(r, (uint32_t)index), region_chunk_begin(r, (uint32_t)index + 1));
 }
 
 /* Index of the claimed chunk, -1 when none is left. Relaxed: whoever is inside has synchronised by joining.

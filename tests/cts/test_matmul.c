@@ -424,7 +424,8 @@ static void dispatch(void **state) {
     } row[] = {{dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_ab, "ukr:avx512"},
                {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_ba, "ukr:avx512"},
                {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_format_tag_any, "ukr:avx512"},
-               {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_BA16a64b, "ref:any"},
+               {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_BA16a48b, "ref:any"},
+               {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_BA16a64b, "ukr:avx512"},
                {dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_f32, dnnl_tp_ab, "ref:any"},
                {dnnl_tp_u8, dnnl_tp_s8, dnnl_tp_s32, dnnl_tp_ab, "ref:any"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {

@@ -3,6 +3,8 @@
  *
  * Weights of format any are packed (AB16b16a, with space AcdB16b16a) where src has dense channels, otherwise
  * k-major plain. Layouts whose k dimensions do not join in one order in src and weights are refused. */
+#include <stdio.h>
+
 #include "cpu/list/cpu_lists.h"
 #include "cpu/ukr/product.h"
 
@@ -33,19 +35,18 @@ static bool ip_join(const dtp_md_t *md, const int *order, int64_t *stride) {
     return true;
 }
 
-/* Slabs along (k, output channels) whose k runs through the dims in this order. */
-static bool ip_is_packed(const dtp_md_t *md, const int *order) {
-    const int nd = md->ndims;
-    if (!dtp_product_is_packed(md, 1, 0)) return false;
-    if (nd == 2) return true;
-    if (order[nd - 2] != 1 || md->dims[1] % DTP_UKR_SLAB) return false;
-    int64_t stride = md->dims[1] * DTP_UKR_SLAB;
+/* Columns of the slabs along (k, output channels) whose k runs through the dims in this order; 0: none. */
+static int ip_packed_slab(const dtp_md_t *md, const int *order) {
+    const int nd = md->ndims, slab = dtp_product_packed_slab(md, 1, 0);
+    if (!slab || nd == 2) return slab;
+    if (order[nd - 2] != 1 || md->dims[1] % DTP_UKR_SLAB) return 0;
+    int64_t stride = md->dims[1] * slab;
     for (int i = nd - 3; i >= 0; --i) {
         if (md->dims[order[i]] == 1) continue;
-        if (md->strides[order[i]] != stride) return false;
+        if (md->strides[order[i]] != stride) return 0;
         stride *= md->dims[order[i]];
     }
-    return true;
+    return slab;
 }
 
 static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
@@ -55,7 +56,7 @@ static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d) {
+static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, unsigned isa) {
     const int nd = d->src.ndims;
     char text[32];
     int n = 0;
@@ -82,7 +83,8 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d) {
         if (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_SLAB == 0)) {
             text[n++] = 'A';
             for (int i = 0; i < nd - 2; ++i) text[n++] = (char)('a' + order[i]);
-            memcpy(text + n, "B16b16a", 8);
+            snprintf(text + n, sizeof text - (size_t)n, "B16b%da",
+                     dtp_product_slab(d->dst.dims[0], d->dst.dims[1], false, isa));
         } else {
             for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
             text[n++] = 'a';
@@ -98,7 +100,7 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d) {
 static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     dtp_inner_product_desc_t *d = (dtp_inner_product_desc_t *)pd->op;
     DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(ip_resolve(d));
+    DTP_TRY(ip_resolve(d, isa));
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
@@ -109,8 +111,8 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     if (dtp_md_is_plain(&d->wei)) {
         DTP_DISPATCH(ip_join(&d->wei, order, &geo.wei_k), UNSUPPORTED_LAYOUT);
     } else {
-        DTP_DISPATCH(ip_is_packed(&d->wei, order), UNSUPPORTED_LAYOUT);
-        geo.packed = true;
+        geo.slab = ip_packed_slab(&d->wei, order);
+        DTP_DISPATCH(geo.slab, UNSUPPORTED_LAYOUT);
     }
     geo.m = d->dst.dims[0];
     geo.n = d->dst.dims[1];

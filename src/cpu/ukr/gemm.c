@@ -15,6 +15,7 @@ enum {
     TILE_LD = DTP_UKR_MAX_NV * DTP_UKR_SLAB,
     STREAM_AHEAD = 16384, /* bytes of weights in flight for single row blocks */
     PLAIN_AHEAD = 16,     /* k-steps of row-major B in flight */
+    WIDE_AHEAD = 8,       /* the same of wide slabs, which the processor prefetches well by itself */
     PLAIN_ROWS = 128,     /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
     B_BYTES_PER_NS = 60,      /* of one core, from the shared cache */
@@ -35,16 +36,22 @@ const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
 
 /* ---- Shape ------------------------------------------------------------------------------------------- */
 
-static int gemm_panel_width(const dtp_ukr_set_t *ukr, int64_t m, int64_t nslabs) {
+static int gemm_panel_width(const dtp_gemm_t *g, int64_t m, int64_t nslabs) {
+    const dtp_ukr_set_t *ukr = g->ukr;
     int nv = 1;
-    if (ukr->max_nv > 1) {
+    if (g->b_form == DTP_GEMM_B_WIDE) {
+        /* Panels divide the wide slabs. Tiles of less than four rows are for products that have no more. */
+        nv = DTP_GEMM_WIDE / DTP_UKR_SLAB;
+        while (nv > 1 && ukr->max_mr[nv] < dtp_min64(m, 4)) nv /= 2;
+    } else if (ukr->max_nv > 1) {
         if (m <= ukr->max_mr[4]) nv = 4;
         else if (ukr->max_mr[3]) nv = nslabs % 3 && nslabs % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
         else nv = m <= ukr->max_mr[2] ? 2 : 1;
     }
     if (nslabs < nv) nv = (int)nslabs;
     /* One row block: no narrow rest. */
-    if (m <= ukr->max_mr[nv]) nv = (int)dtp_div_up(nslabs, dtp_div_up(nslabs, nv));
+    if (m <= ukr->max_mr[nv] && g->b_form != DTP_GEMM_B_WIDE)
+        nv = (int)dtp_div_up(nslabs, dtp_div_up(nslabs, nv));
     while (ukr->max_mr[nv] == 0) nv--;
     return nv;
 }
@@ -68,8 +75,8 @@ static inline uint32_t gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
 /* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
 static void gemm_plan_once(dtp_gemm_t *g) {
     g->once = g->once_rest = NULL;
-    if (g->units != 1 || g->npanels != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT) return;
-    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_panels || g->m > g->mc || g->m > TILE_ROWS || g->kc != g->k ||
+    if (g->nslabs > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT) return;
+    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_slabs || g->m > g->mc || g->m > TILE_ROWS || g->kc != g->k ||
         g->k * g->nslabs * DTP_UKR_SLAB_BYTES > ONCE_BYTES)
         return;
     const bool packed = g->b_form == DTP_GEMM_B_PACKED;
@@ -102,29 +109,29 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         g->once = NULL;
         return;
     }
-    g->nv = gemm_panel_width(g->ukr, m, g->nslabs);
-    g->npanels = dtp_div_up(g->nslabs, g->nv);
-    g->even_tail = g->nv == 3 && g->nslabs % 3 == 1 && g->nslabs >= 4;
+    g->nv = gemm_panel_width(g, m, g->nslabs);
+    g->unit_slabs = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_SLAB : 1;
+    g->nunits = dtp_div_up(g->nslabs, g->unit_slabs);
 
     const int64_t passes = k > K_PASS ? dtp_div_up(k, K_PASS) : 1;
     g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
     const int cap = g->ukr->max_mr[g->nv];
-    const bool in_place = g->b_form == DTP_GEMM_B_PACKED ||
+    const bool in_place = g->b_form == DTP_GEMM_B_PACKED || g->b_form == DTP_GEMM_B_WIDE ||
                           (g->b_form == DTP_GEMM_B_PLAIN && gemm_reads_in_place(g, m, n, k, cap));
     g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_SLAB_BYTES && !g->tiled;
     int64_t a_limit = g->l2_bytes * 7 / 16;
     if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
-    g->b_panels = 0;
+    g->b_slabs = 0;
     g->b_bytes = 0;
     if (!in_place) {
         const int64_t slab = DTP_UKR_SLAB * kc_bytes, panel = g->nv * slab;
         if (m * kc_bytes <= a_limit || g->tiled) {
             /* A stays in L2 while all of B passes: one panel at a time. */
-            g->b_panels = 1;
+            g->b_slabs = g->nv;
         } else {
-            g->b_panels = dtp_min64(dtp_max64(B_PACK_BYTES / panel, 1), g->npanels);
+            g->b_slabs = dtp_max64(B_PACK_BYTES / panel, 1) * g->nv;
             a_limit = dtp_min64(a_limit, g->l2_bytes / 8);
         }
         /* Room for any panel width, which depends on the rows of the call. */
@@ -154,7 +161,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
         double best = 0;
         for (int64_t c = 1; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
-            const double units = (double)(g->batches * g->npanels * c);
+            const double units = (double)(g->batches * g->nunits * c);
             const double even =
                 units / ((double)g->num_threads * (double)dtp_div_up((int64_t)units, g->num_threads));
             if (even > best + 0.02) best = even, g->mchunks = c;
@@ -162,7 +169,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         /* Units of tall products must not be so long that a cancelled or shared run waits for them. */
         g->mchunks = dtp_max64(g->mchunks, m / (8 * g->mc));
     }
-    g->units = g->batches * g->mchunks * g->npanels;
+    g->units = g->batches * g->mchunks * g->nunits;
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
@@ -186,17 +193,23 @@ size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g) {
     size_t bytes = g->tiled ? TILE_BYTES : 0;
     if (g->a_form != DTP_GEMM_A_DIRECT)
         bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * K_PASS) + TILE_ROWS * DTP_CACHE_LINE * 64;
-    if (g->b_form != DTP_GEMM_B_PACKED)
+    if (g->b_form != DTP_GEMM_B_PACKED && g->b_form != DTP_GEMM_B_WIDE)
         bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_SLAB * 4 * (K_PASS + DTP_UKR_SLAB));
     return bytes;
 }
 
 /* ---- Panels ------------------------------------------------------------------------------------------ */
 
-static inline int64_t gemm_panel_start(const dtp_gemm_t *g, int64_t p) {
-    if (p >= g->npanels) return g->nslabs;
-    if (g->even_tail && p == g->npanels - 1) return g->nslabs - 2;
-    return p * g->nv;
+/* The panel that starts at a slab, of those that are left up to end; two even ones rather than a narrow rest.
+ */
+static inline int64_t gemm_panel_end(const dtp_gemm_t *g, int64_t slab, int64_t end) {
+    const int64_t left = end - slab;
+    if (left <= g->nv) return end;
+    if (left < 2 * g->nv && g->unit_slabs == 1) {
+        const int64_t half = dtp_div_up(left, 2);
+        if (g->ukr->max_mr[half]) return slab + half;
+    }
+    return slab + g->nv;
 }
 
 /* rows x nv slabs: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
@@ -341,7 +354,7 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
                              int64_t buf_slab, int64_t k0, bool fill) {
     const dtp_gemm_t *g = s->g;
     u->copy = NULL;
-    if (g->b_panels && !(fill && g->b_copy)) {
+    if (g->b_slabs && !(fill && g->b_copy)) {
         if (fill) gemm_pack_b(s, slab0, slab1, buf_slab, k0, u->k);
         u->bs = u->k * DTP_UKR_SLAB_BYTES;
         u->bstep = DTP_UKR_SLAB_BYTES;
@@ -350,23 +363,28 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
         u->bs = g->sbn;
         u->bstep = DTP_UKR_SLAB_BYTES;
         u->b = s->p.b + slab0 * u->bs + k0 * DTP_UKR_SLAB_BYTES;
+    } else if (g->b_form == DTP_GEMM_B_WIDE) {
+        enum { NARROW = DTP_GEMM_WIDE / DTP_UKR_SLAB };
+        u->bs = DTP_UKR_SLAB_BYTES;
+        u->bstep = g->sbk;
+        u->b = s->p.b + slab0 / NARROW * g->sbn + slab0 % NARROW * DTP_UKR_SLAB_BYTES + k0 * g->sbk;
+        u->pf_dist = WIDE_AHEAD * g->sbk;
     } else {
         u->bs = DTP_UKR_SLAB_BYTES;
         u->bstep = g->sbk;
         u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
         u->pf_dist = PLAIN_AHEAD * g->sbk;
-        if (g->b_panels) {
+        if (g->b_slabs) {
             u->copy_bs = u->k * DTP_UKR_SLAB_BYTES;
             u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
         }
     }
 }
 
-/* Rows [m0, m0 + rows) x panel p of pass k0, straight into C. */
-static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t p,
-                       int64_t k0, bool last_pass, const char *pf) {
+/* Rows [m0, m0 + rows) x panel [slab0, slab1) of pass k0, straight into C. */
+static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t slab0,
+                       int64_t slab1, int64_t k0, bool last_pass, const char *pf) {
     const dtp_gemm_t *g = s->g;
-    const int64_t slab0 = gemm_panel_start(g, p), slab1 = gemm_panel_start(g, p + 1);
     const int64_t col0 = slab0 * DTP_UKR_SLAB;
     u->c = s->p.c + m0 * g->scm + col0 * 4;
     u->ldc = g->scm;
@@ -410,10 +428,10 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
 }
 
 /* Few rows: sums straight into C, then what follows them panel by panel, as a product over no k. */
-static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1) {
+static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
-    const int64_t col0 = gemm_panel_start(g, p0) * DTP_UKR_SLAB;
-    const int64_t cols = dtp_min64(gemm_panel_start(g, p1) * DTP_UKR_SLAB, g->n) - col0;
+    const int64_t col0 = s0 * DTP_UKR_SLAB;
+    const int64_t cols = dtp_min64(s1 * DTP_UKR_SLAB, g->n) - col0;
     const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
     char *c = s->p.c + m0 * g->scm + col0 * 4;
     if (g->way == DTP_GEMM_GEMV) g->ukr->gemv((const float *)a, b, g->sbk, g->k, cols, (float *)c);
@@ -426,14 +444,17 @@ static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int6
     u.lda = g->sam;
     u.b = b;
     u.bs = u.bstep = DTP_UKR_SLAB_BYTES;
-    for (int64_t p = p0; p < p1; p++) gemm_panel(s, &u, m0, m1 - m0, p, 0, true, b);
+    for (int64_t p = s0, next; p < s1; p = next) {
+        next = gemm_panel_end(g, p, s1);
+        gemm_panel(s, &u, m0, m1 - m0, p, next, 0, true, b);
+    }
 }
 
-/* Rows [m0, m1) x panels [p0, p1) of one matrix. */
-static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1) {
+/* Rows [m0, m1) x slabs [s0, s1) of one matrix. */
+static void gemm_block_passes(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
     const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
-    const int64_t group = g->b_panels ? g->b_panels : p1 - p0;
+    const int64_t group = g->b_slabs ? g->b_slabs : s1 - s0;
     dtp_ukr_args_t u;
     u.row_a = u.row_c = NULL;
     u.taps = NULL;
@@ -443,9 +464,8 @@ static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0,
         const int64_t k = dtp_min64(g->kc, g->k - k0);
         const bool last_pass = k0 + k >= g->k;
         u.k = k;
-        for (int64_t q0 = p0; q0 < p1; q0 += group) {
-            const int64_t q1 = dtp_min64(q0 + group, p1);
-            const int64_t buf_slab = gemm_panel_start(g, q0);
+        for (int64_t q0 = s0; q0 < s1; q0 += group) {
+            const int64_t q1 = dtp_min64(q0 + group, s1);
             for (int64_t c = 0; c < chunks; c++) {
                 int64_t r0 = m0, r1 = m1;
                 if (chunks > 1) {
@@ -454,16 +474,16 @@ static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0,
                     r1 = dtp_min64(m0 + blocks * (c + 1) / chunks * cap, m1);
                 }
                 if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
-                for (int64_t p = q0; p < q1; p++) {
-                    gemm_b_of(s, &u, gemm_panel_start(g, p), gemm_panel_start(g, p + 1), buf_slab, k0,
-                              c == 0);
+                for (int64_t p = q0, next; p < q1; p = next) {
+                    next = gemm_panel_end(g, p, q1);
+                    gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
                     /* After the last panel: again the first, for the next rows or pass; else what follows B.
                      */
-                    const char *pf = u.b + (gemm_panel_start(g, p + 1) - gemm_panel_start(g, p)) * u.bs;
-                    if (p + 1 == q1 && c + 1 < chunks) pf = u.b - (gemm_panel_start(g, p) - buf_slab) * u.bs;
-                    gemm_panel(s, &u, r0, r1 - r0, p, k0, last_pass, pf);
+                    const char *pf = u.b + (next - p) * u.bs;
+                    if (next == q1 && c + 1 < chunks) pf = u.b - (p - q0) * u.bs;
+                    gemm_panel(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
                 }
             }
         }
@@ -471,8 +491,15 @@ static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0,
     } while (k0 < g->k);
 }
 
+static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+    const dtp_gemm_t *g = s->g;
+    /* Few rows read B once: all passes of a panel together, in the order of memory. */
+    const int64_t step = g->b_form == DTP_GEMM_B_WIDE && g->kc < g->k ? g->unit_slabs : s1 - s0;
+    for (; s0 < s1; s0 += step) gemm_block_passes(s, m0, m1, s0, dtp_min64(s0 + step, s1));
+}
+
 /* The same through a tile that finish() stores. */
-static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t p0, int64_t p1,
+static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1,
                              int64_t batch, dtp_gemm_finish_t finish, const void *arg) {
     const dtp_gemm_t *g = s->g;
     dtp_ukr_args_t u;
@@ -483,8 +510,8 @@ static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64
     u.add = NULL;
     for (int64_t r0 = m0; r0 < m1; r0 += g->mc) {
         const int64_t rows = dtp_min64(g->mc, m1 - r0);
-        for (int64_t p = p0; p < p1; p++) {
-            const int64_t slab0 = gemm_panel_start(g, p), slab1 = gemm_panel_start(g, p + 1);
+        for (int64_t slab0 = s0, slab1; slab0 < s1; slab0 = slab1) {
+            slab1 = gemm_panel_end(g, slab0, s1);
             int64_t k0 = 0;
             do {
                 u.k = dtp_min64(g->kc, g->k - k0);
@@ -493,7 +520,7 @@ static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64
                     u.a = s->p.a + r0 * g->sam + k0 * 4;
                     u.lda = g->sam;
                 } else {
-                    if (p == p0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
+                    if (slab0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
                     u.a = s->a_buf;
                     u.lda = s->a_ld;
                 }
@@ -553,8 +580,9 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     gemm_slot_t s;
     gemm_slot_init(&s, run, slot);
     while (begin < end) {
-        const int64_t p0 = begin % g->npanels, part = begin / g->npanels;
-        const int64_t p1 = dtp_min64(p0 + (end - begin), g->npanels);
+        const int64_t u0 = begin % g->nunits, part = begin / g->nunits;
+        const int64_t u1 = dtp_min64(u0 + (end - begin), g->nunits);
+        const int64_t s0 = u0 * g->unit_slabs, s1 = dtp_min64(u1 * g->unit_slabs, g->nslabs);
         const int64_t chunk = part % g->mchunks, batch = part / g->mchunks;
         gemm_to_batch(&s, run, batch);
         int64_t m0 = 0, m1 = g->m;
@@ -565,10 +593,10 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
             m0 = dtp_min64(blocks * chunk / g->mchunks * cap, g->m);
             m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
         }
-        if (g->tiled) gemm_block_tiled(&s, m0, m1, p0, p1, batch, run->finish, run->arg);
-        else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, p0, p1);
-        else gemm_block(&s, m0, m1, p0, p1);
-        begin += p1 - p0;
+        if (g->tiled) gemm_block_tiled(&s, m0, m1, s0, s1, batch, run->finish, run->arg);
+        else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, s0, s1);
+        else gemm_block(&s, m0, m1, s0, s1);
+        begin += u1 - u0;
     }
 }
 
@@ -605,8 +633,8 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
     if (g->batches == 1 && !g->tiled && (g->alone || par->num_threads < 2)) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
-        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->npanels);
-        else gemm_block(&s, 0, g->m, 0, g->npanels);
+        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->nslabs);
+        else gemm_block(&s, 0, g->m, 0, g->nslabs);
         return;
     }
     if (g->alone || par->num_threads < 2) gemm_loop(&run, 0, 0, g->units);

@@ -14,6 +14,7 @@
 #include "threading/parallel.h"
 
 #define DTP_GEMM_MAX_BATCH_DIMS 10
+#define DTP_GEMM_WIDE 64
 #define DTP_GEMM_K_PASS 2048 /* k of one pass at most: C is written once up to here */
 
 typedef enum {
@@ -23,8 +24,9 @@ typedef enum {
 } dtp_gemm_a_t;
 typedef enum {
     DTP_GEMM_B_PACKED, /* slabs [N / 16][padded K][16] */
-    DTP_GEMM_B_PLAIN,  /* n dense; read in place or packed per call, whichever is faster */
-    DTP_GEMM_B_TRANS,  /* k dense */
+    DTP_GEMM_B_WIDE,  /* the same with slabs of DTP_GEMM_WIDE columns: one stream from memory, for few rows */
+    DTP_GEMM_B_PLAIN, /* n dense; read in place or packed per call, whichever is faster */
+    DTP_GEMM_B_TRANS, /* k dense */
     DTP_GEMM_B_ANY
 } dtp_gemm_b_t;
 
@@ -47,7 +49,7 @@ typedef struct {
     dtp_gemm_a_t a_form;
     dtp_gemm_b_t b_form;
     int64_t sam, sak;       /* A: from row to row, along k */
-    int64_t sbk, sbn;       /* B: along k, along n; packed: sbn is from slab to slab */
+    int64_t sbk, sbn;       /* B: along k, along n; packed, wide: sbn is from slab to slab */
     int64_t scm;            /* C: from row to row; columns are dense. Unused with finish */
     uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
     bool has_bias;          /* one row of N values, the same for all rows */
@@ -64,15 +66,14 @@ typedef struct {
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches;
-    int64_t nslabs, npanels, mchunks, units; /* units = batches * mchunks * npanels */
-    int64_t unit_ns;                         /* estimated cost of a unit */
-    bool alone;                              /* not worth threads */
-    int64_t kc, mc;                          /* k per pass; rows of A that stay in L2 */
-    int64_t b_panels;                        /* panels packed at a time; 0 = B is read in place */
+    int64_t nslabs, unit_slabs, nunits, mchunks, units; /* units = batches * mchunks * nunits */
+    int64_t unit_ns;                                    /* estimated cost of a unit */
+    bool alone;                                         /* not worth threads */
+    int64_t kc, mc;                                     /* k per pass; rows of A that stay in L2 */
+    int64_t b_slabs;                                    /* slabs packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool b_copy;                                              /* the first row block of a panel packs it */
     int nv;                                                   /* slabs per panel */
-    bool even_tail;                                           /* the last four slabs are two panels of two */
     int64_t a_bytes, b_bytes;                                 /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
     dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */

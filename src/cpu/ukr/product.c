@@ -4,18 +4,26 @@
 
 #include <stdio.h>
 
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped) {
+int dtp_product_slab(int64_t m, int64_t n, bool rows_vary, unsigned isa) {
+    const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->max_mr[DTP_GEMM_WIDE / DTP_UKR_SLAB];
+    return few && n >= DTP_GEMM_WIDE ? DTP_GEMM_WIDE : DTP_UKR_SLAB;
+}
+
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab) {
     int n = 0;
     for (int d = 0; d < ndims - 2 && (size_t)n + 1 < size; ++d) text[n++] = (char)('a' + d);
     const char first = (char)('a' + ndims - 2), second = (char)('a' + ndims - 1);
     const char k = swapped ? second : first, c = swapped ? first : second;
-    snprintf(text + n, size - (size_t)n, "%c%c16%c16%c", c - 'a' + 'A', k - 'a' + 'A', k, c);
+    snprintf(text + n, size - (size_t)n, "%c%c16%c%d%c", c - 'a' + 'A', k - 'a' + 'A', k, slab, c);
 }
 
-bool dtp_product_is_packed(const dtp_md_t *md, int k_dim, int n_dim) {
-    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 && md->inner_idxs[0] == k_dim &&
-           md->inner_idxs[1] == n_dim && md->inner_blks[0] == DTP_UKR_SLAB &&
-           md->inner_blks[1] == DTP_UKR_SLAB && md->strides[k_dim] == DTP_UKR_SLAB * DTP_UKR_SLAB;
+int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim) {
+    const bool packed = md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
+                        md->inner_idxs[0] == k_dim && md->inner_idxs[1] == n_dim &&
+                        md->inner_blks[0] == DTP_UKR_SLAB &&
+                        (md->inner_blks[1] == DTP_UKR_SLAB || md->inner_blks[1] == DTP_GEMM_WIDE) &&
+                        md->strides[k_dim] == DTP_UKR_SLAB * md->inner_blks[1];
+    return packed ? (int)md->inner_blks[1] : 0;
 }
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
@@ -113,7 +121,7 @@ static dtp_gemm_a_t product_a_form(const dtp_product_geometry_t *geo) {
 }
 
 static dtp_gemm_b_t product_b_form(const dtp_product_geometry_t *geo) {
-    if (geo->packed) return DTP_GEMM_B_PACKED;
+    if (geo->slab) return geo->slab == DTP_GEMM_WIDE ? DTP_GEMM_B_WIDE : DTP_GEMM_B_PACKED;
     if (geo->wei_n == 1 || geo->n == 1) return DTP_GEMM_B_PLAIN;
     return geo->wei_k == 1 || geo->k == 1 ? DTP_GEMM_B_TRANS : DTP_GEMM_B_ANY;
 }
@@ -126,7 +134,7 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
     g->b_form = product_b_form(geo);
     g->sam = geo->src_m * 4;
     g->sak = geo->src_k * 4;
-    g->sbk = geo->packed ? DTP_UKR_SLAB_BYTES : geo->wei_k * 4;
+    g->sbk = (geo->slab ? geo->slab : geo->wei_k) * 4;
     g->sbn = geo->wei_n * 4;
     g->scm = geo->dst_m * 4;
     g->sadd = p->add_row_stride * 4;

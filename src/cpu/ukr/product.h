@@ -17,7 +17,7 @@ typedef struct {
     int64_t m, n, k;
     int64_t src_m, src_k, wei_k, wei_n, dst_m, dst_n, bia_m, bia_n;
     int64_t src_0, wei_0, dst_0, bia_0; /* element 0 */
-    bool packed;                        /* weights in slabs; wei_n is from slab to slab */
+    int slab; /* weights in slabs of so many columns; 0: plain; wei_n is from slab to slab */
     bool has_bias;
     dnnl_tp_data_type_t dst_dt, bia_dt;
     int nbatch; /* dims of size 1 may be left out */
@@ -44,10 +44,13 @@ typedef struct {
     dtp_postops_t po;
 } dtp_product_t;
 
+/* Columns of a slab in which weights of m x n products are packed best. rows_vary: for all m, hence not by m.
+ */
+int dtp_product_slab(int64_t m, int64_t n, bool rows_vary, unsigned isa);
 /* Layout of packed weights for the last two dims (K, N), or (N, K) when swapped, of ndims: "BA16a16b". */
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped);
-/* md's last two dims are packed in slabs along dims k_dim and n_dim. */
-bool dtp_product_is_packed(const dtp_md_t *md, int k_dim, int n_dim);
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab);
+/* Columns of the slabs in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
+int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim);
 
 /* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
