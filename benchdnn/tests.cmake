@@ -46,18 +46,14 @@ target_link_libraries(benchdnn_control PRIVATE benchdnn_core dnnl_tp_build_flags
 add_test(NAME benchdnn_control COMMAND benchdnn_control)
 set_tests_properties(benchdnn_control PROPERTIES LABELS quick TIMEOUT 60)
 
-# Where the peer was fetched before configuring: the smoke sets with it beside us, and the harness checked on it.
-find_file(peer NAMES libdnnl.so.3 PATHS ${PROJECT_SOURCE_DIR}/build/peers/lib ${PROJECT_SOURCE_DIR}/build/peer_onednn/lib
-  NO_DEFAULT_PATH NO_CACHE)
-if(peer)
-  foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
-    add_test(NAME benchdnn_peer_${driver}
-      COMMAND benchdnn --peer=onednn:${peer} --threads=1 --${driver} --batch=test_${driver}_smoke)
-    set_tests_properties(benchdnn_peer_${driver} PROPERTIES LABELS full TIMEOUT 300)
-  endforeach()
-  add_test(NAME benchdnn_peer_itself
-    COMMAND benchdnn --subject=peer --peer=onednn:${peer} --threads=1 --matmul 17x33:33x35 3x17x64:3x64x19)
-  add_test(NAME benchdnn_peer_duel
-    COMMAND benchdnn --mode=P --peer=onednn:${peer} --threads=1 --max-ms-per-prb=10 --matmul 64x64:64x64)
-  set_tests_properties(benchdnn_peer_itself benchdnn_peer_duel PROPERTIES LABELS full TIMEOUT 120)
-endif()
+# With the peer beside us, where scripts/get_peers or scripts/get_peer_onednn brought it: the smoke sets, and the
+# harness checked on it. Else skipped.
+function(peer_test name timeout)
+  add_test(NAME benchdnn_peer_${name} COMMAND ${cases}/with_peer.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:benchdnn> ${ARGN})
+  set_tests_properties(benchdnn_peer_${name} PROPERTIES LABELS full TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+endfunction()
+foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
+  peer_test(${driver} 300 --threads=1 --${driver} --batch=test_${driver}_smoke)
+endforeach()
+peer_test(itself 120 --subject=peer --threads=1 --matmul 17x33:33x35 3x17x64:3x64x19)
+peer_test(duel 120 --mode=P --threads=1 --max-ms-per-prb=10 --matmul 64x64:64x64)

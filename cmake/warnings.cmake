@@ -8,6 +8,6 @@ target_compile_options(dnnl_tp_build_flags INTERFACE
 if(DNNL_TP_SANITIZE)
   list(JOIN DNNL_TP_SANITIZE "," sanitizers)
   target_compile_options(dnnl_tp_build_flags INTERFACE
-    -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(dnnl_tp_build_flags INTERFACE -fsanitize=${sanitizers})
 endif()
