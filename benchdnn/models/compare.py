@@ -4,7 +4,8 @@ embeddings, in f32. Run it through the script `compare`, which brings what it ne
   compare latency    the rows batch x tokens at 1 and 2 threads: medians, ratios, geometric means, minima
   compare clients    1, 2, 4, 8 clients x 32 tokens on two processors: throughput, p99, processor time
   compare accuracy   every line of a text file: ids against `tokenizers`, embeddings against float64 and ONNX Runtime
-  compare all        the three
+  compare first      first against second run of 20 new executables a row; page faults apart: memory that nobody touched yet
+  compare all        the four
 """
 import argparse
 import math
@@ -26,6 +27,7 @@ ROWS = [(1, 8), (1, 16), (1, 32), (1, 128), (8, 32), (8, 128), (32, 128)]
 MAX_DIFFERENCE = 2e-5  # between f32 outputs of unit length; typical is 1e-7
 ORACLE_LINES = 16  # in one float64 evaluation
 POOLS = ("own", "builtin")
+FRESH, FIRST_BAR = 20, 1.2  # executables; first run by second
 
 
 def make_ids(path, inputs, batch, tokens, vocabulary=30522, seed=0):
@@ -170,6 +172,22 @@ class Compare:
             raise SystemExit("compare: accuracy falls short")
 
 
+    def first(self):
+        for threads in self.o.threads:
+            print(f"first run / second run, medians of {FRESH} new executables, {threads} thread{'s' * (threads > 1)} (bar {FIRST_BAR})")
+            print(f"{'batch x tokens':>15} {'pool':>8} {'first ms':>9} {'second ms':>9} {'ratio':>6} {'page faults':>12}")
+            for batch, tokens in self.o.rows:
+                for pool in POOLS:
+                    done = subprocess.run(
+                        [self.o.program, "bench", "--model", self.o.model, "--batch", str(batch), "--tokens", str(tokens),
+                         "--threads", str(threads), "--pool", pool, "--fresh", str(FRESH)],
+                        capture_output=True, text=True, check=True)
+                    got = dict(word.split("=") for word in done.stdout.split()[1:])
+                    print(f"{f'{batch} x {tokens}':>15} {pool:>8} {got['first_ms']:>9} {got['second_ms']:>9} {got['ratio']:>6} "
+                          f"{got['page_faults'].replace(',', ' / '):>12}")
+            print()
+
+
 def cpu_name():
     try:
         with open("/proc/cpuinfo") as f:
@@ -188,7 +206,7 @@ def numbers(text):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=("latency", "clients", "accuracy", "all"))
+    p.add_argument("what", choices=("latency", "clients", "accuracy", "first", "all"))
     p.add_argument("--program", default=os.path.join(root, "build", "default", "bin", "sentence_encoder"))
     p.add_argument("--model", default=os.path.join(root, "models", "all-MiniLM-L6-v2"))
     p.add_argument("--lines", default=os.path.join(root, "examples", "sentence_encoder", "data", "lines.txt"))
@@ -204,7 +222,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         compare = Compare(options, work)
         compare.settings()
-        for what in ("accuracy", "latency", "clients"):
+        for what in ("accuracy", "first", "latency", "clients"):
             if options.what in (what, "all"):
                 getattr(compare, what)()
 

@@ -42,6 +42,10 @@ int se_session_run(se_session_t *session, int n, const se_sequence_t *sequence, 
 /* The rectangle for benchmarks: ids is {batch, tokens}, out {batch, hidden}; no padding, no copies. */
 int se_session_run_rectangle(se_session_t *session, int batch, int tokens, const int32_t *ids, float *out,
                              se_error_t *error);
+/* Compiles another executable for a rectangle that ran before, and tells how long its first and its second
+ * run take on the warm stream and pool. */
+int se_session_time_fresh(se_session_t *session, int batch, int tokens, const int32_t *ids, float *out,
+                          int64_t ns[2], int64_t faults[2], se_error_t *error);
 /* Nodes of the last run; at most max_events of session_create are stored. */
 const dnnl_tp_run_stats_t *se_session_stats(const se_session_t *session);
 

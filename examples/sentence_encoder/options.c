@@ -16,9 +16,10 @@ const char se_help_text[] =
     "      the K lines of FILE whose meaning is nearest: cosine, line number, text\n"
     "  sentence_encoder tokenize --model DIR --input FILE\n"
     "      the token ids of each line\n"
-    "  sentence_encoder bench    --model DIR --batch B --tokens S [--ids FILE.npy] [--seconds X | --step] "
-    "[options]\n"
-    "      times runs of B x S tokens; --step is driven over standard input by benchdnn/models/compare\n"
+    "  sentence_encoder bench    --model DIR --batch B --tokens S [--ids FILE.npy]\n"
+    "                            [--seconds X | --fresh N | --step] [options]\n"
+    "      times runs of B x S tokens; --fresh: the first and second run of N new executables; --step is\n"
+    "      driven over standard input by benchdnn/models/compare\n"
     "\n"
     "  --threads N     threads that compute at once (default: the processors this process may use)\n"
     "  --pool KIND     own (a pthread pool in this program, default), builtin (the library's), none\n"
@@ -32,7 +33,14 @@ const char se_help_text[] =
     "\n"
     "Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 130 interrupted.\n";
 
-enum { MAX_THREADS = 256, MAX_CLIENTS = 64, MAX_BATCH = 256, MAX_TOKENS = 65536, MAX_TOP = 1000000 };
+enum {
+    MAX_THREADS = 256,
+    MAX_CLIENTS = 64,
+    MAX_BATCH = 256,
+    MAX_TOKENS = 65536,
+    MAX_TOP = 1000000,
+    MAX_FRESH = 1000
+};
 enum { DEFAULT_BATCH = 32, DEFAULT_TOP = 5, DEFAULT_TOKENS = 32 };
 
 static int parse_int(const char *name, const char *text, int max, int *value, se_error_t *error) {
@@ -87,15 +95,28 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         STRICT,
         QUIET,
         STEP,
+        FRESH,
         HELP
     };
-    static const struct option table[] = {
-        {"model", 1, NULL, MODEL},     {"input", 1, NULL, INPUT},     {"output", 1, NULL, OUTPUT},
-        {"query", 1, NULL, QUERY},     {"profile", 1, NULL, PROFILE}, {"ids", 1, NULL, IDS},
-        {"threads", 1, NULL, THREADS}, {"clients", 1, NULL, CLIENTS}, {"batch", 1, NULL, BATCH},
-        {"tokens", 1, NULL, TOKENS},   {"top", 1, NULL, TOP},         {"pool", 1, NULL, POOL},
-        {"seconds", 1, NULL, SECONDS}, {"strict", 0, NULL, STRICT},   {"quiet", 0, NULL, QUIET},
-        {"step", 0, NULL, STEP},       {"help", 0, NULL, HELP},       {0}};
+    static const struct option table[] = {{"model", 1, NULL, MODEL},
+                                          {"input", 1, NULL, INPUT},
+                                          {"output", 1, NULL, OUTPUT},
+                                          {"query", 1, NULL, QUERY},
+                                          {"profile", 1, NULL, PROFILE},
+                                          {"ids", 1, NULL, IDS},
+                                          {"threads", 1, NULL, THREADS},
+                                          {"clients", 1, NULL, CLIENTS},
+                                          {"batch", 1, NULL, BATCH},
+                                          {"tokens", 1, NULL, TOKENS},
+                                          {"top", 1, NULL, TOP},
+                                          {"pool", 1, NULL, POOL},
+                                          {"seconds", 1, NULL, SECONDS},
+                                          {"strict", 0, NULL, STRICT},
+                                          {"quiet", 0, NULL, QUIET},
+                                          {"step", 0, NULL, STEP},
+                                          {"fresh", 1, NULL, FRESH},
+                                          {"help", 0, NULL, HELP},
+                                          {0}};
     cpu_set_t cpus;
     int online = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
     *o = (se_options_t){.clients = 1,
@@ -121,6 +142,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         case CLIENTS: status = parse_int(name, optarg, MAX_CLIENTS, &o->clients, error); break;
         case BATCH: status = parse_int(name, optarg, MAX_BATCH, &o->batch, error); break;
         case TOKENS: status = parse_int(name, optarg, MAX_TOKENS, &o->tokens, error); break;
+        case FRESH: status = parse_int(name, optarg, MAX_FRESH, &o->fresh, error); break;
         case TOP: status = parse_int(name, optarg, MAX_TOP, &o->top, error); break;
         case POOL: status = parse_pool(optarg, &o->pool, error); break;
         case SECONDS:

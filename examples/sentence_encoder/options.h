@@ -12,7 +12,7 @@ typedef enum { SE_HELP, SE_EMBED, SE_SEARCH, SE_TOKENIZE, SE_BENCH } se_command_
 typedef struct {
     se_command_t command;
     const char *model, *input, *output, *query, *profile, *ids;
-    int threads, clients, batch, tokens, top, strict, quiet, step;
+    int threads, clients, batch, tokens, top, strict, quiet, step, fresh;
     double seconds;
     se_pool_kind_t pool;
 } se_options_t;
