@@ -26,6 +26,7 @@ void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int d
     m->nunits = 0;
     m->moves_bytes = m->reads_dst = m->stream = false;
     m->fused = NULL;
+    m->cast = NULL;
     (void)dtp_map_operand(m, dst_dt, dst_arg);
     (void)dtp_map_operand(m, src_dt, src_arg);
 }
@@ -207,6 +208,38 @@ static dtp_fused_fn_t find_fused(const dtp_map_t *m) {
     return s[0].alg == dnnl_tp_binary_add ? f->relu[0] : s[0].alg == dnnl_tp_binary_mul ? f->relu[1] : NULL;
 }
 
+/* A conversion of contiguous rows, with some of the steps of cast.h in their order, each by one number. */
+static dtp_cast_fn_t find_cast(dtp_map_t *m, const dtp_box_t *box, int nboxes) {
+    static const dnnl_tp_alg_kind_t alg[DTP_CAST_NSTEPS] = {dnnl_tp_binary_sub, dnnl_tp_binary_mul,
+                                                            dnnl_tp_binary_div, dnnl_tp_binary_add};
+    const dtp_cast_t *table = NULL;
+#if DTP_X64
+    if (m->isa & DTP_ISA_AVX512) table = &dtp_cast__avx512;
+    else if (m->isa & DTP_ISA_AVX2) table = &dtp_cast__avx2;
+#endif
+    if (!table || m->moves_bytes || m->nops != 2 + m->nsteps || m->nsteps > DTP_CAST_NSTEPS) return NULL;
+    int next = 0;
+    for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {
+        const dtp_map_step_t *s = &m->step[next];
+        const bool wanted = next < m->nsteps && s->kind == DTP_MAP_BINARY && s->alg == alg[i];
+        m->cast_op[i] = wanted ? s->b : -1;
+        if (!wanted) continue;
+        if (s->y != DTP_MAP_ACC || s->a != (next ? DTP_MAP_ACC : 1) || s->b < 2 || s->b >= m->nops ||
+            s->c >= 0)
+            return NULL;
+        ++next;
+    }
+    if (next < m->nsteps) return NULL;
+    for (int i = 0; i < nboxes; ++i) {
+        const dtp_box_t *b = &box[i];
+        if (b->nd > 0 && (b->s[b->nd - 1][0] != 1 || b->s[b->nd - 1][1] != 1)) return NULL;
+        for (int d = 0; d < b->nd; ++d)
+            for (int o = 2; o < m->nops; ++o)
+                if (b->s[d][o] != 0) return NULL;
+    }
+    return table->fn[m->dt[1]][m->dt[0]];
+}
+
 /* Gives the two innermost loops to the tile and fixes its sides. */
 static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     dtp_box_t *b = &mb->box;
@@ -226,6 +259,7 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     bool direct = m->moves_bytes || m->nsteps <= 1;
     for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies_as_f32(m, o, sx[o]);
     if (m->reads_dst) direct = false;
+    if (m->cast) direct = true;
     if (m->moves_bytes) {
         mb->move = DTP_MOVE_STRIDED;
         if (sx[0] == 1 && sx[1] == 1) mb->move = DTP_MOVE_ROWS;
@@ -273,7 +307,7 @@ static bool repeats(const dtp_map_box_t *mb, int o) {
 
 /* Some tile needs buffers. */
 static bool needs_buffers(const dtp_map_t *m) {
-    if (m->moves_bytes || m->fused) return false;
+    if (m->moves_bytes || m->fused || m->cast) return false;
     if (m->nsteps > 1 || m->reads_dst) return true;
     for (int i = 0; i < m->nboxes; ++i) {
         const dtp_box_t *b = &m->box[i].box;
@@ -317,6 +351,9 @@ static void plan_once(dtp_map_t *m) {
         m->once = DTP_MAP_ONE_FUSED;
         m->once_args.fused = (dtp_fused_args_t){NULL,     NULL,     NULL,       sy[1],      sy[2], sy[0],
                                                 mb->rows, mb->cols, (int)sx[1], (int)sx[2], 0};
+    } else if (m->cast && m->nsteps == 0 && mb->fill == 0) {
+        m->once = DTP_MAP_ONE_CAST;
+        m->once_args.cast = (dtp_cast_args_t){NULL, NULL, sy[1], sy[0], mb->rows, mb->cols, NULL, 0};
     }
 }
 
@@ -351,6 +388,7 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
         dtp_nest_order(b, m->nops, 0);
         if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
     }
+    m->cast = find_cast(m, box, n + tail);
     double elems = 0, bytes_each = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
     for (int i = 0; i < n + tail; ++i) {
@@ -375,8 +413,8 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
-    m->one_binary =
-        !m->buffers && !m->fused && m->nops == 3 && m->nsteps == 1 && m->step[0].kind == DTP_MAP_BINARY;
+    m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&
+                    m->step[0].kind == DTP_MAP_BINARY;
     if (zero_md && dtp_md_is_padded(zero_md)) {
         m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md, fd);
         if (m->nzero < 0) return false;

@@ -8,6 +8,7 @@
 #define DTP_CPU_NEST_MAP_H
 
 #include "common/primitive_desc.h"
+#include "cpu/nest/cast.h"
 #include "cpu/nest/fused.h"
 #include "cpu/nest/move.h"
 #include "cpu/nest/nest.h"
@@ -52,6 +53,7 @@ typedef enum {
     DTP_MAP_TILES,
     DTP_MAP_ONE_BINARY,
     DTP_MAP_ONE_FUSED,
+    DTP_MAP_ONE_CAST,
     DTP_MAP_ONE_ROWS,
     DTP_MAP_ONE_TRANSPOSE
 } dtp_map_once_t;
@@ -62,6 +64,7 @@ typedef struct dtp_map {
     union {
         dtp_binary_args_t binary;
         dtp_fused_args_t fused;
+        dtp_cast_args_t cast;
         struct {
             int64_t ldd, lds, rows, cols, fill;
         } move;
@@ -75,8 +78,10 @@ typedef struct dtp_map {
     dtp_map_step_t step[DTP_MAP_STEPS];
     unsigned isa;
     bool moves_bytes, reads_dst, stream, buffers;
-    bool one_binary;      /* one step on f32 where it lies: no tile logic */
-    dtp_fused_fn_t fused; /* the whole program in registers, or NULL */
+    bool one_binary;              /* one step on f32 where it lies: no tile logic */
+    dtp_fused_fn_t fused;         /* the whole program in registers, or NULL */
+    dtp_cast_fn_t cast;           /* the same for a conversion */
+    int cast_op[DTP_CAST_NSTEPS]; /* operand of each of its steps, -1 = none */
     int64_t nunits, grain;
     int nboxes, nzero;
     dtp_map_box_t box[DTP_NEST_BOXES];

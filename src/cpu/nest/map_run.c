@@ -206,7 +206,8 @@ typedef struct {
     char *const *ptr;
     char *slots;
     size_t slot_bytes;
-    bool stream; /* not in place: the destination's lines were just read */
+    bool stream;    /* not in place: the destination's lines were just read */
+    const float *q; /* the numbers of a conversion's steps, or NULL */
 } run_env_t;
 
 static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
@@ -276,6 +277,11 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                                                  r->ptr[0] + off[0] * size, sy[1], sy[2], sy[0], rows, cols,
                                                  (int)sx[1], (int)sx[2], r->stream});
                     fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
+                } else if (m->cast) {
+                    char *dst = r->ptr[0] + off[0] * (int64_t)m->size[0];
+                    m->cast(&(dtp_cast_args_t){r->ptr[1] + off[1] * (int64_t)m->size[1], dst, sy[1], sy[0],
+                                               rows, cols, r->q, r->stream});
+                    fill_tile(&e, mb, dst, rows, cols);
                 } else {
                     run_tile(&e, off, rows, cols);
                     fill_tile(&e, mb, r->ptr[0] + off[0] * (int64_t)m->size[0], rows, cols);
@@ -327,6 +333,13 @@ static inline void run_once(const dtp_map_t *m, char *const *ptr) {
         m->fused(&a);
         break;
     }
+    case DTP_MAP_ONE_CAST: {
+        dtp_cast_args_t a = m->once_args.cast;
+        a.x = src;
+        a.y = dst;
+        m->cast(&a);
+        break;
+    }
     case DTP_MAP_ONE_ROWS:
         m->moves->rows(dst, m->once_args.move.ldd, src, m->once_args.move.lds, m->once_args.move.rows,
                        m->once_args.move.cols, 0);
@@ -344,7 +357,17 @@ void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const
         run_once(m, ptr);
         return;
     }
-    run_env_t r = {m, ptr, slots, slot_bytes, m->stream};
+    run_env_t r = {m, ptr, slots, slot_bytes, m->stream, NULL};
+    float q[DTP_CAST_NSTEPS] = {0.f, 1.f, 1.f, -0.f};
+    if (m->cast && m->nsteps > 0 && m->nunits > 0) {
+        for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {
+            const int o = m->cast_op[i];
+            if (o < 0) continue;
+            const char *p = ptr[o] + m->box[0].box.off[o] * (int64_t)m->size[o];
+            m->vops->load[m->dt[o]](&q[i], p, 1, 1);
+        }
+        r.q = q;
+    }
     for (int o = 1; o < m->nops; ++o) r.stream &= ptr[o] != ptr[0];
     if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
     if (m->nzero > 0) zero_padding(m, ptr[0]);

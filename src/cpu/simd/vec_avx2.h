@@ -135,35 +135,73 @@ V_INLINE vf v_from_s8(const void *p) {
 V_INLINE vf v_from_u8(const void *p) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
-V_INLINE void v_to_f16(void *p, vf x) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, 0)); }
-V_INLINE void v_to_bf16(void *p, vf x) {
-    __m256i u = _mm256_castps_si256(x),
-            odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
-    __m256i r = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff)), 16);
-    __m256i q = _mm256_or_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(0x40));
-    r = _mm256_blendv_epi8(r, q, _mm256_castps_si256(v_nan(x)));
-    __m256i w = _mm256_permute4x64_epi64(_mm256_packus_epi32(r, r), 0x08);
-    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(w));
+V_INLINE void v_put(void *p, __m256i x, int stream) {
+    if (stream) _mm256_stream_si256((__m256i *)p, x);
+    else _mm256_storeu_si256((__m256i *)p, x);
 }
-V_INLINE __m256i v_to_int(vf x, float lo, float hi) {
-    vf y = v_min(v_max(x, v_set1(lo)), v_set1(hi));
+/* Lanes of 32 bits that hold the result. */
+V_INLINE __m256i v_bf16_bits(vf x) {
+    __m256i u = _mm256_castps_si256(x), h = _mm256_srli_epi32(u, 16),
+            odd = _mm256_and_si256(h, _mm256_set1_epi32(1));
+    __m256i r = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff)), 16);
+    return _mm256_blendv_epi8(r, _mm256_or_si256(h, _mm256_set1_epi32(0x40)), _mm256_castps_si256(v_nan(x)));
+}
+V_INLINE __m256i v_to_int(vf x, float hi) {
+    vf y = v_min(x, v_set1(hi));
     return _mm256_cvtps_epi32(_mm256_and_ps(y, _mm256_cmp_ps(x, x, _CMP_ORD_Q)));
 }
-V_INLINE void v_to_s32(void *p, vf x) {
-    __m256i y = v_to_int(x, -2147483648.f, 2147483520.f);
-    y = _mm256_blendv_epi8(y, _mm256_set1_epi32(INT32_MAX),
-                           _mm256_castps_si256(v_le(v_set1(2147483648.f), x)));
-    _mm256_storeu_si256((__m256i *)p, y);
+V_INLINE __m256i v_s32_bits(vf x) {
+    return _mm256_blendv_epi8(v_to_int(x, 2147483520.f), _mm256_set1_epi32(INT32_MAX),
+                              _mm256_castps_si256(v_le(v_set1(2147483648.f), x)));
 }
-V_INLINE void v_to_byte(void *p, __m256i y) {
-    /* Values already fit in a byte. */
-    const __m256i take = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4,
-                                          8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    y = _mm256_shuffle_epi8(y, take);
-    __m128i r = _mm_unpacklo_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
-    _mm_storel_epi64((__m128i *)p, r);
+V_INLINE void v_to_f16(void *p, vf x) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, 0)); }
+V_INLINE void v_to_bf16(void *p, vf x) {
+    __m256i y = v_bf16_bits(x);
+    _mm_storeu_si128((__m128i *)p,
+                     _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1)));
 }
-V_INLINE void v_to_s8(void *p, vf x) { v_to_byte(p, v_to_int(x, -128.f, 127.f)); }
-V_INLINE void v_to_u8(void *p, vf x) { v_to_byte(p, v_to_int(x, 0.f, 255.f)); }
+V_INLINE void v_to_s32(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, v_s32_bits(x)); }
+V_INLINE __m128i v_words(__m256i y) {
+    return _mm_packs_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+}
+V_INLINE void v_to_s8(void *p, vf x) {
+    __m128i w = v_words(v_to_int(x, 127.f));
+    _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(w, w));
+}
+V_INLINE void v_to_u8(void *p, vf x) {
+    __m128i w = v_words(v_to_int(x, 255.f));
+    _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(w, w));
+}
+
+V_INLINE void v_to4_f32(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 4; ++i) v_put(p + 32 * i, _mm256_castps_si256(x[i]), stream);
+}
+V_INLINE void v_to4_s32(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 4; ++i) v_put(p + 32 * i, v_s32_bits(x[i]), stream);
+}
+V_INLINE void v_to4_f16(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 2; ++i)
+        v_put(p + 32 * i, _mm256_set_m128i(_mm256_cvtps_ph(x[2 * i + 1], 0), _mm256_cvtps_ph(x[2 * i], 0)),
+              stream);
+}
+V_INLINE void v_to4_bf16(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 2; ++i) {
+        __m256i y = _mm256_packus_epi32(v_bf16_bits(x[2 * i]), v_bf16_bits(x[2 * i + 1]));
+        v_put(p + 32 * i, _mm256_permute4x64_epi64(y, 0xd8), stream);
+    }
+}
+V_INLINE __m256i v_bytes_in_order(__m256i x) {
+    return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+V_INLINE void v_to4_s8(char *p, const vf *x, int stream) {
+    __m256i a = _mm256_packs_epi32(v_to_int(x[0], 127.f), v_to_int(x[1], 127.f));
+    __m256i b = _mm256_packs_epi32(v_to_int(x[2], 127.f), v_to_int(x[3], 127.f));
+    v_put(p, v_bytes_in_order(_mm256_packs_epi16(a, b)), stream);
+}
+V_INLINE void v_to4_u8(char *p, const vf *x, int stream) {
+    __m256i a = _mm256_packs_epi32(v_to_int(x[0], 255.f), v_to_int(x[1], 255.f));
+    __m256i b = _mm256_packs_epi32(v_to_int(x[2], 255.f), v_to_int(x[3], 255.f));
+    v_put(p, v_bytes_in_order(_mm256_packus_epi16(a, b)), stream);
+}
 
 #endif

@@ -148,30 +148,75 @@ V_INLINE vf v_from_s8(const void *p) {
 V_INLINE vf v_from_u8(const void *p) {
     return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
-V_INLINE void v_to_f16(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, 0)); }
-V_INLINE void v_to_bf16(void *p, vf x) {
+/* 64 bytes; stream: non-temporal, p aligned to a vector. */
+V_INLINE void v_put(void *p, __m512i x, int stream) {
+    if (stream) _mm512_stream_si512((__m512i *)p, x);
+    else _mm512_storeu_si512(p, x);
+}
+/* Lanes of 32 bits whose upper half is the result. */
+V_INLINE __m512i v_bf16_high(vf x) {
     __m512i u = _mm512_castps_si512(x),
             odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
-    __m512i r = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff)), 16);
-    __m512i q = _mm512_or_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
-    r = _mm512_mask_mov_epi32(r, v_nan(x), q);
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(r));
+    __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff));
+    return _mm512_mask_or_epi32(r, v_nan(x), u, _mm512_set1_epi32(0x400000));
 }
-/* Rounded and clamped to lo..hi (exact in f32); NaN gives 0. */
-V_INLINE __m512i v_to_int(vf x, float lo, float hi) {
-    vf y = v_min(v_max(x, v_set1(lo)), v_set1(hi));
-    return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), y);
+/* Rounded, at most hi (exact in f32); NaN gives 0, what is below all integers the least one. */
+V_INLINE __m512i v_to_int(vf x, float hi) {
+    return _mm512_maskz_cvtps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), v_min(x, v_set1(hi)));
 }
-V_INLINE void v_to_s32(void *p, vf x) {
-    __m512i y = v_to_int(x, -2147483648.f, 2147483520.f);
-    y = _mm512_mask_mov_epi32(y, v_le(v_set1(2147483648.f), x), _mm512_set1_epi32(INT32_MAX));
-    _mm512_storeu_si512(p, y);
+V_INLINE __m512i v_s32_bits(vf x) {
+    __m512i y = v_to_int(x, 2147483520.f);
+    return _mm512_mask_mov_epi32(y, v_le(v_set1(2147483648.f), x), _mm512_set1_epi32(INT32_MAX));
 }
+V_INLINE void v_to_f16(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, 0)); }
+V_INLINE void v_to_bf16(void *p, vf x) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(v_bf16_high(x), 16)));
+}
+V_INLINE void v_to_s32(void *p, vf x) { _mm512_storeu_si512(p, v_s32_bits(x)); }
 V_INLINE void v_to_s8(void *p, vf x) {
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, -128.f, 127.f)));
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(v_to_int(x, 127.f)));
 }
 V_INLINE void v_to_u8(void *p, vf x) {
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v_to_int(x, 0.f, 255.f)));
+    __m512i y = _mm512_max_epi32(v_to_int(x, 255.f), _mm512_setzero_si512());
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(y));
+}
+
+/* Four vectors to 4 * VL elements at p; stream as for v_put. */
+V_INLINE void v_to4_f32(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 4; ++i) v_put(p + 64 * i, _mm512_castps_si512(x[i]), stream);
+}
+V_INLINE void v_to4_s32(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 4; ++i) v_put(p + 64 * i, v_s32_bits(x[i]), stream);
+}
+V_INLINE void v_to4_f16(char *p, const vf *x, int stream) {
+    for (int i = 0; i < 2; ++i) {
+        __m512i lo = _mm512_castsi256_si512(_mm512_cvtps_ph(x[2 * i], 0));
+        v_put(p + 64 * i, _mm512_inserti64x4(lo, _mm512_cvtps_ph(x[2 * i + 1], 0), 1), stream);
+    }
+}
+V_INLINE void v_to4_bf16(char *p, const vf *x, int stream) {
+    const __m512i odd = _mm512_add_epi32(
+        _mm512_set1_epi32(0x00030001),
+        _mm512_mullo_epi32(_mm512_set1_epi32(0x00040004),
+                           _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+    for (int i = 0; i < 2; ++i)
+        v_put(p + 64 * i, _mm512_permutex2var_epi16(v_bf16_high(x[2 * i]), odd, v_bf16_high(x[2 * i + 1])),
+              stream);
+}
+/* 16-bit lanes of both pairs, as packs leaves them in groups of four, to bytes in order. */
+V_INLINE __m512i v_bytes_in_order(__m512i x) {
+    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+                                    x);
+}
+V_INLINE void v_to4_s8(char *p, const vf *x, int stream) {
+    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 127.f), v_to_int(x[1], 127.f));
+    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 127.f), v_to_int(x[3], 127.f));
+    v_put(p, v_bytes_in_order(_mm512_packs_epi16(a, b)), stream);
+}
+V_INLINE void v_to4_u8(char *p, const vf *x, int stream) {
+    __m512i a = _mm512_packs_epi32(v_to_int(x[0], 255.f), v_to_int(x[1], 255.f));
+    __m512i b = _mm512_packs_epi32(v_to_int(x[2], 255.f), v_to_int(x[3], 255.f));
+    v_put(p, v_bytes_in_order(_mm512_packus_epi16(a, b)), stream);
 }
 
 #endif
