@@ -77,7 +77,8 @@ typedef struct dtp_map {
     int arg[DTP_NEST_OPS];                /* dense index of the pointer */
     dtp_map_step_t step[DTP_MAP_STEPS];
     unsigned isa;
-    bool moves_bytes, reads_dst, stream, buffers;
+    bool moves_bytes, reads_dst, buffers;
+    bool stream, stream_shared;   /* non-temporal stores on one thread, on several */
     bool one_binary;              /* one step on f32 where it lies: no tile logic */
     dtp_fused_fn_t fused;         /* the whole program in registers, or NULL */
     dtp_cast_fn_t cast;           /* the same for a conversion */

@@ -39,7 +39,7 @@ static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char 
     if (sx != 1 && sy == 1 && rows > 1) {
         float *turn = e->buf + (m->nops + 1) * DTP_MAP_TILE;
         for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
-        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0);
+        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0, 0);
         return (view_t){buf, cols, 1};
     }
     if (sy == cols * sx) load(buf, p, rows * cols, sx);
@@ -184,7 +184,7 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
         return;
     }
     if (b->move == DTP_MOVE_TRANSPOSE) {
-        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill);
+        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill, e->stream);
         return;
     }
     for (int64_t r = 0; r < rows; ++r) {
@@ -347,7 +347,7 @@ static inline void run_once(const dtp_map_t *m, char *const *ptr) {
     default:
         m->moves->transpose[m->size[0] >> 1](dst, m->once_args.move.ldd, src, m->once_args.move.lds,
                                              m->once_args.move.rows, m->once_args.move.cols,
-                                             m->once_args.move.fill);
+                                             m->once_args.move.fill, 0);
     }
 }
 
@@ -357,7 +357,7 @@ void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const
         run_once(m, ptr);
         return;
     }
-    run_env_t r = {m, ptr, slots, slot_bytes, m->stream, NULL};
+    run_env_t r = {m, ptr, slots, slot_bytes, par->num_threads > 1 ? m->stream_shared : m->stream, NULL};
     float q[DTP_CAST_NSTEPS] = {0.f, 1.f, 1.f, -0.f};
     if (m->cast && m->nsteps > 0 && m->nunits > 0) {
         for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {

@@ -27,17 +27,20 @@ static void fill_rows(char *dst, int64_t ldd, int64_t rows, int64_t cols, int64_
 }
 
 static void transpose1(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                       int64_t fill) {
+                       int64_t fill, int stream) {
+    (void)stream;
     transpose_any(dst, ldd, src, lds, rows, cols, 1);
     fill_rows(dst, ldd, rows, cols, fill, 1);
 }
 static void transpose2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                       int64_t fill) {
+                       int64_t fill, int stream) {
+    (void)stream;
     transpose_any(dst, ldd, src, lds, rows, cols, 2);
     fill_rows(dst, ldd, rows, cols, fill, 2);
 }
 static void transpose4(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                       int64_t fill) {
+                       int64_t fill, int stream) {
+    (void)stream;
     transpose_any(dst, ldd, src, lds, rows, cols, 4);
     fill_rows(dst, ldd, rows, cols, fill, 4);
 }

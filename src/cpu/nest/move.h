@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /* dst[r * ldd + c] = src[c * lds + r], in elements of the function's size; r < rows, c < cols; then fill
- * zeros behind each row of dst. */
+ * zeros behind each row of dst. stream: non-temporal stores where whole lines of dst are written. */
 typedef void (*dtp_transpose_fn_t)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
-                                   int64_t cols, int64_t fill);
+                                   int64_t cols, int64_t fill, int stream);
 
 typedef struct dtp_move {
     /* By log2 of the element's size. */
@@ -29,9 +29,9 @@ const dtp_move_t *dtp_moves(unsigned isa);
 
 /* Serve both vector tables. */
 void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                          int64_t fill);
+                          int64_t fill, int stream);
 void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                          int64_t fill);
+                          int64_t fill, int stream);
 void dtp_interleave1__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n);
 void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n);
 

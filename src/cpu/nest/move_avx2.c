@@ -1,9 +1,11 @@
 /* Moving elements with AVX2: squares of 8x8 words, 8x8 halves and 16x16 bytes in registers. */
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "cpu/nest/move.h"
 
 #define W 8
+#define LINE 64
 /* Columns that are faster one by one. */
 #define FEW 4
 
@@ -18,13 +20,17 @@ static void fill_rows(void *dst, int64_t ldd, int64_t rows, int64_t cols, int64_
     }
 }
 
-static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds) {
+static inline __attribute__((always_inline)) void square8x8(float *d, int64_t ldd, const float *s,
+                                                            int64_t lds, const int stream) {
+    /* Addresses by fours: otherwise the compiler keeps all strides. */
+    const float *p = s + 4 * lds;
+    __asm__("" : "+r"(p));
     __m256 a[8], b[8];
     for (int i = 0; i < 4; ++i) {
         a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds)),
-                                    _mm_loadu_ps(s + (i + 4) * lds), 1);
+                                    _mm_loadu_ps(p + i * lds), 1);
         a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds + 4)),
-                                        _mm_loadu_ps(s + (i + 4) * lds + 4), 1);
+                                        _mm_loadu_ps(p + i * lds + 4), 1);
     }
     for (int h = 0; h < 8; h += 4) {
         __m256 t0 = _mm256_unpacklo_ps(a[h], a[h + 1]), t1 = _mm256_unpackhi_ps(a[h], a[h + 1]);
@@ -34,7 +40,32 @@ static inline void square8x8(float *d, int64_t ldd, const float *s, int64_t lds)
         b[h + 2] = _mm256_shuffle_ps(t1, t3, 0x44);
         b[h + 3] = _mm256_shuffle_ps(t1, t3, 0xee);
     }
-    for (int i = 0; i < 8; ++i) _mm256_storeu_ps(d + i * ldd, b[i]);
+    for (int i = 0; i < 8; i += 4, d += 4 * ldd) {
+        __asm__("" : "+r"(d));
+        for (int k = 0; k < 4; ++k)
+            if (stream) _mm256_stream_ps(d + k * ldd, b[i + k]);
+            else _mm256_storeu_ps(d + k * ldd, b[i + k]);
+    }
+}
+
+/* 16 columns, whole lines of dst one after the other. */
+static __attribute__((noinline)) void lines(float *d, int64_t ldd, const float *s, int64_t lds,
+                                            int64_t rows) {
+    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) {
+        square8x8(d, ldd, s, lds, 0);
+        square8x8(d + W, ldd, s + W * lds, lds, 0);
+    }
+}
+static __attribute__((noinline)) void lines_stream(float *d, int64_t ldd, const float *s, int64_t lds,
+                                                   int64_t rows) {
+    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) {
+        square8x8(d, ldd, s, lds, 1);
+        square8x8(d + W, ldd, s + W * lds, lds, 1);
+    }
+}
+/* 8 columns, whole lines of the source runs, which may all lie in one set of the cache. */
+static __attribute__((noinline)) void runs(float *d, int64_t ldd, const float *s, int64_t lds, int64_t rows) {
+    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) square8x8(d, ldd, s, lds, 0);
 }
 
 /* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
@@ -53,21 +84,24 @@ static void part8x8(float *d, int64_t ldd, const float *s, int64_t lds, int nr, 
     float in[W * W], out[W * W];
     for (int i = 0; i < W; ++i)
         _mm256_storeu_ps(in + i * W, i < nc ? _mm256_maskload_ps(s + i * lds, mr) : _mm256_setzero_ps());
-    square8x8(out, W, in, W);
+    square8x8(out, W, in, W, 0);
     for (int i = 0; i < nr; ++i) _mm256_maskstore_ps(d + i * ldd, ms, _mm256_loadu_ps(out + i * W));
 }
 
 static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                             int64_t fill) {
+                             int64_t fill, int stream) {
     float *d = dst;
     const float *s = src;
     const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
-    /* Two squares at a time: a whole cache line of each source run. */
-    for (int64_t r = 0; r < whole_r; r += 2 * W)
-        for (int64_t c = 0; c < whole_c; c += W) {
-            square8x8(d + r * ldd + c, ldd, s + c * lds + r, lds);
-            if (r + W < whole_r) square8x8(d + (r + W) * ldd + c, ldd, s + c * lds + r + W, lds);
-        }
+    const bool whole_lines = stream && ((uintptr_t)dst & (LINE - 1)) == 0 && ldd * 4 % LINE == 0;
+    for (int64_t r = 0; r < whole_r; r += 2 * W) {
+        const int64_t n = whole_r - r < 2 * W ? whole_r - r : 2 * W;
+        int64_t c = 0;
+        if (whole_lines || cols == 2 * W)
+            for (; c + 2 * W <= whole_c; c += 2 * W)
+                (whole_lines ? lines_stream : lines)(d + r * ldd + c, ldd, s + c * lds + r, lds, n);
+        for (; c < whole_c; c += W) runs(d + r * ldd + c, ldd, s + c * lds + r, lds, n);
+    }
     for (int64_t r = 0; r < rows; r += W) {
         const int nr = rows - r < W ? (int)(rows - r) : W;
         for (int64_t c = nr < W ? 0 : whole_c; c < cols; c += W) {
@@ -79,10 +113,12 @@ static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t ld
         }
         if (fill && nr == W && whole_c == cols) fill_rows(d + r * ldd, ldd, W, cols, fill, 4);
     }
+    if (whole_lines) _mm_sfence();
 }
 
 void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                          int64_t fill) {
+                          int64_t fill, int stream) {
+    (void)stream;
     uint16_t *d = dst;
     const uint16_t *s = src;
     int64_t r = 0;
@@ -129,7 +165,8 @@ void dtp_transpose2__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, 
 }
 
 void dtp_transpose1__avx2(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
-                          int64_t fill) {
+                          int64_t fill, int stream) {
+    (void)stream;
     uint8_t *d = dst;
     const uint8_t *s = src;
     int64_t r = 0;
@@ -203,17 +240,28 @@ void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds,
         }
 }
 
+/* Rows of a few whole lines. */
+static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd, const char *src, int64_t lds,
+                                                         int64_t rows, const int n) {
+    for (int64_t r = 0; r < rows; ++r, dst += ldd, src += lds) {
+#pragma GCC unroll 8
+        for (int i = 0; i < n; ++i)
+            _mm256_storeu_si256((__m256i *)(dst + 32 * i),
+                                _mm256_loadu_si256((const __m256i *)(src + 32 * i)));
+    }
+}
+static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
+    switch (bytes) {
+    case LINE: copy_n(dst, ldd, src, lds, rows, 2); return true;
+    case 2 * LINE: copy_n(dst, ldd, src, lds, rows, 4); return true;
+    case 4 * LINE: copy_n(dst, ldd, src, lds, rows, 8); return true;
+    default: return false;
+    }
+}
+
 static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                        int stream) {
-    if (bytes == 64 && !stream) {
-        for (int64_t r = 0; r < rows; ++r) {
-            __m256i a = _mm256_loadu_si256((const __m256i *)(src + r * lds));
-            __m256i b = _mm256_loadu_si256((const __m256i *)(src + r * lds + 32));
-            _mm256_storeu_si256((__m256i *)(dst + r * ldd), a);
-            _mm256_storeu_si256((__m256i *)(dst + r * ldd + 32), b);
-        }
-        return;
-    }
+    if (!stream && copy_lines(dst, ldd, src, lds, rows, bytes)) return;
     for (int64_t r = 0; r < rows; ++r) {
         char *d = dst + r * ldd;
         const char *s = src + r * lds;

@@ -1,9 +1,11 @@
 /* Moving elements with AVX-512: squares of 16x16 words in registers, tails by masks. */
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "cpu/nest/move.h"
 
 #define W 16
+#define LINE 64
 
 /* a[i] (row i of the source square) to column i. */
 static inline __attribute__((always_inline)) void turn16x16(__m512 *a) {
@@ -38,17 +40,36 @@ static inline __attribute__((always_inline)) void turn16x16(__m512 *a) {
     }
 }
 
-/* n squares one below the other. A function of its own: with the masked form beside it the compiler spills.
+/* n squares one below the other. Functions of their own: with the masked form beside it the compiler spills.
  */
-static __attribute__((noinline)) void squares(float *d, int64_t ldd, const float *s, int64_t lds, int64_t n) {
+static inline __attribute__((always_inline)) void squares_body(float *d, int64_t ldd, const float *s,
+                                                               int64_t lds, int64_t n, const int stream) {
     for (int64_t k = 0; k < n; ++k, d += W * ldd, s += W) {
         __m512 a[W];
-#pragma GCC unroll 16
-        for (int i = 0; i < W; ++i) a[i] = _mm512_loadu_ps(s + i * lds);
+        /* Addresses by fours: otherwise the compiler keeps all strides, and the start of a call is long. */
+        const float *p = s;
+#pragma GCC unroll 4
+        for (int i = 0; i < W; i += 4, p += 4 * lds) {
+            __asm__("" : "+r"(p));
+            for (int j = 0; j < 4; ++j) a[i + j] = _mm512_loadu_ps(p + j * lds);
+        }
         turn16x16(a);
-#pragma GCC unroll 16
-        for (int i = 0; i < W; ++i) _mm512_storeu_ps(d + i * ldd, a[i]);
+        float *q = d;
+#pragma GCC unroll 4
+        for (int i = 0; i < W; i += 4, q += 4 * ldd) {
+            __asm__("" : "+r"(q));
+            for (int j = 0; j < 4; ++j)
+                if (stream) _mm512_stream_ps(q + j * ldd, a[i + j]);
+                else _mm512_storeu_ps(q + j * ldd, a[i + j]);
+        }
     }
+}
+static __attribute__((noinline)) void squares(float *d, int64_t ldd, const float *s, int64_t lds, int64_t n) {
+    squares_body(d, ldd, s, lds, n, 0);
+}
+static __attribute__((noinline)) void squares_stream(float *d, int64_t ldd, const float *s, int64_t lds,
+                                                     int64_t n) {
+    squares_body(d, ldd, s, lds, n, 1);
 }
 
 /* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
@@ -65,15 +86,17 @@ static __attribute__((noinline)) void part(float *d, int64_t ldd, const float *s
 }
 
 static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
-                               int64_t cols, int64_t fill) {
+                               int64_t cols, int64_t fill, int stream) {
     float *d = dst;
     const float *s = src;
     const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
+    stream = stream && ((uintptr_t)dst & (LINE - 1)) == 0 && ldd % W == 0;
+    void (*const fn)(float *, int64_t, const float *, int64_t, int64_t) = stream ? squares_stream : squares;
     if (whole_c == W) {
-        squares(d, ldd, s, lds, whole_r / W);
+        fn(d, ldd, s, lds, whole_r / W);
     } else {
         for (int64_t r = 0; r < whole_r; r += W)
-            for (int64_t c = 0; c < whole_c; c += W) squares(d + r * ldd + c, ldd, s + c * lds + r, lds, 1);
+            for (int64_t c = 0; c < whole_c; c += W) fn(d + r * ldd + c, ldd, s + c * lds + r, lds, 1);
     }
     for (int64_t r = 0; r < rows; r += W) {
         const int nr = rows - r < W ? (int)(rows - r) : W;
@@ -90,15 +113,29 @@ static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t 
             for (int i = 0; i < W; ++i)
                 for (int64_t k = 0; k < fill; ++k) d[(r + i) * ldd + cols + k] = 0.f;
     }
+    if (stream) _mm_sfence();
+}
+
+/* Rows of a few whole lines. */
+static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd, const char *src, int64_t lds,
+                                                         int64_t rows, const int n) {
+    for (int64_t r = 0; r < rows; ++r, dst += ldd, src += lds) {
+#pragma GCC unroll 4
+        for (int i = 0; i < n; ++i) _mm512_storeu_si512(dst + LINE * i, _mm512_loadu_si512(src + LINE * i));
+    }
+}
+static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
+    switch (bytes) {
+    case LINE: copy_n(dst, ldd, src, lds, rows, 1); return true;
+    case 2 * LINE: copy_n(dst, ldd, src, lds, rows, 2); return true;
+    case 4 * LINE: copy_n(dst, ldd, src, lds, rows, 4); return true;
+    default: return false;
+    }
 }
 
 static void rows__avx512(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                          int stream) {
-    if (bytes == 64 && !stream) {
-        for (int64_t r = 0; r < rows; ++r)
-            _mm512_storeu_si512(dst + r * ldd, _mm512_loadu_si512(src + r * lds));
-        return;
-    }
+    if (!stream && copy_lines(dst, ldd, src, lds, rows, bytes)) return;
     const int64_t whole = bytes & ~(int64_t)63;
     const __mmask64 tail = bytes > whole ? ~0ull >> (64 - (bytes - whole)) : 0;
     for (int64_t r = 0; r < rows; ++r) {
