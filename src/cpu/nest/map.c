@@ -11,11 +11,8 @@
 /* Sides of a tile whose source runs across its rows. */
 #define CROSS_COLS 64
 #define CROSS_ROWS 64
-/* Rows of at most so many bytes are grouped. */
-#define SHORT_ROW 64
 /* Tiles of at most so many elements are run several at once. */
 #define SMALL_TILE 1024
-#define GROUP 16
 
 void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                    dnnl_tp_data_type_t src_dt, int src_arg) {
@@ -138,36 +135,6 @@ static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
     return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
 }
 
-/* Short rows whose source goes on in another loop z: [.., z, .., y, x] becomes [.., y / GROUP, z, GROUP of y,
- * x], so that source lines next to each other are read one after the other. The rest of y becomes *rest;
- * false without. */
-static bool group_rows(const dtp_map_t *m, dtp_box_t *b, dtp_box_t *rest) {
-    const int x = b->nd - 1, y = b->nd - 2;
-    int z = -1;
-    if (!m->moves_bytes || b->nd < 3 || b->nd == DTP_NEST_DIMS) return false;
-    if (b->s[x][0] != 1 || b->s[x][1] != 1 || b->n[x] * (int64_t)m->size[0] > SHORT_ROW ||
-        b->n[y] < 2 * GROUP)
-        return false;
-    for (int d = 0; d < y; ++d)
-        if (b->s[d][1] == b->n[x]) z = d;
-    if (z < 0) return false;
-    *rest = *b;
-    const int64_t groups = b->n[y] / GROUP;
-    rest->n[y] = b->n[y] % GROUP;
-    for (int o = 0; o < m->nops; ++o) rest->off[o] += groups * GROUP * b->s[y][o];
-    dtp_nest_move(b, m->nops, z, y - 1);
-    /* Insert y / GROUP in front of z. */
-    for (int d = b->nd; d > y - 1; --d) {
-        b->n[d] = b->n[d - 1];
-        memcpy(b->s[d], b->s[d - 1], sizeof b->s[d]);
-    }
-    ++b->nd;
-    b->n[y - 1] = groups;
-    for (int o = 0; o < m->nops; ++o) b->s[y - 1][o] = b->s[y + 1][o] * GROUP;
-    b->n[y + 1] = GROUP;
-    return rest->n[y] > 0;
-}
-
 static const dtp_fused_t *fused_table(unsigned isa) {
 #if DTP_X64
     if (isa & DTP_ISA_AVX512) return isa & DTP_ISA_AVX512_BF16 ? &dtp_fused__avx512_bf16 : &dtp_fused__avx512;
@@ -268,6 +235,8 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
     int64_t tile = direct ? DIRECT_TILE : DTP_MAP_TILE;
     if (cross) {
         mb->chunk_x = dtp_min64(mb->cols, CROSS_COLS);
+        /* Runs of the source that end within the tile need not be few. */
+        if (m->moves_bytes && mb->rows <= CROSS_ROWS / 4) mb->chunk_x = dtp_min64(mb->cols, tile / mb->rows);
         mb->chunk_y = dtp_min64(mb->rows, dtp_max64(tile / mb->chunk_x, 1));
         if (m->moves_bytes && mb->cols >= CROSS_COLS) mb->chunk_y = dtp_min64(mb->rows, CROSS_ROWS);
     } else {
@@ -392,20 +361,13 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     double elems = 0, bytes_each = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
     for (int i = 0; i < n + tail; ++i) {
-        dtp_box_t rest;
-        bool more = m->nboxes + n + tail - i < DTP_NEST_BOXES && group_rows(m, &box[i], &rest);
-        for (;;) {
-            dtp_map_box_t *mb = &m->box[m->nboxes++];
-            mb->box = box[i];
-            mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(zero_md, fd) - tail_n : 0;
-            shape_box(m, mb);
-            mb->first_unit = m->nunits;
-            m->nunits += dtp_nest_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
-            elems += (double)dtp_nest_count(&mb->box, 0, mb->box.nd);
-            if (!more) break;
-            more = false;
-            box[i] = rest;
-        }
+        dtp_map_box_t *mb = &m->box[m->nboxes++];
+        mb->box = box[i];
+        mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(zero_md, fd) - tail_n : 0;
+        shape_box(m, mb);
+        mb->first_unit = m->nunits;
+        m->nunits += dtp_nest_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
+        elems += (double)dtp_nest_count(&mb->box, 0, mb->box.nd);
     }
     if (m->nunits > 0)
         m->grain =

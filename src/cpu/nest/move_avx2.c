@@ -20,52 +20,46 @@ static void fill_rows(void *dst, int64_t ldd, int64_t rows, int64_t cols, int64_
     }
 }
 
-static inline __attribute__((always_inline)) void square8x8(float *d, int64_t ldd, const float *s,
-                                                            int64_t lds, const int stream) {
+/* 4 rows and 8 columns of dst. */
+static inline __attribute__((always_inline)) void block4x8(float *d, int64_t ldd, const float *s, int64_t lds,
+                                                           const int stream) {
     /* Addresses by fours: otherwise the compiler keeps all strides. */
     const float *p = s + 4 * lds;
     __asm__("" : "+r"(p));
-    __m256 a[8], b[8];
-    for (int i = 0; i < 4; ++i) {
+    __m256 a[4], b[4];
+    for (int i = 0; i < 4; ++i)
         a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds)),
                                     _mm_loadu_ps(p + i * lds), 1);
-        a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(s + i * lds + 4)),
-                                        _mm_loadu_ps(p + i * lds + 4), 1);
-    }
-    for (int h = 0; h < 8; h += 4) {
-        __m256 t0 = _mm256_unpacklo_ps(a[h], a[h + 1]), t1 = _mm256_unpackhi_ps(a[h], a[h + 1]);
-        __m256 t2 = _mm256_unpacklo_ps(a[h + 2], a[h + 3]), t3 = _mm256_unpackhi_ps(a[h + 2], a[h + 3]);
-        b[h] = _mm256_shuffle_ps(t0, t2, 0x44);
-        b[h + 1] = _mm256_shuffle_ps(t0, t2, 0xee);
-        b[h + 2] = _mm256_shuffle_ps(t1, t3, 0x44);
-        b[h + 3] = _mm256_shuffle_ps(t1, t3, 0xee);
-    }
-    for (int i = 0; i < 8; i += 4, d += 4 * ldd) {
-        __asm__("" : "+r"(d));
-        for (int k = 0; k < 4; ++k)
-            if (stream) _mm256_stream_ps(d + k * ldd, b[i + k]);
-            else _mm256_storeu_ps(d + k * ldd, b[i + k]);
-    }
+    const __m256 t0 = _mm256_unpacklo_ps(a[0], a[1]), t1 = _mm256_unpackhi_ps(a[0], a[1]);
+    const __m256 t2 = _mm256_unpacklo_ps(a[2], a[3]), t3 = _mm256_unpackhi_ps(a[2], a[3]);
+    b[0] = _mm256_shuffle_ps(t0, t2, 0x44);
+    b[1] = _mm256_shuffle_ps(t0, t2, 0xee);
+    b[2] = _mm256_shuffle_ps(t1, t3, 0x44);
+    b[3] = _mm256_shuffle_ps(t1, t3, 0xee);
+    for (int i = 0; i < 4; ++i)
+        if (stream) _mm256_stream_ps(d + i * ldd, b[i]);
+        else _mm256_storeu_ps(d + i * ldd, b[i]);
 }
 
 /* 16 columns, whole lines of dst one after the other. */
+static inline __attribute__((always_inline)) void lines_body(float *d, int64_t ldd, const float *s,
+                                                             int64_t lds, int64_t rows, const int stream) {
+    for (int64_t r = 0; r < rows; r += 4, d += 4 * ldd, s += 4) {
+        block4x8(d, ldd, s, lds, stream);
+        block4x8(d + W, ldd, s + W * lds, lds, stream);
+    }
+}
 static __attribute__((noinline)) void lines(float *d, int64_t ldd, const float *s, int64_t lds,
                                             int64_t rows) {
-    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) {
-        square8x8(d, ldd, s, lds, 0);
-        square8x8(d + W, ldd, s + W * lds, lds, 0);
-    }
+    lines_body(d, ldd, s, lds, rows, 0);
 }
 static __attribute__((noinline)) void lines_stream(float *d, int64_t ldd, const float *s, int64_t lds,
                                                    int64_t rows) {
-    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) {
-        square8x8(d, ldd, s, lds, 1);
-        square8x8(d + W, ldd, s + W * lds, lds, 1);
-    }
+    lines_body(d, ldd, s, lds, rows, 1);
 }
 /* 8 columns, whole lines of the source runs, which may all lie in one set of the cache. */
 static __attribute__((noinline)) void runs(float *d, int64_t ldd, const float *s, int64_t lds, int64_t rows) {
-    for (int64_t r = 0; r < rows; r += W, d += W * ldd, s += W) square8x8(d, ldd, s, lds, 0);
+    for (int64_t r = 0; r < rows; r += 4, d += 4 * ldd, s += 4) block4x8(d, ldd, s, lds, 0);
 }
 
 /* nr rows and nc columns of a square; ns columns of dst are written, those beyond nc with zeros. */
@@ -84,7 +78,7 @@ static void part8x8(float *d, int64_t ldd, const float *s, int64_t lds, int nr, 
     float in[W * W], out[W * W];
     for (int i = 0; i < W; ++i)
         _mm256_storeu_ps(in + i * W, i < nc ? _mm256_maskload_ps(s + i * lds, mr) : _mm256_setzero_ps());
-    square8x8(out, W, in, W, 0);
+    runs(out, W, in, W, W);
     for (int i = 0; i < nr; ++i) _mm256_maskstore_ps(d + i * ldd, ms, _mm256_loadu_ps(out + i * W));
 }
 
@@ -94,10 +88,12 @@ static void transpose4__avx2(void *dst, int64_t ldd, const void *src, int64_t ld
     const float *s = src;
     const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
     const bool whole_lines = stream && ((uintptr_t)dst & (LINE - 1)) == 0 && ldd * 4 % LINE == 0;
-    for (int64_t r = 0; r < whole_r; r += 2 * W) {
-        const int64_t n = whole_r - r < 2 * W ? whole_r - r : 2 * W;
+    const bool narrow = whole_c == 2 * W;
+    const int64_t step = narrow ? whole_r : 2 * W;
+    for (int64_t r = 0; r < whole_r; r += step) {
+        const int64_t n = whole_r - r < step ? whole_r - r : step;
         int64_t c = 0;
-        if (whole_lines || cols == 2 * W)
+        if (whole_lines || narrow)
             for (; c + 2 * W <= whole_c; c += 2 * W)
                 (whole_lines ? lines_stream : lines)(d + r * ldd + c, ldd, s + c * lds + r, lds, n);
         for (; c < whole_c; c += W) runs(d + r * ldd + c, ldd, s + c * lds + r, lds, n);
@@ -240,7 +236,7 @@ void dtp_interleave2__avx2(void *dst, int64_t ldz, const void *src, int64_t lds,
         }
 }
 
-/* Rows of a few whole lines. */
+/* Rows of n registers. */
 static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd, const char *src, int64_t lds,
                                                          int64_t rows, const int n) {
     for (int64_t r = 0; r < rows; ++r, dst += ldd, src += lds) {
@@ -250,8 +246,9 @@ static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd,
                                 _mm256_loadu_si256((const __m256i *)(src + 32 * i)));
     }
 }
-static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
+static bool copy_known(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
     switch (bytes) {
+    case LINE / 2: copy_n(dst, ldd, src, lds, rows, 1); return true;
     case LINE: copy_n(dst, ldd, src, lds, rows, 2); return true;
     case 2 * LINE: copy_n(dst, ldd, src, lds, rows, 4); return true;
     case 4 * LINE: copy_n(dst, ldd, src, lds, rows, 8); return true;
@@ -261,7 +258,7 @@ static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int
 
 static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                        int stream) {
-    if (!stream && copy_lines(dst, ldd, src, lds, rows, bytes)) return;
+    if (!stream && copy_known(dst, ldd, src, lds, rows, bytes)) return;
     for (int64_t r = 0; r < rows; ++r) {
         char *d = dst + r * ldd;
         const char *s = src + r * lds;

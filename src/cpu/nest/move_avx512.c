@@ -116,7 +116,7 @@ static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t 
     if (stream) _mm_sfence();
 }
 
-/* Rows of a few whole lines. */
+/* Rows of n registers. */
 static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd, const char *src, int64_t lds,
                                                          int64_t rows, const int n) {
     for (int64_t r = 0; r < rows; ++r, dst += ldd, src += lds) {
@@ -124,8 +124,14 @@ static inline __attribute__((always_inline)) void copy_n(char *dst, int64_t ldd,
         for (int i = 0; i < n; ++i) _mm512_storeu_si512(dst + LINE * i, _mm512_loadu_si512(src + LINE * i));
     }
 }
-static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
+/* Rows of half a line. */
+static void copy_half(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r, dst += ldd, src += lds)
+        _mm256_storeu_si256((__m256i *)(void *)dst, _mm256_loadu_si256((const __m256i *)(const void *)src));
+}
+static bool copy_known(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes) {
     switch (bytes) {
+    case LINE / 2: copy_half(dst, ldd, src, lds, rows); return true;
     case LINE: copy_n(dst, ldd, src, lds, rows, 1); return true;
     case 2 * LINE: copy_n(dst, ldd, src, lds, rows, 2); return true;
     case 4 * LINE: copy_n(dst, ldd, src, lds, rows, 4); return true;
@@ -135,7 +141,7 @@ static bool copy_lines(char *dst, int64_t ldd, const char *src, int64_t lds, int
 
 static void rows__avx512(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t rows, int64_t bytes,
                          int stream) {
-    if (!stream && copy_lines(dst, ldd, src, lds, rows, bytes)) return;
+    if (!stream && copy_known(dst, ldd, src, lds, rows, bytes)) return;
     const int64_t whole = bytes & ~(int64_t)63;
     const __mmask64 tail = bytes > whole ? ~0ull >> (64 - (bytes - whole)) : 0;
     for (int64_t r = 0; r < rows; ++r) {
