@@ -21,7 +21,7 @@ void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int d
     m->nops = m->nsteps = m->nboxes = m->nzero = 0;
     m->isa = isa;
     m->nunits = 0;
-    m->moves_bytes = m->reads_dst = m->stream = m->stream_shared = false;
+    m->moves_bytes = m->reads_dst = m->stream = false;
     m->fused = NULL;
     m->cast = NULL;
     (void)dtp_map_operand(m, dst_dt, dst_arg);
@@ -372,9 +372,7 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     if (m->nunits > 0)
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
-    /* What just fits L3 is fast from there for several threads, not for one. */
     m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
-    m->stream_shared = elems * bytes_each > (double)l3_bytes;
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
     m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&

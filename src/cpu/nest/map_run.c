@@ -357,7 +357,7 @@ void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const
         run_once(m, ptr);
         return;
     }
-    run_env_t r = {m, ptr, slots, slot_bytes, par->num_threads > 1 ? m->stream_shared : m->stream, NULL};
+    run_env_t r = {m, ptr, slots, slot_bytes, m->stream, NULL};
     float q[DTP_CAST_NSTEPS] = {0.f, 1.f, 1.f, -0.f};
     if (m->cast && m->nsteps > 0 && m->nunits > 0) {
         for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {

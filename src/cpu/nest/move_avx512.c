@@ -85,10 +85,25 @@ static __attribute__((noinline)) void part(float *d, int64_t ldd, const float *s
         if (i < nr) _mm512_mask_storeu_ps(d + i * ldd, ms, a[i]);
 }
 
+/* The same for at most 4 rows and columns. */
+static __attribute__((noinline)) void part4x4(float *d, int64_t ldd, const float *s, int64_t lds, int nr,
+                                              int nc, int ns) {
+    const __mmask8 mr = (__mmask8)((1u << nr) - 1), ms = (__mmask8)((1u << ns) - 1);
+    __m128 a[4];
+    for (int i = 0; i < 4; ++i) a[i] = i < nc ? _mm_maskz_loadu_ps(mr, s + i * lds) : _mm_setzero_ps();
+    _MM_TRANSPOSE4_PS(a[0], a[1], a[2], a[3]);
+    for (int i = 0; i < 4; ++i)
+        if (i < nr) _mm_mask_storeu_ps(d + i * ldd, ms, a[i]);
+}
+
 static void transpose4__avx512(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
                                int64_t cols, int64_t fill, int stream) {
     float *d = dst;
     const float *s = src;
+    if (rows <= 4 && cols + fill <= 4) {
+        part4x4(d, ldd, s, lds, (int)rows, (int)cols, (int)(cols + fill));
+        return;
+    }
     const int64_t whole_r = rows / W * W, whole_c = cols / W * W;
     stream = stream && ((uintptr_t)dst & (LINE - 1)) == 0 && ldd % W == 0;
     void (*const fn)(float *, int64_t, const float *, int64_t, int64_t) = stream ? squares_stream : squares;
