@@ -284,7 +284,7 @@ typedef struct {
     int major;            /**< Changes with the ABI. */
     int minor;            /**< Changes with additions. */
     int patch;            /**< Changes with fixes. */
-    const char *hash;     /**< Commit, or "N/A". */
+    const char *hash;     /**< Commit at the time of configuring, or "N/A". */
     unsigned cpu_runtime; /**< DNNL_TP_RUNTIME_* */
     unsigned gpu_runtime; /**< DNNL_TP_RUNTIME_* */
 } dnnl_tp_version_t;

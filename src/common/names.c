@@ -183,7 +183,7 @@ const char *dnnl_tp_runtime2str(unsigned v) {
 
 const dnnl_tp_version_t *dnnl_tp_version(void) {
     static const dnnl_tp_version_t version = {DNNL_TP_VERSION_MAJOR, DNNL_TP_VERSION_MINOR,
-                                              DNNL_TP_VERSION_PATCH, "N/A",
+                                              DNNL_TP_VERSION_PATCH, DTP_COMMIT,
                                               DNNL_TP_CPU_RUNTIME,   DNNL_TP_GPU_RUNTIME};
     return &version;
 }

@@ -1,5 +1,6 @@
 /* A C program of somebody else: multiplies two matrices with an installed dnnl_tp and checks the result. */
 #include <stdio.h>
+#include <string.h>
 
 #include <dnnl_tp/dnnl_tp.h>
 #include <dnnl_tp/dnnl_tp_graph.h>
@@ -17,6 +18,10 @@ int main(void) {
     const dnnl_tp_version_t *version = dnnl_tp_version();
     if (version->major != DNNL_TP_VERSION_MAJOR || version->minor != DNNL_TP_VERSION_MINOR) {
         fprintf(stderr, "headers and library are of different versions\n");
+        return 1;
+    }
+    if (strcmp(version->hash, "N/A") && strspn(version->hash, "0123456789abcdef") != strlen(version->hash)) {
+        fprintf(stderr, "'%s' is no commit\n", version->hash);
         return 1;
     }
     float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 0, 1, 1, 1}, c[4] = {0};
