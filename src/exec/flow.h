@@ -105,9 +105,9 @@ typedef struct dtp_flow_slab {
     /* Private. */
     uint32_t node; /* of the WHILE or CALL in `up` */
     const dtp_flow_region_t *region;
-    uint32_t exited;
-    uint32_t gate; /* 2 = test + window token; atomic */
-    void *frame;   /* what frame_take gave, for the slab of a function */
+    uint32_t window, exited;
+    _Atomic uint32_t gate; /* 2 = test + window token */
+    void *frame;           /* what frame_take gave, for the slab of a function */
 } dtp_flow_slab_t;
 
 /* Where a boolean (one byte, not 0 = true) lies: base + offset, or, if indirect, *(char **)(base + offset) +
@@ -218,7 +218,8 @@ typedef struct {
     dtp_flow_exec_t exec;
     dtp_flow_enter_t enter; /* NULL: nothing to do */
     /* Frames of functions; function: its block. NULL from take: the run fails with out_of_memory. *slab: as
-     * dtp_flow_frame_init returned it. */
+     * dtp_flow_frame_init returned it. Memory that was a frame of one function never becomes one of another
+     * while the run lasts. */
     void *(*frame_take)(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab);
     void (*frame_give)(void *ctx, dtp_flow_block_t function, void *frame);
     uint32_t max_depth;             /* of calls; beyond: runtime_error with DTP_FLOW_TOO_DEEP in the result */

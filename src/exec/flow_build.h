@@ -1,0 +1,95 @@
+/* Inside of the flow builder; private to flow_build.c, flow_order.c, flow_pads.c and flow_emit.c.
+ *
+ * A program is a list of tokens (things that happen once per instance of their block) and dependencies
+ * between them. dtp_flow_build: flow_order.c checks, lifts and reduces the dependencies and ranks the tokens;
+ * flow_pads.c adds landing pads; flow_emit.c numbers the nodes and writes the plan. */
+#ifndef DTP_EXEC_FLOW_BUILD_H
+#define DTP_EXEC_FLOW_BUILD_H
+
+#include "exec/flow_plan.h"
+
+typedef enum {
+    DTP_FT_NODE,
+    DTP_FT_IF,
+    DTP_FT_WHILE,
+    DTP_FT_CALL,
+    DTP_FT_TEST,
+    DTP_FT_VAR,
+    DTP_FT_OUT, /* output of an If: comes with a or b */
+    DTP_FT_END, /* of an If: a PAD */
+    DTP_FT_PAD  /* join or landing pad */
+} dtp_ftok_kind_t;
+
+typedef struct {
+    uint8_t kind;
+    bool entry;     /* gets the entry token of its branch */
+    uint16_t flags; /* of the caller */
+    int32_t block;
+    uint32_t index;
+    int32_t a, b; /* OUT: sources; IF, END: a = record, b = END of the IF or -1; TEST, WHILE: a = record; VAR:
+                     a = record, b = number; CALL: a = block of the function */
+    int32_t armed; /* block among whose counters its own is */
+    uint32_t id;   /* node number in its region */
+    uint32_t pending;
+    double ns, rank; /* rank: longest cost from its start to the end of the region */
+} dtp_ftok_t;
+
+typedef enum { DTP_FB_ROOT, DTP_FB_BRANCH, DTP_FB_COND, DTP_FB_BODY, DTP_FB_FUNCTION } dtp_fblk_kind_t;
+typedef struct {
+    uint8_t kind;
+    int32_t up;     /* block around, in the same region: BRANCH, BODY (its condition); else -1 */
+    int32_t owner;  /* token that enters it: IF, TEST; WHILE for COND; -1 */
+    int32_t region; /* number of the region */
+    int32_t depth;  /* branches around, in the region */
+    uint32_t local; /* number in its region */
+} dtp_fblk_t;
+
+typedef struct {
+    dtp_flow_ref_t pred;
+    int32_t branch[2], token;
+} dtp_fif_t;
+typedef struct {
+    dtp_flow_loop_t loop;
+    int32_t cond, body, token, test, first_var, nvars; /* with the dummy */
+} dtp_floop_t;
+typedef struct {
+    int32_t later, earlier;
+} dtp_fdep_t;
+typedef struct {
+    int32_t loop, var, token;
+} dtp_fnext_t;
+
+typedef struct {
+    int32_t *at, *to; /* to[at[i] .. at[i + 1]) */
+} dtp_fcsr_t;
+
+struct dtp_flow_builder {
+    dtp_arena_t arena;
+    dnnl_tp_status_t status;
+    unsigned flags;
+    dtp_ftok_t *tok;
+    dtp_fblk_t *blk;
+    dtp_fif_t *ifs;
+    dtp_floop_t *loops;
+    dtp_fdep_t *dep;
+    dtp_fnext_t *next;
+    int ntok, nblk, nifs, nloops, ndep, nnext, nregions;
+    int tok_room, blk_room, if_room, loop_room, dep_room, next_room;
+    /* From flow_order.c on. */
+    int32_t *order; /* of tokens, earlier ones first */
+};
+typedef struct dtp_flow_builder dtp_fb_t;
+
+int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block);
+void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier);
+void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size);
+/* Lists by[i] = of[i] for all i, grouped: at has n + 1 entries. */
+bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int npairs, bool by_later);
+/* The nodes whose end makes token come: calls fn for each. */
+void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg);
+
+dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b);
+dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b);
+dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **plan);
+
+#endif

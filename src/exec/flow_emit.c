@@ -1,0 +1,428 @@
+/* Writes the plan of a flow program: numbers nodes in the order in which one thread would run them, sorts
+ * edges (other blocks first, the most critical last), sets initial counters, lays out slabs. */
+#include <stdlib.h>
+
+#include "exec/flow_build.h"
+
+enum { WORTH_NS = 1500 }; /* what one hand-off costs, about */
+
+typedef struct {
+    dtp_fb_t *b;
+    dtp_arena_t *arena;
+    dtp_flow_region_t *regions;
+    dtp_fcsr_t out;       /* per token: consumers of what it makes */
+    dtp_fcsr_t of_region; /* tokens with nodes, per region */
+    dtp_fcsr_t next;      /* NEXT edges per token: indices of b->next */
+    bool *own;            /* has a consumer in its own block */
+    /* Simulation. */
+    int32_t *left, *stack, *seq;
+    dtp_fcsr_t entry;   /* per block: tokens with entry tokens, and roots; the most critical last */
+    int32_t *blocks_of; /* global blocks in order of (region, preorder = number) */
+} emit_t;
+
+static bool has_node(const dtp_ftok_t *k) { return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT; }
+
+typedef struct {
+    dtp_fdep_t *pair;
+    int n, room;
+    int32_t later;
+} pairs_t;
+static void add_pair(void *arg, int32_t source) {
+    pairs_t *p = arg;
+    if (p->pair) p->pair[p->n] = (dtp_fdep_t){p->later, source};
+    ++p->n;
+}
+
+/* qsort without context: sorted by these keys. */
+typedef struct {
+    double rank;
+    int32_t own, token;
+} sort_key_t;
+static int by_key(const void *x, const void *y) {
+    const sort_key_t *a = x, *c = y;
+    if (a->own != c->own) return a->own - c->own;
+    if (a->rank != c->rank) return a->rank < c->rank ? -1 : 1;
+    return a->token > c->token ? -1 : a->token < c->token; /* equal: in the order of building */
+}
+
+static bool sort_tokens(dtp_fb_t *b, int32_t *list, int n, int32_t block, sort_key_t *room) {
+    for (int i = 0; i < n; ++i)
+        room[i] = (sort_key_t){b->tok[list[i]].rank, b->tok[list[i]].block == block, list[i]};
+    if (n < 16) { /* lists are short */
+        for (int i = 1; i < n; ++i) {
+            sort_key_t k = room[i];
+            int j = i;
+            for (; j > 0 && by_key(&k, &room[j - 1]) < 0; --j) room[j] = room[j - 1];
+            room[j] = k;
+        }
+    } else {
+        qsort(room, (size_t)n, sizeof *room, by_key);
+    }
+    bool own = false;
+    for (int i = 0; i < n; ++i) {
+        list[i] = room[i].token;
+        own |= room[i].own != 0;
+    }
+    return own;
+}
+
+static dnnl_tp_status_t connect(emit_t *e) {
+    dtp_fb_t *b = e->b;
+    int n = b->ntok;
+    pairs_t p = {0};
+    uint8_t *inside = dtp_fb_alloc(b, (size_t)n, 1); /* has a producer in its own block */
+    if (!inside) return dnnl_tp_out_of_memory;
+    for (int pass = 0; pass < 2; ++pass) {
+        int room = p.n;
+        p.n = 0;
+        if (pass && !(p.pair = dtp_fb_alloc(b, (size_t)room, sizeof *p.pair))) return dnnl_tp_out_of_memory;
+        for (int i = 0; i < b->ndep; ++i) {
+            p.later = b->dep[i].later;
+            dtp_fb_sources(b, b->dep[i].earlier, add_pair, &p);
+        }
+    }
+    for (int i = 0; i < b->ndep; ++i) {
+        ++b->tok[b->dep[i].later].pending;
+        if (b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block) inside[b->dep[i].later] = 1;
+    }
+    pairs_t entries = {.pair = dtp_fb_alloc(b, (size_t)n, sizeof *p.pair)};
+    e->left = dtp_fb_alloc(b, (size_t)n, sizeof *e->left);
+    if (!entries.pair || !e->left) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < p.n; ++i) ++e->left[p.pair[i].later];
+    for (int t = 0; t < n; ++t) {
+        dtp_ftok_t *k = &b->tok[t];
+        if (!has_node(k)) continue;
+        bool in_branch = b->blk[k->block].up >= 0;
+        if (k->kind == DTP_FT_END) {
+            k->pending = 1;
+            continue;
+        }
+        k->entry = in_branch && !inside[t];
+        if (k->entry) {
+            ++k->pending;
+            ++e->left[t];
+        }
+        if (k->entry || (!in_branch && k->pending == 0)) {
+            entries.later = t;
+            add_pair(&entries, k->block);
+        }
+    }
+    if (!dtp_fb_csr(b, &e->out, n, p.pair, p.n, false) ||
+        !dtp_fb_csr(b, &e->entry, b->nblk, entries.pair, entries.n, false))
+        return dnnl_tp_out_of_memory;
+    int most = 0;
+    for (int t = 0; t < n; ++t) most = (int)dtp_max64(most, e->out.at[t + 1] - e->out.at[t]);
+    for (int k = 0; k < b->nblk; ++k) most = (int)dtp_max64(most, e->entry.at[k + 1] - e->entry.at[k]);
+    sort_key_t *room = dtp_fb_alloc(b, (size_t)most, sizeof *room);
+    e->own = dtp_fb_alloc(b, (size_t)n, sizeof *e->own);
+    if (!room || !e->own) return dnnl_tp_out_of_memory;
+    for (int t = 0; t < n; ++t)
+        e->own[t] =
+            sort_tokens(b, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t], b->tok[t].block, room);
+    for (int k = 0; k < b->nblk; ++k)
+        sort_tokens(b, e->entry.to + e->entry.at[k], e->entry.at[k + 1] - e->entry.at[k], -1, room);
+    return dnnl_tp_success;
+}
+
+/* ---- Order of one thread --------------------------------------------------------------------------------
+ */
+
+static void push_list(emit_t *e, int *top, const int32_t *list, int n) {
+    for (int i = 0; i < n; ++i) e->stack[(*top)++] = list[i];
+}
+static void arrive_list(emit_t *e, int *top, const int32_t *list, int n) {
+    for (int i = 0; i < n; ++i)
+        if (--e->left[list[i]] == 0) e->stack[(*top)++] = list[i];
+}
+static void enter(emit_t *e, int *top, int32_t block) {
+    arrive_list(e, top, e->entry.to + e->entry.at[block], e->entry.at[block + 1] - e->entry.at[block]);
+}
+
+/* Numbers the tokens of a region in the order in which one thread runs them when it runs both branches of
+ * every If and each body once. */
+static int simulate(emit_t *e, int32_t top_block, int at) {
+    dtp_fb_t *b = e->b;
+    int top = 0;
+    if (b->blk[top_block].kind == DTP_FB_COND) {
+        const dtp_floop_t *l = &b->loops[b->tok[b->blk[top_block].owner].a];
+        for (int v = l->first_var; v < l->first_var + l->nvars; ++v)
+            arrive_list(e, &top, e->out.to + e->out.at[v], e->out.at[v + 1] - e->out.at[v]);
+    } else {
+        push_list(e, &top, e->entry.to + e->entry.at[top_block],
+                  e->entry.at[top_block + 1] - e->entry.at[top_block]);
+    }
+    while (top > 0) {
+        int32_t t = e->stack[--top];
+        const dtp_ftok_t *k = &b->tok[t];
+        e->seq[t] = at++;
+        if (k->kind == DTP_FT_IF) {
+            if (k->b >= 0) e->stack[top++] = k->b;
+            enter(e, &top, b->ifs[k->a].branch[0]);
+            enter(e, &top, b->ifs[k->a].branch[1]);
+        } else if (k->kind == DTP_FT_TEST) {
+            enter(e, &top, b->loops[k->a].body);
+        } else {
+            arrive_list(e, &top, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t]);
+        }
+    }
+    return at;
+}
+
+typedef struct {
+    uint32_t block, direct;
+    int32_t seq, token;
+} place_t;
+static int by_place(const void *x, const void *y) {
+    const place_t *a = x, *c = y;
+    if (a->block != c->block) return a->block < c->block ? -1 : 1;
+    if (a->direct != c->direct) return a->direct < c->direct ? -1 : 1;
+    return a->seq < c->seq ? -1 : 1;
+}
+
+/* ---- One region -----------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    uint32_t *data;
+    uint32_t n;
+} words_t;
+
+static uint32_t edge_to(const dtp_ftok_t *k) { return k->id | (k->pending <= 1 ? DTP_FLOW_DIRECT : 0); }
+static uint32_t put_list(const dtp_fb_t *b, words_t *w, const dtp_fcsr_t *csr, int i) {
+    for (int k = csr->at[i]; k < csr->at[i + 1]; ++k) w->data[w->n++] = edge_to(&b->tok[csr->to[k]]);
+    return w->n;
+}
+
+static uint32_t node_kind(const dtp_ftok_t *k) {
+    switch (k->kind) {
+    case DTP_FT_NODE: return k->flags & DTP_FLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
+    case DTP_FT_IF: return DTP_FK_IF;
+    case DTP_FT_WHILE: return DTP_FK_WHILE;
+    case DTP_FT_CALL: return DTP_FK_CALL;
+    case DTP_FT_TEST: return DTP_FK_TEST;
+    default: return DTP_FK_PAD;
+    }
+}
+
+static void *room_for(emit_t *e, size_t n, size_t size) { return dtp_arena_alloc(e->arena, (n + 1) * size); }
+
+static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, int nblocks) {
+    dtp_fb_t *b = e->b;
+    dtp_flow_region_t *r = &e->regions[region];
+    const int32_t *tokens = e->of_region.to + e->of_region.at[region];
+    int n = e->of_region.at[region + 1] - e->of_region.at[region];
+    const dtp_floop_t *loop = NULL;
+    if (b->blk[top_block].kind == DTP_FB_COND) loop = &b->loops[b->tok[b->blk[top_block].owner].a];
+    r->kind = loop ? DTP_FLOW_IS_LOOP : region ? DTP_FLOW_IS_FUNCTION : DTP_FLOW_IS_ROOT;
+    r->block = top_block;
+    r->n_nodes = (uint32_t)n + (loop != NULL); /* EXIT */
+    r->n_blocks = (uint32_t)nblocks;
+    r->n_vars = loop ? (uint32_t)loop->nvars : 0;
+    if (r->n_nodes > DTP_FLOW_MAX_NODES)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_FLOW, "%u nodes in one region", r->n_nodes);
+
+    place_t *order = dtp_fb_alloc(b, (size_t)n, sizeof *order);
+    if (!order) return dnnl_tp_out_of_memory;
+    size_t words = 0;
+    uint32_t nchoices = 0, ncallees = 0;
+    for (int i = 0; i < n; ++i) {
+        const dtp_ftok_t *k = &b->tok[tokens[i]];
+        bool is_direct = k->pending <= 1;
+        order[i] =
+            (place_t){b->blk[is_direct ? k->block : k->armed].local, is_direct, e->seq[tokens[i]], tokens[i]};
+        words += (size_t)(e->out.at[tokens[i] + 1] - e->out.at[tokens[i]]);
+        words += 1 + (size_t)(e->next.at[tokens[i] + 1] - e->next.at[tokens[i]]);
+        nchoices += k->kind == DTP_FT_IF || k->kind == DTP_FT_TEST;
+        r->n_rings += k->kind == DTP_FT_WHILE;
+        ncallees += k->kind == DTP_FT_CALL;
+        r->ns += k->ns;
+    }
+    qsort(order, (size_t)n, sizeof *order, by_place);
+    for (int v = 0; loop && v < loop->nvars; ++v)
+        words += (size_t)(e->out.at[loop->first_var + v + 1] - e->out.at[loop->first_var + v]);
+    for (int k = 0; k < nblocks; ++k) {
+        int32_t g = e->blocks_of[k];
+        words += (size_t)(e->entry.at[g + 1] - e->entry.at[g]);
+    }
+
+    dtp_flow_node_t *nodes = room_for(e, r->n_nodes, sizeof *nodes);
+    words_t w = {room_for(e, words, sizeof *w.data), 0};
+    uint8_t *init = room_for(e, r->n_nodes, 1);
+    dtp_flow_blk_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
+    dtp_flow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
+    dtp_flow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
+    dtp_flow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
+    uint32_t *var_edge = room_for(e, r->n_vars + 1u, sizeof *var_edge);
+    uint32_t *at_end = room_for(e, r->n_vars, sizeof *at_end);
+    if (!nodes || !w.data || !init || !blocks || !choices || !rings || !callees || !var_edge || !at_end)
+        return dnnl_tp_out_of_memory;
+
+    for (int k = 0; k < nblocks; ++k) {
+        const dtp_fblk_t *from = &b->blk[e->blocks_of[k]];
+        dtp_flow_blk_t *to = &blocks[k];
+        to->up = from->up >= 0 ? b->blk[from->up].local : DTP_FLOW_NONE;
+        to->end = DTP_FLOW_NONE;
+        to->done = k == 0 && loop ? 2 : 1; /* previous iteration and body; guard */
+    }
+    for (int i = 0; i < n; ++i) {
+        dtp_ftok_t *k = &b->tok[order[i].token];
+        k->id = (uint32_t)i;
+        dtp_flow_blk_t *blk = &blocks[order[i].block];
+        if (!order[i].direct) {
+            if (blk->counted++ == 0) blk->first = (uint32_t)i;
+            init[i] = (uint8_t)k->pending;
+        }
+    }
+    uint32_t nchoice = 0, nring = 0, ncallee = 0;
+    for (int i = 0; i < n; ++i) {
+        int32_t t = order[i].token;
+        const dtp_ftok_t *k = &b->tok[t];
+        dtp_flow_node_t *node = &nodes[i];
+        uint32_t local = b->blk[k->block].local;
+        *node =
+            (dtp_flow_node_t){.edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_FLOW_NONE};
+        if (k->kind == DTP_FT_NODE && !(k->flags & DTP_FLOW_NOP))
+            node->bits |= (uint32_t)(k->flags & (DTP_FLOW_COSTLY | DTP_FLOW_WIDE | DTP_FLOW_MAY_BLOCK))
+                          << DTP_FN_FLAGS;
+        if (k->rank >= WORTH_NS) node->bits |= DTP_FN_WORTH;
+        if (k->kind == DTP_FT_IF) {
+            const dtp_fif_t *f = &b->ifs[k->a];
+            node->index = nchoice;
+            choices[nchoice] = (dtp_flow_choice_t){.pred = f->pred};
+            for (int s = 0; s < 2; ++s) {
+                uint32_t branch = b->blk[f->branch[s]].local;
+                choices[nchoice].block[s] = branch;
+                if (k->b >= 0) blocks[branch].end = b->tok[k->b].id;
+            }
+            ++nchoice;
+            if (k->b < 0) ++blocks[local].done;
+            continue;
+        }
+        if (k->kind == DTP_FT_TEST) {
+            node->index = nchoice;
+            choices[nchoice++] = (dtp_flow_choice_t){loop->loop.test, {0, b->blk[loop->body].local}};
+            r->test = (uint32_t)i;
+            continue;
+        }
+        if (k->kind == DTP_FT_WHILE) {
+            const dtp_floop_t *l = &b->loops[k->a];
+            node->index = nring;
+            rings[nring++] = (dtp_flow_ring_t){.region = &e->regions[b->blk[l->cond].region],
+                                               .window = (uint32_t)l->loop.window,
+                                               .index = l->loop.index,
+                                               .data_offset = l->loop.data_offset,
+                                               .data_stride = l->loop.data_stride};
+        }
+        if (k->kind == DTP_FT_CALL) {
+            node->index = ncallee;
+            callees[ncallee++] = (dtp_flow_callee_t){&e->regions[b->blk[k->a].region], k->index};
+        }
+        if (e->next.at[t] < e->next.at[t + 1]) {
+            node->bits |= DTP_FN_NEXT;
+            w.data[w.n++] = (uint32_t)(e->next.at[t + 1] - e->next.at[t]);
+            for (int x = e->next.at[t]; x < e->next.at[t + 1]; ++x)
+                w.data[w.n++] = (uint32_t)b->next[e->next.to[x]].var;
+        }
+        put_list(b, &w, &e->out, t);
+        if (!e->own[t]) {
+            node->sink = local;
+            ++blocks[local].done;
+        }
+    }
+    if (loop) {
+        r->exit = (uint32_t)n;
+        nodes[n] = (dtp_flow_node_t){
+            .edge = w.n, .index = loop->loop.exit_index, .bits = DTP_FK_EXIT, .sink = DTP_FLOW_NONE};
+        unsigned f = loop->loop.exit_flags & (DTP_FLOW_COSTLY | DTP_FLOW_WIDE);
+        if (f & DTP_FLOW_WIDE) f |= DTP_FLOW_COSTLY;
+        nodes[n].bits |= f << DTP_FN_FLAGS;
+    }
+    nodes[r->n_nodes].edge = w.n;
+    for (uint32_t v = 0; loop && v < r->n_vars; ++v) {
+        var_edge[v] = w.n;
+        put_list(b, &w, &e->out, loop->first_var + (int)v);
+    }
+    var_edge[r->n_vars] = w.n;
+    for (int k = 0; k < nblocks; ++k) {
+        blocks[k].entry = w.n;
+        blocks[k].n_entry = put_list(b, &w, &e->entry, e->blocks_of[k]) - blocks[k].entry;
+    }
+    for (uint32_t v = 0; v < r->n_vars; ++v) at_end[v] = 1;
+    for (int i = 0; loop && i < b->nnext; ++i)
+        if (&b->loops[b->next[i].loop] == loop) at_end[b->next[i].var] = 0;
+    for (uint32_t v = 0; v < r->n_vars; ++v)
+        if (at_end[v]) at_end[r->n_at_end++] = v;
+
+    r->nodes = nodes;
+    r->edges = w.data;
+    r->init = init;
+    r->blocks = blocks;
+    r->choices = choices;
+    r->rings = rings;
+    r->callees = callees;
+    r->var_edge = var_edge;
+    r->at_end = at_end;
+    r->done_at = sizeof(dtp_flow_slab_t);
+    r->count_at = r->done_at + sizeof(uint32_t) * r->n_blocks;
+    r->link_at = dtp_round_up_size(r->count_at + r->n_nodes, sizeof(uint64_t));
+    size_t bytes = dtp_round_up_size(r->link_at + sizeof(uint64_t) * r->n_nodes, DTP_NO_SHARE);
+    for (uint32_t i = 0; i < r->n_rings; ++i) { /* inner regions have higher numbers: they are laid out */
+        rings[i].ring_at = bytes;
+        size_t all, slabs = (size_t)rings[i].window + 1;
+        if (__builtin_mul_overflow(rings[i].region->bytes, slabs, &all) || bytes > SIZE_MAX / 4 - all)
+            return dtp_no_memory(SIZE_MAX);
+        bytes += all;
+    }
+    r->bytes = bytes;
+    return dnnl_tp_success;
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------
+ */
+
+dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **out) {
+    emit_t e = {.b = b, .arena = arena};
+    int n = b->ntok;
+    DTP_TRY(connect(&e));
+    e.seq = dtp_fb_alloc(b, (size_t)n, sizeof *e.seq);
+    e.stack = dtp_fb_alloc(b, 2 * (size_t)n, sizeof *e.stack);
+    dtp_fdep_t *pair = dtp_fb_alloc(b, (size_t)dtp_max64(n, b->nblk), sizeof *pair);
+    if (!e.seq || !e.stack || !pair) return dnnl_tp_out_of_memory;
+
+    /* Blocks per region, those around first. */
+    dtp_fcsr_t in;
+    for (int k = 0; k < b->nblk; ++k) pair[k] = (dtp_fdep_t){k, b->blk[k].region};
+    if (!dtp_fb_csr(b, &in, b->nregions, pair, b->nblk, false)) return dnnl_tp_out_of_memory;
+    for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
+    int np = 0;
+    for (int t = 0; t < n; ++t)
+        if (has_node(&b->tok[t])) pair[np++] = (dtp_fdep_t){t, b->blk[b->tok[t].block].region};
+    if (!dtp_fb_csr(b, &e.of_region, b->nregions, pair, np, false)) return dnnl_tp_out_of_memory;
+
+    pairs_t nexts = {0};
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass && !(nexts.pair = dtp_fb_alloc(b, (size_t)nexts.n, sizeof *nexts.pair)))
+            return dnnl_tp_out_of_memory;
+        nexts.n = 0;
+        for (int i = 0; i < b->nnext; ++i) {
+            nexts.later = i;
+            dtp_fb_sources(b, b->next[i].token, add_pair, &nexts);
+        }
+    }
+    if (!dtp_fb_csr(b, &e.next, n, nexts.pair, nexts.n, false)) return dnnl_tp_out_of_memory;
+
+    e.regions = dtp_arena_alloc(arena, sizeof *e.regions * (size_t)b->nregions);
+    dtp_flow_plan_t *plan = dtp_arena_alloc(arena, sizeof *plan);
+    if (!e.regions || !plan) return dnnl_tp_out_of_memory;
+    int at = 0;
+    for (int r = 0; r < b->nregions; ++r) at = simulate(&e, in.to[in.at[r]], at);
+    for (int r = b->nregions - 1; r >= 0; --r) {
+        e.blocks_of = in.to + in.at[r];
+        DTP_TRY(emit_region(&e, r, e.blocks_of[0], in.at[r + 1] - in.at[r]));
+    }
+    plan->regions = e.regions;
+    plan->n_regions = (uint32_t)b->nregions;
+    plan->mean_ns = e.regions[0].n_nodes ? e.regions[0].ns / e.regions[0].n_nodes : 0.;
+    *out = plan;
+    return b->status;
+}

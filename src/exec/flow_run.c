@@ -1,0 +1,184 @@
+/* Runs a flow program: the state's memory, the start and the end of a run, what is rare in it. The engine's
+ * steps are flow_step.h, threads are flow_share.c, the state machine is flow.h. */
+#include "exec/flow_run.h"
+
+#include "exec/flow_step.h"
+#include "threading/futex.h"
+
+enum { LOOKS_PER_CLOCK = 16, UNSPILL = DTP_FLOW_LIFO / 4 };
+
+/* ---- Memory ---------------------------------------------------------------------------------------------
+ */
+
+static void link_rings(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
+    for (uint32_t i = 0; i < r->n_rings; ++i) {
+        const dtp_flow_ring_t *ring = &r->rings[i];
+        char *at = (char *)slab + ring->ring_at;
+        size_t bytes = ring->region->bytes;
+        uint32_t slabs = ring->window + 1, node = 0;
+        while (DTP_FN_KIND(r->nodes[node].bits) != DTP_FK_WHILE || r->nodes[node].index != i) ++node;
+        for (uint32_t k = 0; k < slabs; ++k) {
+            dtp_flow_slab_t *q = (dtp_flow_slab_t *)(void *)(at + bytes * k);
+            memset(q, 0, sizeof *q);
+            q->data = slab->data + ring->data_offset + (int64_t)k * ring->data_stride;
+            q->up = slab;
+            q->prev = (dtp_flow_slab_t *)(void *)(at + bytes * ((k + slabs - 1) % slabs));
+            q->next = (dtp_flow_slab_t *)(void *)(at + bytes * ((k + 1) % slabs));
+            q->number = k;
+            q->index = ring->index;
+            q->node = node;
+            q->region = ring->region;
+            q->window = ring->window;
+            link_rings(ring->region, q);
+        }
+    }
+}
+
+static const dtp_flow_region_t *function_region(const dtp_flow_plan_t *plan, dtp_flow_block_t function) {
+    uint32_t i = 0;
+    while (plan->regions[i].block != function) ++i;
+    return &plan->regions[i];
+}
+
+size_t dtp_flow_frame_bytes(const dtp_flow_plan_t *plan, dtp_flow_block_t function) {
+    return function_region(plan, function)->bytes;
+}
+
+static dtp_flow_slab_t *slab_init(const dtp_flow_region_t *r, void *memory, char *data) {
+    dtp_flow_slab_t *slab = memory;
+    memset(slab, 0, sizeof *slab);
+    slab->data = data;
+    slab->region = r;
+    link_rings(r, slab);
+    return slab;
+}
+
+dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block_t function, void *memory,
+                                     char *data) {
+    return slab_init(function_region(plan, function), memory, data);
+}
+
+static size_t workers_at(void) { return dtp_round_up_size(sizeof(dtp_flow_state_t), DTP_NO_SHARE); }
+static size_t lifos_at(int num_threads) {
+    return workers_at() + (size_t)num_threads * sizeof(dtp_flow_worker_t);
+}
+static size_t root_at(int num_threads) {
+    return lifos_at(num_threads) + (size_t)num_threads * DTP_FLOW_LIFO * sizeof(uint64_t);
+}
+
+size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads) {
+    return root_at(num_threads) + plan->regions[0].bytes;
+}
+
+dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory,
+                                      char *data) {
+    dtp_flow_state_t *s = memory;
+    char *base = memory;
+    memset(s, 0, lifos_at(num_threads));
+    s->plan = plan;
+    s->num_threads = num_threads;
+    s->workers = (dtp_flow_worker_t *)(void *)(base + workers_at());
+    s->alone = (dtp_parallel_t){NULL, 1, NULL};
+    for (int i = 0; i < num_threads; ++i) {
+        dtp_flow_worker_t *w = &s->workers[i];
+        w->state = s;
+        w->lifo = (uint64_t *)(void *)(base + lifos_at(num_threads)) + (size_t)i * DTP_FLOW_LIFO;
+        w->top = w->lifo;
+        w->limit = w->lifo + DTP_FLOW_LIFO;
+        w->where = (dtp_flow_where_t){.slot = i, .par = &s->alone};
+        w->fuel = DTP_FLOW_FUEL;
+    }
+    s->root = slab_init(&plan->regions[0], base + root_at(num_threads), data);
+    return s;
+}
+
+/* ---- Overflow -------------------------------------------------------------------------------------------
+ */
+
+void dtp_flow_spill(dtp_flow_worker_t *w) {
+    size_t half = DTP_FLOW_LIFO / 2, n = (size_t)(w->top - w->lifo);
+    for (size_t i = 0; i < half; ++i) {
+        uint64_t word = w->lifo[i];
+        if (!w->spill) w->spill_last = word;
+        *dtp_flow_link(word) = w->spill;
+        w->spill = word;
+    }
+    memmove(w->lifo, w->lifo + half, (n - half) * sizeof *w->lifo);
+    w->top -= half;
+}
+
+bool dtp_flow_unspill(dtp_flow_worker_t *w) {
+    uint64_t *to = w->lifo + UNSPILL, *end = to;
+    while (w->spill && to > w->lifo) {
+        *--to = w->spill;
+        w->spill = *dtp_flow_link(w->spill);
+    }
+    size_t n = (size_t)(end - to);
+    memmove(w->lifo, to, n * sizeof *w->lifo);
+    w->top = w->lifo + n;
+    return n > 0;
+}
+
+/* ---- Rare steps -----------------------------------------------------------------------------------------
+ */
+
+void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index) {
+    uint32_t running = 0;
+    if (!DTP_CAS(&s->stop, &running, 1, relaxed)) return;
+    s->result.status = status;
+    s->result.why = why;
+    s->result.index = index;
+}
+
+bool dtp_flow_failed(const dtp_flow_state_t *s) { return DTP_LOAD(&s->stop, relaxed) != 0; }
+
+void dtp_flow_finished(dtp_flow_state_t *s) { DTP_STORE(&s->finished, 1, release); }
+
+static void check_deadline(dtp_flow_state_t *s) {
+    if (s->args.deadline_ns && dtp_now_ns() >= s->args.deadline_ns)
+        dtp_flow_fail(s, dnnl_tp_deadline_exceeded, DTP_FLOW_DEADLINE, DTP_FLOW_NO_INDEX);
+}
+
+void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared) {
+    dtp_flow_state_t *s = w->state;
+    (void)shared;
+    check_deadline(s);
+    if (dtp_flow_stopped(s)) return;
+    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, node->index, &w->where);
+    if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
+    check_deadline(s);
+}
+
+bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
+    dtp_flow_state_t *s = w->state;
+    (void)shared;
+    w->fuel = DTP_FLOW_FUEL;
+    if (++w->looks % LOOKS_PER_CLOCK == 0) check_deadline(s);
+    return false;
+}
+
+/* ---- The run --------------------------------------------------------------------------------------------
+ */
+
+static __attribute__((noinline)) bool run_alone(dtp_flow_worker_t *w) { return run_tasks(w, false); }
+static __attribute__((noinline)) void start_alone(dtp_flow_worker_t *w, dtp_flow_slab_t *root) {
+    enter_block(w, root, 0, false);
+}
+
+dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, const dtp_flow_args_t *args,
+                              dtp_flow_result_t *result) {
+    static const DTP_ATOMIC(uint32_t) never;
+    dtp_flow_worker_t *w = &s->workers[0];
+    s->args = *args;
+    if (!s->args.cancel) s->args.cancel = &never;
+    s->result = (dtp_flow_result_t){.index = DTP_FLOW_NO_INDEX};
+    DTP_STORE(&s->stop, 0, relaxed);
+    DTP_STORE(&s->finished, 0, relaxed);
+    dtp_flow_arm_slab(&plan->regions[0], s->root, 2);
+    if (s->args.deadline_ns) check_deadline(s);
+    start_alone(w, s->root);
+    while (!run_alone(w))
+        ;
+    if (result) *result = s->result;
+    return s->result.status;
+}

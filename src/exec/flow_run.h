@@ -1,0 +1,79 @@
+/* One run of a flow program: state, workers and the steps that both forms of the engine share; private to
+ * flow_run.c, flow_step.h and flow_share.c. State machine: flow.h.
+ *
+ * Who may write what. state: fields up to `result` by the owner before the run; `stop`, result by who turns
+ * stop from 0 to 1; `finished` by who completes the root. worker: its own thread, but for the deque's top
+ * (thieves). While the run is alone no other thread reads any of it; opening the crew (flow_share.c)
+ * publishes it. */
+#ifndef DTP_EXEC_FLOW_RUN_H
+#define DTP_EXEC_FLOW_RUN_H
+
+#include "exec/flow_plan.h"
+
+enum {
+    DTP_FLOW_LIFO = 4096, /* private tasks; more spill into a list */
+    DTP_FLOW_FUEL = 64,   /* nodes between two looks at what is rare */
+};
+
+typedef struct {
+    /* Private LIFO: lifo[0 .. top). */
+    _Alignas(DTP_NO_SHARE) uint64_t *top;
+    uint64_t *limit;
+    dtp_flow_state_t *state;
+    uint32_t fuel, looks;
+    uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
+    dtp_flow_where_t where;
+    uint64_t *lifo;
+} dtp_flow_worker_t;
+
+struct dtp_flow_state {
+    const dtp_flow_plan_t *plan;
+    dtp_flow_slab_t *root;
+    int num_threads;
+    dtp_flow_args_t args;
+    dtp_parallel_t alone;
+    dtp_flow_worker_t *workers;
+    dtp_flow_result_t result;
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) finished;
+};
+
+/* The run fails unless it has failed before. */
+void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);
+/* Is there a reason not to execute? Looks at the caller's cancel. */
+static inline bool dtp_flow_stopped(dtp_flow_state_t *s) {
+    if (DTP_UNLIKELY(DTP_LOAD(&s->stop, relaxed))) return true;
+    if (DTP_LIKELY(!DTP_LOAD(s->args.cancel, relaxed))) return false;
+    dtp_flow_fail(s, dnnl_tp_cancelled, DTP_FLOW_CANCELLED, DTP_FLOW_NO_INDEX);
+    return true;
+}
+
+/* The root is complete. */
+void dtp_flow_finished(dtp_flow_state_t *s);
+/* Executes a COSTLY node; everything else that is ready is given to others before. */
+void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared);
+/* Every DTP_FLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
+bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
+
+/* Makes room for n <= DTP_FLOW_LIFO / 2 tasks: the older half goes to the spill list. */
+void dtp_flow_spill(dtp_flow_worker_t *w);
+/* Fills an empty LIFO from the spill list; false if that is empty, too. */
+bool dtp_flow_unspill(dtp_flow_worker_t *w);
+static inline void dtp_flow_room(dtp_flow_worker_t *w, uint32_t n) {
+    if (DTP_UNLIKELY((size_t)(w->limit - w->top) < n)) dtp_flow_spill(w);
+}
+
+/* Sets the counters of a block. */
+static inline void dtp_flow_arm(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t block) {
+    const dtp_flow_blk_t *k = &r->blocks[block];
+    char *count = (char *)slab + r->count_at;
+    if (k->counted) memcpy(count + k->first, r->init + k->first, k->counted);
+    DTP_STORE(&dtp_flow_done(r, slab)[block], k->done, relaxed);
+}
+static inline void dtp_flow_arm_slab(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t gate) {
+    dtp_flow_arm(r, slab, 0);
+    slab->exited = 0;
+    DTP_STORE(&slab->gate, gate, relaxed);
+}
+
+#endif

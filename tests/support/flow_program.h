@@ -1,0 +1,40 @@
+/* Random structured programs for the flow engine, a sequential interpreter of them, and their lowering to the
+ * builder: nested Ifs and Whiles with empty branches, outputs that pass through, loops without variables,
+ * reads of outside values, windows, recursive functions, side effects in order. */
+#ifndef TESTS_SUPPORT_FLOW_PROGRAM_H
+#define TESTS_SUPPORT_FLOW_PROGRAM_H
+
+#include "exec/flow.h"
+
+typedef struct {
+    unsigned seed;
+    int budget;      /* statements, about */
+    int depth;       /* nesting */
+    int window;      /* of Whiles; 0: random 1..4 */
+    bool calls;      /* recursive functions */
+    bool effects;    /* side effects, whose order is checked (DTP_FLOW_ORDERED) */
+    int costly;      /* percent of operators that are COSTLY; as many are WIDE */
+    double ns;       /* what operators say they cost */
+    int spin;        /* what they take: rounds of a hash */
+    unsigned flags;  /* of dtp_flow_build */
+    int max_threads; /* of the state */
+} flow_program_opts_t;
+
+typedef struct flow_program flow_program_t;
+
+/* Aborts when something fails. */
+flow_program_t *flow_program_create(const flow_program_opts_t *opts);
+void flow_program_destroy(flow_program_t *p);
+/* Runs once and compares with the interpreter; par NULL: on this thread alone. Returns NULL or what is wrong.
+ */
+const char *flow_program_run(flow_program_t *p, const dtp_parallel_t *par);
+/* The same, but the operator that runs as the n-th fails (or cancels: fire_cancel). The run must end; nothing
+ * is compared but the status. */
+const char *flow_program_run_failing(flow_program_t *p, const dtp_parallel_t *par, int64_t nth,
+                                     bool fire_cancel);
+int64_t flow_program_ops(const flow_program_t *p); /* executed by one run */
+/* How many Ifs, Whiles, calls ran in one run of the interpreter. */
+void flow_program_counts(const flow_program_t *p, int64_t *ifs, int64_t *iterations, int64_t *calls);
+const dtp_flow_result_t *flow_program_result(const flow_program_t *p);
+
+#endif
