@@ -52,7 +52,7 @@ static int teardown(void **state) {
 }
 
 /* Layouts of a matrix {.., R, C}. */
-typedef enum { ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD, TRANS_PADDED, PACKED } layout_t;
+typedef enum { ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD, TRANS_PADDED, PACKED, WIDE } layout_t;
 
 /* nd dims; lead: batch dims. */
 static dnnl_tp_memory_desc_t matrix(layout_t layout, int nd, const int64_t *dims, dnnl_tp_data_type_t dt) {
@@ -64,12 +64,14 @@ static dnnl_tp_memory_desc_t matrix(layout_t layout, int nd, const int64_t *dims
     case ANY:
         CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, nd, dims, dt, dnnl_tp_format_tag_any));
         return md;
-    case PACKED: {
+    case PACKED:
+    case WIDE: {
         char text[32];
         dtp_md_t packed;
         int n = 0;
         for (int d = 0; d < r; ++d) text[n++] = (char)('a' + d);
-        snprintf(text + n, sizeof text - (size_t)n, "%c%c16%c16%c", 'A' + c, 'A' + r, 'a' + r, 'a' + c);
+        snprintf(text + n, sizeof text - (size_t)n, "%c%c16%c%d%c", 'A' + c, 'A' + r, 'a' + r,
+                 layout == WIDE ? 64 : 16, 'a' + c);
         CHECK_OK(dtp_md_init_layout(&packed, nd, dims, dt, text));
         CHECK_OK(dnnl_tp_memory_desc_clone(&md, &packed));
         return md;
@@ -172,8 +174,8 @@ static void tails(void **state) {
     (void)state;
     static const int64_t ms[] = {1, 2, 5, 6, 7, 8, 9, 13, 16, 17, 31}, ns[] = {1, 15, 16, 17, 48, 64, 65, 97},
                          ks[] = {1, 2, 15, 16, 17, 67};
-    static const layout_t layouts[] = {ANY, PLAIN, TRANS};
-    for (size_t w = 0; w < 3; ++w)
+    static const layout_t layouts[] = {ANY, PLAIN, TRANS, WIDE};
+    for (size_t w = 0; w < sizeof layouts / sizeof *layouts; ++w)
         for (size_t i = 0; i < sizeof ms / sizeof *ms; ++i)
             for (size_t j = 0; j < sizeof ns / sizeof *ns; ++j)
                 for (size_t k = 0; k < sizeof ks / sizeof *ks; ++k)
@@ -183,7 +185,7 @@ static void tails(void **state) {
 
 static void layouts(void **state) {
     (void)state;
-    static const layout_t wei[] = {ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD, TRANS_PADDED, PACKED},
+    static const layout_t wei[] = {ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD, TRANS_PADDED, PACKED, WIDE},
                           src[] = {ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD},
                           dst[] = {ANY, PLAIN, TRANS, PADDED, WINDOW, SPREAD};
     for (size_t w = 0; w < sizeof wei / sizeof *wei; ++w)
@@ -366,6 +368,9 @@ static void threads(void **state) {
                 {300, 33, 64, 0, TRANS, TRANS, {PC_ADD, PC_RELU}},
                 {131, 200, 70, 0, PLAIN, PLAIN, {PC_MUL_SCALAR, PC_ADD_ROWS}},
                 {40, 50, 2500, 0, PLAIN, ANY, {PC_SUM}},
+                {4, 600, 2500, 0, PLAIN, ANY, {PC_RELU}},
+                {13, 300, 1100, 0, PLAIN, ANY, {PC_ADD, PC_GELU_ERF}},
+                {13, 1024, 700, 0, PLAIN, PLAIN, {PC_ADD}},
                 {33, 65, 40, 7, PLAIN, TRANS, {PC_MUL_SCALAR, PC_ADD_COLS}},
                 {90, 48, 64, 5, TRANS, PLAIN, {0}}};
     int n;

@@ -18,6 +18,8 @@ enum {
     WIDE_AHEAD = 8,       /* the same of wide slabs, which the processor prefetches well by itself */
     PLAIN_ROWS = 128,     /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
+    FEW_BLOCKS = 3,           /* row blocks for which B is read along its rows, */
+    FEW_PASS = 192,           /* so many at a time: their pages and a copy of a panel stay at hand */
     B_BYTES_PER_NS = 60,      /* of one core, from the shared cache */
     ALONE_NS = 2000,          /* not worth a second thread */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
@@ -113,11 +115,15 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->unit_slabs = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_SLAB : 1;
     g->nunits = dtp_div_up(g->nslabs, g->unit_slabs);
 
-    const int64_t passes = k > K_PASS ? dtp_div_up(k, K_PASS) : 1;
+    const int cap = g->ukr->max_mr[g->nv];
+    int64_t pass = K_PASS;
+    g->along_rows = g->b_form == DTP_GEMM_B_PLAIN && m <= FEW_BLOCKS * cap && k * g->sbk > g->l2_bytes &&
+                    !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
+    if (g->along_rows) pass = FEW_PASS;
+    const int64_t passes = k > pass ? dtp_div_up(k, pass) : 1;
     g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
-    const int cap = g->ukr->max_mr[g->nv];
     const bool in_place = g->b_form == DTP_GEMM_B_PACKED || g->b_form == DTP_GEMM_B_WIDE ||
                           (g->b_form == DTP_GEMM_B_PLAIN && gemm_reads_in_place(g, m, n, k, cap));
     g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_SLAB_BYTES && !g->tiled;
@@ -373,7 +379,7 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
         u->bs = DTP_UKR_SLAB_BYTES;
         u->bstep = g->sbk;
         u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
-        u->pf_dist = PLAIN_AHEAD * g->sbk;
+        u->pf_dist = g->along_rows ? (slab1 - slab0) * DTP_UKR_SLAB_BYTES : PLAIN_AHEAD * g->sbk;
         if (g->b_slabs) {
             u->copy_bs = u->k * DTP_UKR_SLAB_BYTES;
             u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
@@ -493,9 +499,15 @@ static void gemm_block_passes(const gemm_slot_t *s, int64_t m0, int64_t m1, int6
 
 static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
-    /* Few rows read B once: all passes of a panel together, in the order of memory. */
-    const int64_t step = g->b_form == DTP_GEMM_B_WIDE && g->kc < g->k ? g->unit_slabs : s1 - s0;
-    for (; s0 < s1; s0 += step) gemm_block_passes(s, m0, m1, s0, dtp_min64(s0 + step, s1));
+    if (g->b_form != DTP_GEMM_B_WIDE || g->kc >= g->k) {
+        gemm_block_passes(s, m0, m1, s0, s1);
+        return;
+    }
+    /* All passes of a panel together, in the order of memory. */
+    for (int64_t next; s0 < s1; s0 = next) {
+        next = gemm_panel_end(g, s0, s1);
+        gemm_block_passes(s, m0, m1, s0, next);
+    }
 }
 
 /* The same through a tile that finish() stores. */

@@ -1,9 +1,9 @@
 /* f32 matrix product C = A B (+ bias, addend, activation) over the micro-kernels: blocking, packing, prefetch
  * and the split over threads. Serves matmul, inner product and the gemm calls; knows no primitive.
  *
- * Every element of C is summed over k in ascending order, in chunks fixed by K alone, so results do not
- * depend on the number of threads, on the tile that computed them or on the rows of the call. Strides are
- * bytes. */
+ * Every element of C is one chain of sums over k in ascending order, whatever passes it takes, so results do
+ * not depend on the number of threads, on the tile that computed them or on the rows of the call. (The old C
+ * is added after the first pass, whose length then depends on K alone.) Strides are bytes. */
 #ifndef DTP_CPU_UKR_GEMM_H
 #define DTP_CPU_UKR_GEMM_H
 
@@ -15,7 +15,7 @@
 
 #define DTP_GEMM_MAX_BATCH_DIMS 10
 #define DTP_GEMM_WIDE 64
-#define DTP_GEMM_K_PASS 2048 /* k of one pass at most: C is written once up to here */
+#define DTP_GEMM_K_PASS 2048 /* k of one pass at most */
 
 typedef enum {
     DTP_GEMM_A_DIRECT, /* k dense: read in place */
@@ -72,9 +72,10 @@ typedef struct {
     int64_t kc, mc;                                     /* k per pass; rows of A that stay in L2 */
     int64_t b_slabs;                                    /* slabs packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
-    bool b_copy;                                              /* the first row block of a panel packs it */
-    int nv;                                                   /* slabs per panel */
-    int64_t a_bytes, b_bytes;                                 /* of a slot's scratch; then the tile */
+    bool along_rows;          /* few rows of a large row-major B: the next panel is prefetched */
+    bool b_copy;              /* the first row block of a panel packs it */
+    int nv;                   /* slabs per panel */
+    int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
     dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
     int64_t once_rows, once_nrest;

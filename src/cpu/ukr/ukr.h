@@ -16,7 +16,7 @@
 #define DTP_UKR_MAX_NV 4
 
 enum {
-    DTP_UKR_ACC = 1,        /* add to what C holds */
+    DTP_UKR_ACC = 1,        /* go on with the sums that C holds */
     DTP_UKR_RELU_FIRST = 2, /* relu before the addend */
     DTP_UKR_RELU = 4        /* relu last */
 };
@@ -26,7 +26,7 @@ typedef struct {
     int64_t a, b;
 } dtp_ukr_tap_t;
 
-/* C[r][:] = relu(relu_first(sum over taps A[r] * B (+ C) + bias) + add_scale * add[r]), all strides in bytes.
+/* C[r][:] = relu(relu_first((C +) sum over taps A[r] * B + bias) + add_scale * add[r]), all strides in bytes.
  */
 typedef struct {
     const char *a, *b;

@@ -125,7 +125,13 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     const int lanes = __builtin_popcount(u->mask);
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m256 c[MAX_ACC];
-        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
+        if (u->flags & DTP_UKR_ACC) {
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) load16(
+                &c[(i * NV + j) * 2], (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j,
+                j < NV - 1 ? DTP_UKR_SLAB : lanes);
+        } else {
+            UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
+        }
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
             UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
@@ -168,11 +174,6 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             UNROLL for (int i = 0; i < MR; i++) {
                 __m256 *x = &c[(i * NV + j) * 2];
                 float *to = (float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j;
-                if (u->flags & DTP_UKR_ACC) {
-                    load16(v, to, w);
-                    x[0] = _mm256_add_ps(x[0], v[0]);
-                    x[1] = _mm256_add_ps(x[1], v[1]);
-                }
                 if (u->bias) {
                     x[0] = _mm256_add_ps(x[0], bias[0]);
                     x[1] = _mm256_add_ps(x[1], bias[1]);

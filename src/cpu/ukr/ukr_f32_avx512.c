@@ -80,8 +80,15 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
+#define LANES(j) ((j) == NV - 1 ? mask : (__mmask16)0xffff)
         __m512 c[MAX_ACC];
-        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
+        if (u->flags & DTP_UKR_ACC) {
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                _mm512_maskz_loadu_ps(LANES(j),
+                                      (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j);
+        } else {
+            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
+        }
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
             UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
@@ -128,11 +135,6 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         } else {
             UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + i * u->ldc;
             base_c += MR * u->ldc;
-        }
-#define LANES(j) ((j) == NV - 1 ? mask : (__mmask16)0xffff)
-        if (u->flags & DTP_UKR_ACC) {
-            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_add_ps(c[i * NV + j], _mm512_maskz_loadu_ps(LANES(j), (const float *)cr[i] + 16 * j));
         }
         if (u->bias) {
             UNROLL for (int j = 0; j < NV; j++) {
