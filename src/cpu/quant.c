@@ -27,6 +27,13 @@ dnnl_tp_status_t dtp_quant_init(dtp_quant_view_t *q, const dtp_pd_t *pd, int arg
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_quant_init_common(dtp_quant_view_t *src, dtp_quant_view_t *dst, const dtp_pd_t *pd) {
+    DTP_TRY(dtp_quant_init(src, pd, DNNL_TP_ARG_SRC, true));
+    DTP_TRY(dtp_quant_init(dst, pd, DNNL_TP_ARG_DST, true));
+    DTP_DISPATCH(src->mask == 0 && dst->mask == 0, UNSUPPORTED_SCALES);
+    return dnnl_tp_success;
+}
+
 double dtp_quant_at(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const int64_t *pos) {
     if (q->index < 0) return q->is_scale ? 1 : 0;
     int64_t i = 0;

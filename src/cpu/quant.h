@@ -14,6 +14,8 @@ typedef struct {
 
 /* The scale (or zero point) of an argument of pd. Unimplemented for a mask beyond its dims. */
 dnnl_tp_status_t dtp_quant_init(dtp_quant_view_t *q, const dtp_pd_t *pd, int arg, bool scale);
+/* The scales of src and dst for kinds that serve one value each. */
+dnnl_tp_status_t dtp_quant_init_common(dtp_quant_view_t *src, dtp_quant_view_t *dst, const dtp_pd_t *pd);
 /* Value at a logical position. */
 double dtp_quant_at(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const int64_t *pos);
 

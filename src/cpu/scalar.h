@@ -9,6 +9,12 @@
 #include "common/base.h"
 #include "cpu/simd/scalar.h"
 
+/* Types all of whose values are floats: what kernels of rows load and store through f32. */
+static inline bool dtp_dt_fits_f32(dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s8 ||
+           dt == dnnl_tp_u8;
+}
+
 static inline double dtp_load(dnnl_tp_data_type_t dt, const void *data, int64_t i) {
     switch (dt) {
     case dnnl_tp_f32: return ((const float *)data)[i];

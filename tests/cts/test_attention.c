@@ -206,7 +206,5 @@ static void attention_refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(attention_all), cmocka_unit_test(attention_same_bits),
                                        cmocka_unit_test(attention_refusals)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

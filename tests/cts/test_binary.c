@@ -297,8 +297,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         const dtp_md_t *src2 = c->alg == dnnl_tp_binary_select ? &d.src2.md : NULL;
         CHECK_OK(dnnl_tp_binary_primitive_desc_create_v2(&pd, at[i].engine, c->alg, &d.src0.md, &d.src1.md,
                                                          src2, &d.dst.md, attr));
-        if (c->impl && strncmp(impl_name(pd), c->impl, strlen(c->impl)) != 0)
-            fail_msg("%s %s uses %s", c->layout0, c->layout1, impl_name(pd));
+        check_impl(pd, c->impl, c->layout0);
         memset(d.dst.data, 0xff, d.dst.bytes);
         if (c->post & POST_SUM) memcpy(d.dst.data, d.old.data, d.dst.bytes);
         args[0].handle = d.src0.data;
@@ -308,13 +307,8 @@ static void run_case(const case_t *c, uint64_t stream) {
         }
         CHECK_OK(run_pd(&at[i], pd, nargs, args));
         tensor_check(&d.dst, at[i].name);
-        if (at[i].threads == 1) {
-            check(c, &d, at[i].name);
-            first = realloc(first, d.dst.bytes + 1);
-            memcpy(first, d.dst.data, d.dst.bytes);
-        } else if (memcmp(first, d.dst.data, d.dst.bytes) != 0) {
-            fail_msg("%s: %d threads give other bits than one (%s)", at[i].name, at[i].threads, c->layout0);
-        }
+        if (at[i].threads == 1) check(c, &d, at[i].name);
+        check_same_bits(&at[i], &d.dst, &first, c->layout0);
     }
     free(first);
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
@@ -428,14 +422,8 @@ static void any_layouts(void **state) {
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 
-static int teardown(void **state) {
-    (void)state;
-    places_free();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
                                        cmocka_unit_test(long_chain), cmocka_unit_test(any_layouts)};
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -75,8 +75,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dnnl_tp_concat_primitive_desc_create(&pd, at[k].engine, c->dlayout ? &dst.md : NULL, c->n,
                                                       c->axis, mds, attr));
-        if (c->impl && strncmp(impl_name(pd), c->impl, strlen(c->impl)) != 0)
-            fail_msg("%s axis %d uses %s", c->slayout, c->axis, impl_name(pd));
+        check_impl(pd, c->impl, c->slayout);
         assert_true(dtp_md_equal(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0), &dst.md));
         memset(dst.data, 0xff, dst.bytes);
         CHECK_OK(run_pd(&at[k], pd, nargs, args));
@@ -98,12 +97,7 @@ static void run_case(const case_t *c, uint64_t stream) {
             } while (tensor_next(&src[i].md, pos));
             start += c->len[i];
         }
-        if (at[k].threads == 1) {
-            first = realloc(first, dst.bytes + 1);
-            memcpy(first, dst.data, dst.bytes);
-        } else if (memcmp(first, dst.data, dst.bytes) != 0) {
-            fail_msg("%s: %d threads give other bits than one (%s)", at[k].name, at[k].threads, c->slayout);
-        }
+        check_same_bits(&at[k], &dst, &first, c->slayout);
     }
     free(first);
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
@@ -136,13 +130,7 @@ static void random_cases(void **state) {
     }
 }
 
-static int teardown(void **state) {
-    (void)state;
-    places_free();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases)};
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -299,7 +299,5 @@ int main(void) {
                                        cmocka_unit_test(all_layouts),    cmocka_unit_test(strided),
                                        cmocka_unit_test(streamed),       cmocka_unit_test(refusals),
                                        cmocka_unit_test(rows_mode)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -159,7 +159,5 @@ static void pool_normalize_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gather_rows), cmocka_unit_test(gather_refusals),
                                        cmocka_unit_test(pool_normalize_all)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -123,7 +123,5 @@ static void layouts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tails), cmocka_unit_test(layouts)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

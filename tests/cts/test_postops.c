@@ -335,7 +335,5 @@ static void limits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_chains), cmocka_unit_test(recognised),
                                        cmocka_unit_test(limits)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -191,8 +191,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dnnl_tp_reduction_primitive_desc_create(&pd, at[i].engine, c->alg, &d.src.md, &d.dst.md,
                                                          c->p, c->eps, attr));
-        if (c->impl && strncmp(impl_name(pd), c->impl, strlen(c->impl)) != 0)
-            fail_msg("%s uses %s", c->slayout, impl_name(pd));
+        check_impl(pd, c->impl, c->slayout);
         if (c->post) memcpy(d.dst.data, d.old.data, d.dst.bytes);
         else memset(d.dst.data, 0xff, d.dst.bytes);
         const dnnl_tp_exec_handle_t args[] = {
@@ -202,13 +201,8 @@ static void run_case(const case_t *c, uint64_t stream) {
         };
         CHECK_OK(run_pd(&at[i], pd, c->post ? 3 : 2, args));
         tensor_check(&d.dst, at[i].name);
-        if (at[i].threads == 1) {
-            check(c, &d, at[i].name);
-            first = realloc(first, d.dst.bytes + 1);
-            memcpy(first, d.dst.data, d.dst.bytes);
-        } else if (memcmp(first, d.dst.data, d.dst.bytes) != 0) {
-            fail_msg("%s: %d threads give other bits than one (%s)", at[i].name, at[i].threads, c->slayout);
-        }
+        if (at[i].threads == 1) check(c, &d, at[i].name);
+        check_same_bits(&at[i], &d.dst, &first, c->slayout);
     }
     free(first);
     free(d.acc);
@@ -303,14 +297,8 @@ static void refusals(void **state) {
     assert_int_equal(dtp_last_reason(), DTP_NO_IMPL);
 }
 
-static int teardown(void **state) {
-    (void)state;
-    places_free();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
                                        cmocka_unit_test(specials), cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

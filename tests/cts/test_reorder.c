@@ -154,8 +154,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dnnl_tp_reorder_primitive_desc_create(&pd, &d.src.md, at[i].engine, &d.dst.md, at[i].engine,
                                                        attr));
-        if (c->impl && strncmp(impl_name(pd), c->impl, strlen(c->impl)) != 0)
-            fail_msg("%s -> %s uses %s", c->slayout, c->dlayout, impl_name(pd));
+        check_impl(pd, c->impl, c->slayout);
         if (c->sum != 0) memcpy(d.dst.data, d.old.data, d.dst.bytes);
         else memset(d.dst.data, 0xff, d.dst.bytes);
         const dnnl_tp_exec_handle_t args[] = {
@@ -168,14 +167,8 @@ static void run_case(const case_t *c, uint64_t stream) {
         };
         CHECK_OK(run_pd(&at[i], pd, 6, args));
         tensor_check(&d.dst, at[i].name);
-        if (at[i].threads == 1) {
-            reference_check(c, &d, at[i].name);
-            first = realloc(first, d.dst.bytes + 1);
-            memcpy(first, d.dst.data, d.dst.bytes);
-        } else if (memcmp(first, d.dst.data, d.dst.bytes) != 0) {
-            fail_msg("%s: %d threads give other bits than one (%s -> %s)", at[i].name, at[i].threads,
-                     c->slayout, c->dlayout);
-        }
+        if (at[i].threads == 1) reference_check(c, &d, at[i].name);
+        check_same_bits(&at[i], &d.dst, &first, c->slayout);
     }
     free(first);
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
@@ -406,16 +399,10 @@ static void refusals(void **state) {
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
 }
 
-static int teardown(void **state) {
-    (void)state;
-    places_free();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table),          cmocka_unit_test(every_type_pair),
                                        cmocka_unit_test(random_cases),   cmocka_unit_test(strided),
                                        cmocka_unit_test(special_values), cmocka_unit_test(runtime_dims),
                                        cmocka_unit_test(compensation),   cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -206,7 +206,5 @@ static void same_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(softmax_all), cmocka_unit_test(special_values),
                                        cmocka_unit_test(same_bits)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    places_free();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -58,8 +58,7 @@ static void run_case(const case_t *c, uint64_t stream) {
     for (int k = 0; k < n; ++k) {
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dnnl_tp_sum_primitive_desc_create(&pd, at[k].engine, &dst.md, c->n, scale, mds, NULL));
-        if (c->impl && strncmp(impl_name(pd), c->impl, strlen(c->impl)) != 0)
-            fail_msg("%d x %s uses %s", c->n, c->slayout, impl_name(pd));
+        check_impl(pd, c->impl, c->slayout);
         memset(dst.data, 0xff, dst.bytes);
         if (c->in_place) {
             memcpy(dst.data, src[0].data, dst.bytes);
@@ -82,12 +81,7 @@ static void run_case(const case_t *c, uint64_t stream) {
                              (long long)pos[0], got, want);
             } while (tensor_next(&dst.md, pos));
         }
-        if (at[k].threads == 1) {
-            first = realloc(first, dst.bytes + 1);
-            memcpy(first, dst.data, dst.bytes);
-        } else if (memcmp(first, dst.data, dst.bytes) != 0) {
-            fail_msg("%s: %d threads give other bits than one (%s)", at[k].name, at[k].threads, c->slayout);
-        }
+        check_same_bits(&at[k], &dst, &first, c->slayout);
     }
     free(first);
     for (int i = 0; i < c->n; ++i) tensor_free(&src[i]);
@@ -114,13 +108,7 @@ static void derived_dst(void **state) {
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 
-static int teardown(void **state) {
-    (void)state;
-    places_free();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(derived_dst)};
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

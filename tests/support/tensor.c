@@ -231,6 +231,27 @@ void places_free(void) {
     made = false;
 }
 
+int places_teardown(void **state) {
+    (void)state;
+    places_free();
+    return 0;
+}
+
+void check_impl(const_dnnl_tp_primitive_desc_t pd, const char *impl, const char *what) {
+    if (impl && strncmp(impl_name(pd), impl, strlen(impl)) != 0)
+        fail_msg("%s uses %s, not %s", what, impl_name(pd), impl);
+}
+
+void check_same_bits(const place_t *at, const tensor_t *dst, unsigned char **first, const char *what) {
+    if (at->threads == 1) {
+        *first = realloc(*first, dst->bytes + 1);
+        assert_non_null(*first);
+        memcpy(*first, dst->data, dst->bytes);
+    } else if (memcmp(*first, dst->data, dst->bytes) != 0) {
+        fail_msg("%s: %d threads give other bits than one (%s)", at->name, at->threads, what);
+    }
+}
+
 dnnl_tp_status_t run_pd(const place_t *at, dnnl_tp_primitive_desc_t pd, int nargs,
                         const dnnl_tp_exec_handle_t *args) {
     dnnl_tp_primitive_t primitive;

@@ -47,6 +47,11 @@ typedef struct {
  * places_free. */
 const place_t *places(int *n);
 void places_free(void);
+int places_teardown(void **state); /* places_free as the teardown of a group of tests */
+/* Fails where a primitive is not of the implementation whose name begins with `impl` (NULL: any will do). */
+void check_impl(const_dnnl_tp_primitive_desc_t pd, const char *impl, const char *what);
+/* Keeps the bytes that one thread made in *first (free it), fails where more threads give others. */
+void check_same_bits(const place_t *at, const tensor_t *dst, unsigned char **first, const char *what);
 
 /* Creates a primitive from pd, executes it with plain handles, destroys both; returns the status of execute.
  */

@@ -8,6 +8,7 @@
 #include "cpu/list/cpu_lists.h"
 #include "cpu/postops/postops.h"
 #include "cpu/quant.h"
+#include "cpu/scalar.h"
 #include "cpu/rows.h"
 #include "cpu/softmax/softmax_kern.h"
 #include "threading/parallel.h"
@@ -31,20 +32,14 @@ typedef struct {
     int log;
 } plan_t;
 
-static bool type_is_served(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s8 ||
-           dt == dnnl_tp_u8;
-}
-
 static dnnl_tp_status_t softmax_init(dtp_pd_t *pd, unsigned isa) {
     dtp_softmax_desc_t *d = (dtp_softmax_desc_t *)pd->op;
     plan_t *plan = pd->plan;
-    DTP_DISPATCH(type_is_served(d->src.data_type) && type_is_served(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
+                 UNSUPPORTED_DATA_TYPE);
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_quant_init(&plan->src_scale, pd, DNNL_TP_ARG_SRC, true));
-    DTP_TRY(dtp_quant_init(&plan->dst_scale, pd, DNNL_TP_ARG_DST, true));
-    DTP_DISPATCH(plan->src_scale.mask == 0 && plan->dst_scale.mask == 0, UNSUPPORTED_SCALES);
+    DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
     DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, DTP_PO_ALL, isa));
     plan->log = d->alg == dnnl_tp_softmax_log;
     plan->n = d->src.dims[d->axis];
