@@ -3,7 +3,8 @@
  *
  * The calls, their argument orders and their meaning are those of oneDNN v3's C API. Tensors:
  * dnnl_tp_memory.h; attributes: dnnl_tp_attr.h; creating primitives: dnnl_tp_primitives.h (all included
- * here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Graphs: dnnl_tp_graph.h.
+ * here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Events and waiting:
+ * dnnl_tp_event.h (included here). Graphs: dnnl_tp_graph.h.
  *
  * Rules for every call. It returns a status; on failure output handles are NULL, tensors are untouched, and
  * dnnl_tp_last_error() says what was got and what is needed. A NULL where a handle or a result pointer is
@@ -17,6 +18,7 @@
 #define DNNL_TP_H
 
 #include "dnnl_tp/dnnl_tp_attr.h"
+#include "dnnl_tp/dnnl_tp_event.h"
 #include "dnnl_tp/dnnl_tp_memory.h"
 #include "dnnl_tp/dnnl_tp_primitives.h"
 #include "dnnl_tp/dnnl_tp_types.h"
@@ -249,8 +251,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_engine(const_dnnl_tp_stream_
  * helps. Thread-compatible.
  *
  * @param stream used by no other thread meanwhile
- * @return success; the status of the first item that failed since the last wait; would_deadlock (called
- *     from the stream's own work); invalid_arguments (the stream is in use by another thread). */
+ * @return success; the first error of the stream since it was last reset (dnnl_tp_stream_reset());
+ *     would_deadlock (called from inside running work, and the stream is not idle). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
 
 /** Waits until the stream is idle and drops it. Thread-compatible.

@@ -187,6 +187,8 @@ class stream_attr : public detail::handle<dnnl_tp_stream_attr_t, dnnl_tp_stream_
     void set_admission(bool on) { check(dnnl_tp_stream_attr_set_admission(get(), on ? 1 : 0)); }
     /** Chooses whether execute returns before the work is done. */
     void set_async(bool on) { check(dnnl_tp_stream_attr_set_async(get(), on ? 1 : 0)); }
+    /** Chooses which of the streams that wait for a thread comes first. */
+    void set_priority(int priority) { check(dnnl_tp_stream_attr_set_priority(get(), priority)); }
 };
 
 /** Attributes of an engine. */
@@ -235,6 +237,88 @@ class engine : public detail::handle<dnnl_tp_engine_t, dnnl_tp_engine_destroy> {
     }
 };
 
+/** Implementation. */
+namespace detail {
+/** False if the time ran out. */
+inline bool in_time(dnnl_tp_status_t status) {
+    if (status == dnnl_tp_timed_out) return false;
+    check(status);
+    return true;
+}
+} // namespace detail
+
+/** Work that will be done once, with a status. */
+class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
+  public:
+    using handle::handle;
+    /** When the work of an event began and ended, ns of CLOCK_MONOTONIC. */
+    struct times_t {
+        std::int64_t begin_ns; /**< Begin. */
+        std::int64_t end_ns;   /**< End. */
+    };
+    /** An event that the program signals. */
+    static event host(const engine &e) {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_event_create_host(&h, e.get()));
+        return event(h);
+    }
+    /** Signals a host event. */
+    void signal(dnnl_tp_status_t status = dnnl_tp_success) { check(dnnl_tp_event_signal(get(), status)); }
+    /** Is it done? */
+    bool done() const {
+        int is = 0;
+        check(dnnl_tp_event_query(get(), &is, nullptr));
+        return is != 0;
+    }
+    /** Waits; throws if the work failed. */
+    void wait() const { check(dnnl_tp_event_wait(get(), -1, nullptr)); }
+    /** Waits so long; false if the time ran out; throws if the work failed. */
+    bool wait_for(std::int64_t timeout_ns) const {
+        return detail::in_time(dnnl_tp_event_wait(get(), timeout_ns, nullptr));
+    }
+    /** Status of an event that is done; throws only if it cannot be waited for. */
+    dnnl_tp_status_t status() const {
+        dnnl_tp_status_t s = dnnl_tp_success;
+        check(dnnl_tp_event_wait(get(), -1, &s));
+        return s;
+    }
+    /** Calls fn(status) once, when the event is done; fn must not throw. */
+    template <typename F> void on_complete(F fn) {
+        F *copy = new F(std::move(fn));
+        dnnl_tp_status_t s = dnnl_tp_event_on_complete(
+            get(),
+            [](void *arg, dnnl_tp_status_t result) noexcept {
+                F *f = static_cast<F *>(arg);
+                (*f)(result);
+                delete f;
+            },
+            copy);
+        if (s != dnnl_tp_success) delete copy;
+        check(s);
+    }
+    /** Text of the failure of an event that is done. */
+    std::string error_text() const {
+        const char *text = "";
+        check(dnnl_tp_event_get_error(get(), &text));
+        return text;
+    }
+    /** Times of an event that is done. */
+    times_t times() const {
+        times_t t = {0, 0};
+        check(dnnl_tp_event_get_times(get(), &t.begin_ns, &t.end_ns));
+        return t;
+    }
+};
+
+/** Waits for everything submitted before, on all engines; false if the time ran out. */
+inline bool sync_devices(std::int64_t timeout_ns = -1) {
+    return detail::in_time(dnnl_tp_sync_devices(timeout_ns));
+}
+/** Waits for everything submitted before to streams of an engine; false if the time ran out. */
+inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
+    return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
+}
+
 /** An in-order queue on an engine. */
 class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
   public:
@@ -249,6 +333,26 @@ class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
     }
     /** Waits for everything submitted. */
     void wait() { check(dnnl_tp_stream_wait(get())); }
+    /** Waits so long; false if the time ran out. */
+    bool wait_for(std::int64_t timeout_ns) {
+        return detail::in_time(dnnl_tp_stream_wait_for(get(), timeout_ns));
+    }
+    /** Is everything done? */
+    bool idle() const {
+        int is = 0;
+        check(dnnl_tp_stream_query(get(), &is, nullptr));
+        return is != 0;
+    }
+    /** An event that is done when everything submitted so far is. */
+    event record_event() {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_stream_record_event(get(), &h));
+        return event(h);
+    }
+    /** What is submitted later waits for an event. */
+    void wait_event(const event &e) { check(dnnl_tp_stream_wait_event(get(), e.get())); }
+    /** Ends the failed state. */
+    void reset_errors() { check(dnnl_tp_stream_reset(get())); }
     /** Its engine, lent. */
     dnnl_tp_engine_t get_engine() const {
         dnnl_tp_engine_t e = nullptr;

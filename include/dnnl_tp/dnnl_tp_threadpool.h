@@ -234,6 +234,13 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_admission(dnnl_tp_strea
  * @return success; invalid_arguments (another value). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_async(dnnl_tp_stream_attr_t attr, int async);
 
+/** Chooses which of the streams that wait for a thread of the pool comes first. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param priority higher comes first; -100 to 100; 0 (default)
+ * @return success; invalid_arguments (out of range). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_attr_set_priority(dnnl_tp_stream_attr_t attr, int priority);
+
 /** Creates a stream with attributes. Thread-safe.
  *
  * @param[out] stream owned by the caller; NULL on failure

@@ -9,6 +9,7 @@
 struct dtp_impl;
 struct dtp_parallel;
 struct dtp_exec_ctx;
+struct dtp_sync;
 
 /* Instruction sets as bits; an implementation names what it needs. */
 enum {
@@ -25,10 +26,10 @@ struct dnnl_tp_stream_attr {
     dnnl_tp_pool_kind_t pool_kind;
     dnnl_tp_threadpool_iface_t iface;   /* user and builtin; members beyond the host's struct_size are NULL */
     struct dnnl_tp_threadpool *builtin; /* retained */
-    struct dtp_pool *pool;            /* retained record of iface or builtin, or NULL */
+    struct dtp_pool *pool;              /* retained record of iface or builtin, or NULL */
     int max_threads;                    /* 0 = the pool's */
     unsigned parallelism;
-    int admission, async;
+    int admission, async, priority;
 };
 typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
 /* Members of existing onto a zeroed attr, retaining what it retains. */
@@ -56,6 +57,9 @@ typedef struct dtp_engine_vtbl {
     const struct dtp_impl *const *(*impl_list)(dnnl_tp_primitive_kind_t kind);
     dnnl_tp_status_t (*stream_create)(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                       const dtp_stream_attr_t *attr);
+    /* Notes what must be waited for (threading/sync.h); engine NULL = all engines of the kind. NULL: sync
+     * calls answer unimplemented. */
+    dnnl_tp_status_t (*sync)(dnnl_tp_engine_t engine, struct dtp_sync *sync);
 } dtp_engine_vtbl_t;
 
 struct dnnl_tp_engine {
@@ -84,7 +88,7 @@ typedef struct dtp_stream_vtbl {
      * them). Retains the primitive while queued. */
     dnnl_tp_status_t (*execute)(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive, int nptrs,
                                 void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds);
-    dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream);
+    dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream, int64_t timeout_ns);
     dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
@@ -92,6 +96,11 @@ typedef struct dtp_stream_vtbl {
      * threads of the stream; the stream counts as busy meanwhile. */
     dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
+    /* As the calls of dnnl_tp_event.h. */
+    dnnl_tp_status_t (*record_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t *event);
+    dnnl_tp_status_t (*wait_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t event);
+    dnnl_tp_status_t (*query)(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result);
+    dnnl_tp_status_t (*reset)(dnnl_tp_stream_t stream);
 } dtp_stream_vtbl_t;
 
 struct dnnl_tp_stream {

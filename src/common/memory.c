@@ -119,7 +119,7 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle_on_stream(dnnl_tp_memory_t memor
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine == memory->engine, BAD_ENGINE, "the stream is of another engine");
     if (handle && dtp_md_is_padded(&memory->md)) {
-        DTP_TRY(stream->v->wait(stream));
+        DTP_TRY(stream->v->wait(stream, -1));
         dtp_zero_pad(&memory->md, handle);
     }
     return dnnl_tp_memory_set_data_handle(memory, handle);

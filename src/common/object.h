@@ -21,7 +21,8 @@ typedef enum {
     DTP_OBJ_THREADPOOL,
     DTP_OBJ_GRAPH,
     DTP_OBJ_EXECUTABLE,
-    DTP_OBJ_CANCEL
+    DTP_OBJ_CANCEL,
+    DTP_OBJ_EVENT
 } dtp_object_kind_t;
 
 typedef struct dtp_object {

@@ -36,7 +36,43 @@ dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream, const_dnnl_tp_
 
 dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream) {
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    return stream->v->wait(stream);
+    return stream->v->wait(stream, -1);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeout_ns) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    return stream->v->wait(stream, timeout_ns);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_query(dnnl_tp_stream_t stream, int *idle, dnnl_tp_status_t *result) {
+    DTP_REQUIRE(idle, NULL_ARG, "idle");
+    *idle = 0;
+    if (result) *result = dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    bool is_idle = false;
+    dnnl_tp_status_t first = dnnl_tp_success;
+    DTP_TRY(stream->v->query(stream, &is_idle, &first));
+    *idle = is_idle;
+    if (result) *result = first;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_reset(dnnl_tp_stream_t stream) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    return stream->v->reset(stream);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+    DTP_REQUIRE(event, NULL_ARG, "event");
+    *event = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    return stream->v->record_event(stream, event);
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
+    return stream->v->wait_event(stream, event);
 }
 
 dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream) {

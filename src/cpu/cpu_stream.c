@@ -21,7 +21,7 @@ typedef struct block {
     struct cpu_stream *stream;
     int capacity; /* pointers that fit */
     int nptrs;
-    const dtp_primitive_t *primitive; /* retained while submitted */
+    const dtp_primitive_t *primitive; /* retained while submitted; NULL: only waits for an event */
     char *grown;                      /* arena that this block installs when it runs, or NULL */
     void **ptrs;                      /* capacity + 1: the last is the user's scratchpad */
     const dtp_md_t **mds;             /* NULL or parallel to ptrs, into md */
@@ -148,7 +148,7 @@ static dnnl_tp_status_t block_run(dtp_item_t *item, const dtp_parallel_t *par) {
         block->grown = NULL;
     }
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (par) {
+    if (par && block->primitive) {
         char *scratch = block->ptrs[block->nptrs];
         status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds,
                                    scratch ? scratch : s->scratch, -1);
@@ -221,15 +221,77 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
     block->primitive = dtp_object_retain((void *)primitive);
     dtp_parallel_t own;
     block->item.num_threads = parallel_of(s, primitive, &own)->num_threads;
+    block->item.wait = NULL;
     /* From here on another thread may be inside: this one does not touch the block again. */
     return dtp_queue_submit(s->queue, &block->item);
 }
 
+/* ---- Events ------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (!s->queue) {
+        status = dtp_event_create(event, NULL, 0);
+        if (status == dnnl_tp_success) {
+            int64_t now = dtp_now_ns();
+            dtp_event_fire(dtp_object_retain(*event), dnnl_tp_success, NULL, now, now);
+        }
+    } else if (dtp_queue_dead(s->queue)) {
+        status = dtp_queue_refuse_dead();
+    } else {
+        status = dtp_queue_record(s->queue, event);
+    }
+    stream_leave(s);
+    return status;
+}
+
+/* A block without work whose turn comes when the event is done. */
+static dnnl_tp_status_t submit_wait(cpu_stream_t *s, dnnl_tp_event_t event) {
+    if (dtp_queue_dead(s->queue)) return dtp_queue_refuse_dead();
+    if (dtp_event_is_done(event) && dtp_event_status(event) == dnnl_tp_success) return dnnl_tp_success;
+    block_t *block = block_take(s, 0);
+    if (!block) return dnnl_tp_out_of_memory;
+    block->item.num_threads = 1;
+    dnnl_tp_status_t status = dtp_queue_wait_event(s->queue, &block->item, event);
+    if (status == dnnl_tp_success) return dtp_queue_submit(s->queue, &block->item);
+    block_recycle(&block->item);
+    return status;
+}
+
+static dnnl_tp_status_t cpu_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status = s->queue ? submit_wait(s, event) : dnnl_tp_event_wait(event, -1, NULL);
+    stream_leave(s);
+    return status;
+}
+
+static dnnl_tp_status_t cpu_stream_reset(dnnl_tp_stream_t stream) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    if (s->queue) dtp_queue_reset(s->queue);
+    stream_leave(s);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t cpu_stream_query(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    if (!s->queue) {
+        *idle = atomic_load_explicit(&s->busy, memory_order_relaxed) == 0;
+        return dnnl_tp_success;
+    }
+    DTP_TRY(dtp_queue_query(s->queue, idle));
+    *result = dtp_queue_result(s->queue);
+    return dnnl_tp_success;
+}
+
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream) {
+static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
-    if (s->queue) return dtp_queue_wait(s->queue, -1);
+    if (s->queue) return dtp_queue_wait(s->queue, timeout_ns);
     uintptr_t holder = atomic_load_explicit(&s->busy, memory_order_relaxed);
     return holder == this_thread() ? refuse_busy(holder) : dnnl_tp_success;
 }
@@ -277,7 +339,7 @@ static dnnl_tp_status_t use_pool_of(cpu_stream_t *s, const dtp_stream_attr_t *at
     bool async = pool && (attr->async || (dtp_pool_flags(pool) & DNNL_TP_THREADPOOL_ASYNCHRONOUS));
     dtp_queue_t *queue = NULL;
     if (async) {
-        dnnl_tp_status_t status = dtp_queue_create(&queue, pool, s->base.engine->allocator);
+        dnnl_tp_status_t status = dtp_queue_create(&queue, pool, s->base.engine, attr->priority);
         if (status != dnnl_tp_success) {
             dtp_pool_release(pool);
             return status;
@@ -318,8 +380,9 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
     return status;
 }
 
-static const dtp_stream_vtbl_t cpu_stream_vtbl = {cpu_stream_execute, cpu_stream_wait, cpu_stream_set_pool,
-                                                  cpu_stream_close, cpu_stream_run};
+static const dtp_stream_vtbl_t cpu_stream_vtbl = {
+    cpu_stream_execute,      cpu_stream_wait,       cpu_stream_set_pool, cpu_stream_close, cpu_stream_run,
+    cpu_stream_record_event, cpu_stream_wait_event, cpu_stream_query,    cpu_stream_reset};
 
 /* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
 static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {
@@ -338,6 +401,7 @@ static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *a
         own->parallelism = attr->parallelism;
         own->admission = attr->admission;
         own->async = attr->async;
+        own->priority = attr->priority;
     }
     return dnnl_tp_success;
 }

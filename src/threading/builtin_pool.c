@@ -116,6 +116,12 @@ static void *worker_main(void *arg) {
     while (!atomic_load_explicit(&rec->go, memory_order_acquire)) dtp_futex_wait(&rec->go, 0, -1);
     while (!atomic_load_explicit(&rec->ending, memory_order_acquire)) {
         bool joiner = false;
+        if (DTP_UNLIKELY(chain.left != NULL)) { /* of other pools, that nobody comes for */
+            struct dtp_queue *left = chain.left;
+            chain.left = NULL;
+            dtp_queue_run_left(left);
+            dtp_chain_top = &chain;
+        }
         if (dtp_run_roots(rec, &joiner) || worker_task(rec)) continue;
         if (dtp_ticket_join(rec)) {
             atomic_store_explicit(&rec->waking, 0, memory_order_relaxed);
@@ -123,7 +129,7 @@ static void *worker_main(void *arg) {
             joiner = true;
             dtp_run_roots(rec, &joiner);
             if (joiner) dtp_ticket_leave(rec);
-            if (worker_must_act(rec)) continue;
+            if (worker_must_act(rec) || chain.left) continue;
         } else {
             atomic_store_explicit(&rec->waking, 0, memory_order_relaxed);
         }

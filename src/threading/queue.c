@@ -1,73 +1,154 @@
-/* In-order queues of submission blocks.
+/* In-order queues of submission blocks: items, turns, poison, and threads that wait and help. The state
+ * machine and its invariants stand in queue.h.
  *
- * A list with a dummy: `head` is the last completed block (first: the stub), head->next the block to run.
- * Pushing: exchange tail, link, count+1; whoever raises count from 0 makes the queue a root in the record's
- * FIFO. Whoever takes the root (a thread of the pool, or a thread that waits for the queue) runs head->next
- * with a ticket:
- *
- *   run -> head = block, recycle the old head -> completed+1 -> ring the bell -> count-1 -> next one or idle
- *
- * `head` is touched only by the thread that took the root. A block is recycled only after its next was read.
- * Each block holds a reference of the queue until after its count-1. The root is either linked (published) or
- * taken, never both; a queue with count > 0 has exactly one of these states, so it runs on one thread at a
- * time. Order and results: the first failed item poisons the queue, later ones are skipped and recycled.
- * Without a pool (or with the runtime SEQ) the submitter runs items; a submitter that is inside an item of
- * the same queue finds count > 0 and only pushes, so nothing recurses. */
+ * Where nobody comes for a published root (the pool refuses, or cannot be called from where this thread is),
+ * the thread that published it runs it: at once if it is in no library work, else when its outermost piece of
+ * work ends (dtp_chain_pop), one after another and never by recursion. */
 #include "threading/queue.h"
+
+#include <stdio.h>
 
 #include "threading/builtin_pool.h"
 
-struct dtp_queue {
-    dtp_root_t root;
-    dtp_pool_t *rec; /* retained, or NULL */
-    const dnnl_tp_allocator_t *allocator;
-    dtp_item_t *head;
-    dtp_item_t stub;
-    _Alignas(DTP_NO_SHARE) dtp_item_t *_Atomic tail;
-    _Atomic int64_t count;
-    _Atomic uint64_t submitted;
-    _Alignas(DTP_NO_SHARE) _Atomic uint64_t completed;
-    _Atomic uint32_t bell;
-    _Atomic int32_t waiters;
-    _Atomic int32_t refs;
-    _Atomic int status; /* first error */
-    uint32_t fork_generation;
-};
+/* ---- Life --------------------------------------------------------------------------------------------- */
 
-dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool,
-                                  const dnnl_tp_allocator_t *allocator) {
-    dtp_queue_t *q = dtp_zalloc(allocator, sizeof(*q), DTP_NO_SHARE);
+dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority) {
+    dtp_queue_t *q = dtp_zalloc(NULL, sizeof(*q), DTP_NO_SHARE);
     *queue = q;
     if (!q) return dtp_no_memory(sizeof(*q));
     q->root.kind = DTP_ROOT_QUEUE;
+    q->root.priority = priority;
     q->rec = pool;
     dtp_pool_retain(pool);
-    q->allocator = allocator;
+    q->owner = owner;
     q->head = &q->stub;
+    atomic_init(&q->stub.events, dtp_event_closed_with(dnnl_tp_success));
     atomic_init(&q->tail, &q->stub);
+    atomic_init(&q->wake_at, UINT64_MAX);
     atomic_init(&q->refs, 1);
     q->fork_generation = atomic_load(&dtp_fork_generation);
+    dtp_sync_add(q);
     return dnnl_tp_success;
 }
 
-static void queue_release(dtp_queue_t *q) {
-    if (atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1) return;
-    if (q->head != &q->stub) q->head->recycle(q->head);
-    dtp_pool_release(q->rec);
-    dtp_free(q->allocator, q);
+void dtp_queue_release(dtp_queue_t *q) {
+    if (atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) == 1) dtp_free(NULL, q);
+}
+
+bool dtp_queue_enter(dtp_queue_t *q) {
+    if (!(atomic_fetch_add_explicit(&q->inside, 1, memory_order_acquire) & DTP_QUEUE_CLOSED)) return true;
+    atomic_fetch_sub_explicit(&q->inside, 1, memory_order_relaxed);
+    return false;
+}
+
+void dtp_queue_leave(dtp_queue_t *q) { atomic_fetch_sub_explicit(&q->inside, 1, memory_order_release); }
+
+dnnl_tp_status_t dtp_queue_refuse_dead(void) {
+    return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
+}
+
+/* ---- Bell --------------------------------------------------------------------------------------------- */
+
+void dtp_queue_ring(dtp_queue_t *q) {
+    if (!atomic_load_explicit(&q->waiters, memory_order_seq_cst)) return;
+    atomic_exchange_explicit(&q->wake_at, UINT64_MAX, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&q->bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&q->bell, INT_MAX);
 }
 
 bool dtp_queue_hint(dtp_root_t *root) {
     dtp_queue_t *q = (dtp_queue_t *)root;
     if (!atomic_load_explicit(&q->waiters, memory_order_seq_cst)) return false;
-    atomic_fetch_add_explicit(&q->bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&q->bell, INT_MAX);
+    dtp_queue_ring(q);
     return true;
 }
 
-static bool queue_dead(const dtp_queue_t *q) {
-    return q->fork_generation != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed);
+/* ---- Poison ------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
+    uint64_t poison = atomic_load_explicit(&q->poison, memory_order_acquire);
+    if (!(uint32_t)poison) return dnnl_tp_success;
+#ifdef DTP_BREAK_QUEUE_POISON_STAYS
+    (void)generation;
+    return (dnnl_tp_status_t)(uint32_t)poison;
+#else
+    return poison >> 32 == generation ? (dnnl_tp_status_t)(uint32_t)poison : dnnl_tp_success;
+#endif
 }
+
+static void poison(dtp_queue_t *q, uint32_t generation, dnnl_tp_status_t status, const char *text) {
+    dtp_lock(&q->lock);
+    snprintf(q->text, sizeof(q->text), "%s", text);
+    dtp_unlock(&q->lock);
+    atomic_store_explicit(&q->poison, (uint64_t)generation << 32 | (uint32_t)status, memory_order_release);
+}
+
+void dtp_queue_reset(dtp_queue_t *q) { atomic_fetch_add_explicit(&q->generation, 1, memory_order_release); }
+
+dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
+    uint32_t generation = atomic_load_explicit(&q->generation, memory_order_acquire);
+    dnnl_tp_status_t status = poison_of(q, generation);
+    if (status == dnnl_tp_success) return status;
+    char text[DTP_EVENT_TEXT];
+    dtp_lock(&q->lock);
+    memcpy(text, q->text, sizeof(text));
+    dtp_unlock(&q->lock);
+    return dtp_fail(status, DTP_ITEM_FAILED, "%s", text);
+}
+
+/* ---- Events that items wait for ------------------------------------------------------------------------ */
+
+struct dtp_wait {
+    dtp_callback_t node;
+    dtp_item_t *_Atomic item; /* exchanged with NULL by who gives the event's token */
+    dtp_queue_t *queue;       /* of the item; valid for who got the item */
+    dtp_event_t *event;       /* retained */
+    _Atomic int32_t refs;     /* the event's list and the item */
+};
+
+static void start(dtp_queue_t *q);
+
+static void wait_release(dtp_wait_t *w) {
+    if (atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) != 1) return;
+    dtp_object_release(w->event);
+    dtp_free(NULL, w);
+}
+
+static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
+    (void)event, (void)status;
+    dtp_wait_t *w = (dtp_wait_t *)node;
+    dtp_item_t *item = atomic_exchange_explicit(&w->item, NULL, memory_order_acq_rel);
+    dtp_queue_t *q = w->queue;
+    wait_release(w);
+    if (item && atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1) start(q);
+}
+
+dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    dtp_wait_t *w = dtp_alloc(NULL, sizeof(*w), 0);
+    if (!w) return dtp_no_memory(sizeof(*w));
+    w->node.fn = wait_arrived;
+    w->queue = q;
+    w->event = dtp_object_retain(event);
+    atomic_init(&w->item, item);
+    atomic_init(&w->refs, 2);
+    item->wait = w;
+    enum { EVENT_AND_HEAD = 2 };
+    atomic_store_explicit(&item->deps, EVENT_AND_HEAD, memory_order_relaxed);
+    dtp_event_add(event, &w->node); /* from now on its token may come */
+    return dnnl_tp_success;
+}
+
+/* The event that the queue is parked on, retained; NULL if none, or if it fired already. */
+static dtp_event_t *parked_event(dtp_queue_t *q) {
+    dtp_event_t *event = NULL;
+    dtp_lock(&q->lock);
+    if (q->parked && !dtp_event_is_done(q->parked->wait->event))
+        event = dtp_object_retain(q->parked->wait->event);
+    dtp_unlock(&q->lock);
+    return event;
+}
+
+/* ---- Turns -------------------------------------------------------------------------------------------- */
 
 /* A pusher between its two stores is waited for: it has only one store left. */
 static dtp_item_t *next_of(const dtp_item_t *item) {
@@ -79,133 +160,422 @@ static dtp_item_t *next_of(const dtp_item_t *item) {
     }
 }
 
-/* Runs one item; true if more are left. The caller took the root and holds a reference. */
-static bool run_one(dtp_queue_t *q) {
-    dtp_item_t *old = q->head, *item = next_of(old);
-    if (atomic_load_explicit(&q->status, memory_order_relaxed) == dnnl_tp_success) {
-        dtp_pool_t *rec = q->rec;
-        int n = rec && item->num_threads > rec->num_threads ? rec->num_threads : item->num_threads;
-        dtp_parallel_t par = {rec, rec ? n : 1, NULL};
-        dtp_team_t *team = rec ? dtp_team_open(rec, q->root.cookie) : NULL;
-        par.team = team;
-        dtp_chain_t chain = {
-            .up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team, .queue = q};
-        dtp_chain_top = &chain;
-        dnnl_tp_status_t status = item->run(item, &par);
-        dtp_chain_top = chain.up;
-        if (team) dtp_team_close(team);
-        if (status != dnnl_tp_success) atomic_store_explicit(&q->status, (int)status, memory_order_relaxed);
-    } else {
-        (void)item->run(item, NULL);
+/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
+ * touched unless something else keeps it open. */
+static bool turn(dtp_queue_t *q) {
+    dtp_item_t *item = next_of(q->head);
+    q->root.cookie = item->cookie;
+    dtp_wait_t *w = item->wait;
+    if (!w) return true;
+    if (poison_of(q, item->generation) != dnnl_tp_success) {
+#ifdef DTP_BREAK_QUEUE_NO_CANCEL
+        atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel);
+#else
+        /* The event's list still has the node, which will find nothing. */
+        if (atomic_exchange_explicit(&w->item, NULL, memory_order_acq_rel))
+            atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel);
+#endif
     }
+    dtp_lock(&q->lock);
+    q->parked = item;
+    dtp_unlock(&q->lock);
+    dtp_queue_ring(q); /* who sleeps here looks for the event's queue */
+    return atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1;
+}
+
+static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
+    uintptr_t list =
+        atomic_exchange_explicit(&item->events, dtp_event_closed_with(item->status), memory_order_acq_rel);
+    dtp_event_t *event = (dtp_event_t *)list, *first = NULL;
+    while (event) { /* in the order in which they were recorded */
+        dtp_event_t *next = event->next;
+        event->next = first;
+        first = event;
+        event = next;
+    }
+    while (first) {
+        dtp_event_t *next = first->next;
+        /* text is written by the owner of the turn only, which this thread is */
+        dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : q->text, item->begin_ns,
+                       item->end_ns);
+        first = next;
+    }
+}
+
+/* The item ran; true if the next one may run now (by this thread, which still has the turn). */
+static bool complete(dtp_queue_t *q, dtp_item_t *item) {
+    fire_events(q, item);
+    dtp_item_t *old = q->head;
     q->head = item;
+#ifdef DTP_BREAK_QUEUE_EARLY_RECYCLE
+    item->recycle(item);
+    (void)old;
+#else
     if (old != &q->stub) old->recycle(old);
-    atomic_fetch_add_explicit(&q->completed, 1, memory_order_seq_cst);
-    if (atomic_load_explicit(&q->waiters, memory_order_seq_cst)) {
-        atomic_fetch_add_explicit(&q->bell, 1, memory_order_seq_cst);
-        dtp_futex_wake(&q->bell, INT_MAX);
-    }
+#endif
+    uint64_t done = atomic_fetch_add_explicit(&q->completed, 1, memory_order_seq_cst) + 1;
+    if (atomic_load_explicit(&q->waiters, memory_order_seq_cst) &&
+        done >= atomic_load_explicit(&q->wake_at, memory_order_seq_cst))
+        dtp_queue_ring(q);
     bool more = atomic_fetch_sub_explicit(&q->count, 1, memory_order_acq_rel) > 1;
-    /* `more`: the blocks that are left hold references; else this may be the last one. */
-    queue_release(q);
-    return more;
+    bool ready = more && turn(q);
+    dtp_queue_leave(q); /* the item's: last access, unless the items that are left keep it open */
+    return ready;
+}
+
+/* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
+ * when the item before ended on this thread; becomes that of this item. */
+static bool run_one(dtp_queue_t *q, int64_t *clock_ns) {
+    dtp_item_t *item = next_of(q->head);
+    dnnl_tp_status_t waited = dnnl_tp_success;
+    if (item->wait) {
+        dtp_wait_t *w = item->wait;
+        waited = dtp_event_is_done(w->event) ? dtp_event_status(w->event) : dnnl_tp_success;
+        if (waited != dnnl_tp_success && poison_of(q, item->generation) == dnnl_tp_success)
+            poison(q, item->generation, waited, w->event->text);
+        dtp_lock(&q->lock);
+        q->parked = NULL;
+        item->wait = NULL;
+        dtp_unlock(&q->lock);
+        wait_release(w);
+    }
+    dtp_pool_t *rec = q->rec;
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .queue = q};
+    dtp_chain_top = &chain;
+    item->begin_ns = *clock_ns ? *clock_ns : dtp_now_ns();
+    item->status = poison_of(q, item->generation);
+    item->skipped = item->status != dnnl_tp_success;
+    if (item->skipped) {
+        (void)item->run(item, NULL);
+    } else {
+        int n = !rec ? 1 : item->num_threads > rec->num_threads ? rec->num_threads : item->num_threads;
+        /* Loops of a single primitive go through a host that has only loops; a run has its joiners from the
+         * start. */
+        chain.team = rec && (item->whole_run || !rec->host_loops) ? dtp_team_open(rec, item->cookie) : NULL;
+        dtp_parallel_t par = {rec, n, chain.team};
+        item->status = item->run(item, &par);
+        if (chain.team) dtp_team_close(chain.team);
+        chain.team = NULL;
+        if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
+    }
+    item->end_ns = dtp_now_ns();
+    *clock_ns = atomic_load_explicit(&item->events, memory_order_relaxed) ? 0 : item->end_ns;
+    bool ready = false, done = true;
+    if (item->finish) {
+        *clock_ns = 0;
+        enum { RUN_AND_HOST = 2 };
+        atomic_store_explicit(&item->deps, RUN_AND_HOST, memory_order_relaxed);
+        if (!item->finish(item, item->status))
+            done = atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1;
+    }
+    if (done) ready = complete(q, item);
+    dtp_chain_pop(&chain);
+    return ready;
+}
+
+void dtp_queue_item_done(dtp_queue_t *q, dtp_item_t *item) {
+    if (atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) != 1) return;
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
+    dtp_chain_top = &chain;
+    if (complete(q, item)) start(q);
+    dtp_chain_pop(&chain);
 }
 
 void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
     dtp_queue_t *q = (dtp_queue_t *)root;
-    while (run_one(q)) {
-        /* Others wait for a ticket: back to the end of the FIFO (this thread takes the oldest next). */
-        if (dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) {
+    void *cookie = root->cookie;
+    int64_t clock_ns = 0;
+    while (run_one(q, &clock_ns)) {
+        /* Others wait for a ticket: back to the FIFO (this thread takes the first of them next). So does an
+         * item of another run, where the host wants to know which is which. */
+        if (root->cookie != cookie ||
+            dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) {
             dtp_root_publish(rec, root);
             return;
         }
     }
 }
 
-/* The queue became busy: makes it a root and finds a thread for it; if the pool will give none, runs it here.
- */
-static void start(dtp_queue_t *q) {
-    dtp_pool_t *rec = q->rec;
-    if (!rec) {
-        while (run_one(q)) {
+/* ---- Starting ----------------------------------------------------------------------------------------- */
+
+static void run_all(dtp_queue_t *q) {
+    int64_t clock_ns = 0;
+    while (run_one(q, &clock_ns)) {
+    }
+}
+
+/* Runs what is left of queues that nobody else took; the chain is empty. */
+void dtp_queue_run_left(dtp_queue_t *first) {
+    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK, .left = first};
+    dtp_chain_top = &base; /* what more comes up meanwhile goes to its end */
+    while (base.left) {
+        dtp_queue_t *q = base.left;
+        base.left = q->next_left;
+        atomic_store_explicit(&q->is_left, false, memory_order_seq_cst);
+        if (dtp_queue_enter(q)) {
+            if (!q->rec) {
+                run_all(q);
+            } else if (dtp_root_reclaim(q->rec, &q->root)) {
+                run_all(q);
+                dtp_ticket_end(q->rec);
+            }
+            dtp_queue_leave(q);
         }
+        dtp_queue_release(q);
+    }
+    dtp_chain_top = NULL;
+}
+
+/* Nobody comes for the queue: this thread runs it, now or when it is through with what it is in. */
+static void leave_to_self(dtp_queue_t *q) {
+    if (atomic_exchange_explicit(&q->is_left, true, memory_order_seq_cst)) return; /* another has promised */
+    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    q->next_left = NULL;
+    dtp_chain_t *outermost = dtp_chain_top;
+    if (!outermost) {
+        dtp_queue_run_left(q);
         return;
     }
-    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed); /* others may finish it meanwhile */
-    dtp_root_publish(rec, &q->root);
-    bool coming = dtp_dispatch(rec);
-    if (!coming && !dtp_chain_top && dtp_root_reclaim(rec, &q->root)) {
-        dtp_queue_run_root(rec, &q->root);
-        dtp_ticket_end(rec);
+    while (outermost->up) outermost = outermost->up;
+    dtp_queue_t **end = &outermost->left;
+    while (*end) end = &(*end)->next_left;
+    *end = q;
+}
+
+/* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
+static void start(dtp_queue_t *q) {
+    dtp_pool_t *rec = q->rec;
+    (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
+    bool coming = false;
+    if (rec) {
+        dtp_root_publish(rec, &q->root);
+        coming = dtp_dispatch(rec);
     }
-    queue_release(q);
+    if (!coming) leave_to_self(q);
+    dtp_queue_leave(q);
 }
 
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
-    if (queue_dead(q))
-        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
+    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
     atomic_store_explicit(&item->next, NULL, memory_order_relaxed);
-    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&q->submitted, 1, memory_order_relaxed);
+    atomic_store_explicit(&item->events, (uintptr_t)0, memory_order_relaxed);
+    item->generation = atomic_load_explicit(&q->generation, memory_order_relaxed);
+    atomic_fetch_add_explicit(&q->inside, 1, memory_order_relaxed);
+    item->seq = atomic_fetch_add_explicit(&q->submitted, 1, memory_order_relaxed) + 1;
     dtp_item_t *before = atomic_exchange_explicit(&q->tail, item, memory_order_acq_rel);
     atomic_store_explicit(&before->next, item, memory_order_release);
-    if (atomic_fetch_add_explicit(&q->count, 1, memory_order_acq_rel) == 0) start(q);
+    if (atomic_fetch_add_explicit(&q->count, 1, memory_order_acq_rel) == 0) {
+        if (turn(q)) start(q);
+    } else if (DTP_UNLIKELY(atomic_load_explicit(&q->stranded, memory_order_relaxed)) && !dtp_chain_top) {
+        atomic_store_explicit(&q->stranded, false, memory_order_relaxed);
+        if (!dtp_dispatch(q->rec)) leave_to_self(q);
+    }
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t result_of(const dtp_queue_t *q) {
-    dnnl_tp_status_t status = (dnnl_tp_status_t)atomic_load_explicit(&q->status, memory_order_relaxed);
-    if (status != dnnl_tp_success) return dtp_fail(status, DTP_POOL_FAILED, "an item of the stream failed");
+dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
+    *out = NULL;
+    /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
+    dtp_item_t *tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    DTP_TRY(dtp_event_create(out, q, tail == &q->stub ? 0 : tail->seq));
+    dtp_event_t *event = *out;
+    dtp_object_retain(event); /* fire drops one */
+    uintptr_t list = atomic_load_explicit(&tail->events, memory_order_acquire);
+    while (!(list & DTP_EVENT_CLOSED)) {
+        event->next = (dtp_event_t *)list;
+        if (atomic_compare_exchange_weak_explicit(&tail->events, &list, (uintptr_t)event,
+                                                  memory_order_acq_rel, memory_order_acquire))
+            return dnnl_tp_success;
+    }
+    /* Complete: its status counts unless the queue was reset since. */
+    uint32_t generation = atomic_load_explicit(&q->generation, memory_order_relaxed);
+    if (tail == &q->stub) {
+        int64_t now = dtp_now_ns();
+        dtp_event_fire(event, dnnl_tp_success, NULL, now, now);
+        return dnnl_tp_success;
+    }
+    bool failed = tail->status != dnnl_tp_success && tail->generation == generation;
+    char text[DTP_EVENT_TEXT];
+    dtp_lock(&q->lock);
+    memcpy(text, q->text, sizeof(text));
+    dtp_unlock(&q->lock);
+    dtp_event_fire(event, failed ? tail->status : dnnl_tp_success, failed ? text : NULL, tail->begin_ns,
+                   tail->end_ns);
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
-    if (queue_dead(q))
-        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
-    uint64_t target = atomic_load_explicit(&q->submitted, memory_order_relaxed);
-    if (atomic_load_explicit(&q->completed, memory_order_acquire) >= target) return result_of(q);
+/* ---- Waiting ------------------------------------------------------------------------------------------ */
+
+int64_t dtp_until_ns(int64_t timeout_ns) {
+    if (timeout_ns < 0) return INT64_MAX;
+    int64_t now = dtp_now_ns();
+    return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
+/* What a thread waits for: an event, or a number of completed items. */
+typedef struct {
+    dtp_queue_t *queue;
+    uint64_t seq;
+    dtp_event_t *event;
+    int64_t until_ns;
+} goal_t;
+
+static bool reached(const goal_t *g) {
+    if (g->event) return dtp_event_is_done(g->event);
+    return atomic_load_explicit(&g->queue->completed, memory_order_seq_cst) >= g->seq;
+}
+static bool late(const goal_t *g) { return g->until_ns != INT64_MAX && dtp_now_ns() >= g->until_ns; }
+
+/* Takes the root of q, if it is there and a ticket is free, and runs items until q has completed seq, the
+ * goal is reached or it is late; gives the rest back. */
+static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
+    dtp_pool_t *rec = q->rec;
+    if (!rec || !dtp_root_reclaim(rec, &q->root)) return false;
+    bool more;
+    int64_t clock_ns = 0;
+    do {
+        more = run_one(q, &clock_ns);
+    } while (more && atomic_load_explicit(&q->completed, memory_order_relaxed) < seq && !reached(g) &&
+             !late(g));
+    if (more) {
+        if (!rec->workers) atomic_store_explicit(&q->stranded, true, memory_order_relaxed);
+        dtp_root_publish(rec, &q->root);
+    }
+    dtp_ticket_end(rec);
+    return true;
+}
+
+/* Follows the events that queues are parked on; the leaf is entered, *leaf_seq is where it lets go. */
+static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
+    dtp_queue_t *leaf = g->queue;
+    *leaf_seq = g->seq;
+    dtp_event_t *event;
+    while ((event = parked_event(leaf)) != NULL) {
+        dtp_queue_t *next = event->queue;
+        if (!next || !dtp_queue_enter(next)) {
+            dtp_object_release(event);
+            break;
+        }
+        *leaf_seq = event->seq;
+        dtp_object_release(event);
+        if (leaf != g->queue) dtp_queue_leave(leaf);
+        leaf = next;
+    }
+    return leaf;
+}
+
+/* One round: helps, or sleeps until something changed. */
+static void wait_round(const goal_t *g) {
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(g, &seq);
+    atomic_fetch_add_explicit(&leaf->waiters, 1, memory_order_seq_cst);
+    uint32_t bell = atomic_load_explicit(&leaf->bell, memory_order_seq_cst);
+    uint64_t wake_at = atomic_load_explicit(&leaf->wake_at, memory_order_relaxed);
+    while (wake_at > seq && !atomic_compare_exchange_weak_explicit(
+                                &leaf->wake_at, &wake_at, seq, memory_order_seq_cst, memory_order_relaxed))
+        ;
+    if (g->event) {
+        uint32_t pending = 0;
+        atomic_compare_exchange_strong_explicit(&g->event->word, &pending, 1, memory_order_seq_cst,
+                                                memory_order_seq_cst);
+    }
+    bool go_on = reached(g) || help(leaf, seq, g);
+    if (!go_on && leaf != g->queue)
+        go_on = atomic_load_explicit(&leaf->completed, memory_order_seq_cst) >= seq;
+    if (!go_on) {
+        dtp_event_t *deeper = parked_event(leaf);
+        go_on = deeper && deeper->queue;
+        dtp_object_release(deeper);
+    }
+    if (!go_on) {
+        int64_t left = g->until_ns == INT64_MAX ? 0 : g->until_ns - dtp_now_ns();
+        if (g->until_ns == INT64_MAX) dtp_futex_wait(&leaf->bell, bell, -1);
+        else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
+    }
+    atomic_fetch_sub_explicit(&leaf->waiters, 1, memory_order_relaxed);
+    if (leaf != g->queue) dtp_queue_leave(leaf);
+}
+
+static dnnl_tp_status_t wait_for(const goal_t *g) {
+    if (reached(g)) return dnnl_tp_success;
+    if (dtp_queue_dead(g->queue)) return dtp_queue_refuse_dead();
     if (dtp_chain_top)
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
-    int64_t until = timeout_ns < 0 ? INT64_MAX : dtp_now_ns() + timeout_ns;
+    if (!dtp_queue_enter(g->queue)) return dnnl_tp_success; /* closed: drained */
     dnnl_tp_status_t status = dnnl_tp_success;
-    atomic_fetch_add_explicit(&q->waiters, 1, memory_order_seq_cst);
-    for (;;) {
-        uint32_t bell = atomic_load_explicit(&q->bell, memory_order_seq_cst);
-        if (atomic_load_explicit(&q->completed, memory_order_seq_cst) >= target) break;
-        int64_t now = timeout_ns < 0 ? 0 : dtp_now_ns();
-        if (now >= until) {
+    while (!reached(g)) {
+        if (late(g)) {
             status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "items are left");
             break;
         }
-        /* Help, and look at the own condition after every item; what is left goes back to the pool. */
-        if (q->rec && dtp_root_reclaim(q->rec, &q->root)) {
-            bool more;
-            do {
-                more = run_one(q);
-            } while (more && atomic_load_explicit(&q->completed, memory_order_relaxed) < target &&
-                     (timeout_ns < 0 || dtp_now_ns() < until));
-            if (more) dtp_root_publish(q->rec, &q->root);
-            dtp_ticket_end(q->rec);
-            continue;
-        }
-        dtp_futex_wait(&q->bell, bell, timeout_ns < 0 ? -1 : until - now);
+        wait_round(g);
     }
-    atomic_fetch_sub_explicit(&q->waiters, 1, memory_order_relaxed);
-    return status == dnnl_tp_success ? result_of(q) : status;
+    dtp_queue_leave(g->queue);
+    return status;
+}
+
+dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *q, uint64_t seq, int64_t until_ns) {
+    goal_t g = {q, seq, NULL, until_ns};
+    return wait_for(&g);
+}
+
+dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, int64_t until_ns) {
+    goal_t g = {q, event->seq, event, until_ns};
+    return wait_for(&g);
+}
+
+dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
+    uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+    DTP_TRY(dtp_queue_wait_seq(q, seq, dtp_until_ns(timeout_ns)));
+    return dtp_queue_result(q);
+}
+
+void dtp_queue_drive(dtp_queue_t *q) {
+    if (dtp_chain_top || dtp_queue_dead(q) || !dtp_queue_enter(q)) return;
+    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1};
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(&g, &seq);
+    dtp_pool_t *rec = leaf->rec;
+    bool published = atomic_load_explicit(&leaf->root.state, memory_order_relaxed) <= DTP_ROOT_HINT;
+    /* Other pools send a thread by themselves. */
+    if (rec && published && !rec->workers &&
+        (!rec->form_s || atomic_load_explicit(&leaf->stranded, memory_order_relaxed)) &&
+        atomic_load_explicit(&leaf->count, memory_order_relaxed) > 0) {
+        atomic_store_explicit(&leaf->stranded, false, memory_order_relaxed);
+        if (!dtp_dispatch(rec)) (void)help(leaf, 0, &g);
+    }
+    if (leaf != q) dtp_queue_leave(leaf);
+    dtp_queue_leave(q);
+}
+
+dnnl_tp_status_t dtp_queue_query(dtp_queue_t *q, bool *idle) {
+    uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+    *idle = false;
+    if (atomic_load_explicit(&q->completed, memory_order_acquire) < seq) {
+        if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+        dtp_queue_drive(q);
+    }
+    *idle = atomic_load_explicit(&q->completed, memory_order_acquire) >= seq;
+    return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!q) return dnnl_tp_success;
-    if (!queue_dead(q)) {
-        dnnl_tp_status_t status = dtp_queue_wait(q, -1);
-        if (status == dnnl_tp_would_deadlock) return status;
-        /* Blocks drop their references a few instructions after their completion shows; recycling needs the
-         * owner. */
-        for (int i = 0; atomic_load_explicit(&q->refs, memory_order_acquire) > 1; ++i) {
+    if (!dtp_queue_dead(q)) {
+        uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+        DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
+        dtp_sync_remove(q);
+        /* Threads leave a few instructions after their item's completion shows. */
+        atomic_fetch_or_explicit(&q->inside, DTP_QUEUE_CLOSED, memory_order_acq_rel);
+        for (int i = 0; atomic_load_explicit(&q->inside, memory_order_acquire) != DTP_QUEUE_CLOSED; ++i) {
             if (i < 100) dtp_pause();
             else sched_yield();
         }
     }
-    queue_release(q);
+    if (q->head != &q->stub) q->head->recycle(q->head);
+    dtp_pool_release(q->rec);
+    q->rec = NULL;
+    dtp_queue_release(q);
     return dnnl_tp_success;
 }

@@ -19,6 +19,7 @@ static void forked_child(void) {
     atomic_store(&registry_lock.word, 0); /* its holder does not exist here */
     registry = NULL;
     dtp_chain_top = NULL;
+    dtp_sync_forked();
 }
 static void watch_forks(void) {
     static _Atomic bool watching;

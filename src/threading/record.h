@@ -92,6 +92,7 @@ typedef struct dtp_root {
     struct dtp_root *next, *prev; /* FIFO links and `linked`: under the record's lock */
     bool linked;
     dtp_root_kind_t kind;
+    int priority; /* before roots of lower priority */
     void *cookie; /* of the host's run_begin, or NULL */
     /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_ROOT_*. */
     _Atomic uint32_t state;
@@ -146,7 +147,8 @@ typedef struct {
 typedef enum {
     DTP_CHAIN_RUN,      /* executes a run or an item and holds a ticket (or inherited one) */
     DTP_CHAIN_VISIT,    /* inside a call of the host's pool, or a worker of ours helping */
-    DTP_CHAIN_HOST_CALL /* inside schedule or parallel_for of the host */
+    DTP_CHAIN_HOST_CALL, /* inside schedule or parallel_for of the host */
+    DTP_CHAIN_CALLBACK   /* inside callbacks of an event, or hooks of the host */
 } dtp_chain_kind_t;
 typedef struct dtp_chain {
     struct dtp_chain *up;
@@ -155,8 +157,15 @@ typedef struct dtp_chain {
     dtp_team_t *team;
     const void *queue; /* whose item runs, or NULL */
     bool bounced;      /* HOST_CALL: a visit came back inline */
+    struct dtp_queue *left; /* outermost entry: queues that nobody else comes for */
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
+void dtp_queue_run_left(struct dtp_queue *first); /* queue.c */
+/* Ends the innermost entry; the outermost one then runs what was left to it. */
+static inline void dtp_chain_pop(dtp_chain_t *chain) {
+    dtp_chain_top = chain->up;
+    if (__builtin_expect(chain->left != NULL, 0)) dtp_queue_run_left(chain->left);
+}
 
 struct dtp_pool {
     dtp_region_t region[DTP_REGIONS];
@@ -265,6 +274,8 @@ void dtp_team_close(dtp_team_t *team);
 void dtp_main_take(struct dtp_main *body); /* executes the body of a run that a visit took */
 void dtp_main_wait(struct dtp_main *body);
 
+/* sync.c: forgets the parent's queues. */
+void dtp_sync_forked(void);
 /* queue.c: executes items of a queue whose root was taken by this thread, which holds a ticket. */
 void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root);
 /* Tells those who wait for the queue that a ticket is free; false if nobody waits. */

@@ -40,11 +40,13 @@ static void root_unlink(dtp_pool_t *rec, dtp_root_t *root) {
 void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root) {
     dtp_lock(&rec->lock);
     atomic_store_explicit(&root->state, DTP_ROOT_PUBLISHED, memory_order_relaxed);
-    root->next = NULL;
-    root->prev = rec->last;
+    dtp_root_t *before = rec->last;
+    while (before && before->priority < root->priority) before = before->prev;
+    root->prev = before;
+    root->next = before ? before->next : rec->first;
     root->linked = true;
-    *(rec->last ? &rec->last->next : &rec->first) = root;
-    rec->last = root;
+    *(root->prev ? &root->prev->next : &rec->first) = root;
+    *(root->next ? &root->next->prev : &rec->last) = root;
     uint64_t a = atomic_fetch_add_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_seq_cst);
     dtp_ticket_note_runs(rec, a + DTP_ADM_WAITING);
     dtp_door_update(rec);
@@ -155,7 +157,7 @@ static void main_run(struct dtp_main *body) {
         .up = dtp_chain_top, .rec = body->par.pool, .kind = DTP_CHAIN_RUN, .team = body->par.team};
     dtp_chain_top = &chain;
     body->fn(body->arg, &body->par);
-    dtp_chain_top = chain.up;
+    dtp_chain_pop(&chain);
 }
 
 void dtp_main_take(struct dtp_main *body) {

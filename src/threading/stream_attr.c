@@ -19,6 +19,7 @@ void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *ex
     attr->parallelism = existing->parallelism;
     attr->admission = existing->admission;
     attr->async = existing->async;
+    attr->priority = existing->priority;
 }
 
 static void drop_pool(dtp_stream_attr_t *attr) {
@@ -197,6 +198,15 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_async(dnnl_tp_stream_attr_t attr, int a
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     DTP_REQUIRE(async == 0 || async == 1, BAD_ENUM, "async %d is neither 0 nor 1", async);
     attr->async = async;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_attr_set_priority(dnnl_tp_stream_attr_t attr, int priority) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
+    enum { MOST = 100 };
+    DTP_REQUIRE(priority >= -MOST && priority <= MOST, BAD_PARAM, "priority %d is outside -%d..%d", priority,
+                MOST, MOST);
+    attr->priority = priority;
     return dnnl_tp_success;
 }
 

@@ -77,6 +77,20 @@ static void visit_help(dtp_visit_t *v) {
     if (joiner) dtp_ticket_leave(rec);
 }
 
+/* Executes roots. A thread that publishes one meanwhile may count on this call; so the call is over before the
+ * FIFO is looked at for the last time, and where nobody else can be asked it begins anew. */
+static void visit_run_roots(dtp_visit_t *v) {
+    dtp_pool_t *rec = v->rec;
+    for (;;) {
+        bool joiner = false;
+        dtp_run_roots(rec, &joiner);
+        atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
+        if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_seq_cst)) || dtp_dispatch(rec)) break;
+        atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
+    }
+    v->runner = false;
+}
+
 static void visit_call(void *arg) {
     dtp_visit_t *v = arg;
     dtp_pool_t *rec = v->rec;
@@ -96,11 +110,10 @@ static void visit_call(void *arg) {
     } else if (v->region) {
         dtp_region_join(rec, v->region, NULL);
     } else if (!dtp_pool_dead(rec)) {
-        bool joiner = false;
-        if (v->runner) dtp_run_roots(rec, &joiner);
+        if (v->runner) visit_run_roots(v);
         else visit_help(v);
     }
-    dtp_chain_top = top;
+    dtp_chain_pop(&chain);
     visit_left_team(v, 1);
     visit_done(v, 1);
 }
@@ -172,7 +185,7 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
 
 bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     if (rec->host_loops || !dtp_visit_possible(rec)) return false;
-    if (atomic_fetch_add_explicit(&rec->runners, 1, memory_order_relaxed) >= rec->num_threads) {
+    if (atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst) >= rec->num_threads) {
         atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_relaxed);
         return true;
     }

@@ -322,6 +322,45 @@ void test_pools(void **) {
 
 } // namespace
 
+static void test_events(void **) {
+    using namespace dnnl_tp;
+    engine e(dnnl_tp_cpu, 0);
+    threadpool pool(2);
+    stream_attr attr(pool);
+    attr.set_async(true);
+    attr.set_priority(1);
+    stream first(e, attr), second(e, attr);
+    event gate = event::host(e);
+    first.wait_event(gate);
+    event behind = first.record_event();
+    second.wait_event(behind);
+    assert_false(second.wait_for(1000000));
+    assert_false(behind.wait_for(1000000));
+    assert_false(sync_devices(1000000));
+    assert_false(first.idle() || gate.done());
+    int calls = 0;
+    behind.on_complete([&calls](dnnl_tp_status_t s) { calls += s == dnnl_tp_success; });
+    gate.signal();
+    second.wait();
+    first.wait();
+    behind.wait();
+    assert_int_equal(calls, 1);
+    assert_true(behind.times().end_ns >= behind.times().begin_ns && behind.error_text().empty());
+    assert_true(sync_devices() && sync(e) && first.idle());
+    event bad = event::host(e);
+    bad.signal(dnnl_tp_cancelled);
+    first.wait_event(bad);
+    try {
+        first.wait();
+        fail();
+    } catch (const error &err) {
+        assert_int_equal(err.status(), dnnl_tp_cancelled);
+    }
+    assert_int_equal(first.record_event().status(), dnnl_tp_cancelled);
+    first.reset_errors();
+    first.wait();
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_handles),
@@ -336,6 +375,7 @@ int main() {
         cmocka_unit_test(test_blas),
 #if DNNL_TP_WITH_THREADPOOL
         cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_events),
 #endif
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

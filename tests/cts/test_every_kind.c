@@ -17,6 +17,17 @@
  * -------------------------------------------------------------------------------------------------- */
 
 #if DNNL_TP_WITH_THREADPOOL
+static dnnl_tp_stream_t async_stream_on(dnnl_tp_engine_t engine, const dnnl_tp_threadpool_iface_t *pool) {
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_t stream;
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, pool));
+    CHECK_OK(dnnl_tp_stream_attr_set_async(attr, 1));
+    CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
+    return stream;
+}
+
 static void every_pool_gives_the_same_bits(void **state) {
     (void)state;
     dnnl_tp_engine_t engine;
@@ -26,9 +37,10 @@ static void every_pool_gives_the_same_bits(void **state) {
         expected_of(engine, problem, &want);
         dnnl_tp_primitive_t p = primitive_for(engine, problem, 3);
         buffers_create(&got, p->pd);
-        for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        for (int k = 0; k < 2 * POOL_KINDS; ++k) {
+            int kind = k / 2;
             hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
-            dnnl_tp_stream_t stream = stream_on(engine, hostile_pool_iface(pool));
+            dnnl_tp_stream_t stream = (k % 2 ? async_stream_on : stream_on)(engine, hostile_pool_iface(pool));
             clear_outputs(&got);
             for (int twice = 0; twice < 2; ++twice)
                 CHECK_OK(dnnl_tp_primitive_execute_handles(p, stream, got.n, got.arg));
@@ -40,6 +52,37 @@ static void every_pool_gives_the_same_bits(void **state) {
             hostile_pool_destroy(pool);
         }
         CHECK_OK(dnnl_tp_primitive_destroy(p));
+        buffers_destroy(&want);
+        buffers_destroy(&got);
+    }
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+}
+
+/* While every thread of the pool is stalled: all submissions return, and nothing has run. */
+static void submissions_return_while_all_is_stalled(void **state) {
+    (void)state;
+    enum { SUBMISSIONS = 1000 };
+    dnnl_tp_engine_t engine;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    for (int problem = 0; problem < PROBLEMS; ++problem) {
+        buffers_t want, got;
+        expected_of(engine, problem, &want);
+        dnnl_tp_primitive_t p = primitive_for(engine, problem, 2);
+        buffers_create(&got, p->pd);
+        hostile_pool_t *pool = hostile_pool_create(POOL_STALLED, 2);
+        dnnl_tp_stream_t stream = async_stream_on(engine, hostile_pool_iface(pool));
+        clear_outputs(&got);
+        for (int k = 0; k < SUBMISSIONS; ++k)
+            CHECK_OK(dnnl_tp_primitive_execute_handles(p, stream, got.n, got.arg));
+        CHECK_STATUS(dnnl_tp_stream_wait_for(stream, 0), dnnl_tp_timed_out);
+        for (int i = 0; i < got.n; ++i)
+            if (got.output[i]) assert_int_equal(*(unsigned char *)got.arg[i].handle, 0xff);
+        CHECK_OK(dnnl_tp_primitive_destroy(p)); /* the submissions keep it */
+        hostile_pool_unstall(pool);
+        CHECK_OK(dnnl_tp_stream_wait(stream));
+        if (!same_outputs(&want, &got)) fail_msg("%s", problem_name(problem));
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        hostile_pool_destroy(pool);
         buffers_destroy(&want);
         buffers_destroy(&got);
     }
@@ -183,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #if DNNL_TP_WITH_THREADPOOL
         cmocka_unit_test(every_pool_gives_the_same_bits),
+        cmocka_unit_test(submissions_return_while_all_is_stalled),
         cmocka_unit_test(plans_run_on_pools_of_any_size),
         cmocka_unit_test(one_primitive_runs_on_two_pools_at_once),
 #endif

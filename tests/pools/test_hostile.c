@@ -243,7 +243,7 @@ static void queue_of(hostile_kind_t kind, int n, int fail_at) {
     dtp_pool_t *rec = record_of(pool);
     dtp_queue_t *queue;
     _Atomic int counter = 0, recycled = 0;
-    assert_int_equal(dtp_queue_create(&queue, rec, NULL), dnnl_tp_success);
+    assert_int_equal(dtp_queue_create(&queue, rec, NULL, 0), dnnl_tp_success);
     for (int i = 0; i < ITEMS; ++i) {
         items[i] = (order_t){
             .queue = queue, .counter = &counter, .recycled = &recycled, .index = i, .fail_at = fail_at};
@@ -287,7 +287,7 @@ static void stalled_pool(void **state) {
     dtp_queue_t *queue;
     _Atomic int counter = 0, recycled = 0;
     static order_t items[10];
-    assert_int_equal(dtp_queue_create(&queue, rec, NULL), dnnl_tp_success);
+    assert_int_equal(dtp_queue_create(&queue, rec, NULL, 0), dnnl_tp_success);
     for (int i = 0; i < 10; ++i) {
         items[i] =
             (order_t){.queue = queue, .counter = &counter, .recycled = &recycled, .index = i, .fail_at = -1};
@@ -339,7 +339,7 @@ static void refusing_pools_use_the_caller(void **state) {
         o.item.num_threads = 2;
         o.item.run = order_run;
         o.item.recycle = order_recycle;
-        assert_int_equal(dtp_queue_create(&queue, rec, NULL), dnnl_tp_success);
+        assert_int_equal(dtp_queue_create(&queue, rec, NULL, 0), dnnl_tp_success);
         o.queue = queue;
         assert_int_equal(dtp_queue_submit(queue, &o.item), dnnl_tp_success);
         assert_int_equal(atomic_load(&counter), 1); /* nobody else would have run it */

@@ -1,0 +1,752 @@
+/* Events on every pool: record, order between streams, host events, callbacks, poison and reset, life. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/object.h"
+#include "support/check.h"
+#include "support/hostile_pools.h"
+#include "support/streams.h"
+
+enum { N = 3000, MS = 1000000 };
+
+static dnnl_tp_engine_t engine;
+static dnnl_tp_primitive_t add, twice;
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+static dnnl_tp_event_t record(dnnl_tp_stream_t stream) {
+    dnnl_tp_event_t event;
+    CHECK_OK(dnnl_tp_stream_record_event(stream, &event));
+    return event;
+}
+
+static int is_done(dnnl_tp_event_t event) {
+    int done;
+    CHECK_OK(dnnl_tp_event_query(event, &done, NULL));
+    return done;
+}
+
+static dnnl_tp_event_t host_event(void) {
+    dnnl_tp_event_t event;
+    CHECK_OK(dnnl_tp_event_create_host(&event, engine));
+    return event;
+}
+
+/* ---- Record and wait ------------------------------------------------------------------------------------
+ */
+
+static void recorded_events(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    for (int kind = 0; kind < POOL_KINDS; ++kind)
+        for (int async = 0; async < 2; ++async) {
+            hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
+            dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), async, 0);
+            enum { STEPS = 20 };
+            dnnl_tp_event_t event[STEPS + 1], empty = record(stream);
+            assert_true(is_done(empty));
+            for (int i = 0; i < N; ++i) x[i] = 0;
+            int64_t before = now_ns();
+            for (int k = 0; k < STEPS; ++k) {
+                CHECK_OK(test_step(add, stream, x));
+                event[k] = record(stream);
+            }
+            event[STEPS] = record(stream); /* two of one item */
+            for (int k = STEPS; k >= 0; --k) {
+                dnnl_tp_status_t result = dnnl_tp_runtime_error;
+                CHECK_OK(dnnl_tp_event_wait(event[k], -1, &result));
+                assert_int_equal(result, dnnl_tp_success);
+                assert_true(x[0] == STEPS && x[N - 1] == STEPS);
+            }
+            int64_t last = before;
+            for (int k = 0; k <= STEPS; ++k) {
+                int64_t begin, end;
+                CHECK_OK(dnnl_tp_event_get_times(event[k], &begin, &end));
+                assert_true((k == STEPS || begin >= last) && end >= begin && end <= now_ns());
+                last = end;
+                const char *text;
+                CHECK_OK(dnnl_tp_event_get_error(event[k], &text));
+                assert_string_equal(text, "");
+            }
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            assert_int_equal(hostile_pool_complaints(pool), 0);
+            hostile_pool_destroy(pool);
+            for (int k = 0; k <= STEPS; ++k) { /* events outlive stream and pool */
+                assert_true(is_done(event[k]));
+                dnnl_tp_event_destroy(event[k]);
+            }
+            dnnl_tp_event_destroy(empty);
+        }
+    free(x);
+}
+
+/* Two streams hand one tensor to and fro; on one pool, or on two of different kinds. */
+static void ping_pong_on(hostile_kind_t first, hostile_kind_t second, bool by_query) {
+    enum { ROUNDS = 30 };
+    hostile_pool_t *pool[2] = {hostile_pool_create(first, 2), NULL};
+    if (second != POOL_KINDS) pool[1] = hostile_pool_create(second, 2);
+    dnnl_tp_stream_t stream[2];
+    for (int i = 0; i < 2; ++i)
+        stream[i] = test_stream(engine, hostile_pool_iface(pool[pool[1] ? i : 0]), 1, 0);
+    float *x = calloc(N, sizeof(*x));
+    float want = 0;
+    dnnl_tp_event_t event = NULL;
+    for (int k = 0; k < ROUNDS; ++k) {
+        if (event) CHECK_OK(dnnl_tp_stream_wait_event(stream[k % 2], event));
+        dnnl_tp_event_destroy(event);
+        CHECK_OK(test_step(k % 2 ? twice : add, stream[k % 2], x));
+        want = k % 2 ? 2 * want : want + 1;
+        event = record(stream[k % 2]);
+    }
+    if (by_query)
+        while (!is_done(event)) usleep(10);
+    else CHECK_OK(dnnl_tp_event_wait(event, -1, NULL));
+    for (int i = 0; i < N; ++i) assert_true(x[i] == want);
+    dnnl_tp_event_destroy(event);
+    for (int i = 0; i < 2; ++i) {
+        CHECK_OK(dnnl_tp_stream_destroy(stream[i]));
+        if (pool[i]) assert_int_equal(hostile_pool_complaints(pool[i]), 0);
+    }
+    for (int i = 0; i < 2; ++i)
+        if (pool[i]) hostile_pool_destroy(pool[i]);
+    free(x);
+}
+static void ping_pong(void **state) {
+    (void)state;
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        ping_pong_on((hostile_kind_t)kind, POOL_KINDS, false);
+        ping_pong_on((hostile_kind_t)kind, POOL_FIFO, false);
+        ping_pong_on(POOL_ASYNC_ONE, (hostile_kind_t)kind, false);
+        ping_pong_on(POOL_REFUSE, (hostile_kind_t)kind, false);
+        if (kind == POOL_STALLED) continue; /* asking does not work for a pool that took the work */
+        ping_pong_on((hostile_kind_t)kind, POOL_KINDS, true);
+        ping_pong_on((hostile_kind_t)kind, POOL_ASYNC_UNORDERED, true);
+        ping_pong_on((hostile_kind_t)kind, POOL_REFUSE, true);
+    }
+}
+
+static void *signal_soon(void *event) {
+    usleep(3000);
+    CHECK_OK(dnnl_tp_event_signal(event, dnnl_tp_success));
+    return NULL;
+}
+static void host_events(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), 1, 0);
+        dnnl_tp_event_t gate = host_event();
+        x[0] = 0;
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t after = record(stream);
+        CHECK_STATUS(dnnl_tp_stream_wait_for(stream, MS), dnnl_tp_timed_out);
+        CHECK_STATUS(dnnl_tp_event_wait(after, MS, NULL), dnnl_tp_timed_out);
+        CHECK_STATUS(dnnl_tp_event_wait(gate, MS, NULL), dnnl_tp_timed_out);
+        assert_true(!is_done(after) && x[0] == 0);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, signal_soon, gate), 0);
+        if (kind % 2) CHECK_OK(dnnl_tp_stream_wait(stream));
+        else CHECK_OK(dnnl_tp_event_wait(after, -1, NULL));
+        assert_true(x[0] == 1);
+        pthread_join(thread, NULL);
+        CHECK_STATUS(dnnl_tp_event_signal(gate, dnnl_tp_success), dnnl_tp_invalid_arguments);
+        CHECK_STATUS(dnnl_tp_event_signal(after, dnnl_tp_success), dnnl_tp_invalid_arguments);
+        dnnl_tp_event_destroy(gate);
+        dnnl_tp_event_destroy(after);
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        hostile_pool_destroy(pool);
+    }
+    free(x);
+}
+
+/* A synchronous stream waits in the call. */
+static void synchronous_streams(void **state) {
+    (void)state;
+    dnnl_tp_stream_t stream = test_stream(engine, NULL, 0, 0);
+    dnnl_tp_event_t gate = host_event(), bad = host_event();
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, signal_soon, gate), 0);
+    CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+    assert_true(is_done(gate));
+    pthread_join(thread, NULL);
+    CHECK_OK(dnnl_tp_event_signal(bad, dnnl_tp_cancelled));
+    CHECK_STATUS(dnnl_tp_stream_wait_event(stream, bad), dnnl_tp_cancelled);
+    int idle;
+    dnnl_tp_status_t result;
+    CHECK_OK(dnnl_tp_stream_query(stream, &idle, &result));
+    assert_true(idle && result == dnnl_tp_success);
+    CHECK_OK(dnnl_tp_stream_reset(stream));
+    CHECK_OK(dnnl_tp_stream_wait_for(stream, 0));
+    dnnl_tp_event_destroy(gate);
+    dnnl_tp_event_destroy(bad);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    _Atomic int calls, order;
+    int seen[8];
+    dnnl_tp_event_t event;
+    dnnl_tp_stream_t stream;
+    float *x;
+    dnnl_tp_status_t status, query, wait_self, wait_stream, wait_gate, destroy_stream, sync, submit;
+    int done;
+    dnnl_tp_event_t gate;
+} calls_t;
+
+static void note_call(void *arg, dnnl_tp_status_t status) {
+    calls_t *c = arg;
+    c->status = status;
+    atomic_fetch_add(&c->calls, 1);
+}
+static void everything_from_callback(void *arg, dnnl_tp_status_t status) {
+    calls_t *c = arg;
+    c->query = dnnl_tp_event_query(c->event, &c->done, NULL);
+    c->wait_self = dnnl_tp_event_wait(c->event, -1, NULL);
+    c->wait_gate = dnnl_tp_event_wait(c->gate, -1, NULL);
+    c->wait_stream = dnnl_tp_stream_wait(c->stream);
+    c->destroy_stream = dnnl_tp_stream_destroy(c->stream);
+    c->sync = dnnl_tp_sync_devices(-1);
+    c->submit = test_step(add, c->stream, c->x);
+    dnnl_tp_event_destroy(c->event);
+    note_call(arg, status);
+}
+static void callbacks_do_everything(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        calls_t c = {.stream = test_stream(engine, hostile_pool_iface(pool), 1, 0), .x = x};
+        dnnl_tp_event_t start = host_event();
+        c.gate = host_event();
+        x[0] = 0;
+        CHECK_OK(dnnl_tp_stream_wait_event(c.stream, start));
+        CHECK_OK(test_step(add, c.stream, x));
+        c.event = record(c.stream);
+        dnnl_tp_event_t same = record(c.stream);
+        CHECK_OK(dnnl_tp_event_on_complete(c.event, everything_from_callback, &c));
+        assert_int_equal(atomic_load(&c.calls), 0);
+        CHECK_OK(dnnl_tp_event_signal(start, dnnl_tp_success));
+        CHECK_OK(dnnl_tp_event_wait(same, -1, NULL));
+        CHECK_OK(dnnl_tp_stream_wait(c.stream)); /* after the callbacks, and what they submitted in time */
+        assert_int_equal(atomic_load(&c.calls), 1);
+        CHECK_OK(dnnl_tp_stream_wait(c.stream));
+        assert_true(c.done == 1 && c.status == dnnl_tp_success && c.query == dnnl_tp_success);
+        assert_int_equal(c.wait_self, dnnl_tp_success);
+        assert_int_equal(c.wait_gate, dnnl_tp_would_deadlock);
+        assert_int_equal(c.wait_stream, dnnl_tp_would_deadlock);
+        assert_int_equal(c.destroy_stream, dnnl_tp_would_deadlock);
+        assert_int_equal(c.sync, dnnl_tp_would_deadlock);
+        assert_int_equal(c.submit, dnnl_tp_success);
+        assert_true(x[0] == 2);
+        dnnl_tp_event_destroy(same);
+        dnnl_tp_event_destroy(start);
+        dnnl_tp_event_destroy(c.gate);
+        CHECK_OK(dnnl_tp_stream_destroy(c.stream));
+        hostile_pool_destroy(pool);
+    }
+    free(x);
+}
+
+typedef struct {
+    calls_t *calls;
+    int index;
+} ordered_t;
+static void ordered_call(void *arg, dnnl_tp_status_t status) {
+    ordered_t *o = arg;
+    (void)status;
+    o->calls->seen[atomic_fetch_add(&o->calls->order, 1)] = o->index;
+}
+static void callbacks_are_ordered(void **state) {
+    (void)state;
+    calls_t c = {.status = dnnl_tp_success};
+    ordered_t o[8];
+    dnnl_tp_event_t event = host_event();
+    for (int i = 0; i < 8; ++i) {
+        o[i] = (ordered_t){&c, i};
+        if (i == 6) CHECK_OK(dnnl_tp_event_signal(event, dnnl_tp_success));
+        CHECK_OK(dnnl_tp_event_on_complete(event, ordered_call, &o[i]));
+    }
+    for (int i = 0; i < 8; ++i) assert_int_equal(c.seen[i], i);
+    dnnl_tp_event_destroy(event);
+    /* Destroyed without a signal: callbacks run all the same. */
+    event = host_event();
+    CHECK_OK(dnnl_tp_event_on_complete(event, note_call, &c));
+    dnnl_tp_event_destroy(event);
+    assert_int_equal(atomic_load(&c.calls), 1);
+    assert_int_equal(c.status, dnnl_tp_cancelled);
+}
+
+/* Threads add callbacks while others signal: each is called once, one signal wins. */
+typedef struct {
+    dnnl_tp_event_t event;
+    _Atomic int *calls, *wins;
+    pthread_barrier_t *barrier;
+} race_t;
+static void count_call(void *arg, dnnl_tp_status_t status) {
+    (void)status;
+    atomic_fetch_add((_Atomic int *)arg, 1);
+}
+enum { RACES = 400, ADDED = 5 };
+static void *race_main(void *arg) {
+    race_t *r = arg;
+    for (int k = 0; k < RACES; ++k) {
+        pthread_barrier_wait(r->barrier);
+        for (int i = 0; i < ADDED; ++i) {
+            if (dnnl_tp_event_on_complete(r->event, count_call, r->calls)) abort();
+            if (i == k % ADDED && dnnl_tp_event_signal(r->event, dnnl_tp_success) == dnnl_tp_success)
+                atomic_fetch_add(r->wins, 1);
+        }
+        if (dnnl_tp_event_wait(r->event, -1, NULL)) abort();
+        pthread_barrier_wait(r->barrier);
+    }
+    return NULL;
+}
+static void signals_and_callbacks_race(void **state) {
+    (void)state;
+    enum { THREADS = 3 };
+    _Atomic int calls = 0, wins = 0;
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    race_t r = {.calls = &calls, .wins = &wins, .barrier = &barrier};
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, race_main, &r), 0);
+    for (int k = 0; k < RACES; ++k) {
+        r.event = host_event();
+        pthread_barrier_wait(&barrier);
+        pthread_barrier_wait(&barrier);
+        assert_int_equal(atomic_load(&calls), THREADS * ADDED);
+        assert_int_equal(atomic_load(&wins), 1);
+        atomic_store(&calls, 0);
+        atomic_store(&wins, 0);
+        dnnl_tp_event_destroy(r.event);
+    }
+    for (int i = 0; i < THREADS; ++i) pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
+/* A chain of callbacks, each of which submits the next item: nothing recurses, on any pool. */
+typedef struct {
+    dnnl_tp_stream_t stream[2];
+    float *x;
+    _Atomic int left;
+    dnnl_tp_event_t finished;
+} relay_t;
+static void relay_step(void *arg, dnnl_tp_status_t status) {
+    relay_t *r = arg;
+    dnnl_tp_event_t event;
+    int left = atomic_fetch_sub(&r->left, 1) - 1;
+    if (status || left == 0) {
+        if (dnnl_tp_event_signal(r->finished, status)) abort();
+        return;
+    }
+    dnnl_tp_stream_t stream = r->stream[left % 2];
+    if (test_step(add, stream, r->x) || dnnl_tp_stream_record_event(stream, &event)) abort();
+    if (dnnl_tp_event_on_complete(event, relay_step, r)) abort();
+    dnnl_tp_event_destroy(event);
+}
+static void callbacks_submit(void **state) {
+    (void)state;
+    enum { STEPS = 2000 };
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        if (kind == POOL_STALLED || kind == POOL_LATE) continue;
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        relay_t r = {.x = calloc(N, sizeof(float)), .finished = host_event()};
+        for (int i = 0; i < 2; ++i) r.stream[i] = test_stream(engine, hostile_pool_iface(pool), 1, 0);
+        atomic_store(&r.left, STEPS + 1);
+        relay_step(&r, dnnl_tp_success);
+        /* Waiters drive pools that cannot be called from their own jobs. */
+        for (int round = 0; !is_done(r.finished) && round < 100000; ++round)
+            for (int i = 0; i < 2; ++i) CHECK_OK(dnnl_tp_stream_wait(r.stream[i]));
+        CHECK_OK(dnnl_tp_event_wait(r.finished, 20 * (int64_t)1000 * MS, NULL));
+        assert_true(r.x[0] == STEPS && r.x[N - 1] == STEPS);
+        for (int i = 0; i < 2; ++i) CHECK_OK(dnnl_tp_stream_destroy(r.stream[i]));
+        dnnl_tp_event_destroy(r.finished);
+        free(r.x);
+        hostile_pool_destroy(pool);
+    }
+}
+
+/* ---- Poison and reset -----------------------------------------------------------------------------------
+ */
+
+static void poison_and_reset(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x)), *y = calloc(N, sizeof(*y));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        const dnnl_tp_threadpool_iface_t *iface = hostile_pool_iface(pool);
+        dnnl_tp_stream_t stream = test_stream(engine, iface, 1, 0), other = test_stream(engine, iface, 1, 0);
+        dnnl_tp_event_t bad = host_event(), never = host_event();
+        x[0] = y[0] = 0;
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, bad));
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t first = record(stream);
+        /* Behind a failure nothing is waited for, not even an event that never comes. */
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, never));
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t second = record(stream);
+        /* A stream that depends on it fails with the same status. */
+        CHECK_OK(test_step(add, other, y));
+        CHECK_OK(dnnl_tp_stream_wait_event(other, second));
+        CHECK_OK(test_step(add, other, y));
+        dnnl_tp_event_t third = record(other);
+        CHECK_OK(dnnl_tp_event_signal(bad, dnnl_tp_runtime_error));
+        CHECK_STATUS(dnnl_tp_stream_wait(other), dnnl_tp_runtime_error);
+        CHECK_STATUS(dnnl_tp_stream_wait(stream), dnnl_tp_runtime_error);
+        CHECK_STATUS(dnnl_tp_event_wait(first, -1, NULL), dnnl_tp_runtime_error);
+        CHECK_STATUS(dnnl_tp_event_wait(second, -1, NULL), dnnl_tp_runtime_error);
+        CHECK_STATUS(dnnl_tp_event_wait(third, -1, NULL), dnnl_tp_runtime_error);
+        const char *text;
+        CHECK_OK(dnnl_tp_event_get_error(third, &text));
+        assert_string_equal(text, "signalled with runtime_error");
+        assert_true(x[0] == 0 && y[0] == 1);
+        CHECK_STATUS(dnnl_tp_sync_engine(engine, -1), dnnl_tp_runtime_error);
+        CHECK_STATUS(dnnl_tp_sync_devices(-1), dnnl_tp_runtime_error);
+        int idle;
+        dnnl_tp_status_t result;
+        CHECK_OK(dnnl_tp_stream_query(stream, &idle, &result));
+        assert_true(idle && result == dnnl_tp_runtime_error);
+        /* What comes before the reset stays skipped, what comes after it runs. */
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t skipped = record(stream);
+        CHECK_OK(dnnl_tp_stream_reset(stream));
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t runs = record(stream);
+        CHECK_OK(dnnl_tp_stream_wait(stream));
+        CHECK_STATUS(dnnl_tp_event_wait(skipped, -1, NULL), dnnl_tp_runtime_error);
+        CHECK_OK(dnnl_tp_event_wait(runs, -1, NULL));
+        assert_true(x[0] == 1);
+        CHECK_OK(dnnl_tp_stream_reset(other));
+        dnnl_tp_event_t clean = record(other); /* nothing since the reset */
+        CHECK_OK(dnnl_tp_event_wait(clean, -1, NULL));
+        CHECK_OK(dnnl_tp_sync_devices(-1));
+        /* The late event finds nothing to start; the blocks work on. */
+        for (int k = 0; k < 4; ++k) CHECK_OK(test_step(add, stream, x));
+        CHECK_OK(dnnl_tp_event_signal(never, dnnl_tp_success));
+        CHECK_OK(dnnl_tp_stream_wait(stream));
+        assert_true(x[0] == 5);
+        dnnl_tp_event_t all[] = {bad, never, first, second, third, skipped, runs, clean};
+        for (size_t i = 0; i < sizeof(all) / sizeof(*all); ++i) dnnl_tp_event_destroy(all[i]);
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        CHECK_OK(dnnl_tp_stream_destroy(other));
+        hostile_pool_destroy(pool);
+    }
+    free(x);
+    free(y);
+}
+
+/* ---- Waiting under load ---------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    dnnl_tp_stream_t stream;
+    float *x;
+    _Atomic int stop, stopped;
+} endless_t;
+static void endless_step(void *arg, dnnl_tp_status_t status) {
+    endless_t *e = arg;
+    dnnl_tp_event_t event;
+    if (status || atomic_load(&e->stop)) {
+        atomic_store(&e->stopped, 1);
+        return;
+    }
+    dnnl_tp_status_t s = test_step(add, e->stream, e->x);
+    if (s == dnnl_tp_success) s = dnnl_tp_stream_record_event(e->stream, &event);
+    if (s == dnnl_tp_success) s = dnnl_tp_event_on_complete(event, endless_step, e);
+    if (s) abort();
+    dnnl_tp_event_destroy(event);
+}
+/* A stream that gets new work forever: waits end, by their target or by their limit. */
+static void waits_end_under_load(void **state) {
+    (void)state;
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        if (kind == POOL_STALLED) continue;
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        if (kind == POOL_REFUSE || kind == POOL_INLINE || (kind >= POOL_LOOP && kind < POOL_ASYNC_IN_ORDER) ||
+            kind == POOL_ASYNC_REFUSE) {
+            hostile_pool_destroy(pool); /* its submitter would work forever itself */
+            continue;
+        }
+        endless_t e = {.stream = test_stream(engine, hostile_pool_iface(pool), 1, 0),
+                       .x = calloc(N, sizeof(float))};
+        endless_step(&e, dnnl_tp_success);
+        int64_t before = now_ns();
+        for (int k = 0; k < 5; ++k) {
+            dnnl_tp_status_t status = dnnl_tp_stream_wait_for(e.stream, MS);
+            assert_true(status == dnnl_tp_success || status == dnnl_tp_timed_out);
+            CHECK_OK(dnnl_tp_stream_wait(e.stream)); /* up to here, not forever */
+            CHECK_OK(dnnl_tp_sync_devices(-1));
+            CHECK_OK(dnnl_tp_sync_engine(engine, -1));
+        }
+        assert_true(now_ns() - before < 20 * (int64_t)1000 * MS);
+        atomic_store(&e.stop, 1);
+        while (!atomic_load(&e.stopped)) CHECK_OK(dnnl_tp_stream_wait(e.stream));
+        CHECK_OK(dnnl_tp_stream_destroy(e.stream));
+        free(e.x);
+        hostile_pool_destroy(pool);
+    }
+}
+
+/* All W workers of a pool create streams on it, submit and wait at once. */
+typedef struct {
+    const dnnl_tp_threadpool_iface_t *iface;
+    _Atomic int left, bad;
+} call_in_t;
+static void call_in(void *arg) {
+    call_in_t *c = arg;
+    dnnl_tp_stream_t stream[2];
+    float x[64] = {0};
+    dnnl_tp_event_t event = NULL;
+    for (int i = 0; i < 2; ++i) stream[i] = test_stream(engine, c->iface, 1, i);
+    dnnl_tp_primitive_t small = test_linear(engine, 64, 1, 1);
+    for (int k = 0; k < 6; ++k) {
+        if (event && dnnl_tp_stream_wait_event(stream[k % 2], event)) abort();
+        dnnl_tp_event_destroy(event);
+        if (test_step(small, stream[k % 2], x) || dnnl_tp_stream_record_event(stream[k % 2], &event)) abort();
+    }
+    if (dnnl_tp_event_wait(event, -1, NULL)) abort();
+    dnnl_tp_event_destroy(event);
+    for (int i = 0; i < 2; ++i)
+        if (dnnl_tp_stream_wait(stream[i]) || dnnl_tp_stream_destroy(stream[i])) abort();
+    if (x[0] != 6 || x[63] != 6) atomic_fetch_add(&c->bad, 1);
+    dnnl_tp_primitive_destroy(small);
+    atomic_fetch_sub(&c->left, 1);
+}
+static void call_in_job(void *arg, int i, int n) {
+    (void)i, (void)n;
+    call_in(arg);
+}
+static void all_workers_wait(void **state) {
+    (void)state;
+    static const hostile_kind_t kinds[] = {POOL_FIFO, POOL_LIFO,           POOL_LATE,       POOL_RUNS,
+                                           POOL_LOOP, POOL_ASYNC_SCHEDULE, POOL_REFUSE_SOME};
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); ++k)
+        for (int w = 1; w <= 8; ++w) {
+            hostile_pool_t *pool = hostile_pool_create(kinds[k], w);
+            call_in_t c = {.iface = hostile_pool_iface(pool)};
+            for (int i = 0; i < 2 * w && c.iface->schedule; ++i) {
+                atomic_fetch_add(&c.left, 1);
+                if (c.iface->schedule(c.iface->ctx, NULL, call_in, &c)) atomic_fetch_sub(&c.left, 1);
+            }
+            if (!c.iface->schedule) {
+                atomic_store(&c.left, 2 * w);
+                assert_int_equal(c.iface->parallel_for(c.iface->ctx, 2 * w, call_in_job, &c), 0);
+            }
+            while (atomic_load(&c.left) > 0) usleep(100);
+            assert_int_equal(atomic_load(&c.bad), 0);
+            CHECK_OK(dnnl_tp_threadpool_quiesce(c.iface, -1));
+            hostile_pool_destroy(pool);
+        }
+    for (int w = 1; w <= 8; ++w) {
+        dnnl_tp_threadpool_t pool = test_pool(w);
+        call_in_t c = {.iface = test_pool_iface(pool)};
+        atomic_store(&c.left, 2 * w);
+        for (int i = 0; i < 2 * w; ++i)
+            assert_int_equal(c.iface->schedule(c.iface->ctx, NULL, call_in, &c), 0);
+        while (atomic_load(&c.left) > 0) usleep(100);
+        assert_int_equal(atomic_load(&c.bad), 0);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+}
+
+/* ---- Life -----------------------------------------------------------------------------------------------
+ */
+
+static void *destroy_stream(void *stream) { return (void *)(intptr_t)dnnl_tp_stream_destroy(stream); }
+
+/* Events go before, streams go while busy, from another thread. */
+static void destroy_while_busy(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2);
+        dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), 1, 0);
+        dnnl_tp_event_t gate = host_event();
+        calls_t c = {.status = dnnl_tp_runtime_error};
+        x[0] = 0;
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+        CHECK_OK(test_step(add, stream, x));
+        dnnl_tp_event_t event = record(stream);
+        CHECK_OK(dnnl_tp_event_on_complete(event, note_call, &c));
+        dnnl_tp_event_destroy(event); /* pending, with a callback */
+        for (int k = 0; k < 20; ++k) {
+            CHECK_OK(test_step(add, stream, x));
+            dnnl_tp_event_destroy(record(stream));
+        }
+        event = record(stream);
+        pthread_t thread;
+        void *result;
+        assert_int_equal(pthread_create(&thread, NULL, destroy_stream, stream), 0);
+        usleep(1000);
+        CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+        CHECK_OK(dnnl_tp_event_wait(event, -1, NULL)); /* while the stream goes */
+        pthread_join(thread, &result);
+        assert_null(result);
+        assert_true(x[0] == 21);
+        assert_int_equal(atomic_load(&c.calls), 1);
+        assert_int_equal(c.status, dnnl_tp_success);
+        dnnl_tp_event_destroy(event);
+        dnnl_tp_event_destroy(gate);
+        hostile_pool_destroy(pool);
+    }
+    free(x);
+}
+
+static void fork_with_pending_events(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dnnl_tp_stream_t stream = test_stream(engine, test_pool_iface(pool), 1, 0);
+    dnnl_tp_event_t gate = host_event(), done = record(stream);
+    CHECK_OK(dnnl_tp_stream_wait_event(stream, gate));
+    CHECK_OK(test_step(add, stream, x));
+    dnnl_tp_event_t pending = record(stream), none;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        int is, idle;
+        bool ok = dnnl_tp_event_wait(done, -1, NULL) == dnnl_tp_success;
+        ok &= dnnl_tp_event_wait(pending, -1, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_event_query(pending, &is, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_stream_wait(stream) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_stream_query(stream, &idle, NULL) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_stream_record_event(stream, &none) == dnnl_tp_poisoned && !none;
+        ok &= dnnl_tp_stream_wait_event(stream, done) == dnnl_tp_poisoned;
+        ok &= dnnl_tp_sync_devices(-1) == dnnl_tp_success; /* the child's own streams: none */
+        ok &= dnnl_tp_stream_destroy(stream) == dnnl_tp_success;
+        ok &= dnnl_tp_event_destroy(pending) == dnnl_tp_success;
+        ok &= dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success;
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(!is_done(pending));
+    CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+    CHECK_OK(dnnl_tp_event_wait(pending, -1, NULL));
+    dnnl_tp_event_destroy(pending);
+    dnnl_tp_event_destroy(done);
+    dnnl_tp_event_destroy(gate);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    dnnl_tp_threadpool_destroy(pool);
+    free(x);
+}
+
+/* Of streams that wait for a thread, the one with the higher priority is taken first. */
+static void order_call(void *arg, dnnl_tp_status_t status) { ordered_call(arg, status); }
+static void priority(void **state) {
+    (void)state;
+    float x[4] = {0};
+    dnnl_tp_primitive_t small = test_linear(engine, 1, 1, 1);
+    dnnl_tp_threadpool_t pool = test_pool(1);
+    dnnl_tp_event_t gate = host_event(), blocker_runs;
+    calls_t c = {.status = dnnl_tp_success};
+    static const int priorities[] = {0, -5, 7, 0};
+    ordered_t o[4];
+    dnnl_tp_stream_t stream[4];
+    /* Released by one event, from the callback of which the only thread cannot take anything. */
+    for (int i = 0; i < 4; ++i) {
+        stream[i] = test_stream(engine, test_pool_iface(pool), 1, priorities[i]);
+        o[i] = (ordered_t){&c, i};
+    }
+    dnnl_tp_stream_t blocker = test_stream(engine, test_pool_iface(pool), 1, 0);
+    CHECK_OK(dnnl_tp_stream_wait_event(blocker, gate));
+    blocker_runs = record(blocker);
+    for (int i = 0; i < 4; ++i) {
+        CHECK_OK(dnnl_tp_stream_wait_event(stream[i], blocker_runs));
+        CHECK_OK(test_step(small, stream[i], &x[i]));
+        dnnl_tp_event_t event = record(stream[i]);
+        CHECK_OK(dnnl_tp_event_on_complete(event, order_call, &o[i]));
+        dnnl_tp_event_destroy(event);
+    }
+    CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+    usleep(20000); /* the pool's thread alone */
+    for (int i = 0; i < 4; ++i) CHECK_OK(dnnl_tp_stream_wait(stream[i]));
+    static const int want[] = {2, 0, 3, 1};
+    for (int i = 0; i < 4; ++i) assert_int_equal(c.seen[i], want[i]);
+    for (int i = 0; i < 4; ++i) CHECK_OK(dnnl_tp_stream_destroy(stream[i]));
+    CHECK_OK(dnnl_tp_stream_destroy(blocker));
+    dnnl_tp_event_destroy(blocker_runs);
+    dnnl_tp_event_destroy(gate);
+    dnnl_tp_threadpool_destroy(pool);
+    dnnl_tp_primitive_destroy(small);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    dnnl_tp_stream_t stream = test_stream(engine, NULL, 0, 0);
+    dnnl_tp_event_t event = host_event(), none = event;
+    int64_t begin, end;
+    const char *text;
+    int done;
+    CHECK_STATUS(dnnl_tp_stream_record_event(NULL, &none), dnnl_tp_invalid_arguments);
+    assert_null(none);
+    CHECK_STATUS(dnnl_tp_stream_record_event(stream, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_stream_wait_event(stream, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_stream_wait_event(NULL, event), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_create_host(&none, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_query(event, NULL, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_query(NULL, &done, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_on_complete(event, NULL, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_get_times(event, &begin, &end), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_get_error(event, &text), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_event_signal(event, (dnnl_tp_status_t)-1), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_stream_query(stream, NULL, NULL), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_sync_engine(NULL, 0), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_sync_memory(NULL, 0), dnnl_tp_invalid_arguments);
+    CHECK_OK(dnnl_tp_event_destroy(NULL));
+    CHECK_OK(dnnl_tp_event_destroy(event));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+}
+
+static int setup(void **state) {
+    (void)state;
+    if (dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) != dnnl_tp_success) return -1;
+    add = test_linear(engine, N, 1, 1);
+    twice = test_linear(engine, N, 2, 0);
+    return 0;
+}
+static int teardown(void **state) {
+    (void)state;
+    dnnl_tp_primitive_destroy(add);
+    dnnl_tp_primitive_destroy(twice);
+    dnnl_tp_engine_destroy(engine);
+    return 0;
+}
+
+int main(void) {
+    alarm(110);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_events),
+        cmocka_unit_test(ping_pong),
+        cmocka_unit_test(host_events),
+        cmocka_unit_test(synchronous_streams),
+        cmocka_unit_test(callbacks_do_everything),
+        cmocka_unit_test(callbacks_are_ordered),
+        cmocka_unit_test(signals_and_callbacks_race),
+        cmocka_unit_test(callbacks_submit),
+        cmocka_unit_test(poison_and_reset),
+        cmocka_unit_test(waits_end_under_load),
+        cmocka_unit_test(all_workers_wait),
+        cmocka_unit_test(destroy_while_busy),
+        cmocka_unit_test(fork_with_pending_events),
+        cmocka_unit_test(priority),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,16 @@
+/* A stream on a pool and a primitive that counts: what tests of streams need. */
+#ifndef TESTS_SUPPORT_STREAMS_H
+#define TESTS_SUPPORT_STREAMS_H
+
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+
+/* x = alpha x + beta over n elements, in place. */
+dnnl_tp_primitive_t test_linear(dnnl_tp_engine_t engine, int64_t n, float alpha, float beta);
+dnnl_tp_stream_t test_stream(dnnl_tp_engine_t engine, const dnnl_tp_threadpool_iface_t *pool, int async,
+                             int priority);
+dnnl_tp_status_t test_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, float *x);
+/* A built-in pool of n threads. */
+dnnl_tp_threadpool_t test_pool(int n);
+const dnnl_tp_threadpool_iface_t *test_pool_iface(dnnl_tp_threadpool_t pool);
+
+#endif
