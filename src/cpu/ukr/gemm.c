@@ -20,6 +20,7 @@ enum {
     PAGE_BYTES = 4096,
     FEW_BLOCKS = 3,           /* row blocks for which B is read along its rows, */
     FEW_PASS = 192,           /* so many at a time: their pages and a copy of a panel stay at hand */
+    AHEAD_BYTES = 96 << 10,   /* of an operand of the next product of a batch */
     B_BYTES_PER_NS = 60,      /* of one core, from the shared cache */
     ALONE_NS = 2000,          /* not worth a second thread */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
@@ -63,7 +64,7 @@ static int gemm_panel_width(const dtp_gemm_t *g, int64_t m, int64_t nslabs) {
 static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k, int cap) {
     /* The kernels tell packed slabs by their step, and would read whole lines of these. */
     if (g->sbk == DTP_UKR_SLAB_BYTES) return n % DTP_UKR_SLAB == 0;
-    if (m <= cap || k * g->sbk <= ONCE_BYTES) return true;
+    if (m <= cap || (k * g->sbk <= ONCE_BYTES && g->batches == 1)) return true;
     if (g->sbk % PAGE_BYTES == 0) return false;
     if (g->nv == 1 && g->ukr->max_nv > 1) return false; /* one line of each row of B is too little */
     return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
@@ -218,9 +219,42 @@ static inline int64_t gemm_panel_end(const dtp_gemm_t *g, int64_t slab, int64_t 
     return slab + g->nv;
 }
 
+/* What the next product of a batch reads: A, then B. */
+typedef struct {
+    const char *at[2], *end[2];
+} gemm_ahead_t;
+
+/* Row blocks over a panel that is at hand: they prefetch ahead, a slab of lines each, not the next panel. */
+static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr, int64_t high,
+                            gemm_ahead_t *ahead) {
+    u->pf_first = 0;
+    u->pf_mode = DTP_UKR_PF_LINE;
+    for (int i = 0; nblk > 0;) {
+        if (high == 0) high = nblk, --mr;
+        int64_t count = high;
+        u->pf_count = 0;
+        if (i < 2) {
+            count = dtp_min64(dtp_div_up(dtp_max64(ahead->end[i] - ahead->at[i], 0), u->bs), high);
+            u->pf = ahead->at[i];
+            u->pf_count = count;
+            ahead->at[i] += count * u->bs;
+            if (ahead->at[i] >= ahead->end[i]) ++i;
+            if (count == 0) continue;
+        }
+        u->nblk = count;
+        fn[mr](u);
+        nblk -= count;
+        high -= count;
+        u->a += count * mr * u->lda;
+        u->c += count * mr * u->ldc;
+        if (u->add) u->add += count * mr * u->ldadd;
+    }
+}
+
 /* rows x nv slabs: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
  * panel. */
-static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf) {
+static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
+                      gemm_ahead_t *ahead) {
     const dtp_ukr_set_t *ukr = g->ukr;
     if (DTP_UNLIKELY(ukr->max_mr[nv] == 0)) {
         /* No kernel of this width: the widest one there is, then the rest. */
@@ -228,13 +262,13 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         while (ukr->max_mr[first] == 0) first--;
         dtp_ukr_args_t v = *u;
         v.mask = 0xffff;
-        gemm_rows(g, &v, first, rows, u->b + first * u->bs);
+        gemm_rows(g, &v, first, rows, u->b + first * u->bs, NULL);
         u->b += first * u->bs;
         if (u->copy) u->copy += first * u->copy_bs;
         u->c += first * DTP_UKR_SLAB_BYTES;
         if (u->bias) u->bias += first * DTP_UKR_SLAB;
         if (u->add) u->add += first * DTP_UKR_SLAB_BYTES;
-        gemm_rows(g, u, nv - first, rows, pf);
+        gemm_rows(g, u, nv - first, rows, pf, ahead);
         return;
     }
     const int cap = ukr->max_mr[nv];
@@ -266,6 +300,10 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->copy = NULL;
         --nblk;
         if (--high == 0) high = nblk, --mr;
+        if (ahead) {
+            gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
+            return;
+        }
         u->pf_mode = DTP_UKR_PF_LINE;
         u->nblk = high;
         fn[mr](u);
@@ -276,6 +314,10 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
             u->nblk = nblk - high;
             fn[mr - 1](u);
         }
+        return;
+    }
+    if (ahead && u->bstep == DTP_UKR_SLAB_BYTES) {
+        gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
         return;
     }
     if (u->bstep == DTP_UKR_SLAB_BYTES && nblk < nv) {
@@ -320,6 +362,7 @@ typedef struct {
     char *a_buf, *b_buf;
     float *tile;
     int64_t a_ld; /* row stride of a_buf */
+    gemm_ahead_t *ahead;
 } gemm_slot_t;
 
 static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
@@ -409,7 +452,7 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->add_scale = g->add_scale;
     }
     if (!(last_pass && g->act)) {
-        gemm_rows(g, u, (int)(slab1 - slab0), rows, pf);
+        gemm_rows(g, u, (int)(slab1 - slab0), rows, pf, s->ahead);
         return;
     }
     const int64_t cols = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0;
@@ -426,7 +469,7 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? u->b : pf);
+        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? u->b : pf, s->ahead);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
@@ -542,7 +585,7 @@ static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64
                 u.flags = k0 ? DTP_UKR_ACC : 0;
                 const char *pf = u.b + (slab1 - slab0) * u.bs;
                 k0 += u.k;
-                gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf);
+                gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf, s->ahead);
             } while (k0 < g->k);
             const int64_t col0 = slab0 * DTP_UKR_SLAB;
             finish(arg, batch, s->tile, TILE_LD, r0, rows, col0,
@@ -570,6 +613,7 @@ static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slo
     s->b_buf = s->a_buf + g->a_bytes;
     s->tile = (float *)(s->b_buf + g->b_bytes);
     s->a_ld = g->kc * 4 + DTP_CACHE_LINE;
+    s->ahead = NULL;
 }
 
 static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {
@@ -586,6 +630,22 @@ static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) 
     }
 }
 
+/* Small products of a batch: what matrix `batch` reads, where it is dense. */
+static gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, gemm_ahead_t *ahead) {
+    const dtp_gemm_t *g = run->g;
+    const int64_t a_bytes = g->m * g->sam,
+                  b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->sbk;
+    if (!g->b_slabs || g->a_form != DTP_GEMM_A_DIRECT || batch >= g->batches || a_bytes > AHEAD_BYTES ||
+        b_bytes > AHEAD_BYTES || g->sam > 8 * g->k)
+        return NULL;
+    gemm_slot_t next;
+    next.g = g;
+    gemm_to_batch(&next, run, batch);
+    ahead->at[0] = next.p.a, ahead->end[0] = next.p.a + a_bytes;
+    ahead->at[1] = next.p.b, ahead->end[1] = next.p.b + b_bytes;
+    return ahead;
+}
+
 static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     const gemm_run_t *run = arg;
     const dtp_gemm_t *g = run->g;
@@ -597,6 +657,8 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t s0 = u0 * g->unit_slabs, s1 = dtp_min64(u1 * g->unit_slabs, g->nslabs);
         const int64_t chunk = part % g->mchunks, batch = part / g->mchunks;
         gemm_to_batch(&s, run, batch);
+        gemm_ahead_t ahead;
+        s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
         int64_t m0 = 0, m1 = g->m;
         if (g->mchunks > 1) {
             /* Whole row blocks where there are enough. */
