@@ -110,6 +110,7 @@ typedef struct bd_driver {
                                   const dnnl_tp_memory_desc_t *md, dnnl_tp_primitive_attr_t,
                                   dnnl_tp_primitive_desc_t *);
     void (*fill)(const bd_prb_t *, int i, double *v, bool perf);  /* values of input i */
+    void (*fill_src)(const bd_prb_t *, double *v, bool perf);     /* of input 0, where fill is bd_fill_src */
     void (*ref)(const bd_prb_t *, double *const *v);              /* computes the outputs from the inputs */
     void (*judge)(const bd_prb_t *, int i, bd_cmp_t *);           /* thresholds of output i */
     bool (*skip_combination)(const bd_prb_t *, const int *index); /* is it a duplicate? index follows loop */

@@ -99,6 +99,11 @@ void bd_fill_default(const bd_prb_t *p, int i, double *v, bool perf, int64_t ran
     bd_fill_ints(v, bd_elems(t), t->arg, lo, hi, 1);
 }
 
+void bd_fill_src(const bd_prb_t *p, int i, double *v, bool perf) {
+    if (i == 0) p->drv->fill_src(p, v, perf);
+    else bd_fill_default(p, i, v, perf, 8);
+}
+
 bool bd_has_eltwise_po(const bd_prb_t *p) {
     for (int i = 0; i < p->attr.n_po; ++i)
         if (p->attr.po[i].kind == BD_PO_ELTWISE) return true;

@@ -33,6 +33,9 @@ double bd_old_dst(const bd_prb_t *, double *const *v, int dst, int64_t i);
 double bd_eps(int dt);
 /* Integers in the ranges of the mode. */
 void bd_fill_default(const bd_prb_t *, int i, double *v, bool perf, int64_t range);
+/* A driver's `fill` where only input 0 wants values of its own: the driver's fill_src, else small integers.
+ */
+void bd_fill_src(const bd_prb_t *, int i, double *v, bool perf);
 bool bd_has_eltwise_po(const bd_prb_t *);
 /* True when the library has the type. */
 bool bd_type_ok(int dt);

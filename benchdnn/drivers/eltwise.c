@@ -42,13 +42,9 @@ static dnnl_tp_status_t create_pd(const bd_prb_t *p, const bd_api_t *api, dnnl_t
 }
 
 /* Small and large magnitudes of both signs, and the points where algorithms change their branch. */
-static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
-    const bd_tensor_t *t = &p->t[i];
+static void fill_src(const bd_prb_t *p, double *v, bool perf) {
+    const bd_tensor_t *t = &p->t[SRC];
     int64_t n = bd_elems(t);
-    if (i != SRC) {
-        bd_fill_default(p, i, v, perf, 8);
-        return;
-    }
     bd_rng_t r = bd_rng(t->arg, n);
     double a = (double)p->alpha, b = (double)p->beta;
     const double special[] = {0, -0., 1, -1, a, b, -a, 0.5, -0.5, 2.5, -3.5, 88, -88, 1e-5, -1e-5, -4, -5.5};
@@ -109,6 +105,7 @@ const bd_driver_t bd_eltwise_drv = {.name = "eltwise",
                                     .perf_csv = "%dir%,%dt%,%tag%,%alg%,%attr%,%desc%",
                                     .init = init,
                                     .create_pd = create_pd,
-                                    .fill = fill,
+                                    .fill = bd_fill_src,
+                                    .fill_src = fill_src,
                                     .ref = ref,
                                     .judge = judge};
