@@ -386,6 +386,16 @@ static void runs_leave_nothing_behind(void **state) {
     end_pool(pool);
 }
 
+static void the_pool_keeps_its_promises(void **state) {
+    (void)state;
+    static char report[4096];
+    for (int threads = 1; threads <= 3; ++threads) {
+        void *pool = host->create(threads);
+        if (dnnl_tp_pool_check(iface_of(pool), 0, report, sizeof report)) fail_msg("%s", report);
+        end_pool(pool);
+    }
+}
+
 int main(int argc, char **argv) {
     host = argc == 2 ? host_by_name(argv[1]) : NULL;
     if (!host) {
@@ -397,7 +407,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_kind_gives_the_same_bits), cmocka_unit_test(the_hosts_threads_help),
         cmocka_unit_test(graphs_run_inter_and_intra),     cmocka_unit_test(all_workers_call_in),
         cmocka_unit_test(outsiders_and_workers_call_in),  cmocka_unit_test(pools_outlive_the_library),
-        cmocka_unit_test(runs_leave_nothing_behind),
+        cmocka_unit_test(runs_leave_nothing_behind),      cmocka_unit_test(the_pool_keeps_its_promises),
     };
     return cmocka_run_group_tests_name(host->name, tests, NULL, NULL);
 }
