@@ -96,7 +96,6 @@ void dtp_check_job(void *arg, int i, int n) {
     }
     if (i >= 0 && i < b->n) body(b, &b->node[i]);
     else atomic_fetch_add(&b->wrong, 1);
-    atomic_fetch_add(&b->check->progress, 1);
 }
 
 /* ---- Calling the pool --------------------------------------------------------------------------------- */
