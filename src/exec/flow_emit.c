@@ -40,7 +40,11 @@ typedef struct {
 } sort_key_t;
 static int by_key(const void *x, const void *y) {
     const sort_key_t *a = x, *c = y;
+#ifdef DTP_BREAK_9_6A
+    if (a->own != c->own) return c->own - a->own;
+#else
     if (a->own != c->own) return a->own - c->own;
+#endif
     if (a->rank != c->rank) return a->rank < c->rank ? -1 : 1;
     return a->token > c->token ? -1 : a->token < c->token; /* equal: in the order of building */
 }

@@ -5,7 +5,7 @@
 #include "exec/flow_step.h"
 #include "threading/futex.h"
 
-enum { LOOKS_PER_CLOCK = 16, UNSPILL = DTP_FLOW_LIFO / 4 };
+enum { UNSPILL = DTP_FLOW_LIFO / 4 };
 
 /* ---- Memory ---------------------------------------------------------------------------------------------
  */
@@ -74,19 +74,24 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
                                       char *data) {
     dtp_flow_state_t *s = memory;
     char *base = memory;
-    memset(s, 0, lifos_at(num_threads));
+    memset(s, 0, sizeof *s);
     s->plan = plan;
     s->num_threads = num_threads;
     s->workers = (dtp_flow_worker_t *)(void *)(base + workers_at());
     s->alone = (dtp_parallel_t){NULL, 1, NULL};
+    s->fuel = DTP_FLOW_FUEL;
+    if (plan->mean_ns * DTP_FLOW_FUEL > DTP_FLOW_LOOK_NS)
+        s->fuel = (uint32_t)(DTP_FLOW_LOOK_NS / plan->mean_ns) + 1;
     for (int i = 0; i < num_threads; ++i) {
         dtp_flow_worker_t *w = &s->workers[i];
+        memset(w, 0, offsetof(dtp_flow_worker_t, queue) + offsetof(dtp_flow_queue_t, word));
         w->state = s;
         w->lifo = (uint64_t *)(void *)(base + lifos_at(num_threads)) + (size_t)i * DTP_FLOW_LIFO;
         w->top = w->lifo;
         w->limit = w->lifo + DTP_FLOW_LIFO;
         w->where = (dtp_flow_where_t){.slot = i, .par = &s->alone};
-        w->fuel = DTP_FLOW_FUEL;
+        w->fuel = s->fuel;
+        w->random = (uint32_t)i;
     }
     s->root = slab_init(&plan->regions[0], base + root_at(num_threads), data);
     return s;
@@ -132,29 +137,9 @@ void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32
 
 bool dtp_flow_failed(const dtp_flow_state_t *s) { return DTP_LOAD(&s->stop, relaxed) != 0; }
 
-void dtp_flow_finished(dtp_flow_state_t *s) { DTP_STORE(&s->finished, 1, release); }
-
-static void check_deadline(dtp_flow_state_t *s) {
+void dtp_flow_check_deadline(dtp_flow_state_t *s) {
     if (s->args.deadline_ns && dtp_now_ns() >= s->args.deadline_ns)
         dtp_flow_fail(s, dnnl_tp_deadline_exceeded, DTP_FLOW_DEADLINE, DTP_FLOW_NO_INDEX);
-}
-
-void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared) {
-    dtp_flow_state_t *s = w->state;
-    (void)shared;
-    check_deadline(s);
-    if (dtp_flow_stopped(s)) return;
-    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, node->index, &w->where);
-    if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
-    check_deadline(s);
-}
-
-bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
-    dtp_flow_state_t *s = w->state;
-    (void)shared;
-    w->fuel = DTP_FLOW_FUEL;
-    if (++w->looks % LOOKS_PER_CLOCK == 0) check_deadline(s);
-    return false;
 }
 
 /* ---- The run --------------------------------------------------------------------------------------------
@@ -164,6 +149,18 @@ static __attribute__((noinline)) bool run_alone(dtp_flow_worker_t *w) { return r
 static __attribute__((noinline)) void start_alone(dtp_flow_worker_t *w, dtp_flow_slab_t *root) {
     enter_block(w, root, 0, false);
 }
+bool dtp_flow_run_shared(dtp_flow_worker_t *w) { return run_tasks(w, true); }
+
+/* The crew is open: until everything has ended. */
+static void run_together(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    while (!DTP_LOAD(&s->finished, acquire)) {
+        (void)dtp_flow_run_shared(w); /* the owner never leaves */
+        if (DTP_LOAD(&s->finished, acquire)) break;
+        if (!dtp_flow_take(w)) dtp_flow_wait(w);
+    }
+    dtp_flow_close(w);
+}
 
 dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, const dtp_flow_args_t *args,
                               dtp_flow_result_t *result) {
@@ -172,13 +169,18 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
     s->args = *args;
     if (!s->args.cancel) s->args.cancel = &never;
     s->result = (dtp_flow_result_t){.index = DTP_FLOW_NO_INDEX};
+    s->crew_size = 1;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
     dtp_flow_arm_slab(&plan->regions[0], s->root, 2);
-    if (s->args.deadline_ns) check_deadline(s);
+    if (s->args.deadline_ns) dtp_flow_check_deadline(s);
     start_alone(w, s->root);
-    while (!run_alone(w))
-        ;
+    while (!run_alone(w)) {
+        if (s->crew_size > 1) {
+            run_together(w);
+            break;
+        }
+    }
     if (result) *result = s->result;
     return s->result.status;
 }

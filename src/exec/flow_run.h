@@ -9,11 +9,24 @@
 #define DTP_EXEC_FLOW_RUN_H
 
 #include "exec/flow_plan.h"
+#include "threading/crew.h"
 
 enum {
     DTP_FLOW_LIFO = 4096, /* private tasks; more spill into a list */
-    DTP_FLOW_FUEL = 64,   /* nodes between two looks at what is rare */
+    DTP_FLOW_QUEUE = 1024,
+    DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
+    DTP_FLOW_LOOK_NS = 2000,
+    DTP_FLOW_SHARE_NS = 1000 /* a surplus worth giving away */
 };
+
+/* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
+ * only grow. put: words, then bottom (release). take: read top and bottom (acquire), the words, then CAS top;
+ * a word that was overwritten meanwhile is thrown away, because then top has moved. */
+typedef struct {
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) top;
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) bottom;
+    DTP_ATOMIC(uint64_t) word[DTP_FLOW_QUEUE];
+} dtp_flow_queue_t;
 
 typedef struct {
     /* Private LIFO: lifo[0 .. top). */
@@ -24,6 +37,9 @@ typedef struct {
     uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
     dtp_flow_where_t where;
     uint64_t *lifo;
+    uint32_t random;
+    uint64_t shared, stolen, invited, parked;
+    dtp_flow_queue_t queue;
 } dtp_flow_worker_t;
 
 struct dtp_flow_state {
@@ -34,8 +50,16 @@ struct dtp_flow_state {
     dtp_parallel_t alone;
     dtp_flow_worker_t *workers;
     dtp_flow_result_t result;
+    int crew_size; /* slots that may be in use: 1 while the run is alone */
+    uint32_t fuel;
+    dtp_crew_t crew;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
-    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) finished;
+    DTP_ATOMIC(uint32_t) finished;
+    _Alignas(DTP_NO_SHARE)
+        DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
+    DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
+    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; 1: sleeping */
 };
 
 /* The run fails unless it has failed before. */
@@ -48,12 +72,28 @@ static inline bool dtp_flow_stopped(dtp_flow_state_t *s) {
     return true;
 }
 
+void dtp_flow_check_deadline(dtp_flow_state_t *s);
 /* The root is complete. */
 void dtp_flow_finished(dtp_flow_state_t *s);
 /* Executes a COSTLY node; everything else that is ready is given to others before. */
 void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared);
 /* Every DTP_FLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
+
+/* flow_share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
+ */
+bool dtp_flow_open_for_costly(dtp_flow_worker_t *w);
+/* Gives the older half of the LIFO away if somebody looks for it and it is worth it. */
+void dtp_flow_feed(dtp_flow_worker_t *w);
+/* All of it, for a COSTLY node. */
+void dtp_flow_expose_all(dtp_flow_worker_t *w);
+/* Fills the LIFO with tasks that others gave away; false if there are none. */
+bool dtp_flow_take(dtp_flow_worker_t *w);
+/* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */
+void dtp_flow_wait(dtp_flow_worker_t *w);
+void dtp_flow_close(dtp_flow_worker_t *w);
+/* run_tasks with shared = true: false when the worker has to leave. */
+bool dtp_flow_run_shared(dtp_flow_worker_t *w);
 
 /* Makes room for n <= DTP_FLOW_LIFO / 2 tasks: the older half goes to the spill list. */
 void dtp_flow_spill(dtp_flow_worker_t *w);

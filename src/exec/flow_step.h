@@ -302,6 +302,10 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         const dtp_flow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
             w->top = top;
+            if (!shared && (node->bits & DTP_FN_COSTLY) && top > w->lifo && dtp_flow_open_for_costly(w)) {
+                *w->top++ = word;
+                return false;
+            }
             special(w, slab, (uint32_t)id, shared);
             top = w->top;
         } else {
@@ -323,6 +327,11 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
                 complete(w, slab, sink, shared);
                 top = w->top;
             }
+        }
+        if (shared && DTP_UNLIKELY(DTP_LOAD(&s->hungry, relaxed)) && top - w->lifo > 1) {
+            w->top = top;
+            dtp_flow_feed(w);
+            top = w->top;
         }
         if (DTP_UNLIKELY(--w->fuel == 0)) {
             w->top = top;

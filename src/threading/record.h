@@ -229,6 +229,12 @@ void dtp_record_free(dtp_pool_t *rec);
  * is wanted; false if there was none. */
 bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
+/* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that are
+ * inside, whether sleeping helpers are worth a call for est_ns. */
+dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);
+void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller);
+void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *region);
+bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns);
 
 /* visit.c */
 /* Asks the host for count more joiners for team (NULL: any region); they may come at any time or never. */

@@ -117,7 +117,7 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team) {
 
 /* Outside runs the opener counts as a caller, which displaces a helper while its loop is open: for entry 0 by
  * a mark that comes with the entry, else in adm. */
-static dtp_region_t *region_reserve(dtp_pool_t *rec, bool caller) {
+dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller) {
     uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
     for (;;) {
         uint64_t bit = ~taken & (taken + 1), mark = caller && bit == 1 ? DTP_RESERVED_BY_CALLER : 0;
@@ -130,14 +130,14 @@ static dtp_region_t *region_reserve(dtp_pool_t *rec, bool caller) {
     }
 }
 
-static void region_give_back(dtp_pool_t *rec, int index, bool caller) {
+void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller) {
     uint64_t mark = caller && index == 0 ? DTP_RESERVED_BY_CALLER : 0;
     atomic_fetch_and_explicit(&rec->reserved, ~((uint64_t)1 << index | mark), memory_order_release);
     if (caller && index) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
 }
 
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
-static void region_wait(dtp_pool_t *rec, dtp_region_t *r) {
+void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     int64_t until = 0;
     for (int i = 0;; ++i) {
         /* A pause lasts as long as a hand-off; joiners mostly end within a few of them. */
@@ -173,7 +173,7 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
 
 /* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
  * succession add up: once they would have paid for a call, it is made. */
-static bool worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
+bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     if (est_ns >= rec->wake_min_ns) return true;
     _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
     int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;
@@ -248,10 +248,10 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
             if (entry >> 32 == key) est_ns = dtp_max64(est_ns, (int64_t)(uint32_t)entry * 1000);
         }
     }
-    bool call = (joiners < participants - 1 || through_host) && worth_calling(rec, team, est_ns);
+    bool call = (joiners < participants - 1 || through_host) && dtp_worth_calling(rec, team, est_ns);
     dtp_region_t *r = NULL;
     int free_threads = dtp_ticket_free(rec, adm) - !team;
-    if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = region_reserve(rec, !team);
+    if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = dtp_region_reserve(rec, !team);
     if (!r) {
         int64_t t0 = learned ? dtp_ticks() : 0;
         fn(arg, 0, 0, n);
@@ -285,8 +285,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         for (int chunk = 0; chunk >= 0; chunk = region_claim(r, true)) region_run_chunk(r, 0, chunk);
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
-    region_wait(rec, r);
-    region_give_back(rec, index, !team);
+    dtp_region_wait(rec, r);
+    dtp_region_give_back(rec, index, !team);
 }
 
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {

@@ -62,12 +62,12 @@ static void fan(graph_t *g, int n, int unused) {
         edge(g, i, n + 1);
     }
 }
+/* In-degree k: one producer out of each k-th of the layer before. */
 static void layers(graph_t *g, int w, int d, int k) {
     for (int l = 0; l < d; ++l)
         for (int i = 0; i < w; ++i, ++g->n)
-            for (int j = 0, at = l ? (int)rnd() : 0; l && j < k; ++j)
-                edge(g, (l - 1) * w + (at + j * (w / k) + (int)(rnd() % (unsigned)(w / k))) % w & 0x7fffffff,
-                     g->n);
+            for (int j = 0; l && j < k; ++j)
+                edge(g, (l - 1) * w + j * (w / k) + (int)(rnd() % (unsigned)(w / k)), g->n);
 }
 static void layers1(graph_t *g, int w, int d) { layers(g, w, d, 1); }
 static void layers3(graph_t *g, int w, int d) { layers(g, w, d, 3); }

@@ -1,0 +1,305 @@
+/* Threads of a flow run: when tasks are given away, to whom, who waits for whom.
+ *
+ * The run is alone (crew_size 1) until dtp_flow_look or a costly node finds a surplus that is worth it and
+ * somebody who could come; then the crew opens, stays open to the end, and all arrivals are atomic.
+ *
+ * Giving away. `hungry` counts threads that look for tasks. Who has more than one task and sees hungry > 0
+ * puts the older half of its LIFO into its queue; before a costly node everything. hungry is a hint: nothing
+ * is lost by missing it, because a worker runs whatever it has given away itself when nobody took it.
+ * Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next one who is
+ * dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence, looks at everything
+ * again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look at parked, swap it
+ * to 0, wake. */
+#include "exec/flow_run.h"
+#include "threading/futex.h"
+
+enum { LOOKS_PER_CLOCK = 16, DRY_NS = 2000, MAX_TAKE = 32, WAIT_SPIN_NS = 20000, SPINS_PER_LOOK = 16 };
+
+static void wake_owner(dtp_flow_state_t *s) {
+    DTP_FENCE_SC();
+    if (DTP_LOAD(&s->parked, relaxed) && DTP_SWAP(&s->parked, 0, acq_rel)) dtp_futex_wake(&s->parked, 1);
+}
+
+void dtp_flow_finished(dtp_flow_state_t *s) {
+    DTP_STORE(&s->finished, 1, release);
+    if (s->crew_size > 1) wake_owner(s);
+}
+
+/* ---- Queue ----------------------------------------------------------------------------------------------
+ */
+
+/* The n oldest tasks of the LIFO, or as many as fit. */
+static void expose(dtp_flow_worker_t *w, size_t n) {
+    dtp_flow_queue_t *q = &w->queue;
+    uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
+    uint64_t room = DTP_FLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
+    if (n > room) n = (size_t)room;
+    if (!n) return;
+    for (size_t i = 0; i < n; ++i) DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[i], relaxed);
+    DTP_JOLT();
+    DTP_STORE(&q->bottom, bottom + n, release);
+    size_t all = (size_t)(w->top - w->lifo);
+    memmove(w->lifo, w->lifo + n, (all - n) * sizeof *w->lifo);
+    w->top -= n;
+    w->shared += n;
+    wake_owner(w->state);
+}
+
+static bool queue_is_empty(dtp_flow_queue_t *q) {
+    return DTP_LOAD(&q->top, relaxed) == DTP_LOAD(&q->bottom, relaxed);
+}
+
+/* Takes half of what is there, into an empty LIFO, the oldest on top. */
+static bool take_from(dtp_flow_worker_t *w, dtp_flow_queue_t *q) {
+    uint64_t top = DTP_LOAD(&q->top, acquire);
+    for (;;) {
+        uint64_t bottom = DTP_LOAD(&q->bottom, acquire);
+        if (top >= bottom) return false;
+        uint64_t n = (bottom - top + 1) / 2;
+        if (n > MAX_TAKE) n = MAX_TAKE;
+        for (uint64_t i = 0; i < n; ++i)
+            w->lifo[n - 1 - i] = DTP_LOAD(&q->word[(top + i) % DTP_FLOW_QUEUE], relaxed);
+        DTP_JOLT();
+        if (DTP_CAS(&q->top, &top, top + n, acq_rel)) {
+            w->top = w->lifo + n;
+            return true;
+        }
+        top = DTP_LOAD(&q->top, acquire);
+    }
+}
+
+static bool take_orphans(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    if (!DTP_LOAD(&s->orphans, relaxed)) return false;
+    w->spill = DTP_SWAP(&s->orphans, 0, acquire);
+    return w->spill && dtp_flow_unspill(w);
+}
+
+/* A push needs no tag: whatever the head is, it becomes the new word's successor; pops take all. */
+static void orphan(dtp_flow_state_t *s, uint64_t word) {
+    uint64_t head = DTP_LOAD(&s->orphans, relaxed);
+    do {
+        *dtp_flow_link(word) = head;
+    } while (!DTP_CAS_WEAK(&s->orphans, &head, word, release));
+}
+
+bool dtp_flow_take(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    if (take_from(w, &w->queue)) return true;
+    w->random = w->random * 1664525u + 1013904223u;
+    int n = s->crew_size, victim = (int)((uint64_t)w->random * (uint32_t)n >> 32);
+    for (int i = 0; i < n; ++i, victim = victim + 1 == n ? 0 : victim + 1) {
+        if (victim == w->where.slot || !take_from(w, &s->workers[victim].queue)) continue;
+        w->stolen += (uint64_t)(w->top - w->lifo);
+        return true;
+    }
+    return take_orphans(w);
+}
+
+static bool anything(dtp_flow_state_t *s) {
+    if (DTP_LOAD(&s->finished, acquire) || DTP_LOAD(&s->orphans, relaxed)) return true;
+    for (int i = 0; i < s->crew_size; ++i)
+        if (!queue_is_empty(&s->workers[i].queue)) return true;
+    return false;
+}
+
+/* ---- Giving away ----------------------------------------------------------------------------------------
+ */
+
+/* What others could do if the older half of the LIFO were theirs, in ns; 0: not worth it. */
+static int64_t surplus_ns(const dtp_flow_worker_t *w) {
+    size_t n = (size_t)(w->top - w->lifo);
+    if (n < 2) return 0;
+    double ns = (double)(n / 2) * w->state->plan->mean_ns;
+    if (ns >= DTP_FLOW_SHARE_NS) return (int64_t)ns;
+    uint64_t word = w->lifo[0];
+    bool worth = dtp_flow_slab_of(word)->region->nodes[word & DTP_FLOW_NODE_MASK].bits & DTP_FN_WORTH;
+    return worth ? DTP_FLOW_SHARE_NS : 0;
+}
+
+/* What is left of the run, as far as it can be known. */
+static int64_t rest_ns(const dtp_flow_worker_t *w) {
+    const dtp_flow_state_t *s = w->state;
+    double done = (double)w->looks * s->fuel, all = s->plan->regions[0].n_nodes;
+    double left = all > done ? (all - done) / 2 * s->plan->mean_ns : 0.;
+    int64_t surplus = surplus_ns(w);
+    return left > (double)surplus ? (int64_t)left : surplus;
+}
+
+void dtp_flow_feed(dtp_flow_worker_t *w) {
+    if (!queue_is_empty(&w->queue) || !surplus_ns(w)) return;
+    expose(w, (size_t)(w->top - w->lifo) / 2);
+}
+
+void dtp_flow_expose_all(dtp_flow_worker_t *w) {
+    size_t n = (size_t)(w->top - w->lifo);
+    if (n) expose(w, n);
+}
+
+static void invite(dtp_flow_worker_t *w, int64_t est_ns) {
+    dtp_flow_state_t *s = w->state;
+    w->invited += (uint64_t)dtp_crew_want(&s->crew, s->crew_size - 1, est_ns);
+}
+
+/* ---- Joiners --------------------------------------------------------------------------------------------
+ */
+
+static void leave(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    bool any = w->spill || w->top > w->lifo;
+    while (w->spill) {
+        uint64_t word = w->spill;
+        w->spill = *dtp_flow_link(word);
+        orphan(s, word);
+    }
+    for (uint64_t *p = w->lifo; p < w->top; ++p) orphan(s, *p);
+    w->top = w->lifo;
+    if (any) wake_owner(s);
+}
+
+/* Looks for tasks for at most DRY_NS. */
+static bool look_for_tasks(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    if (dtp_flow_take(w)) return true;
+    DTP_ADD(&s->hungry, 1, relaxed);
+    bool found = false;
+    int64_t until = dtp_ticks() + dtp_ticks_of_ns(DRY_NS);
+    for (int i = 1;; ++i) {
+        if (DTP_LOAD(&s->finished, relaxed) || DTP_LOAD(&s->wide, relaxed)) break;
+        if ((found = dtp_flow_take(w))) break;
+        if (dtp_crew_must_leave(&s->crew)) break;
+        dtp_pause();
+        if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
+    }
+    DTP_SUB(&s->hungry, 1, relaxed);
+    return found;
+}
+
+static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
+    dtp_flow_state_t *s = arg;
+    dtp_flow_worker_t *w = &s->workers[slot];
+    (void)begin, (void)end;
+    while (look_for_tasks(w)) {
+        w->fuel = s->fuel;
+        if (dtp_flow_run_shared(w)) continue;
+        leave(w);
+        return;
+    }
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------------
+ */
+
+static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
+    dtp_flow_state_t *s = w->state;
+    int most = s->num_threads < s->args.par->num_threads ? s->num_threads : s->args.par->num_threads;
+    if (most < 2 || !dtp_crew_prospect(s->args.par, est_ns)) return false;
+    for (int i = 0; i < most; ++i) {
+        s->workers[i].shared = s->workers[i].stolen = s->workers[i].invited = s->workers[i].parked = 0;
+        s->workers[i].looks = i ? 0 : s->workers[i].looks;
+    }
+    DTP_STORE(&s->hungry, 0, relaxed);
+    DTP_STORE(&s->wide, 0, relaxed);
+    DTP_STORE(&s->orphans, 0, relaxed);
+    DTP_STORE(&s->parked, 0, relaxed);
+    s->crew_size = most;
+    if (!dtp_crew_open(&s->crew, s->args.par, most, joiner, s)) {
+        s->crew_size = 1;
+        return false;
+    }
+    return true;
+}
+
+bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
+    if (w->state->args.par->num_threads < 2) return false;
+    int64_t est_ns = rest_ns(w);
+    return open_crew(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
+}
+
+bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
+    dtp_flow_state_t *s = w->state;
+    w->fuel = s->fuel;
+    if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
+    if (s->args.par->num_threads < 2) return false;
+    if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
+    if (!surplus_ns(w)) return false;
+    int64_t est_ns = rest_ns(w);
+    if (!shared) return open_crew(w, est_ns);
+    /* Somebody may be idle in the pool though nobody is hungry here. */
+    if (!DTP_LOAD(&s->hungry, relaxed)) {
+        if (queue_is_empty(&w->queue)) expose(w, (size_t)(w->top - w->lifo) / 2);
+        invite(w, est_ns);
+    }
+    return false;
+}
+
+/* ---- Costly nodes ---------------------------------------------------------------------------------------
+ */
+
+void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared) {
+    dtp_flow_state_t *s = w->state;
+    dtp_flow_check_deadline(s);
+    if (dtp_flow_stopped(s)) return;
+    if (shared && w->top > w->lifo) {
+        int64_t est_ns = rest_ns(w);
+        dtp_flow_expose_all(w);
+        invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
+    }
+    uint32_t nobody = 0;
+    bool wide = (node->bits & DTP_FN_WIDE) != 0;
+    if (wide && shared) wide = DTP_CAS(&s->wide, &nobody, 1, acquire);
+    if (wide) {
+        w->where.whole = true;
+        w->where.par = s->args.par;
+        /* The owner may sleep while a loop is open. */
+        if (shared && w->where.slot) wake_owner(s);
+    }
+    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, node->index, &w->where);
+    if (wide) {
+        w->where.whole = false;
+        w->where.par = &s->alone;
+        if (shared) DTP_STORE(&s->wide, 0, release);
+    }
+    if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
+    dtp_flow_check_deadline(s);
+    w->fuel = 1; /* a look comes next */
+}
+
+/* ---- The owner ------------------------------------------------------------------------------------------
+ */
+
+void dtp_flow_wait(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    DTP_ADD(&s->hungry, 1, relaxed);
+    int64_t until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
+    for (int i = 1;; ++i) {
+        if (anything(s)) break;
+        if (dtp_crew_help(&s->crew)) break;
+        dtp_pause();
+        if (i % SPINS_PER_LOOK || dtp_ticks() <= until) continue;
+        dtp_flow_check_deadline(s);
+        int64_t timeout_ns = -1;
+        if (s->args.deadline_ns && !dtp_flow_failed(s))
+            timeout_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
+        DTP_STORE(&s->parked, 1, relaxed);
+        DTP_FENCE_SC();
+        if (!anything(s)) {
+            ++w->parked;
+            dtp_futex_wait(&s->parked, 1, timeout_ns);
+        }
+        DTP_STORE(&s->parked, 0, relaxed);
+        until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
+    }
+    DTP_SUB(&s->hungry, 1, relaxed);
+}
+
+void dtp_flow_close(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    dtp_crew_close(&s->crew);
+    for (int i = 0; i < s->crew_size; ++i) {
+        s->result.shared += s->workers[i].shared;
+        s->result.stolen += s->workers[i].stolen;
+        s->result.invited += s->workers[i].invited;
+        s->result.parked += s->workers[i].parked;
+    }
+}

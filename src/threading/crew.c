@@ -1,0 +1,121 @@
+/* Crews; see crew.h. */
+#include "threading/crew.h"
+
+#include "threading/builtin_pool.h"
+
+static int idle_joiners(dtp_pool_t *rec, int inside) {
+    return dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed)) - inside;
+}
+
+static bool possible(const dtp_parallel_t *par) {
+    dtp_pool_t *rec = par->pool;
+    return rec && par->num_threads > 1 && !dtp_pool_dead(rec) && !(rec->host_loops && !par->team);
+}
+
+bool dtp_crew_prospect(const dtp_parallel_t *par, int64_t est_ns) {
+    if (!possible(par)) return false;
+    dtp_pool_t *rec = par->pool;
+    if (idle_joiners(rec, 0) > 0) return est_ns >= rec->parallel_min_ns;
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    return dtp_ticket_free(rec, adm) - !par->team > 0 && dtp_worth_calling(rec, par->team, est_ns);
+}
+
+bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
+                   void *arg) {
+    dtp_pool_t *rec = par->pool;
+    crew->region = NULL;
+    if (participants > par->num_threads) participants = par->num_threads;
+    if (rec && participants > rec->num_threads) participants = rec->num_threads;
+    if (participants < 2 || !possible(par)) return false;
+    dtp_region_t *r = dtp_region_reserve(rec, !par->team);
+    if (!r) return false;
+    crew->rec = rec;
+    crew->region = r;
+    crew->par = par;
+    crew->most = participants - 1;
+    int index = (int)(r - rec->region);
+    atomic_store_explicit(&r->team, par->team, memory_order_relaxed);
+    r->fn = fn;
+    r->arg = arg;
+    r->chunk = 0;
+    r->n_larger = 0;
+    r->n_chunks = 0;
+    r->first_slot = 1;
+    r->participants = (uint16_t)participants;
+    r->epoch += DTP_RW_EPOCH;
+    atomic_store_explicit(&r->word, r->epoch, memory_order_release);
+    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
+    int cpu = rec->workers ? dtp_this_cpu() : -1;
+    if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
+        atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
+    return true;
+}
+
+/* The word with so many invitations. */
+static uint64_t with_left(uint64_t w, int left) {
+    uint64_t fields = (uint64_t)4095 << DTP_RW_LEFT | (uint64_t)511 << DTP_RW_WANTED;
+    return (w & ~fields) | (uint64_t)left << DTP_RW_LEFT | (uint64_t)left << DTP_RW_WANTED;
+}
+
+int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
+    dtp_pool_t *rec = crew->rec;
+    dtp_region_t *r = crew->region;
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    int made, left, inside;
+    do {
+        inside = dtp_rw_active(w);
+        left = dtp_rw_left(w);
+        made = crew->most - inside - left;
+        if (made > count) made = count;
+        if (made <= 0) {
+            made = 0;
+            break;
+        }
+        /* seq_cst: sleepers look at the word after they have said that they sleep. */
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, left + made),
+                                                    memory_order_seq_cst, memory_order_relaxed));
+    int missing = left + made - dtp_max64(idle_joiners(rec, inside), 0);
+    if (missing <= 0) return made;
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    int free_threads = dtp_ticket_free(rec, adm) - !crew->par->team;
+    if (missing > free_threads) missing = free_threads;
+    if (missing <= 0 || !dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
+    if (!rec->workers) {
+        dtp_visit_call(rec, crew->par->team, missing);
+    } else {
+        missing -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
+        if (missing > 0) dtp_builtin_wake(rec, missing, dtp_this_cpu(), true);
+    }
+    return made;
+}
+
+bool dtp_crew_must_leave(const dtp_crew_t *crew) {
+    return atomic_load_explicit(&crew->rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+}
+
+bool dtp_crew_help(dtp_crew_t *crew) {
+    dtp_pool_t *rec = crew->rec;
+    const dtp_team_t *team = crew->par->team;
+    if (!team) return false; /* other callers' loops are not ours */
+    int own = (int)(crew->region - rec->region);
+    if (own && dtp_region_join(rec, &rec->region[0], team)) return true;
+    uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire);
+    open &= ~(DTP_DOOR_ATTENTION | (uint64_t)1 << own);
+    for (; open; open &= open - 1)
+        if (dtp_region_join(rec, &rec->region[__builtin_ctzll(open)], team)) return true;
+    return false;
+}
+
+void dtp_crew_close(dtp_crew_t *crew) {
+    dtp_pool_t *rec = crew->rec;
+    dtp_region_t *r = crew->region;
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    while (dtp_rw_left(w) && !atomic_compare_exchange_weak_explicit(
+                                 &r->word, &w, with_left(w, 0), memory_order_relaxed, memory_order_relaxed))
+        ;
+    int index = (int)(r - rec->region);
+    if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    dtp_region_wait(rec, r);
+    dtp_region_give_back(rec, index, !crew->par->team);
+    crew->region = NULL;
+}

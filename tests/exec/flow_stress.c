@@ -1,0 +1,125 @@
+/* Random structured programs on 1 to 8 threads with forced preemption, compared with a sequential
+ * interpreter.
+ *
+ * flow_stress [runs [first seed [seconds]]]: exit status 0, or 1 and the seed. Built once as it is and once
+ * per negative control (DTP_BREAK_*): --broken succeeds when the runs mismatch, crash or hang, which proves
+ * that the test can fail. */
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "support/flow_program.h"
+#include "threading/futex.h"
+#include "threading/pool.h"
+
+enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60 };
+
+void flow_jolt(void);
+static _Atomic uint32_t jolts;
+void flow_jolt(void) {
+    static _Thread_local uint32_t x;
+    if (!x) x = 12345 + atomic_fetch_add(&jolts, 1) * 7919;
+    x = x * 1664525 + 1013904223;
+    if (x >> 24 < 6) sched_yield();
+    else if (x >> 20 == 0x777)
+        for (int i = 0; i < 2000; ++i) dtp_pause();
+}
+
+typedef struct {
+    flow_program_t *program;
+    const char *wrong;
+    int64_t failing; /* >= 0: the operator that fails */
+    bool cancel;
+} job_t;
+
+static void body(void *arg, const dtp_parallel_t *par) {
+    job_t *j = arg;
+    if (j->failing) j->wrong = flow_program_run_failing(j->program, par, j->failing, j->cancel);
+    else j->wrong = flow_program_run(j->program, par);
+}
+
+static int stress(int64_t runs, unsigned seed, int64_t seconds) {
+    dtp_pool_t *pool[MAX_T + 1] = {NULL};
+    dnnl_tp_threadpool_t tp[MAX_T + 1];
+    for (int t = 2; t <= MAX_T; ++t) {
+        dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = t};
+        dnnl_tp_stream_attr_t attr = NULL;
+        if (dnnl_tp_threadpool_create(&tp[t], &opts) || dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu) ||
+            dnnl_tp_stream_attr_set_builtin_threadpool(attr, tp[t]) || dtp_pool_acquire(&pool[t], attr))
+            abort();
+        dnnl_tp_stream_attr_destroy(attr);
+    }
+    int64_t done = 0, ops = 0, iterations = 0, ifs = 0, calls = 0, stolen = 0;
+    int64_t until = dtp_now_ns() + seconds * 1000000000;
+    for (; done < runs && dtp_now_ns() < until; ++seed) {
+        flow_program_opts_t o = {.seed = seed,
+                                 .budget = 10 + (int)(seed * 7 % 190),
+                                 .depth = 1 + (int)(seed % 4),
+                                 .calls = seed % 3 == 0,
+                                 .effects = seed % 5 == 0,
+                                 .costly = seed % 4 == 0 ? 20 : 0,
+                                 .ns = 3000,
+                                 .spin = seed % 2 ? 50 : 0,
+                                 .max_threads = MAX_T};
+        int t = 1 + (int)(seed * 2654435761u >> 16) % MAX_T;
+        job_t j = {.program = flow_program_create(&o)};
+        int64_t a, b, c, size = flow_program_ops(j.program);
+        flow_program_counts(j.program, &a, &b, &c);
+        int n = size > 20000 ? 1 : RUNS_PER_PROGRAM;
+        for (int i = 0; i < n + 2; ++i) {
+            j.failing = i < n ? 0 : 1 + (int64_t)(seed % (size + 1));
+            j.cancel = i == n;
+            alarm(HANG_S);
+            if (t == 1) body(&j, &(dtp_parallel_t){NULL, 1, NULL});
+            else if (dtp_pool_run(pool[t], t, seed % 7 != 0, body, &j)) j.wrong = "the pool refused";
+            if (j.wrong) {
+                printf("seed %u, %d threads, run %d: %s\n", seed, t, i, j.wrong);
+                return 1;
+            }
+            stolen += (int64_t)flow_program_result(j.program)->stolen;
+            ops += size, ifs += a, iterations += b, calls += c;
+            ++done;
+        }
+        flow_program_destroy(j.program);
+    }
+    alarm(0);
+    printf("%lld runs: %lld operators, %lld Ifs, %lld iterations, %lld calls; %lld tasks changed hands\n",
+           (long long)done, (long long)ops, (long long)ifs, (long long)iterations, (long long)calls,
+           (long long)stolen);
+    for (int t = 2; t <= MAX_T; ++t) {
+        dtp_pool_release(pool[t]);
+        dnnl_tp_threadpool_destroy(tp[t]);
+    }
+    return stolen > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    bool broken = argc > 1 && !strcmp(argv[1], "--broken");
+    if (broken) --argc, ++argv;
+    int64_t runs = argc > 1 ? atoll(argv[1]) : 20000;
+    unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+    int64_t seconds = argc > 3 ? atoll(argv[3]) : 1000000;
+    if (!broken) return stress(runs, seed, seconds);
+    /* Each child may find it; a few are given the chance. */
+    for (int i = 0; i < 8; ++i) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child < 0) return 2;
+        if (child == 0) _exit(stress(runs, seed + 100000u * (unsigned)i, seconds));
+        int status = 0;
+        if (waitpid(child, &status, 0) != child) return 2;
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+            printf("caught (%s %d)\n", WIFEXITED(status) ? "exit" : "signal",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+            return 0;
+        }
+    }
+    printf("not caught\n");
+    return 1;
+}

@@ -1,0 +1,100 @@
+/* Flow programs on every pool of support/hostile_pools.h and on the built-in one: right results, no hang, no
+ * late call into freed memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "support/flow_program.h"
+#include "support/hostile_pools.h"
+#include "threading/pool.h"
+
+enum { PROGRAMS = 12, RUNS = 6 };
+
+typedef struct {
+    flow_program_t *program;
+    const char *wrong;
+    int64_t failing;
+} job_t;
+static void body(void *arg, const dtp_parallel_t *par) {
+    job_t *j = arg;
+    if (j->failing) j->wrong = flow_program_run_failing(j->program, par, j->failing, false);
+    else j->wrong = flow_program_run(j->program, par);
+}
+
+static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, int programs) {
+    uint64_t stolen = 0;
+    for (int i = 0; i < programs; ++i) {
+        flow_program_opts_t o = {.seed = (unsigned)(7000 + i),
+                                 .budget = 60 + 10 * i,
+                                 .depth = 3,
+                                 .calls = i % 3 == 1,
+                                 .effects = i % 4 == 2,
+                                 .costly = i % 2 ? 10 : 0,
+                                 .ns = 4000,
+                                 .spin = 100,
+                                 .max_threads = threads};
+        job_t j = {.program = flow_program_create(&o)};
+        for (int r = 0; r < RUNS; ++r) {
+            j.failing = r == 3 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
+            assert_int_equal(dtp_pool_run(pool, threads, r % 2, body, &j), dnnl_tp_success);
+            if (j.wrong) fail_msg("%s, program %d, run %d: %s", name, i, r, j.wrong);
+            stolen += flow_program_result(j.program)->stolen;
+        }
+        flow_program_destroy(j.program);
+    }
+    return stolen;
+}
+
+static void test_hostile(void **state) {
+    (void)state;
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        for (int n = 1; n <= 3; n += 2) {
+            hostile_pool_t *host = hostile_pool_create((hostile_kind_t)kind, n);
+            dnnl_tp_stream_attr_t attr = NULL;
+            dtp_pool_t *pool = NULL;
+            assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+            assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, hostile_pool_iface(host)),
+                             dnnl_tp_success);
+            assert_int_equal(dtp_pool_acquire(&pool, attr), dnnl_tp_success);
+            dnnl_tp_stream_attr_destroy(attr);
+            uint64_t stolen = run_programs(pool, 4, hostile_pool_name((hostile_kind_t)kind), PROGRAMS);
+            print_message("%-24s %d workers: %llu tasks changed hands\n",
+                          hostile_pool_name((hostile_kind_t)kind), n, (unsigned long long)stolen);
+            assert_int_equal(hostile_pool_complaints(host), 0);
+            hostile_pool_unstall(host);
+            dtp_pool_release(pool);
+            hostile_pool_destroy(host);
+        }
+    }
+}
+
+static void test_builtin(void **state) {
+    (void)state;
+    for (int t = 2; t <= 8; ++t) {
+        dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = t};
+        dnnl_tp_threadpool_t tp = NULL;
+        dnnl_tp_stream_attr_t attr = NULL;
+        dtp_pool_t *pool = NULL;
+        assert_int_equal(dnnl_tp_threadpool_create(&tp, &opts), dnnl_tp_success);
+        assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+        assert_int_equal(dnnl_tp_stream_attr_set_builtin_threadpool(attr, tp), dnnl_tp_success);
+        assert_int_equal(dtp_pool_acquire(&pool, attr), dnnl_tp_success);
+        dnnl_tp_stream_attr_destroy(attr);
+        uint64_t stolen = run_programs(pool, t, "built-in", 3 * PROGRAMS);
+        print_message("built-in pool of %d: %llu tasks changed hands\n", t, (unsigned long long)stolen);
+        dtp_pool_release(pool);
+        dnnl_tp_threadpool_destroy(tp);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
