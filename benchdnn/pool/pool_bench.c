@@ -19,7 +19,7 @@
 
 #include "threading/builtin_pool.h"
 
-enum { TASK_NS = 10000, MAX_SAMPLES = 200000, MAX_CLIENTS = 64 };
+enum { TASK_NS = 10000, MAX_SAMPLES = 200000, MAX_CLIENTS = 64, WARM_UP = 20 };
 
 static double spins_per_ns;
 
@@ -30,10 +30,18 @@ static double burn(int64_t n) {
     return x;
 }
 static volatile double sink;
+/* Waits for the work to be done: else a clock read after it is up to a reorder buffer (100 ns of such work)
+ * early. */
+static void finish(void) {
+#if DTP_X64
+    __builtin_ia32_lfence();
+#endif
+}
 /* Keeps the result without a store that threads would share. */
 static void work_ns(double ns) {
     double x = burn((int64_t)(ns * spins_per_ns));
     __asm__ volatile("" : : "g"(&x) : "memory");
+    finish();
 }
 
 static void calibrate_work(void) {
@@ -58,10 +66,18 @@ static double quantile(double *v, int n, double q) {
     return v[i < 0 ? 0 : i];
 }
 
+/* Mean of the middle half. */
+static double middle(double *v, int n) {
+    double sum = 0;
+    qsort(v, (size_t)n, sizeof(*v), by_value);
+    for (int i = n / 4; i < n - n / 4; ++i) sum += v[i];
+    return n ? sum / (n - 2 * (n / 4)) : 0;
+}
+
 /* ---- Round trip --------------------------------------------------------------------------------------- */
 
 static _Alignas(128) _Atomic uint32_t ball;
-enum { TRIPS = 20000 };
+enum { TRIPS = 200, TRIP_GAP_NS = 1000 };
 static void pin(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -76,25 +92,30 @@ static void *ping(void *arg) {
     }
     return NULL;
 }
+/* One at a time, with some work before each, as hand-offs come; without the cost of reading the clock. */
 static double round_trip_ns(const cpu_set_t *mask) {
     int cpus[2], n = 0;
     for (int i = 0; i < CPU_SETSIZE && n < 2; ++i)
         if (CPU_ISSET(i, mask)) cpus[n++] = i;
     if (n < 2) return NAN;
-    static double v[TRIPS];
+    double v[TRIPS], clock[TRIPS];
     pthread_t thread;
     atomic_store(&ball, 0);
     if (pthread_create(&thread, NULL, ping, &cpus[1])) return NAN;
     pin(cpus[0]);
     for (uint32_t i = 1; i < 2 * TRIPS; i += 2) {
+        work_ns(TRIP_GAP_NS);
         int64_t t0 = dtp_ticks();
         atomic_store_explicit(&ball, i, memory_order_release);
         while (atomic_load_explicit(&ball, memory_order_acquire) != i + 1) dtp_pause();
         v[i / 2] = (double)(dtp_ticks() - t0);
+        t0 = dtp_ticks();
+        clock[i / 2] = (double)(dtp_ticks() - t0);
     }
     pthread_join(thread, NULL);
     (void)!sched_setaffinity(0, sizeof(*mask), mask);
-    return (double)dtp_ns_of_ticks((int64_t)(1000 * quantile(v, TRIPS, 0.5))) / 1000;
+    double ticks = middle(v, TRIPS) - middle(clock, TRIPS);
+    return (double)dtp_ns_of_ticks((int64_t)(1000 * ticks)) / 1000;
 }
 
 /* ---- Loops -------------------------------------------------------------------------------------------- */
@@ -107,19 +128,25 @@ static void loop_body(void *arg, int slot, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work_ns(TASK_NS);
 }
 
+/* Microseconds of a loop of n tasks, after a pause of gap_ns. */
+static double timed_loop(const dtp_parallel_t *par, int n, double gap_ns) {
+    if (gap_ns > 500000) usleep((useconds_t)(gap_ns / 1000));
+    else if (gap_ns > 0) work_ns(gap_ns);
+    finish(); /* of the look at the other thread's counter, which its line pays for */
+    int64_t t0 = dtp_ticks();
+    dtp_parallel_for(par, n, -TASK_NS, loop_body, NULL);
+    return (double)dtp_ns_of_ticks(1000 * (dtp_ticks() - t0)) / 1e6;
+}
+
 static void loop_row(const char *name, dtp_pool_t *rec, int threads, double gap_ns, int count) {
     static double v[MAX_SAMPLES], shared[MAX_SAMPLES];
     dtp_parallel_t par = {rec, threads, NULL};
     int both = 0;
-    for (int i = -20; i < count; ++i) {
-        if (gap_ns > 500000) usleep((useconds_t)(gap_ns / 1000));
-        else if (gap_ns > 0) work_ns(gap_ns);
+    for (int i = -WARM_UP; i < count; ++i) {
         int64_t alone = ran[1].ranges;
-        int64_t t0 = dtp_ticks();
-        dtp_parallel_for(&par, 2, -TASK_NS, loop_body, NULL);
-        int64_t t = dtp_ticks() - t0;
+        double us = timed_loop(&par, 2, gap_ns);
         if (i < 0) continue;
-        v[i] = (double)dtp_ns_of_ticks(t) / 1000;
+        v[i] = us;
         if (ran[1].ranges != alone) shared[both++] = v[i];
     }
     printf("  %-34s median %8.2f us  p90 %8.2f  p99 %8.2f   both threads %5.1f %%", name,
@@ -128,17 +155,56 @@ static void loop_row(const char *name, dtp_pool_t *rec, int threads, double gap_
     putchar('\n');
 }
 
+/* The pair, the same task alone (while the other thread waits for work) and the round trip take turns,
+ * because all three change with the clock and with the CPUs that the system has put us on: a line took 50 and
+ * 400 ns within a minute. What counts is the difference of neighbours, in round trips. */
+enum { HANDOFF_ROUNDS = 60, HANDOFF_PER_ROUND = 60 };
+static void handoff_row(const char *name, dtp_pool_t *rec, double gap_ns, const cpu_set_t *mask) {
+    static double v[HANDOFF_ROUNDS * HANDOFF_PER_ROUND];
+    double task[HANDOFF_ROUNDS], more[HANDOFF_ROUNDS], trip[HANDOFF_ROUNDS], trips[HANDOFF_ROUNDS];
+    dtp_parallel_t alone = {NULL, 1, NULL}, par = {rec, 2, NULL};
+    int rounds = 0, all = 0, both = 0;
+    for (int r = 0; r < HANDOFF_ROUNDS; ++r) {
+        double one[HANDOFF_PER_ROUND], difference[HANDOFF_PER_ROUND];
+        int shared = 0;
+        double before = round_trip_ns(mask);
+        for (int i = -WARM_UP; i < HANDOFF_PER_ROUND; ++i) {
+            timed_loop(&par, 2, 0);
+            int64_t others = ran[1].ranges;
+            double us = timed_loop(&par, 2, gap_ns), us_alone = timed_loop(&alone, 1, 0);
+            if (i < 0) continue;
+            v[all++] = us;
+            if (ran[1].ranges == others) continue;
+            one[shared] = us_alone;
+            difference[shared++] = us - us_alone;
+        }
+        double after = round_trip_ns(mask);
+        both += shared;
+        if (shared < HANDOFF_PER_ROUND / 2 || after > 1.2 * before || before > 1.2 * after) continue;
+        task[rounds] = middle(one, shared);
+        more[rounds] = 1000 * middle(difference, shared);
+        trip[rounds] = (before + after) / 2;
+        trips[rounds] = more[rounds] / trip[rounds];
+        ++rounds;
+    }
+    printf("  %-34s median %8.2f us  p90 %8.2f  p99 %8.2f   both threads %5.1f %%\n", name,
+           quantile(v, all, 0.5), quantile(v, all, 0.9), quantile(v, all, 0.99), 100.0 * both / all);
+    printf("    medians of %d steady blocks: one task %.2f us, round trip %.0f ns, the pair takes %.0f ns "
+           "more than "
+           "one task = %.2f round trips\n",
+           rounds, quantile(task, rounds, 0.5), quantile(trip, rounds, 0.5), quantile(more, rounds, 0.5),
+           quantile(trips, rounds, 0.5));
+}
+
 static void handoff(dtp_pool_t *rec, const cpu_set_t *mask) {
     int64_t wake_ns, trip_ns;
     dtp_calibrated(&wake_ns, &trip_ns);
-    double trip = round_trip_ns(mask);
-    printf(
-        "handoff: two tasks of %d us; round trip of a line %.0f ns (pool: %lld ns), park + unpark %.1f us\n",
-        TASK_NS / 1000, trip, (long long)trip_ns, (double)wake_ns / 1000);
-    printf("  bar: 10 us + 1.5 round trips = %.2f us\n", 10 + 1.5 * trip / 1000);
+    printf("handoff: two tasks of %d us; bar: one task + 1.5 round trips of a line (pool measured %lld ns, "
+           "park + unpark %.1f us)\n",
+           TASK_NS / 1000, (long long)trip_ns, (double)wake_ns / 1000);
+    handoff_row("two threads, back to back", rec, 0, mask);
+    handoff_row("two threads, after 5 us", rec, 5000, mask);
     loop_row("one thread", NULL, 1, 0, 2000);
-    loop_row("two threads, back to back", rec, 2, 0, 4000);
-    loop_row("two threads, after 5 us", rec, 2, 5000, 4000);
     loop_row("two threads, after 50 us", rec, 2, 50000, 2000);
     loop_row("two threads, after 1 ms of sleep", rec, 2, 1e6, 500);
 }

@@ -22,6 +22,15 @@ static inline void dtp_pause(void) {
 #endif
 }
 
+/* Asks for the line of p to write to it; a hint, and harmless on processors that do not know it. */
+static inline void dtp_prefetch_write(const volatile void *p) {
+#if DTP_X64
+    __asm__ volatile("prefetchw %0" : : "m"(*(const volatile char *)p));
+#else
+    __builtin_prefetch((const void *)p, 1);
+#endif
+}
+
 static inline int64_t dtp_now_ns(void) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);

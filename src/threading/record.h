@@ -17,13 +17,18 @@
  *
  *   epoch : 21 | waiting : 1 | front : 12 | left : 12 | wanted : 9 | active : 9
  *
- *   idle      left 0, active 0. The opener that reserved the entry writes the plain fields now.
- *   open      opener: store (release; seq_cst where it then looks for sleepers) of epoch+1, left, wanted,
- * front join      others, while left > 0 and wanted > 0: CAS active+1, wanted-1, left-1: a joiner never is
- * inside without a chunk, so a preempted one delays the opener only where a chunk of it would anyway claim
- * CAS left-1; the opener takes chunks from the front (front+1), joiners from the back leave     joiner: gives
- * its slot back, then CAS active-1 (release), wanted+1 if chunks are left close     nothing to do: left == 0
- * and active == 0 (acquire) is the idle state. Then the bit is returned.
+ * - idle: left 0, active 0. The opener that reserved the entry writes the plain fields now.
+ * - open: the opener stores (release; seq_cst where it then looks for sleepers) epoch+1, left, wanted, front.
+ * - join: others, while left > 0 and wanted > 0, CAS active+1, wanted-1, left-1: a joiner never is inside
+ *   without a chunk, so a preempted one delays the opener only where a chunk of it would anyway.
+ * - claim: CAS left-1; the opener takes chunks from the front (front+1), joiners from the back.
+ * - leave: a joiner gives its slot back, then subtracts active (release) and, if there may be chunks left,
+ * adds wanted; with left == 0 the latter means nothing.
+ * - close: nothing to do: left == 0 and active == 0 (acquire) is the idle state. Then the bit is returned.
+ *
+ * A hand-off to one helper that spins costs one way of this line to it (the opener's stores, among them fn,
+ * arg and chunk, and the helper's join) and one way back (the helper's leave). Both sides look with a locked
+ * operation, so that the line arrives ready to be written.
  *
  * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; with left ==
  * 0 only leaving and the waiting bit can change the word; a claim cannot hit another epoch, because its owner
@@ -170,8 +175,8 @@ static inline void dtp_chain_pop(dtp_chain_t *chain) {
 struct dtp_pool {
     dtp_region_t region[DTP_REGIONS];
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t adm;
-    _Atomic uint64_t reserved;                        /* regions in use */
     _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64];  /* built-in workers that sleep */
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t reserved; /* regions in use; helpers that spin do not read it */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
     _Atomic int64_t peak_time;              /* ticks */

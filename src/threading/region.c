@@ -10,8 +10,7 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    OPENER_SPINS_PER_LOOK = 32,
-    OPENER_LOOKS_PER_PAUSE = 64
+    OPENER_SPINS_PER_LOOK = 32
 };
 
 int64_t dtp_grain(double ns_per_iteration) {
@@ -33,12 +32,13 @@ static void region_run_chunk(dtp_region_t *r, int slot, int index) {
     r->fn(r->arg, slot, region_chunk_begin(r, (uint32_t)index), region_chunk_begin(r, (uint32_t)index + 1));
 }
 
-/* Index of the claimed chunk, -1 when none is left. Relaxed: whoever is inside has synchronised by joining.
- */
-static int region_claim(dtp_region_t *r, bool from_front) {
+/* Index of the claimed chunk, -1 when none is left; *last: none is left after it (or it is -1). Relaxed:
+ * whoever is inside has synchronised by joining. */
+static int region_claim(dtp_region_t *r, bool from_front, bool *last) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     for (;;) {
         int left = dtp_rw_left(w), front = dtp_rw_front(w);
+        *last = left <= 1;
         if (left == 0) return -1;
         uint64_t next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
         if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_relaxed,
@@ -87,17 +87,15 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
     }
     bool only_joiner = r->participants == 2 && r->first_slot; /* one may be inside: it has slot 1 */
     int slot = only_joiner ? 1 : region_take_slot(r);
+    bool last = dtp_rw_left(w) == 1; /* no chunk comes back: nothing to look for afterwards */
     do {
         region_run_chunk(r, slot, index);
-    } while (!ticket_wanted(rec) && (index = region_claim(r, false)) >= 0);
+    } while (!last && !ticket_wanted(rec) && (index = region_claim(r, false, &last)) >= 0);
     if (!only_joiner) region_return_slot(r, slot);
 
-    w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    uint64_t next;
-    do {
-        next = w - DTP_RW_ONE(ACTIVE) + (dtp_rw_left(w) ? DTP_RW_ONE(WANTED) : 0);
-    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_release,
-                                                    memory_order_relaxed));
+    /* The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
+    uint64_t leave = DTP_RW_ONE(ACTIVE) - (last ? 0 : DTP_RW_ONE(WANTED));
+    uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_release) - leave;
     if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 0) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
@@ -139,10 +137,9 @@ void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller) {
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
 void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     int64_t until = 0;
-    for (int i = 0;; ++i) {
-        /* A pause lasts as long as a hand-off; joiners mostly end within a few of them. */
-        for (int k = 0; k < OPENER_LOOKS_PER_PAUSE; ++k)
-            if (dtp_rw_active(atomic_load_explicit(&r->word, memory_order_acquire)) == 0) return;
+    for (int i = 1;; ++i) {
+        /* A locked look: see worker_help. */
+        if (dtp_rw_active(atomic_fetch_or_explicit(&r->word, 0, memory_order_acquire)) == 0) return;
         dtp_pause();
         if (i % OPENER_SPINS_PER_LOOK) continue;
         int64_t now = dtp_ticks();
@@ -207,8 +204,13 @@ static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chun
     atomic_store_explicit(&r->team, team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;
-    r->chunk = n / n_chunks;
-    r->n_larger = (uint16_t)(n % n_chunks);
+    if (n <= UINT32_MAX) { /* a division of half the size takes half the time */
+        r->chunk = (uint32_t)n / (uint32_t)n_chunks;
+        r->n_larger = (uint16_t)((uint32_t)n % (uint32_t)n_chunks);
+    } else {
+        r->chunk = n / n_chunks;
+        r->n_larger = (uint16_t)(n % n_chunks);
+    }
     r->n_chunks = (uint16_t)n_chunks;
     r->first_slot = opener_works;
     r->participants = (uint16_t)participants;
@@ -237,6 +239,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         fn(arg, 0, 0, n);
         return;
     }
+    dtp_prefetch_write(&rec->region[0]); /* on its way while we decide */
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     int joiners = dtp_adm_joiners(adm);
     uint32_t key = 0;
@@ -265,7 +268,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     int index = (int)(r - rec->region);
     int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
-    if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
+    /* Of entry 0 unseen: reading would fetch the line once more before it is written. */
+    if (!index || atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
         atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
     region_open(r, team, n, n_chunks, participants, !through_host, call, fn, arg);
     if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
@@ -282,7 +286,9 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
                 if (count > 0) dtp_builtin_wake(rec, count, cpu, true);
             }
         }
-        for (int chunk = 0; chunk >= 0; chunk = region_claim(r, true)) region_run_chunk(r, 0, chunk);
+        bool last = n_chunks == 1;
+        for (int chunk = 0; chunk >= 0; chunk = last ? -1 : region_claim(r, true, &last))
+            region_run_chunk(r, 0, chunk);
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
     dtp_region_wait(rec, r);
@@ -300,7 +306,7 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
         units = n / grain;
         est_ns = units < INT64_MAX / GRAIN_NS ? units * GRAIN_NS : INT64_MAX;
     } else {
-        est_ns = n < INT64_MAX / (1 - grain) ? n * -grain : INT64_MAX;
+        if (__builtin_mul_overflow(n, -grain, &est_ns)) est_ns = INT64_MAX;
         units = dtp_min64(n, est_ns / GRAIN_NS);
     }
     if (units < 2) fn(arg, 0, 0, n);

@@ -73,6 +73,9 @@ void dtp_ticket_end(dtp_pool_t *rec) {
 
 bool dtp_ticket_may_spin(const dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int callers = dtp_adm_runs(a) + callers_of(rec, a);
-    return rec->spin_allowed && !dtp_adm_waiting(a) && (callers < 2 || callers <= rec->num_threads / 2);
+    if (!rec->spin_allowed || dtp_adm_waiting(a)) return false;
+    int callers = dtp_adm_runs(a) + dtp_adm_callers(a);
+    /* Openers write the line of `reserved` at every loop: with one caller it is left alone. */
+    if (callers) callers = dtp_adm_runs(a) + callers_of(rec, a);
+    return callers < 2 || callers <= rec->num_threads / 2;
 }
