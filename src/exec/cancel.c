@@ -1,13 +1,13 @@
 /* Tokens that end runs, see cancel.h. */
 #include "exec/cancel.h"
 
-bool dtp_stop(_Atomic int *stop, int why) {
-    int none = DTP_STOP_NONE;
+bool dtp_stop(_Atomic uint32_t *stop, uint32_t why) {
+    uint32_t none = DTP_STOP_NONE;
     return atomic_compare_exchange_strong_explicit(stop, &none, why, memory_order_acq_rel,
                                                    memory_order_relaxed);
 }
 
-void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic int *stop) {
+void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic uint32_t *stop) {
     dtp_object_retain(cancel);
     link->stop = stop;
     link->prev = NULL;

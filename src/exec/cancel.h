@@ -10,7 +10,7 @@ enum { DTP_STOP_NONE = 0, DTP_STOP_FAILED = 1, DTP_STOP_CANCELLED = 2, DTP_STOP_
 
 typedef struct dtp_cancel_link {
     struct dtp_cancel_link *next, *prev; /* under the token's lock */
-    _Atomic int *stop;
+    _Atomic uint32_t *stop;
 } dtp_cancel_link_t;
 
 struct dnnl_tp_cancel {
@@ -21,9 +21,9 @@ struct dnnl_tp_cancel {
 };
 
 /* Sets the word unless it is set; true if this call did it. */
-bool dtp_stop(_Atomic int *stop, int why);
+bool dtp_stop(_Atomic uint32_t *stop, uint32_t why);
 /* Links a run; sets its word at once if the token was fired. Retains the token until unlink. */
-void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic int *stop);
+void dtp_cancel_link(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link, _Atomic uint32_t *stop);
 void dtp_cancel_unlink(dnnl_tp_cancel_t cancel, dtp_cancel_link_t *link);
 
 #endif

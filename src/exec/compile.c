@@ -173,6 +173,7 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
+    dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].prim[k]);
     dtp_arena_free(&e->arena);
@@ -205,7 +206,8 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower, 
     DTP_TRY(dtp_segments(e, lower));
     DTP_TRY(dtp_dags(e, lower, opts && opts->deterministic));
     DTP_TRY(pack_constants(lower));
-    return dtp_plan(e, lower, opts ? opts->memory_budget : 0);
+    DTP_TRY(dtp_plan(e, lower, opts ? opts->memory_budget : 0));
+    return dtp_frames_init(e);
 }
 
 static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t *opts) {
@@ -221,8 +223,8 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
     if (!o) return dnnl_tp_success;
     DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
                 "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
-    DTP_REQUIRE((o->flags & ~(DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS)) == 0, BAD_FLAGS, "flags of compile options are %u",
-                o->flags);
+    DTP_REQUIRE((o->flags & ~(DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS)) == 0, BAD_FLAGS,
+                "flags of compile options are %u", o->flags);
     DTP_REQUIRE(o->deterministic == 0 || o->deterministic == 1, BAD_PARAM, "deterministic is %d",
                 o->deterministic);
     DTP_REQUIRE(o->reserved_runs >= 0 && o->reserved_runs <= DTP_MAX_RUNS, BAD_COUNT,
@@ -293,7 +295,7 @@ dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int
         DTP_TRY(dtp_run_make(executable, &r));
         dtp_run_give(executable, r);
     }
-    return dnnl_tp_success;
+    return dtp_frames_reserve(executable, runs);
 }
 
 dnnl_tp_status_t dnnl_tp_executable_destroy(dnnl_tp_executable_t executable) {

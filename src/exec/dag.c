@@ -94,6 +94,12 @@ static bool pays(const find_t *f, int first, int end) {
     return total >= 2. * hand_off_ns && total >= worth * longest;
 }
 
+static bool plain(const find_t *f, const dtp_step_t *s) {
+    bool ok = s->segment < 0 && !s->ctl && !s->norder;
+    for (int k = 0; k < s->nargs && ok; ++k) ok = s->arg[k].buf < 0 || f->writer[s->arg[k].buf] != -2;
+    return ok;
+}
+
 dnnl_tp_status_t dtp_dags(dtp_exec_t *e, dtp_lower_t *l, bool deterministic) {
     if (e->num_threads < 2 || !l->ir->fuse || l->nsteps < 2) return dnnl_tp_success;
     find_t f = {.e = e, .l = l, .ordered = deterministic};
@@ -105,11 +111,13 @@ dnnl_tp_status_t dtp_dags(dtp_exec_t *e, dtp_lower_t *l, bool deterministic) {
     for (int b = 0; b < l->nbufs; ++b) f.writer[b] = -1;
     for (int i = 0; i < l->nsteps; ++i)
         for (int k = 0; k < l->steps[i]->nargs; ++k)
-            if (l->steps[i]->arg[k].buf >= 0 && l->steps[i]->arg[k].written)
-                f.writer[l->steps[i]->arg[k].buf] = i;
+            if (l->steps[i]->arg[k].buf >= 0 && l->steps[i]->arg[k].written) {
+                int *w = &f.writer[l->steps[i]->arg[k].buf];
+                *w = *w == -1 ? i : -2; /* results of an If have several */
+            }
     for (int i = 0; i < l->nsteps;) {
         int end = i;
-        while (end < l->nsteps && l->steps[end]->segment < 0 && end - i < MAX_RANGE) ++end;
+        while (end < l->nsteps && end - i < MAX_RANGE && plain(&f, l->steps[end])) ++end;
         if (end - i >= 2 && pays(&f, i, end)) {
             dtp_dag_t *d = &dags[e->ndags];
             DTP_TRY(emit(&f, i, end - i, d));

@@ -9,8 +9,17 @@
 #include "exec/graph.h"
 #include "threading/pool.h"
 
-/* Bases that pointers count from. Inputs follow from DTP_BASE_ARGS on, then outputs. */
+/* Bases that pointers count from, in an array of the run: inputs follow from DTP_BASE_ARGS on, then outputs.
+ * An iteration of a loop and a call have an array of their own at the begin of their slab: variables (or
+ * parameters and results) follow from DTP_BASE_VARS on, then copies of outer bases that they use. */
 enum { DTP_BASE_ABSOLUTE, DTP_BASE_SLAB, DTP_BASE_LOCAL, DTP_BASE_ARGS };
+enum {
+    DTP_BASE_FRESH =
+        DTP_BASE_LOCAL,            /* not NULL: the pointers are those of the loop's first round, or unset */
+    DTP_BASE_NEXT = DTP_BASE_ARGS, /* bases of the next slab of the ring */
+    DTP_BASE_UP,                   /* bases of the space around */
+    DTP_BASE_VARS
+};
 /* What the units of a slice are. */
 enum { DTP_UNIT_NONE, DTP_UNIT_ROW, DTP_UNIT_SEQ, DTP_UNIT_KINDS };
 
@@ -30,6 +39,9 @@ typedef struct {
     const dtp_gnode_t *host;
     const dnnl_tp_tensor_info_t *host_info;
     size_t copy_bytes;
+    int space;           /* of the loop or function that begins here, else its own */
+    int pred_type;       /* predicates: type */
+    const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
     int nrefs;
     const dtp_ref_t *refs;
     int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
@@ -53,11 +65,61 @@ typedef struct {
     size_t local_per_unit; /* packed: bytes of local buffers per unit of capacity */
 } dtp_segment_t;
 
-typedef enum { DTP_STAGE_STEP, DTP_STAGE_SEGMENT, DTP_STAGE_DAG } dtp_stage_kind_t;
+/* What the sequential interpreter runs, one after another (run_block.c). */
+typedef enum {
+    DTP_STAGE_STEP,
+    DTP_STAGE_SEGMENT,
+    DTP_STAGE_DAG,
+    DTP_STAGE_IF,   /* false: goes to other */
+    DTP_STAGE_JUMP, /* to other */
+    DTP_STAGE_WHILE,
+    DTP_STAGE_TEST, /* false: goes to other, the exit */
+    DTP_STAGE_NEXT, /* goes to other, the first stage of the condition */
+    DTP_STAGE_EXIT,
+    DTP_STAGE_CALL, /* goes to other and comes back */
+    DTP_STAGE_END   /* of the run or of a call */
+} dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
     int index; /* step, segment or dag */
+    int other; /* a stage */
 } dtp_stage_t;
+
+/* Where buffers live together: the root, an iteration of a loop, a call of a function. */
+typedef struct {
+    int parent; /* -1: root and functions */
+    bool is_function;
+    int nvars, ncaptures, cap_captures;
+    int32_t *captures;            /* numbers of bases of the space around */
+    int window, slabs;            /* loops */
+    int64_t ring;                 /* loops: in the slab of the space around */
+    size_t bytes;                 /* of one slab */
+    const dtp_ref_t *init, *next; /* loops: pointers of the first iteration (around it), of all others (in the
+                                     slab before) */
+} dtp_space_t;
+/* Bytes of the array of bases. */
+static inline size_t dtp_space_head(const dtp_space_t *s) {
+    return dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_VARS + s->nvars + s->ncaptures),
+                             DTP_CACHE_LINE);
+}
+
+/* Slab of a call, pooled. */
+typedef struct dtp_frame {
+    uint32_t next, index; /* freelist */
+    struct dtp_frame *caller;
+    void **caller_bases;
+    int return_to; /* stage */
+    int depth;
+    int space;
+    char *data;
+} dtp_frame_t;
+enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };
+typedef struct {
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t free; /* tag << 32 | index + 1 */
+    _Alignas(DTP_NO_SHARE) _Atomic uint32_t made;
+    /* Block k holds DTP_FRAME_BLOCK << k pointers. */
+    dtp_frame_t *_Atomic *_Atomic blocks[DTP_FRAME_BLOCKS];
+} dtp_frames_t;
 
 /* Steps that may run beside each other; see dag.c. */
 typedef struct {
@@ -95,6 +157,9 @@ struct dnnl_tp_executable {
     const dtp_exec_step_t *steps;
     const dtp_segment_t *segments;
     const dtp_dag_t *dags;
+    int nspaces;
+    dtp_space_t *spaces;      /* written by compilation */
+    dtp_frames_t *frames;     /* by space; NULL without functions */
     const dtp_ref_t *offsets; /* of sequence offsets, checked at each run */
     const int64_t *offsets_seqs, *offsets_rows;
     const char *const *offsets_name;
@@ -117,8 +182,18 @@ void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run);
 dnnl_tp_status_t dtp_run_make(dtp_exec_t *exec, dtp_run_t **run);
 void dtp_run_free_all(dtp_exec_t *exec);
 
-/* Lays out memory and writes the executable's steps (plan.c). */
+/* Frames of calls (frames.c). take allocates only when no free one is left; NULL: no memory. */
+dnnl_tp_status_t dtp_frames_init(dtp_exec_t *exec);
+dtp_frame_t *dtp_frame_take(dtp_exec_t *exec, int space);
+void dtp_frame_give(dtp_exec_t *exec, int space, dtp_frame_t *frame);
+dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *exec, int runs);
+void dtp_frames_free_all(dtp_exec_t *exec);
+
+/* Spaces and what they use of each other; then pointers, steps and stages (emit.c). */
 struct dtp_lower;
+dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *exec, const struct dtp_lower *lower);
+dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *exec, struct dtp_lower *lower);
+/* Lays out memory and writes the executable's tables (plan.c). */
 dnnl_tp_status_t dtp_plan(dtp_exec_t *exec, struct dtp_lower *lower, size_t memory_budget);
 
 #endif

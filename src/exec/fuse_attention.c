@@ -62,7 +62,8 @@ static dtp_ir_node_t *reader(const dtp_ir_t *ir, int v, int kind, int at) {
     if (!dtp_ir_single(ir, v)) return NULL;
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
-        if (!n->dead && n->row && n->row->kind == kind && n->nin > at && n->in[at] == v) return n;
+        if (!n->dead && n->row && n->row->kind == kind && !n->nbefore && n->nin > at && n->in[at] == v)
+            return n;
     }
     return NULL;
 }

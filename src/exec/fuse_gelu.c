@@ -26,7 +26,7 @@ static dtp_ir_node_t *consumer(const dtp_ir_t *ir, int v, int kind) {
     if (!dtp_ir_single(ir, v)) return NULL;
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
-        if (n->dead || !n->row || n->row->kind != kind) continue;
+        if (n->dead || !n->row || n->row->kind != kind || n->nbefore) continue;
         for (int k = 0; k < n->nin; ++k)
             if (n->in[k] == v) return n;
     }

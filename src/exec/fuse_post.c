@@ -81,8 +81,10 @@ static int as_bias(const dtp_ir_t *ir, const dtp_ir_node_t *n, const dtp_ir_node
 /* n becomes what p was, and p ends. */
 static void take_over(dtp_ir_t *ir, dtp_ir_node_t *n, dtp_ir_node_t *p, int x) {
     int *out = n->out;
+    bool effects = n->effects || p->effects;
     *n = *p;
     n->out = out;
+    n->effects = effects;
     p->dead = true;
     ir->values[x].uses = 0;
 }
@@ -90,7 +92,7 @@ static void take_over(dtp_ir_t *ir, dtp_ir_node_t *n, dtp_ir_node_t *p, int x) {
 void dtp_fuse_post_ops(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
-        if (n->dead || !n->row || n->nin > 2) continue;
+        if (n->dead || !n->row || n->nin > 2 || n->nbefore) continue;
         for (int k = 0; k < n->nin; ++k) {
             int x = n->in[k];
             dtp_ir_node_t *p = growable(ir, x);

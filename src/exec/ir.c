@@ -1,4 +1,4 @@
-/* Import of a graph into a compilation, dead code, constant folding, helpers of passes. See ir.h. */
+/* Import of a graph into a compilation, constant folding, helpers of passes. See ir.h. */
 #include "exec/ir.h"
 
 #include "exec/lower.h"
@@ -29,77 +29,201 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t import_node(dtp_ir_t *ir, const dtp_gnode_t *g) {
-    if (g->kind > DTP_NODE_HOST)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_OP, "operator '%s' (%s)", g->name,
-                        dtp_node_kind_name(g));
-    dtp_ir_node_t *n = &ir->nodes[ir->nnodes];
+/* Shapes and types that must be equal once all are known. */
+static dnnl_tp_status_t equal(const dtp_gnode_t *g, const char *what, int i, const dnnl_tp_tensor_info_t *a,
+                              const dnnl_tp_tensor_info_t *b) {
+    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
+    if (dtp_info_equal(a, b)) return dnnl_tp_success;
+    return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_SHAPE, "operator '%s' (%s): %s %d: %s and %s differ",
+                    g->name, dtp_node_kind_name(g), what, i, dtp_info_text(a, ta), dtp_info_text(b, tb));
+}
+
+/* Of a graph's value: values that only hand another one on are replaced by it. */
+typedef struct {
+    dtp_ir_t *ir;
+    int *same_as;        /* by value, -1 */
+    int *node_of;        /* by region, -1: the graph's node that owns it */
+    const int *first_of; /* by region: where its nodes stand in order */
+    const int *order;
+} import_t;
+
+static int resolve(const import_t *m, int v) {
+    while (v >= 0 && m->same_as[v] >= 0) v = m->same_as[v];
+    return v;
+}
+
+static int *copy_values(const import_t *m, int n, const int32_t *from, int room) {
+    int *to = dtp_arena_alloc(m->ir->arena, sizeof *to * (size_t)(n + room));
+    for (int i = 0; i < n && to; ++i) to[i] = resolve(m, from[i]);
+    return to;
+}
+
+static dnnl_tp_status_t import_region(import_t *m, int region);
+
+static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    for (int b = 0; b < 2; ++b)
+        if (g->sub[b] >= 0) DTP_TRY(import_region(m, g->sub[b]));
+    n->yield = copy_values(m, 2 * g->nout, g->yield, 0);
+    if (!n->yield) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < g->nout; ++i) {
+        int t = n->yield[i], e = n->yield[g->nout + i];
+        DTP_TRY(equal(g, "output", i, &ir->values[t].info, &ir->values[e].info));
+        ir->values[g->out + i].info = ir->values[t].info;
+        int region = ir->values[t].region;
+        if (t == e && region != g->sub[0] && region != g->sub[1]) m->same_as[g->out + i] = t;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_while(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    const int32_t *vars = ir->graph->regions[g->sub[0]].inputs;
+    for (int i = 0; i < g->nin; ++i) {
+        const dnnl_tp_tensor_info_t *init = &ir->values[n->in[i]].info;
+        dtp_ir_value_t *var = &ir->values[vars[i]];
+        dnnl_tp_tensor_info_t declared = var->info;
+        for (int d = 0; d < declared.ndims; ++d)
+            if (declared.dims[d] == DNNL_TP_RUNTIME_DIM_VAL) declared.dims[d] = init->dims[d];
+        DTP_TRY(equal(g, "initial value of variable", i, init, &declared));
+        var->info = declared;
+        ir->values[g->out + i].info = declared;
+        if (g->yield[1 + i] == vars[i]) m->same_as[vars[i]] = m->same_as[g->out + i] = n->in[i];
+    }
+    DTP_TRY(import_region(m, g->sub[0]));
+    DTP_TRY(import_region(m, g->sub[1]));
+    n->cond_out = resolve(m, g->yield[0]);
+    n->window = g->window ? g->window : 1;
+    n->yield = copy_values(m, g->nin, g->yield + 1, 0);
+    n->live = dtp_arena_alloc(ir->arena, (size_t)g->nin);
+    if (!n->yield || !n->live) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < g->nin; ++i)
+        DTP_TRY(
+            equal(g, "next value of variable", i, &ir->values[n->yield[i]].info, &ir->values[vars[i]].info));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    const dtp_gregion_t *f = &ir->graph->regions[g->sub[0]];
+    for (int i = 0; i < g->nin; ++i)
+        DTP_TRY(equal(g, "input", i, &ir->values[n->in[i]].info, &ir->graph->values[f->inputs[i]].info));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
+    dtp_ir_t *ir = m->ir;
+    dtp_ir_node_t node, *n = &node;
+    memset(n, 0, sizeof *n);
+    n->kind = g->kind;
+    n->region = g->region;
     n->row = g->row;
-    n->host = g->row ? NULL : g;
+    n->host = g->kind == DTP_NODE_HOST ? g : NULL;
     n->name = g->name;
     n->attrs = g->attrs;
+    n->effects = g->target || n->host;
     n->nin = g->nin;
     n->nout = g->nout;
-    n->in = dtp_arena_alloc(ir->arena, sizeof *n->in * (size_t)(g->nin + g->nout));
-    if (!n->in) return dnnl_tp_out_of_memory;
+    memcpy(n->sub, g->sub, sizeof n->sub);
+    n->in = copy_values(m, g->nin, g->in, g->nout);
+    n->nbefore = g->nbefore;
+    n->before = g->nbefore ? copy_values(m, g->nbefore, g->before, 0) : NULL;
+    if (!n->in || (g->nbefore && !n->before)) return dnnl_tp_out_of_memory;
     n->out = n->in + g->nin;
-    for (int i = 0; i < g->nin; ++i) n->in[i] = g->in[i];
-    for (int i = 0; i < g->nout; ++i) {
-        n->out[i] = g->out + i;
-        ir->values[g->out + i].node = ir->nnodes;
-    }
-    ++ir->nnodes;
+    for (int i = 0; i < g->nout; ++i) n->out[i] = g->out + i;
+    if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n));
+    else if (g->kind == DTP_NODE_WHILE) DTP_TRY(import_while(m, g, n));
+    else if (g->kind == DTP_NODE_CALL) DTP_TRY(import_call(m, g, n));
+    for (int i = 0; i < g->nout; ++i) ir->values[g->out + i].node = ir->nnodes;
+    dtp_ir_region_t *r = &ir->regions[g->region];
+    r->nodes[r->nnodes++] = ir->nnodes;
+    ir->nodes[ir->nnodes++] = node;
     if (!g->row) return dnnl_tp_success;
     const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < g->nin; ++i) in[i] = g->in[i] < 0 ? NULL : &ir->values[g->in[i]].info;
+    for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : &ir->values[n->in[i]].info;
     dtp_op_id_t id = {g->name, g->row->name};
     return dtp_op_infer(g->row, id, &g->attrs, g->nin, in, &ir->values[g->out].info);
 }
 
+static dnnl_tp_status_t import_region(import_t *m, int region) {
+    const dtp_graph_t *g = m->ir->graph;
+    for (int i = m->first_of[region]; i < m->first_of[region + 1]; ++i)
+        DTP_TRY(import_node(m, &g->nodes[m->order[i]]));
+    return dnnl_tp_success;
+}
+
+/* Nodes by region, each region in its order; refuses regions that nothing runs. */
+static dnnl_tp_status_t sort_regions(import_t *m) {
+    dtp_ir_t *ir = m->ir;
+    const dtp_graph_t *g = ir->graph;
+    int *first = dtp_arena_alloc(ir->arena, sizeof *first * (size_t)(g->nregions + 2));
+    int *order = dtp_arena_alloc(ir->arena, sizeof *order * (size_t)(g->nnodes + 1));
+    ir->regions = dtp_arena_alloc(ir->arena, sizeof *ir->regions * (size_t)g->nregions);
+    if (!first || !order || !ir->regions) return dnnl_tp_out_of_memory;
+    ir->nregions = g->nregions;
+    for (int i = 0; i < g->nnodes; ++i) ++first[g->nodes[i].region + 2];
+    for (int r = 0; r < g->nregions; ++r) first[r + 2] += first[r + 1];
+    for (int i = 0; i < g->nnodes; ++i) order[first[g->nodes[i].region + 1]++] = i;
+    for (int r = 0; r < g->nregions; ++r) {
+        const dtp_gregion_t *from = &g->regions[r];
+        dtp_ir_region_t *to = &ir->regions[r];
+        if (from->kind == DTP_REGION_UNUSED)
+            return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_REGION,
+                            "region %d, with %d operators, belongs to no operator", r,
+                            first[r + 1] - first[r]);
+        if (from->kind == DTP_REGION_FUNCTION && from->nbound < from->nout)
+            return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_REGION,
+                            "function '%s' has %d outputs, %d of them have a value", from->name, from->nout,
+                            from->nbound);
+        to->kind = from->kind;
+        to->parent = from->parent;
+        to->nodes = dtp_arena_alloc(ir->arena, sizeof *to->nodes * (size_t)(first[r + 1] - first[r]));
+        to->inputs = dtp_arena_alloc(ir->arena, sizeof *to->inputs * (size_t)from->ninputs);
+        to->out = dtp_arena_alloc(ir->arena, sizeof *to->out * (size_t)from->nout);
+        if (!to->nodes || !to->inputs || !to->out) return dnnl_tp_out_of_memory;
+        for (int i = 0; i < from->ninputs; ++i) to->inputs[i] = from->inputs[i];
+    }
+    m->first_of = first;
+    m->order = order;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
     const dtp_graph_t *g = ir->graph;
-    if (g->noutputs == 0) return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_NO_OUTPUT, "nothing to compute");
     /* Merged projections add values; nodes are only ever replaced. */
     ir->cap_values = g->nvalues + g->nnodes + 1;
     ir->cap_nodes = g->nnodes + 1;
     ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)ir->cap_values);
     ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)ir->cap_nodes);
-    if (!ir->values || !ir->nodes) return dnnl_tp_out_of_memory;
+    import_t m = {.ir = ir};
+    m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
+    if (!ir->values || !ir->nodes || !m.same_as) return dnnl_tp_out_of_memory;
     ir->nvalues = g->nvalues;
     for (int i = 0; i < g->nvalues; ++i) {
         dtp_ir_value_t *v = &ir->values[i];
         v->info = g->values[i].info;
+        v->region = g->values[i].region;
         v->node = -1;
         v->input = g->values[i].input;
         v->data = g->values[i].data;
         v->cid = v->data ? i : -1;
-        v->place.buf = v->dense_buf = -1;
+        v->place.buf = v->dense_buf = v->dest = -1;
+        m.same_as[i] = -1;
     }
     DTP_TRY(set_inputs(ir, nin, in_shapes));
-    for (int i = 0; i < g->nnodes; ++i) DTP_TRY(import_node(ir, &g->nodes[i]));
+    DTP_TRY(sort_regions(&m));
+    for (int r = 1; r < g->nregions; ++r)
+        if (g->regions[r].kind == DTP_REGION_FUNCTION) DTP_TRY(import_region(&m, r));
+    DTP_TRY(import_region(&m, 0));
+    for (int r = 1; r < g->nregions; ++r)
+        for (int i = 0; i < g->regions[r].nout; ++i)
+            ir->regions[r].out[i] = resolve(&m, g->regions[r].out[i]);
+    ir->outputs = copy_values(&m, g->noutputs, g->outputs, 0);
+    if (!ir->outputs) return dnnl_tp_out_of_memory;
+    dtp_ir_find_effects(ir);
+    if (g->noutputs == 0 && !ir->regions[0].effects)
+        return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_NO_OUTPUT, "nothing to compute");
     return dnnl_tp_success;
-}
-
-void dtp_ir_sweep(dtp_ir_t *ir) {
-    const dtp_graph_t *g = ir->graph;
-    for (int i = 0; i < ir->nvalues; ++i) ir->values[i].uses = ir->values[i].outputs = 0;
-    for (int i = 0; i < g->noutputs; ++i) {
-        ++ir->values[g->outputs[i]].uses;
-        ++ir->values[g->outputs[i]].outputs;
-    }
-    for (int i = ir->nnodes - 1; i >= 0; --i) {
-        dtp_ir_node_t *n = &ir->nodes[i];
-        /* A host closure may have effects that nobody sees here. */
-        bool needed = n->host != NULL;
-        for (int k = 0; k < n->nout; ++k)
-            needed |= ir->values[n->out[k]].uses > 0 && ir->values[n->out[k]].node == i;
-        n->dead = n->dead || !needed;
-        if (n->dead) continue;
-        for (int k = 0; k < n->nin; ++k)
-            if (n->in[k] >= 0) ++ir->values[n->in[k]].uses;
-        for (int k = 0; k < n->npost; ++k)
-            if (n->post[k].is_binary) ++ir->values[n->post[k].value].uses;
-    }
 }
 
 /* The key of a folded operator: what it does and the identities of what it reads. */
@@ -150,7 +274,7 @@ static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index) {
 dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
-        if (n->dead || !n->row || n->nin > 4) continue;
+        if (n->dead || !n->row || n->nin > 4 || n->nbefore) continue;
         bool all = true;
         for (int k = 0; k < n->nin; ++k) all &= n->in[k] < 0 || dtp_ir_is_const(ir, n->in[k]);
         if (all) DTP_TRY(fold_node(ir, i));
@@ -164,7 +288,7 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
 dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind) {
     if (v < 0 || ir->values[v].node < 0) return NULL;
     dtp_ir_node_t *n = &ir->nodes[ir->values[v].node];
-    return !n->dead && n->row && n->row->kind == kind ? n : NULL;
+    return !n->dead && n->row && n->row->kind == kind && n->nbefore == 0 ? n : NULL;
 }
 
 bool dtp_ir_scalar(const dtp_ir_t *ir, int v, float *x) {
@@ -173,29 +297,4 @@ bool dtp_ir_scalar(const dtp_ir_t *ir, int v, float *x) {
     if (c->info.data_type != dnnl_tp_f32 || dtp_info_nelems(&c->info) != 1) return false;
     memcpy(x, c->data, sizeof *x);
     return true;
-}
-
-static void unuse(dtp_ir_t *ir, int v) {
-    if (v < 0 || --ir->values[v].uses > 0 || ir->values[v].node < 0) return;
-    const dtp_ir_node_t *n = &ir->nodes[ir->values[v].node];
-    if (n->host) return;
-    for (int i = 0; i < n->nout; ++i)
-        if (ir->values[n->out[i]].uses > 0) return;
-    dtp_ir_kill(ir, ir->values[v].node);
-}
-
-void dtp_ir_kill(dtp_ir_t *ir, int node) {
-    dtp_ir_node_t *n = &ir->nodes[node];
-    if (n->dead) return;
-    n->dead = true;
-    for (int i = 0; i < n->nin; ++i) unuse(ir, n->in[i]);
-    for (int i = 0; i < n->npost; ++i)
-        if (n->post[i].is_binary) unuse(ir, n->post[i].value);
-}
-
-void dtp_ir_set_in(dtp_ir_t *ir, dtp_ir_node_t *node, int i, int value) {
-    if (value >= 0) ++ir->values[value].uses;
-    int old = node->in[i];
-    node->in[i] = value;
-    unuse(ir, old);
 }

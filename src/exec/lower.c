@@ -1,5 +1,5 @@
 /* Lowering of a graph to steps: buffers, views, graph outputs, creation of primitives. Operators:
- * lower_ops.c. */
+ * lower_ops.c, lower_matmul.c. Control flow: lower_flow.c. */
 #include "exec/lower.h"
 
 #include "threading/parallel.h"
@@ -52,41 +52,32 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
     dtp_buf_t *b = &lower->bufs[lower->nbufs];
     memset(b, 0, sizeof *b);
     b->bytes = bytes;
+    b->space = lower->space;
     b->first = b->last = -1;
     b->segment = -1;
     *buf = lower->nbufs++;
     return dnnl_tp_success;
 }
 
-/* The graph output that v, or a reshape of it, is written to; -1 = none. */
-static int output_of(const dtp_ir_t *ir, int v) {
-    const dtp_graph_t *g = ir->graph;
-    for (int hop = 0; hop < ir->nnodes; ++hop) {
-        if (ir->values[v].outputs)
-            for (int i = 0; i < g->noutputs; ++i)
-                if (g->outputs[i] == v) return i;
-        int next = -1;
-        for (int i = ir->nnodes - 1; i >= 0 && next < 0; --i) {
-            const dtp_ir_node_t *n = &ir->nodes[i];
-            if (!n->dead && n->row && n->row->cls == DTP_CLASS_RESHAPE && n->in[0] == v) next = n->out[0];
-        }
-        if (next < 0) return -1;
-        v = next;
-    }
-    return -1;
-}
-
 dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v) {
     dtp_ir_value_t *value = &lower->ir->values[v];
     dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
     value->place.offset = 0;
-    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf));
-    int output = output_of(lower->ir, v);
-    if (output >= 0) {
-        lower->bufs[value->place.buf].kind = DTP_BUF_OUTPUT;
-        lower->bufs[value->place.buf].index = output;
-    }
+    if (value->dest < 0) return dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf);
+    value->place.buf = value->dest;
     return dnnl_tp_success;
+}
+
+void dtp_want(dtp_lower_t *lower, int v, int region, int buf) {
+    const dtp_ir_t *ir = lower->ir;
+    for (;;) {
+        dtp_ir_value_t *value = &ir->values[v];
+        if (value->region != region || value->node < 0 || value->dest >= 0) return;
+        value->dest = buf;
+        const dtp_ir_node_t *n = &ir->nodes[value->node];
+        if (n->dead || !n->row || n->row->cls != DTP_CLASS_RESHAPE) return;
+        v = n->in[0];
+    }
 }
 
 /* Inputs and constants get their buffers when they are first looked at. */
@@ -138,10 +129,19 @@ dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place) 
         s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->place.buf, .offset = value->place.offset};
         s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
         s->bytes = 2. * (double)dtp_info_bytes(&value->info);
+        DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
+                               sizeof *lower->dense));
+        lower->dense[lower->ndense++] = v;
         value->dense_buf = buf;
     }
     place->buf = value->dense_buf;
     return dnnl_tp_success;
+}
+
+int dtp_block_begin(const dtp_lower_t *lower) { return lower->ndense; }
+
+void dtp_block_end(dtp_lower_t *lower, int mark) {
+    while (lower->ndense > mark) lower->ir->values[lower->dense[--lower->ndense]].dense_buf = -1;
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
@@ -153,16 +153,19 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
                            sizeof *lower->steps));
     dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
-    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)(nargs + 2 * DTP_IR_MAX_POST));
+    int room = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
+    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)room);
     s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
     if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < nargs + 2 * DTP_IR_MAX_POST; ++i) s->arg[i].buf = -1;
+    for (int i = 0; i < room; ++i) s->arg[i].buf = -1;
     s->name = node ? node->name : "";
     s->kind = node ? node->row ? node->row->name : "host" : "copy";
     s->op_size = op_size;
     if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
     s->nargs = nargs;
     s->segment = -1;
+    s->other = -1;
+    s->space = lower->space;
     lower->steps[lower->nsteps++] = s;
     *step = s;
     return dnnl_tp_success;
@@ -288,49 +291,114 @@ static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-/* Writes to the caller's memory what no operator wrote there: inputs, constants, views, values wanted twice.
- */
-static dnnl_tp_status_t lower_outputs(dtp_lower_t *lower) {
-    const dtp_graph_t *g = lower->ir->graph;
-    for (int i = 0; i < g->noutputs; ++i) {
-        dtp_place_t from;
-        DTP_TRY(dtp_place_dense(lower, g->outputs[i], &from));
-        const dtp_buf_t *b = &lower->bufs[from.buf];
-        size_t bytes = dtp_info_bytes(&lower->ir->values[g->outputs[i]].info);
-        if (bytes == 0 || (b->kind == DTP_BUF_OUTPUT && b->index == i)) continue;
-        int buf;
-        dtp_step_t *s;
-        DTP_TRY(dtp_new_buf(lower, bytes, &buf));
-        lower->bufs[buf].kind = DTP_BUF_OUTPUT;
-        lower->bufs[buf].index = i;
-        DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
-        s->copy_bytes = bytes;
-        s->bytes = 2. * (double)bytes;
-        s->arg[0] = (dtp_step_arg_t){.buf = from.buf, .offset = from.offset};
-        s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
+dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
+    dtp_place_t from;
+    size_t bytes = dtp_info_bytes(&lower->ir->values[v].info);
+    if (bytes == 0) return dnnl_tp_success;
+    DTP_TRY(dtp_place_dense(lower, v, &from));
+    if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
+    dtp_step_t *s;
+    DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
+    s->copy_bytes = bytes;
+    s->bytes = 2. * (double)bytes;
+    s->arg[0] = (dtp_step_arg_t){.buf = from.buf, .offset = from.offset};
+    s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
+    return dnnl_tp_success;
+}
+
+/* Orderings without data: the steps of the node wait for the writers of these buffers. */
+static dnnl_tp_status_t add_order(dtp_lower_t *lower, const dtp_ir_node_t *n, int first) {
+    int *order = dtp_arena_alloc(lower->ir->arena, sizeof *order * (size_t)n->nbefore);
+    if (!order) return dnnl_tp_out_of_memory;
+    int norder = 0;
+    for (int i = 0; i < n->nbefore; ++i)
+        if (lower->ir->values[n->before[i]].place.buf >= 0)
+            order[norder++] = lower->ir->values[n->before[i]].place.buf;
+    for (int i = first; i < lower->nsteps; ++i) {
+        if (i > first && lower->steps[i]->ctl) break; /* the begin of a region holds back all that is in it */
+        lower->steps[i]->order = order;
+        lower->steps[i]->norder = norder;
     }
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
+dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
     dtp_ir_t *ir = lower->ir;
-    for (int i = 0; i < ir->nnodes; ++i) {
-        dtp_ir_node_t *n = &ir->nodes[i];
+    const dtp_ir_region_t *r = &ir->regions[region];
+    for (int i = 0; i < r->nnodes; ++i) {
+        dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];
         if (n->dead) continue;
-        if (n->host) DTP_TRY(lower_host(lower, n));
-        else DTP_TRY(dtp_lower_node(lower, n));
+        int first = lower->nsteps;
+        switch (n->kind) {
+        case DTP_NODE_OP: DTP_TRY(dtp_lower_node(lower, n)); break;
+        case DTP_NODE_HOST: DTP_TRY(lower_host(lower, n)); break;
+        case DTP_NODE_IF: DTP_TRY(dtp_lower_if(lower, n)); break;
+        case DTP_NODE_WHILE: DTP_TRY(dtp_lower_while(lower, n)); break;
+        case DTP_NODE_CALL: DTP_TRY(dtp_lower_call(lower, n)); break;
+        }
+        if (n->nbefore) DTP_TRY(add_order(lower, n, first));
     }
-    return lower_outputs(lower);
+    return dnnl_tp_success;
+}
+
+/* The last operators write to the caller's memory themselves; copies: inputs, constants, views, values wanted
+ * twice. */
+static dnnl_tp_status_t lower_root(dtp_lower_t *lower) {
+    dtp_ir_t *ir = lower->ir;
+    int nout = ir->graph->noutputs, *bufs = dtp_arena_alloc(ir->arena, sizeof *bufs * (size_t)nout);
+    if (!bufs) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < nout; ++i) {
+        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&ir->values[ir->outputs[i]].info), &bufs[i]));
+        lower->bufs[bufs[i]].kind = DTP_BUF_OUTPUT;
+        lower->bufs[bufs[i]].index = i;
+        dtp_want(lower, ir->outputs[i], 0, bufs[i]);
+    }
+    DTP_TRY(dtp_lower_region(lower, 0));
+    for (int i = 0; i < nout; ++i) DTP_TRY(dtp_settle(lower, ir->outputs[i], bufs[i]));
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->spaces, &lower->cap_spaces, 1,
+                           sizeof *lower->spaces));
+    lower->spaces[0] = (dtp_lower_space_t){.parent = -1};
+    lower->nspaces = 1;
+    DTP_TRY(dtp_announce_functions(lower));
+    DTP_TRY(lower_root(lower));
+    dtp_step_t *s;
+    lower->spaces[0].end = lower->nsteps;
+    DTP_TRY(dtp_new_control(lower, NULL, DTP_CTL_END, 0, &s));
+    return dtp_lower_functions(lower);
+}
+
+/* The time at which a step of space `at` touches a buffer of space `home`: inside a loop, its end. */
+static int touched(const dtp_lower_t *lower, int step, int at, int home) {
+    int time = step;
+    while (at != home && at >= 0) {
+        time = lower->spaces[at].end;
+        at = lower->spaces[at].parent;
+    }
+    return time;
+}
+
+static void touch(dtp_lower_t *lower, int i, int buf) {
+    if (buf < 0) return;
+    dtp_buf_t *b = &lower->bufs[buf];
+    const dtp_step_t *s = lower->steps[i];
+    /* The begin of a loop reads in the space around it, its end writes there. */
+    int time = s->ctl == DTP_CTL_EXIT ? i : touched(lower, i, s->space, b->space);
+    if (b->first < 0) b->first = i;
+    if (time > b->last) b->last = time;
 }
 
 void dtp_buf_ranges(dtp_lower_t *lower) {
     for (int i = 0; i < lower->nsteps; ++i) {
         const dtp_step_t *s = lower->steps[i];
         for (int k = 0; k < s->nargs + s->npost_args; ++k) {
-            if (s->arg[k].buf < 0) continue;
-            dtp_buf_t *b = &lower->bufs[s->arg[k].buf];
-            if (b->first < 0) b->first = i;
-            b->last = i;
+            touch(lower, i, s->arg[k].buf);
+            /* The first iteration reads initial values where they are. */
+            if (s->ctl == DTP_CTL_WHILE && s->arg[k].buf >= 0 && lower->bufs[s->arg[k].buf].last < s->other)
+                lower->bufs[s->arg[k].buf].last = s->other;
         }
     }
 }
@@ -374,11 +442,8 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     dtp_lower_t lower = {.ir = ir, .num_threads = 1};
     dtp_place_t place;
     size_t bytes = dtp_info_bytes(&out->info);
-    int outputs = out->outputs;
-    out->outputs = 0; /* a constant that is an output is copied by the run */
     dnnl_tp_status_t status = dtp_lower_node(&lower, n);
     if (status == dnnl_tp_success) status = dtp_place_dense(&lower, n->out[0], &place);
-    out->outputs = outputs;
     if (status == dnnl_tp_success) {
         dtp_lock(&ir->graph->lock);
         *data = dtp_derived_room(ir->graph, bytes ? bytes : 1);

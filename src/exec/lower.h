@@ -1,18 +1,31 @@
 /* Lowering: nodes become steps (problems of primitives on buffers), then primitives.
  *
- * A step's problem is complete but for the rows: a segment (segment.c) may create it for a slice. Buffers get
- * their addresses last (plan.c). */
+ * Steps stand in one list in the order of the program text: then before else, condition before body,
+ * functions behind the root; control steps mark where parts begin and end. So the number of a step is a time:
+ * what is used before another buffer is first written is free by then (loops: dtp_buf_ranges).
+ *
+ * A space is where buffers live together: the root, an iteration of a loop, a call of a function. Branches
+ * have none of their own. A step's problem is complete but for the rows: a segment (segment.c) may create it
+ * for a slice. Buffers get their addresses last (plan.c). */
 #ifndef DTP_EXEC_LOWER_H
 #define DTP_EXEC_LOWER_H
 
 #include "common/primitive_desc.h"
 #include "exec/ir.h"
 
-typedef enum { DTP_BUF_SLAB, DTP_BUF_LOCAL, DTP_BUF_INPUT, DTP_BUF_OUTPUT, DTP_BUF_CONST } dtp_buf_kind_t;
+typedef enum {
+    DTP_BUF_SLAB,
+    DTP_BUF_LOCAL,
+    DTP_BUF_INPUT,
+    DTP_BUF_OUTPUT,
+    DTP_BUF_CONST,
+    DTP_BUF_VAR /* behind a pointer of its space: variable of a loop; parameter or result of a function */
+} dtp_buf_kind_t;
 
 typedef struct {
     dtp_buf_kind_t kind;
-    int index;        /* input or output number */
+    int space;
+    int index;        /* input, output or pointer number */
     const void *data; /* constant; NULL until packed for derived ones */
     size_t bytes;
     int first, last;    /* steps that write it first and touch it last */
@@ -39,9 +52,39 @@ typedef struct {
     dtp_md_t src[DTP_IR_MAX_PARTS]; /* as the constants are: {K, N_i}, any strides */
 } dtp_packing_t;
 
+/* Control steps and their arguments. */
+typedef enum {
+    DTP_CTL_NONE,
+    DTP_CTL_IF,    /* predicate; other: ELSE */
+    DTP_CTL_ELSE,  /* other: ENDIF */
+    DTP_CTL_ENDIF, /* other: IF */
+    DTP_CTL_WHILE, /* initial values of the variables; other: EXIT; in the space around the loop */
+    DTP_CTL_TEST,  /* condition; other: EXIT */
+    DTP_CTL_NEXT,  /* next values of the variables; other: WHILE */
+    DTP_CTL_EXIT,  /* variables, then as many results; other: WHILE */
+    DTP_CTL_CALL,  /* parameters, then results; other: number of the function's space */
+    DTP_CTL_END    /* of the root, of a function */
+} dtp_ctl_t;
+
+typedef struct {
+    int parent; /* -1: root and functions */
+    int begin;  /* WHILE; functions: the first step */
+    int end;    /* EXIT; functions: END */
+    int nvars;  /* pointers */
+    int window;
+    int region; /* functions: of the IR */
+} dtp_lower_space_t;
+
 typedef struct {
     const char *name;
-    const char *kind;                 /* name of the operator's kind */
+    const char *kind; /* name of the operator's kind */
+    dtp_ctl_t ctl;
+    int other;
+    int space;     /* whose pointers its arguments count from */
+    int pred_type; /* IF, TEST: type of the predicate */
+    size_t *sizes; /* EXIT: bytes of each variable */
+    int norder;
+    int *order;                       /* buffers that must be written before, though it does not read them */
     const dtp_gnode_t *host;          /* host closures: in and out are args 0..nin+nout-1 */
     size_t copy_bytes;                /* plain copies: from arg 0 to arg 1 */
     dnnl_tp_tensor_info_t *host_info; /* parallel to the args of a host closure */
@@ -70,6 +113,12 @@ typedef struct dtp_lower {
     int nsteps, cap_steps, nbufs, cap_bufs;
     dtp_step_t **steps;
     dtp_buf_t *bufs;
+    int space; /* of new steps and buffers */
+    int nspaces, cap_spaces;
+    dtp_lower_space_t *spaces;
+    int *function_space; /* by region */
+    int *dense;          /* values with a dense copy that the open blocks made, in their order */
+    int ndense, cap_dense;
 } dtp_lower_t;
 
 /* Turns all live nodes into steps, in their order. */
@@ -80,8 +129,25 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
                                  int num_threads, int slot);
-/* Sets the first and last step that touch each buffer. */
+/* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
 void dtp_buf_ranges(dtp_lower_t *lower);
+/* The steps of a region's nodes (lower.c), of control flow (lower_flow.c). */
+dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region);
+dnnl_tp_status_t dtp_lower_if(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_lower_while(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_lower_call(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_announce_functions(dtp_lower_t *lower);
+dnnl_tp_status_t dtp_lower_functions(dtp_lower_t *lower);
+/* A control step without a problem. */
+dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, dtp_ctl_t ctl, int nargs,
+                                 dtp_step_t **step);
+/* Wants v, and what it is a reshape of, written to buf by whoever in the region makes it. */
+void dtp_want(dtp_lower_t *lower, int v, int region, int buf);
+/* Copies v to buf unless it is there. */
+dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf);
+/* Dense copies that a block makes are forgotten at its end: it may not have run. */
+int dtp_block_begin(const dtp_lower_t *lower);
+void dtp_block_end(dtp_lower_t *lower, int mark);
 /* The lowering of one node, by class (lower_ops.c). */
 dnnl_tp_status_t dtp_lower_node(dtp_lower_t *lower, dtp_ir_node_t *node);
 

@@ -1,10 +1,11 @@
-/* The memory plan of an executable and its final tables.
+/* The memory plan of an executable. Tables: emit.c.
  *
- * Buffers share memory when all uses of one happen before the first write of the other. Whole steps run one
- * after another. In a segment, slices of different participants are at different steps, so its whole-size
- * buffers live from its first to its last step, except that two with equal units may follow one another (a
- * slice overwrites only its own rows). Buffers inside a group are planned per unit and belong to the
- * participant. */
+ * Every space (the root, an iteration of a loop, a call) has a plan of its own: its pointers, then its
+ * buffers; a loop takes room for its ring of slabs in the space around it. Buffers share memory when all uses
+ * of one happen before the first write of the other. Whole steps run one after another. In a segment, slices
+ * of different participants are at different steps, so its whole-size buffers live from its first to its last
+ * step, except that two with equal units may follow one another (a slice overwrites only its own rows).
+ * Buffers inside a group are planned per unit and belong to the participant. */
 #include "exec/executable.h"
 #include "exec/lower.h"
 #include "exec/segment.h"
@@ -23,6 +24,51 @@ static int by_size(const void *a, const void *b) {
     return x->buf - y->buf;
 }
 
+static int by_first(const void *a, const void *b) {
+    const room_t *x = a, *y = b;
+    return x->first != y->first ? x->first - y->first : x->buf - y->buf;
+}
+
+static void sift(room_t *r, int at, int n, int (*compare)(const void *, const void *)) {
+    for (int child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && compare(&r[child], &r[child + 1]) < 0) ++child;
+        if (compare(&r[at], &r[child]) >= 0) return;
+        room_t x = r[at];
+        r[at] = r[child];
+        r[child] = x;
+    }
+}
+
+static void heap_sort(room_t *r, int n, int (*compare)(const void *, const void *)) {
+    for (int i = n / 2 - 1; i >= 0; --i) sift(r, i, n, compare);
+    for (int i = n - 1; i > 0; --i) {
+        room_t x = r[0];
+        r[0] = r[i];
+        r[i] = x;
+        sift(r, 0, i, compare);
+    }
+}
+
+static void push_end(const room_t *r, int *heap, int *n, int room) {
+    int at = (*n)++;
+    for (; at > 0 && r[heap[(at - 1) / 2]].last > r[room].last; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = room;
+}
+
+static int pop_end(const room_t *r, int *heap, int *n) {
+    int top = heap[0], last = heap[--*n], at = 0;
+    for (int child; (child = 2 * at + 1) < *n; at = child) {
+        if (child + 1 < *n && r[heap[child + 1]].last < r[heap[child]].last) ++child;
+        if (r[last].last <= r[heap[child]].last) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return top;
+}
+
+static int list_of(size_t bytes, int lists) { return (int)((bytes / DTP_CACHE_LINE) % (size_t)lists); }
+
 static void insertion_sort(room_t *r, int n) {
     for (int i = 1; i < n; ++i) {
         room_t x = r[i];
@@ -30,6 +76,36 @@ static void insertion_sort(room_t *r, int n) {
         for (; k > 0 && by_size(&r[k - 1], &x) > 0; --k) r[k] = r[k - 1];
         r[k] = x;
     }
+}
+
+/* Many rooms: in the order of time, each in the place of an earlier one of its size that is free again. */
+static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, room_t *r, int n, size_t *total) {
+    enum { LISTS = 4096 };
+    int *free_at = dtp_arena_alloc(arena, sizeof *free_at * LISTS), *next = NULL, *ends = NULL;
+    next = dtp_arena_alloc(arena, sizeof *next * (size_t)(n + 1));
+    ends = dtp_arena_alloc(arena, sizeof *ends * (size_t)(n + 1));
+    if (!free_at || !next || !ends) return dnnl_tp_out_of_memory;
+    *total = 0;
+    heap_sort(r, n, by_first);
+    int nends = 0; /* rooms in use: a heap, the one that ends first on top */
+    for (int i = 0; i < n; ++i) {
+        while (nends && r[ends[0]].last < r[i].first) {
+            int done = pop_end(r, ends, &nends), *list = &free_at[list_of(r[done].bytes, LISTS)];
+            next[done] = *list;
+            *list = done + 1;
+        }
+        int *at = &free_at[list_of(r[i].bytes, LISTS)];
+        while (*at && r[*at - 1].bytes != r[i].bytes) at = &next[*at - 1];
+        if (*at) {
+            r[i].at = r[*at - 1].at;
+            *at = next[*at - 1];
+        } else {
+            r[i].at = *total;
+            *total += r[i].bytes;
+        }
+        push_end(r, ends, &nends, i);
+    }
+    return dnnl_tp_success;
 }
 
 /* Best fit, large ones first; returns the bytes that all take together. */
@@ -78,49 +154,81 @@ static int predecessor(const dtp_lower_t *l, const int *heir, int b) {
     return -1;
 }
 
-static dnnl_tp_status_t plan_slab(dtp_exec_t *e, dtp_lower_t *l) {
-    room_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
-    int *heir = dtp_arena_alloc(l->ir->arena, sizeof *heir * (size_t)(l->nbufs + 1));
-    int *from = dtp_arena_alloc(l->ir->arena, sizeof *from * (size_t)(l->nbufs + 1));
-    if (!r || !heir || !from) return dnnl_tp_out_of_memory;
+/* What a space holds: its buffers and the rings of its loops (named nbufs + space). */
+static dnnl_tp_status_t find_rooms(const dtp_exec_t *e, const dtp_lower_t *l, int space, const int *heir_of,
+                                   room_t *r, int *count) {
     int n = 0;
+    for (int b = 0; b < l->nbufs; ++b) {
+        const dtp_buf_t *buf = &l->bufs[b];
+        if (buf->kind != DTP_BUF_SLAB || buf->space != space || buf->first < 0 || heir_of[b] >= 0) continue;
+        r[n++] = (room_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
+    }
+    for (int s = space + 1; s < l->nspaces; ++s) {
+        if (l->spaces[s].parent != space) continue;
+        const dtp_space_t *loop = &e->spaces[s];
+        r[n++] = (room_t){.buf = l->nbufs + s,
+                          .first = l->spaces[s].begin,
+                          .last = l->spaces[s].end,
+                          .bytes = padded(loop->bytes * (size_t)loop->slabs)};
+    }
+    *count = n;
+    return dnnl_tp_success;
+}
+
+/* Widens to all of each segment that touches it: slices pass its steps at different times. */
+static void widen(const dtp_exec_t *e, const dtp_lower_t *l, const int *dag_of, room_t *x) {
+    int s = l->steps[x->first]->segment;
+    if (s >= 0) x->first = e->segments[s].first_step;
+    s = l->steps[x->last]->segment;
+    if (s >= 0) x->last = e->segments[s].first_step + e->segments[s].nsteps - 1;
+    if (dag_of[x->first] >= 0) x->first = e->dags[dag_of[x->first]].first_step;
+    if (dag_of[x->last] >= 0) {
+        const dtp_dag_t *d = &e->dags[dag_of[x->last]];
+        x->last = d->first_step + d->nsteps - 1;
+    }
+}
+
+static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, const int *from,
+                                   const int *dag_of, room_t *r) {
+    enum { MANY = 2000 };
+    int n;
+    DTP_TRY(find_rooms(e, l, space, from, r, &n));
+    for (int i = 0; i < n; ++i) widen(e, l, dag_of, &r[i]);
+    size_t total = 0, head = space ? dtp_space_head(&e->spaces[space]) : 0;
+    if (n > MANY) DTP_TRY(place_by_size(l->ir->arena, r, n, &total));
+    else total = place_rooms(r, n);
+    for (int i = 0; i < n; ++i) {
+        if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
+        else e->spaces[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
+    }
+    e->spaces[space].bytes = dtp_round_up_size(head + total, DTP_NO_SHARE);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
+    dtp_arena_t *arena = l->ir->arena;
+    room_t *r = dtp_arena_alloc(arena, sizeof *r * (size_t)(l->nbufs + l->nspaces + 1));
+    int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
+    int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
+    int *dag_of = dtp_arena_alloc(arena, sizeof *dag_of * (size_t)(l->nsteps + 1));
+    if (!r || !heir || !from || !dag_of) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nsteps; ++i) dag_of[i] = -1;
+    for (int d = 0; d < e->ndags; ++d)
+        for (int i = 0; i < e->dags[d].nsteps; ++i) dag_of[e->dags[d].first_step + i] = d;
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->kind != DTP_BUF_SLAB || buf->first < 0) continue;
-        const dtp_segment_t *seg = buf->segment >= 0 ? &e->segments[buf->segment] : NULL;
-        bool inside = seg && buf->last < seg->first_step + seg->nsteps;
-        if (inside) {
-            from[b] = predecessor(l, heir, b);
-            if (from[b] >= 0) {
-                heir[from[b]] = b;
-                continue;
-            }
-        }
-        room_t *x = &r[n++];
-        x->buf = b;
-        x->bytes = padded(buf->bytes);
-        x->first = buf->first;
-        x->last = buf->last;
-        /* Widen to all of each segment that touches it: slices pass its steps at different times. */
-        for (int s = 0; s < e->nsegments; ++s) {
-            const dtp_segment_t *t = &e->segments[s];
-            int end = t->first_step + t->nsteps - 1;
-            if (x->first >= t->first_step && x->first <= end) x->first = t->first_step;
-            if (x->last >= t->first_step && x->last <= end) x->last = end;
-        }
-        for (int s = 0; s < e->ndags; ++s) {
-            const dtp_dag_t *t = &e->dags[s];
-            int end = t->first_step + t->nsteps - 1;
-            if (x->first >= t->first_step && x->first <= end) x->first = t->first_step;
-            if (x->last >= t->first_step && x->last <= end) x->last = end;
-        }
+        if (buf->kind != DTP_BUF_SLAB || buf->first < 0 || buf->segment < 0) continue;
+        const dtp_segment_t *seg = &e->segments[buf->segment];
+        if (buf->last >= seg->first_step + seg->nsteps) continue;
+        from[b] = predecessor(l, heir, b);
+        if (from[b] >= 0) heir[from[b]] = b;
     }
-    e->slab_bytes = place_rooms(r, n);
-    for (int i = 0; i < n; ++i) l->bufs[r[i].buf].offset = (int64_t)r[i].at;
+    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, dag_of, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
+    e->slab_bytes = e->spaces[0].bytes;
     return dnnl_tp_success;
 }
 
@@ -159,71 +267,8 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t 
     return dnnl_tp_success;
 }
 
-/* ---- Tables -----------------------------------------------------------------------------------------------
+/* ---- The whole --------------------------------------------------------------------------------------------
  */
-
-static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, const dtp_step_arg_t *a,
-                    dtp_ref_t *ref) {
-    memset(ref, 0, sizeof *ref);
-    if (a->buf < 0) return;
-    const dtp_buf_t *b = &l->bufs[a->buf];
-    bool packed = s->segment >= 0 && e->segments[s->segment].seqs > 0;
-    ref->offset = a->offset;
-    switch (b->kind) {
-    case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
-    case DTP_BUF_INPUT: ref->base = DTP_BASE_ARGS + b->index; break;
-    case DTP_BUF_OUTPUT: ref->base = DTP_BASE_ARGS + e->nin + b->index; break;
-    case DTP_BUF_SLAB:
-        ref->base = DTP_BASE_SLAB;
-        ref->offset += b->offset;
-        break;
-    case DTP_BUF_LOCAL:
-        ref->base = DTP_BASE_LOCAL;
-        if (packed) ref->per_capacity = b->offset;
-        else ref->offset += b->offset;
-        break;
-    }
-    if (s->segment < 0) return;
-    if (!packed) {
-        if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
-        ref->unit = DTP_UNIT_ROW;
-        ref->advance = a->advance;
-    } else if (s->wants_seq) {
-        /* Offsets and pooled rows advance by sequence; rows are absolute, so local buffers start before row
-         * 0. */
-        ref->unit = a->advance ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
-        ref->advance = a->advance ? a->advance : b->kind == DTP_BUF_LOCAL ? -b->unit_bytes : 0;
-    } else if (a->sliced && b->kind != DTP_BUF_LOCAL) {
-        ref->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
-        ref->advance = a->advance;
-    }
-}
-
-static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x) {
-    int n = s->nargs + s->npost_args;
-    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
-    const char *name = dtp_arena_text(&e->arena, s->name[0] ? s->name : s->kind);
-    if (!refs || !name) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
-    x->name = name;
-    x->kind = s->kind;
-    x->host = s->host;
-    x->copy_bytes = s->copy_bytes;
-    x->nrefs = n;
-    x->refs = refs;
-    x->ns = dtp_step_ns(s);
-    if (s->host) {
-        dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)(n + 1));
-        if (!infos) return dnnl_tp_out_of_memory;
-        memcpy(infos, s->host_info, sizeof *infos * (size_t)n);
-        x->host_info = infos;
-    }
-    x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
-    x->rows_per_unit = s->rows_per_unit;
-    for (int k = 0; k < 2; ++k) x->prim[k] = s->prim[k] ? dtp_object_retain(s->prim[k]) : NULL;
-    e->nsteps = (int)(x - e->steps) + 1;
-    return dnnl_tp_success;
-}
 
 /* Scratch: whole steps use one region of their size; participants of slices have one each. */
 static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *whole, size_t *slot) {
@@ -243,104 +288,12 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
     *slot = dtp_round_up_size(*slot, DTP_NO_SHARE);
 }
 
-/* Sequence offsets are checked once per run, so they must be there from the start. */
-static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
-    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(l->nsteps + 1));
-    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * (size_t)(l->nsteps + 1));
-    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * (size_t)(l->nsteps + 1));
-    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * (size_t)(l->nsteps + 1));
-    int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * (size_t)(l->nsteps + 1));
-    if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < l->nsteps; ++i) {
-        dtp_step_t *s = l->steps[i];
-        if (!s->wants_seq) continue;
-        bool pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
-        const dtp_step_arg_t *a = &s->arg[pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS];
-        const dtp_buf_t *b = &l->bufs[a->buf];
-        if (b->kind != DTP_BUF_INPUT && b->kind != DTP_BUF_CONST)
-            return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_VALUE,
-                            "operator '%s' (%s): offsets are neither an input of the graph nor a constant",
-                            s->name, s->kind);
-        int k = 0;
-        while (k < e->noffsets && bufs[k] != a->buf) ++k;
-        if (k == e->noffsets) {
-            dtp_step_t plain = *s;
-            plain.segment = -1;
-            bufs[k] = a->buf;
-            set_ref(e, l, &plain, a, &refs[k]);
-            seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
-            rows[k] = INT64_MAX;
-            names[k] = dtp_arena_text(&e->arena, s->name);
-            if (!names[k]) return dnnl_tp_out_of_memory;
-            ++e->noffsets;
-        }
-        const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src
-                                 : &((const dtp_attention_desc_t *)s->op)->q;
-        rows[k] = dtp_min64(rows[k], x->dims[0]);
-        if (s->segment >= 0) {
-            dtp_segment_t *seg = (dtp_segment_t *)(uintptr_t)&e->segments[s->segment];
-            seg->offsets_ref = k;
-        }
-    }
-    e->offsets = refs;
-    e->offsets_seqs = seqs;
-    e->offsets_rows = rows;
-    e->offsets_name = names;
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t find_used_args(dtp_exec_t *e, const dtp_lower_t *l) {
-    uint8_t *in = dtp_arena_alloc(&e->arena, (size_t)e->nin + 1),
-            *out = dtp_arena_alloc(&e->arena, (size_t)e->nout + 1);
-    if (!in || !out) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < l->nbufs; ++i) {
-        const dtp_buf_t *b = &l->bufs[i];
-        if (b->first < 0 || b->bytes == 0) continue;
-        if (b->kind == DTP_BUF_INPUT) in[b->index] = 1;
-        if (b->kind == DTP_BUF_OUTPUT) out[b->index] = 1;
-    }
-    e->in_used = in;
-    e->out_used = out;
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t emit_stages(dtp_exec_t *e, const dtp_lower_t *l) {
-    dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
-    if (!stages) return dnnl_tp_out_of_memory;
-    e->stages = stages;
-    for (int i = 0; i < l->nsteps;) {
-        int dag = -1;
-        for (int d = 0; d < e->ndags; ++d)
-            if (e->dags[d].first_step == i) dag = d;
-        dtp_stage_t *st = &stages[e->nstages++];
-        if (dag >= 0) {
-            *st = (dtp_stage_t){DTP_STAGE_DAG, dag};
-            i += e->dags[dag].nsteps;
-        } else if (l->steps[i]->segment >= 0) {
-            *st = (dtp_stage_t){DTP_STAGE_SEGMENT, l->steps[i]->segment};
-            i += e->segments[l->steps[i]->segment].nsteps;
-        } else {
-            *st = (dtp_stage_t){DTP_STAGE_STEP, i};
-            ++i;
-        }
-    }
-    return dnnl_tp_success;
-}
-
 dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, size_t memory_budget) {
-    DTP_TRY(plan_slab(e, l));
+    DTP_TRY(dtp_emit_spaces(e, l));
+    DTP_TRY(plan_spaces(e, l));
     for (int i = 0; i < e->nsegments; ++i)
         DTP_TRY(plan_local(e, l, (dtp_segment_t *)(uintptr_t)&e->segments[i], i));
-    DTP_TRY(find_offsets(e, l));
-    dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    if (!steps) return dnnl_tp_out_of_memory;
-    e->steps = steps;
-    for (int i = 0; i < l->nsteps; ++i) {
-        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
-        e->ns += steps[i].ns;
-    }
-    DTP_TRY(find_used_args(e, l));
-    DTP_TRY(emit_stages(e, l));
+    DTP_TRY(dtp_emit_tables(e, l));
     for (int i = 0; i < e->nsegments; ++i)
         if (e->segments[i].nslices > e->max_slices) e->max_slices = e->segments[i].nslices;
     size_t whole, slot;

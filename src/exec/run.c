@@ -1,39 +1,52 @@
-/* Running an executable: arguments, the stages in their order, errors and traces. Nothing is allocated once
- * there are as many run objects as concurrent runs. Segments: run_segment.c. Operators beside each other:
- * run_dag.c. */
+/* Running an executable: arguments, single steps, errors and traces. Nothing is allocated once there are as
+ * many run objects as concurrent runs. Stages: run_block.c. Segments: run_segment.c. Operators beside each
+ * other: run_dag.c. */
 #include "exec/run.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
-/* ---- One step ---------------------------------------------------------------------------------------------
- */
+/* ---- Failures ------------------------------------------------------------------------------------------ */
+
+void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
+    if (!dtp_stop(&ctx->stop, DTP_STOP_FAILED)) return;
+    va_list args;
+    va_start(args, format);
+    ctx->status = status;
+    ctx->reason = reason;
+    vsnprintf(ctx->text, sizeof ctx->text, format, args);
+    va_end(args);
+}
+
+bool dtp_run_late(dtp_run_ctx_t *ctx) {
+    if (dtp_now_ns() < ctx->deadline_ns) return false;
+    (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE);
+    return true;
+}
 
 static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step,
-                                                      dnnl_tp_status_t status, bool host) {
-    int expected = 0;
-    if (!atomic_compare_exchange_strong(&ctx->failed, &expected, 1)) return;
-    ctx->status = status;
-    ctx->reason = host ? DTP_GRAPH_HOST_FAILED : dtp_last_reason();
-    if (host)
-        snprintf(ctx->text, sizeof ctx->text, "operator '%s' (host) returned %s", step->name,
-                 dnnl_tp_status2str(status));
+                                                      dnnl_tp_status_t status) {
+    if (step->host)
+        dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s", step->name,
+                     dnnl_tp_status2str(status));
     else
-        snprintf(ctx->text, sizeof ctx->text, "operator '%s' (%s): %.96s", step->name, step->kind,
-                 dnnl_tp_last_error());
+        dtp_run_fail(ctx, status, dtp_last_reason(), "operator '%s' (%s): %.96s", step->name, step->kind,
+                     dnnl_tp_last_error());
 }
+
+/* ---- One step ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t call_host(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *ptr) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
-    (void)ctx;
-    static const volatile int never = 0;
     for (int i = 0; i < step->nrefs; ++i) args[i] = (dnnl_tp_host_arg_t){&step->host_info[i], ptr[i]};
     const dtp_gnode_t *h = step->host;
-    return h->fn(h->arg, &never, h->nin, args, h->nout, args + h->nin);
+    const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
+    return h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
 }
 
 static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
     void *ptr[2 * DTP_GRAPH_MAX_ARGS];
-    char *const *bases = (char *const *)ctx->run->bases;
+    char *const *bases = (char *const *)where->bases;
     for (int i = 0; i < step->nrefs; ++i) {
         const dtp_ref_t *r = &step->refs[i];
         uintptr_t base = (uintptr_t)(r->base == DTP_BASE_LOCAL ? where->local : bases[r->base]);
@@ -53,11 +66,12 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
         memcpy(ptr[1], ptr[0], step->copy_bytes);
     }
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;
-    fail_step(ctx, step, status, step->host != NULL);
+    fail_step(ctx, step, status);
     return false;
 }
 
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
+    if (dtp_run_poll(ctx)) return false;
     if (DTP_LIKELY(!ctx->stats)) return run_step(ctx, step, where);
     int64_t begin = dtp_now_ns();
     bool ok = run_step(ctx, step, where);
@@ -80,13 +94,10 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
         for (int64_t i = 1; i <= n && bad < 0; ++i)
             if (o[i] < o[i - 1] || o[i] > e->offsets_rows[k]) bad = i;
         if (bad < 0) continue;
-        ctx->status = dnnl_tp_invalid_arguments;
-        ctx->reason = DTP_GRAPH_INDEX;
-        snprintf(
-            ctx->text, sizeof ctx->text,
+        dtp_run_fail(
+            ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX,
             "operator '%s': offset %lld is %d; offsets start at 0, do not decrease and end at most at %lld",
             e->offsets_name[k], (long long)bad, (int)o[bad], (long long)e->offsets_rows[k]);
-        atomic_store(&ctx->failed, 1);
         return false;
     }
     return true;
@@ -99,10 +110,7 @@ static void run_body(void *arg, const dtp_parallel_t *given) {
     dtp_run_t *run;
     dnnl_tp_status_t status = dtp_run_take(e, &run);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) {
-        ctx->status = status;
-        ctx->reason = dtp_last_reason();
-        snprintf(ctx->text, sizeof ctx->text, "%s", dnnl_tp_last_error());
-        atomic_store(&ctx->failed, 1);
+        dtp_run_fail(ctx, status, dtp_last_reason(), "%s", dnnl_tp_last_error());
         return;
     }
     dtp_parallel_t par = *given;
@@ -118,16 +126,11 @@ static void run_body(void *arg, const dtp_parallel_t *given) {
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
     static const dtp_parallel_t alone = {NULL, 1, NULL};
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
-    dtp_where_t whole = {
-        .par = intra ? &par : &alone, .scratch = run->slab + e->scratch_at, .count = {-1, -1, -1}};
-    bool ok = check_offsets(ctx);
-    for (int i = 0; i < e->nstages && ok; ++i) {
-        const dtp_stage_t *st = &e->stages[i];
-        if (st->kind == DTP_STAGE_STEP) dtp_run_step(ctx, &e->steps[st->index], &whole);
-        else if (st->kind == DTP_STAGE_SEGMENT) dtp_run_segment(ctx, &e->segments[st->index]);
-        else dtp_run_dag(ctx, &e->dags[st->index]);
-        ok = !dtp_run_failed(ctx);
-    }
+    dtp_where_t whole = {.par = intra ? &par : &alone,
+                         .bases = run->bases,
+                         .scratch = run->slab + e->scratch_at,
+                         .count = {-1, -1, -1}};
+    if (check_offsets(ctx)) dtp_run_stages(ctx, 0, &whole);
     dtp_run_give(e, run);
 }
 
@@ -141,11 +144,16 @@ static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, voi
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_run_opts_t *o) {
     if (!o) return dnnl_tp_success;
-    const size_t least = offsetof(dnnl_tp_run_opts_t, deadline_ns);
-    DTP_REQUIRE(o->struct_size >= least && o->struct_size <= sizeof *o, BAD_STRUCT_SIZE,
-                "run options have %zu bytes, needed are %zu to %zu", o->struct_size, least, sizeof *o);
+    const size_t older = offsetof(dnnl_tp_run_opts_t, deadline_ns);
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
+                "run options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
     DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of run options are %u", o->flags);
     DTP_REQUIRE(o->max_threads >= 0, BAD_COUNT, "max_threads is %d", o->max_threads);
+    if (o->struct_size >= sizeof *o) {
+        DTP_REQUIRE(o->deadline_ns >= 0, BAD_PARAM, "deadline_ns is %lld", (long long)o->deadline_ns);
+        DTP_REQUIRE(o->max_depth >= 0, BAD_PARAM, "max_depth is %d", o->max_depth);
+        if (o->cancel) DTP_REQUIRE_HANDLE(o->cancel, DTP_OBJ_CANCEL);
+    }
     if (!o->stats) return dnnl_tp_success;
     DTP_REQUIRE(o->stats->struct_size == sizeof *o->stats, BAD_STRUCT_SIZE,
                 "run statistics have %zu bytes, needed are %zu", o->stats->struct_size, sizeof *o->stats);
@@ -167,6 +175,16 @@ static void finish_stats(dtp_run_ctx_t *ctx) {
     if (s->num_participants == 0) s->num_participants = 1;
 }
 
+static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *ctx) {
+    switch (atomic_load_explicit(&ctx->stop, memory_order_relaxed)) {
+    case DTP_STOP_CANCELLED: return dtp_fail(dnnl_tp_cancelled, DTP_CANCELLED, "its token was fired");
+    case DTP_STOP_DEADLINE:
+        return dtp_fail(dnnl_tp_deadline_exceeded, DTP_DEADLINE, "it was %lld ns",
+                        (long long)ctx->deadline_ns);
+    default: return dtp_fail(ctx->status, ctx->reason, "%s", ctx->text);
+    }
+}
+
 dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
                                         int nin, void *const *in, int nout, void *const *out,
                                         const dnnl_tp_run_opts_t *opts) {
@@ -183,14 +201,24 @@ dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, d
     ctx.out = out;
     ctx.stats = opts ? opts->stats : NULL;
     ctx.parallelism = stream->attr->parallelism;
-    ctx.status = dnnl_tp_success;
+    ctx.max_depth = DTP_RUN_DEPTH;
+    ctx.deadline_ns = 0;
     atomic_init(&ctx.nevents, 0);
-    atomic_init(&ctx.failed, 0);
+    atomic_init(&ctx.stop, DTP_STOP_NONE);
     int threads = executable->num_threads;
     if (opts && opts->max_threads && opts->max_threads < threads) threads = opts->max_threads;
+    dtp_cancel_link_t link;
+    dnnl_tp_cancel_t cancel = NULL;
+    if (opts && opts->struct_size >= sizeof *opts) {
+        if (opts->max_depth) ctx.max_depth = opts->max_depth;
+        ctx.deadline_ns = opts->deadline_ns;
+        cancel = opts->cancel;
+    }
+    if (cancel) dtp_cancel_link(cancel, &link, &ctx.stop);
     dnnl_tp_status_t status = stream->v->run(stream, threads, run_body, &ctx);
+    if (cancel) dtp_cancel_unlink(cancel, &link);
     if (ctx.stats) finish_stats(&ctx);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) return status;
-    if (DTP_UNLIKELY(dtp_run_failed(&ctx))) return dtp_fail(ctx.status, ctx.reason, "%s", ctx.text);
+    if (DTP_UNLIKELY(dtp_run_failed(&ctx))) return outcome(&ctx);
     return dnnl_tp_success;
 }

@@ -1,12 +1,13 @@
-/* One run while it goes on: what the stages of run.c, run_segment.c and run_dag.c share. */
+/* One run while it goes on: what run.c, run_block.c, run_segment.c and run_dag.c share. */
 #ifndef DTP_EXEC_RUN_H
 #define DTP_EXEC_RUN_H
 
 #include <stdatomic.h>
 
+#include "exec/cancel.h"
 #include "exec/executable.h"
 
-enum { DTP_RUN_TEXT = 192 };
+enum { DTP_RUN_TEXT = 192, DTP_RUN_DEPTH = 4096 };
 
 typedef struct {
     dtp_exec_t *exec;
@@ -16,8 +17,10 @@ typedef struct {
     dnnl_tp_run_stats_t *stats; /* NULL: nothing is recorded */
     _Atomic int nevents;
     unsigned parallelism;
-    /* The first failure; written by who turns failed from 0 to 1. */
-    _Atomic int failed;
+    int max_depth;
+    int64_t deadline_ns; /* 0 = none */
+    /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
+    _Atomic uint32_t stop;
     dnnl_tp_status_t status;
     dtp_reason_t reason;
     char text[DTP_RUN_TEXT];
@@ -26,6 +29,7 @@ typedef struct {
 /* Where a step works. */
 typedef struct {
     const dtp_parallel_t *par;
+    void **bases; /* of the instance */
     int slot;
     char *local, *scratch;
     int64_t capacity;
@@ -33,12 +37,31 @@ typedef struct {
     int variant;                                          /* dtp_exec_step_t.prim */
 } dtp_where_t;
 
+/* Ends the run with deadline_exceeded if its deadline has passed. */
+bool dtp_run_late(dtp_run_ctx_t *ctx);
+/* Ends the run with this error unless it is over already. */
+void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
+
 static inline bool dtp_run_failed(dtp_run_ctx_t *ctx) {
-    return atomic_load_explicit(&ctx->failed, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&ctx->stop, memory_order_relaxed) != DTP_STOP_NONE;
+}
+/* Looks at the stop word, and at the clock if there is a deadline; true: the run is over. */
+static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
+    return DTP_UNLIKELY(dtp_run_failed(ctx)) || (DTP_UNLIKELY(ctx->deadline_ns) && dtp_run_late(ctx));
 }
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
-void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment);
-void dtp_run_dag(dtp_run_ctx_t *ctx, const dtp_dag_t *dag);
+void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
+void dtp_run_dag(dtp_run_ctx_t *ctx, const dtp_dag_t *dag, const dtp_where_t *where);
+/* Runs stages from `first` to the END of its function or of the run; where->bases changes on the way. */
+void dtp_run_stages(dtp_run_ctx_t *ctx, int first, dtp_where_t *where);
+
+/* Instances of loops. init sets all bases but the variables; point sets these from references in `from`. */
+void dtp_slab_init(const dtp_space_t *space, char *slab, void **up, void **next);
+void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **bases, void **from);
+/* Copies the variables of the last iteration to the results of the loop. */
+void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases);
+bool dtp_read_predicate(const void *p, int type);
 
 #endif

@@ -8,6 +8,7 @@
 
 typedef struct {
     dtp_run_ctx_t *ctx;
+    void **bases;
     const dtp_dag_t *dag;
     _Atomic uint64_t *stack; /* [2]: tag << 32 | step + 1 */
     _Atomic int *left;       /* steps that have not run */
@@ -59,7 +60,7 @@ static void participant(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_exec_t *e = d->ctx->exec;
     (void)begin;
     (void)end;
-    dtp_where_t w = {.par = &alone, .slot = slot, .count = {-1, -1, -1}};
+    dtp_where_t w = {.par = &alone, .bases = d->bases, .slot = slot, .count = {-1, -1, -1}};
     w.scratch = d->ctx->run->slab + e->slot_scratch_at + (size_t)slot * e->slot_scratch_bytes;
     int step = pop(d, CHEAP);
     while (step >= 0) {
@@ -96,22 +97,18 @@ static void start(dag_t *d, _Atomic int *room) {
         if (g->indegree[i] == 0) push(d, g->wide[i] ? WIDE : CHEAP, i);
 }
 
-void dtp_run_dag(dtp_run_ctx_t *ctx, const dtp_dag_t *g) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+void dtp_run_dag(dtp_run_ctx_t *ctx, const dtp_dag_t *g, const dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
-    dtp_where_t whole = {
-        .par = intra ? ctx->par : &alone, .scratch = ctx->run->slab + e->scratch_at, .count = {-1, -1, -1}};
     if (ctx->par->num_threads < 2 || !(ctx->parallelism & DNNL_TP_PARALLELISM_INTER)) {
-        run_in_order(ctx, g, &whole);
+        run_in_order(ctx, g, whole);
         return;
     }
-    dag_t d = {.ctx = ctx, .dag = g};
+    dag_t d = {.ctx = ctx, .bases = whole->bases, .dag = g};
     start(&d, ctx->run->counters);
     while (atomic_load_explicit(d.left, memory_order_acquire) > 0 && !dtp_run_failed(ctx)) {
         int wide = pop(&d, WIDE);
         if (wide >= 0) {
-            if (!dtp_run_step(ctx, &e->steps[g->first_step + wide], &whole)) return;
+            if (!dtp_run_step(ctx, &e->steps[g->first_step + wide], whole)) return;
             int next = complete(&d, wide);
             if (next >= 0) push(&d, CHEAP, next);
             continue;

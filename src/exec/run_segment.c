@@ -6,12 +6,14 @@ enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48 };
 
 typedef struct {
     dtp_run_ctx_t *ctx;
+    void **bases;
     const dtp_segment_t *seg;
     int nslices;
     int64_t capacity;
 } job_t;
 
-/* ---- Slices ---------------------------------------------------------------------------------------------- */
+/* ---- Slices ----------------------------------------------------------------------------------------------
+ */
 
 /* Units (and, packed, sequences) before slice i. */
 static int64_t slice_begin(const job_t *j, int i, int64_t *seq) {
@@ -36,13 +38,15 @@ static int64_t cut(const int32_t *offsets, int64_t seqs, int n, int64_t *bounds)
     return most;
 }
 
-/* ---- Execution ------------------------------------------------------------------------------------------- */
+/* ---- Execution -------------------------------------------------------------------------------------------
+ */
 
 static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int begin, int end,
                        char *scratch) {
     dtp_run_ctx_t *ctx = j->ctx;
     const dtp_exec_t *e = ctx->exec;
-    dtp_where_t w = {.par = par, .slot = slot, .scratch = scratch, .capacity = j->capacity};
+    dtp_where_t w = {
+        .par = par, .bases = j->bases, .slot = slot, .scratch = scratch, .capacity = j->capacity};
     w.local = ctx->run->slab + e->slots_at + (size_t)slot * e->slot_bytes;
     for (int g = 0; g < j->seg->ngroups; ++g) {
         for (int i = begin; i < end; ++i) {
@@ -55,9 +59,7 @@ static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int 
             w.count[DTP_UNIT_SEQ] = seq_end - seq;
             w.variant = i >= j->seg->larger && j->seg->larger > 0;
             for (int s = j->seg->groups[g]; s < j->seg->groups[g + 1]; ++s) {
-                if (dtp_run_failed(ctx)) return;
-                if (w.count[e->steps[s].unit] == 0) continue;
-                if (!dtp_run_step(ctx, &e->steps[s], &w)) return;
+                if (w.count[e->steps[s].unit] != 0 && !dtp_run_step(ctx, &e->steps[s], &w)) return;
             }
         }
     }
@@ -71,7 +73,8 @@ static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
     run_slices(j, &alone, slot, (int)begin, (int)end, scratch);
 }
 
-/* ---- Choice ---------------------------------------------------------------------------------------------- */
+/* ---- Choice ----------------------------------------------------------------------------------------------
+ */
 
 /* Slices beside each other, each on one thread (true), or one slice after the other with all threads inside
  * each operator. `longest` is the share of the whole that the largest slice has. */
@@ -84,7 +87,8 @@ static bool slices_win(const dtp_segment_t *seg, int nslices, double share, doub
     return nslices > 1 && beside <= within;
 }
 
-/* share: rows of this run by rows planned. A slice costs far more than a hand-off: the loop is told how much. */
+/* share: rows of this run by rows planned. A slice costs far more than a hand-off: the loop is told how much.
+ */
 static void run_beside(job_t *j, double share) {
     double ns = j->seg->ns * share / j->nslices;
     dtp_parallel_for(j->ctx->par, j->nslices, -dtp_max64(1, (int64_t)ns), slices_fn, j);
@@ -123,13 +127,13 @@ static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
     run_within(j, inside);
 }
 
-void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *seg) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *seg, const dtp_where_t *where) {
     bool inter = (ctx->parallelism & DNNL_TP_PARALLELISM_INTER) != 0;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
-    const dtp_parallel_t *inside = intra ? ctx->par : &alone;
+    const dtp_parallel_t *inside = where->par;
     int threads = inter || intra ? ctx->par->num_threads : 1;
-    job_t j = {.ctx = ctx, .seg = seg, .nslices = seg->nslices, .capacity = seg->capacity};
+    job_t j = {
+        .ctx = ctx, .bases = where->bases, .seg = seg, .nslices = seg->nslices, .capacity = seg->capacity};
     if (seg->seqs > 0) {
         run_packed(&j, threads, inside);
         return;

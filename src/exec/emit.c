@@ -1,0 +1,295 @@
+/* The tables of an executable: pointers, steps, stages. Memory: plan.c. */
+#include "exec/executable.h"
+#include "exec/lower.h"
+#include "exec/segment.h"
+
+/* ---- Tables -----------------------------------------------------------------------------------------------
+ */
+
+/* The number of a pointer in the space where it is kept. */
+static int home_of(const dtp_exec_t *e, const dtp_buf_t *b, int *space) {
+    *space = b->space;
+    switch (b->kind) {
+    case DTP_BUF_INPUT: *space = 0; return DTP_BASE_ARGS + b->index;
+    case DTP_BUF_OUTPUT: *space = 0; return DTP_BASE_ARGS + e->nin + b->index;
+    case DTP_BUF_VAR: return DTP_BASE_VARS + b->index;
+    default: return DTP_BASE_SLAB;
+    }
+}
+
+static int find_capture(const dtp_space_t *s, int32_t outer) {
+    int k = 0;
+    while (k < s->ncaptures && s->captures[k] != outer) ++k;
+    return k;
+}
+
+/* The number that a pointer of an outer space has in this one; every space between has a copy. */
+static int number_in(const dtp_exec_t *e, int space, int home, int number) {
+    if (space == home) return number;
+    const dtp_space_t *s = &e->spaces[space];
+    return DTP_BASE_VARS + s->nvars + find_capture(s, number_in(e, s->parent, home, number));
+}
+
+static dnnl_tp_status_t capture(dtp_exec_t *e, int space, int home, int number) {
+    if (space == home) return dnnl_tp_success;
+    dtp_space_t *s = &e->spaces[space];
+    DTP_TRY(capture(e, s->parent, home, number));
+    int outer = number_in(e, s->parent, home, number);
+    if (find_capture(s, outer) < s->ncaptures) return dnnl_tp_success;
+    DTP_TRY(dtp_arena_grow(&e->arena, (void **)&s->captures, &s->cap_captures, s->ncaptures + 1,
+                           sizeof *s->captures));
+    s->captures[s->ncaptures++] = outer;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t capture_buf(dtp_exec_t *e, int space, const dtp_buf_t *b) {
+    int home;
+    if (b->kind == DTP_BUF_CONST || b->kind == DTP_BUF_LOCAL) return dnnl_tp_success;
+    int number = home_of(e, b, &home);
+    return capture(e, space, home, number);
+}
+
+static int base_of(const dtp_exec_t *e, int space, const dtp_buf_t *b) {
+    int home, number = home_of(e, b, &home);
+    return number_in(e, space, home, number);
+}
+
+/* The space of the loop that a step begins. */
+static int space_of(const dtp_lower_t *l, int step) { return l->steps[l->steps[step]->other]->space; }
+
+static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, const dtp_step_arg_t *a,
+                    dtp_ref_t *ref) {
+    memset(ref, 0, sizeof *ref);
+    if (a->buf < 0) return;
+    const dtp_buf_t *b = &l->bufs[a->buf];
+    bool packed = s->segment >= 0 && e->segments[s->segment].seqs > 0;
+    ref->offset = a->offset;
+    switch (b->kind) {
+    case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
+    case DTP_BUF_INPUT:
+    case DTP_BUF_OUTPUT:
+    case DTP_BUF_VAR: ref->base = base_of(e, s->space, b); break;
+    case DTP_BUF_SLAB:
+        ref->base = base_of(e, s->space, b);
+        ref->offset += b->offset;
+        break;
+    case DTP_BUF_LOCAL:
+        ref->base = DTP_BASE_LOCAL;
+        if (packed) ref->per_capacity = b->offset;
+        else ref->offset += b->offset;
+        break;
+    }
+    if (s->segment < 0) return;
+    if (!packed) {
+        if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
+        ref->unit = DTP_UNIT_ROW;
+        ref->advance = a->advance;
+    } else if (s->wants_seq) {
+        /* Offsets and pooled rows advance by sequence; rows are absolute, so local buffers start before row
+         * 0. */
+        ref->unit = a->advance ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
+        ref->advance = a->advance ? a->advance : b->kind == DTP_BUF_LOCAL ? -b->unit_bytes : 0;
+    } else if (a->sliced && b->kind != DTP_BUF_LOCAL) {
+        ref->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
+        ref->advance = a->advance;
+    }
+}
+
+static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x) {
+    int n = s->nargs + s->npost_args;
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
+    const char *name = dtp_arena_text(&e->arena, s->name[0] ? s->name : s->kind);
+    if (!refs || !name) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
+    x->name = name;
+    x->kind = s->kind;
+    x->host = s->host;
+    x->copy_bytes = s->copy_bytes;
+    x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
+               : s->ctl == DTP_CTL_CALL ? s->other
+                                        : s->space;
+    x->pred_type = s->pred_type;
+    x->nrefs = n;
+    x->refs = refs;
+    x->ns = dtp_step_ns(s);
+    if (s->host) {
+        dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)(n + 1));
+        if (!infos) return dnnl_tp_out_of_memory;
+        memcpy(infos, s->host_info, sizeof *infos * (size_t)n);
+        x->host_info = infos;
+    }
+    x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
+    x->rows_per_unit = s->rows_per_unit;
+    if (s->sizes) {
+        size_t *sizes = dtp_arena_alloc(&e->arena, sizeof *sizes * (size_t)(s->nargs + 1));
+        if (!sizes) return dnnl_tp_out_of_memory;
+        for (int i = 0; i < s->nargs / 2; ++i) sizes[i] = s->arg[s->nargs / 2 + i].buf < 0 ? 0 : s->sizes[i];
+        x->sizes = sizes;
+    }
+    for (int k = 0; k < 2; ++k) x->prim[k] = s->prim[k] ? dtp_object_retain(s->prim[k]) : NULL;
+    e->nsteps = (int)(x - e->steps) + 1;
+    return dnnl_tp_success;
+}
+
+/* Sequence offsets are checked once per run, so they must be there from the start. */
+static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(l->nsteps + 1));
+    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * (size_t)(l->nsteps + 1));
+    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * (size_t)(l->nsteps + 1));
+    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * (size_t)(l->nsteps + 1));
+    int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * (size_t)(l->nsteps + 1));
+    if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nsteps; ++i) {
+        dtp_step_t *s = l->steps[i];
+        if (!s->wants_seq) continue;
+        bool pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+        const dtp_step_arg_t *a = &s->arg[pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS];
+        const dtp_buf_t *b = &l->bufs[a->buf];
+        if (b->kind != DTP_BUF_INPUT && b->kind != DTP_BUF_CONST)
+            return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_VALUE,
+                            "operator '%s' (%s): offsets are neither an input of the graph nor a constant",
+                            s->name, s->kind);
+        int k = 0;
+        while (k < e->noffsets && bufs[k] != a->buf) ++k;
+        if (k == e->noffsets) {
+            dtp_step_t plain = *s;
+            plain.segment = -1;
+            plain.space = 0;
+            bufs[k] = a->buf;
+            set_ref(e, l, &plain, a, &refs[k]);
+            seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
+            rows[k] = INT64_MAX;
+            names[k] = dtp_arena_text(&e->arena, s->name);
+            if (!names[k]) return dnnl_tp_out_of_memory;
+            ++e->noffsets;
+        }
+        const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src
+                                 : &((const dtp_attention_desc_t *)s->op)->q;
+        rows[k] = dtp_min64(rows[k], x->dims[0]);
+        if (s->segment >= 0) {
+            dtp_segment_t *seg = (dtp_segment_t *)(uintptr_t)&e->segments[s->segment];
+            seg->offsets_ref = k;
+        }
+    }
+    e->offsets = refs;
+    e->offsets_seqs = seqs;
+    e->offsets_rows = rows;
+    e->offsets_name = names;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t find_used_args(dtp_exec_t *e, const dtp_lower_t *l) {
+    uint8_t *in = dtp_arena_alloc(&e->arena, (size_t)e->nin + 1),
+            *out = dtp_arena_alloc(&e->arena, (size_t)e->nout + 1);
+    if (!in || !out) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nbufs; ++i) {
+        const dtp_buf_t *b = &l->bufs[i];
+        if (b->first < 0 || b->bytes == 0) continue;
+        if (b->kind == DTP_BUF_INPUT) in[b->index] = 1;
+        if (b->kind == DTP_BUF_OUTPUT) out[b->index] = 1;
+    }
+    e->in_used = in;
+    e->out_used = out;
+    return dnnl_tp_success;
+}
+
+static dtp_stage_kind_t stage_of_control(dtp_ctl_t ctl) {
+    static const dtp_stage_kind_t kinds[] = {
+        [DTP_CTL_NONE] = DTP_STAGE_STEP,  [DTP_CTL_IF] = DTP_STAGE_IF,       [DTP_CTL_ELSE] = DTP_STAGE_JUMP,
+        [DTP_CTL_ENDIF] = DTP_STAGE_STEP, [DTP_CTL_WHILE] = DTP_STAGE_WHILE, [DTP_CTL_TEST] = DTP_STAGE_TEST,
+        [DTP_CTL_NEXT] = DTP_STAGE_NEXT,  [DTP_CTL_EXIT] = DTP_STAGE_EXIT,   [DTP_CTL_CALL] = DTP_STAGE_CALL,
+        [DTP_CTL_END] = DTP_STAGE_END};
+    return kinds[ctl];
+}
+
+/* Where a control stage goes on if not behind itself. */
+static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t *s) {
+    switch (s->ctl) {
+    case DTP_CTL_IF: return stage_of[s->other] + 1;
+    case DTP_CTL_ELSE: return stage_of[s->other];
+    case DTP_CTL_TEST: return stage_of[s->other];
+    case DTP_CTL_NEXT: return stage_of[s->other] + 1;
+    case DTP_CTL_CALL: return stage_of[l->spaces[s->other].begin];
+    default: return -1;
+    }
+}
+
+static dnnl_tp_status_t emit_stages(dtp_exec_t *e, const dtp_lower_t *l) {
+    dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
+    int *stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
+    if (!stages || !stage_of) return dnnl_tp_out_of_memory;
+    e->stages = stages;
+    for (int i = 0, dag = 0; i < l->nsteps;) {
+        const dtp_step_t *s = l->steps[i];
+        dtp_stage_t *st = &stages[e->nstages];
+        stage_of[i] = e->nstages;
+        if (s->ctl == DTP_CTL_ENDIF) { /* nothing to do: its number is that of what follows */
+            ++i;
+            continue;
+        }
+        ++e->nstages;
+        if (dag < e->ndags && e->dags[dag].first_step == i) {
+            *st = (dtp_stage_t){.kind = DTP_STAGE_DAG, .index = dag};
+            i += e->dags[dag++].nsteps;
+        } else if (s->segment >= 0) {
+            *st = (dtp_stage_t){.kind = DTP_STAGE_SEGMENT, .index = s->segment};
+            i += e->segments[s->segment].nsteps;
+        } else {
+            *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
+            ++i;
+        }
+    }
+    for (int i = 0; i < l->nsteps; ++i)
+        if (l->steps[i]->ctl && l->steps[i]->ctl != DTP_CTL_ENDIF)
+            stages[stage_of[i]].other = target_of(l, stage_of, l->steps[i]);
+    return dnnl_tp_success;
+}
+
+/* ---- Loops and functions --------------------------------------------------------------------------------
+ */
+
+static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
+    for (int i = 1; i < l->nspaces; ++i) {
+        dtp_space_t *s = &e->spaces[i];
+        const dtp_lower_space_t *from = &l->spaces[i];
+        if (from->parent < 0) continue;
+        s->init = e->steps[from->begin].refs;
+        s->next = e->steps[from->end - 1].refs; /* NEXT stands before EXIT */
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
+    e->spaces = dtp_arena_alloc(&e->arena, sizeof *e->spaces * (size_t)l->nspaces);
+    if (!e->spaces) return dnnl_tp_out_of_memory;
+    e->nspaces = l->nspaces;
+    for (int i = 0; i < l->nspaces; ++i) {
+        dtp_space_t *s = &e->spaces[i];
+        s->parent = l->spaces[i].parent;
+        s->nvars = l->spaces[i].nvars;
+        s->window = l->spaces[i].window;
+        s->slabs = 2;
+        s->is_function = i > 0 && s->parent < 0;
+    }
+    /* Every use of something outside is known before the heads of slabs get their sizes. */
+    for (int i = 0; i < l->nsteps; ++i) {
+        const dtp_step_t *s = l->steps[i];
+        for (int k = 0; k < s->nargs + s->npost_args; ++k)
+            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->space, &l->bufs[s->arg[k].buf]));
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
+    DTP_TRY(find_offsets(e, l));
+    dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
+    if (!steps) return dnnl_tp_out_of_memory;
+    e->steps = steps;
+    for (int i = 0; i < l->nsteps; ++i) {
+        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
+        e->ns += steps[i].ns;
+    }
+    DTP_TRY(find_used_args(e, l));
+    DTP_TRY(emit_stages(e, l));
+    return emit_pointers(e, l);
+}
