@@ -23,7 +23,7 @@ typedef struct {
     bool direct;      /* f32, one dense layout, no post-ops that read tensors */
     bool linear;      /* one dense layout: positions do not matter */
     bool zero_pad;    /* the padding must be cleared afterwards */
-    bool big;         /* does not stay in the caches: non-temporal stores */
+    bool big;         /* does not stay in the caches */
     float alpha, beta;
 } plan_t;
 
@@ -99,7 +99,7 @@ typedef struct {
     const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
     int64_t n;
-    int stream;
+    int stream; /* DTP_MEM_* */
 } job_t;
 
 /* begin..end: units. */
@@ -175,7 +175,8 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
                                 .beta = plan->beta};
         plan->fn(&a);
     } else {
-        job_t job = {pd, ctx, n, plan->big && ctx->ptr[DTP_ELTWISE_SRC] != ctx->ptr[DTP_ELTWISE_DST]};
+        const bool in_place = ctx->ptr[DTP_ELTWISE_SRC] == ctx->ptr[DTP_ELTWISE_DST];
+        job_t job = {pd, ctx, n, !plan->big ? DTP_MEM_NEAR : in_place ? DTP_MEM_FAR : DTP_MEM_STREAM};
         dtp_parallel_for(ctx->par, dtp_div_up(n, UNIT), plan->grain,
                          plan->direct ? eltwise_direct : eltwise_tiles, &job);
     }

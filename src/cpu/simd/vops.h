@@ -8,13 +8,17 @@
 
 #include <stdint.h>
 
+/* Where a tensor lies: in caches; in memory, so that non-temporal stores pay (and alignment allows them); in
+ * memory and in place, so that lines are asked for early. */
+enum { DTP_MEM_NEAR, DTP_MEM_STREAM, DTP_MEM_FAR };
+
 /* y[i * ldy + j] = f(x[i * ldx + j]); x may equal y (with equal strides). */
 typedef struct {
     const float *x;
     float *y;
     int64_t ldx, ldy, rows, cols;
     float alpha, beta;
-    int stream; /* non-zero: non-temporal stores where alignment allows */
+    int stream; /* DTP_MEM_* */
 } dtp_eltwise_args_t;
 typedef void (*dtp_eltwise_fn_t)(const dtp_eltwise_args_t *a);
 
