@@ -26,6 +26,8 @@
 /* With this many units no shards are made. */
 #define ENOUGH_UNITS 16
 #define NS_PER_ELEMENT 0.03
+/* Joining the lanes of one output, where runs are reduced. */
+#define NS_PER_RUN 2.0
 /* Up to so many source elements are one call of a kernel. */
 #define ONCE_ELEMS 4096
 
@@ -126,7 +128,8 @@ static void shape_box(red_box_t *rb) {
     rb->shards = 1;
     if (rb->units < ENOUGH_UNITS && per_unit >= 2 * SHARD_ELEMS)
         rb->shards = (int)dtp_min64(dtp_min64(per_unit / SHARD_ELEMS, MAX_SHARDS), rb->reduced);
-    rb->grain = dtp_grain((double)per_unit * NS_PER_ELEMENT / rb->shards);
+    const double run_ns = rb->along ? (double)rb->tile * NS_PER_RUN : 0;
+    rb->grain = dtp_grain(((double)per_unit * NS_PER_ELEMENT + run_ns) / rb->shards);
     rb->join_grain = dtp_grain((double)rb->tile * rb->shards * NS_PER_ELEMENT);
 }
 
