@@ -25,6 +25,7 @@ typedef struct {
     int64_t inline_rows;         /* up to so many rows: one direct call; -1 = never */
     bool src_direct, dst_direct; /* the kernel reads src, writes dst itself */
     bool stat_direct;            /* statistics are dense */
+    bool big;                    /* src and dst do not stay in the caches, and dst is written once */
     bool has_mean, has_var, has_scale, has_shift;
     size_t scale_at, shift_at; /* shared scratch of converted scale and shift */
 } plan_t;
@@ -74,6 +75,8 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd, unsigned isa, dtp_lnorm_fn
                        (!plan->has_scale || d->scale.data_type == dnnl_tp_f32) &&
                        (!plan->has_shift || d->shift.data_type == dnnl_tp_f32);
     plan->inline_rows = plain ? plan->grain : -1;
+    plan->big = plain && 2.0 * sizeof(float) * (double)plan->rows * (double)plan->n >
+                             0.5 * (double)pd->engine->l3_bytes;
     return dnnl_tp_success;
 }
 
@@ -193,7 +196,8 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
                            .ldy = plan->n,
                            .n = plan->n,
                            .eps = d->epsilon,
-                           .flags = plan->flags};
+                           .flags = plan->flags,
+                           .stream = plan->big && ctx->ptr[DTP_LNORM_SRC] != ctx->ptr[DTP_LNORM_DST]};
     job.src_scale = (float)dtp_quant_at(&plan->src_scale, ctx, origin);
     job.dst_scale = (float)dtp_quant_at(&plan->dst_scale, ctx, origin);
     bool direct = plan->src_direct && plan->dst_direct && plan->stat_direct;

@@ -18,6 +18,7 @@ typedef struct {
     int64_t ldx, ldy, rows, n;
     float eps;
     unsigned flags;
+    int stream; /* non-temporal stores where alignment allows; y is not x */
 } dtp_lnorm_args_t;
 typedef void (*dtp_lnorm_fn_t)(const dtp_lnorm_args_t *a);
 
