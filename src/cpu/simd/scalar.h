@@ -48,10 +48,9 @@ static inline uint16_t dtp_f32_to_f16(float x) {
 /* To nearest even for any magnitude. */
 static inline float dtp_round_f32(float x) {
     if (!(x > -8388608.f && x < 8388608.f)) return x;
-    float m = dtp_bits_f32(0x4b400000u); /* 1.5 * 2^23 */
-    volatile float y = x + m;            /* not to be simplified */
-    float r = y - m;
-    return dtp_bits_f32((dtp_f32_bits(r) & 0x7fffffffu) | (dtp_f32_bits(x) & 0x80000000u));
+    float a = dtp_bits_f32(dtp_f32_bits(x) & 0x7fffffffu);
+    volatile float y = a + 8388608.f; /* not to be simplified */
+    return dtp_bits_f32(dtp_f32_bits(y - 8388608.f) | (dtp_f32_bits(x) & 0x80000000u));
 }
 static inline int32_t dtp_f32_to_s32(float x) {
     if (x != x) return 0;
