@@ -80,6 +80,7 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
     s->workers = (dtp_flow_worker_t *)(void *)(base + workers_at());
     s->alone = (dtp_parallel_t){NULL, 1, NULL};
     s->fuel = DTP_FLOW_FUEL;
+    s->eager = plan->mean_ns >= DTP_FLOW_EAGER_NS;
     if (plan->mean_ns * DTP_FLOW_FUEL > DTP_FLOW_LOOK_NS)
         s->fuel = (uint32_t)(DTP_FLOW_LOOK_NS / plan->mean_ns) + 1;
     for (int i = 0; i < num_threads; ++i) {
@@ -154,6 +155,7 @@ bool dtp_flow_run_shared(dtp_flow_worker_t *w) { return run_tasks(w, true); }
 /* The crew is open: until everything has ended. */
 static void run_together(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
+    if (w->top - w->lifo > 1) dtp_flow_invite(w);
     while (!DTP_LOAD(&s->finished, acquire)) {
         (void)dtp_flow_run_shared(w); /* the owner never leaves */
         if (DTP_LOAD(&s->finished, acquire)) break;

@@ -16,7 +16,8 @@ enum {
     DTP_FLOW_QUEUE = 1024,
     DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
     DTP_FLOW_LOOK_NS = 2000,
-    DTP_FLOW_SHARE_NS = 1000 /* a surplus worth giving away */
+    DTP_FLOW_SHARE_NS = 1000, /* a surplus worth giving away */
+    DTP_FLOW_EAGER_NS = 60
 };
 
 /* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
@@ -52,6 +53,7 @@ struct dtp_flow_state {
     dtp_flow_result_t result;
     int crew_size; /* slots that may be in use: 1 while the run is alone */
     uint32_t fuel;
+    bool eager; /* nodes take so long that tasks are given away before somebody asks */
     dtp_crew_t crew;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
     DTP_ATOMIC(uint32_t) finished;
@@ -83,10 +85,10 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
 /* flow_share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
  */
 bool dtp_flow_open_for_costly(dtp_flow_worker_t *w);
-/* Gives the older half of the LIFO away if somebody looks for it and it is worth it. */
+/* The queue is empty and the LIFO is not: gives its older half away if that is worth it. */
 void dtp_flow_feed(dtp_flow_worker_t *w);
-/* All of it, for a COSTLY node. */
-void dtp_flow_expose_all(dtp_flow_worker_t *w);
+/* Gives tasks away and invites those who are not here. The worker has a task left. */
+void dtp_flow_invite(dtp_flow_worker_t *w);
 /* Fills the LIFO with tasks that others gave away; false if there are none. */
 bool dtp_flow_take(dtp_flow_worker_t *w);
 /* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */

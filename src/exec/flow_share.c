@@ -72,15 +72,26 @@ static bool take_orphans(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     if (!DTP_LOAD(&s->orphans, relaxed)) return false;
     w->spill = DTP_SWAP(&s->orphans, 0, acquire);
-    return w->spill && dtp_flow_unspill(w);
+    if (!w->spill) return false;
+    (void)dtp_flow_unspill(w);
+    for (uint64_t word = w->spill; word; word = *dtp_flow_link(word)) w->spill_last = word;
+    return true;
 }
 
-/* A push needs no tag: whatever the head is, it becomes the new word's successor; pops take all. */
-static void orphan(dtp_flow_state_t *s, uint64_t word) {
+/* A list first..last. It needs no tag: whatever the head is, it becomes the list's successor; takers take
+ * all. */
+static void orphan(dtp_flow_state_t *s, uint64_t first, uint64_t last) {
     uint64_t head = DTP_LOAD(&s->orphans, relaxed);
     do {
-        *dtp_flow_link(word) = head;
-    } while (!DTP_CAS_WEAK(&s->orphans, &head, word, release));
+        *dtp_flow_link(last) = head;
+    } while (!DTP_CAS_WEAK(&s->orphans, &head, first, release));
+    wake_owner(s);
+}
+
+static void orphan_spill(dtp_flow_worker_t *w) {
+    if (!w->spill) return;
+    orphan(w->state, w->spill, w->spill_last);
+    w->spill = 0;
 }
 
 bool dtp_flow_take(dtp_flow_worker_t *w) {
@@ -127,13 +138,18 @@ static int64_t rest_ns(const dtp_flow_worker_t *w) {
 }
 
 void dtp_flow_feed(dtp_flow_worker_t *w) {
-    if (!queue_is_empty(&w->queue) || !surplus_ns(w)) return;
-    expose(w, (size_t)(w->top - w->lifo) / 2);
+    dtp_flow_state_t *s = w->state;
+    if (surplus_ns(w)) expose(w, (size_t)(w->top - w->lifo) / 2);
+    else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
 }
 
-void dtp_flow_expose_all(dtp_flow_worker_t *w) {
-    size_t n = (size_t)(w->top - w->lifo);
-    if (n) expose(w, n);
+/* What does not fit into the queue, and what has to stay when the worker leaves. */
+static void abandon(dtp_flow_worker_t *w) {
+    orphan_spill(w);
+    if (w->top == w->lifo) return;
+    for (uint64_t *p = w->lifo; p + 1 < w->top; ++p) *dtp_flow_link(p[1]) = p[0];
+    orphan(w->state, w->top[-1], w->lifo[0]);
+    w->top = w->lifo;
 }
 
 static void invite(dtp_flow_worker_t *w, int64_t est_ns) {
@@ -143,19 +159,6 @@ static void invite(dtp_flow_worker_t *w, int64_t est_ns) {
 
 /* ---- Joiners --------------------------------------------------------------------------------------------
  */
-
-static void leave(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
-    bool any = w->spill || w->top > w->lifo;
-    while (w->spill) {
-        uint64_t word = w->spill;
-        w->spill = *dtp_flow_link(word);
-        orphan(s, word);
-    }
-    for (uint64_t *p = w->lifo; p < w->top; ++p) orphan(s, *p);
-    w->top = w->lifo;
-    if (any) wake_owner(s);
-}
 
 /* Looks for tasks for at most DRY_NS. */
 static bool look_for_tasks(dtp_flow_worker_t *w) {
@@ -182,7 +185,7 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
     while (look_for_tasks(w)) {
         w->fuel = s->fuel;
         if (dtp_flow_run_shared(w)) continue;
-        leave(w);
+        abandon(w);
         return;
     }
 }
@@ -222,15 +225,18 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
     if (s->args.par->num_threads < 2) return false;
     if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
-    if (!surplus_ns(w)) return false;
-    int64_t est_ns = rest_ns(w);
-    if (!shared) return open_crew(w, est_ns);
-    /* Somebody may be idle in the pool though nobody is hungry here. */
-    if (!DTP_LOAD(&s->hungry, relaxed)) {
-        if (queue_is_empty(&w->queue)) expose(w, (size_t)(w->top - w->lifo) / 2);
-        invite(w, est_ns);
-    }
+    if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
+    /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */
+    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed)) dtp_flow_invite(w);
     return false;
+}
+
+void dtp_flow_invite(dtp_flow_worker_t *w) {
+    bool given = !queue_is_empty(&w->queue);
+    if (!given && !surplus_ns(w)) return;
+    int64_t est_ns = rest_ns(w);
+    if (!given) expose(w, (size_t)(w->top - w->lifo) / 2);
+    invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
 }
 
 /* ---- Costly nodes ---------------------------------------------------------------------------------------
@@ -240,9 +246,10 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     dtp_flow_state_t *s = w->state;
     dtp_flow_check_deadline(s);
     if (dtp_flow_stopped(s)) return;
-    if (shared && w->top > w->lifo) {
+    if (shared && (w->top > w->lifo || w->spill)) {
         int64_t est_ns = rest_ns(w);
-        dtp_flow_expose_all(w);
+        expose(w, (size_t)(w->top - w->lifo));
+        abandon(w);
         invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
     }
     uint32_t nobody = 0;

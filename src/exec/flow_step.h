@@ -8,25 +8,20 @@
 
 #define STEP static inline __attribute__((always_inline))
 
-/* The last of several arrivals? A load tells the last one without a locked operation: all earlier ones are in
- * the release sequence that it acquires. */
+/* The last of several arrivals? One locked operation: a load before it would fetch the line twice. */
 STEP bool arrive8(DTP_ATOMIC(uint8_t) * c, const bool shared) {
     DTP_JOLT();
-    if (!shared) {
-        uint8_t left = (uint8_t)(DTP_LOAD(c, relaxed) - 1);
-        DTP_STORE(c, left, relaxed);
-        return left == 0;
-    }
-    return DTP_LOAD(c, acquire) == 1 || DTP_SUB(c, 1, acq_rel) == 1;
+    if (shared) return DTP_SUB(c, 1, acq_rel) == 1;
+    uint8_t left = (uint8_t)(DTP_LOAD(c, relaxed) - 1);
+    DTP_STORE(c, left, relaxed);
+    return left == 0;
 }
 STEP bool arrive32(DTP_ATOMIC(uint32_t) * c, const bool shared) {
     DTP_JOLT();
-    if (!shared) {
-        uint32_t left = DTP_LOAD(c, relaxed) - 1;
-        DTP_STORE(c, left, relaxed);
-        return left == 0;
-    }
-    return DTP_LOAD(c, acquire) == 1 || DTP_SUB(c, 1, acq_rel) == 1;
+    if (shared) return DTP_SUB(c, 1, acq_rel) == 1;
+    uint32_t left = DTP_LOAD(c, relaxed) - 1;
+    DTP_STORE(c, left, relaxed);
+    return left == 0;
 }
 
 STEP void push(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t node) {
@@ -328,7 +323,8 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
                 top = w->top;
             }
         }
-        if (shared && DTP_UNLIKELY(DTP_LOAD(&s->hungry, relaxed)) && top - w->lifo > 1) {
+        if (shared && (top - w->lifo > 1 || w->spill) && (s->eager || DTP_LOAD(&s->hungry, relaxed)) &&
+            DTP_LOAD(&w->queue.top, relaxed) == DTP_LOAD(&w->queue.bottom, relaxed)) {
             w->top = top;
             dtp_flow_feed(w);
             top = w->top;

@@ -122,6 +122,8 @@ static void lstm(graph_t *g, int n, int unused) {
 }
 
 static int kernel_ns;
+/* A chain of long nodes beside many of 1 us; index = ns. */
+static void bench_skewed(int links, int link_ns, int others);
 static dnnl_tp_status_t empty(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
                               const dtp_flow_where_t *where) {
     (void)ctx, (void)slab, (void)index, (void)where;
@@ -206,6 +208,40 @@ static void bench_graph(const char *name, const graph_t *g) {
     printf("  (build %.0f ns/node; shared %llu stolen %llu invited %llu parked %llu)\n", build / g->n,
            (unsigned long long)j.result.shared, (unsigned long long)j.result.stolen,
            (unsigned long long)j.result.invited, (unsigned long long)j.result.parked);
+    fflush(stdout);
+    dtp_arena_free(&arena);
+    dtp_free(NULL, memory);
+}
+
+static dnnl_tp_status_t spin_index(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                                   const dtp_flow_where_t *where) {
+    (void)ctx, (void)slab, (void)where;
+    int64_t until = dtp_ticks() + dtp_ticks_of_ns(index);
+    while (dtp_ticks() < until)
+        ;
+    return dnnl_tp_success;
+}
+static void bench_skewed(int links, int link_ns, int others) {
+    dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
+    unsigned flags = link_ns > 20000 ? DTP_FLOW_COSTLY : 0;
+    for (int i = 0; i < others; ++i) dtp_flow_node(b, 0, 1000, 0, 1000);
+    dtp_flow_token_t last = -1;
+    for (int i = 0; i < links; ++i) {
+        dtp_flow_token_t t = dtp_flow_node(b, 0, (uint32_t)link_ns, flags, link_ns);
+        if (last >= 0) dtp_flow_after(b, t, last);
+        last = t;
+    }
+    job_t j = {0};
+    dtp_arena_t arena;
+    void *memory;
+    char data[64];
+    make(&j, b, &arena, &memory, data);
+    j.args.exec = spin_index;
+    double ns = best_of(&j), chain_ns = (double)links * link_ns,
+           work_ns = (chain_ns + others * 1e3) / threads;
+    printf("skewed: %d x %d ns beside %d x 1 us: %.3f ms, %.1f %% above the bound (stolen %llu)\n", links,
+           link_ns, others, ns / 1e6, 100. * ns / (chain_ns > work_ns ? chain_ns : work_ns) - 100.,
+           (unsigned long long)j.result.stolen);
     fflush(stdout);
     dtp_arena_free(&arena);
     dtp_free(NULL, memory);
@@ -326,6 +362,12 @@ int main(int argc, char **argv) {
         shapes[i].make(&g, shapes[i].a, shapes[i].b);
         bench_graph(shapes[i].name, &g);
         free(g.edge);
+    }
+    if (strstr("skewed", filter)) {
+        bench_skewed(1, 10000000, 10000);
+        bench_skewed(100, 100000, 10000);
+        bench_skewed(10000, 1000, 10000);
+        bench_skewed(100, 50000, 10000);
     }
     if (strstr("if", filter) && !kernel_ns) {
         static const int m[] = {1, 10, 100, 1000, 10000};
