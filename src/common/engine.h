@@ -83,6 +83,12 @@ int dtp_process_num_threads(void);
 /* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission
  * blocks. */
 struct dnnl_tp_primitive;
+typedef struct dtp_stream_run {
+    int num_threads;
+    void (*fn)(void *arg, const struct dtp_parallel *par);
+    dnnl_tp_status_t (*end)(void *arg, bool skipped);
+    void *arg;
+} dtp_stream_run_t;
 typedef struct dtp_stream_vtbl {
     /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
      * them). Retains the primitive while queued. */
@@ -96,6 +102,12 @@ typedef struct dtp_stream_vtbl {
      * threads of the stream; the stream counts as busy meanwhile. */
     dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
+    /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
+     * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which
+     * is the last to use arg. The event is done after the host's run_end is. On a synchronous stream all of
+     * it happens before the call returns. On failure nothing is called. */
+    dnnl_tp_status_t (*submit_run)(dnnl_tp_stream_t stream, const struct dtp_stream_run *run,
+                                   dnnl_tp_event_t *event);
     /* As the calls of dnnl_tp_event.h. */
     dnnl_tp_status_t (*record_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t *event);
     dnnl_tp_status_t (*wait_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t event);

@@ -37,6 +37,7 @@ typedef struct cpu_stream {
     size_t scratch_bytes; /* promised: of the arena, or of the one that a submitted block installs */
     dtp_lock_t free_lock;
     block_t *free;
+    struct run_block *free_runs;
 } cpu_stream_t;
 
 /* An address that only this thread has. */
@@ -226,6 +227,118 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
     return dtp_queue_submit(s->queue, &block->item);
 }
 
+/* ---- Runs of graphs ----------------------------------------------------------------------------------- */
+
+typedef struct run_block {
+    dtp_item_t item;
+    struct run_block *next_free;
+    struct cpu_stream *stream;
+    dtp_stream_run_t run;
+    bool host_run; /* run_begin was called */
+} run_block_t;
+
+static dnnl_tp_status_t run_block_run(dtp_item_t *item, const dtp_parallel_t *par) {
+    run_block_t *block = (run_block_t *)item;
+    if (par) block->run.fn(block->run.arg, par);
+    return block->run.end(block->run.arg, par == NULL);
+}
+
+static void run_block_host_done(void *arg) {
+    run_block_t *block = arg;
+    dtp_queue_item_done(block->stream->queue, &block->item);
+}
+
+/* The host hears of the end of its run once nothing more is scheduled for it. */
+static bool run_block_finish(dtp_item_t *item, dnnl_tp_status_t status) {
+    run_block_t *block = (run_block_t *)item;
+    dtp_queue_t *queue = block->stream->queue;
+    const dnnl_tp_threadpool_iface_t *iface = &queue->rec->iface;
+    if (!block->host_run || !iface->run_end) return true;
+    dtp_root_settle(&queue->root);
+    iface->run_end(iface->ctx, item->cookie, (int)status, 0, run_block_host_done, block);
+    return false;
+}
+
+static void run_block_recycle(dtp_item_t *item) {
+    run_block_t *block = (run_block_t *)item;
+    cpu_stream_t *s = block->stream;
+    dtp_lock(&s->free_lock);
+    block->next_free = s->free_runs;
+    s->free_runs = block;
+    dtp_unlock(&s->free_lock);
+}
+
+static run_block_t *run_block_take(cpu_stream_t *s) {
+    dtp_lock(&s->free_lock);
+    run_block_t *block = s->free_runs;
+    if (block) s->free_runs = block->next_free;
+    dtp_unlock(&s->free_lock);
+    if (block) return block;
+    block = dtp_zalloc(s->base.engine->allocator, sizeof(*block), DTP_CACHE_LINE);
+    if (!block) {
+        (void)dtp_no_memory(sizeof(*block));
+        return NULL;
+    }
+    block->item.run = run_block_run;
+    block->item.finish = run_block_finish;
+    block->item.recycle = run_block_recycle;
+    block->item.whole_run = true;
+    block->stream = s;
+    return block;
+}
+
+static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t *event) {
+    if (dtp_queue_dead(s->queue)) return dtp_queue_refuse_dead();
+    run_block_t *block = run_block_take(s);
+    if (!block) return dnnl_tp_out_of_memory;
+    block->run = *run;
+    block->item.num_threads = run->num_threads < s->par.num_threads ? run->num_threads : s->par.num_threads;
+    block->item.cookie = NULL;
+    dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
+    if (status == dnnl_tp_success) status = dtp_queue_submit_recorded(s->queue, &block->item, event);
+    else run_block_recycle(&block->item);
+    return status;
+}
+
+typedef struct {
+    const dtp_stream_run_t *run;
+    int64_t begin_ns;
+} now_t;
+static void run_now(void *arg, const dtp_parallel_t *par) {
+    now_t *n = arg;
+    n->begin_ns = dtp_now_ns();
+    n->run->fn(n->run->arg, par);
+}
+
+static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
+                                              dnnl_tp_event_t *event) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    *event = NULL;
+    DTP_TRY(stream_enter(s));
+    dnnl_tp_status_t status;
+    if (s->queue) {
+        status = queue_run(s, run, event);
+        stream_leave(s);
+        return status;
+    }
+    status = dtp_event_create(event, NULL, 0);
+    if (status == dnnl_tp_success) {
+        int n = run->num_threads < s->par.num_threads ? run->num_threads : s->par.num_threads;
+        now_t now = {run, 0};
+        status = dtp_pool_run(s->par.pool, n, stream->attr->admission != 0, run_now, &now);
+        if (status == dnnl_tp_success) {
+            dnnl_tp_status_t result = run->end(run->arg, false);
+            dtp_event_fire(dtp_object_retain(*event), result, result ? dnnl_tp_last_error() : NULL,
+                           now.begin_ns, dtp_now_ns());
+        } else {
+            dtp_object_release(*event);
+            *event = NULL;
+        }
+    }
+    stream_leave(s);
+    return status;
+}
+
 /* ---- Events ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
@@ -297,6 +410,11 @@ static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream, int64_t timeout
 }
 
 static void free_blocks(cpu_stream_t *s) {
+    while (s->free_runs) {
+        run_block_t *block = s->free_runs;
+        s->free_runs = block->next_free;
+        dtp_free(s->base.engine->allocator, block);
+    }
     while (s->free) {
         block_t *block = s->free;
         s->free = block->next_free;
@@ -381,8 +499,9 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
 }
 
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {
-    cpu_stream_execute,      cpu_stream_wait,       cpu_stream_set_pool, cpu_stream_close, cpu_stream_run,
-    cpu_stream_record_event, cpu_stream_wait_event, cpu_stream_query,    cpu_stream_reset};
+    cpu_stream_execute, cpu_stream_wait,       cpu_stream_set_pool,     cpu_stream_close,
+    cpu_stream_run,     cpu_stream_submit_run, cpu_stream_record_event, cpu_stream_wait_event,
+    cpu_stream_query,   cpu_stream_reset};
 
 /* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
 static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {

@@ -27,5 +27,7 @@ uint64_t dtp_pool_flags(const dtp_pool_t *pool);
  * Errors: runtime_error when the host's run_begin refused (fn was not called). */
 typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
 dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, bool admission, dtp_run_fn_t fn, void *arg);
+/* The host's run_begin, for a run that the caller queues itself; *begun: its run_end must be called. */
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *pool, void **cookie, bool *begun);
 
 #endif

@@ -223,6 +223,34 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
     return ready;
 }
 
+/* A run of a graph, wherever its pool wants it. */
+typedef struct {
+    dtp_item_t *item;
+    dnnl_tp_status_t status;
+} whole_run_t;
+static void run_whole(void *arg, const dtp_parallel_t *par) {
+    whole_run_t *r = arg;
+    r->status = r->item->run(r->item, par);
+}
+
+static dnnl_tp_status_t run_item(dtp_pool_t *rec, dtp_item_t *item, dtp_chain_t *chain) {
+    int n = item->num_threads;
+    if (!rec) return item->run(item, &(dtp_parallel_t){NULL, 1, NULL});
+    if (n > rec->num_threads) n = rec->num_threads;
+    if (item->whole_run) {
+        whole_run_t r = {item, dnnl_tp_success};
+        dtp_run_here(rec, n, item->cookie, run_whole, &r);
+        return r.status;
+    }
+    /* Loops of a single primitive go one by one through a host that has only loops. */
+    chain->team = rec->host_loops ? NULL : dtp_team_open(rec, item->cookie);
+    dtp_parallel_t par = {rec, n, chain->team};
+    dnnl_tp_status_t status = item->run(item, &par);
+    if (chain->team) dtp_team_close(chain->team);
+    chain->team = NULL;
+    return status;
+}
+
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
  * when the item before ended on this thread; becomes that of this item. */
 static bool run_one(dtp_queue_t *q, int64_t *clock_ns) {
@@ -248,14 +276,7 @@ static bool run_one(dtp_queue_t *q, int64_t *clock_ns) {
     if (item->skipped) {
         (void)item->run(item, NULL);
     } else {
-        int n = !rec ? 1 : item->num_threads > rec->num_threads ? rec->num_threads : item->num_threads;
-        /* Loops of a single primitive go through a host that has only loops; a run has its joiners from the
-         * start. */
-        chain.team = rec && (item->whole_run || !rec->host_loops) ? dtp_team_open(rec, item->cookie) : NULL;
-        dtp_parallel_t par = {rec, n, chain.team};
-        item->status = item->run(item, &par);
-        if (chain.team) dtp_team_close(chain.team);
-        chain.team = NULL;
+        item->status = run_item(rec, item, &chain);
         if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
     }
     item->end_ns = dtp_now_ns();
@@ -298,9 +319,23 @@ void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
 
 /* ---- Starting ----------------------------------------------------------------------------------------- */
 
-static void run_all(dtp_queue_t *q) {
+/* Runs items until none is left; true if it stopped after `most`. */
+static bool run_some(dtp_queue_t *q, int most) {
     int64_t clock_ns = 0;
-    while (run_one(q, &clock_ns)) {
+    for (int i = 0; i < most; ++i)
+        if (!run_one(q, &clock_ns)) return false;
+    return true;
+}
+
+/* As somebody whom the pool left alone: asks it again now and then. */
+static void run_alone(dtp_queue_t *q) {
+    enum { ITEMS_PER_ASKING = 8 };
+    dtp_pool_t *rec = q->rec;
+    while (dtp_root_reclaim(rec, &q->root)) {
+        bool more = run_some(q, ITEMS_PER_ASKING);
+        if (more) dtp_root_publish(rec, &q->root);
+        dtp_ticket_end(rec);
+        if (!more || dtp_dispatch(rec)) break;
     }
 }
 
@@ -313,12 +348,8 @@ void dtp_queue_run_left(dtp_queue_t *first) {
         base.left = q->next_left;
         atomic_store_explicit(&q->is_left, false, memory_order_seq_cst);
         if (dtp_queue_enter(q)) {
-            if (!q->rec) {
-                run_all(q);
-            } else if (dtp_root_reclaim(q->rec, &q->root)) {
-                run_all(q);
-                dtp_ticket_end(q->rec);
-            }
+            if (q->rec) run_alone(q);
+            else (void)run_some(q, INT_MAX);
             dtp_queue_leave(q);
         }
         dtp_queue_release(q);
@@ -355,10 +386,9 @@ static void start(dtp_queue_t *q) {
     dtp_queue_leave(q);
 }
 
-dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
-    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+static dnnl_tp_status_t submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
     atomic_store_explicit(&item->next, NULL, memory_order_relaxed);
-    atomic_store_explicit(&item->events, (uintptr_t)0, memory_order_relaxed);
+    atomic_store_explicit(&item->events, (uintptr_t)event, memory_order_relaxed);
     item->generation = atomic_load_explicit(&q->generation, memory_order_relaxed);
     atomic_fetch_add_explicit(&q->inside, 1, memory_order_relaxed);
     item->seq = atomic_fetch_add_explicit(&q->submitted, 1, memory_order_relaxed) + 1;
@@ -371,6 +401,18 @@ dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
         if (!dtp_dispatch(q->rec)) leave_to_self(q);
     }
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
+    return dtp_queue_dead(q) ? dtp_queue_refuse_dead() : submit(q, item, NULL);
+}
+
+dnnl_tp_status_t dtp_queue_submit_recorded(dtp_queue_t *q, dtp_item_t *item, dtp_event_t **out) {
+    *out = NULL;
+    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    DTP_TRY(dtp_event_create(out, q, atomic_load_explicit(&q->submitted, memory_order_relaxed) + 1));
+    return submit(q, item, dtp_object_retain(*out)); /* fire drops one */
 }
 
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {

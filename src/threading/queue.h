@@ -64,7 +64,7 @@ typedef struct dtp_item {
     struct dtp_item *_Atomic next;
     /* Set by the submitter, every time: */
     int num_threads;  /* participants at most */
-    bool whole_run;   /* a run of a graph: joiners come for all its loops at once */
+    bool whole_run;   /* a run of a graph: its joiners stay from its first loop to its last */
     void *cookie;     /* of the host's run_begin, or NULL */
     dtp_wait_t *wait; /* made by dtp_queue_wait_event, or NULL */
     /* par NULL: skipped, the item only drops what it holds (the result is ignored). */
@@ -116,6 +116,8 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
 /* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_item_t *item);
+/* The same with an event of the item; *event NULL on failure, and then nothing was submitted. */
+dnnl_tp_status_t dtp_queue_submit_recorded(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t **event);
 /* The item, not yet submitted, waits for event. */
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
 /* An event that is done when everything submitted so far is. By the submitter. */

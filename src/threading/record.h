@@ -99,6 +99,9 @@ typedef struct dtp_root {
     dtp_root_kind_t kind;
     int priority; /* before roots of lower priority */
     void *cookie; /* of the host's run_begin, or NULL */
+    /* Calls of the host's schedule with the cookie that are in progress; counted under the lock while linked.
+     * The host's run_end comes when there are none. */
+    _Atomic int32_t calling;
     /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_ROOT_*. */
     _Atomic uint32_t state;
 } dtp_root_t;
@@ -131,6 +134,7 @@ typedef struct dtp_visit {
     struct dtp_team *team;         /* serve this run only, or NULL */
     uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
     bool runner;                   /* take a ticket and execute roots */
+    void *cookie;                  /* a runner's: it serves this run only, if the host has runs */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see run.c */
     _Atomic int32_t calls;         /* still expected; 0 = free */
 } dtp_visit_t;
@@ -278,6 +282,14 @@ bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root);
 /* Takes a ticket and executes roots until none is left; *joiner: a joiner's ticket is held on entry (true)
  * and has been exchanged (false on return if anything ran). */
 bool dtp_run_roots(dtp_pool_t *rec, bool *joiner);
+/* The same for a call that carries the cookie of a run (NULL: of none): serves it only, where the host has
+ * runs. */
+bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie);
+/* Calls fn on this thread, which holds a ticket (or needs none), with a team; on a pool that only has a
+ * synchronous loop, inside one loop of which one job is fn and the others join it. */
+void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg);
+/* Until no thread is in a call of the host's schedule for the root. */
+void dtp_root_settle(dtp_root_t *root);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */

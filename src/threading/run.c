@@ -61,10 +61,17 @@ bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root) {
     return mine;
 }
 
-/* The oldest root, with a ticket for it. */
-static dtp_root_t *root_take(dtp_pool_t *rec, bool from_joiner) {
+/* Which roots a thread may take: any, or those of one run. */
+typedef struct {
+    bool any;
+    const void *cookie;
+} root_filter_t;
+
+/* The first root, with a ticket for it. */
+static dtp_root_t *root_take(dtp_pool_t *rec, bool from_joiner, root_filter_t filter) {
     dtp_lock(&rec->lock);
     dtp_root_t *root = rec->first;
+    while (root && !filter.any && root->cookie != filter.cookie) root = root->next;
     if (root && dtp_ticket_run(rec, from_joiner, true)) root_unlink(rec, root);
     else root = NULL;
     dtp_unlock(&rec->lock);
@@ -84,6 +91,13 @@ static dtp_root_t *root_next(dtp_pool_t *rec) {
     return root;
 }
 
+void dtp_root_settle(dtp_root_t *root) {
+    for (int i = 0; atomic_load_explicit(&root->calling, memory_order_acquire); ++i) {
+        if (i < 100) dtp_pause();
+        else sched_yield();
+    }
+}
+
 bool dtp_dispatch(dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
     if (!dtp_adm_waiting(a)) return true;
@@ -94,10 +108,12 @@ bool dtp_dispatch(dtp_pool_t *rec) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
     } else {
         dtp_lock(&rec->lock);
-        void *cookie = rec->first ? rec->first->cookie : NULL;
-        bool any = rec->first;
+        dtp_root_t *first = rec->first;
+        void *cookie = first ? first->cookie : NULL;
+        if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
         dtp_unlock(&rec->lock);
-        called = any && dtp_visit_call_runner(rec, cookie);
+        called = first && dtp_visit_call_runner(rec, cookie);
+        if (cookie) atomic_fetch_sub_explicit(&first->calling, 1, memory_order_release);
     }
     /* The oldest root that has somebody to run it himself, if need be. */
     dtp_lock(&rec->lock);
@@ -170,9 +186,7 @@ void dtp_main_wait(struct dtp_main *body) {
     while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
 }
 
-/* Calls fn on this thread, which holds a ticket (or needs none); on a pool that only has a synchronous loop,
- * inside one loop of which one job is the body and the others join it. */
-static void run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
+void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
     struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}};
@@ -189,24 +203,32 @@ static void root_execute(dtp_pool_t *rec, dtp_root_t *root) {
         return;
     }
     run_t *run = (run_t *)root;
-    run_here(rec, run->num_threads, root->cookie, run->fn, run->arg);
+    dtp_run_here(rec, run->num_threads, root->cookie, run->fn, run->arg);
     /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
     atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
     dtp_futex_wake(&root->state, 1);
 }
 
-bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
+static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
     if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
-    dtp_root_t *root = root_take(rec, *joiner);
+    dtp_root_t *root = root_take(rec, *joiner, filter);
     if (!root) return false;
     *joiner = false;
-    bool one_run_per_call = rec->iface.run_begin && !rec->workers;
     do {
         root_execute(rec, root);
-        root = one_run_per_call ? NULL : root_next(rec);
+        root = filter.any ? root_next(rec) : NULL;
     } while (root);
     dtp_ticket_end(rec);
     return true;
+}
+
+bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
+    return run_roots(rec, joiner, (root_filter_t){.any = true});
+}
+
+bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
+    return run_roots(rec, joiner,
+                     (root_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
 }
 
 /* Sleeps until the published run is done by another thread, or is this thread's to execute (true, with a
@@ -245,9 +267,11 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, void *c
                      .num_threads = num_threads};
         dtp_root_publish(rec, &run.root);
         dtp_dispatch(rec);
-        if (!wait_for_turn(rec, &run.root)) return;
+        bool mine = wait_for_turn(rec, &run.root);
+        dtp_root_settle(&run.root); /* it is on this stack, and run_end comes next */
+        if (!mine) return;
     }
-    run_here(rec, num_threads, cookie, fn, arg);
+    dtp_run_here(rec, num_threads, cookie, fn, arg);
     dtp_ticket_end(rec);
 }
 
@@ -264,6 +288,17 @@ static void end_host_run(const dnnl_tp_threadpool_iface_t *iface, void *cookie) 
     _Atomic uint32_t done = 0;
     iface->run_end(iface->ctx, cookie, dnnl_tp_success, 1, host_is_done, &done);
     while (!atomic_load_explicit(&done, memory_order_acquire)) dtp_futex_wait(&done, 0, -1);
+}
+
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, void **cookie, bool *begun) {
+    static _Atomic uint64_t run_ids;
+    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
+    *begun = iface->run_begin && !rec->workers;
+    if (!*begun) return dnnl_tp_success;
+    int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, cookie);
+    if (!refused) return dnnl_tp_success;
+    *begun = false;
+    return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
 }
 
 dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, dtp_run_fn_t fn, void *arg) {
@@ -286,21 +321,16 @@ dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, 
         }
         nested = true;
     }
-    static _Atomic uint64_t run_ids;
     void *cookie = NULL;
-    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
-    if (iface->run_begin && !rec->workers) {
-        int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, &cookie);
-        if (refused)
-            return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
-    }
+    bool begun;
+    DTP_TRY(dtp_pool_begin_run(rec, &cookie, &begun));
     if (admission) {
         admit_and_run(rec, num_threads, nested, cookie, fn, arg);
     } else {
         atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
-        run_here(rec, num_threads, cookie, fn, arg);
+        dtp_run_here(rec, num_threads, cookie, fn, arg);
         atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
     }
-    if (iface->run_begin && !rec->workers) end_host_run(iface, cookie);
+    if (begun) end_host_run(&rec->iface, cookie);
     return dnnl_tp_success;
 }

@@ -77,15 +77,17 @@ static void visit_help(dtp_visit_t *v) {
     if (joiner) dtp_ticket_leave(rec);
 }
 
-/* Executes roots. A thread that publishes one meanwhile may count on this call; so the call is over before the
- * FIFO is looked at for the last time, and where nobody else can be asked it begins anew. */
+/* Executes roots. A thread that publishes one meanwhile may count on this call; so the call is over before
+ * the FIFO is looked at for the last time, and where nobody else can be asked it begins anew. */
 static void visit_run_roots(dtp_visit_t *v) {
     dtp_pool_t *rec = v->rec;
-    for (;;) {
+    for (bool any = false;; any = true) {
         bool joiner = false;
-        dtp_run_roots(rec, &joiner);
+        if (any) dtp_run_roots(rec, &joiner);
+        else dtp_run_roots_of(rec, &joiner, v->cookie);
         atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
-        if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_seq_cst)) || dtp_dispatch(rec)) break;
+        if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_seq_cst)) || dtp_dispatch(rec))
+            break;
         atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
     }
     v->runner = false;
@@ -125,7 +127,7 @@ static void visit_job(void *arg, int i, int n) {
 
 bool dtp_visit_possible(const dtp_pool_t *rec) {
     if (dtp_pool_dead(rec)) return false;
-    if (rec->flags & DNNL_TP_THREADPOOL_NESTABLE) return true;
+    if (rec->form_s || (rec->flags & DNNL_TP_THREADPOOL_NESTABLE)) return true;
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up)
         if (c->rec == rec && c->kind != DTP_CHAIN_RUN) return false;
     return !(rec->iface.get_in_parallel && rec->iface.get_in_parallel(rec->iface.ctx));
@@ -195,6 +197,7 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
         return false;
     }
     v->runner = true;
+    v->cookie = cookie;
     dtp_chain_t chain;
     int refused = -1;
     dtp_pool_retain(rec);
