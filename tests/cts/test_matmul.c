@@ -276,6 +276,8 @@ static void empty_k_and_other_types(void **state) {
     for (int w = 0; w < 3; ++w) {
         run(&(case_t)CASE(5, 20, 0, PLAIN, (layout_t)w, PLAIN, 1, .chain = {PC_RELU}));
         run(&(case_t)CASE(5, 20, 0, PLAIN, (layout_t)w, PLAIN, -1, .chain = {PC_MUL_SCALAR, PC_ADD}));
+        run(&(case_t)CASE(33, 40, 0, PLAIN, (layout_t)w, PLAIN, 1, .nbatch = 1, .batch = {3}, .src_mask = 1,
+                          .wei_mask = 1));
         run(&(case_t)CASE(0, 20, 4, PLAIN, (layout_t)w, PLAIN, 1));
         run(&(case_t)CASE(5, 0, 4, PLAIN, (layout_t)w, PLAIN, -1));
     }

@@ -85,7 +85,8 @@ static void check_tile(const case_t *c) {
         u.copy = (char *)copy;
         u.copy_bs = k * 64;
     }
-    c->set->f32[c->nv][c->mr](&u);
+    if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->mr](&u);
+    else c->set->f32[c->nv][c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
             const int64_t ar = c->table ? rows - 1 - i : i, at = ar * ldc + j;
@@ -171,6 +172,23 @@ static void tiles(void **state) {
                 }
             }
         assert_true(found >= 4);
+        for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
+            if (!set[s]->tall[mr]) continue;
+            assert_true(mr > DTP_UKR_MAX_MR);
+            for (int v = 0; v < 80; ++v) {
+                const case_t c = {.set = set[s],
+                                  .name = name[s],
+                                  .mr = mr,
+                                  .nv = 1,
+                                  .cols = 16 - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
+                                  .k = ks[v % 5],
+                                  .nblk = 1,
+                                  .add = v & 1,
+                                  .bias = v & 2,
+                                  .flags = (uint32_t)(test_rand(&rng) % 4 * DTP_UKR_RELU_FIRST)};
+                check_tile(&c);
+            }
+        }
     }
 }
 

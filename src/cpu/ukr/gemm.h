@@ -15,7 +15,9 @@
 
 #define DTP_GEMM_MAX_BATCH_DIMS 10
 #define DTP_GEMM_WIDE 64
-#define DTP_GEMM_K_PASS 2048 /* k of one pass at most */
+#define DTP_GEMM_K_PASS 2048  /* k of one pass at most */
+#define DTP_GEMM_TILE_ROWS 64 /* rows of a tile that is finished outside of the kernel */
+#define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_SLAB)
 
 typedef enum {
     DTP_GEMM_A_DIRECT, /* k dense: read in place */
@@ -89,6 +91,11 @@ void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m);
 /* Scratch per slot that g needs for its shape; and what no shape exceeds (forms and tiled must be set). */
 size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g);
 size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g);
+/* Columns of the last slab before slab1 that exist, one bit each. */
+static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
+    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
+    return over > 0 ? 0xffffu >> over : 0xffffu;
+}
 /* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);

@@ -13,6 +13,7 @@
 #define DTP_UKR_SLAB_BYTES 64 /* bytes of one k-step of an f32 slab */
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
+#define DTP_UKR_TALL_ROWS 16
 #define DTP_UKR_MAX_NV 4
 
 enum {
@@ -66,6 +67,9 @@ typedef struct {
     int max_nv;                                               /* widest panel, in slabs */
     int max_mr[DTP_UKR_MAX_NV + 1];                           /* by nv */
     dtp_ukr_fn_t f32[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
+    /* One block of more than DTP_UKR_MAX_MR rows and one slab of packed B: no tables, taps, ACC or prefetch.
+     * For tiny products, where a second block costs too much. NULL: none. */
+    dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
     /* dst[n / 16][k][16] = src, n and k unbounded, tails of the last slab zero, slabs bs bytes apart:
      * rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
     void (*pack)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);

@@ -169,6 +169,67 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
 DTP_UKR_TILES_AVX512(DEFINE)
 
+/* ---- Tall blocks --------------------------------------------------------------------------------------- */
+
+/* c += broadcast of *a * b, the load in the instruction. */
+INLINE void fmadd_at(__m512 *c, const char *a, __m512 b) {
+#ifdef __clang__
+    *c = _mm512_fmadd_ps(_mm512_set1_ps(*(const float *)a), b, *c);
+#else
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*c) : "v"(b), "m"(*(const float *)a));
+#endif
+}
+
+/* Four rows to a pointer: 16 row pointers would not fit the general registers. */
+INLINE void tall_body(const int MR, const dtp_ukr_args_t *u) {
+    const __mmask16 mask = (__mmask16)u->mask;
+    __m512 c[DTP_UKR_TALL_ROWS];
+    UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_setzero_ps();
+    const char *a[DTP_UKR_TALL_ROWS / 4], *b = u->b;
+    const int64_t lda = u->lda, lda3 = 3 * lda;
+    UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = u->a + 4 * g * lda;
+    for (int64_t k = u->k; k > 0; k--, b += DTP_UKR_SLAB_BYTES) {
+        const __m512 bv = _mm512_loadu_ps((const float *)b);
+        UNROLL for (int i = 0; i < MR; i++) {
+            const char *row = a[i / 4];
+            fmadd_at(&c[i], i % 4 == 3 ? row + lda3 : row + i % 4 * lda, bv);
+        }
+        UNROLL for (int g = 0; 4 * g < MR; g++) {
+            a[g] += sizeof(float);
+            __asm__("" : "+r"(a[g])); /* or the compiler makes a pointer of each row after all */
+        }
+    }
+    if (u->bias) {
+        const __m512 v = _mm512_maskz_loadu_ps(mask, u->bias);
+        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_add_ps(c[i], v);
+    }
+    /* max(0, x), in this order, keeps NaN. */
+    if (u->flags & DTP_UKR_RELU_FIRST) {
+        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
+    }
+    if (u->add) {
+        const __m512 s = _mm512_set1_ps(u->add_scale);
+        UNROLL for (int i = 0; i < MR; i++) c[i] =
+            _mm512_fmadd_ps(s, _mm512_maskz_loadu_ps(mask, (const float *)(u->add + i * u->ldadd)), c[i]);
+    }
+    if (u->flags & DTP_UKR_RELU) {
+        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
+    }
+    char *to = u->c;
+    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) _mm512_mask_storeu_ps((float *)to, mask, c[i]);
+}
+
+#define TALL(mr) \
+    static NOINLINE void ukr_tall_##mr(const dtp_ukr_args_t *u) { tall_body(mr, u); }
+TALL(9)
+TALL(10)
+TALL(11)
+TALL(12)
+TALL(13)
+TALL(14)
+TALL(15)
+TALL(16)
+
 /* ---- Packing ------------------------------------------------------------------------------------------ */
 
 /* dst[k][16] = transposed src[16 rows][k..]; rows and columns by count, missing ones zero. */
@@ -330,6 +391,14 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 260,
                                        .max_nv = 4,
                                        .max_mr = {0, 8, 8, 8, 6},
                                        .f32 = {DTP_UKR_TILES_AVX512(ENTRY)},
+                                       .tall = {[9] = ukr_tall_9,
+                                                ukr_tall_10,
+                                                ukr_tall_11,
+                                                ukr_tall_12,
+                                                ukr_tall_13,
+                                                ukr_tall_14,
+                                                ukr_tall_15,
+                                                ukr_tall_16},
                                        .pack = pack,
                                        .pack_trans = pack_trans,
                                        .transpose = transpose,
