@@ -4,6 +4,7 @@
  * stay in general registers for the whole tile; each k-step loads NV lines of B and broadcasts MR values of
  * A. */
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "cpu/ukr/ukr.h"
 #include "cpu/ukr/ukr_body.h"
@@ -75,6 +76,8 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m512 *c, const
 
 INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
+    static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
+    const bool acc = u->flags & DTP_UKR_ACC;
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
@@ -82,12 +85,12 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     for (int64_t blk = 0; blk < u->nblk; blk++) {
 #define LANES(j) ((j) == NV - 1 ? mask : (__mmask16)0xffff)
         __m512 c[MAX_ACC];
-        if (u->flags & DTP_UKR_ACC) {
-            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_maskz_loadu_ps(LANES(j),
-                                      (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j);
-        } else {
-            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
+        /* Read in both cases: where two branches meet, the compiler keeps accumulators in two registers each,
+         * which it then lacks in the loops. */
+        UNROLL for (int i = 0; i < MR; i++) {
+            const char *from = acc ? base_c + (row_c ? row_c[i] : i * u->ldc) : (const char *)zeros;
+            UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                _mm512_maskz_loadu_ps(LANES(j), (const float *)from + 16 * j);
         }
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
