@@ -35,6 +35,8 @@ typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
 /* Members of existing onto a zeroed attr, retaining what it retains. */
 void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *existing);
 void dtp_stream_attr_drop(dtp_stream_attr_t *attr);
+/* The runtime's own threads (builds with OMP or TBB) for resolved attributes that name no pool; else nothing. */
+dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr);
 /* Threads that a primitive made for this attribute may use: 0 = unset. */
 int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
 

@@ -511,7 +511,7 @@ static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *a
     bool own_pool = attr && attr->pool_kind != dnnl_tp_pool_kind_unset;
     if (own_pool || !fallback) {
         if (attr) dtp_stream_attr_assign(own, attr);
-        return dnnl_tp_success;
+        return dtp_stream_attr_default(own);
     }
     dtp_stream_attr_assign(own, fallback);
     if (own->pool) own->pool_kind = dnnl_tp_pool_kind_engine_default;
@@ -522,7 +522,7 @@ static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *a
         own->async = attr->async;
         own->priority = attr->priority;
     }
-    return dnnl_tp_success;
+    return dtp_stream_attr_default(own);
 }
 
 dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,

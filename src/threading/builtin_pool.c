@@ -8,13 +8,6 @@
  */
 #include "threading/builtin_pool.h"
 
-#if DNNL_TP_WITH_THREADPOOL
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-
-#include "threading/topology.h"
-
 enum {
     SPINS_PER_LOOK = 32,
     LOOKS_PER_TICKET_LOOK = 4,
@@ -30,6 +23,31 @@ enum {
     MIN_PARALLEL_NS = 1500
 };
 
+/* Measured once per process, by the first pool with two threads: 0 = not yet. */
+static _Atomic int64_t process_wake_ns, process_round_trip_ns;
+
+void dtp_calibrated(int64_t *wake_ns, int64_t *round_trip_ns) {
+    int64_t wake = atomic_load(&process_wake_ns), trip = atomic_load(&process_round_trip_ns);
+    *wake_ns = wake ? wake : DEFAULT_WAKE_NS;
+    *round_trip_ns = trip ? trip : DEFAULT_ROUND_TRIP_NS;
+}
+
+void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
+    int64_t wake_ns, trip_ns;
+    dtp_calibrated(&wake_ns, &trip_ns);
+    rec->wake_ticks = dtp_ticks_of_ns(wake_ns);
+    rec->wake_min_ns = WAKE_PAYS * wake_ns;
+    rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
+    rec->spin_ticks = spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
+}
+
+#if DTP_OWN_THREADS
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "threading/topology.h"
+
 struct dtp_worker {
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t bell;
     _Atomic uint32_t reply; /* calibration */
@@ -38,9 +56,6 @@ struct dtp_worker {
     int index;
     int cpu; /* home, or -1 */
 };
-
-/* Measured once per process, by the first pool with two threads: 0 = not yet. */
-static _Atomic int64_t process_wake_ns, process_round_trip_ns;
 
 static bool worker_must_act(const dtp_pool_t *rec) {
     if (!(atomic_load_explicit(&rec->region[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION))
@@ -253,21 +268,6 @@ static void calibrate(struct dtp_worker *peer) {
                  quartile_ns(wakes, CALIBRATION_ROUNDS, DEFAULT_WAKE_NS, MIN_WAKE_NS, MAX_WAKE_NS));
 }
 
-void dtp_calibrated(int64_t *wake_ns, int64_t *round_trip_ns) {
-    int64_t wake = atomic_load(&process_wake_ns), trip = atomic_load(&process_round_trip_ns);
-    *wake_ns = wake ? wake : DEFAULT_WAKE_NS;
-    *round_trip_ns = trip ? trip : DEFAULT_ROUND_TRIP_NS;
-}
-
-void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
-    int64_t wake_ns, trip_ns;
-    dtp_calibrated(&wake_ns, &trip_ns);
-    rec->wake_ticks = dtp_ticks_of_ns(wake_ns);
-    rec->wake_min_ns = WAKE_PAYS * wake_ns;
-    rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
-    rec->spin_ticks = spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
-}
-
 /* ---- Creation and end --------------------------------------------------------------------------------- */
 
 static void start_workers_on(dtp_pool_t *rec) {
@@ -350,7 +350,7 @@ void dtp_builtin_end(dtp_pool_t *rec) {
     dtp_record_free(rec);
 }
 
-#else /* runtime SEQ: there are no records */
+#else /* other runtimes: no record has threads of ours */
 size_t dtp_worker_size(void) { return 0; }
 void dtp_builtin_end(dtp_pool_t *rec) { (void)rec; }
 int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
@@ -361,5 +361,4 @@ bool dtp_builtin_wake_at(dtp_pool_t *rec, int cpu) {
     (void)rec, (void)cpu;
     return false;
 }
-void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) { (void)rec, (void)spin_ns; }
 #endif

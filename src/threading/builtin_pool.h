@@ -3,6 +3,7 @@
 #define DTP_THREADING_BUILTIN_POOL_H
 
 #include "threading/record.h"
+#include "threading/runtime.h"
 
 struct dnnl_tp_threadpool {
     dtp_object_t obj;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#if DNNL_TP_WITH_THREADPOOL
+#if DTP_OWN_THREADS
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

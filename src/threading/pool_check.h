@@ -4,6 +4,7 @@
 #define DTP_THREADING_POOL_CHECK_H
 
 #include "threading/record.h"
+#include "threading/runtime.h"
 
 typedef struct dtp_check dtp_check_t;
 

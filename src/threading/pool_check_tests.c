@@ -2,7 +2,7 @@
  * names the promise that was broken. See pool_check.h; the promises stand in dnnl_tp_threadpool.h. */
 #include "threading/pool_check.h"
 
-#if DNNL_TP_WITH_THREADPOOL
+#if DTP_OWN_THREADS
 #include <pthread.h>
 #include <stdio.h>
 

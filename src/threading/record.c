@@ -143,7 +143,7 @@ void dtp_pool_release(dtp_pool_t *rec) {
                 break;
             }
         dtp_unlock(&registry_lock);
-#if DNNL_TP_WITH_THREADPOOL
+#if DTP_OWN_THREADS
         if (rec->workers) {
             dtp_builtin_end(rec);
             return;

@@ -89,6 +89,16 @@ int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags) 
     return n;
 }
 
+dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr) {
+    if (attr->pool_kind != dnnl_tp_pool_kind_unset) return dnnl_tp_success;
+#if DTP_RUNTIME_POOL
+    DTP_TRY(dtp_runtime_iface(0, 0, &attr->iface));
+    DTP_TRY(dtp_record_of(&attr->pool, &attr->iface));
+    attr->pool_kind = dnnl_tp_pool_kind_runtime;
+#endif
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t require_pools(const dtp_stream_attr_t *attr) {
     DTP_REQUIRE(attr->kind == dnnl_tp_cpu, BAD_ENGINE, "pools are for CPU streams");
 #if DNNL_TP_WITH_THREADPOOL

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#if DNNL_TP_WITH_THREADPOOL
+#if DTP_OWN_THREADS
 
 static int builtin_num_threads(void *ctx) { return ((dtp_pool_t *)ctx)->num_threads; }
 static uint64_t builtin_flags(void *ctx) { return ((dtp_pool_t *)ctx)->flags; }
@@ -44,6 +44,45 @@ static void threadpool_destroy(dtp_object_t *object) {
     dtp_pool_release(((dnnl_tp_threadpool_t)object)->rec);
 }
 
+/* A pool of n threads of our own, in made. */
+static dnnl_tp_status_t fill_pool(dnnl_tp_threadpool_t made, int n, const dnnl_tp_threadpool_opts_t *o) {
+    dtp_pool_t *rec = dtp_record_create(n, n);
+    made->rec = rec; /* from here on the handle's destructor ends whatever was started */
+    if (!rec) return dnnl_tp_out_of_memory;
+    rec->flags = o->flags | DNNL_TP_THREADPOOL_CALLER_WORKS | DNNL_TP_THREADPOOL_NESTABLE;
+    rec->iface = (dnnl_tp_threadpool_iface_t){
+        .struct_size = sizeof(rec->iface),
+        .ctx = rec,
+        .get_num_threads = builtin_num_threads,
+        .get_in_parallel = builtin_in_parallel,
+        .parallel_for = builtin_parallel_for,
+        .get_flags = builtin_flags,
+        .schedule = builtin_schedule,
+    };
+    DTP_TRY(dtp_builtin_start(rec, o->name ? o->name : "dnnl_tp", o->spin_ns));
+    dtp_record_register(rec);
+    return dnnl_tp_success;
+}
+
+#elif DTP_RUNTIME_POOL
+
+static void threadpool_destroy(dtp_object_t *object) {
+    dtp_pool_release(((dnnl_tp_threadpool_t)object)->rec);
+}
+
+/* n threads of the runtime; names and spinning are its own affair. */
+static dnnl_tp_status_t fill_pool(dnnl_tp_threadpool_t made, int n, const dnnl_tp_threadpool_opts_t *o) {
+    dnnl_tp_threadpool_iface_t iface;
+    DTP_TRY(dtp_runtime_iface(n, o->flags, &iface));
+    dnnl_tp_status_t status = dtp_record_of(&made->rec, &iface);
+    if (status != dnnl_tp_success) iface.release(iface.ctx);
+    return status;
+}
+
+#endif
+
+#if DNNL_TP_WITH_THREADPOOL
+
 dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
                                            const dnnl_tp_threadpool_opts_t *opts) {
     DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
@@ -68,30 +107,10 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
     dnnl_tp_threadpool_t made =
         dtp_object_create(NULL, sizeof(*made), DTP_OBJ_THREADPOOL, threadpool_destroy);
     if (!made) return dnnl_tp_out_of_memory;
-    dtp_pool_t *rec = dtp_record_create(n, n);
-    made->rec = rec; /* from here on the handle's destructor ends whatever was started */
-    if (!rec) {
-        dtp_object_release(made);
-        return dnnl_tp_out_of_memory;
-    }
-    rec->flags = o.flags | DNNL_TP_THREADPOOL_CALLER_WORKS | DNNL_TP_THREADPOOL_NESTABLE;
-    rec->iface = (dnnl_tp_threadpool_iface_t){
-        .struct_size = sizeof(rec->iface),
-        .ctx = rec,
-        .get_num_threads = builtin_num_threads,
-        .get_in_parallel = builtin_in_parallel,
-        .parallel_for = builtin_parallel_for,
-        .get_flags = builtin_flags,
-        .schedule = builtin_schedule,
-    };
-    dnnl_tp_status_t status = dtp_builtin_start(rec, o.name ? o.name : "dnnl_tp", o.spin_ns);
-    if (status != dnnl_tp_success) {
-        dtp_object_release(made);
-        return status;
-    }
-    dtp_record_register(rec);
-    *pool = made;
-    return dnnl_tp_success;
+    dnnl_tp_status_t status = fill_pool(made, n, &o);
+    if (status != dnnl_tp_success) dtp_object_release(made);
+    else *pool = made;
+    return status;
 }
 
 #else

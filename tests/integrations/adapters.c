@@ -388,6 +388,7 @@ static void runs_leave_nothing_behind(void **state) {
 
 static void the_pool_keeps_its_promises(void **state) {
     (void)state;
+    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
     static char report[4096];
     for (int threads = 1; threads <= 3; ++threads) {
         void *pool = host->create(threads);

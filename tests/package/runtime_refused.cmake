@@ -9,7 +9,7 @@ execute_process(
 if(result EQUAL 0)
   message(FATAL_ERROR "configuring with DNNL_CPU_RUNTIME=bogus succeeded")
 endif()
-foreach(text IN ITEMS "'bogus'" "EXT_THREADPOOL" "SEQ")
+foreach(text IN ITEMS "'bogus'" "EXT_THREADPOOL" "SEQ" "OMP" "TBB")
   if(NOT output MATCHES "${text}")
     message(FATAL_ERROR "the message does not name ${text}:\n${output}")
   endif()

@@ -1,5 +1,6 @@
 # The shared library exports every function that the public headers declare, and nothing else. The static library
-# defines only names of the project. The SEQ library starts no thread.
+# defines only names of the project. Only the library of the
+# runtime EXT_THREADPOOL starts threads.
 cmake_minimum_required(VERSION 3.25)
 function(symbols out)
   execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
@@ -51,13 +52,16 @@ list(FILTER defined EXCLUDE REGEX "^(dnnl_tp_|dtp_)")
 if(SANITIZE)
   list(FILTER defined EXCLUDE REGEX "^(__asan|__ubsan|__tsan|__odr_asan|__sanitizer)")
 endif()
+if(RUNTIME STREQUAL "TBB") # templates of oneTBB
+  list(FILTER defined EXCLUDE REGEX "^(_Z|DW\\.ref\\.)")
+endif()
 if(defined)
   message(SEND_ERROR "names in the static library that are not the project's: ${defined}")
 endif()
 
 symbols(needed -D --undefined-only ${SHARED_LIBRARY})
-if(RUNTIME STREQUAL "SEQ" AND "pthread_create" IN_LIST needed)
-  message(SEND_ERROR "the SEQ library refers to pthread_create")
+if(NOT RUNTIME STREQUAL "EXT_THREADPOOL" AND "pthread_create" IN_LIST needed)
+  message(SEND_ERROR "the ${RUNTIME} library refers to pthread_create")
 endif()
 foreach(name IN ITEMS abort exit _exit)
   if(name IN_LIST needed AND NOT SANITIZE)
