@@ -70,12 +70,14 @@ static void test_if(void **state) {
     assert_true(info.ndims == 1 && info.dims[0] == 2 && info.data_type == dnnl_tp_f32);
     REFUSED(dnnl_tp_graph_op(a, dnnl_tp_op_relu, "late", 1, &ra, 0, NULL, 1, &v), GRAPH_REGION, "region");
     REFUSED(dnnl_tp_graph_if(g, "again", p, a, NULL, 1, &ri, &x, &v), GRAPH_REGION, "again");
-    REFUSED(dnnl_tp_graph_create_region(&inner, a), GRAPH_REGION, "");
-    assert_null(inner);
+    dnnl_tp_graph_t late;
+    REFUSED(dnnl_tp_graph_create_region(&late, a), GRAPH_REGION, "");
+    assert_null(late);
     dnnl_tp_graph_destroy(g); /* regions keep it */
     OK(dnnl_tp_graph_value_info(b, rb, &info));
     dnnl_tp_graph_destroy(a);
     dnnl_tp_graph_destroy(b);
+    dnnl_tp_graph_destroy(inner);
     dnnl_tp_graph_destroy(with_input);
     dnnl_tp_graph_destroy(other);
 }
