@@ -22,6 +22,8 @@ typedef enum {
     DTP_OBJ_GRAPH,
     DTP_OBJ_EXECUTABLE,
     DTP_OBJ_CANCEL,
+    DTP_OBJ_SESSION,
+    DTP_OBJ_CALLABLE,
     DTP_OBJ_EVENT
 } dtp_object_kind_t;
 

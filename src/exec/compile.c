@@ -190,8 +190,10 @@ static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower, int nin,
+static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
+                               const dtp_selection_t *selection, int nin,
                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
+    if (selection) DTP_TRY(dtp_ir_select(ir, selection));
     DTP_TRY(dtp_ir_import(ir, nin, in_shapes));
     DTP_TRY(keep_infos(e, ir));
     dtp_ir_sweep(ir);
@@ -236,18 +238,9 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, const_dnnl_tp_graph_t graph,
-                                            dnnl_tp_engine_t engine, int nin,
-                                            const dnnl_tp_tensor_info_t *in_shapes,
-                                            const dnnl_tp_compile_opts_t *opts) {
-    DTP_REQUIRE(executable, NULL_ARG, "executable is NULL");
-    *executable = NULL;
-    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
-    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
-    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
-    DTP_TRY(check_opts(opts));
-    dtp_graph_t *g = graph->root;
+static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g, dnnl_tp_engine_t engine,
+                                int num_threads, const dtp_selection_t *selection, int nin,
+                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
     dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, exec_free);
     if (!e) return dtp_no_memory(sizeof *e);
     atomic_store_explicit(&g->frozen, 1, memory_order_relaxed);
@@ -256,13 +249,13 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     dtp_arena_init(&e->arena, engine->allocator);
     e->graph = dtp_object_retain(g);
     e->engine = dtp_object_retain(engine);
-    e->num_threads = resolve_threads(engine, opts);
-    e->nin = g->ninputs;
-    e->nout = g->noutputs;
+    e->num_threads = num_threads;
+    e->nin = selection ? selection->nfeeds : g->ninputs;
+    e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
     dtp_ir_t ir = {.arena = &arena, .graph = g, .engine = engine, .fuse = fuse};
     dtp_lower_t lower = {.ir = &ir, .num_threads = e->num_threads};
-    dnnl_tp_status_t status = passes(e, &ir, &lower, nin, in_shapes, opts);
+    dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->prim[k]);
@@ -275,6 +268,28 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     }
     *executable = e;
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_compile(dnnl_tp_executable_t *executable, dtp_graph_t *graph, dnnl_tp_engine_t engine,
+                             int num_threads, const dtp_selection_t *selection,
+                             const dnnl_tp_tensor_info_t *infos, const dnnl_tp_compile_opts_t *opts) {
+    *executable = NULL;
+    return compile(executable, graph, engine, num_threads, selection, selection->nfeeds, infos, opts);
+}
+
+dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, const_dnnl_tp_graph_t graph,
+                                            dnnl_tp_engine_t engine, int nin,
+                                            const dnnl_tp_tensor_info_t *in_shapes,
+                                            const dnnl_tp_compile_opts_t *opts) {
+    DTP_REQUIRE(executable, NULL_ARG, "executable is NULL");
+    *executable = NULL;
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
+    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
+    DTP_TRY(check_opts(opts));
+    return compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes,
+                   opts);
 }
 
 dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable, dnnl_tp_value_t value,

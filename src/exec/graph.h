@@ -104,8 +104,9 @@ typedef struct dtp_graph {
     dtp_gnode_t *nodes;
     dtp_gregion_t *regions;
     int32_t *inputs, *outputs; /* values; of the root */
+    const char **output_names;
     int nvalues, nnodes, nregions, ninputs, noutputs;
-    int cap_values, cap_nodes, cap_regions, cap_inputs, cap_outputs;
+    int cap_values, cap_nodes, cap_regions, cap_inputs, cap_outputs, cap_output_names;
     _Atomic int frozen;
 
     /* Derived constants: written under lock, live as long as the graph. */

@@ -19,6 +19,7 @@ dnnl_tp_status_t dtp_graph_reserve(dtp_graph_t *g, int values, int nodes, int in
     GROW(nodes, nnodes, nodes);
     GROW(inputs, ninputs, inputs);
     GROW(outputs, noutputs, outputs);
+    GROW(output_names, noutputs, outputs);
 #undef GROW
     return dnnl_tp_success;
 }
@@ -275,7 +276,7 @@ static dnnl_tp_status_t function_output(dtp_graph_t *g, dtp_gregion_t *r, dnnl_t
 }
 
 dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t value, const char *name) {
-    DTP_TRY(dtp_graph_check_open(graph)); /* outputs are found by their order */
+    DTP_TRY(dtp_graph_check_open(graph));
     dtp_op_id_t id = {name ? name : "", "output"};
     dtp_graph_t *g = graph->root;
     dtp_gregion_t *r = &g->regions[graph->region];
@@ -284,6 +285,9 @@ dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t val
     DTP_TRY(dtp_graph_check_values(g, graph->region, id, "value", 1, &value, false));
     if (r->kind == DTP_REGION_FUNCTION) return function_output(g, r, value);
     DTP_TRY(dtp_graph_reserve(g, 0, 0, 0, 1));
+    const char *copy = dtp_arena_text(&g->arena, id.name);
+    if (!copy) return dnnl_tp_out_of_memory;
+    g->output_names[g->noutputs] = copy;
     g->outputs[g->noutputs++] = value;
     return dnnl_tp_success;
 }

@@ -5,11 +5,16 @@
 
 static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
     const dtp_graph_t *g = ir->graph;
-    DTP_REQUIRE(!in_shapes || nin == g->ninputs, BAD_COUNT, "%d shapes given, the graph has %d inputs", nin,
-                g->ninputs);
-    for (int i = 0; i < g->ninputs; ++i) {
-        const dtp_gvalue_t *v = &g->values[g->inputs[i]];
-        dnnl_tp_tensor_info_t *to = &ir->values[g->inputs[i]].info;
+    int count = ir->selection ? ir->selection->nfeeds : g->ninputs;
+    const int32_t *inputs = ir->selection ? ir->selection->feeds : g->inputs;
+    DTP_REQUIRE(!in_shapes || nin == count, BAD_COUNT, "%d shapes given, the graph has %d inputs", nin,
+                count);
+    for (int i = 0; i < count; ++i) {
+        const dtp_gvalue_t *v = &g->values[inputs[i]];
+        dnnl_tp_tensor_info_t *to = &ir->values[inputs[i]].info;
+        ir->values[inputs[i]].input = i;
+        ir->values[inputs[i]].data = NULL; /* a constant may be fed, too */
+        ir->values[inputs[i]].cid = -1;
         if (in_shapes) {
             const dnnl_tp_tensor_info_t *s = &in_shapes[i];
             char ts[DTP_SHAPE_TEXT], td[DTP_SHAPE_TEXT];
@@ -145,10 +150,28 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     return dtp_op_infer(g->row, id, &g->attrs, g->nin, in, &ir->values[g->out].info);
 }
 
+/* Results that are fed stay inputs, with the shape that was given. */
+static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
+    dtp_ir_t *ir = m->ir;
+    dnnl_tp_tensor_info_t given[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < g->nout; ++i) given[i] = ir->values[g->out + i].info;
+    DTP_TRY(import_node(m, g));
+    for (int i = 0; i < g->nout; ++i) {
+        if (ir->feed_of[g->out + i] < 0) continue;
+        ir->values[g->out + i].info = given[i];
+        ir->values[g->out + i].node = -1;
+        m->same_as[g->out + i] = -1;
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t import_region(import_t *m, int region) {
     const dtp_graph_t *g = m->ir->graph;
-    for (int i = m->first_of[region]; i < m->first_of[region + 1]; ++i)
-        DTP_TRY(import_node(m, &g->nodes[m->order[i]]));
+    for (int i = m->first_of[region]; i < m->first_of[region + 1]; ++i) {
+        const dtp_gnode_t *n = &g->nodes[m->order[i]];
+        if (!m->ir->selection) DTP_TRY(import_node(m, n));
+        else if (m->ir->needed[m->order[i]]) DTP_TRY(import_with_feeds(m, n));
+    }
     return dnnl_tp_success;
 }
 
@@ -218,10 +241,15 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     for (int r = 1; r < g->nregions; ++r)
         for (int i = 0; i < g->regions[r].nout; ++i)
             ir->regions[r].out[i] = resolve(&m, g->regions[r].out[i]);
-    ir->outputs = copy_values(&m, g->noutputs, g->outputs, 0);
+    ir->noutputs = ir->selection ? ir->selection->nfetches : g->noutputs;
+    ir->outputs = copy_values(&m, ir->noutputs, ir->selection ? ir->selection->fetches : g->outputs, 0);
     if (!ir->outputs) return dnnl_tp_out_of_memory;
+    for (int i = 0; ir->selection && i < ir->selection->ntargets; ++i) {
+        int node = ir->values[ir->selection->targets[i]].node;
+        if (node >= 0) ir->nodes[node].effects = true;
+    }
     dtp_ir_find_effects(ir);
-    if (g->noutputs == 0 && !ir->regions[0].effects)
+    if (ir->noutputs == 0 && !ir->regions[0].effects)
         return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_NO_OUTPUT, "nothing to compute");
     return dnnl_tp_success;
 }

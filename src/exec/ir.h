@@ -7,6 +7,7 @@
 #ifndef DTP_EXEC_IR_H
 #define DTP_EXEC_IR_H
 
+#include "exec/compile.h"
 #include "exec/graph.h"
 
 /* Where a value's elements are: a plain strided view of a buffer (lower.h). */
@@ -83,11 +84,17 @@ typedef struct dtp_ir {
     bool fuse;
     int nvalues, nnodes, nregions, cap_values, cap_nodes;
     dtp_ir_region_t *regions; /* as the graph's */
-    int *outputs;             /* of the graph, after removal of what only hands values on */
-    dtp_ir_value_t *values;   /* the first graph->nvalues are the graph's */
-    dtp_ir_node_t *nodes;     /* in an order in which they may run */
+    int noutputs;
+    int *outputs;                     /* of the graph, after removal of what only hands values on */
+    const dtp_selection_t *selection; /* NULL: the whole graph; else, by node and by value (-1): */
+    const uint8_t *needed;
+    const int *feed_of;
+    dtp_ir_value_t *values; /* the first graph->nvalues are the graph's */
+    dtp_ir_node_t *nodes;   /* in an order in which they may run */
 } dtp_ir_t;
 
+/* Before import: limits it to what a selection needs (select.c). */
+dnnl_tp_status_t dtp_ir_select(dtp_ir_t *ir, const dtp_selection_t *selection);
 /* Copies the graph and infers all shapes from those of the inputs (NULL = as declared). */
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes);
 /* Marks nodes whose results nobody needs as dead and counts uses. */

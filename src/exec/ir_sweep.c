@@ -83,7 +83,7 @@ static bool pass(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nvalues; ++i) ir->values[i].uses = ir->values[i].outputs = 0;
     for (int r = 0; r < ir->nregions; ++r)
         if (ir->regions[r].kind != DTP_REGION_FUNCTION) ir->regions[r].live = r == 0;
-    use_all(ir, ir->graph->noutputs, ir->outputs, 0, true);
+    use_all(ir, ir->noutputs, ir->outputs, 0, true);
     for (int r = 0; r < ir->nregions; ++r)
         if (ir->regions[r].kind == DTP_REGION_FUNCTION && ir->regions[r].live)
             use_all(ir, ir->graph->regions[r].nout, ir->regions[r].out, r, true);

@@ -345,7 +345,7 @@ dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
  * twice. */
 static dnnl_tp_status_t lower_root(dtp_lower_t *lower) {
     dtp_ir_t *ir = lower->ir;
-    int nout = ir->graph->noutputs, *bufs = dtp_arena_alloc(ir->arena, sizeof *bufs * (size_t)nout);
+    int nout = ir->noutputs, *bufs = dtp_arena_alloc(ir->arena, sizeof *bufs * (size_t)nout);
     if (!bufs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < nout; ++i) {
         DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&ir->values[ir->outputs[i]].info), &bufs[i]));

@@ -142,7 +142,7 @@ static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, voi
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t check_opts(const dnnl_tp_run_opts_t *o) {
+dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *o) {
     if (!o) return dnnl_tp_success;
     const size_t older = offsetof(dnnl_tp_run_opts_t, deadline_ns);
     DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
@@ -185,16 +185,16 @@ static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *c
     }
 }
 
-dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
-                                        int nin, void *const *in, int nout, void *const *out,
-                                        const dnnl_tp_run_opts_t *opts) {
+dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,
+                                    void *const *in, int nout, void *const *out,
+                                    const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine->v->kind == executable->engine->v->kind, BAD_STREAM,
                 "the stream is of another engine");
     DTP_TRY(check_pointers(executable->in_used, executable->nin, nin, in, "input"));
     DTP_TRY(check_pointers(executable->out_used, executable->nout, nout, out, "output"));
-    DTP_TRY(check_opts(opts));
+    DTP_TRY(dtp_run_opts_check(opts));
     dtp_run_ctx_t ctx;
     ctx.exec = (dtp_exec_t *)(uintptr_t)executable;
     ctx.in = in;
@@ -207,7 +207,7 @@ dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, d
     atomic_init(&ctx.stop, DTP_STOP_NONE);
     int threads = executable->num_threads;
     if (opts && opts->max_threads && opts->max_threads < threads) threads = opts->max_threads;
-    dtp_cancel_link_t link;
+    dtp_cancel_link_t link, owner_link;
     dnnl_tp_cancel_t cancel = NULL;
     if (opts && opts->struct_size >= sizeof *opts) {
         if (opts->max_depth) ctx.max_depth = opts->max_depth;
@@ -215,10 +215,18 @@ dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, d
         cancel = opts->cancel;
     }
     if (cancel) dtp_cancel_link(cancel, &link, &ctx.stop);
+    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
     dnnl_tp_status_t status = stream->v->run(stream, threads, run_body, &ctx);
+    if (owner) dtp_cancel_unlink(owner, &owner_link);
     if (cancel) dtp_cancel_unlink(cancel, &link);
     if (ctx.stats) finish_stats(&ctx);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) return status;
     if (DTP_UNLIKELY(dtp_run_failed(&ctx))) return outcome(&ctx);
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
+                                        int nin, void *const *in, int nout, void *const *out,
+                                        const dnnl_tp_run_opts_t *opts) {
+    return dtp_executable_run(executable, stream, nin, in, nout, out, opts, NULL);
 }

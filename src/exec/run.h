@@ -64,4 +64,10 @@ void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **base
 void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases);
 bool dtp_read_predicate(const void *p, int type);
 
+/* dnnl_tp_executable_run with a second token, that of the run's owner (NULL = none). */
+dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,
+                                    void *const *in, int nout, void *const *out,
+                                    const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner);
+dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *opts);
+
 #endif

@@ -20,6 +20,9 @@ void dtp_pool_release(dtp_pool_t *pool); /* NULL is allowed */
 int dtp_pool_num_threads(const dtp_pool_t *pool);
 uint64_t dtp_pool_flags(const dtp_pool_t *pool);
 
+/* Is this thread inside a run, an item or a call of the library? Then waiting for others could hang. */
+bool dtp_thread_is_inside(void);
+
 /* One run of a graph. Calls fn(arg, par) exactly once, on this thread or, when all tickets are taken, on a
  * thread that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once
  * for the whole run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.

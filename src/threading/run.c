@@ -13,6 +13,7 @@
 #include "threading/builtin_pool.h"
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
+bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
 
 typedef struct {
     dtp_root_t root;
