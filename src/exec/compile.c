@@ -206,9 +206,14 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     }
     DTP_TRY(dtp_lower(lower));
     DTP_TRY(dtp_segments(e, lower));
-    DTP_TRY(dtp_dags(e, lower, opts && opts->deterministic));
+    unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
+    if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
+    e->always_flow = (options & DTP_SCHEDULE_ALL) != 0;
+    DTP_TRY(dtp_emit_spaces(e, lower));
+    DTP_TRY(dtp_schedule_choose(e, lower, options));
     DTP_TRY(pack_constants(lower));
     DTP_TRY(dtp_plan(e, lower, opts ? opts->memory_budget : 0));
+    DTP_TRY(dtp_schedule_build(e, lower, options));
     return dtp_frames_init(e);
 }
 

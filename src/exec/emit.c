@@ -109,6 +109,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
                : s->ctl == DTP_CTL_CALL ? s->other
                                         : s->space;
     x->pred_type = s->pred_type;
+    x->truth_at = s->truth ? l->bufs[s->truth - 1].offset : 0;
     x->nrefs = n;
     x->refs = refs;
     x->ns = dtp_step_ns(s);
@@ -214,12 +215,12 @@ static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t
     }
 }
 
-static dnnl_tp_status_t emit_stages(dtp_exec_t *e, const dtp_lower_t *l) {
+static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
-    int *stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
+    int *stage_of = l->stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
     if (!stages || !stage_of) return dnnl_tp_out_of_memory;
     e->stages = stages;
-    for (int i = 0, dag = 0; i < l->nsteps;) {
+    for (int i = 0; i < l->nsteps;) {
         const dtp_step_t *s = l->steps[i];
         dtp_stage_t *st = &stages[e->nstages];
         stage_of[i] = e->nstages;
@@ -228,10 +229,7 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, const dtp_lower_t *l) {
             continue;
         }
         ++e->nstages;
-        if (dag < e->ndags && e->dags[dag].first_step == i) {
-            *st = (dtp_stage_t){.kind = DTP_STAGE_DAG, .index = dag};
-            i += e->dags[dag++].nsteps;
-        } else if (s->segment >= 0) {
+        if (s->segment >= 0) {
             *st = (dtp_stage_t){.kind = DTP_STAGE_SEGMENT, .index = s->segment};
             i += e->segments[s->segment].nsteps;
         } else {

@@ -6,6 +6,7 @@
 #define DTP_EXEC_EXECUTABLE_H
 
 #include "common/primitive_desc.h"
+#include "exec/flow.h"
 #include "exec/graph.h"
 #include "threading/pool.h"
 
@@ -41,6 +42,7 @@ typedef struct {
     size_t copy_bytes;
     int space;           /* of the loop or function that begins here, else its own */
     int pred_type;       /* predicates: type */
+    int64_t truth_at;    /* predicates that the flow engine cannot read: its byte in the slab */
     const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
     int nrefs;
     const dtp_ref_t *refs;
@@ -69,7 +71,6 @@ typedef struct {
 typedef enum {
     DTP_STAGE_STEP,
     DTP_STAGE_SEGMENT,
-    DTP_STAGE_DAG,
     DTP_STAGE_IF,   /* false: goes to other */
     DTP_STAGE_JUMP, /* to other */
     DTP_STAGE_WHILE,
@@ -77,18 +78,20 @@ typedef enum {
     DTP_STAGE_NEXT, /* goes to other, the first stage of the condition */
     DTP_STAGE_EXIT,
     DTP_STAGE_CALL, /* goes to other and comes back */
-    DTP_STAGE_END   /* of the run or of a call */
+    DTP_STAGE_END,  /* of the run or of a call */
+    DTP_STAGE_RANGE /* items of the flow engine only: stages index .. other - 1 */
 } dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
-    int index; /* step, segment or dag */
+    int index; /* step or segment */
     int other; /* a stage */
 } dtp_stage_t;
 
 /* Where buffers live together: the root, an iteration of a loop, a call of a function. */
 typedef struct {
     int parent; /* -1: root and functions */
-    bool is_function;
+    bool is_function, by_counters;
+    dtp_flow_block_t block; /* functions by counters */
     int nvars, ncaptures, cap_captures;
     int32_t *captures;            /* numbers of bases of the space around */
     int window, slabs;            /* loops */
@@ -111,6 +114,7 @@ typedef struct dtp_frame {
     int return_to; /* stage */
     int depth;
     int space;
+    dtp_flow_slab_t *slab; /* NULL: its function does not run by counters */
     char *data;
 } dtp_frame_t;
 enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };
@@ -121,23 +125,12 @@ typedef struct {
     dtp_frame_t *_Atomic *_Atomic blocks[DTP_FRAME_BLOCKS];
 } dtp_frames_t;
 
-/* Steps that may run beside each other; see dag.c. */
-typedef struct {
-    int first_step, nsteps;
-    const uint16_t *indegree; /* per step of the range */
-    const int *succ_at;       /* nsteps + 1 */
-    const int *succ;          /* relative step numbers */
-    const uint8_t *wide;      /* costly and able to use all threads inside */
-} dtp_dag_t;
-/* Of a run's counters, in front of two for each step: the stacks and what changes with them. */
-enum { DTP_DAG_HEAD_INTS = 16 };
-
 typedef struct dtp_run {
     uint32_t next; /* freelist: index + 1 of the next free run */
     uint32_t index;
     void **bases;
-    int64_t *bounds; /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
-    _Atomic int *counters;
+    int64_t *bounds;        /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
+    dtp_flow_state_t *flow; /* NULL without a plan for it */
     char *slab;
 } dtp_run_t;
 
@@ -151,12 +144,11 @@ struct dnnl_tp_executable {
     int nvalues;
     const dnnl_tp_tensor_info_t *infos; /* of the graph's values */
     int num_threads;
-    int nin, nout, nstages, nsteps, nsegments, ndags;
+    int nin, nout, nstages, nsteps, nsegments;
     const uint8_t *in_used, *out_used; /* pointers that must not be NULL */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_segment_t *segments;
-    const dtp_dag_t *dags;
     int nspaces;
     dtp_space_t *spaces;      /* written by compilation */
     dtp_frames_t *frames;     /* by space; NULL without functions */
@@ -164,11 +156,16 @@ struct dnnl_tp_executable {
     const int64_t *offsets_seqs, *offsets_rows;
     const char *const *offsets_name;
     int noffsets;
-    int max_slices, ncounters;
+    int max_slices;
+    bool by_counters, always_flow; /* with any number of threads */
+    const dtp_flow_plan_t *flow;   /* NULL: the interpreter runs everything */
+    const dtp_stage_t *items;      /* what its nodes do */
     /* Slab: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
     size_t slab_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */
-    double ns;          /* estimate of a run on one thread */
+    /* For nodes that have one thread: per slot scratch, local buffers, bounds. */
+    size_t flow_at, flow_slot_bytes, flow_local_at, flow_bounds_at;
+    double ns; /* estimate of a run on one thread */
 
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t free_runs; /* tag << 32 | index + 1; 0 in the low half = none */
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t nruns;

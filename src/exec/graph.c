@@ -19,7 +19,7 @@ const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t
     dtp_derived_t *d = dtp_arena_alloc(&graph->derived_arena, sizeof *d + size);
     if (!d) return NULL;
     dtp_derived_t **bucket = &graph->derived[bucket_of(key, size)];
-    d->id = graph->next_id++;
+    d->id = ((int64_t)1 << 32) + graph->next_id++; /* beside the numbers of values */
     d->data = data;
     d->key_size = size;
     memcpy(d->key, key, size);

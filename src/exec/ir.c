@@ -132,8 +132,10 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     memcpy(n->sub, g->sub, sizeof n->sub);
     n->in = copy_values(m, g->nin, g->in, g->nout);
     n->nbefore = g->nbefore;
-    n->before = g->nbefore ? copy_values(m, g->nbefore, g->before, 0) : NULL;
-    if (!n->in || (g->nbefore && !n->before)) return dnnl_tp_out_of_memory;
+    n->before = dtp_arena_alloc(ir->arena, sizeof *n->before * (size_t)g->nbefore);
+    if (!n->in || !n->before) return dnnl_tp_out_of_memory;
+    /* As the graph has them: an operator that hands its value on is waited for all the same. */
+    for (int i = 0; i < g->nbefore; ++i) n->before[i] = g->before[i];
     n->out = n->in + g->nin;
     for (int i = 0; i < g->nout; ++i) n->out[i] = g->out + i;
     if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n));

@@ -80,9 +80,11 @@ typedef struct {
     const char *kind; /* name of the operator's kind */
     dtp_ctl_t ctl;
     int other;
-    int space;     /* whose pointers its arguments count from */
-    int pred_type; /* IF, TEST: type of the predicate */
-    size_t *sizes; /* EXIT: bytes of each variable */
+    int space;      /* whose pointers its arguments count from */
+    int pred_type;  /* IF, TEST: type of the predicate */
+    int truth;      /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
+    int first_body; /* TEST: the first buffer of the body */
+    size_t *sizes;  /* EXIT: bytes of each variable */
     int norder;
     int *order;                       /* buffers that must be written before, though it does not read them */
     const dtp_gnode_t *host;          /* host closures: in and out are args 0..nin+nout-1 */
@@ -119,6 +121,8 @@ typedef struct dtp_lower {
     int *function_space; /* by region */
     int *dense;          /* values with a dense copy that the open blocks made, in their order */
     int ndense, cap_dense;
+    int *item_end; /* NULL, or per step: the last one of the item that begins here (schedule.c); -1 */
+    int *stage_of; /* per step */
 } dtp_lower_t;
 
 /* Turns all live nodes into steps, in their order. */

@@ -67,7 +67,9 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_ELSE, 0, &other));
     DTP_TRY(branch(l, n, 1, bufs));
     other->other = l->nsteps;
-    DTP_TRY(dtp_new_control(l, n, DTP_CTL_ENDIF, 0, &s));
+    DTP_TRY(dtp_new_control(l, n, DTP_CTL_ENDIF, n->nout, &s));
+    for (int i = 0; i < n->nout; ++i) /* what nobody writes, for orderings */
+        if (bufs[i] >= 0 && l->bufs[bufs[i]].bytes == 0) s->arg[i].buf = bufs[i];
     s->other = begin;
     return dnnl_tp_success;
 }
@@ -156,7 +158,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_TEST, 1, &s));
     s->arg[0] = place_arg(p);
     s->pred_type = (int)l->ir->values[n->cond_out].info.data_type;
-    int body = l->nbufs;
+    int body = s->first_body = l->nbufs;
     DTP_TRY(dtp_lower_region(l, n->sub[1]));
     for (int i = 0, k = 0; i < n->nin; ++i)
         if (n->live[i]) DTP_TRY(next_value(l, n->yield[i], space, body, &next[k++]));

@@ -176,27 +176,45 @@ static dnnl_tp_status_t find_rooms(const dtp_exec_t *e, const dtp_lower_t *l, in
 }
 
 /* Widens to all of each segment that touches it: slices pass its steps at different times. */
-static void widen(const dtp_exec_t *e, const dtp_lower_t *l, const int *dag_of, room_t *x) {
+static void widen(const dtp_exec_t *e, const dtp_lower_t *l, room_t *x) {
     int s = l->steps[x->first]->segment;
     if (s >= 0) x->first = e->segments[s].first_step;
     s = l->steps[x->last]->segment;
     if (s >= 0) x->last = e->segments[s].first_step + e->segments[s].nsteps - 1;
-    if (dag_of[x->first] >= 0) x->first = e->dags[dag_of[x->first]].first_step;
-    if (dag_of[x->last] >= 0) {
-        const dtp_dag_t *d = &e->dags[dag_of[x->last]];
-        x->last = d->first_step + d->nsteps - 1;
+}
+
+static dnnl_tp_status_t place(const dtp_lower_t *l, room_t *r, int n, size_t *total) {
+    enum { MANY = 2000 };
+    if (n > MANY) return place_by_size(l->ir->arena, r, n, total);
+    *total = place_rooms(r, n);
+    return dnnl_tp_success;
+}
+
+/* Where nodes run in any order, only what lives inside one item shares memory. */
+static dnnl_tp_status_t place_unordered(const dtp_lower_t *l, const int *item_of, room_t *r, int n,
+                                        size_t *total) {
+    heap_sort(r, n, by_first);
+    *total = 0;
+    for (int i = 0; i < n;) {
+        int end = i, item = item_of[r[i].first];
+        while (end < n && item >= 0 && item_of[r[end].first] == item && item_of[r[end].last] == item) ++end;
+        size_t bytes = r[i].bytes;
+        if (end > i) DTP_TRY(place(l, r + i, end - i, &bytes));
+        else r[end++].at = 0;
+        for (; i < end; ++i) r[i].at += *total;
+        *total += bytes;
     }
+    return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, const int *from,
-                                   const int *dag_of, room_t *r) {
-    enum { MANY = 2000 };
+                                   const int *item_of, room_t *r) {
     int n;
     DTP_TRY(find_rooms(e, l, space, from, r, &n));
-    for (int i = 0; i < n; ++i) widen(e, l, dag_of, &r[i]);
+    for (int i = 0; i < n; ++i) widen(e, l, &r[i]);
     size_t total = 0, head = space ? dtp_space_head(&e->spaces[space]) : 0;
-    if (n > MANY) DTP_TRY(place_by_size(l->ir->arena, r, n, &total));
-    else total = place_rooms(r, n);
+    if (e->spaces[space].by_counters) DTP_TRY(place_unordered(l, item_of, r, n, &total));
+    else DTP_TRY(place(l, r, n, &total));
     for (int i = 0; i < n; ++i) {
         if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
         else e->spaces[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
@@ -210,11 +228,15 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
     room_t *r = dtp_arena_alloc(arena, sizeof *r * (size_t)(l->nbufs + l->nspaces + 1));
     int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
     int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
-    int *dag_of = dtp_arena_alloc(arena, sizeof *dag_of * (size_t)(l->nsteps + 1));
-    if (!r || !heir || !from || !dag_of) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < l->nsteps; ++i) dag_of[i] = -1;
-    for (int d = 0; d < e->ndags; ++d)
-        for (int i = 0; i < e->dags[d].nsteps; ++i) dag_of[e->dags[d].first_step + i] = d;
+    int *item_of = dtp_arena_alloc(arena, sizeof *item_of * (size_t)(l->nsteps + 1));
+    if (!r || !heir || !from || !item_of) return dnnl_tp_out_of_memory;
+    for (int i = 0, last; i < l->nsteps; i = last + 1) {
+        const int segment = l->steps[i]->segment;
+        last = l->item_end && l->item_end[i] >= 0 ? l->item_end[i] : i;
+        if (last == i && segment >= 0)
+            last = e->segments[segment].first_step + e->segments[segment].nsteps - 1;
+        for (int k = i; k <= last; ++k) item_of[k] = last > i ? i : -1;
+    }
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
@@ -224,7 +246,7 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
         from[b] = predecessor(l, heir, b);
         if (from[b] >= 0) heir[from[b]] = b;
     }
-    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, dag_of, r));
+    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, item_of, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
@@ -279,17 +301,13 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
             if (!p) continue;
             size_t all = dtp_pd_scratch_size(p->pd), one = p->pd->scratch_shared + p->pd->scratch_per_slot;
             if (all > *whole) *whole = all;
-            bool by_slots = l->steps[i]->segment >= 0;
-            for (int d = 0; d < e->ndags; ++d)
-                by_slots |= i >= e->dags[d].first_step && i < e->dags[d].first_step + e->dags[d].nsteps;
-            if (by_slots && one > *slot) *slot = one;
+            if ((l->steps[i]->segment >= 0 || e->by_counters) && one > *slot) *slot = one;
         }
     *whole = dtp_round_up_size(*whole, DTP_NO_SHARE);
     *slot = dtp_round_up_size(*slot, DTP_NO_SHARE);
 }
 
 dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, size_t memory_budget) {
-    DTP_TRY(dtp_emit_spaces(e, l));
     DTP_TRY(plan_spaces(e, l));
     for (int i = 0; i < e->nsegments; ++i)
         DTP_TRY(plan_local(e, l, (dtp_segment_t *)(uintptr_t)&e->segments[i], i));
@@ -298,13 +316,22 @@ dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, size_t memory_budget) {
         if (e->segments[i].nslices > e->max_slices) e->max_slices = e->segments[i].nslices;
     size_t whole, slot;
     measure_scratch(e, l, &whole, &slot);
-    size_t slots = e->nsegments || e->ndags ? (size_t)e->num_threads : 0;
+    size_t slots = e->nsegments ? (size_t)e->num_threads : 0, alone = e->local_total;
     if (e->slot_bytes * slots > e->local_total) e->local_total = e->slot_bytes * slots;
     e->slot_scratch_bytes = slot;
     e->scratch_at = dtp_round_up_size(e->slab_bytes, DTP_NO_SHARE);
     e->slots_at = e->scratch_at + whole;
     e->slot_scratch_at = e->slots_at + dtp_round_up_size(e->local_total, DTP_NO_SHARE);
     e->slab_bytes = e->slot_scratch_at + slot * slots;
+    if (e->by_counters) {
+        e->flow_at = e->slab_bytes;
+        e->flow_local_at = slot;
+        if (e->slot_bytes > alone) alone = e->slot_bytes;
+        e->flow_bounds_at = e->flow_local_at + dtp_round_up_size(alone, DTP_NO_SHARE);
+        size_t bounds = e->nsegments ? sizeof(int64_t) * 2 * (size_t)(e->max_slices + 1) : 0;
+        e->flow_slot_bytes = e->flow_bounds_at + dtp_round_up_size(bounds, DTP_NO_SHARE);
+        e->slab_bytes += e->flow_slot_bytes * (size_t)e->num_threads;
+    }
     if (memory_budget && e->slab_bytes > memory_budget)
         return dtp_fail(dnnl_tp_out_of_memory, DTP_GRAPH_BUDGET, "a run needs %zu bytes, the budget is %zu",
                         e->slab_bytes, memory_budget);

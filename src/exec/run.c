@@ -1,6 +1,6 @@
 /* Running an executable: arguments, single steps, errors and traces. Nothing is allocated once there are as
  * many run objects as concurrent runs. Stages: run_block.c. Segments: run_segment.c. Operators beside each
- * other: run_dag.c. */
+ * other: run_flow.c. */
 #include "exec/run.h"
 
 #include <stdarg.h>
@@ -127,10 +127,17 @@ static void run_body(void *arg, const dtp_parallel_t *given) {
     static const dtp_parallel_t alone = {NULL, 1, NULL};
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
     dtp_where_t whole = {.par = intra ? &par : &alone,
+                         .across = &par,
                          .bases = run->bases,
                          .scratch = run->slab + e->scratch_at,
                          .count = {-1, -1, -1}};
-    if (check_offsets(ctx)) dtp_run_stages(ctx, 0, &whole);
+    whole.locals = run->slab + e->slots_at;
+    whole.slot_scratch = run->slab + e->slot_scratch_at;
+    whole.bounds = run->bounds;
+    bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
+    if (!check_offsets(ctx)) inter = false;
+    else if (e->flow && (inter || e->always_flow)) dtp_run_flow(ctx, &whole);
+    else dtp_run_stages(ctx, 0, e->nstages, &whole);
     dtp_run_give(e, run);
 }
 

@@ -1,4 +1,4 @@
-/* One run while it goes on: what run.c, run_block.c, run_segment.c and run_dag.c share. */
+/* One run while it goes on: what run.c, run_block.c, run_segment.c and run_flow.c share. */
 #ifndef DTP_EXEC_RUN_H
 #define DTP_EXEC_RUN_H
 
@@ -28,10 +28,13 @@ typedef struct {
 
 /* Where a step works. */
 typedef struct {
-    const dtp_parallel_t *par;
-    void **bases; /* of the instance */
+    const dtp_parallel_t *par;    /* inside steps */
+    const dtp_parallel_t *across; /* for the slices of a segment */
+    void **bases;                 /* of the instance */
     int slot;
-    char *local, *scratch;
+    /* For segments: participants' local buffers and scratch, bounds of slices. */
+    char *local, *scratch, *locals, *slot_scratch;
+    int64_t *bounds;
     int64_t capacity;
     int64_t first[DTP_UNIT_KINDS], count[DTP_UNIT_KINDS]; /* units of the slice; count < 0: all */
     int variant;                                          /* dtp_exec_step_t.prim */
@@ -53,9 +56,10 @@ static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
 void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
-void dtp_run_dag(dtp_run_ctx_t *ctx, const dtp_dag_t *dag, const dtp_where_t *where);
-/* Runs stages from `first` to the END of its function or of the run; where->bases changes on the way. */
-void dtp_run_stages(dtp_run_ctx_t *ctx, int first, dtp_where_t *where);
+/* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
+void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
+/* Runs the program of the flow engine (run_flow.c). */
+void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
 /* Instances of loops. init sets all bases but the variables; point sets these from references in `from`. */
 void dtp_slab_init(const dtp_space_t *space, char *slab, void **up, void **next);
@@ -63,6 +67,10 @@ void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **base
 /* Copies the variables of the last iteration to the results of the loop. */
 void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases);
 bool dtp_read_predicate(const void *p, int type);
+/* Writes the byte that the flow engine reads instead of a predicate. */
+void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
+/* The pointers of a call in its frame. */
+void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
 
 /* dnnl_tp_executable_run with a second token, that of the run's owner (NULL = none). */
 dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,

@@ -36,6 +36,11 @@ void dtp_slab_point(const dtp_space_t *s, const dtp_ref_t *refs, void **bases, v
     for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = at((char *const *)from, &refs[i]);
 }
 
+void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
+    const char *p = at((char *const *)bases, step->refs);
+    ((char *)bases[DTP_BASE_SLAB])[step->truth_at] = dtp_read_predicate(p, step->pred_type);
+}
+
 static void **enter_loop(const dtp_space_t *s, void **up) {
     char *ring = (char *)up[DTP_BASE_SLAB] + s->ring;
     void **first = (void **)(void *)ring, **second = (void **)(void *)(ring + s->bytes);
@@ -65,6 +70,13 @@ void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases) {
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
 
+void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller) {
+    void **own = (void **)(void *)data;
+    own[DTP_BASE_ABSOLUTE] = NULL;
+    own[DTP_BASE_SLAB] = data;
+    for (int i = 0; i < step->nrefs; ++i) own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->refs[i]);
+}
+
 static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void **bases,
                                dtp_frame_t *caller, int return_to) {
     int depth = caller ? caller->depth + 1 : 1;
@@ -83,21 +95,19 @@ static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, 
     f->return_to = return_to;
     f->depth = depth;
     f->space = step->space;
-    void **own = (void **)(void *)f->data;
-    own[DTP_BASE_ABSOLUTE] = NULL;
-    own[DTP_BASE_SLAB] = f->data;
-    for (int i = 0; i < step->nrefs; ++i) own[DTP_BASE_VARS + i] = at((char *const *)bases, &step->refs[i]);
+    dtp_call_init(step, f->data, bases);
     return f;
 }
 
 /* ---- Stages -------------------------------------------------------------------------------------------- */
 
-void dtp_run_stages(dtp_run_ctx_t *ctx, int first, dtp_where_t *where) {
+void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) {
     dtp_exec_t *e = ctx->exec;
     const dtp_stage_t *stages = e->stages, *st = stages + first;
     dtp_frame_t *frame = NULL;
     void **bases = where->bases;
-    for (;;) {
+    const dtp_stage_t *last = stages + end;
+    while (st != last || frame) {
         const dtp_exec_step_t *step = &e->steps[st->index];
         switch (st->kind) {
         case DTP_STAGE_STEP:
@@ -106,11 +116,6 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, dtp_where_t *where) {
             break;
         case DTP_STAGE_SEGMENT:
             dtp_run_segment(ctx, &e->segments[st->index], where);
-            if (dtp_run_failed(ctx)) goto out;
-            ++st;
-            break;
-        case DTP_STAGE_DAG:
-            dtp_run_dag(ctx, &e->dags[st->index], where);
             if (dtp_run_failed(ctx)) goto out;
             ++st;
             break;
@@ -152,6 +157,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, dtp_where_t *where) {
             dtp_frame_give(e, f->space, f);
             break;
         }
+        case DTP_STAGE_RANGE: break; /* no stage */
         }
     }
 out:

@@ -13,8 +13,10 @@ dnnl_tp_status_t dtp_run_make(dtp_exec_t *exec, dtp_run_t **run) {
     size_t bases =
         dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_ARGS + exec->nin + exec->nout), DTP_CACHE_LINE);
     size_t bounds = dtp_round_up_size(sizeof(int64_t) * 2 * (size_t)(exec->max_slices + 1), DTP_CACHE_LINE);
-    size_t counters = dtp_round_up_size(sizeof(int) * (size_t)exec->ncounters, DTP_NO_SHARE);
-    size_t bytes = head + bases + bounds + counters + exec->slab_bytes;
+    size_t flow =
+        exec->flow ? dtp_round_up_size(dtp_flow_state_bytes(exec->flow, exec->num_threads), DTP_NO_SHARE) : 0;
+    size_t flow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
+    size_t bytes = flow_at + flow + exec->slab_bytes;
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
     if (!p) {
         atomic_fetch_sub_explicit(&exec->nruns, 1, memory_order_relaxed);
@@ -24,8 +26,8 @@ dnnl_tp_status_t dtp_run_make(dtp_exec_t *exec, dtp_run_t **run) {
     memset(r, 0, sizeof *r);
     r->bases = (void **)(void *)(p + head);
     r->bounds = (int64_t *)(void *)(p + head + bases);
-    r->counters = (_Atomic int *)(void *)(p + head + bases + bounds);
-    r->slab = p + head + bases + bounds + counters;
+    r->slab = p + flow_at + flow;
+    if (flow) r->flow = dtp_flow_state_init(exec->flow, exec->num_threads, p + flow_at, r->slab);
     /* Another thread's failed attempt may have taken the number back: search the table from there. */
     for (uint32_t i = 0; i < DTP_MAX_RUNS; ++i) {
         uint32_t at = (index + i) % DTP_MAX_RUNS;

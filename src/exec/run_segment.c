@@ -6,7 +6,7 @@ enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48 };
 
 typedef struct {
     dtp_run_ctx_t *ctx;
-    void **bases;
+    const dtp_where_t *where;
     const dtp_segment_t *seg;
     int nslices;
     int64_t capacity;
@@ -19,8 +19,8 @@ typedef struct {
 static int64_t slice_begin(const job_t *j, int i, int64_t *seq) {
     *seq = 0;
     if (j->seg->seqs == 0) return i * j->seg->slice + dtp_min64(i, j->seg->larger);
-    *seq = j->ctx->run->bounds[2 * i + 1];
-    return j->ctx->run->bounds[2 * i];
+    *seq = j->where->bounds[2 * i + 1];
+    return j->where->bounds[2 * i];
 }
 
 /* Cuts the sequences into n slices of about equal rows; returns the rows of the largest. Deterministic:
@@ -46,8 +46,8 @@ static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int 
     dtp_run_ctx_t *ctx = j->ctx;
     const dtp_exec_t *e = ctx->exec;
     dtp_where_t w = {
-        .par = par, .bases = j->bases, .slot = slot, .scratch = scratch, .capacity = j->capacity};
-    w.local = ctx->run->slab + e->slots_at + (size_t)slot * e->slot_bytes;
+        .par = par, .bases = j->where->bases, .slot = slot, .scratch = scratch, .capacity = j->capacity};
+    w.local = j->where->locals + (size_t)slot * e->slot_bytes;
     for (int g = 0; g < j->seg->ngroups; ++g) {
         for (int i = begin; i < end; ++i) {
             int64_t seq, seq_end, unit = slice_begin(j, i, &seq), unit_end = slice_begin(j, i + 1, &seq_end);
@@ -69,7 +69,7 @@ static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
     static const dtp_parallel_t alone = {NULL, 1, NULL};
     const job_t *j = arg;
     const dtp_exec_t *e = j->ctx->exec;
-    char *scratch = j->ctx->run->slab + e->slot_scratch_at + (size_t)slot * e->slot_scratch_bytes;
+    char *scratch = j->where->slot_scratch + (size_t)slot * e->slot_scratch_bytes;
     run_slices(j, &alone, slot, (int)begin, (int)end, scratch);
 }
 
@@ -91,11 +91,11 @@ static bool slices_win(const dtp_segment_t *seg, int nslices, double share, doub
  */
 static void run_beside(job_t *j, double share) {
     double ns = j->seg->ns * share / j->nslices;
-    dtp_parallel_for(j->ctx->par, j->nslices, -dtp_max64(1, (int64_t)ns), slices_fn, j);
+    dtp_parallel_for(j->where->across, j->nslices, -dtp_max64(1, (int64_t)ns), slices_fn, j);
 }
 
 static void run_within(job_t *j, const dtp_parallel_t *par) {
-    run_slices(j, par, 0, 0, j->nslices, j->ctx->run->slab + j->ctx->exec->scratch_at);
+    run_slices(j, par, 0, 0, j->nslices, j->where->scratch);
 }
 
 static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
@@ -103,7 +103,7 @@ static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
     const dtp_exec_t *e = j->ctx->exec;
     const dtp_ref_t *ref = &e->offsets[seg->offsets_ref];
     const int32_t *offsets = (const int32_t *)((char *)j->ctx->run->bases[ref->base] + ref->offset);
-    int64_t *bounds = j->ctx->run->bounds, total = offsets[seg->seqs];
+    int64_t *bounds = j->where->bounds, total = offsets[seg->seqs];
     int64_t most_slices = dtp_min64(e->max_slices, dtp_max64(seg->seqs, 1));
     int64_t few = dtp_max64(1, dtp_min64(dtp_div_up(total, SLICE_ROWS), most_slices)), many = few;
     if (many % threads && total / dtp_round_up(many, threads) >= MIN_SLICE_ROWS)
@@ -128,12 +128,9 @@ static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
 }
 
 void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *seg, const dtp_where_t *where) {
-    bool inter = (ctx->parallelism & DNNL_TP_PARALLELISM_INTER) != 0;
-    bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
     const dtp_parallel_t *inside = where->par;
-    int threads = inter || intra ? ctx->par->num_threads : 1;
-    job_t j = {
-        .ctx = ctx, .bases = where->bases, .seg = seg, .nslices = seg->nslices, .capacity = seg->capacity};
+    int threads = where->across->num_threads;
+    job_t j = {.ctx = ctx, .where = where, .seg = seg, .nslices = seg->nslices, .capacity = seg->capacity};
     if (seg->seqs > 0) {
         run_packed(&j, threads, inside);
         return;

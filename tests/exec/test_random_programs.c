@@ -108,7 +108,7 @@ static void one_program(uint64_t seed, const program_opts_t *opts, int inputs) {
 static void test_programs(void **state) {
     (void)state;
     const char *more = getenv("DNNL_TP_TEST_PROGRAMS");
-    uint64_t n = more ? strtoull(more, NULL, 10) : 400;
+    uint64_t n = more ? strtoull(more, NULL, 10) : 1500;
     for (uint64_t seed = 0; seed < n; ++seed) {
         program_opts_t o = {.size = 4 + (int)(seed % 40),
                             .depth = (int)(seed % 4),

@@ -382,7 +382,7 @@ static void test_recursion(void **state) {
         dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .max_depth = 9};
         assert_int_equal(dnnl_tp_executable_run(e, w.stream, 1, pin, 2, pout, &o), dnnl_tp_runtime_error);
         assert_int_equal(dtp_last_reason(), DTP_GRAPH_DEPTH);
-        assert_non_null(strstr(dnnl_tp_last_error(), "left"));
+        assert_non_null(strstr(dnnl_tp_last_error(), "(call)")); /* left or right */
         o.max_depth = 10;
         OK(dnnl_tp_executable_run(e, w.stream, 1, pin, 2, pout, &o));
         assert_int_equal(y[0], 55);
