@@ -15,12 +15,14 @@ typedef struct {
     dtp_fcsr_t next;      /* NEXT edges per token: indices of b->next */
     bool *own;            /* has a consumer in its own block */
     /* Simulation. */
-    int32_t *left, *stack, *seq;
+    int32_t *left, *stack, *seq, *order;
     dtp_fcsr_t entry;   /* per block: tokens with entry tokens, and roots; the most critical last */
     int32_t *blocks_of; /* global blocks in order of (region, preorder = number) */
 } emit_t;
 
-static bool has_node(const dtp_ftok_t *k) { return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT; }
+static bool has_node(const dtp_ftok_t *k) {
+    return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT && k->kind != DTP_FT_GONE;
+}
 
 typedef struct {
     dtp_fdep_t *pair;
@@ -85,6 +87,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
             dtp_fb_sources(b, b->dep[i].earlier, add_pair, &p);
         }
     }
+    for (int t = 0; t < n; ++t) b->tok[t].pending = 0;
     for (int i = 0; i < b->ndep; ++i) {
         ++b->tok[b->dep[i].later].pending;
         if (b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block) inside[b->dep[i].later] = 1;
@@ -97,6 +100,12 @@ static dnnl_tp_status_t connect(emit_t *e) {
         dtp_ftok_t *k = &b->tok[t];
         if (!has_node(k)) continue;
         bool in_branch = b->blk[k->block].up >= 0;
+        /* The END of an If comes when everything inside has run. */
+        for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
+            int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
+            if (end >= 0) ++e->left[end];
+        }
+        if (k->kind == DTP_FT_IF && k->b >= 0) ++e->left[k->b];
         if (k->kind == DTP_FT_END) {
             k->pending = 1;
             continue;
@@ -158,9 +167,14 @@ static int simulate(emit_t *e, int32_t top_block, int at) {
     while (top > 0) {
         int32_t t = e->stack[--top];
         const dtp_ftok_t *k = &b->tok[t];
-        e->seq[t] = at++;
+        e->seq[t] = at;
+        e->order[at++] = t;
+        for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
+            int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
+            if (end >= 0) arrive_list(e, &top, &end, 1);
+        }
         if (k->kind == DTP_FT_IF) {
-            if (k->b >= 0) e->stack[top++] = k->b;
+            if (k->b >= 0) arrive_list(e, &top, &k->b, 1);
             enter(e, &top, b->ifs[k->a].branch[0]);
             enter(e, &top, b->ifs[k->a].branch[1]);
         } else if (k->kind == DTP_FT_TEST) {
@@ -199,7 +213,9 @@ static uint32_t put_list(const dtp_fb_t *b, words_t *w, const dtp_fcsr_t *csr, i
 
 static uint32_t node_kind(const dtp_ftok_t *k) {
     switch (k->kind) {
-    case DTP_FT_NODE: return k->flags & DTP_FLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
+    case DTP_FT_NODE:
+        if (k->cluster) return DTP_FK_CLUSTER;
+        return k->flags & DTP_FLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
     case DTP_FT_IF: return DTP_FK_IF;
     case DTP_FT_WHILE: return DTP_FK_WHILE;
     case DTP_FT_CALL: return DTP_FK_CALL;
@@ -228,7 +244,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     place_t *order = dtp_fb_alloc(b, (size_t)n, sizeof *order);
     if (!order) return dnnl_tp_out_of_memory;
     size_t words = 0;
-    uint32_t nchoices = 0, ncallees = 0;
+    uint32_t nchoices = 0, ncallees = 0, nclusters = 0, nmembers = 0;
     for (int i = 0; i < n; ++i) {
         const dtp_ftok_t *k = &b->tok[tokens[i]];
         bool is_direct = k->pending <= 1;
@@ -239,6 +255,8 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         nchoices += k->kind == DTP_FT_IF || k->kind == DTP_FT_TEST;
         r->n_rings += k->kind == DTP_FT_WHILE;
         ncallees += k->kind == DTP_FT_CALL;
+        nclusters += k->cluster;
+        for (int32_t m = k->cluster ? tokens[i] + 1 : 0; m; m = b->tok[m - 1].member) ++nmembers;
         r->ns += k->ns;
     }
     qsort(order, (size_t)n, sizeof *order, by_place);
@@ -256,9 +274,12 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     dtp_flow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
     dtp_flow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
     dtp_flow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
+    dtp_flow_cluster_t *clusters = room_for(e, nclusters, sizeof *clusters);
+    uint32_t *members = room_for(e, nmembers, sizeof *members);
     uint32_t *var_edge = room_for(e, r->n_vars + 1u, sizeof *var_edge);
     uint32_t *at_end = room_for(e, r->n_vars, sizeof *at_end);
-    if (!nodes || !w.data || !init || !blocks || !choices || !rings || !callees || !var_edge || !at_end)
+    if (!nodes || !w.data || !init || !blocks || !choices || !rings || !callees || !clusters || !members ||
+        !var_edge || !at_end)
         return dnnl_tp_out_of_memory;
 
     for (int k = 0; k < nblocks; ++k) {
@@ -277,7 +298,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
             init[i] = (uint8_t)k->pending;
         }
     }
-    uint32_t nchoice = 0, nring = 0, ncallee = 0;
+    uint32_t nchoice = 0, nring = 0, ncallee = 0, ncluster = 0, nmember = 0;
     for (int i = 0; i < n; ++i) {
         int32_t t = order[i].token;
         const dtp_ftok_t *k = &b->tok[t];
@@ -316,6 +337,14 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
                                                .index = l->loop.index,
                                                .data_offset = l->loop.data_offset,
                                                .data_stride = l->loop.data_stride};
+        }
+        if (k->cluster) {
+            node->index = ncluster;
+            clusters[ncluster].first = nmember;
+            for (int32_t m = t + 1; m; m = b->tok[m - 1].member)
+                if (!(b->tok[m - 1].flags & DTP_FLOW_NOP)) members[nmember++] = b->tok[m - 1].index;
+            clusters[ncluster].n = nmember - clusters[ncluster].first;
+            ++ncluster;
         }
         if (k->kind == DTP_FT_CALL) {
             node->index = ncallee;
@@ -364,6 +393,8 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     r->choices = choices;
     r->rings = rings;
     r->callees = callees;
+    r->clusters = clusters;
+    r->cluster_index = members;
     r->var_edge = var_edge;
     r->at_end = at_end;
     r->done_at = sizeof(dtp_flow_slab_t);
@@ -384,20 +415,33 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
 /* ---- All ------------------------------------------------------------------------------------------------
  */
 
+/* Connects the tokens and finds the order of one thread. */
+static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count) {
+    DTP_TRY(connect(e));
+    *count = 0;
+    for (int r = 0; r < e->b->nregions; ++r) *count = simulate(e, blocks->to[blocks->at[r]], *count);
+    return e->b->status;
+}
+
 dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **out) {
     emit_t e = {.b = b, .arena = arena};
-    int n = b->ntok;
-    DTP_TRY(connect(&e));
+    int n = b->ntok, count;
     e.seq = dtp_fb_alloc(b, (size_t)n, sizeof *e.seq);
-    e.stack = dtp_fb_alloc(b, 2 * (size_t)n, sizeof *e.stack);
+    e.order = dtp_fb_alloc(b, (size_t)n, sizeof *e.order);
+    e.stack = dtp_fb_alloc(b, (size_t)n, sizeof *e.stack);
     dtp_fdep_t *pair = dtp_fb_alloc(b, (size_t)dtp_max64(n, b->nblk), sizeof *pair);
-    if (!e.seq || !e.stack || !pair) return dnnl_tp_out_of_memory;
+    if (!e.seq || !e.order || !e.stack || !pair) return dnnl_tp_out_of_memory;
 
     /* Blocks per region, those around first. */
     dtp_fcsr_t in;
     for (int k = 0; k < b->nblk; ++k) pair[k] = (dtp_fdep_t){k, b->blk[k].region};
     if (!dtp_fb_csr(b, &in, b->nregions, pair, b->nblk, false)) return dnnl_tp_out_of_memory;
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
+    DTP_TRY(arrange(&e, &in, &count));
+    if (b->flags & DTP_FLOW_CLUSTERS) {
+        DTP_TRY(dtp_flow_clusters(b, e.order, count));
+        DTP_TRY(arrange(&e, &in, &count));
+    }
     int np = 0;
     for (int t = 0; t < n; ++t)
         if (has_node(&b->tok[t])) pair[np++] = (dtp_fdep_t){t, b->blk[b->tok[t].block].region};
@@ -418,8 +462,6 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     e.regions = dtp_arena_alloc(arena, sizeof *e.regions * (size_t)b->nregions);
     dtp_flow_plan_t *plan = dtp_arena_alloc(arena, sizeof *plan);
     if (!e.regions || !plan) return dnnl_tp_out_of_memory;
-    int at = 0;
-    for (int r = 0; r < b->nregions; ++r) at = simulate(&e, in.to[in.at[r]], at);
     for (int r = b->nregions - 1; r >= 0; --r) {
         e.blocks_of = in.to + in.at[r];
         DTP_TRY(emit_region(&e, r, e.blocks_of[0], in.at[r + 1] - in.at[r]));

@@ -261,6 +261,11 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
         if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
         else execute(w, slab, node->index);
         break;
+    case DTP_FK_CLUSTER: {
+        const dtp_flow_cluster_t *c = &r->clusters[node->index];
+        for (uint32_t i = 0; i < c->n; ++i) execute(w, slab, r->cluster_index[c->first + i]);
+        break;
+    }
     default: break;
     }
     uint32_t sink = node->sink;

@@ -1,6 +1,6 @@
 /* Times the flow engine alone: ns per node of graphs whose nodes do nothing (or spin), per If, per iteration.
- * flow_bench [threads [kernel ns [substring of a name]]]. The public interface and the peers are measured by
- * benchdnn/exec. */
+ * flow_bench [threads [kernel ns [substring of a name [clusters]]]]. The public interface and the peers are
+ * measured by benchdnn/exec. */
 #include <dnnl_tp/dnnl_tp_threadpool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +163,7 @@ static void run_body(void *arg, const dtp_parallel_t *par) {
 }
 
 static int threads = 1;
+static unsigned build_flags;
 static dtp_pool_t *pool;
 static double best_of(job_t *j) {
     int64_t best = INT64_MAX, until = dtp_now_ns() + 300000000;
@@ -181,7 +182,7 @@ static double best_of(job_t *j) {
 
 static void make(job_t *j, dtp_flow_builder_t *b, dtp_arena_t *arena, void **memory, char *data) {
     dtp_arena_init(arena, NULL);
-    if (dtp_flow_build(b, 0, arena, &j->plan) != dnnl_tp_success) {
+    if (dtp_flow_build(b, build_flags, arena, &j->plan) != dnnl_tp_success) {
         fprintf(stderr, "%s\n", dnnl_tp_last_error());
         abort();
     }
@@ -313,6 +314,7 @@ static void bench_while(int trips, int vars, int window) {
 int main(int argc, char **argv) {
     if (argc > 1) threads = atoi(argv[1]);
     if (argc > 2) kernel_ns = atoi(argv[2]);
+    if (argc > 4) build_flags = DTP_FLOW_CLUSTERS;
     const char *filter = argc > 3 ? argv[3] : "";
     dnnl_tp_threadpool_t tp = NULL;
     dtp_ticks_init();

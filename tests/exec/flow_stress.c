@@ -64,7 +64,8 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
                                  .calls = seed % 3 == 0,
                                  .effects = seed % 5 == 0,
                                  .costly = seed % 4 == 0 ? 20 : 0,
-                                 .ns = 3000,
+                                 .flags = seed % 6 == 1 ? DTP_FLOW_CLUSTERS : 0,
+                                 .ns = seed % 6 == 1 ? 40 : 3000,
                                  .spin = seed % 2 ? 50 : 0,
                                  .max_threads = MAX_T};
         int t = 1 + (int)(seed * 2654435761u >> 16) % MAX_T;

@@ -54,12 +54,20 @@ static void test_effects(void **state) {
     run_programs((flow_program_opts_t){.depth = 3, .effects = true}, 3000, 300, 2);
 }
 
+static void test_clusters(void **state) {
+    (void)state;
+    run_programs((flow_program_opts_t){.depth = 3, .flags = DTP_FLOW_CLUSTERS}, 4000, 400, 2);
+    run_programs(
+        (flow_program_opts_t){.depth = 3, .calls = true, .flags = DTP_FLOW_CLUSTERS, .ns = 10, .costly = 5},
+        5000, 200, 2);
+    run_programs((flow_program_opts_t){.depth = 3, .effects = true, .flags = DTP_FLOW_CLUSTERS}, 6000, 200,
+                 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_effects),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_windows),  cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_effects), cmocka_unit_test(test_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
