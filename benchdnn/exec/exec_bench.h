@@ -1,0 +1,146 @@
+/* exec_bench: the graph executor against other schedulers, in one process and the same run.
+ *
+ * shapes.c makes graphs, side_*.c and peer_*.c[pp] run them, measure.c times any number of things in turn,
+ * rows_*.c are the tables. Everything of dnnl_tp goes through its public interface. See doc/exec_bench.md. */
+#ifndef EXEC_BENCH_H
+#define EXEC_BENCH_H
+
+#include <dnnl_tp/dnnl_tp_graph.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Graphs of nodes that do nothing or take a given time ------------------------------------------------
+ */
+
+typedef struct {
+    int n, nedges, room;
+    int (*edge)[2]; /* before, after; before < after */
+    int32_t *ns;    /* of each node; NULL: the same for all, given by the row */
+} eb_graph_t;
+
+typedef struct {
+    const char *name;
+    void (*make)(eb_graph_t *, int a, int b, int k);
+    int a, b, k;
+    int tiny_a, tiny_b; /* sizes for --check */
+} eb_shape_t;
+extern const eb_shape_t eb_shapes[];
+extern const int eb_nshapes;
+void eb_graph_make(eb_graph_t *, const eb_shape_t *, bool tiny);
+void eb_graph_free(eb_graph_t *);
+/* Share of the work that lies on the longest path. */
+double eb_graph_critical(const eb_graph_t *);
+
+/* What a node's function gets. */
+typedef struct eb_node {
+    int64_t ticks; /* how long it takes */
+    int runs;      /* --check: how often it ran; written by the node, read by those behind it */
+    int nbefore;   /* --check: nodes in front of it */
+    const int *before;
+    struct eb_node *all;
+} eb_node_t;
+typedef void (*eb_kernel_t)(eb_node_t *);
+void eb_kernel_empty(eb_node_t *);
+void eb_kernel_spin(eb_node_t *);
+void eb_kernel_check(
+    eb_node_t *); /* counts; notes in eb_order_errors a node that came before one of `before` */
+extern int eb_order_errors;
+
+typedef struct {
+    const eb_graph_t *graph;
+    eb_node_t *nodes;
+    eb_kernel_t kernel;
+    int threads;
+} eb_job_t;
+
+/* ---- Sides: who runs graphs ------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *name;
+    /* NULL: it cannot run this one. */
+    void *(*create)(const eb_job_t *);
+    void (*run)(void *);
+    void (*rest)(void); /* sends its threads to sleep after a block; NULL: they go by themselves */
+    void (*destroy)(void *);
+} eb_side_t;
+extern const eb_side_t
+    eb_side_sequence;                 /* a fixed order on one thread: what scheduling costs nothing gives */
+extern const eb_side_t eb_side_plain; /* dnnl_tp without clusters and sequential plans */
+extern const eb_side_t eb_side_ours;  /* dnnl_tp */
+extern const eb_side_t eb_side_eigen, eb_side_tbb, eb_side_openmp, eb_side_taskflow, eb_side_pthreadpool;
+
+/* ---- Measuring -------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    void (*run)(void *);
+    void *arg;
+    void (*rest)(void);
+    /* Results. */
+    double ns;     /* of a run: median of the blocks' medians */
+    double lo, hi; /* smallest and largest block */
+    double allocs; /* of a run in steady state; < 0: not counted in this build */
+} eb_case_t;
+
+typedef struct {
+    int threads[8], nthreads;
+    int kernel_ns[8], nkernels;
+    int rounds;                       /* blocks of each side */
+    double block_ms;                  /* length of one */
+    bool check;                       /* tiny sizes, results instead of times */
+    bool big;                         /* graphs of more than half a million nodes */
+    const char *group, *rows, *sides; /* substrings, comma separated lists; NULL: all */
+    const char *csv;
+} eb_options_t;
+extern eb_options_t eb;
+
+int64_t eb_now_ns(void);
+int64_t eb_ticks(void);
+int64_t eb_ticks_of_ns(double ns);
+/* Times the cases in turn, each block when all threads of the others sleep. */
+void eb_measure(eb_case_t *cases, int n);
+long eb_allocations(void); /* so far; -1: not counted in this build */
+void eb_count_allocations(bool on);
+
+/* ---- Rows ------------------------------------------------------------------------------------------------
+ */
+
+bool eb_wanted(const char *list, const char *name); /* list: NULL or parts of names */
+/* One figure: printed with --csv only; tables are the callers' affair. */
+void eb_csv(const char *group, const char *row, int threads, int kernel_ns, const char *side,
+            const char *unit, double value, double lo, double hi, double allocs, double count);
+void eb_fail(const char *format, ...); /* prints; the program ends with 1 */
+#ifdef __cplusplus
+#define EB_FORMAT(a, b)
+#else
+#define EB_FORMAT(a, b) __attribute__((format(printf, a, b)))
+#endif
+extern int eb_failures;
+
+void eb_rows_dag(void);
+void eb_rows_flow(void);
+void eb_rows_system(void);
+bool eb_dump(const char *name, bool tiny); /* a shape as text on stdout */
+
+/* ---- dnnl_tp, ready to use -------------------------------------------------------------------------------
+ */
+
+#define EB_OK(expr) eb_must((expr), #expr)
+void eb_must(dnnl_tp_status_t, const char *what);
+dnnl_tp_engine_t eb_engine(void);
+/* Attributes and a stream with a pool of that many threads; 1: the calling thread alone. */
+const_dnnl_tp_stream_attr_t eb_attr(int threads);
+dnnl_tp_stream_t eb_stream(int threads);
+dnnl_tp_stream_t eb_new_stream(int threads);
+dnnl_tp_executable_t eb_compile(dnnl_tp_graph_t, int threads, unsigned flags); /* takes the graph */
+void eb_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

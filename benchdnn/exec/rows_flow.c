@@ -1,0 +1,2 @@
+#include "exec_bench.h"
+void eb_rows_flow(void) {}
