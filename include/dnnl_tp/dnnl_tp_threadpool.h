@@ -163,6 +163,30 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t poo
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
                                                               const dnnl_tp_threadpool_iface_t **iface);
 
+/** What a pool did for the library since its first use. Counts only grow. */
+typedef struct {
+    size_t struct_size;   /**< sizeof(dnnl_tp_threadpool_stats_t), set by the caller */
+    int num_threads;      /**< threads that the library may occupy */
+    int running;          /**< threads that run or help now */
+    int max_running;      /**< most that did at once; by num_threads: the largest running ratio */
+    double running_ratio; /**< threads that ran, by num_threads, in the mean over all that began to */
+    uint64_t runs;        /**< runs of graphs and items of asynchronous streams that got a ticket */
+    uint64_t loops;       /**< loops that were open to several threads */
+    uint64_t loops_alone; /**< loops large enough to share for which no other thread was free */
+    uint64_t joins;       /**< times that a thread came to help */
+    uint64_t stolen;      /**< parts of loops that threads ran which did not open the loop */
+    uint64_t wakes;       /**< sleeping threads woken, or calls made to the program's pool */
+} dnnl_tp_threadpool_stats_t;
+
+/** Reads the counts of a pool without stopping it. Thread-safe.
+ *
+ * @param pool the interface of a built-in pool, or of a pool of the program that a stream, an engine or an
+ *     attribute uses
+ * @param[in,out] stats struct_size set by the caller
+ * @return success; invalid_arguments (nothing uses the pool, struct_size); unimplemented (SEQ build). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool,
+                                                          dnnl_tp_threadpool_stats_t *stats);
+
 /* ---- Stream attributes ------------------------------------------------------------------------------- */
 
 typedef struct dnnl_tp_stream_attr *dnnl_tp_stream_attr_t;             /**< Attributes of a stream. */

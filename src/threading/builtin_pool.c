@@ -164,6 +164,7 @@ static bool ring(struct dtp_worker *worker) {
     uint64_t bit = (uint64_t)1 << (worker->index % 64);
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) return false;
     if (!(atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel) & bit)) return false;
+    atomic_fetch_add_explicit(&worker->rec->wakes, 1, memory_order_relaxed);
     atomic_store_explicit(&worker->bell, 1, memory_order_release);
     dtp_futex_wake(&worker->bell, 1);
     return true;

@@ -66,6 +66,7 @@ typedef struct dtp_region {
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
     uint64_t epoch;        /* of the last loop, in place; opener */
+    _Atomic uint64_t loops; /* opened so far; opener */
     _Atomic uint32_t bell; /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_region_t;
 _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
@@ -191,6 +192,9 @@ struct dtp_pool {
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
     dtp_task_t *task;
     _Atomic uint32_t n_tasks;
+    /* Counts for dnnl_tp_threadpool_query. */
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, stolen;
+    _Atomic int32_t max_running;
     /* Read-mostly from here on. */
     _Alignas(DTP_NO_SHARE) dnnl_tp_threadpool_iface_t iface;
     int num_threads;

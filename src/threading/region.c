@@ -88,8 +88,10 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
     bool only_joiner = r->participants == 2 && r->first_slot; /* one may be inside: it has slot 1 */
     int slot = only_joiner ? 1 : region_take_slot(r);
     bool last = dtp_rw_left(w) == 1; /* no chunk comes back: nothing to look for afterwards */
+    int chunks = 0;
     do {
         region_run_chunk(r, slot, index);
+        ++chunks;
     } while (!last && !ticket_wanted(rec) && (index = region_claim(r, false, &last)) >= 0);
     if (!only_joiner) region_return_slot(r, slot);
 
@@ -100,6 +102,7 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
     }
+    atomic_fetch_add_explicit(&rec->stolen, (uint64_t)chunks, memory_order_relaxed);
     return true;
 }
 
@@ -197,6 +200,8 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
 static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
                         bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
     uint64_t word = r->epoch += DTP_RW_EPOCH;
+    atomic_store_explicit(&r->loops, atomic_load_explicit(&r->loops, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     if (opener_works)
         word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
                 (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
@@ -256,6 +261,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     int free_threads = dtp_ticket_free(rec, adm) - !team;
     if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = dtp_region_reserve(rec, !team);
     if (!r) {
+        atomic_fetch_add_explicit(&rec->alone, 1, memory_order_relaxed);
         int64_t t0 = learned ? dtp_ticks() : 0;
         fn(arg, 0, 0, n);
         if (learned) {

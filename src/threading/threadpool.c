@@ -140,3 +140,41 @@ dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
     *iface = &pool->rec->iface;
     return dnnl_tp_success;
 }
+
+static int running_of(const dtp_pool_t *rec) {
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    return dtp_adm_runs(adm) + dtp_adm_joiners(adm);
+}
+
+dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool,
+                                          dnnl_tp_threadpool_stats_t *stats) {
+    DTP_REQUIRE(pool && stats, NULL_ARG, "%s is NULL", pool ? "stats" : "pool");
+    DTP_REQUIRE(stats->struct_size == sizeof(*stats), BAD_STRUCT_SIZE, "struct_size %zu is not %zu",
+                stats->struct_size, sizeof(*stats));
+#if DNNL_TP_WITH_THREADPOOL
+    dnnl_tp_threadpool_iface_t iface = {0};
+    memcpy(&iface, pool, pool->struct_size < sizeof(iface) ? pool->struct_size : sizeof(iface));
+    dtp_pool_t *rec = dtp_record_find(&iface);
+    DTP_REQUIRE(rec, BAD_POOL, "nothing uses this pool");
+#define COUNT(member) atomic_load_explicit(&rec->member, memory_order_relaxed)
+    uint64_t began = COUNT(runs) + COUNT(joins);
+    *stats = (dnnl_tp_threadpool_stats_t){
+        .struct_size = sizeof(*stats),
+        .num_threads = rec->num_threads,
+        .running = running_of(rec),
+        .max_running = COUNT(max_running),
+        .running_ratio = began ? (double)COUNT(running_sum) / (double)began / rec->num_threads : 0,
+        .runs = COUNT(runs),
+        .loops_alone = COUNT(alone),
+        .joins = COUNT(joins),
+        .stolen = COUNT(stolen),
+        .wakes = COUNT(wakes),
+    };
+    for (int i = 0; i < DTP_REGIONS; ++i) stats->loops += COUNT(region[i].loops);
+#undef COUNT
+    dtp_pool_release(rec);
+    return dnnl_tp_success;
+#else
+    return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ");
+#endif
+}

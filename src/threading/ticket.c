@@ -16,6 +16,18 @@ void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm) {
     atomic_store_explicit(&rec->peak_time, dtp_ticks(), memory_order_relaxed);
 }
 
+/* One more thread got a ticket: adm is the state after it. */
+static void count_running(dtp_pool_t *rec, _Atomic uint64_t *kind, uint64_t adm) {
+    int running = dtp_adm_runs(adm) + dtp_adm_joiners(adm);
+    atomic_fetch_add_explicit(kind, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&rec->running_sum, (uint64_t)running, memory_order_relaxed);
+    int most = atomic_load_explicit(&rec->max_running, memory_order_relaxed);
+    while (running > most &&
+           !atomic_compare_exchange_weak_explicit(&rec->max_running, &most, running, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
 static int callers_to_expect(dtp_pool_t *rec) {
     int peak = atomic_load_explicit(&rec->peak, memory_order_relaxed);
     if (peak == 0) return 0;
@@ -42,8 +54,10 @@ bool dtp_ticket_join(dtp_pool_t *rec) {
         if (dtp_adm_waiting(a) || runs + callers_of(rec, a) + dtp_adm_joiners(a) >= rec->num_threads)
             return false;
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_JOINER, memory_order_acquire,
-                                                  memory_order_relaxed))
+                                                  memory_order_relaxed)) {
+            count_running(rec, &rec->joins, a + DTP_ADM_JOINER);
             return true;
+        }
     }
 }
 
@@ -61,6 +75,7 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_RUN - give, memory_order_acquire,
                                                   memory_order_relaxed)) {
             dtp_ticket_note_runs(rec, a + DTP_ADM_RUN - give);
+            count_running(rec, &rec->runs, a + DTP_ADM_RUN - give);
             return true;
         }
     }

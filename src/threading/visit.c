@@ -150,6 +150,7 @@ static bool host_call(dtp_pool_t *rec, dtp_visit_t *v, void *cookie, int calls) 
     int refused = -1;
     dtp_pool_retain(rec); /* the visit may be over before the host returns */
     if (host_enter(rec, &chain)) {
+        atomic_fetch_add_explicit(&rec->wakes, (uint64_t)calls, memory_order_relaxed);
         refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
                               : rec->iface.parallel_for(rec->iface.ctx, calls, visit_job, v);
         host_leave(rec, &chain);
@@ -203,6 +204,7 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     dtp_pool_retain(rec);
     chain.bounced = false;
     if (host_enter(rec, &chain)) {
+        atomic_fetch_add_explicit(&rec->wakes, 1, memory_order_relaxed);
         refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
                               : rec->iface.parallel_for(rec->iface.ctx, 1, visit_job, v);
         host_leave(rec, &chain);
