@@ -507,6 +507,30 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable
                                                         int nout, void *const *out,
                                                         const dnnl_tp_run_opts_t *opts);
 
+/** Submits a run of a compiled graph to a stream and returns; everything of dnnl_tp_executable_run() holds
+ * for the run itself. It is an item of the stream: it begins when what was submitted before is done, a
+ * failure (also a cancellation or a missed deadline) makes the stream skip what follows until
+ * dnnl_tp_stream_reset(), and it is over when a host's run_end has called done. On a synchronous stream it is
+ * over when the call returns. Thread-safe.
+ *
+ * @param executable kept alive until the run is over; may be destroyed at once
+ * @param stream of the engine of the executable; its pool computes
+ * @param nin number of inputs of the graph
+ * @param in data of the inputs; the array is read during the call only, the data live until the run is over
+ * @param nout number of outputs of the graph
+ * @param[out] out memory for the outputs; the array is read during the call only
+ * @param opts read during the call only, but for stats, which is written when the run is over; NULL =
+ * defaults
+ * @param[out] event of the run, with its status, text and times; owned by the caller; NULL on failure
+ * @return success (the run was submitted; its own status is the event's); invalid_arguments as
+ *     dnnl_tp_executable_run(); poisoned (after a fork); out_of_memory; runtime_error (the host's run_begin
+ *     refused). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executable,
+                                                              dnnl_tp_stream_t stream, int nin,
+                                                              void *const *in, int nout, void *const *out,
+                                                              const dnnl_tp_run_opts_t *opts,
+                                                              dnnl_tp_event_t *event);
+
 #ifdef __cplusplus
 }
 #endif

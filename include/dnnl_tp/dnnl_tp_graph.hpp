@@ -252,6 +252,22 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
         check(dnnl_tp_executable_run(get(), s.get(), static_cast<int>(in.size()), in.begin(),
                                      static_cast<int>(out.size()), out.begin(), opts));
     }
+    /** Submits a run. */
+    event run_async(const stream &s, std::initializer_list<void *> in, std::initializer_list<void *> out,
+                    const dnnl_tp_run_opts_t *opts = nullptr) const {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_executable_run_async(get(), s.get(), static_cast<int>(in.size()), in.begin(),
+                                           static_cast<int>(out.size()), out.begin(), opts, &h));
+        return event(h);
+    }
+    /** Submits a run. */
+    event run_async(const stream &s, const std::vector<void *> &in, const std::vector<void *> &out,
+                    const dnnl_tp_run_opts_t *opts = nullptr) const {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_executable_run_async(get(), s.get(), static_cast<int>(in.size()), in.data(),
+                                           static_cast<int>(out.size()), out.data(), opts, &h));
+        return event(h);
+    }
     /** Runs and waits. */
     void run(const stream &s, const std::vector<void *> &in, const std::vector<void *> &out,
              const dnnl_tp_run_opts_t *opts = nullptr) const {

@@ -39,6 +39,8 @@ void dtp_stream_attr_drop(dtp_stream_attr_t *attr);
 dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr);
 /* Threads that a primitive made for this attribute may use: 0 = unset. */
 int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
+/* The same for a run of a graph, which may also use them for operators beside each other. */
+int dtp_stream_attr_run_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
 
 struct dnnl_tp_engine_attr {
     dtp_object_t obj;

@@ -30,7 +30,8 @@ typedef struct block {
 
 typedef struct cpu_stream {
     struct dnnl_tp_stream base;
-    dtp_parallel_t par;     /* pool and the most threads; pool retained */
+    dtp_parallel_t par;     /* pool and the most threads of a primitive; pool retained */
+    int run_threads;        /* the same of a run of a graph */
     _Atomic uintptr_t busy; /* thread that is inside, 0 = none */
     dtp_queue_t *queue;     /* NULL: synchronous */
     char *scratch;
@@ -292,7 +293,7 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     run_block_t *block = run_block_take(s);
     if (!block) return dnnl_tp_out_of_memory;
     block->run = *run;
-    block->item.num_threads = run->num_threads < s->par.num_threads ? run->num_threads : s->par.num_threads;
+    block->item.num_threads = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
     if (status == dnnl_tp_success) status = dtp_queue_submit_recorded(s->queue, &block->item, event);
@@ -323,7 +324,7 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     }
     status = dtp_event_create(event, NULL, 0);
     if (status == dnnl_tp_success) {
-        int n = run->num_threads < s->par.num_threads ? run->num_threads : s->par.num_threads;
+        int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
         now_t now = {run, 0};
         status = dtp_pool_run(s->par.pool, n, stream->attr->admission != 0, run_now, &now);
         if (status == dnnl_tp_success) {
@@ -468,6 +469,8 @@ static dnnl_tp_status_t use_pool_of(cpu_stream_t *s, const dtp_stream_attr_t *at
     dtp_pool_release(s->par.pool);
     s->queue = queue;
     s->par = (dtp_parallel_t){pool, n > 1 ? n : 1, NULL};
+    n = dtp_stream_attr_run_threads(attr, NULL);
+    s->run_threads = n > 1 ? n : 1;
     return dnnl_tp_success;
 }
 
@@ -491,7 +494,7 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = s->queue ? dtp_queue_wait(s->queue, -1) : dnnl_tp_success;
-    if (num_threads > s->par.num_threads) num_threads = s->par.num_threads;
+    if (num_threads > s->run_threads) num_threads = s->run_threads;
     if (status == dnnl_tp_success)
         status = dtp_pool_run(s->par.pool, num_threads, stream->attr->admission != 0, fn, arg);
     stream_leave(s);
@@ -533,7 +536,7 @@ dnnl_tp_status_t dtp_cpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_
     s->base.engine = dtp_object_retain(engine);
     s->base.v = &cpu_stream_vtbl;
     s->base.flags = flags;
-    s->par.num_threads = 1;
+    s->par.num_threads = s->run_threads = 1;
     dnnl_tp_status_t status = resolve_attr(s, attr);
     if (status == dnnl_tp_success) status = use_pool_of(s, s->base.attr);
     if (status != dnnl_tp_success) {

@@ -173,6 +173,7 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
+    dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].prim[k]);
@@ -219,9 +220,9 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
 
 static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t *opts) {
     uint64_t flags;
-    int n = opts && opts->stream_attr ? dtp_stream_attr_num_threads(opts->stream_attr, &flags) : 0;
+    int n = opts && opts->stream_attr ? dtp_stream_attr_run_threads(opts->stream_attr, &flags) : 0;
     if (!n) n = engine->num_threads;
-    if (!n && engine->stream_attr) n = dtp_stream_attr_num_threads(engine->stream_attr, &flags);
+    if (!n && engine->stream_attr) n = dtp_stream_attr_run_threads(engine->stream_attr, &flags);
     if (!n) n = dtp_process_num_threads();
     return n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
 }

@@ -8,6 +8,7 @@
 #include "common/primitive_desc.h"
 #include "exec/flow.h"
 #include "exec/graph.h"
+#include "threading/futex.h"
 #include "threading/pool.h"
 
 /* Bases that pointers count from, in an array of the run: inputs follow from DTP_BASE_ARGS on, then outputs.
@@ -170,6 +171,8 @@ struct dnnl_tp_executable {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t free_runs; /* tag << 32 | index + 1; 0 in the low half = none */
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t nruns;
     dtp_run_t *_Atomic runs[DTP_MAX_RUNS];
+    dtp_lock_t async_lock;
+    struct dtp_async_run *async_free; /* under async_lock; run_async.c */
 };
 typedef struct dnnl_tp_executable dtp_exec_t;
 
@@ -178,6 +181,7 @@ dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run);
 void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run);
 dnnl_tp_status_t dtp_run_make(dtp_exec_t *exec, dtp_run_t **run);
 void dtp_run_free_all(dtp_exec_t *exec);
+void dtp_async_free_all(dtp_exec_t *exec); /* run_async.c */
 
 /* Frames of calls (frames.c). take allocates only when no free one is left; NULL: no memory. */
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *exec);

@@ -103,8 +103,7 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
     return true;
 }
 
-/* The body of a run, on whatever thread holds the ticket. */
-static void run_body(void *arg, const dtp_parallel_t *given) {
+void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     dtp_run_ctx_t *ctx = arg;
     dtp_exec_t *e = ctx->exec;
     dtp_run_t *run;
@@ -192,9 +191,9 @@ static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *c
     }
 }
 
-dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,
-                                    void *const *in, int nout, void *const *out,
-                                    const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner) {
+dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t executable,
+                              dnnl_tp_stream_t stream, int nin, void *const *in, int nout, void *const *out,
+                              const dnnl_tp_run_opts_t *opts) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine->v->kind == executable->engine->v->kind, BAD_STREAM,
@@ -202,34 +201,45 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     DTP_TRY(check_pointers(executable->in_used, executable->nin, nin, in, "input"));
     DTP_TRY(check_pointers(executable->out_used, executable->nout, nout, out, "output"));
     DTP_TRY(dtp_run_opts_check(opts));
-    dtp_run_ctx_t ctx;
-    ctx.exec = (dtp_exec_t *)(uintptr_t)executable;
-    ctx.in = in;
-    ctx.out = out;
-    ctx.stats = opts ? opts->stats : NULL;
-    ctx.parallelism = stream->attr->parallelism;
-    ctx.max_depth = DTP_RUN_DEPTH;
-    ctx.deadline_ns = 0;
-    atomic_init(&ctx.nevents, 0);
-    atomic_init(&ctx.stop, DTP_STOP_NONE);
-    int threads = executable->num_threads;
-    if (opts && opts->max_threads && opts->max_threads < threads) threads = opts->max_threads;
-    dtp_cancel_link_t link, owner_link;
-    dnnl_tp_cancel_t cancel = NULL;
+    ctx->exec = (dtp_exec_t *)(uintptr_t)executable;
+    ctx->in = in;
+    ctx->out = out;
+    ctx->stats = opts ? opts->stats : NULL;
+    ctx->parallelism = stream->attr->parallelism;
+    ctx->max_depth = DTP_RUN_DEPTH;
+    ctx->deadline_ns = 0;
+    ctx->cancel = NULL;
+    atomic_init(&ctx->nevents, 0);
+    atomic_init(&ctx->stop, DTP_STOP_NONE);
+    ctx->num_threads = executable->num_threads;
+    if (opts && opts->max_threads && opts->max_threads < ctx->num_threads)
+        ctx->num_threads = opts->max_threads;
     if (opts && opts->struct_size >= sizeof *opts) {
-        if (opts->max_depth) ctx.max_depth = opts->max_depth;
-        ctx.deadline_ns = opts->deadline_ns;
-        cancel = opts->cancel;
+        if (opts->max_depth) ctx->max_depth = opts->max_depth;
+        ctx->deadline_ns = opts->deadline_ns;
+        ctx->cancel = opts->cancel;
     }
-    if (cancel) dtp_cancel_link(cancel, &link, &ctx.stop);
-    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
-    dnnl_tp_status_t status = stream->v->run(stream, threads, run_body, &ctx);
-    if (owner) dtp_cancel_unlink(owner, &owner_link);
-    if (cancel) dtp_cancel_unlink(cancel, &link);
-    if (ctx.stats) finish_stats(&ctx);
-    if (DTP_UNLIKELY(status != dnnl_tp_success)) return status;
-    if (DTP_UNLIKELY(dtp_run_failed(&ctx))) return outcome(&ctx);
+    if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop);
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx) {
+    if (ctx->cancel) dtp_cancel_unlink(ctx->cancel, &ctx->link);
+    if (ctx->stats) finish_stats(ctx);
+    return DTP_UNLIKELY(dtp_run_failed(ctx)) ? outcome(ctx) : dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,
+                                    void *const *in, int nout, void *const *out,
+                                    const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner) {
+    dtp_run_ctx_t ctx;
+    DTP_TRY(dtp_run_open(&ctx, executable, stream, nin, in, nout, out, opts));
+    dtp_cancel_link_t owner_link;
+    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
+    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, dtp_run_body, &ctx);
+    if (owner) dtp_cancel_unlink(owner, &owner_link);
+    dnnl_tp_status_t result = dtp_run_close(&ctx);
+    return status == dnnl_tp_success ? result : status;
 }
 
 dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,

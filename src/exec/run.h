@@ -18,13 +18,26 @@ typedef struct {
     _Atomic int nevents;
     unsigned parallelism;
     int max_depth;
-    int64_t deadline_ns; /* 0 = none */
+    int num_threads;         /* at most */
+    int64_t deadline_ns;     /* 0 = none */
+    dnnl_tp_cancel_t cancel; /* linked, or NULL */
+    dtp_cancel_link_t link;
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
     _Atomic uint32_t stop;
     dnnl_tp_status_t status;
     dtp_reason_t reason;
     char text[DTP_RUN_TEXT];
 } dtp_run_ctx_t;
+
+/* Checks the arguments of a run and fills ctx, which stays where it is until dtp_run_close. On failure
+ * nothing is left to close. */
+dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t executable,
+                              dnnl_tp_stream_t stream, int nin, void *const *in, int nout, void *const *out,
+                              const dnnl_tp_run_opts_t *opts);
+/* The body of a run (arg = ctx), on whatever thread holds the ticket. */
+void dtp_run_body(void *arg, const dtp_parallel_t *given);
+/* What came of it, with its text as the last error. */
+dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx);
 
 /* Where a step works. */
 typedef struct {

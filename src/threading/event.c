@@ -28,7 +28,7 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, 
 /* ---- Firing ------------------------------------------------------------------------------------------- */
 
 static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
-    uint32_t old = atomic_exchange_explicit(&event->word, 2 | (uint32_t)status << 8, memory_order_acq_rel);
+    uint32_t old = DTP_SWAP(&event->word, 2 | (uint32_t)status << 8, acq_rel);
     if (old != 1) return;
     if (event->queue) dtp_queue_ring(event->queue);
     else dtp_futex_wake(&event->word, INT_MAX);
@@ -50,8 +50,8 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
     event->begin_ns = begin_ns;
     event->end_ns = end_ns;
     if (text) snprintf(event->text, sizeof(event->text), "%s", text);
-    uintptr_t list =
-        atomic_exchange_explicit(&event->callbacks, dtp_event_closed_with(status), memory_order_acq_rel);
+    uintptr_t list = DTP_SWAP(&event->callbacks, dtp_event_closed_with(status), acq_rel);
+    DTP_JOLT();
     publish_word(event, status);
     dtp_callback_t *node = oldest_first((dtp_callback_t *)list);
     if (node) {
@@ -68,12 +68,11 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
 }
 
 void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
-    uintptr_t list = atomic_load_explicit(&event->callbacks, memory_order_acquire);
-    while (!(list & DTP_EVENT_CLOSED)) {
+    uintptr_t list;
+    while (!((list = DTP_LOAD(&event->callbacks, acquire)) & DTP_EVENT_CLOSED)) {
         node->next = (dtp_callback_t *)list;
-        if (atomic_compare_exchange_weak_explicit(&event->callbacks, &list, (uintptr_t)node,
-                                                  memory_order_acq_rel, memory_order_acquire))
-            return;
+        DTP_JOLT();
+        if (DTP_CAS_WEAK(&event->callbacks, &list, (uintptr_t)node, acq_rel)) return;
     }
     dnnl_tp_status_t status = (dnnl_tp_status_t)(list >> 1);
     publish_word(event, status);
@@ -89,16 +88,14 @@ static dnnl_tp_status_t wait_for_host(dtp_event_t *event, int64_t until_ns) {
     if (dtp_chain_top)
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
     for (;;) {
-        uint32_t word = atomic_load_explicit(&event->word, memory_order_acquire);
+        uint32_t word = DTP_LOAD(&event->word, acquire);
         if (word >= 2) return dnnl_tp_success;
         int64_t left = -1;
         if (until_ns != INT64_MAX) {
             left = until_ns - dtp_now_ns();
             if (left <= 0) return dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "the event was not signalled");
         }
-        if (word == 0 && !atomic_compare_exchange_strong_explicit(&event->word, &word, 1,
-                                                                  memory_order_acquire, memory_order_acquire))
-            continue;
+        if (word == 0 && !DTP_CAS(&event->word, &word, 1, acquire)) continue;
         dtp_futex_wait(&event->word, 1, left);
     }
 }
@@ -123,7 +120,7 @@ dnnl_tp_status_t dnnl_tp_event_create_host(dnnl_tp_event_t *event, dnnl_tp_engin
 
 /* False: somebody else has signalled. */
 static bool signal_once(dtp_event_t *event, dnnl_tp_status_t status, const char *text) {
-    if (atomic_exchange_explicit(&event->claimed, true, memory_order_acq_rel)) return false;
+    if (DTP_SWAP(&event->claimed, true, acq_rel)) return false;
     int64_t now = dtp_now_ns();
     dtp_object_retain(event); /* fire drops one */
     dtp_event_fire(event, status, text, now, now);

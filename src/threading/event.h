@@ -23,6 +23,7 @@
 
 #include "common/object.h"
 #include "dnnl_tp/dnnl_tp_event.h"
+#include "threading/atomics.h"
 #include "threading/futex.h"
 
 struct dtp_queue;
@@ -59,10 +60,10 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
 /* Runs node when the event is done: later, or now on this thread. */
 void dtp_event_add(dtp_event_t *event, dtp_callback_t *node);
 static inline bool dtp_event_is_done(const dtp_event_t *event) {
-    return atomic_load_explicit(&event->word, memory_order_acquire) >= 2;
+    return DTP_LOAD(&event->word, acquire) >= 2;
 }
 static inline dnnl_tp_status_t dtp_event_status(const dtp_event_t *event) {
-    return (dnnl_tp_status_t)(atomic_load_explicit(&event->word, memory_order_acquire) >> 8);
+    return (dnnl_tp_status_t)(DTP_LOAD(&event->word, acquire) >> 8);
 }
 /* Until the event is done: success, timed_out, would_deadlock, poisoned (the parent's, after a fork). */
 dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns);

@@ -32,16 +32,16 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 }
 
 void dtp_queue_release(dtp_queue_t *q) {
-    if (atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) == 1) dtp_free(NULL, q);
+    if (DTP_SUB(&q->refs, 1, acq_rel) == 1) dtp_free(NULL, q);
 }
 
 bool dtp_queue_enter(dtp_queue_t *q) {
-    if (!(atomic_fetch_add_explicit(&q->inside, 1, memory_order_acquire) & DTP_QUEUE_CLOSED)) return true;
-    atomic_fetch_sub_explicit(&q->inside, 1, memory_order_relaxed);
+    if (!(DTP_ADD(&q->inside, 1, acquire) & DTP_QUEUE_CLOSED)) return true;
+    DTP_SUB(&q->inside, 1, relaxed);
     return false;
 }
 
-void dtp_queue_leave(dtp_queue_t *q) { atomic_fetch_sub_explicit(&q->inside, 1, memory_order_release); }
+void dtp_queue_leave(dtp_queue_t *q) { DTP_SUB(&q->inside, 1, release); }
 
 dnnl_tp_status_t dtp_queue_refuse_dead(void) {
     return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
@@ -50,15 +50,15 @@ dnnl_tp_status_t dtp_queue_refuse_dead(void) {
 /* ---- Bell --------------------------------------------------------------------------------------------- */
 
 void dtp_queue_ring(dtp_queue_t *q) {
-    if (!atomic_load_explicit(&q->waiters, memory_order_seq_cst)) return;
-    atomic_exchange_explicit(&q->wake_at, UINT64_MAX, memory_order_seq_cst);
-    atomic_fetch_add_explicit(&q->bell, 1, memory_order_seq_cst);
+    if (!DTP_LOAD(&q->waiters, seq_cst)) return;
+    DTP_SWAP(&q->wake_at, UINT64_MAX, seq_cst);
+    DTP_ADD(&q->bell, 1, seq_cst);
     dtp_futex_wake(&q->bell, INT_MAX);
 }
 
 bool dtp_queue_hint(dtp_root_t *root) {
     dtp_queue_t *q = (dtp_queue_t *)root;
-    if (!atomic_load_explicit(&q->waiters, memory_order_seq_cst)) return false;
+    if (!DTP_LOAD(&q->waiters, seq_cst)) return false;
     dtp_queue_ring(q);
     return true;
 }
@@ -66,7 +66,7 @@ bool dtp_queue_hint(dtp_root_t *root) {
 /* ---- Poison ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
-    uint64_t poison = atomic_load_explicit(&q->poison, memory_order_acquire);
+    uint64_t poison = DTP_LOAD(&q->poison, acquire);
     if (!(uint32_t)poison) return dnnl_tp_success;
 #ifdef DTP_BREAK_QUEUE_POISON_STAYS
     (void)generation;
@@ -80,13 +80,13 @@ static void poison(dtp_queue_t *q, uint32_t generation, dnnl_tp_status_t status,
     dtp_lock(&q->lock);
     snprintf(q->text, sizeof(q->text), "%s", text);
     dtp_unlock(&q->lock);
-    atomic_store_explicit(&q->poison, (uint64_t)generation << 32 | (uint32_t)status, memory_order_release);
+    DTP_STORE(&q->poison, (uint64_t)generation << 32 | (uint32_t)status, release);
 }
 
-void dtp_queue_reset(dtp_queue_t *q) { atomic_fetch_add_explicit(&q->generation, 1, memory_order_release); }
+void dtp_queue_reset(dtp_queue_t *q) { DTP_ADD(&q->generation, 1, release); }
 
 dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
-    uint32_t generation = atomic_load_explicit(&q->generation, memory_order_acquire);
+    uint32_t generation = DTP_LOAD(&q->generation, acquire);
     dnnl_tp_status_t status = poison_of(q, generation);
     if (status == dnnl_tp_success) return status;
     char text[DTP_EVENT_TEXT];
@@ -109,7 +109,7 @@ struct dtp_wait {
 static void start(dtp_queue_t *q);
 
 static void wait_release(dtp_wait_t *w) {
-    if (atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) != 1) return;
+    if (DTP_SUB(&w->refs, 1, acq_rel) != 1) return;
     dtp_object_release(w->event);
     dtp_free(NULL, w);
 }
@@ -117,10 +117,11 @@ static void wait_release(dtp_wait_t *w) {
 static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
     (void)event, (void)status;
     dtp_wait_t *w = (dtp_wait_t *)node;
-    dtp_item_t *item = atomic_exchange_explicit(&w->item, NULL, memory_order_acq_rel);
+    dtp_item_t *item = DTP_SWAP(&w->item, NULL, acq_rel);
     dtp_queue_t *q = w->queue;
     wait_release(w);
-    if (item && atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1) start(q);
+    DTP_JOLT();
+    if (item && DTP_SUB(&item->deps, 1, acq_rel) == 1) start(q);
 }
 
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
@@ -133,7 +134,7 @@ dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_even
     atomic_init(&w->refs, 2);
     item->wait = w;
     enum { EVENT_AND_HEAD = 2 };
-    atomic_store_explicit(&item->deps, EVENT_AND_HEAD, memory_order_relaxed);
+    DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
     dtp_event_add(event, &w->node); /* from now on its token may come */
     return dnnl_tp_success;
 }
@@ -153,7 +154,7 @@ static dtp_event_t *parked_event(dtp_queue_t *q) {
 /* A pusher between its two stores is waited for: it has only one store left. */
 static dtp_item_t *next_of(const dtp_item_t *item) {
     for (int i = 0;; ++i) {
-        dtp_item_t *next = atomic_load_explicit(&item->next, memory_order_acquire);
+        dtp_item_t *next = DTP_LOAD(&item->next, acquire);
         if (next) return next;
         if (i < 64) dtp_pause();
         else sched_yield();
@@ -169,23 +170,22 @@ static bool turn(dtp_queue_t *q) {
     if (!w) return true;
     if (poison_of(q, item->generation) != dnnl_tp_success) {
 #ifdef DTP_BREAK_QUEUE_NO_CANCEL
-        atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel);
+        DTP_SUB(&item->deps, 1, acq_rel);
 #else
         /* The event's list still has the node, which will find nothing. */
-        if (atomic_exchange_explicit(&w->item, NULL, memory_order_acq_rel))
-            atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel);
+        if (DTP_SWAP(&w->item, NULL, acq_rel)) DTP_SUB(&item->deps, 1, acq_rel);
 #endif
     }
     dtp_lock(&q->lock);
     q->parked = item;
     dtp_unlock(&q->lock);
+    DTP_JOLT();
     dtp_queue_ring(q); /* who sleeps here looks for the event's queue */
-    return atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1;
+    return DTP_SUB(&item->deps, 1, acq_rel) == 1;
 }
 
 static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
-    uintptr_t list =
-        atomic_exchange_explicit(&item->events, dtp_event_closed_with(item->status), memory_order_acq_rel);
+    uintptr_t list = DTP_SWAP(&item->events, dtp_event_closed_with(item->status), acq_rel);
     dtp_event_t *event = (dtp_event_t *)list, *first = NULL;
     while (event) { /* in the order in which they were recorded */
         dtp_event_t *next = event->next;
@@ -205,6 +205,7 @@ static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
 /* The item ran; true if the next one may run now (by this thread, which still has the turn). */
 static bool complete(dtp_queue_t *q, dtp_item_t *item) {
     fire_events(q, item);
+    DTP_JOLT();
     dtp_item_t *old = q->head;
     q->head = item;
 #ifdef DTP_BREAK_QUEUE_EARLY_RECYCLE
@@ -213,11 +214,9 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
 #else
     if (old != &q->stub) old->recycle(old);
 #endif
-    uint64_t done = atomic_fetch_add_explicit(&q->completed, 1, memory_order_seq_cst) + 1;
-    if (atomic_load_explicit(&q->waiters, memory_order_seq_cst) &&
-        done >= atomic_load_explicit(&q->wake_at, memory_order_seq_cst))
-        dtp_queue_ring(q);
-    bool more = atomic_fetch_sub_explicit(&q->count, 1, memory_order_acq_rel) > 1;
+    uint64_t done = DTP_ADD(&q->completed, 1, seq_cst) + 1;
+    if (DTP_LOAD(&q->waiters, seq_cst) && done >= DTP_LOAD(&q->wake_at, seq_cst)) dtp_queue_ring(q);
+    bool more = DTP_SUB(&q->count, 1, acq_rel) > 1;
     bool ready = more && turn(q);
     dtp_queue_leave(q); /* the item's: last access, unless the items that are left keep it open */
     return ready;
@@ -280,14 +279,13 @@ static bool run_one(dtp_queue_t *q, int64_t *clock_ns) {
         if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
     }
     item->end_ns = dtp_now_ns();
-    *clock_ns = atomic_load_explicit(&item->events, memory_order_relaxed) ? 0 : item->end_ns;
+    *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
     bool ready = false, done = true;
     if (item->finish) {
         *clock_ns = 0;
         enum { RUN_AND_HOST = 2 };
-        atomic_store_explicit(&item->deps, RUN_AND_HOST, memory_order_relaxed);
-        if (!item->finish(item, item->status))
-            done = atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) == 1;
+        DTP_STORE(&item->deps, RUN_AND_HOST, relaxed);
+        if (!item->finish(item, item->status)) done = DTP_SUB(&item->deps, 1, acq_rel) == 1;
     }
     if (done) ready = complete(q, item);
     dtp_chain_pop(&chain);
@@ -295,7 +293,7 @@ static bool run_one(dtp_queue_t *q, int64_t *clock_ns) {
 }
 
 void dtp_queue_item_done(dtp_queue_t *q, dtp_item_t *item) {
-    if (atomic_fetch_sub_explicit(&item->deps, 1, memory_order_acq_rel) != 1) return;
+    if (DTP_SUB(&item->deps, 1, acq_rel) != 1) return;
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
     if (complete(q, item)) start(q);
@@ -309,8 +307,7 @@ void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
     while (run_one(q, &clock_ns)) {
         /* Others wait for a ticket: back to the FIFO (this thread takes the first of them next). So does an
          * item of another run, where the host wants to know which is which. */
-        if (root->cookie != cookie ||
-            dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) {
+        if (root->cookie != cookie || dtp_adm_waiting(DTP_LOAD(&rec->adm, relaxed))) {
             dtp_root_publish(rec, root);
             return;
         }
@@ -346,7 +343,7 @@ void dtp_queue_run_left(dtp_queue_t *first) {
     while (base.left) {
         dtp_queue_t *q = base.left;
         base.left = q->next_left;
-        atomic_store_explicit(&q->is_left, false, memory_order_seq_cst);
+        DTP_STORE(&q->is_left, false, seq_cst);
         if (dtp_queue_enter(q)) {
             if (q->rec) run_alone(q);
             else (void)run_some(q, INT_MAX);
@@ -359,8 +356,8 @@ void dtp_queue_run_left(dtp_queue_t *first) {
 
 /* Nobody comes for the queue: this thread runs it, now or when it is through with what it is in. */
 static void leave_to_self(dtp_queue_t *q) {
-    if (atomic_exchange_explicit(&q->is_left, true, memory_order_seq_cst)) return; /* another has promised */
-    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another has promised */
+    DTP_ADD(&q->refs, 1, relaxed);
     q->next_left = NULL;
     dtp_chain_t *outermost = dtp_chain_top;
     if (!outermost) {
@@ -387,17 +384,18 @@ static void start(dtp_queue_t *q) {
 }
 
 static dnnl_tp_status_t submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
-    atomic_store_explicit(&item->next, NULL, memory_order_relaxed);
-    atomic_store_explicit(&item->events, (uintptr_t)event, memory_order_relaxed);
-    item->generation = atomic_load_explicit(&q->generation, memory_order_relaxed);
-    atomic_fetch_add_explicit(&q->inside, 1, memory_order_relaxed);
-    item->seq = atomic_fetch_add_explicit(&q->submitted, 1, memory_order_relaxed) + 1;
-    dtp_item_t *before = atomic_exchange_explicit(&q->tail, item, memory_order_acq_rel);
-    atomic_store_explicit(&before->next, item, memory_order_release);
-    if (atomic_fetch_add_explicit(&q->count, 1, memory_order_acq_rel) == 0) {
+    DTP_STORE(&item->next, NULL, relaxed);
+    DTP_STORE(&item->events, (uintptr_t)event, relaxed);
+    item->generation = DTP_LOAD(&q->generation, relaxed);
+    DTP_ADD(&q->inside, 1, relaxed);
+    item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
+    dtp_item_t *before = DTP_SWAP(&q->tail, item, acq_rel);
+    DTP_JOLT();
+    DTP_STORE(&before->next, item, release);
+    if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
         if (turn(q)) start(q);
-    } else if (DTP_UNLIKELY(atomic_load_explicit(&q->stranded, memory_order_relaxed)) && !dtp_chain_top) {
-        atomic_store_explicit(&q->stranded, false, memory_order_relaxed);
+    } else if (DTP_UNLIKELY(DTP_LOAD(&q->stranded, relaxed)) && !dtp_chain_top) {
+        DTP_STORE(&q->stranded, false, relaxed);
         if (!dtp_dispatch(q->rec)) leave_to_self(q);
     }
     return dnnl_tp_success;
@@ -410,28 +408,26 @@ dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
 dnnl_tp_status_t dtp_queue_submit_recorded(dtp_queue_t *q, dtp_item_t *item, dtp_event_t **out) {
     *out = NULL;
     if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
-    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
-    DTP_TRY(dtp_event_create(out, q, atomic_load_explicit(&q->submitted, memory_order_relaxed) + 1));
+    DTP_ADD(&q->refs, 1, relaxed);
+    DTP_TRY(dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1));
     return submit(q, item, dtp_object_retain(*out)); /* fire drops one */
 }
 
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     *out = NULL;
     /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
-    dtp_item_t *tail = atomic_load_explicit(&q->tail, memory_order_acquire);
-    atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    dtp_item_t *tail = DTP_LOAD(&q->tail, acquire);
+    DTP_ADD(&q->refs, 1, relaxed);
     DTP_TRY(dtp_event_create(out, q, tail == &q->stub ? 0 : tail->seq));
     dtp_event_t *event = *out;
     dtp_object_retain(event); /* fire drops one */
-    uintptr_t list = atomic_load_explicit(&tail->events, memory_order_acquire);
-    while (!(list & DTP_EVENT_CLOSED)) {
+    uintptr_t list;
+    while (!((list = DTP_LOAD(&tail->events, acquire)) & DTP_EVENT_CLOSED)) {
         event->next = (dtp_event_t *)list;
-        if (atomic_compare_exchange_weak_explicit(&tail->events, &list, (uintptr_t)event,
-                                                  memory_order_acq_rel, memory_order_acquire))
-            return dnnl_tp_success;
+        if (DTP_CAS_WEAK(&tail->events, &list, (uintptr_t)event, acq_rel)) return dnnl_tp_success;
     }
     /* Complete: its status counts unless the queue was reset since. */
-    uint32_t generation = atomic_load_explicit(&q->generation, memory_order_relaxed);
+    uint32_t generation = DTP_LOAD(&q->generation, relaxed);
     if (tail == &q->stub) {
         int64_t now = dtp_now_ns();
         dtp_event_fire(event, dnnl_tp_success, NULL, now, now);
@@ -465,7 +461,7 @@ typedef struct {
 
 static bool reached(const goal_t *g) {
     if (g->event) return dtp_event_is_done(g->event);
-    return atomic_load_explicit(&g->queue->completed, memory_order_seq_cst) >= g->seq;
+    return DTP_LOAD(&g->queue->completed, seq_cst) >= g->seq;
 }
 static bool late(const goal_t *g) { return g->until_ns != INT64_MAX && dtp_now_ns() >= g->until_ns; }
 
@@ -478,10 +474,9 @@ static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
     int64_t clock_ns = 0;
     do {
         more = run_one(q, &clock_ns);
-    } while (more && atomic_load_explicit(&q->completed, memory_order_relaxed) < seq && !reached(g) &&
-             !late(g));
+    } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
     if (more) {
-        if (!rec->workers) atomic_store_explicit(&q->stranded, true, memory_order_relaxed);
+        if (!rec->workers) DTP_STORE(&q->stranded, true, relaxed);
         dtp_root_publish(rec, &q->root);
     }
     dtp_ticket_end(rec);
@@ -511,20 +506,18 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
 static void wait_round(const goal_t *g) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(g, &seq);
-    atomic_fetch_add_explicit(&leaf->waiters, 1, memory_order_seq_cst);
-    uint32_t bell = atomic_load_explicit(&leaf->bell, memory_order_seq_cst);
-    uint64_t wake_at = atomic_load_explicit(&leaf->wake_at, memory_order_relaxed);
-    while (wake_at > seq && !atomic_compare_exchange_weak_explicit(
-                                &leaf->wake_at, &wake_at, seq, memory_order_seq_cst, memory_order_relaxed))
+    DTP_ADD(&leaf->waiters, 1, seq_cst);
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+    uint64_t wake_at = DTP_LOAD(&leaf->wake_at, relaxed);
+    while (wake_at > seq && !DTP_CAS_WEAK(&leaf->wake_at, &wake_at, seq, seq_cst))
         ;
     if (g->event) {
         uint32_t pending = 0;
-        atomic_compare_exchange_strong_explicit(&g->event->word, &pending, 1, memory_order_seq_cst,
-                                                memory_order_seq_cst);
+        DTP_CAS(&g->event->word, &pending, 1, seq_cst);
     }
+    DTP_JOLT();
     bool go_on = reached(g) || help(leaf, seq, g);
-    if (!go_on && leaf != g->queue)
-        go_on = atomic_load_explicit(&leaf->completed, memory_order_seq_cst) >= seq;
+    if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
     if (!go_on) {
         dtp_event_t *deeper = parked_event(leaf);
         go_on = deeper && deeper->queue;
@@ -535,7 +528,7 @@ static void wait_round(const goal_t *g) {
         if (g->until_ns == INT64_MAX) dtp_futex_wait(&leaf->bell, bell, -1);
         else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
     }
-    atomic_fetch_sub_explicit(&leaf->waiters, 1, memory_order_relaxed);
+    DTP_SUB(&leaf->waiters, 1, relaxed);
     if (leaf != g->queue) dtp_queue_leave(leaf);
 }
 
@@ -568,7 +561,7 @@ dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, in
 }
 
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
-    uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+    uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
     DTP_TRY(dtp_queue_wait_seq(q, seq, dtp_until_ns(timeout_ns)));
     return dtp_queue_result(q);
 }
@@ -579,12 +572,11 @@ void dtp_queue_drive(dtp_queue_t *q) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
-    bool published = atomic_load_explicit(&leaf->root.state, memory_order_relaxed) <= DTP_ROOT_HINT;
+    bool published = DTP_LOAD(&leaf->root.state, relaxed) <= DTP_ROOT_HINT;
     /* Other pools send a thread by themselves. */
-    if (rec && published && !rec->workers &&
-        (!rec->form_s || atomic_load_explicit(&leaf->stranded, memory_order_relaxed)) &&
-        atomic_load_explicit(&leaf->count, memory_order_relaxed) > 0) {
-        atomic_store_explicit(&leaf->stranded, false, memory_order_relaxed);
+    if (rec && published && !rec->workers && (!rec->form_s || DTP_LOAD(&leaf->stranded, relaxed)) &&
+        DTP_LOAD(&leaf->count, relaxed) > 0) {
+        DTP_STORE(&leaf->stranded, false, relaxed);
         if (!dtp_dispatch(rec)) (void)help(leaf, 0, &g);
     }
     if (leaf != q) dtp_queue_leave(leaf);
@@ -592,25 +584,25 @@ void dtp_queue_drive(dtp_queue_t *q) {
 }
 
 dnnl_tp_status_t dtp_queue_query(dtp_queue_t *q, bool *idle) {
-    uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+    uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
     *idle = false;
-    if (atomic_load_explicit(&q->completed, memory_order_acquire) < seq) {
+    if (DTP_LOAD(&q->completed, acquire) < seq) {
         if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
         dtp_queue_drive(q);
     }
-    *idle = atomic_load_explicit(&q->completed, memory_order_acquire) >= seq;
+    *idle = DTP_LOAD(&q->completed, acquire) >= seq;
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!q) return dnnl_tp_success;
     if (!dtp_queue_dead(q)) {
-        uint64_t seq = atomic_load_explicit(&q->submitted, memory_order_relaxed);
+        uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
         DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
         dtp_sync_remove(q);
         /* Threads leave a few instructions after their item's completion shows. */
-        atomic_fetch_or_explicit(&q->inside, DTP_QUEUE_CLOSED, memory_order_acq_rel);
-        for (int i = 0; atomic_load_explicit(&q->inside, memory_order_acquire) != DTP_QUEUE_CLOSED; ++i) {
+        DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
+        for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {
             if (i < 100) dtp_pause();
             else sched_yield();
         }

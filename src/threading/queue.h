@@ -141,7 +141,7 @@ void dtp_queue_reset(dtp_queue_t *queue);
 /* Drains, then lets go. would_deadlock from inside own work, and the queue stays. */
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue);
 static inline bool dtp_queue_dead(const dtp_queue_t *q) {
-    return q->fork_generation != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed);
+    return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
 }
 dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
 /* A helper's reference; false once closed. */

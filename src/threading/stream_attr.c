@@ -75,7 +75,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_destroy(dnnl_tp_stream_attr_t attr) {
 
 /* ---- Pool --------------------------------------------------------------------------------------------- */
 
-int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags) {
+int dtp_stream_attr_run_threads(const dtp_stream_attr_t *attr, uint64_t *flags) {
     if (flags) *flags = 0;
     int n = 0;
     if (attr->pool) {
@@ -85,6 +85,12 @@ int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags) 
         n = 1;
     }
     if (attr->max_threads > 0 && n > attr->max_threads) n = attr->max_threads;
+    if (n > 1 && !attr->parallelism) n = 1;
+    return n;
+}
+
+int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags) {
+    int n = dtp_stream_attr_run_threads(attr, flags);
     if (n > 1 && !(attr->parallelism & DNNL_TP_PARALLELISM_INTRA)) n = 1;
     return n;
 }

@@ -1,0 +1,368 @@
+/* Runs as items of streams: on every pool, on hosts with task groups, cancelled, late, failed, and with only
+ * one of the two kinds of parallelism. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/object.h"
+#include "dnnl_tp/dnnl_tp_graph.h"
+#include "support/check.h"
+#include "support/group_pool.h"
+#include "support/hostile_pools.h"
+#include "support/streams.h"
+
+static dnnl_tp_engine_t engine;
+
+/* ---- y = (relu(x) + 1) beside host closures that look where they are ------------------------------------
+ */
+
+enum { ROWS = 64, COLS = 512, N = ROWS * COLS, BRANCHES = 4 };
+
+typedef struct {
+    _Atomic(void *) cookie; /* per run: several runs would mix */
+    _Atomic int calls, strange, running, most;
+    int sleep_us;
+    dnnl_tp_status_t answer;
+    _Atomic int dropped, stopped;
+} watch_t;
+
+static dnnl_tp_status_t watch_fn(void *arg, const volatile int *should_stop, int nin,
+                                 const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    watch_t *w = arg;
+    (void)nin, (void)nout;
+    if (group_pool_worker()) {
+        void *mine = group_pool_current(), *none = NULL;
+        if (!mine || (!atomic_compare_exchange_strong(&w->cookie, &none, mine) && none != mine))
+            atomic_fetch_add(&w->strange, 1);
+    }
+    int now = atomic_fetch_add(&w->running, 1) + 1, most = atomic_load(&w->most);
+    while (now > most && !atomic_compare_exchange_weak(&w->most, &most, now)) {
+    }
+    for (int us = 0; us < w->sleep_us; us += 100) {
+        if (*should_stop) {
+            atomic_fetch_add(&w->stopped, 1);
+            break;
+        }
+        usleep(100);
+    }
+    memcpy(out[0].data, in[0].data, N * sizeof(float));
+    atomic_fetch_sub(&w->running, 1);
+    atomic_fetch_add(&w->calls, 1);
+    return w->answer;
+}
+static void watch_drop(void *arg) { atomic_fetch_add(&((watch_t *)arg)->dropped, 1); }
+
+/* x -> relu -> BRANCHES closures beside each other -> their sum. */
+static dnnl_tp_executable_t compile(watch_t *watch, dnnl_tp_stream_attr_t attr) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_executable_t e;
+    dnnl_tp_dims_t dims = {ROWS, COLS};
+    dnnl_tp_value_t x, mid, branch[BRANCHES], sum;
+    dnnl_tp_tensor_info_t info = {.ndims = 2, .dims = {ROWS, COLS}, .data_type = dnnl_tp_f32};
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_f32, 2, dims));
+    CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_relu, "relu", 1, &x, 0, NULL, 1, &mid));
+    for (int i = 0; i < BRANCHES; ++i)
+        CHECK_OK(
+            dnnl_tp_graph_host(g, watch_fn, watch, watch_drop, 0, "watch", 1, &mid, 1, &info, &branch[i]));
+    sum = branch[0];
+    for (int i = 1; i < BRANCHES; ++i) {
+        dnnl_tp_value_t in[2] = {sum, branch[i]};
+        CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_add, "add", 2, in, 0, NULL, 1, &sum));
+    }
+    CHECK_OK(dnnl_tp_graph_output(g, sum, "y"));
+    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof(opts), .stream_attr = attr};
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
+    dnnl_tp_graph_destroy(g);
+    return e;
+}
+
+static float *ramp(void) {
+    float *x = malloc(N * sizeof(*x));
+    for (int i = 0; i < N; ++i) x[i] = (float)(i % 100 - 50);
+    return x;
+}
+static void check_values(const float *y) {
+    for (int i = 0; i < N; ++i) {
+        float x = (float)(i % 100 - 50);
+        if (y[i] != (x > 0 ? BRANCHES * x : 0)) fail_msg("y[%d] is %g", i, (double)y[i]);
+    }
+}
+
+static dnnl_tp_stream_attr_t attr_of(const dnnl_tp_threadpool_iface_t *pool, unsigned parallelism) {
+    dnnl_tp_stream_attr_t attr;
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, pool));
+    CHECK_OK(dnnl_tp_stream_attr_set_async(attr, 1));
+    CHECK_OK(dnnl_tp_stream_attr_set_parallelism(attr, parallelism));
+    return attr;
+}
+enum { BOTH = DNNL_TP_PARALLELISM_INTER | DNNL_TP_PARALLELISM_INTRA };
+
+static dnnl_tp_event_t run_async(dnnl_tp_executable_t e, dnnl_tp_stream_t stream, float *x, float *y,
+                                 const dnnl_tp_run_opts_t *opts) {
+    void *in[1] = {x}, *out[1] = {y};
+    dnnl_tp_event_t event;
+    CHECK_OK(dnnl_tp_executable_run_async(e, stream, 1, in, 1, out, opts, &event));
+    in[0] = out[0] = NULL; /* were copied */
+    return event;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------------------
+ */
+
+static void every_pool(void **state) {
+    (void)state;
+    float *x = ramp(), *y[3];
+    for (int i = 0; i < 3; ++i) y[i] = malloc(N * sizeof(float));
+    for (int kind = -1; kind < POOL_KINDS; ++kind)
+        for (int async = 0; async < 2; ++async) {
+            hostile_pool_t *pool = kind < 0 ? NULL : hostile_pool_create((hostile_kind_t)kind, 3);
+            dnnl_tp_stream_attr_t attr = attr_of(pool ? hostile_pool_iface(pool) : NULL, BOTH);
+            CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
+            dnnl_tp_stream_t stream;
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            watch_t watch = {.answer = dnnl_tp_success};
+            dnnl_tp_executable_t e = compile(&watch, attr);
+            dnnl_tp_event_t event[3];
+            for (int i = 0; i < 3; ++i) {
+                memset(y[i], 0xff, N * sizeof(float));
+                event[i] = run_async(e, stream, x, y[i], NULL);
+            }
+            dnnl_tp_executable_destroy(e); /* the runs keep it */
+            for (int i = 0; i < 3; ++i) {
+                int64_t begin, end;
+                CHECK_OK(dnnl_tp_event_wait(event[i], -1, NULL));
+                CHECK_OK(dnnl_tp_event_get_times(event[i], &begin, &end));
+                assert_true(begin < end);
+                check_values(y[i]);
+                dnnl_tp_event_destroy(event[i]);
+            }
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            assert_int_equal(atomic_load(&watch.calls), 3 * BRANCHES);
+            assert_int_equal(atomic_load(&watch.dropped), BRANCHES);
+            dnnl_tp_stream_attr_destroy(attr);
+            if (!pool) continue;
+            assert_int_equal(hostile_pool_complaints(pool), 0);
+            hostile_pool_destroy(pool);
+        }
+    for (int i = 0; i < 3; ++i) free(y[i]);
+    free(x);
+}
+
+/* All closures of a run are in tasks of the run's cookie; run_end comes last, and its done ends the run. */
+static void hosts_with_groups(void **state) {
+    (void)state;
+    float *x = ramp(), *y = malloc(N * sizeof(float));
+    for (int mode = 0; mode < GROUP_MODES; ++mode)
+        for (int workers = 1; workers <= 3; ++workers) {
+            group_pool_t *pool = group_pool_create((group_mode_t)mode, workers);
+            dnnl_tp_stream_attr_t attr = attr_of(group_pool_iface(pool), BOTH);
+            dnnl_tp_stream_t stream;
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            watch_t watch = {.answer = dnnl_tp_success, .sleep_us = 200};
+            dnnl_tp_executable_t e = compile(&watch, attr);
+            for (int k = 0; k < 6; ++k) {
+                atomic_store(&watch.cookie, NULL);
+                if (k % 3 == 2) { /* synchronous, on the same host */
+                    void *in[1] = {x}, *out[1] = {y};
+                    CHECK_OK(dnnl_tp_executable_run(e, stream, 1, in, 1, out, NULL));
+                } else {
+                    dnnl_tp_event_t event = run_async(e, stream, x, y, NULL);
+                    if (k % 3) usleep(500);
+                    CHECK_OK(dnnl_tp_event_wait(event, -1, NULL));
+                    dnnl_tp_event_destroy(event);
+                }
+                check_values(y);
+            }
+            assert_int_equal(atomic_load(&watch.strange), 0);
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            group_counts_t c = group_pool_counts(pool);
+            assert_true(c.begun == 6 && c.ended == 6 && c.done == 6 && c.complaints == 0);
+            dnnl_tp_executable_destroy(e);
+            dnnl_tp_stream_attr_destroy(attr);
+            group_pool_destroy(pool);
+        }
+    free(x);
+    free(y);
+}
+
+static void parallelism(void **state) {
+    (void)state;
+    float *x = ramp(), *y = malloc(N * sizeof(float));
+    for (unsigned bits = 0; bits <= BOTH; ++bits)
+        for (int async = 0; async < 2; ++async) {
+            dnnl_tp_threadpool_t pool = test_pool(2);
+            dnnl_tp_stream_attr_t attr = attr_of(test_pool_iface(pool), bits);
+            CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
+            dnnl_tp_stream_t stream;
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            bool inter = bits & DNNL_TP_PARALLELISM_INTER;
+            watch_t watch = {.answer = dnnl_tp_success, .sleep_us = 300};
+            dnnl_tp_executable_t e = compile(&watch, attr);
+            for (int k = 0; k < 3; ++k) {
+                dnnl_tp_event_t event = run_async(e, stream, x, y, NULL);
+                CHECK_OK(dnnl_tp_event_wait(event, -1, NULL));
+                dnnl_tp_event_destroy(event);
+                check_values(y);
+            }
+            if (!inter) assert_int_equal(atomic_load(&watch.most), 1);
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            dnnl_tp_executable_destroy(e);
+            dnnl_tp_stream_attr_destroy(attr);
+            dnnl_tp_threadpool_destroy(pool);
+        }
+    free(x);
+    free(y);
+}
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+/* Tokens, deadlines and failures of a run reach its event, and poison the stream. */
+static void runs_that_fail(void **state) {
+    (void)state;
+    float *x = ramp(), *y = malloc(N * sizeof(float));
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dnnl_tp_stream_attr_t attr = attr_of(test_pool_iface(pool), BOTH);
+    dnnl_tp_stream_t stream;
+    CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+    watch_t slow = {.answer = dnnl_tp_success, .sleep_us = 20000000}, bad = {.answer = dnnl_tp_invalid_shape},
+            good = {.answer = dnnl_tp_success};
+    dnnl_tp_executable_t e_slow = compile(&slow, attr), e_bad = compile(&bad, attr),
+                         e_good = compile(&good, attr);
+    dnnl_tp_cancel_t cancel;
+    CHECK_OK(dnnl_tp_cancel_create(&cancel));
+    dnnl_tp_run_opts_t with_token = {.struct_size = sizeof(with_token), .cancel = cancel};
+    dnnl_tp_event_t event = run_async(e_slow, stream, x, y, &with_token), behind;
+    usleep(2000);
+    behind = run_async(e_good, stream, x, y, NULL);
+    CHECK_OK(dnnl_tp_cancel_fire(cancel));
+    CHECK_STATUS(dnnl_tp_event_wait(event, -1, NULL), dnnl_tp_cancelled);
+    CHECK_STATUS(dnnl_tp_event_wait(behind, -1, NULL), dnnl_tp_cancelled);
+    assert_int_equal(atomic_load(&good.calls), 0);
+    dnnl_tp_event_destroy(event);
+    dnnl_tp_event_destroy(behind);
+    dnnl_tp_cancel_destroy(cancel);
+    CHECK_OK(dnnl_tp_stream_reset(stream));
+
+    dnnl_tp_run_opts_t late = {.struct_size = sizeof(late), .deadline_ns = now_ns() + 5000000};
+    event = run_async(e_slow, stream, x, y, &late);
+    CHECK_STATUS(dnnl_tp_event_wait(event, -1, NULL), dnnl_tp_deadline_exceeded);
+    dnnl_tp_event_destroy(event);
+    CHECK_STATUS(dnnl_tp_stream_wait(stream), dnnl_tp_deadline_exceeded);
+    CHECK_OK(dnnl_tp_stream_reset(stream));
+
+    const char *text;
+    event = run_async(e_bad, stream, x, y, NULL);
+    CHECK_STATUS(dnnl_tp_event_wait(event, -1, NULL), dnnl_tp_invalid_shape);
+    CHECK_OK(dnnl_tp_event_get_error(event, &text));
+    assert_non_null(strstr(text, "'watch' (host) returned invalid_shape"));
+    dnnl_tp_event_destroy(event);
+    CHECK_OK(dnnl_tp_stream_reset(stream));
+    event = run_async(e_good, stream, x, y, NULL);
+    CHECK_OK(dnnl_tp_event_wait(event, -1, NULL));
+    check_values(y);
+    dnnl_tp_event_destroy(event);
+
+    void *in[1] = {x}, *out[1] = {y};
+    CHECK_STATUS(dnnl_tp_executable_run_async(e_good, stream, 2, in, 1, out, NULL, &event),
+                 dnnl_tp_invalid_arguments);
+    assert_null(event);
+    CHECK_STATUS(dnnl_tp_executable_run_async(e_good, stream, 1, in, 1, out, NULL, NULL),
+                 dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_executable_run_async(e_good, NULL, 1, in, 1, out, NULL, &event),
+                 dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_executable_run_async(NULL, stream, 1, in, 1, out, NULL, &event),
+                 dnnl_tp_invalid_arguments);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    dnnl_tp_executable_destroy(e_slow);
+    dnnl_tp_executable_destroy(e_bad);
+    dnnl_tp_executable_destroy(e_good);
+    dnnl_tp_stream_attr_destroy(attr);
+    dnnl_tp_threadpool_destroy(pool);
+    free(x);
+    free(y);
+}
+
+/* Runs, primitives and events mixed on two streams; a closure that waits for its own stream is refused. */
+static dnnl_tp_stream_t own_stream;
+static dnnl_tp_status_t from_closure[4];
+static dnnl_tp_status_t nosy(void *arg, const volatile int *should_stop, int nin,
+                             const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    (void)should_stop, (void)nin, (void)nout;
+    from_closure[0] = dnnl_tp_stream_wait(own_stream);
+    from_closure[1] = dnnl_tp_sync_devices(-1);
+    from_closure[2] = dnnl_tp_event_wait(arg, -1, NULL);
+    from_closure[3] = dnnl_tp_stream_destroy(own_stream);
+    memcpy(out[0].data, in[0].data, 4 * sizeof(float));
+    return dnnl_tp_success;
+}
+static void closures_cannot_wait(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    own_stream = test_stream(engine, test_pool_iface(pool), 1, 0);
+    dnnl_tp_event_t never, event;
+    CHECK_OK(dnnl_tp_event_create_host(&never, engine));
+    dnnl_tp_graph_t g;
+    dnnl_tp_executable_t e;
+    dnnl_tp_dims_t dims = {4};
+    dnnl_tp_tensor_info_t info = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
+    dnnl_tp_value_t v;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &v, "x", dnnl_tp_f32, 1, dims));
+    CHECK_OK(dnnl_tp_graph_host(g, nosy, never, NULL, 0, "nosy", 1, &v, 1, &info, &v));
+    CHECK_OK(dnnl_tp_graph_output(g, v, "y"));
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, NULL));
+    float x[4] = {1, 2, 3, 4}, y[4];
+    for (int sync = 0; sync < 2; ++sync) {
+        void *in[1] = {x}, *out[1] = {y};
+        if (sync) {
+            CHECK_OK(dnnl_tp_executable_run(e, own_stream, 1, in, 1, out, NULL));
+            assert_int_equal(from_closure[0], dnnl_tp_success); /* nothing is queued */
+            assert_int_not_equal(from_closure[3], dnnl_tp_success);
+        } else {
+            event = run_async(e, own_stream, x, y, NULL);
+            CHECK_OK(dnnl_tp_event_wait(event, -1, NULL));
+            dnnl_tp_event_destroy(event);
+            CHECK_OK(dnnl_tp_stream_wait(own_stream));
+            assert_int_equal(from_closure[0], dnnl_tp_would_deadlock);
+            assert_int_not_equal(from_closure[3], dnnl_tp_success);
+        }
+        assert_int_equal(from_closure[1], dnnl_tp_would_deadlock);
+        assert_int_equal(from_closure[2], dnnl_tp_would_deadlock);
+        assert_true(y[3] == 4);
+    }
+    CHECK_OK(dnnl_tp_stream_destroy(own_stream));
+    dnnl_tp_event_destroy(never);
+    dnnl_tp_executable_destroy(e);
+    dnnl_tp_graph_destroy(g);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
+}
+static int teardown(void **state) {
+    (void)state;
+    dnnl_tp_engine_destroy(engine);
+    return 0;
+}
+
+int main(void) {
+    alarm(110);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pool),           cmocka_unit_test(hosts_with_groups),
+        cmocka_unit_test(parallelism),          cmocka_unit_test(runs_that_fail),
+        cmocka_unit_test(closures_cannot_wait),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
