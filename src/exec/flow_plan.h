@@ -26,7 +26,8 @@ enum {
     DTP_FK_WHILE,
     DTP_FK_EXIT,
     DTP_FK_CALL,
-    DTP_FK_CLUSTER
+    DTP_FK_CLUSTER,
+    DTP_FK_PACKED /* in a packed region; what it is: DTP_FN_PACKED_KIND */
 };
 /* Bits of a node: kind, flags of the builder, what the engine adds. */
 #define DTP_FN_KIND(bits) ((bits)&15)
@@ -36,6 +37,12 @@ enum {
 #define DTP_FN_MAY_BLOCK (DTP_FLOW_MAY_BLOCK << DTP_FN_FLAGS)
 #define DTP_FN_NEXT (1u << 14)  /* edges start with NEXT edges */
 #define DTP_FN_WORTH (1u << 15) /* the work below it pays for giving it away */
+enum { DTP_FP_OP, DTP_FP_PAD, DTP_FP_SWITCH, DTP_FP_MERGE, DTP_FP_WHILE, DTP_FP_CALL };
+#define DTP_FN_NEVER_DEAD (DTP_FLOW_NEVER_DEAD << DTP_FN_FLAGS)
+#define DTP_FN_PACKED_SHIFT 16
+#define DTP_FN_PACKED_KIND(bits) ((bits) >> DTP_FN_PACKED_SHIFT & 7)
+#define DTP_FN_INPUTS_SHIFT 20 /* of a MERGE: data inputs */
+#define DTP_FN_INPUTS(bits) ((bits) >> DTP_FN_INPUTS_SHIFT)
 /* No OP or PAD that the inner loop can take. */
 #define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
@@ -98,6 +105,7 @@ struct dtp_flow_region {
     const uint32_t *at_end;   /* variables delivered at the end of the iteration */
     uint32_t n_nodes, n_blocks, n_rings, n_vars, n_at_end;
     uint32_t test, exit; /* nodes of a While */
+    bool packed;         /* flow_word.h; edges are pairs: node, DTP_FE_* */
     dtp_flow_region_kind_t kind;
     dtp_flow_block_t block;                   /* of the builder */
     size_t done_at, count_at, link_at, bytes; /* of a slab; bytes with the rings in it */

@@ -10,13 +10,17 @@ enum { UNSPILL = DTP_FLOW_LIFO / 4 };
 /* ---- Memory ---------------------------------------------------------------------------------------------
  */
 
+static bool is_while(const dtp_flow_node_t *node) {
+    uint32_t kind = DTP_FN_KIND(node->bits);
+    return kind == DTP_FK_WHILE || (kind == DTP_FK_PACKED && DTP_FN_PACKED_KIND(node->bits) == DTP_FP_WHILE);
+}
 static void link_rings(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
     for (uint32_t i = 0; i < r->n_rings; ++i) {
         const dtp_flow_ring_t *ring = &r->rings[i];
         char *at = (char *)slab + ring->ring_at;
         size_t bytes = ring->region->bytes;
         uint32_t slabs = ring->window + 1, node = 0;
-        while (DTP_FN_KIND(r->nodes[node].bits) != DTP_FK_WHILE || r->nodes[node].index != i) ++node;
+        while (!is_while(&r->nodes[node]) || r->nodes[node].index != i) ++node;
         for (uint32_t k = 0; k < slabs; ++k) {
             dtp_flow_slab_t *q = (dtp_flow_slab_t *)(void *)(at + bytes * k);
             memset(q, 0, sizeof *q);
