@@ -123,9 +123,10 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     run->bases[DTP_BASE_LOCAL] = NULL;
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    if (par.team) *(dtp_share_t *)(void *)par.team = ctx->share;
+    else if (!par.pool) par.team = ctx->alone.team;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
-    dtp_where_t whole = {.par = intra ? &par : &alone,
+    dtp_where_t whole = {.par = intra ? &par : &ctx->alone,
                          .across = &par,
                          .bases = run->bases,
                          .scratch = run->slab + e->scratch_at,
@@ -137,6 +138,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     if (!check_offsets(ctx)) inter = false;
     else if (e->flow && (inter || e->always_flow)) dtp_run_flow(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
+    if (given->team) ((dtp_share_t *)(void *)given->team)->stop = NULL;
     dtp_run_give(e, run);
 }
 
@@ -209,6 +211,8 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;
     ctx->cancel = NULL;
+    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE};
+    ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
     atomic_init(&ctx->stop, DTP_STOP_NONE);
     ctx->num_threads = executable->num_threads;
@@ -216,7 +220,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
         ctx->num_threads = opts->max_threads;
     if (opts && opts->struct_size >= sizeof *opts) {
         if (opts->max_depth) ctx->max_depth = opts->max_depth;
-        ctx->deadline_ns = opts->deadline_ns;
+        ctx->deadline_ns = ctx->share.deadline_ns = opts->deadline_ns;
         ctx->cancel = opts->cancel;
     }
     if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop);

@@ -22,6 +22,8 @@ typedef struct {
     int64_t deadline_ns;     /* 0 = none */
     dnnl_tp_cancel_t cancel; /* linked, or NULL */
     dtp_cancel_link_t link;
+    dtp_share_t share;    /* of loops on one thread */
+    dtp_parallel_t alone; /* one thread */
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
     _Atomic uint32_t stop;
     dnnl_tp_status_t status;

@@ -40,7 +40,7 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
         where = *f->whole;
     } else {
         memset(&where, 0, sizeof where);
-        where.par = where.across = at->par;
+        where.par = where.across = &f->run->alone;
         memset(where.count, -1, sizeof where.count);
         narrow(f, at, &where);
     }

@@ -66,11 +66,10 @@ static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int 
 }
 
 static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
     const job_t *j = arg;
     const dtp_exec_t *e = j->ctx->exec;
     char *scratch = j->where->slot_scratch + (size_t)slot * e->slot_scratch_bytes;
-    run_slices(j, &alone, slot, (int)begin, (int)end, scratch);
+    run_slices(j, &j->ctx->alone, slot, (int)begin, (int)end, scratch);
 }
 
 /* ---- Choice ----------------------------------------------------------------------------------------------

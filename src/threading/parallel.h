@@ -6,22 +6,31 @@
 #ifndef DTP_THREADING_PARALLEL_H
 #define DTP_THREADING_PARALLEL_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct dtp_pool; /* threading/pool.h */
 struct dtp_team;
 
+/* What the loops of one run share; begins a dtp_team. A run without a team has one of its own. */
+typedef struct dtp_share {
+    _Atomic uint32_t *stop; /* not 0: chunks that nobody has begun are left out; NULL: never */
+    int64_t
+        deadline_ns; /* CLOCK_MONOTONIC; from then on whoever claims a chunk sets stop to `late`; 0: never */
+    uint32_t late;
+} dtp_share_t;
+
 typedef struct dtp_parallel {
     struct dtp_pool *pool; /* NULL: the caller alone */
     int num_threads;       /* participants at most, the caller included; >= 1 */
-    struct dtp_team *team; /* run-long joiners of the run this belongs to, or NULL */
+    struct dtp_team *team; /* run-long joiners of the run this belongs to, or NULL; pool NULL: a dtp_share */
 } dtp_parallel_t;
 
 /* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
 typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
 
-/* dtp_parallel_for where sharing is worth a look. */
+/* dtp_parallel_for where sharing, or looking at the stop word on the way, is worth a look. */
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
 
 /* for (int64_t i = 0; i < n; ++i) body(i), in ranges of at least grain iterations (the last may be shorter).
@@ -29,11 +38,12 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
  * n / grain tells what the loop costs, hence whether threads that sleep are woken for it. Where an iteration
  * is worth many hand-offs, grain 1 hides that: pass grain = -(ns per iteration) instead, and ranges of one
  * iteration are allowed. (With grain 1 the library remembers what the loop took when it ran alone.) Allocates
- * nothing, cannot fail. */
+ * nothing, cannot fail. In a run that is over (par->team) ranges may be left out: nobody reads its results.
+ */
 static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
                                     void *arg) {
     if (n <= 0) return;
-    if (par->num_threads < 2 || (grain > 0 && n / 2 < grain)) fn(arg, 0, 0, n);
+    if ((par->num_threads < 2 && !par->team) || (grain > 0 && n / 2 < grain)) fn(arg, 0, 0, n);
     else dtp_parallel_share(par, n, grain, fn, arg);
 }
 

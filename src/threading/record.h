@@ -118,6 +118,7 @@ enum {
  * Joiners of one run. An entry of the record, because joiners may come late: a visit carries (team, epoch)
  * and leaves at once if the epoch moved on. Odd epoch = open. */
 typedef struct dtp_team {
+    dtp_share_t share; /* written by the run before its first loop and after its last */
     /* epoch : 32 | inside : 32 (visits that were called for this epoch and have not left). */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t state;
     _Atomic int64_t debt_ns; /* parallel work that ran without helpers since some were last called */

@@ -10,6 +10,8 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    STOP_CHUNK_NS =
+        250000, /* the same where a run may be stopped; an estimate may be several times too small */
     OPENER_SPINS_PER_LOOK = 32
 };
 
@@ -28,8 +30,40 @@ static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) 
     return r->chunk * index + (r->n_larger ? (uint32_t)r->n_larger * index / r->n_chunks : 0);
 }
 
+/* team: or only its first member, of a run without one. */
+static bool can_stop(const dtp_team_t *team) {
+    return team && ((const dtp_share_t *)(const void *)team)->stop;
+}
+
+static bool must_stop(const dtp_team_t *team) {
+    if (!can_stop(team)) return false;
+    const dtp_share_t *share = (const dtp_share_t *)(const void *)team;
+    uint32_t why = atomic_load_explicit(share->stop, memory_order_relaxed);
+    if (DTP_LIKELY(!why && (!share->deadline_ns || dtp_now_ns() < share->deadline_ns))) return false;
+    if (!why)
+        atomic_compare_exchange_strong_explicit(share->stop, &why, share->late, memory_order_acq_rel,
+                                                memory_order_relaxed);
+    return true;
+}
+
 static void region_run_chunk(dtp_region_t *r, int slot, int index) {
-    r->fn(r->arg, slot, region_chunk_begin(r, (uint32_t)index), region_chunk_begin(r, (uint32_t)index + 1));
+    int64_t begin = region_chunk_begin(r, (uint32_t)index), end = region_chunk_begin(r, (uint32_t)index + 1);
+    /* Claimed first, then looked: what is left out counts as done. A crew has no iterations. */
+    if (begin < end && DTP_UNLIKELY(must_stop(atomic_load_explicit(&r->team, memory_order_relaxed)))) return;
+    r->fn(r->arg, slot, begin, end);
+}
+
+/* On this thread: long loops look at the stop word on the way. */
+static void run_alone(const dtp_team_t *team, int64_t n, int64_t est_ns, dtp_loop_fn_t fn, void *arg) {
+    int64_t chunk = n;
+    if (est_ns > SHORT_LOOP_NS && can_stop(team)) {
+        int64_t count = dtp_min64(est_ns / STOP_CHUNK_NS + 1, n);
+        chunk = dtp_div_up(n, count);
+    }
+    for (int64_t begin = 0; begin < n; begin += chunk) {
+        if (begin && must_stop(team)) return;
+        fn(arg, 0, begin, dtp_min64(begin + chunk, n));
+    }
 }
 
 /* Index of the claimed chunk, -1 when none is left; *last: none is left after it (or it is -1). Relaxed:
@@ -188,10 +222,10 @@ bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     return yes;
 }
 
-static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
+static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags, bool stops) {
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
-    int64_t count = dtp_max64((int64_t)participants * per, est_ns / CHUNK_NS);
+    int64_t count = dtp_max64((int64_t)participants * per, est_ns / (stops ? STOP_CHUNK_NS : CHUNK_NS));
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
@@ -241,7 +275,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     bool through_host = rec->host_loops && !team;
     if (through_host && !dtp_visit_possible(rec)) participants = 1;
     if (est_ns < rec->parallel_min_ns || participants < 2 || dtp_pool_dead(rec)) {
-        fn(arg, 0, 0, n);
+        run_alone(team, n, est_ns, fn, arg);
         return;
     }
     dtp_prefetch_write(&rec->region[0]); /* on its way while we decide */
@@ -263,7 +297,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     if (!r) {
         atomic_fetch_add_explicit(&rec->alone, 1, memory_order_relaxed);
         int64_t t0 = learned ? dtp_ticks() : 0;
-        fn(arg, 0, 0, n);
+        run_alone(team, n, est_ns, fn, arg);
         if (learned) {
             uint64_t us = (uint64_t)(dtp_ns_of_ticks(dtp_ticks() - t0) / 1000);
             atomic_store_explicit(learned, (uint64_t)key << 32 | (us < UINT32_MAX ? us : UINT32_MAX),
@@ -272,7 +306,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         return;
     }
     int index = (int)(r - rec->region);
-    int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
+    int n_chunks = chunk_count(est_ns, units, participants, rec->flags, can_stop(team));
     int cpu = rec->workers ? dtp_this_cpu() : -1;
     /* Of entry 0 unseen: reading would fetch the line once more before it is written. */
     if (!index || atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
@@ -303,7 +337,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
 
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
     if (grain == 0) grain = 1;
-    if (par->num_threads < 2 || !par->pool || (grain >= 0 && n / 2 < grain)) {
+    if (grain >= 0 && n / 2 < grain) {
         fn(arg, 0, 0, n);
         return;
     }
@@ -315,6 +349,7 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
         if (__builtin_mul_overflow(n, -grain, &est_ns)) est_ns = INT64_MAX;
         units = dtp_min64(n, est_ns / GRAIN_NS);
     }
-    if (units < 2) fn(arg, 0, 0, n);
+    if (par->num_threads < 2 || !par->pool) run_alone(par->team, n, est_ns, fn, arg);
+    else if (units < 2) fn(arg, 0, 0, n);
     else region_run(par, n, units, est_ns, grain == 1, fn, arg);
 }

@@ -515,13 +515,17 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
     }
     if (g->units == 0) return;
     gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
-    if (g->batches == 1 && !g->tiled && (g->alone || par->num_threads < 2)) {
+    /* Long products of a run look at its stop word between units, on one thread, too. */
+    enum { LONG_NS = 500000 };
+    const bool alone =
+        (g->alone || par->num_threads < 2) && !(par->team && g->units > 1 && g->unit_ns > LONG_NS / g->units);
+    if (g->batches == 1 && !g->tiled && alone) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
         if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->nslabs);
         else gemm_block(&s, 0, g->m, 0, g->nslabs);
         return;
     }
-    if (g->alone || par->num_threads < 2) gemm_loop(&run, 0, 0, g->units);
+    if (alone) gemm_loop(&run, 0, 0, g->units);
     else dtp_parallel_for(par, g->units, -g->unit_ns, gemm_loop, &run);
 }
