@@ -1,4 +1,11 @@
 # Tests of integrations/: each pool that CMake found, through its adapter.
+if(TARGET dnnl_tp_session_json)
+  add_executable(test_integrations_session_json ${CMAKE_CURRENT_SOURCE_DIR}/integrations/session_json.c)
+  target_link_libraries(test_integrations_session_json PRIVATE dnnl_tp_test_support dnnl_tp_session_json
+    dnnl_tp_build_flags)
+  add_test(NAME integrations_session_json COMMAND test_integrations_session_json)
+  set_tests_properties(integrations_session_json PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+endif()
 if(NOT TARGET dnnl_tp_hosts)
   return()
 endif()

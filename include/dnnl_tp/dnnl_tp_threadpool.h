@@ -50,10 +50,10 @@ typedef struct {
      * run_end. */
     int (*run_begin)(void *ctx, uint64_t run_id, void **run);
     /** Optional: the run ended with a status; calls done(done_arg), now or later, when the host is through
-     * with it. may_block = 1: called on the thread that called dnnl_tp_executable_run(), which waits for done.
-     * 0 (dnnl_tp_executable_run_async()): called on the thread that finished the run, possibly inside a task of
-     * the run, so it must not wait for those; the run is complete when done was called. Either way the last
-     * schedule with the cookie has returned, and tasks that come later find nothing to do. */
+     * with it. may_block = 1: called on the thread that called dnnl_tp_executable_run(), which waits for
+     * done. 0 (dnnl_tp_executable_run_async()): called on the thread that finished the run, possibly inside a
+     * task of the run, so it must not wait for those; the run is complete when done was called. Either way
+     * the last schedule with the cookie has returned, and tasks that come later find nothing to do. */
     void (*run_end)(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *done_arg);
     /** Optional locality hint: a number of the calling thread. */
     int (*current_slot)(void *ctx);
