@@ -1,0 +1,76 @@
+/** @file
+ * C++17 over the C API of dnnl_tp: sessions and callables.
+ *
+ * Rules are those of dnnl_tp.hpp: handles own, errors are thrown. */
+#ifndef DNNL_TP_SESSION_HPP
+#define DNNL_TP_SESSION_HPP
+
+#include "dnnl_tp/dnnl_tp.hpp"
+#include "dnnl_tp/dnnl_tp_session.h"
+
+namespace dnnl_tp {
+
+/** A graph that is run by names. */
+class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy> {
+  public:
+    using handle::handle;
+    /** Owns nothing. */
+    session() noexcept = default;
+    /** Creates pools that do not exist yet. */
+    session(const graph &g, const engine &e, const dnnl_tp_session_opts_t *opts = nullptr) {
+        check(dnnl_tp_session_create(out(), g.get(), e.get(), opts));
+    }
+    /** Runs what fetches and targets need. */
+    void run(const std::vector<dnnl_tp_feed_t> &feeds, const std::vector<dnnl_tp_fetch_t> &fetches,
+             const std::vector<const char *> &targets = {},
+             const dnnl_tp_session_run_opts_t *opts = nullptr) {
+        check(dnnl_tp_session_run(get(), static_cast<int>(feeds.size()), feeds.data(),
+                                  static_cast<int>(fetches.size()), fetches.data(),
+                                  static_cast<int>(targets.size()), targets.data(), opts));
+    }
+    /** Refuses later runs, cancels and awaits those in progress. */
+    void close() { check(dnnl_tp_session_close(get())); }
+    /** Counts of runs and of the cache. */
+    dnnl_tp_session_stats_t query() const {
+        dnnl_tp_session_stats_t stats = {};
+        stats.struct_size = sizeof stats;
+        check(dnnl_tp_session_query(get(), &stats));
+        return stats;
+    }
+    /** The interface of a pool, lent. */
+    const dnnl_tp_threadpool_iface_t *pool(int index = 0) const {
+        const dnnl_tp_threadpool_iface_t *iface = nullptr;
+        check(dnnl_tp_session_get_pool(get(), index, &iface));
+        return iface;
+    }
+};
+
+/** A set of names that was looked up before. */
+class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_destroy> {
+  public:
+    using handle::handle;
+    /** Owns nothing. */
+    callable() noexcept = default;
+    /** Compiles for the shapes of the feeds; their data is ignored. */
+    callable(const session &s, const std::vector<dnnl_tp_feed_t> &feeds,
+             const std::vector<const char *> &fetches, const std::vector<const char *> &targets = {}) {
+        check(dnnl_tp_session_make_callable(out(), s.get(), static_cast<int>(feeds.size()), feeds.data(),
+                                            static_cast<int>(fetches.size()), fetches.data(),
+                                            static_cast<int>(targets.size()), targets.data()));
+    }
+    /** Shape and type of a fetched tensor. */
+    dnnl_tp_tensor_info_t query(int fetch) const {
+        dnnl_tp_tensor_info_t info = {};
+        check(dnnl_tp_callable_query(get(), fetch, &info));
+        return info;
+    }
+    /** Runs; pointers in the order of feeds and fetches. */
+    void run(std::initializer_list<const void *> in, std::initializer_list<void *> out,
+             const dnnl_tp_session_run_opts_t *opts = nullptr) const {
+        check(dnnl_tp_callable_run(get(), in.begin(), out.begin(), opts));
+    }
+};
+
+} // namespace dnnl_tp
+
+#endif
