@@ -40,8 +40,7 @@ int64_t eb_ticks_of_ns(double ns) {
     return (int64_t)(ns * per_ns);
 }
 
-/* ---- Allocations: the C library's functions are replaced by ones that count while asked to
- * ------------------ */
+/* ---- Allocations: the C library's functions are replaced by ones that count while asked to --------- */
 
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static atomic_bool counting;
@@ -85,8 +84,7 @@ long eb_allocations(void) { return -1; }
 void eb_count_allocations(bool on) { (void)on; }
 #endif
 
-/* ---- Blocks
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------------------------- */
 
 static bool others_sleep(void) {
     DIR *d = opendir("/proc/self/task");

@@ -3,8 +3,7 @@
 
 #include "exec_bench.h"
 
-/* ---- In order, on one thread
- * --------------------------------------------------------------------------------- */
+/* ---- In order, on one thread ----------------------------------------------------------------------- */
 
 static void *sequence_create(const eb_job_t *job) {
     eb_job_t *s = malloc(sizeof *s);
@@ -18,16 +17,14 @@ static void sequence_run(void *p) {
 }
 const eb_side_t eb_side_sequence = {"sequence", sequence_create, sequence_run, NULL, free};
 
-/* ---- dnnl_tp
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- dnnl_tp --------------------------------------------------------------------------------------- */
 
-#define HOST(kind)                                                                    \
-    static dnnl_tp_status_t host_##kind(void *arg, const volatile int *stop, int nin, \
-                                        const dnnl_tp_host_arg_t *in, int nout,       \
-                                        const dnnl_tp_host_arg_t *out) {              \
-        (void)stop, (void)nin, (void)in, (void)nout, (void)out;                       \
-        eb_kernel_##kind(arg);                                                        \
-        return dnnl_tp_success;                                                       \
+#define HOST(kind)                                                                                           \
+    dnnl_tp_status_t eb_host_##kind(void *arg, const volatile int *stop, int nin,                            \
+                                    const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) { \
+        (void)stop, (void)nin, (void)in, (void)nout, (void)out;                                              \
+        eb_kernel_##kind(arg);                                                                               \
+        return dnnl_tp_success;                                                                              \
     }
 HOST(empty)
 HOST(spin)
@@ -44,9 +41,9 @@ static void *create(const eb_job_t *job, unsigned flags) {
     EB_OK(dnnl_tp_graph_create(&graph, dnnl_tp_cpu));
     dnnl_tp_value_t *value = malloc(sizeof *value * (size_t)g->n);
     const dnnl_tp_tensor_info_t nothing = {1, {0}, dnnl_tp_f32};
-    dnnl_tp_host_fn_t fn = job->kernel == eb_kernel_empty  ? host_empty
-                           : job->kernel == eb_kernel_spin ? host_spin
-                                                           : host_check;
+    dnnl_tp_host_fn_t fn = job->kernel == eb_kernel_empty  ? eb_host_empty
+                           : job->kernel == eb_kernel_spin ? eb_host_spin
+                                                           : eb_host_check;
     for (int i = 0; i < g->n; ++i)
         EB_OK(dnnl_tp_graph_host(graph, fn, &job->nodes[i], NULL, 0, NULL, 0, NULL, 1, &nothing, &value[i]));
     for (int i = 0; i < g->nedges; ++i)
