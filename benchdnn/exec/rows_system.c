@@ -1,2 +1,298 @@
+/* What a run costs besides its nodes, how soon a cancelled run ends, how several callers share a pool. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "exec_bench.h"
-void eb_rows_system(void) {}
+
+static const unsigned flags_of[] = {DNNL_TP_COMPILE_NO_CLUSTERS, 0};
+static const char *const side_names[] = {"dnnl_tp/plain", "dnnl_tp"};
+enum { SIDES = 2 };
+static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- Fixed cost of a run, and of inputs and outputs ---------------------------------------------------- */
+
+enum { MOST = 100 };
+typedef struct {
+    dnnl_tp_executable_t e;
+    dnnl_tp_stream_t stream;
+    int n;
+    void *in[MOST], *out[MOST];
+    int32_t in_data[MOST], out_data[MOST];
+} feed_t;
+
+static dnnl_tp_status_t inc(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                            int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)stop, (void)nin, (void)nout;
+    *(int32_t *)out->data = *(const int32_t *)in->data + 1;
+    return dnnl_tp_success;
+}
+
+static void feed_run(void *p) {
+    feed_t *f = p;
+    dnnl_tp_status_t s = dnnl_tp_executable_run(f->e, f->stream, f->n, f->in, f->n, f->out, NULL);
+    if (s != dnnl_tp_success) eb_must(s, "run");
+}
+
+static void feed_row(int n, int threads) {
+    char name[64];
+    if (n) snprintf(name, sizeof name, "feed_fetch/%d", n);
+    else snprintf(name, sizeof name, "fixed/one_node");
+    if (!eb_wanted(eb.rows, name)) return;
+    feed_t f[SIDES];
+    eb_case_t c[SIDES];
+    static eb_node_t nothing_node;
+    for (int s = 0; s < SIDES; ++s) {
+        memset(&f[s], 0, sizeof f[s]);
+        dnnl_tp_graph_t g;
+        dnnl_tp_value_t v;
+        const dnnl_tp_dims_t dims = {0};
+        const dnnl_tp_tensor_info_t nothing = {1, {0}, dnnl_tp_f32};
+        EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        if (!n)
+            EB_OK(
+                dnnl_tp_graph_host(g, eb_host_empty, &nothing_node, NULL, 0, NULL, 0, NULL, 1, &nothing, &v));
+        for (int i = 0; i < n; ++i) {
+            EB_OK(dnnl_tp_graph_input(g, &v, NULL, dnnl_tp_s32, 0, dims));
+            EB_OK(dnnl_tp_graph_host(g, inc, NULL, NULL, 0, NULL, 1, &v, 1, &number, &v));
+            EB_OK(dnnl_tp_graph_output(g, v, NULL));
+            f[s].in_data[i] = i;
+            f[s].in[i] = &f[s].in_data[i];
+            f[s].out[i] = &f[s].out_data[i];
+        }
+        f[s].e = eb_compile(g, threads, flags_of[s]);
+        f[s].stream = eb_stream(threads);
+        f[s].n = n;
+        c[s] = (eb_case_t){.run = feed_run, .arg = &f[s]};
+        feed_run(&f[s]);
+        for (int i = 0; i < n; ++i)
+            if (f[s].out_data[i] != i + 1) eb_fail("%s: output %d is %d\n", name, i, f[s].out_data[i]);
+    }
+    if (!eb.check) {
+        eb_measure(c, SIDES);
+        printf("%-36s |", name);
+        for (int s = 0; s < SIDES; ++s) {
+            printf(" %13.1f", c[s].ns);
+            eb_csv("system", name, threads, 0, side_names[s], "ns/run", c[s].ns, c[s].lo, c[s].hi,
+                   c[s].allocs, 1);
+        }
+        printf(" | ns/run, %.0f %.0f allocations\n", c[0].allocs, c[1].allocs);
+    } else printf("%-36s %d threads\n", name, threads);
+    for (int s = 0; s < SIDES; ++s) dnnl_tp_executable_destroy(f[s].e);
+}
+
+/* ---- Cancelling ---------------------------------------------------------------------------------------- */
+
+/* Long closures that look whether they should stop. */
+static int64_t long_ticks;
+static atomic_int begun;
+static dnnl_tp_status_t long_host(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                                  int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)nin, (void)in, (void)nout, (void)out;
+    const int64_t step = eb_ticks_of_ns(20000);
+    int64_t now = eb_ticks(), end = now + long_ticks, look = now + step;
+    atomic_fetch_add(&begun, 1);
+    for (; now < end; now = eb_ticks())
+        if (now > look) {
+            if (*stop) return dnnl_tp_success;
+            look = now + step;
+        }
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    dnnl_tp_cancel_t cancel;
+    int64_t after_ns, fired;
+    int wait_for; /* closures that begin first; 0: the time alone */
+    atomic_int go;
+} firing_t;
+static void *fire(void *p) {
+    firing_t *f = p;
+    while (!atomic_load(&f->go) || atomic_load(&begun) < f->wait_for)
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    nanosleep(&(struct timespec){0, (long)f->after_ns}, NULL);
+    f->fired = eb_now_ns();
+    EB_OK(dnnl_tp_cancel_fire(f->cancel));
+    return NULL;
+}
+
+static dnnl_tp_graph_t make_closures(int nodes, int deep) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t v, before = -1;
+    const dnnl_tp_tensor_info_t nothing = {1, {0}, dnnl_tp_f32};
+    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    for (int d = 0; d < deep; ++d, before = v)
+        for (int i = 0; i < nodes; ++i) {
+            EB_OK(dnnl_tp_graph_host(g, long_host, NULL, NULL, 0, "long", 0, NULL, 1, &nothing, &v));
+            if (before >= 0) EB_OK(dnnl_tp_graph_control_dependency(g, before, v));
+        }
+    return g;
+}
+static dnnl_tp_graph_t make_matmul(int size, int times) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t v, w;
+    const dnnl_tp_dims_t dims = {size, size};
+    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    EB_OK(dnnl_tp_graph_input(g, &v, NULL, dnnl_tp_f32, 2, dims));
+    EB_OK(dnnl_tp_graph_input(g, &w, NULL, dnnl_tp_f32, 2, dims));
+    for (int i = 0; i < times; ++i)
+        EB_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "matmul", 2, (dnnl_tp_value_t[]){v, w}, 0, NULL, 1, &v));
+    EB_OK(dnnl_tp_graph_output(g, v, NULL));
+    return g;
+}
+
+static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, int wait_for, int nin,
+                       void *const *in, int nout, void *const *out) {
+    enum { TIMES = 200, CHECKED_TIMES = 3, MOST_NS = 5000000 };
+    static double us[TIMES];
+    const int times = eb.check ? CHECKED_TIMES : TIMES;
+    dnnl_tp_executable_t e = eb_compile(g, threads, 0);
+    for (int i = 0; i < times; ++i) {
+        firing_t f = {.after_ns = 500000 + (int64_t)i * 7919 * 1009 % MOST_NS, .wait_for = wait_for};
+        atomic_store(&begun, 0);
+        EB_OK(dnnl_tp_cancel_create(&f.cancel));
+        pthread_t t;
+        if (pthread_create(&t, NULL, fire, &f)) abort();
+        dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .cancel = f.cancel};
+        atomic_store(&f.go, 1);
+        dnnl_tp_status_t s = dnnl_tp_executable_run(e, eb_stream(threads), nin, in, nout, out, &o);
+        int64_t end = eb_now_ns();
+        pthread_join(t, NULL);
+        if (s != dnnl_tp_cancelled) eb_fail("%s: the run ended with '%s'\n", name, dnnl_tp_status2str(s));
+        us[i] = (double)(end - f.fired) / 1e3;
+        dnnl_tp_cancel_destroy(f.cancel);
+    }
+    dnnl_tp_executable_destroy(e);
+    qsort(us, (size_t)times, sizeof *us, by_value);
+    if (eb.check) printf("%-36s %d threads\n", name, threads);
+    else {
+        double p99 = us[times * 99 / 100];
+        printf("%-36s | us from the call to the end of the run: median %.1f, p99 %.1f, largest %.1f\n", name,
+               us[times / 2], p99, us[times - 1]);
+        eb_csv("system", name, threads, 0, "dnnl_tp", "us (p99)", p99, us[0], us[times - 1], -1, times);
+        eb_csv("system", name, threads, 0, "dnnl_tp", "us (median)", us[times / 2], us[0], us[times - 1], -1,
+               times);
+    }
+    fflush(stdout);
+}
+
+static void cancels(int threads) {
+    enum { SIZE = 3000, CHECKED_SIZE = 1024 }; /* a product of that size takes 0.1 to 1 s */
+    long_ticks = eb_ticks_of_ns(1e8);
+    if (eb_wanted(eb.rows, "cancel/closures_100ms"))
+        cancel_row("cancel/closures_100ms", make_closures(threads, 50), threads, threads, 0, NULL, 0, NULL);
+    if (eb_wanted(eb.rows, "cancel/matmul")) {
+        const int size = eb.check ? CHECKED_SIZE : SIZE;
+        size_t elems = (size_t)size * (size_t)size;
+        float *data = calloc(3 * elems, sizeof *data);
+        if (!data) abort();
+        cancel_row("cancel/matmul", make_matmul(size, 20), threads, 0, 2, (void *[]){data, data + elems}, 1,
+                   (void *[]){data + 2 * elems});
+        free(data);
+    }
+}
+
+/* ---- Several callers of one pool -------------------------------------------------------------------------
+ */
+
+typedef struct {
+    dnnl_tp_executable_t e;
+    dnnl_tp_stream_t stream;
+    int64_t end;
+    double *us;
+    int n;
+    pthread_t thread;
+} client_t;
+enum { MOST_RUNS = 20000 };
+
+static void *client(void *p) {
+    client_t *c = p;
+    int64_t t = eb_now_ns();
+    do {
+        EB_OK(dnnl_tp_executable_run(c->e, c->stream, 0, NULL, 0, NULL, NULL));
+        int64_t now = eb_now_ns();
+        c->us[c->n] = (double)(now - t) / 1e3;
+        t = now;
+    } while (++c->n < MOST_RUNS && t < c->end);
+    return NULL;
+}
+
+/* Each client runs 10 layers of 10 nodes of 10 us again and again; work: nodes' time of all runs over threads
+ * * time. */
+static void clients_row(int clients, int threads) {
+    enum { MOST_CLIENTS = 16, WIDTH = 10, NODE_NS = 10000 };
+    char name[64];
+    snprintf(name, sizeof name, "clients/%d", clients);
+    if (!eb_wanted(eb.rows, name)) return;
+    const double seconds = eb.check ? 0.02 : 0.5;
+    eb_node_t node = {.ticks = eb_ticks_of_ns(NODE_NS)};
+    dnnl_tp_graph_t g;
+    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    const dnnl_tp_tensor_info_t nothing = {1, {0}, dnnl_tp_f32};
+    dnnl_tp_value_t v[WIDTH][WIDTH];
+    for (int d = 0; d < WIDTH; ++d)
+        for (int i = 0; i < WIDTH; ++i) {
+            EB_OK(dnnl_tp_graph_host(g, eb_host_spin, &node, NULL, 0, NULL, 0, NULL, 1, &nothing, &v[d][i]));
+            for (int k = 0; d && k < 3; ++k)
+                EB_OK(dnnl_tp_graph_control_dependency(g, v[d - 1][(i + k) % WIDTH], v[d][i]));
+        }
+    dnnl_tp_executable_t e = eb_compile(g, threads, 0);
+    EB_OK(dnnl_tp_executable_reserve(e, clients));
+    client_t c[MOST_CLIENTS];
+    memset(c, 0, sizeof c);
+    int64_t begin = eb_now_ns();
+    for (int i = 0; i < clients; ++i) {
+        c[i].e = e;
+        c[i].stream = eb_new_stream(threads);
+        c[i].end = begin + (int64_t)(seconds * 1e9);
+        c[i].us = malloc(sizeof *c[i].us * MOST_RUNS);
+    }
+    for (int i = 0; i < clients; ++i)
+        if (pthread_create(&c[i].thread, NULL, client, &c[i])) abort();
+    for (int i = 0; i < clients; ++i) pthread_join(c[i].thread, NULL);
+    double time = (double)(eb_now_ns() - begin);
+    int runs = 0;
+    for (int i = 0; i < clients; ++i) runs += c[i].n;
+    double *all = malloc(sizeof *all * (size_t)(runs + 1));
+    for (int i = 0, n = 0; i < clients; n += c[i].n, ++i) {
+        memcpy(all + n, c[i].us, sizeof *all * (size_t)c[i].n);
+        free(c[i].us);
+        dnnl_tp_stream_destroy(c[i].stream);
+    }
+    qsort(all, (size_t)runs, sizeof *all, by_value);
+    dnnl_tp_executable_destroy(e);
+    if (eb.check) printf("%-36s %d threads\n", name, threads);
+    else {
+        double busy = runs * (double)(WIDTH * WIDTH * NODE_NS) / time / threads;
+        printf("%-36s | %.0f runs/s, %.1f %% of %d threads; us per run: median %.0f, p99 %.0f\n", name,
+               runs / time * 1e9, 100 * busy, threads, all[runs / 2], all[runs * 99 / 100]);
+        eb_csv("system", name, threads, NODE_NS, "dnnl_tp", "% of threads", 100 * busy, 0, 0, -1, clients);
+        eb_csv("system", name, threads, NODE_NS, "dnnl_tp", "us (p99)", all[runs * 99 / 100], all[0],
+               all[runs - 1], -1, clients);
+    }
+    free(all);
+    fflush(stdout);
+}
+
+void eb_rows_system(void) {
+    static const int feeds[] = {0, 1, 2, 5, 10, 100}, clients[] = {1, 2, 4, 8, 16};
+    for (int t = 0; t < eb.nthreads; ++t) {
+        int threads = eb.threads[t];
+        if (!eb.check) {
+            printf("\nsystem, %s\n%-36s |", threads > 1 ? "warm pool" : "caller's thread", "");
+            for (int s = 0; s < SIDES; ++s) printf(" %13s", side_names[s]);
+            printf("\n");
+        }
+        for (int i = 0; i < 6; ++i) feed_row(feeds[i], threads);
+        cancels(threads);
+        for (int i = 0; i < 5 && threads > 1; ++i) clients_row(clients[i], threads);
+    }
+}
