@@ -6,10 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include <dnnl_tp/dnnl_tp_session.h>
+
 #include "exec_bench.h"
 
 static const unsigned flags_of[] = {DNNL_TP_COMPILE_NO_CLUSTERS, 0};
-static const char *const side_names[] = {"dnnl_tp/plain", "dnnl_tp"};
 enum { SIDES = 2 };
 static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
 
@@ -20,13 +21,21 @@ static int by_value(const void *a, const void *b) {
 
 /* ---- Fixed cost of a run, and of inputs and outputs ---------------------------------------------------- */
 
-enum { MOST = 100 };
+/* The same graph as an executable, as a session that is given names, and as a callable of that session. */
+enum { MOST = 100, SESSION = SIDES, CALLABLE, WAYS };
+static const char *const way_names[] = {"dnnl_tp/plain", "dnnl_tp", "session", "callable"};
 typedef struct {
     dnnl_tp_executable_t e;
+    dnnl_tp_session_t session;
+    dnnl_tp_callable_t callable;
+    dnnl_tp_session_run_opts_t opts;
     dnnl_tp_stream_t stream;
     int n;
     void *in[MOST], *out[MOST];
     int32_t in_data[MOST], out_data[MOST];
+    char name[2 * MOST][8];
+    dnnl_tp_feed_t feeds[MOST];
+    dnnl_tp_fetch_t fetches[MOST];
 } feed_t;
 
 static dnnl_tp_status_t inc(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
@@ -41,17 +50,47 @@ static void feed_run(void *p) {
     dnnl_tp_status_t s = dnnl_tp_executable_run(f->e, f->stream, f->n, f->in, f->n, f->out, NULL);
     if (s != dnnl_tp_success) eb_must(s, "run");
 }
+static void session_run(void *p) {
+    feed_t *f = p;
+    dnnl_tp_status_t s = dnnl_tp_session_run(f->session, f->n, f->feeds, f->n, f->fetches, 0, NULL, &f->opts);
+    if (s != dnnl_tp_success) eb_must(s, "run of a session");
+}
+static void callable_run(void *p) {
+    feed_t *f = p;
+    dnnl_tp_status_t s = dnnl_tp_callable_run(f->callable, (const void *const *)f->in, f->out, &f->opts);
+    if (s != dnnl_tp_success) eb_must(s, "run of a callable");
+}
 
+static void make_session(feed_t *f, dnnl_tp_graph_t g, int threads, bool callable) {
+    const char *fetches[MOST];
+    dnnl_tp_session_pool_t pool = {.num_threads = threads};
+    dnnl_tp_session_opts_t o = {.struct_size = sizeof o, .npools = 1, .pools = &pool};
+    EB_OK(dnnl_tp_session_create(&f->session, g, eb_engine(), &o));
+    for (int i = 0; i < f->n; ++i) {
+        f->feeds[i] = (dnnl_tp_feed_t){f->name[i], NULL, f->in[i]};
+        fetches[i] = f->name[MOST + i];
+        f->fetches[i] = (dnnl_tp_fetch_t){fetches[i], f->out[i]};
+    }
+    f->opts = (dnnl_tp_session_run_opts_t){.struct_size = sizeof f->opts,
+                                           .pool_index = threads > 1 ? 0 : DNNL_TP_SESSION_CALLER};
+    if (callable)
+        EB_OK(
+            dnnl_tp_session_make_callable(&f->callable, f->session, f->n, f->feeds, f->n, fetches, 0, NULL));
+    dnnl_tp_graph_destroy(g);
+}
+
+/* n inputs, n nodes, n outputs; 0: one node alone. */
 static void feed_row(int n, int threads) {
     char name[64];
     if (n) snprintf(name, sizeof name, "feed_fetch/%d", n);
     else snprintf(name, sizeof name, "fixed/one_node");
     if (!eb_wanted(eb.rows, name)) return;
-    feed_t f[SIDES];
-    eb_case_t c[SIDES];
+    feed_t *f[WAYS];
+    eb_case_t c[WAYS];
     static eb_node_t nothing_node;
-    for (int s = 0; s < SIDES; ++s) {
-        memset(&f[s], 0, sizeof f[s]);
+    const int ways = n ? WAYS : SIDES;
+    for (int s = 0; s < ways; ++s) {
+        feed_t *o = f[s] = calloc(1, sizeof **f);
         dnnl_tp_graph_t g;
         dnnl_tp_value_t v;
         const dnnl_tp_dims_t dims = {0};
@@ -60,33 +99,48 @@ static void feed_row(int n, int threads) {
         if (!n)
             EB_OK(
                 dnnl_tp_graph_host(g, eb_host_empty, &nothing_node, NULL, 0, NULL, 0, NULL, 1, &nothing, &v));
+        o->n = n;
         for (int i = 0; i < n; ++i) {
-            EB_OK(dnnl_tp_graph_input(g, &v, NULL, dnnl_tp_s32, 0, dims));
-            EB_OK(dnnl_tp_graph_host(g, inc, NULL, NULL, 0, NULL, 1, &v, 1, &number, &v));
+            snprintf(o->name[i], sizeof *o->name, "x%d", i);
+            snprintf(o->name[MOST + i], sizeof *o->name, "y%d", i);
+            EB_OK(dnnl_tp_graph_input(g, &v, o->name[i], dnnl_tp_s32, 0, dims));
+            EB_OK(dnnl_tp_graph_host(g, inc, NULL, NULL, 0, o->name[MOST + i], 1, &v, 1, &number, &v));
             EB_OK(dnnl_tp_graph_output(g, v, NULL));
-            f[s].in_data[i] = i;
-            f[s].in[i] = &f[s].in_data[i];
-            f[s].out[i] = &f[s].out_data[i];
+            o->in_data[i] = i;
+            o->in[i] = &o->in_data[i];
+            o->out[i] = &o->out_data[i];
         }
-        f[s].e = eb_compile(g, threads, flags_of[s]);
-        f[s].stream = eb_stream(threads);
-        f[s].n = n;
-        c[s] = (eb_case_t){.run = feed_run, .arg = &f[s]};
-        feed_run(&f[s]);
+        if (s < SIDES) {
+            o->e = eb_compile(g, threads, flags_of[s]);
+            o->stream = eb_stream(threads);
+        } else make_session(o, g, threads, s == CALLABLE);
+        c[s] = (eb_case_t){.run = s == SESSION    ? session_run
+                                  : s == CALLABLE ? callable_run
+                                                  : feed_run,
+                           .arg = o};
+        c[s].run(o);
         for (int i = 0; i < n; ++i)
-            if (f[s].out_data[i] != i + 1) eb_fail("%s: output %d is %d\n", name, i, f[s].out_data[i]);
+            if (o->out_data[i] != i + 1)
+                eb_fail("%s, %s: output %d is %d\n", name, way_names[s], i, o->out_data[i]);
     }
     if (!eb.check) {
-        eb_measure(c, SIDES);
+        eb_measure(c, ways);
         printf("%-36s |", name);
-        for (int s = 0; s < SIDES; ++s) {
+        for (int s = 0; s < ways; ++s) {
             printf(" %13.1f", c[s].ns);
-            eb_csv("system", name, threads, 0, side_names[s], "ns/run", c[s].ns, c[s].lo, c[s].hi,
-                   c[s].allocs, 1);
+            eb_csv("system", name, threads, 0, way_names[s], "ns/run", c[s].ns, c[s].lo, c[s].hi, c[s].allocs,
+                   1);
         }
-        printf(" | ns/run, %.0f %.0f allocations\n", c[0].allocs, c[1].allocs);
+        printf(" | ns/run,");
+        for (int s = 0; s < ways; ++s) printf(" %.0f", c[s].allocs);
+        printf(" allocations\n");
     } else printf("%-36s %d threads\n", name, threads);
-    for (int s = 0; s < SIDES; ++s) dnnl_tp_executable_destroy(f[s].e);
+    for (int s = 0; s < ways; ++s) {
+        dnnl_tp_executable_destroy(f[s]->e);
+        dnnl_tp_callable_destroy(f[s]->callable);
+        dnnl_tp_session_destroy(f[s]->session);
+        free(f[s]);
+    }
 }
 
 /* ---- Cancelling ---------------------------------------------------------------------------------------- */
@@ -288,7 +342,7 @@ void eb_rows_system(void) {
         int threads = eb.threads[t];
         if (!eb.check) {
             printf("\nsystem, %s\n%-36s |", threads > 1 ? "warm pool" : "caller's thread", "");
-            for (int s = 0; s < SIDES; ++s) printf(" %13s", side_names[s]);
+            for (int s = 0; s < WAYS; ++s) printf(" %13s", way_names[s]);
             printf("\n");
         }
         for (int i = 0; i < 6; ++i) feed_row(feeds[i], threads);
