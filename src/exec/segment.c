@@ -437,7 +437,10 @@ dnnl_tp_status_t dtp_segments(dtp_exec_t *e, dtp_lower_t *l) {
     }
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
-        if (s->op && !s->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, e->num_threads, 0));
+        /* What is long can be stopped on one thread, too, if it is made of pieces. */
+        const double long_ns = 1e6;
+        int threads = e->num_threads == 1 && dtp_step_ns(s) > long_ns ? 2 : e->num_threads;
+        if (s->op && !s->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, threads, 0));
     }
     return dnnl_tp_success;
 }

@@ -10,8 +10,7 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    STOP_CHUNK_NS =
-        250000, /* the same where a run may be stopped; an estimate may be several times too small */
+    STOP_CHUNK_NS = 500000,  /* the same where a run may be stopped: estimates may be too small */
     OPENER_SPINS_PER_LOOK = 32
 };
 
@@ -56,7 +55,7 @@ static void region_run_chunk(dtp_region_t *r, int slot, int index) {
 /* On this thread: long loops look at the stop word on the way. */
 static void run_alone(const dtp_team_t *team, int64_t n, int64_t est_ns, dtp_loop_fn_t fn, void *arg) {
     int64_t chunk = n;
-    if (est_ns > SHORT_LOOP_NS && can_stop(team)) {
+    if (est_ns > 2 * STOP_CHUNK_NS && can_stop(team)) {
         int64_t count = dtp_min64(est_ns / STOP_CHUNK_NS + 1, n);
         chunk = dtp_div_up(n, count);
     }
@@ -225,7 +224,7 @@ bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
 static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags, bool stops) {
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
-    int64_t count = dtp_max64((int64_t)participants * per, est_ns / (stops ? STOP_CHUNK_NS : CHUNK_NS));
+    int64_t count = dtp_max64((int64_t)participants * per, est_ns / (stops ? STOP_CHUNK_NS / 2 : CHUNK_NS));
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
