@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "threading/futex.h"
+
 static void run_programs(flow_program_opts_t o, int first, int count, int runs) {
     int64_t total = 0, ifs = 0, iterations = 0, calls = 0;
     for (int seed = first; seed < first + count; ++seed) {
@@ -64,10 +66,147 @@ static void test_clusters(void **state) {
                  2);
 }
 
+/* ---- Memory ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int left; /* allocations until one fails; < 0: none does */
+    int held;
+} failing_t;
+static void *failing_alloc(void *ctx, size_t size, size_t alignment) {
+    failing_t *f = ctx;
+    if (f->left == 0) return NULL;
+    if (f->left > 0) --f->left;
+    void *p = NULL;
+    if (posix_memalign(&p, alignment < sizeof(void *) ? sizeof(void *) : alignment, size)) return NULL;
+    ++f->held;
+    return p;
+}
+static void failing_free(void *ctx, void *p) {
+    --((failing_t *)ctx)->held;
+    free(p);
+}
+
+/* Something of everything, large enough for several blocks of the arenas. */
+static void build_everything(dtp_flow_builder_t *b) {
+    dtp_flow_ref_t ref = {0};
+    dtp_flow_token_t x = dtp_flow_node(b, 0, 0, DTP_FLOW_SIDE_EFFECT, 0), last = x;
+    for (int i = 0; i < 40; ++i) {
+        dtp_flow_if_t f = dtp_flow_if(b, 0, &ref);
+        dtp_flow_after(b, f.token, last);
+        dtp_flow_token_t y = dtp_flow_node(b, f.branch[0], 1, 0, 0),
+                         z = dtp_flow_node(b, f.branch[1], 2, 0, 0);
+        dtp_flow_after(b, y, x);
+        dtp_flow_after(b, z, x);
+        last = dtp_flow_if_out(b, f.token, y, z);
+        dtp_flow_loop_t l = {.nvars = 2, .window = 2};
+        dtp_flow_while_t w = dtp_flow_while(b, 0, &l);
+        dtp_flow_after(b, w.token, last);
+        dtp_flow_token_t t = dtp_flow_node(b, w.cond, 3, DTP_FLOW_SIDE_EFFECT, 0);
+        dtp_flow_after(b, w.test, t);
+        y = dtp_flow_node(b, w.body, 4, DTP_FLOW_SIDE_EFFECT, 0);
+        dtp_flow_after(b, y, w.first_var);
+        dtp_flow_next(b, w.token, 0, y);
+        dtp_flow_after(b, dtp_flow_node(b, 0, 5, 0, 0), w.token);
+    }
+    dtp_flow_block_t fn = dtp_flow_function(b);
+    dtp_flow_token_t out[2], s = dtp_flow_switch(b, fn, &ref, out);
+    dtp_flow_token_t m = dtp_flow_merge(b, fn, 6, 0, 0);
+    dtp_flow_merge_in(b, m, out[0]);
+    dtp_flow_merge_in(b, m, out[1]);
+    (void)s;
+    dtp_flow_after(b, dtp_flow_call(b, 0, fn, 7), last);
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    failing_t f = {0};
+    dnnl_tp_allocator_t a = {
+        .struct_size = sizeof a, .ctx = &f, .alloc = failing_alloc, .free = failing_free};
+    int failed = 0;
+    for (bool built = false; !built; ++failed) {
+        f.left = failed;
+        dtp_flow_builder_t *b = dtp_flow_builder_create(&a);
+        dtp_arena_t arena;
+        const dtp_flow_plan_t *plan = NULL;
+        dtp_arena_init(&arena, &a);
+        if (b) {
+            build_everything(b);
+            dnnl_tp_status_t status = dtp_flow_build(b, DTP_FLOW_ORDERED | DTP_FLOW_CLUSTERS, &arena, &plan);
+            assert_true(status == dnnl_tp_success || status == dnnl_tp_out_of_memory);
+            built = status == dnnl_tp_success;
+            assert_true(built == (plan != NULL));
+        }
+        dtp_flow_builder_destroy(b);
+        dtp_arena_free(&arena);
+        assert_int_equal(f.held, 0);
+    }
+    print_message("%d allocations failed in turn\n", failed - 1);
+    assert_true(failed > 10);
+}
+
+/* ---- Endings --------------------------------------------------------------------------------------------
+ */
+
+static _Atomic uint32_t cancel;
+static _Atomic int rounds;
+static dnnl_tp_status_t endless(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                                const dtp_flow_where_t *where) {
+    (void)ctx, (void)where;
+    slab->up->data[0] = 1;
+    if (index == 1 && ++rounds == 1000) cancel = 1;
+    if (index == 3 && ++rounds == 1000) return dnnl_tp_runtime_error;
+    return dnnl_tp_success;
+}
+
+/* A loop without end is ended by its cancel flag, its deadline, and an error; the state can be used again. */
+static void test_endings(void **state) {
+    (void)state;
+    char data[64] = {0};
+    for (int window = 1; window <= 3; ++window) {
+        for (uint32_t index = 1; index <= 3; ++index) {
+            dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
+            dtp_flow_loop_t l = {
+                .nvars = 1, .window = window, .exit_index = DTP_FLOW_NO_INDEX, .test = {.level = 1}};
+            dtp_flow_while_t w = dtp_flow_while(b, 0, &l);
+            dtp_flow_token_t t = dtp_flow_node(b, w.cond, index, 0, 0), y = dtp_flow_node(b, w.body, 0, 0, 0);
+            dtp_flow_after(b, w.test, t);
+            dtp_flow_next(b, w.token, 0, y);
+            dtp_arena_t arena;
+            const dtp_flow_plan_t *plan;
+            dtp_arena_init(&arena, NULL);
+            assert_int_equal(dtp_flow_build(b, 0, &arena, &plan), dnnl_tp_success);
+            dtp_flow_builder_destroy(b);
+            void *memory = dtp_alloc(NULL, dtp_flow_state_bytes(plan, 1), DTP_NO_SHARE);
+            assert_non_null(memory);
+            dtp_flow_state_t *s = dtp_flow_state_init(plan, 1, memory, data);
+            dtp_parallel_t alone = {NULL, 1, NULL};
+            for (int again = 0; again < 2; ++again) {
+                dtp_flow_result_t result;
+                cancel = 0;
+                rounds = 0;
+                dtp_flow_args_t args = {.exec = endless, .par = &alone, .cancel = &cancel};
+                if (index == 2) args.deadline_ns = dtp_now_ns() + 3000000;
+                dnnl_tp_status_t status = dtp_flow_run(plan, s, &args, &result);
+                static const dnnl_tp_status_t want[] = {dnnl_tp_cancelled, dnnl_tp_deadline_exceeded,
+                                                        dnnl_tp_runtime_error};
+                static const int why[] = {DTP_FLOW_CANCELLED, DTP_FLOW_DEADLINE, DTP_FLOW_FAILED_NODE};
+                assert_int_equal(status, want[index - 1]);
+                assert_int_equal(result.why, why[index - 1]);
+                if (index == 3) assert_int_equal(result.index, 3);
+                if (index == 2) assert_true(dtp_now_ns() - args.deadline_ns < 1000000000);
+            }
+            dtp_free(NULL, memory);
+            dtp_arena_free(&arena);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),  cmocka_unit_test(test_windows),  cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_effects), cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_effects), cmocka_unit_test(test_clusters), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_endings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
