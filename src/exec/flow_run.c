@@ -176,6 +176,8 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
     if (!s->args.cancel) s->args.cancel = &never;
     s->result = (dtp_flow_result_t){.index = DTP_FLOW_NO_INDEX};
     s->crew_size = 1;
+    w->looks = 0;
+    w->fuel = s->fuel;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
     dtp_flow_arm_slab(&plan->regions[0], s->root, 2);

@@ -42,7 +42,7 @@ static void expose(dtp_flow_worker_t *w, size_t n) {
     memmove(w->lifo, w->lifo + n, (all - n) * sizeof *w->lifo);
     w->top -= n;
     w->shared += n;
-    wake_owner(w->state);
+    if (w->where.slot) wake_owner(w->state);
 }
 
 static bool queue_is_empty(dtp_flow_queue_t *q) {
@@ -196,10 +196,10 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
 static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
     dtp_flow_state_t *s = w->state;
     int most = s->num_threads < s->args.par->num_threads ? s->num_threads : s->args.par->num_threads;
-    if (most < 2 || !dtp_crew_prospect(s->args.par, est_ns)) return false;
+    if (most < 2 || !dtp_crew_prospect(&s->crew, s->args.par, est_ns)) return false;
     for (int i = 0; i < most; ++i) {
         s->workers[i].shared = s->workers[i].stolen = s->workers[i].invited = s->workers[i].parked = 0;
-        s->workers[i].looks = i ? 0 : s->workers[i].looks;
+        if (i) s->workers[i].looks = 0;
     }
     DTP_STORE(&s->hungry, 0, relaxed);
     DTP_STORE(&s->wide, 0, relaxed);

@@ -12,12 +12,16 @@ static bool possible(const dtp_parallel_t *par) {
     return rec && par->num_threads > 1 && !dtp_pool_dead(rec) && !(rec->host_loops && !par->team);
 }
 
-bool dtp_crew_prospect(const dtp_parallel_t *par, int64_t est_ns) {
+bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
     if (!possible(par)) return false;
     dtp_pool_t *rec = par->pool;
+    DTP_STORE(&crew->due, false, relaxed);
     if (idle_joiners(rec, 0) > 0) return est_ns >= rec->parallel_min_ns;
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    return dtp_ticket_free(rec, adm) - !par->team > 0 && dtp_worth_calling(rec, par->team, est_ns);
+    if (dtp_ticket_free(rec, adm) - !par->team <= 0 || !dtp_worth_calling(rec, par->team, est_ns))
+        return false;
+    DTP_STORE(&crew->due, true, relaxed);
+    return true;
 }
 
 bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
@@ -79,7 +83,9 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     int free_threads = dtp_ticket_free(rec, adm) - !crew->par->team;
     if (missing > free_threads) missing = free_threads;
-    if (missing <= 0 || !dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
+    if (missing <= 0) return made;
+    if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);
+    else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
     if (!rec->workers) {
         dtp_visit_call(rec, crew->par->team, missing);
     } else {

@@ -15,18 +15,20 @@
 
 #include <stdbool.h>
 
+#include "threading/atomics.h"
 #include "threading/parallel.h"
 
 typedef struct {
     struct dtp_pool *rec;
     struct dtp_region *region; /* NULL: not open */
     const dtp_parallel_t *par;
-    int most; /* joiners at once */
+    int most;             /* joiners at once */
+    DTP_ATOMIC(bool) due; /* sleeping threads are to be called at the next invitation */
 } dtp_crew_t;
 
 /* Would anybody come for work of est_ns (all that could be shared from now on)? Small amounts add up over
  * calls. */
-bool dtp_crew_prospect(const dtp_parallel_t *par, int64_t est_ns);
+bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns);
 /* Opens; false if that is not possible now. Slots of joiners: 1..min(participants, par->num_threads) - 1. */
 bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
                    void *arg);
