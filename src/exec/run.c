@@ -136,7 +136,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     whole.bounds = run->bounds;
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
     if (!check_offsets(ctx)) inter = false;
-    else if (e->flow && (inter || e->always_flow)) dtp_run_flow(ctx, &whole);
+    else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) dtp_run_flow(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     if (given->team) ((dtp_share_t *)(void *)given->team)->stop = NULL;
     dtp_run_give(e, run);

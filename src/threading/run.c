@@ -107,6 +107,7 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     bool called = false;
     if (rec->workers) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
+        called = true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
     } else {
         dtp_lock(&rec->lock);
         dtp_root_t *first = rec->first;
