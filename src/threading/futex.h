@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Rounds of a loop that spins; tests/model looks once. */
+#define DTP_SPINS(n) (n)
+
 static inline void dtp_pause(void) {
 #if DTP_X64
     __builtin_ia32_pause();

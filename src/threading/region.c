@@ -11,7 +11,7 @@ enum {
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
     STOP_CHUNK_NS = 500000,  /* the same where a run may be stopped: estimates may be too small */
-    OPENER_SPINS_PER_LOOK = 32
+    OPENER_SPINS_PER_LOOK = DTP_SPINS(32)
 };
 
 int64_t dtp_grain(double ns_per_iteration) {
@@ -130,7 +130,11 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
 
     /* The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
     uint64_t leave = DTP_RW_ONE(ACTIVE) - (last ? 0 : DTP_RW_ONE(WANTED));
+#ifdef DTP_BREAK_REGION_LEAVE
+    uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_relaxed) - leave;
+#else
     uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_release) - leave;
+#endif
     if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 0) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
@@ -172,6 +176,9 @@ void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller) {
 
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
 void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
+#ifdef DTP_BREAK_REGION_WAIT
+    return;
+#endif
     int64_t until = 0;
     for (int i = 1;; ++i) {
         /* A locked look: see worker_help. */
@@ -190,6 +197,9 @@ void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
             !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_RW_WAITING, memory_order_acquire,
                                                      memory_order_acquire))
             continue;
+#ifdef DTP_BREAK_REGION_BELL
+        bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+#endif
         dtp_futex_wait(&r->bell, bell, -1);
     }
 }
@@ -232,7 +242,10 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
  * jobs. fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
 static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
                         bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
-    uint64_t word = r->epoch += DTP_RW_EPOCH;
+#ifndef DTP_BREAK_REGION_EPOCH
+    r->epoch += DTP_RW_EPOCH;
+#endif
+    uint64_t word = r->epoch;
     atomic_store_explicit(&r->loops, atomic_load_explicit(&r->loops, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     if (opener_works)

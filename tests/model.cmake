@@ -1,0 +1,35 @@
+# Exhaustive checks of the product's state machines (doc/model_checks.md): each compiles the product's source
+# over tests/model/under, whose <stdatomic.h> makes every atomic operation a step of the checker, and, once
+# more per rule, with that rule broken (DTP_BREAK_<rule>): those builds must be caught.
+# The sources stand alone, so they need no library and no runtime; fibers and sanitizers do not go together.
+if(DNNL_TP_SANITIZE)
+  return()
+endif()
+function(model_check name label)
+  set(sources ${CMAKE_CURRENT_LIST_DIR}/model/check_${name}.c ${CMAKE_CURRENT_LIST_DIR}/model/mc.c
+    ${CMAKE_CURRENT_LIST_DIR}/model/mc_steps.c)
+  foreach(rule IN ITEMS "" ${ARGN})
+    set(target model_${name})
+    if(rule)
+      string(TOLOWER "model_${name}_break_${rule}" target)
+    endif()
+    add_executable(${target} ${sources})
+    target_include_directories(${target} BEFORE PRIVATE ${CMAKE_CURRENT_LIST_DIR}/model/under)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR}
+      ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+    target_link_libraries(${target} PRIVATE dnnl_tp_build_flags)
+    # DTP_X64=0: no instructions of one processor. The checker's jumps between stacks are not for _FORTIFY_SOURCE.
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE DTP_X64=0)
+    target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE)
+    if(rule)
+      target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
+      add_test(NAME ${target} COMMAND ${target} --broken)
+      set_tests_properties(${target} PROPERTIES LABELS quick TIMEOUT 120)
+    else()
+      add_test(NAME ${target} COMMAND ${target})
+      set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT 600)
+    endif()
+  endforeach()
+endfunction()
+model_check(itself quick)
+model_check(region full REGION_EPOCH REGION_WAIT REGION_BELL REGION_LEAVE)
