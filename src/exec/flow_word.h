@@ -32,7 +32,11 @@ static inline bool dtp_merge_holds(uint64_t w, uint32_t inputs) {
     return dtp_merge_control(w) == 0 && (dtp_merge_live(w) > 0 || dtp_merge_dead(w) == inputs);
 }
 static inline bool dtp_merge_ready(uint64_t old, uint64_t delta, uint32_t inputs) {
+#ifdef DTP_BREAK_MERGE_READY
+    return dtp_merge_holds(old + delta, inputs);
+#else
     return dtp_merge_holds(old + delta, inputs) && !dtp_merge_holds(old, inputs);
+#endif
 }
 
 /* Second word of an edge: input of a MERGE + 1 (0: ordinary or control), port of a SWITCH, kind of the

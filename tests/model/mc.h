@@ -32,6 +32,8 @@ int mc_main(int argc, char **argv, const mc_case_t *cases, int n_cases);
 void mc_thread(void (*fn)(void *), void *arg);
 void mc_thread_local(void **variable); /* saved and restored per thread */
 
+void mc_ignore(const void *p, size_t size); /* statistics and hints: operations there are no steps */
+
 /* Everywhere. */
 void mc_fail(const char *text) __attribute__((noreturn));
 #define MC_CHECK(cond) ((cond) ? (void)0 : mc_fail(#cond))

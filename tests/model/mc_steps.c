@@ -44,6 +44,12 @@ static char *arena;
 static size_t arena_used;
 static void **thread_local_of;
 static int64_t now;
+enum { IGNORED = 8 };
+static struct {
+    const char *p;
+    size_t size;
+} ignored[IGNORED];
+static int n_ignored;
 static const char *const kind_names[] = {"end",    "load", "store", "rmw",  "cas",      "fence",  "wait",
                                          "resume", "wake", "yield", "lock", "try lock", "unlock", "flush"};
 
@@ -109,6 +115,18 @@ void mc_thread(void (*fn)(void *), void *arg) {
     memset(f->pending, 0, sizeof f->pending);
     memset(f->released, 0, sizeof f->released);
     f->sync[f - mc.fibers] = 1;
+}
+void mc_ignore(const void *p, size_t size) {
+    if (n_ignored == IGNORED) mc_fail("too much is ignored");
+    ignored[n_ignored].p = p;
+    ignored[n_ignored++].size = size;
+}
+/* An operation here is no step. */
+static bool direct(const volatile void *p) {
+    if (mc.current < 0) return true;
+    for (int i = 0; i < n_ignored; ++i)
+        if ((size_t)((const volatile char *)p - ignored[i].p) < ignored[i].size) return true;
+    return false;
 }
 void mc_thread_local(void **variable) { thread_local_of = variable; }
 int mc_self(void) { return mc.current; }
@@ -195,7 +213,7 @@ void mc_write(const void *p) {
 
 void mc_forget(void) {
     if (!arena) arena = aligned_alloc(PAGE, ARENA_BYTES);
-    mc.n_threads = mc.n_locations = n_plains = n_blocks = 0;
+    mc.n_threads = mc.n_locations = n_plains = n_blocks = n_ignored = 0;
     arena_used = 0;
     now = 0;
     ++generation;
@@ -239,7 +257,7 @@ static uint64_t combine(mc_rmw_t what, uint64_t old, uint64_t v) {
 }
 
 void mc_load(const volatile void *p, void *result, size_t size, int order, const char *text) {
-    if (mc.current < 0) {
+    if (direct(p)) {
         memcpy(result, (const void *)(uintptr_t)p, size);
         return;
     }
@@ -253,7 +271,7 @@ void mc_load(const volatile void *p, void *result, size_t size, int order, const
 }
 
 void mc_store(volatile void *p, const void *value, size_t size, int order, const char *text) {
-    if (mc.current < 0) {
+    if (direct(p)) {
         memcpy((void *)(uintptr_t)p, value, size);
         return;
     }
@@ -267,7 +285,7 @@ void mc_store(volatile void *p, const void *value, size_t size, int order, const
 }
 
 void mc_rmw(volatile void *p, void *value, size_t size, mc_rmw_t what, int order, const char *text) {
-    if (mc.current < 0) {
+    if (direct(p)) {
         uint64_t old = fetch(p, size);
         put(p, combine(what, old, fetch(value, size)), size);
         memcpy(value, &old, size);
@@ -286,7 +304,7 @@ void mc_rmw(volatile void *p, void *value, size_t size, mc_rmw_t what, int order
 
 bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, bool weak,
             const char *text) {
-    if (mc.current < 0) {
+    if (direct(p)) {
         if (memcmp((void *)(uintptr_t)p, expected, size) == 0) {
             memcpy((void *)(uintptr_t)p, value, size);
             return true;
