@@ -95,6 +95,26 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
     }
 }
 
+static dnnl_tp_status_t emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x,
+                                  const dtp_ref_t *refs) {
+    int n = s->nargs;
+    dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
+    dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)n);
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)n);
+    if (!infos || !points) return dnnl_tp_out_of_memory;
+    if (n) memcpy(infos, s->host_info, sizeof *infos * (size_t)n);
+    for (int i = 0; i < n; ++i) points[i] = (dtp_point_t){refs[i].offset, refs[i].base};
+    *h = (dtp_exec_host_t){.fn = s->host->fn,
+                           .arg = s->host->arg,
+                           .info = infos,
+                           .refs = points,
+                           .step = (int32_t)(x - e->steps),
+                           .nin = (int16_t)s->host->nin,
+                           .nout = (int16_t)s->host->nout};
+    x->host = e->nhosts++;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x) {
     int n = s->nargs + s->npost_args;
     dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
@@ -103,7 +123,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
     for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
     x->name = name;
     x->kind = s->kind;
-    x->host = s->host;
+    x->host = -1;
     x->copy_bytes = s->copy_bytes;
     x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
                : s->ctl == DTP_CTL_CALL ? s->other
@@ -113,12 +133,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
     x->nrefs = n;
     x->refs = refs;
     x->ns = dtp_step_ns(s);
-    if (s->host) {
-        dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)(n + 1));
-        if (!infos) return dnnl_tp_out_of_memory;
-        memcpy(infos, s->host_info, sizeof *infos * (size_t)n);
-        x->host_info = infos;
-    }
+    if (s->host) DTP_TRY(emit_host(e, s, x, refs));
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
     x->rows_per_unit = s->rows_per_unit;
     if (s->sizes) {
@@ -234,6 +249,7 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
             i += e->segments[s->segment].nsteps;
         } else {
             *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
+            if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host};
             ++i;
         }
     }
@@ -281,7 +297,10 @@ dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
     dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    if (!steps) return dnnl_tp_out_of_memory;
+    int nhosts = 0;
+    for (int i = 0; i < l->nsteps; ++i) nhosts += l->steps[i]->host != NULL;
+    e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(nhosts + 1));
+    if (!steps || !e->hosts) return dnnl_tp_out_of_memory;
     e->steps = steps;
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));

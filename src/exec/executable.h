@@ -38,8 +38,7 @@ typedef struct {
     const char *name; /* of the operator, for traces and errors */
     const char *kind;
     const dtp_primitive_t *prim[2]; /* retained; [1]: for slices one unit smaller, NULL = rows are passed */
-    const dtp_gnode_t *host;
-    const dnnl_tp_tensor_info_t *host_info;
+    int host;                       /* number of the closure, -1 = none */
     size_t copy_bytes;
     int space;           /* of the loop or function that begins here, else its own */
     int pred_type;       /* predicates: type */
@@ -51,6 +50,20 @@ typedef struct {
     int64_t rows_per_unit;
     double ns; /* estimate on one thread */
 } dtp_exec_step_t;
+
+/* A host closure, with all that a call of it touches close together. */
+typedef struct {
+    int64_t offset;
+    int32_t base;
+} dtp_point_t;
+typedef struct {
+    dnnl_tp_host_fn_t fn;
+    void *arg;
+    const dnnl_tp_tensor_info_t *info;
+    const dtp_point_t *refs; /* inputs, then results */
+    int32_t step;
+    int16_t nin, nout;
+} dtp_exec_host_t;
 
 /* A run of steps executed slice by slice; see segment.c. */
 typedef struct {
@@ -70,6 +83,7 @@ typedef struct {
 
 /* What the sequential interpreter runs, one after another (run_block.c). */
 typedef enum {
+    DTP_STAGE_HOST,
     DTP_STAGE_STEP,
     DTP_STAGE_SEGMENT,
     DTP_STAGE_IF,   /* false: goes to other */
@@ -84,7 +98,7 @@ typedef enum {
 } dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
-    int index; /* step or segment */
+    int index; /* closure, step or segment */
     int other; /* a stage */
 } dtp_stage_t;
 
@@ -149,6 +163,8 @@ struct dnnl_tp_executable {
     const uint8_t *in_used, *out_used; /* pointers that must not be NULL */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
+    const dtp_exec_host_t *hosts;
+    int nhosts;
     const dtp_segment_t *segments;
     int nspaces;
     dtp_space_t *spaces;      /* written by compilation */

@@ -26,7 +26,7 @@ bool dtp_run_late(dtp_run_ctx_t *ctx) {
 
 static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step,
                                                       dnnl_tp_status_t status) {
-    if (step->host)
+    if (step->host >= 0)
         dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s", step->name,
                      dnnl_tp_status2str(status));
     else
@@ -36,12 +36,31 @@ static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const 
 
 /* ---- One step ------------------------------------------------------------------------------------------ */
 
-static dnnl_tp_status_t call_host(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *ptr) {
+static void record(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int slot, int64_t begin) {
+    int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
+    if (ctx->stats->events && at < ctx->stats->max_events)
+        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, slot, begin, dtp_now_ns()};
+}
+
+static bool call_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, void *const *bases) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < step->nrefs; ++i) args[i] = (dnnl_tp_host_arg_t){&step->host_info[i], ptr[i]};
-    const dtp_gnode_t *h = step->host;
+    for (int i = 0; i < h->nin + h->nout; ++i)
+        args[i] = (dnnl_tp_host_arg_t){
+            &h->info[i], (void *)((uintptr_t)bases[h->refs[i].base] + (uintptr_t)h->refs[i].offset)};
     const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
-    return h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
+    dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
+    if (DTP_LIKELY(status == dnnl_tp_success)) return true;
+    fail_step(ctx, &ctx->exec->steps[h->step], status);
+    return false;
+}
+
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
+    if (dtp_run_poll(ctx)) return false;
+    if (DTP_LIKELY(!ctx->stats)) return call_host(ctx, host, bases);
+    int64_t begin = dtp_now_ns();
+    bool ok = call_host(ctx, host, bases);
+    record(ctx, &ctx->exec->steps[host->step], slot, begin);
+    return ok;
 }
 
 static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
@@ -60,8 +79,6 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
         if (rows >= 0) rows *= step->rows_per_unit;
         const dtp_primitive_t *prim = step->prim[1] && where->variant ? step->prim[1] : step->prim[0];
         status = dtp_primitive_run(prim, where->par, ptr, NULL, where->scratch, rows);
-    } else if (step->host) {
-        status = call_host(ctx, step, ptr);
     } else {
         memcpy(ptr[1], ptr[0], step->copy_bytes);
     }
@@ -75,9 +92,7 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
     if (DTP_LIKELY(!ctx->stats)) return run_step(ctx, step, where);
     int64_t begin = dtp_now_ns();
     bool ok = run_step(ctx, step, where);
-    int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
-    if (ctx->stats->events && at < ctx->stats->max_events)
-        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, where->slot, begin, dtp_now_ns()};
+    record(ctx, step, where->slot, begin);
     return ok;
 }
 

@@ -70,6 +70,7 @@ static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
 }
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot);
 void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);

@@ -110,6 +110,10 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
     while (st != last || frame) {
         const dtp_exec_step_t *step = &e->steps[st->index];
         switch (st->kind) {
+        case DTP_STAGE_HOST:
+            if (!dtp_run_host(ctx, &e->hosts[st->index], bases, where->slot)) goto out;
+            ++st;
+            break;
         case DTP_STAGE_STEP:
             if (!dtp_run_step(ctx, step, where)) goto out;
             ++st;

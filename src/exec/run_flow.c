@@ -27,6 +27,9 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
     dtp_exec_t *e = f->run->exec;
     const dtp_stage_t *item = &e->items[index];
     void **bases = bases_of(f, slab);
+    if (DTP_LIKELY(item->kind == DTP_STAGE_HOST))
+        return dtp_run_host(f->run, &e->hosts[item->index], bases, at->slot) ? dnnl_tp_success
+                                                                             : dnnl_tp_runtime_error;
     if (item->kind == DTP_STAGE_EXIT) {
         dtp_loop_results(&e->steps[item->index], bases);
         return dnnl_tp_success;

@@ -231,6 +231,8 @@ static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from,
 static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
     dtp_stage_t *item = &s->items[s->nitems];
     *item = (dtp_stage_t){.kind = kind, .index = index};
+    if (kind == DTP_STAGE_STEP && s->l->steps[index]->host)
+        *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
     if (kind == DTP_STAGE_RANGE) {
         item->index = s->l->stage_of[index];
         item->other = s->l->stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF);

@@ -516,7 +516,7 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
     if (g->units == 0) return;
     gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
     /* Long products of a run look at its stop word between units, on one thread, too. */
-    enum { LONG_NS = 1000000 };
+    enum { LONG_NS = 2000000 };
     const bool alone =
         (g->alone || par->num_threads < 2) && !(par->team && g->units > 1 && g->unit_ns > LONG_NS / g->units);
     if (g->batches == 1 && !g->tiled && alone) {
