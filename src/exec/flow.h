@@ -262,7 +262,7 @@ typedef struct {
 
 /* State of one run at a time, made once and used again: bytes, aligned to DTP_NO_SHARE, for at most
  * num_threads. init links all slabs below data (the root's buffers); state and data must stay where they are.
- */
+ * NULL (unimplemented, last error set): memory beyond 48 bits of address, which no system gives unasked. */
 size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads);
 dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory, char *data);
 /* The same for a frame of a function. */

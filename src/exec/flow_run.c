@@ -48,6 +48,16 @@ size_t dtp_flow_frame_bytes(const dtp_flow_plan_t *plan, dtp_flow_block_t functi
     return function_region(plan, function)->bytes;
 }
 
+/* A task's word holds 48 bits of address; more is handed out only to who asks for it. */
+static bool addressable(const void *memory, size_t bytes) {
+    uint64_t end = (uint64_t)(uintptr_t)memory + bytes;
+    if (end > DTP_FLOW_ADDRESS_LIMIT || end < bytes) {
+        (void)dtp_fail(dnnl_tp_unimplemented, DTP_BAD_FLOW, "memory above 48 bits of address");
+        return false;
+    }
+    return true;
+}
+
 static dtp_flow_slab_t *slab_init(const dtp_flow_region_t *r, void *memory, char *data) {
     dtp_flow_slab_t *slab = memory;
     memset(slab, 0, sizeof *slab);
@@ -59,6 +69,7 @@ static dtp_flow_slab_t *slab_init(const dtp_flow_region_t *r, void *memory, char
 
 dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block_t function, void *memory,
                                      char *data) {
+    if (!addressable(memory, dtp_flow_frame_bytes(plan, function))) return NULL;
     return slab_init(function_region(plan, function), memory, data);
 }
 
@@ -78,6 +89,7 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
                                       char *data) {
     dtp_flow_state_t *s = memory;
     char *base = memory;
+    if (!addressable(memory, dtp_flow_state_bytes(plan, num_threads))) return NULL;
     memset(s, 0, sizeof *s);
     s->plan = plan;
     s->num_threads = num_threads;

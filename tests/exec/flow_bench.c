@@ -191,9 +191,19 @@ static void make(job_t *j, dtp_flow_builder_t *b, dtp_arena_t *arena, void **mem
     j->state = dtp_flow_state_init(j->plan, threads, *memory, data);
 }
 
+static bool with_if; /* an If beside the graph: does it slow the rest? */
 static void bench_graph(const char *name, const graph_t *g) {
     dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
     for (int i = 0; i < g->n; ++i) dtp_flow_node(b, 0, (uint32_t)i, 0, kernel_ns);
+    if (with_if) {
+        dtp_flow_ref_t ref = {0};
+        dtp_flow_if_t f = dtp_flow_if(b, 0, &ref);
+        dtp_flow_after(b, f.token, 0);
+        dtp_flow_token_t side[2];
+        for (int i = 0; i < 2; ++i) side[i] = dtp_flow_node(b, f.branch[i], 0, 0, 0);
+        dtp_flow_token_t out = dtp_flow_if_out(b, f.token, side[0], side[1]);
+        dtp_flow_after(b, dtp_flow_node(b, 0, 0, 0, 0), out);
+    }
     for (int i = 0; i < g->nedges; ++i) dtp_flow_after(b, g->edge[i][1], g->edge[i][0]);
     job_t j = {0};
     dtp_arena_t arena;
@@ -363,6 +373,16 @@ int main(int argc, char **argv) {
         rng = 7;
         shapes[i].make(&g, shapes[i].a, shapes[i].b);
         bench_graph(shapes[i].name, &g);
+        free(g.edge);
+    }
+    if (strstr("one_if", filter) && !kernel_ns) {
+        graph_t g = {0};
+        bm_executor(&g, 16, 1024);
+        for (int i = 0; i < 6; ++i) {
+            with_if = i % 2;
+            bench_graph(with_if ? "one_if/16x1024 with" : "one_if/16x1024 without", &g);
+        }
+        with_if = false;
         free(g.edge);
     }
     if (strstr("skewed", filter)) {
