@@ -28,7 +28,12 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, 
 /* ---- Firing ------------------------------------------------------------------------------------------- */
 
 static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
+#ifdef DTP_BREAK_EVENT_WAKE
+    uint32_t old = DTP_LOAD(&event->word, acquire);
+    DTP_STORE(&event->word, 2 | (uint32_t)status << 8, release);
+#else
     uint32_t old = DTP_SWAP(&event->word, 2 | (uint32_t)status << 8, acq_rel);
+#endif
     if (old != 1) return;
     if (event->queue) dtp_queue_ring(event->queue);
     else dtp_futex_wake(&event->word, INT_MAX);
@@ -50,7 +55,11 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
     event->begin_ns = begin_ns;
     event->end_ns = end_ns;
     if (text) snprintf(event->text, sizeof(event->text), "%s", text);
+#ifdef DTP_BREAK_EVENT_OPEN
+    uintptr_t list = DTP_SWAP(&event->callbacks, 0, acq_rel);
+#else
     uintptr_t list = DTP_SWAP(&event->callbacks, dtp_event_closed_with(status), acq_rel);
+#endif
     DTP_JOLT();
     publish_word(event, status);
     dtp_callback_t *node = oldest_first((dtp_callback_t *)list);
@@ -75,7 +84,9 @@ void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
         if (DTP_CAS_WEAK(&event->callbacks, &list, (uintptr_t)node, acq_rel)) return;
     }
     dnnl_tp_status_t status = (dnnl_tp_status_t)(list >> 1);
+#ifndef DTP_BREAK_EVENT_QUERY
     publish_word(event, status);
+#endif
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
     dtp_chain_top = &chain;
     node->fn(node, event, status);

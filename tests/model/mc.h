@@ -53,7 +53,7 @@ typedef enum { MC_ADD, MC_SUB, MC_OR, MC_AND, MC_SWAP } mc_rmw_t;
 void mc_load(const volatile void *p, void *result, size_t size, int order, const char *text);
 void mc_store(volatile void *p, const void *value, size_t size, int order, const char *text);
 void mc_rmw(volatile void *p, void *value, size_t size, mc_rmw_t what, int order, const char *text);
-bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, bool weak,
+bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, int miss,
             const char *text);
 void mc_fence(int order);
 void mc_yield(void); /* until something that the thread has read since the last call has changed */

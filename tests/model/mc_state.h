@@ -39,11 +39,11 @@ typedef enum {
 } kind_t;
 typedef struct {
     kind_t kind;
-    int order;
-    int location; /* -1: none */
+    int order, miss; /* miss: of a compare-and-swap that finds another value */
+    int location;    /* -1: none */
     uint32_t size;
     bool write; /* as far as known */
-    bool weak, timed, ok;
+    bool timed, ok;
     mc_rmw_t what;
     uint64_t value, expected, result;
     const char *text;

@@ -302,7 +302,7 @@ void mc_rmw(volatile void *p, void *value, size_t size, mc_rmw_t what, int order
     memcpy(value, &op->result, size);
 }
 
-bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, bool weak,
+bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, int miss,
             const char *text) {
     if (direct(p)) {
         if (memcmp((void *)(uintptr_t)p, expected, size) == 0) {
@@ -318,7 +318,7 @@ bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, in
                            .location = location(p, text),
                            .size = (uint32_t)size,
                            .write = true,
-                           .weak = weak,
+                           .miss = miss,
                            .value = fetch(value, size),
                            .expected = want,
                            .text = text});
@@ -566,7 +566,7 @@ bool mc_execute(int t) {
     case OP_CAS:
         if (old != op->expected) {
             op->ok = false;
-            sync_read(f, l, ACQUIRE);
+            sync_read(f, l, op->miss);
             note_read(f, op->location);
             break;
         }

@@ -35,22 +35,20 @@
 #define atomic_fetch_sub_explicit(p, v, order) MC_RMW(p, v, MC_SUB, order)
 #define atomic_fetch_or_explicit(p, v, order) MC_RMW(p, v, MC_OR, order)
 #define atomic_fetch_and_explicit(p, v, order) MC_RMW(p, v, MC_AND, order)
-#define MC_CAS(p, e, v, order, weak)                                         \
+#define MC_CAS(p, e, v, order, miss)                                         \
     __extension__({                                                          \
         MC_TYPE(p) mc_new_ = (v);                                            \
-        mc_cas((p), (e), &mc_new_, sizeof(mc_new_), (order), (weak), "" #p); \
+        mc_cas((p), (e), &mc_new_, sizeof(mc_new_), (order), (miss), "" #p); \
     })
-#define atomic_compare_exchange_strong_explicit(p, e, v, order, miss) \
-    ((void)(miss), MC_CAS(p, e, v, order, false))
-#define atomic_compare_exchange_weak_explicit(p, e, v, order, miss) \
-    ((void)(miss), MC_CAS(p, e, v, order, true))
+#define atomic_compare_exchange_strong_explicit(p, e, v, order, miss) MC_CAS(p, e, v, order, miss)
+#define atomic_compare_exchange_weak_explicit(p, e, v, order, miss) MC_CAS(p, e, v, order, miss)
 #define atomic_load(p) atomic_load_explicit(p, memory_order_seq_cst)
 #define atomic_store(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
 #define atomic_exchange(p, v) atomic_exchange_explicit(p, v, memory_order_seq_cst)
 #define atomic_fetch_add(p, v) atomic_fetch_add_explicit(p, v, memory_order_seq_cst)
 #define atomic_fetch_sub(p, v) atomic_fetch_sub_explicit(p, v, memory_order_seq_cst)
-#define atomic_compare_exchange_weak(p, e, v) MC_CAS(p, e, v, memory_order_seq_cst, true)
-#define atomic_compare_exchange_strong(p, e, v) MC_CAS(p, e, v, memory_order_seq_cst, false)
+#define atomic_compare_exchange_weak(p, e, v) MC_CAS(p, e, v, memory_order_seq_cst, memory_order_seq_cst)
+#define atomic_compare_exchange_strong(p, e, v) MC_CAS(p, e, v, memory_order_seq_cst, memory_order_seq_cst)
 #define atomic_thread_fence(order) mc_fence(order)
 #define atomic_signal_fence(order) ((void)(order))
 

@@ -1,0 +1,141 @@
+/* Events (src/threading/event.c): firing, callbacks, waiting and the last reference, at once. Each callback
+ * runs exactly once, with the status and after the word says done; who waits wakes up; what the signaller
+ * wrote is visible; nobody touches the event after its last reference. */
+#include "common/object.c"
+
+#include "threading/event.c"
+
+#include "model/product.h"
+
+/* ---- What event.c calls ---------------------------------------------------------------------------------
+ */
+_Thread_local dtp_chain_t *dtp_chain_top;
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+void dtp_queue_release(dtp_queue_t *queue) { (void)queue; }
+void dtp_queue_ring(dtp_queue_t *queue) { (void)queue; }
+void dtp_queue_drive(dtp_queue_t *queue) { (void)queue; }
+void dtp_queue_run_left(dtp_queue_t *first) { (void)first; }
+dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns) {
+    (void)queue, (void)event, (void)until_ns;
+    return dnnl_tp_success;
+}
+int64_t dtp_until_ns(int64_t timeout_ns) { return timeout_ns < 0 ? INT64_MAX : mc_clock() + timeout_ns; }
+
+/* ---- Threads ---------------------------------------------------------------------------------------------
+ */
+enum { MOST = 4 };
+static dtp_event_t *event;
+static int payload, called[MOST], signalled;
+static bool first_signals; /* thread 0 is the only one that signals */
+
+static void signaller(void *arg) {
+    (void)arg;
+    if (mc_self() == 0) mc_write(&payload);
+    if (dnnl_tp_event_signal(event, dnnl_tp_runtime_error) == dnnl_tp_success) ++signalled;
+    else mc_hit("somebody else signalled");
+    dtp_object_release(event);
+}
+static void callback(void *arg, dnnl_tp_status_t status) {
+    ++*(int *)arg;
+    if (first_signals) mc_read(&payload);
+    MC_CHECK(status == dnnl_tp_runtime_error);
+}
+/* Asks the event itself, which must say done. */
+static void asking_callback(void *arg, dnnl_tp_status_t status) {
+    int done = 0;
+    dnnl_tp_status_t result = dnnl_tp_success;
+    MC_CHECK(dnnl_tp_event_query(event, &done, &result) == dnnl_tp_success);
+    MC_CHECK(done && result == status);
+    MC_CHECK(dnnl_tp_event_wait(event, -1, &result) == dnnl_tp_success);
+    callback(arg, status);
+    if (mc_self() == 0) mc_hit("called by who fires");
+    else mc_hit("the list was closed: called by who adds");
+}
+static void dropping_callback(void *arg, dnnl_tp_status_t status) {
+    callback(arg, status);
+    dtp_object_release(event);
+}
+static void adder(void *arg) {
+    MC_CHECK(dnnl_tp_event_on_complete(event, asking_callback, arg) == dnnl_tp_success);
+    dtp_object_release(event);
+}
+static void dropping_adder(void *arg) {
+    MC_CHECK(dnnl_tp_event_on_complete(event, dropping_callback, arg) == dnnl_tp_success);
+}
+static void wait_for(int64_t timeout_ns) {
+    dnnl_tp_status_t result = dnnl_tp_success, status = dnnl_tp_event_wait(event, timeout_ns, &result);
+    if (status == dnnl_tp_timed_out && timeout_ns >= 0) {
+        mc_hit("a wait timed out");
+    } else {
+        MC_CHECK(status == dnnl_tp_success && result == dnnl_tp_runtime_error);
+        mc_read(&payload);
+        int64_t begin, end;
+        MC_CHECK(dnnl_tp_event_get_times(event, &begin, &end) == dnnl_tp_success && begin > 0);
+    }
+    dtp_object_release(event);
+}
+static void waiter(void *arg) {
+    (void)arg;
+    wait_for(-1);
+}
+static void hasty_waiter(void *arg) {
+    (void)arg;
+    wait_for((int64_t)1 << 32); /* four looks at the clock */
+}
+
+/* Each thread owns a reference. */
+static void setup(void (*const fns[])(void *), int n) {
+    payload = signalled = 0;
+    first_signals = fns[n - 1] != signaller;
+    memset(called, 0, sizeof called);
+    live_objects = 0;
+    mc_ignore(&live_objects, sizeof live_objects);
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    (void)dtp_event_create(&event, NULL, 0);
+    event->host = true;
+    event->obj.refs = n;
+    for (int i = 0; i < n; ++i) mc_thread(fns[i], &called[i]);
+}
+static void end(void) {
+    MC_CHECK(mc_live() == 0);
+    MC_CHECK(signalled == 1);
+    for (int i = 0; i < MOST; ++i) MC_CHECK(called[i] <= 1);
+}
+static void end_called(void) {
+    end();
+    MC_CHECK(called[1] == 1);
+}
+static void end_both_called(void) {
+    end_called();
+    MC_CHECK(called[2] == 1);
+}
+#define SETUP(name, ...)                             \
+    static void name(void) {                         \
+        void (*const fns[])(void *) = {__VA_ARGS__}; \
+        setup(fns, (int)(sizeof fns / sizeof *fns)); \
+    }
+SETUP(add_and_wait, signaller, adder, waiter)
+SETUP(two_adders, signaller, adder, dropping_adder)
+SETUP(two_signallers, signaller, adder, signaller)
+SETUP(two_waiters, signaller, waiter, waiter)
+SETUP(hurry, signaller, adder, hasty_waiter)
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "signal, add, wait",
+         .setup = add_and_wait,
+         .end = end_called,
+         .reach = {"the list was closed: called by who adds", "called by who fires"}},
+        {.name = "signal, add, wait, weak", .setup = add_and_wait, .end = end_called, .weak = true},
+        {.name = "two adders", .setup = two_adders, .end = end_both_called, .weak = true},
+        {.name = "two signallers",
+         .setup = two_signallers,
+         .end = end_called,
+         .reach = {"somebody else signalled"}},
+        {.name = "two waiters", .setup = two_waiters, .end = end},
+        {.name = "a wait with a limit", .setup = hurry, .end = end_called, .reach = {"a wait timed out"}},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
