@@ -19,10 +19,11 @@ typedef struct {
     dnnl_tp_tensor_info_t info;
     const char *name; /* of inputs and constants; "" otherwise */
     int region;
-    int node;         /* producer, -1 = input or constant */
-    int input;        /* number among the inputs of its region, -1 */
-    const void *data; /* constants */
-    void *owned;      /* copy that the graph frees */
+    int node;           /* producer, -1 = input or constant */
+    int input;          /* number among the inputs of its region, -1 */
+    const void *data;   /* constants */
+    const char *recipe; /* constants that were read from a text: how it made data, NULL */
+    void *owned;        /* copy that the graph frees */
     void (*drop)(void *);
     void *drop_arg;
 } dtp_gvalue_t;

@@ -19,17 +19,14 @@ const dtp_op_row_t *dtp_op_row(int kind) {
     return NULL;
 }
 
-typedef struct {
-    int key;
-    unsigned bit;
-    const char *name;
-    int type;
-    size_t offset; /* into dtp_op_attrs_t; lists go to `list` */
-    bool is_list;
-} key_row_t;
+const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        if (strlen(rows[i].name) == size && !memcmp(rows[i].name, name, size)) return &rows[i];
+    return NULL;
+}
 
 #define AT(field) offsetof(dtp_op_attrs_t, field)
-static const key_row_t keys[] = {
+static const dtp_op_key_t keys[] = {
     {dnnl_tp_op_attr_alpha, DTP_A_ALPHA, "alpha", dnnl_tp_op_attr_f32, AT(alpha), false},
     {dnnl_tp_op_attr_beta, DTP_A_BETA, "beta", dnnl_tp_op_attr_f32, AT(beta), false},
     {dnnl_tp_op_attr_epsilon, DTP_A_EPSILON, "epsilon", dnnl_tp_op_attr_f32, AT(epsilon), false},
@@ -55,6 +52,11 @@ static const key_row_t keys[] = {
 };
 #undef AT
 
+const dtp_op_key_t *dtp_op_keys(int *count) {
+    *count = (int)(sizeof keys / sizeof *keys);
+    return keys;
+}
+
 static bool text_is(const dnnl_tp_op_attr_t *a, const char *text) {
     return (size_t)a->count == strlen(text) && !memcmp(a->data, text, strlen(text));
 }
@@ -64,7 +66,7 @@ static bool text_is(const dnnl_tp_op_attr_t *a, const char *text) {
         if (!(cond)) return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR, __VA_ARGS__); \
     } while (0)
 
-static dnnl_tp_status_t read_one(dtp_op_attrs_t *attrs, const key_row_t *k, dtp_op_id_t id,
+static dnnl_tp_status_t read_one(dtp_op_attrs_t *attrs, const dtp_op_key_t *k, dtp_op_id_t id,
                                  const dnnl_tp_op_attr_t *a) {
     char *at = (char *)attrs + k->offset;
     BAD_ATTR(a->type == k->type, "operator '%s' (%s): attribute %s has type %d, needs %d", id.name, id.kind,
@@ -111,7 +113,7 @@ dnnl_tp_status_t dtp_op_attrs_read(dtp_op_attrs_t *attrs, const dtp_op_row_t *ro
     BAD_ATTR(nattr >= 0 && (nattr == 0 || attr), "operator '%s' (%s): %d attributes at NULL", id.name,
              id.kind, nattr);
     for (int i = 0; i < nattr; ++i) {
-        const key_row_t *k = NULL;
+        const dtp_op_key_t *k = NULL;
         for (size_t j = 0; j < sizeof keys / sizeof *keys && !k; ++j)
             if (keys[j].key == attr[i].key) k = &keys[j];
         BAD_ATTR(k && (row->allowed & k->bit), "operator '%s' (%s) has no attribute %s (%d)", id.name,

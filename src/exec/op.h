@@ -66,8 +66,20 @@ typedef struct {
     unsigned allowed, required; /* DTP_A_* */
 } dtp_op_row_t;
 
-/* NULL when the kind is not known. */
+/* NULL when the kind, or the name, is not known. */
 const dtp_op_row_t *dtp_op_row(int kind);
+const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size);
+
+/* An attribute: where its value stands in dtp_op_attrs_t; the mode of gelu is a flag there. */
+typedef struct {
+    int key;
+    unsigned bit;
+    const char *name;
+    int type;
+    size_t offset; /* into dtp_op_attrs_t; lists go to `list` */
+    bool is_list;
+} dtp_op_key_t;
+const dtp_op_key_t *dtp_op_keys(int *count);
 
 /* How an operator is called in messages. */
 typedef struct {

@@ -1,0 +1,189 @@
+/* Graphs as files: the public calls. A file appears under its name when it is complete; numbers are written
+ * and read with a point whatever the program's locale is. The text: graph_text.h. Drawings: graph_dot.c. */
+#include <errno.h>
+#include <locale.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "exec/graph_text.h"
+
+static const size_t default_constant_bytes = (size_t)16 << 30;
+static const size_t most_text_bytes = (size_t)1 << 30; /* and a power of two */
+
+/* The thread's locale while numbers are text. */
+static locale_t enter_c(locale_t *c) {
+    *c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return *c ? uselocale(*c) : (locale_t)0;
+}
+static void leave_c(locale_t c, locale_t before) {
+    if (!c) return;
+    uselocale(before);
+    freelocale(c);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t io_error(const char *path) {
+    return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_FILE, "%.200s: %s", path, strerror(errno));
+}
+
+/* Puts a written file on the disk; NULL is allowed. */
+static dnnl_tp_status_t finish(FILE *f, const char *path) {
+    if (!f) return dnnl_tp_success;
+    bool good = !fflush(f) && !ferror(f) && !fsync(fileno(f));
+    int error = errno;
+    if (fclose(f)) good = false, error = errno;
+    errno = error;
+    return good ? dnnl_tp_success : io_error(path);
+}
+
+typedef struct {
+    char *path, *side;         /* where they end */
+    char *path_now, *side_now; /* where they are written */
+} names_t;
+
+static dnnl_tp_status_t make_names(dtp_arena_t *arena, const char *path, names_t *n) {
+    static _Atomic unsigned count;
+    size_t size = strlen(path) + 64;
+    char **all[] = {&n->path, &n->side, &n->path_now, &n->side_now};
+    for (int i = 0; i < 4; ++i)
+        if (!(*all[i] = dtp_arena_alloc(arena, size))) return dnnl_tp_out_of_memory;
+    unsigned k = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    snprintf(n->path, size, "%s", path);
+    snprintf(n->side, size, "%s" DTP_TEXT_SIDE, path);
+    snprintf(n->path_now, size, "%s.new.%ld.%u", path, (long)getpid(), k);
+    snprintf(n->side_now, size, "%s" DTP_TEXT_SIDE ".new.%ld.%u", path, (long)getpid(), k);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t write_files(dtp_text_writer_t *w, const names_t *n, int format) {
+    const char *slash = strrchr(n->side, '/');
+    w->side_path = n->side_now;
+    w->side_name = slash ? slash + 1 : n->side;
+    if (strlen(w->side_name) >= DTP_TEXT_FILE_NAME || *w->side_name == '.')
+        return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE,
+                        "%.200s: the name is too long or begins with a point", n->path);
+    w->out = fopen(n->path_now, "wbe");
+    if (!w->out)
+        return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE, "%.200s: %s", n->path_now,
+                        strerror(errno));
+    dnnl_tp_status_t status =
+        format == DNNL_TP_GRAPH_DOT ? dtp_graph_dot_write(w->g, w->out) : dtp_graph_text_write(w);
+    dnnl_tp_status_t side = finish(w->side, n->side_now), text = finish(w->out, n->path_now);
+    if (status == dnnl_tp_success) status = side != dnnl_tp_success ? side : text;
+    /* The data first: a text that is there has its data, and knows it by its hash. */
+    if (status == dnnl_tp_success && w->side && rename(n->side_now, n->side)) status = io_error(n->side);
+    if (status == dnnl_tp_success && rename(n->path_now, n->path)) status = io_error(n->path);
+    if (status != dnnl_tp_success) {
+        if (w->side) (void)unlink(n->side_now);
+        (void)unlink(n->path_now);
+    }
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_write(const_dnnl_tp_graph_t graph, const char *path, int format) {
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    DTP_REQUIRE(path, NULL_ARG, "path is NULL");
+    DTP_REQUIRE(format == DNNL_TP_GRAPH_TEXT || format == DNNL_TP_GRAPH_DOT ||
+                    format == (DNNL_TP_GRAPH_TEXT | DNNL_TP_GRAPH_NO_WEIGHTS),
+                BAD_ENUM, "format is %d", format);
+    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region is written with the graph around it");
+    dtp_text_writer_t w = {.g = graph->root, .no_weights = (format & DNNL_TP_GRAPH_NO_WEIGHTS) != 0};
+    DTP_TRY(dtp_text_check_graph(w.g));
+    dtp_arena_init(&w.arena, dtp_process_allocator());
+    names_t names;
+    dnnl_tp_status_t status = make_names(&w.arena, path, &names);
+    locale_t c, before = enter_c(&c);
+    if (!c) status = dtp_no_memory(1);
+    if (status == dnnl_tp_success) status = write_files(&w, &names, format);
+    leave_c(c, before);
+    dtp_arena_free(&w.arena);
+    return status;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t read_all(const char *path, char **text, size_t *size) {
+    FILE *f = fopen(path, "rbe");
+    if (!f) return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE, "%.200s: %s", path, strerror(errno));
+    dnnl_tp_status_t status = dnnl_tp_success;
+    size_t room = 0, n = 0;
+    char *all = NULL;
+    for (;;) {
+        if (n == room) {
+            size_t more = room ? 2 * room : 1 << 16;
+            char *next = more > most_text_bytes ? NULL : dtp_alloc(NULL, more, DTP_CACHE_LINE);
+            if (!next) {
+                status = more > most_text_bytes
+                             ? dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_SYNTAX,
+                                        "%.200s has more than %zu bytes", path, most_text_bytes)
+                             : dtp_no_memory(more);
+                break;
+            }
+            if (n) memcpy(next, all, n);
+            dtp_free(NULL, all);
+            all = next;
+            room = more;
+        }
+        size_t got = fread(all + n, 1, room - n, f);
+        n += got;
+        if (got == 0) break;
+    }
+    if (status == dnnl_tp_success && ferror(f)) status = io_error(path);
+    (void)fclose(f);
+    if (status != dnnl_tp_success) {
+        dtp_free(NULL, all);
+        return status;
+    }
+    *text = all;
+    *size = n;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t read_text(dnnl_tp_graph_t *graph, const char *path, const char *text, size_t size,
+                                  const dnnl_tp_graph_read_opts_t *given) {
+    dnnl_tp_graph_read_opts_t opts = {.struct_size = sizeof opts};
+    if (given) opts = *given;
+    DTP_REQUIRE(opts.struct_size == sizeof opts, BAD_STRUCT_SIZE,
+                "read options have %zu bytes, needed are %zu", opts.struct_size, sizeof opts);
+    if (!opts.max_constant_bytes) opts.max_constant_bytes = default_constant_bytes;
+    dtp_text_reader_t r = {.path = path,
+                           .text = text,
+                           .end = text + size,
+                           .opts = &opts,
+                           .constant_bytes = opts.max_constant_bytes};
+    dtp_arena_init(&r.arena, dtp_process_allocator());
+    locale_t c, before = enter_c(&c);
+    dnnl_tp_status_t status = c ? dtp_graph_text_read(&r) : dtp_no_memory(1);
+    leave_c(c, before);
+    dtp_arena_free(&r.arena);
+    if (status == dnnl_tp_success) *graph = r.graph;
+    else dnnl_tp_graph_destroy(r.graph);
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_read_text(dnnl_tp_graph_t *graph, const char *text, size_t size,
+                                         const dnnl_tp_graph_read_opts_t *opts) {
+    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
+    *graph = NULL;
+    DTP_REQUIRE(text || size == 0, NULL_ARG, "text is NULL");
+    return read_text(graph, NULL, size ? text : "", size, opts);
+}
+
+dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, const char *path,
+                                       const dnnl_tp_graph_read_opts_t *opts) {
+    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
+    *graph = NULL;
+    DTP_REQUIRE(path, NULL_ARG, "path is NULL");
+    char *text = NULL;
+    size_t size = 0;
+    DTP_TRY(read_all(path, &text, &size));
+    dnnl_tp_status_t status = read_text(graph, path, text, size, opts);
+    dtp_free(NULL, text);
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_read(dnnl_tp_graph_t *graph, const char *path) {
+    return dnnl_tp_graph_read_v2(graph, path, NULL);
+}
