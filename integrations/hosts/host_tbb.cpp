@@ -9,12 +9,19 @@ namespace {
 
 struct host {
     explicit host(int threads) : arena(threads), pool(arena), iface(pool.iface()) {}
+    host(int threads, int allowed)
+        : limit(new tbb::global_control(tbb::global_control::max_allowed_parallelism,
+                                        static_cast<std::size_t>(allowed))),
+          arena(threads), pool(arena), iface(pool.iface()) {}
+    std::unique_ptr<tbb::global_control> limit;
     tbb::task_arena arena;
     dnnl_tp::tbb_pool pool;
     dnnl_tp_threadpool_iface_t iface;
 };
 
 void *create(int threads) { return new host(threads); }
+// An arena that is larger than what the process allows TBB.
+void *create_limited(int threads) { return new host(threads + 2, threads); }
 const dnnl_tp_threadpool_iface_t *iface(void *pool) { return &static_cast<host *>(pool)->iface; }
 void call_in(void *pool, int count, void (*fn)(void *), void *arg) {
     static_cast<host *>(pool)->arena.execute([=] {
@@ -35,3 +42,4 @@ void destroy(void *pool) { delete static_cast<host *>(pool); }
 } // namespace
 
 extern "C" const host_t host_tbb = {"tbb", create, iface, call_in, loop, destroy};
+extern "C" const host_t host_tbb_limited = {"tbb_limited", create_limited, iface, call_in, loop, destroy};

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-extern const host_t host_std_thread, host_tbb, host_eigen, host_openmp;
+extern const host_t host_std_thread, host_tbb, host_tbb_limited, host_eigen, host_openmp;
 
 const host_t *const hosts[] = {&host_std_thread,
 #if HOSTS_WITH_TBB
                                &host_tbb,
+                               &host_tbb_limited,
 #endif
 #if HOSTS_WITH_EIGEN
                                &host_eigen,
