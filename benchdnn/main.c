@@ -4,11 +4,15 @@
 
 #include "common/exec.h"
 #include "common/options.h"
+#include "graph/graph.h"
 
 static void usage(void) {
     printf("Usage: benchdnn [global options] --DRIVER [options and problem descriptors]\n\nDrivers:");
     for (int i = 0; bd_drivers[i]; ++i) printf(" %s", bd_drivers[i]->name);
-    printf("\n\nbenchdnn --DRIVER --help lists the options.\n");
+    printf("\n\nbenchdnn --DRIVER --help lists the options.\n"
+           "\nbenchdnn [global options] [--dim=N] [--fill=INPUT:LO:HI | --fill=INPUT:ramp:STEP] --graph=FILE "
+           "...\n"
+           "runs graphs from files.\n");
 }
 
 static void find_exe_dir(void) {
@@ -26,6 +30,26 @@ static const bd_driver_t *find_driver(const char *tok) {
     return NULL;
 }
 
+static int finish(void) {
+    bd_stat_print();
+    bd_exec_shutdown();
+    return bd_stat.n[BD_FAILED] + bd_stat.n[BD_UNIMPLEMENTED] + bd_stat.n[BD_INVALID_ARGUMENTS] ? BD_EXIT_FAIL
+                                                                                                : BD_EXIT_OK;
+}
+
+/* All tokens from the first on: graphs and their options. */
+static int run_graphs(int n, char **tokens) {
+    bd_stat.start_s = bd_now();
+    for (int i = 0; i < n; ++i)
+        if (!bd_global_option(tokens[i]) && !bd_graph_token(tokens[i]))
+            bd_die(BD_EXIT_USAGE, "Error: '%s' is no option of --graph.", tokens[i]);
+    return finish();
+}
+
+static bool is_graph(const char *tok) {
+    return !strncmp(tok, "--graph=", 8) || !strncmp(tok, "--dim=", 6) || !strncmp(tok, "--fill=", 7);
+}
+
 int main(int argc, char **argv) {
     bd_options_init();
     find_exe_dir();
@@ -33,6 +57,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "--help")) return usage(), BD_EXIT_OK;
     int i = 1;
     while (i < argc && bd_global_option(argv[i])) ++i;
+    if (i < argc && is_graph(argv[i])) return run_graphs(argc - i, argv + i);
     const bd_driver_t *d = i < argc ? find_driver(argv[i]) : NULL;
     if (!d) {
         const char *tok = i < argc ? argv[i] : "";
@@ -42,8 +67,5 @@ int main(int argc, char **argv) {
     }
     bd_stat.start_s = bd_now();
     for (++i; i < argc; ++i) bd_driver_token(d, argv[i]);
-    bd_stat_print();
-    bd_exec_shutdown();
-    return bd_stat.n[BD_FAILED] + bd_stat.n[BD_UNIMPLEMENTED] + bd_stat.n[BD_INVALID_ARGUMENTS] ? BD_EXIT_FAIL
-                                                                                                : BD_EXIT_OK;
+    return finish();
 }

@@ -20,6 +20,13 @@ foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder
     PROPERTIES LABELS full TIMEOUT 900)
 endforeach()
 
+# Graphs from files.
+file(GLOB graphs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph/*.graph)
+list(TRANSFORM graphs PREPEND --graph=)
+add_test(NAME benchdnn_graphs COMMAND benchdnn ${graphs})
+add_test(NAME benchdnn_cases_graph COMMAND ${cases}/run_cases.sh $<TARGET_FILE:benchdnn> ${cases}/cases_graph)
+set_tests_properties(benchdnn_graphs benchdnn_cases_graph PROPERTIES LABELS quick TIMEOUT 120)
+
 set(fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz)
 add_executable(replay_benchdnn ${fuzz}/fuzz_replay.c ${fuzz}/fuzz_benchdnn.c)
 target_link_libraries(replay_benchdnn PRIVATE benchdnn_core dnnl_tp_build_flags)

@@ -78,6 +78,35 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, c
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_read_text(dnnl_tp_graph_t *graph, const char *text,
                                                          size_t size, const dnnl_tp_graph_read_opts_t *opts);
 
+/** Tells how many inputs and outputs a graph has. Thread-safe.
+ *
+ * @param graph a graph
+ * @param[out] num_inputs inputs; NULL = not asked
+ * @param[out] num_outputs outputs; NULL = not asked
+ * @return success; invalid_arguments (no graph). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_get_counts(const_dnnl_tp_graph_t graph, int *num_inputs,
+                                                          int *num_outputs);
+
+/** Gives an input of a graph. Thread-safe.
+ *
+ * @param graph a graph
+ * @param index in order of creation
+ * @param[out] value its number
+ * @param[out] name lives as long as the graph, "" if it has none; NULL = not asked
+ * @return success; invalid_arguments (no such input). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_get_input(const_dnnl_tp_graph_t graph, int index,
+                                                         dnnl_tp_value_t *value, const char **name);
+
+/** Gives an output of a graph. Thread-safe.
+ *
+ * @param graph a graph
+ * @param index in order of creation
+ * @param[out] value its number
+ * @param[out] name lives as long as the graph, "" if it has none; NULL = not asked
+ * @return success; invalid_arguments (no such output). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_get_output(const_dnnl_tp_graph_t graph, int index,
+                                                          dnnl_tp_value_t *value, const char **name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -187,3 +187,34 @@ dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, const char *path,
 dnnl_tp_status_t dnnl_tp_graph_read(dnnl_tp_graph_t *graph, const char *path) {
     return dnnl_tp_graph_read_v2(graph, path, NULL);
 }
+
+/* ---- What a graph that was read has -------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_graph_get_counts(const_dnnl_tp_graph_t graph, int *num_inputs, int *num_outputs) {
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    if (num_inputs) *num_inputs = graph->root->ninputs;
+    if (num_outputs) *num_outputs = graph->root->noutputs;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_get_input(const_dnnl_tp_graph_t graph, int index, dnnl_tp_value_t *value,
+                                         const char **name) {
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    DTP_REQUIRE(value, NULL_ARG, "value is NULL");
+    const dtp_graph_t *g = graph->root;
+    DTP_REQUIRE(index >= 0 && index < g->ninputs, BAD_INDEX, "input %d of %d", index, g->ninputs);
+    *value = g->inputs[index];
+    if (name) *name = g->values[*value].name;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_get_output(const_dnnl_tp_graph_t graph, int index, dnnl_tp_value_t *value,
+                                          const char **name) {
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    DTP_REQUIRE(value, NULL_ARG, "value is NULL");
+    const dtp_graph_t *g = graph->root;
+    DTP_REQUIRE(index >= 0 && index < g->noutputs, BAD_INDEX, "output %d of %d", index, g->noutputs);
+    *value = g->outputs[index];
+    if (name) *name = g->output_names[index];
+    return dnnl_tp_success;
+}
