@@ -94,7 +94,7 @@ static dtp_root_t *root_next(dtp_pool_t *rec) {
 
 void dtp_root_settle(dtp_root_t *root) {
     for (int i = 0; atomic_load_explicit(&root->calling, memory_order_acquire); ++i) {
-        if (i < 100) dtp_pause();
+        if (i < DTP_SPINS(100)) dtp_pause();
         else sched_yield();
     }
 }

@@ -72,6 +72,9 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
     for (;;) {
         if (!from_waiting && dtp_adm_waiting(a)) return false; /* no overtaking */
         if (!from_joiner && dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
+#ifdef DTP_BREAK_TICKET_CAS
+        a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+#endif
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_RUN - give, memory_order_acquire,
                                                   memory_order_relaxed)) {
             dtp_ticket_note_runs(rec, a + DTP_ADM_RUN - give);
@@ -83,6 +86,9 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
 
 void dtp_ticket_end(dtp_pool_t *rec) {
     uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+#ifdef DTP_BREAK_TICKET_END
+    return;
+#endif
     if (dtp_adm_waiting(a)) dtp_dispatch(rec);
 }
 

@@ -151,12 +151,12 @@ static bool take(node_t *n, int a) {
 /* False: stopped early, because all that could come is known. */
 static bool run_once(const mc_case_t *c) {
     begin(c);
-    int last = -1;
+    int last = -1, preemptions = 0;
     node_t *before = NULL;
     while (!mc.failed) {
         uint32_t enabled = mc_enabled();
         bool known = at < n_replay;
-        if (!known) look_for_alternatives();
+        if (!known && !c->preemptions) look_for_alternatives();
         else
             for (int t = 0; t < mc.n_threads; ++t) mc.fibers[t].fresh = false;
         if (!enabled) break;
@@ -167,10 +167,12 @@ static bool run_once(const mc_case_t *c) {
         }
         node_t *n = &nodes[at];
         if (at == n_nodes) {
-            uint32_t sleep = before ? still_asleep(before) : 0, ready = enabled & ~sleep;
+            uint32_t sleep = before && !c->preemptions ? still_asleep(before) : 0, ready = enabled & ~sleep;
             if (!ready) return false;
-            int pick = last >= 0 && (ready >> last & 1) ? last : __builtin_ctz(ready);
+            bool can_stay = last >= 0 && (ready >> last & 1);
+            int pick = can_stay ? last : __builtin_ctz(ready);
             *n = (node_t){.chosen = pick, .enabled = enabled, .backtrack = 1u << pick, .sleep = sleep};
+            if (c->preemptions && !(can_stay && preemptions == c->preemptions)) n->backtrack = ready;
             ++n_nodes;
         }
         int a = n->chosen;
@@ -179,6 +181,7 @@ static bool run_once(const mc_case_t *c) {
             mc.failure = "the case is not deterministic";
             break;
         }
+        preemptions += last >= 0 && a != last && (enabled >> last & 1);
         bool write;
         n->location = mc_next_location(a, &write, &n->kind);
         steps[n_steps].node = at++;

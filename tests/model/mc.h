@@ -19,7 +19,9 @@ typedef struct {
     void (*setup)(void); /* makes the objects and the threads (mc_thread); runs before each execution */
     void (*end)(void);   /* checks when all threads have ended; may be NULL */
     bool weak;
-    bool must_fail;       /* the case shows what the checker has to find */
+    int preemptions; /* > 0: not all interleavings, but all with at most so many switches away from a thread
+                        that could go on */
+    bool must_fail;  /* the case shows what the checker has to find */
     const char *reach[6]; /* counters that must have been hit by at least MC_REACH executions */
 } mc_case_t;
 enum { MC_REACH = 1000 };

@@ -1,0 +1,147 @@
+/* Run tickets and the FIFO of runs that wait for one (src/threading/ticket.c, run.c): never more than W runs
+ * and joiners at once, no run waits while a ticket is free, each runs exactly once. */
+#include "threading/ticket.c"
+
+#include "threading/run.c"
+
+#include "model/product.h"
+
+/* ---- What they call --------------------------------------------------------------------------------------
+ */
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+static dtp_pool_t *rec;
+static _Atomic uint32_t worker_bell; /* of the worker, if the pool has one */
+
+static bool has_worker;
+bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
+    (void)pool, (void)cookie;
+    return false;
+}
+void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
+    (void)pool, (void)team, (void)jobs;
+    dtp_main_take(body);
+}
+bool dtp_visit_possible(const dtp_pool_t *pool) {
+    (void)pool;
+    return false;
+}
+bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
+    (void)pool, (void)cpu;
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+    return true;
+}
+bool dtp_queue_hint(dtp_root_t *root) {
+    (void)root;
+    return false;
+}
+void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
+void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
+
+/* ---- Threads ----------------------------------------------------------------------------------------------
+ */
+enum { CLIENTS = 3 };
+static _Atomic int running, left;
+static int ran[CLIENTS];
+
+static void work(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    int now_running = atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) + 1;
+    MC_CHECK(now_running <= rec->num_threads);
+    if (now_running > 1) mc_hit("two at once");
+    int *mine = arg;
+    mc_write(mine);
+    ++*mine;
+    if (mine != &ran[mc_self()]) mc_hit("ran on another thread");
+    atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
+}
+static void client(void *arg) {
+    MC_CHECK(dtp_pool_run(rec, 1, true, work, arg) == dnnl_tp_success);
+    mc_read(arg);
+    MC_CHECK(*(int *)arg == 1);
+    if (has_worker && atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1)
+        (void)dtp_builtin_wake_at(rec, -1);
+}
+static void joiner(void *arg) {
+    (void)arg;
+    if (!dtp_ticket_join(rec)) {
+        mc_hit("a joiner was refused");
+        return;
+    }
+    MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
+    mc_hit("a joiner held a ticket");
+    atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
+    bool held = true;
+    if (dtp_run_roots(rec, &held)) mc_hit("a joiner's ticket became a run's");
+    if (held) dtp_ticket_leave(rec);
+}
+/* What a worker of the built-in pool does, without its own way to sleep (check_sleep). */
+static void worker(void *arg) {
+    (void)arg;
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
+        bool held = false;
+        if (dtp_run_roots(rec, &held)) {
+            mc_hit("a worker ran a root");
+            continue;
+        }
+        if (!atomic_load_explicit(&left, memory_order_acquire)) return;
+        dtp_futex_wait(&worker_bell, bell, -1);
+    }
+}
+
+static void setup(int tickets, int clients, void (*other)(void *)) {
+    rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * (CLIENTS + 1));
+    rec->num_threads = tickets;
+    rec->n_teams = CLIENTS + 1;
+    rec->teams = (dtp_team_t *)(rec + 1);
+    has_worker = other == worker;
+    if (has_worker) rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
+    worker_bell = 0;
+    running = 0;
+    left = clients;
+    memset(ran, 0, sizeof ran);
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(rec->teams, sizeof(dtp_team_t) * (CLIENTS + 1));
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    for (int i = 0; i < clients; ++i) mc_thread(client, &ran[i]);
+    if (other) mc_thread(other, NULL);
+}
+static void end(void) {
+    MC_CHECK(rec->adm == 0 && !rec->first && !rec->last);
+    MC_CHECK(!(rec->region[0].door & DTP_DOOR_ATTENTION));
+}
+static void two_clients(void) { setup(1, 2, NULL); }
+static void three_clients(void) { setup(1, 3, NULL); }
+static void two_tickets(void) { setup(2, 3, NULL); }
+static void with_joiner(void) { setup(1, 2, joiner); }
+static void with_worker(void) { setup(1, 2, worker); }
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "two clients, 1 ticket", .setup = two_clients, .end = end},
+        {.name = "two clients, 1 ticket, weak", .setup = two_clients, .end = end, .weak = true},
+        {.name = "two clients and a joiner, 1 ticket",
+         .setup = with_joiner,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"a joiner was refused", "a joiner held a ticket", "a joiner's ticket became a run's"}},
+        {.name = "two clients and a worker, 1 ticket",
+         .setup = with_worker,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"a worker ran a root", "ran on another thread"}},
+        {.name = "three clients, 2 tickets",
+         .setup = two_tickets,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"two at once"}},
+        {.name = "three clients, 1 ticket", .setup = three_clients, .end = end, .preemptions = 3},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
