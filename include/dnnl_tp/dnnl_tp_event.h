@@ -174,6 +174,52 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, in
  * @return as dnnl_tp_sync_devices(). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns);
 
+/* ---- Timing ------------------------------------------------------------------------------------------ */
+
+/** How often dnnl_tp_primitive_timed_run() and dnnl_tp_executable_timed_run() run; zeroed members mean
+ * defaults. */
+typedef struct {
+    size_t struct_size;  /**< sizeof(dnnl_tp_timed_run_opts_t) */
+    int cold_runs;       /**< First runs that do not count as warm; 0 = 3. */
+    int min_warm_runs;   /**< At least so many warm runs; 0 = 10. */
+    int max_warm_runs;   /**< At most so many; 0 = 10000. */
+    int64_t min_time_ns; /**< Warm runs go on for so long, within these counts; 0 = 100 ms. */
+} dnnl_tp_timed_run_opts_t;
+
+/** What a timed run found, in nanoseconds. Times of single runs are those of its events: taken by the thread
+ * that did the work, from its begin to its end, without submission, queueing and waiting. */
+typedef struct {
+    size_t struct_size;  /**< sizeof(dnnl_tp_timing_t), set by the caller */
+    int cold_runs;       /**< Runs before the warm ones. */
+    int warm_runs;       /**< Warm runs. */
+    int64_t first_ns;    /**< The very first run: cold caches, first touch of memory, threads asleep. */
+    int64_t cold_max_ns; /**< The longest cold run. */
+    int64_t min_ns;      /**< The shortest warm run. */
+    int64_t median_ns;   /**< Median of the warm runs. */
+    int64_t mean_ns;     /**< Mean of the warm runs. */
+    int64_t p90_ns;      /**< Nine of ten warm runs are not longer. */
+    int64_t max_ns;      /**< The longest warm run. */
+    int64_t wall_ns; /**< Wall time per warm run as the caller sees it: first submission to last completion,
+                        divided by the runs. */
+} dnnl_tp_timing_t;
+
+/** Times a primitive: waits until the stream is idle, runs it again and again, and waits. On an asynchronous
+ * stream several runs are in flight, as they would be in use. Thread-compatible.
+ *
+ * @param primitive a primitive
+ * @param stream used by no other thread meanwhile
+ * @param nargs number of entries of args
+ * @param args as for dnnl_tp_primitive_execute_handles()
+ * @param opts NULL = defaults
+ * @param[in,out] timing struct_size set by the caller; the rest is written on success
+ * @return success; what dnnl_tp_primitive_execute_handles() and waiting for the stream return (would_deadlock
+ *     from inside running work); invalid_arguments (struct_size, negative members). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_timed_run(const_dnnl_tp_primitive_t primitive,
+                                                             dnnl_tp_stream_t stream, int nargs,
+                                                             const dnnl_tp_exec_handle_t *args,
+                                                             const dnnl_tp_timed_run_opts_t *opts,
+                                                             dnnl_tp_timing_t *timing);
+
 #ifdef __cplusplus
 }
 #endif

@@ -531,6 +531,25 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_exec
                                                               const dnnl_tp_run_opts_t *opts,
                                                               dnnl_tp_event_t *event);
 
+/** Times runs of a compiled graph, as dnnl_tp_primitive_timed_run() does a primitive. Thread-compatible.
+ *
+ * @param executable an executable
+ * @param stream used by no other thread meanwhile
+ * @param nin number of inputs of the graph
+ * @param in data of the inputs
+ * @param nout number of outputs of the graph
+ * @param[out] out memory for the outputs
+ * @param run_opts of each run; NULL = defaults
+ * @param opts NULL = defaults
+ * @param[in,out] timing struct_size set by the caller; the rest is written on success
+ * @return as dnnl_tp_executable_run() and dnnl_tp_primitive_timed_run(). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_timed_run(const_dnnl_tp_executable_t executable,
+                                                              dnnl_tp_stream_t stream, int nin,
+                                                              void *const *in, int nout, void *const *out,
+                                                              const dnnl_tp_run_opts_t *run_opts,
+                                                              const dnnl_tp_timed_run_opts_t *opts,
+                                                              dnnl_tp_timing_t *timing);
+
 #ifdef __cplusplus
 }
 #endif

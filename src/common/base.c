@@ -126,6 +126,7 @@ static unsigned bits_of_text(const char *text) {
                  {"profile", DTP_VERBOSE_EXEC | DTP_VERBOSE_CREATE},
                  {"profile_exec", DTP_VERBOSE_EXEC},
                  {"profile_create", DTP_VERBOSE_CREATE},
+                 {"timestamp", DTP_VERBOSE_TIMESTAMP},
                  {"all", 0x1f}};
     unsigned bits = 0;
     while (text && *text) {
@@ -156,13 +157,11 @@ dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg, const char *
     return dnnl_tp_success;
 }
 
-void dtp_verbose_line(const char *format, ...) {
+static void write_line(double ms, const char *format, va_list args) {
     char line[2048];
     int n = snprintf(line, sizeof line, "dnnl_tp_verbose,v1,");
-    va_list args;
-    va_start(args, format);
+    if (dtp_verbose_on(DTP_VERBOSE_TIMESTAMP)) n += snprintf(line + n, sizeof line - (size_t)n, "%.6f,", ms);
     vsnprintf(line + n, sizeof line - (size_t)n, format, args);
-    va_end(args);
     pthread_mutex_lock(&verbose_lock);
     if (verbose_fn) verbose_fn(verbose_arg, line);
     else {
@@ -171,6 +170,20 @@ void dtp_verbose_line(const char *format, ...) {
         fflush(stdout);
     }
     pthread_mutex_unlock(&verbose_lock);
+}
+
+void dtp_verbose_line(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    write_line(dtp_now_ms(), format, args);
+    va_end(args);
+}
+
+void dtp_verbose_line_at(double begin_ms, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    write_line(begin_ms, format, args);
+    va_end(args);
 }
 
 const char *dtp_getenv(const char *name) {

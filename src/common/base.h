@@ -86,7 +86,8 @@ enum {
     DTP_VERBOSE_DISPATCH = 2,
     DTP_VERBOSE_EXEC = 4,
     DTP_VERBOSE_CREATE = 8,
-    DTP_VERBOSE_CHECK = 16
+    DTP_VERBOSE_CHECK = 16,
+    DTP_VERBOSE_TIMESTAMP = 32 /* lines carry a time behind the version */
 };
 /* Non-zero when lines of this class are wanted; one relaxed load once the environment was read. */
 extern _Atomic unsigned dtp_verbose_bits; /* DTP_VERBOSE_UNREAD at first */
@@ -99,6 +100,8 @@ static inline bool dtp_verbose_on(unsigned what) {
 }
 /* Writes "dnnl_tp_verbose,v1,<text>". */
 void dtp_verbose_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same about something that began at begin_ms of dtp_now_ms. */
+void dtp_verbose_line_at(double begin_ms, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Value of the environment variable DNNL_TP_<name>, or NULL. */
 const char *dtp_getenv(const char *name);
 /* Milliseconds of CLOCK_MONOTONIC. */

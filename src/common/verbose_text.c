@@ -99,8 +99,10 @@ static void put_problem(text_t *t, const dtp_pd_t *pd) {
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
     char text[1800];
     text_t t = {text, text + sizeof text};
+    double begin = dtp_now_ms() - ms;
     put_problem(&t, pd);
-    dtp_verbose_line("primitive,%s,cpu,%s,%s,%s,%g", what, pd->info->name, pd->impl->name, text, ms);
+    dtp_verbose_line_at(begin, "primitive,%s,cpu,%s,%s,%s,%g", what, pd->info->name, pd->impl->name, text,
+                        ms);
 }
 
 void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason) {

@@ -3,7 +3,7 @@
  * were before allocate nothing (but their events). What happens when: submit_run in common/engine.h. */
 #include "exec/run.h"
 
-#include "threading/event.h"
+#include "threading/timed_run.h"
 
 typedef struct dtp_async_run {
     struct dtp_async_run *next_free;
@@ -79,4 +79,32 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
         dtp_object_release(e);
     }
     return status;
+}
+
+/* ---- Timing -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const_dnnl_tp_executable_t executable;
+    dnnl_tp_stream_t stream;
+    int nin, nout;
+    void *const *in, *const *out;
+    const dnnl_tp_run_opts_t *opts;
+} timed_t;
+
+static dnnl_tp_status_t submit_timed(void *arg, dnnl_tp_event_t *event) {
+    const timed_t *t = arg;
+    return dnnl_tp_executable_run_async(t->executable, t->stream, t->nin, t->in, t->nout, t->out, t->opts,
+                                        event);
+}
+
+dnnl_tp_status_t dnnl_tp_executable_timed_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
+                                              int nin, void *const *in, int nout, void *const *out,
+                                              const dnnl_tp_run_opts_t *run_opts,
+                                              const dnnl_tp_timed_run_opts_t *opts,
+                                              dnnl_tp_timing_t *timing) {
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    timed_t t = {executable, stream, nin, nout, in, out, run_opts};
+    return dtp_timed_run(stream, submit_timed, &t, opts, timing);
 }

@@ -322,6 +322,7 @@ void test_pools(void **) {
 
 } // namespace
 
+#if DNNL_TP_WITH_THREADPOOL
 static void test_events(void **) {
     using namespace dnnl_tp;
     engine e(dnnl_tp_cpu, 0);
@@ -360,6 +361,7 @@ static void test_events(void **) {
     first.reset_errors();
     first.wait();
 }
+#endif
 
 int main() {
     const CMUnitTest tests[] = {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,7 +45,7 @@ static dnnl_tp_status_t watch_fn(void *arg, const volatile int *should_stop, int
     }
     for (int i = 0; i < 1000 && atomic_load(&w->most) < w->wait_for; ++i) usleep(50);
     for (int us = 0; us < w->sleep_us; us += 100) {
-        if (*should_stop) {
+        if (__atomic_load_n(should_stop, __ATOMIC_RELAXED)) {
             atomic_fetch_add(&w->stopped, 1);
             break;
         }
@@ -77,7 +78,8 @@ static dnnl_tp_executable_t compile(watch_t *watch, dnnl_tp_stream_attr_t attr) 
         CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_add, "add", 2, in, 0, NULL, 1, &sum));
     }
     CHECK_OK(dnnl_tp_graph_output(g, sum, "y"));
-    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof(opts), .stream_attr = attr, .flags = DNNL_TP_COMPILE_NO_CLUSTERS};
+    dnnl_tp_compile_opts_t opts = {
+        .struct_size = sizeof(opts), .stream_attr = attr, .flags = DNNL_TP_COMPILE_NO_CLUSTERS};
     CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
     dnnl_tp_graph_destroy(g);
     return e;
@@ -350,6 +352,111 @@ static void closures_cannot_wait(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
+/* ---- Times ----------------------------------------------------------------------------------------------
+ */
+
+static void check_timing(const dnnl_tp_timing_t *t, int cold, int least, int most) {
+    assert_true(t->cold_runs == cold && t->warm_runs >= least && t->warm_runs <= most);
+    assert_true(0 < t->first_ns && t->first_ns <= t->cold_max_ns);
+    assert_true(0 < t->min_ns && t->min_ns <= t->median_ns && t->median_ns <= t->p90_ns &&
+                t->p90_ns <= t->max_ns);
+    assert_true(t->min_ns <= t->mean_ns && t->mean_ns <= t->max_ns);
+    assert_true(t->wall_ns >= t->mean_ns); /* in order: never faster than their sum */
+}
+static void timed_runs(void **state) {
+    (void)state;
+    float *x = ramp(), *y = malloc(N * sizeof(float));
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    for (int kind = -1; kind < POOL_KINDS; ++kind)
+        for (int async = 0; async < 2; ++async) {
+            hostile_pool_t *pool = kind < 0 ? NULL : hostile_pool_create((hostile_kind_t)kind, 2);
+            dnnl_tp_stream_attr_t attr = attr_of(pool ? hostile_pool_iface(pool) : NULL, BOTH);
+            CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
+            dnnl_tp_stream_t stream;
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            watch_t watch = {.answer = dnnl_tp_success};
+            dnnl_tp_executable_t e = compile(&watch, attr);
+            dnnl_tp_timed_run_opts_t opts = {.struct_size = sizeof(opts),
+                                             .cold_runs = 2,
+                                             .min_warm_runs = 11,
+                                             .max_warm_runs = 50,
+                                             .min_time_ns = 100000};
+            dnnl_tp_timing_t t = {.struct_size = sizeof(t)};
+            float *z = calloc(N, sizeof(*z));
+            dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, z}, {DNNL_TP_ARG_DST, z}};
+            CHECK_OK(dnnl_tp_primitive_timed_run(add, stream, 2, args, &opts, &t));
+            check_timing(&t, 2, 11, 50);
+            assert_true(z[0] == (float)(2 + t.warm_runs)); /* each run is real */
+            void *in[1] = {x}, *out[1] = {y};
+            CHECK_OK(dnnl_tp_executable_timed_run(e, stream, 1, in, 1, out, NULL, &opts, &t));
+            check_timing(&t, 2, 11, 50);
+            assert_int_equal(atomic_load(&watch.calls), BRANCHES * (2 + t.warm_runs));
+            check_values(y);
+            t.struct_size = 1;
+            CHECK_STATUS(dnnl_tp_primitive_timed_run(add, stream, 2, args, &opts, &t),
+                         dnnl_tp_invalid_arguments);
+            t.struct_size = sizeof(t);
+            opts.cold_runs = -1;
+            CHECK_STATUS(dnnl_tp_primitive_timed_run(add, stream, 2, args, &opts, &t),
+                         dnnl_tp_invalid_arguments);
+            opts.cold_runs = 0;
+            args[0].handle = NULL;
+            CHECK_STATUS(dnnl_tp_primitive_timed_run(add, stream, 2, args, &opts, &t),
+                         dnnl_tp_invalid_arguments);
+            watch.answer = dnnl_tp_cancelled;
+            CHECK_STATUS(dnnl_tp_executable_timed_run(e, stream, 1, in, 1, out, NULL, &opts, &t),
+                         dnnl_tp_cancelled);
+            free(z);
+            dnnl_tp_executable_destroy(e);
+            CHECK_OK(dnnl_tp_stream_destroy(stream));
+            dnnl_tp_stream_attr_destroy(attr);
+            if (pool) hostile_pool_destroy(pool);
+        }
+    dnnl_tp_primitive_destroy(add);
+    free(x);
+    free(y);
+}
+
+/* Lines of executions tell when the execution began and how long it took, on whatever thread it ran. */
+static double line_begin[8], line_ms[8];
+static int lines;
+static void take_line(void *arg, const char *line) {
+    (void)arg;
+    char kind[16];
+    if (lines < 8 && sscanf(line, "dnnl_tp_verbose,v1,%lf,primitive,%4s", &line_begin[lines], kind) == 2 &&
+        !strcmp(kind, "exec"))
+        line_ms[lines++] = atof(strrchr(line, ',') + 1);
+}
+static void lines_carry_times(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dnnl_tp_stream_t stream = test_stream(engine, test_pool_iface(pool), 1, 0);
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_event_t event[4];
+    CHECK_OK(dnnl_tp_set_verbose_callback(take_line, NULL));
+    unsigned bits = atomic_exchange(&dtp_verbose_bits, DTP_VERBOSE_EXEC | DTP_VERBOSE_TIMESTAMP);
+    for (int i = 0; i < 4; ++i) {
+        CHECK_OK(test_step(add, stream, x));
+        CHECK_OK(dnnl_tp_stream_record_event(stream, &event[i]));
+    }
+    CHECK_OK(dnnl_tp_stream_wait(stream));
+    atomic_store(&dtp_verbose_bits, bits);
+    CHECK_OK(dnnl_tp_set_verbose_callback(NULL, NULL));
+    assert_int_equal(lines, 4);
+    for (int i = 0; i < 4; ++i) {
+        int64_t begin, end;
+        CHECK_OK(dnnl_tp_event_get_times(event[i], &begin, &end));
+        assert_true(line_begin[i] >= (double)begin / 1e6 - 0.001);
+        assert_true(line_begin[i] + line_ms[i] <= (double)end / 1e6 + 0.001);
+        dnnl_tp_event_destroy(event[i]);
+    }
+    dnnl_tp_primitive_destroy(add);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    dnnl_tp_threadpool_destroy(pool);
+    free(x);
+}
+
 static int setup(void **state) {
     (void)state;
     return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
@@ -361,11 +468,13 @@ static int teardown(void **state) {
 }
 
 int main(void) {
+    if (!DNNL_TP_WITH_THREADPOOL) return 0; /* streams of a SEQ library are synchronous */
     alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pool),           cmocka_unit_test(hosts_with_groups),
         cmocka_unit_test(parallelism),          cmocka_unit_test(runs_that_fail),
-        cmocka_unit_test(closures_cannot_wait),
+        cmocka_unit_test(closures_cannot_wait), cmocka_unit_test(timed_runs),
+        cmocka_unit_test(lines_carry_times),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

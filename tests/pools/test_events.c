@@ -631,6 +631,9 @@ static void fork_with_pending_events(void **state) {
         ok &= dnnl_tp_stream_destroy(stream) == dnnl_tp_success;
         ok &= dnnl_tp_event_destroy(pending) == dnnl_tp_success;
         ok &= dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success;
+        dnnl_tp_event_destroy(gate);
+        dnnl_tp_event_destroy(done);
+        dnnl_tp_threadpool_destroy(pool);
         _exit(ok ? 0 : 1);
     }
     int status;
