@@ -11,9 +11,12 @@
 #include "exec/flow_plan.h"
 #include "threading/crew.h"
 
+#ifndef DTP_FLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
+#define DTP_FLOW_QUEUE_TASKS 1024
+#endif
 enum {
     DTP_FLOW_LIFO = 4096, /* private tasks; more spill into a list */
-    DTP_FLOW_QUEUE = 1024,
+    DTP_FLOW_QUEUE = DTP_FLOW_QUEUE_TASKS,
     DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
     DTP_FLOW_LOOK_NS = 2000,
     DTP_FLOW_SHARE_NS = 1000, /* a surplus worth giving away */

@@ -16,7 +16,9 @@
 enum { LOOKS_PER_CLOCK = 16, DRY_NS = 2000, MAX_TAKE = 32, WAIT_SPIN_NS = 20000, SPINS_PER_LOOK = 16 };
 
 static void wake_owner(dtp_flow_state_t *s) {
+#ifndef DTP_BREAK_W1
     DTP_FENCE_SC();
+#endif
     if (DTP_LOAD(&s->parked, relaxed) && DTP_SWAP(&s->parked, 0, acq_rel)) dtp_futex_wake(&s->parked, 1);
 }
 
@@ -33,11 +35,18 @@ static void expose(dtp_flow_worker_t *w, size_t n) {
     dtp_flow_queue_t *q = &w->queue;
     uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
     uint64_t room = DTP_FLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
+#ifdef DTP_BREAK_DEQUE_ROOM
+    room = DTP_FLOW_QUEUE;
+#endif
     if (n > room) n = (size_t)room;
     if (!n) return;
     for (size_t i = 0; i < n; ++i) DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[i], relaxed);
     DTP_JOLT();
+#ifdef DTP_BREAK_DEQUE_BOTTOM
+    DTP_STORE(&q->bottom, bottom + n, relaxed);
+#else
     DTP_STORE(&q->bottom, bottom + n, release);
+#endif
     size_t all = (size_t)(w->top - w->lifo);
     memmove(w->lifo, w->lifo + n, (all - n) * sizeof *w->lifo);
     w->top -= n;
@@ -60,6 +69,9 @@ static bool take_from(dtp_flow_worker_t *w, dtp_flow_queue_t *q) {
         for (uint64_t i = 0; i < n; ++i)
             w->lifo[n - 1 - i] = DTP_LOAD(&q->word[(top + i) % DTP_FLOW_QUEUE], relaxed);
         DTP_JOLT();
+#ifdef DTP_BREAK_DEQUE_TAKE
+        top = DTP_LOAD(&q->top, acquire);
+#endif
         if (DTP_CAS(&q->top, &top, top + n, acq_rel)) {
             w->top = w->lifo + n;
             return true;
