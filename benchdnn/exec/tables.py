@@ -73,7 +73,7 @@ def bars(tables):
 
     def beaten(kernel, threads):
         def pick(key, row, unit, values):
-            peers = [v for s, v in values.items() if s not in (plain, on, "ideal", "sequence")]
+            peers = [v for s, v in values.items() if s not in (plain, on, "ideal", "sequence", "pthreadpool")]
             if key == ("dag", threads, kernel) and peers and plain in values and "skewed" not in row:
                 yield min(peers) / values[plain], row
         return pick
