@@ -19,7 +19,7 @@ enum {
     DEFAULT_ROUND_TRIP_NS = 300,
     MAX_ROUND_TRIP_NS = 2000,
     FALL_ASLEEP_NS = 30000,
-    WAKE_PAYS = 3, /* a loop must take this many wakes before one is made */
+
     MIN_PARALLEL_NS = 1500
 };
 
@@ -36,7 +36,7 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
     int64_t wake_ns, trip_ns;
     dtp_calibrated(&wake_ns, &trip_ns);
     rec->wake_ticks = dtp_ticks_of_ns(wake_ns);
-    rec->wake_min_ns = WAKE_PAYS * wake_ns;
+    rec->wake_min_ns = DTP_WAKE_PAYS * wake_ns;
     rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
     rec->spin_ticks = spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
 }

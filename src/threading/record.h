@@ -65,9 +65,9 @@ typedef struct dtp_region {
     _Atomic uint64_t door;             /* entry 0 only: see DTP_DOOR_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
-    uint64_t epoch;        /* of the last loop, in place; opener */
+    uint64_t epoch;         /* of the last loop, in place; opener */
     _Atomic uint64_t loops; /* opened so far; opener */
-    _Atomic uint32_t bell; /* rung by the last joiner that leaves when the opener sleeps */
+    _Atomic uint32_t bell;  /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_region_t;
 _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 
@@ -135,6 +135,7 @@ typedef struct dtp_visit {
     struct dtp_region *region;     /* serve this region only (parallel_for of a synchronous pool), or NULL */
     struct dtp_team *team;         /* serve this run only, or NULL */
     uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
+    int64_t opened;                /* of region: ticks when the host was called */
     bool runner;                   /* take a ticket and execute roots */
     void *cookie;                  /* a runner's: it serves this run only, if the host has runs */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see run.c */
@@ -156,8 +157,8 @@ typedef struct {
 
 /* What this thread is doing inside the library, innermost first; the head is thread-local. */
 typedef enum {
-    DTP_CHAIN_RUN,      /* executes a run or an item and holds a ticket (or inherited one) */
-    DTP_CHAIN_VISIT,    /* inside a call of the host's pool, or a worker of ours helping */
+    DTP_CHAIN_RUN,       /* executes a run or an item and holds a ticket (or inherited one) */
+    DTP_CHAIN_VISIT,     /* inside a call of the host's pool, or a worker of ours helping */
     DTP_CHAIN_HOST_CALL, /* inside schedule or parallel_for of the host */
     DTP_CHAIN_CALLBACK   /* inside callbacks of an event, or hooks of the host */
 } dtp_chain_kind_t;
@@ -166,8 +167,8 @@ typedef struct dtp_chain {
     struct dtp_pool *rec;
     dtp_chain_kind_t kind;
     dtp_team_t *team;
-    const void *queue; /* whose item runs, or NULL */
-    bool bounced;      /* HOST_CALL: a visit came back inline */
+    const void *queue;      /* whose item runs, or NULL */
+    bool bounced;           /* HOST_CALL: a visit came back inline */
     struct dtp_queue *left; /* outermost entry: queues that nobody else comes for */
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -203,10 +204,12 @@ struct dtp_pool {
     bool form_s, spin_allowed;
     bool host_loops; /* a foreign pool whose only way in is a synchronous parallel_for */
     uint32_t fork_generation;
-    int64_t spin_ticks;                   /* of an idle worker or joiner, at most */
-    int64_t wake_ticks;                   /* park + unpark */
-    int64_t wake_min_ns, parallel_min_ns; /* loops worth waking for; worth a hand-off */
-    struct dtp_worker *workers;           /* built-in pool, else NULL */
+    int64_t spin_ticks; /* of an idle worker or joiner, at most */
+    int64_t wake_ticks; /* park + unpark */
+    /* Loops worth waking for (learned from the host where its loop is the only way in); worth a hand-off. */
+    _Atomic int64_t wake_min_ns;
+    int64_t parallel_min_ns;
+    struct dtp_worker *workers; /* built-in pool, else NULL */
     int num_started;
     int n_teams;
     dtp_team_t *teams;
@@ -223,6 +226,7 @@ struct dtp_pool {
     dtp_lock_t host_lock; /* SINGLE_CALLER pools */
     dtp_visit_t visits[DTP_VISITS];
 };
+enum { DTP_WAKE_PAYS = 3 }; /* a loop must take this many wakes before one is made */
 enum { DTP_ENDING = 1, DTP_ENDING_BY_WORKER = 2 };
 
 /* record.c */
@@ -243,8 +247,8 @@ void dtp_record_free(dtp_pool_t *rec);
  * is wanted; false if there was none. */
 bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
-/* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that are
- * inside, whether sleeping helpers are worth a call for est_ns. */
+/* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that
+ * are inside, whether sleeping helpers are worth a call for est_ns. */
 dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);
 void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller);
 void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *region);

@@ -68,7 +68,12 @@ static void visit_help(dtp_visit_t *v) {
         }
         if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
         dtp_pause();
-        if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
+        if (i % SPINS_PER_LOOK) continue;
+        /* Who leaves the only loop of such a host cannot be called back in this run: while a loop is open,
+         * another one may follow it. */
+        if (rec->host_loops && atomic_load_explicit(&rec->reserved, memory_order_relaxed))
+            until = dtp_ticks() + rec->spin_ticks;
+        else if (dtp_ticks() > until) break;
     }
     /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh
      * one. */
@@ -93,6 +98,19 @@ static void visit_run_roots(dtp_visit_t *v) {
     v->runner = false;
 }
 
+/* A thread of the host came for a loop: how long that takes tells which loops are worth calling the host for.
+ * Half of the new, half of what is known, because a team that has just gone to sleep takes a hundred times
+ * longer than one that waits. */
+static void learn_arrival(const dtp_visit_t *v) {
+    int64_t took = dtp_ns_of_ticks(dtp_ticks() - v->opened);
+    int64_t known = atomic_load_explicit(&v->rec->wake_min_ns, memory_order_relaxed);
+    int64_t next = (known + DTP_WAKE_PAYS * took) / 2;
+    int64_t most = DTP_WAKE_PAYS * dtp_ns_of_ticks(v->rec->wake_ticks);
+    if (next > most) next = most;
+    if (next < v->rec->parallel_min_ns) next = v->rec->parallel_min_ns;
+    atomic_store_explicit(&v->rec->wake_min_ns, next, memory_order_relaxed);
+}
+
 static void visit_call(void *arg) {
     dtp_visit_t *v = arg;
     dtp_pool_t *rec = v->rec;
@@ -110,6 +128,7 @@ static void visit_call(void *arg) {
     if (body) {
         dtp_main_take(body);
     } else if (v->region) {
+        if (!(top && top->kind == DTP_CHAIN_HOST_CALL)) learn_arrival(v);
         dtp_region_join(rec, v->region, NULL);
     } else if (!dtp_pool_dead(rec)) {
         if (v->runner) visit_run_roots(v);
@@ -218,6 +237,7 @@ void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) {
     dtp_visit_t *v = visit_take(rec, jobs);
     if (!v) return;
     v->region = region;
+    v->opened = dtp_ticks();
     host_call(rec, v, NULL, jobs);
 }
 
