@@ -9,7 +9,7 @@
 #include "threading/builtin_pool.h"
 
 enum {
-    SPINS_PER_LOOK = 32,
+    SPINS_PER_LOOK = DTP_SPINS(32),
     LOOKS_PER_TICKET_LOOK = 4,
     CALIBRATION_ROUNDS = 9,
     ROUND_TRIPS = 64,
@@ -115,7 +115,11 @@ static void worker_sleep(struct dtp_worker *self) {
     uint64_t bit = (uint64_t)1 << (self->index % 64);
     atomic_store_explicit(&self->bell, 0, memory_order_relaxed);
     atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+#ifdef DTP_BREAK_SLEEP_LOOK
+    (void)worker_must_act;
+#else
     if (!worker_must_act(rec))
+#endif
         while (!atomic_load_explicit(&self->bell, memory_order_acquire)) dtp_futex_wait(&self->bell, 0, -1);
     atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
 }

@@ -1,0 +1,143 @@
+/* Workers of the built-in pool that sleep (src/threading/builtin_pool.c): no call is lost. The worker is the
+ * product's own loop; others give it a task or publish a run while it falls asleep, and the pool ends. */
+#include "threading/ticket.c"
+
+#include "threading/run.c"
+
+#include "threading/builtin_pool.c"
+
+#include "model/product.h"
+
+/* ---- What they call --------------------------------------------------------------------------------------
+ */
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+static dtp_pool_t *rec;
+static bool freed;
+bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team) {
+    (void)pool, (void)team;
+    return false;
+}
+bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
+    (void)pool, (void)cookie;
+    return false;
+}
+void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
+    (void)pool, (void)team, (void)body, (void)jobs;
+}
+bool dtp_visit_possible(const dtp_pool_t *pool) {
+    (void)pool;
+    return false;
+}
+bool dtp_queue_hint(dtp_root_t *root) {
+    (void)root;
+    return false;
+}
+void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
+void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
+void dtp_record_free(dtp_pool_t *pool) {
+    (void)pool;
+    freed = true;
+}
+int dtp_affinity_cpus(int *cpus, int most) {
+    (void)cpus, (void)most;
+    return 0;
+}
+double dtp_cpu_quota(void) { return 0; }
+
+/* ---- Threads ----------------------------------------------------------------------------------------------
+ */
+static int done, wanted;
+static _Atomic int left; /* tasks and runs that are not done */
+
+static void ends(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    /* dtp_builtin_end without the joining of real threads. */
+    dtp_lock(&rec->lock);
+    atomic_store_explicit(&rec->ending, DTP_ENDING, memory_order_release);
+    dtp_door_update(rec);
+    dtp_unlock(&rec->lock);
+    dtp_builtin_wake(rec, rec->num_threads, -1, false);
+}
+static void task(void *arg) {
+    mc_read(arg);
+    ++done;
+    if (mc_self() == 0) mc_hit("the worker did it");
+    ends(); /* tasks that are queued when a pool ends are dropped */
+}
+static void run(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    mc_read(arg);
+    ++done;
+}
+static int payload[3];
+static void task_giver(void *arg) {
+    (void)arg;
+    mc_write(&payload[mc_self()]);
+    MC_CHECK(dtp_builtin_task(rec, task, &payload[mc_self()]));
+}
+static void run_giver(void *arg) {
+    (void)arg;
+    mc_write(&payload[mc_self()]);
+    MC_CHECK(dtp_pool_run(rec, 1, true, run, &payload[mc_self()]) == dnnl_tp_success);
+    ends();
+}
+static void worker(void *arg) {
+    worker_main(arg);
+    if (atomic_load_explicit(&rec->alive, memory_order_relaxed) == 0) mc_hit("the pool ended");
+}
+
+static void setup(void (*const givers[])(void *), int n) {
+    enum { TEAMS = 3 };
+    char *memory = mc_alloc(sizeof *rec + TEAMS * sizeof(dtp_team_t) + sizeof(struct dtp_worker) +
+                            DTP_TASKS * sizeof(dtp_task_t));
+    rec = (dtp_pool_t *)memory;
+    rec->teams = (dtp_team_t *)(rec + 1);
+    rec->n_teams = TEAMS;
+    rec->workers = (struct dtp_worker *)(rec->teams + TEAMS);
+    rec->task = (dtp_task_t *)(rec->workers + 1);
+    rec->num_threads = rec->num_started = 1;
+    rec->workers[0].rec = rec;
+    rec->workers[0].cpu = -1;
+    rec->go = 1;
+    rec->alive = 1;
+    done = 0;
+    wanted = left = n;
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(&rec->waking, sizeof rec->waking);
+    mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    mc_thread(worker, &rec->workers[0]);
+    for (int i = 0; i < n; ++i) mc_thread(givers[i], NULL);
+}
+static void end(void) {
+    MC_CHECK(done == wanted);
+    MC_CHECK(rec->adm == 0 && !rec->first && !rec->n_tasks);
+}
+#define SETUP(name, ...)                             \
+    static void name(void) {                         \
+        void (*const fns[])(void *) = {__VA_ARGS__}; \
+        setup(fns, (int)(sizeof fns / sizeof *fns)); \
+    }
+SETUP(one_task, task_giver)
+SETUP(one_run, run_giver)
+SETUP(two_tasks, task_giver, task_giver)
+SETUP(task_and_run, task_giver, run_giver)
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "a task", .setup = one_task, .end = end},
+        {.name = "a run", .setup = one_run, .end = end},
+        {.name = "two tasks",
+         .setup = two_tasks,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"the worker did it"}},
+        {.name = "a task and a run", .setup = task_and_run, .end = end, .preemptions = 3},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
