@@ -68,7 +68,7 @@ bool dtp_queue_hint(dtp_root_t *root) {
 static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
     uint64_t poison = DTP_LOAD(&q->poison, acquire);
     if (!(uint32_t)poison) return dnnl_tp_success;
-#ifdef DTP_BREAK_QUEUE_POISON_STAYS
+#ifdef DTP_BREAK_QUEUE_GENERATION
     (void)generation;
     return (dnnl_tp_status_t)(uint32_t)poison;
 #else
@@ -169,7 +169,7 @@ static bool turn(dtp_queue_t *q) {
     dtp_wait_t *w = item->wait;
     if (!w) return true;
     if (poison_of(q, item->generation) != dnnl_tp_success) {
-#ifdef DTP_BREAK_QUEUE_NO_CANCEL
+#ifdef DTP_BREAK_QUEUE_CANCEL
         DTP_SUB(&item->deps, 1, acq_rel);
 #else
         /* The event's list still has the node, which will find nothing. */
@@ -208,7 +208,7 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
     DTP_JOLT();
     dtp_item_t *old = q->head;
     q->head = item;
-#ifdef DTP_BREAK_QUEUE_EARLY_RECYCLE
+#ifdef DTP_BREAK_QUEUE_DUMMY
     item->recycle(item);
     (void)old;
 #else
@@ -507,10 +507,16 @@ static void wait_round(const goal_t *g) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(g, &seq);
     DTP_ADD(&leaf->waiters, 1, seq_cst);
+#ifndef DTP_BREAK_QUEUE_BELL
     uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
     uint64_t wake_at = DTP_LOAD(&leaf->wake_at, relaxed);
     while (wake_at > seq && !DTP_CAS_WEAK(&leaf->wake_at, &wake_at, seq, seq_cst))
         ;
+    DTP_JOLT();
+#ifdef DTP_BREAK_QUEUE_BELL
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
     if (g->event) {
         uint32_t pending = 0;
         DTP_CAS(&g->event->word, &pending, 1, seq_cst);
