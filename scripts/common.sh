@@ -1,12 +1,13 @@
-# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, say, die, step, have_package.
+# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, use_ccache, say, die, step, step_table.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
-# Fresh checkouts build faster where a compiler cache exists; nothing depends on it.
-if command -v ccache >/dev/null; then
+# Builds go faster where a compiler cache exists; nothing depends on it. To be called after setup, which may bring it.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER:-ccache}
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
-fi
+}
 
 say() { printf '\n==== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
