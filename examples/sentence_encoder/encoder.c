@@ -57,9 +57,12 @@ static int library_error(se_error_t *error, const char *what, dnnl_tp_status_t s
 
 /* The engine's default pool is the encoder's pool, so that everything made from it plans for that many
  * threads. */
-static int create_engine(se_encoder_t *e, const se_encoder_opts_t *opts, se_error_t *error) {
+static int create_engine(se_encoder_t *e, const se_encoder_opts_t *opts,
+                         const dnnl_tp_threadpool_iface_t *host, se_error_t *error) {
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&e->stream_attr, dnnl_tp_cpu);
-    if (status == dnnl_tp_success && opts->pool == SE_POOL_OWN) {
+    if (status == dnnl_tp_success && host) {
+        status = dnnl_tp_stream_attr_set_threadpool(e->stream_attr, host);
+    } else if (status == dnnl_tp_success && opts->pool == SE_POOL_OWN) {
         e->own_pool = se_own_pool_create(opts->threads);
         if (!e->own_pool) return se_fail(error, "cannot start a pool of %d threads", opts->threads);
         status = dnnl_tp_stream_attr_set_threadpool(e->stream_attr, se_own_pool_iface(e->own_pool));
@@ -81,19 +84,29 @@ static int create_engine(se_encoder_t *e, const se_encoder_opts_t *opts, se_erro
     return status == dnnl_tp_success ? 0 : library_error(error, "cannot set up the engine", status);
 }
 
-int se_encoder_create(se_encoder_t **encoder, const se_model_t *model, const se_encoder_opts_t *opts,
-                      se_error_t *error) {
+static int create_encoder(se_encoder_t **encoder, const se_model_t *model, const se_encoder_opts_t *opts,
+                          const dnnl_tp_threadpool_iface_t *host, se_error_t *error) {
     *encoder = NULL;
     se_encoder_t *e = se_zalloc(sizeof *e);
     if (!e) return se_fail_memory(error);
     pthread_mutex_init(&e->lock, NULL);
     e->model = model;
-    if (create_engine(e, opts, error) || se_graph_build(&e->graph[0], model, 1, error)) {
+    if (create_engine(e, opts, host, error) || se_graph_build(&e->graph[0], model, 1, error)) {
         se_encoder_destroy(e);
         return -1;
     }
     *encoder = e;
     return 0;
+}
+
+int se_encoder_create(se_encoder_t **encoder, const se_model_t *model, const se_encoder_opts_t *opts,
+                      se_error_t *error) {
+    return create_encoder(encoder, model, opts, NULL, error);
+}
+
+int se_encoder_create_on(se_encoder_t **encoder, const se_model_t *model,
+                         const dnnl_tp_threadpool_iface_t *pool, se_error_t *error) {
+    return create_encoder(encoder, model, NULL, pool, error);
 }
 
 void se_encoder_destroy(se_encoder_t *e) {

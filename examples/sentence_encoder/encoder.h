@@ -24,6 +24,9 @@ typedef struct {
 /* `model` outlives the encoder: weights are used where the file is mapped. */
 int se_encoder_create(se_encoder_t **encoder, const se_model_t *model, const se_encoder_opts_t *opts,
                       se_error_t *error);
+/* The same on a pool that the caller has; it outlives the encoder. */
+int se_encoder_create_on(se_encoder_t **encoder, const se_model_t *model,
+                         const dnnl_tp_threadpool_iface_t *pool, se_error_t *error);
 void se_encoder_destroy(se_encoder_t *encoder); /* after its sessions */
 /* Executables compiled so far. */
 int se_encoder_num_shapes(se_encoder_t *encoder);
