@@ -95,27 +95,25 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
     }
 }
 
-static dnnl_tp_status_t emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x,
-                                  const dtp_ref_t *refs) {
+static void emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, const dtp_ref_t *refs,
+                      dtp_point_t **room) {
     int n = s->nargs;
     dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
-    dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)n);
-    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)n);
-    if (!infos || !points) return dnnl_tp_out_of_memory;
-    if (n) memcpy(infos, s->host_info, sizeof *infos * (size_t)n);
-    for (int i = 0; i < n; ++i) points[i] = (dtp_point_t){refs[i].offset, refs[i].base};
+    dtp_point_t *points = *room;
+    *room += n;
+    for (int i = 0; i < n; ++i)
+        points[i] = (dtp_point_t){refs[i].offset, &e->infos[s->host_values[i]], refs[i].base};
     *h = (dtp_exec_host_t){.fn = s->host->fn,
                            .arg = s->host->arg,
-                           .info = infos,
                            .refs = points,
                            .step = (int32_t)(x - e->steps),
                            .nin = (int16_t)s->host->nin,
                            .nout = (int16_t)s->host->nout};
     x->host = e->nhosts++;
-    return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x) {
+static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x,
+                                  dtp_point_t **points) {
     int n = s->nargs + s->npost_args;
     dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
     const char *name = dtp_arena_text(&e->arena, s->name[0] ? s->name : s->kind);
@@ -133,7 +131,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
     x->nrefs = n;
     x->refs = refs;
     x->ns = dtp_step_ns(s);
-    if (s->host) DTP_TRY(emit_host(e, s, x, refs));
+    if (s->host) emit_host(e, s, x, refs, points);
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
     x->rows_per_unit = s->rows_per_unit;
     if (s->sizes) {
@@ -297,13 +295,18 @@ dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
     dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    int nhosts = 0;
-    for (int i = 0; i < l->nsteps; ++i) nhosts += l->steps[i]->host != NULL;
+    int nhosts = 0, npoints = 0;
+    for (int i = 0; i < l->nsteps; ++i)
+        if (l->steps[i]->host) {
+            ++nhosts;
+            npoints += l->steps[i]->nargs;
+        }
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(npoints + 1));
     e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(nhosts + 1));
-    if (!steps || !e->hosts) return dnnl_tp_out_of_memory;
+    if (!steps || !e->hosts || !points) return dnnl_tp_out_of_memory;
     e->steps = steps;
     for (int i = 0; i < l->nsteps; ++i) {
-        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
+        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &points));
         e->ns += steps[i].ns;
     }
     DTP_TRY(find_used_args(e, l));

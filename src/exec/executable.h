@@ -54,12 +54,12 @@ typedef struct {
 /* A host closure, with all that a call of it touches close together. */
 typedef struct {
     int64_t offset;
+    const dnnl_tp_tensor_info_t *info;
     int32_t base;
 } dtp_point_t;
 typedef struct {
     dnnl_tp_host_fn_t fn;
     void *arg;
-    const dnnl_tp_tensor_info_t *info;
     const dtp_point_t *refs; /* inputs, then results */
     int32_t step;
     int16_t nin, nout;

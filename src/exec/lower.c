@@ -278,15 +278,15 @@ static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_place_new(lower, n->out[i]));
     DTP_TRY(dtp_new_step(lower, n, 0, 0, n->nin + n->nout, &s));
     s->host = n->host;
-    s->host_info = dtp_arena_alloc(lower->ir->arena, sizeof *s->host_info * (size_t)(n->nin + n->nout));
-    if (!s->host_info) return dnnl_tp_out_of_memory;
+    s->host_values = dtp_arena_alloc(lower->ir->arena, sizeof *s->host_values * (size_t)(n->nin + n->nout));
+    if (!s->host_values) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nin; ++i) {
         s->arg[i] = (dtp_step_arg_t){.buf = places[i].buf, .offset = places[i].offset};
-        s->host_info[i] = lower->ir->values[n->in[i]].info;
+        s->host_values[i] = n->in[i];
     }
     for (int i = 0; i < n->nout; ++i) {
         s->arg[n->nin + i] = (dtp_step_arg_t){.buf = lower->ir->values[n->out[i]].place.buf, .written = true};
-        s->host_info[n->nin + i] = lower->ir->values[n->out[i]].info;
+        s->host_values[n->nin + i] = n->out[i];
     }
     return dnnl_tp_success;
 }

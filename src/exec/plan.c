@@ -160,7 +160,9 @@ static dnnl_tp_status_t find_rooms(const dtp_exec_t *e, const dtp_lower_t *l, in
     int n = 0;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->kind != DTP_BUF_SLAB || buf->space != space || buf->first < 0 || heir_of[b] >= 0) continue;
+        if (buf->kind != DTP_BUF_SLAB || buf->space != space || buf->first < 0 || heir_of[b] >= 0 ||
+            buf->bytes == 0)
+            continue;
         r[n++] = (room_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
     }
     for (int s = space + 1; s < l->nspaces; ++s) {
