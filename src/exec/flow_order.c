@@ -233,7 +233,7 @@ static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
     for (int pass = 0; pass < 2; ++pass) {
         int64_t n = 0;
         dtp_fdep_t *e = pass ? *edges : NULL;
-        if (pass) memcpy(e, b->dep, sizeof *e * (size_t)b->ndep);
+        if (pass && b->ndep) memcpy(e, b->dep, sizeof *e * (size_t)b->ndep);
         n = b->ndep;
 #define ADD(l, x)                               \
     do {                                        \
