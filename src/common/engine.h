@@ -35,7 +35,8 @@ typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
 /* Members of existing onto a zeroed attr, retaining what it retains. */
 void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *existing);
 void dtp_stream_attr_drop(dtp_stream_attr_t *attr);
-/* The runtime's own threads (builds with OMP or TBB) for resolved attributes that name no pool; else nothing. */
+/* The runtime's own threads (builds with OMP or TBB) for resolved attributes that name no pool; else nothing.
+ */
 dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr);
 /* Threads that a primitive made for this attribute may use: 0 = unset. */
 int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
@@ -104,7 +105,7 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
     /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
      * threads of the stream; the stream counts as busy meanwhile. */
-    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads,
+    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
     /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which

@@ -326,7 +326,8 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     if (status == dnnl_tp_success) {
         int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
         now_t now = {run, 0};
-        status = dtp_pool_run(s->par.pool, n, stream->attr->admission != 0, run_now, &now);
+        status = dtp_pool_run_at(s->par.pool, n, stream->attr->admission != 0, stream->attr->priority,
+                                 run_now, &now);
         if (status == dnnl_tp_success) {
             dnnl_tp_status_t result = run->end(run->arg, false);
             dtp_event_fire(dtp_object_retain(*event), result, result ? dnnl_tp_last_error() : NULL,
@@ -489,14 +490,14 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
     return status;
 }
 
-static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
+static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority,
                                        void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = s->queue ? dtp_queue_wait(s->queue, -1) : dnnl_tp_success;
     if (num_threads > s->run_threads) num_threads = s->run_threads;
     if (status == dnnl_tp_success)
-        status = dtp_pool_run(s->par.pool, num_threads, stream->attr->admission != 0, fn, arg);
+        status = dtp_pool_run_at(s->par.pool, num_threads, stream->attr->admission != 0, priority, fn, arg);
     stream_leave(s);
     return status;
 }

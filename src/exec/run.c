@@ -138,7 +138,10 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     run->bases[DTP_BASE_LOCAL] = NULL;
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
-    if (par.team) *(dtp_share_t *)(void *)par.team = ctx->share;
+    /* A run inside a closure of another one shares its threads, and ends with it. */
+    dtp_share_t *share = (dtp_share_t *)(void *)given->team;
+    const bool inner = share && share->stop;
+    if (share && !inner) *share = ctx->share;
     else if (!par.pool) par.team = ctx->alone.team;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
     dtp_where_t whole = {.par = intra ? &par : &ctx->alone,
@@ -153,7 +156,9 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     if (!check_offsets(ctx)) inter = false;
     else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) dtp_run_flow(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
-    if (given->team) ((dtp_share_t *)(void *)given->team)->stop = NULL;
+    if (inner && atomic_load_explicit(share->stop, memory_order_relaxed))
+        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
+    if (share && !inner) share->stop = NULL;
     dtp_run_give(e, run);
 }
 
@@ -226,6 +231,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;
     ctx->cancel = NULL;
+    ctx->priority = stream->attr->priority;
     ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
@@ -234,6 +240,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     if (opts && opts->max_threads && opts->max_threads < ctx->num_threads)
         ctx->num_threads = opts->max_threads;
     if (opts && opts->struct_size >= sizeof *opts) {
+        if (opts->priority) ctx->priority = opts->priority;
         if (opts->max_depth) ctx->max_depth = opts->max_depth;
         ctx->deadline_ns = ctx->share.deadline_ns = opts->deadline_ns;
         ctx->cancel = opts->cancel;
@@ -255,7 +262,7 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     DTP_TRY(dtp_run_open(&ctx, executable, stream, nin, in, nout, out, opts));
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
-    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, dtp_run_body, &ctx);
+    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, ctx.priority, dtp_run_body, &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;

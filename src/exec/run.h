@@ -18,7 +18,8 @@ typedef struct {
     _Atomic int nevents;
     unsigned parallelism;
     int max_depth;
-    int num_threads;         /* at most */
+    int num_threads; /* at most */
+    int priority;
     int64_t deadline_ns;     /* 0 = none */
     dnnl_tp_cancel_t cancel; /* linked, or NULL */
     dtp_cancel_link_t link;

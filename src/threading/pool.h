@@ -29,7 +29,13 @@ bool dtp_thread_is_inside(void);
  * admission false: no ticket, always here.
  * Errors: runtime_error when the host's run_begin refused (fn was not called). */
 typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
-dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, bool admission, dtp_run_fn_t fn, void *arg);
+/* priority: before waiting runs of lower priority. */
+dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, bool admission, int priority,
+                                 dtp_run_fn_t fn, void *arg);
+static inline dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, bool admission,
+                                            dtp_run_fn_t fn, void *arg) {
+    return dtp_pool_run_at(pool, num_threads, admission, 0, fn, arg);
+}
 /* The host's run_begin, for a run that the caller queues itself; *begun: its run_end must be called. */
 dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *pool, void **cookie, bool *begun);
 

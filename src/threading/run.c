@@ -107,7 +107,8 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     bool called = false;
     if (rec->workers) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
-        called = true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
+        called =
+            true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
     } else {
         dtp_lock(&rec->lock);
         dtp_root_t *first = rec->first;
@@ -255,15 +256,15 @@ static bool wait_for_turn(dtp_pool_t *rec, dtp_root_t *root) {
     }
 }
 
-static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, void *cookie, dtp_run_fn_t fn,
-                          void *arg) {
+static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,
+                          dtp_run_fn_t fn, void *arg) {
     if (!dtp_ticket_run(rec, false, false)) {
         if (nested) { /* waiting for a second pool inside a run of a first one could close a circle */
             dtp_parallel_t alone = {NULL, 1, NULL};
             fn(arg, &alone);
             return;
         }
-        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie},
+        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie, .priority = priority},
                      .fn = fn,
                      .arg = arg,
                      .num_threads = num_threads};
@@ -303,7 +304,8 @@ dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, void **cookie, bool *begun)
     return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
 }
 
-dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, dtp_run_fn_t fn, void *arg) {
+dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *rec, int num_threads, bool admission, int priority,
+                                 dtp_run_fn_t fn, void *arg) {
     if (!rec || dtp_pool_dead(rec)) {
         dtp_parallel_t alone = {NULL, 1, NULL};
         fn(arg, &alone);
@@ -327,7 +329,7 @@ dnnl_tp_status_t dtp_pool_run(dtp_pool_t *rec, int num_threads, bool admission, 
     bool begun;
     DTP_TRY(dtp_pool_begin_run(rec, &cookie, &begun));
     if (admission) {
-        admit_and_run(rec, num_threads, nested, cookie, fn, arg);
+        admit_and_run(rec, num_threads, nested, priority, cookie, fn, arg);
     } else {
         atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
         dtp_run_here(rec, num_threads, cookie, fn, arg);
