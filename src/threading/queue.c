@@ -612,6 +612,14 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
             if (i < 100) dtp_pause();
             else sched_yield();
         }
+    } else {
+        /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
+        for (dtp_item_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
+            if (!item->wait) continue;
+            DTP_SWAP(&item->wait->item, NULL, acq_rel);
+            wait_release(item->wait);
+            item->wait = NULL;
+        }
     }
     if (q->head != &q->stub) q->head->recycle(q->head);
     dtp_pool_release(q->rec);
