@@ -156,7 +156,7 @@ static dtp_item_t *next_of(const dtp_item_t *item) {
     for (int i = 0;; ++i) {
         dtp_item_t *next = DTP_LOAD(&item->next, acquire);
         if (next) return next;
-        if (i < 64) dtp_pause();
+        if (i < DTP_SPINS(64) - 1) dtp_pause();
         else sched_yield();
     }
 }
@@ -609,7 +609,7 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
         /* Threads leave a few instructions after their item's completion shows. */
         DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
         for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {
-            if (i < 100) dtp_pause();
+            if (i < DTP_SPINS(100) - 1) dtp_pause();
             else sched_yield();
         }
     } else {

@@ -1,0 +1,218 @@
+/* In-order queues (src/threading/queue.c): push, turn, start, complete, poison and reset, items that wait for
+ * events, waiting threads that help, and closing. Nothing is lost, nothing runs twice or out of order, blocks
+ * are recycled once and never used afterwards. */
+#include "common/object.c"
+
+#include "threading/ticket.c"
+
+#include "threading/run.c"
+
+#include "threading/event.c"
+
+#include "threading/queue.c"
+
+#include "model/product.h"
+
+/* ---- What they call --------------------------------------------------------------------------------------
+ */
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+static dtp_pool_t *rec;
+static _Atomic uint32_t worker_bell;
+static _Atomic int left; /* threads other than the worker */
+
+void dtp_pool_retain(dtp_pool_t *pool) { (void)pool; }
+void dtp_pool_release(dtp_pool_t *pool) { (void)pool; }
+void dtp_sync_add(dtp_queue_t *queue) { (void)queue; }
+void dtp_sync_remove(dtp_queue_t *queue) { (void)queue; }
+bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
+    (void)pool, (void)cookie;
+    return false;
+}
+void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
+    (void)pool, (void)team, (void)jobs;
+    dtp_main_take(body);
+}
+bool dtp_visit_possible(const dtp_pool_t *pool) {
+    (void)pool;
+    return false;
+}
+bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
+    (void)pool, (void)cpu;
+    if (!left) return false; /* the worker has gone */
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+    return true;
+}
+
+/* ---- Items ------------------------------------------------------------------------------------------------
+ */
+enum { ITEMS = 3 };
+typedef struct {
+    dtp_item_t base;
+    int number;
+    dnnl_tp_status_t answer;
+    int payload;
+} model_item_t;
+static dtp_queue_t *queue;
+static model_item_t *items[ITEMS];
+static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared;
+static dtp_event_t *gate; /* a host event */
+
+static dnnl_tp_status_t item_run(dtp_item_t *base, const dtp_parallel_t *par) {
+    model_item_t *item = (model_item_t *)base;
+    mc_read(&item->payload);
+    mc_write(&shared); /* one item after another */
+    MC_CHECK(item->number == order);
+    ++order;
+    if (!par) {
+        ++skips[item->number];
+        mc_hit("skipped");
+        return dnnl_tp_success;
+    }
+    ++runs[item->number];
+    if (mc_self() == 0) mc_hit("a waiting thread helped");
+    return item->answer;
+}
+static void item_recycle(dtp_item_t *base) {
+    model_item_t *item = (model_item_t *)base;
+    ++recycled[item->number];
+    mc_free(item);
+}
+static void submit_item(int i) {
+    model_item_t *item = items[i];
+    mc_write(&item->payload);
+    MC_CHECK(dtp_queue_submit(queue, &item->base) == dnnl_tp_success);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------
+ */
+static void leave(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+}
+static void submitter(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(order == 2);
+    leave();
+}
+/* The first item fails; what was submitted before the reset is skipped, what comes later runs. */
+static void resetting_submitter(void *arg) {
+    (void)arg;
+    items[0]->answer = dnnl_tp_runtime_error;
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    dtp_queue_reset(queue);
+    submit_item(2);
+    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(runs[0] == 1 && skips[1] == 1 && runs[2] == 1);
+    mc_hit("poison and reset");
+    leave();
+}
+/* The second item waits for an event. */
+static void gated_submitter(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_queue_wait_event(queue, &items[1]->base, gate) == dnnl_tp_success);
+    dtp_object_release(gate);
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    leave();
+}
+/* The same, skipped because the first one failed: the event comes at any time, also after the end. */
+static void gated_failing_submitter(void *arg) {
+    items[0]->answer = dnnl_tp_runtime_error;
+    gated_submitter(arg);
+}
+static void signaller(void *arg) {
+    (void)arg;
+    MC_CHECK(dnnl_tp_event_signal(gate, dnnl_tp_success) == dnnl_tp_success);
+    dtp_object_release(gate);
+    leave();
+}
+static void worker(void *arg) {
+    (void)arg;
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
+        bool held = false;
+        if (dtp_run_roots(rec, &held)) {
+            mc_hit("the worker ran items");
+            continue;
+        }
+        if (!atomic_load_explicit(&left, memory_order_acquire)) return;
+        dtp_futex_wait(&worker_bell, bell, -1);
+    }
+}
+
+static void setup(void (*const fns[])(void *), int n, int n_items) {
+    enum { TEAMS = 3 };
+    rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
+    rec->num_threads = 1;
+    rec->n_teams = TEAMS;
+    rec->teams = (dtp_team_t *)(rec + 1);
+    rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
+    worker_bell = 0;
+    left = n - 1;
+    order = shared = 0;
+    memset(runs, 0, sizeof runs);
+    memset(skips, 0, sizeof skips);
+    memset(recycled, 0, sizeof recycled);
+    live_objects = 0;
+    for (int i = 0; i < n_items; ++i) {
+        items[i] = mc_alloc(sizeof *items[i]);
+        items[i]->number = i;
+        items[i]->base.num_threads = 1;
+        items[i]->base.run = item_run;
+        items[i]->base.recycle = item_recycle;
+    }
+    (void)dtp_event_create(&gate, NULL, 0);
+    gate->host = true;
+    gate->obj.refs = 2; /* of the submitter and of the signaller */
+    (void)dtp_queue_create(&queue, rec, NULL, 0);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&live_objects, sizeof live_objects);
+    mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    for (int i = 0; i < n; ++i) mc_thread(fns[i], NULL);
+}
+static void end(void) {
+    MC_CHECK(rec->adm == 0 && !rec->first);
+    for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
+}
+#define SETUP(name, n_items, ...)                             \
+    static void name(void) {                                  \
+        void (*const fns[])(void *) = {__VA_ARGS__};          \
+        setup(fns, (int)(sizeof fns / sizeof *fns), n_items); \
+    }
+SETUP(push, 2, submitter, worker)
+SETUP(reset_queue, 3, resetting_submitter, worker)
+SETUP(gated, 2, gated_submitter, signaller, worker)
+SETUP(gated_failing, 2, gated_failing_submitter, signaller, worker)
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "push and close",
+         .setup = push,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"the worker ran items", "a waiting thread helped"}},
+        {.name = "poison and reset",
+         .setup = reset_queue,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"skipped", "poison and reset"}},
+        {.name = "an item waits", .setup = gated, .end = end, .preemptions = 2},
+        {.name = "a waiting item is skipped",
+         .setup = gated_failing,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"skipped"}},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
