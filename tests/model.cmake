@@ -1,8 +1,9 @@
 # Exhaustive checks of the product's state machines (doc/model_checks.md): each compiles the product's source
 # over tests/model/under, whose <stdatomic.h> makes every atomic operation a step of the checker, and, once
 # more per rule, with that rule broken (DTP_BREAK_<rule>): those builds must be caught.
-# The sources stand alone, so they need no library and no runtime; fibers and sanitizers do not go together.
-if(DNNL_TP_SANITIZE)
+# The sources stand alone, so they need no library; fibers and sanitizers do not go together. The other
+# runtimes have no built-in pool and nothing of their own to check here.
+if(DNNL_TP_SANITIZE OR NOT DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   return()
 endif()
 function(model_check name label)
