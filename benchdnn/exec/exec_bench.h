@@ -121,6 +121,7 @@ extern int eb_failures;
 void eb_rows_dag(void);
 void eb_rows_flow(void);
 void eb_rows_system(void);
+void eb_rows_model(void);
 bool eb_dump(const char *name, bool tiny); /* a shape as text on stdout */
 
 /* ---- dnnl_tp, ready to use ------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ static const char usage[] =
     "exec_bench [option]...\n"
     "  --threads=1,2            thread counts\n"
     "  --kernel-ns=0,200,...    time of each node of a plain graph\n"
-    "  --group=dag|flow|system  which tables; default: all\n"
+    "  --group=dag,flow,...     which tables: dag, flow, system, model; default: all\n"
     "  --rows=A,B               rows whose name contains A or B\n"
     "  --sides=A,B              sides whose name contains A or B\n"
     "  --rounds=5               blocks of each side, interleaved\n"
@@ -114,6 +114,7 @@ int main(int argc, char **argv) {
     if (eb_wanted(eb.group, "dag")) eb_rows_dag();
     if (eb_wanted(eb.group, "flow")) eb_rows_flow();
     if (eb_wanted(eb.group, "system")) eb_rows_system();
+    if (eb_wanted(eb.group, "model")) eb_rows_model();
     if (csv) fclose(csv);
     eb_end();
     if (eb.check) printf("%s\n", eb_failures ? "FAILED" : "all results are right");

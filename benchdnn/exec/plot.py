@@ -11,7 +11,7 @@ from tables import SIDES, read  # noqa: E402
 # One colour for a side in all figures; ours are the saturated ones.
 COLOURS = {"dnnl_tp/plain": "#1f5fa8", "dnnl_tp": "#5aa9e6", "eigen": "#b0b0b0", "tbb": "#8a8a8a", "openmp": "#c9a66b",
            "taskflow": "#9a7fb5", "pthreadpool": "#6fa37a", "tensorflow": "#d9822b", "tensorflow/caller": "#edb67e",
-           "session": "#2e8b57", "callable": "#8fbc8f"}
+           "dnnl_tp/unfused": "#a8cdea", "session": "#2e8b57", "callable": "#8fbc8f"}
 ROW_HEIGHT = 0.16  # inches for a bar
 
 
@@ -62,6 +62,9 @@ def main(source, folder, form):
             for part, title in (("cond", "If: ns per If (cond_dead: per run)"), ("while", "While: ns per iteration")):
                 bars(f"{stem}_{part}.{form}", f"{title}, {where}", "ns",
                      [(n, v) for n, v in values.items() if part in n or (part == "cond" and "case" in n)])
+        elif group == "model":
+            bars(f"{stem}.{form}", f"Transformer blocks, {where}", "us per block",
+                 [(n, {s: v for s, v in r.items() if s in SIDES}) for (n, _), r in rows.items()])
         elif kernel_ns == 0:
             bars(f"{stem}.{form}", f"Runs, {where}", "ns per run", list(values.items()))
 
