@@ -1,0 +1,82 @@
+/** @file
+ * Import of control-flow graphs of the first TensorFlow kind: Switch, Merge, Enter, Exit, NextIteration,
+ * LoopCond.
+ *
+ * Such graphs have no regions: a Switch sends its data to one of two outputs, what comes after the other one
+ * is dead, a Merge passes on what is alive; Enter, NextIteration and Exit carry values into, around and out
+ * of frames. The import finds the Ifs and loops behind them. doc/import_v1.md says which graphs it accepts.
+ */
+#ifndef DNNL_TP_GRAPH_IMPORT_H
+#define DNNL_TP_GRAPH_IMPORT_H
+
+#include "dnnl_tp/dnnl_tp_graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Kind of a node. */
+typedef enum {
+    dnnl_tp_v1_input = 0, /**< An input of the graph: info. */
+    dnnl_tp_v1_constant,  /**< info, data (copied). Control inputs place it in a branch or loop. */
+    dnnl_tp_v1_op,        /**< An operator: op, nattr, attr. An input "" is absent. */
+    dnnl_tp_v1_host,      /**< A host closure: fn, arg, drop, flags, nout, out_info. */
+    dnnl_tp_v1_identity,  /**< Its input. */
+    dnnl_tp_v1_no_op,     /**< Control inputs only. */
+    dnnl_tp_v1_switch,    /**< Inputs: data, predicate. Output 0: the predicate is false; 1: it is true. */
+    dnnl_tp_v1_merge,     /**< The input that is alive. */
+    dnnl_tp_v1_enter,     /**< Its input, in frame; is_constant: in every iteration, else in the first. */
+    dnnl_tp_v1_exit,      /**< Its input, outside of the frame. */
+    dnnl_tp_v1_next_iteration, /**< Its input, in the next iteration. */
+    dnnl_tp_v1_loop_cond       /**< The predicate that says whether the frame goes on. */
+} dnnl_tp_v1_kind_t;
+
+/** A node; members that its kind does not name are not read. */
+typedef struct {
+    const char *name;       /**< Each its own, not empty. */
+    dnnl_tp_v1_kind_t kind; /**< What it is. */
+    int nin;                /**< Entries of in. */
+    const char *const *in;  /**< "name" or "name:output"; then control inputs "^name". */
+    /* op */
+    dnnl_tp_op_kind_t op;          /**< Operator. */
+    int nattr;                     /**< Entries of attr. */
+    const dnnl_tp_op_attr_t *attr; /**< Attributes of the operator. */
+    /* host */
+    dnnl_tp_host_fn_t fn;                  /**< As in dnnl_tp_graph_host(). */
+    void *arg;                             /**< As there. */
+    void (*drop)(void *arg);               /**< As there: called once, also when the import fails. */
+    unsigned flags;                        /**< As there. */
+    int nout;                              /**< Results. */
+    const dnnl_tp_tensor_info_t *out_info; /**< Their shapes and types. */
+    /* input, constant */
+    dnnl_tp_tensor_info_t info; /**< Shape and type. */
+    const void *data;           /**< Of a constant. */
+    /* enter */
+    const char *frame;       /**< Name of the loop. */
+    int is_constant;         /**< 1: an invariant. */
+    int parallel_iterations; /**< Iterations that may run beside each other; at most 64 do. */
+} dnnl_tp_v1_node_t;
+
+/** Builds a graph from nodes. Thread-safe.
+ *
+ * @param[out] graph owned by the caller; NULL on failure
+ * @param kind of the engines that it will be compiled for
+ * @param n number of nodes
+ * @param nodes in any order, not needed afterwards
+ * @param nout number of outputs
+ * @param outputs "name" or "name:output"; they become the names of the outputs
+ * @param ntargets number of targets
+ * @param targets names of nodes that run though no output needs them
+ * @return success; invalid_graph (the text names the node and the reason: an input that does not exist, an
+ * unknown kind, a cycle outside of loops, several LoopConds in a frame, a Merge with two live inputs, control
+ * flow without structure); what the building calls return; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind,
+                                                         int n, const dnnl_tp_v1_node_t *nodes, int nout,
+                                                         const char *const *outputs, int ntargets,
+                                                         const char *const *targets);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
