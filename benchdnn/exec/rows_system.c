@@ -156,7 +156,7 @@ static dnnl_tp_status_t long_host(void *arg, const volatile int *stop, int nin, 
     atomic_fetch_add(&begun, 1);
     for (; now < end; now = eb_ticks())
         if (now > look) {
-            if (*stop) return dnnl_tp_success;
+            if (__atomic_load_n(stop, __ATOMIC_RELAXED)) return dnnl_tp_success;
             look = now + step;
         }
     return dnnl_tp_success;
