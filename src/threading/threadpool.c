@@ -141,11 +141,6 @@ dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
     return dnnl_tp_success;
 }
 
-static int running_of(const dtp_pool_t *rec) {
-    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    return dtp_adm_runs(adm) + dtp_adm_joiners(adm);
-}
-
 dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool,
                                           dnnl_tp_threadpool_stats_t *stats) {
     DTP_REQUIRE(pool && stats, NULL_ARG, "%s is NULL", pool ? "stats" : "pool");
@@ -157,11 +152,11 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
     dtp_pool_t *rec = dtp_record_find(&iface);
     DTP_REQUIRE(rec, BAD_POOL, "nothing uses this pool");
 #define COUNT(member) atomic_load_explicit(&rec->member, memory_order_relaxed)
-    uint64_t began = COUNT(runs) + COUNT(joins);
+    uint64_t began = COUNT(runs) + COUNT(joins), adm = COUNT(adm);
     *stats = (dnnl_tp_threadpool_stats_t){
         .struct_size = sizeof(*stats),
         .num_threads = rec->num_threads,
-        .running = running_of(rec),
+        .running = dtp_adm_runs(adm) + dtp_adm_joiners(adm),
         .max_running = COUNT(max_running),
         .running_ratio = began ? (double)COUNT(running_sum) / (double)began / rec->num_threads : 0,
         .runs = COUNT(runs),
