@@ -233,6 +233,8 @@ static int64_t now_ns(void) {
 /* Tokens, deadlines and failures of a run reach its event, and poison the stream. */
 static void runs_that_fail(void **state) {
     (void)state;
+    /* A runtime's pool runs what it gets before it answers: nothing waits there. */
+    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
     float *x = ramp(), *y = malloc(N * sizeof(float));
     dnnl_tp_threadpool_t pool = test_pool(2);
     dnnl_tp_stream_attr_t attr = attr_of(test_pool_iface(pool), BOTH);
