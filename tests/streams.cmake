@@ -7,7 +7,8 @@ foreach(rule IN ITEMS "" QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY)
   string(TOLOWER "stream_stress_${rule}" target)
   string(REGEX REPLACE "_$" "" target ${target})
   add_executable(${target} ${CMAKE_CURRENT_LIST_DIR}/pools/stream_stress.c
-    ${PROJECT_SOURCE_DIR}/src/threading/queue.c ${PROJECT_SOURCE_DIR}/src/threading/event.c)
+    ${PROJECT_SOURCE_DIR}/src/threading/queue.c ${PROJECT_SOURCE_DIR}/src/threading/queue_wait.c
+    ${PROJECT_SOURCE_DIR}/src/threading/event.c)
   target_link_libraries(${target} PRIVATE dnnl_tp_test_support dnnl_tp_build_flags Threads::Threads)
   target_compile_definitions(${target} PRIVATE DTP_JOLT_FN=stream_jolt)
   if(rule)

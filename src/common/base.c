@@ -8,6 +8,19 @@
 #include <stdlib.h>
 #include <time.h>
 
+uint64_t dtp_hash_bytes(const void *data, size_t size) {
+    const uint8_t *p = data;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; size >= 8; p += 8, size -= 8) {
+        uint64_t w;
+        memcpy(&w, p, 8);
+        h = (h ^ w) * 0x100000001b3u;
+        h ^= h >> 29;
+    }
+    for (; size; --size) h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
 /* ---- Last error --------------------------------------------------------------------------------------- */
 
 static const char *const reason_texts[DTP_REASON_COUNT] = {

@@ -69,19 +69,6 @@ static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
     }
 }
 
-/* FNV-1a over 8-byte words. */
-static uint64_t hash_bytes(const uint8_t *data, size_t size) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; size >= 8; data += 8, size -= 8) {
-        uint64_t w;
-        memcpy(&w, data, 8);
-        h = (h ^ w) * 0x100000001b3u;
-        h ^= h >> 29;
-    }
-    for (; size; --size) h = (h ^ *data++) * 0x100000001b3u;
-    return h;
-}
-
 static void lru_unlink(entry_t *e) {
     *(e->newer ? &e->newer->older : &newest) = e->older;
     *(e->older ? &e->older->newer : &oldest) = e->newer;
@@ -147,7 +134,7 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
         dtp_bytes_free(&key);
         return dtp_no_memory(key.size);
     }
-    uint64_t hash = hash_bytes(key.data, key.size);
+    uint64_t hash = dtp_hash_bytes(key.data, key.size);
     pthread_mutex_lock(&lock);
     for (;;) {
         entry_t *e = bucket[hash % BUCKETS];

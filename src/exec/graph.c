@@ -4,9 +4,7 @@
 /* ---- Derived constants -------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(const uint8_t *key, size_t size) {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < size; ++i) h = (h ^ key[i]) * 0x100000001b3u;
-    return (unsigned)(h >> 32) % DTP_DERIVED_BUCKETS;
+    return (unsigned)(dtp_hash_bytes(key, size) >> 32) % DTP_DERIVED_BUCKETS;
 }
 
 const dtp_derived_t *dtp_derived_find(const dtp_graph_t *graph, const void *key, size_t size) {

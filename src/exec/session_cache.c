@@ -5,14 +5,8 @@
 
 /* ---- Names -------------------------------------------------------------------------------------------- */
 
-static uint32_t hash_of_name(const char *name, size_t length) {
-    uint32_t h = 0x811c9dc5u; /* FNV-1a */
-    for (size_t i = 0; i < length; ++i) h = (h ^ (uint8_t)name[i]) * 0x01000193u;
-    return h ^ h >> 15;
-}
-
 static dtp_session_name_t *slot_of(const dtp_session_t *s, const char *name, size_t length) {
-    for (uint32_t i = hash_of_name(name, length);; ++i) {
+    for (uint32_t i = (uint32_t)(dtp_hash_bytes(name, length) >> 32);; ++i) {
         dtp_session_name_t *slot = &s->names[i & s->names_mask];
         if (!slot->name || (!strncmp(slot->name, name, length) && !slot->name[length])) return slot;
     }

@@ -154,6 +154,7 @@ static void *worker_main(void *arg) {
         }
         worker_sleep(self);
     }
+    while (worker_task(rec)) continue; /* what was accepted is called */
     dtp_chain_top = NULL;
     /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out
      * frees. */

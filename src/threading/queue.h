@@ -144,6 +144,11 @@ static inline bool dtp_queue_dead(const dtp_queue_t *q) {
     return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
 }
 dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
+/* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item before
+ * it ended, or 0. */
+bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
+/* The event that the queue's turn waits for, retained; or NULL. */
+dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
 /* A helper's reference; false once closed. */
 bool dtp_queue_enter(dtp_queue_t *queue);
 void dtp_queue_leave(dtp_queue_t *queue);

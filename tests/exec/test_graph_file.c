@@ -15,12 +15,10 @@
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "exec/graph.h"
+#include "support/check.h"
 #include "support/program.h"
 
-#define OK(expr)                                                                                \
-    do {                                                                                        \
-        if ((expr) != dnnl_tp_success) fail_msg("line %d: %s", __LINE__, dnnl_tp_last_error()); \
-    } while (0)
+#define OK CHECK_OK
 
 static char folder[64];
 
@@ -554,31 +552,19 @@ static void test_dot(void **state) {
 
 /* ---- Out of memory ------------------------------------------------------------------------------------- */
 
-static long allocations, fail_at = -1;
-static void *counted_alloc(void *ctx, size_t size, size_t alignment) {
-    (void)ctx;
-    if (fail_at >= 0 && allocations++ >= fail_at) return NULL;
-    void *p = NULL;
-    return posix_memalign(&p, alignment, size) ? NULL : p;
-}
-static void counted_free(void *ctx, void *p) {
-    (void)ctx;
-    free(p);
-}
-
 static void test_out_of_memory(void **state) {
     (void)state;
-    dnnl_tp_allocator_t a = {.struct_size = sizeof a, .alloc = counted_alloc, .free = counted_free};
-    OK(dnnl_tp_set_allocator(&a));
+    static test_allocator_t a;
+    test_allocator_init(&a);
+    OK(dnnl_tp_set_allocator(&a.iface));
     dnnl_tp_graph_t g = NULL, w = with_weights();
     const char *path = in_folder(0, "g.graph");
     write_file(path, everything);
     for (long n = 0; !g; ++n) {
         assert_true(n < 10000);
-        allocations = 0;
-        fail_at = n;
+        a.fail_at = n;
         dnnl_tp_status_t s = dnnl_tp_graph_read_v2(&g, path, &opts);
-        fail_at = -1;
+        a.fail_at = -1;
         assert_int_equal(s, g ? dnnl_tp_success : dnnl_tp_out_of_memory);
     }
     for (int format = 0; format < 2; ++format)
@@ -587,10 +573,9 @@ static void test_out_of_memory(void **state) {
             for (long n = 0; !good; ++n) {
                 assert_true(n < 1000);
                 count_files(true);
-                allocations = 0;
-                fail_at = n;
+                a.fail_at = n;
                 dnnl_tp_status_t s = dnnl_tp_graph_write(k ? w : g, path, format);
-                fail_at = -1;
+                a.fail_at = -1;
                 good = s == dnnl_tp_success;
                 if (!good) assert_int_equal(s, dnnl_tp_out_of_memory);
                 assert_int_equal(count_files(false), good ? 1 + (k && !format) : 0);
@@ -598,6 +583,7 @@ static void test_out_of_memory(void **state) {
         }
     dnnl_tp_graph_destroy(g);
     dnnl_tp_graph_destroy(w);
+    assert_int_equal(a.live, 0);
     OK(dnnl_tp_set_allocator(NULL));
     count_files(true);
 }

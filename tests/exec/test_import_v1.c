@@ -11,11 +11,9 @@
 
 #include "common/base.h"
 #include "dnnl_tp/dnnl_tp_graph_import.h"
+#include "support/check.h"
 
-#define OK(expr)                                                                                \
-    do {                                                                                        \
-        if ((expr) != dnnl_tp_success) fail_msg("line %d: %s", __LINE__, dnnl_tp_last_error()); \
-    } while (0)
+#define OK CHECK_OK
 
 /* ---- Operators on s32 scalars -------------------------------------------------------------------------- */
 
@@ -544,23 +542,12 @@ static void test_refusals(void **state) {
 
 /* ---- Out of memory ------------------------------------------------------------------------------------- */
 
-static long allocations, fail_at = -1;
-static void *counted_alloc(void *ctx, size_t size, size_t alignment) {
-    (void)ctx;
-    if (fail_at >= 0 && allocations++ >= fail_at) return NULL;
-    void *p = NULL;
-    return posix_memalign(&p, alignment, size) ? NULL : p;
-}
-static void counted_free(void *ctx, void *p) {
-    (void)ctx;
-    free(p);
-}
-
 static void test_out_of_memory(void **state) {
     (void)state;
     (void)teardown(NULL);
-    dnnl_tp_allocator_t a = {.struct_size = sizeof a, .alloc = counted_alloc, .free = counted_free};
-    OK(dnnl_tp_set_allocator(&a));
+    static test_allocator_t a;
+    test_allocator_init(&a);
+    OK(dnnl_tp_set_allocator(&a.iface));
     const node_t nodes[] = {INPUT("n"),
                             INPUT("p"),
                             CONST("zero", 0, .nin = 0),
@@ -580,16 +567,16 @@ static void test_out_of_memory(void **state) {
     for (long n = 0; !g; ++n) {
         assert_true(n < 1000);
         drops = 0;
-        allocations = 0;
-        fail_at = n;
+        a.fail_at = n;
         dnnl_tp_status_t s =
             dnnl_tp_graph_import_v1(&g, dnnl_tp_cpu, COUNT(nodes), nodes, 1, OUT("m"), 0, NULL);
-        fail_at = -1;
+        a.fail_at = -1;
         assert_int_equal(s, g ? dnnl_tp_success : dnnl_tp_out_of_memory);
         assert_int_equal(drops, g ? 0 : 1);
     }
     dnnl_tp_graph_destroy(g);
     assert_int_equal(drops, 1);
+    assert_int_equal(a.live, 0);
     OK(dnnl_tp_set_allocator(NULL));
     (void)setup(NULL);
 }

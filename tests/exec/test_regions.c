@@ -13,46 +13,13 @@
 
 #include "exec/executable.h"
 #include "threading/futex.h"
+#include "support/world.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 
-typedef struct {
-    dnnl_tp_graph_t g;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_threadpool_t pool;
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-} world_t;
-
-static void world_init(world_t *w, int threads) {
-    memset(w, 0, sizeof *w);
-    OK(dnnl_tp_graph_create(&w->g, dnnl_tp_cpu));
-    OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
-    OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
-    dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    if (DNNL_TP_WITH_THREADPOOL) {
-        OK(dnnl_tp_threadpool_create(&w->pool, &o));
-        OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
-    }
-    OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
-}
-static void world_end(world_t *w) {
-    dnnl_tp_stream_destroy(w->stream);
-    dnnl_tp_stream_attr_destroy(w->attr);
-    dnnl_tp_threadpool_destroy(w->pool);
-    dnnl_tp_graph_destroy(w->g);
-    dnnl_tp_engine_destroy(w->engine);
-}
 static const unsigned all_flags[] = {0, DNNL_TP_COMPILE_NO_FUSION, DNNL_TP_COMPILE_NO_CLUSTERS,
                                      DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS};
 enum { FLAGS = sizeof all_flags / sizeof *all_flags };
-static dnnl_tp_executable_t compile(world_t *w, unsigned flags) {
-    dnnl_tp_executable_t e;
-    dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .stream_attr = w->attr, .flags = flags};
-    OK(dnnl_tp_executable_compile(&e, w->g, w->engine, 0, NULL, &o));
-    return e;
-}
-
 /* ---- Small operators on s32 scalars -------------------------------------------------------------------- */
 
 typedef dnnl_tp_value_t val_t;
@@ -115,7 +82,7 @@ enum { MAX_ARGS = 8 };
 /* Runs with these inputs on several executables and thread counts and compares the outputs. */
 static void expect(world_t *w, int nin, const int32_t *in, int nout, const int32_t *want) {
     for (int f = 0; f < FLAGS; ++f) {
-        dnnl_tp_executable_t e = compile(w, all_flags[f]);
+        dnnl_tp_executable_t e = world_compile(w, all_flags[f]);
         for (int threads = 1; threads <= 3; ++threads) {
             int32_t x[MAX_ARGS], y[MAX_ARGS];
             void *pin[MAX_ARGS], *pout[MAX_ARGS];
@@ -206,7 +173,7 @@ static void test_predicates(void **state) {
             OK(dnnl_tp_graph_if(w.g, "pick", p, a, b, 1, &then, &other, &out));
             output(w.g, out);
             for (int k = 0; k < 2; ++k) {
-                dnnl_tp_executable_t e = compile(&w, all_flags[k * 2]);
+                dnnl_tp_executable_t e = world_compile(&w, all_flags[k * 2]);
                 for (int yes = 0; yes < 2; ++yes) {
                     int32_t v = 10, y = 0;
                     void *pin[2] = {&v, (void *)(uintptr_t)data[t][yes]}, *pout[1] = {&y};
@@ -288,7 +255,7 @@ static void test_while_forms(void **state) {
     (void)host_arg(body, count, &bodies, 0, NULL);
     OK(dnnl_tp_graph_while(w.g, "bare", cond, go, body, 0, NULL, NULL, NULL, 0, NULL));
     for (int f = 0; f < FLAGS; ++f) {
-        dnnl_tp_executable_t e = compile(&w, all_flags[f]);
+        dnnl_tp_executable_t e = world_compile(&w, all_flags[f]);
         for (int trips = 0; trips < 4; ++trips) {
             left = trips;
             bodies = 0;
@@ -376,7 +343,7 @@ static void test_recursion(void **state) {
     EXPECT(&w, ARRAY(10), ARRAY(55, 88));
     EXPECT(&w, ARRAY(16), ARRAY(987, 1596));
     for (int k = 0; k < FLAGS; ++k) {
-        dnnl_tp_executable_t e = compile(&w, all_flags[k]);
+        dnnl_tp_executable_t e = world_compile(&w, all_flags[k]);
         int32_t x = 10, y[2];
         void *pin[1] = {&x}, *pout[2] = {&y[0], &y[1]};
         dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .max_depth = 9};
@@ -473,7 +440,7 @@ static void test_primitives(void **state) {
         OK(dnnl_tp_graph_while(w.g, "layers", cond, go, body, 2, init, v, next, 0, out));
         OK(dnnl_tp_graph_output(w.g, out[1], "y"));
         for (int f = 0; f < FLAGS; ++f) {
-            dnnl_tp_executable_t e = compile(&w, all_flags[f]);
+            dnnl_tp_executable_t e = world_compile(&w, all_flags[f]);
             void *pin[1] = {x}, *pout[1] = {got};
             OK(dnnl_tp_executable_run(e, w.stream, 1, pin, 1, pout, NULL));
             for (int i = 0; i < N * N; ++i) {
@@ -513,7 +480,7 @@ static void test_failures(void **state) {
     OK(dnnl_tp_graph_while(w.g, "loop", cond, go, body, 1, &init, &v, &next, 3, &out));
     output(w.g, out);
     for (int f = 0; f < FLAGS; ++f) {
-        dnnl_tp_executable_t e = compile(&w, all_flags[f]);
+        dnnl_tp_executable_t e = world_compile(&w, all_flags[f]);
         int32_t x, y;
         void *pin[1] = {&x}, *pout[1] = {&y};
         for (int k = 0; k < 20; ++k) {
@@ -556,7 +523,7 @@ static void test_cancel(void **state) {
     OK(dnnl_tp_graph_if(w.g, "which", x, yes, no, 1, &waits, &forever, &out));
     output(w.g, out);
     for (int f = 0; f < FLAGS; ++f) {
-        dnnl_tp_executable_t e = compile(&w, all_flags[f]);
+        dnnl_tp_executable_t e = world_compile(&w, all_flags[f]);
         int32_t which, y;
         void *pin[1] = {&which}, *pout[1] = {&y};
         for (which = 0; which < 2; ++which)
@@ -584,7 +551,7 @@ static void test_cancel(void **state) {
     }
     /* Options of an older header. */
     dnnl_tp_run_opts_t old = {.struct_size = offsetof(dnnl_tp_run_opts_t, deadline_ns), .deadline_ns = -5};
-    dnnl_tp_executable_t e = compile(&w, 0);
+    dnnl_tp_executable_t e = world_compile(&w, 0);
     int32_t which = 1, y;
     void *pin[1] = {&which}, *pout[1] = {&y};
     dnnl_tp_run_opts_t bad = {.struct_size = sizeof bad, .max_depth = -1};
@@ -627,7 +594,7 @@ static void test_order(void **state) {
         val_t last = host_arg(w.g, stamp, &behind, 0, NULL);
         OK(dnnl_tp_graph_control_dependency(w.g, after, last));
         for (int f = 0; f < FLAGS; ++f) {
-            dnnl_tp_executable_t e = compile(&w, all_flags[f]);
+            dnnl_tp_executable_t e = world_compile(&w, all_flags[f]);
             for (int k = 0; k < 20; ++k) {
                 int32_t x = k % 3 != 0;
                 void *pin[1] = {&x};
@@ -667,7 +634,7 @@ static void test_dead_code(void **state) {
     val_t init[3] = {constant(w.g, 0), x, x};
     OK(dnnl_tp_graph_while(w.g, "loop", cond, go, body, 3, init, v, next, 0, out));
     OK(dnnl_tp_graph_output(w.g, out[1], "y"));
-    dnnl_tp_executable_t e = compile(&w, 0);
+    dnnl_tp_executable_t e = world_compile(&w, 0);
     dnnl_tp_trace_event_t events[16];
     dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats, .events = events, .max_events = 16};
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
@@ -685,7 +652,7 @@ static void test_dead_code(void **state) {
     OK(dnnl_tp_graph_input(w.g, &x, "x", dnnl_tp_f32, 1, two));
     OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_exp, "always", 1, &x, 0, NULL, 1, &dead));
     OK(dnnl_tp_graph_target(w.g, dead));
-    e = compile(&w, 0);
+    e = world_compile(&w, 0);
     pin[0] = xs;
     OK(dnnl_tp_executable_run(e, w.stream, 1, pin, 0, NULL, &o));
     assert_int_equal(stats.num_events, 1);

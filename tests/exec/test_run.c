@@ -13,42 +13,9 @@
 
 #include "exec/executable.h"
 #include "support/mirror.h"
+#include "support/world.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
-
-typedef struct {
-    dnnl_tp_graph_t g;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_threadpool_t pool;
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-} world_t;
-
-static void world_init(world_t *w, int threads) {
-    memset(w, 0, sizeof *w);
-    OK(dnnl_tp_graph_create(&w->g, dnnl_tp_cpu));
-    OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
-    OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
-    dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    if (DNNL_TP_WITH_THREADPOOL) {
-        OK(dnnl_tp_threadpool_create(&w->pool, &o));
-        OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
-    }
-    OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
-}
-static void world_end(world_t *w) {
-    dnnl_tp_stream_destroy(w->stream);
-    dnnl_tp_stream_attr_destroy(w->attr);
-    dnnl_tp_threadpool_destroy(w->pool);
-    dnnl_tp_graph_destroy(w->g);
-    dnnl_tp_engine_destroy(w->engine);
-}
-static dnnl_tp_executable_t compile(world_t *w, unsigned flags) {
-    dnnl_tp_executable_t e;
-    dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .stream_attr = w->attr, .flags = flags};
-    OK(dnnl_tp_executable_compile(&e, w->g, w->engine, 0, NULL, &o));
-    return e;
-}
 
 /* A gather and a sum: index errors carry the operator's name and leave everything usable. */
 static void test_index(void **state) {
@@ -65,7 +32,7 @@ static void test_index(void **state) {
         OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_gather, "lookup", 2, in, 0, NULL, 1, &out));
         OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_relu, "relu", 1, &out, 0, NULL, 1, &out));
         OK(dnnl_tp_graph_output(w.g, out, "y"));
-        dnnl_tp_executable_t e = compile(&w, flags);
+        dnnl_tp_executable_t e = world_compile(&w, flags);
         int32_t good[3] = {3, 0, 1}, bad[3] = {3, 4, 1};
         float y[6];
         void *pin[1] = {bad}, *pout[1] = {y};
@@ -174,7 +141,7 @@ static void test_offsets(void **state) {
     float data[24], out[12];
     for (int i = 0; i < 24; ++i) data[i] = (float)(i % 5);
     for (unsigned flags = 0; flags < 2; ++flags) {
-        dnnl_tp_executable_t e = compile(&w, flags);
+        dnnl_tp_executable_t e = world_compile(&w, flags);
         void *pin[2] = {data, NULL}, *pout[1] = {out};
         for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
             pin[1] = (void *)(uintptr_t)bad[i];
@@ -257,7 +224,7 @@ static void test_dag(void **state) {
                     total += want[i];
                 }
             }
-            dnnl_tp_executable_t e = compile(&w, 0);
+            dnnl_tp_executable_t e = world_compile(&w, 0);
             if (counts[t] > 1) assert_true(e->by_counters);
             float x = .5f, y[DAG_NODES / 10];
             void *pin[1] = {&x}, *pout[DAG_NODES / 10];

@@ -10,6 +10,7 @@
 #include "threading/event.c"
 
 #include "threading/queue.c"
+#include "threading/queue_wait.c"
 
 #include "model/product.h"
 

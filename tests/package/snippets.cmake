@@ -1,7 +1,7 @@
 # The code blocks of doc/threadpools.md compile as they are printed there.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${SOURCE_DIR}/doc/threadpools.md page)
-set(flags -fsyntax-only -fopenmp -Wall -Wextra -Werror -Wno-unused-function -isystem /usr/include/eigen3
+set(flags -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function
   -I${SOURCE_DIR}/include -I${BINARY_DIR}/include -include ${SOURCE_DIR}/tests/package/snippets/prelude.h)
 set(count 0)
 while(page MATCHES "\n```(cpp|c)\n")

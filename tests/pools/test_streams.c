@@ -9,50 +9,21 @@
 #include "common/primitive_desc.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
+#include "support/streams.h"
 
 enum { N = 30000, CHAIN = 40 };
 
 static dnnl_tp_engine_t engine;
-
-static dnnl_tp_primitive_t linear(int64_t n, float alpha, float beta) {
-    dnnl_tp_memory_desc_t md;
-    dnnl_tp_primitive_desc_t pd;
-    dnnl_tp_primitive_t primitive;
-    dnnl_tp_dims_t dims = {n};
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_f32, dnnl_tp_a));
-    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(
-        &pd, engine, dnnl_tp_forward_inference, dnnl_tp_eltwise_linear, md, md, alpha, beta, NULL));
-    CHECK_OK(dnnl_tp_primitive_create(&primitive, pd));
-    dnnl_tp_primitive_desc_destroy(pd);
-    dnnl_tp_memory_desc_destroy(md);
-    return primitive;
-}
-
-static dnnl_tp_stream_t stream_on(const dnnl_tp_threadpool_iface_t *pool, int async) {
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-    CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, pool));
-    CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
-    CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, dnnl_tp_stream_in_order, attr));
-    dnnl_tp_stream_attr_destroy(attr);
-    return stream;
-}
-
-static dnnl_tp_status_t step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, float *x) {
-    dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, x}};
-    return dnnl_tp_primitive_execute_handles(primitive, stream, 2, args);
-}
 
 /* x = 2 (x + 1), in place, again and again: any lost or reordered step changes the result. */
 static void chain_on(dnnl_tp_stream_t stream, dnnl_tp_primitive_t add, dnnl_tp_primitive_t twice, float *x) {
     double want = 0;
     for (int i = 0; i < N; ++i) x[i] = 0;
     for (int k = 0; k < CHAIN; ++k) {
-        CHECK_OK(step(add, stream, x));
+        CHECK_OK(test_step(add, stream, x));
         want += 1;
         if (k % 4 == 0) {
-            CHECK_OK(step(twice, stream, x));
+            CHECK_OK(test_step(twice, stream, x));
             want *= 2;
         }
         if (k == CHAIN / 2) CHECK_OK(dnnl_tp_stream_wait(stream));
@@ -64,12 +35,12 @@ static void chain_on(dnnl_tp_stream_t stream, dnnl_tp_primitive_t add, dnnl_tp_p
 static void dependent_steps(void **state) {
     (void)state;
     float *x = malloc(N * sizeof(*x));
-    dnnl_tp_primitive_t add = linear(N, 1, 1), twice = linear(N, 2, 0);
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1), twice = test_linear(engine, N, 2, 0);
     for (int kind = 0; kind < POOL_KINDS; ++kind)
         for (int async = 0; async < 2; ++async) {
             if (kind == POOL_STALLED) continue;
             hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
-            dnnl_tp_stream_t stream = stream_on(hostile_pool_iface(pool), async);
+            dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), async, 0);
             chain_on(stream, add, twice, x);
             CHECK_OK(dnnl_tp_stream_destroy(stream));
             assert_int_equal(hostile_pool_complaints(pool), 0);
@@ -83,7 +54,7 @@ static void dependent_steps(void **state) {
             opts.flags = async & 2 ? DNNL_TP_THREADPOOL_ASYNCHRONOUS : 0;
             CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
             CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
-            dnnl_tp_stream_t stream = stream_on(iface, async & 1);
+            dnnl_tp_stream_t stream = test_stream(engine, iface, async & 1, 0);
             dnnl_tp_threadpool_destroy(pool); /* the stream keeps the threads */
             chain_on(stream, add, twice, x);
             CHECK_OK(dnnl_tp_stream_destroy(stream));
@@ -98,9 +69,9 @@ static void submission_outlives_handles(void **state) {
     (void)state;
     float *x = calloc(N, sizeof(*x));
     hostile_pool_t *pool = hostile_pool_create(POOL_STALLED, 2);
-    dnnl_tp_stream_t stream = stream_on(hostile_pool_iface(pool), 1);
-    dnnl_tp_primitive_t add = linear(N, 1, 1);
-    for (int k = 0; k < 5; ++k) CHECK_OK(step(add, stream, x));
+    dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), 1, 0);
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    for (int k = 0; k < 5; ++k) CHECK_OK(test_step(add, stream, x));
     dnnl_tp_primitive_destroy(add);
     assert_true(x[0] == 0);
     const dnnl_tp_threadpool_iface_t *iface = hostile_pool_iface(pool);
@@ -123,7 +94,7 @@ static void scratch_grows(void **state) {
     bool booked = false;
     for (int async = 0; async < 2; ++async) {
         hostile_pool_t *pool = hostile_pool_create(POOL_FIFO, 2);
-        dnnl_tp_stream_t stream = stream_on(hostile_pool_iface(pool), async);
+        dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), async, 0);
         for (int n = 16; n <= MOST; n *= 2) {
             dnnl_tp_memory_desc_t src, dst;
             dnnl_tp_primitive_desc_t pd;
@@ -169,13 +140,13 @@ static int two(void *ctx) {
 }
 static void *other_thread(void *arg) {
     reentrant_t *r = arg;
-    r->from_other = step(r->primitive, r->stream, r->x);
+    r->from_other = test_step(r->primitive, r->stream, r->x);
     return NULL;
 }
 /* A host whose loop calls back into the stream that is executing. */
 static int reentrant_loop(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
     reentrant_t *r = ctx;
-    r->from_own_work = step(r->primitive, r->stream, r->x);
+    r->from_own_work = test_step(r->primitive, r->stream, r->x);
     r->wait_from_own_work = dnnl_tp_stream_wait(r->stream);
     pthread_t thread;
     if (pthread_create(&thread, NULL, other_thread, r)) abort();
@@ -189,10 +160,10 @@ static void busy_stream(void **state) {
     reentrant_t r = {
         .iface = {.struct_size = sizeof(r.iface), .get_num_threads = two, .parallel_for = reentrant_loop}};
     r.iface.ctx = &r;
-    r.stream = stream_on(&r.iface, 0);
-    r.primitive = linear(BIG, 1, 1);
+    r.stream = test_stream(engine, &r.iface, 0, 0);
+    r.primitive = test_linear(engine, BIG, 1, 1);
     r.x = calloc(BIG, sizeof(*r.x));
-    CHECK_OK(step(r.primitive, r.stream, r.x));
+    CHECK_OK(test_step(r.primitive, r.stream, r.x));
     assert_int_equal(r.from_own_work, dnnl_tp_would_deadlock);
     assert_int_equal(r.wait_from_own_work, dnnl_tp_would_deadlock);
     assert_int_equal(r.from_other, dnnl_tp_invalid_arguments);
@@ -278,7 +249,7 @@ static void release_is_last(void **state) {
     int releases = 0;
     dnnl_tp_threadpool_iface_t iface = {
         .struct_size = sizeof(iface), .ctx = &releases, .schedule = no_schedule, .release = released};
-    dnnl_tp_stream_t stream = stream_on(&iface, 0), other = stream_on(&iface, 1);
+    dnnl_tp_stream_t stream = test_stream(engine, &iface, 0, 0), other = test_stream(engine, &iface, 1, 0);
     CHECK_OK(dnnl_tp_stream_destroy(stream));
     assert_int_equal(releases, 0);
     CHECK_OK(dnnl_tp_stream_destroy(other));
@@ -288,8 +259,8 @@ static void release_is_last(void **state) {
 static void swap_pools(void **state) {
     (void)state;
     float *x = calloc(N, sizeof(*x));
-    dnnl_tp_primitive_t add = linear(N, 1, 1);
-    dnnl_tp_stream_t stream = stream_on(NULL, 0);
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_stream_t stream = test_stream(engine, NULL, 0, 0);
     int steps = 0;
     for (int kind = 0; kind < POOL_KINDS; ++kind) {
         if (kind == POOL_STALLED) continue;
@@ -298,7 +269,7 @@ static void swap_pools(void **state) {
         CHECK_OK(dnnl_tp_stream_set_threadpool(stream, hostile_pool_iface(pool)));
         CHECK_OK(dnnl_tp_threadpool_interop_stream_get_threadpool(stream, &got));
         assert_ptr_equal(got->ctx, hostile_pool_iface(pool)->ctx);
-        CHECK_OK(step(add, stream, x));
+        CHECK_OK(test_step(add, stream, x));
         CHECK_OK(dnnl_tp_stream_wait(stream));
         ++steps;
         CHECK_OK(dnnl_tp_stream_set_threadpool(stream, NULL));
@@ -319,16 +290,16 @@ static void forked_child(void **state) {
     dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = 2};
     CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
     CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
-    dnnl_tp_primitive_t add = linear(N, 1, 1);
-    dnnl_tp_stream_t sync = stream_on(iface, 0), async = stream_on(iface, 1);
-    CHECK_OK(step(add, sync, x));
-    CHECK_OK(step(add, async, x));
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_stream_t sync = test_stream(engine, iface, 0, 0), async = test_stream(engine, iface, 1, 0);
+    CHECK_OK(test_step(add, sync, x));
+    CHECK_OK(test_step(add, async, x));
     CHECK_OK(dnnl_tp_stream_wait(async));
     pid_t pid = fork();
     if (pid == 0) {
         alarm(20);
-        bool ok = step(add, sync, x) == dnnl_tp_success && x[0] == 3 && x[N - 1] == 3;
-        ok &= step(add, async, x) == dnnl_tp_poisoned;
+        bool ok = test_step(add, sync, x) == dnnl_tp_success && x[0] == 3 && x[N - 1] == 3;
+        ok &= test_step(add, async, x) == dnnl_tp_poisoned;
         ok &= dnnl_tp_stream_destroy(sync) == dnnl_tp_success &&
               dnnl_tp_stream_destroy(async) == dnnl_tp_success;
         dnnl_tp_threadpool_destroy(pool);
@@ -341,7 +312,7 @@ static void forked_child(void **state) {
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    CHECK_OK(step(add, sync, x));
+    CHECK_OK(test_step(add, sync, x));
     assert_true(x[0] == 3);
     CHECK_OK(dnnl_tp_stream_destroy(sync));
     CHECK_OK(dnnl_tp_stream_destroy(async));
@@ -365,7 +336,7 @@ static void allocations_fail(void **state) {
     dnnl_tp_engine_attr_destroy(engine_attr);
     dnnl_tp_engine_t before = engine;
     engine = own;
-    dnnl_tp_primitive_t add = linear(N, 1, 1);
+    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
     float *x = calloc(N, sizeof(*x));
     int64_t blocks = atomic_load(&failing.live);
     for (int async = 0; async < 2; ++async)
@@ -379,11 +350,11 @@ static void allocations_fail(void **state) {
             dnnl_tp_status_t status = dnnl_tp_stream_create_v2(&stream, own, 0, attr);
             float was = x[0];
             if (status == dnnl_tp_success) {
-                status = step(add, stream, x);
+                status = test_step(add, stream, x);
                 CHECK_OK(dnnl_tp_stream_wait(stream));
                 assert_true(x[0] == was + (status == dnnl_tp_success));
                 atomic_store(&failing.fail_at, -1);
-                CHECK_OK(step(add, stream, x));
+                CHECK_OK(test_step(add, stream, x));
                 CHECK_OK(dnnl_tp_stream_destroy(stream));
             } else {
                 assert_null(stream);

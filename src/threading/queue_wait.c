@@ -1,0 +1,160 @@
+/* Threads that wait for a queue or an event, and help meanwhile: they take the root of the queue that must make
+ * progress and run its items. The state machine stands in queue.h; running and completing items: queue.c. */
+#include "threading/queue.h"
+
+#include "threading/builtin_pool.h"
+
+int64_t dtp_until_ns(int64_t timeout_ns) {
+    if (timeout_ns < 0) return INT64_MAX;
+    int64_t now = dtp_now_ns();
+    return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
+/* What a thread waits for: an event, or a number of completed items. */
+typedef struct {
+    dtp_queue_t *queue;
+    uint64_t seq;
+    dtp_event_t *event;
+    int64_t until_ns;
+} goal_t;
+
+static bool reached(const goal_t *g) {
+    if (g->event) return dtp_event_is_done(g->event);
+    return DTP_LOAD(&g->queue->completed, seq_cst) >= g->seq;
+}
+static bool late(const goal_t *g) { return g->until_ns != INT64_MAX && dtp_now_ns() >= g->until_ns; }
+
+/* Takes the root of q, if it is there and a ticket is free, and runs items until q has completed seq, the
+ * goal is reached or it is late; gives the rest back. */
+static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
+    dtp_pool_t *rec = q->rec;
+    if (!rec || !dtp_root_reclaim(rec, &q->root)) return false;
+    bool more;
+    int64_t clock_ns = 0;
+    do {
+        more = dtp_queue_run_one(q, &clock_ns);
+    } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
+    if (more) {
+        if (!rec->workers) DTP_STORE(&q->stranded, true, relaxed);
+        dtp_root_publish(rec, &q->root);
+    }
+    dtp_ticket_end(rec);
+    return true;
+}
+
+/* Follows the events that queues are parked on; the leaf is entered, *leaf_seq is where it lets go. */
+static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
+    dtp_queue_t *leaf = g->queue;
+    *leaf_seq = g->seq;
+    dtp_event_t *event;
+    while ((event = dtp_queue_parked_event(leaf)) != NULL) {
+        dtp_queue_t *next = event->queue;
+        if (!next || !dtp_queue_enter(next)) {
+            dtp_object_release(event);
+            break;
+        }
+        *leaf_seq = event->seq;
+        dtp_object_release(event);
+        if (leaf != g->queue) dtp_queue_leave(leaf);
+        leaf = next;
+    }
+    return leaf;
+}
+
+/* One round: helps, or sleeps until something changed. */
+static void wait_round(const goal_t *g) {
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(g, &seq);
+    DTP_ADD(&leaf->waiters, 1, seq_cst);
+#ifndef DTP_BREAK_QUEUE_BELL
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
+    uint64_t wake_at = DTP_LOAD(&leaf->wake_at, relaxed);
+    while (wake_at > seq && !DTP_CAS_WEAK(&leaf->wake_at, &wake_at, seq, seq_cst))
+        ;
+    DTP_JOLT();
+#ifdef DTP_BREAK_QUEUE_BELL
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
+    if (g->event) {
+        uint32_t pending = 0;
+        DTP_CAS(&g->event->word, &pending, 1, seq_cst);
+    }
+    DTP_JOLT();
+    bool go_on = reached(g) || help(leaf, seq, g);
+    if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
+    if (!go_on) {
+        dtp_event_t *deeper = dtp_queue_parked_event(leaf);
+        go_on = deeper && deeper->queue;
+        dtp_object_release(deeper);
+    }
+    if (!go_on) {
+        int64_t left = g->until_ns == INT64_MAX ? 0 : g->until_ns - dtp_now_ns();
+        if (g->until_ns == INT64_MAX) dtp_futex_wait(&leaf->bell, bell, -1);
+        else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
+    }
+    DTP_SUB(&leaf->waiters, 1, relaxed);
+    if (leaf != g->queue) dtp_queue_leave(leaf);
+}
+
+static dnnl_tp_status_t wait_for(const goal_t *g) {
+    if (reached(g)) return dnnl_tp_success;
+    if (dtp_queue_dead(g->queue)) return dtp_queue_refuse_dead();
+    if (dtp_chain_top)
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
+    if (!dtp_queue_enter(g->queue)) return dnnl_tp_success; /* closed: drained */
+    dnnl_tp_status_t status = dnnl_tp_success;
+    while (!reached(g)) {
+        if (late(g)) {
+            status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "items are left");
+            break;
+        }
+        wait_round(g);
+    }
+    dtp_queue_leave(g->queue);
+    return status;
+}
+
+dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *q, uint64_t seq, int64_t until_ns) {
+    goal_t g = {q, seq, NULL, until_ns};
+    return wait_for(&g);
+}
+
+dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, int64_t until_ns) {
+    goal_t g = {q, event->seq, event, until_ns};
+    return wait_for(&g);
+}
+
+dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
+    uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
+    DTP_TRY(dtp_queue_wait_seq(q, seq, dtp_until_ns(timeout_ns)));
+    return dtp_queue_result(q);
+}
+
+void dtp_queue_drive(dtp_queue_t *q) {
+    if (dtp_chain_top || dtp_queue_dead(q) || !dtp_queue_enter(q)) return;
+    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1};
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(&g, &seq);
+    dtp_pool_t *rec = leaf->rec;
+    bool published = DTP_LOAD(&leaf->root.state, relaxed) <= DTP_ROOT_HINT;
+    /* Other pools send a thread by themselves. */
+    if (rec && published && !rec->workers && (!rec->form_s || DTP_LOAD(&leaf->stranded, relaxed)) &&
+        DTP_LOAD(&leaf->count, relaxed) > 0) {
+        DTP_STORE(&leaf->stranded, false, relaxed);
+        if (!dtp_dispatch(rec)) (void)help(leaf, 0, &g);
+    }
+    if (leaf != q) dtp_queue_leave(leaf);
+    dtp_queue_leave(q);
+}
+
+dnnl_tp_status_t dtp_queue_query(dtp_queue_t *q, bool *idle) {
+    uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
+    *idle = false;
+    if (DTP_LOAD(&q->completed, acquire) < seq) {
+        if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+        dtp_queue_drive(q);
+    }
+    *idle = DTP_LOAD(&q->completed, acquire) >= seq;
+    return dnnl_tp_success;
+}

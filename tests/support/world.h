@@ -1,0 +1,20 @@
+/* A graph with an engine, a built-in pool and a stream on it: what tests of runs need. */
+#ifndef DTP_TESTS_WORLD_H
+#define DTP_TESTS_WORLD_H
+
+#include "dnnl_tp/dnnl_tp_graph.h"
+
+typedef struct {
+    dnnl_tp_graph_t g;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_threadpool_t pool; /* NULL with the runtime SEQ */
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_t stream;
+} world_t;
+
+void world_init(world_t *w, int threads);
+void world_end(world_t *w);
+/* For the stream's pool, with the declared shapes; flags: DNNL_TP_COMPILE_*. */
+dnnl_tp_executable_t world_compile(world_t *w, unsigned flags);
+
+#endif
