@@ -1,5 +1,6 @@
-/* Threads that wait for a queue or an event, and help meanwhile: they take the root of the queue that must make
- * progress and run its items. The state machine stands in queue.h; running and completing items: queue.c. */
+/* Threads that wait for a queue or an event, and help meanwhile: they take the root of the queue that must
+ * make progress and run its items. The state machine stands in queue.h; running and completing items:
+ * queue.c. */
 #include "threading/queue.h"
 
 #include "threading/builtin_pool.h"
@@ -42,9 +43,12 @@ static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
     return true;
 }
 
-/* Follows the events that queues are parked on; the leaf is entered, *leaf_seq is where it lets go. */
+/* Follows the events that queues are parked on. The caller is inside the goal's queue, and must leave the
+ * leaf, whichever it is: queues go on meanwhile, so that the walk may come back to the goal's queue.
+ * *leaf_seq is where the leaf lets go. */
 static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     dtp_queue_t *leaf = g->queue;
+    DTP_ADD(&leaf->inside, 1, relaxed); /* also when it is being closed: that waits for the caller */
     *leaf_seq = g->seq;
     dtp_event_t *event;
     while ((event = dtp_queue_parked_event(leaf)) != NULL) {
@@ -55,7 +59,7 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
         }
         *leaf_seq = event->seq;
         dtp_object_release(event);
-        if (leaf != g->queue) dtp_queue_leave(leaf);
+        dtp_queue_leave(leaf);
         leaf = next;
     }
     return leaf;
@@ -94,7 +98,7 @@ static void wait_round(const goal_t *g) {
         else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
     }
     DTP_SUB(&leaf->waiters, 1, relaxed);
-    if (leaf != g->queue) dtp_queue_leave(leaf);
+    dtp_queue_leave(leaf);
 }
 
 static dnnl_tp_status_t wait_for(const goal_t *g) {
@@ -144,7 +148,7 @@ void dtp_queue_drive(dtp_queue_t *q) {
         DTP_STORE(&leaf->stranded, false, relaxed);
         if (!dtp_dispatch(rec)) (void)help(leaf, 0, &g);
     }
-    if (leaf != q) dtp_queue_leave(leaf);
+    dtp_queue_leave(leaf);
     dtp_queue_leave(q);
 }
 

@@ -55,7 +55,7 @@ typedef struct {
     dnnl_tp_status_t answer;
     int payload;
 } model_item_t;
-static dtp_queue_t *queue;
+static dtp_queue_t *queue, *other;
 static model_item_t *items[ITEMS];
 static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared;
 static dtp_event_t *gate; /* a host event */
@@ -84,6 +84,16 @@ static void submit_item(int i) {
     model_item_t *item = items[i];
     mc_write(&item->payload);
     MC_CHECK(dtp_queue_submit(queue, &item->base) == dnnl_tp_success);
+}
+/* The item waits for *event, if there is one, and becomes it. */
+static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
+    model_item_t *item = items[i];
+    mc_write(&item->payload);
+    if (*event) {
+        MC_CHECK(dtp_queue_wait_event(q, &item->base, *event) == dnnl_tp_success);
+        dtp_object_release(*event);
+    }
+    MC_CHECK(dtp_queue_submit_recorded(q, &item->base, event) == dnnl_tp_success);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------
@@ -125,6 +135,21 @@ static void gated_submitter(void *arg) {
 static void gated_failing_submitter(void *arg) {
     items[0]->answer = dnnl_tp_runtime_error;
     gated_submitter(arg);
+}
+/* Two queues wait for each other in turns: who waits for one and walks along the events comes back to it. */
+static void ping_pong_submitter(void *arg) {
+    (void)arg;
+    dtp_event_t *event = NULL;
+    submit_after(other, 0, &event);
+    submit_after(queue, 1, &event);
+    submit_after(other, 2, &event);
+    dtp_object_release(event);
+    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(other) == dnnl_tp_success);
+    MC_CHECK(order == 3);
+    dtp_object_release(gate);
+    dtp_object_release(gate);
+    leave();
 }
 static void signaller(void *arg) {
     (void)arg;
@@ -171,6 +196,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     gate->host = true;
     gate->obj.refs = 2; /* of the submitter and of the signaller */
     (void)dtp_queue_create(&queue, rec, NULL, 0);
+    other = NULL;
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
@@ -193,6 +219,11 @@ static void end(void) {
     }
 SETUP(push, 2, submitter, worker)
 SETUP(reset_queue, 3, resetting_submitter, worker)
+static void ping_pong(void) {
+    void (*const fns[])(void *) = {ping_pong_submitter, worker};
+    setup(fns, 2, 3);
+    (void)dtp_queue_create(&other, rec, NULL, 0);
+}
 SETUP(gated, 2, gated_submitter, signaller, worker)
 SETUP(gated_failing, 2, gated_failing_submitter, signaller, worker)
 
@@ -209,6 +240,7 @@ int main(int argc, char **argv) {
          .preemptions = 2,
          .reach = {"skipped", "poison and reset"}},
         {.name = "an item waits", .setup = gated, .end = end, .preemptions = 2},
+        {.name = "two queues in turns", .setup = ping_pong, .end = end, .preemptions = 2},
         {.name = "a waiting item is skipped",
          .setup = gated_failing,
          .end = end,
