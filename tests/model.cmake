@@ -8,7 +8,7 @@ if(DNNL_TP_SANITIZE OR NOT DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
 endif()
 function(model_check name label)
   set(sources ${CMAKE_CURRENT_LIST_DIR}/model/check_${name}.c ${CMAKE_CURRENT_LIST_DIR}/model/mc.c
-    ${CMAKE_CURRENT_LIST_DIR}/model/mc_steps.c)
+    ${CMAKE_CURRENT_LIST_DIR}/model/mc_calls.c ${CMAKE_CURRENT_LIST_DIR}/model/mc_steps.c)
   foreach(rule IN ITEMS "" ${ARGN})
     set(target model_${name})
     if(rule)

@@ -10,8 +10,7 @@
 
 #include "model/product.h"
 
-/* ---- What they call --------------------------------------------------------------------------------------
- */
+/* ---- What they call ------------------------------------------------------------------------------------ */
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
@@ -37,8 +36,7 @@ bool dtp_crew_help(dtp_crew_t *crew) {
 }
 void dtp_crew_close(dtp_crew_t *crew) { (void)crew; }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------
- */
+/* ---- Threads ------------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };
 static dtp_flow_state_t *state;
 static dtp_flow_slab_t *slab;

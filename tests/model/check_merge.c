@@ -53,8 +53,7 @@ static void orders(void) {
     mc_thread(all_orders, NULL);
 }
 
-/* ---- Three threads at once ------------------------------------------------------------------------------
- */
+/* ---- Three threads at once ----------------------------------------------------------------------------- */
 static void live_input(void *arg) {
     (void)arg;
     arrive(2, false);

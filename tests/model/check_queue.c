@@ -12,12 +12,10 @@
 #include "threading/queue.c"
 #include "threading/queue_wait.c"
 
+#include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call --------------------------------------------------------------------------------------
- */
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
+/* ---- What they call ------------------------------------------------------------------------------------ */
 static dtp_pool_t *rec;
 static _Atomic uint32_t worker_bell;
 static _Atomic int left; /* threads other than the worker */
@@ -26,18 +24,6 @@ void dtp_pool_retain(dtp_pool_t *pool) { (void)pool; }
 void dtp_pool_release(dtp_pool_t *pool) { (void)pool; }
 void dtp_sync_add(dtp_queue_t *queue) { (void)queue; }
 void dtp_sync_remove(dtp_queue_t *queue) { (void)queue; }
-bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
-    (void)pool, (void)cookie;
-    return false;
-}
-void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
-    (void)pool, (void)team, (void)jobs;
-    dtp_main_take(body);
-}
-bool dtp_visit_possible(const dtp_pool_t *pool) {
-    (void)pool;
-    return false;
-}
 bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     (void)pool, (void)cpu;
     if (!left) return false; /* the worker has gone */
@@ -46,8 +32,7 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     return true;
 }
 
-/* ---- Items ------------------------------------------------------------------------------------------------
- */
+/* ---- Items --------------------------------------------------------------------------------------------- */
 enum { ITEMS = 3 };
 typedef struct {
     dtp_item_t base;
@@ -96,8 +81,7 @@ static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
     MC_CHECK(dtp_queue_submit_recorded(q, &item->base, event) == dnnl_tp_success);
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------
- */
+/* ---- Threads ------------------------------------------------------------------------------------------- */
 static void leave(void) {
     if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
     atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);

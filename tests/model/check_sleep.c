@@ -6,35 +6,17 @@
 
 #include "threading/builtin_pool.c"
 
+#include "model/no_queues.h"
+#include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call --------------------------------------------------------------------------------------
- */
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
+/* ---- What they call ------------------------------------------------------------------------------------ */
 static dtp_pool_t *rec;
 static bool freed;
 bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team) {
     (void)pool, (void)team;
     return false;
 }
-bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
-    (void)pool, (void)cookie;
-    return false;
-}
-void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
-    (void)pool, (void)team, (void)body, (void)jobs;
-}
-bool dtp_visit_possible(const dtp_pool_t *pool) {
-    (void)pool;
-    return false;
-}
-bool dtp_queue_hint(dtp_root_t *root) {
-    (void)root;
-    return false;
-}
-void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
-void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
 void dtp_record_free(dtp_pool_t *pool) {
     (void)pool;
     freed = true;
@@ -45,8 +27,7 @@ int dtp_affinity_cpus(int *cpus, int most) {
 }
 double dtp_cpu_quota(void) { return 0; }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------
- */
+/* ---- Threads ------------------------------------------------------------------------------------------- */
 static int done, wanted;
 static _Atomic int left; /* tasks and runs that are not done */
 

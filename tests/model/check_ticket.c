@@ -4,43 +4,23 @@
 
 #include "threading/run.c"
 
+#include "model/no_queues.h"
+#include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call --------------------------------------------------------------------------------------
- */
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
+/* ---- What they call ------------------------------------------------------------------------------------ */
 static dtp_pool_t *rec;
 static _Atomic uint32_t worker_bell; /* of the worker, if the pool has one */
 
 static bool has_worker;
-bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
-    (void)pool, (void)cookie;
-    return false;
-}
-void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
-    (void)pool, (void)team, (void)jobs;
-    dtp_main_take(body);
-}
-bool dtp_visit_possible(const dtp_pool_t *pool) {
-    (void)pool;
-    return false;
-}
 bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     (void)pool, (void)cpu;
     atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
     dtp_futex_wake(&worker_bell, 1);
     return true;
 }
-bool dtp_queue_hint(dtp_root_t *root) {
-    (void)root;
-    return false;
-}
-void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
-void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------
- */
+/* ---- Threads ------------------------------------------------------------------------------------------- */
 enum { CLIENTS = 3 };
 static _Atomic int running, left;
 static int ran[CLIENTS];

@@ -1,4 +1,5 @@
-/* Between the two halves of the checker: mc_steps.c (threads, operations, memory) and mc.c (search). */
+/* Between the parts of the checker: mc_calls.c (threads and their operations), mc_steps.c (what a step does)
+ * and mc.c (search). */
 #ifndef DTP_MODEL_MC_STATE_H
 #define DTP_MODEL_MC_STATE_H
 
@@ -100,11 +101,17 @@ typedef struct {
 } mc_run_t;
 extern mc_run_t mc;
 
-/* mc_steps.c */
-void mc_forget(void);                   /* before an execution */
+/* mc_calls.c */
+void mc_forget_calls(void);
 void mc_resume(int thread, bool begin); /* runs a thread up to its next step */
-uint32_t mc_enabled(void);              /* actors that may go */
-bool mc_execute(int thread);            /* takes the step; true if it wrote what others see */
+
+/* mc_steps.c */
+void mc_forget(void); /* before an execution */
+uint64_t mc_fetch(const volatile void *p, size_t size);
+void mc_put(volatile void *p, uint64_t v, size_t size);
+uint64_t mc_combine(mc_rmw_t what, uint64_t old, uint64_t v);
+uint32_t mc_enabled(void);   /* actors that may go */
+bool mc_execute(int thread); /* takes the step; true if it wrote what others see */
 void mc_flush(int actor);
 int mc_next_location(int actor, bool *write, kind_t *kind); /* of the actor's next step; -1: none */
 entry_t *mc_head(int actor);                                /* what it would flush, or NULL */

@@ -1,19 +1,12 @@
-/* Threads, operations, store buffers, memory and happens-before of one execution; the search: mc.c. */
+/* What a step does: store buffers, memory, happens-before, plain data. How a thread comes to a step:
+ * mc_calls.c; the search: mc.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/mc_state.h"
 
-enum {
-    LOCATION_HASH = 1024,
-    PLAINS = 64,
-    BLOCKS = 64,
-    STACK_BYTES = 1 << 17,
-    PAGE = 4096,
-    ARENA_BYTES = 1 << 22,
-    CLOCK_STEP = 1 << 30
-};
+enum { PLAINS = 64, BLOCKS = 64, PAGE = 4096, ARENA_BYTES = 1 << 22 };
 
 typedef struct {
     const char *p;
@@ -29,108 +22,14 @@ typedef struct {
 } plain_t;
 
 mc_run_t mc;
-void (*mc_cas_missed)(const volatile void *p, uint64_t expected, uint64_t found);
-static ucontext_t scheduler_context;
-static uint32_t generation;
-static struct {
-    uint32_t generation;
-    int location;
-} location_of[LOCATION_HASH];
 static plain_t plains[PLAINS];
 static int n_plains;
 static block_t blocks[BLOCKS];
 static int n_blocks;
 static char *arena;
 static size_t arena_used;
-static void **thread_local_of;
-static int64_t now;
-enum { IGNORED = 8 };
-static struct {
-    const char *p;
-    size_t size;
-} ignored[IGNORED];
-static int n_ignored;
 static const char *const kind_names[] = {"end",    "load", "store", "rmw",  "cas",      "fence",  "wait",
                                          "resume", "wake", "yield", "lock", "try lock", "unlock", "flush"};
-
-/* ---- Fibers ------------------------------------------------------------------------------------------- */
-
-void mc_fail(const char *text) {
-    mc.failed = true;
-    mc.failure = text;
-    if (mc.current >= 0) _longjmp(mc.scheduler, 1);
-    if (mc.in_setup) {
-        fprintf(stderr, "setup: %s\n", text);
-        exit(2);
-    }
-    _longjmp(mc.scheduler, 1);
-}
-
-static void fiber_main(void) {
-    fiber_t *f = &mc.fibers[mc.current];
-    /* Each execution starts here again, whatever the last one left on the stack. */
-    (void)_setjmp(f->base);
-    f = &mc.fibers[mc.current];
-    f->fn(f->arg);
-    f->op = (op_t){.kind = OP_END, .location = -1};
-    _longjmp(mc.scheduler, 1);
-}
-
-/* Runs a thread up to its next step. */
-void mc_resume(int t, bool begin) {
-    fiber_t *volatile f = &mc.fibers[t];
-    mc.current = t;
-    if (thread_local_of) *thread_local_of = f->local;
-    if (!_setjmp(mc.scheduler)) {
-        if (!begin) _longjmp(f->here, 1);
-        if (f->stack) _longjmp(f->base, 1);
-        f->stack = malloc(STACK_BYTES);
-        getcontext(&f->context);
-        f->context.uc_stack.ss_sp = f->stack;
-        f->context.uc_stack.ss_size = STACK_BYTES;
-        f->context.uc_link = NULL;
-        makecontext(&f->context, fiber_main, 0);
-        swapcontext(&scheduler_context, &f->context);
-    }
-    if (thread_local_of) f->local = *thread_local_of;
-    f->fresh = true;
-    mc.current = -1;
-}
-
-static op_t *step(op_t op) {
-    fiber_t *f = &mc.fibers[mc.current];
-    f->op = op;
-    if (!_setjmp(f->here)) _longjmp(mc.scheduler, 1);
-    return &mc.fibers[mc.current].op;
-}
-
-void mc_thread(void (*fn)(void *), void *arg) {
-    fiber_t *f = &mc.fibers[mc.n_threads++];
-    f->fn = fn;
-    f->arg = arg;
-    f->asleep = f->woken = false;
-    f->local = NULL;
-    f->n_buffer = f->n_reads = 0;
-    memset(f->sync, 0, sizeof f->sync);
-    memset(f->pending, 0, sizeof f->pending);
-    memset(f->released, 0, sizeof f->released);
-    f->sync[f - mc.fibers] = 1;
-}
-void mc_ignore(const void *p, size_t size) {
-    if (n_ignored == IGNORED) mc_fail("too much is ignored");
-    ignored[n_ignored].p = p;
-    ignored[n_ignored++].size = size;
-}
-/* An operation here is no step. */
-static bool direct(const volatile void *p) {
-    if (mc.current < 0) return true;
-    for (int i = 0; i < n_ignored; ++i)
-        if ((size_t)((const volatile char *)p - ignored[i].p) < ignored[i].size) return true;
-    return false;
-}
-void mc_thread_local(void **variable) { thread_local_of = variable; }
-int mc_self(void) { return mc.current; }
-int64_t mc_clock(void) { return now += CLOCK_STEP; }
 
 /* ---- Happens-before, plain data, memory --------------------------------------------------------------- */
 
@@ -213,40 +112,20 @@ void mc_write(const void *p) {
 
 void mc_forget(void) {
     if (!arena) arena = aligned_alloc(PAGE, ARENA_BYTES);
-    mc.n_threads = mc.n_locations = n_plains = n_blocks = n_ignored = 0;
+    mc.n_threads = mc.n_locations = n_plains = n_blocks = 0;
     arena_used = 0;
-    now = 0;
-    ++generation;
     memset(mc.clocks, 0, sizeof mc.clocks);
-    mc_cas_missed = NULL;
     mc.current = -1;
+    mc_forget_calls();
 }
 
-/* ---- Operations as the source calls them -------------------------------------------------------------- */
-
-static int location(volatile void *p, const char *text) {
-    uint32_t h = (uint32_t)(((uintptr_t)p * 0x9e3779b97f4a7c15u) >> 40) % LOCATION_HASH;
-    while (location_of[h].generation == generation) {
-        if (mc.locations[location_of[h].location].p == p) return location_of[h].location;
-        h = (h + 1) % LOCATION_HASH;
-    }
-    if (mc.n_locations == LOCATIONS) mc_fail("too many locations");
-    location_of[h].generation = generation;
-    location_of[h].location = mc.n_locations;
-    location_t *l = &mc.locations[mc.n_locations];
-    memset(l, 0, sizeof *l);
-    l->p = p;
-    l->text = text;
-    return mc.n_locations++;
-}
-
-static uint64_t fetch(const volatile void *p, size_t size) {
+uint64_t mc_fetch(const volatile void *p, size_t size) {
     uint64_t v = 0;
     memcpy(&v, (const void *)(uintptr_t)p, size);
     return v;
 }
-static void put(volatile void *p, uint64_t v, size_t size) { memcpy((void *)(uintptr_t)p, &v, size); }
-static uint64_t combine(mc_rmw_t what, uint64_t old, uint64_t v) {
+void mc_put(volatile void *p, uint64_t v, size_t size) { memcpy((void *)(uintptr_t)p, &v, size); }
+uint64_t mc_combine(mc_rmw_t what, uint64_t old, uint64_t v) {
     switch (what) {
     case MC_ADD: return old + v;
     case MC_SUB: return old - v;
@@ -254,121 +133,6 @@ static uint64_t combine(mc_rmw_t what, uint64_t old, uint64_t v) {
     case MC_AND: return old & v;
     default: return v;
     }
-}
-
-void mc_load(const volatile void *p, void *result, size_t size, int order, const char *text) {
-    if (direct(p)) {
-        memcpy(result, (const void *)(uintptr_t)p, size);
-        return;
-    }
-    volatile void *q = (volatile void *)(uintptr_t)p;
-    op_t *op = step((op_t){.kind = OP_LOAD,
-                           .order = order,
-                           .location = location(q, text),
-                           .size = (uint32_t)size,
-                           .text = text});
-    memcpy(result, &op->result, size);
-}
-
-void mc_store(volatile void *p, const void *value, size_t size, int order, const char *text) {
-    if (direct(p)) {
-        memcpy((void *)(uintptr_t)p, value, size);
-        return;
-    }
-    (void)step((op_t){.kind = OP_STORE,
-                      .order = order,
-                      .location = location(p, text),
-                      .size = (uint32_t)size,
-                      .write = true,
-                      .value = fetch(value, size),
-                      .text = text});
-}
-
-void mc_rmw(volatile void *p, void *value, size_t size, mc_rmw_t what, int order, const char *text) {
-    if (direct(p)) {
-        uint64_t old = fetch(p, size);
-        put(p, combine(what, old, fetch(value, size)), size);
-        memcpy(value, &old, size);
-        return;
-    }
-    op_t *op = step((op_t){.kind = OP_RMW,
-                           .order = order,
-                           .location = location(p, text),
-                           .size = (uint32_t)size,
-                           .write = true,
-                           .what = what,
-                           .value = fetch(value, size),
-                           .text = text});
-    memcpy(value, &op->result, size);
-}
-
-bool mc_cas(volatile void *p, void *expected, const void *value, size_t size, int order, int miss,
-            const char *text) {
-    if (direct(p)) {
-        if (memcmp((void *)(uintptr_t)p, expected, size) == 0) {
-            memcpy((void *)(uintptr_t)p, value, size);
-            return true;
-        }
-        memcpy(expected, (void *)(uintptr_t)p, size);
-        return false;
-    }
-    uint64_t want = fetch(expected, size);
-    op_t *op = step((op_t){.kind = OP_CAS,
-                           .order = order,
-                           .location = location(p, text),
-                           .size = (uint32_t)size,
-                           .write = true,
-                           .miss = miss,
-                           .value = fetch(value, size),
-                           .expected = want,
-                           .text = text});
-    if (op->ok) return true;
-    uint64_t found = op->result;
-    memcpy(expected, &found, size);
-    if (mc_cas_missed) mc_cas_missed(p, want, found);
-    return false;
-}
-
-void mc_fence(int order) {
-    if (mc.current >= 0) (void)step((op_t){.kind = OP_FENCE, .order = order, .location = -1, .text = ""});
-}
-void mc_yield(void) {
-    if (mc.current >= 0) (void)step((op_t){.kind = OP_YIELD, .location = -1, .text = ""});
-}
-static op_t sleep_op(kind_t kind, volatile void *p, const char *text) {
-    return (op_t){.kind = kind,
-                  .order = SEQ_CST,
-                  .location = location(p, text),
-                  .size = sizeof(uint32_t),
-                  .write = true,
-                  .text = text};
-}
-bool mc_futex_wait(volatile void *p, uint32_t value, bool timed) {
-    if (mc.current < 0) mc_fail("sleeps outside threads");
-    op_t op = sleep_op(OP_WAIT, p, "futex");
-    op.expected = value;
-    if (!step(op)->ok) return true;
-    op = sleep_op(OP_RESUME, p, "futex");
-    op.timed = timed;
-    return step(op)->ok;
-}
-void mc_futex_wake(volatile void *p, int count) {
-    if (mc.current < 0) return;
-    op_t op = sleep_op(OP_WAKE, p, "futex");
-    op.value = (uint64_t)count;
-    (void)step(op);
-}
-void mc_lock(volatile uint32_t *word) {
-    if (mc.current >= 0) (void)step(sleep_op(OP_LOCK, word, "lock"));
-}
-bool mc_try_lock(volatile uint32_t *word) {
-    return mc.current < 0 || step(sleep_op(OP_TRY_LOCK, word, "lock"))->ok;
-}
-void mc_unlock(volatile uint32_t *word) {
-    if (mc.current >= 0) (void)step(sleep_op(OP_UNLOCK, word, "lock"));
-}
-void mc_copy(void *to, const void *from, size_t n) {
-    for (size_t i = 0; i < n; ++i) mc_store((char *)to + i, (const char *)from + i, 1, RELAXED, "copy");
 }
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
@@ -423,7 +187,7 @@ static bool thread_enabled(const fiber_t *f) {
             for (int i = 0; i < f->n_buffer; ++i)
                 if (f->buffer[i].location == op->location) return false;
     }
-    if (op->kind == OP_LOCK) return fetch(mc.locations[op->location].p, op->size) == 0;
+    if (op->kind == OP_LOCK) return mc_fetch(mc.locations[op->location].p, op->size) == 0;
     if (op->kind == OP_RESUME) return f->woken || op->timed;
     if (op->kind == OP_YIELD) {
         if (f->n_reads == 0) return true;
@@ -487,7 +251,7 @@ void mc_say(int actor, const op_t *op, uint64_t before) {
     if (op->location >= 0) {
         volatile void *p = mc.locations[op->location].p;
         fprintf(stderr, " @%04x %llx -> %llx", (unsigned)((uintptr_t)p & 0xffff), (unsigned long long)before,
-                (unsigned long long)fetch(p, op->size));
+                (unsigned long long)mc_fetch(p, op->size));
     }
     fprintf(stderr, "%s\n", op->kind == OP_CAS && !op->ok ? " missed" : "");
 }
@@ -509,7 +273,7 @@ void mc_flush(int actor) {
     entry_t *e = head_of(f, (actor - mc.n_threads) % SLOTS);
     location_t *l = &mc.locations[e->location];
     mc_join_clock(mc.clocks[actor], e->clock);
-    put(l->p, e->value, e->size);
+    mc_put(l->p, e->value, e->size);
     ++l->version;
     memcpy(l->sync, e->sync, sizeof l->sync);
     int i = (int)(e - f->buffer);
@@ -521,7 +285,7 @@ bool mc_execute(int t) {
     fiber_t *f = &mc.fibers[t];
     op_t *op = &f->op;
     location_t *l = op->location >= 0 ? &mc.locations[op->location] : NULL;
-    uint64_t old = l ? fetch(l->p, op->size) : 0;
+    uint64_t old = l ? mc_fetch(l->p, op->size) : 0;
     bool wrote = false;
     op->ok = true;
     op->result = old;
@@ -551,16 +315,16 @@ bool mc_execute(int t) {
             f->buffer[f->n_buffer++] = e;
             break;
         }
-        put(l->p, op->value, op->size);
+        mc_put(l->p, op->value, op->size);
         sync_write(f, l->sync, op->order, false);
         wrote = true;
         break;
     case OP_RMW:
-        put(l->p, combine(op->what, old, op->value), op->size);
+        mc_put(l->p, mc_combine(op->what, old, op->value), op->size);
         sync_read(f, l, op->order);
         sync_write(f, l->sync, op->order, true);
         /* One that changes nothing and gives nothing is a look. */
-        wrote = fetch(l->p, op->size) != old || releases(op->order);
+        wrote = mc_fetch(l->p, op->size) != old || releases(op->order);
         if (!wrote) note_read(f, op->location);
         break;
     case OP_CAS:
@@ -570,7 +334,7 @@ bool mc_execute(int t) {
             note_read(f, op->location);
             break;
         }
-        put(l->p, op->value, op->size);
+        mc_put(l->p, op->value, op->size);
         sync_read(f, l, op->order);
         sync_write(f, l->sync, op->order, true);
         wrote = true;
@@ -611,13 +375,13 @@ bool mc_execute(int t) {
     case OP_LOCK:
     case OP_TRY_LOCK:
         op->ok = old == 0;
-        if (op->ok) put(l->p, 1, op->size);
+        if (op->ok) mc_put(l->p, 1, op->size);
         sync_read(f, l, ACQUIRE);
         wrote = true;
         break;
     case OP_UNLOCK:
         if (!old) mc_fail("unlock of a free lock");
-        put(l->p, 0, op->size);
+        mc_put(l->p, 0, op->size);
         sync_write(f, l->sync, RELEASE, false);
         wrote = true;
         break;
