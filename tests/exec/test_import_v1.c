@@ -11,35 +11,18 @@
 
 #include "common/base.h"
 #include "dnnl_tp/dnnl_tp_graph_import.h"
-#include "support/check.h"
+#include "support/regions.h"
 
 #define OK CHECK_OK
 
 /* ---- Operators on s32 scalars -------------------------------------------------------------------------- */
 
-#define I(i) (*(int32_t *)in[i].data)
-#define O(i) (*(int32_t *)out[i].data)
-#define HOST(name, ...)                                                                                      \
-    static dnnl_tp_status_t name(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in, \
-                                 int nout, const dnnl_tp_host_arg_t *out) {                                  \
-        (void)arg, (void)stop, (void)nin, (void)in, (void)nout, (void)out;                                   \
-        __VA_ARGS__;                                                                                         \
-        return dnnl_tp_success;                                                                              \
-    }
-HOST(add, O(0) = I(0) + I(1))
-HOST(mul, O(0) = I(0) * I(1))
-HOST(inc, O(0) = I(0) + 1)
-HOST(dec, O(0) = I(0) - 1)
-HOST(neg, O(0) = -I(0))
-HOST(less, O(0) = I(0) < I(1))
-HOST(odd, O(0) = I(0) % 2)
-HOST(half, O(0) = I(0) / 2)
-HOST(triple, O(0) = 3 * I(0) + 1)
-HOST(not_one, O(0) = I(0) != 1)
-HOST(positive, O(0) = I(0) > 0)
-HOST(divmod, O(0) = I(0) / I(1), O(1) = I(0) % I(1))
+HOST(neg, DST(0) = -SRC(0))
+HOST(half, DST(0) = SRC(0) / 2)
+HOST(triple, DST(0) = 3 * SRC(0) + 1)
+HOST(divmod, DST(0) = SRC(0) / SRC(1), DST(1) = SRC(0) % SRC(1))
 static _Atomic int64_t counted;
-HOST(count, O(0) = (int32_t)(counted = counted * 10 + (int64_t)(intptr_t)arg))
+HOST(count, DST(0) = (int32_t)(counted = counted * 10 + (int64_t)(intptr_t)arg))
 
 static const dnnl_tp_tensor_info_t scalar = {.ndims = 0, .data_type = dnnl_tp_s32},
                                    two[2] = {{.ndims = 0, .data_type = dnnl_tp_s32},
@@ -156,7 +139,7 @@ static void test_cond(void **state) {
                             ID("cond/pred_id", "p"),
                             CONST("cond/ten", 10, IN("^cond/switch_t")),
                             SWITCH("cond/Add/Switch", "x", "cond/pred_id"),
-                            FN("cond/Add", add, "cond/Add/Switch:1", "cond/ten"),
+                            FN("cond/Add", host_add, "cond/Add/Switch:1", "cond/ten"),
                             SWITCH("cond/Neg/Switch", "x", "cond/pred_id"),
                             FN("cond/Neg", neg, "cond/Neg/Switch"),
                             CONST("cond/five", 5, IN("^cond/switch_f")),
@@ -175,15 +158,15 @@ static void test_nested_cond(void **state) {
                             SWITCH("sx", "x", "p"),
                             SWITCH("sq", "q", "p"),
                             ID("q2", "sq:1"),
-                            FN("a", inc, "sx:1"),
+                            FN("a", host_inc, "sx:1"),
                             SWITCH("ia", "a", "q2"),
                             SWITCH("ix", "sx:1", "q2"),
-                            FN("t", add, "ia:1", "ix:1"),
-                            FN("f", mul, "ia", "ix"),
+                            FN("t", host_add, "ia:1", "ix:1"),
+                            FN("f", host_mul, "ia", "ix"),
                             MERGE("inner", "t", "f"),
                             FN("b", neg, "inner"),
                             MERGE("outer", "sx:0", "b"),
-                            FN("y", inc, "outer")};
+                            FN("y", host_inc, "outer")};
     EXPECT(nodes, 3, 1, OUT("y"), 1, 1, 5, -10, 1, 0, 5, -29, 0, 1, 5, 6, 0, 0, 8, 9);
 }
 
@@ -193,7 +176,7 @@ static void test_cond_twice(void **state) {
     const node_t nodes[] = {INPUT("p"),
                             INPUT("x"),
                             SWITCH("s1", "x", "p"),
-                            FN("a", inc, "s1:1"),
+                            FN("a", host_inc, "s1:1"),
                             MERGE("m1", "s1", "a"),
                             FN("between", triple, "m1"),
                             SWITCH("s2", "between", "p"),
@@ -207,10 +190,10 @@ static void test_cond_twice(void **state) {
     const node_t crossed[] = {INPUT("p"),
                               INPUT("x"),
                               SWITCH("s1", "x", "p"),
-                              FN("a", inc, "s1:1"),
+                              FN("a", host_inc, "s1:1"),
                               MERGE("m1", "s1", "a"),
                               SWITCH("s2", "m1", "p"),
-                              FN("b", add, "s2:1", "a"),
+                              FN("b", host_add, "s2:1", "a"),
                               MERGE("m2", "s2", "b")};
     dnnl_tp_graph_t g;
     assert_int_equal(dnnl_tp_graph_import_v1(&g, dnnl_tp_cpu, COUNT(crossed), crossed, 1, OUT("m2"), 0, NULL),
@@ -220,21 +203,21 @@ static void test_cond_twice(void **state) {
 
 /* ---- Loops --------------------------------------------------------------------------------------------- */
 
-#define SUM_LOOP(pre, frame, n, i0, s0, one)                                               \
-    ENTER(pre "ei", i0, frame), ENTER(pre "es", s0, frame), FIXED(pre "en", n, frame),     \
-        FIXED(pre "e1", one, frame), MERGE(pre "mi", pre "ei", pre "ni"),                  \
-        MERGE(pre "ms", pre "ns", pre "es"), FN(pre "less", less, pre "mi", pre "en"),     \
-        COND(pre "cond", pre "less"), SWITCH(pre "si", pre "mi", pre "cond"),              \
-        SWITCH(pre "ss", pre "ms", pre "cond"), ID(pre "ii", pre "si:1"),                  \
-        FN(pre "add", add, pre "ss:1", pre "ii"), FN(pre "step", add, pre "ii", pre "e1"), \
-        NEXT(pre "ni", pre "step"), NEXT(pre "ns", pre "add"), EXIT(pre "xi", pre "si"),   \
+#define SUM_LOOP(pre, frame, n, i0, s0, one)                                                         \
+    ENTER(pre "ei", i0, frame), ENTER(pre "es", s0, frame), FIXED(pre "en", n, frame),               \
+        FIXED(pre "e1", one, frame), MERGE(pre "mi", pre "ei", pre "ni"),                            \
+        MERGE(pre "ms", pre "ns", pre "es"), FN(pre "less", host_less, pre "mi", pre "en"),          \
+        COND(pre "cond", pre "less"), SWITCH(pre "si", pre "mi", pre "cond"),                        \
+        SWITCH(pre "ss", pre "ms", pre "cond"), ID(pre "ii", pre "si:1"),                            \
+        FN(pre "add", host_add, pre "ss:1", pre "ii"), FN(pre "step", host_add, pre "ii", pre "e1"), \
+        NEXT(pre "ni", pre "step"), NEXT(pre "ns", pre "add"), EXIT(pre "xi", pre "si"),             \
         EXIT(pre "xs", pre "ss:0")
 
 /* The sum of 0..n-1; constant Enters are invariants; no trip at all. */
 static void test_while(void **state) {
     (void)state;
     const node_t nodes[] = {INPUT("n"), CONST("zero", 0, .nin = 0), CONST("one", 1, .nin = 0),
-                            SUM_LOOP("", "while", "n", "zero", "zero", "one"), FN("y", inc, "xs")};
+                            SUM_LOOP("", "while", "n", "zero", "zero", "one"), FN("y", host_inc, "xs")};
     EXPECT(nodes, 1, 3, OUT("xs", "xi", "y"), 5, 10, 5, 11, 0, 0, 0, 1, 1, 0, 1, 1, 100, 4950, 100, 4951, -3,
            0, 0, 1);
 }
@@ -253,13 +236,13 @@ static void test_while_forms(void **state) {
                             MERGE("ma", "ea", "na"),
                             MERGE("mb", "eb", "nb"),
                             MERGE("mc", "ec", "nc"),
-                            FN("go", positive, "mn"),
+                            FN("go", host_positive, "mn"),
                             COND("c", "go"),
                             SWITCH("sn", "mn", "c"),
                             SWITCH("sa", "ma", "c"),
                             SWITCH("sb", "mb", "c"),
                             SWITCH("sc", "mc", "c"),
-                            FN("dn", dec, "sn:1"),
+                            FN("dn", host_dec, "sn:1"),
                             NEXT("nn", "dn"),
                             NEXT("na", "sb:1"),
                             NEXT("nb", "sa:1"),
@@ -286,14 +269,14 @@ static void test_nested_while(void **state) {
                             FIXED("e1", "one", "outer"),
                             MERGE("mi", "ei", "ni"),
                             MERGE("ms", "es", "ns"),
-                            FN("less", less, "mi", "en"),
+                            FN("less", host_less, "mi", "en"),
                             COND("cond", "less"),
                             SWITCH("si", "mi", "cond"),
                             SWITCH("ss", "ms", "cond"),
-                            FN("start", mul, "e0", "si:1"),
+                            FN("start", host_mul, "e0", "si:1"),
                             SUM_LOOP("in/", "inner", "si:1", "start", "ss:1", "e1"),
-                            FN("more", add, "in/xs", "ek"),
-                            FN("step", add, "si:1", "e1"),
+                            FN("more", host_add, "in/xs", "ek"),
+                            FN("step", host_add, "si:1", "e1"),
                             NEXT("ni", "step"),
                             NEXT("ns", "more"),
                             EXIT("xi", "si"),
@@ -311,17 +294,17 @@ static void test_while_with_cond(void **state) {
                             ENTER("ec", "zero", "f"),
                             MERGE("mx", "ex", "nx"),
                             MERGE("mc", "ec", "nc"),
-                            FN("go", not_one, "mx"),
+                            FN("go", host_not_one, "mx"),
                             COND("c", "go"),
                             SWITCH("sx", "mx", "c"),
                             SWITCH("sc", "mc", "c"),
                             ID("b", "sx:1"),
-                            FN("odd", odd, "b"),
+                            FN("odd", host_odd, "b"),
                             SWITCH("bx", "b", "odd"),
                             FN("t", triple, "bx:1"),
                             FN("h", half, "bx:0"),
                             MERGE("m", "h", "t"),
-                            FN("c1", inc, "sc:1"),
+                            FN("c1", host_inc, "sc:1"),
                             NEXT("nx", "m"),
                             NEXT("nc", "c1"),
                             EXIT("steps", "sc"),
@@ -337,7 +320,7 @@ static void test_while_with_cond(void **state) {
                              SWITCH("sn", "n", "p"),
                              SWITCH("s0", "zero", "p"),
                              SWITCH("s1", "one", "p"),
-                             FN("n2", add, "sn:1", "sn:1"),
+                             FN("n2", host_add, "sn:1", "sn:1"),
                              SUM_LOOP("l/", "loop", "n2", "s0:1", "s0:1", "s1:1"),
                              FN("after", neg, "l/xs"),
                              MERGE("y", "sn", "after")};
@@ -452,7 +435,7 @@ static void dropped(void *arg) {
                                  INPUT("x"),                                                     \
                                  {.name = "owner",                                               \
                                   .kind = dnnl_tp_v1_host,                                       \
-                                  .fn = inc,                                                     \
+                                  .fn = host_inc,                                                \
                                   .drop = dropped,                                               \
                                   .nout = 1,                                                     \
                                   .out_info = &scalar,                                           \
@@ -471,48 +454,49 @@ static void dropped(void *arg) {
 
 static void test_refusals(void **state) {
     (void)state;
-    REFUSED("node 'a' (host): input 'gone' is not there", FN("a", inc, "gone"));
-    REFUSED("node 'a' (host): input 'x:1'", FN("a", inc, "x:1"));
-    REFUSED("'x:b': the output is no number", FN("a", inc, "x:b"));
-    REFUSED("node 'x' (", FN("x", inc, "p"));
-    REFUSED("two nodes have this name", FN("x", inc, "p"));
+    REFUSED("node 'a' (host): input 'gone' is not there", FN("a", host_inc, "gone"));
+    REFUSED("node 'a' (host): input 'x:1'", FN("a", host_inc, "x:1"));
+    REFUSED("'x:b': the output is no number", FN("a", host_inc, "x:b"));
+    REFUSED("node 'x' (", FN("x", host_inc, "p"));
+    REFUSED("two nodes have this name", FN("x", host_inc, "p"));
     REFUSED("node 'a' (unknown kind): kind 99", {.name = "a", .kind = (dnnl_tp_v1_kind_t)99});
     REFUSED("node 's' (Switch): 1 inputs", {.name = "s", .kind = dnnl_tp_v1_switch, IN("x")});
     REFUSED("node 'm' (Merge): 3 inputs", {.name = "m", .kind = dnnl_tp_v1_merge, IN("x", "p", "q")});
     REFUSED("behind a control input", {.name = "a", .kind = dnnl_tp_v1_identity, IN("^p", "x")});
     REFUSED("it has no frame", {.name = "e", .kind = dnnl_tp_v1_enter, IN("x")});
     /* Cycles. */
-    REFUSED("it is on a cycle", FN("a", inc, "b"), FN("b", inc, "a"));
-    REFUSED("node 'a' (host): it is on a cycle", FN("a", add, "a", "x"), FN("behind", inc, "a"));
-    REFUSED("it is on a cycle", FN("a", inc, "x", "^b"), FN("b", inc, "a"));
+    REFUSED("it is on a cycle", FN("a", host_inc, "b"), FN("b", host_inc, "a"));
+    REFUSED("node 'a' (host): it is on a cycle", FN("a", host_add, "a", "x"), FN("behind", host_inc, "a"));
+    REFUSED("it is on a cycle", FN("a", host_inc, "x", "^b"), FN("b", host_inc, "a"));
     /* Merges. */
     REFUSED("node 'm' (Merge): both inputs can be alive", MERGE("m", "x", "q"));
     REFUSED("node 'm' (Merge): both inputs can be alive", SWITCH("s", "x", "p"), MERGE("m", "s:1", "x"));
     REFUSED("node 'm' (Merge): its inputs are not the two sides", SWITCH("s", "x", "p"),
             SWITCH("t", "x", "q"), MERGE("m", "s:1", "t:0"));
-    REFUSED("node 'm' (Merge): both inputs can be alive", SWITCH("s", "x", "p"), FN("a", inc, "s:1"),
+    REFUSED("node 'm' (Merge): both inputs can be alive", SWITCH("s", "x", "p"), FN("a", host_inc, "s:1"),
             MERGE("m", "s:1", "a"));
     REFUSED("node 'm' (Merge): its inputs are not", SWITCH("s", "x", "p"), SWITCH("t", "s:1", "q"),
             MERGE("m", "s:0", "t:0"));
-    REFUSED("node 'a' (host): 's' and another", SWITCH("s", "x", "p"), FN("a", add, "s:0", "s:1"));
+    REFUSED("node 'a' (host): 's' and another", SWITCH("s", "x", "p"), FN("a", host_add, "s:0", "s:1"));
     REFUSED("conditions without order", SWITCH("s", "x", "p"), SWITCH("t", "x", "q"),
-            FN("a", add, "s:0", "t:1"));
+            FN("a", host_add, "s:0", "t:1"));
     /* Frames. */
-#define LOOP                                                                                                \
-    ENTER("e", "x", "f"), MERGE("m", "e", "n"), COND("c", "m"), SWITCH("s", "m", "c"), FN("d", dec, "s:1"), \
-        NEXT("n", "d")
+#define LOOP                                                                           \
+    ENTER("e", "x", "f"), MERGE("m", "e", "n"), COND("c", "m"), SWITCH("s", "m", "c"), \
+        FN("d", host_dec, "s:1"), NEXT("n", "d")
     REFUSED("frame 'f' has no LoopCond", ENTER("e", "x", "f"));
     REFUSED("node 'c2' (LoopCond): frame 'f' has another one: 'c'", LOOP, COND("c2", "m"));
     REFUSED("not in a frame", COND("c", "x"));
-    REFUSED("node 'a' (host): its inputs come from different frames", LOOP, FN("a", add, "d", "p"));
-    REFUSED("node 'a' (host): it computes in a frame after the last test", LOOP, FN("a", inc, "s:0"));
+    REFUSED("node 'a' (host): its inputs come from different frames", LOOP, FN("a", host_add, "d", "p"));
+    REFUSED("node 'a' (host): it computes in a frame after the last test", LOOP, FN("a", host_inc, "s:0"));
     REFUSED("node 'y' (Exit)", LOOP, EXIT("y", "d"));
     REFUSED("node 'y' (Exit)", EXIT("y", "x"));
-    REFUSED("node 'y' (Exit): what leaves", LOOP, FN("a", inc, "m"), SWITCH("s2", "a", "c"), EXIT("y", "s2"));
+    REFUSED("node 'y' (Exit): what leaves", LOOP, FN("a", host_inc, "m"), SWITCH("s2", "a", "c"),
+            EXIT("y", "s2"));
     REFUSED("node 'n2' (NextIteration)", LOOP, NEXT("n2", "m"));
     REFUSED("node 'n2' (NextIteration)", NEXT("n2", "x"));
-    REFUSED("node 'a' (host): it reads NextIteration", LOOP, FN("a", inc, "n"));
-    REFUSED("node 'a' (host): it reads Enter 'e'", LOOP, FN("a", inc, "e"));
+    REFUSED("node 'a' (host): it reads NextIteration", LOOP, FN("a", host_inc, "n"));
+    REFUSED("node 'a' (host): it reads Enter 'e'", LOOP, FN("a", host_inc, "e"));
     REFUSED("beside its NextIteration it needs an Enter", LOOP, MERGE("m2", "d", "n"));
     REFUSED("is a constant one", LOOP, FIXED("k", "x", "f"), MERGE("m2", "k", "n"));
     REFUSED("enters frame 'f' from another place", SWITCH("u", "x", "p"), ENTER("e1", "u:0", "f"),
@@ -554,14 +538,14 @@ static void test_out_of_memory(void **state) {
                             CONST("one", 1, .nin = 0),
                             {.name = "owner",
                              .kind = dnnl_tp_v1_host,
-                             .fn = inc,
+                             .fn = host_inc,
                              .drop = dropped,
                              .nout = 1,
                              .out_info = &scalar,
                              IN("n")},
                             SUM_LOOP("", "while", "owner", "zero", "zero", "one"),
                             SWITCH("s", "xs", "p"),
-                            FN("a", inc, "s:1"),
+                            FN("a", host_inc, "s:1"),
                             MERGE("m", "s", "a")};
     dnnl_tp_graph_t g = NULL;
     for (long n = 0; !g; ++n) {

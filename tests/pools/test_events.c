@@ -43,8 +43,7 @@ static dnnl_tp_event_t host_event(void) {
     return event;
 }
 
-/* ---- Record and wait ------------------------------------------------------------------------------------
- */
+/* ---- Record and wait ----------------------------------------------------------------------------------- */
 
 static void recorded_events(void **state) {
     (void)state;
@@ -195,8 +194,7 @@ static void synchronous_streams(void **state) {
     CHECK_OK(dnnl_tp_stream_destroy(stream));
 }
 
-/* ---- Callbacks ------------------------------------------------------------------------------------------
- */
+/* ---- Callbacks ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     _Atomic int calls, order;
@@ -382,8 +380,7 @@ static void callbacks_submit(void **state) {
     }
 }
 
-/* ---- Poison and reset -----------------------------------------------------------------------------------
- */
+/* ---- Poison and reset ---------------------------------------------------------------------------------- */
 
 static void poison_and_reset(void **state) {
     (void)state;
@@ -451,8 +448,7 @@ static void poison_and_reset(void **state) {
     free(y);
 }
 
-/* ---- Waiting under load ---------------------------------------------------------------------------------
- */
+/* ---- Waiting under load -------------------------------------------------------------------------------- */
 
 typedef struct {
     dnnl_tp_stream_t stream;
@@ -567,8 +563,7 @@ static void all_workers_wait(void **state) {
     }
 }
 
-/* ---- Life -----------------------------------------------------------------------------------------------
- */
+/* ---- Life ---------------------------------------------------------------------------------------------- */
 
 static void *destroy_stream(void *stream) { return (void *)(intptr_t)dnnl_tp_stream_destroy(stream); }
 

@@ -13,8 +13,7 @@
 
 static dnnl_tp_engine_t engine;
 
-/* ---- A run that looks where its pieces execute ----------------------------------------------------------
- */
+/* ---- A run that looks where its pieces execute --------------------------------------------------------- */
 
 enum { LOOPS = 4, PIECES = 24, HEAVY = -20000 };
 typedef struct {
@@ -64,8 +63,7 @@ static void check_run(run_t *r) {
     assert_int_equal(atomic_load(&r->ends), 1);
 }
 
-/* ---- Tests ----------------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------------------- */
 
 static void asynchronous_runs(void **state) {
     (void)state;

@@ -461,8 +461,7 @@ void mirror_output(mirror_t *m, int v) {
     m->out[m->nout++] = v;
 }
 
-/* ---- Shorthands -------------------------------------------------------------------------------------------
- */
+/* ---- Shorthands ---------------------------------------------------------------------------------------- */
 
 dnnl_tp_op_attr_t mirror_s64(int key, int n, const int64_t *v) {
     return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_s64, n, v};
