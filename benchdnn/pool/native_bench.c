@@ -1,114 +1,22 @@
 /* Loops of the library on the pools of integrations/, beside the same loops as a program would write them for
- * that pool.
+ * that pool; what the columns mean stands in loops.h.
  *
  *   native_bench [HOST...] [--threads=N] [--ms=M]        (default: all hosts, 2 threads, 20 ms for each cell)
  *
- * Work from 1 us to 10 ms of one thread, in 64 iterations. Columns: the loop on one thread, the host's own
- * loop, a loop of the library called from outside runs, a loop inside a run (whose helpers stay between
- * loops); ratios above 1 mean that the library is faster than the host's loop. Medians of alternating blocks.
- * Prints only. Next: integrations/hosts/hosts.h. */
-#include <pthread.h>
+ * XLA's pool exists inside jax only: xla_bench. Next: integrations/hosts/hosts.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hosts/hosts.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
-#include "threading/record.h"
+#include "pool/loops.h"
 
-enum { ITERATIONS = 64, BLOCK = 16, MAX_SAMPLES = 1 << 16, WAYS = 4 };
-static const char *const ways[WAYS] = {"one thread", "host", "loop", "in a run"};
-
-static double spins_per_ns, item_ns;
-static double burn(int64_t n) {
-    double x = 1.0;
-    for (int64_t i = 0; i < n; ++i) x = x * 1.0000001 + 1e-9;
-    return x;
-}
-static void work(void *arg, int64_t begin, int64_t end) {
-    (void)arg;
-    double x = burn((int64_t)((double)(end - begin) * item_ns * spins_per_ns));
-    __asm__ volatile("" : : "g"(&x) : "memory");
-}
-static void body(void *arg, int slot, int64_t begin, int64_t end) {
-    (void)slot;
-    work(arg, begin, end);
-}
-
-typedef struct {
-    const host_t *host;
-    void *pool;
-    dtp_parallel_t par;
-    int64_t budget_ns;
-    double sample[WAYS][MAX_SAMPLES];
-    int count[WAYS];
-} cell_t;
-
-static void one(cell_t *c, int way, const dtp_parallel_t *par) {
-    int64_t t0 = dtp_ticks();
-    if (way == 0) work(NULL, 0, ITERATIONS);
-    else if (way == 1) c->host->loop(c->pool, ITERATIONS, item_ns, work, NULL);
-    else dtp_parallel_for(par, ITERATIONS, dtp_grain(item_ns), body, NULL);
-    int64_t t = dtp_ticks() - t0;
-    if (c->count[way] < MAX_SAMPLES)
-        c->sample[way][c->count[way]++] = (double)dtp_ns_of_ticks(t * 1000) / 1000;
-}
-static void block_in_run(void *arg, const dtp_parallel_t *par) {
-    for (int i = 0; i < BLOCK; ++i) one(arg, 3, par);
-}
-static void measure(cell_t *c) {
-    memset(c->count, 0, sizeof c->count);
-    for (int64_t end = dtp_now_ns() + c->budget_ns; dtp_now_ns() < end;)
-        for (int way = 0; way < WAYS; ++way) {
-            if (way == 3) {
-                if (dtp_pool_run(c->par.pool, c->par.num_threads, true, block_in_run, c)) abort();
-                continue;
-            }
-            for (int i = 0; i < BLOCK; ++i) one(c, way, &c->par);
-        }
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-static double median(double *v, int n) {
-    if (!n) return 0;
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
-
-static void bench(const host_t *host, int threads, int64_t budget_ns) {
-    static const double sizes_us[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
-    static cell_t c;
-    c.host = host;
-    c.pool = host->create(threads);
-    c.budget_ns = budget_ns;
-    dnnl_tp_stream_attr_t attr;
-    dtp_pool_t *rec;
-    if (!c.pool || dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu) ||
-        dnnl_tp_stream_attr_set_threadpool(attr, host->iface(c.pool)) || dtp_pool_acquire(&rec, attr))
-        abort();
-    dnnl_tp_stream_attr_destroy(attr);
-    c.par = (dtp_parallel_t){rec, threads, NULL};
-    printf("%s, %d threads\n%8s", host->name, threads, "us");
-    for (int way = 0; way < WAYS; ++way) printf(" %11s", ways[way]);
-    printf(" %9s %9s\n", "loop/host", "run/host");
-    for (size_t i = 0; i < sizeof sizes_us / sizeof *sizes_us; ++i) {
-        item_ns = sizes_us[i] * 1000 / ITERATIONS;
-        measure(&c); /* warm */
-        measure(&c);
-        double m[WAYS];
-        printf("%8.0f", sizes_us[i]);
-        for (int way = 0; way < WAYS; ++way)
-            printf(" %11.2f", m[way] = median(c.sample[way], c.count[way]) / 1000);
-        printf(" %9.3f %9.3f\n", m[1] / m[2], m[1] / m[3]);
-        fflush(stdout);
-    }
-    dtp_pool_release(rec);
-    if (dnnl_tp_threadpool_quiesce(host->iface(c.pool), -1)) abort();
-    host->destroy(c.pool);
+static void bench(const host_t *host, int threads, int ms) {
+    void *pool = host->create(threads);
+    if (!pool) abort();
+    loops_host_t h = {host->name, pool, host->iface(pool), host->loop};
+    if (loops_table(&h, threads, ms) || dnnl_tp_threadpool_quiesce(h.iface, -1)) abort();
+    host->destroy(pool);
 }
 
 int main(int argc, char **argv) {
@@ -119,18 +27,10 @@ int main(int argc, char **argv) {
         else if (!host_by_name(argv[i])) return fprintf(stderr, "native_bench: no host '%s'\n", argv[i]), 2;
         else ++named;
     }
-    dtp_ticks_init();
-    for (int i = 0; i < 20; ++i) {
-        int64_t t0 = dtp_now_ns();
-        double x = burn(200000);
-        __asm__ volatile("" : : "g"(&x) : "memory");
-        double rate = 200000.0 / (double)(dtp_now_ns() - t0);
-        if (rate > spins_per_ns) spins_per_ns = rate;
-    }
     for (const host_t *const *h = hosts; *h; ++h) {
         int wanted = !named;
         for (int i = 1; i < argc; ++i) wanted |= !strcmp(argv[i], (*h)->name);
-        if (wanted) bench(*h, threads, (int64_t)ms * 1000000);
+        if (wanted) bench(*h, threads, ms);
     }
     return 0;
 }
