@@ -12,6 +12,7 @@
 
 #include "dnnl_tp/dnnl_tp.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "common/timing.h"
 
 #define BD_MAX_NDIMS DNNL_TP_MAX_NDIMS
 #define BD_TEXT 4096 /* longest repro line, template or message */
@@ -94,7 +95,6 @@ void bd_stat_print(void);
 void bd_report(bd_state_t state, const char *reason, long errors, long total, double ms, const char *repro);
 
 /* ---- Services (util.c) ---- */
-double bd_now(void); /* seconds, monotonic */
 void *bd_alloc(size_t bytes, size_t align);
 void bd_free(void *p);
 void bd_die(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));

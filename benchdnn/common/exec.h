@@ -17,7 +17,5 @@ const bd_api_t *bd_peer(void); /* NULL without --peer; ends the program when it 
 const char *bd_peer_version(void);
 /* Ends the peer's idle team (omp_pause_resource_all), if its runtime can. */
 void bd_peer_rest(void);
-/* Waits until every other thread of the process sleeps; false after a second. */
-bool bd_wait_quiet(void);
 
 #endif

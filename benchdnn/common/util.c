@@ -1,19 +1,12 @@
-/* Time, memory and text helpers. */
+/* Memory and text helpers. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sched.h>
 
 #include "common/bench.h"
-
-double bd_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void *bd_alloc(size_t bytes, size_t align) {
     void *p = NULL;

@@ -1,6 +1,6 @@
 /* exec_bench: the graph executor against other schedulers, in one process and the same run.
  *
- * shapes.c makes graphs, side_*.c and peer_*.c[pp] run them, measure.c times any number of things in turn,
+ * shapes.c makes graphs, sides.c and peer_*.c[pp] run them, measure.c times any number of things in turn,
  * rows_*.c are the tables. Everything of dnnl_tp goes through its public interface. See doc/exec_bench.md. */
 #ifndef EXEC_BENCH_H
 #define EXEC_BENCH_H
@@ -8,6 +8,8 @@
 #include <dnnl_tp/dnnl_tp_graph.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "common/timing.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,7 +98,6 @@ typedef struct {
 } eb_options_t;
 extern eb_options_t eb;
 
-int64_t eb_now_ns(void);
 int64_t eb_ticks(void);
 int64_t eb_ticks_of_ns(double ns);
 /* Times the cases in turn, each block when all threads of the others sleep. */

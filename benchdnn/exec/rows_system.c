@@ -14,10 +14,6 @@ static const unsigned flags_of[] = {DNNL_TP_COMPILE_NO_CLUSTERS, 0};
 enum { SIDES = 2 };
 static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* ---- Fixed cost of a run, and of inputs and outputs ---------------------------------------------------- */
 
@@ -173,7 +169,7 @@ static void *fire(void *p) {
     while (!atomic_load(&f->go) || atomic_load(&begun) < f->wait_for)
         nanosleep(&(struct timespec){0, 100000}, NULL);
     nanosleep(&(struct timespec){0, (long)f->after_ns}, NULL);
-    f->fired = eb_now_ns();
+    f->fired = bd_now_ns();
     EB_OK(dnnl_tp_cancel_fire(f->cancel));
     return NULL;
 }
@@ -218,14 +214,14 @@ static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, int wai
         dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .cancel = f.cancel};
         atomic_store(&f.go, 1);
         dnnl_tp_status_t s = dnnl_tp_executable_run(e, eb_stream(threads), nin, in, nout, out, &o);
-        int64_t end = eb_now_ns();
+        int64_t end = bd_now_ns();
         pthread_join(t, NULL);
         if (s != dnnl_tp_cancelled) eb_fail("%s: the run ended with '%s'\n", name, dnnl_tp_status2str(s));
         us[i] = (double)(end - f.fired) / 1e3;
         dnnl_tp_cancel_destroy(f.cancel);
     }
     dnnl_tp_executable_destroy(e);
-    qsort(us, (size_t)times, sizeof *us, by_value);
+    qsort(us, (size_t)times, sizeof *us, bd_by_value);
     if (eb.check) printf("%-36s %d threads\n", name, threads);
     else {
         double p99 = us[times * 99 / 100];
@@ -269,10 +265,10 @@ enum { MOST_RUNS = 20000 };
 
 static void *client(void *p) {
     client_t *c = p;
-    int64_t t = eb_now_ns();
+    int64_t t = bd_now_ns();
     do {
         EB_OK(dnnl_tp_executable_run(c->e, c->stream, 0, NULL, 0, NULL, NULL));
-        int64_t now = eb_now_ns();
+        int64_t now = bd_now_ns();
         c->us[c->n] = (double)(now - t) / 1e3;
         t = now;
     } while (++c->n < MOST_RUNS && t < c->end);
@@ -302,7 +298,7 @@ static void clients_row(int clients, int threads) {
     EB_OK(dnnl_tp_executable_reserve(e, clients));
     client_t c[MOST_CLIENTS];
     memset(c, 0, sizeof c);
-    int64_t begin = eb_now_ns();
+    int64_t begin = bd_now_ns();
     for (int i = 0; i < clients; ++i) {
         c[i].e = e;
         c[i].stream = eb_new_stream(threads);
@@ -312,7 +308,7 @@ static void clients_row(int clients, int threads) {
     for (int i = 0; i < clients; ++i)
         if (pthread_create(&c[i].thread, NULL, client, &c[i])) abort();
     for (int i = 0; i < clients; ++i) pthread_join(c[i].thread, NULL);
-    double time = (double)(eb_now_ns() - begin);
+    double time = (double)(bd_now_ns() - begin);
     int runs = 0;
     for (int i = 0; i < clients; ++i) runs += c[i].n;
     double *all = malloc(sizeof *all * (size_t)(runs + 1));
@@ -321,7 +317,7 @@ static void clients_row(int clients, int threads) {
         free(c[i].us);
         dnnl_tp_stream_destroy(c[i].stream);
     }
-    qsort(all, (size_t)runs, sizeof *all, by_value);
+    qsort(all, (size_t)runs, sizeof *all, bd_by_value);
     dnnl_tp_executable_destroy(e);
     if (eb.check) printf("%-36s %d threads\n", name, threads);
     else {

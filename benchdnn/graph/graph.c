@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/exec.h"
 #include "common/fill.h"
@@ -193,17 +192,11 @@ static dnnl_tp_status_t compile(const run_t *r, int threads, unsigned flags, dnn
     return st ? st : dnnl_tp_executable_compile(e, r->graph, bd_engine(&bd_ours), r->nin, r->in_info, &o);
 }
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* A graph that does not end is a result, too. */
 static dnnl_tp_status_t execute(run_t *r, dnnl_tp_executable_t e, int threads, void **out,
                                 dnnl_tp_run_stats_t *stats) {
     static const int64_t most_ns = (int64_t)60 * 1000000000;
-    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = stats, .deadline_ns = now_ns() + most_ns};
+    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = stats, .deadline_ns = bd_now_ns() + most_ns};
     return dnnl_tp_executable_run(e, bd_stream(&bd_ours, threads), r->nin, r->in, r->nout, out, &o);
 }
 
@@ -276,15 +269,15 @@ static dnnl_tp_status_t measure(run_t *r) {
     dnnl_tp_executable_t e = NULL;
     dnnl_tp_status_t st = run_once(r, threads, 0, r->out); /* counts nodes */
     if (!st) st = compile(r, threads, 0, &e);
-    int64_t *ns = malloc(sizeof *ns * MAX_SAMPLES), end = now_ns() + (int64_t)(bd.max_ms * 1e6);
+    int64_t *ns = malloc(sizeof *ns * MAX_SAMPLES), end = bd_now_ns() + (int64_t)(bd.max_ms * 1e6);
     int n = 0, want = bd.fix_times ? bd.fix_times : MAX_SAMPLES;
     if (!ns) bd_die(BD_EXIT_FAIL, "Error: out of memory.");
     if (want > MAX_SAMPLES) want = MAX_SAMPLES;
     if (!st) st = execute(r, e, threads, r->out, NULL);
-    while (!st && n < want && (bd.fix_times || n == 0 || now_ns() < end)) {
-        int64_t begin = now_ns();
+    while (!st && n < want && (bd.fix_times || n == 0 || bd_now_ns() < end)) {
+        int64_t begin = bd_now_ns();
         st = execute(r, e, threads, r->out, NULL);
-        ns[n++] = now_ns() - begin;
+        ns[n++] = bd_now_ns() - begin;
     }
     dnnl_tp_executable_destroy(e);
     if (!st) {

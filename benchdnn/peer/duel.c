@@ -50,15 +50,6 @@ static dnnl_tp_status_t batch(runner_t *r, long n, double *s) {
     return dnnl_tp_success;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n) {
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return n & 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
 
 /* One block; *out = median of its batches, seconds per execution. */
 static dnnl_tp_status_t block(runner_t *r, double *out) {
@@ -71,7 +62,7 @@ static dnnl_tp_status_t block(runner_t *r, double *out) {
     end = bd_now() + BLOCK_S;
     while (n < MAX_BATCHES && (n < MIN_BATCHES || bd_now() < end))
         if ((st = batch(r, r->batch, &v[n++])) != dnnl_tp_success) return st;
-    *out = median(v, n);
+    *out = bd_median(v, n);
     return dnnl_tp_success;
 }
 
@@ -162,11 +153,11 @@ dnnl_tp_status_t bd_duel(bd_side_t *ours, bd_side_t *theirs, const char *repro) 
     }
     if (st != dnnl_tp_success) return st;
     for (int k = 0; k < pairs; ++k) ratio[k] = b[k] / a[k];
-    double mid = median(ratio, pairs);
+    double mid = bd_median(ratio, pairs);
     int edge = (int)floor(pairs / 2. - 0.98 * sqrt(pairs)); /* order statistics of a 95 % interval */
     if (edge < 0) edge = 0;
-    double lo = ratio[edge], hi = ratio[pairs - 1 - edge], us = median(a, pairs) * 1e6,
-           peer_us = median(b, pairs) * 1e6;
+    double lo = ratio[edge], hi = ratio[pairs - 1 - edge], us = bd_median(a, pairs) * 1e6,
+           peer_us = bd_median(b, pairs) * 1e6;
     bool small_class =
         !strncmp(klass, "tiny", 4) || !strncmp(klass, "creation", 8) || !strncmp(klass, "overhead", 8);
     const char *note = !same                                                           ? "MISMATCH"

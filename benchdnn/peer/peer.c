@@ -1,13 +1,8 @@
 /* The peer: any libdnnl.so.3, loaded by dlopen with our own declarations (common/api.h). Its OpenMP runtime
  * is reached through the same handle, so that its team can be counted, fixed and ended. */
-#include <ctype.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/exec.h"
 #include "common/options.h"
@@ -87,36 +82,4 @@ const char *bd_peer_version(void) { return version; }
 void bd_peer_rest(void) {
     enum { PAUSE_SOFT = 1 }; /* omp_pause_soft: threads go, data stays */
     if (pause_all) pause_all(PAUSE_SOFT);
-}
-
-static bool all_asleep(void) {
-    DIR *d = opendir("/proc/self/task");
-    if (!d) return true;
-    long self = syscall(SYS_gettid);
-    bool quiet = true;
-    for (struct dirent *e; quiet && (e = readdir(d));) {
-        if (!isdigit((unsigned char)e->d_name[0]) || atol(e->d_name) == self) continue;
-        char path[64] = "", line[512];
-        bd_cat(path, sizeof path, "/proc/self/task/%.20s/stat", e->d_name);
-        FILE *f = fopen(path, "r");
-        if (!f) continue; /* it has just ended */
-        if (fgets(line, sizeof line, f)) {
-            const char *state = strrchr(line, ')');
-            quiet = !state || strlen(state) < 3 || state[2] != 'R';
-        }
-        fclose(f);
-    }
-    closedir(d);
-    return quiet;
-}
-
-bool bd_wait_quiet(void) {
-    double end = bd_now() + 1;
-    int seen = 0;
-    while (bd_now() < end) {
-        seen = all_asleep() ? seen + 1 : 0;
-        if (seen == 2) return true;
-        nanosleep(&(struct timespec){0, 50000}, NULL);
-    }
-    return false;
 }

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common.h"
+#include "common/timing.h"
 #include "encoder.h"
 #include "hosts/hosts.h"
 
@@ -25,10 +25,6 @@ typedef struct {
     int count;
 } entry_t;
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 int main(int argc, char **argv) {
     int threads = 2, batch = 1, tokens = 32;
@@ -72,7 +68,7 @@ int main(int argc, char **argv) {
     for (int64_t end = se_now_ns() + (int64_t)(seconds * 1e9) * n; se_now_ns() < end;)
         for (int i = 0; i < n; ++i) {
             entry_t *e = &entry[i];
-            nanosleep(&(struct timespec){0, 5000000}, NULL); /* OpenMP's threads spin for a while */
+            (void)bd_wait_quiet(); /* OpenMP's threads spin for a while */
             for (int k = -1; k < RUNS_PER_BLOCK; ++k) {      /* the first run wakes the threads */
                 int64_t t0 = se_now_ns();
                 if (se_session_run_rectangle(e->session, batch, tokens, ids, out, &error)) goto failed;
@@ -83,8 +79,7 @@ int main(int argc, char **argv) {
     double reference = 0;
     printf("sentence encoder, batch %d, %d tokens, %d threads\n", batch, tokens, threads);
     for (int i = 0; i < n; ++i) {
-        qsort(entry[i].sample, (size_t)entry[i].count, sizeof *entry[i].sample, by_value);
-        double median = entry[i].sample[entry[i].count / 2];
+        double median = bd_median(entry[i].sample, entry[i].count);
         if (i == 0) reference = median;
         printf("  %-12s median %8.3f ms  %6.3fx of the built-in pool\n", entry[i].name, median,
                reference / median);

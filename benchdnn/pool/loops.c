@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/timing.h"
 #include "threading/futex.h"
 #include "threading/pool.h"
 #include "threading/record.h"
@@ -61,16 +62,6 @@ static void measure(cell_t *c) {
         }
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-static double median(double *v, int n) {
-    if (!n) return 0;
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
-
 static void calibrate(void) {
     dtp_ticks_init();
     for (int i = 0; i < 20; ++i) {
@@ -107,7 +98,7 @@ dnnl_tp_status_t loops_table(const loops_host_t *host, int threads, int ms) {
         double m[WAYS];
         printf("%8.0f", sizes_us[i]);
         for (int way = 0; way < WAYS; ++way)
-            printf(" %11.2f", m[way] = median(c.sample[way], c.count[way]) / 1000);
+            printf(" %11.2f", m[way] = bd_median(c.sample[way], c.count[way]) / 1000);
         printf(" %9.3f %9.3f\n", m[1] / m[2], m[1] / m[3]);
         fflush(stdout);
     }

@@ -2,10 +2,12 @@
  *
  *   pool_bench [--threads=N] [--seconds=S] [handoff] [contended] [clients] [overhead]     (default: all)
  *
- * handoff    two 10 us tasks on two warm threads, beside the measured round trip of a cache line
- * contended  the same loop beside one spinning process per CPU, against its serial execution under the same
- * load clients    1, 2, 4, 8 threads that each run ~2 ms runs of 45 small loops on one pool overhead   a loop
- * of one chunk, an empty loop of two chunks, an empty run Prints only; nothing here passes or fails. */
+ * - handoff: two 10 us tasks on two warm threads, beside the measured round trip of a cache line
+ * - contended: the same loop beside one spinning process per CPU, against its serial time under that load
+ * - clients: 1, 2, 4, 8 threads that each run ~2 ms runs of 45 small loops on one pool
+ * - overhead: a loop of one chunk, an empty loop of two chunks, an empty run
+ *
+ * Prints only; nothing here passes or fails. */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/timing.h"
 #include "threading/builtin_pool.h"
 
 enum { TASK_NS = 10000, MAX_SAMPLES = 200000, MAX_CLIENTS = 64, WARM_UP = 20 };
@@ -55,13 +58,9 @@ static void calibrate_work(void) {
     spins_per_ns = best;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 static double quantile(double *v, int n, double q) {
     if (n == 0) return 0;
-    qsort(v, (size_t)n, sizeof(*v), by_value);
+    qsort(v, (size_t)n, sizeof(*v), bd_by_value);
     int i = (int)ceil(q * n) - 1;
     return v[i < 0 ? 0 : i];
 }
@@ -69,7 +68,7 @@ static double quantile(double *v, int n, double q) {
 /* Mean of the middle half. */
 static double middle(double *v, int n) {
     double sum = 0;
-    qsort(v, (size_t)n, sizeof(*v), by_value);
+    qsort(v, (size_t)n, sizeof(*v), bd_by_value);
     for (int i = n / 4; i < n - n / 4; ++i) sum += v[i];
     return n ? sum / (n - 2 * (n / 4)) : 0;
 }
