@@ -1,34 +1,13 @@
 /* The C++ classes over the C API: ownership, exceptions, each kind of primitive; graphs: test_hpp_graph.cpp.
  */
 #include <cmath>
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
-
-#include "dnnl_tp/dnnl_tp.hpp"
+#include "support/check.hpp"
 
 namespace t = dnnl_tp;
 
 namespace {
-
-#define ASSERT_STATUS(expected, expression)         \
-    do {                                            \
-        dnnl_tp_status_t got_ = dnnl_tp_success;    \
-        try {                                       \
-            expression;                             \
-        } catch (const t::error &e) {               \
-            got_ = e.status();                      \
-            assert_true(std::strlen(e.what()) > 0); \
-        }                                           \
-        assert_int_equal(got_, expected);           \
-    } while (0)
 
 /* A subclass of the RFC's pool: serial, counts its loops. */
 struct counting_pool : t::threadpool_interop::threadpool_iface {

@@ -1,107 +1,79 @@
 /* The C++ classes over the C API: graphs. */
 #include <cmath>
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
-
-#include "dnnl_tp/dnnl_tp.hpp"
+#include "support/check.hpp"
 
 namespace t = dnnl_tp;
 
 namespace {
 
-#define ASSERT_STATUS(expected, expression)                                    \
-  do {                                                                         \
-    dnnl_tp_status_t got_ = dnnl_tp_success;                                   \
-    try {                                                                      \
-      expression;                                                              \
-    } catch (const t::error &e) {                                              \
-      got_ = e.status();                                                       \
-      assert_true(std::strlen(e.what()) > 0);                                  \
-    }                                                                          \
-    assert_int_equal(got_, expected);                                          \
-  } while (0)
-
-void assert_close(const float *got, const std::vector<float> &want,
-                  float tolerance = 1e-5f) {
-  for (std::size_t i = 0; i < want.size(); ++i)
-    if (!(std::fabs(got[i] - want[i]) <=
-          tolerance * (1.0f + std::fabs(want[i]))))
-      fail_msg("element %zu: got %g, want %g", i, static_cast<double>(got[i]),
-               static_cast<double>(want[i]));
+void assert_close(const float *got, const std::vector<float> &want, float tolerance = 1e-5f) {
+    for (std::size_t i = 0; i < want.size(); ++i)
+        if (!(std::fabs(got[i] - want[i]) <= tolerance * (1.0f + std::fabs(want[i]))))
+            fail_msg("element %zu: got %g, want %g", i, static_cast<double>(got[i]),
+                     static_cast<double>(want[i]));
 }
 
 struct fixture {
-  t::engine e;
-  t::stream s{e};
+    t::engine e;
+    t::stream s{e};
 };
 
 /* y = relu(x * w) + h(x), h a function of the program. */
 void test_graph(void **) {
-  fixture f;
-  t::graph g;
-  const float w[6] = {1, -1, 0, 1, 0, 0};
-  const t::value x = g.input("x", dnnl_tp_f32, {DNNL_TP_RUNTIME_DIM_VAL, 2});
-  const t::value wv = g.constant("w", dnnl_tp_f32, {2, 2}, w);
-  t::op_attrs attrs;
-  attrs.set(dnnl_tp_op_attr_transpose_b, false);
-  const t::value mm = g.op(dnnl_tp_op_matmul, "mm", {x, wv}, attrs);
-  const t::value relu = g.op(dnnl_tp_op_relu, "relu", {mm});
-  g.output(relu, "y");
-  assert_int_equal(g.info(relu).ndims, 2);
-  ASSERT_STATUS(dnnl_tp_invalid_shape,
-                g.op(dnnl_tp_op_matmul, "bad",
-                     {x, g.constant("c", dnnl_tp_f32, {3, 2}, w)}));
-  const std::vector<dnnl_tp_tensor_info_t> shapes = {
-      t::tensor_info(dnnl_tp_f32, {2, 2})};
-  const t::executable ex =
-      t::executable::for_pool(g, f.e, shapes, t::stream_attr());
-  assert_int_equal(ex.query(relu).dims[0], 2);
-  float in[4] = {1, 2, 3, 4}, out[4] = {0};
-  ex.run(f.s, {in}, {out});
-  assert_close(out, {1, 1, 3, 1});
+    fixture f;
+    t::graph g;
+    const float w[6] = {1, -1, 0, 1, 0, 0};
+    const t::value x = g.input("x", dnnl_tp_f32, {DNNL_TP_RUNTIME_DIM_VAL, 2});
+    const t::value wv = g.constant("w", dnnl_tp_f32, {2, 2}, w);
+    t::op_attrs attrs;
+    attrs.set(dnnl_tp_op_attr_transpose_b, false);
+    const t::value mm = g.op(dnnl_tp_op_matmul, "mm", {x, wv}, attrs);
+    const t::value relu = g.op(dnnl_tp_op_relu, "relu", {mm});
+    g.output(relu, "y");
+    assert_int_equal(g.info(relu).ndims, 2);
+    ASSERT_STATUS(dnnl_tp_invalid_shape,
+                  g.op(dnnl_tp_op_matmul, "bad", {x, g.constant("c", dnnl_tp_f32, {3, 2}, w)}));
+    const std::vector<dnnl_tp_tensor_info_t> shapes = {t::tensor_info(dnnl_tp_f32, {2, 2})};
+    const t::executable ex = t::executable::for_pool(g, f.e, shapes, t::stream_attr());
+    assert_int_equal(ex.query(relu).dims[0], 2);
+    float in[4] = {1, 2, 3, 4}, out[4] = {0};
+    ex.run(f.s, {in}, {out});
+    assert_close(out, {1, 1, 3, 1});
 }
 
 void test_graph_host_function(void **) {
-  fixture f;
-  t::graph g;
-  const t::value x = g.input("x", dnnl_tp_f32, {3});
-  const float factor = 3.0f;
-  const std::vector<t::value> h = g.host(
-      "triple", {x}, {t::tensor_info(dnnl_tp_f32, {3})},
-      [factor](const dnnl_tp_host_arg_t *in, const dnnl_tp_host_arg_t *out) {
-        for (int i = 0; i < 3; ++i)
-          static_cast<float *>(out->data)[i] =
-              factor * static_cast<const float *>(in->data)[i];
-      });
-  g.output(h[0], "y");
-  const t::executable ex(g, f.e);
-  float in[3] = {1, 2, 3}, out[3] = {0};
-  ex.run(f.s, {in}, {out});
-  assert_close(out, {3, 6, 9});
-  t::graph bad;
-  const t::value y = bad.input("y", dnnl_tp_f32, {1});
-  bad.output(bad.host("throws", {y}, {t::tensor_info(dnnl_tp_f32, {1})},
-                      [](const dnnl_tp_host_arg_t *,
-                         const dnnl_tp_host_arg_t *) { throw 7; })[0],
-             "z");
-  const t::executable bad_ex(bad, f.e);
-  ASSERT_STATUS(dnnl_tp_runtime_error, bad_ex.run(f.s, {in}, {out}));
+    fixture f;
+    t::graph g;
+    const t::value x = g.input("x", dnnl_tp_f32, {3});
+    const float factor = 3.0f;
+    const std::vector<t::value> h =
+        g.host("triple", {x}, {t::tensor_info(dnnl_tp_f32, {3})},
+               [factor](const dnnl_tp_host_arg_t *in, const dnnl_tp_host_arg_t *out) {
+                   for (int i = 0; i < 3; ++i)
+                       static_cast<float *>(out->data)[i] = factor * static_cast<const float *>(in->data)[i];
+               });
+    g.output(h[0], "y");
+    const t::executable ex(g, f.e);
+    float in[3] = {1, 2, 3}, out[3] = {0};
+    ex.run(f.s, {in}, {out});
+    assert_close(out, {3, 6, 9});
+    t::graph bad;
+    const t::value y = bad.input("y", dnnl_tp_f32, {1});
+    bad.output(bad.host("throws", {y}, {t::tensor_info(dnnl_tp_f32, {1})},
+                        [](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *) { throw 7; })[0],
+               "z");
+    const t::executable bad_ex(bad, f.e);
+    ASSERT_STATUS(dnnl_tp_runtime_error, bad_ex.run(f.s, {in}, {out}));
 }
 
 } // namespace
 
 int main() {
-  const CMUnitTest tests[] = {
-      cmocka_unit_test(test_graph),
-      cmocka_unit_test(test_graph_host_function),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_graph_host_function),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -16,8 +16,6 @@
 #include "support/hostile_pools.h"
 #include "support/streams.h"
 
-static dnnl_tp_engine_t engine;
-
 /* ---- y = (relu(x) + 1) beside host closures that look where they are ----------------------------------- */
 
 enum { ROWS = 64, COLS = 512, N = ROWS * COLS, BRANCHES = 4 };
@@ -79,7 +77,7 @@ static dnnl_tp_executable_t compile(watch_t *watch, dnnl_tp_stream_attr_t attr) 
     CHECK_OK(dnnl_tp_graph_output(g, sum, "y"));
     dnnl_tp_compile_opts_t opts = {
         .struct_size = sizeof(opts), .stream_attr = attr, .flags = DNNL_TP_COMPILE_NO_CLUSTERS};
-    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, test_engine, 0, NULL, &opts));
     dnnl_tp_graph_destroy(g);
     return e;
 }
@@ -127,7 +125,7 @@ static void every_pool(void **state) {
             dnnl_tp_stream_attr_t attr = attr_of(pool ? hostile_pool_iface(pool) : NULL, BOTH);
             CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
             dnnl_tp_stream_t stream;
-            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
             watch_t watch = {.answer = dnnl_tp_success};
             dnnl_tp_executable_t e = compile(&watch, attr);
             dnnl_tp_event_t event[3];
@@ -165,7 +163,7 @@ static void hosts_with_groups(void **state) {
             group_pool_t *pool = group_pool_create((group_mode_t)mode, workers);
             dnnl_tp_stream_attr_t attr = attr_of(group_pool_iface(pool), BOTH);
             dnnl_tp_stream_t stream;
-            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
             watch_t watch = {.answer = dnnl_tp_success, .sleep_us = 200};
             dnnl_tp_executable_t e = compile(&watch, attr);
             for (int k = 0; k < 6; ++k) {
@@ -202,7 +200,7 @@ static void parallelism(void **state) {
             dnnl_tp_stream_attr_t attr = attr_of(test_pool_iface(pool), bits);
             CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
             dnnl_tp_stream_t stream;
-            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
             bool inter = bits & DNNL_TP_PARALLELISM_INTER;
             watch_t watch = {.answer = dnnl_tp_success, .sleep_us = 300, .wait_for = inter ? 2 : 0};
             dnnl_tp_executable_t e = compile(&watch, attr);
@@ -237,7 +235,7 @@ static void runs_that_fail(void **state) {
     dnnl_tp_threadpool_t pool = test_pool(2);
     dnnl_tp_stream_attr_t attr = attr_of(test_pool_iface(pool), BOTH);
     dnnl_tp_stream_t stream;
-    CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+    CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
     watch_t slow = {.answer = dnnl_tp_success, .sleep_us = 20000000}, bad = {.answer = dnnl_tp_invalid_shape},
             good = {.answer = dnnl_tp_success};
     dnnl_tp_executable_t e_slow = compile(&slow, attr), e_bad = compile(&bad, attr),
@@ -313,9 +311,9 @@ static dnnl_tp_status_t nosy(void *arg, const volatile int *should_stop, int nin
 static void closures_cannot_wait(void **state) {
     (void)state;
     dnnl_tp_threadpool_t pool = test_pool(2);
-    own_stream = test_stream(engine, test_pool_iface(pool), 1, 0);
+    own_stream = test_stream(test_engine, test_pool_iface(pool), 1, 0);
     dnnl_tp_event_t never, event;
-    CHECK_OK(dnnl_tp_event_create_host(&never, engine));
+    CHECK_OK(dnnl_tp_event_create_host(&never, test_engine));
     dnnl_tp_graph_t g;
     dnnl_tp_executable_t e;
     dnnl_tp_dims_t dims = {4};
@@ -325,7 +323,7 @@ static void closures_cannot_wait(void **state) {
     CHECK_OK(dnnl_tp_graph_input(g, &v, "x", dnnl_tp_f32, 1, dims));
     CHECK_OK(dnnl_tp_graph_host(g, nosy, never, NULL, 0, "nosy", 1, &v, 1, &info, &v));
     CHECK_OK(dnnl_tp_graph_output(g, v, "y"));
-    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, NULL));
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, test_engine, 0, NULL, NULL));
     float x[4] = {1, 2, 3, 4}, y[4];
     for (int sync = 0; sync < 2; ++sync) {
         void *in[1] = {x}, *out[1] = {y};
@@ -365,14 +363,14 @@ static void check_timing(const dnnl_tp_timing_t *t, int cold, int least, int mos
 static void timed_runs(void **state) {
     (void)state;
     float *x = ramp(), *y = malloc(N * sizeof(float));
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
     for (int kind = -1; kind < POOL_KINDS; ++kind)
         for (int async = 0; async < 2; ++async) {
             hostile_pool_t *pool = kind < 0 ? NULL : hostile_pool_create((hostile_kind_t)kind, 2);
             dnnl_tp_stream_attr_t attr = attr_of(pool ? hostile_pool_iface(pool) : NULL, BOTH);
             CHECK_OK(dnnl_tp_stream_attr_set_async(attr, async));
             dnnl_tp_stream_t stream;
-            CHECK_OK(dnnl_tp_stream_create_v2(&stream, engine, 0, attr));
+            CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
             watch_t watch = {.answer = dnnl_tp_success};
             dnnl_tp_executable_t e = compile(&watch, attr);
             dnnl_tp_timed_run_opts_t opts = {.struct_size = sizeof(opts),
@@ -430,8 +428,8 @@ static void lines_carry_times(void **state) {
     (void)state;
     float *x = calloc(N, sizeof(*x));
     dnnl_tp_threadpool_t pool = test_pool(2);
-    dnnl_tp_stream_t stream = test_stream(engine, test_pool_iface(pool), 1, 0);
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_stream_t stream = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
     dnnl_tp_event_t event[4];
     CHECK_OK(dnnl_tp_set_verbose_callback(take_line, NULL));
     unsigned bits = atomic_exchange(&dtp_verbose_bits, DTP_VERBOSE_EXEC | DTP_VERBOSE_TIMESTAMP);
@@ -456,16 +454,6 @@ static void lines_carry_times(void **state) {
     free(x);
 }
 
-static int setup(void **state) {
-    (void)state;
-    return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
-}
-static int teardown(void **state) {
-    (void)state;
-    dnnl_tp_engine_destroy(engine);
-    return 0;
-}
-
 int main(void) {
     if (!DNNL_TP_WITH_THREADPOOL) return 0; /* streams of a SEQ library are synchronous */
     alarm(110);
@@ -475,5 +463,5 @@ int main(void) {
         cmocka_unit_test(closures_cannot_wait), cmocka_unit_test(timed_runs),
         cmocka_unit_test(lines_carry_times),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

@@ -6,23 +6,14 @@
 
 #include "model/no_queues.h"
 #include "model/no_visits.h"
+#include "model/one_worker.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
-static dtp_pool_t *rec;
-static _Atomic uint32_t worker_bell; /* of the worker, if the pool has one */
-
 static bool has_worker;
-bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
-    (void)pool, (void)cpu;
-    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
-    dtp_futex_wake(&worker_bell, 1);
-    return true;
-}
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
 enum { CLIENTS = 3 };
-static _Atomic int running, left;
+static _Atomic int running;
 static int ran[CLIENTS];
 
 static void work(void *arg, const dtp_parallel_t *par) {
@@ -40,8 +31,7 @@ static void client(void *arg) {
     MC_CHECK(dtp_pool_run(rec, 1, true, work, arg) == dnnl_tp_success);
     mc_read(arg);
     MC_CHECK(*(int *)arg == 1);
-    if (has_worker && atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1)
-        (void)dtp_builtin_wake_at(rec, -1);
+    if (has_worker) leave();
 }
 static void joiner(void *arg) {
     (void)arg;
@@ -55,20 +45,6 @@ static void joiner(void *arg) {
     bool held = true;
     if (dtp_run_roots(rec, &held)) mc_hit("a joiner's ticket became a run's");
     if (held) dtp_ticket_leave(rec);
-}
-/* What a worker of the built-in pool does, without its own way to sleep (check_sleep). */
-static void worker(void *arg) {
-    (void)arg;
-    for (;;) {
-        uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
-        bool held = false;
-        if (dtp_run_roots(rec, &held)) {
-            mc_hit("a worker ran a root");
-            continue;
-        }
-        if (!atomic_load_explicit(&left, memory_order_acquire)) return;
-        dtp_futex_wait(&worker_bell, bell, -1);
-    }
 }
 
 static void setup(int tickets, int clients, void (*other)(void *)) {
@@ -115,7 +91,7 @@ int main(int argc, char **argv) {
          .setup = with_worker,
          .end = end,
          .preemptions = 3,
-         .reach = {"a worker ran a root", "ran on another thread"}},
+         .reach = {"the worker ran a root", "ran on another thread"}},
         {.name = "three clients, 2 tickets",
          .setup = two_tickets,
          .end = end,

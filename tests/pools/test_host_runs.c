@@ -11,8 +11,6 @@
 #include "support/streams.h"
 #include "threading/pool.h"
 
-static dnnl_tp_engine_t engine;
-
 /* ---- A run that looks where its pieces execute --------------------------------------------------------- */
 
 enum { LOOPS = 4, PIECES = 24, HEAVY = -20000 };
@@ -71,13 +69,13 @@ static void asynchronous_runs(void **state) {
     for (int mode = 0; mode < GROUP_MODES; ++mode)
         for (int workers = 1; workers <= 4; ++workers) {
             group_pool_t *pool = group_pool_create((group_mode_t)mode, workers);
-            dnnl_tp_primitive_t add = test_linear(engine, 5000, 1, 1);
+            dnnl_tp_primitive_t add = test_linear(test_engine, 5000, 1, 1);
             dnnl_tp_stream_t stream[STREAMS];
             float *x[STREAMS];
             static run_t run[STREAMS][RUNS];
             dnnl_tp_event_t event[STREAMS][RUNS];
             for (int s = 0; s < STREAMS; ++s) {
-                stream[s] = test_stream(engine, group_pool_iface(pool), 1, 0);
+                stream[s] = test_stream(test_engine, group_pool_iface(pool), 1, 0);
                 x[s] = calloc(5000, sizeof(float));
             }
             for (int k = 0; k < RUNS; ++k)
@@ -117,7 +115,7 @@ static void asynchronous_runs(void **state) {
 static void completion_comes_after_done(void **state) {
     (void)state;
     group_pool_t *pool = group_pool_create(GROUP_DELAYED, 2);
-    dnnl_tp_stream_t stream = test_stream(engine, group_pool_iface(pool), 1, 0);
+    dnnl_tp_stream_t stream = test_stream(test_engine, group_pool_iface(pool), 1, 0);
     for (int k = 0; k < 5; ++k) {
         run_t run = {.status = dnnl_tp_success}, next = {.status = dnnl_tp_success};
         dnnl_tp_event_t event = submit(stream, &run), second = submit(stream, &next);
@@ -141,7 +139,7 @@ static void failed_and_skipped_runs_end(void **state) {
     (void)state;
     for (int mode = 0; mode < GROUP_MODES; ++mode) {
         group_pool_t *pool = group_pool_create((group_mode_t)mode, 2);
-        dnnl_tp_stream_t stream = test_stream(engine, group_pool_iface(pool), 1, 0);
+        dnnl_tp_stream_t stream = test_stream(test_engine, group_pool_iface(pool), 1, 0);
         run_t bad = {.status = dnnl_tp_invalid_shape}, skipped = {.status = dnnl_tp_success},
               good = {.status = dnnl_tp_success};
         dnnl_tp_event_t event[] = {submit(stream, &bad), submit(stream, &skipped)};
@@ -194,7 +192,7 @@ static void many_clients(void **state) {
     for (int mode = 0; mode < GROUP_MODES; ++mode)
         for (int workers = 1; workers <= 3; ++workers) {
             group_pool_t *pool = group_pool_create((group_mode_t)mode, workers);
-            dnnl_tp_stream_t stream = test_stream(engine, group_pool_iface(pool), 1, 0);
+            dnnl_tp_stream_t stream = test_stream(test_engine, group_pool_iface(pool), 1, 0);
             clients_t c = {.rec = stream->attr->pool};
             pthread_t thread[CLIENTS];
             static run_t run[RUNS];
@@ -220,16 +218,6 @@ static void many_clients(void **state) {
         }
 }
 
-static int setup(void **state) {
-    (void)state;
-    return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
-}
-static int teardown(void **state) {
-    (void)state;
-    dnnl_tp_engine_destroy(engine);
-    return 0;
-}
-
 int main(void) {
     alarm(110);
     const struct CMUnitTest tests[] = {
@@ -238,5 +226,5 @@ int main(void) {
         cmocka_unit_test(failed_and_skipped_runs_end),
         cmocka_unit_test(many_clients),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

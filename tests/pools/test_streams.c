@@ -13,8 +13,6 @@
 
 enum { N = 30000, CHAIN = 40 };
 
-static dnnl_tp_engine_t engine;
-
 /* x = 2 (x + 1), in place, again and again: any lost or reordered step changes the result. */
 static void chain_on(dnnl_tp_stream_t stream, dnnl_tp_primitive_t add, dnnl_tp_primitive_t twice, float *x) {
     double want = 0;
@@ -35,12 +33,12 @@ static void chain_on(dnnl_tp_stream_t stream, dnnl_tp_primitive_t add, dnnl_tp_p
 static void dependent_steps(void **state) {
     (void)state;
     float *x = malloc(N * sizeof(*x));
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1), twice = test_linear(engine, N, 2, 0);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1), twice = test_linear(test_engine, N, 2, 0);
     for (int kind = 0; kind < POOL_KINDS; ++kind)
         for (int async = 0; async < 2; ++async) {
             if (kind == POOL_STALLED) continue;
             hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
-            dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), async, 0);
+            dnnl_tp_stream_t stream = test_stream(test_engine, hostile_pool_iface(pool), async, 0);
             chain_on(stream, add, twice, x);
             CHECK_OK(dnnl_tp_stream_destroy(stream));
             assert_int_equal(hostile_pool_complaints(pool), 0);
@@ -54,7 +52,7 @@ static void dependent_steps(void **state) {
             opts.flags = async & 2 ? DNNL_TP_THREADPOOL_ASYNCHRONOUS : 0;
             CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
             CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
-            dnnl_tp_stream_t stream = test_stream(engine, iface, async & 1, 0);
+            dnnl_tp_stream_t stream = test_stream(test_engine, iface, async & 1, 0);
             dnnl_tp_threadpool_destroy(pool); /* the stream keeps the threads */
             chain_on(stream, add, twice, x);
             CHECK_OK(dnnl_tp_stream_destroy(stream));
@@ -69,8 +67,8 @@ static void submission_outlives_handles(void **state) {
     (void)state;
     float *x = calloc(N, sizeof(*x));
     hostile_pool_t *pool = hostile_pool_create(POOL_STALLED, 2);
-    dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), 1, 0);
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_stream_t stream = test_stream(test_engine, hostile_pool_iface(pool), 1, 0);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
     for (int k = 0; k < 5; ++k) CHECK_OK(test_step(add, stream, x));
     dnnl_tp_primitive_destroy(add);
     assert_true(x[0] == 0);
@@ -94,7 +92,7 @@ static void scratch_grows(void **state) {
     bool booked = false;
     for (int async = 0; async < 2; ++async) {
         hostile_pool_t *pool = hostile_pool_create(POOL_FIFO, 2);
-        dnnl_tp_stream_t stream = test_stream(engine, hostile_pool_iface(pool), async, 0);
+        dnnl_tp_stream_t stream = test_stream(test_engine, hostile_pool_iface(pool), async, 0);
         for (int n = 16; n <= MOST; n *= 2) {
             dnnl_tp_memory_desc_t src, dst;
             dnnl_tp_primitive_desc_t pd;
@@ -103,7 +101,7 @@ static void scratch_grows(void **state) {
             CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, dims, dnnl_tp_f32, dnnl_tp_ab));
             CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, dims, dnnl_tp_bf16, dnnl_tp_ab));
             dnnl_tp_status_t status = dnnl_tp_softmax_forward_primitive_desc_create(
-                &pd, engine, dnnl_tp_forward_inference, dnnl_tp_softmax_accurate, src, dst, 1, NULL);
+                &pd, test_engine, dnnl_tp_forward_inference, dnnl_tp_softmax_accurate, src, dst, 1, NULL);
             dnnl_tp_memory_desc_destroy(src);
             dnnl_tp_memory_desc_destroy(dst);
             CHECK_OK(status);
@@ -159,8 +157,8 @@ static void busy_stream(void **state) {
     reentrant_t r = {
         .iface = {.struct_size = sizeof(r.iface), .get_num_threads = two, .parallel_for = reentrant_loop}};
     r.iface.ctx = &r;
-    r.stream = test_stream(engine, &r.iface, 0, 0);
-    r.primitive = test_linear(engine, BIG, 1, 1);
+    r.stream = test_stream(test_engine, &r.iface, 0, 0);
+    r.primitive = test_linear(test_engine, BIG, 1, 1);
     r.x = calloc(BIG, sizeof(*r.x));
     CHECK_OK(test_step(r.primitive, r.stream, r.x));
     assert_int_equal(r.from_own_work, dnnl_tp_would_deadlock);
@@ -248,7 +246,8 @@ static void release_is_last(void **state) {
     int releases = 0;
     dnnl_tp_threadpool_iface_t iface = {
         .struct_size = sizeof(iface), .ctx = &releases, .schedule = no_schedule, .release = released};
-    dnnl_tp_stream_t stream = test_stream(engine, &iface, 0, 0), other = test_stream(engine, &iface, 1, 0);
+    dnnl_tp_stream_t stream = test_stream(test_engine, &iface, 0, 0),
+                     other = test_stream(test_engine, &iface, 1, 0);
     CHECK_OK(dnnl_tp_stream_destroy(stream));
     assert_int_equal(releases, 0);
     CHECK_OK(dnnl_tp_stream_destroy(other));
@@ -258,8 +257,8 @@ static void release_is_last(void **state) {
 static void swap_pools(void **state) {
     (void)state;
     float *x = calloc(N, sizeof(*x));
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
-    dnnl_tp_stream_t stream = test_stream(engine, NULL, 0, 0);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
+    dnnl_tp_stream_t stream = test_stream(test_engine, NULL, 0, 0);
     int steps = 0;
     for (int kind = 0; kind < POOL_KINDS; ++kind) {
         if (kind == POOL_STALLED) continue;
@@ -289,8 +288,9 @@ static void forked_child(void **state) {
     dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = 2};
     CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
     CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
-    dnnl_tp_stream_t sync = test_stream(engine, iface, 0, 0), async = test_stream(engine, iface, 1, 0);
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
+    dnnl_tp_stream_t sync = test_stream(test_engine, iface, 0, 0),
+                     async = test_stream(test_engine, iface, 1, 0);
     CHECK_OK(test_step(add, sync, x));
     CHECK_OK(test_step(add, async, x));
     CHECK_OK(dnnl_tp_stream_wait(async));
@@ -333,9 +333,9 @@ static void allocations_fail(void **state) {
     CHECK_OK(dnnl_tp_engine_attr_set_allocator(engine_attr, &failing.iface));
     CHECK_OK(dnnl_tp_engine_create_v2(&own, dnnl_tp_cpu, 0, engine_attr));
     dnnl_tp_engine_attr_destroy(engine_attr);
-    dnnl_tp_engine_t before = engine;
-    engine = own;
-    dnnl_tp_primitive_t add = test_linear(engine, N, 1, 1);
+    dnnl_tp_engine_t before = test_engine;
+    test_engine = own;
+    dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
     float *x = calloc(N, sizeof(*x));
     int64_t blocks = atomic_load(&failing.live);
     for (int async = 0; async < 2; ++async)
@@ -365,22 +365,12 @@ static void allocations_fail(void **state) {
             assert_int_equal(status, dnnl_tp_out_of_memory);
             assert_true(at < 20);
         }
-    engine = before;
+    test_engine = before;
     dnnl_tp_primitive_destroy(add);
     dnnl_tp_engine_destroy(own);
     hostile_pool_destroy(pool);
     free(x);
     (void)live;
-}
-
-static int setup(void **state) {
-    (void)state;
-    return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
-}
-static int teardown(void **state) {
-    (void)state;
-    dnnl_tp_engine_destroy(engine);
-    return 0;
 }
 
 int main(void) {
@@ -392,5 +382,5 @@ int main(void) {
         cmocka_unit_test(swap_pools),       cmocka_unit_test(forked_child),
         cmocka_unit_test(allocations_fail),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

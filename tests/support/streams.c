@@ -3,6 +3,17 @@
 
 #include "support/check.h"
 
+dnnl_tp_engine_t test_engine;
+int test_engine_setup(void **state) {
+    (void)state;
+    return dnnl_tp_engine_create(&test_engine, dnnl_tp_cpu, 0) == dnnl_tp_success ? 0 : -1;
+}
+int test_engine_teardown(void **state) {
+    (void)state;
+    dnnl_tp_engine_destroy(test_engine);
+    return 0;
+}
+
 dnnl_tp_primitive_t test_linear(dnnl_tp_engine_t engine, int64_t n, float alpha, float beta) {
     dnnl_tp_memory_desc_t md;
     dnnl_tp_primitive_desc_t pd;

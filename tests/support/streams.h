@@ -4,6 +4,11 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
+/* Fixtures of a group of tests: its engine. */
+extern dnnl_tp_engine_t test_engine;
+int test_engine_setup(void **state);
+int test_engine_teardown(void **state);
+
 /* x = alpha x + beta over n elements, in place. */
 dnnl_tp_primitive_t test_linear(dnnl_tp_engine_t engine, int64_t n, float alpha, float beta);
 dnnl_tp_stream_t test_stream(dnnl_tp_engine_t engine, const dnnl_tp_threadpool_iface_t *pool, int async,

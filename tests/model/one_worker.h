@@ -1,0 +1,38 @@
+/* The one worker of a pool of built-in threads, without its own way to sleep (that is check_sleep): it runs what
+ * waits until all other threads have left. Included once per check, after the source of run.c. */
+#ifndef DTP_MODEL_ONE_WORKER_H
+#define DTP_MODEL_ONE_WORKER_H
+
+#include "threading/pool.h"
+
+static dtp_pool_t *rec;
+static _Atomic uint32_t worker_bell;
+static _Atomic int left; /* threads other than the worker */
+
+bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
+    (void)pool, (void)cpu;
+    if (!left) return false; /* the worker has gone */
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+    return true;
+}
+static void leave(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    atomic_fetch_add_explicit(&worker_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&worker_bell, 1);
+}
+static void worker(void *arg) {
+    (void)arg;
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
+        bool held = false;
+        if (dtp_run_roots(rec, &held)) {
+            mc_hit("the worker ran a root");
+            continue;
+        }
+        if (!atomic_load_explicit(&left, memory_order_acquire)) return;
+        dtp_futex_wait(&worker_bell, bell, -1);
+    }
+}
+
+#endif
