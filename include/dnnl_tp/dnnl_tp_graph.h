@@ -381,7 +381,9 @@ typedef struct {
         stream_attr;      /**< The pool that will run it: its thread count is planned for. */
     size_t memory_budget; /**< Largest plan of intermediates in bytes; 0 = none. */
     int deterministic;    /**< 1: nodes with side effects run in graph order. */
-    int reserved_runs;    /**< Run objects made at once; 0 = 1. */
+    /** Run objects made at once, so that as many runs at a time allocate nothing; 0 = one, whose memory runs of
+     * other executables of the graph may use when it is idle. */
+    int reserved_runs;
     unsigned flags;       /**< DNNL_TP_COMPILE_* */
 } dnnl_tp_compile_opts_t;
 
@@ -419,7 +421,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
                                                           dnnl_tp_value_t value, dnnl_tp_tensor_info_t *info);
 
-/** Makes run objects, so that as many runs at once allocate nothing. Thread-safe.
+/** Makes run objects, so that as many runs at once allocate nothing, whatever else the graph's executables do.
+ * Thread-safe.
  *
  * @param executable an executable
  * @param runs how many runs at once

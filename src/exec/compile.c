@@ -173,6 +173,7 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
+    if (e->in_slabs) dtp_slabs_leave(&e->graph->slabs);
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps; ++i)
@@ -255,6 +256,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_init(&e->arena, engine->allocator);
     e->graph = dtp_object_retain(g);
     e->engine = dtp_object_retain(engine);
+    e->in_slabs = dtp_slabs_enter(&g->slabs, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
@@ -266,8 +268,12 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     for (int i = 0; i < lower.nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->prim[k]);
     dtp_arena_free(&arena);
+    /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
+    e->lends = e->in_slabs && e->nspaces <= 1 && e->slab_bytes >= DTP_SLABS_MIN;
     if (status == dnnl_tp_success)
-        status = dnnl_tp_executable_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);
+        status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
+    if (status == dnnl_tp_success)
+        status = dtp_frames_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);
     if (status != dnnl_tp_success) {
         dtp_object_release(e);
         return status;
@@ -311,11 +317,7 @@ dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
 dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);
-    while ((int)atomic_load_explicit(&executable->nruns, memory_order_relaxed) < runs) {
-        dtp_run_t *r;
-        DTP_TRY(dtp_run_make(executable, &r));
-        dtp_run_give(executable, r);
-    }
+    DTP_TRY(dtp_run_reserve(executable, runs));
     return dtp_frames_reserve(executable, runs);
 }
 

@@ -147,6 +147,8 @@ typedef struct dtp_run {
     int64_t *bounds;        /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
     dtp_flow_state_t *flow; /* NULL without a plan for it */
     char *slab;
+    bool lends;       /* slab is lent for each run */
+    dtp_slab_t *lent; /* NULL between runs */
 } dtp_run_t;
 
 enum { DTP_MAX_RUNS = 1024 };
@@ -184,8 +186,14 @@ struct dnnl_tp_executable {
     size_t flow_at, flow_slot_bytes, flow_local_at, flow_bounds_at;
     double ns; /* estimate of a run on one thread */
 
-    _Alignas(DTP_NO_SHARE) _Atomic uint64_t free_runs; /* tag << 32 | index + 1; 0 in the low half = none */
+    bool in_slabs, lends; /* run objects may be, are made without a slab of their own */
+    /* Free run objects with a slab of their own, and without: tag << 32 | index + 1; 0 in the low half = none.
+     */
+    struct {
+        _Alignas(DTP_NO_SHARE) _Atomic uint64_t head;
+    } free_runs[2];
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t nruns;
+    _Atomic uint32_t nowners; /* of them with a slab of their own */
     dtp_run_t *_Atomic runs[DTP_MAX_RUNS];
     dtp_lock_t async_lock;
     struct dtp_async_run *async_free; /* under async_lock; run_async.c */
@@ -195,7 +203,9 @@ typedef struct dnnl_tp_executable dtp_exec_t;
 /* Run objects (run_pool.c). take allocates only when no free one is left. */
 dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run);
 void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run);
-dnnl_tp_status_t dtp_run_make(dtp_exec_t *exec, dtp_run_t **run);
+/* Run objects of the executable's own for so many runs at once. 0: what runs one after another need, with
+ * memory that other executables of the graph may use too. */
+dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs);
 void dtp_run_free_all(dtp_exec_t *exec);
 void dtp_async_free_all(dtp_exec_t *exec); /* run_async.c */
 

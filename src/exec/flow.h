@@ -265,6 +265,8 @@ typedef struct {
  * NULL (unimplemented, last error set): memory beyond 48 bits of address, which no system gives unasked. */
 size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads);
 dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory, char *data);
+/* The next runs have the root's buffers at data; only for programs without loops. */
+void dtp_flow_state_move(dtp_flow_state_t *state, char *data);
 /* The same for a frame of a function. */
 size_t dtp_flow_frame_bytes(const dtp_flow_plan_t *plan, dtp_flow_block_t function);
 dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block_t function, void *memory,

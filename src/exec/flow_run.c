@@ -114,6 +114,8 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
     return s;
 }
 
+void dtp_flow_state_move(dtp_flow_state_t *state, char *data) { state->root->data = data; }
+
 /* ---- Overflow -------------------------------------------------------------------------------------------
  */
 

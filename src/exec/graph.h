@@ -5,14 +5,15 @@
  * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
  * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
- * Built by one thread; frozen by the first compilation; from then on only the cache of derived constants
- * changes, under its own lock. Executables retain their graph. Compilation works on a copy: see ir.h. */
+ * Built by one thread; frozen by the first compilation; from then on only the cache of derived constants and
+ * the slabs change, each under its own lock. Executables retain their graph. Compilation works on a copy: see ir.h. */
 #ifndef DTP_EXEC_GRAPH_H
 #define DTP_EXEC_GRAPH_H
 
 #include "common/object.h"
 #include "exec/arena.h"
 #include "exec/op.h"
+#include "exec/slabs.h"
 #include "threading/futex.h"
 
 typedef struct {
@@ -118,6 +119,7 @@ typedef struct dtp_graph {
     struct dtp_blob {
         struct dtp_blob *next;
     } * blobs; /* data */
+    dtp_slabs_t slabs;
 } dtp_graph_t;
 
 /* ---- Building (for graph_build.c and graph_region.c)
