@@ -41,7 +41,14 @@ const bd_api_t *bd_peer(void) {
     bd_cat(threads, sizeof threads, "%d", bd_threads());
     setenv("OMP_NUM_THREADS", threads, 1);
     setenv("OMP_DYNAMIC", "false", 1);
-    if (*bd.peer_wait) setenv("OMP_WAIT_POLICY", bd.peer_wait, 1);
+    if (*bd.peer_wait) {
+        const char *set = getenv("OMP_WAIT_POLICY");
+        if ((!set || strcmp(set, bd.peer_wait) != 0) && dlsym(RTLD_DEFAULT, "omp_get_max_threads"))
+            bd_die(BD_EXIT_USAGE,
+                   "Error: this program runs on OpenMP itself; set OMP_WAIT_POLICY=%s before it starts.",
+                   bd.peer_wait);
+        setenv("OMP_WAIT_POLICY", bd.peer_wait, 1);
+    }
     void *h = open_library(tried, sizeof tried);
     if (!h)
         bd_die(BD_EXIT_FAIL, "Error: no peer: tried%s (%s). scripts/get_peer_onednn fetches one.", tried,
