@@ -120,6 +120,7 @@ void eb_fail(const char *format, ...); /* prints; the program ends with 1 */
 extern int eb_failures;
 
 void eb_rows_dag(void);
+void eb_rows_build(void);
 void eb_rows_flow(void);
 void eb_rows_system(void);
 void eb_rows_model(void);

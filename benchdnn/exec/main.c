@@ -41,7 +41,7 @@ static const char usage[] =
     "exec_bench [option]...\n"
     "  --threads=1,2            thread counts\n"
     "  --kernel-ns=0,200,...    time of each node of a plain graph\n"
-    "  --group=dag,flow,...     which tables: dag, flow, system, model; default: all\n"
+    "  --group=dag,flow,...     which tables: dag, build, flow, system, model; default: all\n"
     "  --rows=A,B               rows whose name contains A or B\n"
     "  --sides=A,B              sides whose name contains A or B\n"
     "  --rounds=5               blocks of each side, interleaved\n"
@@ -112,6 +112,7 @@ int main(int argc, char **argv) {
     missing("Taskflow (-DTASKFLOW_DIR=folder with taskflow/taskflow.hpp)", EB_WITH_TASKFLOW);
     missing("pthreadpool (libpthreadpool-dev)", EB_WITH_PTHREADPOOL);
     if (eb_wanted(eb.group, "dag")) eb_rows_dag();
+    if (eb_wanted(eb.group, "build")) eb_rows_build();
     if (eb_wanted(eb.group, "flow")) eb_rows_flow();
     if (eb_wanted(eb.group, "system")) eb_rows_system();
     if (eb_wanted(eb.group, "model")) eb_rows_model();

@@ -143,3 +143,74 @@ void eb_rows_dag(void) {
             }
         }
 }
+
+/* ---- Making a graph ready to run ------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const eb_side_t *side;
+    const eb_job_t *job;
+} made_t;
+static void make_once(void *p) {
+    const made_t *m = p;
+    m->side->destroy(m->side->create(m->job));
+}
+
+static void build_row(const eb_shape_t *shape, const eb_job_t *job) {
+    eb_case_t c[SIDES];
+    made_t made[SIDES];
+    int of[SIDES], n = 0;
+    for (int s = 1; s < SIDES; ++s) {
+        if (!eb_wanted(eb.sides, sides[s]->name)) continue;
+        void *p = sides[s]->create(job);
+        if (!p) continue;
+        if (sides[s]->rest) sides[s]->rest();
+        sides[s]->destroy(p);
+        made[n] = (made_t){sides[s], job};
+        c[n] = (eb_case_t){.run = make_once, .arg = &made[n]};
+        of[n++] = s;
+    }
+    if (eb.check) {
+        printf("%-24s built by %d sides\n", shape->name, n);
+        return;
+    }
+    eb_measure(c, n);
+    printf("%-24s %7d |", shape->name, job->graph->n);
+    for (int s = 1, i = 0; s < SIDES; ++s) {
+        if (i == n || of[i] != s) {
+            printf(" %13s", "-");
+            continue;
+        }
+        double nodes = job->graph->n;
+        printf(" %13.1f", c[i].ns / nodes);
+        eb_csv("build", shape->name, 1, 0, sides[s]->name, "ns/node", c[i].ns / nodes, c[i].lo / nodes,
+               c[i].hi / nodes, c[i].allocs, nodes);
+        ++i;
+    }
+    printf("\n");
+}
+
+/* From a list of nodes and edges to something that can run, and away with it again; 1 thread. */
+void eb_rows_build(void) {
+    static const char *const names[] = {"chain/8192", "layers/64x128/k3", "bm_executor/16x1024", "lstm_like/5000"};
+    if (!eb.check) {
+        printf("\nbuilding, compiling and destroying, 1 thread: ns per node\n%-24s %7s |", "", "nodes");
+        for (int s = 1; s < SIDES; ++s) printf(" %13s", sides[s]->name);
+        printf("\n");
+    }
+    for (int i = 0; i < eb_nshapes; ++i) {
+        bool listed = false;
+        for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
+            listed |= !strcmp(eb_shapes[i].name, names[k]);
+        if (!listed || !eb_wanted(eb.rows, eb_shapes[i].name)) continue;
+        eb_graph_t g;
+        int *before;
+        eb_graph_make(&g, &eb_shapes[i], eb.check);
+        eb_node_t *nodes = nodes_of(&g, 0, &before);
+        build_row(&eb_shapes[i], &(eb_job_t){&g, nodes, eb_kernel_empty, 1});
+        free(nodes);
+        free(before);
+        eb_graph_free(&g);
+        fflush(stdout);
+    }
+}
