@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "threading/topology.h"
+
 dtp_batch_t *dtp_check_batches;
 dtp_lock_t dtp_check_batches_lock;
 
@@ -55,19 +57,31 @@ dtp_batch_t *dtp_check_batch(dtp_check_t *c, int n, int work_ns) {
     return b;
 }
 
-/* Slices and not a deadline: time in which the whole process was stopped does not count against the pool. */
+/* Slices and not a deadline: time in which the whole process was stopped does not count against the pool. Nor
+ * do slices at whose end another thread of the process runs or waits for a CPU: it may be the one that comes
+ * (a worker of oneTBB yields a hundred times before it leaves one arena for another, seconds on a busy
+ * machine). A pool that spins for ever runs out of the longer patience. */
+typedef struct {
+    uint32_t seen;
+    int idle, any; /* slices in a row without progress: with nobody about to run, all */
+} patience_t;
+
+static bool is_exhausted(patience_t *p, dtp_check_t *c, int slices) {
+    enum { WHILE_RUNNING = 12 };
+    uint32_t now = atomic_load(&c->progress);
+    if (now != p->seen) *p = (patience_t){.seen = now};
+    else if (++p->any, dtp_runnable_threads() <= 0) ++p->idle;
+    return p->idle >= slices || p->any >= WHILE_RUNNING * slices;
+}
+
 bool dtp_check_settle(dtp_check_t *c, _Atomic int *counter, int target) {
-    uint32_t seen = atomic_load(&c->progress);
-    for (int idle = 0; idle < DTP_CHECK_PATIENCE;) {
-        if (atomic_load(counter) >= target) return true;
+    patience_t patience = {.seen = atomic_load(&c->progress)};
+    do
         for (int64_t until = dtp_now_ns() + DTP_CHECK_SLICE_NS; dtp_now_ns() < until;) {
             if (atomic_load(counter) >= target) return true;
             dtp_check_sleep(200000);
         }
-        uint32_t now = atomic_load(&c->progress);
-        idle = now == seen ? idle + 1 : 0;
-        seen = now;
-    }
+    while (!is_exhausted(&patience, c, DTP_CHECK_PATIENCE));
     return atomic_load(counter) >= target;
 }
 
@@ -105,13 +119,10 @@ static bool run_watched(dtp_check_t *c, void (*run)(dtp_check_t *)) {
         dtp_check_note(c, "memory", "a thread could not be started; tests were left out");
         return false;
     }
-    uint32_t seen = atomic_load(&c->progress);
-    for (int idle = 0; !atomic_load(&c->finished);) {
+    patience_t patience = {.seen = atomic_load(&c->progress)};
+    while (!atomic_load(&c->finished)) {
         dtp_futex_wait(&c->finished, 0, DTP_CHECK_SLICE_NS);
-        uint32_t now = atomic_load(&c->progress);
-        idle = now == seen ? idle + 1 : 0;
-        seen = now;
-        if (idle < MORE_PATIENCE) continue;
+        if (atomic_load(&c->finished) || !is_exhausted(&patience, c, MORE_PATIENCE)) continue;
         dtp_check_violation(c, c->phase, "a call did not come back for %d s; reproduce: %s",
                             (int)((int64_t)MORE_PATIENCE * DTP_CHECK_SLICE_NS / 1000000000), c->how);
         pthread_detach(thread);

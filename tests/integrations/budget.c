@@ -1,10 +1,13 @@
 /* The hard budget: while many callers load a pool of W threads, the process never computes on more than W.
  * All threads are sampled at 1 kHz and more; a pool that has one thread more than it says must be caught.
- * Idle threads cost nothing. test_integrations_budget HOST          (see hosts.h) Next:
- * tests/integrations/adapters.c. */
+ * Idle threads cost nothing.
+ *
+ * A thread that was woken and one that is about to sleep count while they wait for a CPU, so other programs
+ * spoil samples. On a machine where they use little, all samples decide; else the windows of 10 ms that they
+ * spoil least, of which a pool with a thread too many has none that look good either.
+ *   test_integrations_budget HOST          (see hosts.h)     Next: tests/integrations/adapters.c */
 #include "support/check.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,9 +26,11 @@
 #include "threading/pool.h"
 #include "threading/topology.h"
 
-enum { CLIENTS = 4, LOAD_MS = 400, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
+enum { CLIENTS = 4, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
+enum { WINDOW_NS = 10000000, WINDOWS = 40, MOST_WINDOWS = 1000, BEST = 10 /* one in so many */ };
 static const double OVER_BUDGET =
-    0.05; /* samples that may see a thread going to sleep beside the one it woke */
+    0.05;                          /* samples that may see a thread going to sleep beside the one it woke */
+static const double FOREIGN = 0.2; /* CPUs that other programs may use where all windows decide */
 
 static const host_t *host;
 
@@ -33,50 +38,27 @@ static const host_t *host;
 
 typedef struct {
     pthread_t thread;
-    _Atomic int stop, watch;
-    int granted;
-    _Atomic int samples, over, most;
-    _Atomic long long ns;
+    _Atomic int stop, windows; /* windows of at least MIN_RATE_HZ so far */
+    double over[MOST_WINDOWS]; /* share of the samples */
+    int granted, most;
 } sampler_t;
 
-/* Threads of the process that run or want to, the sampler itself apart. */
-static int runnable(long self) {
-    int count = 0;
-    DIR *dir = opendir("/proc/self/task");
-    if (!dir) abort();
-    for (struct dirent *e; (e = readdir(dir));) {
-        long tid = strtol(e->d_name, NULL, 10);
-        if (tid <= 0 || tid == self) continue;
-        char path[64], text[512];
-        snprintf(path, sizeof path, "/proc/self/task/%ld/stat", tid);
-        FILE *file = fopen(path, "r");
-        if (!file) continue;
-        size_t n = fread(text, 1, sizeof text - 1, file);
-        fclose(file);
-        text[n] = 0;
-        char *end = strrchr(text, ')');
-        count += end && end[1] && end[2] == 'R';
-    }
-    closedir(dir);
-    return count;
-}
 static void *sample(void *arg) {
     sampler_t *s = arg;
-    long self = syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, (id_t)self,
-                -20); /* where it is allowed: it must not wait for those it counts */
     while (!atomic_load(&s->stop)) {
-        if (!atomic_load(&s->watch)) {
+        int samples = 0, over = 0, n = atomic_load(&s->windows);
+        int64_t began = dtp_now_ns(), ended;
+        do {
+            int now = dtp_runnable_threads();
+            ++samples;
+            over += now > s->granted;
+            if (now > s->most) s->most = now;
             usleep(200);
-            continue;
-        }
-        int64_t t0 = dtp_now_ns();
-        int now = runnable(self);
-        atomic_fetch_add(&s->samples, 1);
-        if (now > s->granted) atomic_fetch_add(&s->over, 1);
-        if (now > atomic_load(&s->most)) atomic_store(&s->most, now);
-        usleep(200);
-        atomic_fetch_add(&s->ns, dtp_now_ns() - t0);
+            ended = dtp_now_ns();
+        } while (ended < began + WINDOW_NS);
+        if (n == MOST_WINDOWS || samples < (double)(ended - began) * 1e-9 * MIN_RATE_HZ) continue;
+        s->over[n] = (double)over / samples;
+        atomic_store(&s->windows, n + 1);
     }
     return NULL;
 }
@@ -89,8 +71,33 @@ static void sampler_end(sampler_t *s) {
     atomic_store(&s->stop, 1);
     pthread_join(s->thread, NULL);
 }
-static double over_share(sampler_t *s) {
-    return atomic_load(&s->samples) ? (double)atomic_load(&s->over) / atomic_load(&s->samples) : 1;
+
+static int64_t cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+/* CPU time of the whole machine; 0 where it is not told. */
+static int64_t machine_cpu_ns(void) {
+    FILE *file = fopen("/proc/stat", "r");
+    long long user = 0, nice = 0, system = 0;
+    if (file && fscanf(file, "cpu %lld %lld %lld", &user, &nice, &system) != 3) user = nice = system = 0;
+    if (file) fclose(file);
+    return (user + nice + system) * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+/* Share of the samples over budget in all windows, or in the best. */
+static double over_budget(const sampler_t *s, bool all) {
+    double sorted[MOST_WINDOWS], sum = 0;
+    int n = atomic_load(&s->windows), count = all ? n : n / BEST;
+    memcpy(sorted, s->over, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    for (int i = 0; i < count; ++i) sum += sorted[i];
+    return sum / count;
 }
 
 /* ---- Load --------------------------------------------------------------------------------------------- */
@@ -134,54 +141,53 @@ static dtp_pool_t *record_of(const dnnl_tp_threadpool_iface_t *iface) {
 }
 
 /* Threads that call in are the budget's, too: while clients wait for their turn they sleep. */
-static void load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clients, sampler_t *s) {
+static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clients, int granted,
+                   int most_windows) {
     pthread_t thread[CLIENTS];
+    sampler_t s;
+    double over, foreign;
+    bool enough;
     memset(l, 0, sizeof *l);
     l->rec = record_of(iface);
     l->threads = dtp_pool_num_threads(l->rec);
     for (int i = 0; i < clients; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client, l), 0);
     usleep(20000);
-    atomic_store(&s->watch, 1);
-    usleep(LOAD_MS * 1000);
-    atomic_store(&s->watch, 0);
+    sampler_start(&s, granted);
+    int64_t began = dtp_now_ns(), own = cpu_ns(), all = machine_cpu_ns();
+    do {
+        usleep(WINDOWS / 2 * WINDOW_NS / 1000);
+        int n = atomic_load(&s.windows);
+        enough = n >= WINDOWS;
+        foreign = (double)(machine_cpu_ns() - all - (cpu_ns() - own)) / (double)(dtp_now_ns() - began);
+        over = enough ? over_budget(&s, foreign <= FOREIGN) : 1;
+    } while (!enough || (over > OVER_BUDGET && atomic_load(&s.windows) < most_windows));
+    sampler_end(&s);
     atomic_store(&l->stop, 1);
     for (int i = 0; i < clients; ++i) pthread_join(thread[i], NULL);
     dtp_pool_release(l->rec);
+    printf("%s: %d granted, %d clients: %d runs, most inside %d, most runnable %d, over budget %.1f %% of %s "
+           "windows\n",
+           host->name, granted, clients, atomic_load(&l->runs), atomic_load(&l->most), s.most, 100 * over,
+           foreign <= FOREIGN ? "all" : "the best");
+    return over;
 }
+/* OpenMP has a team for each caller. */
+static int most_clients(void) { return strcmp(host->name, "openmp") ? CLIENTS : 1; }
 
 /* ---- Tests -------------------------------------------------------------------------------------------- */
 
 static void threads_stay_in_the_budget(void **state) {
     (void)state;
-    static const int client_counts[] = {1, CLIENTS};
     for (int granted = 1; granted <= 2; ++granted)
-        for (int k = 0; k < 2; ++k) {
-            /* OpenMP has a team for each caller. */
-            if (!strcmp(host->name, "openmp") && client_counts[k] > 1) continue;
-            /* On a busy machine a thread that was woken waits for a CPU and counts all the same: then again.
-             */
-            bool kept = false;
-            for (int attempt = 0; attempt < 5 && !kept; ++attempt) {
-                void *pool = host->create(granted);
-                sampler_t s;
-                load_t l;
-                sampler_start(&s, granted);
-                load(&l, host->iface(pool), client_counts[k], &s);
-                sampler_end(&s);
-                CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
-                host->destroy(pool);
-                assert_true(atomic_load(&s.samples) > 0);
-                double rate = atomic_load(&s.samples) / (atomic_load(&s.ns) * 1e-9);
-                printf(
-                    "%s: %d granted, %d clients: %d runs, most inside %d, %.0f samples/s, most runnable %d, "
-                    "over budget %.1f %%\n",
-                    host->name, granted, client_counts[k], atomic_load(&l.runs), atomic_load(&l.most), rate,
-                    atomic_load(&s.most), 100 * over_share(&s));
-                assert_true(atomic_load(&l.most) <= granted);
-                assert_true(atomic_load(&l.runs) > 0);
-                kept = over_share(&s) <= OVER_BUDGET && rate >= MIN_RATE_HZ;
-            }
-            assert_true(kept);
+        for (int clients = 1; clients <= most_clients(); clients += CLIENTS - 1) {
+            void *pool = host->create(granted);
+            load_t l;
+            double over = load(&l, host->iface(pool), clients, granted, MOST_WINDOWS);
+            CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
+            host->destroy(pool);
+            assert_true(atomic_load(&l.most) <= granted);
+            assert_true(atomic_load(&l.runs) > 0);
+            assert_true(over <= OVER_BUDGET);
         }
 }
 
@@ -194,34 +200,24 @@ static void *extra(void *arg) {
 }
 static void one_thread_more_is_caught(void **state) {
     (void)state;
-    void *pool = host->create(2);
-    sampler_t s;
+    void *pool = host->create(1);
     load_t l;
     pthread_t thread;
     atomic_store(&extra_stop, 0);
-    sampler_start(&s, 2);
     assert_int_equal(pthread_create(&thread, NULL, extra, NULL), 0);
-    load(&l, host->iface(pool), 1, &s);
+    double over = load(&l, host->iface(pool), most_clients(), 1, 4 * WINDOWS);
     atomic_store(&extra_stop, 1);
     pthread_join(thread, NULL);
-    sampler_end(&s);
     CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
     host->destroy(pool);
-    printf("%s: with one thread too many: over budget %.1f %%\n", host->name, 100 * over_share(&s));
-    assert_true(over_share(&s) > 2 * OVER_BUDGET);
+    assert_true(over > 2 * OVER_BUDGET);
 }
 
-static int64_t cpu_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 static void idle_threads_cost_nothing(void **state) {
     (void)state;
     void *pool = host->create(2);
-    sampler_t s = {.granted = 2};
     load_t l;
-    load(&l, host->iface(pool), 2, &s);
+    load(&l, host->iface(pool), most_clients() < 2 ? 1 : 2, 2, WINDOWS);
     usleep(300000); /* what the host's own threads spin */
     int64_t before = cpu_ns();
     usleep(500000);
@@ -296,6 +292,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     alarm(110);
+    setpriority(PRIO_PROCESS, 0, -20); /* where it is allowed: other programs then disturb little */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(affinity_is_the_default),    cmocka_unit_test(quota_is_the_default),
         cmocka_unit_test(threads_stay_in_the_budget), cmocka_unit_test(one_thread_more_is_caught),
