@@ -204,7 +204,8 @@ dtp_flow_token_t dtp_flow_call(dtp_flow_builder_t *builder, dtp_flow_block_t blo
 
 enum {
     DTP_FLOW_ORDERED = 1, /* SIDE_EFFECT nodes one after another */
-    DTP_FLOW_CLUSTERS = 2 /* small nodes are merged into lists that run without counters */
+    DTP_FLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
+    DTP_FLOW_LEARN = 4     /* costs of nodes are guesses: states learn them from their runs (flow_learn.c) */
 };
 /* Errors: invalid_arguments with a text (a cycle, a token that does not exist there), out_of_memory,
  * unimplemented (more than 4M nodes in one region). */
@@ -276,6 +277,12 @@ dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block
  * be called inside dtp_pool_run (par is what that gave). */
 dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *state,
                               const dtp_flow_args_t *args, dtp_flow_result_t *result);
+/* What the runs of this state have shown (DTP_FLOW_LEARN; else false): the nodes are so cheap, or depend on
+ * each other so much, that one after another on one thread they take less time. note_order: the next run was
+ * done so and took ns; after some of them, or when one took much longer than others, prefers_order is false
+ * again and dtp_flow_run looks anew. By the owner of the state, outside runs. */
+bool dtp_flow_prefers_order(const dtp_flow_state_t *state);
+void dtp_flow_note_order(dtp_flow_state_t *state, int64_t ns);
 /* Has the run that this state is in failed? For long-running exec; may be stale. */
 bool dtp_flow_failed(const dtp_flow_state_t *state);
 

@@ -386,6 +386,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         blocks[k].entry = w.n;
         blocks[k].n_entry = put_list(b, &w, &e->entry, e->blocks_of[k]) - blocks[k].entry;
     }
+    r->n_edges = w.n;
     for (uint32_t v = 0; v < r->n_vars; ++v) at_end[v] = 1;
     for (int i = 0; loop && i < b->nnext; ++i)
         if (&b->loops[b->next[i].loop] == loop) at_end[b->next[i].var] = 0;
@@ -442,6 +443,33 @@ dnnl_tp_status_t dtp_fb_layout(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
     return dnnl_tp_success;
 }
 
+/* What flow_learn.c needs. */
+static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan, int count) {
+    const dtp_fb_t *b = e->b;
+    plan->learns = (b->flags & DTP_FLOW_LEARN) != 0;
+    if (!plan->learns) return dnnl_tp_success;
+    const dtp_flow_region_t *root = &e->regions[0];
+    uint32_t n = 0, *order = room_for(e, root->n_nodes, sizeof *order);
+    if (!order) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < count && n < root->n_nodes; ++i) {
+        const dtp_ftok_t *k = &b->tok[e->order[i]];
+        if (has_node(k) && b->blk[k->block].region == 0) order[n++] = k->id;
+    }
+    plan->order = order;
+    plan->learns = n == root->n_nodes;
+    for (int t = 0; t < b->ntok; ++t) {
+        const dtp_ftok_t *k = &b->tok[t];
+        bool executed = k->kind == DTP_FT_NODE || k->kind == DTP_FT_MERGE || k->kind == DTP_FT_GONE;
+        if (executed && k->index != DTP_FLOW_NO_INDEX && k->index >= plan->n_index)
+            plan->n_index = k->index + 1;
+    }
+    for (int i = 0; i < b->nloops; ++i) {
+        uint32_t index = b->loops[i].loop.exit_index;
+        if (index != DTP_FLOW_NO_INDEX && index >= plan->n_index) plan->n_index = index + 1;
+    }
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **out) {
     emit_t e = {.b = b, .arena = arena};
     int n = b->ntok, count;
@@ -486,6 +514,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
         DTP_TRY(emit_region(&e, r, e.blocks_of[0], in.at[r + 1] - in.at[r]));
     }
     plan->regions = e.regions;
+    DTP_TRY(learn_tables(&e, plan, count));
     plan->n_regions = (uint32_t)b->nregions;
     plan->mean_ns = e.regions[0].n_nodes ? e.regions[0].ns / e.regions[0].n_nodes : 0.;
     *out = plan;

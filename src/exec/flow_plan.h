@@ -103,7 +103,7 @@ struct dtp_flow_region {
     const uint32_t *cluster_index;
     const uint32_t *var_edge; /* n_vars + 1: edges of the variables */
     const uint32_t *at_end;   /* variables delivered at the end of the iteration */
-    uint32_t n_nodes, n_blocks, n_rings, n_vars, n_at_end;
+    uint32_t n_nodes, n_edges, n_blocks, n_rings, n_vars, n_at_end;
     uint32_t test, exit; /* nodes of a While */
     bool packed;         /* flow_word.h; edges are pairs: node, DTP_FE_* */
     dtp_flow_region_kind_t kind;
@@ -116,6 +116,9 @@ struct dtp_flow_plan {
     const dtp_flow_region_t *regions; /* [0] = root */
     uint32_t n_regions;
     double mean_ns; /* of the root's nodes */
+    bool learns;
+    uint32_t n_index;      /* of nodes that are executed: 0 .. n_index - 1 */
+    const uint32_t *order; /* if it learns: the root's nodes, earlier ones first */
 };
 
 static inline DTP_ATOMIC(uint8_t) * dtp_flow_count(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {

@@ -82,7 +82,7 @@ static size_t root_at(int num_threads) {
 }
 
 size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads) {
-    return root_at(num_threads) + plan->regions[0].bytes;
+    return root_at(num_threads) + plan->regions[0].bytes + dtp_flow_learn_bytes(plan, num_threads);
 }
 
 dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory,
@@ -95,10 +95,7 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
     s->num_threads = num_threads;
     s->workers = (dtp_flow_worker_t *)(void *)(base + workers_at());
     s->alone = (dtp_parallel_t){NULL, 1, NULL};
-    s->fuel = DTP_FLOW_FUEL;
-    s->eager = plan->mean_ns >= DTP_FLOW_EAGER_NS;
-    if (plan->mean_ns * DTP_FLOW_FUEL > DTP_FLOW_LOOK_NS)
-        s->fuel = (uint32_t)(DTP_FLOW_LOOK_NS / plan->mean_ns) + 1;
+    dtp_flow_set_mean(s, plan->mean_ns);
     for (int i = 0; i < num_threads; ++i) {
         dtp_flow_worker_t *w = &s->workers[i];
         memset(w, 0, offsetof(dtp_flow_worker_t, queue) + offsetof(dtp_flow_queue_t, word));
@@ -110,7 +107,10 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
         w->fuel = s->fuel;
         w->random = (uint32_t)i;
     }
-    s->root = slab_init(&plan->regions[0], base + root_at(num_threads), data);
+    const dtp_flow_region_t *root = &plan->regions[0];
+    if (dtp_flow_learn_bytes(plan, num_threads))
+        root = dtp_flow_learn_init(s, base + root_at(num_threads) + root->bytes);
+    s->root = slab_init(root, base + root_at(num_threads), data);
     return s;
 }
 
@@ -190,11 +190,13 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
     if (!s->args.cancel) s->args.cancel = &never;
     s->result = (dtp_flow_result_t){.index = DTP_FLOW_NO_INDEX};
     s->crew_size = 1;
+    dtp_flow_learn_begin(s);
     w->looks = 0;
-    w->fuel = s->fuel;
+    w->fuel = w->given = s->fuel;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
-    dtp_flow_arm_slab(&plan->regions[0], s->root, 2);
+    (void)plan;
+    dtp_flow_arm_slab(s->root->region, s->root, 2);
     if (s->args.deadline_ns) dtp_flow_check_deadline(s);
     start_alone(w, s->root);
     while (!run_alone(w)) {
@@ -203,6 +205,7 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
             break;
         }
     }
+    dtp_flow_learn_end(s);
     if (result) *result = s->result;
     return s->result.status;
 }

@@ -20,7 +20,8 @@ enum {
     DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
     DTP_FLOW_LOOK_NS = 2000,
     DTP_FLOW_SHARE_NS = 1000, /* a surplus worth giving away */
-    DTP_FLOW_EAGER_NS = 60
+    DTP_FLOW_EAGER_NS = 60,
+    DTP_FLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
 };
 
 /* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
@@ -38,6 +39,9 @@ typedef struct {
     uint64_t *limit;
     dtp_flow_state_t *state;
     uint32_t fuel, looks;
+    uint32_t given;   /* nodes since the last look, if that many were run */
+    uint32_t n_timed; /* of this run, with what they took */
+    int64_t timed_ns;
     uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
     dtp_flow_where_t where;
     uint64_t *lifo;
@@ -45,6 +49,24 @@ typedef struct {
     uint64_t shared, stolen, invited, parked;
     dtp_flow_queue_t queue;
 } dtp_flow_worker_t;
+
+/* flow_learn.c. Everything but cost[] is written by the owner, while nobody else is inside. */
+typedef struct {
+    bool on;      /* the plan says so, and there are threads */
+    bool active;  /* in this run */
+    bool timed;   /* every node of this run */
+    bool suspect; /* the last look found nodes much dearer than before */
+    bool in_order;
+    bool ranked;                 /* rank[] is filled in */
+    uint32_t runs, next;         /* so far; the next one to be timed */
+    int64_t looked;              /* ticks at the last look */
+    int64_t order_ns;            /* the shortest run in order since the last timed one */
+    DTP_ATOMIC(uint32_t) * cost; /* ns + 1 by index, 0: not known */
+    dtp_flow_node_t *nodes;      /* the root's, COSTLY as learned */
+    uint32_t *edges;
+    float *rank;
+    dtp_flow_region_t region; /* the root's with these tables */
+} dtp_flow_learn_t;
 
 struct dtp_flow_state {
     const dtp_flow_plan_t *plan;
@@ -54,10 +76,14 @@ struct dtp_flow_state {
     dtp_parallel_t alone;
     dtp_flow_worker_t *workers;
     dtp_flow_result_t result;
+    dtp_flow_exec_t exec; /* args.exec, or around it what takes its time */
+    void *exec_ctx;
     int crew_size; /* slots that may be in use: 1 while the run is alone */
     uint32_t fuel;
-    bool eager; /* nodes take so long that tasks are given away before somebody asks */
+    double mean_ns; /* of nodes, as estimated or learned */
+    bool eager;     /* nodes take so long that tasks are given away before somebody asks */
     dtp_crew_t crew;
+    dtp_flow_learn_t learn;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
     DTP_ATOMIC(uint32_t) finished;
     _Alignas(DTP_NO_SHARE)
@@ -76,6 +102,18 @@ static inline bool dtp_flow_stopped(dtp_flow_state_t *s) {
     dtp_flow_fail(s, dnnl_tp_cancelled, DTP_FLOW_CANCELLED, DTP_FLOW_NO_INDEX);
     return true;
 }
+
+/* flow_learn.c */
+size_t dtp_flow_learn_bytes(const dtp_flow_plan_t *plan, int num_threads);
+/* The root's region as the state has it. */
+const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory);
+void dtp_flow_learn_begin(dtp_flow_state_t *s);
+void dtp_flow_learn_end(dtp_flow_state_t *s);
+/* The owner looks, alone: nodes until the next time. */
+uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w);
+/* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was learned. */
+double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n);
+void dtp_flow_set_mean(dtp_flow_state_t *s, double ns);
 
 void dtp_flow_check_deadline(dtp_flow_state_t *s);
 /* The root is complete. */

@@ -133,7 +133,10 @@ static bool anything(dtp_flow_state_t *s) {
 static int64_t surplus_ns(const dtp_flow_worker_t *w) {
     size_t n = (size_t)(w->top - w->lifo);
     if (n < 2) return 0;
-    double ns = (double)(n / 2) * w->state->plan->mean_ns;
+    const dtp_flow_state_t *s = w->state;
+    if (s->learn.active && s->mean_ns < DTP_FLOW_CHEAP_NS) return 0;
+    double ns = (double)(n / 2) * s->mean_ns, known = dtp_flow_learned_ns(w, n - 1);
+    if (known > ns) ns = known;
     if (ns >= DTP_FLOW_SHARE_NS) return (int64_t)ns;
     uint64_t word = w->lifo[0];
     bool worth = dtp_flow_slab_of(word)->region->nodes[word & DTP_FLOW_NODE_MASK].bits & DTP_FN_WORTH;
@@ -144,7 +147,7 @@ static int64_t surplus_ns(const dtp_flow_worker_t *w) {
 static int64_t rest_ns(const dtp_flow_worker_t *w) {
     const dtp_flow_state_t *s = w->state;
     double done = (double)w->looks * s->fuel, all = s->plan->regions[0].n_nodes;
-    double left = all > done ? (all - done) / 2 * s->plan->mean_ns : 0.;
+    double left = all > done ? (all - done) / 2 * s->mean_ns : 0.;
     int64_t surplus = surplus_ns(w);
     return left > (double)surplus ? (int64_t)left : surplus;
 }
@@ -211,7 +214,10 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
     if (most < 2 || !dtp_crew_prospect(&s->crew, s->args.par, est_ns)) return false;
     for (int i = 0; i < most; ++i) {
         s->workers[i].shared = s->workers[i].stolen = s->workers[i].invited = s->workers[i].parked = 0;
-        if (i) s->workers[i].looks = 0;
+        if (i) {
+            s->workers[i].looks = s->workers[i].n_timed = 0;
+            s->workers[i].timed_ns = 0;
+        }
     }
     DTP_STORE(&s->hungry, 0, relaxed);
     DTP_STORE(&s->wide, 0, relaxed);
@@ -233,7 +239,7 @@ bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
 
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     dtp_flow_state_t *s = w->state;
-    w->fuel = s->fuel;
+    w->fuel = w->given = !shared && s->learn.active ? dtp_flow_learn_look(w) : s->fuel;
     if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
     if (s->args.par->num_threads < 2) return false;
     if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
@@ -273,7 +279,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
         /* The owner may sleep while a loop is open. */
         if (shared && w->where.slot) wake_owner(s);
     }
-    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, node->index, &w->where);
+    dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, node->index, &w->where);
     if (wide) {
         w->where.whole = false;
         w->where.par = &s->alone;
@@ -282,6 +288,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
     dtp_flow_check_deadline(s);
     w->fuel = 1; /* a look comes next */
+    w->given = 0;
 }
 
 /* ---- The owner ------------------------------------------------------------------------------------------

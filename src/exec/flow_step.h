@@ -248,7 +248,7 @@ STEP bool start_call(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t node,
 STEP void execute(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t index) {
     dtp_flow_state_t *s = w->state;
     if (DTP_UNLIKELY(dtp_flow_stopped(s))) return;
-    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, &w->where);
+    dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, index, &w->where);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, index);
 }
 
@@ -337,8 +337,8 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
 /* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_flow_look) says so. */
 STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
     dtp_flow_state_t *s = w->state;
-    const dtp_flow_exec_t exec = s->args.exec;
-    void *const ctx = s->args.ctx;
+    const dtp_flow_exec_t exec = s->exec;
+    void *const ctx = s->exec_ctx;
     uint64_t *top = w->top, tag = ~(uint64_t)0;
     dtp_flow_slab_t *slab = NULL;
     const dtp_flow_node_t *nodes = NULL;

@@ -50,6 +50,7 @@ typedef struct {
     int nbefore, cap_before;
     int32_t *before; /* values whose operators end before this one starts */
     unsigned flags;  /* DNNL_TP_HOST_* */
+    int64_t cost_ns; /* of a closure, as its author said; 0: nobody did */
     dnnl_tp_host_fn_t fn;
     void *arg;
     void (*drop)(void *);

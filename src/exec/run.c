@@ -118,6 +118,19 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
     return true;
 }
 
+/* By counters, unless earlier runs have shown that it does not pay. */
+static void run_flow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
+    const dtp_exec_t *e = ctx->exec;
+    dtp_flow_state_t *flow = ctx->run->flow;
+    if (e->always_flow || !dtp_flow_prefers_order(flow)) {
+        dtp_run_flow(ctx, whole);
+        return;
+    }
+    int64_t begin = dtp_ticks();
+    dtp_run_stages(ctx, 0, e->nstages, whole);
+    dtp_flow_note_order(flow, dtp_ns_of_ticks(dtp_ticks() - begin));
+}
+
 void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     dtp_run_ctx_t *ctx = arg;
     dtp_exec_t *e = ctx->exec;
@@ -154,7 +167,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     whole.bounds = run->bounds;
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
     if (!check_offsets(ctx)) inter = false;
-    else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) dtp_run_flow(ctx, &whole);
+    else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) run_flow(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     if (inner && atomic_load_explicit(share->stop, memory_order_relaxed))
         (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);

@@ -6,12 +6,13 @@
  * comes after the last writer in the text. */
 #include "exec/segment.h"
 
-static const double hand_off_ns = 3000.; /* below: not worth two threads */
-static const double worth = 1.25;        /* work by span */
-static const double small_ns = 2000.;    /* regions inside others: cheaper than their counters */
-static const double wide_ns = 200000.;   /* from here on a step takes all threads */
-static const double costly_ns = 5000.;   /* from here on others get what is ready before it starts */
-static const double host_ns = 300.;      /* nobody knows */
+static const double hand_off_ns = 3000.;    /* below: not worth two threads */
+static const double worth = 1.25;           /* work by span */
+static const double small_ns = 2000.;       /* regions inside others: cheaper than their counters */
+static const double wide_ns = 200000.;      /* from here on a step takes all threads */
+static const double costly_ns = 5000.;      /* from here on others get what is ready before it starts */
+static const double host_ns = 300.;         /* nobody knows: states of the engine learn it */
+static const double host_worth_ns = 20000.; /* so threads are kept in mind */
 static const double call_ns = 5000.;
 enum { TRIPS = 8 }; /* nobody knows */
 
@@ -42,6 +43,11 @@ typedef struct {
 } cost_t;
 
 static double max(double a, double b) { return a > b ? a : b; }
+
+/* A closure's cost as its author said it, else a guess. */
+static double host_cost(const dtp_step_t *t, double guess) {
+    return t->host->cost_ns > 0 ? (double)t->host->cost_ns : guess;
+}
 
 static bool is_force(const sched_t *s) { return (s->options & DTP_SCHEDULE_ALL) != 0; }
 
@@ -111,7 +117,7 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
         } else {
             c.work = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other]
                      : t->ctl               ? 0.
-                     : t->host              ? host_ns
+                     : t->host              ? host_cost(t, host_worth_ns)
                                             : dtp_step_ns(t);
             double span = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other + 1] : c.work;
             if (c.work > wide_ns && t->op) span = c.work /= s->e->num_threads;
@@ -251,7 +257,7 @@ static dnnl_tp_status_t add_node(sched_t *s, dtp_flow_block_t block, dtp_stage_k
 
 static dnnl_tp_status_t add_step(sched_t *s, dtp_flow_block_t block, int i) {
     const dtp_step_t *t = s->l->steps[i];
-    double ns = t->host ? host_ns : dtp_step_ns(t);
+    double ns = t->host ? host_cost(t, host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
     if (t->host)
         flags = DTP_FLOW_SIDE_EFFECT | (t->host->flags & DNNL_TP_HOST_MAY_BLOCK ? DTP_FLOW_MAY_BLOCK : 0);
@@ -264,7 +270,10 @@ static dnnl_tp_status_t add_range(sched_t *s, dtp_flow_block_t block, int from, 
     unsigned flags = 0;
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = s->l->steps[i];
-        ns += t->host ? host_ns : t->ctl == DTP_CTL_CALL ? call_ns : t->ctl ? 0. : dtp_step_ns(t);
+        ns += t->host                  ? host_cost(t, host_ns)
+              : t->ctl == DTP_CTL_CALL ? call_ns
+              : t->ctl                 ? 0.
+                                       : dtp_step_ns(t);
         if (t->host) flags |= DTP_FLOW_SIDE_EFFECT;
         if (t->host && (t->host->flags & DNNL_TP_HOST_MAY_BLOCK)) flags |= DTP_FLOW_MAY_BLOCK;
         if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_FLOW_WIDE;
@@ -456,6 +465,8 @@ static dnnl_tp_status_t build(sched_t *s) {
             DTP_TRY(add_steps(s, s->block_of[i], l->spaces[i].begin, l->spaces[i].end));
     unsigned flags =
         (s->options & DTP_SCHEDULE_ORDERED ? DTP_FLOW_ORDERED : 0) | (is_force(s) ? 0 : DTP_FLOW_CLUSTERS);
+    for (int i = 0; i < l->nsteps; ++i)
+        if (l->steps[i]->host) flags |= DTP_FLOW_LEARN;
     return dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow);
 }
 
