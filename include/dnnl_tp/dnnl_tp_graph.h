@@ -241,6 +241,17 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_
                                                     const dnnl_tp_tensor_info_t *out_info,
                                                     dnnl_tp_value_t *out);
 
+/** Says what a host closure costs, about, so that the first runs share their work well, too. Without it a
+ * compiled graph learns that from its runs; results never depend on it. Thread-compatible.
+ *
+ * @param graph not yet compiled; the graph, region or function of the value
+ * @param value result of a host closure
+ * @param ns what one call takes on one thread, in nanoseconds; 0 = not known
+ * @return success; invalid_arguments (no result of a host closure, another region, ns below 0, the graph was
+ *     compiled). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_host_cost(dnnl_tp_graph_t graph, dnnl_tp_value_t value,
+                                                         int64_t ns);
+
 /** Makes a value an output of the graph, or the next output of a function. Thread-compatible.
  *
  * @param graph not yet compiled; a graph or a function, no region

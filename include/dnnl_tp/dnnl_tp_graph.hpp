@@ -179,6 +179,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     }
     /** The operator that makes v runs in any case. */
     void target(value v) { check(dnnl_tp_graph_target(get(), v)); }
+    /** What a call of the host function that makes v costs, about, in nanoseconds. */
+    void host_cost(value v, std::int64_t ns) { check(dnnl_tp_graph_host_cost(get(), v, ns)); }
     /** Makes a value an output. */
     void output(value v, const char *name) { check(dnnl_tp_graph_output(get(), v, name)); }
     /** What is known about a value. */

@@ -101,8 +101,7 @@ static void emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, co
     dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
     dtp_point_t *points = *room;
     *room += n;
-    for (int i = 0; i < n; ++i)
-        points[i] = (dtp_point_t){refs[i].offset, &e->infos[s->host_values[i]], refs[i].base};
+    for (int i = 0; i < n; ++i) points[i] = (dtp_point_t){refs[i].offset, refs[i].base, s->host_values[i]};
     *h = (dtp_exec_host_t){.fn = s->host->fn,
                            .arg = s->host->arg,
                            .refs = points,
@@ -241,13 +240,20 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
             ++i;
             continue;
         }
+        /* A row of closures is one stage; nobody jumps into it. */
+        if (s->host && i > 0 && l->steps[i - 1]->host) {
+            stage_of[i] = e->nstages - 1;
+            ++stages[e->nstages - 1].other;
+            ++i;
+            continue;
+        }
         ++e->nstages;
         if (s->segment >= 0) {
             *st = (dtp_stage_t){.kind = DTP_STAGE_SEGMENT, .index = s->segment};
             i += e->segments[s->segment].nsteps;
         } else {
             *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
-            if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host};
+            if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host, .other = 1};
             ++i;
         }
     }

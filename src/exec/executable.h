@@ -54,8 +54,8 @@ typedef struct {
 /* A host closure, with all that a call of it touches close together. */
 typedef struct {
     int64_t offset;
-    const dnnl_tp_tensor_info_t *info;
     int32_t base;
+    int32_t value; /* of infos */
 } dtp_point_t;
 typedef struct {
     dnnl_tp_host_fn_t fn;
@@ -98,9 +98,19 @@ typedef enum {
 } dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
-    int index; /* closure, step or segment */
-    int other; /* a stage */
+    int index; /* (first) closure, step or segment */
+    int other; /* a stage; HOST: closures one after another */
 } dtp_stage_t;
+
+/* What a node of the flow engine does; items stand in the order of the nodes, with all that most of them
+ * touch. */
+typedef union {
+    dtp_exec_host_t host; /* if it has a function */
+    struct {
+        dnnl_tp_host_fn_t no_fn;
+        dtp_stage_t stage;
+    };
+} dtp_item_t;
 
 /* Where buffers live together: the root, an iteration of a loop, a call of a function. */
 typedef struct {
@@ -178,7 +188,7 @@ struct dnnl_tp_executable {
     int max_slices;
     bool by_counters, always_flow; /* with any number of threads */
     const dtp_flow_plan_t *flow;   /* NULL: the interpreter runs everything */
-    const dtp_stage_t *items;      /* what its nodes do */
+    const dtp_item_t *items;       /* what its nodes do */
     /* Slab: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
     size_t slab_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */

@@ -203,7 +203,7 @@ dtp_flow_token_t dtp_flow_call(dtp_flow_builder_t *builder, dtp_flow_block_t blo
                                uint32_t index);
 
 enum {
-    DTP_FLOW_ORDERED = 1, /* SIDE_EFFECT nodes one after another */
+    DTP_FLOW_ORDERED = 1,  /* SIDE_EFFECT nodes one after another */
     DTP_FLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
     DTP_FLOW_LEARN = 4     /* costs of nodes are guesses: states learn them from their runs (flow_learn.c) */
 };
@@ -211,6 +211,10 @@ enum {
  * unimplemented (more than 4M nodes in one region). */
 dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *builder, unsigned flags, dtp_arena_t *arena,
                                 const dtp_flow_plan_t **plan);
+
+/* Gives the indices 0 .. n - 1 that nodes were built with new numbers, in the order in which one thread would
+ * execute them, about: number[old] = new. Then exec gets the new ones; those of Whiles and calls stay. */
+void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number);
 
 /* ---- Running --------------------------------------------------------------------------------------------
  */

@@ -520,3 +520,40 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     *out = plan;
     return b->status;
 }
+
+/* ---- Renumbering ----------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    uint32_t *number, n, next;
+} numbering_t;
+
+static void give_number(numbering_t *x, const uint32_t *index) {
+    uint32_t *i = (uint32_t *)(uintptr_t)index;
+    if (*i >= x->n) return;
+    if (x->number[*i] == DTP_FLOW_NONE) x->number[*i] = x->next++;
+    *i = x->number[*i];
+}
+
+void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number) {
+    numbering_t x = {number, n, 0};
+    for (uint32_t i = 0; i < n; ++i) number[i] = DTP_FLOW_NONE;
+    for (uint32_t k = 0; k < plan->n_regions; ++k) {
+        const dtp_flow_region_t *r = &plan->regions[k];
+        for (uint32_t i = 0; i < r->n_nodes; ++i) {
+            const dtp_flow_node_t *node = &r->nodes[i];
+            uint32_t kind = DTP_FN_KIND(node->bits);
+            if (kind == DTP_FK_PACKED) {
+                kind = DTP_FN_PACKED_KIND(node->bits);
+                if (kind == DTP_FP_OP || kind == DTP_FP_MERGE) give_number(&x, &node->index);
+            } else if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) {
+                give_number(&x, &node->index);
+            } else if (kind == DTP_FK_CLUSTER) {
+                const dtp_flow_cluster_t *c = &r->clusters[node->index];
+                for (uint32_t m = 0; m < c->n; ++m) give_number(&x, &r->cluster_index[c->first + m]);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < n; ++i)
+        if (number[i] == DTP_FLOW_NONE) number[i] = x.next++;
+}

@@ -337,6 +337,19 @@ dnnl_tp_status_t dnnl_tp_graph_control_dependency(dnnl_tp_graph_t graph, dnnl_tp
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_graph_host_cost(dnnl_tp_graph_t graph, dnnl_tp_value_t value, int64_t ns) {
+    DTP_TRY(dtp_graph_check_open(graph));
+    dtp_graph_t *g = graph->root;
+    DTP_TRY(check_made(g, "cost", value));
+    dtp_gnode_t *n = &g->nodes[g->values[value].node];
+    DTP_REQUIRE(n->region == graph->region, GRAPH_REGION, "operator '%s' belongs to another region", n->name);
+    DTP_REQUIRE(n->kind == DTP_NODE_HOST, GRAPH_BAD_VALUE, "operator '%s' (%s) is no host closure", n->name,
+                dtp_node_kind_name(n));
+    DTP_REQUIRE(ns >= 0, BAD_PARAM, "operator '%s' (host) costs %lld ns", n->name, (long long)ns);
+    n->cost_ns = ns;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_graph_target(dnnl_tp_graph_t graph, dnnl_tp_value_t value) {
     DTP_TRY(dtp_graph_check_open(graph));
     dtp_graph_t *g = graph->root;

@@ -332,11 +332,18 @@ static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
     const char *text;
     list_t in;
     order_t order;
-    bool may_block;
+    bool may_block, priced;
+    int64_t cost_ns = 0;
     dnnl_tp_graph_closure_t closure = {NULL, NULL, NULL};
     DTP_TRY(dtp_text_string(r, &text));
     DTP_TRY(read_inputs(r, &in));
     DTP_TRY(dtp_text_accept_word(r, "may_block", &may_block));
+    DTP_TRY(dtp_text_accept_word(r, "cost", &priced));
+    if (priced) {
+        DTP_TRY(dtp_text_expect(r, '='));
+        DTP_TRY(dtp_text_integer(r, &cost_ns));
+    }
+    if (priced && out->n == 0) return dtp_text_fail(r, at, "only closures with results have a cost");
     DTP_TRY(read_order(r, &order));
     if (!out->typed) return dtp_text_fail(r, at, "the results of host closure '%.64s' need types", text);
     if (!r->opts->resolve)
@@ -351,6 +358,7 @@ static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
                            dnnl_tp_graph_host(region, closure.fn, closure.arg, closure.drop,
                                               may_block ? DNNL_TP_HOST_MAY_BLOCK : 0, text, in.n, in.values,
                                               out->n, out->infos, out->values)));
+    if (priced) DTP_TRY(dtp_text_blame(r, at, dnnl_tp_graph_host_cost(region, out->values[0], cost_ns)));
     return apply_order(r, region, at, &order, out);
 }
 

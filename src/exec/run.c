@@ -44,9 +44,10 @@ static void record(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int slot, in
 
 static bool call_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, void *const *bases) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
+    const dnnl_tp_tensor_info_t *infos = ctx->exec->infos;
     for (int i = 0; i < h->nin + h->nout; ++i)
-        args[i] = (dnnl_tp_host_arg_t){
-            h->refs[i].info, (void *)((uintptr_t)bases[h->refs[i].base] + (uintptr_t)h->refs[i].offset)};
+        args[i] = (dnnl_tp_host_arg_t){&infos[h->refs[i].value], (void *)((uintptr_t)bases[h->refs[i].base] +
+                                                                          (uintptr_t)h->refs[i].offset)};
     const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
     dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;

@@ -111,7 +111,9 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
         const dtp_exec_step_t *step = &e->steps[st->index];
         switch (st->kind) {
         case DTP_STAGE_HOST:
-            if (!dtp_run_host(ctx, &e->hosts[st->index], bases, where->slot)) goto out;
+            for (const dtp_exec_host_t *h = &e->hosts[st->index], *last_host = h + st->other; h < last_host;
+                 ++h)
+                if (!dtp_run_host(ctx, h, bases, where->slot)) goto out;
             ++st;
             break;
         case DTP_STAGE_STEP:

@@ -25,11 +25,11 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
                                   const dtp_flow_where_t *at) {
     const flow_t *f = ctx;
     dtp_exec_t *e = f->run->exec;
-    const dtp_stage_t *item = &e->items[index];
     void **bases = bases_of(f, slab);
-    if (DTP_LIKELY(item->kind == DTP_STAGE_HOST))
-        return dtp_run_host(f->run, &e->hosts[item->index], bases, at->slot) ? dnnl_tp_success
-                                                                             : dnnl_tp_runtime_error;
+    if (DTP_LIKELY(e->items[index].host.fn))
+        return dtp_run_host(f->run, &e->items[index].host, bases, at->slot) ? dnnl_tp_success
+                                                                            : dnnl_tp_runtime_error;
+    const dtp_stage_t *item = &e->items[index].stage;
     if (item->kind == DTP_STAGE_EXIT) {
         dtp_loop_results(&e->steps[item->index], bases);
         return dnnl_tp_success;

@@ -32,8 +32,8 @@ typedef struct {
         dtp_flow_token_t token, ended;
     } * log;
     int nlog, cap_log;
-    dtp_stage_t *items;
-    int nitems;
+    dtp_item_t *items;
+    int nitems, npoints;
     int *stamp;
     int stamps;
 } sched_t;
@@ -235,11 +235,13 @@ static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from,
 }
 
 static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
-    dtp_stage_t *item = &s->items[s->nitems];
+    dtp_stage_t *item = &s->items[s->nitems].stage;
+    s->items[s->nitems].no_fn = NULL;
     *item = (dtp_stage_t){.kind = kind, .index = index};
-    if (kind == DTP_STAGE_STEP && s->l->steps[index]->host)
-        *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
-    if (kind == DTP_STAGE_RANGE) {
+    if (kind == DTP_STAGE_STEP && s->l->steps[index]->host) {
+        s->items[s->nitems].host = s->e->hosts[s->e->steps[index].host];
+        s->npoints += s->l->steps[index]->nargs;
+    } else if (kind == DTP_STAGE_RANGE) {
         item->index = s->l->stage_of[index];
         item->other = s->l->stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF);
     }
@@ -454,6 +456,28 @@ static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, 
     return dnnl_tp_success;
 }
 
+/* Items, and what closures read of them, in the order of the nodes. */
+static dnnl_tp_status_t set_items(sched_t *s) {
+    dtp_exec_t *e = s->e;
+    size_t n = (size_t)s->nitems;
+    uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
+    dtp_item_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(s->npoints + 1));
+    if (!number || !items || !points) return dnnl_tp_out_of_memory;
+    dtp_flow_renumber(e->flow, (uint32_t)n, number);
+    for (size_t i = 0; i < n; ++i) items[number[i]] = s->items[i];
+    for (size_t i = 0; i < n; ++i) {
+        dtp_exec_host_t *h = &items[i].host;
+        if (!h->fn) continue;
+        int args = h->nin + h->nout;
+        if (args) memcpy(points, h->refs, sizeof *points * (size_t)args);
+        h->refs = points;
+        points += args;
+    }
+    e->items = items;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
     for (int i = 1; i < l->nspaces; ++i)
@@ -467,7 +491,8 @@ static dnnl_tp_status_t build(sched_t *s) {
         (s->options & DTP_SCHEDULE_ORDERED ? DTP_FLOW_ORDERED : 0) | (is_force(s) ? 0 : DTP_FLOW_CLUSTERS);
     for (int i = 0; i < l->nsteps; ++i)
         if (l->steps[i]->host) flags |= DTP_FLOW_LEARN;
-    return dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow);
+    DTP_TRY(dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow));
+    return set_items(s);
 }
 
 dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
@@ -479,13 +504,12 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned opti
     s.token = dtp_arena_alloc(arena, sizeof *s.token * nbufs);
     s.ended = dtp_arena_alloc(arena, sizeof *s.ended * nbufs);
     s.stamp = dtp_arena_alloc(arena, sizeof *s.stamp * nbufs);
-    s.items = dtp_arena_alloc(&e->arena, sizeof *s.items * (size_t)(l->nsteps + 1));
+    s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
     if (!s.block_of || !s.token || !s.ended || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
     for (int b = 0; b < l->nbufs; ++b) s.token[b] = s.ended[b] = -1;
     s.builder = dtp_flow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);
     dtp_flow_builder_destroy(s.builder);
-    e->items = s.items;
     return status;
 }

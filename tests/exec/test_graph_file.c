@@ -136,7 +136,7 @@ static const char everything[] =
     "%24 = static_reshape (%23) shape=[-1, 2, 2]\n"
     "%25 = gelu (%24) mode=\"gelu_tanh\"\n"
     "%26 = clamp (%25) max=inf min=-1.5 after (%22, %21)\n"
-    "%27: f32[], %28: f32[1] = host \"two\" (%2) after (%26) target\n"
+    "%27: f32[], %28: f32[1] = host \"two\" (%2) cost=12000 after (%26) target\n"
     "%29 = call @0 (%27, %13)\n"
     "call \"e\" @1 ()\n"
     "%30, %31 = while \"loop\" (%32: f32[] \"i\" = %29, %33: f32[?, 4] = %0) window=3 {\n"
