@@ -42,24 +42,15 @@ static void record(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int slot, in
         ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, slot, begin, dtp_now_ns()};
 }
 
-static bool call_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, void *const *bases) {
-    dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
-    const dnnl_tp_tensor_info_t *infos = ctx->exec->infos;
-    for (int i = 0; i < h->nin + h->nout; ++i)
-        args[i] = (dnnl_tp_host_arg_t){&infos[h->refs[i].value], (void *)((uintptr_t)bases[h->refs[i].base] +
-                                                                          (uintptr_t)h->refs[i].offset)};
-    const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
-    dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
-    if (DTP_LIKELY(status == dnnl_tp_success)) return true;
+void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, dnnl_tp_status_t status) {
     fail_step(ctx, &ctx->exec->steps[h->step], status);
-    return false;
 }
 
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
     if (dtp_run_poll(ctx)) return false;
-    if (DTP_LIKELY(!ctx->stats)) return call_host(ctx, host, bases);
+    if (DTP_LIKELY(!ctx->stats)) return dtp_call_host(ctx, ctx->exec->infos, host, bases);
     int64_t begin = dtp_now_ns();
-    bool ok = call_host(ctx, host, bases);
+    bool ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
     record(ctx, &ctx->exec->steps[host->step], slot, begin);
     return ok;
 }

@@ -71,6 +71,23 @@ static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
 }
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
+void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)
+    __attribute__((cold));
+/* The closure alone: no deadline, no trace. */
+static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *infos,
+                                 const dtp_exec_host_t *h, void *const *bases) {
+    dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
+    const dtp_point_t *p = h->refs;
+    int n = h->nin + h->nout;
+    for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
+        *a = (dnnl_tp_host_arg_t){&infos[p->value],
+                                  (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
+    const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
+    dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
+    if (DTP_LIKELY(status == dnnl_tp_success)) return true;
+    dtp_run_host_failed(ctx, h, status);
+    return false;
+}
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot);
 void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */

@@ -5,11 +5,16 @@
 typedef struct {
     dtp_run_ctx_t *run;
     const dtp_where_t *whole;
+    /* Once more, for closures: */
+    const dtp_item_t *items;
+    const dnnl_tp_tensor_info_t *infos;
+    void **bases; /* of the root */
+    bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
 } flow_t;
 
 /* The bases of an instance: the run's, or those at the begin of its slab. */
 static void **bases_of(const flow_t *f, const dtp_flow_slab_t *slab) {
-    return slab->up ? (void **)(void *)slab->data : f->run->run->bases;
+    return slab->up ? (void **)(void *)slab->data : f->bases;
 }
 
 /* Where a node with one thread works: scratch, local buffers and bounds of its slot. */
@@ -21,15 +26,13 @@ static void narrow(const flow_t *f, const dtp_flow_where_t *at, dtp_where_t *whe
     where->bounds = (int64_t *)(void *)(own + e->flow_bounds_at);
 }
 
-static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                  const dtp_flow_where_t *at) {
-    const flow_t *f = ctx;
+static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, void **bases, uint32_t index,
+                                                             const dtp_flow_where_t *at) {
     dtp_exec_t *e = f->run->exec;
-    void **bases = bases_of(f, slab);
-    if (DTP_LIKELY(e->items[index].host.fn))
-        return dtp_run_host(f->run, &e->items[index].host, bases, at->slot) ? dnnl_tp_success
+    const dtp_stage_t *item = &f->items[index].stage;
+    if (f->items[index].host.fn)
+        return dtp_run_host(f->run, &f->items[index].host, bases, at->slot) ? dnnl_tp_success
                                                                             : dnnl_tp_runtime_error;
-    const dtp_stage_t *item = &e->items[index].stage;
     if (item->kind == DTP_STAGE_EXIT) {
         dtp_loop_results(&e->steps[item->index], bases);
         return dnnl_tp_success;
@@ -54,6 +57,15 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
     else dtp_run_stages(f->run, item->index, item->other, &where);
     /* The run keeps the first failure; the engine needs to know that there is one. */
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
+}
+
+static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                                  const dtp_flow_where_t *at) {
+    const flow_t *f = ctx;
+    const dtp_exec_host_t *h = &f->items[index].host;
+    void **bases = bases_of(f, slab);
+    if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
+    return dtp_call_host(f->run, f->infos, h, bases) ? dnnl_tp_success : dnnl_tp_runtime_error;
 }
 
 static void enter(void *ctx, dtp_flow_slab_t *slab) {
@@ -101,7 +113,12 @@ static void frame_give(void *ctx, dtp_flow_block_t function, void *p) {
 
 void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    flow_t f = {ctx, whole};
+    flow_t f = {.run = ctx,
+                .whole = whole,
+                .items = e->items,
+                .infos = e->infos,
+                .bases = ctx->run->bases,
+                .plain = !ctx->stats && !ctx->deadline_ns};
     dtp_flow_args_t args = {.ctx = &f,
                             .exec = exec_node,
                             .enter = enter,
