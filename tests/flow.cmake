@@ -12,7 +12,8 @@ foreach(rule IN ITEMS "" 9_6A 9_6C)
   add_executable(${target} ${flow_sources})
   target_link_libraries(${target} PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt
+    DTP_FLOW_COSTLY_NS=100)
   if(rule)
     target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
     # A broken engine is not run under sanitizers: whatever they find is no news.

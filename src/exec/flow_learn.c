@@ -8,19 +8,23 @@
 #include "exec/flow_run.h"
 #include "threading/futex.h"
 
+#ifndef DTP_FLOW_COSTLY_NS /* tests/flow.cmake: little, so that nodes often turn out to be costly */
+#define DTP_FLOW_COSTLY_NS 5000
+#endif
 enum {
     TIMER_NS = 15,  /* of a timed node is the timer's */
     ENGINE_NS = 10, /* of a node between two looks is the engine's */
-    COSTLY_NS = 5000,
-    CHEAP_NS = 2500,     /* a node that was COSTLY is not any more */
-    MOST_APART = 256,    /* runs between two timed ones */
-    SHARED_NODE_NS = 40, /* what counters cost per node when threads share it */
+    COSTLY_NS = DTP_FLOW_COSTLY_NS,
+    CHEAP_NS = DTP_FLOW_COSTLY_NS / 2, /* a node that was COSTLY is not any more */
+    MOST_APART = 256,                  /* runs between two timed ones */
+    SHARED_NODE_NS = 40,               /* what counters cost per node when threads share it */
     HAND_OFF_NS = 3000,
     UNEVEN = 2, /* dearest by mean: from there on order matters */
     LATE_NS = 5000,
     JUMP = 4,
     JUMP_NS = 200,
-    SECOND_LOOK = 4
+    SECOND_LOOK = 4,
+    AGAIN = 3 /* timed runs in a row because of nodes that got dearer */
 };
 static const float by_guess = 1.f; /* of nodes that were never timed: the builder's estimate times this */
 
@@ -115,8 +119,12 @@ static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
     if (ns > DTP_FLOW_LOOK_NS) w->fuel = 1; /* a look comes next */
     DTP_ATOMIC(uint32_t) *cost = &s->learn.cost[index];
     uint32_t old = DTP_LOAD(cost, relaxed), now = ns < UINT32_MAX ? (uint32_t)ns + 1 : UINT32_MAX;
-    /* Downwards at once, upwards by steps: threads get preempted. */
-    if (old && now > old) now = old + (now / 4 < old ? (now - old) / 4 : old) + 1;
+    /* Downwards at once; upwards half of it, and what looks much dearer is timed again soon: threads get
+     * preempted. */
+    if (old && now > old) {
+        if (now >= COSTLY_NS && now / JUMP >= old) DTP_STORE(&s->learn.jumped, true, relaxed);
+        now -= (now - old) / 2;
+    }
     DTP_STORE(cost, now, relaxed);
     return status;
 }
@@ -138,6 +146,7 @@ void dtp_flow_learn_begin(dtp_flow_state_t *s) {
     w->n_timed = 0;
     ++k->runs;
     if (!k->timed) return;
+    DTP_STORE(&k->jumped, false, relaxed);
     s->exec = timed;
     s->exec_ctx = s;
 }
@@ -180,8 +189,8 @@ static bool is_before(const dtp_flow_learn_t *k, uint32_t x, uint32_t y) {
 }
 
 static void sort_by_rank(const dtp_flow_learn_t *k, uint32_t *edge, uint32_t n) {
-    enum { FEW = 32 };
-    if (n <= FEW) {
+    enum { SHORT = 32 };
+    if (n <= SHORT) {
         for (uint32_t i = 1; i < n; ++i) {
             uint32_t e = edge[i], j = i;
             for (; j > 0 && is_before(k, e, edge[j - 1]); --j) edge[j] = edge[j - 1];
@@ -265,7 +274,8 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
         n += s->workers[i].n_timed;
     }
     uint32_t apart = k->runs < MOST_APART ? k->runs : MOST_APART;
-    k->next = k->runs + apart;
+    k->again = DTP_LOAD(&k->jumped, relaxed) && k->again < AGAIN ? k->again + 1 : 0;
+    k->next = k->again ? k->runs : k->runs + apart;
     if (!n) return;
     dtp_flow_set_mean(s, work / (double)n);
     int threads = s->args.par->num_threads;

@@ -50,15 +50,17 @@ typedef struct {
     dtp_flow_queue_t queue;
 } dtp_flow_worker_t;
 
-/* flow_learn.c. Everything but cost[] is written by the owner, while nobody else is inside. */
+/* flow_learn.c. Everything but cost[] and jumped is written by the owner, while nobody else is inside. */
 typedef struct {
     bool on;      /* the plan says so, and there are threads */
     bool active;  /* in this run */
     bool timed;   /* every node of this run */
     bool suspect; /* the last look found nodes much dearer than before */
     bool in_order;
-    bool ranked;                 /* rank[] is filled in */
-    uint32_t runs, next;         /* so far; the next one to be timed */
+    bool ranked;         /* rank[] is filled in */
+    uint32_t runs, next; /* so far; the next one to be timed */
+    uint32_t again;      /* timed runs in a row */
+    DTP_ATOMIC(bool) jumped;
     int64_t looked;              /* ticks at the last look */
     int64_t order_ns;            /* the shortest run in order since the last timed one */
     DTP_ATOMIC(uint32_t) * cost; /* ns + 1 by index, 0: not known */

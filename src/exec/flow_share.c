@@ -4,16 +4,24 @@
  * somebody who could come; then the crew opens, stays open to the end, and all arrivals are atomic.
  *
  * Giving away. `hungry` counts threads that look for tasks. Who has more than one task and sees hungry > 0
- * puts the older half of its LIFO into its queue; before a costly node everything. hungry is a hint: nothing
- * is lost by missing it, because a worker runs whatever it has given away itself when nobody took it.
- * Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next one who is
- * dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence, looks at everything
- * again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look at parked, swap it
- * to 0, wake. */
+ * puts the older half of its LIFO into its queue; of a few tasks all but the most critical one, so that
+ * others may take what is best for them; before a costly node everything. Within what is given away at once
+ * the most critical comes first. hungry is a hint: nothing is lost by missing it, because a worker runs
+ * whatever it has given away itself when nobody took it. Leaving. A joiner whose ticket is wanted links its
+ * tasks into `orphans` (taken whole by the next one who is dry). Parking. Only the owner sleeps: it counts as
+ * hungry, stores parked = 1, fence, looks at everything again, sleeps. Who gives tasks away, leaves, or
+ * finishes the run: publish, fence, look at parked, swap it to 0, wake. */
 #include "exec/flow_run.h"
 #include "threading/futex.h"
 
-enum { LOOKS_PER_CLOCK = 16, DRY_NS = 2000, MAX_TAKE = 32, WAIT_SPIN_NS = 20000, SPINS_PER_LOOK = 16 };
+enum {
+    LOOKS_PER_CLOCK = 16,
+    DRY_NS = 2000,
+    MAX_TAKE = 32,
+    WAIT_SPIN_NS = 20000,
+    SPINS_PER_LOOK = 16,
+    FEW = 4
+};
 
 static void wake_owner(dtp_flow_state_t *s) {
 #ifndef DTP_BREAK_W1
@@ -30,7 +38,7 @@ void dtp_flow_finished(dtp_flow_state_t *s) {
 /* ---- Queue ----------------------------------------------------------------------------------------------
  */
 
-/* The n oldest tasks of the LIFO, or as many as fit. */
+/* The n oldest tasks of the LIFO, or as many as fit, the youngest of them first. */
 static void expose(dtp_flow_worker_t *w, size_t n) {
     dtp_flow_queue_t *q = &w->queue;
     uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
@@ -40,7 +48,8 @@ static void expose(dtp_flow_worker_t *w, size_t n) {
 #endif
     if (n > room) n = (size_t)room;
     if (!n) return;
-    for (size_t i = 0; i < n; ++i) DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[i], relaxed);
+    for (size_t i = 0; i < n; ++i)
+        DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[n - 1 - i], relaxed);
     DTP_JOLT();
 #ifdef DTP_BREAK_DEQUE_BOTTOM
     DTP_STORE(&q->bottom, bottom + n, relaxed);
@@ -154,7 +163,8 @@ static int64_t rest_ns(const dtp_flow_worker_t *w) {
 
 void dtp_flow_feed(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
-    if (surplus_ns(w)) expose(w, (size_t)(w->top - w->lifo) / 2);
+    size_t n = (size_t)(w->top - w->lifo);
+    if (surplus_ns(w)) expose(w, n <= FEW ? n - 1 : n / 2);
     else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
 }
 

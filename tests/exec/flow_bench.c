@@ -1,6 +1,6 @@
 /* Times the flow engine alone: ns per node of graphs whose nodes do nothing (or spin), per If, per iteration.
- * flow_bench [threads [kernel ns [substring of a name [clusters]]]]. The public interface and the peers are
- * measured by benchdnn/exec. */
+ * flow_bench [threads [kernel ns [substring of a name [flags of dtp_flow_build]]]]. The public interface and
+ * the peers are measured by benchdnn/exec. */
 #include <dnnl_tp/dnnl_tp_threadpool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,7 +324,7 @@ static void bench_while(int trips, int vars, int window) {
 int main(int argc, char **argv) {
     if (argc > 1) threads = atoi(argv[1]);
     if (argc > 2) kernel_ns = atoi(argv[2]);
-    if (argc > 4) build_flags = DTP_FLOW_CLUSTERS;
+    if (argc > 4) build_flags = (unsigned)atoi(argv[4]);
     const char *filter = argc > 3 ? argv[3] : "";
     dnnl_tp_threadpool_t tp = NULL;
     dtp_ticks_init();

@@ -64,7 +64,8 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
                                  .calls = seed % 3 == 0,
                                  .effects = seed % 5 == 0,
                                  .costly = seed % 4 == 0 ? 20 : 0,
-                                 .flags = seed % 6 == 1 ? DTP_FLOW_CLUSTERS : 0,
+                                 .flags = (seed % 6 == 1 ? DTP_FLOW_CLUSTERS : 0) |
+                                          (seed % 4 < 2 ? DTP_FLOW_LEARN : 0),
                                  .ns = seed % 6 == 1 ? 40 : 3000,
                                  .spin = seed % 2 ? 50 : 0,
                                  .max_threads = MAX_T};

@@ -35,6 +35,7 @@ static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, in
                                  .effects = i % 4 == 2,
                                  .costly = i % 2 ? 10 : 0,
                                  .ns = 4000,
+                                 .flags = i % 2 ? DTP_FLOW_LEARN : 0,
                                  .spin = 100,
                                  .max_threads = threads};
         job_t j = {.program = flow_program_create(&o)};

@@ -8,6 +8,8 @@
 
 #include "exec/flow_run.c"
 
+#include "exec/flow_learn.c"
+
 #include "model/product.h"
 
 /* ---- What they call ------------------------------------------------------------------------------------ */

@@ -1,0 +1,212 @@
+/* What runs teach about the cost of host closures, and what their authors may say: whether threads take part,
+ * what starts first. Speed is measured by benchdnn/exec; here closures sleep, and one run of many has to show
+ * it, so that a busy machine does no harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "exec/executable.h"
+
+#define OK(expr) assert_int_equal((expr), dnnl_tp_success)
+enum { CLOSURES = 8, ATTEMPTS = 40, SLEEP_NS = 2000000 };
+
+typedef struct {
+    int sleep_ns;
+    int begun; /* number among all of the run */
+} closure_t;
+static closure_t closures[CLOSURES + 1];
+static atomic_int begun;
+
+static dnnl_tp_status_t work(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                             int nout, const dnnl_tp_host_arg_t *out) {
+    closure_t *c = arg;
+    (void)stop, (void)nin, (void)in, (void)nout, (void)out;
+    c->begun = atomic_fetch_add(&begun, 1);
+    struct timespec t = {0, c->sleep_ns};
+    if (c->sleep_ns) nanosleep(&t, NULL);
+    return dnnl_tp_success;
+}
+
+/* ---- A graph of closures beside each other ---------------------------------------------------------------
+ */
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_executable_t e;
+} world_t;
+
+static void open_world(world_t *w, int threads) {
+    *w = (world_t){NULL, NULL, NULL, NULL, NULL};
+    OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
+    OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
+    dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
+    if (threads > 1) {
+        OK(dnnl_tp_threadpool_create(&w->pool, &o));
+        OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
+    } else {
+        OK(dnnl_tp_stream_attr_set_threadpool(w->attr, NULL));
+    }
+    OK(dnnl_tp_stream_create_v2(&w->stream, w->engine, dnnl_tp_stream_default_flags, w->attr));
+}
+
+static void close_world(world_t *w) {
+    dnnl_tp_executable_destroy(w->e);
+    dnnl_tp_stream_destroy(w->stream);
+    dnnl_tp_stream_attr_destroy(w->attr);
+    dnnl_tp_threadpool_destroy(w->pool);
+    dnnl_tp_engine_destroy(w->engine);
+}
+
+/* cost: of closure i, or 0. */
+static void compile(world_t *w, unsigned flags, const int64_t *cost) {
+    dnnl_tp_graph_t g;
+    OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    for (int i = 0; i < CLOSURES; ++i) {
+        dnnl_tp_tensor_info_t none = {.ndims = 1, .dims = {0}, .data_type = dnnl_tp_s32};
+        dnnl_tp_value_t v;
+        OK(dnnl_tp_graph_host(g, work, &closures[i], NULL, 0, "work", 0, NULL, 1, &none, &v));
+        if (cost) OK(dnnl_tp_graph_host_cost(g, v, cost[i]));
+    }
+    dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .stream_attr = w->attr, .flags = flags};
+    dnnl_tp_executable_destroy(w->e);
+    OK(dnnl_tp_executable_compile(&w->e, g, w->engine, 0, NULL, &o));
+    dnnl_tp_graph_destroy(g);
+}
+
+/* Runs; the number of threads that took part. */
+static int run(world_t *w) {
+    dnnl_tp_trace_event_t events[2 * CLOSURES];
+    dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats, .events = events, .max_events = 2 * CLOSURES};
+    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
+    atomic_store(&begun, 0);
+    OK(dnnl_tp_executable_run(w->e, w->stream, 0, NULL, 0, NULL, &o));
+    assert_int_equal(stats.num_events, CLOSURES);
+    assert_int_equal(atomic_load(&begun), CLOSURES);
+    return stats.num_participants;
+}
+
+static void set_sleep(int ns) {
+    for (int i = 0; i < CLOSURES; ++i) closures[i].sleep_ns = ns;
+}
+
+static bool two_take_part(world_t *w) {
+    for (int i = 0; i < ATTEMPTS; ++i)
+        if (run(w) == 2) return true;
+    return false;
+}
+
+/* ---- Tests -----------------------------------------------------------------------------------------------
+ */
+
+/* Few closures of which nothing is known get a second thread when they turn out to take long. */
+static void test_long_closures(void **state) {
+    static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_CLUSTERS};
+    (void)state;
+    world_t w;
+    open_world(&w, 2);
+    set_sleep(SLEEP_NS);
+    for (int f = 0; f < 2; ++f) {
+        compile(&w, flags[f], NULL);
+        assert_true(two_take_part(&w));
+    }
+    close_world(&w);
+}
+
+/* Short ones are soon run in order on one thread; when they get long, threads come back. */
+static void test_change(void **state) {
+    (void)state;
+    world_t w;
+    open_world(&w, 2);
+    set_sleep(0);
+    compile(&w, 0, NULL);
+    dtp_run_t *r = atomic_load(&w.e->runs[0]);
+    assert_non_null(w.e->flow);
+    bool in_order = false;
+    for (int i = 0; i < ATTEMPTS && !in_order; ++i) {
+        (void)run(&w);
+        in_order = dtp_flow_prefers_order(r->flow);
+    }
+    assert_true(in_order);
+    set_sleep(SLEEP_NS);
+    assert_true(two_take_part(&w));
+    close_world(&w);
+}
+
+/* The closure that takes longest is the first one to start. */
+static void test_longest_first(void **state) {
+    (void)state;
+    world_t w;
+    open_world(&w, 2);
+    compile(&w, DNNL_TP_COMPILE_NO_CLUSTERS, NULL);
+    for (int dear = 0; dear < CLOSURES; dear += CLOSURES - 1) {
+        set_sleep(0);
+        closures[dear].sleep_ns = SLEEP_NS;
+        bool first = false;
+        for (int i = 0; i < 16 * ATTEMPTS && !first; ++i) {
+            (void)run(&w);
+            first = closures[dear].begun == 0;
+        }
+        assert_true(first);
+    }
+    close_world(&w);
+}
+
+/* The same at once, if its author says so, on one thread too. */
+static void test_hint(void **state) {
+    (void)state;
+    world_t w;
+    open_world(&w, 1);
+    set_sleep(0);
+    for (int dear = 0; dear < CLOSURES; ++dear) {
+        int64_t cost[CLOSURES] = {0};
+        cost[dear] = 1000000;
+        compile(&w, DNNL_TP_COMPILE_NO_CLUSTERS, cost);
+        (void)run(&w);
+        assert_int_equal(closures[dear].begun, 0);
+    }
+    close_world(&w);
+    /* Closures that are said to be short need no threads. */
+    static const int64_t cheap[CLOSURES] = {10, 10, 10, 10, 10, 10, 10, 10};
+    open_world(&w, 2);
+    compile(&w, 0, cheap);
+    assert_false(w.e->by_counters);
+    compile(&w, 0, NULL);
+    assert_true(w.e->by_counters);
+    close_world(&w);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t in, v, x;
+    OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    dnnl_tp_dims_t dims = {1};
+    OK(dnnl_tp_graph_input(g, &in, "x", dnnl_tp_f32, 1, dims));
+    dnnl_tp_tensor_info_t info = {.ndims = 1, .dims = {1}, .data_type = dnnl_tp_f32};
+    OK(dnnl_tp_graph_host(g, work, &closures[0], NULL, 0, "work", 0, NULL, 1, &info, &v));
+    OK(dnnl_tp_graph_op(g, dnnl_tp_op_abs, "op", 1, &in, 0, NULL, 1, &x));
+    assert_int_equal(dnnl_tp_graph_host_cost(g, v, -1), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_graph_host_cost(g, x, 1), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_graph_host_cost(g, in, 1), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_graph_host_cost(g, 99, 1), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_graph_host_cost(NULL, v, 1), dnnl_tp_invalid_arguments);
+    OK(dnnl_tp_graph_host_cost(g, v, 1));
+    OK(dnnl_tp_graph_host_cost(g, v, 0));
+    dnnl_tp_graph_destroy(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_long_closures), cmocka_unit_test(test_change),
+        cmocka_unit_test(test_longest_first), cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
