@@ -77,12 +77,17 @@ static size_t workers_at(void) { return dtp_round_up_size(sizeof(dtp_flow_state_
 static size_t lifos_at(int num_threads) {
     return workers_at() + (size_t)num_threads * sizeof(dtp_flow_worker_t);
 }
-static size_t root_at(int num_threads) {
-    return lifos_at(num_threads) + (size_t)num_threads * DTP_FLOW_LIFO * sizeof(uint64_t);
+static size_t lifo_tasks(const dtp_flow_plan_t *plan) {
+    size_t nodes = 0;
+    for (uint32_t i = 0; i < plan->n_regions; ++i) nodes += plan->regions[i].n_nodes;
+    return nodes > DTP_FLOW_LIFO ? DTP_FLOW_LIFO_MORE : DTP_FLOW_LIFO;
+}
+static size_t root_at(const dtp_flow_plan_t *plan, int num_threads) {
+    return lifos_at(num_threads) + (size_t)num_threads * lifo_tasks(plan) * sizeof(uint64_t);
 }
 
 size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads) {
-    return root_at(num_threads) + plan->regions[0].bytes + dtp_flow_learn_bytes(plan, num_threads);
+    return root_at(plan, num_threads) + plan->regions[0].bytes + dtp_flow_learn_bytes(plan, num_threads);
 }
 
 dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory,
@@ -100,17 +105,17 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
         dtp_flow_worker_t *w = &s->workers[i];
         memset(w, 0, offsetof(dtp_flow_worker_t, queue) + offsetof(dtp_flow_queue_t, word));
         w->state = s;
-        w->lifo = (uint64_t *)(void *)(base + lifos_at(num_threads)) + (size_t)i * DTP_FLOW_LIFO;
+        w->lifo = (uint64_t *)(void *)(base + lifos_at(num_threads)) + (size_t)i * lifo_tasks(plan);
         w->top = w->lifo;
-        w->limit = w->lifo + DTP_FLOW_LIFO;
+        w->limit = w->lifo + lifo_tasks(plan);
         w->where = (dtp_flow_where_t){.slot = i, .par = &s->alone};
         w->fuel = s->fuel;
         w->random = (uint32_t)i;
     }
     const dtp_flow_region_t *root = &plan->regions[0];
     if (dtp_flow_learn_bytes(plan, num_threads))
-        root = dtp_flow_learn_init(s, base + root_at(num_threads) + root->bytes);
-    s->root = slab_init(root, base + root_at(num_threads), data);
+        root = dtp_flow_learn_init(s, base + root_at(plan, num_threads) + root->bytes);
+    s->root = slab_init(root, base + root_at(plan, num_threads), data);
     return s;
 }
 
@@ -120,7 +125,7 @@ void dtp_flow_state_move(dtp_flow_state_t *state, char *data) { state->root->dat
  */
 
 void dtp_flow_spill(dtp_flow_worker_t *w) {
-    size_t half = DTP_FLOW_LIFO / 2, n = (size_t)(w->top - w->lifo);
+    size_t half = (size_t)(w->limit - w->lifo) / 2, n = (size_t)(w->top - w->lifo);
     for (size_t i = 0; i < half; ++i) {
         uint64_t word = w->lifo[i];
         if (!w->spill) w->spill_last = word;

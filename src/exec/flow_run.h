@@ -15,7 +15,8 @@
 #define DTP_FLOW_QUEUE_TASKS 1024
 #endif
 enum {
-    DTP_FLOW_LIFO = 4096, /* private tasks; more spill into a list */
+    DTP_FLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
+    DTP_FLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
     DTP_FLOW_QUEUE = DTP_FLOW_QUEUE_TASKS,
     DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
     DTP_FLOW_LOOK_NS = 2000,
