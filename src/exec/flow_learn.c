@@ -21,8 +21,8 @@ enum {
     HAND_OFF_NS = 3000,
     UNEVEN = 2, /* dearest by mean: from there on order matters */
     LATE_NS = 5000,
-    JUMP = 4,
-    JUMP_NS = 200,
+    JUMP = 2,
+    JUMP_NS = 20,
     SECOND_LOOK = 4,
     AGAIN = 3 /* timed runs in a row because of nodes that got dearer */
 };
@@ -97,7 +97,8 @@ uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
     k->looked = now;
     if (!w->given) return s->fuel;
     double mean = dtp_max64(ns / w->given - ENGINE_NS, 0);
-    /* A thread that was away looks like costly nodes: looks again soon before it believes that. */
+    /* A thread that was away, or a node with many successors, looks like costly nodes: looks again soon
+     * before it believes that. */
     k->suspect = !k->suspect && mean > JUMP * s->mean_ns + JUMP_NS;
     if (k->suspect) return SECOND_LOOK;
     dtp_flow_set_mean(s, (s->mean_ns + mean) / 2);
@@ -122,7 +123,7 @@ static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
     /* Downwards at once; upwards half of it, and what looks much dearer is timed again soon: threads get
      * preempted. */
     if (old && now > old) {
-        if (now >= COSTLY_NS && now / JUMP >= old) DTP_STORE(&s->learn.jumped, true, relaxed);
+        if (now >= COSTLY_NS && now / (2 * JUMP) >= old) DTP_STORE(&s->learn.jumped, true, relaxed);
         now -= (now - old) / 2;
     }
     DTP_STORE(cost, now, relaxed);
