@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/timing.h"
+#include "pool/work.h"
 #include "threading/futex.h"
 #include "threading/pool.h"
 #include "threading/record.h"
@@ -14,16 +15,10 @@
 enum { ITERATIONS = 64, BLOCK = 16, MAX_SAMPLES = 1 << 16, WAYS = 4 };
 static const char *const ways[WAYS] = {"one thread", "host", "loop", "in a run"};
 
-static double spins_per_ns, item_ns;
-static double burn(int64_t n) {
-    double x = 1.0;
-    for (int64_t i = 0; i < n; ++i) x = x * 1.0000001 + 1e-9;
-    return x;
-}
+static double item_ns;
 static void work(void *arg, int64_t begin, int64_t end) {
     (void)arg;
-    double x = burn((int64_t)((double)(end - begin) * item_ns * spins_per_ns));
-    __asm__ volatile("" : : "g"(&x) : "memory");
+    work_ns((double)(end - begin) * item_ns);
 }
 static void body(void *arg, int slot, int64_t begin, int64_t end) {
     (void)slot;
@@ -62,23 +57,12 @@ static void measure(cell_t *c) {
         }
 }
 
-static void calibrate(void) {
-    dtp_ticks_init();
-    for (int i = 0; i < 20; ++i) {
-        int64_t t0 = dtp_now_ns();
-        double x = burn(200000);
-        __asm__ volatile("" : : "g"(&x) : "memory");
-        double rate = 200000.0 / (double)(dtp_now_ns() - t0);
-        if (rate > spins_per_ns) spins_per_ns = rate;
-    }
-}
-
 dnnl_tp_status_t loops_table(const loops_host_t *host, int threads, int ms) {
     static const double sizes_us[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
     static cell_t c;
     c.host = host;
     c.budget_ns = (int64_t)ms * 1000000;
-    if (spins_per_ns == 0) calibrate();
+    work_calibrate();
     dnnl_tp_stream_attr_t attr;
     dtp_pool_t *rec;
     dnnl_tp_status_t s = dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu);

@@ -10,7 +10,7 @@ headers=$("$python" -c 'import jax; print(jax.ffi.include_dir())')
 work=build/default/benchdnn/pool
 ${CC:-cc} -shared -fPIC -O2 -Wall -Wextra -D_GNU_SOURCE -DDTP_X64="$([ "$(uname -m)" = x86_64 ] && echo 1 || echo 0)" \
   -fvisibility=hidden -Wl,-Bsymbolic -I"$headers" -Iintegrations -Iinclude -Ibuild/default/include -Isrc -Ibenchdnn \
-  -o "$work/xla_bench.so" benchdnn/pool/xla_bench.c benchdnn/pool/loops.c benchdnn/common/timing.c "$(find build/default -name libdnnl_tp.a | head -1)" \
+  -o "$work/xla_bench.so" benchdnn/pool/xla_bench.c benchdnn/pool/loops.c benchdnn/pool/work.c benchdnn/common/timing.c "$(find build/default -name libdnnl_tp.a | head -1)" \
   -lm -pthread
 NPROC=$threads JAX_PLATFORMS=cpu "$python" - "$work/xla_bench.so" "$ms" <<'END'
 import ctypes, sys
