@@ -11,7 +11,7 @@ class Side:
     def __init__(self, name, command):
         self.name = name
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        self.samples, self.medians, self.wall, self.cpu, self.runs = [], [], 0, 0, 0
+        self.samples, self.medians, self.p99, self.wall, self.cpu, self.runs = [], [], [], 0, 0, 0
         if self._answer() != ["ready"]:
             raise SystemExit(f"compare: {name} did not start")
 
@@ -33,7 +33,9 @@ class Side:
         latencies = values[3:]
         kept = latencies[1:] if clients == 1 else latencies
         self.samples += kept
-        self.medians.append(sorted(kept)[len(kept) // 2])
+        kept = sorted(kept)
+        self.medians.append(kept[len(kept) // 2])
+        self.p99.append(kept[len(kept) * 99 // 100])
         self.runs += values[0]
         self.wall += values[1]
         self.cpu += values[2]
