@@ -1,25 +1,34 @@
-# Streams with forced preemption, and with one rule of src/threading/queue.h broken at a time: those builds must be
+# Pools and streams with forced preemption, and with one rule of src/threading broken at a time: those builds must be
 # caught.
 if(DNNL_CPU_RUNTIME STREQUAL "SEQ")
   return()
 endif()
-foreach(rule IN ITEMS "" QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY)
-  string(TOLOWER "stream_stress_${rule}" target)
-  string(REGEX REPLACE "_$" "" target ${target})
-  add_executable(${target} ${CMAKE_CURRENT_LIST_DIR}/pools/stream_stress.c
-    ${PROJECT_SOURCE_DIR}/src/threading/queue.c ${PROJECT_SOURCE_DIR}/src/threading/queue_wait.c
-    ${PROJECT_SOURCE_DIR}/src/threading/event.c)
-  target_link_libraries(${target} PRIVATE dnnl_tp_test_support dnnl_tp_build_flags Threads::Threads)
-  target_compile_definitions(${target} PRIVATE DTP_JOLT_FN=stream_jolt)
-  if(rule)
-    target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
-    # A broken queue is not run under sanitizers: whatever they find is no news.
-    if(NOT DNNL_TP_SANITIZE)
-      add_test(NAME pools_${target} COMMAND ${target} 2000 --broken)
+# stress(NAME ROUNDS BROKEN_ROUNDS SOURCES parts of src/threading RULES DTP_BREAK_*)
+function(stress name rounds broken_rounds)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;RULES")
+  list(TRANSFORM arg_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/threading/)
+  foreach(rule IN ITEMS "" ${arg_RULES})
+    string(TOLOWER "${name}_${rule}" target)
+    string(REGEX REPLACE "_$" "" target ${target})
+    add_executable(${target} ${CMAKE_CURRENT_SOURCE_DIR}/pools/${name}.c ${arg_SOURCES})
+    target_link_libraries(${target} PRIVATE dnnl_tp_test_support dnnl_tp_build_flags Threads::Threads)
+    target_compile_definitions(${target} PRIVATE DTP_JOLT_FN=stress_jolt)
+    if(rule)
+      target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
+      # A broken build is not run under sanitizers: whatever they find is no news.
+      if(NOT DNNL_TP_SANITIZE)
+        add_test(NAME pools_${target} COMMAND ${target} ${broken_rounds} --broken)
+        set_tests_properties(pools_${target} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+      endif()
+    else()
+      add_test(NAME pools_${target} COMMAND ${target} ${rounds})
       set_tests_properties(pools_${target} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
     endif()
-  else()
-    add_test(NAME pools_${target} COMMAND ${target} 300)
-    set_tests_properties(pools_${target} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
-  endif()
-endforeach()
+  endforeach()
+endfunction()
+stress(stream_stress 300 2000 SOURCES queue.c queue_wait.c event.c RULES QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY)
+if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
+  stress(pool_stress 20 2000 SOURCES region.c ticket.c run.c builtin_pool.c event.c
+    RULES REGION_CLAIM REGION_WAIT REGION_BELL TICKET_END TICKET_CAS SLEEP_LOOK TASK_DRAIN EVENT_WAKE EVENT_OPEN
+    EVENT_QUERY)
+endif()

@@ -6,6 +6,7 @@
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
  * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
  */
+#include "threading/atomics.h"
 #include "threading/builtin_pool.h"
 
 enum {
@@ -114,6 +115,7 @@ static void worker_sleep(struct dtp_worker *self) {
     _Atomic uint64_t *word = &rec->sleeping[self->index / 64];
     uint64_t bit = (uint64_t)1 << (self->index % 64);
     atomic_store_explicit(&self->bell, 0, memory_order_relaxed);
+    DTP_JOLT();
     atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 #ifdef DTP_BREAK_SLEEP_LOOK
     (void)worker_must_act;
@@ -154,7 +156,9 @@ static void *worker_main(void *arg) {
         }
         worker_sleep(self);
     }
+#ifndef DTP_BREAK_TASK_DRAIN
     while (worker_task(rec)) continue; /* what was accepted is called */
+#endif
     dtp_chain_top = NULL;
     /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out
      * frees. */

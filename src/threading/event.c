@@ -30,6 +30,7 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, 
 static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
 #ifdef DTP_BREAK_EVENT_WAKE
     uint32_t old = DTP_LOAD(&event->word, acquire);
+    DTP_JOLT();
     DTP_STORE(&event->word, 2 | (uint32_t)status << 8, release);
 #else
     uint32_t old = DTP_SWAP(&event->word, 2 | (uint32_t)status << 8, acq_rel);

@@ -3,6 +3,7 @@
  * The state machine and its invariants stand in record.h. The opener works too and waits only for chunks that
  * somebody has started, so a loop ends on any pool, even one that never runs anything.
  * Not here: who may help (ticket.c), how helpers are called (visit.c, builtin_pool.c). */
+#include "threading/atomics.h"
 #include "threading/builtin_pool.h"
 
 enum {
@@ -74,6 +75,11 @@ static int region_claim(dtp_region_t *r, bool from_front, bool *last) {
         *last = left <= 1;
         if (left == 0) return -1;
         uint64_t next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
+        DTP_JOLT();
+#ifdef DTP_BREAK_REGION_CLAIM
+        w = atomic_load_explicit(&r->word, memory_order_relaxed);
+        next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
+#endif
         if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_relaxed,
                                                   memory_order_relaxed))
             return from_front ? front : front + left - 1;
@@ -197,6 +203,7 @@ void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
             !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_RW_WAITING, memory_order_acquire,
                                                      memory_order_acquire))
             continue;
+        DTP_JOLT();
 #ifdef DTP_BREAK_REGION_BELL
         bell = atomic_load_explicit(&r->bell, memory_order_acquire);
 #endif

@@ -1,5 +1,6 @@
 /* Run tickets: how many threads may compute for one pool at once (state machine in record.h).
  * Not here: the FIFO of published work (run.c). */
+#include "threading/atomics.h"
 #include "threading/record.h"
 
 enum {
@@ -72,6 +73,7 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
     for (;;) {
         if (!from_waiting && dtp_adm_waiting(a)) return false; /* no overtaking */
         if (!from_joiner && dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads) return false;
+        DTP_JOLT();
 #ifdef DTP_BREAK_TICKET_CAS
         a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
 #endif

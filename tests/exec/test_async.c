@@ -15,6 +15,7 @@
 #include "support/group_pool.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
+#include "support/watchdog.h"
 
 /* ---- y = (relu(x) + 1) beside host closures that look where they are ----------------------------------- */
 
@@ -467,7 +468,7 @@ static void lines_carry_times(void **state) {
 
 int main(void) {
     if (!DNNL_TP_WITH_THREADPOOL) return 0; /* streams of a SEQ library are synchronous */
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pool),           cmocka_unit_test(hosts_with_groups),
         cmocka_unit_test(parallelism),          cmocka_unit_test(runs_that_fail),

@@ -1,5 +1,6 @@
 /* Workers of the built-in pool that sleep (src/threading/builtin_pool.c): no call is lost. The worker is the
- * product's own loop; others give it a task or publish a run while it falls asleep, and the pool ends. */
+ * product's own loop; others give it a task or publish a run while it falls asleep, and the pool ends, when
+ * all is done or with tasks in its queue. */
 #include "threading/ticket.c"
 
 #include "threading/run.c"
@@ -31,20 +32,27 @@ double dtp_cpu_quota(void) { return 0; }
 static int done, wanted;
 static _Atomic int left; /* tasks and runs that are not done */
 
-static void ends(void) {
-    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
-    /* dtp_builtin_end without the joining of real threads. */
+/* dtp_builtin_end without the joining of real threads. */
+static void end_pool(void) {
     dtp_lock(&rec->lock);
     atomic_store_explicit(&rec->ending, DTP_ENDING, memory_order_release);
     dtp_door_update(rec);
     dtp_unlock(&rec->lock);
     dtp_builtin_wake(rec, rec->num_threads, -1, false);
 }
+static void leave(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) end_pool();
+}
 static void task(void *arg) {
     mc_read(arg);
     ++done;
     if (mc_self() == 0) mc_hit("the worker did it");
-    ends(); /* tasks that are queued when a pool ends are dropped */
+    leave();
+}
+static void late_task(void *arg) {
+    mc_read(arg);
+    ++done;
+    if (rec->ending) mc_hit("a task of a pool that ends");
 }
 static void run(void *arg, const dtp_parallel_t *par) {
     (void)par;
@@ -61,7 +69,15 @@ static void run_giver(void *arg) {
     (void)arg;
     mc_write(&payload[mc_self()]);
     MC_CHECK(dtp_pool_run(rec, 1, true, run, &payload[mc_self()]) == dnnl_tp_success);
-    ends();
+    leave();
+}
+/* Gives two tasks and ends the pool at once. */
+static void hasty_giver(void *arg) {
+    (void)arg;
+    wanted = 2;
+    mc_write(&payload[mc_self()]);
+    for (int i = 0; i < wanted; ++i) MC_CHECK(dtp_builtin_task(rec, late_task, &payload[mc_self()]));
+    end_pool();
 }
 static void worker(void *arg) {
     worker_main(arg);
@@ -107,6 +123,7 @@ static void end(void) {
 SETUP(one_task, task_giver)
 SETUP(one_run, run_giver)
 SETUP(two_tasks, task_giver, task_giver)
+SETUP(hasty, hasty_giver)
 SETUP(task_and_run, task_giver, run_giver)
 
 int main(int argc, char **argv) {
@@ -118,6 +135,10 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 3,
          .reach = {"the worker did it"}},
+        {.name = "tasks of a pool that ends",
+         .setup = hasty,
+         .end = end,
+         .reach = {"a task of a pool that ends"}},
         {.name = "a task and a run", .setup = task_and_run, .end = end, .preemptions = 3},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -11,6 +11,7 @@
 
 #include "support/check.h"
 #include "threading/pool.h"
+#include "threading/record.h"
 
 /* Threads of the process whose name starts with prefix; all of them with "". */
 static int threads_named(const char *prefix) {
@@ -103,6 +104,26 @@ static void interface(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
+/* What the pool accepts is called, though it is destroyed at once: by the time it is gone. */
+static void accepted_tasks_run(void **state) {
+    (void)state;
+    enum { ROUNDS = 60 };
+    for (int w = 1; w <= 4; ++w)
+        for (int r = 0; r < ROUNDS; ++r) {
+            dnnl_tp_threadpool_t pool;
+            const dnnl_tp_threadpool_iface_t *iface;
+            dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = w};
+            CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+            CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
+            _Atomic int count = 0;
+            int accepted = 0, tasks = r % 3 ? DTP_TASKS : 1;
+            for (int i = 0; i < tasks; ++i) accepted += iface->schedule(iface->ctx, NULL, task, &count) == 0;
+            dnnl_tp_threadpool_destroy(pool);
+            assert_int_equal(atomic_load(&count), accepted);
+            assert_int_equal(accepted, tasks); /* the queue holds so many */
+        }
+}
+
 typedef struct {
     dnnl_tp_stream_attr_t attr;
     _Atomic int done;
@@ -176,11 +197,9 @@ int main(void) {
     pthread_t first; /* sanitizers start a thread of their own with the first one */
     if (pthread_create(&first, NULL, nothing, NULL) || pthread_join(first, NULL)) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_hidden_threads),
-        cmocka_unit_test(pool_lives_with_its_users),
-        cmocka_unit_test(interface),
-        cmocka_unit_test(ended_by_worker),
-        cmocka_unit_test(caller_displaces_a_worker),
+        cmocka_unit_test(no_hidden_threads), cmocka_unit_test(pool_lives_with_its_users),
+        cmocka_unit_test(interface),         cmocka_unit_test(accepted_tasks_run),
+        cmocka_unit_test(ended_by_worker),   cmocka_unit_test(caller_displaces_a_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

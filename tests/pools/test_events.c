@@ -13,6 +13,7 @@
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
+#include "support/watchdog.h"
 
 enum { N = 3000, MS = 1000000 };
 
@@ -732,7 +733,7 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_events),
         cmocka_unit_test(ping_pong),

@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "support/group_pool.h"
 #include "support/streams.h"
+#include "support/watchdog.h"
 #include "threading/pool.h"
 
 /* ---- A run that looks where its pieces execute --------------------------------------------------------- */
@@ -219,7 +220,7 @@ static void many_clients(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asynchronous_runs),
         cmocka_unit_test(completion_comes_after_done),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/hostile_pools.h"
+#include "support/watchdog.h"
 #include "threading/queue.h"
 
 enum { HEAVY = -100000, MAX_N = 3000 };
@@ -347,7 +348,7 @@ static void refusing_pools_use_the_caller(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_run_once),
         cmocka_unit_test(loops_nest),

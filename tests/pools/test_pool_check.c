@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/hostile_pools.h"
+#include "support/watchdog.h"
 
 /* ---- A small pool with a fault ------------------------------------------------------------------------ */
 
@@ -334,7 +335,7 @@ static void arguments(void **state) {
 }
 
 int main(void) {
-    alarm(115);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_is_named), /* first: it forks */
         cmocka_unit_test(arguments),

@@ -9,6 +9,7 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/problems.h"
+#include "support/watchdog.h"
 #include "threading/pool.h"
 #include "threading/runtime.h"
 
@@ -99,7 +100,7 @@ static void two_threads_compute(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kind_is_told),
         cmocka_unit_test(same_bits_without_a_pool),

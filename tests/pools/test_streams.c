@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
+#include "support/watchdog.h"
 
 enum { N = 30000, CHAIN = 40 };
 
@@ -374,7 +375,7 @@ static void allocations_fail(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependent_steps),  cmocka_unit_test(submission_outlives_handles),
         cmocka_unit_test(scratch_grows),    cmocka_unit_test(busy_stream),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "threading/pool.h"
+#include "support/watchdog.h"
 
 enum { HEAVY = -50000, MAX_N = 5000 };
 
@@ -187,7 +188,7 @@ static void grains(void **state) {
 }
 
 int main(void) {
-    alarm(100); /* a hang must not look like a slow machine for long */
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grains),
         cmocka_unit_test(every_iteration_once),
