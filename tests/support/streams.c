@@ -46,6 +46,24 @@ dnnl_tp_status_t test_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t strea
     return dnnl_tp_primitive_execute_handles(primitive, stream, 2, args);
 }
 
+dnnl_tp_event_t test_record(dnnl_tp_stream_t stream) {
+    dnnl_tp_event_t event;
+    CHECK_OK(dnnl_tp_stream_record_event(stream, &event));
+    return event;
+}
+
+dnnl_tp_event_t test_host_event(void) {
+    dnnl_tp_event_t event;
+    CHECK_OK(dnnl_tp_event_create_host(&event, test_engine));
+    return event;
+}
+
+int test_is_done(dnnl_tp_event_t event) {
+    int done;
+    CHECK_OK(dnnl_tp_event_query(event, &done, NULL));
+    return done;
+}
+
 dnnl_tp_threadpool_t test_pool(int n) {
     dnnl_tp_threadpool_t pool;
     dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = n};
