@@ -119,6 +119,57 @@ static void test_long_closures(void **state) {
     close_world(&w);
 }
 
+static dnnl_tp_status_t next(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                             int nout, const dnnl_tp_host_arg_t *out) {
+    *(int32_t *)out[0].data = *(const int32_t *)in[0].data - 1;
+    return work(arg, stop, nin, in, nout, out);
+}
+
+/* The same inside a loop: two closures per iteration. */
+static void test_long_iterations(void **state) {
+    enum { VARS = 3, TRIPS = 4, MOST = 16 };
+    static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_CLUSTERS};
+    static const dnnl_tp_tensor_info_t number = {.ndims = 0, .data_type = dnnl_tp_s32};
+    (void)state;
+    for (int i = 0; i < VARS; ++i) closures[i].sleep_ns = i ? SLEEP_NS : 0;
+    for (int f = 0; f < 2; ++f) {
+        world_t w;
+        open_world(&w, 2);
+        dnnl_tp_graph_t g, cond, body;
+        dnnl_tp_value_t x, init[VARS], in[VARS], out[VARS], y[VARS];
+        OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_s32, 0, NULL));
+        OK(dnnl_tp_graph_create_region(&cond, g));
+        for (int i = 0; i < VARS; ++i) {
+            init[i] = x;
+            OK(dnnl_tp_graph_input(cond, &in[i], NULL, dnnl_tp_s32, 0, NULL));
+        }
+        OK(dnnl_tp_graph_create_region(&body, cond));
+        for (int i = 0; i < VARS; ++i)
+            OK(dnnl_tp_graph_host(body, next, &closures[i], NULL, 0, "next", 1, &in[i], 1, &number, &out[i]));
+        OK(dnnl_tp_graph_while(g, NULL, cond, in[0], body, VARS, init, in, out, 1, y));
+        for (int i = 0; i < VARS; ++i) OK(dnnl_tp_graph_output(g, y[i], NULL));
+        dnnl_tp_compile_opts_t c = {.struct_size = sizeof c, .stream_attr = w.attr, .flags = flags[f]};
+        OK(dnnl_tp_executable_compile(&w.e, g, w.engine, 0, NULL, &c));
+        dnnl_tp_graph_destroy(body);
+        dnnl_tp_graph_destroy(cond);
+        dnnl_tp_graph_destroy(g);
+        bool two = false;
+        for (int i = 0; i < ATTEMPTS && !two; ++i) {
+            int32_t trips = TRIPS, result[VARS];
+            void *args[1] = {&trips}, *results[VARS] = {&result[0], &result[1], &result[2]};
+            dnnl_tp_trace_event_t events[MOST];
+            dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats, .events = events, .max_events = MOST};
+            dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
+            OK(dnnl_tp_executable_run(w.e, w.stream, 1, args, VARS, results, &o));
+            for (int v = 0; v < VARS; ++v) assert_int_equal(result[v], 0);
+            two = stats.num_participants == 2;
+        }
+        assert_true(two);
+        close_world(&w);
+    }
+}
+
 /* Short ones are soon run in order on one thread; when they get long, threads come back. */
 static void test_change(void **state) {
     (void)state;
@@ -204,9 +255,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_long_closures), cmocka_unit_test(test_change),
-        cmocka_unit_test(test_longest_first), cmocka_unit_test(test_hint),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_long_closures), cmocka_unit_test(test_long_iterations),
+        cmocka_unit_test(test_change),        cmocka_unit_test(test_longest_first),
+        cmocka_unit_test(test_hint),          cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
