@@ -4,7 +4,7 @@
  * The calls, their argument orders and their meaning are those of oneDNN v3's C API. Tensors:
  * dnnl_tp_memory.h; attributes: dnnl_tp_attr.h; creating primitives: dnnl_tp_primitives.h (all included
  * here). Threads: a stream carries the caller's pool, see dnnl_tp_threadpool.h. Events and waiting:
- * dnnl_tp_event.h (included here). Graphs: dnnl_tp_graph.h.
+ * dnnl_tp_event.h (included here). Traces: dnnl_tp_trace.h (included here). Graphs: dnnl_tp_graph.h.
  *
  * Rules for every call. It returns a status; on failure output handles are NULL, tensors are untouched, and
  * dnnl_tp_last_error() says what was got and what is needed. A NULL where a handle or a result pointer is
@@ -21,6 +21,7 @@
 #include "dnnl_tp/dnnl_tp_event.h"
 #include "dnnl_tp/dnnl_tp_memory.h"
 #include "dnnl_tp/dnnl_tp_primitives.h"
+#include "dnnl_tp/dnnl_tp_trace.h"
 #include "dnnl_tp/dnnl_tp_types.h"
 #include "dnnl_tp/dnnl_tp_version.h"
 

@@ -247,6 +247,52 @@ inline bool in_time(dnnl_tp_status_t status) {
 }
 } // namespace detail
 
+/** What ran when. An empty object stands for "no trace". */
+class trace : public detail::handle<dnnl_tp_trace_t, dnnl_tp_trace_destroy> {
+  public:
+    using handle::handle;
+    /** Empty. */
+    trace() noexcept = default;
+    /** A trace with room for so many records; 0 = the default. */
+    static trace create(std::int64_t max_events = 0) {
+        dnnl_tp_trace_opts_t opts = {};
+        opts.struct_size = sizeof opts;
+        opts.max_events = max_events;
+        dnnl_tp_trace_t h = nullptr;
+        check(dnnl_tp_trace_create(&h, &opts));
+        return trace(h);
+    }
+    /** Switches recording off and on. */
+    void set_enabled(bool on) { check(dnnl_tp_trace_set_enabled(get(), on ? 1 : 0)); }
+    /** Records a piece of the caller's own work. */
+    void record(const char *name, std::int64_t begin_ns, std::int64_t end_ns) {
+        check(dnnl_tp_trace_record(get(), name, begin_ns, end_ns));
+    }
+    /** What it holds. */
+    dnnl_tp_trace_info_t info() const {
+        dnnl_tp_trace_info_t i = {};
+        i.struct_size = sizeof i;
+        check(dnnl_tp_trace_query(get(), &i));
+        return i;
+    }
+    /** Statistics, largest self time first. */
+    std::vector<dnnl_tp_trace_stat_t> stats() const {
+        int n = 0, room = 0;
+        std::vector<dnnl_tp_trace_stat_t> s;
+        do { /* more may come while it is read */
+            room = n;
+            s.resize(static_cast<std::size_t>(room));
+            check(dnnl_tp_trace_get_stats(get(), room, s.data(), &n));
+        } while (n > room);
+        s.resize(static_cast<std::size_t>(n));
+        return s;
+    }
+    /** Writes it to a file. */
+    void write(const char *path, int format = DNNL_TP_TRACE_BY_NAME) const {
+        check(dnnl_tp_trace_write(get(), path, format));
+    }
+};
+
 /** Work that will be done once, with a status. */
 class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
   public:
@@ -351,6 +397,10 @@ class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
     }
     /** What is submitted later waits for an event. */
     void wait_event(const event &e) { check(dnnl_tp_stream_wait_event(get(), e.get())); }
+    /** Records what is submitted from now on; an empty handle records nothing. */
+    void set_trace(const trace &t, const char *name = nullptr) {
+        check(dnnl_tp_stream_set_trace(get(), t.get(), name));
+    }
     /** Ends the failed state. */
     void reset_errors() { check(dnnl_tp_stream_reset(get())); }
     /** Its engine, lent. */

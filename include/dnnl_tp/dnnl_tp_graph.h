@@ -486,8 +486,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cancel_fire(dnnl_tp_cancel_t cancel);
  * @return success; NULL is accepted. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_cancel_destroy(dnnl_tp_cancel_t cancel);
 
-/** Options of a run; zeroed members mean defaults. The struct of an older header, up to stats, is accepted.
- */
+/** Options of a run; zeroed members mean defaults. The structs of older headers, up to stats and up to
+ * max_depth, are accepted. */
 typedef struct {
     size_t struct_size;         /**< sizeof(dnnl_tp_run_opts_t) */
     int max_threads;            /**< 0 = the stream's. */
@@ -497,6 +497,7 @@ typedef struct {
     dnnl_tp_cancel_t cancel;    /**< Ends the run when it is fired; NULL = nothing does. */
     int priority;               /**< Larger ones are served first where runs compete; 0 = normal. */
     int max_depth;              /**< How deep calls of functions may nest; 0 = 4096. */
+    dnnl_tp_trace_t trace; /**< Records the run, see dnnl_tp_trace.h; NULL = the stream's trace, if any. */
 } dnnl_tp_run_opts_t;
 
 /** Runs a compiled graph and waits for it. In steady state it allocates nothing. Many threads may run one

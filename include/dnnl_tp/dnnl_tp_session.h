@@ -27,7 +27,8 @@ typedef struct {
     const char *global_name;
 } dnnl_tp_session_pool_t;
 
-/** Options of a session; zeroed members mean defaults. Read during creation only. */
+/** Options of a session; zeroed members mean defaults. Read during creation only. The struct of an older
+ * header, up to flags, is accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_session_opts_t) */
     int npools;         /**< Size of pools. With 0 the session runs on one pool, see per_session_threads. */
@@ -42,6 +43,7 @@ typedef struct {
     int deterministic;    /**< As in dnnl_tp_compile_opts_t. */
     size_t memory_budget; /**< As in dnnl_tp_compile_opts_t. */
     unsigned flags;       /**< must be 0 */
+    dnnl_tp_trace_t trace; /**< Records runs that have no trace of their own; kept alive. NULL = none. */
 } dnnl_tp_session_opts_t;
 
 #define DNNL_TP_SESSION_CALLER (-1) /**< Index of a pool: the calling thread alone. */

@@ -294,6 +294,7 @@ typedef struct dnnl_tp_engine *dnnl_tp_engine_t;             /**< A device. */
 typedef struct dnnl_tp_stream *dnnl_tp_stream_t;             /**< An in-order queue on an engine. */
 typedef const struct dnnl_tp_stream *const_dnnl_tp_stream_t; /**< Borrowed stream. */
 typedef struct dnnl_tp_event *dnnl_tp_event_t; /**< Work that will be done; see dnnl_tp_event.h. */
+typedef struct dnnl_tp_trace *dnnl_tp_trace_t; /**< What ran when; see dnnl_tp_trace.h. */
 typedef struct dnnl_tp_memory_desc *dnnl_tp_memory_desc_t; /**< Shape, type and layout of a tensor. */
 typedef const struct dnnl_tp_memory_desc *const_dnnl_tp_memory_desc_t; /**< Borrowed descriptor. */
 typedef struct dnnl_tp_memory *dnnl_tp_memory_t;                       /**< A descriptor with a buffer. */

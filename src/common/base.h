@@ -3,6 +3,7 @@
 #ifndef DTP_COMMON_BASE_H
 #define DTP_COMMON_BASE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,16 @@ static inline size_t dtp_round_up_size(size_t a, size_t b) { return (a + b - 1) 
 
 /* For tables in memory: FNV-1a over 8-byte words, then bytes. */
 uint64_t dtp_hash_bytes(const void *data, size_t size);
+
+/* An address that only this thread has, while it lives. */
+static inline uintptr_t dtp_thread_key(void) {
+#if defined __has_builtin
+#if __has_builtin(__builtin_thread_pointer) && DTP_X64
+    return (uintptr_t)__builtin_thread_pointer();
+#endif
+#endif
+    return (uintptr_t)&errno;
+}
 
 /* ---- Reasons and the last error ---------------------------------------------------------------------- */
 

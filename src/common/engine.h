@@ -118,6 +118,8 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*wait_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t event);
     dnnl_tp_status_t (*query)(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result);
     dnnl_tp_status_t (*reset)(dnnl_tp_stream_t stream);
+    /* As dnnl_tp_stream_set_trace, which checked the trace; NULL: unimplemented. */
+    dnnl_tp_status_t (*set_trace)(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name);
 } dtp_stream_vtbl_t;
 
 struct dnnl_tp_stream {
@@ -126,6 +128,8 @@ struct dnnl_tp_stream {
     const dtp_stream_vtbl_t *v;
     unsigned flags;
     dtp_stream_attr_t *attr; /* owned, resolved */
+    dnnl_tp_trace_t trace;   /* retained, or NULL */
+    uint16_t trace_lane;     /* in it; 0 = none */
 };
 
 #endif

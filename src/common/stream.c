@@ -75,6 +75,14 @@ dnnl_tp_status_t dnnl_tp_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_even
     return stream->v->wait_event(stream, event);
 }
 
+dnnl_tp_status_t dnnl_tp_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    if (trace) DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);
+    if (!stream->v->set_trace)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "traces of this engine's streams");
+    return stream->v->set_trace(stream, trace, name);
+}
+
 dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream) {
     if (!stream) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);

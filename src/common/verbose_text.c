@@ -96,6 +96,12 @@ static void put_problem(text_t *t, const dtp_pd_t *pd) {
     put_dims(t, pd);
 }
 
+void dtp_verbose_dims(const dtp_pd_t *pd, char *text, size_t size) {
+    text_t t = {text, text + size};
+    *text = 0;
+    put_dims(&t, pd);
+}
+
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
     char text[1800];
     text_t t = {text, text + sizeof text};

@@ -6,6 +6,8 @@
 
 /* "primitive,<what>,cpu,<kind>,<impl>,<prop>,<mds>,<attrs>,<aux>,<problem>,<ms>" */
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms);
+/* "64x128:128x32": the problem in short. */
+void dtp_verbose_dims(const dtp_pd_t *pd, char *text, size_t size);
 /* "primitive,create:dispatch,<kind>,<impl>,<reason>,<mds>,..." */
 void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason);
 

@@ -7,10 +7,9 @@
  * by the busy flag. */
 #include "cpu/cpu_engine.h"
 
-#include <errno.h>
-
 #include "threading/futex.h"
 #include "threading/queue.h"
+#include "trace/primitive.h"
 
 struct cpu_stream;
 
@@ -23,6 +22,8 @@ typedef struct block {
     int nptrs;
     const dtp_primitive_t *primitive; /* retained while submitted; NULL: only waits for an event */
     char *grown;                      /* arena that this block installs when it runs, or NULL */
+    dtp_trace_work_t traced;          /* trace: retained, NULL = none */
+    int64_t submit_ns;                /* with a trace */
     void **ptrs;                      /* capacity + 1: the last is the user's scratchpad */
     const dtp_md_t **mds;             /* NULL or parallel to ptrs, into md */
     dtp_md_t *md;                     /* capacity, or NULL: made when first needed */
@@ -41,24 +42,14 @@ typedef struct cpu_stream {
     struct run_block *free_runs;
 } cpu_stream_t;
 
-/* An address that only this thread has. */
-static inline uintptr_t this_thread(void) {
-#if defined __has_builtin
-#if __has_builtin(__builtin_thread_pointer) && DTP_X64
-    return (uintptr_t)__builtin_thread_pointer();
-#endif
-#endif
-    return (uintptr_t)&errno;
-}
-
 static __attribute__((cold, noinline)) dnnl_tp_status_t refuse_busy(uintptr_t holder) {
-    if (holder == this_thread())
+    if (holder == dtp_thread_key())
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "the stream is executing this very work");
     return dtp_fail(dnnl_tp_invalid_arguments, DTP_BUSY_STREAM, "one thread at a time");
 }
 static inline dnnl_tp_status_t stream_enter(cpu_stream_t *s) {
     uintptr_t holder = 0;
-    if (DTP_LIKELY(atomic_compare_exchange_strong_explicit(&s->busy, &holder, this_thread(),
+    if (DTP_LIKELY(atomic_compare_exchange_strong_explicit(&s->busy, &holder, dtp_thread_key(),
                                                            memory_order_acquire, memory_order_relaxed)))
         return dnnl_tp_success;
     return refuse_busy(holder);
@@ -102,6 +93,18 @@ static __attribute__((cold, noinline)) dnnl_tp_status_t grow_scratch(cpu_stream_
 static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *primitive, int nptrs,
                                       void *const *ptrs, const dtp_md_t *const *mds);
 
+/* Runs a primitive that the stream's trace records. */
+static __attribute__((noinline)) dnnl_tp_status_t run_traced(cpu_stream_t *s,
+                                                             const dtp_primitive_t *primitive,
+                                                             const dtp_parallel_t *par, void *const *ptrs,
+                                                             const dtp_md_t *const *mds, char *scratch) {
+    if (!dtp_trace_on(s->base.trace)) return dtp_primitive_run(primitive, par, ptrs, mds, scratch, -1);
+    dtp_trace_work_t work;
+    dtp_trace_primitive(&work, s->base.trace, s->base.trace_lane, primitive);
+    int64_t begin = dtp_now_ns();
+    return dtp_trace_primitive_run(&work, begin, 0, primitive, par, ptrs, mds, scratch);
+}
+
 static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive,
                                            int nptrs, void *const *ptrs, const dtp_md_t *const *mds) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
@@ -118,7 +121,10 @@ static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_pr
         }
         if (DTP_LIKELY(status == dnnl_tp_success)) {
             dtp_parallel_t own;
-            status = dtp_primitive_run(primitive, parallel_of(s, primitive, &own), ptrs, mds, scratch, -1);
+            const dtp_parallel_t *par = parallel_of(s, primitive, &own);
+            status = DTP_UNLIKELY(s->base.trace != NULL)
+                         ? run_traced(s, primitive, par, ptrs, mds, scratch)
+                         : dtp_primitive_run(primitive, par, ptrs, mds, scratch, -1);
         }
     }
     stream_leave(s);
@@ -151,9 +157,16 @@ static dnnl_tp_status_t block_run(dtp_item_t *item, const dtp_parallel_t *par) {
     }
     dnnl_tp_status_t status = dnnl_tp_success;
     if (par && block->primitive) {
-        char *scratch = block->ptrs[block->nptrs];
-        status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds,
-                                   scratch ? scratch : s->scratch, -1);
+        char *scratch = block->ptrs[block->nptrs] ? block->ptrs[block->nptrs] : s->scratch;
+        if (DTP_LIKELY(!block->traced.trace))
+            status = dtp_primitive_run(block->primitive, par, block->ptrs, block->mds, scratch, -1);
+        else
+            status = dtp_trace_primitive_run(&block->traced, item->begin_ns, block->submit_ns,
+                                             block->primitive, par, block->ptrs, block->mds, scratch);
+    }
+    if (DTP_UNLIKELY(block->traced.trace != NULL)) {
+        dtp_object_release(block->traced.trace);
+        block->traced.trace = NULL;
     }
     dtp_object_release((void *)block->primitive);
     block->primitive = NULL;
@@ -221,6 +234,10 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
     memcpy(block->ptrs, ptrs, (size_t)(nptrs + 1) * sizeof(*ptrs));
     block->nptrs = nptrs;
     block->primitive = dtp_object_retain((void *)primitive);
+    if (DTP_UNLIKELY(s->base.trace != NULL) && dtp_trace_on(s->base.trace)) {
+        dtp_trace_primitive(&block->traced, dtp_object_retain(s->base.trace), s->base.trace_lane, primitive);
+        block->submit_ns = dtp_now_ns();
+    }
     dtp_parallel_t own;
     block->item.num_threads = parallel_of(s, primitive, &own)->num_threads;
     block->item.wait = NULL;
@@ -402,13 +419,24 @@ static dnnl_tp_status_t cpu_stream_query(dnnl_tp_stream_t stream, bool *idle, dn
     return dnnl_tp_success;
 }
 
+static dnnl_tp_status_t cpu_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace,
+                                             const char *name) {
+    cpu_stream_t *s = (cpu_stream_t *)stream;
+    DTP_TRY(stream_enter(s));
+    dtp_object_release(stream->trace); /* work in flight has references of its own */
+    stream->trace = dtp_object_retain(trace);
+    stream->trace_lane = trace ? dtp_trace_stream(trace, name) : 0;
+    stream_leave(s);
+    return dnnl_tp_success;
+}
+
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     if (s->queue) return dtp_queue_wait(s->queue, timeout_ns);
     uintptr_t holder = atomic_load_explicit(&s->busy, memory_order_relaxed);
-    return holder == this_thread() ? refuse_busy(holder) : dnnl_tp_success;
+    return holder == dtp_thread_key() ? refuse_busy(holder) : dnnl_tp_success;
 }
 
 static void free_blocks(cpu_stream_t *s) {
@@ -432,6 +460,7 @@ static void cpu_stream_destroy(dtp_object_t *object) {
         dtp_free(s->base.engine->allocator, s->scratch);
     }
     dtp_pool_release(s->par.pool);
+    dtp_object_release(s->base.trace);
     dtp_object_release(s->base.attr);
     dtp_object_release(s->base.engine);
 }
@@ -505,7 +534,7 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {
     cpu_stream_execute, cpu_stream_wait,       cpu_stream_set_pool,     cpu_stream_close,
     cpu_stream_run,     cpu_stream_submit_run, cpu_stream_record_event, cpu_stream_wait_event,
-    cpu_stream_query,   cpu_stream_reset};
+    cpu_stream_query,   cpu_stream_reset,      cpu_stream_set_trace};
 
 /* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
 static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {

@@ -20,6 +20,7 @@ enum {
         DTP_BASE_LOCAL,            /* not NULL: the pointers are those of the loop's first round, or unset */
     DTP_BASE_NEXT = DTP_BASE_ARGS, /* bases of the next slab of the ring */
     DTP_BASE_UP,                   /* bases of the space around */
+    DTP_BASE_ROUND, /* loops: number of the iteration; the flow engine writes it for traces only */
     DTP_BASE_VARS
 };
 /* What the units of a slice are. */

@@ -2,10 +2,9 @@
  * and read with a point whatever the program's locale is. The text: graph_text.h. Drawings: graph_dot.c. */
 #include <errno.h>
 #include <locale.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "common/out_file.h"
 #include "exec/graph_text.h"
 
 static const size_t default_constant_bytes = (size_t)16 << 30;
@@ -24,62 +23,25 @@ static void leave_c(locale_t c, locale_t before) {
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t io_error(const char *path) {
-    return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_FILE, "%.200s: %s", path, strerror(errno));
-}
-
-/* Puts a written file on the disk; NULL is allowed. */
-static dnnl_tp_status_t finish(FILE *f, const char *path) {
-    if (!f) return dnnl_tp_success;
-    bool good = !fflush(f) && !ferror(f) && !fsync(fileno(f));
-    int error = errno;
-    if (fclose(f)) good = false, error = errno;
-    errno = error;
-    return good ? dnnl_tp_success : io_error(path);
-}
-
-typedef struct {
-    char *path, *side;         /* where they end */
-    char *path_now, *side_now; /* where they are written */
-} names_t;
-
-static dnnl_tp_status_t make_names(dtp_arena_t *arena, const char *path, names_t *n) {
-    static _Atomic unsigned count;
-    size_t size = strlen(path) + 64;
-    char **all[] = {&n->path, &n->side, &n->path_now, &n->side_now};
-    for (int i = 0; i < 4; ++i)
-        if (!(*all[i] = dtp_arena_alloc(arena, size))) return dnnl_tp_out_of_memory;
-    unsigned k = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
-    snprintf(n->path, size, "%s", path);
-    snprintf(n->side, size, "%s" DTP_TEXT_SIDE, path);
-    snprintf(n->path_now, size, "%s.new.%ld.%u", path, (long)getpid(), k);
-    snprintf(n->side_now, size, "%s" DTP_TEXT_SIDE ".new.%ld.%u", path, (long)getpid(), k);
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t write_files(dtp_text_writer_t *w, const names_t *n, int format) {
-    const char *slash = strrchr(n->side, '/');
-    w->side_path = n->side_now;
-    w->side_name = slash ? slash + 1 : n->side;
+static dnnl_tp_status_t write_files(dtp_text_writer_t *w, dtp_out_file_t *text, dtp_out_file_t *side,
+                                    int format) {
+    const char *slash = strrchr(side->path, '/');
+    w->side_path = side->now;
+    w->side_name = slash ? slash + 1 : side->path;
     if (strlen(w->side_name) >= DTP_TEXT_FILE_NAME || *w->side_name == '.')
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE,
-                        "%.200s: the name is too long or begins with a point", n->path);
-    w->out = fopen(n->path_now, "wbe");
-    if (!w->out)
-        return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE, "%.200s: %s", n->path_now,
-                        strerror(errno));
+                        "%.200s: the name is too long or begins with a point", text->path);
+    DTP_TRY(dtp_out_open(text));
+    w->out = text->file;
     dnnl_tp_status_t status =
         format == DNNL_TP_GRAPH_DOT ? dtp_graph_dot_write(w->g, w->out) : dtp_graph_text_write(w);
-    dnnl_tp_status_t side = finish(w->side, n->side_now), text = finish(w->out, n->path_now);
-    if (status == dnnl_tp_success) status = side != dnnl_tp_success ? side : text;
+    side->file = w->side;
+    DTP_TRY(status);
+    DTP_TRY(dtp_out_finish(side));
+    DTP_TRY(dtp_out_finish(text));
     /* The data first: a text that is there has its data, and knows it by its hash. */
-    if (status == dnnl_tp_success && w->side && rename(n->side_now, n->side)) status = io_error(n->side);
-    if (status == dnnl_tp_success && rename(n->path_now, n->path)) status = io_error(n->path);
-    if (status != dnnl_tp_success) {
-        if (w->side) (void)unlink(n->side_now);
-        (void)unlink(n->path_now);
-    }
-    return status;
+    DTP_TRY(dtp_out_publish(side));
+    return dtp_out_publish(text);
 }
 
 dnnl_tp_status_t dnnl_tp_graph_write(const_dnnl_tp_graph_t graph, const char *path, int format) {
@@ -92,12 +54,15 @@ dnnl_tp_status_t dnnl_tp_graph_write(const_dnnl_tp_graph_t graph, const char *pa
     dtp_text_writer_t w = {.g = graph->root, .no_weights = (format & DNNL_TP_GRAPH_NO_WEIGHTS) != 0};
     DTP_TRY(dtp_text_check_graph(w.g));
     dtp_arena_init(&w.arena, dtp_process_allocator());
-    names_t names;
-    dnnl_tp_status_t status = make_names(&w.arena, path, &names);
+    dtp_out_file_t text, side = {.reason = DTP_GRAPH_FILE};
+    dnnl_tp_status_t status = dtp_out_init(&text, path, "", DTP_GRAPH_FILE);
+    if (status == dnnl_tp_success) status = dtp_out_init(&side, path, DTP_TEXT_SIDE, DTP_GRAPH_FILE);
     locale_t c, before = enter_c(&c);
     if (!c) status = dtp_no_memory(1);
-    if (status == dnnl_tp_success) status = write_files(&w, &names, format);
+    if (status == dnnl_tp_success) status = write_files(&w, &text, &side, format);
     leave_c(c, before);
+    dtp_out_drop(&side);
+    dtp_out_drop(&text);
     dtp_arena_free(&w.arena);
     return status;
 }
@@ -130,7 +95,8 @@ static dnnl_tp_status_t read_all(const char *path, char **text, size_t *size) {
         n += got;
         if (got == 0) break;
     }
-    if (status == dnnl_tp_success && ferror(f)) status = io_error(path);
+    if (status == dnnl_tp_success && ferror(f))
+        status = dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_FILE, "%.200s: %s", path, strerror(errno));
     (void)fclose(f);
     if (status != dnnl_tp_success) {
         dtp_free(NULL, all);

@@ -36,22 +36,18 @@ static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const 
 
 /* ---- One step ------------------------------------------------------------------------------------------ */
 
-static void record(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int slot, int64_t begin) {
-    int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
-    if (ctx->stats->events && at < ctx->stats->max_events)
-        ctx->stats->events[at] = (dnnl_tp_trace_event_t){step->name, slot, begin, dtp_now_ns()};
-}
-
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, dnnl_tp_status_t status) {
     fail_step(ctx, &ctx->exec->steps[h->step], status);
 }
 
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
     if (dtp_run_poll(ctx)) return false;
-    if (DTP_LIKELY(!ctx->stats)) return dtp_call_host(ctx, ctx->exec->infos, host, bases);
-    int64_t begin = dtp_now_ns();
+    if (DTP_LIKELY(!ctx->watched)) return dtp_call_host(ctx, ctx->exec->infos, host, bases);
+    const dtp_exec_step_t *step = &ctx->exec->steps[host->step];
+    dtp_trace_work_t work;
+    dtp_run_watch_begin(ctx, &work, step, slot, bases);
     bool ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
-    record(ctx, &ctx->exec->steps[host->step], slot, begin);
+    dtp_run_watch_end(ctx, &work, step);
     return ok;
 }
 
@@ -81,10 +77,18 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
 
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
     if (dtp_run_poll(ctx)) return false;
-    if (DTP_LIKELY(!ctx->stats)) return run_step(ctx, step, where);
-    int64_t begin = dtp_now_ns();
-    bool ok = run_step(ctx, step, where);
-    record(ctx, step, where->slot, begin);
+    if (DTP_LIKELY(!ctx->watched)) return run_step(ctx, step, where);
+    dtp_trace_work_t work;
+    dtp_where_t own = *where;
+    dtp_traced_t traced;
+    dtp_parallel_t par;
+    dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases);
+    if (ctx->trace) {
+        par = dtp_parallel_traced(where->par, &traced, &work);
+        own.par = &par;
+    }
+    bool ok = run_step(ctx, step, &own);
+    dtp_run_watch_end(ctx, &work, step);
     return ok;
 }
 
@@ -127,6 +131,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     dtp_run_ctx_t *ctx = arg;
     dtp_exec_t *e = ctx->exec;
     dtp_run_t *run;
+    int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
     dnnl_tp_status_t status = dtp_run_take(e, &run);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) {
         dtp_run_fail(ctx, status, dtp_last_reason(), "%s", dnnl_tp_last_error());
@@ -165,6 +170,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
         (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
     if (share && !inner) share->stop = NULL;
     dtp_run_give(e, run);
+    if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 
 static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, void *const *p,
@@ -175,14 +181,17 @@ static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, voi
     return dnnl_tp_success;
 }
 
+#define RUN_OPTS_OLDER offsetof(dnnl_tp_run_opts_t, trace)
 dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *o) {
     if (!o) return dnnl_tp_success;
-    const size_t older = offsetof(dnnl_tp_run_opts_t, deadline_ns);
-    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
-                "run options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
+    const size_t oldest = offsetof(dnnl_tp_run_opts_t, deadline_ns), older = RUN_OPTS_OLDER;
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older || o->struct_size == oldest,
+                BAD_STRUCT_SIZE, "run options have %zu bytes, needed are %zu, %zu or %zu", o->struct_size,
+                sizeof *o, older, oldest);
     DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of run options are %u", o->flags);
     DTP_REQUIRE(o->max_threads >= 0, BAD_COUNT, "max_threads is %d", o->max_threads);
-    if (o->struct_size >= sizeof *o) {
+    if (o->struct_size >= sizeof *o && o->trace) DTP_REQUIRE_HANDLE(o->trace, DTP_OBJ_TRACE);
+    if (o->struct_size >= older) {
         DTP_REQUIRE(o->deadline_ns >= 0, BAD_PARAM, "deadline_ns is %lld", (long long)o->deadline_ns);
         DTP_REQUIRE(o->max_depth >= 0, BAD_PARAM, "max_depth is %d", o->max_depth);
         if (o->cancel) DTP_REQUIRE_HANDLE(o->cancel, DTP_OBJ_CANCEL);
@@ -232,6 +241,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->in = in;
     ctx->out = out;
     ctx->stats = opts ? opts->stats : NULL;
+    ctx->trace = NULL;
     ctx->parallelism = stream->attr->parallelism;
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;
@@ -244,7 +254,11 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->num_threads = executable->num_threads;
     if (opts && opts->max_threads && opts->max_threads < ctx->num_threads)
         ctx->num_threads = opts->max_threads;
-    if (opts && opts->struct_size >= sizeof *opts) {
+    dtp_trace_t *trace = stream->trace;
+    if (opts && opts->struct_size >= sizeof *opts && opts->trace) trace = opts->trace;
+    if (DTP_UNLIKELY(trace != NULL)) dtp_run_trace_open(ctx, stream, trace);
+    ctx->watched = ctx->stats || ctx->trace;
+    if (opts && opts->struct_size >= RUN_OPTS_OLDER) {
         if (opts->priority) ctx->priority = opts->priority;
         if (opts->max_depth) ctx->max_depth = opts->max_depth;
         ctx->deadline_ns = ctx->share.deadline_ns = opts->deadline_ns;
@@ -254,8 +268,13 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx) {
+void dtp_run_drop(dtp_run_ctx_t *ctx) {
     if (ctx->cancel) dtp_cancel_unlink(ctx->cancel, &ctx->link);
+    if (DTP_UNLIKELY(ctx->trace != NULL)) dtp_object_release(ctx->trace);
+}
+
+dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx) {
+    dtp_run_drop(ctx);
     if (ctx->stats) finish_stats(ctx);
     return DTP_UNLIKELY(dtp_run_failed(ctx)) ? outcome(ctx) : dnnl_tp_success;
 }

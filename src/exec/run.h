@@ -6,6 +6,7 @@
 
 #include "exec/cancel.h"
 #include "exec/executable.h"
+#include "trace/trace.h"
 
 enum { DTP_RUN_TEXT = 192, DTP_RUN_DEPTH = 4096 };
 
@@ -14,8 +15,13 @@ typedef struct {
     dtp_run_t *run;
     const dtp_parallel_t *par; /* at most the planned threads */
     void *const *in, *const *out;
-    dnnl_tp_run_stats_t *stats; /* NULL: nothing is recorded */
+    bool watched;               /* steps are timed, for stats or trace */
+    dnnl_tp_run_stats_t *stats; /* or NULL */
     _Atomic int nevents;
+    dtp_trace_t *trace; /* retained, or NULL; the rest is set with it */
+    uint32_t trace_source, trace_run;
+    uint16_t trace_lane; /* of the stream */
+    int64_t open_ns;
     unsigned parallelism;
     int max_depth;
     int num_threads; /* at most */
@@ -41,6 +47,8 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
 void dtp_run_body(void *arg, const dtp_parallel_t *given);
 /* What came of it, with its text as the last error. */
 dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx);
+/* Instead of close where the body was not and will not be called. */
+void dtp_run_drop(dtp_run_ctx_t *ctx);
 
 /* Where a step works. */
 typedef struct {
@@ -69,6 +77,15 @@ static inline bool dtp_run_failed(dtp_run_ctx_t *ctx) {
 static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
     return DTP_UNLIKELY(dtp_run_failed(ctx)) || (DTP_UNLIKELY(ctx->deadline_ns) && dtp_run_late(ctx));
 }
+/* trace_run.c. */
+void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted);
+void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns);
+/* The round of the loop whose slab has these bases; for nodes of the flow engine (they do not count). */
+void dtp_run_trace_round(void **bases, uint32_t round);
+/* The records of a step: begin fills work, end adds it. */
+void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
+                         void *const *bases);
+void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step);
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)

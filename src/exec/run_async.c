@@ -74,7 +74,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     dtp_stream_run_t run = {block->ctx.num_threads, async_body, async_end, block};
     status = stream->v->submit_run(stream, &run, event);
     if (status != dnnl_tp_success) { /* nothing was called */
-        if (block->ctx.cancel) dtp_cancel_unlink(block->ctx.cancel, &block->ctx.link);
+        dtp_run_drop(&block->ctx);
         block_give(e, block);
         dtp_object_release(e);
     }

@@ -28,6 +28,7 @@ void dtp_slab_init(const dtp_space_t *s, char *slab, void **up, void **next) {
     bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
     bases[DTP_BASE_NEXT] = next;
     bases[DTP_BASE_UP] = up;
+    bases[DTP_BASE_ROUND] = NULL;
     void **to = bases + DTP_BASE_VARS + s->nvars;
     for (int i = 0; i < s->ncaptures; ++i) to[i] = up[s->captures[i]];
 }
@@ -53,10 +54,12 @@ static void **enter_loop(const dtp_space_t *s, void **up) {
 /* The slab of the next iteration. */
 static void **next_slab(const dtp_space_t *s, void **bases) {
     void **next = bases[DTP_BASE_NEXT];
-    if (DTP_LIKELY(next[DTP_BASE_FRESH] == next)) return next;
-    if (next[DTP_BASE_FRESH] == NULL) dtp_slab_init(s, (char *)next, bases[DTP_BASE_UP], bases);
-    dtp_slab_point(s, s->next, next, bases);
-    next[DTP_BASE_FRESH] = next;
+    if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
+        if (next[DTP_BASE_FRESH] == NULL) dtp_slab_init(s, (char *)next, bases[DTP_BASE_UP], bases);
+        dtp_slab_point(s, s->next, next, bases);
+        next[DTP_BASE_FRESH] = next;
+    }
+    next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
     return next;
 }
 

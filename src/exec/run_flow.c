@@ -68,6 +68,15 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
     return dtp_call_host(f->run, f->infos, h, bases) ? dnnl_tp_success : dnnl_tp_runtime_error;
 }
 
+/* The same in a run that a trace records: steps find the round of their loop beside its variables. */
+static dnnl_tp_status_t exec_traced(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                                    const dtp_flow_where_t *at) {
+    const flow_t *f = ctx;
+    void **bases = bases_of(f, slab);
+    if (slab->up) dtp_run_trace_round(bases, (uint32_t)slab->iteration);
+    return exec_other(f, bases, index, at);
+}
+
 static void enter(void *ctx, dtp_flow_slab_t *slab) {
     const flow_t *f = ctx;
     const dtp_exec_t *e = f->run->exec;
@@ -118,9 +127,9 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                 .items = e->items,
                 .infos = e->infos,
                 .bases = ctx->run->bases,
-                .plain = !ctx->stats && !ctx->deadline_ns};
+                .plain = !ctx->watched && !ctx->deadline_ns};
     dtp_flow_args_t args = {.ctx = &f,
-                            .exec = exec_node,
+                            .exec = ctx->trace ? exec_traced : exec_node,
                             .enter = enter,
                             .frame_take = frame_take,
                             .frame_give = frame_give,

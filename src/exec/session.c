@@ -62,6 +62,7 @@ static void session_free(dtp_object_t *obj) {
     for (int i = 0; s->pools && i <= s->npools; ++i) pool_drop(s, &s->pools[i]);
     dtp_free(s->obj.allocator, s->pools);
     (void)dnnl_tp_cancel_destroy(s->cancel);
+    dtp_object_release(s->trace);
     dtp_object_release(s->graph);
     dtp_object_release(s->engine);
 }
@@ -81,8 +82,10 @@ static dnnl_tp_status_t pools_init(dtp_session_t *s, const dnnl_tp_session_opts_
 }
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_session_opts_t *o) {
-    DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
-                "session options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
+    const size_t older = offsetof(dnnl_tp_session_opts_t, trace);
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
+                "session options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
+    if (o->struct_size == sizeof *o && o->trace) DTP_REQUIRE_HANDLE(o->trace, DTP_OBJ_TRACE);
     DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of session options are %u", o->flags);
     DTP_REQUIRE(o->npools >= 0, BAD_COUNT, "npools is %d", o->npools);
     DTP_REQUIRE(o->npools == 0 || o->pools, NULL_ARG, "pools are NULL");
@@ -105,7 +108,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     dnnl_tp_session_opts_t o = {.struct_size = sizeof o};
     if (opts) {
         DTP_TRY(check_opts(opts));
-        o = *opts;
+        memcpy(&o, opts, opts->struct_size);
     }
     dtp_graph_t *g = graph->root;
     dtp_session_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_SESSION, session_free);
@@ -113,6 +116,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     atomic_store_explicit(&g->frozen, 1, memory_order_relaxed);
     s->graph = dtp_object_retain(g);
     s->engine = dtp_object_retain(engine);
+    s->trace = dtp_object_retain(o.trace);
     s->timeout_ns = o.timeout_ns;
     s->deterministic = o.deterministic;
     s->memory_budget = o.memory_budget;
@@ -239,6 +243,7 @@ static dnnl_tp_status_t run_entry(dtp_session_t *s, dtp_session_pool_t *pool, co
         memcpy(&run, o->run, o->run->struct_size);
         run.struct_size = sizeof run;
     }
+    if (!run.trace) run.trace = s->trace;
     int64_t timeout = o && o->timeout_ns ? o->timeout_ns : s->timeout_ns;
     if (timeout > 0 && !run.deadline_ns) run.deadline_ns = dtp_now_ns() + timeout;
     dtp_idle_stream_t *idle = NULL;

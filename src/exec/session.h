@@ -72,6 +72,7 @@ struct dnnl_tp_session {
     dtp_session_name_t *names;
     uint32_t names_mask;
     dnnl_tp_cancel_t cancel; /* fired by close */
+    dnnl_tp_trace_t trace;   /* retained, or NULL */
 
     _Alignas(DTP_NO_SHARE) _Atomic int32_t active;
     _Atomic uint32_t closers_bell;

@@ -23,8 +23,24 @@ typedef struct dtp_share {
 typedef struct dtp_parallel {
     struct dtp_pool *pool; /* NULL: the caller alone */
     int num_threads;       /* participants at most, the caller included; >= 1 */
-    struct dtp_team *team; /* run-long joiners of the run this belongs to, or NULL; pool NULL: a dtp_share */
+    /* Run-long joiners of the run this belongs to, or NULL; pool NULL: a dtp_share. Lowest bit set: a
+     * dtp_traced_t, with the team in it. */
+    struct dtp_team *team;
 } dtp_parallel_t;
+
+/* Of work that a trace records: its loops record who helps. Lives as long as the work. */
+typedef struct dtp_traced {
+    const struct dtp_trace_work *work; /* trace/trace.h */
+    struct dtp_team *team;
+} dtp_traced_t;
+/* par for this work. */
+static inline dtp_parallel_t dtp_parallel_traced(const dtp_parallel_t *par, dtp_traced_t *traced,
+                                                 const struct dtp_trace_work *work) {
+    dtp_parallel_t p = *par;
+    *traced = (dtp_traced_t){work, par->team};
+    if (p.num_threads > 1) p.team = (struct dtp_team *)(void *)((char *)traced + 1);
+    return p;
+}
 
 /* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */

@@ -43,6 +43,30 @@ void test_graph(void **) {
     assert_close(out, {1, 1, 3, 1});
 }
 
+void test_trace(void **) {
+    fixture f;
+    t::graph g;
+    g.output(g.op(dnnl_tp_op_exp, "e", {g.input("x", dnnl_tp_f32, {3})}), "y");
+    const t::executable ex(g, f.e);
+    t::trace trace = t::trace::create(100);
+    f.s.set_trace(trace, "s");
+    float in[3] = {0, 0, 0}, out[3] = {0};
+    for (int i = 0; i < 3; ++i) {
+        trace.set_enabled(i != 1);
+        ex.run(f.s, {in}, {out});
+    }
+    trace.record("own", 1, 2);
+    f.s.set_trace(t::trace());
+    ex.run(f.s, {in}, {out});
+    assert_int_equal(trace.info().events, 5);
+    const std::vector<dnnl_tp_trace_stat_t> stats = trace.stats();
+    assert_int_equal(stats.size(), 3);
+    for (const dnnl_tp_trace_stat_t &row : stats)
+        assert_int_equal(row.count, row.kind == dnnl_tp_trace_span ? 1 : 2);
+    trace.write("/dev/null");
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, trace.write("/none/trace.json"));
+}
+
 void test_graph_host_function(void **) {
     fixture f;
     t::graph g;
@@ -73,6 +97,7 @@ void test_graph_host_function(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_trace),
         cmocka_unit_test(test_graph_host_function),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

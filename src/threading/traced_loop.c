@@ -1,0 +1,36 @@
+/* Loops of work that a trace records: every chunk of a helper leaves a record on the helper's lane. What the
+ * thread of the loop itself does is part of the work's own record. */
+#include "threading/record.h"
+#include "trace/trace.h"
+
+typedef struct {
+    dtp_loop_fn_t fn;
+    void *arg;
+    const dtp_trace_work_t *work;
+    uintptr_t opener;
+} loop_t;
+
+static void run_chunk(void *arg, int slot, int64_t begin, int64_t end) {
+    const loop_t *loop = arg;
+    if (dtp_thread_key() == loop->opener) {
+        loop->fn(loop->arg, slot, begin, end);
+        return;
+    }
+    dtp_trace_event_t event = loop->work->event;
+    event.kind = dnnl_tp_trace_help;
+    event.slot = (uint16_t)slot;
+    event.stream = 0;
+    event.wait_ns = 0;
+    event.begin_ns = dtp_now_ns();
+    loop->fn(loop->arg, slot, begin, end);
+    event.end_ns = dtp_now_ns();
+    dtp_trace_add(loop->work->trace, &event);
+}
+
+void dtp_parallel_share_traced(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
+                               void *arg) {
+    const dtp_traced_t *traced = (const dtp_traced_t *)(const void *)((char *)par->team - 1);
+    const dtp_parallel_t plain = {par->pool, par->num_threads, traced->team};
+    loop_t loop = {fn, arg, traced->work, dtp_thread_key()};
+    dtp_parallel_share(&plain, n, grain, run_chunk, &loop);
+}

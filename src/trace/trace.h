@@ -1,0 +1,102 @@
+/* Recording of traces. Stands between src/common and src/threading: knows objects, not what they are.
+ *
+ * A thread that records has a lane, found by an address that only this thread has; a lane fills pieces of the
+ * trace's records, one after another, and nobody else writes there. What a record is about is a source (an
+ * object that the trace keeps alive, or a text) and an index in it. Lanes and sources are found without a
+ * lock and entered under one.
+ *
+ * Who may write what. lane.at, .end: its thread (atomic, because a thread may inherit the lane of one that
+ * ended). events[i], owner[piece]: the thread of the lane that took the piece; count[piece] publishes them.
+ * sources, streams: under `lock`, published by source.key and nstreams. Reading: read.h. */
+#ifndef DTP_TRACE_TRACE_H
+#define DTP_TRACE_TRACE_H
+
+#include <pthread.h>
+
+#include "common/object.h"
+
+enum {
+    DTP_TRACE_LANES = 1024, /* threads; powers of two */
+    DTP_TRACE_SOURCES = 4096,
+    DTP_TRACE_STREAMS = 1024,
+    DTP_TRACE_LABEL = 64
+};
+#define DTP_TRACE_WHOLE UINT32_MAX /* index: the source itself */
+
+typedef struct {
+    int64_t begin_ns, end_ns, wait_ns;
+    uint32_t source, index;
+    uint32_t run;    /* number, 0 = outside runs */
+    int32_t round;   /* of the loop around it, -1 = none */
+    uint16_t stream; /* lane of a stream, 0 = none */
+    uint16_t status; /* runs: how they ended */
+    uint16_t slot;   /* participant of the run or loop */
+    uint16_t kind;   /* dnnl_tp_trace_kind_t */
+} dtp_trace_event_t;
+_Static_assert(sizeof(dtp_trace_event_t) == 48, "as dnnl_tp_trace_opts_t says");
+
+/* What a source calls its parts; all texts live as long as the object. */
+typedef struct {
+    const char *name, *op, *impl; /* name NULL: the source's label */
+} dtp_trace_names_t;
+typedef void (*dtp_trace_describe_t)(const void *object, uint32_t index, dtp_trace_names_t *names);
+typedef void (*dtp_trace_label_t)(const void *object, char *text, size_t size);
+
+typedef struct {
+    _Atomic uintptr_t key;         /* address of the object, or hash of the text | 1; 0 = empty */
+    void *object;                  /* retained; NULL: a text */
+    dtp_trace_describe_t describe; /* NULL: a text */
+    bool is_graph;
+    char label[DTP_TRACE_LABEL];
+} dtp_trace_source_t;
+
+typedef struct {
+    _Alignas(DTP_NO_SHARE) _Atomic uintptr_t thread; /* dtp_thread_key; 0 = empty */
+    _Atomic uint32_t at, end;                        /* next record, end of the piece */
+    _Atomic int64_t dropped;
+    int tid; /* of the system */
+    char name[16];
+} dtp_trace_lane_t;
+
+struct dnnl_tp_trace {
+    dtp_object_t obj;
+    dtp_trace_event_t *events;
+    uint32_t max_events, piece, npieces; /* records in a piece: a power of two */
+    unsigned piece_bits;
+    _Atomic uint32_t *count; /* by piece: records that are complete */
+    uint16_t *owner;         /* by piece: lane */
+    dtp_trace_lane_t *lanes;
+    dtp_trace_source_t *sources; /* [0]: what found no place */
+    char (*streams)[DTP_TRACE_LABEL];
+    _Alignas(DTP_NO_SHARE) _Atomic uint32_t taken; /* pieces; may exceed npieces */
+    _Atomic uint32_t runs;
+    _Atomic int enabled;
+    _Atomic int64_t homeless;  /* dropped: no lane */
+    _Atomic uint32_t nstreams; /* lanes 1..nstreams */
+    pthread_mutex_t lock;
+    int nlanes, nsources, ngraphs;
+};
+typedef struct dnnl_tp_trace dtp_trace_t;
+
+static inline bool dtp_trace_on(dtp_trace_t *trace) {
+    return atomic_load_explicit(&trace->enabled, memory_order_relaxed) != 0;
+}
+/* The number of an object among the sources, which retains it; 0: no place. label is copied when the object
+ * is new; NULL: "graph" and a number. */
+uint32_t dtp_trace_source(dtp_trace_t *trace, void *object, dtp_trace_describe_t describe,
+                          dtp_trace_label_t label);
+/* A lane for a stream, 0: no place. name NULL: "stream" and its number. */
+uint16_t dtp_trace_stream(dtp_trace_t *trace, const char *name);
+static inline uint32_t dtp_trace_next_run(dtp_trace_t *trace) {
+    return atomic_fetch_add_explicit(&trace->runs, 1, memory_order_relaxed) + 1;
+}
+/* On the lane of this thread. */
+void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
+
+/* What loops inside a traced piece of work record about their helpers; on the stack of who runs it. */
+typedef struct dtp_trace_work {
+    dtp_trace_t *trace;
+    dtp_trace_event_t event; /* all but the times, the slot and the kind */
+} dtp_trace_work_t;
+
+#endif

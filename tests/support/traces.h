@@ -1,0 +1,15 @@
+/* Traces in tests: made, counted, searched. */
+#ifndef DTP_TESTS_TRACES_H
+#define DTP_TESTS_TRACES_H
+
+#include <stdbool.h>
+
+#include "dnnl_tp/dnnl_tp.h"
+
+dnnl_tp_trace_t test_trace(int64_t max_events);
+dnnl_tp_trace_info_t test_trace_info(dnnl_tp_trace_t t);
+/* The statistics of what has this name, after a check of all of them. */
+bool test_trace_find(dnnl_tp_trace_t t, dnnl_tp_trace_kind_t kind, const char *name,
+                     dnnl_tp_trace_stat_t *stat);
+
+#endif

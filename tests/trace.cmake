@@ -1,0 +1,10 @@
+# Chrome's format of traces, read back with cJSON.
+pkg_check_modules(CJSON QUIET IMPORTED_TARGET GLOBAL libcjson)
+if(NOT CJSON_FOUND)
+  message(STATUS "tests: without trace_chrome (libcjson-dev)")
+  return()
+endif()
+add_executable(test_trace_chrome ${CMAKE_CURRENT_LIST_DIR}/trace/chrome.c)
+target_link_libraries(test_trace_chrome PRIVATE dnnl_tp_test_support PkgConfig::CJSON dnnl_tp_build_flags)
+add_test(NAME trace_chrome COMMAND test_trace_chrome)
+set_tests_properties(trace_chrome PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
