@@ -19,7 +19,6 @@ enum {
     DEFAULT_INPUTS = 16, /* distinct inputs when no ids are given */
     MAX_SAMPLES = 1 << 18,
     MAX_LINE = 4096,
-    MAX_TRACED_NODES = 4096,
     MIN_RUNS = 2,
     WARM_UP_RUNS = 3
 };
@@ -34,7 +33,6 @@ typedef struct bench {
     size_t inputs;
     int64_t end_ns;
     pthread_barrier_t start;
-    se_trace_t *trace;
 } bench_t;
 
 typedef struct {
@@ -44,7 +42,6 @@ typedef struct {
     size_t next; /* input */
     int64_t *sample;
     int count, status;
-    se_trace_t *trace;
     se_error_t error;
 } client_t;
 
@@ -63,8 +60,7 @@ static int run_once(client_t *c, size_t input) {
     int64_t end = se_now_ns();
     if (c->status) return -1;
     if (c->count < MAX_SAMPLES) c->sample[c->count++] = end - begin;
-    if (c->trace) c->status = se_trace_add(c->trace, se_session_stats(c->session), begin, end, &c->error);
-    return c->status;
+    return 0;
 }
 
 static void *run_client(void *arg) {
@@ -235,11 +231,13 @@ int se_bench(const se_model_t *model, const se_options_t *o, se_error_t *error) 
     if (o->tokens > model->positions)
         return se_fail(error, "--tokens %d: the model has %d positions", o->tokens, (int)model->positions);
     client_t *client = se_zalloc(clients * sizeof *client);
-    b.trace = se_zalloc(clients * sizeof *b.trace);
-    if (!client || !b.trace) {
+    dnnl_tp_trace_t trace = NULL;
+    if (!client) {
         se_fail_memory(error);
         goto done;
     }
+    if (se_trace_create(&trace, o->profile, error)) goto done;
+    if (trace && dnnl_tp_trace_set_enabled(trace, 0)) goto done; /* warming up is not shown */
     if (make_ids(&b, error) || se_encoder_create(&b.encoder, model, &opts, error)) goto done;
     for (size_t i = 0; i < clients; ++i) {
         client_t *c = &client[i];
@@ -251,28 +249,26 @@ int se_bench(const se_model_t *model, const se_options_t *o, se_error_t *error) 
             se_fail_memory(error);
             goto done;
         }
-        if (se_session_create(&c->session, b.encoder, o->batch, o->batch * o->tokens,
-                              o->profile ? MAX_TRACED_NODES : 0, error))
+        if (se_session_create(&c->session, b.encoder, o->batch, o->batch * o->tokens, trace, error))
             goto done;
         for (int k = 0; k < WARM_UP_RUNS; ++k)
             if (run_once(c, 0)) {
                 *error = c->error;
                 goto done;
             }
-        c->trace = o->profile ? &b.trace[i] : NULL;
     }
+    if (trace && dnnl_tp_trace_set_enabled(trace, 1)) goto done;
     if (o->step) status = step(&b, client, error);
     else status = o->fresh ? report_fresh(&b, client, error) : report(&b, client, error);
-    if (!status && o->profile) status = se_trace_write(o->profile, o->clients, b.trace, error);
+    if (!status) status = se_trace_write(trace, o->profile, error);
 done:
     for (size_t i = 0; client && i < clients; ++i) {
         se_session_destroy(client[i].session);
         se_free(client[i].out);
         se_free(client[i].sample);
     }
-    for (size_t i = 0; b.trace && i < clients; ++i) se_trace_free(&b.trace[i]);
+    dnnl_tp_trace_destroy(trace);
     se_encoder_destroy(b.encoder);
-    se_free(b.trace);
     se_free(client);
     se_free(b.ids);
     return status;

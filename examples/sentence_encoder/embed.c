@@ -14,7 +14,6 @@
 enum {
     WINDOW_LINES = 2048,
     RUN_TOKENS = 1024, /* larger runs are no faster, only larger */
-    MAX_TRACED_NODES = 4096,
     PROGRESS_NS = 100000000
 };
 
@@ -47,7 +46,6 @@ typedef struct {
     se_session_t *session;
     se_sequence_t *sequence; /* opts->batch */
     float **out;
-    se_trace_t *trace;
     int is_caller; /* the thread of se_embed_lines: it shows the progress */
     se_error_t error;
 } client_t;
@@ -77,11 +75,7 @@ static void *run_client(void *arg) {
             c->sequence[k] = w->sequence[line];
             c->out[k] = w->rows + (size_t)line * hidden;
         }
-        int64_t begin = se_now_ns();
-        int status = se_session_run(c->session, n, c->sequence, c->out, &c->error);
-        if (!status && c->trace)
-            status = se_trace_add(c->trace, se_session_stats(c->session), begin, se_now_ns(), &c->error);
-        if (status) {
+        if (se_session_run(c->session, n, c->sequence, c->out, &c->error)) {
             atomic_store(&w->failed, 1);
             return c;
         }
@@ -152,12 +146,10 @@ static int create_clients(work_t *w, client_t *client, se_error_t *error) {
         client_t *c = &client[i];
         c->work = w;
         c->is_caller = i == 0;
-        c->trace = w->opts->profile ? &w->stats->trace[i] : NULL;
         c->sequence = se_alloc_array((size_t)w->opts->batch, sizeof *c->sequence);
         c->out = se_alloc_array((size_t)w->opts->batch, sizeof *c->out);
         if (!c->sequence || !c->out) return se_fail_memory(error);
-        if (se_session_create(&c->session, w->encoder, w->opts->batch, max_tokens,
-                              w->opts->profile ? MAX_TRACED_NODES : 0, error))
+        if (se_session_create(&c->session, w->encoder, w->opts->batch, max_tokens, w->opts->trace, error))
             return -1;
     }
     return 0;
@@ -168,17 +160,16 @@ int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_line
     size_t window = lines->count < WINDOW_LINES ? lines->count : WINDOW_LINES, hidden = (size_t)model->hidden;
     size_t clients = (size_t)opts->clients;
     int status = -1;
-    *stats = (se_embed_stats_t){.clients = opts->clients};
+    *stats = (se_embed_stats_t){0};
     work_t w = {.encoder = encoder, .model = model, .opts = opts, .stats = stats, .total = lines->count};
     w.start_ns = se_now_ns();
     client_t *client = se_zalloc(clients * sizeof *client);
-    stats->trace = se_zalloc(clients * sizeof *stats->trace);
     w.ids = se_alloc_array(window * (size_t)model->max_tokens, sizeof *w.ids);
     w.sequence = se_alloc_array(window, sizeof *w.sequence);
     w.order = se_alloc_array(window, sizeof *w.order);
     w.rows = se_alloc_array(window * hidden, sizeof *w.rows);
     w.batch = se_alloc_array(window, sizeof *w.batch);
-    if (!client || !stats->trace || !w.ids || !w.sequence || !w.order || !w.rows || !w.batch) {
+    if (!client || !w.ids || !w.sequence || !w.order || !w.rows || !w.batch) {
         se_fail_memory(error);
         goto done;
     }
@@ -211,12 +202,5 @@ done:
     se_free(w.order);
     se_free(w.rows);
     se_free(w.batch);
-    if (status) se_embed_stats_free(stats);
     return status;
-}
-
-void se_embed_stats_free(se_embed_stats_t *stats) {
-    for (int i = 0; stats->trace && i < stats->clients; ++i) se_trace_free(&stats->trace[i]);
-    se_free(stats->trace);
-    stats->trace = NULL;
 }

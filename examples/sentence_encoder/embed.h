@@ -10,7 +10,8 @@
 #include "trace.h"
 
 typedef struct {
-    int clients, batch, strict, quiet, profile;
+    int clients, batch, strict, quiet;
+    dnnl_tp_trace_t trace; /* NULL = none */
     /* Receives `n` rows of `hidden` floats, in the order of the lines. */
     int (*sink)(void *arg, const float *rows, size_t n, se_error_t *error);
     void *arg;
@@ -19,8 +20,6 @@ typedef struct {
 typedef struct {
     size_t lines, tokens, truncated;
     int64_t ns;
-    se_trace_t *trace; /* one a client, when profiling; se_embed_stats_free */
-    int clients;
 } se_embed_stats_t;
 
 /* Set by signal handlers: work stops at the next batch and se_embed_lines fails. */
@@ -28,6 +27,5 @@ extern atomic_int se_interrupted; /* lock-free: allowed in a signal handler */
 
 int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_lines_t *lines,
                    const se_embed_opts_t *opts, se_embed_stats_t *stats, se_error_t *error);
-void se_embed_stats_free(se_embed_stats_t *stats);
 
 #endif

@@ -47,7 +47,6 @@ struct se_session {
     int32_t *ids, *positions, *offsets;
     float *out;
     const entry_t *last;
-    dnnl_tp_run_stats_t stats;
     dnnl_tp_run_opts_t opts;
 };
 
@@ -215,7 +214,7 @@ static int round_sequences(int n) {
 }
 
 int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_sequences, int max_tokens,
-                      int max_events, se_error_t *error) {
+                      dnnl_tp_trace_t trace, se_error_t *error) {
     se_session_t *s = se_zalloc(sizeof *s);
     *session = NULL;
     if (!s) return se_fail_memory(error);
@@ -227,12 +226,9 @@ int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_seq
     s->positions = se_alloc_array(tokens, sizeof *s->positions);
     s->offsets = se_alloc_array(sequences + 1, sizeof *s->offsets);
     s->out = se_alloc_array(sequences * (size_t)encoder->model->hidden, sizeof *s->out);
-    s->stats.struct_size = sizeof s->stats;
-    s->stats.max_events = max_events;
-    if (max_events) s->stats.events = se_alloc_array((size_t)max_events, sizeof *s->stats.events);
     s->opts.struct_size = sizeof s->opts;
-    s->opts.stats = max_events ? &s->stats : NULL;
-    if (!s->ids || !s->positions || !s->offsets || !s->out || (max_events && !s->stats.events)) {
+    s->opts.trace = trace;
+    if (!s->ids || !s->positions || !s->offsets || !s->out) {
         se_session_destroy(s);
         return se_fail_memory(error);
     }
@@ -250,15 +246,12 @@ int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_seq
 void se_session_destroy(se_session_t *s) {
     if (!s) return;
     if (s->stream) dnnl_tp_stream_destroy(s->stream);
-    se_free(s->stats.events);
     se_free(s->out);
     se_free(s->offsets);
     se_free(s->positions);
     se_free(s->ids);
     se_free(s);
 }
-
-const dnnl_tp_run_stats_t *se_session_stats(const se_session_t *session) { return &session->stats; }
 
 static int run(se_session_t *s, int nin, void *const *in, float *out, se_error_t *error) {
     void *outs[] = {out};

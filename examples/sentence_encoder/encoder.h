@@ -33,9 +33,10 @@ int se_encoder_num_shapes(se_encoder_t *encoder);
 /* Mean time to compile a shape, the first (which packs the weights) apart. */
 double se_encoder_compile_ms(se_encoder_t *encoder);
 
-/* A stream and buffers for runs of at most that many sequences and tokens. max_events > 0 traces each run. */
+/* A stream and buffers for runs of at most that many sequences and tokens. trace: records them; NULL = none.
+ */
 int se_session_create(se_session_t **session, se_encoder_t *encoder, int max_sequences, int max_tokens,
-                      int max_events, se_error_t *error);
+                      dnnl_tp_trace_t trace, se_error_t *error);
 void se_session_destroy(se_session_t *session);
 
 /* Encodes n sequences at once; out[i] receives the `hidden` floats of sequence i, of length 1. An embedding
@@ -49,7 +50,5 @@ int se_session_run_rectangle(se_session_t *session, int batch, int tokens, const
  * run take on the warm stream and pool. */
 int se_session_time_fresh(se_session_t *session, int batch, int tokens, const int32_t *ids, float *out,
                           int64_t ns[2], int64_t faults[2], se_error_t *error);
-/* Nodes of the last run; at most max_events of session_create are stored. */
-const dnnl_tp_run_stats_t *se_session_stats(const se_session_t *session);
 
 #endif

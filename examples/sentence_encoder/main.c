@@ -34,18 +34,19 @@ static int embed(const se_model_t *model, const se_options_t *o, se_error_t *err
     se_embed_stats_t stats = {0};
     npy_sink_t sink = {.hidden = (size_t)model->hidden};
     se_encoder_opts_t encoder_opts = {o->threads, o->pool};
-    se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, o->profile != NULL, npy_sink, &sink};
+    se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, NULL, npy_sink, &sink};
     int status = -1;
     if (se_lines_open(&lines, o->input, error)) goto done;
     /* First of all the output: not after an hour of work is the time to say that it cannot be written. */
     if (se_npy_open(&sink.out, o->output, lines.count, sink.hidden, error)) goto done;
+    if (se_trace_create(&opts.trace, o->profile, error)) goto done;
     if (se_encoder_create(&encoder, model, &encoder_opts, error)) goto done;
     if (se_embed_lines(encoder, model, &lines, &opts, &stats, error)) goto done;
-    if (o->profile && se_trace_write(o->profile, o->clients, stats.trace, error)) goto done;
+    if (se_trace_write(opts.trace, o->profile, error)) goto done;
     status = se_output_commit(&sink.out, error);
 done:
     se_output_abandon(&sink.out);
-    se_embed_stats_free(&stats);
+    dnnl_tp_trace_destroy(opts.trace);
     se_encoder_destroy(encoder);
     se_lines_close(&lines);
     return status;
@@ -98,6 +99,7 @@ static int search(const se_model_t *model, const se_options_t *o, se_error_t *er
     float *query = se_alloc_array(hidden, sizeof *query);
     hit_t *hit = se_alloc_array((size_t)o->top, sizeof *hit);
     se_encoder_opts_t encoder_opts = {o->threads, o->pool};
+    dnnl_tp_trace_t trace = NULL;
     int status = -1;
     if (!query || !hit) {
         se_fail_memory(error);
@@ -109,26 +111,25 @@ static int search(const se_model_t *model, const se_options_t *o, se_error_t *er
     se_line_t line = {o->query, strlen(o->query)};
     se_lines_t query_lines = {.count = 1, .line = &line};
     row_sink_t row = {query, hidden};
-    se_embed_opts_t query_opts = {1, 1, o->strict, 1, 0, row_sink, &row};
+    se_embed_opts_t query_opts = {1, 1, o->strict, 1, NULL, row_sink, &row};
     if (se_embed_lines(encoder, model, &query_lines, &query_opts, &stats, error)) {
         se_error_t why = *error;
         se_fail(error, "--query: %.400s", why.text);
         goto done;
     }
-    se_embed_stats_free(&stats);
 
     search_sink_t sink = {query, hidden, 0, o->top, 0, hit};
-    se_embed_opts_t opts = {o->clients,         o->batch,    o->strict, o->quiet,
-                            o->profile != NULL, search_sink, &sink};
+    if (se_trace_create(&trace, o->profile, error)) goto done;
+    se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, trace, search_sink, &sink};
     if (se_embed_lines(encoder, model, &lines, &opts, &stats, error)) goto done;
-    if (o->profile && se_trace_write(o->profile, o->clients, stats.trace, error)) goto done;
+    if (se_trace_write(trace, o->profile, error)) goto done;
     for (int i = 0; i < sink.count; ++i) {
         const se_line_t *found = &lines.line[hit[i].line];
         printf("%.4f\t%zu\t%.*s\n", hit[i].score, hit[i].line + 1, (int)found->bytes, found->text);
     }
     status = 0;
 done:
-    se_embed_stats_free(&stats);
+    dnnl_tp_trace_destroy(trace);
     se_encoder_destroy(encoder);
     se_lines_close(&lines);
     se_free(query);

@@ -26,7 +26,7 @@ const char se_help_text[] =
     "  --batch N       lines in one run, 1..256 (default 32; bench: sequences)\n"
     "  --clients C     threads that call the library at once on the one pool, 1..64 (default 1)\n"
     "  --top K         lines to print (default 5)\n"
-    "  --profile FILE  what ran when, as a Chrome trace: open it in https://ui.perfetto.dev\n"
+    "  --profile FILE  what ran when: a trace for https://ui.perfetto.dev, or FILE.txt, FILE.folded\n"
     "  --strict        refuse lines that are longer than the model reads, instead of truncating them\n"
     "  --quiet         no progress line\n"
     "  --help          this text\n"

@@ -250,25 +250,32 @@ static void test_options(void **state) {
     }
 }
 
+/* The end of the name chooses the format. */
 static void test_trace(void **state) {
     (void)state;
-    dnnl_tp_trace_event_t events[] = {{"matmul \"q\"", 0, 1000, 3500}, {"norm", 1, 3500, 4000}};
-    dnnl_tp_run_stats_t stats = {sizeof stats, events, 2, 3, 2}; /* one event did not fit */
-    se_trace_t trace[2] = {{0}};
-    assert_int_equal(se_trace_add(&trace[1], &stats, 500, 5000, &error), 0);
-    assert_int_equal(se_trace_write(in_dir("trace.json"), 2, trace, &error), 0);
-    se_file_t file;
-    assert_int_equal(se_file_open(&file, in_dir("trace.json"), 1 << 20, &error), 0);
-    char *text = strndup((const char *)file.data, file.size);
-    assert_non_null(strstr(text,
-                           "{\"ph\":\"X\",\"pid\":1,\"name\":\"matmul "
-                           "\\u0022q\\u0022\",\"cat\":\"node\",\"tid\":513,\"ts\":0.500,\"dur\":2.500}"));
-    assert_non_null(strstr(text, "\"name\":\"run\",\"cat\":\"run\",\"tid\":512,\"ts\":0.000,\"dur\":4.500"));
-    assert_non_null(strstr(text, "\"dropped_events\":\"1\""));
-    free(text);
-    se_file_close(&file);
-    se_trace_free(&trace[1]);
-    unlink(in_dir("trace.json"));
+    static const char *const ends[][2] = {
+        {"trace.json", "{\"displayTimeUnit\""}, {"trace.txt", "1 records in"}, {"trace.folded", NULL}};
+    dnnl_tp_trace_t trace;
+    assert_int_equal(se_trace_create(&trace, NULL, &error), 0);
+    assert_null(trace);
+    assert_int_equal(se_trace_write(trace, NULL, &error), 0);
+    assert_int_equal(se_trace_create(&trace, "x", &error), 0);
+    char name[16], wanted[32];
+    assert_int_equal(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    snprintf(wanted, sizeof wanted, "%s (", name);
+    assert_int_equal(dnnl_tp_trace_record(trace, "span", 1, 2), dnnl_tp_success);
+    for (int i = 0; i < 3; ++i) {
+        se_file_t file;
+        assert_int_equal(se_trace_write(trace, in_dir(ends[i][0]), &error), 0);
+        assert_int_equal(se_file_open(&file, in_dir(ends[i][0]), 1 << 20, &error), 0);
+        const char *begin = i < 2 ? ends[i][1] : wanted;
+        assert_memory_equal(file.data, begin, strlen(begin));
+        se_file_close(&file);
+        unlink(in_dir(ends[i][0]));
+    }
+    assert_int_equal(se_trace_write(trace, in_dir("none/trace.json"), &error), -1);
+    assert_non_null(strstr(error.text, "cannot create"));
+    dnnl_tp_trace_destroy(trace);
 }
 
 int main(void) {
