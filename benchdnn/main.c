@@ -10,8 +10,8 @@ static void usage(void) {
     printf("Usage: benchdnn [global options] --DRIVER [options and problem descriptors]\n\nDrivers:");
     for (int i = 0; bd_drivers[i]; ++i) printf(" %s", bd_drivers[i]->name);
     printf("\n\nbenchdnn --DRIVER --help lists the options.\n"
-           "\nbenchdnn [global options] [--dim=N] [--fill=INPUT:LO:HI | --fill=INPUT:ramp:STEP] --graph=FILE "
-           "...\n"
+           "\nbenchdnn [global options] [--dim=N] [--fill=INPUT:LO:HI | --fill=INPUT:ramp:STEP] "
+           "[--trace=FILE] --graph=FILE ...\n"
            "runs graphs from files.\n");
 }
 
@@ -47,7 +47,8 @@ static int run_graphs(int n, char **tokens) {
 }
 
 static bool is_graph(const char *tok) {
-    return !strncmp(tok, "--graph=", 8) || !strncmp(tok, "--dim=", 6) || !strncmp(tok, "--fill=", 7);
+    return !strncmp(tok, "--graph=", 8) || !strncmp(tok, "--dim=", 6) || !strncmp(tok, "--fill=", 7) ||
+           !strncmp(tok, "--trace=", 8);
 }
 
 int main(int argc, char **argv) {

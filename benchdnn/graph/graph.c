@@ -12,7 +12,14 @@
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "graph/graph.h"
 
-enum { MAX_FILLS = 32, MAX_TENSORS = 256, MAX_SAMPLES = 1 << 16, COUNT_TO = 4, MARKER_LINES = 64 };
+enum {
+    MAX_FILLS = 32,
+    MAX_TENSORS = 256,
+    MAX_SAMPLES = 1 << 16,
+    COUNT_TO = 4,
+    MARKER_LINES = 64,
+    TRACED_RUNS = 10
+};
 
 typedef struct {
     char name[64], text[64];
@@ -23,6 +30,7 @@ static struct {
     int64_t dim; /* of sizes that the file leaves open; 0 = default */
     fill_t fill[MAX_FILLS];
     int nfill;
+    char trace[BD_TEXT]; /* file, "" = none */
 } given;
 static const int64_t default_dim = 8;
 
@@ -194,9 +202,10 @@ static dnnl_tp_status_t compile(const run_t *r, int threads, unsigned flags, dnn
 
 /* A graph that does not end is a result, too. */
 static dnnl_tp_status_t execute(run_t *r, dnnl_tp_executable_t e, int threads, void **out,
-                                dnnl_tp_run_stats_t *stats) {
+                                dnnl_tp_run_stats_t *stats, dnnl_tp_trace_t trace) {
     static const int64_t most_ns = (int64_t)60 * 1000000000;
-    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = stats, .deadline_ns = bd_now_ns() + most_ns};
+    dnnl_tp_run_opts_t o = {
+        .struct_size = sizeof o, .stats = stats, .deadline_ns = bd_now_ns() + most_ns, .trace = trace};
     return dnnl_tp_executable_run(e, bd_stream(&bd_ours, threads), r->nin, r->in, r->nout, out, &o);
 }
 
@@ -205,7 +214,7 @@ static dnnl_tp_status_t run_once(run_t *r, int threads, unsigned flags, void **o
     dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats};
     dnnl_tp_status_t st = compile(r, threads, flags, &e);
     for (int i = 0; i < r->nout && !st; ++i) memset(out[i], 0xff, bytes_of(&r->out_info[i]));
-    if (!st) st = execute(r, e, threads, out, &stats);
+    if (!st) st = execute(r, e, threads, out, &stats, NULL);
     r->nodes = stats.num_events;
     dnnl_tp_executable_destroy(e);
     return st;
@@ -273,10 +282,10 @@ static dnnl_tp_status_t measure(run_t *r) {
     int n = 0, want = bd.fix_times ? bd.fix_times : MAX_SAMPLES;
     if (!ns) bd_die(BD_EXIT_FAIL, "Error: out of memory.");
     if (want > MAX_SAMPLES) want = MAX_SAMPLES;
-    if (!st) st = execute(r, e, threads, r->out, NULL);
+    if (!st) st = execute(r, e, threads, r->out, NULL, NULL);
     while (!st && n < want && (bd.fix_times || n == 0 || bd_now_ns() < end)) {
         int64_t begin = bd_now_ns();
-        st = execute(r, e, threads, r->out, NULL);
+        st = execute(r, e, threads, r->out, NULL, NULL);
         ns[n++] = bd_now_ns() - begin;
     }
     dnnl_tp_executable_destroy(e);
@@ -289,6 +298,20 @@ static dnnl_tp_status_t measure(run_t *r) {
         bd_stat.perf_avg_ms += (double)ns[n / 2] * 1e-6;
     }
     free(ns);
+    return st;
+}
+
+/* Some runs after a first one, as they are measured, and what they did when. */
+static dnnl_tp_status_t trace(run_t *r) {
+    int threads = bd_threads();
+    dnnl_tp_executable_t e = NULL;
+    dnnl_tp_trace_t t = NULL;
+    dnnl_tp_status_t st = compile(r, threads, 0, &e);
+    if (!st) st = dnnl_tp_trace_create(&t, NULL);
+    for (int i = 0; i <= TRACED_RUNS && !st; ++i) st = execute(r, e, threads, r->out, NULL, i ? t : NULL);
+    if (!st) st = dnnl_tp_trace_write(t, given.trace, DNNL_TP_TRACE_BY_NAME);
+    dnnl_tp_trace_destroy(t);
+    dnnl_tp_executable_destroy(e);
     return st;
 }
 
@@ -373,6 +396,7 @@ static void run_file(const char *name) {
     if (!st && (bd.mode == 'C' || bd.mode == 'B')) st = check(&r, &errors);
     else if (!st && strchr("PFS", bd.mode)) st = measure(&r);
     else if (!st && bd.mode == 'R') st = run_once(&r, bd_threads(), 0, r.out);
+    if (!st && *given.trace && strchr("CBPFSR", bd.mode)) st = trace(&r);
     if (bd.mode == 'I') state = BD_INITIALIZED;
     if (bd.mode == 'R') state = BD_EXECUTED;
     if (st) printf("%s: %s\n", dnnl_tp_status2str(st), dnnl_tp_last_error());
@@ -386,6 +410,11 @@ static void run_file(const char *name) {
 
 int bd_graph_token(const char *tok) {
     if (option(tok)) return 1;
+    if (!strncmp(tok, "--trace=", 8)) { /* never from a file: it names one to write */
+        *given.trace = 0;
+        bd_cat(given.trace, sizeof given.trace, "%s", tok + 8);
+        return 1;
+    }
     if (strncmp(tok, "--graph=", 8) || !tok[8]) return 0;
     run_file(tok + 8);
     return 1;
