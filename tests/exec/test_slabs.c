@@ -13,6 +13,7 @@
 #include "common/object.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "exec/executable.h"
+#include "support/check.h"
 
 enum { IN = 64, INNER = 256, SHAPES = 4, CLIENTS = 3, ROUNDS = 10 };
 static const int64_t rows_of[SHAPES] = {300, 500, 400, 900};
@@ -100,7 +101,7 @@ static void close_world(world_t *w) {
     dnnl_tp_graph_destroy(w->graph);
     dnnl_tp_engine_destroy(w->engine);
     assert_true(dtp_object_live() == 0);
-    assert_true(atomic_load(&live) == 0);
+    assert_true(test_becomes(&live, 0));
 }
 
 /* ---- Store -------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void check_status_(dnnl_tp_status_t got, dnnl_tp_status_t want, const char *expr, const char *file,
                    int line) {
@@ -60,4 +61,10 @@ void test_allocator_init(test_allocator_t *a) {
     atomic_init(&a->live, 0);
     atomic_init(&a->total, 0);
     a->iface = (dnnl_tp_allocator_t){sizeof a->iface, a, failing_alloc, failing_free};
+}
+
+bool test_becomes(const _Atomic(long) *count, long value) {
+    enum { MOST_MS = 20000 };
+    for (int i = 0; i < MOST_MS && atomic_load(count) != value; ++i) usleep(1000);
+    return atomic_load(count) == value;
 }

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +34,9 @@ typedef struct {
     dnnl_tp_allocator_t iface;
 } test_allocator_t;
 void test_allocator_init(test_allocator_t *a);
+
+/* Waits until *count is value, 20 s at most. A host may begin a helper that it accepted long after the loop that
+ * asked for it has ended, and until then the pool's record lives. */
+bool test_becomes(const _Atomic(long) *count, long value);
 
 #endif
