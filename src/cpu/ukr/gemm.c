@@ -13,7 +13,7 @@ enum {
     STREAM_AHEAD = 16384,  /* bytes of weights in flight for single row blocks */
     PLAIN_AHEAD = 16,      /* k-steps of row-major B in flight */
     WIDE_AHEAD = 8,        /* the same of wide slabs; */
-    WIDE_ALONE = 8 << 20,  /* from here on the processor does better by itself with a single row */
+    WIDE_ALONE = 12 << 20, /* so much for a thread, with one row, the processor prefetches better itself */
     AHEAD_BYTES = 96 << 10 /* of an operand of the next product of a batch */
 };
 
@@ -229,7 +229,8 @@ static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t sl
         u->bs = DTP_UKR_SLAB_BYTES;
         u->bstep = g->sbk;
         u->b = s->p.b + slab0 / NARROW * g->sbn + slab0 % NARROW * DTP_UKR_SLAB_BYTES + k0 * g->sbk;
-        u->pf_dist = g->m == 1 && g->nunits * g->sbn >= WIDE_ALONE ? 0 : WIDE_AHEAD * g->sbk;
+        u->pf_dist =
+            g->m == 1 && g->nunits * g->sbn >= WIDE_ALONE * (int64_t)g->num_threads ? 0 : WIDE_AHEAD * g->sbk;
     } else {
         u->bs = DTP_UKR_SLAB_BYTES;
         u->bstep = g->sbk;
