@@ -19,6 +19,11 @@ static double burn(int64_t n) {
 void work_ns(double ns) {
     double x = burn((int64_t)(ns * spins_per_ns));
     __asm__ volatile("" : : "g"(&x) : "memory"); /* kept without a store that threads would share */
+    /* Else the processor begins the next piece of work before this one is done: many small ranges would be
+     * faster than one large one, on one thread. */
+#if DTP_X64
+    __builtin_ia32_lfence();
+#endif
 }
 
 void work_calibrate(void) {

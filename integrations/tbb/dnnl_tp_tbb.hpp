@@ -2,6 +2,10 @@
 // helpers; its own thread waits in the library, so it never picks up foreign tasks while it holds scratch of
 // a loop.
 //
+// Helpers of a run come from an arena of low priority, so that they are workers which the host leaves idle:
+// in the host's own arena they would take turns with its tasks. Both arenas together stay within what the
+// process allows TBB; an arena that is smaller than that is a budget of its own, and gets the helpers itself.
+//
 // A run of a graph leaves the arena clean: before it completes, every helper that it asked for has been
 // called. Those that the arena has not begun are called by run_end itself (they find nothing to do and return
 // at once), so a run never waits for the host's queue; what stays behind in the arena is an empty task, which
@@ -24,17 +28,18 @@ namespace dnnl_tp {
 
 class tbb_pool {
   public:
-    explicit tbb_pool(tbb::task_arena &arena) : arena_(arena) { arena.initialize(); }
+    explicit tbb_pool(tbb::task_arena &arena)
+        : arena_(arena), low_(concurrency_of(arena), 1, tbb::task_arena::priority::low) {
+        low_.initialize();
+    }
     // After everything of the library that holds the pool is destroyed and dnnl_tp_threadpool_quiesce()
     // returned.
     ~tbb_pool() {
         arena_.execute([this] { group_.wait(); });
+        low_.execute([this] { low_group_.wait(); });
     }
     // Threads of the arena that the process may have at this moment.
-    int size() const {
-        std::size_t allowed = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-        return static_cast<int>(std::min<std::size_t>(allowed, arena_.max_concurrency()));
-    }
+    int size() const { return std::min(allowed(), arena_.max_concurrency()); }
     // One thread: TBB would start another one for what is enqueued, beyond what it was allowed.
     int schedule(void *run, dnnl_tp_task_fn_t fn, void *arg) {
         if (size() < 2) return -1;
@@ -45,6 +50,29 @@ class tbb_pool {
     dnnl_tp_threadpool_iface_t iface();
 
   private:
+    static int allowed() {
+        return static_cast<int>(
+            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+    }
+    static int concurrency_of(tbb::task_arena &arena) {
+        arena.initialize();
+        return arena.max_concurrency();
+    }
+    // false: as many wait as there are threads, so none of them is idle.
+    template <typename F> bool enqueue_helper(F helper) {
+        if (waiting_.fetch_add(1) >= size()) return waiting_.fetch_sub(1), false;
+        auto task = [this, helper] {
+            waiting_.fetch_sub(1);
+            helper();
+        };
+        try {
+            if (arena_.max_concurrency() < allowed()) arena_.enqueue(group_.defer(task));
+            else low_.enqueue(low_group_.defer(task));
+        } catch (...) { // no memory
+            return waiting_.fetch_sub(1), false;
+        }
+        return true;
+    }
     struct run_tasks : std::enable_shared_from_this<run_tasks> {
         struct task {
             dnnl_tp_task_fn_t fn;
@@ -63,10 +91,8 @@ class tbb_pool {
             tasks[i].fn = fn;
             tasks[i].arg = arg;
             open.fetch_add(1);
-            try {
-                pool.arena_.enqueue(pool.group_.defer([self = shared_from_this(), i] { self->call(i); }));
-            } catch (...) { // no memory; run_end still holds the count above zero
-                tasks[i].called = true;
+            if (!pool.enqueue_helper([self = shared_from_this(), i] { self->call(i); })) {
+                tasks[i].called = true; // run_end still holds the count above zero
                 open.fetch_sub(1);
                 return -1;
             }
@@ -82,7 +108,9 @@ class tbb_pool {
         }
     };
     tbb::task_arena &arena_;
-    tbb::task_group group_;
+    tbb::task_arena low_;
+    tbb::task_group group_, low_group_;
+    std::atomic<int> waiting_{0}; // helpers that no thread has begun
 };
 
 inline dnnl_tp_threadpool_iface_t tbb_pool::iface() {
