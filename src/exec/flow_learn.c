@@ -101,7 +101,9 @@ uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
      * before it believes that. */
     k->suspect = !k->suspect && mean > JUMP * s->mean_ns + JUMP_NS;
     if (k->suspect) return SECOND_LOOK;
-    dtp_flow_set_mean(s, (s->mean_ns + mean) / 2);
+    mean = (s->mean_ns + mean) /
+           2; /* costly nodes are not in it: that they got cheaper is for timed runs to see */
+    dtp_flow_set_mean(s, mean > k->mean_ns ? mean : k->mean_ns);
     return s->fuel;
 }
 
@@ -145,7 +147,7 @@ void dtp_flow_learn_begin(dtp_flow_state_t *s) {
     k->suspect = false;
     w->timed_ns = 0;
     w->n_timed = 0;
-    ++k->runs;
+    if (k->runs++) dtp_flow_set_mean(s, k->mean_ns);
     if (!k->timed) return;
     DTP_STORE(&k->jumped, false, relaxed);
     s->exec = timed;
@@ -278,7 +280,8 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
     k->again = DTP_LOAD(&k->jumped, relaxed) && k->again < AGAIN ? k->again + 1 : 0;
     k->next = k->again ? k->runs : k->runs + apart;
     if (!n) return;
-    dtp_flow_set_mean(s, work / (double)n);
+    k->mean_ns = work / (double)n;
+    dtp_flow_set_mean(s, k->mean_ns);
     int threads = s->args.par->num_threads;
     double shared = (work + (double)n * SHARED_NODE_NS) / threads;
     float dearest = 0.f;

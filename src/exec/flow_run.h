@@ -59,6 +59,7 @@ typedef struct {
     bool suspect; /* the last look found nodes much dearer than before */
     bool in_order;
     bool ranked;         /* rank[] is filled in */
+    double mean_ns;      /* in the last timed run */
     uint32_t runs, next; /* so far; the next one to be timed */
     uint32_t again;      /* timed runs in a row */
     DTP_ATOMIC(bool) jumped;

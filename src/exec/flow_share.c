@@ -161,6 +161,12 @@ static int64_t rest_ns(const dtp_flow_worker_t *w) {
     return left > (double)surplus ? (int64_t)left : surplus;
 }
 
+/* The same when a costly node comes, so that all of the LIFO is for others. */
+static int64_t rest_beside_ns(const dtp_flow_worker_t *w) {
+    int64_t rest = rest_ns(w), known = (int64_t)dtp_flow_learned_ns(w, (size_t)(w->top - w->lifo));
+    return dtp_max64(dtp_max64(rest, known), DTP_FLOW_SHARE_NS);
+}
+
 void dtp_flow_feed(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
@@ -243,8 +249,7 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
 
 bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
     if (w->state->args.par->num_threads < 2) return false;
-    int64_t est_ns = rest_ns(w);
-    return open_crew(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
+    return open_crew(w, rest_beside_ns(w));
 }
 
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
@@ -275,10 +280,10 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     dtp_flow_check_deadline(s);
     if (dtp_flow_stopped(s)) return;
     if (shared && (w->top > w->lifo || w->spill)) {
-        int64_t est_ns = rest_ns(w);
+        int64_t est_ns = rest_beside_ns(w);
         expose(w, (size_t)(w->top - w->lifo));
         abandon(w);
-        invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
+        invite(w, est_ns);
     }
     uint32_t nobody = 0;
     bool wide = (node->bits & DTP_FN_WIDE) != 0;
