@@ -7,7 +7,7 @@
  * so that times of asynchronous streams are true, too, and nobody waits for them. Records go to memory that
  * the trace allocated when it was created; what does not fit is counted and dropped, the oldest stay. While
  * something runs nothing is allocated, and locks are taken only when a thread, a primitive or an executable
- * is seen for the first time. A record costs about 60 ns; where there is no trace, nothing.
+ * is seen for the first time. A record costs about 70 ns; where there is no trace, nothing.
  *
  * The trace is then written for Perfetto, as a table or for flame graphs. Page: doc/traces.md. All times are
  * nanoseconds of CLOCK_MONOTONIC. The rules that hold for every call stand in dnnl_tp.h. */
