@@ -152,7 +152,7 @@ static dnnl_tp_status_t long_host(void *arg, const volatile int *stop, int nin, 
     atomic_fetch_add(&begun, 1);
     for (; now < end; now = eb_ticks())
         if (now > look) {
-            if (__atomic_load_n(stop, __ATOMIC_RELAXED)) return dnnl_tp_success;
+            if (dnnl_tp_should_stop(stop)) return dnnl_tp_success;
             look = now + step;
         }
     return dnnl_tp_success;
@@ -195,6 +195,24 @@ static dnnl_tp_graph_t make_matmul(int size, int times) {
     EB_OK(dnnl_tp_graph_input(g, &w, NULL, dnnl_tp_f32, 2, dims));
     for (int i = 0; i < times; ++i)
         EB_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "matmul", 2, (dnnl_tp_value_t[]){v, w}, 0, NULL, 1, &v));
+    EB_OK(dnnl_tp_graph_output(g, v, NULL));
+    return g;
+}
+
+/* Loops that memory bounds: sums of everything, or maps. */
+static dnnl_tp_graph_t make_stream(dnnl_tp_op_kind_t kind, int64_t elems, int times) {
+    static const int64_t axis = 0;
+    const dnnl_tp_op_attr_t axes = {dnnl_tp_op_attr_axes, dnnl_tp_op_attr_s64, 1, &axis};
+    const bool sum = kind == dnnl_tp_op_reduce_sum;
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t x, v, before = -1;
+    const dnnl_tp_dims_t dims = {elems};
+    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    EB_OK(dnnl_tp_graph_input(g, &x, NULL, dnnl_tp_f32, 1, dims));
+    for (int i = 0; i < times; ++i, before = v) {
+        EB_OK(dnnl_tp_graph_op(g, kind, "op", 1, sum || i == 0 ? &x : &v, sum, &axes, 1, &v));
+        if (sum && before >= 0) EB_OK(dnnl_tp_graph_control_dependency(g, before, v));
+    }
     EB_OK(dnnl_tp_graph_output(g, v, NULL));
     return g;
 }
@@ -246,6 +264,21 @@ static void cancels(int threads) {
         if (!data) abort();
         cancel_row("cancel/matmul", make_matmul(size, 20), threads, 0, 2, (void *[]){data, data + elems}, 1,
                    (void *[]){data + 2 * elems});
+        free(data);
+    }
+    static const struct {
+        const char *name;
+        dnnl_tp_op_kind_t kind;
+    } streams[] = {{"cancel/sum", dnnl_tp_op_reduce_sum}, {"cancel/map", dnnl_tp_op_sigmoid}};
+    for (int i = 0; i < 2; ++i) {
+        if (!eb_wanted(eb.rows, streams[i].name)) continue;
+        enum { ELEMS = 48 << 20, CHECKED_ELEMS = 1 << 20, TIMES = 40, CHECKED_TIMES = 400 };
+        const int64_t elems = eb.check ? CHECKED_ELEMS : ELEMS;
+        float *data = malloc(2 * (size_t)elems * sizeof *data);
+        if (!data) abort();
+        for (int64_t e = 0; e < 2 * elems; ++e) data[e] = (float)(e & 7);
+        cancel_row(streams[i].name, make_stream(streams[i].kind, elems, eb.check ? CHECKED_TIMES : TIMES),
+                   threads, 0, 1, (void *[]){data}, 1, (void *[]){data + elems});
         free(data);
     }
 }

@@ -145,12 +145,21 @@ typedef struct {
 #define DNNL_TP_HOST_MAY_BLOCK 1u
 
 /** A host closure; runs on any thread of the run. Without DNNL_TP_HOST_MAY_BLOCK it must not block. arg: as
- * given to dnnl_tp_graph_host(); should_stop: non-zero once the run failed elsewhere or was cancelled; a long
- * closure looks at it at least once in a millisecond; nin, in: inputs; nout, out: results to fill. Another
- * status than success fails the run with it. */
+ * given to dnnl_tp_graph_host(); should_stop: for dnnl_tp_should_stop(), which a long closure calls at least
+ * once in a millisecond; nin, in: inputs; nout, out: results to fill. Another status than success fails the
+ * run with it. */
 typedef dnnl_tp_status_t (*dnnl_tp_host_fn_t)(void *arg, const volatile int *should_stop, int nin,
                                               const dnnl_tp_host_arg_t *in, int nout,
                                               const dnnl_tp_host_arg_t *out);
+
+/** Is the run of this closure over: failed elsewhere, cancelled, or past its deadline? Then nobody reads the
+ * closure's results, and it returns as soon as it can (with any status: the cause is reported). Costs a load,
+ * with a deadline a look at the clock. Other threads write the word, so plain reads of it would be a data
+ * race, and would not see a deadline pass while no other thread works for the run. Thread-safe.
+ *
+ * @param should_stop what the closure was given, while it runs; NULL is allowed
+ * @return 0 while the run goes on. */
+DNNL_TP_API int dnnl_tp_should_stop(const volatile int *should_stop);
 
 /* ---- Building a graph -------------------------------------------------------------------------------- */
 
@@ -392,10 +401,10 @@ typedef struct {
         stream_attr;      /**< The pool that will run it: its thread count is planned for. */
     size_t memory_budget; /**< Largest plan of intermediates in bytes; 0 = none. */
     int deterministic;    /**< 1: nodes with side effects run in graph order. */
-    /** Run objects made at once, so that as many runs at a time allocate nothing; 0 = one, whose memory runs of
-     * other executables of the graph may use when it is idle. */
+    /** Run objects made at once, so that as many runs at a time allocate nothing; 0 = one, whose memory runs
+     * of other executables of the graph may use when it is idle. */
     int reserved_runs;
-    unsigned flags;       /**< DNNL_TP_COMPILE_* */
+    unsigned flags; /**< DNNL_TP_COMPILE_* */
 } dnnl_tp_compile_opts_t;
 
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */
@@ -432,8 +441,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
                                                           dnnl_tp_value_t value, dnnl_tp_tensor_info_t *info);
 
-/** Makes run objects, so that as many runs at once allocate nothing, whatever else the graph's executables do.
- * Thread-safe.
+/** Makes run objects, so that as many runs at once allocate nothing, whatever else the graph's executables
+ * do. Thread-safe.
  *
  * @param executable an executable
  * @param runs how many runs at once
@@ -495,8 +504,9 @@ typedef struct {
     dnnl_tp_run_stats_t *stats; /**< Filled in by the run; NULL = not asked. */
     int64_t deadline_ns;        /**< When the run ends with deadline_exceeded: CLOCK_MONOTONIC; 0 = never. */
     dnnl_tp_cancel_t cancel;    /**< Ends the run when it is fired; NULL = nothing does. */
-    int priority;               /**< Larger ones are served first where runs compete; 0 = normal. */
-    int max_depth;              /**< How deep calls of functions may nest; 0 = 4096. */
+    int priority;  /**< Larger ones are served first where runs wait for a thread of the pool, also items
+                      of streams; 0 = the stream's. */
+    int max_depth; /**< How deep calls of functions may nest; 0 = 4096. */
     dnnl_tp_trace_t trace; /**< Records the run, see dnnl_tp_trace.h; NULL = the stream's trace, if any. */
 } dnnl_tp_run_opts_t;
 

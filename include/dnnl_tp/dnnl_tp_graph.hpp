@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <type_traits>
 
 #include "dnnl_tp/dnnl_tp.hpp"
 #include "dnnl_tp/dnnl_tp_graph.h"
@@ -17,6 +18,18 @@ namespace dnnl_tp {
 using value = dnnl_tp_value_t;
 /** An absent optional input. */
 constexpr value no_value = -1;
+
+/** What a long closure asks about once in a millisecond: dnnl_tp_should_stop(). */
+class should_stop {
+  public:
+    /** What dnnl_tp_host_fn_t gets. */
+    explicit should_stop(const volatile int *word) noexcept : word_(word) {}
+    /** Is the run over? */
+    bool operator()() const noexcept { return dnnl_tp_should_stop(word_) != 0; }
+
+  private:
+    const volatile int *word_;
+};
 
 /** Attributes of an operator; setting returns the object, so that calls can follow each other. */
 class op_attrs {
@@ -115,8 +128,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                                attrs.data(), nout, result.data()));
         return result;
     }
-    /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments.
-     * What it throws fails the run with runtime_error. */
+    /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments,
+     * or as f(inputs, outputs, should_stop). What it throws fails the run with runtime_error. */
     template <typename F>
     std::vector<value> host(const char *name, const std::vector<value> &in,
                             const std::vector<dnnl_tp_tensor_info_t> &results, F f) {
@@ -192,10 +205,13 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
 
   private:
     template <typename F>
-    static dnnl_tp_status_t call_host(void *arg, const volatile int *, int, const dnnl_tp_host_arg_t *in, int,
-                                      const dnnl_tp_host_arg_t *out) noexcept {
+    static dnnl_tp_status_t call_host(void *arg, const volatile int *stop, int, const dnnl_tp_host_arg_t *in,
+                                      int, const dnnl_tp_host_arg_t *out) noexcept {
         try {
-            (*static_cast<F *>(arg))(in, out);
+            F &f = *static_cast<F *>(arg);
+            if constexpr (std::is_invocable_v<F &, decltype(in), decltype(out), should_stop>)
+                f(in, out, should_stop(stop));
+            else f(in, out);
             return dnnl_tp_success;
         } catch (const error &e) {
             return e.status();

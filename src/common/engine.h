@@ -89,7 +89,7 @@ int dtp_process_num_threads(void);
  * blocks. */
 struct dnnl_tp_primitive;
 typedef struct dtp_stream_run {
-    int num_threads;
+    int num_threads, priority;
     void (*fn)(void *arg, const struct dtp_parallel *par);
     dnnl_tp_status_t (*end)(void *arg, bool skipped);
     void *arg;

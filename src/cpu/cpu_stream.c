@@ -311,6 +311,7 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     if (!block) return dnnl_tp_out_of_memory;
     block->run = *run;
     block->item.num_threads = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
+    block->item.priority = run->priority;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
     if (status == dnnl_tp_success) status = dtp_queue_submit_recorded(s->queue, &block->item, event);
@@ -343,8 +344,7 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     if (status == dnnl_tp_success) {
         int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
         now_t now = {run, 0};
-        status = dtp_pool_run_at(s->par.pool, n, stream->attr->admission != 0, stream->attr->priority,
-                                 run_now, &now);
+        status = dtp_pool_run_at(s->par.pool, n, stream->attr->admission != 0, run->priority, run_now, &now);
         if (status == dnnl_tp_success) {
             dnnl_tp_status_t result = run->end(run->arg, false);
             dtp_event_fire(dtp_object_retain(*event), result, result ? dnnl_tp_last_error() : NULL,

@@ -19,7 +19,11 @@ void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reas
 }
 
 bool dtp_run_late(dtp_run_ctx_t *ctx) {
-    if (dtp_now_ns() < ctx->deadline_ns) return false;
+    if (ctx->outer && dtp_share_over(ctx->outer)) {
+        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
+        return true;
+    }
+    if (!ctx->deadline_ns || dtp_now_ns() < ctx->deadline_ns) return false;
     (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE);
     return true;
 }
@@ -40,6 +44,11 @@ void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, dnnl_tp_s
     fail_step(ctx, &ctx->exec->steps[h->step], status);
 }
 
+int dnnl_tp_should_stop(const volatile int *should_stop) {
+    if (!should_stop) return 0;
+    return dtp_run_poll((dtp_run_ctx_t *)((uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop)));
+}
+
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
     if (dtp_run_poll(ctx)) return false;
     if (DTP_LIKELY(!ctx->watched)) return dtp_call_host(ctx, ctx->exec->infos, host, bases);
@@ -49,6 +58,18 @@ bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases,
     bool ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
     dtp_run_watch_end(ctx, &work, step);
     return ok;
+}
+
+bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes) {
+    enum { AT_ONCE = 1 << 20 };
+    for (; bytes > AT_ONCE; bytes -= AT_ONCE) {
+        memcpy(to, from, AT_ONCE);
+        to = (char *)to + AT_ONCE;
+        from = (const char *)from + AT_ONCE;
+        if (dtp_run_poll(ctx)) return false;
+    }
+    if (bytes) memcpy(to, from, bytes);
+    return true;
 }
 
 static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
@@ -68,7 +89,7 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
         const dtp_primitive_t *prim = step->prim[1] && where->variant ? step->prim[1] : step->prim[0];
         status = dtp_primitive_run(prim, where->par, ptr, NULL, where->scratch, rows);
     } else {
-        memcpy(ptr[1], ptr[0], step->copy_bytes);
+        return dtp_run_copy(ctx, ptr[1], ptr[0], step->copy_bytes);
     }
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;
     fail_step(ctx, step, status);
@@ -151,6 +172,10 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     /* A run inside a closure of another one shares its threads, and ends with it. */
     dtp_share_t *share = (dtp_share_t *)(void *)given->team;
     const bool inner = share && share->stop;
+    if (inner) {
+        ctx->outer = share;
+        ctx->looks = true;
+    }
     if (share && !inner) *share = ctx->share;
     else if (!par.pool) par.team = ctx->alone.team;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
@@ -245,6 +270,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->parallelism = stream->attr->parallelism;
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;
+    ctx->outer = NULL;
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
     ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE};
@@ -264,6 +290,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
         ctx->deadline_ns = ctx->share.deadline_ns = opts->deadline_ns;
         ctx->cancel = opts->cancel;
     }
+    ctx->looks = ctx->deadline_ns != 0;
     if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop);
     return dnnl_tp_success;
 }

@@ -26,8 +26,10 @@ typedef struct {
     int max_depth;
     int num_threads; /* at most */
     int priority;
-    int64_t deadline_ns;     /* 0 = none */
-    dnnl_tp_cancel_t cancel; /* linked, or NULL */
+    int64_t deadline_ns;      /* 0 = none */
+    const dtp_share_t *outer; /* of the run whose closure this run is in and whose threads it has, or NULL */
+    bool looks;               /* has one of these two */
+    dnnl_tp_cancel_t cancel;  /* linked, or NULL */
     dtp_cancel_link_t link;
     dtp_share_t share;    /* of loops on one thread */
     dtp_parallel_t alone; /* one thread */
@@ -64,7 +66,7 @@ typedef struct {
     int variant;                                          /* dtp_exec_step_t.prim */
 } dtp_where_t;
 
-/* Ends the run with deadline_exceeded if its deadline has passed. */
+/* Ends the run if its deadline has passed or the run around it is over. */
 bool dtp_run_late(dtp_run_ctx_t *ctx);
 /* Ends the run with this error unless it is over already. */
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
@@ -75,7 +77,7 @@ static inline bool dtp_run_failed(dtp_run_ctx_t *ctx) {
 }
 /* Looks at the stop word, and at the clock if there is a deadline; true: the run is over. */
 static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
-    return DTP_UNLIKELY(dtp_run_failed(ctx)) || (DTP_UNLIKELY(ctx->deadline_ns) && dtp_run_late(ctx));
+    return DTP_UNLIKELY(dtp_run_failed(ctx)) || (DTP_UNLIKELY(ctx->looks) && dtp_run_late(ctx));
 }
 /* trace_run.c. */
 void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted);
@@ -86,6 +88,8 @@ void dtp_run_trace_round(void **bases, uint32_t round);
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
                          void *const *bases);
 void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step);
+/* memcpy that ends early with the run; false: it did. */
+bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)
@@ -116,7 +120,7 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 void dtp_slab_init(const dtp_space_t *space, char *slab, void **up, void **next);
 void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **bases, void **from);
 /* Copies the variables of the last iteration to the results of the loop. */
-void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases);
+void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 bool dtp_read_predicate(const void *p, int type);
 /* Writes the byte that the flow engine reads instead of a predicate. */
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);

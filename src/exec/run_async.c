@@ -71,7 +71,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     block->ctx.in = block->ptrs;
     block->ctx.out = block->ptrs + nin;
     dtp_object_retain(e);
-    dtp_stream_run_t run = {block->ctx.num_threads, async_body, async_end, block};
+    dtp_stream_run_t run = {block->ctx.num_threads, block->ctx.priority, async_body, async_end, block};
     status = stream->v->submit_run(stream, &run, event);
     if (status != dnnl_tp_success) { /* nothing was called */
         dtp_run_drop(&block->ctx);

@@ -63,12 +63,12 @@ static void **next_slab(const dtp_space_t *s, void **bases) {
     return next;
 }
 
-void dtp_loop_results(const dtp_exec_step_t *step, void *const *bases) {
+void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases) {
     int n = step->nrefs / 2;
     for (int i = 0; i < n; ++i)
-        if (step->sizes[i])
-            memcpy(at((char *const *)bases, &step->refs[n + i]), at((char *const *)bases, &step->refs[i]),
-                   step->sizes[i]);
+        if (!dtp_run_copy(ctx, at((char *const *)bases, &step->refs[n + i]),
+                          at((char *const *)bases, &step->refs[i]), step->sizes[i]))
+            return;
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             st = stages + st->other;
             break;
         case DTP_STAGE_EXIT:
-            dtp_loop_results(step, bases);
+            dtp_loop_results(ctx, step, bases);
             where->bases = bases = bases[DTP_BASE_UP];
             ++st;
             break;

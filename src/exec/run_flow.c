@@ -34,7 +34,7 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, vo
         return dtp_run_host(f->run, &f->items[index].host, bases, at->slot) ? dnnl_tp_success
                                                                             : dnnl_tp_runtime_error;
     if (item->kind == DTP_STAGE_EXIT) {
-        dtp_loop_results(&e->steps[item->index], bases);
+        dtp_loop_results(f->run, &e->steps[item->index], bases);
         return dnnl_tp_success;
     }
     if (item->kind == DTP_STAGE_IF) {

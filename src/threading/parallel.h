@@ -7,6 +7,8 @@
 #define DTP_THREADING_PARALLEL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct dtp_pool; /* threading/pool.h */
@@ -46,6 +48,19 @@ static inline dtp_parallel_t dtp_parallel_traced(const dtp_parallel_t *par, dtp_
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
 typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
 
+/* Is the run of par over (cancelled, failed, late), so that nobody reads what its loops still compute? For
+ * bodies whose iterations are long: they look about every 0.1 ms of work and return early. The deadline is
+ * looked at, too, which reads the clock. */
+bool dtp_share_over(const dtp_share_t *share);
+static inline const dtp_share_t *dtp_parallel_stop(const dtp_parallel_t *par) { /* NULL: runs to its end */
+    const dtp_share_t *share = (const dtp_share_t *)(const void *)par->team;
+    return share && share->stop ? share : NULL;
+}
+static inline bool dtp_parallel_over(const dtp_parallel_t *par) {
+    const dtp_share_t *share = dtp_parallel_stop(par);
+    return share && dtp_share_over(share);
+}
+
 /* dtp_parallel_for where sharing, or looking at the stop word on the way, is worth a look. */
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg);
 
@@ -55,7 +70,8 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
  * is worth many hand-offs, grain 1 hides that: pass grain = -(ns per iteration) instead, and ranges of one
  * iteration are allowed. (With grain 1 the library remembers what the loop took when it ran alone.) Allocates
  * nothing, cannot fail. In a run that is over (par->team) ranges may be left out: nobody reads its results.
- */
+ * So that this is seen soon, long ranges of a run are cut into pieces that take about 0.2 ms, whatever the
+ * estimate says; not with a negative grain: such a body calls dtp_parallel_over itself. */
 static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
                                     void *arg) {
     if (n <= 0) return;

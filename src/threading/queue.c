@@ -17,7 +17,7 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     *queue = q;
     if (!q) return dtp_no_memory(sizeof(*q));
     q->root.kind = DTP_ROOT_QUEUE;
-    q->root.priority = priority;
+    q->priority = priority;
     q->rec = pool;
     dtp_pool_retain(pool);
     q->owner = owner;
@@ -166,6 +166,7 @@ static dtp_item_t *next_of(const dtp_item_t *item) {
 static bool turn(dtp_queue_t *q) {
     dtp_item_t *item = next_of(q->head);
     q->root.cookie = item->cookie;
+    q->root.priority = item->priority ? item->priority : q->priority;
     dtp_wait_t *w = item->wait;
     if (!w) return true;
     if (poison_of(q, item->generation) != dnnl_tp_success) {
@@ -443,7 +444,8 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     return dnnl_tp_success;
 }
 
-/* ---- Closing ----------------------------------------------------------------------------------------------- */
+/* ---- Closing
+ * ----------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!q) return dnnl_tp_success;

@@ -65,6 +65,7 @@ typedef struct dtp_item {
     /* Set by the submitter, every time: */
     int num_threads;  /* participants at most */
     bool whole_run;   /* a run of a graph: its joiners stay from its first loop to its last */
+    int priority;     /* of its turn among what waits for a thread; 0: the queue's */
     void *cookie;     /* of the host's run_begin, or NULL */
     dtp_wait_t *wait; /* made by dtp_queue_wait_event, or NULL */
     /* par NULL: skipped, the item only drops what it holds (the result is ignored). */
@@ -87,6 +88,7 @@ struct dtp_queue {
     dtp_root_t root;
     dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
     const void *owner; /* the engine, as an address; for sync */
+    int priority;
     dtp_item_t *head;
     dtp_item_t stub;
     _Alignas(DTP_NO_SHARE) dtp_item_t *_Atomic tail;
@@ -144,8 +146,8 @@ static inline bool dtp_queue_dead(const dtp_queue_t *q) {
     return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
 }
 dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
-/* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item before
- * it ended, or 0. */
+/* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item
+ * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
 /* The event that the queue's turn waits for, retained; or NULL. */
 dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);

@@ -62,6 +62,7 @@ typedef struct dtp_region {
     uint16_t n_larger, n_chunks;
     uint16_t first_slot, participants; /* joiners take slots first_slot..participants-1 */
     _Atomic int32_t cpu;               /* of the last opener: workers do not spin there */
+    uint32_t piece;                    /* iterations between two looks at the stop word, at first; 0: all */
     _Atomic uint64_t door;             /* entry 0 only: see DTP_DOOR_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];

@@ -11,7 +11,8 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    STOP_CHUNK_NS = 500000,  /* the same where a run may be stopped: estimates may be too small */
+    PIECE_NS = 200000,       /* between two looks at the stop word of a run, */
+    FIRST_PIECE_NS = 50000,  /* at first by the estimate, which may be too small by far, then as measured */
     OPENER_SPINS_PER_LOOK = DTP_SPINS(32)
 };
 
@@ -30,14 +31,7 @@ static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) 
     return r->chunk * index + (r->n_larger ? (uint32_t)r->n_larger * index / r->n_chunks : 0);
 }
 
-/* team: or only its first member, of a run without one. */
-static bool can_stop(const dtp_team_t *team) {
-    return team && ((const dtp_share_t *)(const void *)team)->stop;
-}
-
-static bool must_stop(const dtp_team_t *team) {
-    if (!can_stop(team)) return false;
-    const dtp_share_t *share = (const dtp_share_t *)(const void *)team;
+bool dtp_share_over(const dtp_share_t *share) {
     uint32_t why = atomic_load_explicit(share->stop, memory_order_relaxed);
     if (DTP_LIKELY(!why && (!share->deadline_ns || dtp_now_ns() < share->deadline_ns))) return false;
     if (!why)
@@ -46,24 +40,45 @@ static bool must_stop(const dtp_team_t *team) {
     return true;
 }
 
-static void region_run_chunk(dtp_region_t *r, int slot, int index) {
-    int64_t begin = region_chunk_begin(r, (uint32_t)index), end = region_chunk_begin(r, (uint32_t)index + 1);
-    /* Claimed first, then looked: what is left out counts as done. A crew has no iterations. */
-    if (begin < end && DTP_UNLIKELY(must_stop(atomic_load_explicit(&r->team, memory_order_relaxed)))) return;
-    r->fn(r->arg, slot, begin, end);
+/* How many of the n iterations of a loop of a run come before the first look at its stop word; 0: all. */
+static int64_t first_piece(const dtp_share_t *share, int64_t n, int64_t est_ns, bool guess) {
+    if (!share) return 0;
+    if (guess) return 1;
+    return est_ns > FIRST_PIECE_NS ? dtp_max64((int64_t)((double)n * FIRST_PIECE_NS / (double)est_ns), 1) : 0;
 }
 
-/* On this thread: long loops look at the stop word on the way. */
-static void run_alone(const dtp_team_t *team, int64_t n, int64_t est_ns, dtp_loop_fn_t fn, void *arg) {
-    int64_t chunk = n;
-    if (est_ns > 2 * STOP_CHUNK_NS && can_stop(team)) {
-        int64_t count = dtp_min64(est_ns / STOP_CHUNK_NS + 1, n);
-        chunk = dtp_div_up(n, count);
+static void run_pieces(const dtp_share_t *share, int64_t piece, dtp_loop_fn_t fn, void *arg, int slot,
+                       int64_t begin, int64_t end) {
+    const int64_t aim = dtp_ticks_of_ns(PIECE_NS);
+    for (int64_t t0 = dtp_ticks(), next;; begin = next) {
+        next = dtp_min64(begin + piece, end);
+        fn(arg, slot, begin, next);
+        if (next == end || dtp_share_over(share)) return;
+        const int64_t t = dtp_ticks(), took = dtp_max64(t - t0, 1);
+        t0 = t;
+        const double factor = (double)aim / (double)took;
+        piece = dtp_max64((int64_t)((double)piece * (factor < 4 ? factor : 4)), 1);
     }
-    for (int64_t begin = 0; begin < n; begin += chunk) {
-        if (begin && must_stop(team)) return;
-        fn(arg, 0, begin, dtp_min64(begin + chunk, n));
+}
+
+static void region_run_chunk(dtp_region_t *r, int slot, int index) {
+    int64_t begin = region_chunk_begin(r, (uint32_t)index), end = region_chunk_begin(r, (uint32_t)index + 1);
+    const dtp_parallel_t par = {.team = atomic_load_explicit(&r->team, memory_order_relaxed)};
+    const dtp_share_t *share = begin < end ? dtp_parallel_stop(&par) : NULL; /* a crew has no iterations */
+    if (!share) {
+        r->fn(r->arg, slot, begin, end);
+        return;
     }
+    /* Claimed first, then looked: what is left out counts as done. */
+    if (DTP_UNLIKELY(dtp_share_over(share))) return;
+    if (r->piece && r->piece < end - begin) run_pieces(share, r->piece, r->fn, r->arg, slot, begin, end);
+    else r->fn(r->arg, slot, begin, end);
+}
+
+/* On this thread. */
+static void run_alone(const dtp_parallel_t *par, int64_t n, int64_t piece, dtp_loop_fn_t fn, void *arg) {
+    if (piece && piece < n) run_pieces(dtp_parallel_stop(par), piece, fn, arg, 0, 0, n);
+    else fn(arg, 0, 0, n);
 }
 
 /* Index of the claimed chunk, -1 when none is left; *last: none is left after it (or it is -1). Relaxed:
@@ -238,17 +253,17 @@ bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     return yes;
 }
 
-static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags, bool stops) {
+static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
-    int64_t count = dtp_max64((int64_t)participants * per, est_ns / (stops ? STOP_CHUNK_NS / 2 : CHUNK_NS));
+    int64_t count = dtp_max64((int64_t)participants * per, est_ns / CHUNK_NS);
     return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
 }
 
 /* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
  * jobs. fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
-static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chunks, int participants,
-                        bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
+static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int64_t piece, int n_chunks,
+                        int participants, bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
 #ifndef DTP_BREAK_REGION_EPOCH
     r->epoch += DTP_RW_EPOCH;
 #endif
@@ -269,6 +284,7 @@ static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int n_chun
         r->chunk = n / n_chunks;
         r->n_larger = (uint16_t)(n % n_chunks);
     }
+    r->piece = (uint32_t)dtp_min64(piece, UINT32_MAX);
     r->n_chunks = (uint16_t)n_chunks;
     r->first_slot = opener_works;
     r->participants = (uint16_t)participants;
@@ -285,7 +301,8 @@ static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
 }
 
 static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,
-                                                 int64_t est_ns, bool guess, dtp_loop_fn_t fn, void *arg) {
+                                                 int64_t est_ns, int64_t piece, bool guess, dtp_loop_fn_t fn,
+                                                 void *arg) {
     dtp_pool_t *rec = par->pool;
     dtp_team_t *team = par->team;
     int participants =
@@ -294,7 +311,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     bool through_host = rec->host_loops && !team;
     if (through_host && !dtp_visit_possible(rec)) participants = 1;
     if (est_ns < rec->parallel_min_ns || participants < 2 || dtp_pool_dead(rec)) {
-        run_alone(team, n, est_ns, fn, arg);
+        run_alone(par, n, piece, fn, arg);
         return;
     }
     dtp_prefetch_write(&rec->region[0]); /* on its way while we decide */
@@ -316,7 +333,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     if (!r) {
         atomic_fetch_add_explicit(&rec->alone, 1, memory_order_relaxed);
         int64_t t0 = learned ? dtp_ticks() : 0;
-        run_alone(team, n, est_ns, fn, arg);
+        run_alone(par, n, piece, fn, arg);
         if (learned) {
             uint64_t us = (uint64_t)(dtp_ns_of_ticks(dtp_ticks() - t0) / 1000);
             atomic_store_explicit(learned, (uint64_t)key << 32 | (us < UINT32_MAX ? us : UINT32_MAX),
@@ -325,12 +342,12 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         return;
     }
     int index = (int)(r - rec->region);
-    int n_chunks = chunk_count(est_ns, units, participants, rec->flags, can_stop(team));
+    int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
     /* Of entry 0 unseen: reading would fetch the line once more before it is written. */
     if (!index || atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
         atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
-    region_open(r, team, n, n_chunks, participants, !through_host, call, fn, arg);
+    region_open(r, team, n, piece, n_chunks, participants, !through_host, call, fn, arg);
     if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
     if (through_host) {
         region_through_host(rec, r, participants);
@@ -372,7 +389,8 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
         if (__builtin_mul_overflow(n, -grain, &est_ns)) est_ns = INT64_MAX;
         units = dtp_min64(n, est_ns / GRAIN_NS);
     }
-    if (par->num_threads < 2 || !par->pool) run_alone(par->team, n, est_ns, fn, arg);
+    const int64_t piece = grain < 0 ? 0 : first_piece(dtp_parallel_stop(par), n, est_ns, grain == 1);
+    if (par->num_threads < 2 || !par->pool) run_alone(par, n, piece, fn, arg);
     else if (units < 2) fn(arg, 0, 0, n);
-    else region_run(par, n, units, est_ns, grain == 1, fn, arg);
+    else region_run(par, n, units, est_ns, piece, grain == 1, fn, arg);
 }

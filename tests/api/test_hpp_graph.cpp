@@ -1,4 +1,5 @@
 /* The C++ classes over the C API: graphs. */
+#include <chrono>
 #include <cmath>
 #include <vector>
 
@@ -83,6 +84,20 @@ void test_graph_host_function(void **) {
     float in[3] = {1, 2, 3}, out[3] = {0};
     ex.run(f.s, {in}, {out});
     assert_close(out, {3, 6, 9});
+    t::graph endless;
+    endless.output(
+        endless.host("endless", {}, {t::tensor_info(dnnl_tp_f32, {1})},
+                     [](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *, t::should_stop stop) {
+                         while (!stop()) {
+                         }
+                     })[0],
+        "y");
+    const t::executable endless_ex(endless, f.e);
+    dnnl_tp_run_opts_t soon = {};
+    soon.struct_size = sizeof soon;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    soon.deadline_ns = std::chrono::nanoseconds(now).count() + 2000000;
+    ASSERT_STATUS(dnnl_tp_deadline_exceeded, endless_ex.run(f.s, {}, {out}, &soon));
     t::graph bad;
     const t::value y = bad.input("y", dnnl_tp_f32, {1});
     bad.output(bad.host("throws", {y}, {t::tensor_info(dnnl_tp_f32, {1})},

@@ -43,7 +43,7 @@ static dnnl_tp_status_t watch_fn(void *arg, const volatile int *should_stop, int
     }
     for (int i = 0; i < 1000 && atomic_load(&w->most) < w->wait_for; ++i) usleep(50);
     for (int us = 0; us < w->sleep_us; us += 100) {
-        if (__atomic_load_n(should_stop, __ATOMIC_RELAXED)) {
+        if (dnnl_tp_should_stop(should_stop)) {
             atomic_fetch_add(&w->stopped, 1);
             break;
         }
@@ -307,6 +307,66 @@ static void runs_that_fail(void **state) {
     free(y);
 }
 
+/* Of runs that wait for a thread, the one with the higher priority begins first. */
+typedef struct {
+    _Atomic int begun, go, n, seen[8];
+} turns_t;
+typedef struct {
+    turns_t *turns;
+    int number; /* < 0: keeps the thread until go */
+} turn_t;
+static dnnl_tp_status_t take_turn(void *arg, const volatile int *should_stop, int nin,
+                                  const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    turn_t *t = arg;
+    (void)should_stop, (void)nin, (void)in, (void)nout, (void)out;
+    if (t->number >= 0) {
+        atomic_store(&t->turns->seen[atomic_fetch_add(&t->turns->n, 1)], t->number);
+    } else {
+        atomic_store(&t->turns->begun, 1);
+        while (!atomic_load(&t->turns->go)) usleep(100);
+    }
+    return dnnl_tp_success;
+}
+static void priorities(void **state) {
+    (void)state;
+    /* A runtime's pool runs what it gets before it answers: nothing waits there. */
+    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
+    enum { RUNS = 5 };
+    static const int priority[RUNS] = {0, 0, -5, 7, 0}, of_stream[RUNS] = {0, 0, 3, 0, 5};
+    static const int want[RUNS - 1] = {3, 4, 1, 2};
+    dnnl_tp_threadpool_t pool = test_pool(1);
+    turns_t turns = {0};
+    turn_t turn[RUNS];
+    dnnl_tp_stream_t stream[RUNS];
+    dnnl_tp_event_t event[RUNS];
+    dnnl_tp_tensor_info_t info = {.ndims = 1, .dims = {0}, .data_type = dnnl_tp_f32};
+    for (int i = 0; i < RUNS; ++i) {
+        turn[i] = (turn_t){&turns, i ? i : -1};
+        dnnl_tp_graph_t g;
+        dnnl_tp_value_t v;
+        dnnl_tp_executable_t e;
+        CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_graph_host(g, take_turn, &turn[i], NULL, 0, "turn", 0, NULL, 1, &info, &v));
+        CHECK_OK(dnnl_tp_graph_target(g, v));
+        CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, NULL));
+        dnnl_tp_graph_destroy(g);
+        stream[i] = test_stream(engine, test_pool_iface(pool), 1, of_stream[i]);
+        dnnl_tp_run_opts_t opts = {.struct_size = sizeof(opts), .priority = priority[i]};
+        CHECK_OK(dnnl_tp_executable_run_async(e, stream[i], 0, NULL, 0, NULL, &opts, &event[i]));
+        dnnl_tp_executable_destroy(e);
+        while (!i && !atomic_load(&turns.begun)) usleep(100);
+    }
+    atomic_store(&turns.go, 1);
+    usleep(20000); /* the pool's thread alone */
+    for (int i = 0; i < RUNS; ++i) CHECK_OK(dnnl_tp_event_wait(event[i], -1, NULL));
+    for (int i = 0; i < RUNS - 1; ++i) assert_int_equal(atomic_load(&turns.seen[i]), want[i]);
+    for (int i = 0; i < RUNS; ++i) {
+        dnnl_tp_event_destroy(event[i]);
+        CHECK_OK(dnnl_tp_stream_destroy(stream[i]));
+    }
+    dnnl_tp_threadpool_destroy(pool);
+}
+
 /* Runs, primitives and events mixed on two streams; a closure that waits for its own stream is refused. */
 static dnnl_tp_stream_t own_stream;
 static dnnl_tp_status_t from_closure[4];
@@ -473,7 +533,7 @@ int main(void) {
         cmocka_unit_test(every_pool),           cmocka_unit_test(hosts_with_groups),
         cmocka_unit_test(parallelism),          cmocka_unit_test(runs_that_fail),
         cmocka_unit_test(closures_cannot_wait), cmocka_unit_test(timed_runs),
-        cmocka_unit_test(lines_carry_times),
+        cmocka_unit_test(lines_carry_times),    cmocka_unit_test(priorities),
     };
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

@@ -14,7 +14,7 @@ static dnnl_tp_status_t until_stop(void *arg, const volatile int *stop, int nin,
                                    int nout, const dnnl_tp_host_arg_t *out) {
     (void)nin, (void)in, (void)nout, (void)out;
     atomic_store((_Atomic int *)arg, 1);
-    while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) sched_yield();
+    while (!dnnl_tp_should_stop(stop)) sched_yield();
     return dnnl_tp_runtime_error; /* derived: must not hide the cause */
 }
 

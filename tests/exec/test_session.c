@@ -57,7 +57,7 @@ static dnnl_tp_status_t wait_for_stop(void *arg, const volatile int *stop, int n
                                       const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
     (void)nin, (void)in, (void)nout, (void)out;
     atomic_fetch_add((_Atomic int *)arg, 1);
-    while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) usleep(100);
+    while (!dnnl_tp_should_stop(stop)) usleep(100);
     return dnnl_tp_success;
 }
 

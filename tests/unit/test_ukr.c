@@ -240,7 +240,9 @@ static void vectors(void **state) {
             const int64_t k = sizes[i % 8], c = sizes[i / 8];
             float *x = values((size_t)(4 * k)), *b = values((size_t)(k * (c + 1))),
                   *y = values((size_t)(4 * c));
-            set[s]->gemv(x, (const char *)b, (c + 1) * 4, k, c, y);
+            const int64_t half = k / 2;
+            if (half) set[s]->gemv(x, (const char *)b, (c + 1) * 4, half, c, y, 0);
+            set[s]->gemv(x + half, (const char *)(b + half * (c + 1)), (c + 1) * 4, k - half, c, y, half > 0);
             for (int64_t j = 0; j < c; ++j) {
                 float want = 0;
                 for (int64_t p = 0; p < k; ++p) want += x[p] * b[p * (c + 1) + j];

@@ -82,6 +82,8 @@ typedef struct {
     int64_t groups; /* per (sequence, head) */
 } job_t;
 
+static int is_over(const void *share) { return dtp_share_over(share); }
+
 static void attention_items(void *arg, int slot, int64_t begin, int64_t end) {
     const job_t *j = arg;
     const plan_t *plan = j->pd->plan;
@@ -96,6 +98,8 @@ static void attention_items(void *arg, int slot, int64_t begin, int64_t end) {
                               .scale = d->scale,
                               .kb = plan->kb};
     a.scratch = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
+    a.run = dtp_parallel_stop(j->ctx->par);
+    a.over = a.run ? is_over : NULL;
     for (int64_t i = begin; i < end; ++i) {
         int64_t group = i % j->groups, head = i / j->groups % d->heads, seq = i / j->groups / d->heads;
         int64_t first = 0, sq = plan->sq, sk = plan->sk, batch = seq;

@@ -23,6 +23,9 @@ typedef struct {
     float scale;
     int64_t kb;     /* keys per block */
     float *scratch; /* dtp_attention_scratch(d, kb) floats, 64-byte aligned */
+    /* Asked between blocks, unless NULL; not 0: returns, o is not written. */
+    int (*over)(const void *run);
+    const void *run;
 } dtp_attention_args_t;
 typedef void (*dtp_attention_fn_t)(const dtp_attention_args_t *a);
 

@@ -28,6 +28,8 @@
 #define NS_PER_ELEMENT 0.03
 /* Joining the lanes of one output, where runs are reduced. */
 #define NS_PER_RUN 2.0
+/* Source elements between two looks whether the run is over: sums along runs are cut there, always. */
+#define LOOK_ELEMS (64 * 1024)
 /* Up to so many source elements are one call of a kernel. */
 #define ONCE_ELEMS 4096
 
@@ -223,6 +225,7 @@ typedef struct {
     const red_box_t *box;
     const char *src;
     float *out, *parts;
+    const dtp_share_t *stop; /* of the run, or NULL */
 } red_env_t;
 
 /* Elements with strides as f32 rows: where they lie, or converted. */
@@ -250,8 +253,14 @@ static void reduce_part(const red_env_t *e, float *acc, int64_t n, int64_t off, 
     const int64_t size = (int64_t)dtp_type_size(((const dtp_reduction_desc_t *)e->pd->op)->src.data_type);
     const int first = (rb->along ? b->nd : b->nd - 1) - rb->nred, last = first + rb->nred - 1;
     const bool in_place = size == 4 && !plan->general_p;
+    const int64_t most = dtp_max64(LOOK_ELEMS / n, 1);
+    int64_t unseen = 0;
     for (int64_t i = 0; i < n; ++i) acc[i] = neutral(plan->op);
     for (int64_t at = from; at < to;) {
+        if (unseen >= most) {
+            if (e->stop && dtp_share_over(e->stop)) return;
+            unseen = 0;
+        }
         /* The reduced loops at position `at`; the run of the last one from there. */
         int64_t rest = at, p = off, idx = 0, run = 1, step = 0;
         for (int d = last; d >= first; --d) {
@@ -260,7 +269,8 @@ static void reduce_part(const red_env_t *e, float *acc, int64_t n, int64_t off, 
             if (d == last) idx = k, run = b->n[d], step = b->s[d][SRC];
             rest = q;
         }
-        run = dtp_min64(run - idx, to - at);
+        run = dtp_min64(dtp_min64(run - idx, to - at), most);
+        unseen += run;
         const char *x = e->src + p * size;
         if (rb->along) {
             if (in_place && step == 1) {
@@ -378,6 +388,7 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
         return dnnl_tp_success;
     }
     red_env_t e = {.pd = pd, .ctx = ctx, .plan = plan, .src = ctx->ptr[DTP_REDUCTION_SRC]};
+    e.stop = dtp_parallel_stop(ctx->par);
     e.out = plan->direct ? ctx->ptr[DTP_REDUCTION_DST] : (float *)(void *)ctx->scratch;
     e.parts = (float *)(void *)(ctx->scratch + plan->out_bytes);
     for (int i = 0; i < plan->nboxes; ++i) {

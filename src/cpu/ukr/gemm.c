@@ -10,11 +10,14 @@
 #include "common/engine.h"
 
 enum {
-    STREAM_AHEAD = 16384,  /* bytes of weights in flight for single row blocks */
-    PLAIN_AHEAD = 16,      /* k-steps of row-major B in flight */
-    WIDE_AHEAD = 8,        /* the same of wide slabs; */
-    WIDE_ALONE = 12 << 20, /* so much for a thread, with one row, the processor prefetches better itself */
-    AHEAD_BYTES = 96 << 10 /* of an operand of the next product of a batch */
+    STREAM_AHEAD = 16384,   /* bytes of weights in flight for single row blocks */
+    PLAIN_AHEAD = 16,       /* k-steps of row-major B in flight */
+    WIDE_AHEAD = 8,         /* the same of wide slabs; */
+    WIDE_ALONE = 12 << 20,  /* so much for a thread, with one row, the processor prefetches better itself */
+    AHEAD_BYTES = 96 << 10, /* of an operand of the next product of a batch */
+    LOOK_NS = 50000,        /* work between two looks whether the run is over, by the estimate */
+    LOOK_BYTES = 1 << 20,   /* the same of B, for vectors */
+    LOOK_ROWS = 32          /* fewer rows take as long */
 };
 
 /* ---- Panels ------------------------------------------------------------------------------------------ */
@@ -175,7 +178,21 @@ typedef struct {
     float *tile;
     int64_t a_ld; /* row stride of a_buf */
     gemm_ahead_t *ahead;
+    const dtp_share_t *stop; /* of the run, or NULL */
+    int64_t unseen;          /* work (rows x slabs x k) since the last look at it */
+    bool over;
 } gemm_slot_t;
+
+/* After each panel: is the run over? */
+static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t slabs, int64_t k) {
+    enum { FLOPS = 2 * DTP_UKR_SLAB };
+    if (DTP_LIKELY(!s->stop)) return false;
+    s->unseen += dtp_max64(rows, LOOK_ROWS) * slabs * k;
+    if (DTP_LIKELY((double)s->unseen * FLOPS < s->g->ukr->flops_per_ns * LOOK_NS)) return false;
+    s->unseen = 0;
+    s->over = dtp_share_over(s->stop);
+    return s->over;
+}
 
 static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
     const dtp_gemm_t *g = s->g;
@@ -290,14 +307,28 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
 }
 
 /* Few rows: sums straight into C, then what follows them panel by panel, as a product over no k. */
-static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
     const int64_t col0 = s0 * DTP_UKR_SLAB;
     const int64_t cols = dtp_min64(s1 * DTP_UKR_SLAB, g->n) - col0;
     const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
     char *c = s->p.c + m0 * g->scm + col0 * 4;
-    if (g->way == DTP_GEMM_GEMV) g->ukr->gemv((const float *)a, b, g->sbk, g->k, cols, (float *)c);
-    else g->ukr->dot(a, g->sam, (int)(m1 - m0), b, g->sbn, cols, g->k, c, g->scm);
+    if (g->way == DTP_GEMM_GEMV) {
+        const int64_t step = s->stop ? dtp_max64(LOOK_BYTES / (4 * cols), 8) & -8 : g->k;
+        for (int64_t k0 = 0; k0 < g->k && !s->over; k0 += step) {
+            if (k0 && (s->over = dtp_share_over(s->stop))) return;
+            g->ukr->gemv((const float *)(const void *)a + k0, b + k0 * g->sbk, g->sbk,
+                         dtp_min64(step, g->k - k0), cols, (float *)(void *)c, k0 > 0);
+        }
+    } else {
+        const int64_t step =
+            s->stop ? dtp_max64(LOOK_BYTES / (4 * DTP_UKR_SLAB * g->k), 1) * DTP_UKR_SLAB : cols;
+        for (int64_t j = 0; j < cols; j += step) {
+            if (j && (s->over = dtp_share_over(s->stop))) return;
+            g->ukr->dot(a, g->sam, (int)(m1 - m0), b + j * g->sbn, g->sbn, dtp_min64(step, cols - j), g->k,
+                        c + j * 4, g->scm);
+        }
+    }
     if (!g->has_bias && !g->has_add && !g->flags && !g->act) return;
     dtp_ukr_args_t u;
     memset(&u, 0, sizeof u);
@@ -313,7 +344,7 @@ static void gemm_block_vector(const gemm_slot_t *s, int64_t m0, int64_t m1, int6
 }
 
 /* Rows [m0, m1) x slabs [s0, s1) of one matrix. */
-static void gemm_block_passes(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
     const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
     const int64_t group = g->b_slabs ? g->b_slabs : s1 - s0;
@@ -345,7 +376,9 @@ static void gemm_block_passes(const gemm_slot_t *s, int64_t m0, int64_t m1, int6
                      */
                     const char *pf = u.b + (next - p) * u.bs;
                     if (next == q1 && c + 1 < chunks) pf = u.b - (p - q0) * u.bs;
+                    const int64_t slabs = next - p;
                     gemm_panel(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
+                    if (gemm_over(s, r1 - r0, slabs, k)) return;
                 }
             }
         }
@@ -353,22 +386,22 @@ static void gemm_block_passes(const gemm_slot_t *s, int64_t m0, int64_t m1, int6
     } while (k0 < g->k);
 }
 
-static void gemm_block(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+static void gemm_block(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
     if (g->b_form != DTP_GEMM_B_WIDE || g->kc >= g->k) {
         gemm_block_passes(s, m0, m1, s0, s1);
         return;
     }
     /* All passes of a panel together, in the order of memory. */
-    for (int64_t next; s0 < s1; s0 = next) {
+    for (int64_t next; s0 < s1 && !s->over; s0 = next) {
         next = gemm_panel_end(g, s0, s1);
         gemm_block_passes(s, m0, m1, s0, next);
     }
 }
 
 /* The same through a tile that finish() stores. */
-static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1,
-                             int64_t batch, dtp_gemm_finish_t finish, const void *arg) {
+static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1, int64_t batch,
+                             dtp_gemm_finish_t finish, const void *arg) {
     const dtp_gemm_t *g = s->g;
     dtp_ukr_args_t u;
     u.row_a = u.row_c = NULL;
@@ -398,7 +431,9 @@ static void gemm_block_tiled(const gemm_slot_t *s, int64_t m0, int64_t m1, int64
                 u.flags = k0 ? DTP_UKR_ACC : 0;
                 const char *pf = u.b + (slab1 - slab0) * u.bs;
                 k0 += u.k;
+                const int64_t k = u.k;
                 gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf, s->ahead);
+                if (gemm_over(s, rows, slab1 - slab0, k)) return;
             } while (k0 < g->k);
             const int64_t col0 = slab0 * DTP_UKR_SLAB;
             finish(arg, batch, s->tile, DTP_GEMM_TILE_LD, r0, rows, col0,
@@ -416,6 +451,7 @@ typedef struct {
     size_t scratch_per_slot;
     dtp_gemm_finish_t finish;
     const void *arg;
+    const dtp_share_t *stop;
 } gemm_run_t;
 
 static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slot) {
@@ -427,6 +463,9 @@ static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slo
     s->tile = (float *)(s->b_buf + g->b_bytes);
     s->a_ld = g->kc * 4 + DTP_CACHE_LINE;
     s->ahead = NULL;
+    s->stop = run->stop;
+    s->unseen = 0;
+    s->over = false;
 }
 
 static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {
@@ -464,7 +503,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_gemm_t *g = run->g;
     gemm_slot_t s;
     gemm_slot_init(&s, run, slot);
-    while (begin < end) {
+    while (begin < end && !s.over) {
         const int64_t u0 = begin % g->nunits, part = begin / g->nunits;
         const int64_t u1 = dtp_min64(u0 + (end - begin), g->nunits);
         const int64_t s0 = u0 * g->unit_slabs, s1 = dtp_min64(u1 * g->unit_slabs, g->nslabs);
@@ -516,11 +555,11 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
         return;
     }
     if (g->units == 0) return;
-    gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg};
-    /* Long products of a run look at its stop word between units, on one thread, too. */
-    enum { LONG_NS = 2000000 };
-    const bool alone =
-        (g->alone || par->num_threads < 2) && !(par->team && g->units > 1 && g->unit_ns > LONG_NS / g->units);
+    /* Long products of a run look at its stop word on the way. */
+    const bool long_run = (double)g->unit_ns * (double)g->units > LOOK_NS;
+    const dtp_share_t *stop = long_run ? dtp_parallel_stop(par) : NULL;
+    gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg, stop};
+    const bool alone = g->alone || par->num_threads < 2;
     if (g->batches == 1 && !g->tiled && alone) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);

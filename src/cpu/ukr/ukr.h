@@ -76,8 +76,9 @@ typedef struct {
     void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     /* dst[m][k] (row stride ldd bytes) from src with m dense and k strided by lds bytes. */
     void (*transpose)(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd);
-    /* y[j] = sum over k of x[k] * B[k][j], rows of B ldb bytes apart, in order of k: for single rows of A. */
-    void (*gemv)(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y);
+    /* y[j] = sum over k of x[k] * B[k][j], rows of B ldb bytes apart, in order of k: for single rows of A.
+     * more: the sum goes on from the y that is there. */
+    void (*gemv)(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y, int more);
     /* C[i][j] = sum over k of A[i][k] * B[j][k], mr <= DTP_UKR_DOT_ROWS rows of A, k dense in both; order by
      * lanes. */
     void (*dot)(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, int64_t n, int64_t k, char *c,

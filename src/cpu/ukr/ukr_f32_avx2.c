@@ -309,10 +309,10 @@ INLINE void gemv_rows(const int KB, const float *x, const char *b, int64_t ldb, 
     }
 }
 
-static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y) {
+static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y, int more) {
     int64_t i = 0;
-    for (; i + 8 <= k; i += 8, b += 8 * ldb) gemv_rows(8, x + i, b, ldb, n, y, i == 0);
-    for (; i < k; i++, b += ldb) gemv_rows(1, x + i, b, ldb, n, y, i == 0);
+    for (; i + 8 <= k; i += 8, b += 8 * ldb) gemv_rows(8, x + i, b, ldb, n, y, i == 0 && !more);
+    for (; i < k; i++, b += ldb) gemv_rows(1, x + i, b, ldb, n, y, i == 0 && !more);
 }
 
 INLINE float sum8(__m256 v) {

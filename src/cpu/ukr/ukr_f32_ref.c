@@ -94,8 +94,8 @@ static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *
             *(float *)(dst + i * ldd + j * 4) = *(const float *)(src + j * lds + i * 4);
 }
 
-static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y) {
-    for (int64_t j = 0; j < n; j++) y[j] = 0;
+static void gemv(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y, int more) {
+    for (int64_t j = 0; j < n && !more; j++) y[j] = 0;
     for (int64_t i = 0; i < k; i++, b += ldb)
         for (int64_t j = 0; j < n; j++) y[j] += x[i] * ((const float *)b)[j];
 }

@@ -1,0 +1,30 @@
+/* Forced preemption: DTP_JOLT_FN=flow_jolt calls this at every arrival of the flow engine; defined once per
+ * program, by including this. */
+#ifndef TESTS_SUPPORT_JOLT_H
+#define TESTS_SUPPORT_JOLT_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "threading/futex.h"
+
+void flow_jolt(void);
+static _Atomic uint32_t jolt_threads;
+static _Atomic int64_t jolts;
+
+void flow_jolt(void) {
+    static _Thread_local uint32_t x;
+    if (!x) x = 12345 + atomic_fetch_add(&jolt_threads, 1) * 7919;
+    x = x * 1664525 + 1013904223;
+    if (x >> 24 < 6) {
+        atomic_fetch_add_explicit(&jolts, 1, memory_order_relaxed);
+        sched_yield();
+    } else if (x >> 20 == 0x777) {
+        for (int i = 0; i < 2000; ++i) dtp_pause();
+    }
+}
+
+static inline int64_t jolt_count(void) { return atomic_load(&jolts); }
+
+#endif
