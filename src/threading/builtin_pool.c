@@ -96,7 +96,7 @@ static void worker_help(dtp_pool_t *rec) {
     for (int i = 1;; ++i) {
         /* Looking with a locked operation brings the line here ready for the join: one transfer less. */
         if (alone) atomic_fetch_or_explicit(&rec->region[0].word, 0, memory_order_relaxed);
-        if (dtp_region_help(rec, NULL)) {
+        if (dtp_region_help(rec, NULL, 0)) {
             until = dtp_ticks() + rec->spin_ticks;
             i = 0;
         }

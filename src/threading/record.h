@@ -127,6 +127,7 @@ typedef struct dtp_team {
 } dtp_team_t;
 #define DTP_TEAM_EPOCH ((uint64_t)1 << 32)
 #define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
+#define dtp_team_epoch(state) ((state) & ~(DTP_TEAM_EPOCH - 1))
 
 /* ---- Visits ---------------------------------------------------------------------------------------------
  *
@@ -244,9 +245,9 @@ dtp_pool_t *dtp_record_find(const dnnl_tp_threadpool_iface_t *iface); /* retaine
 void dtp_record_free(dtp_pool_t *rec);
 
 /* region.c */
-/* Joins one open region of the record (of team, if not NULL) and works until it has no chunk left or a ticket
- * is wanted; false if there was none. */
-bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team);
+/* Joins one open region of the record (of team, if not NULL; run: of that epoch of it, 0 = whichever) and
+ * works until it has no chunk left or a ticket is wanted; false if there was none. */
+bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
 /* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that
  * are inside, whether sleeping helpers are worth a call for est_ns. */

@@ -126,13 +126,16 @@ static bool ticket_wanted(const dtp_pool_t *rec) {
     return atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }
 
-bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
+static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team, uint64_t run) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
     int index;
     for (;;) {
         if (dtp_rw_left(w) == 0 || dtp_rw_wanted(w) == 0) return false;
         /* Read between two looks at the word: the exchange fails if it belongs to another epoch. */
         if (team && atomic_load_explicit(&r->team, memory_order_relaxed) != team) return false;
+        /* The run of this opening, whose team was open before: it may be the next one by now. */
+        if (run && dtp_team_epoch(atomic_load_explicit(&team->state, memory_order_acquire)) != run)
+            return false;
         index = dtp_rw_front(w) + dtp_rw_left(w) - 1;
         uint64_t next = w + DTP_RW_ONE(ACTIVE) - DTP_RW_ONE(WANTED) - DTP_RW_ONE(LEFT);
         if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_acquire,
@@ -164,11 +167,15 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
     return true;
 }
 
-bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team) {
-    if (dtp_region_join(rec, &rec->region[0], team)) return true;
+bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
+    return region_join(rec, r, team, 0);
+}
+
+bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
+    if (region_join(rec, &rec->region[0], team, run)) return true;
     uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
     for (; open; open &= open - 1)
-        if (dtp_region_join(rec, &rec->region[__builtin_ctzll(open)], team)) return true;
+        if (region_join(rec, &rec->region[__builtin_ctzll(open)], team, run)) return true;
     return false;
 }
 

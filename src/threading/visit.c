@@ -61,7 +61,7 @@ static void visit_help(dtp_visit_t *v) {
     if (team_moved_on(v) || !dtp_ticket_join(rec)) return;
     int64_t until = dtp_ticks() + rec->spin_ticks;
     for (int i = 1; !team_moved_on(v); ++i) {
-        if (dtp_region_help(rec, v->team)) {
+        if (dtp_region_help(rec, v->team, v->team ? v->epoch : 0)) {
             until = dtp_ticks() + rec->spin_ticks;
             if (!dtp_ticket_may_spin(rec)) break;
             i = 0;

@@ -348,9 +348,9 @@ static void priorities(void **state) {
         CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         CHECK_OK(dnnl_tp_graph_host(g, take_turn, &turn[i], NULL, 0, "turn", 0, NULL, 1, &info, &v));
         CHECK_OK(dnnl_tp_graph_target(g, v));
-        CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, NULL));
+        CHECK_OK(dnnl_tp_executable_compile(&e, g, test_engine, 0, NULL, NULL));
         dnnl_tp_graph_destroy(g);
-        stream[i] = test_stream(engine, test_pool_iface(pool), 1, of_stream[i]);
+        stream[i] = test_stream(test_engine, test_pool_iface(pool), 1, of_stream[i]);
         dnnl_tp_run_opts_t opts = {.struct_size = sizeof(opts), .priority = priority[i]};
         CHECK_OK(dnnl_tp_executable_run_async(e, stream[i], 0, NULL, 0, NULL, &opts, &event[i]));
         dnnl_tp_executable_destroy(e);

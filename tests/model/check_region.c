@@ -81,7 +81,7 @@ static void opener(void *arg) {
 }
 static void joiner(void *arg) {
     for (int i = 0; i < joins; ++i)
-        if (dtp_region_help(rec, arg)) chunks |= 1;
+        if (dtp_region_help(rec, arg, 0)) chunks |= 1;
         else mc_hit("a joiner found nothing");
 }
 /* A joiner that saw a loop and finds the entry in another one's hands. */

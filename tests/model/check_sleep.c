@@ -14,7 +14,8 @@
 /* ---- What they call ------------------------------------------------------------------------------------ */
 static dtp_pool_t *rec;
 static bool freed;
-bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team) {
+bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team, uint64_t run) {
+    (void)run;
     (void)pool, (void)team;
     return false;
 }
