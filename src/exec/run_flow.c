@@ -127,7 +127,7 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                 .items = e->items,
                 .infos = e->infos,
                 .bases = ctx->run->bases,
-                .plain = !ctx->watched && !ctx->deadline_ns};
+                .plain = !ctx->watched && !ctx->looks};
     dtp_flow_args_t args = {.ctx = &f,
                             .exec = ctx->trace ? exec_traced : exec_node,
                             .enter = enter,

@@ -1,10 +1,9 @@
 /* Random structured programs on 1 to 8 threads with forced preemption, compared with a sequential
  * interpreter.
  *
- * flow_stress [runs [first seed [seconds]]]: exit status 0, or 1 and the seed. Built once as it is and once
- * per negative control (DTP_BREAK_*): --broken succeeds when the runs mismatch, crash or hang, which proves
- * that the test can fail. */
-#include <sched.h>
+ * flow_stress [runs [first seed [seconds]]]: a line every 10 seconds; exit status 0, or 1 and the seed. Built
+ * once as it is and once per negative control (DTP_BREAK_*): --broken succeeds when the runs mismatch, crash
+ * or hang, which proves that the test can fail. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,21 +14,10 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/flow_program.h"
-#include "threading/futex.h"
+#include "support/jolt.h"
 #include "threading/pool.h"
 
 enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60 };
-
-void flow_jolt(void);
-static _Atomic uint32_t jolts;
-void flow_jolt(void) {
-    static _Thread_local uint32_t x;
-    if (!x) x = 12345 + atomic_fetch_add(&jolts, 1) * 7919;
-    x = x * 1664525 + 1013904223;
-    if (x >> 24 < 6) sched_yield();
-    else if (x >> 20 == 0x777)
-        for (int i = 0; i < 2000; ++i) dtp_pause();
-}
 
 typedef struct {
     flow_program_t *program;
@@ -56,7 +44,8 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
         dnnl_tp_stream_attr_destroy(attr);
     }
     int64_t done = 0, ops = 0, iterations = 0, ifs = 0, calls = 0, stolen = 0;
-    int64_t until = dtp_now_ns() + seconds * 1000000000;
+    const int64_t begin = dtp_now_ns(), until = begin + seconds * 1000000000;
+    int64_t said = begin;
     for (; done < runs && dtp_now_ns() < until; ++seed) {
         flow_program_opts_t o = {.seed = seed,
                                  .budget = 10 + (int)(seed * 7 % 190),
@@ -89,6 +78,11 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
             ++done;
         }
         flow_program_destroy(j.program);
+        const int64_t now = dtp_now_ns();
+        if (now - said < 10000000000) continue;
+        said = now;
+        printf("%lld runs in %lld s, no mismatch\n", (long long)done, (long long)(now - begin) / 1000000000);
+        fflush(stdout);
     }
     alarm(0);
     printf("%lld runs: %lld operators, %lld Ifs, %lld iterations, %lld calls; %lld tasks changed hands\n",

@@ -97,7 +97,8 @@ int main(int argc, char **argv) {
                             .spin = seed % 6 == 0 ? 300 : 0};
         program_t *p = program_create(seed, &o);
         for (unsigned f = 0; f < 3; ++f)
-            if (!stress_executable(p, seed, flags[f], 1 + (int)((seed * 3 + f) * 2654435761u >> 16) % MAX_T))
+            if (!stress_executable(p, seed, flags[f],
+                                   1 + (int)(((seed * 3 + f) * 2654435761u >> 16) % MAX_T)))
                 return 1;
         program_destroy(p);
         if (now - said < 10) continue;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/op_desc.h"
@@ -249,6 +250,7 @@ static void test_nested(void **state) {
 }
 
 int main(void) {
+    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_products),
