@@ -29,7 +29,7 @@ typedef struct {
     int n;
     void *in[MOST], *out[MOST];
     int32_t in_data[MOST], out_data[MOST];
-    char name[2 * MOST][8];
+    char name[2 * MOST][16];
     dnnl_tp_feed_t feeds[MOST];
     dnnl_tp_fetch_t fetches[MOST];
 } feed_t;
