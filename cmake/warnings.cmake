@@ -1,5 +1,4 @@
-# Warnings, sanitizers and what else every target of this project is compiled with. The preset debug-asan turns
-# DNNL_TP_WERROR off: with these sanitizers GCC may warn of paths that do not exist.
+# Warnings, sanitizers and what else every target of this project is compiled with.
 add_library(dnnl_tp_build_flags INTERFACE)
 target_compile_options(dnnl_tp_build_flags INTERFACE
   -Wall -Wextra -Wpointer-arith -Wundef -Wwrite-strings -Wvla
