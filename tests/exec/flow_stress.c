@@ -15,6 +15,7 @@
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/flow_program.h"
 #include "support/jolt.h"
+#include "support/watchdog.h"
 #include "threading/pool.h"
 
 enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60 };
@@ -66,7 +67,7 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
         for (int i = 0; i < n + 2; ++i) {
             j.failing = i < n ? 0 : 1 + (int64_t)(seed % (size + 1));
             j.cancel = i == n;
-            alarm(HANG_S);
+            watchdog(HANG_S, NULL);
             if (t == 1) body(&j, &(dtp_parallel_t){NULL, 1, NULL});
             else if (dtp_pool_run(pool[t], t, seed % 7 != 0, body, &j)) j.wrong = "the pool refused";
             if (j.wrong) {
@@ -84,7 +85,6 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
         printf("%lld runs in %lld s, no mismatch\n", (long long)done, (long long)(now - begin) / 1000000000);
         fflush(stdout);
     }
-    alarm(0);
     printf("%lld runs: %lld operators, %lld Ifs, %lld iterations, %lld calls; %lld tasks changed hands\n",
            (long long)done, (long long)ops, (long long)ifs, (long long)iterations, (long long)calls,
            (long long)stolen);

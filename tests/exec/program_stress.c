@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/jolt.h"
 #include "support/program.h"
+#include "support/watchdog.h"
 
-enum { MAX_T = 8, RUNS_PER_EXECUTABLE = 8, HANG_S = 300 };
+enum { MAX_T = 8, RUNS_PER_EXECUTABLE = 8, HANG_S = 60 };
 
 static dnnl_tp_engine_t engine;
 static dnnl_tp_threadpool_t pool[MAX_T + 1];
@@ -62,7 +62,7 @@ static bool stress_executable(program_t *p, uint64_t seed, unsigned flags, int t
         uint64_t hash = program_interpret(p, in, want);
         atomic_store(program_hash(p), 0);
         memset(got, 0xee, sizeof got);
-        alarm(HANG_S);
+        watchdog(HANG_S, NULL);
         dnnl_tp_status_t status =
             dnnl_tp_executable_run(e, stream[t], PROGRAM_INPUTS, pin, program_outputs(p), pout, NULL);
         const char *wrong = status != dnnl_tp_success              ? dnnl_tp_last_error()
@@ -107,7 +107,6 @@ int main(int argc, char **argv) {
                (unsigned long long)(seed - first + 1), (long long)(now - begin));
         fflush(stdout);
     }
-    alarm(0);
     printf("%lld runs of %llu programs, no mismatch; %lld forced preemptions\n", (long long)done,
            (unsigned long long)(seed - first), (long long)jolt_count());
     for (int t = 1; t <= MAX_T; ++t) {
