@@ -307,6 +307,28 @@ static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
         if (!dtp_region_join(rec, r, NULL)) dtp_pause();
 }
 
+/* For a loop of so many participants, some of whom are awake. */
+static void call_helpers(dtp_pool_t *rec, dtp_team_t *team, int participants, int joiners, int free_threads,
+                         int cpu) {
+    int count = participants - 1 - joiners;
+    if (count > free_threads) count = free_threads;
+    if (!rec->workers) {
+        dtp_visit_call(rec, team, count);
+        return;
+    }
+    count -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
+    if (count > 0) dtp_builtin_wake(rec, count, cpu, true);
+}
+
+/* Nobody came while the opener of a long loop was in its first chunk: who was counted on may have been on his
+ * way out when it opened. Those who were called and have not arrived are not called again. */
+static void call_again(dtp_pool_t *rec, dtp_team_t *team, const dtp_region_t *r, int participants, int cpu) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    if (dtp_rw_active(w) || dtp_rw_wanted(w) < participants - 1) return;
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    call_helpers(rec, team, participants, dtp_adm_joiners(adm), dtp_ticket_free(rec, adm) - !team, cpu);
+}
+
 static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,
                                                  int64_t est_ns, int64_t piece, bool guess, dtp_loop_fn_t fn,
                                                  void *arg) {
@@ -359,19 +381,13 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     if (through_host) {
         region_through_host(rec, r, participants);
     } else {
-        if (call) {
-            int count = participants - 1 - joiners;
-            if (count > free_threads) count = free_threads;
-            if (!rec->workers) {
-                dtp_visit_call(rec, team, count);
-            } else {
-                count -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
-                if (count > 0) dtp_builtin_wake(rec, count, cpu, true);
-            }
-        }
+        if (call) call_helpers(rec, team, participants, joiners, free_threads, cpu);
+        const bool is_long = est_ns >= MEDIUM_LOOP_NS && est_ns >= rec->wake_min_ns;
         bool last = n_chunks == 1;
-        for (int chunk = 0; chunk >= 0; chunk = last ? -1 : region_claim(r, true, &last))
+        for (int chunk = 0; chunk >= 0; chunk = last ? -1 : region_claim(r, true, &last)) {
             region_run_chunk(r, 0, chunk);
+            if (is_long && chunk == 0) call_again(rec, team, r, participants, cpu);
+        }
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
     dtp_region_wait(rec, r);
