@@ -43,6 +43,10 @@ static inline dtp_parallel_t dtp_parallel_traced(const dtp_parallel_t *par, dtp_
     if (p.num_threads > 1) p.team = (struct dtp_team *)(void *)((char *)traced + 1);
     return p;
 }
+static inline struct dtp_team *dtp_parallel_team(const dtp_parallel_t *par) {
+    if (!((uintptr_t)par->team & 1)) return par->team;
+    return ((const dtp_traced_t *)(const void *)((char *)par->team - 1))->team;
+}
 
 /* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
@@ -53,7 +57,7 @@ typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
  * looked at, too, which reads the clock. */
 bool dtp_share_over(const dtp_share_t *share);
 static inline const dtp_share_t *dtp_parallel_stop(const dtp_parallel_t *par) { /* NULL: runs to its end */
-    const dtp_share_t *share = (const dtp_share_t *)(const void *)par->team;
+    const dtp_share_t *share = (const dtp_share_t *)(const void *)dtp_parallel_team(par);
     return share && share->stop ? share : NULL;
 }
 static inline bool dtp_parallel_over(const dtp_parallel_t *par) {

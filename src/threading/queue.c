@@ -196,7 +196,7 @@ static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
     }
     while (first) {
         dtp_event_t *next = first->next;
-        /* text is written by the owner of the turn only, which this thread is */
+        /* text is written for the owner of the turn only, which this thread is */
         dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : q->text, item->begin_ns,
                        item->end_ns);
         first = next;
@@ -223,32 +223,41 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
     return ready;
 }
 
-/* A run of a graph, wherever its pool wants it. */
+/* On the thread that runs the item, where the error text is. */
+static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t *par) {
+    item->status = item->run(item, par);
+    if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
+}
+
+/* A run of a graph, wherever its pool wants it: a thread that the pool called may run it while this one
+ * waits. */
 typedef struct {
+    dtp_queue_t *q;
     dtp_item_t *item;
-    dnnl_tp_status_t status;
 } whole_run_t;
 static void run_whole(void *arg, const dtp_parallel_t *par) {
     whole_run_t *r = arg;
-    r->status = r->item->run(r->item, par);
+    run_or_poison(r->q, r->item, par);
 }
 
-static dnnl_tp_status_t run_item(dtp_pool_t *rec, dtp_item_t *item, dtp_chain_t *chain) {
+static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
+    dtp_pool_t *rec = q->rec;
     int n = item->num_threads;
-    if (!rec) return item->run(item, &(dtp_parallel_t){NULL, 1, NULL});
+    if (!rec) {
+        run_or_poison(q, item, &(dtp_parallel_t){NULL, 1, NULL});
+        return;
+    }
     if (n > rec->num_threads) n = rec->num_threads;
     if (item->whole_run) {
-        whole_run_t r = {item, dnnl_tp_success};
-        dtp_run_here(rec, n, item->cookie, run_whole, &r);
-        return r.status;
+        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item});
+        return;
     }
     /* Loops of a single primitive go one by one through a host that has only loops. */
     chain->team = rec->host_loops ? NULL : dtp_team_open(rec, item->cookie);
     dtp_parallel_t par = {rec, n, chain->team};
-    dnnl_tp_status_t status = item->run(item, &par);
+    run_or_poison(q, item, &par);
     if (chain->team) dtp_team_close(chain->team);
     chain->team = NULL;
-    return status;
 }
 
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
@@ -267,18 +276,13 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
         dtp_unlock(&q->lock);
         wait_release(w);
     }
-    dtp_pool_t *rec = q->rec;
-    dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .queue = q};
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = q->rec, .kind = DTP_CHAIN_RUN, .queue = q};
     dtp_chain_top = &chain;
     item->begin_ns = *clock_ns ? *clock_ns : dtp_now_ns();
     item->status = poison_of(q, item->generation);
     item->skipped = item->status != dnnl_tp_success;
-    if (item->skipped) {
-        (void)item->run(item, NULL);
-    } else {
-        item->status = run_item(rec, item, &chain);
-        if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
-    }
+    if (item->skipped) (void)item->run(item, NULL);
+    else run_item(q, item, &chain);
     item->end_ns = dtp_now_ns();
     *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
     bool ready = false, done = true;

@@ -155,6 +155,37 @@ static void every_pool(void **state) {
     free(x);
 }
 
+/* The text of a failure is that of the thread on which the pool ran the graph. */
+static void failures_on_every_pool(void **state) {
+    (void)state;
+    float *x = ramp(), *y = malloc(N * sizeof(float));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
+        dnnl_tp_stream_attr_t attr = attr_of(hostile_pool_iface(pool), BOTH);
+        dnnl_tp_stream_t stream;
+        CHECK_OK(dnnl_tp_stream_create_v2(&stream, test_engine, 0, attr));
+        watch_t watch = {.answer = dnnl_tp_invalid_shape};
+        dnnl_tp_executable_t e = compile(&watch, attr);
+        for (int i = 0; i < 3; ++i) {
+            dnnl_tp_event_t event = run_async(e, stream, x, y, NULL);
+            CHECK_STATUS(dnnl_tp_event_wait(event, -1, NULL), dnnl_tp_invalid_shape);
+            const char *text, *want = "'watch' (host) returned invalid_shape";
+            CHECK_OK(dnnl_tp_event_get_error(event, &text));
+            if (!strstr(text, want)) fail_msg("%s: '%s'", hostile_pool_name((hostile_kind_t)kind), text);
+            dnnl_tp_event_destroy(event);
+            CHECK_STATUS(dnnl_tp_stream_wait(stream), dnnl_tp_invalid_shape);
+            assert_non_null(strstr(dnnl_tp_last_error(), want));
+            CHECK_OK(dnnl_tp_stream_reset(stream));
+        }
+        CHECK_OK(dnnl_tp_stream_destroy(stream));
+        dnnl_tp_executable_destroy(e);
+        dnnl_tp_stream_attr_destroy(attr);
+        hostile_pool_destroy(pool);
+    }
+    free(y);
+    free(x);
+}
+
 /* All closures of a run are in tasks of the run's cookie; run_end comes last, and its done ends the run. */
 static void hosts_with_groups(void **state) {
     (void)state;
@@ -530,10 +561,11 @@ int main(void) {
     if (!DNNL_TP_WITH_THREADPOOL) return 0; /* streams of a SEQ library are synchronous */
     watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pool),           cmocka_unit_test(hosts_with_groups),
-        cmocka_unit_test(parallelism),          cmocka_unit_test(runs_that_fail),
-        cmocka_unit_test(closures_cannot_wait), cmocka_unit_test(timed_runs),
-        cmocka_unit_test(lines_carry_times),    cmocka_unit_test(priorities),
+        cmocka_unit_test(every_pool),        cmocka_unit_test(failures_on_every_pool),
+        cmocka_unit_test(hosts_with_groups), cmocka_unit_test(parallelism),
+        cmocka_unit_test(runs_that_fail),    cmocka_unit_test(closures_cannot_wait),
+        cmocka_unit_test(timed_runs),        cmocka_unit_test(lines_carry_times),
+        cmocka_unit_test(priorities),
     };
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);
 }

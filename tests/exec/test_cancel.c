@@ -17,6 +17,7 @@
 #include "common/primitive_desc.h"
 #include "exec/run.h"
 #include "threading/futex.h"
+#include "trace/trace.h"
 #include "support/world.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
@@ -68,7 +69,8 @@ static void test_pieces(void **state) {
 
 enum { UNTOUCHED = 77 };
 
-/* m x n x k in a run that is over: the last element must not be there, in a run that goes on it is. */
+/* m x n x k in a run that is over: the last element must not be there, in a run that goes on it is; the same
+ * where a trace watches. */
 static void one_product(int64_t m, int64_t n, int64_t k, bool transposed) {
     dnnl_tp_engine_t engine;
     dnnl_tp_memory_desc_t a, b, c;
@@ -83,10 +85,14 @@ static void one_product(int64_t m, int64_t n, int64_t k, bool transposed) {
     OK(dnnl_tp_primitive_create(&p, pd));
     float *x = calloc((size_t)(m * k), sizeof *x), *y = calloc((size_t)(k * n), sizeof *y),
           *z = malloc((size_t)(m * n) * sizeof *z);
-    for (int over = 0; over < 2; ++over) {
+    for (int how = 0; how < 4; ++how) {
+        const bool over = how % 2;
         _Atomic uint32_t stop = over ? DTP_STOP_CANCELLED : DTP_STOP_NONE;
         dtp_share_t share = {&stop, 0, DTP_STOP_DEADLINE};
-        const dtp_parallel_t par = {NULL, 1, (struct dtp_team *)(void *)&share};
+        dtp_parallel_t par = {NULL, 1 + how / 2, (struct dtp_team *)(void *)&share};
+        dtp_trace_work_t work = {0};
+        dtp_traced_t traced;
+        if (how / 2) par = dtp_parallel_traced(&par, &traced, &work);
         void *ptr[DTP_MATMUL_NARGS + 8] = {0};
         ptr[DTP_MATMUL_SRC] = x, ptr[DTP_MATMUL_WEI] = y, ptr[DTP_MATMUL_DST] = z;
         z[m * n - 1] = UNTOUCHED;
