@@ -101,11 +101,10 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
     if (DTP_LIKELY(!ctx->watched)) return run_step(ctx, step, where);
     dtp_trace_work_t work;
     dtp_where_t own = *where;
-    dtp_traced_t traced;
     dtp_parallel_t par;
     dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases);
     if (ctx->trace) {
-        par = dtp_parallel_traced(where->par, &traced, &work);
+        par = dtp_trace_loops(&work, where->par);
         own.par = &par;
     }
     bool ok = run_step(ctx, step, &own);

@@ -26,31 +26,34 @@ typedef struct dtp_parallel {
     struct dtp_pool *pool; /* NULL: the caller alone */
     int num_threads;       /* participants at most, the caller included; >= 1 */
     /* Run-long joiners of the run this belongs to, or NULL; pool NULL: a dtp_share. Lowest bit set: a
-     * dtp_traced_t, with the team in it. */
+     * dtp_watched_t, with the team in it. */
     struct dtp_team *team;
 } dtp_parallel_t;
-
-/* Of work that a trace records: its loops record who helps. Lives as long as the work. */
-typedef struct dtp_traced {
-    const struct dtp_trace_work *work; /* trace/trace.h */
-    struct dtp_team *team;
-} dtp_traced_t;
-/* par for this work. */
-static inline dtp_parallel_t dtp_parallel_traced(const dtp_parallel_t *par, dtp_traced_t *traced,
-                                                 const struct dtp_trace_work *work) {
-    dtp_parallel_t p = *par;
-    *traced = (dtp_traced_t){work, par->team};
-    if (p.num_threads > 1) p.team = (struct dtp_team *)(void *)((char *)traced + 1);
-    return p;
-}
-static inline struct dtp_team *dtp_parallel_team(const dtp_parallel_t *par) {
-    if (!((uintptr_t)par->team & 1)) return par->team;
-    return ((const dtp_traced_t *)(const void *)((char *)par->team - 1))->team;
-}
 
 /* slot: dense index of the participant, 0 <= slot < par->num_threads, never two at once: indexes scratch.
  * [begin, end) never is empty; ranges of one loop are disjoint and cover 0..n. */
 typedef void (*dtp_loop_fn_t)(void *arg, int slot, int64_t begin, int64_t end);
+
+/* Of work that somebody watches: who shares its loops (trace/loop.c). Lives as long as the work. */
+typedef struct dtp_watched {
+    struct dtp_team *team;
+    void (*share)(const struct dtp_watched *self, const dtp_parallel_t *par, int64_t n, int64_t grain,
+                  dtp_loop_fn_t fn, void *arg); /* par: without the watch */
+} dtp_watched_t;
+/* par for this work; watched->share is set. */
+static inline dtp_parallel_t dtp_parallel_watched(const dtp_parallel_t *par, dtp_watched_t *watched) {
+    dtp_parallel_t p = *par;
+    watched->team = par->team;
+    if (p.num_threads > 1) p.team = (struct dtp_team *)(void *)((char *)watched + 1);
+    return p;
+}
+static inline const dtp_watched_t *dtp_parallel_watch(const dtp_parallel_t *par) { /* NULL: nobody watches */
+    return (uintptr_t)par->team & 1 ? (const dtp_watched_t *)(const void *)((char *)par->team - 1) : NULL;
+}
+static inline struct dtp_team *dtp_parallel_team(const dtp_parallel_t *par) {
+    const dtp_watched_t *watched = dtp_parallel_watch(par);
+    return watched ? watched->team : par->team;
+}
 
 /* Is the run of par over (cancelled, failed, late), so that nobody reads what its loops still compute? For
  * bodies whose iterations are long: they look about every 0.1 ms of work and return early. The deadline is

@@ -255,9 +255,6 @@ dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);
 void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller);
 void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *region);
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns);
-/* traced_loop.c: a loop whose helpers a trace records. */
-void dtp_parallel_share_traced(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
-                               void *arg);
 
 /* visit.c */
 /* Asks the host for count more joiners for team (NULL: any region); they may come at any time or never. */

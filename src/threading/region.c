@@ -395,8 +395,10 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
 }
 
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
-    if (DTP_UNLIKELY((uintptr_t)par->team & 1)) {
-        dtp_parallel_share_traced(par, n, grain, fn, arg);
+    const dtp_watched_t *watched = dtp_parallel_watch(par);
+    if (DTP_UNLIKELY(watched != NULL)) {
+        watched->share(watched, &(dtp_parallel_t){par->pool, par->num_threads, watched->team}, n, grain, fn,
+                       arg);
         return;
     }
     if (grain == 0) grain = 1;

@@ -21,19 +21,18 @@ static void label(const void *object, char *text, size_t size) {
 void dtp_trace_primitive(dtp_trace_work_t *work, dtp_trace_t *trace, uint16_t lane,
                          const dtp_primitive_t *primitive) {
     uint32_t source = dtp_trace_source(trace, (void *)(uintptr_t)primitive, describe, label);
-    *work = (dtp_trace_work_t){trace,
-                               {.source = source,
-                                .index = DTP_TRACE_WHOLE,
-                                .round = -1,
-                                .stream = lane,
-                                .kind = dnnl_tp_trace_primitive}};
+    *work = (dtp_trace_work_t){.trace = trace,
+                               .event = {.source = source,
+                                         .index = DTP_TRACE_WHOLE,
+                                         .round = -1,
+                                         .stream = lane,
+                                         .kind = dnnl_tp_trace_primitive}};
 }
 
 dnnl_tp_status_t dtp_trace_primitive_run(dtp_trace_work_t *work, int64_t begin_ns, int64_t submit_ns,
                                          const dtp_primitive_t *primitive, const dtp_parallel_t *par,
                                          void *const *ptrs, const dtp_md_t *const *mds, char *scratch) {
-    dtp_traced_t traced;
-    dtp_parallel_t p = dtp_parallel_traced(par, &traced, work);
+    dtp_parallel_t p = dtp_trace_loops(work, par);
     work->event.begin_ns = begin_ns;
     work->event.wait_ns = submit_ns ? dtp_max64(begin_ns - submit_ns, 0) : 0;
     dnnl_tp_status_t status = dtp_primitive_run(primitive, &p, ptrs, mds, scratch, -1);

@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "common/object.h"
+#include "threading/parallel.h"
 
 enum {
     DTP_TRACE_LANES = 1024, /* threads; powers of two */
@@ -95,8 +96,11 @@ void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
 
 /* What loops inside a traced piece of work record about their helpers; on the stack of who runs it. */
 typedef struct dtp_trace_work {
+    dtp_watched_t watched; /* first */
     dtp_trace_t *trace;
     dtp_trace_event_t event; /* all but the times, the slot and the kind */
 } dtp_trace_work_t;
+/* par for this work: its loops record who helps. work outlives them. */
+dtp_parallel_t dtp_trace_loops(dtp_trace_work_t *work, const dtp_parallel_t *par);
 
 #endif

@@ -91,8 +91,7 @@ static void one_product(int64_t m, int64_t n, int64_t k, bool transposed) {
         dtp_share_t share = {&stop, 0, DTP_STOP_DEADLINE};
         dtp_parallel_t par = {NULL, 1 + how / 2, (struct dtp_team *)(void *)&share};
         dtp_trace_work_t work = {0};
-        dtp_traced_t traced;
-        if (how / 2) par = dtp_parallel_traced(&par, &traced, &work);
+        if (how / 2) par = dtp_trace_loops(&work, &par);
         void *ptr[DTP_MATMUL_NARGS + 8] = {0};
         ptr[DTP_MATMUL_SRC] = x, ptr[DTP_MATMUL_WEI] = y, ptr[DTP_MATMUL_DST] = z;
         z[m * n - 1] = UNTOUCHED;

@@ -22,10 +22,6 @@ bool dtp_visit_possible(const dtp_pool_t *rec) {
     (void)rec;
     return true;
 }
-void dtp_parallel_share_traced(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
-                               void *arg) {
-    (void)par, (void)n, (void)grain, (void)fn, (void)arg;
-}
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 

@@ -1,6 +1,6 @@
 /* Loops of work that a trace records: every chunk of a helper leaves a record on the helper's lane. What the
  * thread of the loop itself does is part of the work's own record. */
-#include "threading/record.h"
+#include "threading/futex.h"
 #include "trace/trace.h"
 
 typedef struct {
@@ -27,10 +27,14 @@ static void run_chunk(void *arg, int slot, int64_t begin, int64_t end) {
     dtp_trace_add(loop->work->trace, &event);
 }
 
-void dtp_parallel_share_traced(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
-                               void *arg) {
-    const dtp_traced_t *traced = (const dtp_traced_t *)(const void *)((char *)par->team - 1);
-    const dtp_parallel_t plain = {par->pool, par->num_threads, traced->team};
-    loop_t loop = {fn, arg, traced->work, dtp_thread_key()};
-    dtp_parallel_share(&plain, n, grain, run_chunk, &loop);
+static void share(const dtp_watched_t *self, const dtp_parallel_t *par, int64_t n, int64_t grain,
+                  dtp_loop_fn_t fn, void *arg) {
+    const dtp_trace_work_t *work = (const dtp_trace_work_t *)self;
+    loop_t loop = {fn, arg, work, dtp_thread_key()};
+    dtp_parallel_share(par, n, grain, run_chunk, &loop);
+}
+
+dtp_parallel_t dtp_trace_loops(dtp_trace_work_t *work, const dtp_parallel_t *par) {
+    work->watched.share = share;
+    return dtp_parallel_watched(par, &work->watched);
 }
