@@ -81,7 +81,7 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     int missing = left + made - dtp_max64(idle_joiners(rec, inside), 0);
     if (missing <= 0) return made;
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int free_threads = dtp_ticket_free(rec, adm) - !crew->par->team;
+    int free_threads = dtp_ticket_free(rec, adm); /* an owner outside runs is among the callers by now */
     if (missing > free_threads) missing = free_threads;
     if (missing <= 0) return made;
     if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);

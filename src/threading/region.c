@@ -133,6 +133,9 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
         if (dtp_rw_left(w) == 0 || dtp_rw_wanted(w) == 0) return false;
         /* Read between two looks at the word: the exchange fails if it belongs to another epoch. */
         if (team && atomic_load_explicit(&r->team, memory_order_relaxed) != team) return false;
+#ifdef DTP_BREAK_RUN_EPOCH
+        run = 0;
+#endif
         /* The run of this opening, whose team was open before: it may be the next one by now. */
         if (run && dtp_team_epoch(atomic_load_explicit(&team->state, memory_order_acquire)) != run)
             return false;
@@ -321,12 +324,13 @@ static void call_helpers(dtp_pool_t *rec, dtp_team_t *team, int participants, in
 }
 
 /* Nobody came while the opener of a long loop was in its first chunk: who was counted on may have been on his
- * way out when it opened. Those who were called and have not arrived are not called again. */
+ * way out when it opened. Those who were called and have not arrived are not called again. An opener outside
+ * runs is among the callers by now. */
 static void call_again(dtp_pool_t *rec, dtp_team_t *team, const dtp_region_t *r, int participants, int cpu) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     if (dtp_rw_active(w) || dtp_rw_wanted(w) < participants - 1) return;
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    call_helpers(rec, team, participants, dtp_adm_joiners(adm), dtp_ticket_free(rec, adm) - !team, cpu);
+    call_helpers(rec, team, participants, dtp_adm_joiners(adm), dtp_ticket_free(rec, adm), cpu);
 }
 
 static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,

@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "threading/pool.h"
+#include "threading/record.h"
+#include "support/streams.h"
 #include "support/watchdog.h"
 
 enum { HEAVY = -50000, MAX_N = 5000 };
@@ -32,13 +33,6 @@ static void grid_body(void *arg, int slot, int64_t begin, int64_t end) {
         }
     }
     atomic_fetch_sub(&g->in_slot[slot], 1);
-}
-
-static dnnl_tp_threadpool_t make_pool(int n, int64_t spin_ns) {
-    dnnl_tp_threadpool_t pool;
-    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts), .num_threads = n, .spin_ns = spin_ns};
-    assert_int_equal(dnnl_tp_threadpool_create(&pool, &opts), dnnl_tp_success);
-    return pool;
 }
 
 static dtp_pool_t *record_of(dnnl_tp_threadpool_t pool) {
@@ -66,7 +60,7 @@ static void every_iteration_once(void **state) {
     static const int counts[] = {1, 2, 3, 7};
     static const int64_t sizes[] = {0, 1, 2, 3, 7, 64, 1000, 4097, MAX_N};
     for (size_t t = 0; t < sizeof(counts) / sizeof(*counts); ++t) {
-        dnnl_tp_threadpool_t pool = make_pool(counts[t], 0);
+        dnnl_tp_threadpool_t pool = test_pool(counts[t]);
         dtp_pool_t *rec = record_of(pool);
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); ++s)
             for (int64_t grain = HEAVY; grain <= 100; grain = grain < 1 ? 1 : grain * 10) {
@@ -80,7 +74,7 @@ static void every_iteration_once(void **state) {
 
 static void many_small_loops(void **state) {
     (void)state;
-    dnnl_tp_threadpool_t pool = make_pool(2, 0);
+    dnnl_tp_threadpool_t pool = test_pool(2);
     dtp_pool_t *rec = record_of(pool);
     dtp_parallel_t par = {rec, 2, NULL};
     for (int i = 0; i < 3000; ++i) grid_once(&par, 8, -2000, 100);
@@ -98,7 +92,7 @@ static void nested_body(void *arg, int slot, int64_t begin, int64_t end) {
 static void nested_loops(void **state) {
     (void)state;
     for (int w = 1; w <= 4; ++w) {
-        dnnl_tp_threadpool_t pool = make_pool(w, 0);
+        dnnl_tp_threadpool_t pool = test_pool(w);
         dtp_pool_t *rec = record_of(pool);
         dtp_parallel_t par = {rec, w, NULL};
         for (int r = 0; r < 20; ++r) dtp_parallel_for(&par, 8, HEAVY, nested_body, &par);
@@ -135,7 +129,7 @@ static void *client_main(void *arg) {
 static void clients_share_tickets(void **state) {
     (void)state;
     for (int w = 1; w <= 8; w = w < 4 ? w + 1 : w * 2) {
-        dnnl_tp_threadpool_t pool = make_pool(w, 0);
+        dnnl_tp_threadpool_t pool = test_pool(w);
         dtp_pool_t *rec = record_of(pool);
         _Atomic int running = 0, most = 0, ran = 0;
         enum { CLIENTS = 8, ROUNDS = 30 };
@@ -159,7 +153,7 @@ static void nested_run(void *arg, const dtp_parallel_t *par) {
 
 static void nested_run_inherits_ticket(void **state) {
     (void)state;
-    dnnl_tp_threadpool_t pool = make_pool(1, 0);
+    dnnl_tp_threadpool_t pool = test_pool(1);
     dtp_pool_t *rec = record_of(pool);
     _Atomic int running = 0, most = 0, ran = 0;
     client_t client = {rec, 1, true, &running, &most, &ran};
@@ -175,6 +169,110 @@ static void run_without_pool(void **state) {
     client_t client = {NULL, 1, true, &running, &most, &ran};
     assert_int_equal(dtp_pool_run(NULL, 4, true, run_body, &client), dnnl_tp_success);
     assert_int_equal(atomic_load(&ran), 1);
+}
+
+/* ---- Helpers on their way out ---------------------------------------------------------------------------
+ */
+
+/* A long loop that counts on the helper whose ticket this thread holds; the helper goes during the first
+ * chunk. Another one is called when that chunk ends; the next chunk, if one is left, waits for it. */
+typedef struct {
+    dtp_pool_t *rec;
+    uint64_t called; /* helpers, before the loop */
+    int chunks;      /* of the opener */
+    _Atomic int helped;
+} leaving_t;
+
+static uint64_t calls_of(dtp_pool_t *rec) { return atomic_load(&rec->wakes); }
+
+static void leaving_body(void *arg, int slot, int64_t begin, int64_t end) {
+    leaving_t *l = arg;
+    (void)begin, (void)end;
+    if (slot) {
+        atomic_store(&l->helped, 1);
+        return;
+    }
+    if (++l->chunks == 1) {
+        assert_true(calls_of(l->rec) == l->called);
+        dtp_ticket_leave(l->rec);
+        return;
+    }
+    if (l->chunks > 2) return;
+    assert_true(calls_of(l->rec) == l->called + 1);
+    while (!atomic_load(&l->helped)) usleep(100);
+}
+
+static void leaving_loop(void *arg, const dtp_parallel_t *par) {
+    leaving_t *l = arg;
+    *l = (leaving_t){.rec = par->pool, .called = calls_of(par->pool)};
+    assert_true(dtp_ticket_join(l->rec));
+    dtp_parallel_for(par, 64, HEAVY, leaving_body, l);
+    assert_int_equal(atomic_load(&l->helped), 1);
+}
+
+/* No ticket is held: workers sleep, calls are over. */
+static void wait_until_idle(dtp_pool_t *rec) {
+    const uint64_t all = rec->workers ? ((uint64_t)1 << rec->num_threads) - 1 : 0;
+    while (atomic_load(&rec->adm) || atomic_load(&rec->sleeping[0]) != all || atomic_load(&rec->outstanding))
+        usleep(100);
+}
+
+static void leave_outside_and_inside_of_runs(dtp_pool_t *rec) {
+    leaving_t l;
+    const dtp_parallel_t par = {rec, 2, NULL};
+    wait_until_idle(rec);
+    leaving_loop(&l, &par);
+    wait_until_idle(rec);
+    assert_int_equal(dtp_pool_run(rec, 2, true, leaving_loop, &l), dnnl_tp_success);
+    wait_until_idle(rec);
+}
+
+static void helper_leaves_builtin(void **state) {
+    (void)state;
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dtp_pool_t *rec = record_of(pool);
+    if (rec->workers) leave_outside_and_inside_of_runs(rec);
+    dtp_pool_release(rec);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
+/* A host that has a thread for every call. */
+typedef struct {
+    dnnl_tp_task_fn_t fn;
+    void *arg;
+} call_t;
+static void *call_main(void *arg) {
+    call_t call = *(call_t *)arg;
+    free(arg);
+    call.fn(call.arg);
+    return NULL;
+}
+static int thread_per_call(void *ctx, void *cookie, dnnl_tp_task_fn_t fn, void *arg) {
+    (void)ctx, (void)cookie;
+    call_t *call = malloc(sizeof(*call));
+    pthread_t thread;
+    *call = (call_t){fn, arg};
+    if (pthread_create(&thread, NULL, call_main, call)) abort();
+    pthread_detach(thread);
+    return 0;
+}
+static int two_threads(void *ctx) {
+    (void)ctx;
+    return 2;
+}
+
+static void helper_leaves_host(void **state) {
+    (void)state;
+    const dnnl_tp_threadpool_iface_t iface = {
+        .struct_size = sizeof(iface), .get_num_threads = two_threads, .schedule = thread_per_call};
+    dnnl_tp_stream_attr_t attr;
+    dtp_pool_t *rec;
+    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, &iface), dnnl_tp_success);
+    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
+    dnnl_tp_stream_attr_destroy(attr);
+    leave_outside_and_inside_of_runs(rec);
+    dtp_pool_release(rec);
 }
 
 static void grains(void **state) {
@@ -197,6 +295,8 @@ int main(void) {
         cmocka_unit_test(run_without_pool),
         cmocka_unit_test(clients_share_tickets),
         cmocka_unit_test(nested_run_inherits_ticket),
+        cmocka_unit_test(helper_leaves_builtin),
+        cmocka_unit_test(helper_leaves_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
