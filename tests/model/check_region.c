@@ -3,13 +3,17 @@
  * threads have one slot, and what the joiners wrote is the opener's when the loop returns. */
 #include "threading/ticket.c"
 
+#include "threading/run.c"
+
 #include "threading/region.c"
 
+#include "model/no_queues.h"
+#include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What region.c calls ------------------------------------------------------------------------------ */
-bool dtp_dispatch(dtp_pool_t *rec) {
-    (void)rec;
+/* ---- What they call ------------------------------------------------------------------------------------ */
+bool dtp_builtin_wake_at(dtp_pool_t *rec, int cpu) {
+    (void)rec, (void)cpu;
     return true;
 }
 int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
@@ -18,12 +22,6 @@ int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
 }
 void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) { (void)rec, (void)team, (void)count; }
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) { (void)rec, (void)region, (void)jobs; }
-bool dtp_visit_possible(const dtp_pool_t *rec) {
-    (void)rec;
-    return true;
-}
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
 
 /* ---- Loops -------------------------------------------------------------------------------------------- */
 enum { JOINERS = 2, LOOPS = 2, CHUNKS = 3, SLOTS = JOINERS + 1 };
@@ -34,8 +32,9 @@ typedef struct {
 } loop_t;
 static dtp_pool_t *rec;
 static loop_t loops[LOOPS];
-static int joins, in_slot[SLOTS], scratch[SLOTS], chunks, opened, rejoined;
+static int joins, in_slot[SLOTS], scratch[SLOTS], chunks, opened;
 static dtp_loop_fn_t loop_fn[LOOPS];
+static uint64_t of_run; /* what joiners look for; 0: any */
 
 static void run(loop_t *loop, int slot, int64_t begin, int64_t end) {
     MC_CHECK(loop->open);
@@ -77,7 +76,7 @@ static void opener(void *arg) {
 }
 static void joiner(void *arg) {
     for (int i = 0; i < joins; ++i)
-        if (dtp_region_help(rec, arg, 0)) chunks |= 1;
+        if (dtp_region_help(rec, arg, of_run)) chunks |= 1;
         else mc_hit("a joiner found nothing");
 }
 /* A joiner that saw a loop and finds the entry in another one's hands. */
@@ -99,7 +98,8 @@ static void setup(int num_joiners, int n_loops, int n_joins, int n0, int n1, voi
     loop_fn[1] = run_1;
     joins = n_joins;
     opened = n_loops;
-    chunks = rejoined = 0;
+    of_run = 0;
+    chunks = 0;
     mc_cas_missed = missed;
     mc_thread(open, NULL);
     for (int i = 0; i < num_joiners; ++i) mc_thread(joiner, joiner_team);
@@ -132,6 +132,35 @@ static void two_teams(void) {
     loop_fn[0] = of_team;
 }
 
+/* Two runs one after the other with the same team; a joiner that was called for the first. */
+static void of_first_run(void *arg, int slot, int64_t begin, int64_t end) {
+    if (mc_self() > 0) {
+        MC_CHECK(arg == &loops[0]);
+        mc_hit("a joiner of the first run helped");
+    }
+    run(arg, slot, begin, end);
+}
+static void run_loop(void *arg, const dtp_parallel_t *par) {
+    loop_t *loop = arg;
+    loop->open = true;
+    dtp_parallel_share(par, loop->n, -GRAIN_NS * 2, of_first_run, loop);
+    loop->open = false;
+}
+static void run_opener(void *arg) {
+    (void)arg;
+    for (int l = 0; l < LOOPS; ++l) dtp_run_here(rec, rec->num_threads, NULL, run_loop, &loops[l]);
+}
+static void one_team(void) {
+    static dtp_team_t teams[1];
+    teams[0] = (dtp_team_t){.state = 0};
+    setup(1, 0, 2, 2, 2, run_opener, teams);
+    of_run = DTP_TEAM_EPOCH;
+    rec->teams = teams;
+    rec->n_teams = 1;
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+}
+
 static void one_joiner(void) { setup(1, 2, 2, 2, 2, opener, NULL); }
 static void two_joiners(void) { setup(2, 1, 1, 3, 0, opener, NULL); }
 static void reopened(void) { setup(2, 2, 1, 3, 2, opener, NULL); }
@@ -147,6 +176,11 @@ int main(int argc, char **argv) {
          .reach = {"a joiner computed", "a joiner in both loops", "the entry was reopened under a joiner",
                    "a joiner found nothing"}},
         {.name = "two teams", .setup = two_teams},
+        {.name = "two runs of one team",
+         .setup = one_team,
+         .end = end,
+         .weak = true,
+         .reach = {"a joiner of the first run helped", "a joiner found nothing"}},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }
