@@ -19,7 +19,11 @@ struct host {
     dnnl_tp_threadpool_iface_t iface;
 };
 
-void *create(int threads) { return new host(threads); }
+// Where it finds one CPU, TBB starts no thread unless it is told to.
+void *create(int threads) {
+    const bool alone = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism) < 2;
+    return threads > 1 && alone ? new host(threads, 2) : new host(threads);
+}
 // An arena that is larger than what the process allows TBB.
 void *create_limited(int threads) { return new host(threads + 2, threads); }
 const dnnl_tp_threadpool_iface_t *iface(void *pool) { return &static_cast<host *>(pool)->iface; }

@@ -388,7 +388,7 @@ static void priorities(void **state) {
         while (!i && !atomic_load(&turns.begun)) usleep(100);
     }
     atomic_store(&turns.go, 1);
-    usleep(20000); /* the pool's thread alone */
+    while (atomic_load(&turns.n) < RUNS - 1) usleep(100); /* the pool's thread alone: who waits helps */
     for (int i = 0; i < RUNS; ++i) CHECK_OK(dnnl_tp_event_wait(event[i], -1, NULL));
     for (int i = 0; i < RUNS - 1; ++i) assert_int_equal(atomic_load(&turns.seen[i]), want[i]);
     for (int i = 0; i < RUNS; ++i) {
@@ -548,7 +548,7 @@ static void lines_carry_times(void **state) {
         int64_t begin, end;
         CHECK_OK(dnnl_tp_event_get_times(event[i], &begin, &end));
         assert_true(line_begin[i] >= (double)begin / 1e6 - 0.001);
-        assert_true(line_begin[i] + line_ms[i] <= (double)end / 1e6 + 0.001);
+        assert_true(line_begin[i] + line_ms[i] * (1 - 1e-5) <= (double)end / 1e6 + 0.001); /* six digits */
         dnnl_tp_event_destroy(event[i]);
     }
     dnnl_tp_primitive_destroy(add);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -184,6 +185,7 @@ static void test_endings(void **state) {
                 cancel = 0;
                 rounds = 0;
                 dtp_flow_args_t args = {.exec = endless, .par = &alone, .cancel = &cancel};
+                const clock_t began = clock();
                 if (index == 2) args.deadline_ns = dtp_now_ns() + 3000000;
                 dnnl_tp_status_t status = dtp_flow_run(plan, s, &args, &result);
                 static const dnnl_tp_status_t want[] = {dnnl_tp_cancelled, dnnl_tp_deadline_exceeded,
@@ -192,7 +194,7 @@ static void test_endings(void **state) {
                 assert_int_equal(status, want[index - 1]);
                 assert_int_equal(result.why, why[index - 1]);
                 if (index == 3) assert_int_equal(result.index, 3);
-                if (index == 2) assert_true(dtp_now_ns() - args.deadline_ns < 1000000000);
+                if (index == 2) assert_true(clock() - began < CLOCKS_PER_SEC);
             }
             dtp_free(NULL, memory);
             dtp_arena_free(&arena);

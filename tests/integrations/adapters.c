@@ -13,6 +13,7 @@
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "hosts/hosts.h"
 #include "support/problems.h"
+#include "support/watchdog.h"
 #include "threading/pool.h"
 
 static const host_t *host;
@@ -403,7 +404,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: test_integrations_adapters HOST\n");
         return 2;
     }
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_gives_the_same_bits), cmocka_unit_test(the_hosts_threads_help),
         cmocka_unit_test(graphs_run_inter_and_intra),     cmocka_unit_test(all_workers_call_in),

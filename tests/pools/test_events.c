@@ -371,7 +371,7 @@ static void fork_with_pending_events(void **state) {
     dnnl_tp_event_t pending = test_record(stream), none;
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(20);
+        alarm(100);
         int is, idle;
         bool ok = dnnl_tp_event_wait(done, -1, NULL) == dnnl_tp_success;
         ok &= dnnl_tp_event_wait(pending, -1, NULL) == dnnl_tp_poisoned;

@@ -31,7 +31,7 @@ struct group_pool {
     task_t *first, **last;
     group_t *groups;
     group_counts_t counts;
-    bool stop, refuse;
+    bool stop, refuse, held;
     pthread_t *thread, joiner;
 };
 
@@ -74,7 +74,7 @@ static void *joiner(void *arg) {
     for (;;) {
         group_t *g = p->groups;
         bool any = false;
-        while (g && !(g->joining && g->left == 0)) {
+        while (g && (p->held || !g->joining || g->left > 0)) {
             any |= g->joining;
             g = g->next;
         }
@@ -184,6 +184,13 @@ group_counts_t group_pool_counts(group_pool_t *p) {
     group_counts_t counts = p->counts;
     pthread_mutex_unlock(&p->mutex);
     return counts;
+}
+
+void group_pool_hold(group_pool_t *p, int held) {
+    pthread_mutex_lock(&p->mutex);
+    p->held = held;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->mutex);
 }
 
 void group_pool_refuse_run(group_pool_t *p) {

@@ -8,7 +8,7 @@
 typedef enum {
     GROUP_AT_ONCE, /* run_end calls done and joins nothing */
     GROUP_LATER,   /* a thread of the host joins the group, then calls done */
-    GROUP_DELAYED, /* the same, some milliseconds later */
+    GROUP_DELAYED, /* the same, some milliseconds later, and not while held */
     GROUP_MODES
 } group_mode_t;
 
@@ -26,6 +26,8 @@ typedef struct {
     int complaints; /* a task or an end for a run that is over, an end inside which tasks are left */
 } group_counts_t;
 group_counts_t group_pool_counts(group_pool_t *pool);
+/* While it is held, a GROUP_DELAYED pool ends no run. */
+void group_pool_hold(group_pool_t *pool, int held);
 /* The next run_begin answers an error. */
 void group_pool_refuse_run(group_pool_t *pool);
 void group_pool_destroy(group_pool_t *pool);
