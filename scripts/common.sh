@@ -1,4 +1,5 @@
-# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, use_ccache, say, die, step, step_table.
+# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, use_ccache, say, die, with_network, step,
+# step_table.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
@@ -11,6 +12,9 @@ use_ccache() {
 
 say() { printf '\n==== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# Runs a command that uses the network; once more when it fails.
+with_network() { "$@" || { sleep 5 && "$@"; }; }
 
 # step NAME COMMAND...: runs the command, prints how long it took, keeps its output in $logs/NAME.log,
 # and ends the script at the first failure.
