@@ -197,7 +197,7 @@ struct dtp_pool {
     dtp_task_t *task;
     _Atomic uint32_t n_tasks;
     /* Counts for dnnl_tp_threadpool_query. */
-    _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, stolen;
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, short_loops, stolen;
     _Atomic int32_t max_running;
     /* Read-mostly from here on. */
     _Alignas(DTP_NO_SHARE) dnnl_tp_threadpool_iface_t iface;
@@ -262,6 +262,9 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count);
 /* Runs region, or the body of a run with its team, through the parallel_for of a synchronous pool; may run
  * nothing. */
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs);
+/* A short loop outside runs as one loop of a synchronous host, a job for each participant; false: nothing was
+ * done. */
+bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg);
 void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs);
 /* Asks the host for a thread that executes roots; false if none will come. */
 bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie);
@@ -273,6 +276,10 @@ bool dtp_visit_possible(const dtp_pool_t *rec);
 /* ticket.c */
 bool dtp_ticket_join(dtp_pool_t *rec);  /* of a joiner; refused while anybody waits for one */
 void dtp_ticket_leave(dtp_pool_t *rec); /* gives a joiner's back */
+/* Joiners' tickets for a whole loop outside runs, its caller among them: at most `most`, 0 where that would
+ * be less than two. */
+int dtp_ticket_join_several(dtp_pool_t *rec, int most);
+void dtp_ticket_leave_several(dtp_pool_t *rec, int n);
 /* A run's ticket: exchanged for a joiner's that is held, and for one waiting root under the record's lock. */
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);

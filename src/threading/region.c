@@ -7,12 +7,13 @@
 #include "threading/builtin_pool.h"
 
 enum {
-    GRAIN_NS = 1500,         /* work that pays for one hand-off */
+    GRAIN_NS = 1000,         /* work that pays for one hand-off */
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
-    CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    PIECE_NS = 200000,       /* between two looks at the stop word of a run, */
-    FIRST_PIECE_NS = 50000,  /* at first by the estimate, which may be too small by far, then as measured */
+    LOOK_AGAIN = 10,
+    CHUNK_NS = 1000000,     /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    PIECE_NS = 200000,      /* between two looks at the stop word of a run, */
+    FIRST_PIECE_NS = 50000, /* at first by the estimate, which may be too small by far, then as measured */
     OPENER_SPINS_PER_LOOK = DTP_SPINS(32)
 };
 
@@ -247,18 +248,22 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
 }
 
 /* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
- * succession add up: once they would have paid for a call, it is made. */
+ * succession add up: once they would have paid for a call, it is made. Where each loop is a call of its own
+ * they do not; one in many is made to learn anew what a call costs. */
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
-    if (est_ns >= rec->wake_min_ns) return true;
+    int64_t pays = rec->wake_min_ns;
+    if (est_ns >= pays) return true;
     _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
     int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;
-    if (!team) {
+    if (!team && rec->host_loops) {
+        pays *= LOOK_AGAIN;
+    } else if (!team) {
         int64_t now = dtp_ticks();
         int64_t gap = now - atomic_load_explicit(&rec->last_open, memory_order_relaxed);
         if (gap > rec->wake_ticks + dtp_ticks_of_ns(est_ns)) debt = est_ns;
         atomic_store_explicit(&rec->last_open, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
     }
-    bool yes = debt >= rec->wake_min_ns;
+    bool yes = debt >= pays;
     atomic_store_explicit(debt_ns, yes ? 0 : debt, memory_order_relaxed);
     return yes;
 }
@@ -360,6 +365,8 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         }
     }
     bool call = (joiners < participants - 1 || through_host) && dtp_worth_calling(rec, team, est_ns);
+    if (call && through_host && est_ns < SHORT_LOOP_NS && dtp_visit_short_loop(rec, n, participants, fn, arg))
+        return;
     dtp_region_t *r = NULL;
     int free_threads = dtp_ticket_free(rec, adm) - !team;
     if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = dtp_region_reserve(rec, !team);

@@ -160,6 +160,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
         .max_running = COUNT(max_running),
         .running_ratio = began ? (double)COUNT(running_sum) / (double)began / rec->num_threads : 0,
         .runs = COUNT(runs),
+        .loops = COUNT(short_loops),
         .loops_alone = COUNT(alone),
         .joins = COUNT(joins),
         .stolen = COUNT(stolen),

@@ -62,10 +62,26 @@ bool dtp_ticket_join(dtp_pool_t *rec) {
     }
 }
 
-void dtp_ticket_leave(dtp_pool_t *rec) {
-    uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_JOINER, memory_order_seq_cst);
+int dtp_ticket_join_several(dtp_pool_t *rec, int most) {
+    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    for (;;) {
+        int free = dtp_adm_waiting(a) ? 0 : dtp_ticket_free(rec, a);
+        if (free > most) free = most;
+        if (free < 2) return 0;
+        uint64_t next = a + (uint64_t)free * DTP_ADM_JOINER;
+        if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, next, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            count_running(rec, &rec->joins, next);
+            return free;
+        }
+    }
+}
+
+void dtp_ticket_leave_several(dtp_pool_t *rec, int n) {
+    uint64_t a = atomic_fetch_sub_explicit(&rec->adm, (uint64_t)n * DTP_ADM_JOINER, memory_order_seq_cst);
     if (dtp_adm_waiting(a)) dtp_dispatch(rec);
 }
+void dtp_ticket_leave(dtp_pool_t *rec) { dtp_ticket_leave_several(rec, 1); }
 
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
     uint64_t give = (from_joiner ? DTP_ADM_JOINER : 0) + (from_waiting ? DTP_ADM_WAITING : 0);

@@ -101,22 +101,25 @@ static void visit_run_roots(dtp_visit_t *v) {
 /* A thread of the host came for a loop: how long that takes tells which loops are worth calling the host for.
  * Half of the new, half of what is known, because a team that has just gone to sleep takes a hundred times
  * longer than one that waits. */
-static void learn_arrival(const dtp_visit_t *v) {
-    int64_t took = dtp_ns_of_ticks(dtp_ticks() - v->opened);
-    int64_t known = atomic_load_explicit(&v->rec->wake_min_ns, memory_order_relaxed);
+static void learn_arrival(dtp_pool_t *rec, int64_t opened) {
+    int64_t took = dtp_ns_of_ticks(dtp_ticks() - opened);
+    int64_t known = atomic_load_explicit(&rec->wake_min_ns, memory_order_relaxed);
     int64_t next = (known + DTP_WAKE_PAYS * took) / 2;
-    int64_t most = DTP_WAKE_PAYS * dtp_ns_of_ticks(v->rec->wake_ticks);
+    int64_t most = DTP_WAKE_PAYS * dtp_ns_of_ticks(rec->wake_ticks);
     if (next > most) next = most;
-    if (next < v->rec->parallel_min_ns) next = v->rec->parallel_min_ns;
-    atomic_store_explicit(&v->rec->wake_min_ns, next, memory_order_relaxed);
+    if (next < rec->parallel_min_ns) next = rec->parallel_min_ns;
+    if (next != known) atomic_store_explicit(&rec->wake_min_ns, next, memory_order_relaxed);
+}
+
+static bool called_inline(const dtp_pool_t *rec, const dtp_chain_t *top) {
+    return top && top->kind == DTP_CHAIN_HOST_CALL && top->rec == rec;
 }
 
 static void visit_call(void *arg) {
     dtp_visit_t *v = arg;
     dtp_pool_t *rec = v->rec;
     dtp_chain_t *top = dtp_chain_top;
-    if (top && top->kind == DTP_CHAIN_HOST_CALL && top->rec == rec && !v->region && !atomic_load(&v->main) &&
-        !rec->host_loops) {
+    if (called_inline(rec, top) && !v->region && !atomic_load(&v->main) && !rec->host_loops) {
         top->bounced = true;
         visit_left_team(v, 1);
         visit_done(v, 1);
@@ -128,7 +131,7 @@ static void visit_call(void *arg) {
     if (body) {
         dtp_main_take(body);
     } else if (v->region) {
-        if (!(top && top->kind == DTP_CHAIN_HOST_CALL)) learn_arrival(v);
+        if (!called_inline(rec, top)) learn_arrival(rec, v->opened);
         dtp_region_join(rec, v->region, NULL);
     } else if (!dtp_pool_dead(rec)) {
         if (v->runner) visit_run_roots(v);
@@ -239,6 +242,41 @@ void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) {
     v->region = region;
     v->opened = dtp_ticks();
     host_call(rec, v, NULL, jobs);
+}
+
+typedef struct {
+    dtp_pool_t *rec;
+    dtp_loop_fn_t fn;
+    void *arg;
+    int64_t n, opened;
+} short_loop_t;
+
+static void short_loop_job(void *arg, int i, int jobs) {
+    const short_loop_t *loop = arg;
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = loop->rec, .kind = DTP_CHAIN_VISIT};
+    if (!called_inline(loop->rec, chain.up)) learn_arrival(loop->rec, loop->opened);
+    dtp_chain_top = &chain;
+    int64_t each = loop->n / jobs, larger = loop->n % jobs, begin = i * each + dtp_min64(i, larger);
+    loop->fn(loop->arg, i, begin, begin + each + (i < larger));
+    dtp_chain_pop(&chain);
+}
+
+/* No region and no visit: nothing of the loop is left when a synchronous host returns, and it is over before
+ * anybody who waits for a ticket has waited for long. */
+bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
+    int jobs = dtp_ticket_join_several(rec, participants);
+    if (!jobs) return false;
+    dtp_chain_t chain;
+    bool done = false;
+    if (host_enter(rec, &chain)) {
+        atomic_fetch_add_explicit(&rec->wakes, (uint64_t)jobs, memory_order_relaxed);
+        short_loop_t loop = {rec, fn, arg, n, dtp_ticks()};
+        done = !rec->iface.parallel_for(rec->iface.ctx, jobs, short_loop_job, &loop);
+        host_leave(rec, &chain);
+    }
+    if (done) atomic_fetch_add_explicit(&rec->short_loops, 1, memory_order_relaxed);
+    dtp_ticket_leave_several(rec, jobs);
+    return done;
 }
 
 void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs) {

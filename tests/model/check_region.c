@@ -21,6 +21,10 @@ int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
     return 0;
 }
 void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) { (void)rec, (void)team, (void)count; }
+bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
+    (void)rec, (void)n, (void)participants, (void)fn, (void)arg;
+    return false;
+}
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) { (void)rec, (void)region, (void)jobs; }
 
 /* ---- Loops -------------------------------------------------------------------------------------------- */

@@ -125,6 +125,32 @@ static void loops_nest(void **state) {
     }
 }
 
+/* Loops of 12 us from several callers: where the host has only loops they go straight to it. */
+enum { SHORT_CALLERS = 3, SHORT_LOOPS = 200, SHORT_N = 6, SHORT_NS = -2000 };
+static void *short_loops_main(void *rec) {
+    dtp_parallel_t par = {rec, 3, NULL};
+    for (int i = 0; i < SHORT_LOOPS; ++i) grid_once(&par, SHORT_N, SHORT_NS);
+    return NULL;
+}
+static void short_loops(void **state) {
+    (void)state;
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 3);
+        dtp_pool_t *rec = record_of(pool);
+        pthread_t thread[SHORT_CALLERS];
+        for (int i = 0; i < SHORT_CALLERS; ++i)
+            assert_int_equal(pthread_create(&thread[i], NULL, short_loops_main, rec), 0);
+        for (int i = 0; i < SHORT_CALLERS; ++i) pthread_join(thread[i], NULL);
+        short_loops_main(rec);
+        /* Nobody can be there before the host was asked; it is, at least to learn what that costs. */
+        assert_true(!rec->host_loops || refuses((hostile_kind_t)kind) == !atomic_load(&rec->short_loops));
+        assert_true(!rec->host_loops || !dtp_adm_joiners(atomic_load(&rec->adm)));
+        dtp_pool_release(rec);
+        assert_int_equal(hostile_pool_complaints(pool), 0);
+        hostile_pool_destroy(pool);
+    }
+}
+
 /* All W workers of a pool call in at once, on the same pool. */
 typedef struct {
     dtp_pool_t *rec;
@@ -353,6 +379,7 @@ int main(void) {
         cmocka_unit_test(loops_run_once),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(helpers_come),
+        cmocka_unit_test(short_loops),
         cmocka_unit_test(saturation),
         cmocka_unit_test(runs_take_tickets),
         cmocka_unit_test(queues_keep_order),

@@ -278,8 +278,8 @@ static void helper_leaves_host(void **state) {
 static void grains(void **state) {
     (void)state;
     assert_int_equal(dtp_grain(1e9), 1);
-    assert_int_equal(dtp_grain(1500), 1);
-    assert_int_equal(dtp_grain(1), 1500);
+    assert_int_equal(dtp_grain(1000), 1);
+    assert_int_equal(dtp_grain(1), 1000);
     assert_true(dtp_grain(0) > 1 << 30);
     assert_true(dtp_grain(-1) > 1 << 30);
     assert_true(dtp_grain(1e-30) > 1 << 30);
