@@ -1,7 +1,8 @@
-/* The int8 gemm calls: offsets are subtracted while packing to s16, products are summed in s32, passes over k
- * in s64, so no sum overflows; then one rounding from double. Tiles of C are the units of work. */
+/* The int8 gemm calls. Without AVX-512 VNNI (gemm_u8s8.c) and for very long sums: offsets are subtracted
+ * while packing to s16, products are summed in s32, passes over k in s64, so no sum overflows; then one
+ * rounding from double. Tiles of C are the units of work. */
 #include "cpu/cpu_engine.h"
-#include "cpu/gemm/gemm_api.h"
+#include "cpu/gemm/gemm_int8.h"
 #include "cpu/scalar.h"
 #include "cpu/ukr/ukr_s16.h"
 
@@ -15,22 +16,15 @@ enum {
     SLOT_BYTES = A_BYTES + B_BYTES + SUM_BYTES
 };
 
+/* What a tile is computed with. */
 typedef struct {
-    dtp_gemm_sizes_t s;
-    char offsetc; /* F, C, R */
-    float alpha, beta;
-    const uint8_t *a; /* bytes of u8 or s8 */
-    const int8_t *b;
-    int32_t *c;
-    const int32_t *co;
-    int ao, bo;
-    bool a_signed;
+    const dtp_gemm8_t *x;
     dtp_ukr_s16_fn_t fn;
     int64_t tiles_n;
     char *scratch;
 } gemm8_t;
 
-static void gemm8_pack_a(const gemm8_t *x, int16_t *to, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+static void gemm8_pack_a(const dtp_gemm8_t *x, int16_t *to, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
     const int64_t pairs = dtp_div_up(k, 2);
     const int64_t sm = x->s.trans_a ? 1 : x->s.lda, sk = x->s.trans_a ? x->s.lda : 1;
     for (int64_t i = 0; i < rows; ++i, to += 2 * pairs) {
@@ -43,7 +37,7 @@ static void gemm8_pack_a(const gemm8_t *x, int16_t *to, int64_t m0, int64_t rows
     }
 }
 
-static void gemm8_pack_b(const gemm8_t *x, int16_t *to, int64_t n0, int64_t cols, int64_t k0, int64_t k) {
+static void gemm8_pack_b(const dtp_gemm8_t *x, int16_t *to, int64_t n0, int64_t cols, int64_t k0, int64_t k) {
     const int64_t pairs = dtp_div_up(k, 2);
     const int64_t sk = x->s.trans_b ? 1 : x->s.ldb, sn = x->s.trans_b ? x->s.ldb : 1;
     for (int64_t n = 0; n < cols; n += 16, to += 32 * pairs) {
@@ -56,7 +50,7 @@ static void gemm8_pack_b(const gemm8_t *x, int16_t *to, int64_t n0, int64_t cols
     }
 }
 
-static void gemm8_store(const gemm8_t *x, const int64_t *sum, int64_t m0, int64_t rows, int64_t n0,
+static void gemm8_store(const dtp_gemm8_t *x, const int64_t *sum, int64_t m0, int64_t rows, int64_t n0,
                         int64_t cols) {
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < cols; ++j) {
@@ -70,12 +64,13 @@ static void gemm8_store(const gemm8_t *x, const int64_t *sum, int64_t m0, int64_
 
 /* for each tile of C: sum over the passes, then round */
 static void gemm8_loop(void *arg, int slot, int64_t begin, int64_t end) {
-    const gemm8_t *x = arg;
-    char *scratch = x->scratch + (size_t)slot * SLOT_BYTES;
+    const gemm8_t *g = arg;
+    const dtp_gemm8_t *x = g->x;
+    char *scratch = g->scratch + (size_t)slot * SLOT_BYTES;
     int16_t *a = (int16_t *)(void *)scratch, *b = (int16_t *)(void *)(scratch + A_BYTES);
     int64_t *sum = (int64_t *)(void *)(scratch + A_BYTES + B_BYTES);
     for (int64_t t = begin; t < end; ++t) {
-        const int64_t m0 = t / x->tiles_n * TILE_M, n0 = t % x->tiles_n * TILE_N;
+        const int64_t m0 = t / g->tiles_n * TILE_M, n0 = t % g->tiles_n * TILE_N;
         const int64_t rows = dtp_min64(TILE_M, x->s.m - m0), cols = dtp_min64(TILE_N, x->s.n - n0);
         for (int64_t k0 = 0; k0 < x->s.k; k0 += K_PASS) {
             const int64_t k = dtp_min64(K_PASS, x->s.k - k0), pairs = dtp_div_up(k, 2);
@@ -85,7 +80,7 @@ static void gemm8_loop(void *arg, int slot, int64_t begin, int64_t end) {
                 for (int64_t i = 0; i < rows; i += DTP_UKR_S16_MR) {
                     int32_t part[DTP_UKR_S16_MR * 16];
                     const int mr = (int)dtp_min64(DTP_UKR_S16_MR, rows - i);
-                    x->fn(mr, (const char *)(a + i * 2 * pairs), 4 * pairs, b + n / 16 * 32 * pairs, pairs,
+                    g->fn(mr, (const char *)(a + i * 2 * pairs), 4 * pairs, b + n / 16 * 32 * pairs, pairs,
                           part);
                     for (int r = 0; r < mr; ++r) {
                         int64_t *to = sum + (i + r) * TILE_N + n;
@@ -98,30 +93,30 @@ static void gemm8_loop(void *arg, int slot, int64_t begin, int64_t end) {
 }
 
 static dnnl_tp_status_t gemm8_body(void *arg, const dtp_parallel_t *par) {
-    gemm8_t *x = arg;
+    const dtp_gemm8_t *x = arg;
     const unsigned isa = dtp_cpu_process_isa();
-    x->fn = dtp_ukr_s16__ref;
+    gemm8_t g = {.x = x, .fn = dtp_ukr_s16__ref, .tiles_n = dtp_div_up(x->s.n, TILE_N)};
 #if DTP_X64
-    if (isa & DTP_ISA_AVX2) x->fn = dtp_ukr_s16__avx2;
-    if (isa & DTP_ISA_AVX512) x->fn = dtp_ukr_s16__avx512;
+    if ((isa & DTP_ISA_AVX512_VNNI) && x->s.k <= DTP_GEMM_U8S8_MAX_K) return dtp_gemm_u8s8(x, par);
+    if (isa & DTP_ISA_AVX2) g.fn = dtp_ukr_s16__avx2;
+    if (isa & DTP_ISA_AVX512) g.fn = dtp_ukr_s16__avx512;
 #else
     (void)isa;
 #endif
-    x->tiles_n = dtp_div_up(x->s.n, TILE_N);
-    const int64_t tiles = dtp_div_up(x->s.m, TILE_M) * x->tiles_n;
+    const int64_t tiles = dtp_div_up(x->s.m, TILE_M) * g.tiles_n;
     const double ns =
         2e-2 * (double)dtp_min64(x->s.m, TILE_M) * (double)dtp_min64(x->s.n, TILE_N) * (double)x->s.k;
     const bool alone = par->num_threads < 2 || tiles < 2;
     const size_t bytes = (size_t)(alone ? 1 : par->num_threads) * SLOT_BYTES;
-    x->scratch = dtp_alloc(NULL, bytes, DTP_CACHE_LINE);
-    if (!x->scratch) return dtp_no_memory(bytes);
-    if (alone) gemm8_loop(x, 0, 0, tiles);
-    else dtp_parallel_for(par, tiles, -(int64_t)(ns + 1), gemm8_loop, x);
-    dtp_free(NULL, x->scratch);
+    g.scratch = dtp_alloc(NULL, bytes, DTP_CACHE_LINE);
+    if (!g.scratch) return dtp_no_memory(bytes);
+    if (alone) gemm8_loop(&g, 0, 0, tiles);
+    else dtp_parallel_for(par, tiles, -(int64_t)(ns + 1), gemm8_loop, &g);
+    dtp_free(NULL, g.scratch);
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t gemm8(gemm8_t *x, char transa, char transb, char offsetc, int64_t m, int64_t n,
+static dnnl_tp_status_t gemm8(dtp_gemm8_t *x, char transa, char transb, char offsetc, int64_t m, int64_t n,
                               int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               const dnnl_tp_threadpool_iface_t *pool) {
     DTP_TRY(dtp_gemm_check(&x->s, transa, transb, m, n, k, x->a, lda, x->b, ldb, x->c, ldc));
@@ -138,7 +133,7 @@ dnnl_tp_status_t dnnl_tp_gemm_u8s8s32_tp(char transa, char transb, char offsetc,
                                          dnnl_tp_dim_t lda, uint8_t ao, const int8_t *B, dnnl_tp_dim_t ldb,
                                          int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                          const int32_t *co, const dnnl_tp_threadpool_iface_t *pool) {
-    gemm8_t x = {.alpha = alpha, .beta = beta, .a = A, .b = B, .c = C, .co = co, .ao = ao, .bo = bo};
+    dtp_gemm8_t x = {.alpha = alpha, .beta = beta, .a = A, .b = B, .c = C, .co = co, .ao = ao, .bo = bo};
     return gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool);
 }
 
@@ -147,7 +142,7 @@ dnnl_tp_status_t dnnl_tp_gemm_s8s8s32_tp(char transa, char transb, char offsetc,
                                          dnnl_tp_dim_t lda, int8_t ao, const int8_t *B, dnnl_tp_dim_t ldb,
                                          int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                          const int32_t *co, const dnnl_tp_threadpool_iface_t *pool) {
-    gemm8_t x = {
+    dtp_gemm8_t x = {
         .alpha = alpha, .beta = beta, .a = (const uint8_t *)A, .b = B, .c = C, .co = co, .ao = ao, .bo = bo};
     x.a_signed = true;
     return gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool);
