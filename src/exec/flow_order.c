@@ -434,7 +434,7 @@ static dnnl_tp_status_t append(dtp_fb_t *b, const dtp_fdep_t *dep, int n) {
 }
 
 dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b) {
-    dtp_fdep_t *edge;
+    dtp_fdep_t *edge = NULL;
     int nedges;
     dtp_fcsr_t succ;
     if (b->flags & DTP_FLOW_ORDERED) DTP_TRY(order_effects(b));

@@ -2,134 +2,13 @@
  *
  * Every space (the root, an iteration of a loop, a call) has a plan of its own: its pointers, then its
  * buffers; a loop takes room for its ring of slabs in the space around it. Buffers share memory when all uses
- * of one happen before the first write of the other. Whole steps run one after another. In a segment, slices
+ * of one happen before the first write of the other: where nodes of the flow engine run in any order, in
+ * every such order (plan_order.c), else in that of the steps. Placing: place.c. In a segment, slices
  * of different participants are at different steps, so its whole-size buffers live from its first to its last
  * step, except that two with equal units may follow one another (a slice overwrites only its own rows).
  * Buffers inside a group are planned per unit and belong to the participant. */
-#include "exec/executable.h"
-#include "exec/lower.h"
+#include "exec/plan.h"
 #include "exec/segment.h"
-
-/* Something that needs room: from step `first` to step `last`. */
-typedef struct {
-    int buf;
-    int first, last;
-    size_t bytes;
-    size_t at;
-} room_t;
-
-static int by_size(const void *a, const void *b) {
-    const room_t *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    return x->buf - y->buf;
-}
-
-static int by_first(const void *a, const void *b) {
-    const room_t *x = a, *y = b;
-    return x->first != y->first ? x->first - y->first : x->buf - y->buf;
-}
-
-static void sift(room_t *r, int at, int n, int (*compare)(const void *, const void *)) {
-    for (int child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && compare(&r[child], &r[child + 1]) < 0) ++child;
-        if (compare(&r[at], &r[child]) >= 0) return;
-        room_t x = r[at];
-        r[at] = r[child];
-        r[child] = x;
-    }
-}
-
-static void heap_sort(room_t *r, int n, int (*compare)(const void *, const void *)) {
-    for (int i = n / 2 - 1; i >= 0; --i) sift(r, i, n, compare);
-    for (int i = n - 1; i > 0; --i) {
-        room_t x = r[0];
-        r[0] = r[i];
-        r[i] = x;
-        sift(r, 0, i, compare);
-    }
-}
-
-static void push_end(const room_t *r, int *heap, int *n, int room) {
-    int at = (*n)++;
-    for (; at > 0 && r[heap[(at - 1) / 2]].last > r[room].last; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = room;
-}
-
-static int pop_end(const room_t *r, int *heap, int *n) {
-    int top = heap[0], last = heap[--*n], at = 0;
-    for (int child; (child = 2 * at + 1) < *n; at = child) {
-        if (child + 1 < *n && r[heap[child + 1]].last < r[heap[child]].last) ++child;
-        if (r[last].last <= r[heap[child]].last) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return top;
-}
-
-static int list_of(size_t bytes, int lists) { return (int)((bytes / DTP_CACHE_LINE) % (size_t)lists); }
-
-static void insertion_sort(room_t *r, int n) {
-    for (int i = 1; i < n; ++i) {
-        room_t x = r[i];
-        int k = i;
-        for (; k > 0 && by_size(&r[k - 1], &x) > 0; --k) r[k] = r[k - 1];
-        r[k] = x;
-    }
-}
-
-/* Many rooms: in the order of time, each in the place of an earlier one of its size that is free again. */
-static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, room_t *r, int n, size_t *total) {
-    enum { LISTS = 4096 };
-    int *free_at = dtp_arena_alloc(arena, sizeof *free_at * LISTS), *next = NULL, *ends = NULL;
-    next = dtp_arena_alloc(arena, sizeof *next * (size_t)(n + 1));
-    ends = dtp_arena_alloc(arena, sizeof *ends * (size_t)(n + 1));
-    if (!free_at || !next || !ends) return dnnl_tp_out_of_memory;
-    *total = 0;
-    heap_sort(r, n, by_first);
-    int nends = 0; /* rooms in use: a heap, the one that ends first on top */
-    for (int i = 0; i < n; ++i) {
-        while (nends && r[ends[0]].last < r[i].first) {
-            int done = pop_end(r, ends, &nends), *list = &free_at[list_of(r[done].bytes, LISTS)];
-            next[done] = *list;
-            *list = done + 1;
-        }
-        int *at = &free_at[list_of(r[i].bytes, LISTS)];
-        while (*at && r[*at - 1].bytes != r[i].bytes) at = &next[*at - 1];
-        if (*at) {
-            r[i].at = r[*at - 1].at;
-            *at = next[*at - 1];
-        } else {
-            r[i].at = *total;
-            *total += r[i].bytes;
-        }
-        push_end(r, ends, &nends, i);
-    }
-    return dnnl_tp_success;
-}
-
-/* Best fit, large ones first; returns the bytes that all take together. */
-static size_t place_rooms(room_t *r, int n) {
-    size_t total = 0;
-    insertion_sort(r, n);
-    for (int i = 0; i < n; ++i) {
-        size_t at = 0;
-        bool moved = true;
-        while (moved) { /* the lowest place where nothing that lives at the same time stands */
-            moved = false;
-            for (int k = 0; k < i; ++k) {
-                bool together = r[k].first <= r[i].last && r[i].first <= r[k].last;
-                if (together && at < r[k].at + r[k].bytes && r[k].at < at + r[i].bytes) {
-                    at = r[k].at + r[k].bytes;
-                    moved = true;
-                }
-            }
-        }
-        r[i].at = at;
-        if (at + r[i].bytes > total) total = at + r[i].bytes;
-    }
-    return total;
-}
 
 /* A buffer that starts on the same 4 KiB offset as its neighbour makes loads wait for unrelated stores. */
 static size_t padded(size_t bytes) {
@@ -156,67 +35,44 @@ static int predecessor(const dtp_lower_t *l, const int *heir, int b) {
 
 /* What a space holds: its buffers and the rings of its loops (named nbufs + space). */
 static dnnl_tp_status_t find_rooms(const dtp_exec_t *e, const dtp_lower_t *l, int space, const int *heir_of,
-                                   room_t *r, int *count) {
+                                   dtp_room_t *r, int *count) {
     int n = 0;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
         if (buf->kind != DTP_BUF_SLAB || buf->space != space || buf->first < 0 || heir_of[b] >= 0 ||
             buf->bytes == 0)
             continue;
-        r[n++] = (room_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
+        r[n++] = (dtp_room_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
     }
     for (int s = space + 1; s < l->nspaces; ++s) {
         if (l->spaces[s].parent != space) continue;
         const dtp_space_t *loop = &e->spaces[s];
-        r[n++] = (room_t){.buf = l->nbufs + s,
-                          .first = l->spaces[s].begin,
-                          .last = l->spaces[s].end,
-                          .bytes = padded(loop->bytes * (size_t)loop->slabs)};
+        r[n++] = (dtp_room_t){.buf = l->nbufs + s,
+                              .first = l->spaces[s].begin,
+                              .last = l->spaces[s].end,
+                              .bytes = padded(loop->bytes * (size_t)loop->slabs)};
     }
     *count = n;
     return dnnl_tp_success;
 }
 
 /* Widens to all of each segment that touches it: slices pass its steps at different times. */
-static void widen(const dtp_exec_t *e, const dtp_lower_t *l, room_t *x) {
+static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_room_t *x) {
     int s = l->steps[x->first]->segment;
     if (s >= 0) x->first = e->segments[s].first_step;
     s = l->steps[x->last]->segment;
     if (s >= 0) x->last = e->segments[s].first_step + e->segments[s].nsteps - 1;
 }
 
-static dnnl_tp_status_t place(const dtp_lower_t *l, room_t *r, int n, size_t *total) {
-    enum { MANY = 2000 };
-    if (n > MANY) return place_by_size(l->ir->arena, r, n, total);
-    *total = place_rooms(r, n);
-    return dnnl_tp_success;
-}
-
-/* Where nodes run in any order, only what lives inside one item shares memory. */
-static dnnl_tp_status_t place_unordered(const dtp_lower_t *l, const int *item_of, room_t *r, int n,
-                                        size_t *total) {
-    heap_sort(r, n, by_first);
-    *total = 0;
-    for (int i = 0; i < n;) {
-        int end = i, item = item_of[r[i].first];
-        while (end < n && item >= 0 && item_of[r[end].first] == item && item_of[r[end].last] == item) ++end;
-        size_t bytes = r[i].bytes;
-        if (end > i) DTP_TRY(place(l, r + i, end - i, &bytes));
-        else r[end++].at = 0;
-        for (; i < end; ++i) r[i].at += *total;
-        *total += bytes;
-    }
-    return dnnl_tp_success;
-}
-
 static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, const int *from,
-                                   const int *item_of, room_t *r) {
+                                   dtp_order_t *order, dtp_room_t *r) {
     int n;
     DTP_TRY(find_rooms(e, l, space, from, r, &n));
     for (int i = 0; i < n; ++i) widen(e, l, &r[i]);
-    size_t total = 0, head = space ? dtp_space_head(&e->spaces[space]) : 0;
-    if (e->spaces[space].by_counters) DTP_TRY(place_unordered(l, item_of, r, n, &total));
-    else DTP_TRY(place(l, r, n, &total));
+    size_t total, head = space ? dtp_space_head(&e->spaces[space]) : 0;
+    bool any_order = e->by_counters && e->spaces[space].by_counters && n > 1;
+    if (any_order) DTP_TRY(dtp_order_space(order, space));
+    DTP_TRY(dtp_place_rooms(l->ir->arena, any_order ? order : NULL, r, n, &total));
     for (int i = 0; i < n; ++i) {
         if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
         else e->spaces[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
@@ -227,18 +83,11 @@ static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, con
 
 static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_arena_t *arena = l->ir->arena;
-    room_t *r = dtp_arena_alloc(arena, sizeof *r * (size_t)(l->nbufs + l->nspaces + 1));
+    dtp_room_t *r = dtp_arena_alloc(arena, sizeof *r * (size_t)(l->nbufs + l->nspaces + 1));
     int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
     int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
-    int *item_of = dtp_arena_alloc(arena, sizeof *item_of * (size_t)(l->nsteps + 1));
-    if (!r || !heir || !from || !item_of) return dnnl_tp_out_of_memory;
-    for (int i = 0, last; i < l->nsteps; i = last + 1) {
-        const int segment = l->steps[i]->segment;
-        last = l->item_end && l->item_end[i] >= 0 ? l->item_end[i] : i;
-        if (last == i && segment >= 0)
-            last = e->segments[segment].first_step + e->segments[segment].nsteps - 1;
-        for (int k = i; k <= last; ++k) item_of[k] = last > i ? i : -1;
-    }
+    dtp_order_t order;
+    if (!r || !heir || !from) return dnnl_tp_out_of_memory;
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
@@ -248,7 +97,8 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
         from[b] = predecessor(l, heir, b);
         if (from[b] >= 0) heir[from[b]] = b;
     }
-    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, item_of, r));
+    if (e->by_counters) DTP_TRY(dtp_order_init(&order, e, l, from));
+    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, &order, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
@@ -260,7 +110,7 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
  */
 
 static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
-    room_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
+    dtp_room_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
     if (!r) return dnnl_tp_out_of_memory;
     bool packed = seg->seqs > 0;
     size_t most = 0;
@@ -271,14 +121,15 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t 
             if (buf->kind != DTP_BUF_LOCAL || buf->segment != index || buf->first < seg->groups[g] ||
                 buf->first >= seg->groups[g + 1])
                 continue;
-            room_t *x = &r[n++];
+            dtp_room_t *x = &r[n++];
             x->buf = b;
             x->first = buf->first;
             x->last = buf->last;
             x->bytes = packed ? dtp_round_up_size((size_t)buf->unit_bytes, DTP_CACHE_LINE)
                               : padded((size_t)(buf->unit_bytes * seg->capacity));
         }
-        size_t total = place_rooms(r, n);
+        size_t total;
+        DTP_TRY(dtp_place_rooms(l->ir->arena, NULL, r, n, &total));
         if (total > most) most = total;
         for (int i = 0; i < n; ++i) l->bufs[r[i].buf].offset = (int64_t)r[i].at;
     }
