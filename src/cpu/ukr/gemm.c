@@ -372,10 +372,13 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
                     gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
-                    /* After the last panel: again the first, for the next rows or pass; else what follows B.
+                    /* After the last panel: the first, for the next rows or the next pass; else what follows
+                     * B.
                      */
                     const char *pf = u.b + (next - p) * u.bs;
                     if (next == q1 && c + 1 < chunks) pf = u.b - (p - q0) * u.bs;
+                    else if (next == s1 && !last_pass && g->b_form == DTP_GEMM_B_PACKED)
+                        pf = u.b - (p - s0) * u.bs + k * DTP_UKR_SLAB_BYTES;
                     const int64_t slabs = next - p;
                     gemm_panel(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
                     if (gemm_over(s, r1 - r0, slabs, k)) return;
