@@ -247,6 +247,7 @@ typedef struct {
     const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
     const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */
     int64_t deadline_ns;            /* CLOCK_MONOTONIC, 0: none */
+    const dtp_share_t *share;       /* dtp_share_here of other threads' work in this run */
 } dtp_flow_args_t;
 
 enum {

@@ -213,12 +213,15 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
     dtp_flow_state_t *s = arg;
     dtp_flow_worker_t *w = &s->workers[slot];
     (void)begin, (void)end;
+    const dtp_share_t *around = dtp_share_here;
+    dtp_share_here = s->args.share;
     while (look_for_tasks(w)) {
         w->fuel = s->fuel;
         if (dtp_flow_run_shared(w)) continue;
         abandon(w);
-        return;
+        break;
     }
+    dtp_share_here = around;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reas
 }
 
 bool dtp_run_late(dtp_run_ctx_t *ctx) {
-    if (ctx->outer && dtp_share_over(ctx->outer)) {
+    if (ctx->share.outer && dtp_share_over(ctx->share.outer)) {
         (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
         return true;
     }
@@ -168,15 +168,17 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     run->bases[DTP_BASE_LOCAL] = NULL;
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
-    /* A run inside a closure of another one shares its threads, and ends with it. */
+    /* A run inside a closure of another one on the same pool shares its threads and their share. */
     dtp_share_t *share = (dtp_share_t *)(void *)given->team;
     const bool inner = share && share->stop;
-    if (inner) {
-        ctx->outer = share;
+    if (inner && !ctx->share.outer) {
+        ctx->share.outer = share;
         ctx->looks = true;
     }
     if (share && !inner) *share = ctx->share;
     else if (!par.pool) par.team = ctx->alone.team;
+    const dtp_share_t *around = dtp_share_here;
+    dtp_share_here = &ctx->share;
     bool intra = (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) != 0;
     dtp_where_t whole = {.par = intra ? &par : &ctx->alone,
                          .across = &par,
@@ -190,8 +192,9 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     if (!check_offsets(ctx)) inter = false;
     else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) run_flow(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
-    if (inner && atomic_load_explicit(share->stop, memory_order_relaxed))
-        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED);
+    dtp_share_here = around;
+    if (DTP_UNLIKELY(ctx->share.outer != NULL) && dtp_share_over(ctx->share.outer))
+        (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED); /* loops may have been cut */
     if (share && !inner) share->stop = NULL;
     dtp_run_give(e, run);
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
@@ -269,10 +272,9 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->parallelism = stream->attr->parallelism;
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;
-    ctx->outer = NULL;
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
-    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE};
+    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
     atomic_init(&ctx->stop, DTP_STOP_NONE);
@@ -310,6 +312,11 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
                                     const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner) {
     dtp_run_ctx_t ctx;
     DTP_TRY(dtp_run_open(&ctx, executable, stream, nin, in, nout, out, opts));
+    /* It ends with the run in whose closure this thread is; asynchronous runs do not. */
+    if (DTP_UNLIKELY(dtp_share_here != NULL)) {
+        ctx.share.outer = dtp_share_here;
+        ctx.looks = true;
+    }
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
     dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, ctx.priority, dtp_run_body, &ctx);

@@ -26,12 +26,11 @@ typedef struct {
     int max_depth;
     int num_threads; /* at most */
     int priority;
-    int64_t deadline_ns;      /* 0 = none */
-    const dtp_share_t *outer; /* of the run whose closure this run is in and whose threads it has, or NULL */
-    bool looks;               /* has one of these two */
-    dnnl_tp_cancel_t cancel;  /* linked, or NULL */
+    int64_t deadline_ns;     /* 0 = none */
+    bool looks;              /* there is one, or the run is inside another one: share.outer */
+    dnnl_tp_cancel_t cancel; /* linked, or NULL */
     dtp_cancel_link_t link;
-    dtp_share_t share;    /* of loops on one thread */
+    dtp_share_t share;    /* of loops on one thread, of runs inside this one; a copy is its team's */
     dtp_parallel_t alone; /* one thread */
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
     _Atomic uint32_t stop;

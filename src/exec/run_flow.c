@@ -137,7 +137,8 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                             .bases = ctx->run->bases,
                             .par = ctx->par,
                             .cancel = &ctx->stop,
-                            .deadline_ns = ctx->deadline_ns};
+                            .deadline_ns = ctx->deadline_ns,
+                            .share = &ctx->share};
     dtp_flow_result_t result;
     if (DTP_LIKELY(dtp_flow_run(e->flow, ctx->run->flow, &args, &result) == dnnl_tp_success)) return;
     const char *name = result.index == DTP_FLOW_NO_INDEX ? "" : e->steps[result.index].name;

@@ -51,6 +51,21 @@ static dtp_callback_t *oldest_first(dtp_callback_t *list) {
     return out;
 }
 
+/* Callbacks are not part of the run in which this thread is. */
+static void call_back(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
+    const dtp_share_t *here = dtp_share_here;
+    dtp_chain_top = &chain;
+    dtp_share_here = NULL;
+    while (node) {
+        dtp_callback_t *next = node->next;
+        node->fn(node, event, status);
+        node = next;
+    }
+    dtp_share_here = here;
+    dtp_chain_pop(&chain);
+}
+
 void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, int64_t begin_ns,
                     int64_t end_ns) {
     event->begin_ns = begin_ns;
@@ -63,17 +78,8 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
 #endif
     DTP_JOLT();
     publish_word(event, status);
-    dtp_callback_t *node = oldest_first((dtp_callback_t *)list);
-    if (node) {
-        dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
-        dtp_chain_top = &chain;
-        while (node) {
-            dtp_callback_t *next = node->next;
-            node->fn(node, event, status);
-            node = next;
-        }
-        dtp_chain_pop(&chain);
-    }
+    dtp_callback_t *first = oldest_first((dtp_callback_t *)list);
+    if (first) call_back(first, event, status);
     dtp_object_release(event);
 }
 
@@ -88,10 +94,8 @@ void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
 #ifndef DTP_BREAK_EVENT_QUERY
     publish_word(event, status);
 #endif
-    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
-    dtp_chain_top = &chain;
-    node->fn(node, event, status);
-    dtp_chain_pop(&chain);
+    node->next = NULL;
+    call_back(node, event, status);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------------------ */

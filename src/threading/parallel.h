@@ -20,7 +20,10 @@ typedef struct dtp_share {
     int64_t
         deadline_ns; /* CLOCK_MONOTONIC; from then on whoever claims a chunk sets stop to `late`; 0: never */
     uint32_t late;
+    const struct dtp_share *outer; /* of the run whose closure this run is in, or NULL: ends with it */
 } dtp_share_t;
+/* Of the innermost run in whose work this thread is (and not as a helper of its loops), or NULL. */
+extern _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));
 
 typedef struct dtp_parallel {
     struct dtp_pool *pool; /* NULL: the caller alone */

@@ -34,7 +34,8 @@ static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) 
 
 bool dtp_share_over(const dtp_share_t *share) {
     uint32_t why = atomic_load_explicit(share->stop, memory_order_relaxed);
-    if (DTP_LIKELY(!why && (!share->deadline_ns || dtp_now_ns() < share->deadline_ns))) return false;
+    if (DTP_LIKELY(!why && (!share->deadline_ns || dtp_now_ns() < share->deadline_ns)))
+        return DTP_UNLIKELY(share->outer != NULL) && dtp_share_over(share->outer);
     if (!why)
         atomic_compare_exchange_strong_explicit(share->stop, &why, share->late, memory_order_acq_rel,
                                                 memory_order_relaxed);

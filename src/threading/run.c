@@ -13,6 +13,7 @@
 #include "threading/builtin_pool.h"
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
+_Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));
 bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
 
 typedef struct {
@@ -312,15 +313,20 @@ dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *rec, int num_threads, bool admissio
         return dnnl_tp_success;
     }
     if (num_threads < 1) num_threads = 1;
-    bool nested = false;
+    bool nested = false, beside = false;
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
+        beside |= c->kind == DTP_CHAIN_CALLBACK;
         if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
-            dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = c->team};
-            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads,
-                                  c->team};
+            /* A helper's closure, or a callback inside a run that it is no part of. */
+            const bool own = !c->team || (beside && c->team->share.stop);
+            void *cookie = c->team ? c->team->cookie : NULL;
+            dtp_team_t *team = !own ? c->team : rec->host_loops ? NULL : dtp_team_open(rec, cookie);
+            dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team};
+            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, team};
             dtp_chain_top = &chain;
             fn(arg, &par);
             dtp_chain_top = chain.up;
+            if (own && team) dtp_team_close(team);
             return dnnl_tp_success;
         }
         nested = true;

@@ -9,6 +9,7 @@
 
 /* ---- What event.c calls -------------------------------------------------------------------------------- */
 _Thread_local dtp_chain_t *dtp_chain_top;
+_Thread_local const dtp_share_t *dtp_share_here;
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 void dtp_queue_release(dtp_queue_t *queue) { (void)queue; }
