@@ -398,18 +398,24 @@ static void the_pool_keeps_its_promises(void **state) {
     }
 }
 
+static int begin(void **state) {
+    (void)state;
+    watchdog(110, NULL); /* for each test: with the thread sanitizer all together take a minute and more */
+    return 0;
+}
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+
 int main(int argc, char **argv) {
     host = argc == 2 ? host_by_name(argv[1]) : NULL;
     if (!host) {
         fprintf(stderr, "usage: test_integrations_adapters HOST\n");
         return 2;
     }
-    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_gives_the_same_bits), cmocka_unit_test(the_hosts_threads_help),
-        cmocka_unit_test(graphs_run_inter_and_intra),     cmocka_unit_test(all_workers_call_in),
-        cmocka_unit_test(outsiders_and_workers_call_in),  cmocka_unit_test(pools_outlive_the_library),
-        cmocka_unit_test(runs_leave_nothing_behind),      cmocka_unit_test(the_pool_keeps_its_promises),
+        TEST(every_kind_gives_the_same_bits), TEST(the_hosts_threads_help),
+        TEST(graphs_run_inter_and_intra),     TEST(all_workers_call_in),
+        TEST(outsiders_and_workers_call_in),  TEST(pools_outlive_the_library),
+        TEST(runs_leave_nothing_behind),      TEST(the_pool_keeps_its_promises),
     };
     return cmocka_run_group_tests_name(host->name, tests, NULL, NULL);
 }
