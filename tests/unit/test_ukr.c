@@ -292,8 +292,67 @@ static void integers(void **state) {
             }
 }
 
+/* ---- Large B ------------------------------------------------------------------------------------------ */
+
+enum { GROUPS_M = 67, GROUPS_N = 1100, GROUPS_K = 2048 };
+
+static void to_matrix(const void *arg, int64_t batch, float *tile, int64_t ld, int64_t row0, int64_t rows,
+                      int64_t col0, int64_t cols) {
+    float *c = *(float *const *)arg;
+    (void)batch;
+    for (int64_t i = 0; i < rows; ++i)
+        memcpy(c + (row0 + i) * GROUPS_N + col0, tile + i * ld, sizeof(float) * (size_t)cols);
+}
+
+/* A packed B that takes several groups, the last of them smaller: through the tile and straight, in parts of
+ * rows or whole. */
+static void groups(void **state) {
+    (void)state;
+    rng = test_rng(9);
+    const int64_t slabs = (GROUPS_N + 15) / 16;
+    float *a = values(GROUPS_M * GROUPS_K), *b = values((size_t)(slabs * GROUPS_K * 16)),
+          *c = values(GROUPS_M * GROUPS_N);
+    for (int v = 0; v < 4; ++v) {
+        dtp_gemm_t g;
+        memset(&g, 0, sizeof g);
+        g.ukr = dtp_ukr_set(dtp_cpu_isa_bits());
+        g.l2_bytes = 64 << 10;
+        g.num_threads = v & 2 ? 3 : 1;
+        g.sam = GROUPS_K * 4, g.sak = 4;
+        g.sbk = DTP_UKR_SLAB_BYTES, g.sbn = GROUPS_K * DTP_UKR_SLAB_BYTES;
+        g.scm = GROUPS_N * 4;
+        g.tiled = v & 1;
+        dtp_gemm_set_shape(&g, GROUPS_M, GROUPS_N, GROUPS_K);
+        assert_true(g.groups > 1 && g.groups * g.group_units > g.nunits);
+        const size_t per_slot = (dtp_gemm_scratch_per_slot(&g) + 63) / 64 * 64;
+        char *scratch = aligned_alloc(64, per_slot + 64);
+        assert_non_null(scratch);
+        const dtp_parallel_t par = {NULL, 1, NULL};
+        for (int64_t i = 0; i < GROUPS_M * GROUPS_N; ++i) c[i] = NAN;
+        dtp_gemm_run(&g, &(dtp_gemm_ptrs_t){.a = (const char *)a, .b = (const char *)b, .c = (char *)c}, &par,
+                     scratch, per_slot, to_matrix, &c);
+        for (int64_t i = 0; i < GROUPS_M; ++i)
+            for (int64_t j = 0; j < GROUPS_N; ++j) {
+                if ((i + j) % 23 && j != GROUPS_N - 1) {
+                    assert_true(c[i * GROUPS_N + j] == c[i * GROUPS_N + j]);
+                    continue;
+                }
+                double want = 0;
+                for (int64_t k = 0; k < GROUPS_K; ++k)
+                    want += (double)a[i * GROUPS_K + k] * b[(j / 16 * GROUPS_K + k) * 16 + j % 16];
+                if (c[i * GROUPS_N + j] != (float)want)
+                    fail_msg("way %d: (%d, %d) is %g, not %g", v, (int)i, (int)j, c[i * GROUPS_N + j], want);
+            }
+        free(scratch);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(packing),
-                                       cmocka_unit_test(vectors), cmocka_unit_test(integers)};
+                                       cmocka_unit_test(vectors), cmocka_unit_test(integers),
+                                       cmocka_unit_test(groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

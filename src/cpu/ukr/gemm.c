@@ -507,10 +507,13 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     gemm_slot_t s;
     gemm_slot_init(&s, run, slot);
     while (begin < end && !s.over) {
-        const int64_t u0 = begin % g->nunits, part = begin / g->nunits;
-        const int64_t u1 = dtp_min64(u0 + (end - begin), g->nunits);
-        const int64_t s0 = u0 * g->unit_slabs, s1 = dtp_min64(u1 * g->unit_slabs, g->nslabs);
-        const int64_t chunk = part % g->mchunks, batch = part / g->mchunks;
+        const int64_t u0 = begin % g->group_units, part = begin / g->group_units;
+        const int64_t u1 = dtp_min64(u0 + (end - begin), g->group_units);
+        const int64_t chunk = part % g->mchunks, group = part / g->mchunks % g->groups,
+                      batch = part / (g->mchunks * g->groups), g0 = group * g->group_units;
+        const int64_t s0 = (g0 + u0) * g->unit_slabs, s1 = dtp_min64((g0 + u1) * g->unit_slabs, g->nslabs);
+        begin += u1 - u0;
+        if (s0 >= s1) continue; /* the last group has less */
         gemm_to_batch(&s, run, batch);
         gemm_ahead_t ahead;
         s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
@@ -525,7 +528,6 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         if (g->tiled) gemm_block_tiled(&s, m0, m1, s0, s1, batch, run->finish, run->arg);
         else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, s0, s1);
         else gemm_block(&s, m0, m1, s0, s1);
-        begin += u1 - u0;
     }
 }
 
@@ -567,7 +569,9 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
         if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->nslabs);
-        else gemm_block(&s, 0, g->m, 0, g->nslabs);
+        const int64_t group = g->group_units * g->unit_slabs;
+        for (int64_t s0 = 0; g->way == DTP_GEMM_TILES && s0 < g->nslabs && !s.over; s0 += group)
+            gemm_block(&s, 0, g->m, s0, dtp_min64(s0 + group, g->nslabs));
         return;
     }
     if (alone) gemm_loop(&run, 0, 0, g->units);

@@ -68,11 +68,14 @@ typedef struct {
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches;
-    int64_t nslabs, unit_slabs, nunits, mchunks, units; /* units = batches * mchunks * nunits */
-    int64_t unit_ns;                                    /* estimated cost of a unit */
-    bool alone;                                         /* not worth threads */
-    int64_t kc, mc;                                     /* k per pass; rows of A that stay in L2 */
-    int64_t b_slabs;                                    /* slabs packed at a time; 0 = B is read in place */
+    int64_t nslabs, unit_slabs, nunits, mchunks;
+    int64_t groups,
+        group_units; /* of a B that is too large for the shared cache: all rows, then the next units */
+    int64_t units;   /* batches * groups * mchunks * group_units */
+    int64_t unit_ns; /* estimated cost of a unit */
+    bool alone;      /* not worth threads */
+    int64_t kc, mc;  /* k per pass; rows of A that stay in L2 */
+    int64_t b_slabs; /* slabs packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
     bool along_rows;          /* few rows of a large row-major B: the next panel is prefetched */
     bool b_copy;              /* the first row block of a panel packs it */

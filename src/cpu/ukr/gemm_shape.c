@@ -15,7 +15,9 @@ enum {
     ALONE_NS = 2000,          /* not worth a second thread */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
-    B_PACK_BYTES = 384 << 10  /* packed B of a slot, or one panel */
+    B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one panel */
+    GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
+    GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
 };
 
 const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
@@ -163,7 +165,12 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         /* Units of tall products must not be so long that a cancelled or shared run waits for them. */
         g->mchunks = dtp_max64(g->mchunks, m / (8 * g->mc));
     }
-    g->units = g->batches * g->mchunks * g->nunits;
+    g->groups = 1;
+    if (g->b_form == DTP_GEMM_B_PACKED && g->batches == 1 && m >= GROUP_CHUNKS * g->mc)
+        g->groups = dtp_div_up(g->nunits * k * DTP_UKR_SLAB_BYTES, GROUP_BYTES);
+    g->group_units = dtp_div_up(g->nunits, dtp_max64(g->groups, 1));
+    g->groups = dtp_div_up(g->nunits, g->group_units);
+    g->units = g->batches * g->groups * g->mchunks * g->group_units;
     const double unit_ns = ns / (double)g->units;
     g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
     g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
