@@ -56,9 +56,12 @@ void dtp_queue_ring(dtp_queue_t *q) {
     dtp_futex_wake(&q->bell, INT_MAX);
 }
 
-bool dtp_queue_hint(dtp_root_t *root) {
+bool dtp_queue_hint(dtp_root_t *root, bool coming) {
     dtp_queue_t *q = (dtp_queue_t *)root;
-    if (!DTP_LOAD(&q->waiters, seq_cst)) return false;
+    if (!DTP_LOAD(&q->waiters, seq_cst)) {
+        if (!coming) DTP_STORE(&q->stranded, true, relaxed);
+        return false;
+    }
     dtp_queue_ring(q);
     return true;
 }

@@ -95,7 +95,8 @@ struct dtp_queue {
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
     _Atomic uint32_t generation;
-    _Atomic bool stranded; /* published, and maybe nobody comes: the next submission looks after it */
+    _Atomic bool
+        stranded; /* published, and maybe nobody comes: the next submission or query looks after it */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t completed;
     _Atomic uint64_t poison;
     _Atomic uint64_t wake_at;

@@ -319,7 +319,8 @@ void dtp_main_wait(struct dtp_main *body);
 void dtp_sync_forked(void);
 /* queue.c: executes items of a queue whose root was taken by this thread, which holds a ticket. */
 void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root);
-/* Tells those who wait for the queue that a ticket is free; false if nobody waits. */
-bool dtp_queue_hint(dtp_root_t *root);
+/* Tells those who wait for the queue that a ticket is free; false if nobody waits: if nobody is coming either,
+ * the queue is stranded. */
+bool dtp_queue_hint(dtp_root_t *root, bool coming);
 
 #endif

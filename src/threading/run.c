@@ -123,7 +123,7 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     dtp_lock(&rec->lock);
     for (dtp_root_t *root = rec->first; root; root = root->next) {
         if (root->kind == DTP_ROOT_QUEUE) {
-            if (!dtp_queue_hint(root)) continue;
+            if (!dtp_queue_hint(root, called)) continue;
         } else {
             uint32_t published = DTP_ROOT_PUBLISHED;
             if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT,

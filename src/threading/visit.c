@@ -7,7 +7,7 @@
  * works anyway. */
 #include "threading/builtin_pool.h"
 
-enum { SPINS_PER_LOOK = 32 };
+enum { SPINS_PER_LOOK = DTP_SPINS(32) };
 
 static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
     for (int i = 0; i < DTP_VISITS; ++i) {
@@ -32,6 +32,10 @@ static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
 static void visit_left_team(dtp_visit_t *v, int calls) {
     if (!v->team) return;
     uint64_t state = atomic_load_explicit(&v->team->state, memory_order_relaxed);
+#ifdef DTP_BREAK_VISIT_TEAM
+    atomic_fetch_sub_explicit(&v->team->state, (uint64_t)calls, memory_order_seq_cst);
+    return;
+#endif
     while ((state & ~(DTP_TEAM_EPOCH - 1)) == v->epoch &&
            !atomic_compare_exchange_weak_explicit(&v->team->state, &state, state - (uint64_t)calls,
                                                   memory_order_seq_cst, memory_order_relaxed))
@@ -41,6 +45,14 @@ static void visit_left_team(dtp_visit_t *v, int calls) {
 static void visit_done(dtp_visit_t *v, int calls) {
     dtp_pool_t *rec = v->rec;
     if (v->runner) atomic_fetch_sub_explicit(&rec->runners, calls, memory_order_relaxed);
+#ifdef DTP_BREAK_VISIT_QUIESCE
+    if (!atomic_load_explicit(&rec->quiesce_waiters, memory_order_seq_cst)) {
+        atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
+        atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst);
+        for (int i = 0; i < calls; ++i) dtp_pool_release(rec);
+        return;
+    }
+#endif
     atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
     if (atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst) ==
             (uint32_t)calls &&
@@ -91,6 +103,9 @@ static void visit_run_roots(dtp_visit_t *v) {
         if (any) dtp_run_roots(rec, &joiner);
         else dtp_run_roots_of(rec, &joiner, v->cookie);
         atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
+#ifdef DTP_BREAK_VISIT_RUNNER
+        break;
+#endif
         if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_seq_cst)) || dtp_dispatch(rec))
             break;
         atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
@@ -127,7 +142,11 @@ static void visit_call(void *arg) {
     }
     dtp_chain_t chain = {.up = top, .rec = rec, .kind = DTP_CHAIN_VISIT, .team = v->team};
     dtp_chain_top = &chain;
+#ifdef DTP_BREAK_VISIT_MAIN
+    struct dtp_main *body = atomic_load_explicit(&v->main, memory_order_acquire);
+#else
     struct dtp_main *body = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
+#endif
     if (body) {
         dtp_main_take(body);
     } else if (v->region) {
@@ -208,17 +227,19 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
     }
 }
 
+/* Counted when the host has accepted the call, because others rely on the count: who finds it full looks for
+ * nobody else. So it may miss calls, but each that it counts looks at the FIFO once more. */
 bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     if (rec->host_loops || !dtp_visit_possible(rec)) return false;
-    if (atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst) >= rec->num_threads) {
-        atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_relaxed);
-        return true;
-    }
+#ifdef DTP_BREAK_VISIT_PROMISE
+    const int32_t before = atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
+    atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
+    if (before >= rec->num_threads) return true;
+#else
+    if (atomic_load_explicit(&rec->runners, memory_order_seq_cst) >= rec->num_threads) return true;
+#endif
     dtp_visit_t *v = visit_take(rec, 1);
-    if (!v) {
-        atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_relaxed);
-        return false;
-    }
+    if (!v) return false;
     v->runner = true;
     v->cookie = cookie;
     dtp_chain_t chain;
@@ -231,7 +252,12 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
                               : rec->iface.parallel_for(rec->iface.ctx, 1, visit_job, v);
         host_leave(rec, &chain);
     }
-    if (refused) visit_done(v, 1);
+    if (refused) {
+        v->runner = false;
+        visit_done(v, 1);
+    } else {
+        atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
+    }
     dtp_pool_release(rec);
     return !refused && !chain.bounced;
 }

@@ -4,8 +4,8 @@
 
 #include "threading/pool.h"
 
-bool dtp_queue_hint(dtp_root_t *root) {
-    (void)root;
+bool dtp_queue_hint(dtp_root_t *root, bool coming) {
+    (void)root, (void)coming;
     return false;
 }
 void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }

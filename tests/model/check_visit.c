@@ -1,0 +1,368 @@
+/* Calls that the library queues in a caller's pool (src/threading/visit.c): the host calls them late, at
+ * once, or not at all. Each loop and each body of a run is done once; a call helps in the run that it was
+ * made for and in no later one; a root that was handed to a call does not wait for ever; who waits for the
+ * end of the calls is woken, when there is none left; the record lives as long as a call, and no longer. */
+#include "threading/record.c"
+
+#include "threading/ticket.c"
+
+#include "threading/run.c"
+
+#include "threading/region.c"
+
+static void pause_while_open(void);
+#define dtp_pause pause_while_open
+#include "threading/visit.c"
+#undef dtp_pause
+
+#include "model/product.h"
+
+/* ---- What they call ------------------------------------------------------------------------------------ */
+_Atomic int64_t dtp_ticks_per_us;
+static dtp_pool_t *rec;
+static _Atomic int left; /* threads that may still call the host */
+
+bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
+    (void)pool, (void)cpu;
+    return false;
+}
+int dtp_builtin_wake(dtp_pool_t *pool, int count, int cpu, bool mark) {
+    (void)pool, (void)count, (void)cpu, (void)mark;
+    return 0;
+}
+void dtp_builtin_end(dtp_pool_t *pool) { (void)pool; }
+size_t dtp_worker_size(void) { return 0; }
+void dtp_record_set_costs(dtp_pool_t *pool, int64_t spin_ns) { (void)pool, (void)spin_ns; }
+int dtp_process_num_threads(void) { return 1; }
+double dtp_cpu_quota(void) { return 0; }
+void dtp_sync_forked(void) {}
+void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
+/* Helpers of a host that has loops only stay while one is open. */
+static void pause_while_open(void) {
+    if (rec->host_loops && rec->reserved) mc_yield();
+}
+
+/* ---- The host ------------------------------------------------------------------------------------------ */
+enum { THREADS = 4, CALLS = 8 };
+typedef struct {
+    dnnl_tp_task_fn_t fn;
+    dnnl_tp_chunk_fn_t job; /* of a loop, else NULL */
+    _Atomic int *jobs;      /* of the loop that are left */
+    void *arg, *run;
+    int i, n;
+} call_t;
+static call_t calls[CALLS];
+static int first_call, n_calls;
+static int answers; /* 1: calls later, 2: or refuses, 3: or calls at once */
+static bool gone;   /* no call may come any more */
+static bool caller_works;
+static dtp_lock_t host_lock;
+static _Atomic uint32_t host_bell;
+static _Atomic int inside;          /* callers of schedule */
+static const void *run_of[THREADS]; /* whose call a thread is in */
+
+static void ring(void) {
+    atomic_fetch_add_explicit(&host_bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&host_bell, INT_MAX);
+}
+static void push(call_t call) {
+    dtp_lock(&host_lock);
+    MC_CHECK(n_calls - first_call < CALLS);
+    calls[n_calls++ % CALLS] = call;
+    dtp_unlock(&host_lock);
+    ring();
+}
+static bool call_one(void) {
+    dtp_lock(&host_lock);
+    bool any = first_call < n_calls;
+    call_t call = {.n = 0};
+    if (any) call = calls[first_call++ % CALLS];
+    dtp_unlock(&host_lock);
+    if (!any) return false;
+    MC_CHECK(!gone);
+    mc_read(call.arg);
+    const void *outer = run_of[mc_self()];
+    run_of[mc_self()] = call.run;
+    if (call.job) call.job(call.arg, call.i, call.n);
+    else call.fn(call.arg);
+    run_of[mc_self()] = outer;
+    if (call.job && atomic_fetch_sub_explicit(call.jobs, 1, memory_order_acq_rel) == 1) ring();
+    return true;
+}
+static void host(void *arg) {
+    (void)arg;
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&host_bell, memory_order_seq_cst);
+        bool over = !atomic_load_explicit(&left, memory_order_acquire);
+        if (call_one()) continue;
+        if (over) return;
+        dtp_futex_wait(&host_bell, bell, -1);
+    }
+}
+static void leave(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) ring();
+}
+
+enum { RUNS = 2 };
+static bool ended[RUNS];
+static _Atomic int n_begun;
+static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
+    MC_CHECK(ctx == &host_lock);
+    MC_CHECK(!run || !*(bool *)run);
+    mc_write(arg); /* the visit was filled */
+    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
+        MC_CHECK(atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed) == 0);
+    const int answer = mc_choose(answers);
+    if (answer == 0) push((call_t){.fn = fn, .arg = arg, .run = run});
+    if (answer == 2) {
+        mc_hit("called at once");
+        fn(arg);
+    }
+    if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
+        atomic_fetch_sub_explicit(&inside, 1, memory_order_relaxed);
+    if (answer != 1) return 0;
+    mc_hit("refused");
+    return -1;
+}
+static int loop_of_host(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
+    (void)ctx;
+    mc_write(arg);
+    _Atomic int jobs = n;
+    for (int i = 0; i < n; ++i) push((call_t){.job = fn, .jobs = &jobs, .arg = arg, .i = i, .n = n});
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&host_bell, memory_order_seq_cst);
+        if (!atomic_load_explicit(&jobs, memory_order_acquire)) return 0;
+        if (!(caller_works && call_one())) dtp_futex_wait(&host_bell, bell, -1);
+    }
+}
+static int run_begin(void *ctx, uint64_t id, void **run) {
+    (void)ctx, (void)id;
+    *run = &ended[atomic_fetch_add_explicit(&n_begun, 1, memory_order_relaxed)];
+    return 0;
+}
+static void run_end(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *arg) {
+    (void)ctx, (void)status, (void)may_block;
+    *(bool *)run = true;
+    done(arg);
+}
+static bool released;
+static void release(void *ctx) {
+    (void)ctx;
+    released = true;
+}
+
+/* ---- Loops and runs ------------------------------------------------------------------------------------ */
+enum { ITERATIONS = 2 };
+typedef struct {
+    int runs[ITERATIONS];
+    bool open;
+    const void *run;
+    int bodies;
+} loop_t;
+static loop_t loops[THREADS];
+static const int64_t short_grain = -GRAIN_NS * 2, long_grain = -MEDIUM_LOOP_NS;
+static int64_t grain;
+
+static void body(void *arg, int slot, int64_t begin, int64_t end) {
+    loop_t *loop = arg;
+    MC_CHECK(loop->open && slot >= 0 && slot < rec->num_threads);
+    if (slot) mc_hit("a call helped");
+    if (run_of[mc_self()]) MC_CHECK(run_of[mc_self()] == loop->run);
+    for (int64_t i = begin; i < end; ++i) {
+        mc_write(&loop->runs[i]);
+        ++loop->runs[i];
+    }
+}
+static void one_loop(loop_t *loop, const dtp_parallel_t *par) {
+    loop->open = true;
+    dtp_parallel_share(par, ITERATIONS, grain, body, loop);
+    loop->open = false;
+    for (int i = 0; i < ITERATIONS; ++i) {
+        mc_read(&loop->runs[i]);
+        MC_CHECK(loop->runs[i] == 1);
+    }
+}
+static void run_body(void *arg, const dtp_parallel_t *par) {
+    loop_t *loop = arg;
+    mc_write(&loop->bodies);
+    ++loop->bodies;
+    if (loop != &loops[mc_self()]) mc_hit("a call took the body");
+    one_loop(loop, par);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------- */
+static void loop_caller(void *arg) {
+    const dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    one_loop(arg, &par);
+    dtp_pool_release(rec);
+    leave();
+}
+/* Waits for the calls, then ends the host's pool. */
+static void quiet_caller(void *arg) {
+    const dtp_parallel_t par = {rec, rec->num_threads, NULL};
+    one_loop(arg, &par);
+    MC_CHECK(dtp_visit_quiesce(rec, -1) == dnnl_tp_success);
+    MC_CHECK(first_call == n_calls && !atomic_load_explicit(&rec->outstanding, memory_order_relaxed));
+    gone = true;
+    dtp_pool_release(rec);
+    leave();
+}
+static int runs_per_caller;
+static void run_caller(void *arg) {
+    loop_t *loop = arg;
+    for (int i = 0; i < runs_per_caller; ++i) {
+        *loop = (loop_t){.run = rec->iface.run_begin ? &ended[i] : NULL};
+        MC_CHECK(dtp_pool_run(rec, rec->num_threads, true, run_body, loop) == dnnl_tp_success);
+        mc_read(&loop->bodies);
+        MC_CHECK(loop->bodies == 1);
+    }
+    MC_CHECK(dtp_visit_quiesce(rec, -1) == dnnl_tp_success);
+    for (int i = 0; i < rec->n_teams; ++i) MC_CHECK(!dtp_team_is_open(rec->teams[i].state));
+    dtp_pool_release(rec);
+    leave();
+}
+/* A root that only a call can execute, as those of queues are. Where the host may refuse calls, its publisher
+ * looks after it now and then, as those who query an event do. */
+static dtp_root_t roots[THREADS];
+static _Atomic int executed[THREADS], stranded[THREADS];
+bool dtp_queue_hint(dtp_root_t *root, bool coming) {
+    if (!coming) atomic_store_explicit(&stranded[root - roots], 1, memory_order_relaxed);
+    return false;
+}
+void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) {
+    MC_CHECK(pool == rec);
+    const int i = (int)(root - roots);
+    MC_CHECK(atomic_fetch_add_explicit(&executed[i], 1, memory_order_relaxed) == 0);
+    if (mc_self() != i) mc_hit("a call executed a root");
+    leave();
+}
+static void look_after(dtp_root_t *root) {
+    if (dtp_dispatch(rec) || !dtp_root_reclaim(rec, root)) return;
+    dtp_queue_run_root(rec, root);
+    dtp_ticket_end(rec);
+}
+static void publisher(void *arg) {
+    dtp_root_t *root = arg;
+    const int i = (int)(root - roots);
+    dtp_root_publish(rec, root);
+    look_after(root);
+    while (answers > 1 && !atomic_load_explicit(&executed[i], memory_order_relaxed)) {
+        if (atomic_exchange_explicit(&stranded[i], 0, memory_order_relaxed)) {
+            mc_hit("a root was stranded");
+            look_after(root);
+        } else {
+            mc_yield();
+        }
+    }
+    dtp_pool_release(rec);
+    leave();
+}
+
+/* ---- Cases --------------------------------------------------------------------------------------------- */
+static void setup(int num_threads, int callers, void (*caller)(void *), int hosts) {
+    registry = NULL;
+    registry_lock.word = 0;
+    rec = dtp_record_create(num_threads, 0);
+    rec->iface = (dnnl_tp_threadpool_iface_t){.ctx = &host_lock, .schedule = schedule, .release = release};
+    rec->form_s = true;
+    rec->refs = callers;
+    dtp_record_register(rec);
+    memset(calls, 0, sizeof calls);
+    memset(loops, 0, sizeof loops);
+    memset(roots, 0, sizeof roots);
+    memset((void *)executed, 0, sizeof executed);
+    memset((void *)stranded, 0, sizeof stranded);
+    memset(ended, 0, sizeof ended);
+    memset(run_of, 0, sizeof run_of);
+    first_call = n_calls = 0;
+    host_lock.word = 0;
+    host_bell = 0;
+    inside = n_begun = 0;
+    answers = 1;
+    gone = caller_works = released = false;
+    runs_per_caller = 1;
+    grain = short_grain;
+    left = callers;
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    for (int i = 0; i < callers; ++i) {
+        roots[i].kind = DTP_ROOT_QUEUE;
+        mc_thread(caller, caller == publisher ? (void *)&roots[i] : &loops[i]);
+        left += caller == publisher;
+    }
+    for (int i = 0; i < hosts; ++i) mc_thread(host, NULL);
+}
+static void end(void) {
+    MC_CHECK(released && mc_live() == 0);
+    MC_CHECK(!registry && first_call == n_calls);
+}
+
+static void a_loop(void) { setup(2, 1, loop_caller, 1); }
+static void any_answer(void) {
+    a_loop();
+    answers = 3;
+}
+static void a_long_loop(void) {
+    setup(2, 1, loop_caller, 1);
+    grain = long_grain;
+}
+static void two_calls(void) { setup(3, 1, quiet_caller, 2); }
+static void quiet(void) { setup(2, 1, quiet_caller, 1); }
+static void two_loops(void) {
+    setup(3, 2, loop_caller, 1);
+    rec->flags = DNNL_TP_THREADPOOL_SINGLE_CALLER;
+}
+static void two_runs(void) {
+    setup(2, 1, run_caller, 1);
+    runs_per_caller = RUNS;
+    rec->iface.run_begin = run_begin;
+    rec->iface.run_end = run_end;
+}
+static void two_roots(void) { setup(1, 2, publisher, 1); }
+static void any_root(void) {
+    two_roots();
+    answers = 2;
+}
+static void set_loops(void) {
+    rec->iface.schedule = NULL;
+    rec->iface.parallel_for = loop_of_host;
+    rec->form_s = false;
+    rec->host_loops = true;
+}
+static void main_body(void) {
+    setup(2, 1, run_caller, 1);
+    set_loops();
+    caller_works = true;
+}
+static void idle_caller(void) {
+    setup(2, 1, run_caller, 2);
+    set_loops();
+}
+static void loop_alone(void) {
+    setup(2, 1, loop_caller, 1);
+    set_loops();
+    caller_works = true;
+}
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "a loop", .setup = a_loop, .end = end},
+        {.name = "a loop, any answer", .setup = any_answer, .end = end},
+        {.name = "a long loop", .setup = a_long_loop, .end = end},
+        {.name = "the end of the calls", .setup = quiet, .end = end},
+        {.name = "the end of two calls", .setup = two_calls, .end = end, .preemptions = 2},
+        {.name = "two loops, one caller at a time", .setup = two_loops, .end = end, .preemptions = 2},
+        {.name = "two runs", .setup = two_runs, .end = end, .preemptions = 3},
+        {.name = "two roots", .setup = two_roots, .end = end, .preemptions = 2},
+        {.name = "two roots, a host that refuses", .setup = any_root, .end = end, .preemptions = 2},
+        {.name = "the body of a run", .setup = main_body, .end = end, .preemptions = 2},
+        {.name = "the same, the caller only waits", .setup = idle_caller, .end = end, .preemptions = 1},
+        {.name = "a loop of the host", .setup = loop_alone, .end = end, .preemptions = 2},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
