@@ -4,7 +4,8 @@
  *
  * Such graphs have no regions: a Switch sends its data to one of two outputs, what comes after the other one
  * is dead, a Merge passes on what is alive; Enter, NextIteration and Exit carry values into, around and out
- * of frames. The import finds the Ifs and loops behind them. doc/import_v1.md says which graphs it accepts.
+ * of frames. The import finds the Ifs and loops behind them; acyclic graphs need no structure, what is alive
+ * together becomes an If. doc/import_v1.md says which graphs it accepts.
  */
 #ifndef DNNL_TP_GRAPH_IMPORT_H
 #define DNNL_TP_GRAPH_IMPORT_H
@@ -24,7 +25,7 @@ typedef enum {
     dnnl_tp_v1_identity,  /**< Its input. */
     dnnl_tp_v1_no_op,     /**< Control inputs only. */
     dnnl_tp_v1_switch,    /**< Inputs: data, predicate. Output 0: the predicate is false; 1: it is true. */
-    dnnl_tp_v1_merge,     /**< The input that is alive. */
+    dnnl_tp_v1_merge,     /**< The input that is alive; two such: a run returns invalid_graph. */
     dnnl_tp_v1_enter,     /**< Its input, in frame; is_constant: in every iteration, else in the first. */
     dnnl_tp_v1_exit,      /**< Its input, outside of the frame. */
     dnnl_tp_v1_next_iteration, /**< Its input, in the next iteration. */
@@ -68,8 +69,9 @@ typedef struct {
  * @param ntargets number of targets
  * @param targets names of nodes that run though no output needs them
  * @return success; invalid_graph (the text names the node and the reason: an input that does not exist, an
- * unknown kind, a cycle outside of loops, several LoopConds in a frame, a Merge with two live inputs, control
- * flow without structure); what the building calls return; invalid_arguments; out_of_memory. */
+ * unknown kind, a cycle outside of loops, several LoopConds in a frame, a Merge with always two live inputs,
+ * loops beside control flow without structure); what the building calls return; invalid_arguments;
+ * out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind,
                                                          int n, const dnnl_tp_v1_node_t *nodes, int nout,
                                                          const char *const *outputs, int ntargets,

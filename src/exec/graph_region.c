@@ -118,13 +118,16 @@ static dnnl_tp_status_t add_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_
                         names[b][0]);
         }
         DTP_TRY(dtp_graph_check_values(g, branch[b] ? sub[b] : graph->region, id, names[b][1], nout, yield[b],
-                                       false));
+                                       true));
     }
     dnnl_tp_tensor_info_t *info = room_for_infos(g, nout);
     int32_t *copy = dtp_arena_alloc(&g->arena, sizeof *copy * 2 * (size_t)nout);
     if (!info || !copy) return dnnl_tp_out_of_memory;
     for (int i = 0; i < nout; ++i) {
-        const dnnl_tp_tensor_info_t *t = &g->values[then_out[i]].info, *e = &g->values[else_out[i]].info;
+        DTP_REQUIRE(then_out[i] >= 0 || else_out[i] >= 0, GRAPH_BAD_VALUE,
+                    "operator '%s' (if): neither branch makes output %d", id.name, i);
+        const dnnl_tp_tensor_info_t *t = &g->values[then_out[i] < 0 ? else_out[i] : then_out[i]].info;
+        const dnnl_tp_tensor_info_t *e = &g->values[else_out[i] < 0 ? then_out[i] : else_out[i]].info;
         DTP_TRY(check_agree(id, "output", i, t, e));
         info[i] = *t;
         for (int d = 0; d < t->ndims; ++d)

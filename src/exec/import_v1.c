@@ -112,8 +112,7 @@ static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
     static const int want[] = {0, 0, -1, -1, 1, 0, 2, -1, 1, 1, 1, 1};
     CHECK(want[v->kind] < 0 || node->ndata == want[v->kind], i, "%d inputs, needed are %d", node->ndata,
           want[v->kind]);
-    CHECK(v->kind != dnnl_tp_v1_merge || node->ndata == 2, i,
-          "%d inputs; only a Merge of two belongs to an If or a loop", node->ndata);
+    CHECK(v->kind != dnnl_tp_v1_merge || node->ndata > 0, i, "it has no inputs");
     CHECK(v->kind != dnnl_tp_v1_enter || (v->frame && *v->frame), i, "it has no frame");
     return dnnl_tp_success;
 }
@@ -342,6 +341,7 @@ static dnnl_tp_status_t place_loop_merge(dtp_v1_t *t, int i) {
 
 static dnnl_tp_status_t place_merge(dtp_v1_t *t, int i) {
     dtp_v1_node_t *node = &t->nodes[i];
+    CHECK(node->ndata == 2, i, "%d inputs; only a Merge of two belongs to an If or a loop", node->ndata);
     for (int k = 0; k < 2; ++k)
         if (is_kind(t, node->in[k].node, dnnl_tp_v1_next_iteration)) return place_loop_merge(t, i);
     int c[2];
@@ -430,9 +430,6 @@ static dnnl_tp_status_t check_frames(const dtp_v1_t *t) {
 }
 
 dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
-    for (int i = 0; i < t->n; ++i)
-        if (t->nodes[i].v1->kind == dnnl_tp_v1_enter) DTP_TRY(find_frame(t, i));
-    DTP_TRY(sort(t));
     DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
     t->contexts[0] = (dtp_v1_context_t){.kind = DTP_V1_ROOT, .parent = -1, .next = -1, .first = -1};
     t->ncontexts = 1;
@@ -441,6 +438,27 @@ dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
 }
 
 /* ---- The call ------------------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t import_structured(dtp_v1_t *t, int nout, const dtp_v1_tensor_t *out,
+                                          const char *const *outputs) {
+    DTP_TRY(dtp_v1_analyse(t));
+    for (int i = 0; i < nout; ++i) {
+        int c;
+        DTP_TRY(alive(t, out[i], &c));
+        CHECK(c == 0, out[i].node, "output '%.100s' is not always alive", outputs[i]);
+    }
+    return dtp_v1_emit(t);
+}
+
+/* Who is a target and only stands for others passes it on. */
+static void pass_targets(dtp_v1_t *t) {
+    for (int i = t->n - 1; i >= 0; --i) {
+        const dtp_v1_node_t *node = &t->nodes[t->order[i]];
+        bool passes = node->v1->kind > dnnl_tp_v1_host && node->v1->kind != dnnl_tp_v1_merge;
+        for (int k = 0; passes && node->target && k < node->ndata + node->ncontrol; ++k)
+            if (node->in[k].node >= 0) t->nodes[node->in[k].node].target = true;
+    }
+}
 
 static dnnl_tp_status_t import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind, const dnnl_tp_v1_node_t *nodes,
                                int nout, const char *const *outputs, int ntargets,
@@ -459,14 +477,18 @@ static dnnl_tp_status_t import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind, const dn
         DTP_REQUIRE(outputs[i] && parse(&names, outputs[i], &out[i], &control) == 0 && !control &&
                         out[i].out < dtp_v1_nout(t->nodes[out[i].node].v1),
                     GRAPH_IMPORT, "output '%.100s' is not there", outputs[i] ? outputs[i] : "");
-    DTP_TRY(dtp_v1_analyse(t));
-    for (int i = 0; i < nout; ++i) {
-        int c;
-        DTP_TRY(alive(t, out[i], &c));
-        CHECK(c == 0, out[i].node, "output '%.100s' is not always alive", outputs[i]);
+    bool frames = false;
+    for (int i = 0; i < t->n; ++i) {
+        if (t->nodes[i].v1->kind == dnnl_tp_v1_enter) DTP_TRY(find_frame(t, i));
+        frames |= t->nodes[i].v1->kind >= dnnl_tp_v1_enter;
     }
+    DTP_TRY(sort(t));
+    pass_targets(t);
     DTP_TRY(dnnl_tp_graph_create(&t->graph, kind));
-    DTP_TRY(dtp_v1_emit(t));
+    dnnl_tp_status_t status = import_structured(t, nout, out, outputs);
+    if (status == dnnl_tp_invalid_graph && !frames && !t->building)
+        status = dtp_v1_emit_gated(t, nout, out, outputs);
+    DTP_TRY(status);
     for (int i = 0; i < nout; ++i)
         DTP_TRY(dnnl_tp_graph_output(t->graph, dtp_v1_value(t, out[i]), outputs[i]));
     return dnnl_tp_success;
@@ -484,8 +506,9 @@ dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_
     dtp_v1_t t = {.n = n};
     dtp_arena_init(&t.arena, dtp_process_allocator());
     t.nodes = dtp_arena_alloc(&t.arena, sizeof *t.nodes * (size_t)n);
+    t.mark = dtp_arena_alloc(&t.arena, sizeof *t.mark * (size_t)n);
     dnnl_tp_status_t status =
-        t.nodes ? import(&t, kind, nodes, nout, outputs, ntargets, targets) : dnnl_tp_out_of_memory;
+        t.nodes && t.mark ? import(&t, kind, nodes, nout, outputs, ntargets, targets) : dnnl_tp_out_of_memory;
     for (int i = 0; i < n && status != dnnl_tp_success; ++i)
         if (nodes[i].kind == dnnl_tp_v1_host && nodes[i].drop && !(t.nodes && t.nodes[i].taken))
             nodes[i].drop(nodes[i].arg);

@@ -5,7 +5,7 @@
  * of both sides of one predicate shorter. Where two inputs of a node have paths of which neither begins with
  * the other, the graph has no structure, and the node is refused. import_v1.c resolves names and finds
  * contexts; import_v1_emit.c makes one If of the nodes of a predicate that hang together, one While of each
- * frame, and builds the graph from the outside in. */
+ * frame, and builds the graph from the outside in. Acyclic graphs without structure: import_v1_live.h. */
 #ifndef DTP_EXEC_IMPORT_V1_H
 #define DTP_EXEC_IMPORT_V1_H
 
@@ -67,6 +67,9 @@ typedef struct {
     dtp_v1_frame_t *frames;
     int ncontexts, cap_contexts;
     dtp_v1_context_t *contexts;
+    int *mark; /* nodes seen, per question */
+    int marks;
+    bool building, gated; /* the graph has got nodes; as import_v1_gate.c makes them */
     dtp_arena_t arena;
     dnnl_tp_graph_t graph;
 } dtp_v1_t;
@@ -83,10 +86,19 @@ dtp_v1_tensor_t dtp_v1_origin(const dtp_v1_t *t, dtp_v1_tensor_t x, bool through
 /* Where an output is alive. */
 int dtp_v1_alive(const dtp_v1_t *t, dtp_v1_tensor_t x);
 
-/* Names, order, frames, contexts. */
+/* Frames and contexts; the nodes are sorted. */
 dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t);
 /* Fills t->graph. */
 dnnl_tp_status_t dtp_v1_emit(dtp_v1_t *t);
+/* The same for acyclic graphs without structure, both at once; out: what will be asked for. */
+dnnl_tp_status_t dtp_v1_emit_gated(dtp_v1_t *t, int nout, const dtp_v1_tensor_t *out,
+                                   const char *const *names);
+/* An input, constant, operator or closure; all others stand for another value. */
+dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int node);
+/* `after` is the node's value: it starts when the node's control inputs have ended; and runs if it is a
+ * target.
+ */
+dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int node);
 /* The value in the graph, after its maker was emitted. */
 int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x);
 

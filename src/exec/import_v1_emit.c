@@ -31,8 +31,6 @@ typedef struct {
     block_t *place; /* of nodes */
     int *items;     /* in order; compounds behind the nodes: t->n + number */
     int *first;     /* of each block, see block_number */
-    int *mark;      /* nodes seen by order(), per caller */
-    int marks;
 } emit_t;
 
 /* ---- Which nodes belong together ----------------------------------------------------------------------- */
@@ -251,11 +249,10 @@ int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x) {
 }
 
 /* `after` starts when what node `from` stands for has ended. */
-static dnnl_tp_status_t order(emit_t *e, dnnl_tp_graph_t region, int32_t after, int from) {
-    dtp_v1_t *t = e->t;
+static dnnl_tp_status_t order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int from) {
     const dtp_v1_node_t *node = &t->nodes[from];
-    if (e->mark[from] == e->marks) return dnnl_tp_success;
-    e->mark[from] = e->marks;
+    if (t->mark[from] == t->marks) return dnnl_tp_success;
+    t->mark[from] = t->marks;
     switch (node->v1->kind) {
     case dnnl_tp_v1_op:
     case dnnl_tp_v1_host:
@@ -270,15 +267,25 @@ static dnnl_tp_status_t order(emit_t *e, dnnl_tp_graph_t region, int32_t after, 
         return dnnl_tp_graph_control_dependency(region, before, after);
     default:
         for (int k = 0; k < node->ndata + node->ncontrol; ++k)
-            if (node->in[k].node >= 0) DTP_TRY(order(e, region, after, node->in[k].node));
+            if (node->in[k].node >= 0) DTP_TRY(order(t, region, after, node->in[k].node));
         return dnnl_tp_success;
     }
 }
 
-static dnnl_tp_status_t order_all(emit_t *e, dnnl_tp_graph_t region, int32_t after, int i) {
-    const dtp_v1_node_t *node = &e->t->nodes[i];
-    ++e->marks;
-    for (int k = 0; k < node->ncontrol; ++k) DTP_TRY(order(e, region, after, node->in[node->ndata + k].node));
+dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int i) {
+    const dtp_v1_node_t *node = &t->nodes[i];
+    ++t->marks;
+    for (int k = 0; k < node->ncontrol; ++k) DTP_TRY(order(t, region, after, node->in[node->ndata + k].node));
+    /* What its data goes through may wait, too. */
+    bool inside = t->gated || node->v1->kind != dnnl_tp_v1_merge;
+    for (int k = 0; inside && k < node->ndata; ++k)
+        for (int from = node->in[k].node; from >= 0;) {
+            const dtp_v1_node_t *x = &t->nodes[from];
+            bool passes = x->v1->kind == dnnl_tp_v1_identity || x->v1->kind == dnnl_tp_v1_switch;
+            if (!passes && x->v1->kind != dnnl_tp_v1_constant) break;
+            for (int c = 0; c < x->ncontrol; ++c) DTP_TRY(order(t, region, after, x->in[x->ndata + c].node));
+            from = passes ? x->in[0].node : -1;
+        }
     return node->target ? dnnl_tp_graph_target(region, after) : dnnl_tp_success;
 }
 
@@ -286,8 +293,7 @@ static dnnl_tp_status_t order_all(emit_t *e, dnnl_tp_graph_t region, int32_t aft
 
 static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t block);
 
-static dnnl_tp_status_t emit_node(emit_t *e, dnnl_tp_graph_t region, int i) {
-    dtp_v1_t *t = e->t;
+dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int i) {
     dtp_v1_node_t *node = &t->nodes[i];
     const dnnl_tp_v1_node_t *v = node->v1;
     if (v->kind > dnnl_tp_v1_host) return dnnl_tp_success; /* stands for another value */
@@ -312,7 +318,7 @@ static dnnl_tp_status_t emit_node(emit_t *e, dnnl_tp_graph_t region, int i) {
         DTP_TRY(dnnl_tp_graph_host(region, v->fn, v->arg, v->drop, v->flags, v->name, node->ndata, in, nout,
                                    v->out_info, node->values));
     }
-    if (nout > 0) return order_all(e, region, node->values[0], i);
+    if (nout > 0) return dtp_v1_order(t, region, node->values[0], i);
     if (node->ncontrol)
         return dtp_v1_refuse(t, i, "it waits for something; give it a result, which may be without elements");
     return dnnl_tp_success;
@@ -335,7 +341,7 @@ static dnnl_tp_status_t emit_if(emit_t *e, dnnl_tp_graph_t around, int number, d
     for (int i = 0; i < n; ++i) {
         dtp_v1_node_t *merge = &t->nodes[x->merges[i]];
         merge->values = out + i;
-        DTP_TRY(order_all(e, around, out[i], x->merges[i]));
+        DTP_TRY(dtp_v1_order(t, around, out[i], x->merges[i]));
     }
     return dnnl_tp_success;
 }
@@ -376,7 +382,7 @@ static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t bl
     for (int k = e->first[number]; k < e->first[number + 1]; ++k) {
         int item = e->items[k], compound = item - e->t->n;
         if (compound < 0) {
-            DTP_TRY(emit_node(e, region, item));
+            DTP_TRY(dtp_v1_emit_node(e->t, region, item));
             continue;
         }
         dnnl_tp_graph_t inner[2] = {NULL, NULL};
@@ -391,17 +397,9 @@ static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t bl
 
 dnnl_tp_status_t dtp_v1_emit(dtp_v1_t *t) {
     emit_t e = {.t = t};
-    /* Who is a target and only stands for others passes it on. */
-    for (int i = t->n - 1; i >= 0; --i) {
-        const dtp_v1_node_t *node = &t->nodes[t->order[i]];
-        bool passes = node->v1->kind > dnnl_tp_v1_host && node->v1->kind != dnnl_tp_v1_merge;
-        for (int k = 0; passes && node->target && k < node->ndata + node->ncontrol; ++k)
-            if (node->in[k].node >= 0) t->nodes[node->in[k].node].target = true;
-    }
     DTP_TRY(unite_all(&e));
     DTP_TRY(locate_all(&e));
     DTP_TRY(sort(&e));
-    e.mark = dtp_arena_alloc(&t->arena, sizeof *e.mark * (size_t)t->n);
-    if (!e.mark) return dnnl_tp_out_of_memory;
+    t->building = true;
     return emit_block(&e, t->graph, (block_t){-1, 0});
 }

@@ -73,10 +73,15 @@ static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node
     if (!n->yield) return dnnl_tp_out_of_memory;
     for (int i = 0; i < g->nout; ++i) {
         int t = n->yield[i], e = n->yield[g->nout + i];
+        if (t < 0 || e < 0) {
+            ir->values[g->out + i].info = ir->values[t < 0 ? e : t].info;
+            continue;
+        }
         DTP_TRY(equal(g, "output", i, &ir->values[t].info, &ir->values[e].info));
         ir->values[g->out + i].info = ir->values[t].info;
         int region = ir->values[t].region;
-        if (t == e && region != g->sub[0] && region != g->sub[1]) m->same_as[g->out + i] = t;
+        if (t == e && g->nbefore == 0 && region != g->sub[0] && region != g->sub[1])
+            m->same_as[g->out + i] = t;
     }
     return dnnl_tp_success;
 }

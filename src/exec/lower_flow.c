@@ -35,11 +35,11 @@ static dnnl_tp_status_t branch(dtp_lower_t *l, const dtp_ir_node_t *n, int b, co
     int mark = dtp_block_begin(l);
     if (n->sub[b] >= 0) {
         for (int i = 0; i < n->nout; ++i)
-            if (bufs[i] >= 0) dtp_want(l, yield[i], n->sub[b], bufs[i]);
+            if (bufs[i] >= 0 && yield[i] >= 0) dtp_want(l, yield[i], n->sub[b], bufs[i]);
         DTP_TRY(dtp_lower_region(l, n->sub[b]));
     }
     for (int i = 0; i < n->nout; ++i)
-        if (bufs[i] >= 0) DTP_TRY(dtp_settle(l, yield[i], bufs[i]));
+        if (bufs[i] >= 0 && yield[i] >= 0) DTP_TRY(dtp_settle(l, yield[i], bufs[i]));
     dtp_block_end(l, mark);
     return dnnl_tp_success;
 }
@@ -68,8 +68,10 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
     DTP_TRY(branch(l, n, 1, bufs));
     other->other = l->nsteps;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_ENDIF, n->nout, &s));
-    for (int i = 0; i < n->nout; ++i) /* what nobody writes, for orderings */
-        if (bufs[i] >= 0 && l->bufs[bufs[i]].bytes == 0) s->arg[i].buf = bufs[i];
+    /* What nobody writes, for orderings; what only one branch writes is there when it has ended. */
+    for (int i = 0; i < n->nout; ++i)
+        if (bufs[i] >= 0 && (l->bufs[bufs[i]].bytes == 0 || n->yield[i] < 0 || n->yield[n->nout + i] < 0))
+            s->arg[i].buf = bufs[i];
     s->other = begin;
     return dnnl_tp_success;
 }

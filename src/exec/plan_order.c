@@ -186,9 +186,12 @@ static dnnl_tp_status_t choice(dtp_order_t *o, int i, int owner) {
     undo(o, mark);
     for (int k = 0; k < nno; ++k)
         if (no[k].token >= 0) DTP_TRY(set_token(o, no[k].buf, no[k].token, done));
-    const dtp_step_t *e = l->steps[last]; /* results without elements: nobody writes them */
-    for (int k = 0; k < e->nargs; ++k)
-        if (e->arg[k].buf >= 0) DTP_TRY(set_token(o, e->arg[k].buf, done, done));
+    const dtp_step_t *e = l->steps[last]; /* results that not both branches write */
+    for (int k = 0; k < e->nargs; ++k) {
+        if (e->arg[k].buf < 0) continue;
+        DTP_TRY(use_buf(o, e->arg[k].buf, done, true));
+        DTP_TRY(set_token(o, e->arg[k].buf, done, done));
+    }
     return dnnl_tp_success;
 }
 

@@ -368,11 +368,9 @@ static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
         DTP_TRY(set_token(s, no[k].buf, dtp_flow_if_out(s->builder, f.token, no[k].token, yes[y].token),
                           f.token));
     }
-    /* Results without elements: nobody writes them. */
     const dtp_step_t *e = l->steps[end];
     for (int k = 0; k < e->nargs; ++k)
-        if (e->arg[k].buf >= 0 && l->bufs[e->arg[k].buf].bytes == 0)
-            DTP_TRY(set_token(s, e->arg[k].buf, f.token, f.token));
+        if (e->arg[k].buf >= 0) DTP_TRY(set_token(s, e->arg[k].buf, f.token, f.token));
     return dnnl_tp_success;
 }
 

@@ -148,6 +148,7 @@ static const char everything[] =
     "  %37 = bias_add (%33, %16)\n"
     "  yield %36, %37\n"
     "}\n"
+    "%38 = if \"half\" (%2) {\n  yield _\n} else {\n  yield %2\n}\n"
     "output %30 \"count\"\n"
     "output %31\n"
     "output %26 \"\\\\y\\xff\"\n";
@@ -540,7 +541,7 @@ static void test_dot(void **state) {
         clusters += !strncmp(p, "subgraph cluster", 16);
     }
     assert_int_equal(depth, 0);
-    assert_int_equal(clusters, 2 + 2 * 3); /* functions; If and While with two regions each */
+    assert_int_equal(clusters, 2 + 3 * 3); /* functions; two Ifs and a While with two regions each */
     assert_non_null(strstr(text, "while loop"));
     free(text);
     char command[256];

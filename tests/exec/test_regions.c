@@ -59,6 +59,25 @@ static void test_if_forms(void **state) {
     world_end(&w);
 }
 
+/* Results that one branch makes only; who reads them runs with that branch, or does not care. */
+static void test_if_one_side(void **state) {
+    (void)state;
+    world_t w;
+    world_init(&w, 2);
+    val_t p = graph_input(w.g), x = graph_input(w.g), one[2], two;
+    dnnl_tp_graph_t a = graph_region(w.g), b = graph_region(w.g), c = graph_region(w.g);
+    val_t then[2] = {graph_op1(a, host_inc, x), -1}, other[2] = {-1, x};
+    CHECK_OK(dnnl_tp_graph_if(w.g, "halves", p, a, NULL, 2, then, other, one));
+    val_t yes = graph_op2(b, host_mul, one[0], x), no = graph_op1(c, host_dec, one[1]);
+    CHECK_OK(dnnl_tp_graph_if(w.g, "whole", p, b, c, 1, &yes, &no, &two));
+    graph_output(w.g, two);
+    EXPECT_RUN(&w, ARRAY(1, 7), ARRAY(56));
+    EXPECT_RUN(&w, ARRAY(0, 7), ARRAY(6));
+    graph_done(a, b);
+    CHECK_OK(dnnl_tp_graph_destroy(c));
+    world_end(&w);
+}
+
 /* Predicates of all types; a constant one chooses when the graph is compiled. */
 static void test_predicates(void **state) {
     (void)state;
@@ -463,17 +482,13 @@ static void test_dead_code(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_if),
-                                       cmocka_unit_test(test_if_forms),
-                                       cmocka_unit_test(test_predicates),
-                                       cmocka_unit_test(test_while),
-                                       cmocka_unit_test(test_rotation),
-                                       cmocka_unit_test(test_while_forms),
-                                       cmocka_unit_test(test_nested),
-                                       cmocka_unit_test(test_recursion),
-                                       cmocka_unit_test(test_function_forms),
-                                       cmocka_unit_test(test_primitives),
-                                       cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_dead_code)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_if),          cmocka_unit_test(test_if_forms),
+        cmocka_unit_test(test_if_one_side), cmocka_unit_test(test_predicates),
+        cmocka_unit_test(test_while),       cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_while_forms), cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_recursion),   cmocka_unit_test(test_function_forms),
+        cmocka_unit_test(test_primitives),  cmocka_unit_test(test_order),
+        cmocka_unit_test(test_dead_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,8 @@ static void test_if(void **state) {
     REFUSED(dnnl_tp_graph_if(g, "pick", p, inner, b, 1, &ri, &rb, &out), GRAPH_REGION, "then_region");
     REFUSED(dnnl_tp_graph_if(g, "pick", p, other, b, 1, &ri, &rb, &out), GRAPH_REGION, "then_region");
     REFUSED(dnnl_tp_graph_if(g, "pick", p, a, b, 1, NULL, &rb, &out), NULL_ARG, "then_out");
+    const dnnl_tp_value_t absent = -1;
+    REFUSED(dnnl_tp_graph_if(g, "pick", p, a, b, 1, &absent, &absent, &out), GRAPH_BAD_VALUE, "neither");
     REFUSED(dnnl_tp_graph_if(g, "pick", p, a, b, -1, &ra, &rb, &out), GRAPH_BAD_ARITY, "pick");
     REFUSED(dnnl_tp_graph_output(a, ra, "y"), GRAPH_REGION, "y");
     REFUSED(dnnl_tp_graph_op(g, dnnl_tp_op_relu, "outside", 1, &ra, 0, NULL, 1, &out), GRAPH_BAD_VALUE,
