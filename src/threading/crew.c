@@ -46,7 +46,9 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     r->n_chunks = 0;
     r->first_slot = 1;
     r->participants = (uint16_t)participants;
+#ifndef DTP_BREAK_CREW_EPOCH
     r->epoch += DTP_RW_EPOCH;
+#endif
     atomic_store_explicit(&r->word, r->epoch, memory_order_release);
     if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
@@ -69,7 +71,11 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     do {
         inside = dtp_rw_active(w);
         left = dtp_rw_left(w);
+#ifdef DTP_BREAK_CREW_MOST
+        made = crew->most - left;
+#else
         made = crew->most - inside - left;
+#endif
         if (made > count) made = count;
         if (made <= 0) {
             made = 0;
@@ -116,6 +122,9 @@ void dtp_crew_close(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;
     dtp_region_t *r = crew->region;
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+#ifdef DTP_BREAK_CREW_CLOSE
+    w = 0;
+#endif
     while (dtp_rw_left(w) && !atomic_compare_exchange_weak_explicit(
                                  &r->word, &w, with_left(w, 0), memory_order_relaxed, memory_order_relaxed))
         ;

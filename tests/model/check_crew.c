@@ -1,0 +1,213 @@
+/* Crews (src/threading/crew.c): one run after another opens, invites and closes a crew in the same entry, its
+ * joiners invite, too, and come at any time. Nobody is in a crew that is closed, or in one of another run,
+ * slots are apart, no more come than were invited, what joiners wrote is the owner's after close, and who
+ * sleeps is called for an invitation that stays. */
+#include "threading/ticket.c"
+
+#include "threading/region.c"
+
+#include "threading/crew.c"
+
+#include "model/product.h"
+
+/* ---- What they call ------------------------------------------------------------------------------------ */
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+static dtp_pool_t *rec;
+static _Atomic uint32_t bell; /* rung for the joiner that sleeps */
+
+bool dtp_dispatch(dtp_pool_t *pool) {
+    (void)pool;
+    return true;
+}
+int dtp_builtin_wake(dtp_pool_t *pool, int count, int cpu, bool mark) {
+    (void)pool, (void)cpu, (void)mark;
+    MC_CHECK(count > 0);
+    mc_hit("a sleeper was called");
+    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&bell, 1);
+    return 1;
+}
+void dtp_visit_call(dtp_pool_t *pool, dtp_team_t *team, int count) { (void)pool, (void)team, (void)count; }
+void dtp_visit_loop(dtp_pool_t *pool, dtp_region_t *r, int jobs) { (void)pool, (void)r, (void)jobs; }
+bool dtp_visit_possible(const dtp_pool_t *pool) {
+    (void)pool;
+    return false;
+}
+
+/* ---- Crews --------------------------------------------------------------------------------------------- */
+enum { CREWS = 2, SLOTS = 3, WORTH_NS = 1 << 20 };
+typedef struct {
+    dtp_crew_t crew;
+    bool open;
+    int came, in_slot[SLOTS], done[SLOTS];
+} model_crew_t;
+static model_crew_t crews[CREWS];
+static dtp_team_t teams[CREWS];
+static int participants, invitations, joins;
+static _Atomic int tasks, tasks_done; /* where joiners invite: only who has a task may */
+static int n_tasks;
+static int invited[CREWS];
+static _Atomic int came; /* in any crew */
+
+static void invite(model_crew_t *c, int count) {
+    invited[c - crews] += dtp_crew_want(&c->crew, count, WORTH_NS);
+}
+static bool take_task(void) { return atomic_fetch_sub_explicit(&tasks, 1, memory_order_relaxed) > 0; }
+static void work(void *arg, int slot, int64_t begin, int64_t end) {
+    model_crew_t *c = arg;
+    MC_CHECK(c->open && begin == 0 && end == 0);
+    MC_CHECK(slot > 0 && slot < participants && !c->in_slot[slot]);
+    c->in_slot[slot] = 1;
+    ++c->came;
+    (void)atomic_fetch_add_explicit(&came, 1, memory_order_relaxed); /* others may come */
+    mc_write(&c->done[slot]);
+    ++c->done[slot];
+    if (c != crews) mc_hit("came to the second crew");
+    if (c->in_slot[1] && participants > 2 && c->in_slot[2]) mc_hit("two at once");
+    if (n_tasks && take_task()) {
+        mc_hit("a joiner invited");
+        invite(c, 1);
+        atomic_fetch_add_explicit(&tasks_done, 1, memory_order_release);
+    }
+    c->in_slot[slot] = 0;
+}
+static void owner_of(int first, int n, bool until_somebody_comes) {
+    for (int i = first; i < first + n; ++i) {
+        const dtp_parallel_t par = {rec, rec->num_threads, &teams[i]};
+        model_crew_t *c = &crews[i];
+        c->open = true;
+        tasks = n_tasks;
+        tasks_done = 0;
+        MC_CHECK(dtp_crew_open(&c->crew, &par, participants, work, c));
+        for (int k = 0; k < invitations; ++k) invite(c, participants - 1);
+        while (until_somebody_comes && !atomic_load_explicit(&came, memory_order_relaxed)) {
+            invite(c, 1);
+            mc_yield();
+        }
+        while (n_tasks && take_task()) atomic_fetch_add_explicit(&tasks_done, 1, memory_order_relaxed);
+        while (atomic_load_explicit(&tasks_done, memory_order_acquire) < n_tasks) mc_yield();
+        dtp_crew_close(&c->crew);
+        c->open = false;
+        int done = 0;
+        for (int s = 1; s < SLOTS; ++s) {
+            mc_read(&c->done[s]);
+            done += c->done[s];
+        }
+        MC_CHECK(done == c->came && done <= invited[i]);
+    }
+}
+static void owner(void *arg) {
+    (void)arg;
+    owner_of(0, CREWS, false);
+}
+static void joiner(void *arg) {
+    for (int i = 0; i < joins; ++i)
+        if (!dtp_region_help(rec, arg, 0)) mc_hit("a joiner found nothing");
+}
+/* One that falls asleep as soon as it finds nothing, with its ticket or without. */
+static bool over;
+static void sleeper(void *arg) {
+    (void)arg;
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
+        bool end = over;
+        if (dtp_ticket_join(rec)) {
+            if (!end) (void)dtp_region_help(rec, NULL, 0);
+            dtp_ticket_leave(rec);
+        }
+        if (end) return;
+        dtp_futex_wait(&bell, seen, -1);
+    }
+}
+static void patient_owner(void *arg) {
+    (void)arg;
+    owner_of(0, 1, true);
+    over = true;
+    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&bell, 1);
+}
+
+/* ---- Cases --------------------------------------------------------------------------------------------- */
+static void setup(int joiners, int n_participants, void (*own)(void *), void (*join)(void *), void *arg) {
+    rec = mc_alloc(sizeof *rec);
+    rec->num_threads = n_participants;
+    rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
+    memset(crews, 0, sizeof crews);
+    memset((void *)teams, 0, sizeof teams);
+    memset(invited, 0, sizeof invited);
+    bell = 0;
+    came = 0;
+    over = false;
+    n_tasks = 0;
+    participants = n_participants;
+    invitations = 1;
+    joins = 1;
+    if (join == joiner) rec->adm = (uint64_t)joiners * DTP_ADM_JOINER;
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_thread(own, NULL);
+    for (int i = 0; i < joiners; ++i) mc_thread(join, arg);
+}
+static void end(void) {
+    const dtp_region_t *r = &rec->region[0];
+    MC_CHECK(dtp_rw_active(r->word) == 0 && dtp_rw_left(r->word) == 0);
+    MC_CHECK(rec->reserved == 0 && r->slots[0] == 0);
+    for (int i = 0; i < CREWS; ++i) MC_CHECK(!crews[i].open);
+}
+static void one_joiner(void) {
+    setup(1, 2, owner, joiner, NULL);
+    joins = 2;
+}
+/* The joiner belongs to the first run. */
+static void of_first_run(void *arg, int slot, int64_t begin, int64_t end_) {
+    MC_CHECK(arg == &crews[0]);
+    work(arg, slot, begin, end_);
+}
+static void two_teams_owner(void *arg) {
+    (void)arg;
+    for (int i = 0; i < CREWS; ++i) {
+        const dtp_parallel_t par = {rec, rec->num_threads, &teams[i]};
+        crews[i].open = true;
+        MC_CHECK(dtp_crew_open(&crews[i].crew, &par, participants, of_first_run, &crews[i]));
+        invite(&crews[i], 1);
+        dtp_crew_close(&crews[i].crew);
+        crews[i].open = false;
+    }
+}
+static void two_teams(void) {
+    setup(1, 2, two_teams_owner, joiner, &teams[0]);
+    joins = 2;
+}
+static void two_joiners(void) { setup(2, 3, owner, joiner, NULL); }
+static void small_crew(void) {
+    setup(2, 2, owner, joiner, NULL);
+    invitations = 2;
+}
+static void inviting(void) {
+    setup(2, 3, owner, joiner, NULL);
+    n_tasks = 2;
+}
+static void asleep(void) { setup(1, 2, patient_owner, sleeper, NULL); }
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "one joiner", .setup = one_joiner, .end = end},
+        {.name = "one joiner, weak", .setup = one_joiner, .end = end, .weak = true},
+        {.name = "two runs", .setup = two_teams, .end = end, .weak = true},
+        {.name = "a joiner sleeps", .setup = asleep, .end = end, .preemptions = 3},
+        {.name = "a small crew", .setup = small_crew, .end = end, .preemptions = 3},
+        {.name = "two joiners",
+         .setup = two_joiners,
+         .end = end,
+         .reach = {"came to the second crew", "two at once", "a joiner found nothing"}},
+        {.name = "joiners invite",
+         .setup = inviting,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"a joiner invited"}},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
