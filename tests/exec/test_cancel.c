@@ -178,16 +178,6 @@ static dnnl_tp_status_t run_inner(void *arg, const volatile int *should_stop, in
     n->status = dnnl_tp_executable_run(n->inner, n->stream, 0, NULL, 1, pout, NULL);
     return n->status;
 }
-typedef struct {
-    dnnl_tp_cancel_t cancel;
-    _Atomic int *started;
-} fire_t;
-static void *fire(void *arg) {
-    fire_t *f = arg;
-    while (!atomic_load(f->started)) sched_yield();
-    OK(dnnl_tp_cancel_fire(f->cancel));
-    return NULL;
-}
 static dnnl_tp_status_t one(void *arg, const volatile int *should_stop, int nin, const dnnl_tp_host_arg_t *in,
                             int nout, const dnnl_tp_host_arg_t *out) {
     (void)should_stop, (void)nin, (void)in, (void)nout;
@@ -239,10 +229,10 @@ static void one_nest(const world_t *world[3], int form, unsigned flags) {
         OK(dnnl_tp_stream_create_v2(&s[i], world[i]->engine, dnnl_tp_stream_in_order, world[i]->attr));
         if (i < 2) nest[i] = (nest_t){e[i], s[i], dnnl_tp_success};
     }
-    fire_t arg = {.started = &started};
+    world_fire_t arg = {.started = &started};
     OK(dnnl_tp_cancel_create(&arg.cancel));
     pthread_t t;
-    assert_int_equal(pthread_create(&t, NULL, fire, &arg), 0);
+    assert_int_equal(pthread_create(&t, NULL, world_fire, &arg), 0);
     float y;
     void *out[1] = {&y};
     dnnl_tp_run_opts_t run = {.struct_size = sizeof run, .cancel = arg.cancel};

@@ -45,17 +45,6 @@ static void test_failures(void **state) {
     world_end(&w);
 }
 
-typedef struct {
-    dnnl_tp_cancel_t cancel;
-    _Atomic int *started;
-} fire_t;
-static void *fire(void *arg) {
-    fire_t *f = arg;
-    while (!atomic_load(f->started)) sched_yield();
-    (void)!dnnl_tp_cancel_fire(f->cancel);
-    return NULL;
-}
-
 static void test_cancel(void **state) {
     (void)state;
     world_t w;
@@ -81,9 +70,9 @@ static void test_cancel(void **state) {
                 dnnl_tp_cancel_t c;
                 CHECK_OK(dnnl_tp_cancel_create(&c));
                 atomic_store(&started, 0);
-                fire_t arg = {c, &started};
+                world_fire_t arg = {c, &started};
                 pthread_t t;
-                assert_int_equal(pthread_create(&t, NULL, fire, &arg), 0);
+                assert_int_equal(pthread_create(&t, NULL, world_fire, &arg), 0);
                 dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .cancel = c, .max_threads = threads};
                 assert_int_equal(dnnl_tp_executable_run(e, w.stream, 1, pin, 1, pout, &o), dnnl_tp_cancelled);
                 assert_int_equal(dtp_last_reason(), DTP_CANCELLED);

@@ -1,9 +1,22 @@
 /* See traces.h. */
 #include "support/traces.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/check.h"
+
+char test_trace_path[] = "/tmp/dnnl_tp_trace.XXXXXX";
+int test_trace_setup(void **state) {
+    (void)state;
+    int file = mkstemp(test_trace_path);
+    return file < 0 ? -1 : close(file);
+}
+int test_trace_teardown(void **state) {
+    (void)state;
+    return unlink(test_trace_path);
+}
 
 dnnl_tp_trace_t test_trace(int64_t max_events) {
     dnnl_tp_trace_t t;

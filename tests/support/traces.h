@@ -6,6 +6,11 @@
 
 #include "dnnl_tp/dnnl_tp.h"
 
+/* Fixtures of a group of tests: the name of a file to write to. */
+extern char test_trace_path[];
+int test_trace_setup(void **state);
+int test_trace_teardown(void **state);
+
 dnnl_tp_trace_t test_trace(int64_t max_events);
 dnnl_tp_trace_info_t test_trace_info(dnnl_tp_trace_t t);
 /* The statistics of what has this name, after a check of all of them. */

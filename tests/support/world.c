@@ -1,6 +1,8 @@
 /* See world.h. */
 #include "support/world.h"
 
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -31,4 +33,11 @@ dnnl_tp_executable_t world_compile(world_t *w, unsigned flags) {
     dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .stream_attr = w->attr, .flags = flags};
     CHECK_OK(dnnl_tp_executable_compile(&e, w->g, w->engine, 0, NULL, &o));
     return e;
+}
+
+void *world_fire(void *arg) {
+    world_fire_t *f = arg;
+    while (!atomic_load(f->started)) sched_yield();
+    if (dnnl_tp_cancel_fire(f->cancel) != dnnl_tp_success) abort(); /* not a thread of cmocka's */
+    return NULL;
 }

@@ -2,6 +2,8 @@
 #ifndef DTP_TESTS_WORLD_H
 #define DTP_TESTS_WORLD_H
 
+#include <stdatomic.h>
+
 #include "dnnl_tp/dnnl_tp_graph.h"
 
 typedef struct {
@@ -16,5 +18,12 @@ void world_init(world_t *w, int threads);
 void world_end(world_t *w);
 /* For the stream's pool, with the declared shapes; flags: DNNL_TP_COMPILE_*. */
 dnnl_tp_executable_t world_compile(world_t *w, unsigned flags);
+
+/* A thread that fires the token once *started is set. */
+typedef struct {
+    dnnl_tp_cancel_t cancel;
+    _Atomic int *started;
+} world_fire_t;
+void *world_fire(void *arg);
 
 #endif

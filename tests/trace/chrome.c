@@ -2,19 +2,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 #include "support/streams.h"
-
-static char path[] = "/tmp/dnnl_tp_chrome.XXXXXX";
+#include "support/traces.h"
 
 static cJSON *written(dnnl_tp_trace_t t) {
-    CHECK_OK(dnnl_tp_trace_write(t, path, DNNL_TP_TRACE_CHROME));
-    FILE *f = fopen(path, "rb");
+    CHECK_OK(dnnl_tp_trace_write(t, test_trace_path, DNNL_TP_TRACE_CHROME));
+    FILE *f = fopen(test_trace_path, "rb");
     assert_non_null(f);
     enum { ROOM = 1 << 20 };
     char *text = calloc(1, ROOM);
@@ -175,18 +173,8 @@ static void test_graph(void **state) {
     dnnl_tp_engine_destroy(engine);
 }
 
-static int setup(void **state) {
-    (void)state;
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-static int teardown(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_lanes),
                                        cmocka_unit_test(test_graph)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_trace_setup, test_trace_teardown);
 }

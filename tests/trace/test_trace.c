@@ -15,8 +15,6 @@
 #include "support/traces.h"
 #include "trace/read.h"
 
-static char path[] = "/tmp/dnnl_tp_trace.XXXXXX";
-
 static int64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -360,7 +358,7 @@ static void test_crowd(void **state) {
             last = events;
             dnnl_tp_trace_stat_t s;
             (void)test_trace_find(c.trace, dnnl_tp_trace_node, "next", &s);
-            CHECK_OK(dnnl_tp_trace_write(c.trace, path, i % 3));
+            CHECK_OK(dnnl_tp_trace_write(c.trace, test_trace_path, i % 3));
             usleep(100);
         }
         for (int i = 0; i < CALLERS; ++i) pthread_join(thread[i], NULL);
@@ -388,19 +386,9 @@ static void test_crowd(void **state) {
     }
 }
 
-static int setup(void **state) {
-    (void)state;
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-static int teardown(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),     cmocka_unit_test(test_outcomes),
                                        cmocka_unit_test(test_session),    cmocka_unit_test(test_primitives),
                                        cmocka_unit_test(test_handles_go), cmocka_unit_test(test_crowd)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_trace_setup, test_trace_teardown);
 }
