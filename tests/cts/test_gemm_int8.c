@@ -44,7 +44,7 @@ static int32_t saturated(double v) {
 static void every_product(void **state) {
     (void)state;
     enum { N = 256 };
-    static const int64_t ks[] = {1, 2, 3, 4, 7, 64, 66};
+    static const int64_t ks[] = {1, 4, 19};
     const int32_t co = 0;
     int32_t *c = bytes(N * N * 4);
     for (int v = 0; v < 8; ++v)
@@ -89,7 +89,7 @@ static void extremes(void **state) {
     for (size_t i = 0; i < sizeof ks / sizeof *ks; ++i)
         for (int v = 0; v < 256; ++v) {
             const int64_t k = ks[i];
-            if (k > 1024 && v % 8 != 5) continue;
+            if (k > 1024 && v % 16 != 5) continue;
             call_t x = {v & 1,
                         'N',
                         v & 2 ? 'T' : 'N',
@@ -130,10 +130,10 @@ static void extremes(void **state) {
 static void blocks(void **state) {
     (void)state;
     enum { K = 33000 };
-    static const int sizes[][2] = {{3, 300}, {300, 2}, {20, 270}};
+    static const int sizes[][2] = {{3, 300}, {300, 2}, {20, 200}};
     test_rng_t rng = test_rng(4);
-    for (int v = 0; v < 12; ++v) {
-        const int m = sizes[v / 4][0], n = sizes[v / 4][1];
+    for (int v = 0; v < 6; ++v) {
+        const int m = sizes[v / 2][0], n = sizes[v / 2][1];
         call_t x = {v & 1, v & 2 ? 'T' : 'N', v & 1 ? 'T' : 'N', 'R', m, n, K, 1, 0, v & 1, 0};
         uint8_t *a = bytes(m * K);
         int8_t *b = bytes(n * K);
