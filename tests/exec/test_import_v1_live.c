@@ -28,7 +28,7 @@ static int setup(void **state) {
     OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
     for (int t = 1; t <= MAX_T; ++t) {
         OK(dnnl_tp_stream_attr_create(&attr[t], dnnl_tp_cpu));
-        if (DNNL_TP_WITH_THREADPOOL && t > 1) {
+        if (DNNL_TP_WITH_THREADPOOL) {
             dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = t};
             OK(dnnl_tp_threadpool_create(&pool[t], &o));
             OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr[t], pool[t]));
@@ -247,11 +247,13 @@ static bool check(const char *what, int nout, const ref_t *out, int turn) {
         }
         fail_msg("%s: %s", what, dnnl_tp_last_error());
     }
-    for (int t = 1; t <= MAX_T; ++t) {
+    /* Without pools of one's own there is one number of threads. */
+    for (int k = 0; k < (DNNL_TP_WITH_THREADPOOL ? 2 : 1); ++k) {
+        int t = 1 + (turn + 2 * k) % MAX_T;
         static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_CLUSTERS, DNNL_TP_COMPILE_NO_FUSION};
         dnnl_tp_executable_t e;
         dnnl_tp_compile_opts_t o = {
-            .struct_size = sizeof o, .stream_attr = attr[t], .flags = flags[(turn + t) % 3]};
+            .struct_size = sizeof o, .stream_attr = attr[t], .flags = flags[(turn / 4 + k) % 3]};
         OK(dnnl_tp_executable_compile(&e, graph, engine, 0, NULL, &o));
         for (g.choice = 0; g.choice < CHOICES; ++g.choice) run_choice(e, t, nout, out, names, what);
         dnnl_tp_executable_destroy(e);
@@ -429,7 +431,8 @@ static void random_graph(test_rng_t *r, int size) {
 
 static void test_random(void **state) {
     (void)state;
-    enum { GRAPHS = 200 };
+    /* OpenMP's threads wait for each other at every run of one thread. */
+    enum { GRAPHS = DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_THREADPOOL ? 160 : 40 };
     int refused = 0, wrong = 0;
     for (uint64_t k = 0; k < GRAPHS; ++k) {
         test_rng_t r = test_rng(k + 1);
@@ -450,7 +453,7 @@ static void test_random(void **state) {
         refused += !check(what, nout, out, (int)k);
     }
     print_message("%d graphs, %d with mistakes, %d refused\n", (int)GRAPHS, wrong, refused);
-    assert_true(refused < GRAPHS / 4 && wrong > refused && wrong < GRAPHS / 2);
+    assert_true(refused < GRAPHS / 4 && wrong >= refused && wrong < GRAPHS / 2);
 }
 
 int main(void) {
