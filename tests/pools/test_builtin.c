@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/streams.h"
 #include "support/watchdog.h"
 #include "threading/pool.h"
 #include "threading/record.h"
@@ -210,6 +211,62 @@ static void caller_displaces_a_worker(void **state) {
     }
 }
 
+/* All workers call in at once, twice over: each runs loops, then waits for a stream of its own, whose items
+ * find every worker waiting. */
+enum { CALL_LOOPS = 3, CALL_N = 200, CALL_STEPS = 4, CALL_ITEMS = 1 << 12, MOST_WORKERS = 8 };
+typedef struct {
+    dtp_pool_t *rec;
+    dnnl_tp_primitive_t add;
+    dnnl_tp_stream_t stream;
+    float *x;
+    _Atomic int seen, bad, *left;
+} call_in_t;
+static void call_loop(void *arg, int slot, int64_t begin, int64_t end) {
+    (void)slot;
+    atomic_fetch_add((_Atomic int *)arg, (int)(end - begin));
+}
+static void call_run(void *arg, const dtp_parallel_t *par) {
+    call_in_t *c = arg;
+    for (int i = 0; i < CALL_LOOPS; ++i) dtp_parallel_for(par, CALL_N, -2000, call_loop, &c->seen);
+}
+static void call_in(void *arg) {
+    call_in_t *c = arg;
+    c->bad += dtp_pool_run(c->rec, MOST_WORKERS, true, call_run, c) != dnnl_tp_success;
+    for (int i = 0; i < CALL_STEPS; ++i) c->bad += test_step(c->add, c->stream, c->x) != dnnl_tp_success;
+    c->bad += dnnl_tp_stream_wait(c->stream) != dnnl_tp_success;
+    atomic_fetch_sub(c->left, 1);
+}
+static void workers_call_in(void **state) {
+    test_engine_setup(state);
+    dnnl_tp_primitive_t add = test_linear(test_engine, CALL_ITEMS, 1, 1);
+    for (int w = 1; w <= MOST_WORKERS; ++w) {
+        dnnl_tp_threadpool_t pool = test_pool(w);
+        const dnnl_tp_threadpool_iface_t *iface = test_pool_iface(pool);
+        dtp_pool_t *rec = dtp_record_find(iface);
+        call_in_t call[2 * MOST_WORKERS] = {0};
+        _Atomic int left = 2 * w;
+        for (int i = 0; i < 2 * w; ++i) {
+            call[i] = (call_in_t){.rec = rec, .add = add, .left = &left};
+            call[i].stream = test_stream(test_engine, iface, 1, 0);
+            call[i].x = calloc(CALL_ITEMS, sizeof(float));
+        }
+        for (int i = 0; i < 2 * w; ++i)
+            assert_int_equal(iface->schedule(iface->ctx, NULL, call_in, &call[i]), 0);
+        while (atomic_load(&left)) usleep(200);
+        for (int i = 0; i < 2 * w; ++i) {
+            assert_int_equal(atomic_load(&call[i].bad), 0);
+            assert_int_equal(atomic_load(&call[i].seen), CALL_LOOPS * CALL_N);
+            assert_true(call[i].x[0] == CALL_STEPS && call[i].x[CALL_ITEMS - 1] == CALL_STEPS);
+            CHECK_OK(dnnl_tp_stream_destroy(call[i].stream));
+            free(call[i].x);
+        }
+        dtp_pool_release(rec);
+        dnnl_tp_threadpool_destroy(pool);
+    }
+    CHECK_OK(dnnl_tp_primitive_destroy(add));
+    test_engine_teardown(state);
+}
+
 static void *own_entry(void *path) {
     snprintf(path, 64, "/proc/self/task/%ld", (long)syscall(SYS_gettid));
     return NULL;
@@ -226,6 +283,7 @@ int main(void) {
         cmocka_unit_test(no_hidden_threads), cmocka_unit_test(pool_lives_with_its_users),
         cmocka_unit_test(interface),         cmocka_unit_test(accepted_tasks_run),
         cmocka_unit_test(ended_by_worker),   cmocka_unit_test(caller_displaces_a_worker),
+        cmocka_unit_test(workers_call_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
