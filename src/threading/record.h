@@ -123,6 +123,9 @@ typedef struct dtp_team {
     /* epoch : 32 | inside : 32 (visits that were called for this epoch and have not left). */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t state;
     _Atomic int64_t debt_ns; /* parallel work that ran without helpers since some were last called */
+    /* Ticks at the end of the last of it; negative in a run that has not yet added any: then what was before
+     * counts if that was a moment ago. */
+    _Atomic int64_t wanted_at;
     void *cookie; /* of the host's run_begin; written by the owner of the run before joiners are called */
 } dtp_team_t;
 #define DTP_TEAM_EPOCH ((uint64_t)1 << 32)

@@ -249,8 +249,9 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
 }
 
 /* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
- * succession add up: once they would have paid for a call, it is made. Where each loop is a call of its own
- * they do not; one in many is made to learn anew what a call costs. */
+ * succession, or of one run and of runs in quick succession, add up: once they would have paid for a call, it
+ * is made. Where each loop is a call of its own they do not; one in many is made to learn anew what a call
+ * costs. */
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     int64_t pays = rec->wake_min_ns;
     if (est_ns >= pays) return true;
@@ -258,11 +259,12 @@ bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;
     if (!team && rec->host_loops) {
         pays *= LOOK_AGAIN;
-    } else if (!team) {
-        int64_t now = dtp_ticks();
-        int64_t gap = now - atomic_load_explicit(&rec->last_open, memory_order_relaxed);
-        if (gap > rec->wake_ticks + dtp_ticks_of_ns(est_ns)) debt = est_ns;
-        atomic_store_explicit(&rec->last_open, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
+    } else {
+        _Atomic int64_t *last = team ? &team->wanted_at : &rec->last_open;
+        int64_t now = dtp_ticks(), at = atomic_load_explicit(last, memory_order_relaxed);
+        int64_t gap = now - (at < 0 ? -at : at);
+        if ((!team || at <= 0) && gap > rec->wake_ticks + dtp_ticks_of_ns(est_ns)) debt = est_ns;
+        atomic_store_explicit(last, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
     }
     bool yes = debt >= pays;
     atomic_store_explicit(debt_ns, yes ? 0 : debt, memory_order_relaxed);

@@ -148,7 +148,8 @@ dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie) {
         if (!atomic_compare_exchange_strong_explicit(&team->state, &state, next, memory_order_acquire,
                                                      memory_order_relaxed))
             continue;
-        atomic_store_explicit(&team->debt_ns, 0, memory_order_relaxed);
+        int64_t at = atomic_load_explicit(&team->wanted_at, memory_order_relaxed);
+        if (at > 0) atomic_store_explicit(&team->wanted_at, -at, memory_order_relaxed);
         team->cookie = cookie;
         return team;
     }
