@@ -197,7 +197,8 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
     s->crew_size = 1;
     dtp_flow_learn_begin(s);
     w->looks = 0;
-    w->fuel = w->given = s->fuel;
+    /* The first look comes soon where threads could come: of a short run little is left soon. */
+    w->fuel = w->given = s->eager && s->args.par->num_threads > 1 ? 1 : s->fuel;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
     (void)plan;

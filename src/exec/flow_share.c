@@ -260,6 +260,7 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     w->fuel = w->given = !shared && s->learn.active ? dtp_flow_learn_look(w) : s->fuel;
     if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
     if (s->args.par->num_threads < 2) return false;
+    if (!shared && s->eager && w->looks < 6 && 1u << w->looks < w->fuel) w->fuel = w->given = 1u << w->looks;
     if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
     /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */

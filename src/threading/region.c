@@ -262,8 +262,9 @@ bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     } else {
         _Atomic int64_t *last = team ? &team->wanted_at : &rec->last_open;
         int64_t now = dtp_ticks(), at = atomic_load_explicit(last, memory_order_relaxed);
-        int64_t gap = now - (at < 0 ? -at : at);
-        if ((!team || at <= 0) && gap > rec->wake_ticks + dtp_ticks_of_ns(est_ns)) debt = est_ns;
+        const bool late = now - (at < 0 ? -at : at) > rec->wake_ticks + dtp_ticks_of_ns(est_ns);
+        /* Visitors leave with the run that called them. */
+        if (team ? at <= 0 && (late || !rec->workers) : late) debt = est_ns;
         atomic_store_explicit(last, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
     }
     bool yes = debt >= pays;

@@ -236,6 +236,34 @@ static void helper_leaves_builtin(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
+/* Runs too short to wake anybody for: in quick succession they add up, with pauses they do not. */
+static bool worth_in_run(dtp_pool_t *rec, int64_t est_ns) {
+    dtp_team_t *team = dtp_team_open(rec, NULL);
+    assert_non_null(team);
+    bool yes = dtp_worth_calling(rec, team, est_ns);
+    dtp_team_close(team);
+    return yes;
+}
+static void short_runs_add_up(void **state) {
+    (void)state;
+    enum { PART = 8, TRIES = 100000, APART = 2 * PART };
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dtp_pool_t *rec = record_of(pool);
+    wait_until_idle(rec);
+    const int64_t est_ns = rec->wake_min_ns / PART;
+    if (rec->workers) {
+        int n = 1; /* a thread that loses its CPU makes a pause */
+        while (!worth_in_run(rec, est_ns) && n < TRIES) ++n;
+        assert_in_range(n, PART, TRIES - 1);
+    }
+    for (int i = 0; i < APART; ++i) {
+        usleep((unsigned)((dtp_ns_of_ticks(rec->wake_ticks) + est_ns) / 500));
+        assert_false(worth_in_run(rec, est_ns));
+    }
+    dtp_pool_release(rec);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
 /* A host that has a thread for every call. */
 typedef struct {
     dnnl_tp_task_fn_t fn;
@@ -296,6 +324,7 @@ int main(void) {
         cmocka_unit_test(clients_share_tickets),
         cmocka_unit_test(nested_run_inherits_ticket),
         cmocka_unit_test(helper_leaves_builtin),
+        cmocka_unit_test(short_runs_add_up),
         cmocka_unit_test(helper_leaves_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
