@@ -141,7 +141,15 @@ typedef struct {
     void *data;                        /**< Dense row-major; inputs are read only. */
 } dnnl_tp_host_arg_t;
 
-/** The closure may wait for something outside the library (a socket, another thread of the program). */
+/** The closure may wait for something: a file, a socket, another thread of the program, another operator of
+ * the graph that needs none of its results. On a built-in pool with blocking_threads it runs on one of these,
+ * is not counted among those that compute, and keeps none of them from other work: num_threads of them go on.
+ * As many closures may wait at once as there are blocking_threads; others stay ready until one has ended.
+ * Elsewhere (other pools, no pool, runs inside closures or callbacks, streams that run one operator at a time
+ * because DNNL_TP_PARALLELISM_INTER is off) it runs like any closure: what it waits for must come from
+ * outside the run. While it waits it has to look at dnnl_tp_should_stop(): the run ends after it. What it
+ * computes itself is the program's affair; runs of graphs that it starts take part in the pool's admission.
+ */
 #define DNNL_TP_HOST_MAY_BLOCK 1u
 
 /** A host closure; runs on any thread of the run. Without DNNL_TP_HOST_MAY_BLOCK it must not block. arg: as

@@ -134,11 +134,15 @@ typedef struct dnnl_tp_threadpool *dnnl_tp_threadpool_t;
 
 /** Options of the built-in pool; zeroed members mean defaults. */
 typedef struct {
-    size_t struct_size;   /**< sizeof(dnnl_tp_threadpool_opts_t) */
-    int num_threads;      /**< Threads that compute at once, callers included; 0 = process default. */
-    const char *name;     /**< Prefix of the threads' names; copied; NULL = "dnnl_tp". */
-    int64_t spin_ns;      /**< How long an idle worker spins, ns; 0 = calibrated, < 0 = never. */
-    int blocking_threads; /**< Must be 0 in this version. */
+    size_t struct_size; /**< sizeof(dnnl_tp_threadpool_opts_t) */
+    int num_threads;    /**< Threads that compute at once, callers included; 0 = process default. */
+    const char *name;   /**< Prefix of the threads' names; copied; NULL = "dnnl_tp". */
+    int64_t spin_ns;    /**< How long an idle worker spins, ns; 0 = calibrated, < 0 = never. */
+    /** Host closures that may block at once (DNNL_TP_HOST_MAY_BLOCK) while num_threads others compute; 0: a
+     * closure that blocks keeps the thread that it runs on. The pool starts two more threads for each: one
+     * that runs closures, and one for runs of asynchronous streams, which may wait for theirs. What is more
+     * than so many waits its turn: closures that wait for each other need as many. 0..256. */
+    int blocking_threads;
     uint64_t flags; /**< DNNL_TP_THREADPOOL_ASYNCHRONOUS: execute on it returns before the work is done. */
 } dnnl_tp_threadpool_opts_t;
 
@@ -147,7 +151,8 @@ typedef struct {
  * @param[out] pool owned by the caller; NULL on failure
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_arguments (struct_size or a member out of range); runtime_error (a thread
- *     could not be started); unimplemented (SEQ build); out_of_memory. */
+ *     could not be started); unimplemented (SEQ build; blocking_threads in OMP and TBB builds);
+ *     out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
                                                            const dnnl_tp_threadpool_opts_t *opts);
 
@@ -179,6 +184,10 @@ typedef struct {
     uint64_t joins;       /**< times that a thread came to help */
     uint64_t stolen;      /**< parts of loops that threads ran which did not open the loop */
     uint64_t wakes;       /**< sleeping threads woken, or calls made to the program's pool */
+    int blocking_threads; /**< of the built-in pool: closures that may block at once */
+    int blocked;          /**< that are running now; they are not in `running` */
+    int max_blocked;      /**< most that did at once */
+    uint64_t closures;    /**< that these threads ran */
 } dnnl_tp_threadpool_stats_t;
 
 /** Reads the counts of a pool without stopping it. Thread-safe.

@@ -93,6 +93,7 @@ typedef struct dtp_stream_run {
     void (*fn)(void *arg, const struct dtp_parallel *par);
     dnnl_tp_status_t (*end)(void *arg, bool skipped);
     void *arg;
+    bool may_block; /* has closures that may block */
 } dtp_stream_run_t;
 typedef struct dtp_stream_vtbl {
     /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
@@ -105,7 +106,7 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
     /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
      * threads of the stream; the stream counts as busy meanwhile. */
-    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority,
+    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
     /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which

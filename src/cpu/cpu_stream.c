@@ -312,6 +312,7 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     block->run = *run;
     block->item.num_threads = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
     block->item.priority = run->priority;
+    block->item.may_block = run->may_block;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
     if (status == dnnl_tp_success) status = dtp_queue_submit_recorded(s->queue, &block->item, event);
@@ -329,6 +330,10 @@ static void run_now(void *arg, const dtp_parallel_t *par) {
     n->run->fn(n->run->arg, par);
 }
 
+static unsigned run_flags(const struct dnnl_tp_stream *stream, bool may_block) {
+    return (stream->attr->admission ? DTP_RUN_ADMITTED : 0) | (may_block ? DTP_RUN_MAY_BLOCK : 0);
+}
+
 static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
                                               dnnl_tp_event_t *event) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
@@ -344,7 +349,8 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     if (status == dnnl_tp_success) {
         int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
         now_t now = {run, 0};
-        status = dtp_pool_run_at(s->par.pool, n, stream->attr->admission != 0, run->priority, run_now, &now);
+        status =
+            dtp_pool_run_at(s->par.pool, n, run_flags(stream, run->may_block), run->priority, run_now, &now);
         if (status == dnnl_tp_success) {
             dnnl_tp_status_t result = run->end(run->arg, false);
             dtp_event_fire(dtp_object_retain(*event), result, result ? dnnl_tp_last_error() : NULL,
@@ -519,14 +525,14 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
     return status;
 }
 
-static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority,
+static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
                                        void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = s->queue ? dtp_queue_wait(s->queue, -1) : dnnl_tp_success;
     if (num_threads > s->run_threads) num_threads = s->run_threads;
     if (status == dnnl_tp_success)
-        status = dtp_pool_run_at(s->par.pool, num_threads, stream->attr->admission != 0, priority, fn, arg);
+        status = dtp_pool_run_at(s->par.pool, num_threads, run_flags(stream, may_block), priority, fn, arg);
     stream_leave(s);
     return status;
 }

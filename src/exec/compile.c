@@ -210,7 +210,9 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_segments(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
-    e->always_flow = (options & DTP_SCHEDULE_ALL) != 0;
+    for (int i = 0; i < lower->nsteps; ++i)
+        e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
+    e->always_flow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
     DTP_TRY(dtp_emit_spaces(e, lower));
     DTP_TRY(dtp_schedule_choose(e, lower, options));
     DTP_TRY(pack_constants(lower));

@@ -76,6 +76,7 @@ dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *b, dtp_flow_block_t block, ui
     int32_t t = dtp_fb_token(b, DTP_FT_NODE, block);
     if (t < 0) return -1;
     if (flags & (DTP_FLOW_WIDE | DTP_FLOW_MAY_BLOCK)) flags |= DTP_FLOW_COSTLY;
+    if (flags & DTP_FLOW_MAY_BLOCK) b->may_block = true;
     b->tok[t].index = index;
     b->tok[t].flags = (uint16_t)flags;
     b->tok[t].ns = ns > 0. ? ns : 0.;

@@ -74,6 +74,7 @@ struct dtp_flow_builder {
     dtp_arena_t arena;
     dnnl_tp_status_t status;
     unsigned flags;
+    bool may_block; /* some node may */
     dtp_ftok_t *tok;
     dtp_fblk_t *blk;
     dtp_fif_t *ifs;

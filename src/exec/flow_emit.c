@@ -516,6 +516,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     plan->regions = e.regions;
     DTP_TRY(learn_tables(&e, plan, count));
     plan->n_regions = (uint32_t)b->nregions;
+    plan->may_block = b->may_block;
     plan->mean_ns = e.regions[0].n_nodes ? e.regions[0].ns / e.regions[0].n_nodes : 0.;
     *out = plan;
     return b->status;

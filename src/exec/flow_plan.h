@@ -44,7 +44,7 @@ enum { DTP_FP_OP, DTP_FP_PAD, DTP_FP_SWITCH, DTP_FP_MERGE, DTP_FP_WHILE, DTP_FP_
 #define DTP_FN_INPUTS_SHIFT 20 /* of a MERGE: data inputs */
 #define DTP_FN_INPUTS(bits) ((bits) >> DTP_FN_INPUTS_SHIFT)
 /* No OP or PAD that the inner loop can take. */
-#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_NEXT)
+#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_BLOCK | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
 
 /* Out-edges: edges[edge .. next node's edge): the count of NEXT edges and their variables if DTP_FN_NEXT,
@@ -116,7 +116,7 @@ struct dtp_flow_plan {
     const dtp_flow_region_t *regions; /* [0] = root */
     uint32_t n_regions;
     double mean_ns; /* of the root's nodes */
-    bool learns;
+    bool learns, may_block;
     uint32_t n_index;      /* of nodes that are executed: 0 .. n_index - 1 */
     const uint32_t *order; /* if it learns: the root's nodes, earlier ones first */
 };

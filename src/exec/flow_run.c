@@ -178,6 +178,7 @@ bool dtp_flow_run_shared(dtp_flow_worker_t *w) { return run_tasks(w, true); }
 /* The crew is open: until everything has ended. */
 static void run_together(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
+    if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed))) (void)come_back_shared(w);
     if (w->top - w->lifo > 1) dtp_flow_invite(w);
     while (!DTP_LOAD(&s->finished, acquire)) {
         (void)dtp_flow_run_shared(w); /* the owner never leaves */
@@ -201,15 +202,21 @@ dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *s, 
     w->fuel = w->given = s->eager && s->args.par->num_threads > 1 ? 1 : s->fuel;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
-    (void)plan;
+    s->blocking = NULL;
+    if (DTP_UNLIKELY(plan->may_block)) dtp_flow_block_begin(s);
     dtp_flow_arm_slab(s->root->region, s->root, 2);
     if (s->args.deadline_ns) dtp_flow_check_deadline(s);
     start_alone(w, s->root);
-    while (!run_alone(w)) {
+    for (;;) {
+        const bool dry = run_alone(w);
         if (s->crew_size > 1) {
             run_together(w);
             break;
         }
+        if (!dry) continue;
+        if (DTP_LIKELY(!s->blocking) || DTP_LOAD(&s->finished, relaxed)) break;
+        dtp_flow_wait(w);
+        w->given = 0;
     }
     dtp_flow_learn_end(s);
     if (result) *result = s->result;

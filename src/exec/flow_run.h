@@ -9,6 +9,7 @@
 #define DTP_EXEC_FLOW_RUN_H
 
 #include "exec/flow_plan.h"
+#include "threading/blocking.h"
 #include "threading/crew.h"
 
 #ifndef DTP_FLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
@@ -88,8 +89,16 @@ struct dtp_flow_state {
     bool eager;     /* nodes take so long that tasks are given away before somebody asks */
     dtp_crew_t crew;
     dtp_flow_learn_t learn;
+    /* flow_block.c; of the next six, under the crew's lock. */
+    dtp_blocking_t *blocking; /* NULL: nodes that may block run where they are met */
+    dtp_blocking_job_t job;
+    bool linked, crew_open;
+    uint64_t pending_last;
+    DTP_ATOMIC(uint64_t) pending; /* list, oldest first */
+    DTP_ATOMIC(uint32_t) away;    /* handed over and not taken back */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
     DTP_ATOMIC(uint32_t) finished;
+    DTP_ATOMIC(uint64_t) returned; /* list of nodes whose closures have ended */
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
@@ -127,6 +136,16 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
 /* Every DTP_FLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
 
+/* flow_block.c. */
+void dtp_flow_block_begin(dtp_flow_state_t *s);
+void dtp_flow_block_open(dtp_flow_state_t *s);
+/* A MAY_BLOCK node is ready and the run has a blocking crew. False: the run is over, it is a ghost. */
+bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *slab, uint32_t node);
+uint64_t dtp_flow_take_returned(dtp_flow_state_t *s); /* the list; 0: none */
+bool dtp_flow_is_away(const dtp_flow_state_t *s);
+/* By the owner, which is dry while closures are away: without its ticket until there is something to do. */
+void dtp_flow_sleep_away(dtp_flow_worker_t *w);
+
 /* flow_share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
  */
 bool dtp_flow_open_for_costly(dtp_flow_worker_t *w);
@@ -139,6 +158,9 @@ bool dtp_flow_take(dtp_flow_worker_t *w);
 /* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */
 void dtp_flow_wait(dtp_flow_worker_t *w);
 void dtp_flow_close(dtp_flow_worker_t *w);
+/* Sleeps until somebody wakes the owner, the deadline or timeout_ns (< 0: none); is there anything to do? */
+bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns);
+bool dtp_flow_wake_owner(dtp_flow_state_t *s); /* if it sleeps */
 /* run_tasks with shared = true: false when the worker has to leave. */
 bool dtp_flow_run_shared(dtp_flow_worker_t *w);
 

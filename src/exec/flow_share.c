@@ -23,12 +23,15 @@ enum {
     FEW = 4
 };
 
-static void wake_owner(dtp_flow_state_t *s) {
+bool dtp_flow_wake_owner(dtp_flow_state_t *s) {
 #ifndef DTP_BREAK_W1
     DTP_FENCE_SC();
 #endif
-    if (DTP_LOAD(&s->parked, relaxed) && DTP_SWAP(&s->parked, 0, acq_rel)) dtp_futex_wake(&s->parked, 1);
+    if (!DTP_LOAD(&s->parked, relaxed) || !DTP_SWAP(&s->parked, 0, acq_rel)) return false;
+    dtp_futex_wake(&s->parked, 1);
+    return true;
 }
+static void wake_owner(dtp_flow_state_t *s) { (void)dtp_flow_wake_owner(s); }
 
 void dtp_flow_finished(dtp_flow_state_t *s) {
     DTP_STORE(&s->finished, 1, release);
@@ -125,11 +128,12 @@ bool dtp_flow_take(dtp_flow_worker_t *w) {
         w->stolen += (uint64_t)(w->top - w->lifo);
         return true;
     }
-    return take_orphans(w);
+    return take_orphans(w) || DTP_LOAD(&s->returned, relaxed); /* that of closures: who runs tasks takes it */
 }
 
 static bool anything(dtp_flow_state_t *s) {
     if (DTP_LOAD(&s->finished, acquire) || DTP_LOAD(&s->orphans, relaxed)) return true;
+    if (DTP_LOAD(&s->returned, relaxed)) return true;
     for (int i = 0; i < s->crew_size; ++i)
         if (!queue_is_empty(&s->workers[i].queue)) return true;
     return false;
@@ -247,12 +251,15 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
         s->crew_size = 1;
         return false;
     }
+    if (s->blocking) dtp_flow_block_open(s);
     return true;
 }
 
 bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
     if (w->state->args.par->num_threads < 2) return false;
-    return open_crew(w, rest_beside_ns(w));
+    /* What comes after closures that are away must not wait for this node. */
+    enum { AWAY_NS = 1000000 };
+    return open_crew(w, dtp_flow_is_away(w->state) ? AWAY_NS : rest_beside_ns(w));
 }
 
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
@@ -313,26 +320,39 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
 /* ---- The owner ------------------------------------------------------------------------------------------
  */
 
+bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) {
+    dtp_flow_state_t *s = w->state;
+    if (s->args.deadline_ns && !dtp_flow_failed(s)) {
+        int64_t left_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
+        if (timeout_ns < 0 || left_ns < timeout_ns) timeout_ns = left_ns;
+    }
+    DTP_STORE(&s->parked, 1, relaxed);
+    DTP_FENCE_SC();
+    if (!anything(s)) {
+        ++w->parked;
+        dtp_futex_wait(&s->parked, 1, timeout_ns);
+    }
+    DTP_STORE(&s->parked, 0, relaxed);
+    return anything(s);
+}
+
 void dtp_flow_wait(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     DTP_ADD(&s->hungry, 1, relaxed);
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     for (int i = 1;; ++i) {
         if (anything(s)) break;
-        if (dtp_crew_help(&s->crew)) break;
+        if (s->crew_size > 1 && dtp_crew_help(&s->crew)) break;
         dtp_pause();
-        if (i % SPINS_PER_LOOK || dtp_ticks() <= until) continue;
-        dtp_flow_check_deadline(s);
-        int64_t timeout_ns = -1;
-        if (s->args.deadline_ns && !dtp_flow_failed(s))
-            timeout_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
-        DTP_STORE(&s->parked, 1, relaxed);
-        DTP_FENCE_SC();
-        if (!anything(s)) {
-            ++w->parked;
-            dtp_futex_wait(&s->parked, 1, timeout_ns);
+        const bool away = dtp_flow_is_away(s);
+        if ((i % SPINS_PER_LOOK || dtp_ticks() <= until) && !(away && dtp_blocking_is_wanted(s->blocking)))
+            continue;
+        if (away) {
+            dtp_flow_sleep_away(w);
+            continue;
         }
-        DTP_STORE(&s->parked, 0, relaxed);
+        dtp_flow_check_deadline(s);
+        (void)dtp_flow_park(w, -1);
         until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     }
     DTP_SUB(&s->hungry, 1, relaxed);

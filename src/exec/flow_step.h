@@ -264,6 +264,9 @@ STEP void packed(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const
         case DTP_FP_MERGE: w->where.input = dtp_merge_input(word); /* fall through */
         case DTP_FP_OP:
             if (node->index == DTP_FLOW_NO_INDEX) break;
+            if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && kind == DTP_FP_OP && s->blocking &&
+                dtp_flow_hand_over(s, slab, id))
+                return;
             if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
             else execute(w, slab, node->index);
             break;
@@ -318,6 +321,8 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
         break;
     }
     case DTP_FK_OP:
+        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking && dtp_flow_hand_over(s, slab, id))
+            return;
         if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
         else execute(w, slab, node->index);
         break;
@@ -334,6 +339,35 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
     if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
 }
 
+/* Closures have ended on threads of the blocking crew: what would have come after the nodes; false: none. */
+STEP bool come_back(dtp_flow_worker_t *w, const bool shared) {
+    uint64_t word = dtp_flow_take_returned(w->state), next;
+    if (!word) return false;
+    for (; word; word = next) {
+        next = *dtp_flow_link(word);
+        dtp_flow_slab_t *slab = dtp_flow_slab_of(word);
+        const uint32_t id = word & DTP_FLOW_NODE_MASK, sink = slab->region->nodes[id].sink;
+        deliver_any(w, slab, id, shared);
+        if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
+    }
+    return true;
+}
+static __attribute__((noinline, cold)) bool come_back_alone(dtp_flow_worker_t *w) {
+    return come_back(w, false);
+}
+static __attribute__((noinline, cold)) bool come_back_shared(dtp_flow_worker_t *w) {
+    return come_back(w, true);
+}
+
+/* A COSTLY node is next and the run is alone: is it worth opening the crew, for what else is ready or will
+ * be?
+ */
+STEP bool opens_for(dtp_flow_worker_t *w, const dtp_flow_node_t *node) {
+    if (w->top == w->lifo && !dtp_flow_is_away(w->state)) return false;
+    if ((node->bits & DTP_FN_MAY_BLOCK) && w->state->blocking) return false;
+    return dtp_flow_open_for_costly(w);
+}
+
 /* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_flow_look) says so. */
 STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
     dtp_flow_state_t *s = w->state;
@@ -347,7 +381,12 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
     for (;;) {
         if (top == w->lifo) {
             w->top = top;
-            if (!w->spill || !dtp_flow_unspill(w)) return true;
+            if (!w->spill || !dtp_flow_unspill(w)) {
+                if (DTP_LIKELY(!DTP_LOAD(&s->returned, relaxed))) return true;
+                (void)(shared ? come_back_shared(w) : come_back_alone(w));
+                top = w->top;
+                continue;
+            }
             top = w->top;
         }
         uint64_t word = *--top, id = word ^ tag;
@@ -363,7 +402,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         const dtp_flow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
             w->top = top;
-            if (!shared && (node->bits & DTP_FN_COSTLY) && top > w->lifo && dtp_flow_open_for_costly(w)) {
+            if (!shared && (node->bits & DTP_FN_COSTLY) && opens_for(w, node)) {
                 *w->top++ = word;
                 return false;
             }
@@ -398,6 +437,8 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         if (DTP_UNLIKELY(--w->fuel == 0)) {
             w->top = top;
             if (dtp_flow_look(w, shared)) return false;
+            if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed)))
+                (void)(shared ? come_back_shared(w) : come_back_alone(w));
             top = w->top;
         }
     }

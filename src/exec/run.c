@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "threading/blocking.h"
+
 /* ---- Failures ------------------------------------------------------------------------------------------ */
 
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
@@ -147,6 +149,14 @@ static void run_flow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
     dtp_flow_note_order(flow, dtp_ns_of_ticks(dtp_ticks() - begin));
 }
 
+/* Operators one after another, whose loops have all threads; but closures of the blocking crew. */
+static void run_one_by_one(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
+    dtp_parallel_t alone = *ctx->par;
+    alone.num_threads = 1;
+    ctx->par = &alone;
+    dtp_run_flow(ctx, whole);
+}
+
 void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     dtp_run_ctx_t *ctx = arg;
     dtp_exec_t *e = ctx->exec;
@@ -191,6 +201,7 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
     if (!check_offsets(ctx)) inter = false;
     else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) run_flow(ctx, &whole);
+    else if (DTP_UNLIKELY(e->may_block) && dtp_blocking_of(&par)) run_one_by_one(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     dtp_share_here = around;
     if (DTP_UNLIKELY(ctx->share.outer != NULL) && dtp_share_over(ctx->share.outer))
@@ -319,7 +330,8 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     }
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
-    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, ctx.priority, dtp_run_body, &ctx);
+    dnnl_tp_status_t status =
+        stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block, dtp_run_body, &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;

@@ -71,7 +71,12 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     block->ctx.in = block->ptrs;
     block->ctx.out = block->ptrs + nin;
     dtp_object_retain(e);
-    dtp_stream_run_t run = {block->ctx.num_threads, block->ctx.priority, async_body, async_end, block};
+    dtp_stream_run_t run = {.num_threads = block->ctx.num_threads,
+                            .priority = block->ctx.priority,
+                            .may_block = e->may_block,
+                            .fn = async_body,
+                            .end = async_end,
+                            .arg = block};
     status = stream->v->submit_run(stream, &run, event);
     if (status != dnnl_tp_success) { /* nothing was called */
         dtp_run_drop(&block->ctx);

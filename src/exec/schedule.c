@@ -49,6 +49,17 @@ static double host_cost(const dtp_step_t *t, double guess) {
     return t->host->cost_ns > 0 ? (double)t->host->cost_ns : guess;
 }
 
+static bool may_block(const dtp_step_t *t) { return t->host && (t->host->flags & DNNL_TP_HOST_MAY_BLOCK); }
+
+/* May a closure among the steps from..to block? Then they are no item of the interpreter, whose thread would.
+ * A call may, if anything does. */
+static bool have_blocking(const sched_t *s, int from, int to) {
+    if (!s->e->may_block) return false;
+    for (int i = from; i <= to; ++i)
+        if (may_block(s->l->steps[i]) || s->l->steps[i]->ctl == DTP_CTL_CALL) return true;
+    return false;
+}
+
 static bool is_force(const sched_t *s) { return (s->options & DTP_SCHEDULE_ALL) != 0; }
 
 /* ---- Work and span ------------------------------------------------------------------------------------- */
@@ -73,7 +84,7 @@ static cost_t analyse_if(const sched_t *s, int i, double base) {
     int other = l->steps[i]->other, end = l->steps[other]->other;
     double start = ready(s, l->steps[i], base);
     cost_t a = analyse(s, i + 1, other, start), b = analyse(s, other + 1, end, start);
-    if (!is_force(s) && max(a.work, b.work) < small_ns) s->item_end[i] = end;
+    if (!is_force(s) && max(a.work, b.work) < small_ns && !have_blocking(s, i, end)) s->item_end[i] = end;
     return (cost_t){max(a.work, b.work), max(a.end, b.end)};
 }
 
@@ -85,7 +96,8 @@ static cost_t analyse_while(const sched_t *s, int i, double base) {
     cost_t c = analyse(s, i + 1, w->other, start);
     double span = c.end - start;
     int window = l->spaces[l->steps[w->other]->space].window;
-    if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)))
+    if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
+        !have_blocking(s, i, w->other))
         s->item_end[i] = w->other;
     if (s->item_end[i] >= 0) span = c.work;
     double end = start + TRIPS * span;
@@ -138,7 +150,7 @@ static void analyse_functions(const sched_t *s) {
     for (int i = 1; i < l->nspaces; ++i) {
         if (!s->e->spaces[i].is_function) continue;
         cost_t c = analyse(s, l->spaces[i].begin, l->spaces[i].end, 0.);
-        s->e->spaces[i].by_counters = is_force(s) || c.work >= worth * c.end;
+        s->e->spaces[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
     }
     for (int i = 0; i < l->nsteps; ++i)
         if (l->steps[i]->ctl == DTP_CTL_CALL && !s->e->spaces[l->steps[i]->other].by_counters)
@@ -175,10 +187,10 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
     s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nspaces);
     if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nsteps; ++i) s.item_end[i] = -1;
-    if (e->num_threads < 2 && !is_force(&s)) return dnnl_tp_success;
+    if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
     analyse_functions(&s);
     cost_t c = analyse(&s, 0, l->spaces[0].end, 0.);
-    e->by_counters = is_force(&s) || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
+    e->by_counters = e->always_flow || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
     if (!e->by_counters) return dnnl_tp_success;
     l->item_end = s.item_end;
     /* Spaces of what the interpreter runs keep their two slabs and share memory by time. */
@@ -259,10 +271,10 @@ static dnnl_tp_status_t add_node(sched_t *s, dtp_flow_block_t block, dtp_stage_k
 
 static dnnl_tp_status_t add_step(sched_t *s, dtp_flow_block_t block, int i) {
     const dtp_step_t *t = s->l->steps[i];
-    double ns = t->host ? host_cost(t, host_ns) : dtp_step_ns(t);
+    /* Beside closures that block, others are worth a thread. */
+    double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
-    if (t->host)
-        flags = DTP_FLOW_SIDE_EFFECT | (t->host->flags & DNNL_TP_HOST_MAY_BLOCK ? DTP_FLOW_MAY_BLOCK : 0);
+    if (t->host) flags = DTP_FLOW_SIDE_EFFECT | (may_block(t) ? DTP_FLOW_MAY_BLOCK : 0);
     else if (t->op && ns > wide_ns) flags = DTP_FLOW_WIDE;
     return add_node(s, block, DTP_STAGE_STEP, i, i, i, ns, flags);
 }
@@ -277,7 +289,6 @@ static dnnl_tp_status_t add_range(sched_t *s, dtp_flow_block_t block, int from, 
               : t->ctl                 ? 0.
                                        : dtp_step_ns(t);
         if (t->host) flags |= DTP_FLOW_SIDE_EFFECT;
-        if (t->host && (t->host->flags & DNNL_TP_HOST_MAY_BLOCK)) flags |= DTP_FLOW_MAY_BLOCK;
         if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_FLOW_WIDE;
         if (t->segment >= 0) flags |= DTP_FLOW_WIDE;
     }

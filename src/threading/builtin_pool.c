@@ -7,6 +7,7 @@
  * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
  */
 #include "threading/atomics.h"
+#include "threading/blocking.h"
 #include "threading/builtin_pool.h"
 
 enum {
@@ -122,7 +123,7 @@ static void worker_sleep(struct dtp_worker *self) {
 #else
     if (!worker_must_act(rec))
 #endif
-        while (!atomic_load_explicit(&self->bell, memory_order_acquire)) dtp_futex_wait(&self->bell, 0, -1);
+    while (!atomic_load_explicit(&self->bell, memory_order_acquire)) dtp_futex_wait(&self->bell, 0, -1);
     atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
 }
 
@@ -159,13 +160,17 @@ static void *worker_main(void *arg) {
 #ifndef DTP_BREAK_TASK_DRAIN
     while (worker_task(rec)) continue; /* what was accepted is called */
 #endif
+    dtp_builtin_thread_out(rec);
+    return NULL;
+}
+
+void dtp_builtin_thread_out(dtp_pool_t *rec) {
     dtp_chain_top = NULL;
     /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out
      * frees. */
     if (atomic_fetch_sub_explicit(&rec->alive, 1, memory_order_acq_rel) == 1 &&
         atomic_load_explicit(&rec->ending, memory_order_acquire) == DTP_ENDING_BY_WORKER)
         dtp_record_free(rec);
-    return NULL;
 }
 
 static bool ring(struct dtp_worker *worker) {
@@ -343,7 +348,7 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
 }
 
 void dtp_builtin_end(dtp_pool_t *rec) {
-    bool on_worker = false;
+    bool on_worker = dtp_blocking_is_here(rec->blocking);
     int n = rec->num_started;
     for (int i = 0; i < n; ++i) on_worker |= pthread_equal(rec->workers[i].thread, pthread_self()) != 0;
     if (on_worker)
@@ -355,8 +360,10 @@ void dtp_builtin_end(dtp_pool_t *rec) {
     pthread_t threads[DTP_MAX_THREADS];
     for (int i = 0; i < n; ++i) threads[i] = rec->workers[i].thread;
     dtp_builtin_wake(rec, n, -1, false);
-    if (on_worker) return; /* the record may be gone already */
+    dtp_blocking_end(rec->blocking, on_worker);
+    if (on_worker) return; /* the last one out frees */
     for (int i = 0; i < n; ++i) pthread_join(threads[i], NULL);
+    dtp_blocking_join(rec->blocking);
     dtp_record_free(rec);
 }
 

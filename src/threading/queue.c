@@ -263,6 +263,43 @@ static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
     chain->team = NULL;
 }
 
+/* The item has run; true if the next one may run now (then this thread still has the turn). */
+static bool end_item(dtp_queue_t *q, dtp_item_t *item) {
+    if (item->finish) {
+        enum { RUN_AND_HOST = 2 };
+        DTP_STORE(&item->deps, RUN_AND_HOST, relaxed);
+        if (!item->finish(item, item->status) && DTP_SUB(&item->deps, 1, acq_rel) != 1) return false;
+    }
+    return complete(q, item);
+}
+
+/* On a thread of the blocking crew. */
+static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) {
+    dtp_item_t *item = (dtp_item_t *)(void *)((char *)job - offsetof(dtp_item_t, job));
+    dtp_queue_t *q = item->queue;
+    (void)thread;
+    dtp_blocking_unlock(crew);
+    item->begin_ns = dtp_now_ns();
+    (void)dtp_pool_run_at(q->rec, item->num_threads, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK,
+                          item->priority ? item->priority : q->priority, run_whole, &(whole_run_t){q, item});
+    item->end_ns = dtp_now_ns();
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
+    dtp_chain_top = &chain;
+    if (end_item(q, item)) start(q);
+    dtp_chain_pop(&chain);
+    dtp_blocking_lock(crew);
+}
+
+static void lend_turn(dtp_queue_t *q, dtp_item_t *item) {
+    dtp_blocking_t *crew = q->rec->blocking;
+    item->job.fn = run_lent;
+    item->queue = q;
+    dtp_blocking_lock(crew);
+    const bool wake = dtp_blocking_link(crew, DTP_BLOCKING_RUNS, &item->job);
+    dtp_blocking_unlock(crew);
+    if (wake) dtp_blocking_wake(crew, DTP_BLOCKING_RUNS);
+}
+
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
  * when the item before ended on this thread; becomes that of this item. */
 bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
@@ -279,23 +316,21 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
         dtp_unlock(&q->lock);
         wait_release(w);
     }
+    item->status = poison_of(q, item->generation);
+    item->skipped = item->status != dnnl_tp_success;
+    if (DTP_UNLIKELY(item->may_block) && !item->skipped && dtp_blocking_has(q->rec)) {
+        lend_turn(q, item);
+        return false;
+    }
     dtp_chain_t chain = {.up = dtp_chain_top, .rec = q->rec, .kind = DTP_CHAIN_RUN, .queue = q};
     dtp_chain_top = &chain;
     item->begin_ns = *clock_ns ? *clock_ns : dtp_now_ns();
-    item->status = poison_of(q, item->generation);
-    item->skipped = item->status != dnnl_tp_success;
     if (item->skipped) (void)item->run(item, NULL);
     else run_item(q, item, &chain);
     item->end_ns = dtp_now_ns();
     *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
-    bool ready = false, done = true;
-    if (item->finish) {
-        *clock_ns = 0;
-        enum { RUN_AND_HOST = 2 };
-        DTP_STORE(&item->deps, RUN_AND_HOST, relaxed);
-        if (!item->finish(item, item->status)) done = DTP_SUB(&item->deps, 1, acq_rel) == 1;
-    }
-    if (done) ready = complete(q, item);
+    if (item->finish) *clock_ns = 0;
+    bool ready = end_item(q, item);
     dtp_chain_pop(&chain);
     return ready;
 }

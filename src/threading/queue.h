@@ -13,6 +13,8 @@
  *   taken       a thread is in run_one
  *   parked      the item waits for its event; the turn is a token in item->deps
  *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
+ *   lent        a run whose closures may block waits for, or is on, a thread of the pool's blocking crew,
+ * which then has the turn (no worker sleeps as the owner of a run)
  *
  *   push       tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
  *   turn       of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
@@ -53,6 +55,7 @@
 #ifndef DTP_THREADING_QUEUE_H
 #define DTP_THREADING_QUEUE_H
 
+#include "threading/blocking.h"
 #include "threading/event.h"
 #include "threading/record.h"
 
@@ -65,6 +68,7 @@ typedef struct dtp_item {
     /* Set by the submitter, every time: */
     int num_threads;  /* participants at most */
     bool whole_run;   /* a run of a graph: its joiners stay from its first loop to its last */
+    bool may_block;   /* such a run with closures that may block */
     int priority;     /* of its turn among what waits for a thread; 0: the queue's */
     void *cookie;     /* of the host's run_begin, or NULL */
     dtp_wait_t *wait; /* made by dtp_queue_wait_event, or NULL */
@@ -75,6 +79,8 @@ typedef struct dtp_item {
     bool (*finish)(struct dtp_item *item, dnnl_tp_status_t status);
     void (*recycle)(struct dtp_item *item); /* the queue reads the item no more */
     /* The queue's: */
+    dtp_blocking_job_t job; /* lent: */
+    struct dtp_queue *queue;
     uint32_t generation;
     uint64_t seq;
     _Atomic int32_t deps;

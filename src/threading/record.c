@@ -129,6 +129,7 @@ void dtp_pool_retain(dtp_pool_t *rec) {
 void dtp_record_free(dtp_pool_t *rec) {
     void (*release)(void *) = rec->workers || dtp_pool_dead(rec) ? NULL : rec->iface.release;
     void *ctx = rec->iface.ctx;
+    dtp_free(NULL, rec->blocking);
     dtp_free(NULL, rec);
     if (release) release(ctx);
 }

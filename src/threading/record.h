@@ -93,8 +93,9 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 #define dtp_adm_callers(a) ((int)((a) >> 32 & 0xffff))
 #define dtp_adm_waiting(a) ((int)((a) >> 48))
 
-/* A claimable piece of work that needs a ticket: a published run or a queue with items. */
-typedef enum { DTP_ROOT_RUN, DTP_ROOT_QUEUE } dtp_root_kind_t;
+/* What needs a ticket: a published run, a queue with items, or a thread that sleeps until it gets one and
+ * goes on itself. */
+typedef enum { DTP_ROOT_RUN, DTP_ROOT_QUEUE, DTP_ROOT_TICKET } dtp_root_kind_t;
 typedef struct dtp_root {
     struct dtp_root *next, *prev; /* FIFO links and `linked`: under the record's lock */
     bool linked;
@@ -165,8 +166,11 @@ typedef enum {
     DTP_CHAIN_RUN,       /* executes a run or an item and holds a ticket (or inherited one) */
     DTP_CHAIN_VISIT,     /* inside a call of the host's pool, or a worker of ours helping */
     DTP_CHAIN_HOST_CALL, /* inside schedule or parallel_for of the host */
-    DTP_CHAIN_CALLBACK   /* inside callbacks of an event, or hooks of the host */
+    DTP_CHAIN_CALLBACK,  /* inside callbacks of an event, or hooks of the host */
+    DTP_CHAIN_BLOCKING   /* a thread of the blocking crew in a closure: no ticket (blocking.h) */
 } dtp_chain_kind_t;
+/* May a run use its pool's blocking crew, and is there a ticket to lend while its owner sleeps? */
+typedef enum { DTP_CREW_NONE, DTP_CREW_TICKET, DTP_CREW_NO_TICKET } dtp_crew_use_t;
 typedef struct dtp_chain {
     struct dtp_chain *up;
     struct dtp_pool *rec;
@@ -174,6 +178,7 @@ typedef struct dtp_chain {
     dtp_team_t *team;
     const void *queue;      /* whose item runs, or NULL */
     bool bounced;           /* HOST_CALL: a visit came back inline */
+    dtp_crew_use_t crew;    /* RUN */
     struct dtp_queue *left; /* outermost entry: queues that nobody else comes for */
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -214,7 +219,8 @@ struct dtp_pool {
     /* Loops worth waking for (learned from the host where its loop is the only way in); worth a hand-off. */
     _Atomic int64_t wake_min_ns;
     int64_t parallel_min_ns;
-    struct dtp_worker *workers; /* built-in pool, else NULL */
+    struct dtp_worker *workers;    /* built-in pool, else NULL */
+    struct dtp_blocking *blocking; /* its blocking crew, or NULL */
     int num_started;
     int n_teams;
     dtp_team_t *teams;
@@ -309,6 +315,10 @@ bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie);
 /* Calls fn on this thread, which holds a ticket (or needs none), with a team; on a pool that only has a
  * synchronous loop, inside one loop of which one job is fn and the others join it. */
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg);
+/* A ticket of a run for this thread, which goes on when it has it; it waits its turn among what is published.
+ * A thread that comes back to work which it left has DTP_TICKET_BACK as priority. Ended by dtp_ticket_end. */
+#define DTP_TICKET_BACK INT_MAX
+void dtp_ticket_get(dtp_pool_t *rec, int priority);
 /* Until no thread is in a call of the host's schedule for the root. */
 void dtp_root_settle(dtp_root_t *root);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */

@@ -100,11 +100,35 @@ void dtp_root_settle(dtp_root_t *root) {
     }
 }
 
+/* The ticket that this thread has taken for root belongs to the one that sleeps on it, which may be gone at
+ * once. */
+static void hand_over(dtp_root_t *root) {
+    atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
+    dtp_futex_wake(&root->state, 1);
+}
+
+/* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no ticket is free.
+ */
+static bool grant(dtp_pool_t *rec) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = rec->first;
+    bool granted = root && root->kind == DTP_ROOT_TICKET && dtp_ticket_run(rec, false, true);
+    if (granted) {
+        root_unlink(rec, root);
+        hand_over(root);
+    }
+    dtp_unlock(&rec->lock);
+    return granted;
+}
+
 bool dtp_dispatch(dtp_pool_t *rec) {
-    uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
-    if (!dtp_adm_waiting(a)) return true;
-    if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
-        return true; /* their holders look at the end */
+    uint64_t a;
+    do {
+        a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
+        if (!dtp_adm_waiting(a)) return true;
+        if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
+            return true; /* their holders look at the end */
+    } while (rec->blocking && grant(rec));
     bool called = false;
     if (rec->workers) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
@@ -170,12 +194,16 @@ struct dtp_main {
     dtp_run_fn_t fn;
     void *arg;
     dtp_parallel_t par;
+    dtp_crew_use_t crew;
     _Atomic uint32_t done;
 };
 
 static void main_run(struct dtp_main *body) {
-    dtp_chain_t chain = {
-        .up = dtp_chain_top, .rec = body->par.pool, .kind = DTP_CHAIN_RUN, .team = body->par.team};
+    dtp_chain_t chain = {.up = dtp_chain_top,
+                         .rec = body->par.pool,
+                         .kind = DTP_CHAIN_RUN,
+                         .team = body->par.team,
+                         .crew = body->crew};
     dtp_chain_top = &chain;
     body->fn(body->arg, &body->par);
     dtp_chain_pop(&chain);
@@ -191,14 +219,19 @@ void dtp_main_wait(struct dtp_main *body) {
     while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
 }
 
-void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
+static void run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_use_t crew, dtp_run_fn_t fn,
+                     void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
-    struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}};
+    struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew};
     if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec))
         dtp_visit_main(rec, team, &body, num_threads);
     else main_run(&body);
     if (team) dtp_team_close(team);
+}
+
+void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
+    run_here(rec, num_threads, cookie, DTP_CREW_NONE, fn, arg);
 }
 
 /* Executes a root that was taken. */
@@ -210,8 +243,7 @@ static void root_execute(dtp_pool_t *rec, dtp_root_t *root) {
     run_t *run = (run_t *)root;
     dtp_run_here(rec, run->num_threads, root->cookie, run->fn, run->arg);
     /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
-    atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
-    dtp_futex_wake(&root->state, 1);
+    hand_over(root);
 }
 
 static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
@@ -220,6 +252,13 @@ static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
     if (!root) return false;
     *joiner = false;
     do {
+        if (root->kind == DTP_ROOT_TICKET) {
+            hand_over(root);
+#ifdef DTP_BREAK_TICKET_HAND_OVER
+            dtp_ticket_end(rec);
+#endif
+            return true;
+        }
         root_execute(rec, root);
         root = filter.any ? root_next(rec) : NULL;
     } while (root);
@@ -256,6 +295,15 @@ static bool wait_for_turn(dtp_pool_t *rec, dtp_root_t *root) {
                                                     memory_order_seq_cst, memory_order_relaxed))
             dtp_dispatch(rec);
     }
+}
+
+void dtp_ticket_get(dtp_pool_t *rec, int priority) {
+    if (dtp_ticket_run(rec, false, false)) return;
+    dtp_root_t root = {.kind = DTP_ROOT_TICKET, .priority = priority};
+    dtp_root_publish(rec, &root);
+    dtp_dispatch(rec);
+    (void)wait_for_turn(rec, &root); /* taken by itself, or handed over */
+    dtp_root_settle(&root);
 }
 
 static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,
@@ -306,7 +354,36 @@ dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, void **cookie, bool *begun)
     return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
 }
 
-dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *rec, int num_threads, bool admission, int priority,
+/* A run that is part of what this thread does already, at c; beside: in a callback there. */
+static void run_inside(dtp_pool_t *rec, const dtp_chain_t *c, int num_threads, bool beside, dtp_run_fn_t fn,
+                       void *arg) {
+    /* A helper's closure, or a callback inside a run that it is no part of. */
+    const bool own = !c->team || (beside && c->team->share.stop);
+    void *cookie = c->team ? c->team->cookie : NULL;
+    dtp_team_t *team = !own ? c->team : rec->host_loops ? NULL : dtp_team_open(rec, cookie);
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team};
+    dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, team};
+    dtp_chain_top = &chain;
+    fn(arg, &par);
+    dtp_chain_top = chain.up;
+    if (own && team) dtp_team_close(team);
+}
+
+/* The same from a closure of the blocking crew, whose thread has no ticket. One that waits for it must not
+ * hold another pool's. */
+static void run_inside_blocking(dtp_pool_t *rec, const dtp_chain_t *c, int num_threads, bool nested,
+                                dtp_run_fn_t fn, void *arg) {
+    if (!nested) {
+        dtp_ticket_get(rec, DTP_TICKET_BACK);
+    } else if (!dtp_ticket_run(rec, false, false)) {
+        fn(arg, &(dtp_parallel_t){NULL, 1, NULL});
+        return;
+    }
+    run_inside(rec, c, num_threads, false, fn, arg);
+    dtp_ticket_end(rec);
+}
+
+dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *rec, int num_threads, unsigned flags, int priority,
                                  dtp_run_fn_t fn, void *arg) {
     if (!rec || dtp_pool_dead(rec)) {
         dtp_parallel_t alone = {NULL, 1, NULL};
@@ -318,28 +395,28 @@ dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *rec, int num_threads, bool admissio
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
         beside |= c->kind == DTP_CHAIN_CALLBACK;
         if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
-            /* A helper's closure, or a callback inside a run that it is no part of. */
-            const bool own = !c->team || (beside && c->team->share.stop);
-            void *cookie = c->team ? c->team->cookie : NULL;
-            dtp_team_t *team = !own ? c->team : rec->host_loops ? NULL : dtp_team_open(rec, cookie);
-            dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team};
-            dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, team};
-            dtp_chain_top = &chain;
-            fn(arg, &par);
-            dtp_chain_top = chain.up;
-            if (own && team) dtp_team_close(team);
+            if (DTP_UNLIKELY(c->kind == DTP_CHAIN_BLOCKING))
+                run_inside_blocking(rec, c, num_threads, nested, fn, arg);
+            else run_inside(rec, c, num_threads, beside, fn, arg);
             return dnnl_tp_success;
         }
+        if (c->kind == DTP_CHAIN_BLOCKING) break; /* below it nothing is held */
         nested = true;
     }
     void *cookie = NULL;
     bool begun;
     DTP_TRY(dtp_pool_begin_run(rec, &cookie, &begun));
-    if (admission) {
+    /* A run that waits for closures stays with its caller: workers are for what computes. */
+    const bool blocking = rec->blocking && (flags & DTP_RUN_MAY_BLOCK) && !nested;
+    if (blocking && (flags & DTP_RUN_ADMITTED)) {
+        dtp_ticket_get(rec, priority);
+        run_here(rec, num_threads, cookie, DTP_CREW_TICKET, fn, arg);
+        dtp_ticket_end(rec);
+    } else if (flags & DTP_RUN_ADMITTED) {
         admit_and_run(rec, num_threads, nested, priority, cookie, fn, arg);
     } else {
         atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
-        dtp_run_here(rec, num_threads, cookie, fn, arg);
+        run_here(rec, num_threads, cookie, blocking ? DTP_CREW_NO_TICKET : DTP_CREW_NONE, fn, arg);
         atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
     }
     if (begun) end_host_run(&rec->iface, cookie);

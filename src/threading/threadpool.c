@@ -1,4 +1,5 @@
 /* The built-in pool as its users see it: options, handle, interface. Its threads are in builtin_pool.c. */
+#include "threading/blocking.h"
 #include "threading/builtin_pool.h"
 #include "threading/topology.h"
 
@@ -59,7 +60,9 @@ static dnnl_tp_status_t fill_pool(dnnl_tp_threadpool_t made, int n, const dnnl_t
         .get_flags = builtin_flags,
         .schedule = builtin_schedule,
     };
-    DTP_TRY(dtp_builtin_start(rec, o->name ? o->name : "dnnl_tp", o->spin_ns));
+    const char *name = o->name ? o->name : "dnnl_tp";
+    DTP_TRY(dtp_builtin_start(rec, name, o->spin_ns));
+    if (o->blocking_threads) DTP_TRY(dtp_blocking_start(rec, o->blocking_threads, name));
     dtp_record_register(rec);
     return dnnl_tp_success;
 }
@@ -73,6 +76,9 @@ static void threadpool_destroy(dtp_object_t *object) {
 /* n threads of the runtime; names and spinning are its own affair. */
 static dnnl_tp_status_t fill_pool(dnnl_tp_threadpool_t made, int n, const dnnl_tp_threadpool_opts_t *o) {
     dnnl_tp_threadpool_iface_t iface;
+    if (o->blocking_threads)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
+                        "blocking_threads: the runtime starts its threads itself");
     DTP_TRY(dtp_runtime_iface(n, o->flags, &iface));
     dnnl_tp_status_t status = dtp_record_of(&made->rec, &iface);
     if (status != dnnl_tp_success) iface.release(iface.ctx);
@@ -97,7 +103,8 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
     uint64_t known = DNNL_TP_THREADPOOL_ASYNCHRONOUS | DNNL_TP_THREADPOOL_AUTO_BALANCING;
     DTP_REQUIRE(o.num_threads >= 0 && o.num_threads <= DTP_MAX_THREADS, BAD_COUNT,
                 "thread count %d is outside 0..%d", o.num_threads, DTP_MAX_THREADS);
-    DTP_REQUIRE(o.blocking_threads == 0, BAD_COUNT, "blocking_threads must be 0");
+    DTP_REQUIRE(o.blocking_threads >= 0 && o.blocking_threads <= DTP_MAX_THREADS, BAD_COUNT,
+                "blocking_threads is %d, not 0..%d", o.blocking_threads, DTP_MAX_THREADS);
     DTP_REQUIRE(!(o.flags & ~known), BAD_FLAGS, "flags 0x%llx", (unsigned long long)o.flags);
     int measured = dtp_measure_num_threads();
     int n = o.num_threads                          ? o.num_threads
@@ -166,6 +173,14 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
         .stolen = COUNT(stolen),
         .wakes = COUNT(wakes),
     };
+#if DTP_OWN_THREADS
+    dtp_blocking_stats_t crew;
+    dtp_blocking_stats(rec->blocking, &crew);
+    stats->blocking_threads = crew.threads;
+    stats->blocked = crew.now;
+    stats->max_blocked = crew.most;
+    stats->closures = crew.closures;
+#endif
     for (int i = 0; i < DTP_REGIONS; ++i) stats->loops += COUNT(region[i].loops);
 #undef COUNT
     dtp_pool_release(rec);

@@ -1,5 +1,6 @@
 /* Flow programs on every pool of support/hostile_pools.h and on the built-in one: right results, no hang, no
  * late call into freed memory. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,8 +93,83 @@ static void test_builtin(void **state) {
     }
 }
 
+/* ---- The blocking crew ------------------------------------------------------------------------------------
+ */
+
+enum { CLIENTS = 3 };
+typedef struct {
+    dtp_pool_t *pool;
+    int threads, client;
+    const char *wrong;
+} client_t;
+static void *blocking_client(void *arg) {
+    client_t *c = arg;
+    for (int i = 0; i < PROGRAMS && !c->wrong; ++i) {
+        flow_program_opts_t o = {.seed = (unsigned)(9000 + 100 * c->client + i),
+                                 .budget = 60 + 10 * i,
+                                 .depth = 3,
+                                 .calls = i % 3 == 1,
+                                 .effects = i % 4 == 2,
+                                 .costly = i % 2 ? 10 : 0,
+                                 .blocking = 1 + 3 * (i % 5),
+                                 .ns = 4000,
+                                 .flags = i % 2 ? DTP_FLOW_LEARN : 0,
+                                 .spin = 100,
+                                 .max_threads = c->threads};
+        job_t j = {.program = flow_program_create(&o)};
+        for (int r = 0; r < RUNS && !j.wrong; ++r) {
+            j.failing = r == 3 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
+            unsigned flags = DTP_RUN_MAY_BLOCK | (r % 3 ? DTP_RUN_ADMITTED : 0);
+            if (dtp_pool_run_at(c->pool, c->threads, flags, r % 2, body, &j)) j.wrong = "refused";
+        }
+        c->wrong = j.wrong;
+        flow_program_destroy(j.program);
+    }
+    return NULL;
+}
+
+static void test_blocking(void **state) {
+    (void)state;
+    if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
+    for (int w = 1; w <= 3; ++w)
+        for (int b = 1; b <= 4; b *= 2) {
+            dnnl_tp_threadpool_opts_t opts = {
+                .struct_size = sizeof opts, .num_threads = w, .blocking_threads = b};
+            dnnl_tp_threadpool_t tp = NULL;
+            dnnl_tp_stream_attr_t attr = NULL;
+            dtp_pool_t *pool = NULL;
+            assert_int_equal(dnnl_tp_threadpool_create(&tp, &opts), dnnl_tp_success);
+            assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+            assert_int_equal(dnnl_tp_stream_attr_set_builtin_threadpool(attr, tp), dnnl_tp_success);
+            assert_int_equal(dtp_pool_acquire(&pool, attr), dnnl_tp_success);
+            dnnl_tp_stream_attr_destroy(attr);
+            client_t client[CLIENTS];
+            pthread_t thread[CLIENTS];
+            for (int i = 0; i < CLIENTS; ++i) {
+                client[i] = (client_t){.pool = pool, .threads = w, .client = i};
+                if (pthread_create(&thread[i], NULL, blocking_client, &client[i])) abort();
+            }
+            for (int i = 0; i < CLIENTS; ++i) {
+                pthread_join(thread[i], NULL);
+                if (client[i].wrong) fail_msg("%d + %d threads, client %d: %s", w, b, i, client[i].wrong);
+            }
+            const dnnl_tp_threadpool_iface_t *iface;
+            dnnl_tp_threadpool_stats_t stats = {.struct_size = sizeof stats};
+            assert_int_equal(dnnl_tp_threadpool_get_iface(tp, &iface), dnnl_tp_success);
+            assert_int_equal(dnnl_tp_threadpool_query(iface, &stats), dnnl_tp_success);
+            assert_true(stats.closures > 0 && stats.blocked == 0 && stats.blocking_threads == b);
+            assert_in_range(stats.max_blocked, 1, b);
+            assert_true(stats.max_running <= w && stats.running <= w);
+            print_message("%d + %d threads: %llu closures on the crew\n", w, b,
+                          (unsigned long long)stats.closures);
+            dtp_pool_release(pool);
+            dnnl_tp_threadpool_destroy(tp);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocking),
         cmocka_unit_test(test_builtin),
         cmocka_unit_test(test_hostile),
     };

@@ -10,6 +10,7 @@
 
 #include "exec/flow_learn.c"
 
+#include "model/no_blocking.h"
 #include "model/product.h"
 
 /* ---- What they call ------------------------------------------------------------------------------------ */
@@ -37,6 +38,21 @@ bool dtp_crew_help(dtp_crew_t *crew) {
     return false;
 }
 void dtp_crew_close(dtp_crew_t *crew) { (void)crew; }
+void dtp_flow_block_begin(dtp_flow_state_t *s) { (void)s; }
+void dtp_flow_block_open(dtp_flow_state_t *s) { (void)s; }
+bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *at, uint32_t node) {
+    (void)s, (void)at, (void)node;
+    return false;
+}
+uint64_t dtp_flow_take_returned(dtp_flow_state_t *s) {
+    (void)s;
+    return 0;
+}
+bool dtp_flow_is_away(const dtp_flow_state_t *s) {
+    (void)s;
+    return false;
+}
+void dtp_flow_sleep_away(dtp_flow_worker_t *w) { (void)w; }
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };

@@ -12,6 +12,7 @@
 #include "threading/queue.c"
 #include "threading/queue_wait.c"
 
+#include "model/no_blocking.h"
 #include "model/no_visits.h"
 #include "model/one_worker.h"
 #include "model/product.h"

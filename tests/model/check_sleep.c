@@ -7,6 +7,7 @@
 
 #include "threading/builtin_pool.c"
 
+#include "model/no_blocking.h"
 #include "model/no_queues.h"
 #include "model/no_visits.h"
 #include "model/product.h"

@@ -10,6 +10,7 @@
 #include "model/product.h"
 
 static bool has_worker;
+static int n_lenders;
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
 enum { CLIENTS = 3 };
@@ -31,6 +32,21 @@ static void client(void *arg) {
     MC_CHECK(dtp_pool_run(rec, 1, true, work, arg) == dnnl_tp_success);
     mc_read(arg);
     MC_CHECK(*(int *)arg == 1);
+    if (has_worker) leave();
+}
+/* Its owner sleeps for a while without the ticket. */
+static void lend(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    MC_CHECK(dtp_chain_top->crew == DTP_CREW_TICKET);
+    MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
+    atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
+    dtp_ticket_end(rec);
+    dtp_ticket_get(rec, DTP_TICKET_BACK);
+    work(arg, par);
+}
+static void lender(void *arg) {
+    MC_CHECK(dtp_pool_run_at(rec, 1, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK, 0, lend, arg) == dnnl_tp_success);
+    MC_CHECK(*(int *)arg == 1); /* on this thread */
     if (has_worker) leave();
 }
 static void joiner(void *arg) {
@@ -65,13 +81,23 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
               offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
-    for (int i = 0; i < clients; ++i) mc_thread(client, &ran[i]);
+    rec->blocking = n_lenders ? (struct dtp_blocking *)rec : NULL; /* only told from NULL */
+    for (int i = 0; i < clients; ++i) mc_thread(i < n_lenders ? lender : client, &ran[i]);
     if (other) mc_thread(other, NULL);
 }
 static void end(void) {
     MC_CHECK(rec->adm == 0 && !rec->first && !rec->last);
     MC_CHECK(!(rec->region[0].door & DTP_DOOR_ATTENTION));
 }
+static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
+    n_lenders = n;
+    setup(tickets, clients, other);
+    n_lenders = 0;
+}
+static void one_lender(void) { lenders(1, 1, 2, NULL); }
+static void two_lenders(void) { lenders(2, 1, 2, NULL); }
+static void lenders_and_worker(void) { lenders(1, 1, 2, worker); }
+static void lender_and_joiner(void) { lenders(1, 1, 1, joiner); }
 static void two_clients(void) { setup(1, 2, NULL); }
 static void three_clients(void) { setup(1, 3, NULL); }
 static void two_tickets(void) { setup(2, 3, NULL); }
@@ -92,6 +118,22 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 3,
          .reach = {"the worker ran a root", "ran on another thread"}},
+        {.name = "a client that lends its ticket and one that does not", .setup = one_lender, .end = end},
+        {.name = "two clients that lend", .setup = two_lenders, .end = end, .preemptions = 3},
+        {.name = "two clients that lend, weak",
+         .setup = two_lenders,
+         .end = end,
+         .preemptions = 2,
+         .weak = true},
+        {.name = "a client that lends and a joiner",
+         .setup = lender_and_joiner,
+         .end = end,
+         .preemptions = 3},
+        {.name = "a client that lends, one that does not, a worker",
+         .setup = lenders_and_worker,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"ran on another thread"}},
         {.name = "three clients, 2 tickets",
          .setup = two_tickets,
          .end = end,

@@ -50,7 +50,7 @@ static dnnl_tp_status_t run_ended(void *arg, bool skipped) {
 }
 
 static dnnl_tp_event_t submit(dnnl_tp_stream_t stream, run_t *r) {
-    dtp_stream_run_t run = {4, 0, run_body, run_ended, r};
+    dtp_stream_run_t run = {.num_threads = 4, .fn = run_body, .end = run_ended, .arg = r};
     dnnl_tp_event_t event;
     CHECK_OK(stream->v->submit_run(stream, &run, &event));
     return event;
@@ -165,7 +165,7 @@ static void failed_and_skipped_runs_end(void **state) {
         dnnl_tp_event_destroy(after);
         /* run_begin refuses: nothing is submitted. */
         group_pool_refuse_run(pool);
-        dtp_stream_run_t run = {4, 0, run_body, run_ended, &good};
+        dtp_stream_run_t run = {.num_threads = 4, .fn = run_body, .end = run_ended, .arg = &good};
         CHECK_STATUS(stream->v->submit_run(stream, &run, &after), dnnl_tp_runtime_error);
         assert_null(after);
         assert_int_equal(atomic_load(&good.ends), 1);

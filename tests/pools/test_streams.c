@@ -233,7 +233,7 @@ static void attributes(void **state) {
     assert_null(pool);
     opts = (dnnl_tp_threadpool_opts_t){.struct_size = 1};
     CHECK_STATUS(dnnl_tp_threadpool_create(&pool, &opts), dnnl_tp_invalid_arguments);
-    opts = (dnnl_tp_threadpool_opts_t){.struct_size = sizeof(opts), .blocking_threads = 1};
+    opts = (dnnl_tp_threadpool_opts_t){.struct_size = sizeof(opts), .blocking_threads = -1};
     CHECK_STATUS(dnnl_tp_threadpool_create(&pool, &opts), dnnl_tp_invalid_arguments);
     opts =
         (dnnl_tp_threadpool_opts_t){.struct_size = sizeof(opts), .flags = DNNL_TP_THREADPOOL_SINGLE_CALLER};

@@ -2,6 +2,7 @@
 #include "support/flow_program_parts.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 _Noreturn void flow_program_die(const char *what) {
     fprintf(stderr, "flow_program: %s: %s\n", what, dnnl_tp_last_error());
@@ -42,6 +43,8 @@ static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
         if (n != 64) complain(p, "a loop inside a wide node was not complete");
         atomic_fetch_sub(&p->wide_inside, 1);
     }
+    if (p->opts.blocking && where->slot >= p->opts.max_threads && r->salt % 4 == 0)
+        usleep(50); /* on the blocking crew */
     dnnl_tp_status_t status = dnnl_tp_success;
     if (p->countdown > 0 && atomic_fetch_sub(&p->countdown, 1) == 1) {
         if (p->fire_cancel) atomic_store(&p->cancel, 1);

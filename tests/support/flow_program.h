@@ -14,6 +14,7 @@ typedef struct {
     bool calls;      /* recursive functions */
     bool effects;    /* side effects, whose order is checked (DTP_FLOW_ORDERED) */
     int costly;      /* percent of operators that are COSTLY; as many are WIDE */
+    int blocking;    /* percent that may block; then a run may be on W + B threads */
     double ns;       /* what operators say they cost */
     int spin;        /* what they take: rounds of a hash */
     unsigned flags;  /* of dtp_flow_build */

@@ -63,6 +63,7 @@ static unsigned random_flags(flow_program_t *p) {
     int x = flow_program_rnd(p, 100);
     if (x < p->opts.costly) flags = DTP_FLOW_COSTLY;
     else if (x < 2 * p->opts.costly) flags = DTP_FLOW_WIDE;
+    else if (x < 2 * p->opts.costly + p->opts.blocking) flags = DTP_FLOW_MAY_BLOCK;
     return flags;
 }
 

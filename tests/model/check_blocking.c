@@ -1,0 +1,230 @@
+/* A run whose closures go to the blocking crew (src/exec/flow_block.c, src/threading/blocking.c), with the
+ * product's flow engine on one thread and the product's tickets: every node runs once and is delivered once,
+ * with a happens- before edge each way; never more than W threads compute; nobody touches the run after it
+ * ended (its memory is freed at once); a run that is cancelled ends though the crew is busy; other runs get
+ * the ticket meanwhile. */
+#define DTP_FLOW_LOOK_STOP_NS -1
+#include "threading/ticket.c"
+
+#include "threading/run.c"
+
+#include "threading/blocking.c"
+
+#include "exec/flow_block.c"
+
+#include "exec/flow_share.c"
+
+#include "exec/flow_run.c"
+
+#include "exec/flow_learn.c"
+
+#include "model/no_queues.h"
+#include "model/no_visits.h"
+#include "model/product.h"
+
+/* ---- What they call ------------------------------------------------------------------------------------ */
+_Atomic uint32_t dtp_fork_generation;
+_Atomic int64_t dtp_ticks_per_us;
+bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
+    (void)crew, (void)par, (void)est_ns;
+    return false;
+}
+bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
+                   void *arg) {
+    (void)crew, (void)par, (void)participants, (void)fn, (void)arg;
+    return false;
+}
+int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
+    (void)crew, (void)count, (void)est_ns;
+    return 0;
+}
+bool dtp_crew_must_leave(const dtp_crew_t *crew) {
+    (void)crew;
+    return false;
+}
+bool dtp_crew_help(dtp_crew_t *crew) {
+    (void)crew;
+    return false;
+}
+void dtp_crew_close(dtp_crew_t *crew) { (void)crew; }
+bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
+    (void)pool, (void)cpu;
+    return false;
+}
+void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
+
+/* ---- The program: two closures that block; after the first of them one that does not ---------------------
+ */
+enum { NODES = 3, LAST = 2 };
+static const dtp_flow_node_t nodes[NODES + 1] = {
+    {.edge = 0, .index = 0, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = DTP_FLOW_NONE},
+    {.edge = 1, .index = 1, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = 0},
+    {.edge = 1, .index = 2, .sink = 0},
+    {.edge = 1}};
+static const uint32_t edges[] = {DTP_FLOW_DIRECT | LAST, DTP_FLOW_DIRECT | 0, DTP_FLOW_DIRECT | 1};
+static const dtp_flow_blk_t block = {
+    .done = 3, .up = DTP_FLOW_NONE, .end = DTP_FLOW_NONE, .entry = 1, .n_entry = 2};
+static struct dtp_flow_region region;
+static struct dtp_flow_plan plan;
+
+static dtp_pool_t *rec;
+static _Atomic int computing, blocked, runs_left;
+static _Atomic uint32_t cancel;
+static bool cancels;
+static int ran[NODES], other_ran;
+
+static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                             const dtp_flow_where_t *where) {
+    (void)slab;
+    int *value = ctx;
+    if (index == LAST) {
+        MC_CHECK(atomic_fetch_add_explicit(&computing, 1, memory_order_relaxed) < rec->num_threads);
+        mc_read(&value[0]);
+        MC_CHECK(value[0] == 1 && where->slot == 0);
+        atomic_fetch_sub_explicit(&computing, 1, memory_order_relaxed);
+    } else {
+        if (atomic_fetch_add_explicit(&blocked, 1, memory_order_relaxed)) mc_hit("two blocked at once");
+        MC_CHECK(dtp_chain_top->kind == DTP_CHAIN_BLOCKING && where->slot >= rec->num_threads);
+        atomic_fetch_sub_explicit(&blocked, 1, memory_order_relaxed);
+    }
+    mc_write(&value[index]);
+    value[index] = 1;
+    ++ran[index];
+    return dnnl_tp_success;
+}
+
+static void body(void *arg, const dtp_parallel_t *par) {
+    (void)arg;
+    int *value = mc_alloc(sizeof(int) * NODES);
+    dtp_flow_state_t *s = mc_alloc(sizeof *s);
+    dtp_flow_worker_t *w = mc_alloc(sizeof *w);
+    dtp_flow_slab_t *slab = mc_alloc(sizeof *slab + 512);
+    s->plan = &plan;
+    s->num_threads = 1;
+    s->workers = w;
+    s->alone = (dtp_parallel_t){NULL, 1, NULL};
+    s->fuel = DTP_FLOW_FUEL;
+    s->root = slab;
+    slab->region = &region;
+    w->state = s;
+    w->lifo = w->top = mc_alloc(2 * DTP_FLOW_LIFO * sizeof(uint64_t));
+    w->limit = w->lifo + DTP_FLOW_LIFO;
+    w->where = (dtp_flow_where_t){.par = &s->alone};
+    dtp_flow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel};
+    dtp_flow_result_t result;
+    dnnl_tp_status_t status = dtp_flow_run(&plan, s, &args, &result);
+    MC_CHECK(cancels || status == dnnl_tp_success);
+    if (status == dnnl_tp_success)
+        for (int i = 0; i < NODES; ++i) {
+            mc_read(&value[i]);
+            MC_CHECK(ran[i] == 1 && value[i] == 1);
+        }
+    else mc_hit("cancelled");
+    if (w->parked) mc_hit("the owner slept");
+    mc_free(w->lifo);
+    mc_free(w);
+    mc_free(slab);
+    mc_free(s);
+    mc_free(value);
+}
+static void one_left(void) {
+    if (atomic_fetch_sub_explicit(&runs_left, 1, memory_order_acq_rel) == 1)
+        dtp_blocking_end(rec->blocking, false);
+}
+static void owner(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run_at(rec, 1, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK, 0, body, NULL) == dnnl_tp_success);
+    one_left();
+}
+static void other_body(void *arg, const dtp_parallel_t *par) {
+    (void)arg, (void)par;
+    MC_CHECK(atomic_fetch_add_explicit(&computing, 1, memory_order_relaxed) < rec->num_threads);
+    if (!ran[LAST]) mc_hit("another run had the ticket");
+    ++other_ran;
+    atomic_fetch_sub_explicit(&computing, 1, memory_order_relaxed);
+}
+static void other(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run(rec, 1, true, other_body, NULL) == dnnl_tp_success);
+    one_left();
+}
+static void canceller(void *arg) {
+    (void)arg;
+    atomic_store_explicit(&cancel, 1, memory_order_relaxed);
+}
+static void member(void *arg) { (void)member_main(arg); }
+
+static void setup(int threads, int runs, bool with_cancel) {
+    region = (struct dtp_flow_region){.nodes = nodes,
+                                      .edges = edges,
+                                      .blocks = &block,
+                                      .n_nodes = NODES,
+                                      .n_edges = 3,
+                                      .n_blocks = 1,
+                                      .done_at = sizeof(dtp_flow_slab_t),
+                                      .count_at = sizeof(dtp_flow_slab_t) + 64,
+                                      .link_at = sizeof(dtp_flow_slab_t) + 128};
+    plan = (struct dtp_flow_plan){.regions = &region, .n_regions = 1, .may_block = true};
+    enum { TEAMS = 4 };
+    rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
+    rec->num_threads = 1;
+    rec->n_teams = TEAMS;
+    rec->teams = (dtp_team_t *)(rec + 1);
+    rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
+    dtp_blocking_t *b = mc_alloc(sizeof *b + sizeof(member_t) * 2);
+    b->rec = rec;
+    b->num_threads = threads;
+    rec->blocking = b;
+    cancels = with_cancel;
+    runs_left = runs;
+    computing = blocked = 0;
+    cancel = 0;
+    other_ran = 0;
+    memset(ran, 0, sizeof ran);
+    mc_ignore(&rec->peak_time, sizeof rec->peak_time);
+    mc_ignore(&rec->peak, sizeof rec->peak);
+    mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
+    mc_ignore(&rec->runs,
+              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_thread_local((void **)&dtp_chain_top);
+    dtp_chain_top = NULL;
+    mc_thread(owner, NULL);
+    for (int i = 0; i < threads; ++i) {
+        b->members[i] = (member_t){.crew = b, .index = i, .line = DTP_BLOCKING_CLOSURES};
+        mc_thread(member, &b->members[i]);
+    }
+    if (runs > 1) mc_thread(other, NULL);
+    if (with_cancel) mc_thread(canceller, NULL);
+}
+static void end(void) {
+    MC_CHECK(rec->adm == 0 && !rec->first && !rec->last);
+    MC_CHECK(!rec->blocking->lines[0].first && rec->blocking->now == 0);
+    for (int i = 0; i < NODES; ++i) MC_CHECK(ran[i] <= 1);
+}
+static void one_thread(void) { setup(1, 1, false); }
+static void two_threads(void) { setup(2, 1, false); }
+static void two_runs(void) { setup(1, 2, false); }
+static void with_cancel(void) { setup(1, 1, true); }
+
+int main(int argc, char **argv) {
+    const mc_case_t cases[] = {
+        {.name = "one thread",
+         .setup = one_thread,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"the owner slept"}},
+        {.name = "one thread, weak", .setup = one_thread, .end = end, .preemptions = 1, .weak = true},
+        {.name = "two threads",
+         .setup = two_threads,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"two blocked at once"}},
+        {.name = "another run",
+         .setup = two_runs,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"another run had the ticket"}},
+        {.name = "cancelled", .setup = with_cancel, .end = end, .preemptions = 2, .reach = {"cancelled"}},
+    };
+    return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
