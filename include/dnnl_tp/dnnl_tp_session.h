@@ -28,7 +28,7 @@ typedef struct {
 } dnnl_tp_session_pool_t;
 
 /** Options of a session; zeroed members mean defaults. Read during creation only. The struct of an older
- * header, up to flags, is accepted. */
+ * header, up to flags or up to trace, is accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_session_opts_t) */
     int npools;         /**< Size of pools. With 0 the session runs on one pool, see per_session_threads. */
@@ -44,6 +44,9 @@ typedef struct {
     size_t memory_budget; /**< As in dnnl_tp_compile_opts_t. */
     unsigned flags;       /**< must be 0 */
     dnnl_tp_trace_t trace; /**< Records runs that have no trace of their own; kept alive. NULL = none. */
+    /** Of each pool (dnnl_tp_threadpool_opts_t). A pool of the process has those that the first session gave
+     * it; more than that is refused. */
+    int blocking_threads;
 } dnnl_tp_session_opts_t;
 
 #define DNNL_TP_SESSION_CALLER (-1) /**< Index of a pool: the calling thread alone. */

@@ -2,7 +2,7 @@
  *
  *   { "pools": [ {"num_threads": 4}, {"num_threads": 2, "global_name": "shared"} ],
  *     "use_per_session_threads": false, "num_threads": 0, "timeout_ms": 250.0,
- *     "max_executables": 64, "deterministic": false, "memory_budget": 0 }
+ *     "max_executables": 64, "deterministic": false, "memory_budget": 0, "blocking_threads": 0 }
  *
  * All members are optional; an unknown or repeated one, a wrong type and a value out of range are refused
  * with their name. A library of its own (dnnl_tp_session_json, on cJSON), because the core needs nothing but

@@ -94,6 +94,9 @@ static dnnl_tp_status_t read_member(report_t *r, const cJSON *item, dnnl_tp_sess
     if (!strcmp(item->string, "num_threads")) {
         status = read_int(r, item, 0, MAX_THREADS, &number);
         o->num_threads = (int)number;
+    } else if (!strcmp(item->string, "blocking_threads")) {
+        status = read_int(r, item, 0, MAX_THREADS, &number);
+        o->blocking_threads = (int)number;
     } else if (!strcmp(item->string, "max_executables")) {
         status = read_int(r, item, 0, 1 << 20, &number);
         o->max_executables = (int)number;
@@ -109,9 +112,9 @@ static dnnl_tp_status_t read_member(report_t *r, const cJSON *item, dnnl_tp_sess
 }
 
 static dnnl_tp_status_t read_opts(report_t *r, const cJSON *root, dnnl_tp_session_opts_t *o) {
-    static const char *const known[] = {
-        "pools",           "use_per_session_threads", "num_threads",   "timeout_ms",
-        "max_executables", "deterministic",           "memory_budget", NULL};
+    static const char *const known[] = {"pools",         "use_per_session_threads", "num_threads",
+                                        "timeout_ms",    "max_executables",         "deterministic",
+                                        "memory_budget", "blocking_threads",        NULL};
     if (!cJSON_IsObject(root)) return refuse(r, "the text is not an object");
     dnnl_tp_status_t status = check_members(r, root, "a session", known);
     for (const cJSON *item = root->child; item && status == dnnl_tp_success; item = item->next)

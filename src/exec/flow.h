@@ -68,6 +68,10 @@
  * can arrive there by the release of the arrival or of the task's publication; everything else in the run's
  * state is the worker's own or written in flow_run.c under the rule stated there.
  *
+ * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (flow_block.c): whoever met it goes on,
+ * a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it has
+ * nothing else, sleeps without its ticket.
+ *
  * Failure. The first error wins (one exchange; status and node). From then on nodes are not executed but
  * still arrive ("ghost walk": tests answer false, an IF takes branch 0, calls end at once), so all
  * counters drain and the state is as good as new for the next run. cancel and deadline are such errors,
@@ -132,7 +136,7 @@ enum { DTP_FLOW_ROOT = 0 }; /* the root's block */
 enum {
     DTP_FLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
     DTP_FLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
-    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY) */
+    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot then may be beyond num_threads */
     DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
     DTP_FLOW_NOP = 16,        /* an ordering only: exec is not called */
     DTP_FLOW_NEVER_DEAD = 32  /* runs though something before it is dead */

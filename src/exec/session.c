@@ -7,14 +7,16 @@
 
 /* ---- Pools -------------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t pool_init(dtp_session_pool_t *p, bool threads, const char *name, int num_threads) {
+static dnnl_tp_status_t pool_init(dtp_session_pool_t *p, bool threads, const char *name, int num_threads,
+                                  int blocking_threads) {
     p->num_threads = 1;
     DTP_TRY(dnnl_tp_stream_attr_create(&p->attr, dnnl_tp_cpu));
-    if (!DNNL_TP_WITH_THREADPOOL && num_threads > 1)
+    if (!DNNL_TP_WITH_THREADPOOL && (num_threads > 1 || blocking_threads))
         return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
-                        "a pool of %d threads in a build with the runtime SEQ", num_threads);
+                        "a pool of %d threads (blocking: %d) in a build with the runtime SEQ", num_threads,
+                        blocking_threads);
     if (!threads || !DNNL_TP_WITH_THREADPOOL) return dnnl_tp_stream_attr_set_threadpool(p->attr, NULL);
-    DTP_TRY(dtp_named_pool_open(&p->pool, name, num_threads));
+    DTP_TRY(dtp_named_pool_open(&p->pool, name, num_threads, blocking_threads));
     p->num_threads = dtp_named_pool_num_threads(p->pool);
     return dnnl_tp_stream_attr_set_builtin_threadpool(p->attr, dtp_named_pool_handle(p->pool));
 }
@@ -72,20 +74,25 @@ static dnnl_tp_status_t pools_init(dtp_session_t *s, const dnnl_tp_session_opts_
     size_t bytes = sizeof *s->pools * (size_t)(s->npools + 1);
     s->pools = dtp_zalloc(s->obj.allocator, bytes, 0);
     if (!s->pools) return dtp_no_memory(bytes);
-    DTP_TRY(pool_init(&s->pools[s->npools], false, NULL, 1));
-    if (!o->npools) return pool_init(&s->pools[0], true, o->per_session_threads ? NULL : "", o->num_threads);
+    const int blocking = o->blocking_threads;
+    DTP_TRY(pool_init(&s->pools[s->npools], false, NULL, 1, 0));
+    if (!o->npools)
+        return pool_init(&s->pools[0], true, o->per_session_threads ? NULL : "", o->num_threads, blocking);
     for (int i = 0; i < o->npools; ++i) {
         const char *name = o->pools[i].global_name;
-        DTP_TRY(pool_init(&s->pools[i], true, name && *name ? name : NULL, o->pools[i].num_threads));
+        DTP_TRY(
+            pool_init(&s->pools[i], true, name && *name ? name : NULL, o->pools[i].num_threads, blocking));
     }
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_session_opts_t *o) {
-    const size_t older = offsetof(dnnl_tp_session_opts_t, trace);
-    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
-                "session options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
-    if (o->struct_size == sizeof *o && o->trace) DTP_REQUIRE_HANDLE(o->trace, DTP_OBJ_TRACE);
+    const size_t oldest = offsetof(dnnl_tp_session_opts_t, trace),
+                 older = offsetof(dnnl_tp_session_opts_t, blocking_threads);
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older || o->struct_size == oldest,
+                BAD_STRUCT_SIZE, "session options have %zu bytes, needed are %zu, %zu or %zu", o->struct_size,
+                sizeof *o, older, oldest);
+    if (o->struct_size >= older && o->trace) DTP_REQUIRE_HANDLE(o->trace, DTP_OBJ_TRACE);
     DTP_REQUIRE(o->flags == 0, BAD_FLAGS, "flags of session options are %u", o->flags);
     DTP_REQUIRE(o->npools >= 0, BAD_COUNT, "npools is %d", o->npools);
     DTP_REQUIRE(o->npools == 0 || o->pools, NULL_ARG, "pools are NULL");

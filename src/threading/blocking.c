@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#endif
 
 typedef struct {
     dtp_blocking_job_t *first, *last;
@@ -16,7 +17,9 @@ typedef struct {
 
 typedef struct {
     dtp_blocking_t *crew;
+#if DTP_OWN_THREADS
     pthread_t thread;
+#endif
     int index;
     dtp_blocking_line_t line;
 } member_t;
@@ -100,6 +103,10 @@ bool dtp_blocking_is_wanted(const dtp_blocking_t *b) {
 }
 int dtp_blocking_slot(const dtp_blocking_t *b, int thread) { return b->rec->num_threads + thread; }
 
+/* ---- Threads; other runtimes have none, so no pool has a crew
+ * ---------------------------------------------- */
+
+#if DTP_OWN_THREADS
 static void *member_main(void *arg) {
     member_t *self = arg;
     dtp_blocking_t *b = self->crew;
@@ -192,15 +199,5 @@ void dtp_blocking_stats(dtp_blocking_t *b, dtp_blocking_stats_t *stats) {
     dtp_lock(&b->lock);
     *stats = (dtp_blocking_stats_t){b->num_threads, b->now, b->most, b->closures};
     dtp_unlock(&b->lock);
-}
-
-#else /* other runtimes: no pool has a crew */
-dtp_blocking_t *dtp_blocking_of(const dtp_parallel_t *par) {
-    (void)par;
-    return NULL;
-}
-bool dtp_blocking_has(const dtp_pool_t *rec) {
-    (void)rec;
-    return false;
 }
 #endif

@@ -9,7 +9,7 @@
 struct dtp_named_pool {
     dtp_named_pool_t *next;
     dnnl_tp_threadpool_t pool;
-    int num_threads, refs; /* refs: under the lock; private pools are not in the list */
+    int num_threads, blocking_threads, refs; /* refs: under the lock; private pools are not in the list */
     bool shared;
     char name[];
 };
@@ -17,16 +17,20 @@ struct dtp_named_pool {
 static dtp_lock_t registry_lock;
 static dtp_named_pool_t *registry;
 
-static dnnl_tp_status_t make(dtp_named_pool_t **pool, const char *name, int num_threads) {
+static dnnl_tp_status_t make(dtp_named_pool_t **pool, const char *name, int num_threads,
+                             int blocking_threads) {
     size_t size = sizeof(dtp_named_pool_t) + (name ? strlen(name) : 0) + 1;
     dtp_named_pool_t *p = dtp_zalloc(NULL, size, 0);
     if (!p) return dtp_no_memory(size);
     p->num_threads = num_threads;
+    p->blocking_threads = blocking_threads;
     p->refs = 1;
     p->shared = name != NULL;
     memcpy(p->name, name ? name : "", size - sizeof(*p));
-    dnnl_tp_threadpool_opts_t opts = {
-        .struct_size = sizeof(opts), .num_threads = num_threads, .name = p->name[0] ? p->name : NULL};
+    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof(opts),
+                                      .num_threads = num_threads,
+                                      .blocking_threads = blocking_threads,
+                                      .name = p->name[0] ? p->name : NULL};
     dnnl_tp_status_t status = dnnl_tp_threadpool_create(&p->pool, &opts);
     if (status != dnnl_tp_success) {
         dtp_free(NULL, p);
@@ -36,29 +40,34 @@ static dnnl_tp_status_t make(dtp_named_pool_t **pool, const char *name, int num_
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t open_shared(dtp_named_pool_t **pool, const char *name, int num_threads) {
+static dnnl_tp_status_t open_shared(dtp_named_pool_t **pool, const char *name, int num_threads,
+                                    int blocking_threads) {
     for (dtp_named_pool_t *p = registry; p; p = p->next) {
         if (strcmp(p->name, name)) continue;
         DTP_REQUIRE(p->num_threads == num_threads, BAD_COUNT, "pool '%s' has %d threads, wanted are %d", name,
                     p->num_threads, num_threads);
+        DTP_REQUIRE(p->blocking_threads >= blocking_threads, BAD_COUNT,
+                    "pool '%s' has %d blocking threads, wanted are %d", name, p->blocking_threads,
+                    blocking_threads);
         ++p->refs;
         *pool = p;
         return dnnl_tp_success;
     }
-    DTP_TRY(make(pool, name, num_threads));
+    DTP_TRY(make(pool, name, num_threads, blocking_threads));
     (*pool)->next = registry;
     registry = *pool;
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_named_pool_open(dtp_named_pool_t **pool, const char *name, int num_threads) {
+dnnl_tp_status_t dtp_named_pool_open(dtp_named_pool_t **pool, const char *name, int num_threads,
+                                     int blocking_threads) {
     *pool = NULL;
     DTP_REQUIRE(num_threads >= 0 && num_threads <= DTP_MAX_THREADS, BAD_COUNT,
                 "thread count %d is outside 0..%d", num_threads, DTP_MAX_THREADS);
     if (num_threads == 0) num_threads = dtp_process_num_threads();
-    if (!name) return make(pool, NULL, num_threads);
+    if (!name) return make(pool, NULL, num_threads, blocking_threads);
     dtp_lock(&registry_lock);
-    dnnl_tp_status_t status = open_shared(pool, name, num_threads);
+    dnnl_tp_status_t status = open_shared(pool, name, num_threads, blocking_threads);
     dtp_unlock(&registry_lock);
     return status;
 }

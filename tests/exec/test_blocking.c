@@ -18,9 +18,10 @@
 #include "threading/futex.h"
 #include "dnnl_tp/dnnl_tp_event.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
+#include "dnnl_tp/dnnl_tp_session.h"
 
 #define OK(expr) CHECK_OK(expr)
-enum { MAX_B = 4, TIMEOUT_S = 60 };
+enum { MAX_B = 4, TIMEOUT_S = 120, EACH_OTHER_RUNS = 5 };
 
 /* ---- Pools ------------------------------------------------------------------------------------------------
  */
@@ -189,7 +190,7 @@ static void test_wait_for_each_other(void **state) {
                 dnnl_tp_executable_t e = place_compile(&p, g, flags == 1 ? DNNL_TP_COMPILE_NO_CLUSTERS : 0);
                 if (flags == 2) OK(dnnl_tp_stream_attr_set_parallelism(p.attr, DNNL_TP_PARALLELISM_INTRA));
                 dnnl_tp_stream_t stream = place_stream(&p, false);
-                for (int r = 0; r < 20; ++r) {
+                for (int r = 0; r < EACH_OTHER_RUNS; ++r) {
                     words_t words = {0};
                     float y = 0;
                     OK(run_words(e, stream, &words, &y, NULL));
@@ -197,7 +198,7 @@ static void test_wait_for_each_other(void **state) {
                 }
                 assert_true(atomic_load(&s.most) <= w);
                 assert_int_equal(place_stats(&p).max_blocked, b);
-                assert_true(place_stats(&p).closures == 20u * (unsigned)b);
+                assert_true(place_stats(&p).closures == EACH_OTHER_RUNS * (unsigned)b);
                 dnnl_tp_stream_destroy(stream);
                 dnnl_tp_executable_destroy(e);
                 dnnl_tp_graph_destroy(g);
@@ -208,7 +209,7 @@ static void test_wait_for_each_other(void **state) {
 /* ---- Many clients
  * ------------------------------------------------------------------------------------------ */
 
-enum { CLIENTS = 4, CLIENT_RUNS = 25 };
+enum { CLIENTS = 4, CLIENT_RUNS = 6 };
 typedef struct {
     dnnl_tp_executable_t e;
     dnnl_tp_stream_t stream;
@@ -356,7 +357,7 @@ static void test_lent_ticket(void **state) {
 /* More runs of asynchronous streams than threads that own such: in turn, and others go on. */
 static void test_many_async(void **state) {
     (void)state;
-    enum { STREAMS = 6, EACH = 5 };
+    enum { STREAMS = 6, EACH = 2 };
     for (int w = 1; w <= 2; ++w)
         for (int b = 1; b <= 2; ++b) {
             watchdog(TIMEOUT_S, NULL);
@@ -469,7 +470,7 @@ static void test_error(void **state) {
             dnnl_tp_graph_t g = plain_graph(say_no, NULL, DNNL_TP_HOST_MAY_BLOCK, 5);
             dnnl_tp_executable_t e = place_compile(&p, g, 0);
             dnnl_tp_stream_t stream = place_stream(&p, async);
-            for (int r = 0; r < 10; ++r) {
+            for (int r = 0; r < 4; ++r) {
                 words_t words = {0}, *at = &words;
                 float y;
                 void *in[] = {&at}, *out[] = {&y};
@@ -615,7 +616,7 @@ static void test_inside(void **state) {
             i.outer = place_stream(&p, true);
             dnnl_tp_graph_t g = plain_graph(work_inside, &i, DNNL_TP_HOST_MAY_BLOCK, 1);
             dnnl_tp_executable_t e = place_compile(&p, g, 0);
-            for (int r = 0; r < 10; ++r) {
+            for (int r = 0; r < 4; ++r) {
                 words_t words = {0}, *at = &words;
                 float y = 0;
                 void *in[] = {&at}, *out[] = {&y};
@@ -676,6 +677,43 @@ static void test_without_crew(void **state) {
 
 static test_allocator_t allocator;
 
+/* Sessions give their pools a crew; a pool of the process keeps the one of its first session. */
+static void test_session(void **state) {
+    (void)state;
+    watchdog(TIMEOUT_S, NULL);
+    shared_t s = {.w = 1};
+    gate_t gate;
+    dnnl_tp_graph_t g = waiting_graph(&s, &gate, 2, 3, true);
+    dnnl_tp_engine_t engine;
+    OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    const dnnl_tp_session_pool_t pools[] = {{.num_threads = 1},
+                                            {.num_threads = 2, .global_name = "blocking"}};
+    dnnl_tp_session_opts_t o = {.struct_size = sizeof o, .npools = 2, .pools = pools, .blocking_threads = 2};
+    dnnl_tp_session_t session, more;
+    OK(dnnl_tp_session_create(&session, g, engine, &o));
+    words_t words, *at = &words;
+    float y;
+    const dnnl_tp_feed_t feed = {"x", NULL, &at};
+    const dnnl_tp_fetch_t fetch = {"y", &y};
+    for (int r = 0; r < 4; ++r) {
+        words = (words_t){0};
+        dnnl_tp_session_run_opts_t run = {.struct_size = sizeof run, .pool_index = r % 2};
+        OK(dnnl_tp_session_run(session, 1, &feed, 1, &fetch, 0, NULL, &run));
+        assert_true(y == waiting_result(2, 3));
+    }
+    o.blocking_threads = 3;
+    CHECK_STATUS(dnnl_tp_session_create(&more, g, engine, &o), dnnl_tp_invalid_arguments);
+    assert_non_null(strstr(dnnl_tp_last_error(), "2 blocking threads, wanted are 3"));
+    o.blocking_threads = 1;
+    OK(dnnl_tp_session_create(&more, g, engine, &o));
+    OK(dnnl_tp_session_destroy(more));
+    o.blocking_threads = -1;
+    CHECK_STATUS(dnnl_tp_session_create(&more, g, engine, &o), dnnl_tp_invalid_arguments);
+    OK(dnnl_tp_session_destroy(session));
+    dnnl_tp_engine_destroy(engine);
+    dnnl_tp_graph_destroy(g);
+}
+
 static void test_allocates_nothing(void **state) {
     (void)state;
     watchdog(TIMEOUT_S, NULL);
@@ -687,7 +725,7 @@ static void test_allocates_nothing(void **state) {
     dnnl_tp_executable_t e = place_compile(&p, g, 0);
     dnnl_tp_stream_t stream = place_stream(&p, false);
     int64_t before = 0;
-    for (int r = 0; r < 30; ++r) {
+    for (int r = 0; r < 12; ++r) {
         words_t words = {0};
         float y = 0;
         OK(run_words(e, stream, &words, &y, NULL));
@@ -705,7 +743,7 @@ static void test_allocates_nothing(void **state) {
 static void test_ends(void **state) {
     (void)state;
     watchdog(TIMEOUT_S, NULL);
-    for (int r = 0; r < 10; ++r) {
+    for (int r = 0; r < 4; ++r) {
         place_t p;
         shared_t s = {.w = 1};
         gate_t gate;
@@ -757,6 +795,7 @@ int main(void) {
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_without_crew),
         cmocka_unit_test(test_allocates_nothing),
+        cmocka_unit_test(test_session),
         cmocka_unit_test(test_ends),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

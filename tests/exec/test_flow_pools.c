@@ -96,7 +96,7 @@ static void test_builtin(void **state) {
 /* ---- The blocking crew ------------------------------------------------------------------------------------
  */
 
-enum { CLIENTS = 3 };
+enum { CLIENTS = 3, BLOCKING_PROGRAMS = 3, BLOCKING_RUNS = 4 };
 typedef struct {
     dtp_pool_t *pool;
     int threads, client;
@@ -104,21 +104,21 @@ typedef struct {
 } client_t;
 static void *blocking_client(void *arg) {
     client_t *c = arg;
-    for (int i = 0; i < PROGRAMS && !c->wrong; ++i) {
+    for (int i = 0; i < BLOCKING_PROGRAMS && !c->wrong; ++i) {
         flow_program_opts_t o = {.seed = (unsigned)(9000 + 100 * c->client + i),
-                                 .budget = 60 + 10 * i,
+                                 .budget = 60 + 20 * i,
                                  .depth = 3,
                                  .calls = i % 3 == 1,
                                  .effects = i % 4 == 2,
                                  .costly = i % 2 ? 10 : 0,
-                                 .blocking = 1 + 3 * (i % 5),
+                                 .blocking = 2 + 3 * i,
                                  .ns = 4000,
                                  .flags = i % 2 ? DTP_FLOW_LEARN : 0,
                                  .spin = 100,
                                  .max_threads = c->threads};
         job_t j = {.program = flow_program_create(&o)};
-        for (int r = 0; r < RUNS && !j.wrong; ++r) {
-            j.failing = r == 3 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
+        for (int r = 0; r < BLOCKING_RUNS && !j.wrong; ++r) {
+            j.failing = r == 2 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
             unsigned flags = DTP_RUN_MAY_BLOCK | (r % 3 ? DTP_RUN_ADMITTED : 0);
             if (dtp_pool_run_at(c->pool, c->threads, flags, r % 2, body, &j)) j.wrong = "refused";
         }
@@ -132,7 +132,7 @@ static void test_blocking(void **state) {
     (void)state;
     if (DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) skip();
     for (int w = 1; w <= 3; ++w)
-        for (int b = 1; b <= 4; b *= 2) {
+        for (int b = 1; b <= 3; b += 2) {
             dnnl_tp_threadpool_opts_t opts = {
                 .struct_size = sizeof opts, .num_threads = w, .blocking_threads = b};
             dnnl_tp_threadpool_t tp = NULL;

@@ -10,7 +10,7 @@ static void options_are_read(void **state) {
     const char *text =
         "{\"pools\": [{\"num_threads\": 3}, {\"global_name\": \"shared\"}], \"timeout_ms\": 1.5,"
         " \"max_executables\": 7, \"deterministic\": true, \"memory_budget\": 1048576,"
-        " \"use_per_session_threads\": false, \"num_threads\": 2}";
+        " \"use_per_session_threads\": false, \"num_threads\": 2, \"blocking_threads\": 3}";
     dnnl_tp_session_opts_t *o;
     char error[200];
     assert_int_equal(dnnl_tp_session_opts_from_json(&o, text, strlen(text), error, sizeof error),
@@ -26,6 +26,7 @@ static void options_are_read(void **state) {
     assert_int_equal(o->deterministic, 1);
     assert_int_equal(o->memory_budget, 1048576);
     assert_int_equal(o->num_threads, 2);
+    assert_int_equal(o->blocking_threads, 3);
     dnnl_tp_session_opts_free(o);
     assert_int_equal(dnnl_tp_session_opts_from_json(&o, "{}", 2, NULL, 0), dnnl_tp_success);
     assert_int_equal(o->npools, 0);
