@@ -6,7 +6,7 @@
 
 #include "common/prb.h"
 
-/* ---- masks ---- */
+/* ---- masks ------------------------------------------------------------------------------------------- */
 static const char *const policies[] = {"common",    "host_scalar", "per_dim_0", "per_oc",
                                        "per_dim_1", "per_dim_01",  "per_ocic",  "per_dim_2",
                                        "per_dim_3", "per_tensor",  "mx",        "dynamic_fp"};
@@ -55,7 +55,7 @@ int bd_attr_mask(const bd_prb_t *p, const bd_mask_t *m, int arg, int nd) {
     }
 }
 
-/* ---- scales and zero points ---- */
+/* ---- scales and zero points -------------------------------------------------------------------------- */
 static const struct {
     const char *name;
     int arg;
@@ -153,7 +153,7 @@ void bd_attr_print_zps(const bd_attr_t *a, char *o, size_t n) {
     print_quant(a->zps, a->n_zps, dnnl_tp_s32, o, n);
 }
 
-/* ---- post-ops ---- */
+/* ---- post-ops ---------------------------------------------------------------------------------------- */
 static int parse_po_sum(const char *r, bd_post_op_t *o) {
     char f[32];
     long zp;
@@ -323,7 +323,7 @@ bool bd_attr_is_default(const bd_attr_t *a) {
            !a->acc && !*a->dropout && !*a->rounding && !*a->precomputed;
 }
 
-/* ---- tensors ---- */
+/* ---- tensors ----------------------------------------------------------------------------------------- */
 static const char *add_quant(bd_prb_t *p, const bd_quant_t *q, int base, const char *name) {
     int at = bd_find_arg(p, q->arg);
     if (at < 0 || q->mask.policy >= BD_POLICY_MX) return at < 0 ? BD_SKIP_INVALID : BD_SKIP_UNSUPPORTED;
@@ -376,7 +376,7 @@ const char *bd_attr_tensors(bd_prb_t *p) {
     return NULL;
 }
 
-/* ---- API objects ---- */
+/* ---- API objects ------------------------------------------------------------------------------------- */
 #define TRY(e)                                       \
     do {                                             \
         if ((st = (e)) != dnnl_tp_success) goto end; \

@@ -79,7 +79,7 @@ const char *bd_attr_tensors(struct bd_prb *);
 dnnl_tp_status_t bd_attr_create(const struct bd_prb *, const bd_api_t *, int num_threads,
                                 dnnl_tp_primitive_attr_t *);
 
-/* ---- attr_ref.c: what attributes mean, in f64 ---- */
+/* ---- attr_ref.c: what attributes mean, in f64 -------------------------------------------------------- */
 double bd_eltwise(int alg, double s, double alpha, double beta);
 double bd_binary(int alg, double a, double b);
 /* Fills scales, zero points and post-op sources. */

@@ -78,7 +78,7 @@ typedef struct {
 
 extern bd_options_t bd;
 
-/* ---- Statistics (summary.c) ---- */
+/* ---- Statistics (summary.c) -------------------------------------------------------------------------- */
 typedef struct {
     long tests, n[BD_N_STATES];
     double t[BD_N_TIMERS], perf_min_ms, perf_avg_ms, start_s;
@@ -94,7 +94,7 @@ void bd_stat_print(void);
 /* Prints "N:STATE (reason) ... __REPRO: ..." and counts. */
 void bd_report(bd_state_t state, const char *reason, long errors, long total, double ms, const char *repro);
 
-/* ---- Services (util.c) ---- */
+/* ---- Services (util.c) ------------------------------------------------------------------------------- */
 void *bd_alloc(size_t bytes, size_t align);
 void bd_free(void *p);
 void bd_die(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));

@@ -12,7 +12,7 @@ dnnl_tp_engine_t bd_engine(const bd_api_t *);
 dnnl_tp_stream_t bd_stream(const bd_api_t *, int threads);
 void bd_exec_shutdown(void);
 
-/* ---- peer.c ---- */
+/* ---- peer.c ------------------------------------------------------------------------------------------ */
 const bd_api_t *bd_peer(void); /* NULL without --peer; ends the program when it cannot be loaded */
 const char *bd_peer_version(void);
 /* Ends the peer's idle team (omp_pause_resource_all), if its runtime can. */

@@ -5,7 +5,7 @@
 
 #include "common/layout.h"
 
-/* ---- descriptors ---- */
+/* ---- descriptors ------------------------------------------------------------------------------------- */
 
 /* Enumerator of a tag in this library (a peer of another version may number them differently). */
 static int tag_number(const bd_api_t *api, const char *name) {
@@ -101,7 +101,7 @@ dnnl_tp_status_t bd_layout(const bd_api_t *api, const_dnnl_tp_memory_desc_t md, 
     return dnnl_tp_success;
 }
 
-/* ---- conversions ---- */
+/* ---- conversions ------------------------------------------------------------------------------------- */
 double bd_round_to(int dt, double x) {
     switch (dt) {
     case dnnl_tp_f32: return (double)(float)x;
@@ -183,7 +183,7 @@ static double get(int dt, const void *mem, int64_t at) {
     }
 }
 
-/* ---- walking ---- */
+/* ---- walking ----------------------------------------------------------------------------------------- */
 static int64_t offset_of(const bd_layout_t *l, const int64_t *pos) {
     int64_t at = l->offset0, in = 0, rest[BD_MAX_NDIMS], mul = 1;
     if (l->plain) {

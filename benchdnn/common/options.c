@@ -23,7 +23,7 @@ void bd_options_init(void) {
 
 static void bad_value(const char *tok) { bd_die(BD_EXIT_FAIL, "Error: bad value in '%s'.", tok); }
 
-/* ---- global options: name, and a function that takes the value (0 = good) ---- */
+/* ---- global options: name, and a function that takes the value (0 = good) ---------------------------- */
 static int g_int(const char *v, long lo, long hi, int *out) {
     long x;
     if (bd_parse_int(v, &x) || x < lo || x > hi) return 1;
@@ -233,7 +233,7 @@ int bd_global_option(const char *tok) {
     return 0;
 }
 
-/* ---- lists of driver options ---- */
+/* ---- lists of driver options ------------------------------------------------------------------------- */
 #define MAX_OPTS 40
 #define MAX_DRIVERS 24
 typedef struct {
@@ -298,7 +298,7 @@ static settings_t *settings_of(const bd_driver_t *d) {
     return &settings[i];
 }
 
-/* ---- the loop ---- */
+/* ---- the loop ---------------------------------------------------------------------------------------- */
 static void run_descriptor(settings_t *s, const char *text) {
     static bd_prb_t p;
     const bd_driver_t *d = s->drv;
@@ -323,7 +323,7 @@ static void run_descriptor(settings_t *s, const char *text) {
     }
 }
 
-/* ---- suggestions for a misspelt option ---- */
+/* ---- suggestions for a misspelt option --------------------------------------------------------------- */
 static int distance(const char *a, size_t na, const char *b) {
     int row[64];
     size_t nb = strlen(b);

@@ -9,7 +9,7 @@ static void put(char *out, size_t n, const char *s) {
     bd_cat(out, n, "%s", s);
 }
 
-/* ---- direction, types ---- */
+/* ---- direction, types -------------------------------------------------------------------------------- */
 static const char *const dirs[] = {"FWD_D", "FWD_I", "FWD_B", "BWD_D", "BWD_W", "BWD_WB", "BWD_DW"};
 static int set_dir(bd_prb_t *p, const char *s) {
     for (int i = 0; i < 7; ++i)
@@ -77,7 +77,7 @@ const bd_opt_t bd_opt_ddt_always = {"ddt", "f32", set_ddt, get_ddt, true};
 const bd_opt_t bd_opt_bia_dt = {"bia-dt", "undef", set_bia_dt, get_bia_dt, false};
 const bd_opt_t bd_opt_ss_dt = {"ss_dt", "f32", set_ss_dt, get_ss_dt, false};
 
-/* ---- layouts ---- */
+/* ---- layouts ----------------------------------------------------------------------------------------- */
 static int set_one_tag(char *t, const char *s) {
     if (strlen(s) >= BD_TAG || !bd_tag_syntax(s)) return 1;
     strcpy(t, s);
@@ -151,7 +151,7 @@ static void get_strides2(const bd_prb_t *p, char *o, size_t n) { get_strides_n(p
 const bd_opt_t bd_opt_strides3 = {"strides", "::", set_strides3, get_strides3, false};
 const bd_opt_t bd_opt_strides2 = {"strides", ":", set_strides2, get_strides2, false};
 
-/* ---- algorithms and scalars ---- */
+/* ---- algorithms and scalars -------------------------------------------------------------------------- */
 static void get_alg(const bd_prb_t *p, char *o, size_t n) { put(o, n, bd_alg_name(p->alg)); }
 static int set_alg_e(bd_prb_t *p, const char *s) { return bd_parse_eltwise_alg(s, &p->alg); }
 static int set_alg_s(bd_prb_t *p, const char *s) { return bd_parse_softmax_alg(s, &p->alg); }
@@ -295,7 +295,7 @@ const bd_opt_t bd_opt_cross_engine = {"cross-engine", "none", set_text1, get_tex
 const bd_opt_t bd_opt_encoding = {"encoding", "::", set_text0, get_text0, false};
 const bd_opt_t bd_opt_grouped = {"grouped", "", set_text1, get_text1, false};
 
-/* ---- attributes and contexts ---- */
+/* ---- attributes and contexts ------------------------------------------------------------------------- */
 static int set_as(bd_prb_t *p, const char *s) { return bd_attr_parse_scales(&p->attr, s); }
 static int set_az(bd_prb_t *p, const char *s) { return bd_attr_parse_zps(&p->attr, s); }
 static int set_ap(bd_prb_t *p, const char *s) { return bd_attr_parse_post_ops(&p->attr, s); }

@@ -32,7 +32,7 @@ int bd_parse_reduction_alg(const char *s, int *out);
 int bd_parse_softmax_alg(const char *s, int *out);
 const char *bd_alg_name(int alg);
 
-/* ---- tags.c ---- */
+/* ---- tags.c ------------------------------------------------------------------------------------------ */
 typedef struct {
     int n;                   /* letters; 0 for any, undef */
     int order[BD_MAX_NDIMS]; /* outermost first */

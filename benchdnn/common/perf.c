@@ -6,7 +6,7 @@
 #include "common/options.h"
 #include "common/perf.h"
 
-/* ---- rotation ---- */
+/* ---- rotation ---------------------------------------------------------------------------------------- */
 #define COLD_BYTES ((size_t)96 << 20) /* well beyond the last-level caches we meet */
 #define MAX_SETS 2000
 
@@ -69,7 +69,7 @@ void bd_rotation_free(bd_rotation_t *r) {
     memset(r, 0, sizeof *r);
 }
 
-/* ---- the line ---- */
+/* ---- the line ---------------------------------------------------------------------------------------- */
 typedef struct {
     const bd_side_t *s;
     const bd_prb_t *p;

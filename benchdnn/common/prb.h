@@ -118,10 +118,10 @@ typedef struct bd_driver {
 
 extern const bd_driver_t *const bd_drivers[]; /* NULL-terminated */
 
-/* ---- drivers.c ---- */
+/* ---- drivers.c --------------------------------------------------------------------------------------- */
 bool bd_driver_known_elsewhere(const char *name);
 
-/* ---- prb.c ---- */
+/* ---- prb.c ------------------------------------------------------------------------------------------- */
 int bd_find_arg(const bd_prb_t *, int arg); /* index of the tensor, -1 = none */
 bd_tensor_t *bd_add_tensor(bd_prb_t *, int arg, const char *name, int nd, const int64_t *d, int dt,
                            const char *tag, unsigned io);
@@ -131,11 +131,11 @@ void bd_prb_text(const bd_prb_t *, char *out, size_t size);                /* op
 bool bd_dir_bwd(bd_dir_t);
 dnnl_tp_prop_kind_t bd_prop(bd_dir_t);
 
-/* ---- layout.c ---- */
+/* ---- layout.c ---------------------------------------------------------------------------------------- */
 /* Descriptor of a tensor; concrete: sizes instead of run-time dimensions. */
 dnnl_tp_status_t bd_md_create(const bd_api_t *, const bd_tensor_t *, bool concrete, dnnl_tp_memory_desc_t *);
 
-/* ---- run.c ---- */
+/* ---- run.c ------------------------------------------------------------------------------------------- */
 void bd_run_problem(bd_prb_t *);
 
 #endif

@@ -32,7 +32,7 @@ static void fail(end_t *e, const char *why) {
     e->reason = e->text;
 }
 
-/* ---- values ---- */
+/* ---- values ------------------------------------------------------------------------------------------ */
 static double **values_new(const bd_prb_t *p) {
     double **v = bd_alloc(sizeof *v * BD_MAX_TENSORS, 64);
     for (int i = 0; i < p->nt; ++i) {
@@ -84,7 +84,7 @@ static dnnl_tp_status_t run_side(bd_side_t *s, double **v, int exe_threads) {
     return st;
 }
 
-/* ---- checks ---- */
+/* ---- checks ------------------------------------------------------------------------------------------ */
 static void judge_output(const bd_prb_t *p, int i, bd_cmp_t *c) {
     memset(c, 0, sizeof *c);
     p->drv->judge(p, i, c);
@@ -142,7 +142,7 @@ static void check_memory(bd_side_t *s, double **v, end_t *e) {
     }
 }
 
-/* ---- creation twice, and on several threads ---- */
+/* ---- creation twice, and on several threads ---------------------------------------------------------- */
 typedef struct {
     const bd_side_t *s;
     dnnl_tp_status_t st;
@@ -172,7 +172,7 @@ static dnnl_tp_status_t check_again(const bd_side_t *s) {
     return st;
 }
 
-/* ---- the reference ---- */
+/* ---- the reference ----------------------------------------------------------------------------------- */
 /* --fast-ref: the library's own reference implementation; not an independent oracle. */
 static bool fast_reference(const bd_prb_t *p, double **v) {
     bd_side_t s;
@@ -197,7 +197,7 @@ static void reference(const bd_prb_t *p, double **v) {
     bd_stat.t[BD_T_REF] += bd_now() - t;
 }
 
-/* ---- the peer in correctness mode ---- */
+/* ---- the peer in correctness mode -------------------------------------------------------------------- */
 static void check_peer(const bd_prb_t *p, double **inputs, double **expected) {
     const bd_api_t *api = bd_peer();
     if (!api || bd.subject_peer) return;
@@ -216,7 +216,7 @@ static void check_peer(const bd_prb_t *p, double **inputs, double **expected) {
     bd_side_destroy(&s);
 }
 
-/* ---- mode B ---- */
+/* ---- mode B ------------------------------------------------------------------------------------------ */
 /* The same bits for every thread count of the descriptor and of the pool, and again. */
 static void check_bitwise(const bd_prb_t *p, double **v, bd_side_t *first, end_t *e) {
     static const int counts[] = {1, 2, 3, 7};
@@ -243,7 +243,7 @@ static void check_bitwise(const bd_prb_t *p, double **v, bd_side_t *first, end_t
     }
 }
 
-/* ---- the flow ---- */
+/* ---- the flow ---------------------------------------------------------------------------------------- */
 static bool too_large(const bd_prb_t *p) {
     double bytes = 0;
     for (int i = 0; i < p->nt; ++i)

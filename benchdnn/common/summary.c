@@ -25,7 +25,7 @@ void bd_report(bd_state_t state, const char *reason, long errors, long total, do
         bd_stat_failure(line);
 }
 
-/* ---- implementations and failures ---- */
+/* ---- implementations and failures -------------------------------------------------------------------- */
 enum { MAX_IMPLS = 128, MAX_FAILURES = 10 };
 static struct {
     char name[64];
@@ -90,7 +90,7 @@ static void print_failures(void) {
     puts("============================");
 }
 
-/* ---- classes against the peer ---- */
+/* ---- classes against the peer ------------------------------------------------------------------------ */
 typedef struct {
     char klass[64], apart[48];
     char *prb;

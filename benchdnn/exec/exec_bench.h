@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* ---- Graphs of nodes that do nothing or take a given time ------------------------------------------ */
+/* ---- Graphs of nodes that do nothing or take a given time -------------------------------------------- */
 
 typedef struct {
     int n, nedges, room;
@@ -58,7 +58,7 @@ typedef struct {
     int threads;
 } eb_job_t;
 
-/* ---- Sides: who runs graphs ------------------------------------------------------------------------ */
+/* ---- Sides: who runs graphs -------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -74,7 +74,7 @@ extern const eb_side_t eb_side_plain; /* dnnl_tp without clusters and sequential
 extern const eb_side_t eb_side_ours;  /* dnnl_tp */
 extern const eb_side_t eb_side_eigen, eb_side_tbb, eb_side_openmp, eb_side_taskflow, eb_side_pthreadpool;
 
-/* ---- Measuring ------------------------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------------------------- */
 
 typedef struct {
     void (*run)(void *);
@@ -105,7 +105,7 @@ void eb_measure(eb_case_t *cases, int n);
 long eb_allocations(void); /* so far; -1: not counted in this build */
 void eb_count_allocations(bool on);
 
-/* ---- Rows ------------------------------------------------------------------------------------------ */
+/* ---- Rows -------------------------------------------------------------------------------------------- */
 
 bool eb_wanted(const char *list, const char *name); /* list: NULL or parts of names */
 /* One figure: printed with --csv only; tables are the callers' affair. */
@@ -126,7 +126,7 @@ void eb_rows_system(void);
 void eb_rows_model(void);
 bool eb_dump(const char *name, bool tiny); /* a shape as text on stdout */
 
-/* ---- dnnl_tp, ready to use ------------------------------------------------------------------------- */
+/* ---- dnnl_tp, ready to use --------------------------------------------------------------------------- */
 
 #define EB_OK(expr) eb_must((expr), #expr)
 void eb_must(dnnl_tp_status_t, const char *what);

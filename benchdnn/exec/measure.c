@@ -29,7 +29,7 @@ int64_t eb_ticks_of_ns(double ns) {
     return (int64_t)(ns * per_ns);
 }
 
-/* ---- Allocations: the C library's functions are replaced by ones that count while asked to --------- */
+/* ---- Allocations: the C library's functions are replaced by ones that count while asked to ----------- */
 
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static atomic_bool counting;
@@ -73,7 +73,7 @@ long eb_allocations(void) { return -1; }
 void eb_count_allocations(bool on) { (void)on; }
 #endif
 
-/* ---- Blocks ---------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 enum { MAX_BATCHES = 4096, MIN_BATCHES = 3, MAX_ROUNDS = 101, MAX_CASES = 16 };
 

@@ -144,8 +144,7 @@ void eb_rows_dag(void) {
         }
 }
 
-/* ---- Making a graph ready to run ------------------------------------------------------------------------
- */
+/* ---- Making a graph ready to run --------------------------------------------------------------------- */
 
 typedef struct {
     const eb_side_t *side;

@@ -32,7 +32,7 @@ HOST(keep, int32_t s = 0; for (int i = 1; i < nin; ++i) s |= IN(i); OUT(0) = IN(
 static eb_node_t slow_node;
 HOST(slow_inc, eb_kernel_spin(&slow_node); OUT(0) = IN(0) + 1)
 
-/* ---- Building -------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_graph_t new_graph(void) {
     dnnl_tp_graph_t g;
@@ -89,7 +89,7 @@ static val_t sum(dnnl_tp_graph_t g, val_t *v, int n) {
 }
 static void output(dnnl_tp_graph_t g, val_t v) { EB_OK(dnnl_tp_graph_output(g, v, NULL)); }
 
-/* ---- One row: the same program without and with clusters ------------------------------------------- */
+/* ---- One row: the same program without and with clusters --------------------------------------------- */
 
 enum { MOST = 128 };
 typedef struct {
@@ -186,7 +186,7 @@ static void simple(const char *name, make_t *make, int a, int b, int c, int nin,
     rows(&r, 1, threads, unit, nin, in);
 }
 
-/* ---- Programs -------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------- */
 
 /* Inputs: predicate, x. */
 static dnnl_tp_graph_t make_cond(int m, int ifs, int unused) {
@@ -354,7 +354,7 @@ static dnnl_tp_graph_t make_with_if(int with_if, int b, int c) {
     return g;
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------------------ */
 
 static void conditions(int threads) {
     char name[64];

@@ -15,7 +15,7 @@ enum { SIDES = 2 };
 static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
 
 
-/* ---- Fixed cost of a run, and of inputs and outputs ---------------------------------------------------- */
+/* ---- Fixed cost of a run, and of inputs and outputs -------------------------------------------------- */
 
 /* The same graph as an executable, as a session that is given names, and as a callable of that session. */
 enum { MOST = 100, SESSION = SIDES, CALLABLE, WAYS };
@@ -139,7 +139,7 @@ static void feed_row(int n, int threads) {
     }
 }
 
-/* ---- Cancelling ---------------------------------------------------------------------------------------- */
+/* ---- Cancelling -------------------------------------------------------------------------------------- */
 
 /* Long closures that look whether they should stop. */
 static int64_t long_ticks;
@@ -288,8 +288,7 @@ static void cancels(int threads) {
     }
 }
 
-/* ---- Several callers of one pool -------------------------------------------------------------------------
- */
+/* ---- Several callers of one pool --------------------------------------------------------------------- */
 
 typedef struct {
     dnnl_tp_executable_t e;

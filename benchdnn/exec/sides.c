@@ -3,7 +3,7 @@
 
 #include "exec_bench.h"
 
-/* ---- In order, on one thread ----------------------------------------------------------------------- */
+/* ---- In order, on one thread ------------------------------------------------------------------------- */
 
 static void *sequence_create(const eb_job_t *job) {
     eb_job_t *s = malloc(sizeof *s);
@@ -17,7 +17,7 @@ static void sequence_run(void *p) {
 }
 const eb_side_t eb_side_sequence = {"sequence", sequence_create, sequence_run, NULL, free};
 
-/* ---- dnnl_tp --------------------------------------------------------------------------------------- */
+/* ---- dnnl_tp ----------------------------------------------------------------------------------------- */
 
 #define HOST(kind)                                                                                           \
     dnnl_tp_status_t eb_host_##kind(void *arg, const volatile int *stop, int nin,                            \

@@ -44,7 +44,7 @@ typedef struct {
     const char *why; /* what failed */
 } run_t;
 
-/* ---- Tokens -------------------------------------------------------------------------------------------- */
+/* ---- Tokens ------------------------------------------------------------------------------------------ */
 
 /* NAME:LO:HI or NAME:ramp:STEP */
 static int add_fill(const char *v) {
@@ -80,8 +80,7 @@ static int option(const char *tok) {
     return 1;
 }
 
-/* ---- Values: f16 by hand, normal numbers only
- * -------------------------------------------------------------------------------------------- */
+/* ---- Values: f16 by hand, normal numbers only -------------------------------------------------------- */
 
 static double from_half(uint16_t h) {
     int e = h >> 10 & 31, m = h & 1023;
@@ -166,7 +165,7 @@ static void fill_input(const run_t *r, int i, const char *name) {
     }
 }
 
-/* ---- Host closures ------------------------------------------------------------------------------------- */
+/* ---- Host closures ----------------------------------------------------------------------------------- */
 
 /* Sum of the inputs less one, so that a loop that counts ends; small, so that nothing overflows. */
 static dnnl_tp_status_t closure(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
@@ -191,7 +190,7 @@ static dnnl_tp_status_t resolve(void *arg, const char *name, int nin, int nout, 
     return dnnl_tp_success;
 }
 
-/* ---- One graph ----------------------------------------------------------------------------------------- */
+/* ---- One graph --------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t compile(const run_t *r, int threads, unsigned flags, dnnl_tp_executable_t *e) {
     const_dnnl_tp_stream_attr_t attr;

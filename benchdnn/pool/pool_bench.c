@@ -73,7 +73,7 @@ static double middle(double *v, int n) {
     return n ? sum / (n - 2 * (n / 4)) : 0;
 }
 
-/* ---- Round trip --------------------------------------------------------------------------------------- */
+/* ---- Round trip -------------------------------------------------------------------------------------- */
 
 static _Alignas(128) _Atomic uint32_t ball;
 enum { TRIPS = 200, TRIP_GAP_NS = 1000 };
@@ -117,7 +117,7 @@ static double round_trip_ns(const cpu_set_t *mask) {
     return (double)dtp_ns_of_ticks((int64_t)(1000 * ticks)) / 1000;
 }
 
-/* ---- Loops -------------------------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------------------- */
 
 /* Ranges that each slot has run, a line of its own for each. */
 static struct { _Alignas(128) int64_t ranges; } ran[DTP_MAX_THREADS];
@@ -233,7 +233,7 @@ static void contended(dtp_pool_t *rec, const cpu_set_t *mask) {
     }
 }
 
-/* ---- Clients ------------------------------------------------------------------------------------------ */
+/* ---- Clients ----------------------------------------------------------------------------------------- */
 
 enum { LOOPS = 45, ITEMS = 8 };
 static const double ITEM_NS = 5000, SERIAL_NS = 500;
@@ -311,7 +311,7 @@ static void clients(dtp_pool_t *rec, int threads, double seconds) {
     for (int c = 1; c <= 8; c *= 2) client_row(rec, threads, c, seconds, base);
 }
 
-/* ---- Overhead ----------------------------------------------------------------------------------------- */
+/* ---- Overhead ---------------------------------------------------------------------------------------- */
 
 static void nothing_body(void *arg, int slot, int64_t begin, int64_t end) {
     (void)arg, (void)slot, (void)begin;

@@ -35,7 +35,7 @@
 
 enum { MAX_SIDES = 16, MAX_SAMPLES = 1 << 14, MAX_IDS = 1024, BLOCK = 16, DROPPED = 4, BIG = 64 << 20 };
 
-/* ---- Sides -------------------------------------------------------------------------------------------- */
+/* ---- Sides ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     char name[24];
@@ -88,7 +88,7 @@ static void add_side(const char *name, const char *mark, const host_t *host, voi
     if (iface && !host) s->par = (dtp_parallel_t){record_of(iface), num_threads, NULL};
 }
 
-/* ---- Bodies ------------------------------------------------------------------------------------------- */
+/* ---- Bodies ------------------------------------------------------------------------------------------ */
 
 static double item_ns;
 static void work_body(void *arg, int64_t begin, int64_t end) {
@@ -169,7 +169,7 @@ static void copy_body(void *arg, int64_t begin, int64_t end) {
     memcpy(copy_to + begin * COPY_BYTES, copy_from + begin * COPY_BYTES, (size_t)(end - begin) * COPY_BYTES);
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t n;
@@ -260,7 +260,7 @@ static void row(const char *name, const row_t *r) {
     print_row(name, r);
 }
 
-/* ---- Rows of their own kind --------------------------------------------------------------------------- */
+/* ---- Rows of their own kind -------------------------------------------------------------------------- */
 
 typedef struct {
     const side_t *side;

@@ -63,7 +63,7 @@ static dnnl_tp_event_t gate_of(dnnl_tp_stream_t stream) {
     return gate;
 }
 
-/* ---- Rows: ns of one sample, < 0 where the pool cannot ------------------------------------------------- */
+/* ---- Rows: ns of one sample, < 0 where the pool cannot ----------------------------------------------- */
 
 static double execute(side_t *s) {
     int64_t t0 = dtp_now_ns();
@@ -195,7 +195,7 @@ static const struct {
             {"poison", poison},
             {"reset", reset}};
 
-/* ---- Setting up ---------------------------------------------------------------------------------------- */
+/* ---- Setting up -------------------------------------------------------------------------------------- */
 
 static dnnl_tp_stream_t stream_of(const dnnl_tp_threadpool_iface_t *iface, int async) {
     dnnl_tp_stream_attr_t attr;

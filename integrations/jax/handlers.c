@@ -11,7 +11,7 @@
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp_xla_ffi.h"
 
-/* ---- What is kept ------------------------------------------------------------------------------------- */
+/* ---- What is kept ------------------------------------------------------------------------------------ */
 
 typedef struct stream_entry {
     struct stream_entry *next;
@@ -64,7 +64,7 @@ static void give_stream(stream_entry_t *entry) {
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- Between XLA and the library ---------------------------------------------------------------------- */
+/* ---- Between XLA and the library --------------------------------------------------------------------- */
 
 static XLA_FFI_Error *fail(const XLA_FFI_Api *api, XLA_FFI_Error_Code code, const char *text) {
     XLA_FFI_Error_Create_Args args = {
@@ -116,7 +116,7 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame, int nin, compute_t comput
                 dnnl_tp_last_error());
 }
 
-/* ---- Operators ---------------------------------------------------------------------------------------- */
+/* ---- Operators --------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t execute(dnnl_tp_primitive_desc_t pd, dnnl_tp_stream_t stream, int n,
                                 const dnnl_tp_exec_handle_t *args) {

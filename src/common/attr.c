@@ -69,8 +69,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr) {
     return dnnl_tp_success;
 }
 
-/* ---- Modes ----------------------------------------------------------------------------------------------
- */
+/* ---- Modes ------------------------------------------------------------------------------------------- */
 
 static bool fpmath_is_valid(int mode) {
     return mode >= dnnl_tp_fpmath_mode_strict && mode <= dnnl_tp_fpmath_mode_tf32;
@@ -172,8 +171,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_get_scratchpad_mode(const_dnnl_tp_primit
     return dnnl_tp_success;
 }
 
-/* ---- Threads --------------------------------------------------------------------------------------------
- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t attr, int num_threads) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
@@ -192,8 +190,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_stream_attr(dnnl_tp_primitive_attr_t
     return dnnl_tp_success;
 }
 
-/* ---- Scales and zero points -----------------------------------------------------------------------------
- */
+/* ---- Scales and zero points -------------------------------------------------------------------------- */
 
 static bool arg_takes_quant(int arg) {
     return (arg >= DNNL_TP_ARG_SRC && arg <= DNNL_TP_ARG_SRC_2) || arg == DNNL_TP_ARG_DST ||
@@ -287,8 +284,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_a
     return dnnl_tp_primitive_attr_set_zero_points(attr, arg, mask, 0, NULL, dnnl_tp_s32);
 }
 
-/* ---- Post-operations ------------------------------------------------------------------------------------
- */
+/* ---- Post-operations --------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_post_ops(const_dnnl_tp_primitive_attr_t attr,
                                                      const_dnnl_tp_post_ops_t *post_ops) {

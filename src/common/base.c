@@ -21,7 +21,7 @@ uint64_t dtp_hash_bytes(const void *data, size_t size) {
     return h;
 }
 
-/* ---- Last error --------------------------------------------------------------------------------------- */
+/* ---- Last error -------------------------------------------------------------------------------------- */
 
 static const char *const reason_texts[DTP_REASON_COUNT] = {
 #define DTP_REASON(id, text) [DTP_##id] = text,
@@ -70,7 +70,7 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) {
     return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "%zu bytes wanted", bytes);
 }
 
-/* ---- Allocation --------------------------------------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------------------------------------- */
 
 static void *default_alloc(void *ctx, size_t size, size_t alignment) {
     (void)ctx;
@@ -112,7 +112,7 @@ void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr) {
     allocator->free(allocator->ctx, ptr);
 }
 
-/* ---- Verbose ------------------------------------------------------------------------------------------ */
+/* ---- Verbose ----------------------------------------------------------------------------------------- */
 
 _Atomic unsigned dtp_verbose_bits = DTP_VERBOSE_UNREAD;
 static pthread_mutex_t verbose_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -80,7 +80,7 @@ dnnl_tp_status_t dtp_refuse(dtp_reason_t reason) __attribute__((cold));
 /* out_of_memory with the size that was wanted. */
 dnnl_tp_status_t dtp_no_memory(size_t bytes) __attribute__((cold));
 
-/* ---- Allocation --------------------------------------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------------------------------------- */
 
 /* The process allocator (dnnl_tp_set_allocator, else the C library's). Never NULL. */
 const dnnl_tp_allocator_t *dtp_process_allocator(void);
@@ -93,7 +93,7 @@ void *dtp_alloc(const dnnl_tp_allocator_t *allocator, size_t size, size_t alignm
 /* NULL is allowed. */
 void dtp_free(const dnnl_tp_allocator_t *allocator, void *ptr);
 
-/* ---- Verbose ------------------------------------------------------------------------------------------ */
+/* ---- Verbose ----------------------------------------------------------------------------------------- */
 
 enum {
     DTP_VERBOSE_ERROR = 1,

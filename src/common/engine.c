@@ -51,8 +51,7 @@ dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator) {
     return dnnl_tp_success;
 }
 
-/* ---- Attributes -----------------------------------------------------------------------------------------
- */
+/* ---- Attributes -------------------------------------------------------------------------------------- */
 
 static void engine_attr_destroy(dtp_object_t *obj) {
     dtp_object_release(((struct dnnl_tp_engine_attr *)obj)->stream_attr);

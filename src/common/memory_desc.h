@@ -27,7 +27,7 @@ typedef struct dnnl_tp_memory_desc {
     dtp_md_extra_t extra;
 } dtp_md_t;
 
-/* ---- Building ----------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------- */
 dnnl_tp_status_t dtp_md_init_tag(dtp_md_t *md, int ndims, const int64_t *dims, dnnl_tp_data_type_t dt,
                                  dnnl_tp_format_tag_t tag);
 /* strides NULL = dense row-major. */
@@ -41,7 +41,7 @@ void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like);
 /* Dense row-major strides for md's dims (any -> abc...). */
 void dtp_md_make_plain(dtp_md_t *md);
 
-/* ---- Asking ------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------ */
 size_t dtp_type_size(dnnl_tp_data_type_t dt);
 static inline bool dtp_md_is_zero(const dtp_md_t *md) { return !md || md->ndims == 0; }
 static inline bool dtp_md_is_any(const dtp_md_t *md) { return md->format_kind == dnnl_tp_format_kind_any; }

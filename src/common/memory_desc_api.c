@@ -62,8 +62,7 @@ size_t dnnl_tp_memory_desc_get_size_v2(const_dnnl_tp_memory_desc_t memory_desc, 
 
 size_t dnnl_tp_data_type_size(dnnl_tp_data_type_t data_type) { return dtp_type_size(data_type); }
 
-/* ---- Blobs: header, then the value, then a checksum -----------------------------------------------------
- */
+/* ---- Blobs: header, then the value, then a checksum -------------------------------------------------- */
 
 typedef struct {
     uint32_t magic, size;
@@ -137,8 +136,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_blob(dnnl_tp_memory_desc_t *mem
     return hand_out(memory_desc, &b.md);
 }
 
-/* ---- Views ----------------------------------------------------------------------------------------------
- */
+/* ---- Views ------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(dnnl_tp_memory_desc_t *memory_desc,
                                                       const_dnnl_tp_memory_desc_t parent,
@@ -278,8 +276,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out, const_d
     return hand_out(out, &md);
 }
 
-/* ---- Queries --------------------------------------------------------------------------------------------
- */
+/* ---- Queries ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_memory_desc_query(const_dnnl_tp_memory_desc_t memory_desc, dnnl_tp_query_t what,
                                            void *result) {

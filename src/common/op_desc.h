@@ -100,7 +100,7 @@ typedef struct {
 enum { DTP_SUM_DST, DTP_SUM_SRC };
 static inline float *dtp_sum_scales(const dtp_sum_desc_t *d) { return (float *)(uintptr_t)&d->src[d->n]; }
 
-/* ---- Internal kinds: reachable from graphs only -------------------------------------------------------- */
+/* ---- Internal kinds: reachable from graphs only ------------------------------------------------------ */
 
 /* Algorithm of eltwise that only graphs reach: erf(s). */
 #define DTP_ELTWISE_ERF ((dnnl_tp_alg_kind_t)0x10001)
@@ -145,7 +145,7 @@ typedef struct {
 } dtp_pool_normalize_desc_t;
 enum { DTP_POOLN_SRC, DTP_POOLN_MASK, DTP_POOLN_OFFSETS, DTP_POOLN_DST, DTP_POOLN_NARGS };
 
-/* ---- Field tables ------------------------------------------------------------------------------------- */
+/* ---- Field tables ------------------------------------------------------------------------------------ */
 
 typedef enum {
     DTP_FIELD_S32,

@@ -150,8 +150,7 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_binary(dnnl_tp_post_ops_t post_ops, dnn
     return dnnl_tp_post_ops_append_binary_v2(post_ops, alg_kind, src1_desc, NULL);
 }
 
-/* ---- Getters --------------------------------------------------------------------------------------------
- */
+/* ---- Getters ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t entry_of(const_dnnl_tp_post_ops_t po, int index, dnnl_tp_primitive_kind_t kind,
                                  const dtp_post_op_t **entry) {

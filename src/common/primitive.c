@@ -66,8 +66,7 @@ dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, con
     return status;
 }
 
-/* ---- Checks before execution ----------------------------------------------------------------------------
- */
+/* ---- Checks before execution ------------------------------------------------------------------------- */
 
 /* A memory whose descriptor has run-time values, or that does not pass. */
 static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_pd_t *pd, int i,

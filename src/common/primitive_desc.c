@@ -23,8 +23,7 @@ static void resolve_threads(dtp_pd_t *pd) {
     pd->num_threads = n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
 }
 
-/* ---- Arguments ------------------------------------------------------------------------------------------
- */
+/* ---- Arguments --------------------------------------------------------------------------------------- */
 
 /* Elements of a scale or zero point: the masked dims of what it belongs to, divided by the groups on the last
  * two. */
@@ -123,8 +122,7 @@ int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
                        pd->attr_arg + pd->attr->n_scales);
 }
 
-/* ---- Creation -------------------------------------------------------------------------------------------
- */
+/* ---- Creation ---------------------------------------------------------------------------------------- */
 
 /* Tries implementations from pd->impl_index on; leaves pd with the first that takes the problem. */
 static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {

@@ -8,8 +8,7 @@
 #include "cpu/list/cpu_lists.h"
 #include "threading/sync.h"
 
-/* ---- Instruction sets -----------------------------------------------------------------------------------
- */
+/* ---- Instruction sets -------------------------------------------------------------------------------- */
 
 unsigned dtp_cpu_isa_bits(void) {
     unsigned bits = 0;
@@ -84,8 +83,7 @@ unsigned dtp_cpu_process_isa(void) {
     return bits;
 }
 
-/* ---- Caches ---------------------------------------------------------------------------------------------
- */
+/* ---- Caches ------------------------------------------------------------------------------------------ */
 
 /* Size of the data or unified cache of a level of CPU 0; fallback where the system does not say. */
 static int64_t read_cache_bytes(int level, int64_t fallback) {
@@ -122,8 +120,7 @@ int64_t dtp_cpu_cache_bytes(int level) {
     return bytes;
 }
 
-/* ---- Engine ---------------------------------------------------------------------------------------------
- */
+/* ---- Engine ------------------------------------------------------------------------------------------ */
 
 static size_t cpu_count(void) { return 1; }
 

@@ -78,7 +78,7 @@ static inline const dtp_parallel_t *parallel_of(const cpu_stream_t *s, const dtp
     return own;
 }
 
-/* ---- Synchronous -------------------------------------------------------------------------------------- */
+/* ---- Synchronous ------------------------------------------------------------------------------------- */
 
 static __attribute__((cold, noinline)) dnnl_tp_status_t grow_scratch(cpu_stream_t *s, size_t bytes) {
     const dnnl_tp_allocator_t *allocator = s->base.engine->allocator;
@@ -131,7 +131,7 @@ static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_pr
     return status;
 }
 
-/* ---- Asynchronous ------------------------------------------------------------------------------------- */
+/* ---- Asynchronous ------------------------------------------------------------------------------------ */
 
 static void block_destroy(cpu_stream_t *s, block_t *block) {
     dtp_free(s->base.engine->allocator, block->md);
@@ -245,7 +245,7 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
     return dtp_queue_submit(s->queue, &block->item);
 }
 
-/* ---- Runs of graphs ----------------------------------------------------------------------------------- */
+/* ---- Runs of graphs ---------------------------------------------------------------------------------- */
 
 typedef struct run_block {
     dtp_item_t item;
@@ -364,7 +364,7 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     return status;
 }
 
-/* ---- Events ------------------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
@@ -436,7 +436,7 @@ static dnnl_tp_status_t cpu_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_tr
     return dnnl_tp_success;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t cpu_stream_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
     cpu_stream_t *s = (cpu_stream_t *)stream;

@@ -7,7 +7,7 @@
 #include "exec/segment.h"
 #include "threading/parallel.h"
 
-/* ---- Derived constants -------------------------------------------------------------------------------- */
+/* ---- Derived constants ------------------------------------------------------------------------------- */
 
 typedef struct {
     int32_t tag, nparts;
@@ -168,7 +168,7 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
     return status;
 }
 
-/* ---- The executable ----------------------------------------------------------------------------------- */
+/* ---- The executable ---------------------------------------------------------------------------------- */
 
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;

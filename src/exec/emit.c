@@ -3,8 +3,7 @@
 #include "exec/lower.h"
 #include "exec/segment.h"
 
-/* ---- Tables -----------------------------------------------------------------------------------------------
- */
+/* ---- Tables ------------------------------------------------------------------------------------------ */
 
 /* The number of a pointer in the space where it is kept. */
 static int home_of(const dtp_exec_t *e, const dtp_buf_t *b, int *space) {
@@ -263,8 +262,7 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
     return dnnl_tp_success;
 }
 
-/* ---- Loops and functions --------------------------------------------------------------------------------
- */
+/* ---- Loops and functions ----------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
     for (int i = 1; i < l->nspaces; ++i) {

@@ -11,7 +11,7 @@
 #include "exec/arena.h"
 #include "threading/parallel.h"
 
-/* ---- What runs when -------------------------------------------------------------------------------------
+/* ---- What runs when ----------------------------------------------------------------------------------
  *
  * Regions and slabs. A region is the root, a While (condition and body together) or a function. An instance
  * of a region has a slab: a header, one counter per node, one completion counter per block, and a pointer to
@@ -26,40 +26,45 @@
  * steal from. Nodes with more than 255 predecessors get joins in front.
  *
  *   OP     exec; arrive at its successors
- *   PAD    nothing but arriving: landing pads (one per producer outside and branch: waits for the producer
- * and for the branch's entry token, then fans out, so that a producer pays one arrival per skipped branch) IF
- * reads the predicate, sets the counters of the chosen branch, delivers one entry token to each node of it
- * that has no producer inside it, then gives the guard of the branch's completion counter TEST   an If whose
- * branches are the body of the While and the exit. True: arrive at the slab's gate (2 = test + window token),
- * whose last arrival enters the body as an If enters a branch. False: marks the slab as exited, gives its
- * share of the completion. WHILE  sets up the P+1 slabs (iterations 0..P, gates of the first P with their
- * window token), calls enter, delivers the variables of iteration 0, then gives iteration 0 the token
- * "previous iteration complete" as its last access to the ring EXIT   exec(exit_index) in the last
- * iteration's slab, then arrives at the successors of the WHILE CALL   takes a frame, calls enter, starts the
- * function's nodes without producers, gives the guard END    of an If, where something waits for the whole
- * If; a PAD
+ *   PAD    nothing but arriving: landing pads (one per producer outside and branch: waits for the producer and
+ *          for the branch's entry token, then fans out, so that a producer pays one arrival per skipped branch)
+ *   IF     reads the predicate, sets the counters of the chosen branch, delivers one entry token to each node
+ *          of it that has no producer inside it, then gives the guard of the branch's completion counter
+ *   TEST   an If whose branches are the body of the While and the exit. True: arrive at the slab's gate (2 =
+ *          test + window token), whose last arrival enters the body as an If enters a branch. False: marks the
+ *          slab as exited, gives its share of the completion
+ *   WHILE  sets up the P+1 slabs (iterations 0..P, gates of the first P with their window token), calls enter,
+ *          delivers the variables of iteration 0, then gives iteration 0 the token "previous iteration
+ *          complete" as its last access to the ring
+ *   EXIT   exec(exit_index) in the last iteration's slab, then arrives at the successors of the WHILE
+ *   CALL   takes a frame, calls enter, starts the function's nodes without producers, gives the guard
+ *   END    of an If, where something waits for the whole If; a PAD
  *
  * Variables. A While has L variables, edges from body nodes (NEXT edges) into the next slab. A NEXT edge
  * delivers at once to the consumers of the variable in slab (k+1) mod (P+1); a variable needs no counter. A
  * variable marked `at_end` (and the dummy of a While without any) is delivered when iteration k is complete.
  *
  * Completion. Each block has a completion counter. A node without successor in its own block is a counted
- * sink: it gives one token to the counter as its very last access to the slab. branch     1 (guard, from the
- * IF) + sinks; at zero: one arrival at END if there is one, else one token to the block around iteration  1
- * (previous iteration complete) + condition sinks + 1 (body complete, or exit); at zero: exited: EXIT becomes
- * ready in this slab. else, in this order: set the slab's counters anew, number it k+P+1, arrive at
- * GATE(k+P), deliver at_end variables of k+1, give the token to completion(k+1) function   1 (guard) + sinks;
- * at zero: the frame goes back, then CALL's successors get their arrivals root       sinks; at zero the run
- * is done
+ * sink: it gives one token to the counter as its very last access to the slab.
+ *   branch     1 (guard, from the IF) + sinks; at zero: one arrival at END if there is one, else one token to
+ *              the block around
+ *   iteration  1 (previous iteration complete) + condition sinks + 1 (body complete, or exit); at zero:
+ *              exited: EXIT becomes ready in this slab. Else, in this order: set the slab's counters anew,
+ *              number it k+P+1, arrive at GATE(k+P), deliver at_end variables of k+1, give the token to
+ *              completion(k+1)
+ *   function   1 (guard) + sinks; at zero: the frame goes back, then CALL's successors get their arrivals
+ *   root       sinks; at zero the run is done
  *
- * Rules. (a) A node delivers to other blocks (upwards, into branches, NEXT) before it delivers to its own
- * block: only the last kind keeps the slab from completing under its feet. (b) A sink's token comes last. (c)
- * Completion is chained in the order of iterations: a slab is complete only after its predecessor, so window
- * tokens always meet counters that are set, and a While ends only after all its iterations. (d) A While
- * delivers when its last iteration is complete; thus what its nodes read from outside lives until then, and
- * its ring is free after it. (e) Counters of a branch are set when it is chosen; what may arrive earlier (a
- * pad, or the only consumer of a value from outside) has its counter among those of the block of its
- * outermost producer.
+ * Rules.
+ *   (a) A node delivers to other blocks (upwards, into branches, NEXT) before it delivers to its own block:
+ *       only the last kind keeps the slab from completing under its feet.
+ *   (b) A sink's token comes last.
+ *   (c) Completion is chained in the order of iterations: a slab is complete only after its predecessor, so
+ *       window tokens always meet counters that are set, and a While ends only after all its iterations.
+ *   (d) A While delivers when its last iteration is complete; thus what its nodes read from outside lives until
+ *       then, and its ring is free after it.
+ *   (e) Counters of a branch are set when it is chosen; what may arrive earlier (a pad, or the only consumer of
+ *       a value from outside) has its counter among those of the block of its outermost producer.
  *
  * Threads. The thread that calls dtp_flow_run owns the run (slot 0) and starts alone: plain decrements,
  * nobody can look. When it has more ready than it runs itself and the surplus is worth it, it opens the crew;
@@ -68,9 +73,9 @@
  * can arrive there by the release of the arrival or of the task's publication; everything else in the run's
  * state is the worker's own or written in flow_run.c under the rule stated there.
  *
- * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (flow_block.c): whoever met it goes on,
- * a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it has
- * nothing else, sleeps without its ticket.
+ * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (flow_block.c): whoever met it goes
+ * on, a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it
+ * has nothing else, sleeps without its ticket.
  *
  * Failure. The first error wins (one exchange; status and node). From then on nodes are not executed but
  * still arrive ("ghost walk": tests answer false, an IF takes branch 0, calls end at once), so all
@@ -89,8 +94,7 @@
  * - Two branches of one If may share memory. Slab k's body buffers are overwritten from the start of body
  * k+P+1 on, that is after iteration k+1 is complete. */
 
-/* ---- Plan -----------------------------------------------------------------------------------------------
- */
+/* ---- Plan -------------------------------------------------------------------------------------------- */
 
 typedef struct dtp_flow_plan dtp_flow_plan_t;
 typedef struct dtp_flow_state dtp_flow_state_t;
@@ -124,7 +128,7 @@ typedef struct {
     int64_t offset, inner;
 } dtp_flow_ref_t;
 
-/* ---- Builder --------------------------------------------------------------------------------------------
+/* ---- Builder -----------------------------------------------------------------------------------------
  *
  * A token names something that happens once per instance of its block. Building calls do not fail: the first
  * mistake or lack of memory is kept and returned by dtp_flow_build. */
@@ -220,8 +224,7 @@ dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *builder, unsigned flags, dtp
  * execute them, about: number[old] = new. Then exec gets the new ones; those of Whiles and calls stay. */
 void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number);
 
-/* ---- Running --------------------------------------------------------------------------------------------
- */
+/* ---- Running ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     int slot;                  /* of the thread in this run: 0..num_threads-1, never two at once */

@@ -1,14 +1,14 @@
 /* Nodes of a flow run that may block, on a pool with a blocking crew (threading/blocking.h, whose lock keeps
  * all of this). Without one they run where they are met, like others.
  *
- *   met        whoever runs tasks and comes to such a node puts it at the end of `pending` and goes on; away
- * + 1 pending -> runs on a thread of the crew, which takes the oldest; the run's job is linked into the
- * crew's line while there are any. The closure runs without the lock and without a ticket returned   its
- * thread puts the node on this list, its last access to the run, and wakes the owner if it sleeps, else
- * invites a thread if the crew of computing threads is open delivered  whoever runs tasks takes the whole
- * list when its LIFO is empty or it looks at rare things: away - n, and the node's successors get their
- * arrivals as after any node recalled   a run that has failed moves what is pending to `returned`: not
- * executed, as ghosts are
+ *   met        whoever runs tasks and comes to such a node puts it at the end of `pending` and goes on: away + 1
+ *   pending    runs on a thread of the crew, which takes the oldest; the run's job is linked into the crew's
+ *              line while there are any. The closure runs without the lock and without a ticket
+ *   returned   its thread puts the node on this list, its last access to the run, and wakes the owner if it
+ *              sleeps, else invites a thread if the crew of computing threads is open
+ *   delivered  whoever runs tasks takes the whole list when its LIFO is empty or it looks at rare things:
+ *              away - n, and the node's successors get their arrivals as after any node
+ *   recalled   a run that has failed moves what is pending to `returned`: not executed, as ghosts are
  *
  * A node is in at most one list, so both use its link of the overflow list. away > 0 keeps the run
  * unfinished; thus state, plan and the crew of computing threads are there as long as a thread of the

@@ -137,8 +137,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
     return dnnl_tp_success;
 }
 
-/* ---- Order of one thread --------------------------------------------------------------------------------
- */
+/* ---- Order of one thread ----------------------------------------------------------------------------- */
 
 static void push_list(emit_t *e, int *top, const int32_t *list, int n) {
     for (int i = 0; i < n; ++i) e->stack[(*top)++] = list[i];
@@ -200,8 +199,7 @@ static int by_place(const void *x, const void *y) {
     return a->seq < c->seq ? -1 : 1;
 }
 
-/* ---- One region -----------------------------------------------------------------------------------------
- */
+/* ---- One region -------------------------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t *data;
@@ -410,8 +408,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     return dtp_fb_layout(r, rings);
 }
 
-/* ---- All ------------------------------------------------------------------------------------------------
- */
+/* ---- All --------------------------------------------------------------------------------------------- */
 
 /* Connects the tokens and finds the order of one thread. */
 static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count) {
@@ -522,8 +519,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     return b->status;
 }
 
-/* ---- Renumbering ----------------------------------------------------------------------------------------
- */
+/* ---- Renumbering ------------------------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t *number, n, next;

@@ -28,8 +28,7 @@ enum {
 };
 static const float by_guess = 1.f; /* of nodes that were never timed: the builder's estimate times this */
 
-/* ---- Memory ---------------------------------------------------------------------------------------------
- */
+/* ---- Memory ------------------------------------------------------------------------------------------ */
 
 static bool keeps_edges(const dtp_flow_region_t *r) { return r->n_blocks == 1 && !r->packed; }
 
@@ -76,8 +75,7 @@ const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory) 
     return &k->region;
 }
 
-/* ---- The mean -------------------------------------------------------------------------------------------
- */
+/* ---- The mean ---------------------------------------------------------------------------------------- */
 
 void dtp_flow_set_mean(dtp_flow_state_t *s, double ns) {
     s->mean_ns = ns;
@@ -107,8 +105,7 @@ uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
     return s->fuel;
 }
 
-/* ---- Timed runs -----------------------------------------------------------------------------------------
- */
+/* ---- Timed runs -------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
                               const dtp_flow_where_t *where) {
@@ -313,8 +310,7 @@ double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n) {
     return sum > most ? sum : most;
 }
 
-/* ---- Threads or not -------------------------------------------------------------------------------------
- */
+/* ---- Threads or not ---------------------------------------------------------------------------------- */
 
 bool dtp_flow_prefers_order(const dtp_flow_state_t *s) {
     return s->learn.in_order && s->learn.runs < s->learn.next;

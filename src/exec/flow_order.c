@@ -18,8 +18,7 @@ static dnnl_tp_status_t wrong(const char *what, const dtp_fb_t *b, int32_t token
                     (int)b->tok[token].index);
 }
 
-/* ---- Lifting --------------------------------------------------------------------------------------------
- */
+/* ---- Lifting ----------------------------------------------------------------------------------------- */
 
 /* What waits for a whole If waits for its END. */
 static int32_t end_of_if(dtp_fb_t *b, int32_t t) {
@@ -72,8 +71,7 @@ static dnnl_tp_status_t lift(dtp_fb_t *b) {
     return b->status;
 }
 
-/* ---- Ordered side effects -------------------------------------------------------------------------------
- */
+/* ---- Ordered side effects ---------------------------------------------------------------------------- */
 
 /* `last` = the token after which the next side effect of the block comes. */
 typedef struct {
@@ -174,8 +172,7 @@ static dnnl_tp_status_t order_effects(dtp_fb_t *b) {
     return b->status;
 }
 
-/* ---- Few and acyclic ------------------------------------------------------------------------------------
- */
+/* ---- Few and acyclic --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t start_conditions(dtp_fb_t *b) {
     uint8_t *waits = dtp_fb_alloc(b, (size_t)b->ntok, 1);
@@ -290,8 +287,7 @@ static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dt
     return dnnl_tp_success;
 }
 
-/* ---- Reduction ------------------------------------------------------------------------------------------
- */
+/* ---- Reduction --------------------------------------------------------------------------------------- */
 
 typedef struct {
     dtp_fb_t *b;
@@ -352,8 +348,7 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b) {
     return dnnl_tp_success;
 }
 
-/* ---- Ranks ----------------------------------------------------------------------------------------------
- */
+/* ---- Ranks ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ) {
     double *region_ns = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *region_ns);

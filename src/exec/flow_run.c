@@ -7,8 +7,7 @@
 
 enum { UNSPILL = DTP_FLOW_LIFO / 4 };
 
-/* ---- Memory ---------------------------------------------------------------------------------------------
- */
+/* ---- Memory ------------------------------------------------------------------------------------------ */
 
 static bool is_while(const dtp_flow_node_t *node) {
     uint32_t kind = DTP_FN_KIND(node->bits);
@@ -121,8 +120,7 @@ dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threa
 
 void dtp_flow_state_move(dtp_flow_state_t *state, char *data) { state->root->data = data; }
 
-/* ---- Overflow -------------------------------------------------------------------------------------------
- */
+/* ---- Overflow ---------------------------------------------------------------------------------------- */
 
 void dtp_flow_spill(dtp_flow_worker_t *w) {
     size_t half = (size_t)(w->limit - w->lifo) / 2, n = (size_t)(w->top - w->lifo);
@@ -148,8 +146,7 @@ bool dtp_flow_unspill(dtp_flow_worker_t *w) {
     return n > 0;
 }
 
-/* ---- Rare steps -----------------------------------------------------------------------------------------
- */
+/* ---- Rare steps -------------------------------------------------------------------------------------- */
 
 void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index) {
     uint32_t running = 0;
@@ -166,8 +163,7 @@ void dtp_flow_check_deadline(dtp_flow_state_t *s) {
         dtp_flow_fail(s, dnnl_tp_deadline_exceeded, DTP_FLOW_DEADLINE, DTP_FLOW_NO_INDEX);
 }
 
-/* ---- The run --------------------------------------------------------------------------------------------
- */
+/* ---- The run ----------------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) bool run_alone(dtp_flow_worker_t *w) { return run_tasks(w, false); }
 static __attribute__((noinline)) void start_alone(dtp_flow_worker_t *w, dtp_flow_slab_t *root) {

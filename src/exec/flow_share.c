@@ -38,8 +38,7 @@ void dtp_flow_finished(dtp_flow_state_t *s) {
     if (s->crew_size > 1) wake_owner(s);
 }
 
-/* ---- Queue ----------------------------------------------------------------------------------------------
- */
+/* ---- Queue ------------------------------------------------------------------------------------------- */
 
 /* The n oldest tasks of the LIFO, or as many as fit, the youngest of them first. */
 static void expose(dtp_flow_worker_t *w, size_t n) {
@@ -139,8 +138,7 @@ static bool anything(dtp_flow_state_t *s) {
     return false;
 }
 
-/* ---- Giving away ----------------------------------------------------------------------------------------
- */
+/* ---- Giving away ------------------------------------------------------------------------------------- */
 
 /* What others could do if the older half of the LIFO were theirs, in ns; 0: not worth it. */
 static int64_t surplus_ns(const dtp_flow_worker_t *w) {
@@ -192,8 +190,7 @@ static void invite(dtp_flow_worker_t *w, int64_t est_ns) {
     w->invited += (uint64_t)dtp_crew_want(&s->crew, s->crew_size - 1, est_ns);
 }
 
-/* ---- Joiners --------------------------------------------------------------------------------------------
- */
+/* ---- Joiners ----------------------------------------------------------------------------------------- */
 
 /* Looks for tasks for at most DRY_NS. */
 static bool look_for_tasks(dtp_flow_worker_t *w) {
@@ -228,8 +225,7 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
     dtp_share_here = around;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------------------
- */
+/* ---- Opening ----------------------------------------------------------------------------------------- */
 
 static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
     dtp_flow_state_t *s = w->state;
@@ -283,8 +279,7 @@ void dtp_flow_invite(dtp_flow_worker_t *w) {
     invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
 }
 
-/* ---- Costly nodes ---------------------------------------------------------------------------------------
- */
+/* ---- Costly nodes ------------------------------------------------------------------------------------ */
 
 void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared) {
     dtp_flow_state_t *s = w->state;
@@ -317,8 +312,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     w->given = 0;
 }
 
-/* ---- The owner ------------------------------------------------------------------------------------------
- */
+/* ---- The owner --------------------------------------------------------------------------------------- */
 
 bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) {
     dtp_flow_state_t *s = w->state;

@@ -130,8 +130,7 @@ dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir) {
     return dnnl_tp_success;
 }
 
-/* ---- One projection ---------------------------------------------------------------------------------------
- */
+/* ---- One projection ---------------------------------------------------------------------------------- */
 
 /* The matmul behind q, k or v of an attention, seen through reshapes, if all it does is a constant
  * projection. */

@@ -1,7 +1,7 @@
 /* Handles of graphs and their lifetime; derived constants. Building: graph_build.c, graph_region.c. */
 #include "exec/graph.h"
 
-/* ---- Derived constants -------------------------------------------------------------------------------- */
+/* ---- Derived constants ------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(const uint8_t *key, size_t size) {
     return (unsigned)(dtp_hash_bytes(key, size) >> 32) % DTP_DERIVED_BUCKETS;
@@ -37,7 +37,7 @@ void *dtp_derived_room(dtp_graph_t *graph, size_t bytes) {
     return (char *)b + DTP_CACHE_LINE;
 }
 
-/* ---- Lifetime ----------------------------------------------------------------------------------------- */
+/* ---- Lifetime ---------------------------------------------------------------------------------------- */
 
 static void graph_free(dtp_object_t *obj) {
     dtp_graph_t *g = ((struct dnnl_tp_graph *)obj)->root;

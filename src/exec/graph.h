@@ -123,8 +123,7 @@ typedef struct dtp_graph {
     dtp_slabs_t slabs;
 } dtp_graph_t;
 
-/* ---- Building (for graph_build.c and graph_region.c)
- * ------------------------------------------------------------ */
+/* ---- Building (for graph_build.c and graph_region.c) ------------------------------------------------- */
 
 /* The handle may still get operators. */
 dnnl_tp_status_t dtp_graph_check_open(const struct dnnl_tp_graph *handle);

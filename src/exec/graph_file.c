@@ -21,7 +21,7 @@ static void leave_c(locale_t c, locale_t before) {
     freelocale(c);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t write_files(dtp_text_writer_t *w, dtp_out_file_t *text, dtp_out_file_t *side,
                                     int format) {
@@ -67,7 +67,7 @@ dnnl_tp_status_t dnnl_tp_graph_write(const_dnnl_tp_graph_t graph, const char *pa
     return status;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t read_all(const char *path, char **text, size_t *size) {
     FILE *f = fopen(path, "rbe");
@@ -154,7 +154,7 @@ dnnl_tp_status_t dnnl_tp_graph_read(dnnl_tp_graph_t *graph, const char *path) {
     return dnnl_tp_graph_read_v2(graph, path, NULL);
 }
 
-/* ---- What a graph that was read has -------------------------------------------------------------------- */
+/* ---- What a graph that was read has ------------------------------------------------------------------ */
 
 dnnl_tp_status_t dnnl_tp_graph_get_counts(const_dnnl_tp_graph_t graph, int *num_inputs, int *num_outputs) {
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);

@@ -47,7 +47,7 @@ static dnnl_tp_status_t check_predicate(const dtp_graph_t *g, dtp_op_id_t id, in
     return dnnl_tp_success;
 }
 
-/* ---- Regions ------------------------------------------------------------------------------------------- */
+/* ---- Regions ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *region, dnnl_tp_graph_t parent) {
     DTP_REQUIRE(region, NULL_ARG, "region is NULL");
@@ -235,7 +235,7 @@ dnnl_tp_status_t dnnl_tp_graph_while(dnnl_tp_graph_t graph, const char *name, dn
                   nvars, out);
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------------- */
+/* ---- Functions --------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph_t root, const char *name,
                                         int nin, const dnnl_tp_tensor_info_t *in, dnnl_tp_value_t *in_values,
@@ -308,7 +308,7 @@ dnnl_tp_status_t dnnl_tp_graph_call(dnnl_tp_graph_t graph, const char *name, con
     return settle(add_call(graph, name, function, nin, in, nout, out), nout, out);
 }
 
-/* ---- Orderings ----------------------------------------------------------------------------------------- */
+/* ---- Orderings --------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t check_made(const dtp_graph_t *g, const char *what, dnnl_tp_value_t v) {
     DTP_REQUIRE(v >= 0 && v < g->nvalues, GRAPH_BAD_VALUE, "%s is %d, the graph has %d values", what, (int)v,

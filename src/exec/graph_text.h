@@ -20,7 +20,7 @@ enum {
 };
 #define DTP_TEXT_SIDE ".data"
 
-/* ---- Writing ------------------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     const dtp_graph_t *g;
@@ -49,7 +49,7 @@ dnnl_tp_status_t dtp_text_check_graph(const dtp_graph_t *g);
 
 dnnl_tp_status_t dtp_graph_dot_write(const dtp_graph_t *g, FILE *out);
 
-/* ---- Reading ------------------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------------------- */
 
 typedef enum {
     DTP_TOKEN_END,
@@ -122,7 +122,7 @@ dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type
 dnnl_tp_status_t dtp_text_read_data(dtp_text_reader_t *r, const dnnl_tp_tensor_info_t *info, void *data,
                                     const char **recipe);
 
-/* ---- Both ---------------------------------------------------------------------------------------------- */
+/* ---- Both -------------------------------------------------------------------------------------------- */
 
 uint64_t dtp_text_hash(const void *data, size_t size);
 

@@ -23,7 +23,7 @@ uint64_t dtp_text_hash(const void *data, size_t size) {
     return h;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------------------- */
 
 /* The fewest digits that give the same number again. */
 static const char *float_text(char text[DTP_TEXT_NUMBER], double v, bool single) {
@@ -115,7 +115,7 @@ dnnl_tp_status_t dtp_text_write_data(dtp_text_writer_t *w, const dtp_gvalue_t *v
     return dnnl_tp_success;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t read_fill(dtp_text_reader_t *r, const dnnl_tp_tensor_info_t *info, void *data,
                                   int64_t n) {

@@ -9,7 +9,7 @@
 #include "cpu/scalar.h"
 #include "exec/graph_text.h"
 
-/* ---- Errors -------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------ */
 
 enum { MESSAGE = 320 };
 
@@ -48,7 +48,7 @@ dnnl_tp_status_t dtp_text_blame(const dtp_text_reader_t *r, const char *at, dnnl
                     (long long)column, copy);
 }
 
-/* ---- Tokens -------------------------------------------------------------------------------------------- */
+/* ---- Tokens ------------------------------------------------------------------------------------------ */
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
 
@@ -146,7 +146,7 @@ dnnl_tp_status_t dtp_text_expect_word(dtp_text_reader_t *r, const char *word) {
     return dtp_text_fail(r, r->token.at, "'%.*s' where '%s' is needed", shown(r), r->token.at, word);
 }
 
-/* ---- Strings and numbers ------------------------------------------------------------------------------- */
+/* ---- Strings and numbers ----------------------------------------------------------------------------- */
 
 static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

@@ -12,7 +12,7 @@ typedef struct {
     bool typed; /* each has a type */
 } list_t;
 
-/* ---- Names --------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------- */
 
 static dtp_text_name_t *find(const dtp_text_reader_t *r, const dtp_token_t *t) {
     size_t i = (size_t)dtp_text_hash(t->at, t->size);
@@ -53,7 +53,7 @@ static dnnl_tp_status_t lookup(dtp_text_reader_t *r, dtp_token_kind_t kind, int3
     return dtp_text_next(r);
 }
 
-/* ---- Types and lists ----------------------------------------------------------------------------------- */
+/* ---- Types and lists --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t read_type(dtp_text_reader_t *r, dnnl_tp_tensor_info_t *info) {
     static const dnnl_tp_data_type_t types[] = {dnnl_tp_f16, dnnl_tp_bf16, dnnl_tp_f32,
@@ -139,7 +139,7 @@ static dnnl_tp_status_t bind(dtp_text_reader_t *r, const list_t *l) {
     return dnnl_tp_success;
 }
 
-/* ---- Inputs, constants, functions ---------------------------------------------------------------------- */
+/* ---- Inputs, constants, functions -------------------------------------------------------------------- */
 
 static dnnl_tp_status_t read_declaration(dtp_text_reader_t *r, dtp_token_t *name, dnnl_tp_tensor_info_t *info,
                                          const char **text) {
@@ -223,7 +223,7 @@ static dnnl_tp_status_t read_function(dtp_text_reader_t *r) {
     return bind(r, &in);
 }
 
-/* ---- Operators ----------------------------------------------------------------------------------------- */
+/* ---- Operators --------------------------------------------------------------------------------------- */
 
 /* A block of statements up to a word that ends it, and the values behind that. */
 static dnnl_tp_status_t read_block(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *last,
@@ -484,7 +484,7 @@ static dnnl_tp_status_t read_while(dtp_text_reader_t *r, dnnl_tp_graph_t region,
     return status;
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t read_operator(dtp_text_reader_t *r, dnnl_tp_graph_t region) {
     list_t out;

@@ -4,7 +4,7 @@
 
 enum { INDENT = 2 };
 
-/* ---- Order --------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------- */
 
 int32_t *dtp_text_sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, int32_t **first) {
     int n = values ? g->nvalues : g->nnodes;
@@ -31,7 +31,7 @@ dnnl_tp_status_t dtp_text_check_graph(const dtp_graph_t *g) {
     return dnnl_tp_success;
 }
 
-/* ---- Words --------------------------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------------------------- */
 
 void dtp_text_write_string(FILE *out, const char *text) {
     fputc('"', out);
@@ -119,7 +119,7 @@ static void orderings(const ctx_t *c, const dtp_gnode_t *n) {
     if (n->target) fputs(" target", c->w->out);
 }
 
-/* ---- Statements ---------------------------------------------------------------------------------------- */
+/* ---- Statements -------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t write_region(const ctx_t *c, int region, int depth);
 

@@ -41,7 +41,7 @@ int dtp_v1_nout(const dnnl_tp_v1_node_t *v) {
     }
 }
 
-/* ---- Names --------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -140,7 +140,7 @@ static dnnl_tp_status_t read_nodes(dtp_v1_t *t, const dnnl_tp_v1_node_t *nodes, 
     return dnnl_tp_success;
 }
 
-/* ---- Order --------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------- */
 
 static bool is_kind(const dtp_v1_t *t, int node, dnnl_tp_v1_kind_t kind) {
     return node >= 0 && t->nodes[node].v1->kind == kind;
@@ -218,7 +218,7 @@ static dnnl_tp_status_t sort(dtp_v1_t *t) {
     return done == t->n ? dnnl_tp_success : refuse_cycle(t, left);
 }
 
-/* ---- Contexts ------------------------------------------------------------------------------------------ */
+/* ---- Contexts ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t context_of(dtp_v1_t *t, dtp_v1_context_t want, int *id) {
     for (int c = t->contexts[want.parent].first; c >= 0; c = t->contexts[c].next) {
@@ -437,7 +437,7 @@ dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
     return check_frames(t);
 }
 
-/* ---- The call ------------------------------------------------------------------------------------------ */
+/* ---- The call ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t import_structured(dtp_v1_t *t, int nout, const dtp_v1_tensor_t *out,
                                           const char *const *outputs) {

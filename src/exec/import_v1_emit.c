@@ -33,7 +33,7 @@ typedef struct {
     int *first;     /* of each block, see block_number */
 } emit_t;
 
-/* ---- Which nodes belong together ----------------------------------------------------------------------- */
+/* ---- Which nodes belong together --------------------------------------------------------------------- */
 
 static int find(const emit_t *e, int slot) {
     while (e->united[slot] != slot) slot = e->united[slot] = e->united[e->united[slot]];
@@ -96,7 +96,7 @@ static dnnl_tp_status_t unite_all(emit_t *e) {
     return dnnl_tp_success;
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 /* The block of a context, for who has its slots from `slot` on. Makes the Ifs around it. */
 static dnnl_tp_status_t locate(emit_t *e, int slot, int context, int node, block_t *block) {
@@ -227,7 +227,7 @@ static dnnl_tp_status_t sort(emit_t *e) {
     return dnnl_tp_success;
 }
 
-/* ---- Values and orderings ------------------------------------------------------------------------------ */
+/* ---- Values and orderings ---------------------------------------------------------------------------- */
 
 int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x) {
     for (;;) {
@@ -289,7 +289,7 @@ dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after
     return node->target ? dnnl_tp_graph_target(region, after) : dnnl_tp_success;
 }
 
-/* ---- Building ------------------------------------------------------------------------------------------ */
+/* ---- Building ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t block);
 

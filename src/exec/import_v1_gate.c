@@ -37,8 +37,7 @@ static bool stands_for_others(dnnl_tp_v1_kind_t kind) {
     return kind == dnnl_tp_v1_identity || kind == dnnl_tp_v1_switch || kind == dnnl_tp_v1_no_op;
 }
 
-/* ---- What needs what -------------------------------------------------------------------------------------
- */
+/* ---- What needs what --------------------------------------------------------------------------------- */
 
 typedef void (*need_t)(gates_t *g, int later, dtp_v1_tensor_t from);
 
@@ -129,8 +128,7 @@ static dnnl_tp_status_t arrange(gates_t *g, int nout, const dtp_v1_tensor_t *out
     return dnnl_tp_success;
 }
 
-/* ---- Building --------------------------------------------------------------------------------------------
- */
+/* ---- Building ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t gate_value(gates_t *g, int f, int32_t *value) {
     *value = g->gate[f];
@@ -215,8 +213,7 @@ static dnnl_tp_status_t emit_merge(gates_t *g, int i) {
     return dtp_v1_order(t, t->graph, result, i);
 }
 
-/* ---- Mistakes that show in a run only --------------------------------------------------------------------
- */
+/* ---- Mistakes that show in a run only ---------------------------------------------------------------- */
 
 static dnnl_tp_status_t fail(void *arg, const volatile int *should_stop, int nin,
                              const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
@@ -239,8 +236,7 @@ static dnnl_tp_status_t fail_if(gates_t *g, int f, const char *name, const char 
     return status;
 }
 
-/* ---- The whole -------------------------------------------------------------------------------------------
- */
+/* ---- The whole --------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t emit(gates_t *g) {
     dtp_v1_t *t = g->t;

@@ -3,8 +3,7 @@
 
 enum { MAX_CHOICES = 1 << 18, MAX_VARS = 4096, MEMO = 1 << 12, TABLE = 64 };
 
-/* ---- Boolean functions -----------------------------------------------------------------------------------
- */
+/* ---- Boolean functions ------------------------------------------------------------------------------- */
 
 static unsigned hash(int a, int b, int c) {
     uint64_t x = (uint64_t)(unsigned)a * 0x9e3779b97f4a7c15u ^ (uint64_t)(unsigned)b * 0xc2b2ae3d27d4eb4fu ^
@@ -65,8 +64,7 @@ static int ite(dtp_live_t *l, int f, int g, int h) {
 static int both(dtp_live_t *l, int f, int g) { return ite(l, f, g, DTP_LIVE_NEVER); }
 static int either(dtp_live_t *l, int f, int g) { return ite(l, f, DTP_LIVE_ALWAYS, g); }
 
-/* ---- Nodes -----------------------------------------------------------------------------------------------
- */
+/* ---- Nodes ------------------------------------------------------------------------------------------- */
 
 /* The function "the predicate x is true". */
 static int predicate(dtp_live_t *l, dtp_v1_tensor_t x) {

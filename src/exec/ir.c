@@ -318,7 +318,7 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
     return dnnl_tp_success;
 }
 
-/* ---- Helpers ------------------------------------------------------------------------------------------ */
+/* ---- Helpers ----------------------------------------------------------------------------------------- */
 
 dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind) {
     if (v < 0 || ir->values[v].node < 0) return NULL;

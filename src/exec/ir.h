@@ -109,7 +109,7 @@ void dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 void dtp_fuse_post_ops(dtp_ir_t *ir);
 
-/* ---- Helpers of passes -------------------------------------------------------------------------------- */
+/* ---- Helpers of passes ------------------------------------------------------------------------------- */
 
 static inline bool dtp_ir_is_const(const dtp_ir_t *ir, int v) { return v >= 0 && ir->values[v].cid >= 0; }
 /* The producer of v if it is a live operator of this kind, else NULL. */

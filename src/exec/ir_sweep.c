@@ -1,7 +1,7 @@
 /* Dead code: what outputs, host closures and targets need, through regions and around loops. */
 #include "exec/ir.h"
 
-/* ---- Effects ------------------------------------------------------------------------------------------- */
+/* ---- Effects ----------------------------------------------------------------------------------------- */
 
 /* Effects of a region are those of the operator around it; calls look at functions, which may call each
  * other, so this goes on until nothing changes. */
@@ -19,7 +19,7 @@ void dtp_ir_find_effects(dtp_ir_t *ir) {
     }
 }
 
-/* ---- Sweep --------------------------------------------------------------------------------------------- */
+/* ---- Sweep ------------------------------------------------------------------------------------------- */
 
 static void use(dtp_ir_t *ir, int v, int region, bool keeps) {
     if (v < 0) return;

@@ -4,7 +4,7 @@
 
 #include "threading/parallel.h"
 
-/* ---- Buffers and views -------------------------------------------------------------------------------- */
+/* ---- Buffers and views ------------------------------------------------------------------------------- */
 
 void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides) {
     int64_t s = 1;
@@ -144,7 +144,7 @@ void dtp_block_end(dtp_lower_t *lower, int mark) {
     while (lower->ndense > mark) lower->ir->values[lower->dense[--lower->ndense]].dense_buf = -1;
 }
 
-/* ---- Steps -------------------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
                               int nargs, dtp_step_t **step) {
@@ -269,7 +269,7 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
     return status;
 }
 
-/* ---- The whole graph ---------------------------------------------------------------------------------- */
+/* ---- The whole graph --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     dtp_step_t *s;
@@ -403,7 +403,7 @@ void dtp_buf_ranges(dtp_lower_t *lower) {
     }
 }
 
-/* ---- Constants ---------------------------------------------------------------------------------------- */
+/* ---- Constants --------------------------------------------------------------------------------------- */
 
 /* Runs steps on this thread with buffers of their own; the values' final buffer is `result`. */
 static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {

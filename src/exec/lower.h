@@ -155,7 +155,7 @@ void dtp_block_end(dtp_lower_t *lower, int mark);
 /* The lowering of one node, by class (lower_ops.c). */
 dnnl_tp_status_t dtp_lower_node(dtp_lower_t *lower, dtp_ir_node_t *node);
 
-/* ---- For lower_ops.c ---------------------------------------------------------------------------------- */
+/* ---- For lower_ops.c --------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
 /* A new step with a zeroed problem of size bytes. */

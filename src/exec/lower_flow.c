@@ -28,7 +28,7 @@ static bool is_true(const dtp_ir_value_t *v) {
     }
 }
 
-/* ---- If ------------------------------------------------------------------------------------------------ */
+/* ---- If ---------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t branch(dtp_lower_t *l, const dtp_ir_node_t *n, int b, const int *bufs) {
     const int *yield = n->yield + b * n->nout;
@@ -76,7 +76,7 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-/* ---- While --------------------------------------------------------------------------------------------- */
+/* ---- While ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t new_space(dtp_lower_t *l, int parent, int nvars, int *space) {
     DTP_TRY(
@@ -193,7 +193,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------------- */
+/* ---- Functions --------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_lower_call(dtp_lower_t *l, const dtp_ir_node_t *n) {
     dtp_step_t *s;

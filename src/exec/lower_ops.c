@@ -78,7 +78,7 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
     return dnnl_tp_success;
 }
 
-/* ---- Element-wise ------------------------------------------------------------------------------------- */
+/* ---- Element-wise ------------------------------------------------------------------------------------ */
 
 static void unary_alg(const dtp_ir_node_t *n, dnnl_tp_alg_kind_t *alg, float *alpha, float *beta) {
     const dtp_op_attrs_t *a = &n->attrs;
@@ -219,7 +219,7 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
-/* ---- Norms, softmax, reductions ------------------------------------------------------------------------ */
+/* ---- Norms, softmax, reductions ---------------------------------------------------------------------- */
 
 static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
     bool rms = n->row->cls == DTP_CLASS_RMS_NORM;
@@ -379,7 +379,7 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
-/* ---- Layout ------------------------------------------------------------------------------------------- */
+/* ---- Layout ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t transpose(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_place_t p;
@@ -439,7 +439,7 @@ static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-/* ---- Sequences ---------------------------------------------------------------------------------------- */
+/* ---- Sequences --------------------------------------------------------------------------------------- */
 
 /* v as a view whose last dim is dense: {B, S, H} or {T, H}; alone: {T, H} becomes {1, T, H}. */
 static dnnl_tp_status_t sequence_md(dtp_lower_t *l, int v, bool alone, dtp_md_t *md, dtp_step_arg_t *arg) {
@@ -525,7 +525,7 @@ static dnnl_tp_status_t pool(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-/* ---- Dispatch ----------------------------------------------------------------------------------------- */
+/* ---- Dispatch ---------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_lower_node(dtp_lower_t *l, dtp_ir_node_t *n) {
     static dnnl_tp_status_t (*const by_class[])(dtp_lower_t *, dtp_ir_node_t *) = {

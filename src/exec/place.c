@@ -36,8 +36,7 @@ static void heap_sort(dtp_room_t *r, int n, int (*compare)(const void *, const v
 
 static int list_of(size_t bytes) { return (int)((bytes / DTP_CACHE_LINE) % LISTS); }
 
-/* ---- One step after another -------------------------------------------------------------------------------
- */
+/* ---- One step after another -------------------------------------------------------------------------- */
 
 static void push_end(const dtp_room_t *r, int *heap, int *n, int room) {
     int at = (*n)++;
@@ -84,8 +83,7 @@ static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, dtp_room_t *r, int n, 
     return dnnl_tp_success;
 }
 
-/* ---- In any order -----------------------------------------------------------------------------------------
- */
+/* ---- In any order ------------------------------------------------------------------------------------ */
 
 /* A room whose place may be taken over, in a ring of those of its list. */
 typedef struct {
@@ -139,9 +137,7 @@ static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o,
     return dnnl_tp_success;
 }
 
-/* ---- Few rooms, or the largest
- * --------------------------------------------------------------------------------------------
- */
+/* ---- Few rooms, or the largest ----------------------------------------------------------------------- */
 
 static bool together(const dtp_order_t *o, const dtp_room_t *a, const dtp_room_t *b) {
     if (!o) return a->first <= b->last && b->first <= a->last;

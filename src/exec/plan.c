@@ -17,8 +17,7 @@ static size_t padded(size_t bytes) {
     return n >= LARGE ? n + SKEW : n;
 }
 
-/* ---- Whole-size buffers -----------------------------------------------------------------------------------
- */
+/* ---- Whole-size buffers ------------------------------------------------------------------------------ */
 
 /* The buffer whose place b takes over: in the same segment, of equal units, dead before b is written. -1 =
  * none. */
@@ -106,8 +105,7 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
     return dnnl_tp_success;
 }
 
-/* ---- Local buffers ----------------------------------------------------------------------------------------
- */
+/* ---- Local buffers ----------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
     dtp_room_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
@@ -142,8 +140,7 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t 
     return dnnl_tp_success;
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------
- */
+/* ---- The whole --------------------------------------------------------------------------------------- */
 
 /* Scratch: whole steps use one region of their size; participants of slices have one each. */
 static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *whole, size_t *slot) {

@@ -8,7 +8,7 @@
 
 #include "threading/blocking.h"
 
-/* ---- Failures ------------------------------------------------------------------------------------------ */
+/* ---- Failures ---------------------------------------------------------------------------------------- */
 
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
     if (!dtp_stop(&ctx->stop, DTP_STOP_FAILED)) return;
@@ -40,7 +40,7 @@ static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const 
                      dnnl_tp_last_error());
 }
 
-/* ---- One step ------------------------------------------------------------------------------------------ */
+/* ---- One step ---------------------------------------------------------------------------------------- */
 
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, dnnl_tp_status_t status) {
     fail_step(ctx, &ctx->exec->steps[h->step], status);
@@ -114,8 +114,7 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
     return ok;
 }
 
-/* ---- The run ----------------------------------------------------------------------------------------------
- */
+/* ---- The run ----------------------------------------------------------------------------------------- */
 
 static bool check_offsets(dtp_run_ctx_t *ctx) {
     const dtp_exec_t *e = ctx->exec;

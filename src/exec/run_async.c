@@ -86,8 +86,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     return status;
 }
 
-/* ---- Timing -----------------------------------------------------------------------------------------------
- */
+/* ---- Timing ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     const_dnnl_tp_executable_t executable;

@@ -19,7 +19,7 @@ bool dtp_read_predicate(const void *p, int type) {
     }
 }
 
-/* ---- Loops --------------------------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------------------- */
 
 void dtp_slab_init(const dtp_space_t *s, char *slab, void **up, void **next) {
     void **bases = (void **)(void *)slab;
@@ -71,7 +71,7 @@ void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *con
             return;
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------- */
 
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller) {
     void **own = (void **)(void *)data;
@@ -102,7 +102,7 @@ static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, 
     return f;
 }
 
-/* ---- Stages -------------------------------------------------------------------------------------------- */
+/* ---- Stages ------------------------------------------------------------------------------------------ */
 
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) {
     dtp_exec_t *e = ctx->exec;

@@ -12,8 +12,7 @@ typedef struct {
     int64_t capacity;
 } job_t;
 
-/* ---- Slices ----------------------------------------------------------------------------------------------
- */
+/* ---- Slices ------------------------------------------------------------------------------------------ */
 
 /* Units (and, packed, sequences) before slice i. */
 static int64_t slice_begin(const job_t *j, int i, int64_t *seq) {
@@ -38,8 +37,7 @@ static int64_t cut(const int32_t *offsets, int64_t seqs, int n, int64_t *bounds)
     return most;
 }
 
-/* ---- Execution -------------------------------------------------------------------------------------------
- */
+/* ---- Execution --------------------------------------------------------------------------------------- */
 
 static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int begin, int end,
                        char *scratch) {
@@ -72,8 +70,7 @@ static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
     run_slices(j, &j->ctx->alone, slot, (int)begin, (int)end, scratch);
 }
 
-/* ---- Choice ----------------------------------------------------------------------------------------------
- */
+/* ---- Choice ------------------------------------------------------------------------------------------ */
 
 /* Slices beside each other, each on one thread (true), or one slice after the other with all threads inside
  * each operator. `longest` is the share of the whole that the largest slice has. */

@@ -62,7 +62,7 @@ static bool have_blocking(const sched_t *s, int from, int to) {
 
 static bool is_force(const sched_t *s) { return (s->options & DTP_SCHEDULE_ALL) != 0; }
 
-/* ---- Work and span ------------------------------------------------------------------------------------- */
+/* ---- Work and span ----------------------------------------------------------------------------------- */
 
 static double ready(const sched_t *s, const dtp_step_t *t, double base) {
     for (int k = 0; k < t->nargs + t->npost_args; ++k)
@@ -201,7 +201,7 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
     return dnnl_tp_success;
 }
 
-/* ---- Building ------------------------------------------------------------------------------------------ */
+/* ---- Building ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t set_token(sched_t *s, int buf, dtp_flow_token_t token, dtp_flow_token_t ended) {
     DTP_TRY(dtp_arena_grow(s->l->ir->arena, (void **)&s->log, &s->cap_log, s->nlog + 1, sizeof *s->log));

@@ -24,8 +24,7 @@ double dtp_step_ns(const dtp_step_t *s) {
     return fixed_ns + (compute > memory ? compute : memory);
 }
 
-/* ---- What a step's arguments do when dimension 0 of its result is cut -----------------------------------
- */
+/* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
 
 typedef enum { CUT_WHOLE, CUT_SLICED, CUT_BAD } cut_t;
 
@@ -110,8 +109,7 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) 
     return true;
 }
 
-/* ---- Packed steps ---------------------------------------------------------------------------------------
- */
+/* ---- Packed steps ------------------------------------------------------------------------------------ */
 
 /* Attention or pooling with offsets in a segment of `rows` rows: absolute rows, offsets and pooled rows
  * advance by sequence. */
@@ -141,8 +139,7 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segme
     return true;
 }
 
-/* ---- Growing a segment ------------------------------------------------------------------------------------
- */
+/* ---- Growing a segment ------------------------------------------------------------------------------- */
 
 typedef struct {
     int first, end;
@@ -277,8 +274,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) 
     return dnnl_tp_success;
 }
 
-/* ---- Slices and groups ------------------------------------------------------------------------------------
- */
+/* ---- Slices and groups ------------------------------------------------------------------------------- */
 
 static int count_slices(const grow_t *g, int threads) {
     int64_t n = dtp_div_up(g->rows, SLICE_ROWS);

@@ -5,7 +5,7 @@
 
 #include "exec/run.h"
 
-/* ---- Pools -------------------------------------------------------------------------------------------- */
+/* ---- Pools ------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t pool_init(dtp_session_pool_t *p, bool threads, const char *name, int num_threads,
                                   int blocking_threads) {
@@ -56,7 +56,7 @@ static void pool_drop(dtp_session_t *s, dtp_session_pool_t *p) {
     dtp_named_pool_close(p->pool);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 static void session_free(dtp_object_t *obj) {
     dtp_session_t *s = (dtp_session_t *)obj;
@@ -139,7 +139,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     return dnnl_tp_success;
 }
 
-/* ---- Entering and closing ----------------------------------------------------------------------------- */
+/* ---- Entering and closing ---------------------------------------------------------------------------- */
 
 static void session_leave(dtp_session_t *s) {
     int32_t before = atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel);
@@ -176,7 +176,7 @@ dnnl_tp_status_t dnnl_tp_session_destroy(dnnl_tp_session_t session) {
     return dnnl_tp_success;
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------- */
 
 static int position(const int32_t *list, int n, int32_t value) {
     for (int i = 0; i < n; ++i)
@@ -323,7 +323,7 @@ dnnl_tp_status_t dnnl_tp_session_run(dnnl_tp_session_t session, int nfeeds, cons
     return status;
 }
 
-/* ---- Callables ---------------------------------------------------------------------------------------- */
+/* ---- Callables --------------------------------------------------------------------------------------- */
 
 static void callable_free(dtp_object_t *obj) {
     dnnl_tp_callable_t c = (dnnl_tp_callable_t)(void *)obj;
@@ -443,7 +443,7 @@ dnnl_tp_status_t dnnl_tp_callable_destroy(dnnl_tp_callable_t callable) {
     return dnnl_tp_success;
 }
 
-/* ---- Queries ------------------------------------------------------------------------------------------ */
+/* ---- Queries ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_session_query(dnnl_tp_session_t session, dnnl_tp_session_stats_t *stats) {
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);

@@ -3,7 +3,7 @@
 
 #include "exec/compile.h"
 
-/* ---- Names -------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------- */
 
 static dtp_session_name_t *slot_of(const dtp_session_t *s, const char *name, size_t length) {
     for (uint32_t i = (uint32_t)(dtp_hash_bytes(name, length) >> 32);; ++i) {
@@ -56,7 +56,7 @@ dnnl_tp_status_t dtp_session_value(const dtp_session_t *s, const char *what, con
     return dnnl_tp_success;
 }
 
-/* ---- Requests ----------------------------------------------------------------------------------------- */
+/* ---- Requests ---------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t a, uint64_t b) {
     uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
@@ -112,7 +112,7 @@ static bool serves(const dtp_session_entry_t *e, const dtp_request_t *r) {
            all_in(e->targets, e->ntargets, r->targets, r->ntargets);
 }
 
-/* ---- The cache ---------------------------------------------------------------------------------------- */
+/* ---- The cache --------------------------------------------------------------------------------------- */
 
 void dtp_session_entry_release(dtp_session_entry_t *e) {
     if (!e || atomic_fetch_sub_explicit(&e->users, 1, memory_order_acq_rel) != 1) return;

@@ -2,7 +2,7 @@
 #include "exec/run.h"
 #include "threading/futex.h"
 
-/* ---- Names --------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------- */
 
 static void describe(const void *object, uint32_t index, dtp_trace_names_t *names) {
     const dtp_exec_t *e = object;
@@ -14,7 +14,7 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     if (step->prim[0]) names->impl = step->prim[0]->pd->impl->name;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------- */
 
 void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted) {
     if (!dtp_trace_on(wanted)) return;
@@ -48,7 +48,7 @@ void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns) {
     dtp_trace_add(ctx->trace, &event);
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------------- */
 
 /* Nodes of one slab write the same number. */
 void dtp_run_trace_round(void **bases, uint32_t round) {

@@ -103,8 +103,7 @@ bool dtp_blocking_is_wanted(const dtp_blocking_t *b) {
 }
 int dtp_blocking_slot(const dtp_blocking_t *b, int thread) { return b->rec->num_threads + thread; }
 
-/* ---- Threads; other runtimes have none, so no pool has a crew
- * ---------------------------------------------- */
+/* ---- Threads; other runtimes have none, so no pool has a crew ---------------------------------------- */
 
 #if DTP_OWN_THREADS
 static void *member_main(void *arg) {

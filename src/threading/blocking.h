@@ -13,14 +13,15 @@
  * (1) Tickets are held only by threads that compute, or that wait for chunks that such threads have begun. A
  *     closure of the crew runs without one, and nothing that it ends with needs one: its thread only puts the
  *     node on its run's list and wakes the owner.
- * (2) The owner of a run (its caller, or a thread of RUNS; never a worker) that is dry while closures are
- * away lends its ticket (dtp_ticket_end), sleeps, and takes one again (dtp_ticket_get, before all other
- * roots) when there is something to do. It waits for the ticket with nothing in its hands. (3) So no circle:
- * who holds a ticket gives it back after computing; who waits for one holds none; a closure waits for what
- * the program says. While k <= B closures sleep, W tickets and W workers are there for everybody else. (4) A
- * run inside a closure of the crew waits for a ticket as in (2); a run inside any work never uses the crew
- * (its closures run where they are met, as on pools without one): its thread may have a place in a line which
- * the closures would then wait for, or a ticket of another pool.
+ * (2) The owner of a run (its caller, or a thread of RUNS; never a worker) that is dry while closures are away
+ *     lends its ticket (dtp_ticket_end), sleeps, and takes one again (dtp_ticket_get, before all other roots)
+ *     when there is something to do. It waits for the ticket with nothing in its hands.
+ * (3) So no circle: who holds a ticket gives it back after computing; who waits for one holds none; a closure
+ *     waits for what the program says. While k <= B closures sleep, W tickets and W workers are there for
+ *     everybody else.
+ * (4) A run inside a closure of the crew waits for a ticket as in (2); a run inside any work never uses the
+ *     crew (its closures run where they are met, as on pools without one): its thread may have a place in a
+ *     line which the closures would then wait for, or a ticket of another pool.
  *
  * ---- The lines --------------------------------------------------------------------------------------------
  *
@@ -69,8 +70,7 @@ void dtp_blocking_regain(dtp_blocking_t *crew);
 bool dtp_blocking_is_wanted(const dtp_blocking_t *crew);
 int dtp_blocking_slot(const dtp_blocking_t *crew, int thread); /* what a trace calls the thread: W + thread */
 
-/* builtin_pool.c, threadpool.c. Starts 2 * B threads; on failure those that started are ended with the pool.
- */
+/* builtin_pool.c, threadpool.c. Starts 2 * B threads; on failure those that started end with the pool. */
 dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *pool, int num_threads, const char *name);
 /* Asks the threads to leave; join: waits for them. B may be NULL. */
 bool dtp_blocking_is_here(const dtp_blocking_t *crew); /* is this one of its threads? */

@@ -220,7 +220,7 @@ bool dtp_builtin_task(dtp_pool_t *rec, dnnl_tp_task_fn_t fn, void *arg) {
 
 size_t dtp_worker_size(void) { return sizeof(struct dtp_worker); }
 
-/* ---- Calibration -------------------------------------------------------------------------------------- */
+/* ---- Calibration ------------------------------------------------------------------------------------- */
 
 /* Answers wakes (odd bells) and round trips (even bells, while `reply` stays below the end mark). */
 static void calibration_peer(struct dtp_worker *self) {
@@ -283,7 +283,7 @@ static void calibrate(struct dtp_worker *peer) {
                  quartile_ns(wakes, CALIBRATION_ROUNDS, DEFAULT_WAKE_NS, MIN_WAKE_NS, MAX_WAKE_NS));
 }
 
-/* ---- Creation and end --------------------------------------------------------------------------------- */
+/* ---- Creation and end -------------------------------------------------------------------------------- */
 
 static void start_workers_on(dtp_pool_t *rec) {
     int cpus[DTP_MAX_THREADS];

@@ -6,7 +6,7 @@
 
 #include "threading/queue.h"
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 static void event_destroy(dtp_object_t *object) {
     dtp_event_t *event = (dtp_event_t *)object;
@@ -25,7 +25,7 @@ dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, 
     return dnnl_tp_success;
 }
 
-/* ---- Firing ------------------------------------------------------------------------------------------- */
+/* ---- Firing ------------------------------------------------------------------------------------------ */
 
 static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
 #ifdef DTP_BREAK_EVENT_WAKE
@@ -98,7 +98,7 @@ void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
     call_back(node, event, status);
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t wait_for_host(dtp_event_t *event, int64_t until_ns) {
     if (dtp_chain_top)
@@ -123,7 +123,7 @@ dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns) {
                         : wait_for_host(event, until_ns);
 }
 
-/* ---- Calls of the program ----------------------------------------------------------------------------- */
+/* ---- Calls of the program ---------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_event_create_host(dnnl_tp_event_t *event, dnnl_tp_engine_t engine) {
     DTP_REQUIRE(event, NULL_ARG, "event is NULL");

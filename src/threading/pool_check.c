@@ -85,7 +85,7 @@ bool dtp_check_settle(dtp_check_t *c, _Atomic int *counter, int target) {
     return atomic_load(counter) >= target;
 }
 
-/* ---- Driving the tests -------------------------------------------------------------------------------- */
+/* ---- Driving the tests ------------------------------------------------------------------------------- */
 
 typedef struct {
     unsigned bit;

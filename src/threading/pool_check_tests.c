@@ -18,7 +18,7 @@ enum {
     SLOW_NS = 300000
 };
 
-/* ---- What the pool gets to call ----------------------------------------------------------------------- */
+/* ---- What the pool gets to call ---------------------------------------------------------------------- */
 
 static void nested_calls(dtp_batch_t *b);
 static void flood(dtp_batch_t *b);
@@ -98,7 +98,7 @@ void dtp_check_job(void *arg, int i, int n) {
     else atomic_fetch_add(&b->wrong, 1);
 }
 
-/* ---- Calling the pool --------------------------------------------------------------------------------- */
+/* ---- Calling the pool -------------------------------------------------------------------------------- */
 
 static int give(dtp_batch_t *b, int i, void *run) {
     const dnnl_tp_threadpool_iface_t *p = &b->check->iface;
@@ -212,7 +212,7 @@ static void judge_loop(dtp_check_t *c, dtp_batch_t *b, int result, const char *n
                             ended_at_return, b->n, how);
 }
 
-/* ---- Tasks and loops ---------------------------------------------------------------------------------- */
+/* ---- Tasks and loops --------------------------------------------------------------------------------- */
 
 void dtp_check_tasks(dtp_check_t *c) {
     static const int bursts[] = {1, 8, BURST};
@@ -275,7 +275,7 @@ void dtp_check_callers(dtp_check_t *c) {
     for (int i = 0; i < n; ++i) pthread_join(thread[i], NULL);
 }
 
-/* ---- Calls from inside -------------------------------------------------------------------------------- */
+/* ---- Calls from inside ------------------------------------------------------------------------------- */
 
 void dtp_check_nested(dtp_check_t *c) {
     if (c->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
@@ -397,7 +397,7 @@ void dtp_check_saturation(dtp_check_t *c) {
     dtp_free(NULL, s);
 }
 
-/* ---- Order, waiting, runs ----------------------------------------------------------------------------- */
+/* ---- Order, waiting, runs ---------------------------------------------------------------------------- */
 
 void dtp_check_order(dtp_check_t *c) {
     static const char how[] = "call parallel_for with n = 4 fifty times in a row";

@@ -10,7 +10,7 @@
 
 #include "threading/builtin_pool.h"
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority) {
     dtp_queue_t *q = dtp_zalloc(NULL, sizeof(*q), DTP_NO_SHARE);
@@ -47,7 +47,7 @@ dnnl_tp_status_t dtp_queue_refuse_dead(void) {
     return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
 }
 
-/* ---- Bell --------------------------------------------------------------------------------------------- */
+/* ---- Bell -------------------------------------------------------------------------------------------- */
 
 void dtp_queue_ring(dtp_queue_t *q) {
     if (!DTP_LOAD(&q->waiters, seq_cst)) return;
@@ -66,7 +66,7 @@ bool dtp_queue_hint(dtp_root_t *root, bool coming) {
     return true;
 }
 
-/* ---- Poison ------------------------------------------------------------------------------------------- */
+/* ---- Poison ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
     uint64_t poison = DTP_LOAD(&q->poison, acquire);
@@ -99,7 +99,7 @@ dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
     return dtp_fail(status, DTP_ITEM_FAILED, "%s", text);
 }
 
-/* ---- Events that items wait for ------------------------------------------------------------------------ */
+/* ---- Events that items wait for ---------------------------------------------------------------------- */
 
 struct dtp_wait {
     dtp_callback_t node;
@@ -152,7 +152,7 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
     return event;
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------------- */
+/* ---- Turns ------------------------------------------------------------------------------------------- */
 
 /* A pusher between its two stores is waited for: it has only one store left. */
 static dtp_item_t *next_of(const dtp_item_t *item) {
@@ -357,7 +357,7 @@ void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
     }
 }
 
-/* ---- Starting ----------------------------------------------------------------------------------------- */
+/* ---- Starting ---------------------------------------------------------------------------------------- */
 
 /* Runs items until none is left; true if it stopped after `most`. */
 static bool run_some(dtp_queue_t *q, int most) {
@@ -486,8 +486,7 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     return dnnl_tp_success;
 }
 
-/* ---- Closing
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Closing ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!q) return dnnl_tp_success;

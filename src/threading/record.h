@@ -9,7 +9,7 @@
 #include "threading/futex.h"
 #include "threading/pool.h"
 
-/* ---- Regions --------------------------------------------------------------------------------------------
+/* ---- Regions -----------------------------------------------------------------------------------------
  *
  * A region is one loop that others may join: an entry of the record's table, reserved by a bit of `reserved`
  * (on another line, so that a hand-off moves the region's line as few times as possible). One word holds its
@@ -75,15 +75,17 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 /* Door word, in the line that idle workers watch: bit i = region i is open (entry 0 is watched itself). */
 #define DTP_DOOR_ATTENTION ((uint64_t)1) /* roots or tasks are queued, or the pool ends */
 
-/* ---- Tickets --------------------------------------------------------------------------------------------
+/* ---- Tickets -----------------------------------------------------------------------------------------
  *
  * One word: waiting : 16 | callers : 16 | joiners : 16 | runs : 16.
  *   runs     tickets held by threads that execute runs or items of queues; W at most with joiners
  *   joiners  tickets held by threads that help: taken only while nobody waits, given back at the next chunk
  *            boundary when somebody does; an idle worker that spins holds one
  *   callers  openers of regions outside runs: they take no ticket but displace joiners (the opener of entry 0
- * is counted in `reserved` instead) waiting  roots in the FIFO Invariant: runs + joiners <= W. (waiting > 0
- * and a free ticket) never lasts: who causes it calls dtp_dispatch. */
+ *            is counted in `reserved` instead)
+ *   waiting  roots in the FIFO
+ * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls
+ * dtp_dispatch. */
 #define DTP_ADM_RUN ((uint64_t)1)
 #define DTP_ADM_JOINER ((uint64_t)1 << 16)
 #define DTP_ADM_CALLER ((uint64_t)1 << 32)
@@ -115,7 +117,7 @@ enum {
     DTP_ROOT_DONE = 3
 };
 
-/* ---- Teams ----------------------------------------------------------------------------------------------
+/* ---- Teams -------------------------------------------------------------------------------------------
  *
  * Joiners of one run. An entry of the record, because joiners may come late: a visit carries (team, epoch)
  * and leaves at once if the epoch moved on. Odd epoch = open. */
@@ -133,7 +135,7 @@ typedef struct dtp_team {
 #define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
 #define dtp_team_epoch(state) ((state) & ~(DTP_TEAM_EPOCH - 1))
 
-/* ---- Visits ---------------------------------------------------------------------------------------------
+/* ---- Visits ------------------------------------------------------------------------------------------
  *
  * A call that waits in a caller's pool. Lives in the record until it was called as often as promised. */
 typedef struct dtp_visit {
@@ -149,8 +151,7 @@ typedef struct dtp_visit {
 } dtp_visit_t;
 #define DTP_VISITS 128
 
-/* ---- The record -----------------------------------------------------------------------------------------
- */
+/* ---- The record -------------------------------------------------------------------------------------- */
 
 struct dtp_worker;
 

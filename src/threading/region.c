@@ -25,7 +25,7 @@ int64_t dtp_grain(double ns_per_iteration) {
     return whole < iterations ? whole + 1 : whole < 1 ? 1 : whole;
 }
 
-/* ---- Chunks and slots --------------------------------------------------------------------------------- */
+/* ---- Chunks and slots -------------------------------------------------------------------------------- */
 
 /* The remainder is spread over all chunks: half of the chunks, from either end, are half of the loop. */
 static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) {
@@ -122,7 +122,7 @@ static void region_return_slot(dtp_region_t *r, int slot) {
     atomic_fetch_and_explicit(&r->slots[slot / 64], ~((uint64_t)1 << (slot % 64)), memory_order_release);
 }
 
-/* ---- Joining ------------------------------------------------------------------------------------------ */
+/* ---- Joining ----------------------------------------------------------------------------------------- */
 
 static bool ticket_wanted(const dtp_pool_t *rec) {
     return atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
@@ -184,7 +184,7 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
     return false;
 }
 
-/* ---- Opening ------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------- */
 
 /* Outside runs the opener counts as a caller, which displaces a helper while its loop is open: for entry 0 by
  * a mark that comes with the entry, else in adm. */
@@ -238,7 +238,7 @@ void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     }
 }
 
-/* ---- The decision ------------------------------------------------------------------------------------- */
+/* ---- The decision ------------------------------------------------------------------------------------ */
 
 /* Where the author could not say the cost (grain 1), what a loop took alone is remembered by function and
  * count. */

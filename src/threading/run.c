@@ -23,7 +23,7 @@ typedef struct {
     int num_threads;
 } run_t;
 
-/* ---- The FIFO ----------------------------------------------------------------------------------------- */
+/* ---- The FIFO ---------------------------------------------------------------------------------------- */
 
 void dtp_door_update(dtp_pool_t *rec) {
     bool attention = rec->first || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
@@ -161,7 +161,7 @@ bool dtp_dispatch(dtp_pool_t *rec) {
     return called;
 }
 
-/* ---- Teams -------------------------------------------------------------------------------------------- */
+/* ---- Teams ------------------------------------------------------------------------------------------- */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie) {
     for (int i = 0; i < rec->n_teams; ++i) {
@@ -187,7 +187,7 @@ void dtp_team_close(dtp_team_t *team) {
                           memory_order_release);
 }
 
-/* ---- Executing ---------------------------------------------------------------------------------------- */
+/* ---- Executing --------------------------------------------------------------------------------------- */
 
 /* The body of a run as whoever executes it gets it; on the stack of a thread that waits for `done`. */
 struct dtp_main {
@@ -328,7 +328,7 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
     dtp_ticket_end(rec);
 }
 
-/* ---- dtp_pool_run ------------------------------------------------------------------------------------- */
+/* ---- dtp_pool_run ------------------------------------------------------------------------------------ */
 
 static void host_is_done(void *arg) {
     _Atomic uint32_t *word = arg;

@@ -6,7 +6,7 @@
 
 size_t dnnl_tp_threadpool_iface_size(void) { return sizeof(dnnl_tp_threadpool_iface_t); }
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *existing) {
     attr->kind = existing->kind;
@@ -73,7 +73,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_destroy(dnnl_tp_stream_attr_t attr) {
     return dnnl_tp_success;
 }
 
-/* ---- Pool --------------------------------------------------------------------------------------------- */
+/* ---- Pool -------------------------------------------------------------------------------------------- */
 
 int dtp_stream_attr_run_threads(const dtp_stream_attr_t *attr, uint64_t *flags) {
     if (flags) *flags = 0;
@@ -184,7 +184,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t a
     return dnnl_tp_success;
 }
 
-/* ---- Other members ------------------------------------------------------------------------------------ */
+/* ---- Other members ----------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_stream_attr_set_max_threads(dnnl_tp_stream_attr_t attr, int max_threads) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
@@ -226,7 +226,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_priority(dnnl_tp_stream_attr_t attr, in
     return dnnl_tp_success;
 }
 
-/* ---- Streams and process defaults --------------------------------------------------------------------- */
+/* ---- Streams and process defaults -------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
                                                const dnnl_tp_threadpool_iface_t *pool) {

@@ -32,7 +32,7 @@ void dtp_sync_remove(dtp_queue_t *q) {
     dtp_unlock(&list_lock);
 }
 
-/* ---- Notes -------------------------------------------------------------------------------------------- */
+/* ---- Notes ------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_sync_note(dtp_sync_t *sync, const dtp_sync_note_t *note) {
     if (sync->n == sync->capacity) {
@@ -72,7 +72,7 @@ dnnl_tp_status_t dtp_sync_note_queues(dnnl_tp_engine_t engine, dtp_sync_t *sync)
     return status;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t note_engine(const dtp_engine_vtbl_t *v, dnnl_tp_engine_t engine, dtp_sync_t *sync) {
     if (v->sync) return v->sync(engine, sync);

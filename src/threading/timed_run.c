@@ -98,7 +98,7 @@ dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
     return status;
 }
 
-/* ---- Primitives --------------------------------------------------------------------------------------- */
+/* ---- Primitives -------------------------------------------------------------------------------------- */
 
 typedef struct {
     const_dnnl_tp_primitive_t primitive;

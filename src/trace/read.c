@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- Views --------------------------------------------------------------------------------------------- */
+/* ---- Views ------------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
     const dtp_trace_item_t *x = a, *y = b;
@@ -103,7 +103,7 @@ void dtp_trace_view_close(dtp_trace_view_t *v) {
     dtp_free(NULL, v->lanes);
 }
 
-/* ---- Names --------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------- */
 
 const char *dtp_trace_label(const dtp_trace_t *t, uint32_t source) { return t->sources[source].label; }
 
@@ -121,7 +121,7 @@ const char *dtp_trace_kind_text(unsigned kind) {
     return text[kind];
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(uint32_t parent, uint32_t source, uint32_t index, uint32_t kind) {
     const uint32_t words[] = {parent, source, index, kind};
@@ -195,7 +195,7 @@ dnnl_tp_status_t dtp_trace_sum(const dtp_trace_view_t *v, dtp_trace_rows_t *rows
     return dnnl_tp_success;
 }
 
-/* ---- Public calls -------------------------------------------------------------------------------------- */
+/* ---- Public calls ------------------------------------------------------------------------------------ */
 
 dnnl_tp_status_t dnnl_tp_trace_get_stats(dnnl_tp_trace_t trace, int max, dnnl_tp_trace_stat_t *stats,
                                          int *count) {

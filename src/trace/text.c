@@ -3,7 +3,7 @@
 
 enum { LINE = 160, WIDTH = 40, DEPTH = 64 };
 
-/* ---- Tables -------------------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------------------ */
 
 static const char *us(char *text, size_t size, int64_t ns) {
     snprintf(text, size, "%lld.%03d", (long long)(ns / 1000), (int)(ns % 1000));
@@ -90,7 +90,7 @@ bool dtp_trace_put_text(const dtp_trace_view_t *v, FILE *f) {
     return good;
 }
 
-/* ---- Folded stacks ------------------------------------------------------------------------------------- */
+/* ---- Folded stacks ----------------------------------------------------------------------------------- */
 
 /* A frame: what would end it becomes something else. */
 static void put_frame(FILE *f, const char *text) {

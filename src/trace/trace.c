@@ -12,7 +12,7 @@ enum {
     FULL = DTP_TRACE_SOURCES / 4 * 3
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 static void trace_free(dtp_object_t *obj) {
     dtp_trace_t *t = (dtp_trace_t *)obj;
@@ -82,7 +82,7 @@ dnnl_tp_status_t dnnl_tp_trace_set_enabled(dnnl_tp_trace_t trace, int enabled) {
     return dnnl_tp_success;
 }
 
-/* ---- Lanes and sources --------------------------------------------------------------------------------- */
+/* ---- Lanes and sources ------------------------------------------------------------------------------- */
 
 /* The lane of the key, or the empty place where it belongs; NULL: neither. */
 static dtp_trace_lane_t *lane_place(dtp_trace_t *t, uintptr_t key, uintptr_t *found) {
@@ -179,7 +179,7 @@ uint16_t dtp_trace_stream(dtp_trace_t *t, const char *name) {
     return (uint16_t)n;
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------------------- */
 
 void dtp_trace_add(dtp_trace_t *t, const dtp_trace_event_t *event) {
     uintptr_t found, key = dtp_thread_key();
@@ -232,7 +232,7 @@ dnnl_tp_status_t dnnl_tp_trace_record(dnnl_tp_trace_t trace, const char *name, i
     return dnnl_tp_success;
 }
 
-/* ---- Counts -------------------------------------------------------------------------------------------- */
+/* ---- Counts ------------------------------------------------------------------------------------------ */
 
 dnnl_tp_status_t dnnl_tp_trace_query(dnnl_tp_trace_t trace, dnnl_tp_trace_info_t *info) {
     DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);

@@ -225,7 +225,7 @@ static void thread_counts_resolve_in_order(void **state) {
     CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
 }
 
-/* ---- Cache --------------------------------------------------------------------------------------------- */
+/* ---- Cache ------------------------------------------------------------------------------------------- */
 
 static _Atomic int cache_misses;
 static void count_misses(void *arg, const char *line) {
@@ -297,7 +297,7 @@ static void capacity_limits_and_disables_the_cache(void **state) {
     teardown(&f);
 }
 
-/* ---- Out of memory ------------------------------------------------------------------------------------- */
+/* ---- Out of memory ----------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t whole_life(void) {
     dnnl_tp_engine_t engine = NULL;

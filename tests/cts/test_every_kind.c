@@ -13,8 +13,7 @@
 #include "support/hostile_pools.h"
 #include "support/problems.h"
 
-/* ---- Tests
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 #if DNNL_TP_WITH_THREADPOOL
 static dnnl_tp_stream_t async_stream_on(dnnl_tp_engine_t engine, const dnnl_tp_threadpool_iface_t *pool) {

@@ -17,7 +17,7 @@
 #include "support/streams.h"
 #include "support/watchdog.h"
 
-/* ---- y = (relu(x) + 1) beside host closures that look where they are ----------------------------------- */
+/* ---- y = (relu(x) + 1) beside host closures that look where they are --------------------------------- */
 
 enum { ROWS = 64, COLS = 512, N = ROWS * COLS, BRANCHES = 4 };
 
@@ -114,7 +114,7 @@ static dnnl_tp_event_t run_async(dnnl_tp_executable_t e, dnnl_tp_stream_t stream
     return event;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 static void every_pool(void **state) {
     (void)state;
@@ -456,7 +456,7 @@ static void closures_cannot_wait(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
-/* ---- Times --------------------------------------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------------------------------------- */
 
 static void check_timing(const dnnl_tp_timing_t *t, int cold, int least, int most) {
     assert_true(t->cold_runs == cold && t->warm_runs >= least && t->warm_runs <= most);

@@ -23,8 +23,7 @@
 #define OK(expr) CHECK_OK(expr)
 enum { MAX_B = 4, TIMEOUT_S = 120, EACH_OTHER_RUNS = 5 };
 
-/* ---- Pools ------------------------------------------------------------------------------------------------
- */
+/* ---- Pools ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     dnnl_tp_threadpool_t pool;
@@ -70,8 +69,7 @@ static void place_end(place_t *p) {
     dnnl_tp_threadpool_destroy(p->pool);
 }
 
-/* ---- Closures ---------------------------------------------------------------------------------------------
- */
+/* ---- Closures ---------------------------------------------------------------------------------------- */
 
 /* What closures of one graph share; a run's own words are in its input. */
 typedef struct {
@@ -173,8 +171,7 @@ static dnnl_tp_status_t run_words(dnnl_tp_executable_t e, dnnl_tp_stream_t strea
     return dnnl_tp_executable_run(e, stream, 1, in, 1, out, opts);
 }
 
-/* ---- Waiting for each other
- * -------------------------------------------------------------------------------- */
+/* ---- Waiting for each other -------------------------------------------------------------------------- */
 
 static void test_wait_for_each_other(void **state) {
     (void)state;
@@ -206,8 +203,7 @@ static void test_wait_for_each_other(void **state) {
             }
 }
 
-/* ---- Many clients
- * ------------------------------------------------------------------------------------------ */
+/* ---- Many clients ------------------------------------------------------------------------------------ */
 
 enum { CLIENTS = 4, CLIENT_RUNS = 6 };
 typedef struct {
@@ -256,8 +252,7 @@ static void test_clients(void **state) {
         }
 }
 
-/* ---- Runs that wait for other runs
- * ------------------------------------------------------------------------- */
+/* ---- Runs that wait for other runs ------------------------------------------------------------------- */
 
 static dnnl_tp_status_t wait_other(ARGS) {
     words_t *w = words_of(in);
@@ -396,8 +391,7 @@ static void test_many_async(void **state) {
         }
 }
 
-/* ---- Ends
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Ends -------------------------------------------------------------------------------------------- */
 
 /* Cancelled, or late, while one closure waits and more could not begin; by the run itself or while another
  * run has the crew. */
@@ -501,8 +495,7 @@ static void test_error(void **state) {
         }
 }
 
-/* ---- Regions
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Regions ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t nap(ARGS) {
     USE_ARGS;
@@ -564,8 +557,7 @@ static void test_regions(void **state) {
         }
 }
 
-/* ---- Inside closures
- * --------------------------------------------------------------------------------------- */
+/* ---- Inside closures --------------------------------------------------------------------------------- */
 
 typedef struct {
     dnnl_tp_executable_t e;  /* of a graph with closures that block */
@@ -672,8 +664,7 @@ static void test_without_crew(void **state) {
     }
 }
 
-/* ---- Memory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Memory ------------------------------------------------------------------------------------------ */
 
 static test_allocator_t allocator;
 

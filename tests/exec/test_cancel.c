@@ -22,8 +22,7 @@
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 
-/* ---- Loops ------------------------------------------------------------------------------------------------
- */
+/* ---- Loops ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     _Atomic uint32_t stop;
@@ -64,8 +63,7 @@ static void test_pieces(void **state) {
     assert_int_equal(atomic_load(&l.stop), DTP_STOP_DEADLINE);
 }
 
-/* ---- Kernels ----------------------------------------------------------------------------------------------
- */
+/* ---- Kernels ----------------------------------------------------------------------------------------- */
 
 enum { UNTOUCHED = 77 };
 
@@ -119,8 +117,7 @@ static void test_products(void **state) {
                 true); /* dots; of the row-major form no element is ever final before the end */
 }
 
-/* ---- Closures ---------------------------------------------------------------------------------------------
- */
+/* ---- Closures ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t until_over(void *arg, const volatile int *should_stop, int nin,
                                    const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {

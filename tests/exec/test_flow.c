@@ -67,7 +67,7 @@ static void test_clusters(void **state) {
                  2);
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     int left; /* allocations until one fails; < 0: none does */
@@ -145,7 +145,7 @@ static void test_out_of_memory(void **state) {
     assert_true(failed > 10);
 }
 
-/* ---- Endings ------------------------------------------------------------------------------------------- */
+/* ---- Endings ----------------------------------------------------------------------------------------- */
 
 static _Atomic uint32_t cancel;
 static _Atomic int rounds;

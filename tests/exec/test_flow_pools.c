@@ -93,8 +93,7 @@ static void test_builtin(void **state) {
     }
 }
 
-/* ---- The blocking crew ------------------------------------------------------------------------------------
- */
+/* ---- The blocking crew ------------------------------------------------------------------------------- */
 
 enum { CLIENTS = 3, BLOCKING_PROGRAMS = 3, BLOCKING_RUNS = 4 };
 typedef struct {

@@ -47,7 +47,7 @@ static int teardown(void **state) {
     return rmdir(folder);
 }
 
-/* ---- Files of tests ------------------------------------------------------------------------------------ */
+/* ---- Files of tests ---------------------------------------------------------------------------------- */
 
 static char path_text[4][128];
 static const char *in_folder(int k, const char *name) {
@@ -73,7 +73,7 @@ static void write_file(const char *path, const char *text) {
     fclose(f);
 }
 
-/* ---- Closures ------------------------------------------------------------------------------------------ */
+/* ---- Closures ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t nothing(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
                                 int nout, const dnnl_tp_host_arg_t *out) {
@@ -223,7 +223,7 @@ static void test_everything(void **state) {
     assert_int_equal(count_files(true), 2);
 }
 
-/* ---- Random programs ----------------------------------------------------------------------------------- */
+/* ---- Random programs --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t of_graph(void *arg, const char *name, int nin, int nout, dnnl_tp_graph_closure_t *c) {
     const dtp_graph_t *g = ((dnnl_tp_graph_t)arg)->root;
@@ -281,7 +281,7 @@ static void test_programs(void **state) {
     count_files(true);
 }
 
-/* ---- Constants in other files -------------------------------------------------------------------------- */
+/* ---- Constants in other files ------------------------------------------------------------------------ */
 
 static dnnl_tp_graph_t with_weights(void) {
     enum { N = 70 };
@@ -350,7 +350,7 @@ static void test_data_files(void **state) {
     count_files(true);
 }
 
-/* ---- Refusals ------------------------------------------------------------------------------------------ */
+/* ---- Refusals ---------------------------------------------------------------------------------------- */
 
 #define HEAD "dnnl_tp_graph 1 cpu\n"
 static const struct {
@@ -516,7 +516,7 @@ static void test_writing_fails(void **state) {
     assert_int_equal(count_files(true), 1);
 }
 
-/* ---- Other locales, drawings --------------------------------------------------------------------------- */
+/* ---- Other locales, drawings ------------------------------------------------------------------------- */
 
 static void test_locale(void **state) {
     (void)state;
@@ -551,7 +551,7 @@ static void test_dot(void **state) {
     count_files(true);
 }
 
-/* ---- Out of memory ------------------------------------------------------------------------------------- */
+/* ---- Out of memory ----------------------------------------------------------------------------------- */
 
 static void test_out_of_memory(void **state) {
     (void)state;

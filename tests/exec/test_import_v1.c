@@ -15,7 +15,7 @@
 
 #define OK CHECK_OK
 
-/* ---- Operators on s32 scalars -------------------------------------------------------------------------- */
+/* ---- Operators on s32 scalars ------------------------------------------------------------------------ */
 
 HOST(neg, DST(0) = -SRC(0))
 HOST(half, DST(0) = SRC(0) / 2)
@@ -126,7 +126,7 @@ static void expect(int n, const node_t *nodes, int nin, int nout, const char *co
            (int)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)) / ((nin) + (nout)), \
            (const int32_t[]){__VA_ARGS__})
 
-/* ---- Ifs ----------------------------------------------------------------------------------------------- */
+/* ---- Ifs --------------------------------------------------------------------------------------------- */
 
 /* As tf.cond writes it: pivots, constants that hang on them. */
 static void test_cond(void **state) {
@@ -198,7 +198,7 @@ static void test_cond_twice(void **state) {
     EXPECT(crossed, 2, 1, OUT("m2"), 1, 6, 14, 0, 6, 6);
 }
 
-/* ---- Loops --------------------------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------------------- */
 
 #define SUM_LOOP(pre, frame, n, i0, s0, one)                                                         \
     ENTER(pre "ei", i0, frame), ENTER(pre "es", s0, frame), FIXED(pre "en", n, frame),               \
@@ -324,7 +324,7 @@ static void test_while_with_cond(void **state) {
     EXPECT(inside, 2, 1, OUT("y"), 1, 3, -15, 0, 3, 3, 1, 0, 0);
 }
 
-/* ---- Order, targets, several results ------------------------------------------------------------------- */
+/* ---- Order, targets, several results ----------------------------------------------------------------- */
 
 static node_t counter(const char *name, intptr_t number, int nin, const char *const *in) {
     return (node_t){.name = name,
@@ -417,7 +417,7 @@ static void test_operators(void **state) {
     dnnl_tp_graph_destroy(g);
 }
 
-/* ---- Refusals ------------------------------------------------------------------------------------------ */
+/* ---- Refusals ---------------------------------------------------------------------------------------- */
 
 static int drops;
 static void dropped(void *arg) {
@@ -526,7 +526,7 @@ static void test_refusals(void **state) {
                      dnnl_tp_invalid_arguments);
 }
 
-/* ---- Out of memory ------------------------------------------------------------------------------------- */
+/* ---- Out of memory ----------------------------------------------------------------------------------- */
 
 static void test_out_of_memory(void **state) {
     (void)state;

@@ -49,8 +49,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* ---- A graph and its interpreter --------------------------------------------------------------------------
- */
+/* ---- A graph and its interpreter --------------------------------------------------------------------- */
 
 typedef struct {
     uint64_t bits[2];
@@ -178,8 +177,7 @@ static void begin(void) {
     }
 }
 
-/* ---- Running ----------------------------------------------------------------------------------------------
- */
+/* ---- Running ----------------------------------------------------------------------------------------- */
 
 static void run_choice(dnnl_tp_executable_t e, int t, int nout, const ref_t *out, const char *const *names,
                        const char *what) {
@@ -262,8 +260,7 @@ static bool check(const char *what, int nout, const ref_t *out, int turn) {
     return true;
 }
 
-/* ---- Made by hand -----------------------------------------------------------------------------------------
- */
+/* ---- Made by hand ------------------------------------------------------------------------------------ */
 
 #define REF(n, o) ((ref_t){n, o})
 #define HOST(...)                                                                           \
@@ -366,8 +363,7 @@ static void test_mistakes(void **state) {
     assert_null(graph);
 }
 
-/* ---- Random -----------------------------------------------------------------------------------------------
- */
+/* ---- Random ------------------------------------------------------------------------------------------ */
 
 static ref_t any(test_rng_t *r) {
     for (;;) {

@@ -31,8 +31,7 @@ static dnnl_tp_status_t work(void *arg, const volatile int *stop, int nin, const
     return dnnl_tp_success;
 }
 
-/* ---- A graph of closures beside each other ---------------------------------------------------------------
- */
+/* ---- A graph of closures beside each other ----------------------------------------------------------- */
 
 typedef struct {
     dnnl_tp_engine_t engine;
@@ -103,8 +102,7 @@ static bool two_take_part(world_t *w) {
     return false;
 }
 
-/* ---- Tests -----------------------------------------------------------------------------------------------
- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 /* Few closures of which nothing is known get a second thread when they turn out to take long. */
 static void test_long_closures(void **state) {

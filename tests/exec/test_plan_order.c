@@ -23,8 +23,7 @@ static int below(int n) {
     return (int)((seed >> 33) % (uint64_t)n);
 }
 
-/* ---- Programs made by hand --------------------------------------------------------------------------------
- */
+/* ---- Programs made by hand --------------------------------------------------------------------------- */
 
 enum { MAX_STEPS = 20000, MAX_ARGS = 6, SMALL = 60, MAX_IFS = 5 };
 
@@ -135,8 +134,7 @@ static void make(uint64_t number, int size, int depth, int back) {
     OK(dtp_order_space(&g.order, 0));
 }
 
-/* ---- Brute force ------------------------------------------------------------------------------------------
- */
+/* ---- Brute force ------------------------------------------------------------------------------------- */
 
 static int inner_end(int i) { return g.steps[g.steps[i]->other]->other; }
 
@@ -263,8 +261,7 @@ static void test_brute_force(void **state) {
     assert_true(missed * 100 < shared);
 }
 
-/* ---- Large programs ---------------------------------------------------------------------------------------
- */
+/* ---- Large programs ---------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
     const dtp_room_t *x = a, *y = b;
@@ -332,8 +329,7 @@ static void test_large(void **state) {
     check_large(12000, 1000, 1.);
 }
 
-/* ---- Real graphs ------------------------------------------------------------------------------------------
- */
+/* ---- Real graphs ------------------------------------------------------------------------------------- */
 
 enum { SIDE = 128 };
 

@@ -163,7 +163,7 @@ static void test_callers(void **state) {
     }
 }
 
-/* ---- Allocation ---------------------------------------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------------------------------------- */
 
 static _Atomic long allocations, fail_at = -1;
 static void *counted_alloc(void *ctx, size_t size, size_t alignment) {

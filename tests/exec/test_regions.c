@@ -8,7 +8,7 @@
 #include "common/base.h"
 #include "support/regions.h"
 
-/* ---- If ------------------------------------------------------------------------------------------------ */
+/* ---- If ---------------------------------------------------------------------------------------------- */
 
 static void test_if(void **state) {
     (void)state;
@@ -115,7 +115,7 @@ static void test_predicates(void **state) {
         }
 }
 
-/* ---- While --------------------------------------------------------------------------------------------- */
+/* ---- While ------------------------------------------------------------------------------------------- */
 
 /* for (i = 0; i < n; ++i) { t = a; a = b; b = t + b + k; }: counter, two rotating variables, an invariant. */
 static void test_while(void **state) {
@@ -236,7 +236,7 @@ static void test_nested(void **state) {
     }
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------------- */
+/* ---- Functions --------------------------------------------------------------------------------------- */
 
 /* fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2), and a call in a loop. */
 static void make_fib(dnnl_tp_graph_t g, dnnl_tp_graph_t *f) {
@@ -320,7 +320,7 @@ static void test_function_forms(void **state) {
     world_end(&w);
 }
 
-/* ---- Primitives inside --------------------------------------------------------------------------------- */
+/* ---- Primitives inside ------------------------------------------------------------------------------- */
 
 /* x = relu(x W + b) in a loop whose weights are a constant around it; a branch that looks at it transposed.
  */
@@ -384,7 +384,7 @@ static void test_primitives(void **state) {
     free(wdata), free(x), free(want), free(got), free(tmp);
 }
 
-/* ---- Order --------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     _Atomic int *clock;

@@ -118,8 +118,7 @@ static void test_refusals(void **state) {
     world_end(&w);
 }
 
-/* ---- Sequence offsets
- * ----------------------------------------------------------------------------------------- */
+/* ---- Sequence offsets -------------------------------------------------------------------------------- */
 
 static void test_offsets(void **state) {
     (void)state;
@@ -159,8 +158,7 @@ static void test_offsets(void **state) {
     world_end(&w);
 }
 
-/* ---- Host closures and operators beside each other
- * --------------------------------------------------------------- */
+/* ---- Host closures and operators beside each other --------------------------------------------------- */
 
 typedef struct {
     _Atomic int calls;
@@ -282,8 +280,7 @@ static void test_deterministic(void **state) {
     world_end(&w);
 }
 
-/* ---- Traces, fusion, concurrency
- * ----------------------------------------------------------------------------------- */
+/* ---- Traces, fusion, concurrency --------------------------------------------------------------------- */
 
 static mirror_t *mlp(void) {
     mirror_t *m = malloc(sizeof *m);

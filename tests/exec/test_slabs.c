@@ -104,7 +104,7 @@ static void close_world(world_t *w) {
     assert_true(test_becomes(&live, 0));
 }
 
-/* ---- Store -------------------------------------------------------------------------------------------- */
+/* ---- Store ------------------------------------------------------------------------------------------- */
 
 static void test_store(void **state) {
     (void)state;
@@ -139,7 +139,7 @@ static void test_store(void **state) {
     dtp_slabs_leave(&s);
 }
 
-/* ---- Executables -------------------------------------------------------------------------------------- */
+/* ---- Executables ------------------------------------------------------------------------------------- */
 
 static void test_new_shapes(void **state) {
     (void)state;

@@ -29,7 +29,7 @@ static void end_pool(void *pool) {
 #define OK_OR_ABORT(expr) \
     if ((expr) != dnnl_tp_success) (fprintf(stderr, "%s: %s\n", #expr, dnnl_tp_last_error()), abort())
 
-/* ---- Primitives --------------------------------------------------------------------------------------- */
+/* ---- Primitives -------------------------------------------------------------------------------------- */
 
 static void every_kind_gives_the_same_bits(void **state) {
     (void)state;
@@ -100,7 +100,7 @@ static void the_hosts_threads_help(void **state) {
     end_pool(pool);
 }
 
-/* ---- A graph ------------------------------------------------------------------------------------------ */
+/* ---- A graph ----------------------------------------------------------------------------------------- */
 
 enum { ROWS = 96, WIDTH = 128, BRANCHES = 6 };
 
@@ -203,7 +203,7 @@ static void graphs_run_inter_and_intra(void **state) {
     end_pool(pool);
 }
 
-/* ---- Hostile situations ------------------------------------------------------------------------------- */
+/* ---- Hostile situations ------------------------------------------------------------------------------ */
 
 static void call_the_library(void *arg) {
     world_t *w = arg;
@@ -280,7 +280,7 @@ static void pools_outlive_the_library(void **state) {
     end_pool(pool);
 }
 
-/* ---- Run hooks ---------------------------------------------------------------------------------------- */
+/* ---- Run hooks --------------------------------------------------------------------------------------- */
 
 /* The adapter's struct with a counting schedule, run_begin and run_end around its own. */
 typedef struct {

@@ -34,7 +34,7 @@ static const double FOREIGN = 0.2; /* CPUs that other programs may use where all
 
 static const host_t *host;
 
-/* ---- Sampler ------------------------------------------------------------------------------------------ */
+/* ---- Sampler ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     pthread_t thread;
@@ -100,7 +100,7 @@ static double over_budget(const sampler_t *s, bool all) {
     return sum / count;
 }
 
-/* ---- Load --------------------------------------------------------------------------------------------- */
+/* ---- Load -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     dtp_pool_t *rec;
@@ -174,7 +174,7 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
 /* OpenMP has a team for each caller. */
 static int most_clients(void) { return strcmp(host->name, "openmp") ? CLIENTS : 1; }
 
-/* ---- Tests -------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 static void threads_stay_in_the_budget(void **state) {
     (void)state;

@@ -11,7 +11,7 @@
 #include "integrations/jax_probe.h"
 #include "threading/pool.h"
 
-/* ---- Meeting ------------------------------------------------------------------------------------------ */
+/* ---- Meeting ----------------------------------------------------------------------------------------- */
 
 static _Atomic int wanted, inside, most;
 void jax_probe_meet(int n) {
@@ -61,7 +61,7 @@ static dnnl_tp_status_t latch(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *in
     return dnnl_tp_success;
 }
 
-/* ---- Who helps ---------------------------------------------------------------------------------------- */
+/* ---- Who helps --------------------------------------------------------------------------------------- */
 
 typedef struct {
     pthread_t owner;
@@ -96,7 +96,7 @@ static dnnl_tp_status_t helped(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *i
     return dnnl_tp_success;
 }
 
-/* ---- The conformance kit ------------------------------------------------------------------------------ */
+/* ---- The conformance kit ----------------------------------------------------------------------------- */
 
 /* Its threads are in no handler: this pool has the context of the handler that waits for the check. */
 static int checked_num_threads(void *ctx) {

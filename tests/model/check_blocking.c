@@ -22,7 +22,7 @@
 #include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
@@ -53,8 +53,7 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
 }
 void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
 
-/* ---- The program: two closures that block; after the first of them one that does not ---------------------
- */
+/* ---- The program: two closures that block; after the first of them one that does not ----------------- */
 enum { NODES = 3, LAST = 2 };
 static const dtp_flow_node_t nodes[NODES + 1] = {
     {.edge = 0, .index = 0, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = DTP_FLOW_NONE},

@@ -10,7 +10,7 @@
 
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 static dtp_pool_t *rec;
@@ -35,7 +35,7 @@ bool dtp_visit_possible(const dtp_pool_t *pool) {
     return false;
 }
 
-/* ---- Crews --------------------------------------------------------------------------------------------- */
+/* ---- Crews ------------------------------------------------------------------------------------------- */
 enum { CREWS = 2, SLOTS = 3, WORTH_NS = 1 << 20 };
 typedef struct {
     dtp_crew_t crew;
@@ -128,7 +128,7 @@ static void patient_owner(void *arg) {
     dtp_futex_wake(&bell, 1);
 }
 
-/* ---- Cases --------------------------------------------------------------------------------------------- */
+/* ---- Cases ------------------------------------------------------------------------------------------- */
 static void setup(int joiners, int n_participants, void (*own)(void *), void (*join)(void *), void *arg) {
     rec = mc_alloc(sizeof *rec);
     rec->num_threads = n_participants;

@@ -13,7 +13,7 @@
 #include "model/no_blocking.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
@@ -54,7 +54,7 @@ bool dtp_flow_is_away(const dtp_flow_state_t *s) {
 }
 void dtp_flow_sleep_away(dtp_flow_worker_t *w) { (void)w; }
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };
 static dtp_flow_state_t *state;
 static dtp_flow_slab_t *slab;

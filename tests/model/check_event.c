@@ -7,7 +7,7 @@
 
 #include "model/product.h"
 
-/* ---- What event.c calls -------------------------------------------------------------------------------- */
+/* ---- What event.c calls ------------------------------------------------------------------------------ */
 _Thread_local dtp_chain_t *dtp_chain_top;
 _Thread_local const dtp_share_t *dtp_share_here;
 _Atomic uint32_t dtp_fork_generation;
@@ -22,7 +22,7 @@ dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event
 }
 int64_t dtp_until_ns(int64_t timeout_ns) { return timeout_ns < 0 ? INT64_MAX : mc_clock() + timeout_ns; }
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { MOST = 4 };
 static dtp_event_t *event;
 static int payload, called[MOST], signalled;

@@ -12,7 +12,7 @@ static void reset(void) {
     plain = 0;
 }
 
-/* ---- Store buffering: both may read 0 only where stores are delayed and no fence stands between -------- */
+/* ---- Store buffering: both may read 0 only where stores are delayed and no fence stands between ------ */
 static void sb_left(void *fence) {
     atomic_store_explicit(&x, 1, memory_order_relaxed);
     if (fence) atomic_thread_fence(memory_order_seq_cst);
@@ -35,7 +35,7 @@ static void sb_fenced(void) {
 }
 static void not_both(void) { MC_CHECK(a || b); }
 
-/* ---- Message passing: relaxed stores may come in another order; release may not ------------------------ */
+/* ---- Message passing: relaxed stores may come in another order; release may not ---------------------- */
 static void mp_give(void *release) {
     mc_write(&plain);
     plain = 1;
@@ -73,7 +73,7 @@ static void mp_no_race(void) {
     mc_thread(mp_read, NULL);
 }
 
-/* ---- A lost update needs a switch between load and store; counts all outcomes ------------------------- */
+/* ---- A lost update needs a switch between load and store; counts all outcomes ------------------------ */
 static void add_badly(void *arg) {
     (void)arg;
     int v = atomic_load_explicit(&x, memory_order_relaxed);
@@ -98,7 +98,7 @@ static void outcome(void) {
     ++seen[x];
 }
 
-/* ---- Sleep and wake ------------------------------------------------------------------------------------ */
+/* ---- Sleep and wake ---------------------------------------------------------------------------------- */
 static void sleeper(void *look_again) {
     atomic_store_explicit(&asleep, 1, memory_order_relaxed);
     if (look_again) atomic_thread_fence(memory_order_seq_cst);
@@ -121,7 +121,7 @@ static void sleep_lost(void) {
     mc_thread(waker, NULL);
 }
 
-/* ---- Spinning, freeing --------------------------------------------------------------------------------- */
+/* ---- Spinning, freeing ------------------------------------------------------------------------------- */
 static void spin(void *arg) {
     (void)arg;
     while (!atomic_load_explicit(&x, memory_order_acquire)) mc_yield();

@@ -24,7 +24,7 @@ static void arrive(uint32_t input, bool dead) {
     mc_hit(n_live ? "alive" : "dead");
 }
 
-/* ---- All orders on one thread: counted against the number that is known -------------------------------- */
+/* ---- All orders on one thread: counted against the number that is known ------------------------------ */
 static void all_orders(void *arg) {
     (void)arg;
     uint32_t dead = n_data - n_live, live = n_live, control = n_control;
@@ -53,7 +53,7 @@ static void orders(void) {
     mc_thread(all_orders, NULL);
 }
 
-/* ---- Three threads at once ----------------------------------------------------------------------------- */
+/* ---- Three threads at once --------------------------------------------------------------------------- */
 static void live_input(void *arg) {
     (void)arg;
     arrive(2, false);

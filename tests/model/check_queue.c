@@ -17,14 +17,14 @@
 #include "model/one_worker.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 
 void dtp_pool_retain(dtp_pool_t *pool) { (void)pool; }
 void dtp_pool_release(dtp_pool_t *pool) { (void)pool; }
 void dtp_sync_add(dtp_queue_t *queue) { (void)queue; }
 void dtp_sync_remove(dtp_queue_t *queue) { (void)queue; }
 
-/* ---- Items --------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------- */
 enum { ITEMS = 3 };
 typedef struct {
     dtp_item_t base;
@@ -73,7 +73,7 @@ static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
     MC_CHECK(dtp_queue_submit_recorded(q, &item->base, event) == dnnl_tp_success);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 static void submitter(void *arg) {
     (void)arg;
     for (int i = 0; i < 2; ++i) submit_item(i);

@@ -11,7 +11,7 @@
 #include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 bool dtp_builtin_wake_at(dtp_pool_t *rec, int cpu) {
     (void)rec, (void)cpu;
     return true;
@@ -27,7 +27,7 @@ bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop
 }
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) { (void)rec, (void)region, (void)jobs; }
 
-/* ---- Loops -------------------------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------------------- */
 enum { JOINERS = 2, LOOPS = 2, CHUNKS = 3, SLOTS = JOINERS + 1 };
 typedef struct {
     int runs[CHUNKS];

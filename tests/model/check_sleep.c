@@ -12,7 +12,7 @@
 #include "model/no_visits.h"
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 static dtp_pool_t *rec;
 static bool freed;
 bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team, uint64_t run) {
@@ -30,7 +30,7 @@ int dtp_affinity_cpus(int *cpus, int most) {
 }
 double dtp_cpu_quota(void) { return 0; }
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 static int done, wanted;
 static _Atomic int left; /* tasks and runs that are not done */
 

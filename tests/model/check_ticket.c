@@ -12,7 +12,7 @@
 static bool has_worker;
 static int n_lenders;
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { CLIENTS = 3 };
 static _Atomic int running;
 static int ran[CLIENTS];

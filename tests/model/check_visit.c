@@ -17,7 +17,7 @@ static void pause_while_open(void);
 
 #include "model/product.h"
 
-/* ---- What they call ------------------------------------------------------------------------------------ */
+/* ---- What they call ---------------------------------------------------------------------------------- */
 _Atomic int64_t dtp_ticks_per_us;
 static dtp_pool_t *rec;
 static _Atomic int left; /* threads that may still call the host */
@@ -42,7 +42,7 @@ static void pause_while_open(void) {
     if (rec->host_loops && rec->reserved) mc_yield();
 }
 
-/* ---- The host ------------------------------------------------------------------------------------------ */
+/* ---- The host ---------------------------------------------------------------------------------------- */
 enum { THREADS = 4, CALLS = 8 };
 typedef struct {
     dnnl_tp_task_fn_t fn;
@@ -151,7 +151,7 @@ static void release(void *ctx) {
     released = true;
 }
 
-/* ---- Loops and runs ------------------------------------------------------------------------------------ */
+/* ---- Loops and runs ---------------------------------------------------------------------------------- */
 enum { ITERATIONS = 2 };
 typedef struct {
     int runs[ITERATIONS];
@@ -190,7 +190,7 @@ static void run_body(void *arg, const dtp_parallel_t *par) {
     one_loop(loop, par);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------- */
 static void loop_caller(void *arg) {
     const dtp_parallel_t par = {rec, rec->num_threads, NULL};
     one_loop(arg, &par);
@@ -258,7 +258,7 @@ static void publisher(void *arg) {
     leave();
 }
 
-/* ---- Cases --------------------------------------------------------------------------------------------- */
+/* ---- Cases ------------------------------------------------------------------------------------------- */
 static void setup(int num_threads, int callers, void (*caller)(void *), int hosts) {
     registry = NULL;
     registry_lock.word = 0;

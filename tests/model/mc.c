@@ -57,7 +57,7 @@ void mc_hit(const char *name) {
     counters[i].last = executions;
 }
 
-/* ---- Search ------------------------------------------------------------------------------------------- */
+/* ---- Search ------------------------------------------------------------------------------------------ */
 
 /* The actor's next step and step i touch the same, unordered: the other order must be tried, too. */
 static bool may_swap(int i, int actor, int at_location, bool write, kind_t kind, const uint16_t *clock) {

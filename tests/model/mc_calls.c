@@ -30,7 +30,7 @@ void mc_forget_calls(void) {
     mc_cas_missed = NULL;
 }
 
-/* ---- Fibers ------------------------------------------------------------------------------------------- */
+/* ---- Fibers ------------------------------------------------------------------------------------------ */
 
 void mc_fail(const char *text) {
     mc.failed = true;
@@ -109,7 +109,7 @@ void mc_thread_local(void **variable) { thread_local_of = variable; }
 int mc_self(void) { return mc.current; }
 int64_t mc_clock(void) { return now += CLOCK_STEP; }
 
-/* ---- Operations as the source calls them -------------------------------------------------------------- */
+/* ---- Operations as the source calls them ------------------------------------------------------------- */
 
 static int location(volatile void *p, const char *text) {
     uint32_t h = (uint32_t)(((uintptr_t)p * 0x9e3779b97f4a7c15u) >> 40) % LOCATION_HASH;

@@ -31,7 +31,7 @@ static size_t arena_used;
 static const char *const kind_names[] = {"end",    "load", "store", "rmw",  "cas",      "fence",  "wait",
                                          "resume", "wake", "yield", "lock", "try lock", "unlock", "flush"};
 
-/* ---- Happens-before, plain data, memory --------------------------------------------------------------- */
+/* ---- Happens-before, plain data, memory -------------------------------------------------------------- */
 
 static void join(uint32_t *to, const uint32_t *from) {
     for (int i = 0; i < mc.n_threads; ++i)
@@ -135,7 +135,7 @@ uint64_t mc_combine(mc_rmw_t what, uint64_t old, uint64_t v) {
     }
 }
 
-/* ---- Steps -------------------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------------- */
 
 static int actor_of_slot(int thread, int slot) { return mc.n_threads + thread * SLOTS + slot; }
 

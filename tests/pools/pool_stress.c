@@ -37,7 +37,7 @@ static void start(pthread_t *thread, void *(*fn)(void *), void *arg) {
     if (pthread_create(thread, NULL, fn, arg)) abort();
 }
 
-/* ---- Loops: every iteration once, in time, no slot twice ----------------------------------------------- */
+/* ---- Loops: every iteration once, in time, no slot twice --------------------------------------------- */
 
 enum { ITERATIONS = 24, SLOTS = 8 };
 typedef struct {
@@ -66,8 +66,7 @@ static void loops(pool_t p) {
     for (int i = 0; i < 30; ++i) one_loop(&par);
 }
 
-/* ---- Runs: never more at once than tickets, each once ----------------------------------------------------
- */
+/* ---- Runs: never more at once than tickets, each once ------------------------------------------------ */
 
 typedef struct {
     pool_t pool;
@@ -128,8 +127,7 @@ static void hold(pool_t p) {
     MUST(atomic_load(&h.ran) == 1);
 }
 
-/* ---- Tasks: each is called, by workers that fall asleep, and by those of a pool that ends
- * ------------------ */
+/* ---- Tasks: each is called, by workers that fall asleep, and by those of a pool that ends ------------ */
 
 static void task(void *arg) { atomic_fetch_add((_Atomic int *)arg, 1); }
 static void tasks(pool_t p) {
@@ -154,8 +152,7 @@ static void ending(int threads) {
     MUST(atomic_load(&called) == TASKS);
 }
 
-/* ---- Events: callbacks once, after the event is done; waiting threads wake
- * --------------------------------- */
+/* ---- Events: callbacks once, after the event is done; waiting threads wake --------------------------- */
 
 typedef struct {
     dnnl_tp_event_t event;

@@ -26,7 +26,7 @@ static int64_t now_ns(void) {
     return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
-/* ---- Record and wait ----------------------------------------------------------------------------------- */
+/* ---- Record and wait --------------------------------------------------------------------------------- */
 
 static void recorded_events(void **state) {
     (void)state;
@@ -177,7 +177,7 @@ static void synchronous_streams(void **state) {
     CHECK_OK(dnnl_tp_stream_destroy(stream));
 }
 
-/* ---- Poison and reset ---------------------------------------------------------------------------------- */
+/* ---- Poison and reset -------------------------------------------------------------------------------- */
 
 static void poison_and_reset(void **state) {
     (void)state;
@@ -246,7 +246,7 @@ static void poison_and_reset(void **state) {
     free(y);
 }
 
-/* ---- Waiting under load -------------------------------------------------------------------------------- */
+/* ---- Waiting under load ------------------------------------------------------------------------------ */
 
 /* All W workers of a pool create streams on it, submit and wait at once. */
 typedef struct {
@@ -309,7 +309,7 @@ static void all_workers_wait(void **state) {
     }
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     _Atomic int calls;

@@ -12,7 +12,7 @@
 #include "support/watchdog.h"
 #include "threading/pool.h"
 
-/* ---- A run that looks where its pieces execute --------------------------------------------------------- */
+/* ---- A run that looks where its pieces execute ------------------------------------------------------- */
 
 enum { LOOPS = 4, PIECES = 24, HEAVY = -20000 };
 typedef struct {
@@ -62,7 +62,7 @@ static void check_run(run_t *r) {
     assert_int_equal(atomic_load(&r->ends), 1);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 static void asynchronous_runs(void **state) {
     (void)state;

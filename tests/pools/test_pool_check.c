@@ -14,7 +14,7 @@
 
 #include "support/hostile_pools.h"
 
-/* ---- A small pool with a fault ------------------------------------------------------------------------ */
+/* ---- A small pool with a fault ----------------------------------------------------------------------- */
 
 typedef enum {
     FAULT_NONE,
@@ -248,7 +248,7 @@ static pool_t *pool_create(fault_t fault, dnnl_tp_threadpool_iface_t *iface) {
     return p;
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------- */
 
 /* What is wrong with the check of a pool with this fault; prints it. */
 static int check_fault(fault_t fault) {

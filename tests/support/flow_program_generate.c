@@ -192,7 +192,7 @@ static void gen_functions(flow_program_t *p) {
     }
 }
 
-/* ---- Interpreter --------------------------------------------------------------------------------------- */
+/* ---- Interpreter ------------------------------------------------------------------------------------- */
 
 uint64_t flow_program_eval(op_t op, uint32_t salt, const uint64_t *in, int nin, int spin) {
     uint64_t h = salt * 0x9e3779b97f4a7c15ull + 12345;

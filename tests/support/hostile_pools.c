@@ -73,7 +73,7 @@ static bool newest_first(hostile_kind_t kind) {
     return kind == POOL_LIFO || kind == POOL_ASYNC_UNORDERED || kind == POOL_ASYNC_ONE;
 }
 
-/* ---- Queue, under the mutex ---------------------------------------------------------------------------- */
+/* ---- Queue, under the mutex -------------------------------------------------------------------------- */
 
 static void push(hostile_pool_t *p, task_t *task) {
     task->next = NULL;
@@ -129,7 +129,7 @@ static void *worker(void *arg) {
     return NULL;
 }
 
-/* ---- Members of the interface -------------------------------------------------------------------------- */
+/* ---- Members of the interface ------------------------------------------------------------------------ */
 
 static int get_num_threads(void *ctx) {
     hostile_pool_t *p = ctx;
@@ -232,7 +232,7 @@ static void run_end(void *ctx, void *run, int status, int may_block, dnnl_tp_tas
     done(done_arg);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------- */
 
 hostile_pool_t *hostile_pool_create(hostile_kind_t kind, int n) {
     hostile_pool_t *p = calloc(1, sizeof(*p));

@@ -137,8 +137,7 @@ int mirror_scalar(mirror_t *m, double x) {
     return v;
 }
 
-/* ---- Evaluation in double
- * ---------------------------------------------------------------------------------- */
+/* ---- Evaluation in double ---------------------------------------------------------------------------- */
 
 typedef struct {
     int kind;
@@ -461,7 +460,7 @@ void mirror_output(mirror_t *m, int v) {
     m->out[m->nout++] = v;
 }
 
-/* ---- Shorthands ---------------------------------------------------------------------------------------- */
+/* ---- Shorthands -------------------------------------------------------------------------------------- */
 
 dnnl_tp_op_attr_t mirror_s64(int key, int n, const int64_t *v) {
     return (dnnl_tp_op_attr_t){key, dnnl_tp_op_attr_s64, n, v};
@@ -497,8 +496,7 @@ int mirror_norm(mirror_t *m, const char *name, int x, int64_t n) {
     return mirror_op(m, dnnl_tp_op_layer_norm, name, 3, in, 0, NULL);
 }
 
-/* ---- Running
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------- */
 
 int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **outputs) {
     dnnl_tp_stream_attr_t attr;

@@ -6,8 +6,7 @@
 
 #include "common/primitive_desc.h"
 
-/* ---- One problem per kind, large enough to be split
- * -------------------------------------------------------- */
+/* ---- One problem per kind, large enough to be split -------------------------------------------------- */
 
 typedef dnnl_tp_status_t (*make_fn_t)(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine,
                                       const_dnnl_tp_primitive_attr_t attr);
@@ -131,8 +130,7 @@ dnnl_tp_status_t problem_make(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t eng
     return problems[problem].make(pd, engine, attr);
 }
 
-/* ---- Buffers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Buffers ----------------------------------------------------------------------------------------- */
 
 void buffers_create(buffers_t *b, const_dnnl_tp_primitive_desc_t pd) {
     memset(b, 0, sizeof *b);

@@ -60,7 +60,7 @@ static uint32_t rnd(program_t *p, uint32_t n) {
         if ((expr) != dnnl_tp_success) abort(); \
     } while (0)
 
-/* ---- What operators do --------------------------------------------------------------------------------- */
+/* ---- What operators do ------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h) {
     h ^= h >> 31;
@@ -149,7 +149,7 @@ static dnnl_tp_status_t host(void *arg, const volatile int *stop, int nin, const
     return dnnl_tp_success;
 }
 
-/* ---- Generation ---------------------------------------------------------------------------------------- */
+/* ---- Generation -------------------------------------------------------------------------------------- */
 
 static block_t *new_block(program_t *p, const block_t *around, dnnl_tp_graph_t graph) {
     block_t *b = calloc(1, sizeof *b);
@@ -460,7 +460,7 @@ dnnl_tp_graph_t program_graph(program_t *p) { return p->graph; }
 int program_outputs(const program_t *p) { return p->nout; }
 _Atomic uint64_t *program_hash(program_t *p) { return &p->hash; }
 
-/* ---- Interpretation ------------------------------------------------------------------------------------ */
+/* ---- Interpretation ---------------------------------------------------------------------------------- */
 
 static uint64_t walk(program_t *p, const block_t *b, float (*env)[ELEMS]);
 

@@ -178,7 +178,7 @@ void tensor_check(const tensor_t *t, const char *what) {
     } while (tensor_next(&whole, pos));
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------------ */
 
 static const struct {
     dnnl_tp_cpu_isa_t isa;

@@ -21,7 +21,7 @@ static int64_t now_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Graphs -------------------------------------------------------------------------------------------- */
+/* ---- Graphs ------------------------------------------------------------------------------------------ */
 
 static val_t host(dnnl_tp_graph_t g, dnnl_tp_host_fn_t fn, const char *name, int nin, const val_t *in) {
     dnnl_tp_tensor_info_t t = {.ndims = 0, .data_type = dnnl_tp_s32};
@@ -216,7 +216,7 @@ static void test_session(void **state) {
     dnnl_tp_engine_destroy(engine);
 }
 
-/* ---- Primitives ---------------------------------------------------------------------------------------- */
+/* ---- Primitives -------------------------------------------------------------------------------------- */
 
 static void test_primitives(void **state) {
     (void)state;
@@ -308,7 +308,7 @@ static void test_handles_go(void **state) {
     assert_int_equal(dtp_object_live(), live);
 }
 
-/* ---- Many threads -------------------------------------------------------------------------------------- */
+/* ---- Many threads ------------------------------------------------------------------------------------ */
 
 enum { CALLERS = 8, RUNS = 25, TRIPS = 3 };
 typedef struct {

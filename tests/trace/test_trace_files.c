@@ -39,7 +39,7 @@ static char *read_file(const char *path) {
     fclose(f);
     return text;
 }
-/* ---- Own records, nesting, formats --------------------------------------------------------------------- */
+/* ---- Own records, nesting, formats ------------------------------------------------------------------- */
 
 static void test_spans(void **state) {
     (void)state;
@@ -112,7 +112,7 @@ static void test_full(void **state) {
     assert_int_equal(clear_folder(), 1);
 }
 
-/* ---- Failures ------------------------------------------------------------------------------------------ */
+/* ---- Failures ---------------------------------------------------------------------------------------- */
 
 static void test_refusals(void **state) {
     (void)state;

@@ -82,7 +82,7 @@ static void many_small_loops(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
-/* ---- Nesting and several callers ---------------------------------------------------------------------- */
+/* ---- Nesting and several callers --------------------------------------------------------------------- */
 
 static void nested_body(void *arg, int slot, int64_t begin, int64_t end) {
     (void)slot;
@@ -171,8 +171,7 @@ static void run_without_pool(void **state) {
     assert_int_equal(atomic_load(&ran), 1);
 }
 
-/* ---- Helpers on their way out ---------------------------------------------------------------------------
- */
+/* ---- Helpers on their way out ------------------------------------------------------------------------ */
 
 /* A long loop that counts on the helper whose ticket this thread holds; the helper goes during the first
  * chunk. Another one is called when that chunk ends; the next chunk, if one is left, waits for it. */

@@ -5,7 +5,7 @@
 /* Bytes of a row from which non-temporal stores pay their fence. */
 #define STREAM_ROW 4096
 
-/* ---- Tiles -------------------------------------------------------------------------------------------- */
+/* ---- Tiles ------------------------------------------------------------------------------------------- */
 
 /* A matrix of f32: element (r, c) at p[r * ld + c * cs]. */
 typedef struct {

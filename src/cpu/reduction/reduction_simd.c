@@ -216,7 +216,7 @@ static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
     return dnnl_tp_success;
 }
 
-/* ---- Execution ---------------------------------------------------------------------------------------- */
+/* ---- Execution --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const dtp_pd_t *pd;

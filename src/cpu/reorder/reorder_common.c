@@ -47,7 +47,7 @@ dnnl_tp_status_t dtp_reorder_actual(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     return dnnl_tp_success;
 }
 
-/* ---- Compensation ------------------------------------------------------------------------------------- */
+/* ---- Compensation ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const dtp_box_t *box;

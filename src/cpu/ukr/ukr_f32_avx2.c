@@ -223,7 +223,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     }
 DTP_UKR_TILES_AVX2(DEFINE)
 
-/* ---- Packing ------------------------------------------------------------------------------------------ */
+/* ---- Packing ----------------------------------------------------------------------------------------- */
 
 /* dst[8 columns][8 rows] = transposed src[8 rows][8 columns]. */
 INLINE void transpose8(const char *src, int64_t lds, char *dst, int64_t ldd) {
@@ -286,7 +286,7 @@ static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, 
     }
 }
 
-/* ---- Vectors ------------------------------------------------------------------------------------------ */
+/* ---- Vectors ----------------------------------------------------------------------------------------- */
 
 /* KB rows of B at a time: they are read as KB sequential streams, which the processor prefetches well. */
 INLINE void gemv_rows(const int KB, const float *x, const char *b, int64_t ldb, int64_t n, float *y,

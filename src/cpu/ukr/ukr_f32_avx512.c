@@ -172,7 +172,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
 DTP_UKR_TILES_AVX512(DEFINE)
 
-/* ---- Tall blocks --------------------------------------------------------------------------------------- */
+/* ---- Tall blocks ------------------------------------------------------------------------------------- */
 
 /* c += broadcast of *a * b, the load in the instruction. */
 INLINE void fmadd_at(__m512 *c, const char *a, __m512 b) {
@@ -233,7 +233,7 @@ TALL(14)
 TALL(15)
 TALL(16)
 
-/* ---- Packing ------------------------------------------------------------------------------------------ */
+/* ---- Packing ----------------------------------------------------------------------------------------- */
 
 /* dst[k][16] = transposed src[16 rows][k..]; rows and columns by count, missing ones zero. */
 INLINE void transpose16(const char *src, int64_t lds, int rows, int cols, char *dst, int64_t ldd, int drows) {
@@ -316,7 +316,7 @@ static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, 
     }
 }
 
-/* ---- Vectors ------------------------------------------------------------------------------------------ */
+/* ---- Vectors ----------------------------------------------------------------------------------------- */
 
 /* KB rows of B at a time: they are read as KB sequential streams, which the processor prefetches well. */
 INLINE void gemv_rows(const int KB, const float *x, const char *b, int64_t ldb, int64_t n, float *y,

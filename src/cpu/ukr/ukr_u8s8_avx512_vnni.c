@@ -27,7 +27,7 @@ INLINE __m512i broadcast4(const char *p) {
     return _mm512_set1_epi32(v);
 }
 
-/* ---- Tiles --------------------------------------------------------------------------------------------- */
+/* ---- Tiles ------------------------------------------------------------------------------------------- */
 
 INLINE void k_loop(const int MR, const int NV, const int PFN, v16si *c, const char *const *a, const char *b,
                    int64_t bs, int64_t k, int64_t ke, const char *pf) {
@@ -115,8 +115,7 @@ const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {
 
     .flops_per_ns = 240, .max_nv = 4, .max_mr = {0, 8, 8, 8, 6}, .f32 = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
-/* ---- Packing B -------------------------------------------------------------------------------------------
- */
+/* ---- Packing B --------------------------------------------------------------------------------------- */
 
 INLINE __mmask64 bytes_mask(int64_t n) {
     return n >= 64 ? ~(__mmask64)0 : n > 0 ? ((__mmask64)1 << n) - 1 : 0;
@@ -198,8 +197,7 @@ void dtp_u8s8_pack_b__avx512_vnni(const int8_t *src, int64_t ld, int trans, int6
     }
 }
 
-/* ---- Packing A -------------------------------------------------------------------------------------------
- */
+/* ---- Packing A --------------------------------------------------------------------------------------- */
 
 void dtp_u8s8_pack_a__avx512_vnni(const uint8_t *src, int64_t ld, int trans, int64_t m, int64_t k,
                                   uint8_t flip, char *dst, int64_t ldd, char *slab, int32_t *sums) {
@@ -226,8 +224,7 @@ void dtp_u8s8_pack_a__avx512_vnni(const uint8_t *src, int64_t ld, int trans, int
     }
 }
 
-/* ---- Few rows of A ---------------------------------------------------------------------------------------
- */
+/* ---- Few rows of A ----------------------------------------------------------------------------------- */
 
 /* B's lines are used as they come, not stored. */
 INLINE void few_rows(const int MR, const char *a, int64_t lda, const char *b, int64_t ldb, int64_t k,
@@ -262,8 +259,7 @@ void dtp_u8s8_few__avx512_vnni(const char *a, int64_t lda, int64_t m, const int8
     }
 }
 
-/* ---- Rounding --------------------------------------------------------------------------------------------
- */
+/* ---- Rounding ---------------------------------------------------------------------------------------- */
 
 INLINE __m256i round8(__m256i sum, __m256i c, __m256i co, __m512d alpha, __m512d beta, bool reads_c) {
     __m512d v = _mm512_mul_pd(alpha, _mm512_cvtepi32_pd(sum));
