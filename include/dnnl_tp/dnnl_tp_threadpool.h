@@ -171,7 +171,8 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t poo
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
                                                               const dnnl_tp_threadpool_iface_t **iface);
 
-/** What a pool did for the library since its first use. Counts only grow. */
+/** What a pool did for the library since its first use. Counts only grow. The struct of an older header, up
+ * to wakes, is accepted. */
 typedef struct {
     size_t struct_size;   /**< sizeof(dnnl_tp_threadpool_stats_t), set by the caller */
     int num_threads;      /**< threads that the library may occupy */

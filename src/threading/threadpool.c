@@ -151,8 +151,9 @@ dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
 dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool,
                                           dnnl_tp_threadpool_stats_t *stats) {
     DTP_REQUIRE(pool && stats, NULL_ARG, "%s is NULL", pool ? "stats" : "pool");
-    DTP_REQUIRE(stats->struct_size == sizeof(*stats), BAD_STRUCT_SIZE, "struct_size %zu is not %zu",
-                stats->struct_size, sizeof(*stats));
+    const size_t bytes = stats->struct_size, older = offsetof(dnnl_tp_threadpool_stats_t, blocking_threads);
+    DTP_REQUIRE(bytes == sizeof(*stats) || bytes == older, BAD_STRUCT_SIZE, "struct_size %zu is not %zu or %zu",
+                bytes, sizeof(*stats), older);
 #if DNNL_TP_WITH_THREADPOOL
     dnnl_tp_threadpool_iface_t iface = {0};
     memcpy(&iface, pool, pool->struct_size < sizeof(iface) ? pool->struct_size : sizeof(iface));
@@ -160,8 +161,8 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
     DTP_REQUIRE(rec, BAD_POOL, "nothing uses this pool");
 #define COUNT(member) atomic_load_explicit(&rec->member, memory_order_relaxed)
     uint64_t began = COUNT(runs) + COUNT(joins), adm = COUNT(adm);
-    *stats = (dnnl_tp_threadpool_stats_t){
-        .struct_size = sizeof(*stats),
+    dnnl_tp_threadpool_stats_t all = {
+        .struct_size = bytes,
         .num_threads = rec->num_threads,
         .running = dtp_adm_runs(adm) + dtp_adm_joiners(adm),
         .max_running = COUNT(max_running),
@@ -176,13 +177,14 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
 #if DTP_OWN_THREADS
     dtp_blocking_stats_t crew;
     dtp_blocking_stats(rec->blocking, &crew);
-    stats->blocking_threads = crew.threads;
-    stats->blocked = crew.now;
-    stats->max_blocked = crew.most;
-    stats->closures = crew.closures;
+    all.blocking_threads = crew.threads;
+    all.blocked = crew.now;
+    all.max_blocked = crew.most;
+    all.closures = crew.closures;
 #endif
-    for (int i = 0; i < DTP_REGIONS; ++i) stats->loops += COUNT(region[i].loops);
+    for (int i = 0; i < DTP_REGIONS; ++i) all.loops += COUNT(region[i].loops);
 #undef COUNT
+    memcpy(stats, &all, bytes);
     dtp_pool_release(rec);
     return dnnl_tp_success;
 #else

@@ -7,7 +7,11 @@
 #include "threading/pool.h"
 
 static dnnl_tp_threadpool_stats_t query(const dnnl_tp_threadpool_iface_t *pool) {
-    dnnl_tp_threadpool_stats_t s = {.struct_size = sizeof s};
+    dnnl_tp_threadpool_stats_t s = {.struct_size = sizeof s}, older = s;
+    older.struct_size = offsetof(dnnl_tp_threadpool_stats_t, blocking_threads);
+    older.closures = 77;
+    CHECK_OK(dnnl_tp_threadpool_query(pool, &older));
+    assert_true(older.num_threads > 0 && older.closures == 77);
     CHECK_OK(dnnl_tp_threadpool_query(pool, &s));
     return s;
 }
