@@ -507,8 +507,10 @@ dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_
     dtp_arena_init(&t.arena, dtp_process_allocator());
     t.nodes = dtp_arena_alloc(&t.arena, sizeof *t.nodes * (size_t)n);
     t.mark = dtp_arena_alloc(&t.arena, sizeof *t.mark * (size_t)n);
-    dnnl_tp_status_t status =
-        t.nodes && t.mark ? import(&t, kind, nodes, nout, outputs, ntargets, targets) : dnnl_tp_out_of_memory;
+    t.path = dtp_arena_alloc(&t.arena, sizeof *t.path * (size_t)n);
+    dnnl_tp_status_t status = t.nodes && t.mark && t.path
+                                  ? import(&t, kind, nodes, nout, outputs, ntargets, targets)
+                                  : dnnl_tp_out_of_memory;
     for (int i = 0; i < n && status != dnnl_tp_success; ++i)
         if (nodes[i].kind == dnnl_tp_v1_host && nodes[i].drop && !(t.nodes && t.nodes[i].taken))
             nodes[i].drop(nodes[i].arg);

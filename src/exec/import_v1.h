@@ -60,6 +60,10 @@ typedef struct {
 } dtp_v1_node_t;
 
 typedef struct {
+    int node, next; /* next: input to go to */
+} dtp_v1_step_t;
+
+typedef struct {
     int n;
     dtp_v1_node_t *nodes;
     int *order; /* nodes, inputs first */
@@ -69,6 +73,7 @@ typedef struct {
     dtp_v1_context_t *contexts;
     int *mark; /* nodes seen, per question */
     int marks;
+    dtp_v1_step_t *path;  /* from a node to its inputs, as deep as the graph */
     bool building, gated; /* the graph has got nodes; as import_v1_gate.c makes them */
     dtp_arena_t arena;
     dnnl_tp_graph_t graph;
@@ -95,6 +100,10 @@ dnnl_tp_status_t dtp_v1_emit_gated(dtp_v1_t *t, int nout, const dtp_v1_tensor_t 
                                    const char *const *names);
 /* An input, constant, operator or closure; all others stand for another value. */
 dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int node);
+/* Calls fn once for each operator, closure, Merge and Exit that a node is ordered behind: those that its control
+ * inputs stand for and, with_data, those behind which the nodes are that its data only passes through. */
+typedef dnnl_tp_status_t (*dtp_v1_maker_fn_t)(void *arg, int maker);
+dnnl_tp_status_t dtp_v1_each_before(dtp_v1_t *t, int node, bool with_data, dtp_v1_maker_fn_t fn, void *arg);
 /* `after` is the node's value: it starts when the node's control inputs have ended; and runs if it is a
  * target.
  */

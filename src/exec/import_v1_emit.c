@@ -248,44 +248,74 @@ int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x) {
     }
 }
 
-/* `after` starts when what node `from` stands for has ended. */
-static dnnl_tp_status_t order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int from) {
-    const dtp_v1_node_t *node = &t->nodes[from];
-    if (t->mark[from] == t->marks) return dnnl_tp_success;
-    t->mark[from] = t->marks;
-    switch (node->v1->kind) {
-    case dnnl_tp_v1_op:
-    case dnnl_tp_v1_host:
-    case dnnl_tp_v1_merge:
-    case dnnl_tp_v1_exit:
-        if (node->enter >= 0) return dnnl_tp_success;
-        if (node->v1->kind == dnnl_tp_v1_host && node->v1->nout == 0)
-            return dtp_v1_refuse(t, from,
-                                 "something waits for it; give it a result, which may be without elements");
-        int32_t before = dtp_v1_value(t, (dtp_v1_tensor_t){from, 0});
-        if (before < 0 || t->graph->root->values[before].node < 0) return dnnl_tp_success;
-        return dnnl_tp_graph_control_dependency(region, before, after);
-    default:
-        for (int k = 0; k < node->ndata + node->ncontrol; ++k)
-            if (node->in[k].node >= 0) DTP_TRY(order(t, region, after, node->in[k].node));
-        return dnnl_tp_success;
+/* fn for what node `from` stands for, unless it was seen. */
+static dnnl_tp_status_t makers(dtp_v1_t *t, int from, dtp_v1_maker_fn_t fn, void *arg) {
+    int top = 0;
+    for (;;) {
+        if (from >= 0 && t->mark[from] != t->marks) {
+            const dtp_v1_node_t *node = &t->nodes[from];
+            t->mark[from] = t->marks;
+            switch (node->v1->kind) {
+            case dnnl_tp_v1_op:
+            case dnnl_tp_v1_host:
+            case dnnl_tp_v1_merge:
+            case dnnl_tp_v1_exit: DTP_TRY(fn(arg, from)); break;
+            default: t->path[top++] = (dtp_v1_step_t){from, 0};
+            }
+        }
+        for (; top; --top) { /* the next input of the innermost node that has one */
+            const dtp_v1_node_t *node = &t->nodes[t->path[top - 1].node];
+            if (t->path[top - 1].next < node->ndata + node->ncontrol) break;
+        }
+        if (!top) return dnnl_tp_success;
+        dtp_v1_step_t *step = &t->path[top - 1];
+        from = t->nodes[step->node].in[step->next++].node;
     }
 }
 
-dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int i) {
+static dnnl_tp_status_t makers_of_control(dtp_v1_t *t, const dtp_v1_node_t *node, dtp_v1_maker_fn_t fn,
+                                          void *arg) {
+    for (int k = 0; k < node->ncontrol; ++k) DTP_TRY(makers(t, node->in[node->ndata + k].node, fn, arg));
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_v1_each_before(dtp_v1_t *t, int i, bool with_data, dtp_v1_maker_fn_t fn, void *arg) {
     const dtp_v1_node_t *node = &t->nodes[i];
     ++t->marks;
-    for (int k = 0; k < node->ncontrol; ++k) DTP_TRY(order(t, region, after, node->in[node->ndata + k].node));
-    /* What its data goes through may wait, too. */
-    bool inside = t->gated || node->v1->kind != dnnl_tp_v1_merge;
-    for (int k = 0; inside && k < node->ndata; ++k)
+    DTP_TRY(makers_of_control(t, node, fn, arg));
+    for (int k = 0; with_data && k < node->ndata; ++k)
         for (int from = node->in[k].node; from >= 0;) {
             const dtp_v1_node_t *x = &t->nodes[from];
             bool passes = x->v1->kind == dnnl_tp_v1_identity || x->v1->kind == dnnl_tp_v1_switch;
             if (!passes && x->v1->kind != dnnl_tp_v1_constant) break;
-            for (int c = 0; c < x->ncontrol; ++c) DTP_TRY(order(t, region, after, x->in[x->ndata + c].node));
+            DTP_TRY(makers_of_control(t, x, fn, arg));
             from = passes ? x->in[0].node : -1;
         }
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    dtp_v1_t *t;
+    dnnl_tp_graph_t region;
+    int32_t after;
+} order_t;
+static dnnl_tp_status_t order(void *arg, int from) {
+    const order_t *o = arg;
+    const dtp_v1_node_t *node = &o->t->nodes[from];
+    if (node->enter >= 0) return dnnl_tp_success;
+    if (node->v1->kind == dnnl_tp_v1_host && node->v1->nout == 0)
+        return dtp_v1_refuse(o->t, from,
+                             "something waits for it; give it a result, which may be without elements");
+    int32_t before = dtp_v1_value(o->t, (dtp_v1_tensor_t){from, 0});
+    if (before < 0 || o->t->graph->root->values[before].node < 0) return dnnl_tp_success;
+    return dnnl_tp_graph_control_dependency(o->region, before, o->after);
+}
+
+dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int i) {
+    const dtp_v1_node_t *node = &t->nodes[i];
+    /* A Merge of an If or a loop waits inside for what its data goes through. */
+    bool with_data = t->gated || node->v1->kind != dnnl_tp_v1_merge;
+    DTP_TRY(dtp_v1_each_before(t, i, with_data, order, &(order_t){t, region, after}));
     return node->target ? dnnl_tp_graph_target(region, after) : dnnl_tp_success;
 }
 

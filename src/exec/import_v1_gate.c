@@ -39,34 +39,24 @@ static bool stands_for_others(dnnl_tp_v1_kind_t kind) {
 
 /* ---- What needs what --------------------------------------------------------------------------------- */
 
-typedef void (*need_t)(gates_t *g, int later, dtp_v1_tensor_t from);
-
-static void need_end(gates_t *g, int later, int from, need_t fn) {
-    const dtp_v1_node_t *node = &g->t->nodes[from];
-    if (g->t->mark[from] == g->t->marks) return;
-    g->t->mark[from] = g->t->marks;
-    if (!stands_for_others(node->v1->kind)) {
-        fn(g, later, (dtp_v1_tensor_t){from, 0});
-        return;
-    }
-    for (int k = 0; k < node->ndata + node->ncontrol; ++k)
-        if (node->in[k].node >= 0) need_end(g, later, node->in[k].node, fn);
+typedef void (*need_fn_t)(gates_t *g, int later, dtp_v1_tensor_t from);
+typedef struct {
+    gates_t *g;
+    int later;
+    need_fn_t fn;
+} need_t;
+static dnnl_tp_status_t need(void *arg, int maker) {
+    const need_t *n = arg;
+    n->fn(n->g, n->later, (dtp_v1_tensor_t){maker, 0});
+    return dnnl_tp_success;
 }
 
 /* All that node i waits for: makers of its data, what these and it are ordered behind. */
-static void need_all(gates_t *g, int i, need_t fn) {
+static void need_all(gates_t *g, int i, need_fn_t fn) {
     const dtp_v1_node_t *node = &g->t->nodes[i];
-    ++g->t->marks;
-    for (int k = 0; k < node->ncontrol; ++k) need_end(g, i, node->in[node->ndata + k].node, fn);
-    for (int k = 0; k < node->ndata; ++k) {
-        dtp_v1_tensor_t x = node->in[k];
-        if (x.node < 0) continue;
-        for (; stands_for_others(g->t->nodes[x.node].v1->kind); x = g->t->nodes[x.node].in[0]) {
-            const dtp_v1_node_t *from = &g->t->nodes[x.node];
-            for (int c = 0; c < from->ncontrol; ++c) need_end(g, i, from->in[from->ndata + c].node, fn);
-        }
-        fn(g, i, x);
-    }
+    (void)dtp_v1_each_before(g->t, i, true, need, &(need_t){g, i, fn}); /* cannot fail: need does not */
+    for (int k = 0; k < node->ndata; ++k)
+        if (node->in[k].node >= 0) fn(g, i, dtp_v1_origin(g->t, node->in[k], true));
 }
 
 static void raise(gates_t *g, int later, dtp_v1_tensor_t from) {
