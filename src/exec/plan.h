@@ -5,6 +5,7 @@
 #include "exec/executable.h"
 #include "exec/lower.h"
 #include "exec/reach.h"
+#include "exec/made.h"
 
 /* Something that needs room: from step `first` to step `last`, if steps run one after another. */
 typedef struct {
@@ -35,12 +36,7 @@ typedef struct {
         bool stays, next, early, always;
     } * rooms; /* per buffer, then per space */
     int *points, npoints, cap_points, *touched, ntouched;
-    int *token; /* per buffer: the point with which it is there */
-    int *ended; /* with which all that made it has ended */
-    struct dtp_order_change {
-        int buf, token, ended;
-    } * log;
-    int nlog, cap_log;
+    dtp_made_t made;   /* points */
     uint8_t *in_order; /* per point: an item of the interpreter */
 } dtp_order_t;
 

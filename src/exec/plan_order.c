@@ -12,22 +12,6 @@
  * with nothing that the condition writes, and stays to the end. */
 #include "exec/plan.h"
 
-static dnnl_tp_status_t set_token(dtp_order_t *o, int buf, int token, int ended) {
-    DTP_TRY(dtp_arena_grow(o->l->ir->arena, (void **)&o->log, &o->cap_log, o->nlog + 1, sizeof *o->log));
-    o->log[o->nlog++] = (struct dtp_order_change){buf, o->token[buf], o->ended[buf]};
-    o->token[buf] = token;
-    o->ended[buf] = ended;
-    return dnnl_tp_success;
-}
-
-static void undo(dtp_order_t *o, int mark) {
-    while (o->nlog > mark) {
-        const struct dtp_order_change *c = &o->log[--o->nlog];
-        o->token[c->buf] = c->token;
-        o->ended[c->buf] = c->ended;
-    }
-}
-
 /* A point behind `owner`; -1: behind nothing. */
 static int new_point(dtp_order_t *o, int owner) {
     int p = dtp_reach_new(&o->reach);
@@ -105,11 +89,12 @@ static dnnl_tp_status_t touch(dtp_order_t *o, int p, int from, int to) {
             int buf = t->arg[k].buf;
             if (buf < 0) continue;
             DTP_TRY(use_buf(o, buf, p, t->arg[k].written));
-            if (!t->arg[k].written && o->token[buf] >= 0) dtp_reach_add(&o->reach, p, o->token[buf]);
+            if (!t->arg[k].written && o->made.token[buf] >= 0)
+                dtp_reach_add(&o->reach, p, o->made.token[buf]);
         }
         if (t->truth) DTP_TRY(use_buf(o, t->truth - 1, p, true));
         for (int k = 0; k < t->norder; ++k)
-            if (o->ended[t->order[k]] >= 0) dtp_reach_add(&o->reach, p, o->ended[t->order[k]]);
+            if (o->made.ended[t->order[k]] >= 0) dtp_reach_add(&o->reach, p, o->made.ended[t->order[k]]);
         if (t->ctl == DTP_CTL_WHILE) {
             int inner = l->steps[t->other]->space;
             if (l->spaces[inner].parent == o->space) DTP_TRY(use_room(o, l->nbufs + inner, p, true));
@@ -119,34 +104,24 @@ static dnnl_tp_status_t touch(dtp_order_t *o, int p, int from, int to) {
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = l->steps[i];
         for (int k = 0; k < t->nargs; ++k)
-            if (t->arg[k].buf >= 0 && t->arg[k].written) DTP_TRY(set_token(o, t->arg[k].buf, p, p));
+            if (t->arg[k].buf >= 0 && t->arg[k].written) DTP_TRY(dtp_made_set(&o->made, t->arg[k].buf, p, p));
     }
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t walk(dtp_order_t *o, int from, int to, int owner);
 
-typedef struct {
-    int buf, token;
-} result_t;
-
 /* A branch and its end, a point behind all that is in it. */
-static dnnl_tp_status_t branch(dtp_order_t *o, int from, int to, int owner, int *end, result_t **results,
-                               int *n) {
-    int mark = o->nlog, begin = o->reach.n;
+static dnnl_tp_status_t branch(dtp_order_t *o, int from, int to, int owner, int *end,
+                               dtp_made_buf_t **results, int *n) {
+    int mark = o->made.nlog, begin = o->reach.n;
     ++o->ifs;
     DTP_TRY(walk(o, from, to, owner));
     --o->ifs;
     *end = new_point(o, owner);
     for (int p = *end - 1; p >= begin; --p) dtp_reach_add(&o->reach, *end, p);
     dtp_reach_seal(&o->reach, *end);
-    *results = dtp_arena_alloc(o->l->ir->arena, sizeof **results * (size_t)(o->nlog - mark));
-    if (!*results) return dnnl_tp_out_of_memory;
-    *n = 0;
-    for (int i = mark; i < o->nlog; ++i)
-        (*results)[(*n)++] = (result_t){o->log[i].buf, o->token[o->log[i].buf]};
-    undo(o, mark);
-    return dnnl_tp_success;
+    return dtp_made_take(&o->made, mark, results, n);
 }
 
 /* The predicate stays as it is until the branch has ended. */
@@ -160,7 +135,7 @@ static dnnl_tp_status_t choice(dtp_order_t *o, int i, int owner) {
     const dtp_lower_t *l = o->l;
     dtp_reach_t *r = &o->reach;
     int other = l->steps[i]->other, last = l->steps[other]->other, nyes, nno;
-    result_t *yes, *no;
+    dtp_made_buf_t *yes, *no;
     int p = new_point(o, owner), begin = r->n, on_true, on_false;
     DTP_TRY(touch(o, p, i, i));
     DTP_TRY(branch(o, i + 1, other, p, &on_true, &yes, &nyes));
@@ -172,10 +147,10 @@ static dnnl_tp_status_t choice(dtp_order_t *o, int i, int owner) {
     dtp_reach_either(r, done, on_true, on_false, begin, middle, end);
     dtp_reach_seal(r, done);
     DTP_TRY(keep_predicate(o, i, done));
-    for (int k = 0; k < nyes; ++k) DTP_TRY(set_token(o, yes[k].buf, yes[k].token, -2 - k));
-    int mark = o->nlog - nyes;
+    for (int k = 0; k < nyes; ++k) DTP_TRY(dtp_made_set(&o->made, yes[k].buf, yes[k].token, -2 - k));
+    int mark = o->made.nlog - nyes;
     for (int k = 0; k < nno; ++k) {
-        int y = -2 - o->ended[no[k].buf]; /* written in both branches? */
+        int y = -2 - o->made.ended[no[k].buf]; /* written in both branches? */
         no[k].token = y >= 0 && y < nyes && yes[y].buf == no[k].buf ? no[k].token : -1;
         if (no[k].token < 0) continue;
         int out = new_point(o, -1);
@@ -183,14 +158,14 @@ static dnnl_tp_status_t choice(dtp_order_t *o, int i, int owner) {
         dtp_reach_seal(r, out);
         no[k].token = out;
     }
-    undo(o, mark);
+    dtp_made_undo(&o->made, mark);
     for (int k = 0; k < nno; ++k)
-        if (no[k].token >= 0) DTP_TRY(set_token(o, no[k].buf, no[k].token, done));
+        if (no[k].token >= 0) DTP_TRY(dtp_made_set(&o->made, no[k].buf, no[k].token, done));
     const dtp_step_t *e = l->steps[last]; /* results that not both branches write */
     for (int k = 0; k < e->nargs; ++k) {
         if (e->arg[k].buf < 0) continue;
         DTP_TRY(use_buf(o, e->arg[k].buf, done, true));
-        DTP_TRY(set_token(o, e->arg[k].buf, done, done));
+        DTP_TRY(dtp_made_set(&o->made, e->arg[k].buf, done, done));
     }
     return dnnl_tp_success;
 }
@@ -259,7 +234,7 @@ dnnl_tp_status_t dtp_order_space(dtp_order_t *o, int space) {
         o->body = loop ? -1 : 0;
         if (loop) DTP_TRY(walk_loop(o, l->spaces[space].begin, l->spaces[space].end));
         else DTP_TRY(walk(o, space ? l->spaces[space].begin : 0, l->spaces[space].end, -1));
-        undo(o, 0);
+        dtp_made_undo(&o->made, 0);
         points = o->reach.n;
         if (points == 0) break;
     }
@@ -271,12 +246,9 @@ dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_exec_t *e, const dtp_l
     dtp_arena_t *arena = l->ir->arena;
     *o = (dtp_order_t){.e = e, .l = l, .heir_of = heir_of};
     o->rooms = dtp_arena_alloc(arena, sizeof *o->rooms * (size_t)(l->nbufs + l->nspaces + 1));
-    o->token = dtp_arena_alloc(arena, sizeof *o->token * (size_t)(l->nbufs + 1));
-    o->ended = dtp_arena_alloc(arena, sizeof *o->ended * (size_t)(l->nbufs + 1));
     o->touched = dtp_arena_alloc(arena, sizeof *o->touched * (size_t)(l->nbufs + l->nspaces + 1));
-    if (!o->rooms || !o->token || !o->ended || !o->touched) return dnnl_tp_out_of_memory;
-    for (int b = 0; b < l->nbufs; ++b) o->token[b] = o->ended[b] = -1;
-    return dnnl_tp_success;
+    if (!o->rooms || !o->touched) return dnnl_tp_out_of_memory;
+    return dtp_made_init(&o->made, arena, l->nbufs);
 }
 
 bool dtp_order_frees(const dtp_order_t *o, const dtp_room_t *a, const dtp_room_t *b) {

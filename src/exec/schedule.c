@@ -4,6 +4,7 @@
  * Work is the sum of all steps, span the longest path. A region whose work is small, or hardly more than its
  * span, is one item that the interpreter runs; all others become nodes. Buffers give the orderings: a reader
  * comes after the last writer in the text. */
+#include "exec/made.h"
 #include "exec/segment.h"
 
 static const double hand_off_ns = 3000.;    /* below: not worth two threads */
@@ -26,12 +27,7 @@ typedef struct {
     /* Building. */
     dtp_flow_builder_t *builder;
     dtp_flow_block_t *block_of; /* per space: of functions */
-    dtp_flow_token_t *token, *ended;
-    struct change {
-        int buf;
-        dtp_flow_token_t token, ended;
-    } * log;
-    int nlog, cap_log;
+    dtp_made_t made;            /* the engine's tokens */
     dtp_item_t *items;
     int nitems, npoints;
     int *stamp;
@@ -203,26 +199,10 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
 
 /* ---- Building ---------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t set_token(sched_t *s, int buf, dtp_flow_token_t token, dtp_flow_token_t ended) {
-    DTP_TRY(dtp_arena_grow(s->l->ir->arena, (void **)&s->log, &s->cap_log, s->nlog + 1, sizeof *s->log));
-    s->log[s->nlog++] = (struct change){buf, s->token[buf], s->ended[buf]};
-    s->token[buf] = token;
-    s->ended[buf] = ended;
-    return dnnl_tp_success;
-}
-
-static void undo(sched_t *s, int mark) {
-    while (s->nlog > mark) {
-        const struct change *c = &s->log[--s->nlog];
-        s->token[c->buf] = c->token;
-        s->ended[c->buf] = c->ended;
-    }
-}
-
 static void after_buf(sched_t *s, dtp_flow_token_t later, int buf) {
-    if (buf < 0 || s->token[buf] < 0 || s->stamp[buf] == s->stamps) return;
+    if (buf < 0 || s->made.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
     s->stamp[buf] = s->stamps;
-    dtp_flow_after(s->builder, later, s->token[buf]);
+    dtp_flow_after(s->builder, later, s->made.token[buf]);
 }
 
 /* What steps from..to read of what others wrote. */
@@ -233,7 +213,8 @@ static void after_reads(sched_t *s, dtp_flow_token_t later, int from, int to) {
         for (int k = 0; k < t->nargs + t->npost_args; ++k)
             if (!t->arg[k].written) after_buf(s, later, t->arg[k].buf);
         for (int k = 0; k < t->norder; ++k)
-            if (s->ended[t->order[k]] >= 0) dtp_flow_after(s->builder, later, s->ended[t->order[k]]);
+            if (s->made.ended[t->order[k]] >= 0)
+                dtp_flow_after(s->builder, later, s->made.ended[t->order[k]]);
     }
 }
 
@@ -241,7 +222,8 @@ static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from,
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = s->l->steps[i];
         for (int k = 0; k < t->nargs; ++k)
-            if (t->arg[k].buf >= 0 && t->arg[k].written) DTP_TRY(set_token(s, t->arg[k].buf, token, token));
+            if (t->arg[k].buf >= 0 && t->arg[k].written)
+                DTP_TRY(dtp_made_set(&s->made, t->arg[k].buf, token, token));
     }
     return dnnl_tp_success;
 }
@@ -339,29 +321,18 @@ static void after_predicate(sched_t *s, dtp_flow_block_t block, dtp_flow_token_t
 
 static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, int to);
 
-typedef struct {
-    int buf;
-    dtp_flow_token_t token;
-} result_t;
-
 /* A branch; its results are the buffers that it wrote last. */
-static dnnl_tp_status_t add_branch(sched_t *s, dtp_flow_block_t block, int from, int to, result_t **results,
-                                   int *n) {
-    int mark = s->nlog;
+static dnnl_tp_status_t add_branch(sched_t *s, dtp_flow_block_t block, int from, int to,
+                                   dtp_made_buf_t **results, int *n) {
+    int mark = s->made.nlog;
     DTP_TRY(add_steps(s, block, from, to));
-    *results = dtp_arena_alloc(s->l->ir->arena, sizeof **results * (size_t)(s->nlog - mark));
-    if (!*results) return dnnl_tp_out_of_memory;
-    *n = 0;
-    for (int i = mark; i < s->nlog; ++i)
-        (*results)[(*n)++] = (result_t){s->log[i].buf, s->token[s->log[i].buf]};
-    undo(s, mark);
-    return dnnl_tp_success;
+    return dtp_made_take(&s->made, mark, results, n);
 }
 
 static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
     const dtp_lower_t *l = s->l;
     int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno;
-    result_t *yes, *no;
+    dtp_made_buf_t *yes, *no;
     dtp_flow_ref_t ref = predicate_ref(s, l->steps[i]);
     dtp_flow_if_t f = dtp_flow_if(s->builder, block, &ref);
     after_predicate(s, block, f.token, i);
@@ -376,12 +347,12 @@ static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
         int y = s->stamp[no[k].buf] - (stamp - nyes);
         if (y < 0 || y >= nyes || yes[y].buf != no[k].buf || at[y]) continue;
         at[y] = 1;
-        DTP_TRY(set_token(s, no[k].buf, dtp_flow_if_out(s->builder, f.token, no[k].token, yes[y].token),
-                          f.token));
+        DTP_TRY(dtp_made_set(&s->made, no[k].buf,
+                             dtp_flow_if_out(s->builder, f.token, no[k].token, yes[y].token), f.token));
     }
     const dtp_step_t *e = l->steps[end];
     for (int k = 0; k < e->nargs; ++k)
-        if (e->arg[k].buf >= 0) DTP_TRY(set_token(s, e->arg[k].buf, f.token, f.token));
+        if (e->arg[k].buf >= 0) DTP_TRY(dtp_made_set(&s->made, e->arg[k].buf, f.token, f.token));
     return dnnl_tp_success;
 }
 
@@ -408,11 +379,11 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
         int buf = l->steps[next]->arg[k].buf;
         if (l->bufs[buf].space != space) after_buf(s, f.token, buf);
     }
-    mark = s->nlog;
+    mark = s->made.nlog;
     for (int b = 0, k = 0; b < l->nbufs && k < w->nargs; ++b) /* variables are made in a row */
         if (l->bufs[b].space == space && l->bufs[b].kind == DTP_BUF_VAR) {
             dtp_flow_token_t t = f.first_var + l->bufs[b].index;
-            DTP_TRY(set_token(s, b, t, t));
+            DTP_TRY(dtp_made_set(&s->made, b, t, t));
             ++k;
         }
     DTP_TRY(add_steps(s, f.cond, i + 1, test));
@@ -423,11 +394,11 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
         const dtp_buf_t *b = &l->bufs[buf];
         /* What lives outside, and what has no elements, is there at the end of the iteration at the latest.
          */
-        bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->token[buf] >= 0 &&
+        bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->made.token[buf] >= 0 &&
                    buf >= l->steps[test]->first_body;
-        if (own) dtp_flow_next(s->builder, f.token, k, s->token[buf]);
+        if (own) dtp_flow_next(s->builder, f.token, k, s->made.token[buf]);
     }
-    undo(s, mark);
+    dtp_made_undo(&s->made, mark);
     return set_writes(s, f.token, end, end);
 }
 
@@ -510,12 +481,10 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned opti
     sched_t s = {.e = e, .l = l, .options = options};
     size_t nbufs = (size_t)(l->nbufs + 1);
     s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nspaces);
-    s.token = dtp_arena_alloc(arena, sizeof *s.token * nbufs);
-    s.ended = dtp_arena_alloc(arena, sizeof *s.ended * nbufs);
     s.stamp = dtp_arena_alloc(arena, sizeof *s.stamp * nbufs);
     s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
-    if (!s.block_of || !s.token || !s.ended || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
-    for (int b = 0; b < l->nbufs; ++b) s.token[b] = s.ended[b] = -1;
+    if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
+    DTP_TRY(dtp_made_init(&s.made, arena, l->nbufs));
     s.builder = dtp_flow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);
