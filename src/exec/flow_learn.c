@@ -16,8 +16,12 @@ enum {
     ENGINE_NS = 10, /* of a node between two looks is the engine's */
     COSTLY_NS = DTP_FLOW_COSTLY_NS,
     CHEAP_NS = DTP_FLOW_COSTLY_NS / 2, /* a node that was COSTLY is not any more */
-    MOST_APART = 256,                  /* runs between two timed ones */
-    SHARED_NODE_NS = 40,               /* what counters cost per node when threads share it */
+    MOST_APART = 256,                  /* runs between two timed ones of a graph that is not large */
+    MARK_NS = 3,                       /* what learning from a timed run takes per node of the graph, */
+    RANK_NS = 25,                      /* and with ranks; runs in between take LEARN_PART times as long */
+    LEARN_PART = 50,
+    RUN_NS = 100,
+    SHARED_NODE_NS = 40, /* what counters cost per node when threads share it */
     HAND_OFF_NS = 3000,
     UNEVEN = 2, /* dearest by mean: from there on order matters */
     LATE_NS = 5000,
@@ -264,6 +268,15 @@ static void mark_costly(dtp_flow_state_t *s, float *dearest, bool *changed) {
     }
 }
 
+/* How many runs the next timed one is away, after one of n nodes. All nodes of the graph are looked at to
+ * learn, and a run may be but a few of them. */
+static uint32_t runs_apart(const dtp_flow_learn_t *k, double work, uint64_t n, bool ranked) {
+    uint32_t apart = k->runs < MOST_APART ? k->runs : MOST_APART;
+    double all = (double)k->region.n_nodes * (ranked ? RANK_NS : MARK_NS) * LEARN_PART;
+    double runs = all / (work + (double)n * ENGINE_NS + RUN_NS);
+    return runs > apart ? (uint32_t)runs : apart;
+}
+
 void dtp_flow_learn_end(dtp_flow_state_t *s) {
     dtp_flow_learn_t *k = &s->learn;
     if (!k->active || !k->timed || s->result.status != dnnl_tp_success) return;
@@ -273,9 +286,8 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
         work += (double)s->workers[i].timed_ns;
         n += s->workers[i].n_timed;
     }
-    uint32_t apart = k->runs < MOST_APART ? k->runs : MOST_APART;
     k->again = DTP_LOAD(&k->jumped, relaxed) && k->again < AGAIN ? k->again + 1 : 0;
-    k->next = k->again ? k->runs : k->runs + apart;
+    k->next = k->again ? k->runs : k->runs + runs_apart(k, work, n, false);
     if (!n) return;
     k->mean_ns = work / (double)n;
     dtp_flow_set_mean(s, k->mean_ns);
@@ -288,6 +300,7 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
         bool uneven = dearest >= COSTLY_NS && dearest >= UNEVEN * s->mean_ns;
         if (!s->plan->regions[0].packed && (uneven || changed)) {
             float longest = rank_again(s, uneven);
+            if (!k->again) k->next = k->runs + runs_apart(k, work, n, true);
             if (longest > shared) shared = longest;
         }
     }

@@ -17,8 +17,11 @@ typedef struct dtp_slab {
     size_t bytes;
 } dtp_slab_t;
 
-/* All under the lock; zeroed = empty. */
+/* All but `hot` and `listed` under the lock; zeroed = empty. The first slab that is given back goes to `hot`,
+ * where runs one after another find it without the lock; who takes the lock to take moves it to the list. */
 typedef struct {
+    _Atomic(dtp_slab_t *) hot;
+    _Atomic(bool) listed; /* idle is not empty; written under the lock */
     dtp_lock_t lock;
     int executables;
     const dnnl_tp_allocator_t *allocator;

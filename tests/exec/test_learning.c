@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "exec/executable.h"
+#include "exec/flow_run.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 enum { CLOSURES = 8, ATTEMPTS = 40, SLEEP_NS = 2000000 };
@@ -233,6 +234,48 @@ static void test_hint(void **state) {
     close_world(&w);
 }
 
+/* Learning looks at all nodes, so runs of a few nodes of a large graph are timed seldom. */
+static void test_large(void **state) {
+    enum { CHAINS = 100, LENGTH = 100, RUNS = 600, TIMED = 6 };
+    static const dnnl_tp_tensor_info_t number = {.ndims = 0, .data_type = dnnl_tp_s32};
+    (void)state;
+    world_t w;
+    open_world(&w, 2);
+    set_sleep(0);
+    dnnl_tp_graph_t g, yes, no;
+    dnnl_tp_value_t x, y;
+    OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_s32, 0, NULL));
+    OK(dnnl_tp_graph_create_region(&yes, g));
+    OK(dnnl_tp_graph_create_region(&no, g));
+    for (int i = 0; i < CHAINS; ++i) {
+        dnnl_tp_value_t v = x;
+        for (int k = 0; k < LENGTH; ++k)
+            OK(dnnl_tp_graph_host(yes, next, &closures[0], NULL, 0, "next", 1, &v, 1, &number, &v));
+        OK(dnnl_tp_graph_target(yes, v));
+    }
+    OK(dnnl_tp_graph_if(g, NULL, x, yes, no, 1, &x, &x, &y));
+    OK(dnnl_tp_graph_output(g, y, NULL));
+    dnnl_tp_compile_opts_t c = {
+        .struct_size = sizeof c, .stream_attr = w.attr, .flags = DNNL_TP_COMPILE_NO_CLUSTERS};
+    OK(dnnl_tp_executable_compile(&w.e, g, w.engine, 0, NULL, &c));
+    dnnl_tp_graph_destroy(yes);
+    dnnl_tp_graph_destroy(no);
+    dnnl_tp_graph_destroy(g);
+    const dtp_flow_learn_t *learn = &atomic_load(&w.e->runs[0])->flow->learn;
+    int timed = 0;
+    for (int i = 0; i < RUNS; ++i) {
+        int32_t zero = 0, result = 1;
+        void *in[1] = {&zero}, *out[1] = {&result};
+        uint32_t planned = learn->next;
+        OK(dnnl_tp_executable_run(w.e, w.stream, 1, in, 1, out, NULL));
+        assert_int_equal(result, 0);
+        timed += learn->next != planned;
+    }
+    assert_true(learn->on && timed >= 1 && timed <= TIMED);
+    close_world(&w);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     dnnl_tp_graph_t g;
@@ -257,7 +300,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_long_closures), cmocka_unit_test(test_long_iterations),
         cmocka_unit_test(test_change),        cmocka_unit_test(test_longest_first),
-        cmocka_unit_test(test_hint),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_hint),          cmocka_unit_test(test_large),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
