@@ -175,7 +175,8 @@ DNNL_TP_API int dnnl_tp_should_stop(const volatile int *should_stop);
  *
  * @param[out] graph owned by the caller; NULL on failure
  * @param kind of the engines that it will be compiled for
- * @return success; invalid_arguments (not a kind of this build); out_of_memory. */
+ * @return success; invalid_arguments (not a kind that an engine can have); unimplemented (this build has no
+ *     such engine); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind);
 
 /** Drops the caller's handle; executables and the constants they share stay alive. Thread-safe.
@@ -423,7 +424,8 @@ typedef struct {
 
 /** Compiles a graph for the shapes of its inputs: infers shapes, folds constants, fuses operators,
  * chooses primitives and layouts, packs weights (once for all executables of the graph) and plans
- * memory. The graph is immutable from then on. Threads may compile one graph at once. Thread-safe.
+ * memory. The graph is immutable from then on, unless this fails. Threads may compile one graph at once.
+ * Thread-safe.
  *
  * @param[out] executable owned by the caller; NULL on failure
  * @param graph kept alive by the executable
@@ -481,7 +483,7 @@ typedef struct {
     dnnl_tp_trace_event_t *events; /**< Room of the caller, or NULL. */
     int max_events;                /**< Size of events. */
     int num_events;                /**< Out: events there were; those beyond max_events are not stored. */
-    int num_participants;          /**< Out: threads that took part. */
+    int num_participants;          /**< Out: threads that took part, in loops too; 0: it never began. */
 } dnnl_tp_run_stats_t;
 
 typedef struct dnnl_tp_cancel *dnnl_tp_cancel_t; /**< A token that ends runs; one serves many runs. */

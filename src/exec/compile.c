@@ -252,7 +252,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
                                 const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
     dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, exec_free);
     if (!e) return dtp_no_memory(sizeof *e);
-    atomic_store_explicit(&g->frozen, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->frozen, 1, memory_order_relaxed);
     dtp_arena_t arena;
     dtp_arena_init(&arena, engine->allocator);
     dtp_arena_init(&e->arena, engine->allocator);
@@ -272,11 +272,11 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_free(&arena);
     /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
     e->lends = e->in_slabs && e->nspaces <= 1 && e->slab_bytes >= DTP_SLABS_MIN;
-    if (status == dnnl_tp_success)
-        status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
+    if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
     if (status == dnnl_tp_success)
         status = dtp_frames_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);
     if (status != dnnl_tp_success) {
+        atomic_fetch_sub_explicit(&g->frozen, 1, memory_order_relaxed);
         dtp_object_release(e);
         return status;
     }

@@ -5,7 +5,7 @@
  * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
  * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
- * Built by one thread; frozen by the first compilation; from then on only the cache of derived constants and
+ * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of derived constants and
  * the slabs change, each under its own lock. Executables retain their graph. Compilation works on a copy: see ir.h. */
 #ifndef DTP_EXEC_GRAPH_H
 #define DTP_EXEC_GRAPH_H
@@ -110,7 +110,7 @@ typedef struct dtp_graph {
     const char **output_names;
     int nvalues, nnodes, nregions, ninputs, noutputs;
     int cap_values, cap_nodes, cap_regions, cap_inputs, cap_outputs, cap_output_names;
-    _Atomic int frozen;
+    _Atomic uint64_t frozen; /* by executables, sessions and compilations that go on: how many there were */
 
     /* Derived constants: written under lock, live as long as the graph. */
     dtp_lock_t lock;

@@ -6,7 +6,7 @@ dnnl_tp_status_t dtp_graph_check_open(const struct dnnl_tp_graph *handle) {
     DTP_REQUIRE_HANDLE(handle, DTP_OBJ_GRAPH);
     const dtp_graph_t *g = handle->root;
     DTP_REQUIRE(!atomic_load_explicit(&g->frozen, memory_order_relaxed), GRAPH_FROZEN,
-                "the graph has executables");
+                "the graph has executables or a session");
     DTP_REQUIRE(!g->regions[handle->region].closed, GRAPH_REGION,
                 "the region belongs to an operator and cannot change");
     return dnnl_tp_success;

@@ -105,10 +105,8 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
     dtp_where_t own = *where;
     dtp_parallel_t par;
     dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases);
-    if (ctx->trace) {
-        par = dtp_trace_loops(&work, where->par);
-        own.par = &par;
-    }
+    par = dtp_trace_loops(&work, where->par);
+    own.par = &par;
     bool ok = run_step(ctx, step, &own);
     dtp_run_watch_end(ctx, &work, step);
     return ok;
@@ -156,8 +154,7 @@ static void run_one_by_one(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     dtp_run_flow(ctx, whole);
 }
 
-void dtp_run_body(void *arg, const dtp_parallel_t *given) {
-    dtp_run_ctx_t *ctx = arg;
+static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     dtp_exec_t *e = ctx->exec;
     dtp_run_t *run;
     int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
@@ -210,6 +207,21 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 
+static __attribute__((cold, noinline)) void run_counted(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
+    dtp_participants_t participants;
+    memset(&participants, 0, sizeof participants);
+    ctx->participants = &participants;
+    dtp_participants_add(&participants);
+    run_body(ctx, given);
+    ctx->num_participants = atomic_load_explicit(&participants.count, memory_order_relaxed);
+}
+
+void dtp_run_body(void *arg, const dtp_parallel_t *given) {
+    dtp_run_ctx_t *ctx = arg;
+    if (DTP_UNLIKELY(ctx->stats != NULL)) run_counted(ctx, given);
+    else run_body(ctx, given);
+}
+
 static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, void *const *p,
                                        const char *what) {
     DTP_REQUIRE(n == want, BAD_COUNT, "%d %ss given, the graph has %d", n, what, want);
@@ -243,15 +255,7 @@ dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *o) {
 static void finish_stats(dtp_run_ctx_t *ctx) {
     dnnl_tp_run_stats_t *s = ctx->stats;
     s->num_events = atomic_load_explicit(&ctx->nevents, memory_order_relaxed);
-    uint64_t seen[DTP_MAX_THREADS / 64] = {0};
-    s->num_participants = 0;
-    int stored = s->num_events < s->max_events ? s->num_events : s->max_events;
-    for (int i = 0; i < stored && s->events; ++i) {
-        unsigned t = (unsigned)s->events[i].thread % DTP_MAX_THREADS;
-        if (!(seen[t / 64] >> t % 64 & 1)) ++s->num_participants;
-        seen[t / 64] |= (uint64_t)1 << t % 64;
-    }
-    if (s->num_participants == 0) s->num_participants = 1;
+    s->num_participants = ctx->num_participants;
 }
 
 static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *ctx) {
@@ -279,6 +283,8 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->out = out;
     ctx->stats = opts ? opts->stats : NULL;
     ctx->trace = NULL;
+    ctx->participants = NULL;
+    ctx->num_participants = 0;
     ctx->parallelism = stream->attr->parallelism;
     ctx->max_depth = DTP_RUN_DEPTH;
     ctx->deadline_ns = 0;

@@ -18,6 +18,8 @@ typedef struct {
     bool watched;               /* steps are timed, for stats or trace */
     dnnl_tp_run_stats_t *stats; /* or NULL */
     _Atomic int nevents;
+    dtp_participants_t *participants; /* with stats, while the body runs */
+    int num_participants;
     dtp_trace_t *trace; /* retained, or NULL; the rest is set with it */
     uint32_t trace_source, trace_run;
     uint16_t trace_lane; /* of the stream */

@@ -120,7 +120,6 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     dtp_graph_t *g = graph->root;
     dtp_session_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_SESSION, session_free);
     if (!s) return dtp_no_memory(sizeof *s);
-    atomic_store_explicit(&g->frozen, 1, memory_order_relaxed);
     s->graph = dtp_object_retain(g);
     s->engine = dtp_object_retain(engine);
     s->trace = dtp_object_retain(o.trace);
@@ -135,6 +134,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
         dtp_object_release(s);
         return status;
     }
+    atomic_fetch_add_explicit(&g->frozen, 1, memory_order_relaxed);
     *session = s;
     return dnnl_tp_success;
 }

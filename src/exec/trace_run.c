@@ -62,6 +62,7 @@ void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_e
     if (ctx->trace && space->parent >= 0)
         round = (int32_t)(intptr_t)__atomic_load_n(&bases[DTP_BASE_ROUND], __ATOMIC_RELAXED);
     work->trace = ctx->trace;
+    work->participants = ctx->participants;
     work->event = (dtp_trace_event_t){.begin_ns = dtp_now_ns(),
                                       .source = ctx->trace_source,
                                       .index = (uint32_t)(step - ctx->exec->steps),
@@ -75,6 +76,7 @@ void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exe
     work->event.end_ns = dtp_now_ns();
     if (work->trace) dtp_trace_add(work->trace, &work->event);
     if (!ctx->stats) return;
+    dtp_participants_add(ctx->participants);
     int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
     if (ctx->stats->events && at < ctx->stats->max_events)
         ctx->stats->events[at] =

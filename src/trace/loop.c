@@ -1,5 +1,6 @@
-/* Loops of work that a trace records: every chunk of a helper leaves a record on the helper's lane. What the
- * thread of the loop itself does is part of the work's own record. */
+/* Loops of work that is watched: every chunk of a helper leaves a record on the helper's lane of the trace, and
+ * the helper is counted among the participants of the run. What the thread of the loop itself does is part of
+ * the work's own record. */
 #include "threading/futex.h"
 #include "trace/trace.h"
 
@@ -10,9 +11,27 @@ typedef struct {
     uintptr_t opener;
 } loop_t;
 
+void dtp_participants_add(dtp_participants_t *participants) {
+    uintptr_t key = dtp_thread_key();
+    for (int i = 0; i < DTP_MAX_THREADS; ++i) {
+        uintptr_t there = 0;
+        if (atomic_compare_exchange_strong_explicit(&participants->thread[i], &there, key,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            atomic_fetch_add_explicit(&participants->count, 1, memory_order_relaxed);
+            return;
+        }
+        if (there == key) return;
+    }
+}
+
 static void run_chunk(void *arg, int slot, int64_t begin, int64_t end) {
     const loop_t *loop = arg;
     if (dtp_thread_key() == loop->opener) {
+        loop->fn(loop->arg, slot, begin, end);
+        return;
+    }
+    if (loop->work->participants) dtp_participants_add(loop->work->participants);
+    if (!loop->work->trace) {
         loop->fn(loop->arg, slot, begin, end);
         return;
     }

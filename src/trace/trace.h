@@ -94,11 +94,19 @@ static inline uint32_t dtp_trace_next_run(dtp_trace_t *trace) {
 /* On the lane of this thread. */
 void dtp_trace_add(dtp_trace_t *trace, const dtp_trace_event_t *event);
 
-/* What loops inside a traced piece of work record about their helpers; on the stack of who runs it. */
+/* Who took part in a run: a set of threads, zeroed at first, on the stack of who wants to know. */
+typedef struct {
+    _Atomic int count;
+    _Atomic uintptr_t thread[DTP_MAX_THREADS]; /* dtp_thread_key; those behind the last one are 0 */
+} dtp_participants_t;
+void dtp_participants_add(dtp_participants_t *participants); /* this thread */
+
+/* What loops inside a watched piece of work record about their helpers; on the stack of who runs it. */
 typedef struct dtp_trace_work {
-    dtp_watched_t watched; /* first */
-    dtp_trace_t *trace;
-    dtp_trace_event_t event; /* all but the times, the slot and the kind */
+    dtp_watched_t watched;            /* first */
+    dtp_trace_t *trace;               /* or NULL */
+    dtp_participants_t *participants; /* or NULL */
+    dtp_trace_event_t event;          /* all but the times, the slot and the kind */
 } dtp_trace_work_t;
 /* par for this work: its loops record who helps. work outlives them. */
 dtp_parallel_t dtp_trace_loops(dtp_trace_work_t *work, const dtp_parallel_t *par);

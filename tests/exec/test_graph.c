@@ -238,7 +238,13 @@ static void test_ownership(void **state) {
     in[0] = x;
     in[1] = c;
     assert_int_equal(dnnl_tp_graph_op(own, dnnl_tp_op_add, "add", 2, in, 0, NULL, 1, &y), dnnl_tp_success);
+    /* A graph that does not compile can be mended. */
+    assert_int_equal(dnnl_tp_executable_compile(&e, own, engine, 0, NULL, NULL), dnnl_tp_invalid_graph);
+    assert_null(e);
     assert_int_equal(dnnl_tp_graph_output(own, y, "y"), dnnl_tp_success);
+    dnnl_tp_compile_opts_t tight = {.struct_size = sizeof tight, .reserved_runs = 1 << 20};
+    assert_int_equal(dnnl_tp_executable_compile(&e, own, engine, 0, NULL, &tight), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_graph_op(own, dnnl_tp_op_abs, "more", 1, &x, 0, NULL, 1, in), dnnl_tp_success);
     assert_int_equal(dnnl_tp_executable_compile(&e, own, engine, 0, NULL, NULL), dnnl_tp_success);
     assert_int_equal(dnnl_tp_graph_output(own, y, "y"), dnnl_tp_invalid_arguments);
     assert_int_equal(dtp_last_reason(), DTP_GRAPH_FROZEN);

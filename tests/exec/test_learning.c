@@ -83,8 +83,7 @@ static void compile(world_t *w, unsigned flags, const int64_t *cost) {
 
 /* Runs; the number of threads that took part. */
 static int run(world_t *w) {
-    dnnl_tp_trace_event_t events[2 * CLOSURES];
-    dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats, .events = events, .max_events = 2 * CLOSURES};
+    dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats};
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
     atomic_store(&begun, 0);
     OK(dnnl_tp_executable_run(w->e, w->stream, 0, NULL, 0, NULL, &o));

@@ -412,15 +412,50 @@ static void test_new_shape(void **state) {
     world_end(&w);
 }
 
+/* Statistics without room for events count the helpers of a loop, too. */
+static void test_participants(void **state) {
+    enum {
+        N = 512,
+        ATTEMPTS = 400
+    }; /* some milliseconds each: worth waking a thread, however slow that is */
+    (void)state;
+    world_t w;
+    world_init(&w, 2);
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_input(w.g, &v, "x", dnnl_tp_f32, 2, (dnnl_tp_dims_t){N, N}));
+    OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_matmul, "square", 2, (dnnl_tp_value_t[]){v, v}, 0, NULL, 1, &v));
+    OK(dnnl_tp_graph_output(w.g, v, "y"));
+    dnnl_tp_executable_t e = world_compile(&w, 0);
+    float *x = calloc(N * N, sizeof *x), *y = calloc(N * N, sizeof *y);
+    assert_non_null(x);
+    assert_non_null(y);
+    void *in[1] = {x}, *out[1] = {y};
+    dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats};
+    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
+    const int most = w.pool ? 2 : 1;
+    int seen = 0;
+    for (int i = 0; i < ATTEMPTS && seen < most; ++i) {
+        OK(dnnl_tp_executable_run(e, w.stream, 1, in, 1, out, &o));
+        assert_int_equal(stats.num_events, 1);
+        assert_in_range(stats.num_participants, 1, most);
+        if (stats.num_participants > seen) seen = stats.num_participants;
+    }
+    assert_int_equal(seen, most);
+    o.max_threads = 1;
+    OK(dnnl_tp_executable_run(e, w.stream, 1, in, 1, out, &o));
+    assert_int_equal(stats.num_participants, 1);
+    free(x);
+    free(y);
+    dnnl_tp_executable_destroy(e);
+    world_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_index),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_fusion_and_trace),
-        cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_dag),
+        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_index),
+        cmocka_unit_test(test_offsets),          cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_fusion_and_trace), cmocka_unit_test(test_participants),
+        cmocka_unit_test(test_callers),          cmocka_unit_test(test_dag),
         cmocka_unit_test(test_new_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
