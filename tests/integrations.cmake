@@ -15,8 +15,9 @@ add_executable(test_integrations_budget ${CMAKE_CURRENT_SOURCE_DIR}/integrations
 target_link_libraries(test_integrations_budget PRIVATE dnnl_tp_test_support dnnl_tp_hosts dnnl_tp_build_flags)
 find_package(TBB CONFIG QUIET)
 get_target_property(host_sources dnnl_tp_hosts SOURCES)
+list(APPEND host_sources host_std_thread_clean.c) # another host of host_std_thread.cpp
 if(TBB_FOUND)
-  list(APPEND host_sources host_tbb_limited.c) # another host of host_tbb.cpp
+  list(APPEND host_sources host_tbb_limited.c) # and of host_tbb.cpp
 endif()
 foreach(source IN LISTS host_sources)
   if(source MATCHES "host_([a-z_]+)\\.c")

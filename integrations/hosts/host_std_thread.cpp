@@ -1,4 +1,5 @@
-// A program with a pool of std::threads.
+// A program with a pool of std::threads; and one that wants it clean after each run of a graph.
+#include "common/dnnl_tp_run_helpers.hpp"
 #include "hosts/hosts.h"
 #include "hosts/latch.hpp"
 #include "std_thread/dnnl_tp_std_thread.hpp"
@@ -54,6 +55,36 @@ void loop(void *pool, int64_t n, double, host_range_t body, void *arg) {
 }
 void destroy(void *pool) { delete static_cast<host *>(pool); }
 
+template <typename Call> void submit(dnnl_tp::std_thread_pool &pool, Call call) {
+    std::unique_ptr<Call> copy(new Call(call));
+    pool.submit(
+        [](void *p) {
+            std::unique_ptr<Call> c(static_cast<Call *>(p));
+            (*c)();
+        },
+        copy.get());
+    copy.release(); // the pool's now, or already gone
+}
+int schedule_clean(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) noexcept {
+    auto &pool = *static_cast<dnnl_tp::std_thread_pool *>(ctx);
+    try {
+        if (!run) pool.submit(fn, arg);
+        else dnnl_tp::run_helpers::schedule(run, fn, arg, [&pool](auto call) { submit(pool, call); });
+        return 0;
+    } catch (...) {
+        return -1;
+    }
+}
+void *create_clean(int threads) {
+    host *h = new host(threads);
+    h->iface.schedule = schedule_clean;
+    h->iface.run_begin = dnnl_tp::run_helpers::run_begin;
+    h->iface.run_end = dnnl_tp::run_helpers::run_end;
+    return h;
+}
+
 } // namespace
 
 extern "C" const host_t host_std_thread = {"std_thread", create, iface, call_in, loop, destroy};
+extern "C" const host_t host_std_thread_clean = {
+    "std_thread_clean", create_clean, iface, call_in, loop, destroy};

@@ -8,11 +8,11 @@
 namespace {
 
 struct host {
-    explicit host(int threads) : arena(threads), pool(arena), iface(pool.iface()) {}
+    explicit host(int threads) : arena(threads), pool(arena), iface(dnnl_tp::make_iface(pool)) {}
     host(int threads, int allowed)
         : limit(new tbb::global_control(tbb::global_control::max_allowed_parallelism,
                                         static_cast<std::size_t>(allowed))),
-          arena(threads), pool(arena), iface(pool.iface()) {}
+          arena(threads), pool(arena), iface(dnnl_tp::make_iface(pool)) {}
     std::unique_ptr<tbb::global_control> limit;
     tbb::task_arena arena;
     dnnl_tp::tbb_pool pool;

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-extern const host_t host_std_thread, host_tbb, host_tbb_limited, host_eigen, host_openmp;
+extern const host_t host_std_thread, host_std_thread_clean, host_tbb, host_tbb_limited, host_eigen,
+    host_openmp;
 
 const host_t *const hosts[] = {&host_std_thread,
+                               &host_std_thread_clean,
 #if HOSTS_WITH_TBB
                                &host_tbb,
                                &host_tbb_limited,
