@@ -12,12 +12,16 @@ eb_options_t eb = {.threads = {1, 2},
                    .rounds = 5,
                    .block_ms = 20};
 
+static bool row_found;
 bool eb_wanted(const char *list, const char *name) {
     if (!list) return true;
     for (const char *p = list; *p;) {
         size_t n = strcspn(p, ",");
         for (const char *q = name; n && *q; ++q)
-            if (strncmp(q, p, n) == 0) return true;
+            if (strncmp(q, p, n) == 0) {
+                row_found |= list == eb.rows;
+                return true;
+            }
         p += n + (p[n] == ',');
     }
     return false;
@@ -58,6 +62,23 @@ static const char *value(const char *arg, const char *name) {
     return strncmp(arg, name, n) == 0 && arg[n] == '=' ? arg + n + 1 : NULL;
 }
 
+static const struct {
+    const char *name;
+    void (*run)(void);
+} groups[] = {{"dag", eb_rows_dag},
+              {"build", eb_rows_build},
+              {"flow", eb_rows_flow},
+              {"system", eb_rows_system},
+              {"model", eb_rows_model}};
+enum { NGROUPS = sizeof groups / sizeof *groups };
+
+static void list_names(void) {
+    for (int i = 0; i < eb_nshapes; ++i) printf("%s\n", eb_shapes[i].name);
+    printf("sides: dnnl_tp/plain dnnl_tp sequence%s%s%s%s%s\n", EB_WITH_EIGEN ? " eigen" : "",
+           EB_WITH_TBB ? " tbb" : "", EB_WITH_OPENMP ? " openmp" : "", EB_WITH_TASKFLOW ? " taskflow" : "",
+           EB_WITH_PTHREADPOOL ? " pthreadpool" : "");
+}
+
 static void missing(const char *name, int there) {
     if (!there) printf("without %s: not found when this was configured\n", name);
 }
@@ -96,8 +117,14 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (list) {
-        for (int i = 0; i < eb_nshapes; ++i) printf("%s\n", eb_shapes[i].name);
+        list_names();
         return 0;
+    }
+    bool any = false;
+    for (int i = 0; i < NGROUPS; ++i) any |= eb_wanted(eb.group, groups[i].name);
+    if (!any) {
+        fprintf(stderr, "exec_bench: no group '%s'\n", eb.group);
+        return 2;
     }
     if (eb.csv && !(csv = fopen(eb.csv, "a"))) {
         fprintf(stderr, "exec_bench: cannot write %s\n", eb.csv);
@@ -111,13 +138,14 @@ int main(int argc, char **argv) {
     missing("OpenMP (the compiler's)", EB_WITH_OPENMP);
     missing("Taskflow (-DTASKFLOW_DIR=folder with taskflow/taskflow.hpp)", EB_WITH_TASKFLOW);
     missing("pthreadpool (libpthreadpool-dev)", EB_WITH_PTHREADPOOL);
-    if (eb_wanted(eb.group, "dag")) eb_rows_dag();
-    if (eb_wanted(eb.group, "build")) eb_rows_build();
-    if (eb_wanted(eb.group, "flow")) eb_rows_flow();
-    if (eb_wanted(eb.group, "system")) eb_rows_system();
-    if (eb_wanted(eb.group, "model")) eb_rows_model();
+    for (int i = 0; i < NGROUPS; ++i)
+        if (eb_wanted(eb.group, groups[i].name)) groups[i].run();
     if (csv) fclose(csv);
     eb_end();
+    if (eb.rows && !row_found) {
+        fprintf(stderr, "exec_bench: no row has '%s' in its name\n", eb.rows);
+        return 2;
+    }
     if (eb.check) printf("%s\n", eb_failures ? "FAILED" : "all results are right");
     return eb_failures != 0;
 }
