@@ -81,8 +81,8 @@ typedef struct {
  * @param engine where runs happen; a CPU; kept alive by the session
  * @param opts NULL = defaults
  * @return success; invalid_arguments (a global pool exists with another size: the text has both; a number of
- *     threads, struct_size); unimplemented (pools in a build with the
- *     runtime SEQ); runtime_error (threads cannot be started); out_of_memory. */
+ *     threads, struct_size); unimplemented (pools of several threads in a
+ *     build with the runtime SEQ); runtime_error (threads cannot be started); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session,
                                                         const_dnnl_tp_graph_t graph, dnnl_tp_engine_t engine,
                                                         const dnnl_tp_session_opts_t *opts);

@@ -1,6 +1,7 @@
 /* Options of sessions from JSON: what is read, what is refused and with which words. */
 #include "support/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "session_json/dnnl_tp_session_json.h"
@@ -32,6 +33,28 @@ static void options_are_read(void **state) {
     assert_int_equal(o->npools, 0);
     dnnl_tp_session_opts_free(o);
     dnnl_tp_session_opts_free(NULL);
+}
+
+/* The block of doc/sessions.md. */
+static void page_is_read(void **state) {
+    (void)state;
+    char page[1 << 14] = {0};
+    FILE *f = fopen(DTP_SOURCE_DIR "/doc/sessions.md", "rb");
+    assert_non_null(f);
+    assert_true(fread(page, 1, sizeof page - 1, f) < sizeof page - 1);
+    fclose(f);
+    const char *begin = strstr(page, "\n```json\n");
+    assert_non_null(begin);
+    begin += strlen("\n```json\n");
+    const char *end = strstr(begin, "\n```\n");
+    assert_non_null(end);
+    dnnl_tp_session_opts_t *o;
+    char error[200];
+    if (dnnl_tp_session_opts_from_json(&o, begin, (size_t)(end - begin), error, sizeof error))
+        fail_msg("%s", error);
+    assert_int_equal(o->npools, 2);
+    assert_int_equal(o->timeout_ns, 250000000);
+    dnnl_tp_session_opts_free(o);
 }
 
 static void mistakes_are_named(void **state) {
@@ -68,7 +91,7 @@ static void mistakes_are_named(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(options_are_read),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options_are_read), cmocka_unit_test(page_is_read),
                                        cmocka_unit_test(mistakes_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

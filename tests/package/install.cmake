@@ -38,6 +38,16 @@ foreach(program IN ITEMS c_default c_static cxx_shared cxx_static)
   run(${WORK_DIR}/consumer/${program})
 endforeach()
 
+# The adapters, as source.
+foreach(header IN ITEMS std_thread/dnnl_tp_std_thread.hpp session_json/dnnl_tp_session_json.h)
+  file(WRITE ${WORK_DIR}/adapter.cpp "#include <${header}>\n")
+  run(${CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -I${tree}/include
+    -I${tree}/share/dnnl_tp/integrations ${WORK_DIR}/adapter.cpp)
+endforeach()
+if(EXISTS ${tree}/share/dnnl_tp/integrations/hosts)
+  message(FATAL_ERROR "helpers of tests are installed")
+endif()
+
 # A version that does not exist is refused.
 execute_process(
   COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install -B ${WORK_DIR}/newer -G ${GENERATOR}
