@@ -14,15 +14,15 @@
  *   parked      the item waits for its event; the turn is a token in item->deps
  *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
  *   lent        a run whose closures may block waits for, or is on, a thread of the pool's blocking crew,
- * which then has the turn (no worker sleeps as the owner of a run)
+ *               which then has the turn (no worker sleeps as the owner of a run)
  *
- *   push       tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
- *   turn       of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
- *              token; who brings it to 0 goes on: publish. An early event cannot start an item before its
- * turn run        begin; run(par), or run(NULL) if it is skipped; finish() if there is one: true, or false
- * and later dtp_queue_item_done (two tokens in deps again: who brings it to 0 completes) complete   poison if
- * it failed; events exchange(CLOSED), fire them; head = item; recycle the old head; completed+1; ring;
- * count-1; next turn
+ *   push      tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
+ *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
+ *             token; who brings it to 0 goes on: publish. So an early event cannot start an item before its turn
+ *   run       begin; run(par), or run(NULL) if it is skipped; finish() if there is one: true, or false and later
+ *             dtp_queue_item_done (two tokens in deps again: who brings it to 0 completes)
+ *   complete  poison if it failed; events exchange(CLOSED), fire them; head = item; recycle the old head;
+ *             completed+1; ring; count-1; next turn
  *
  * Invariants. `head` is touched by the owner of the turn only. An item is recycled only when the next one is
  * complete, so its `next` has been read, and the tail of an idle queue is still an item: an event recorded
