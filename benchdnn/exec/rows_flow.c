@@ -21,6 +21,7 @@ static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
     }
 HOST(inc, OUT(0) = IN(0) + 1)
 HOST(less, OUT(0) = IN(0) < IN(1))
+HOST(hand_on, OUT(0) = IN(0))
 HOST(sub1, OUT(0) = IN(0) - 1)
 HOST(sub2, OUT(0) = IN(0) - 2)
 HOST(add, OUT(0) = IN(0) + IN(1))
@@ -91,7 +92,7 @@ static void output(dnnl_tp_graph_t g, val_t v) { EB_OK(dnnl_tp_graph_output(g, v
 
 /* ---- One row: the same program without and with clusters --------------------------------------------- */
 
-enum { MOST = 128 };
+enum { MOST = 5000 };
 typedef struct {
     dnnl_tp_executable_t e;
     dnnl_tp_stream_t stream;
@@ -237,8 +238,10 @@ static dnnl_tp_graph_t make_case(int levels, int times, int unused) {
     return g;
 }
 
-/* Inputs: trips, x. Variables: a counter that starts at x = 0, and vars - 1 others. */
-static dnnl_tp_graph_t make_while(int vars, int window, int with_if) {
+/* Inputs: trips, x. Variables: a counter that starts at x = 0, and vars - 1 others. What the body does with one:
+ * a node; an If for the second; or, after a value moved somewhere else, a node there and the way back. */
+enum { WHILE_NODE, WHILE_IF, WHILE_TRANSFER };
+static dnnl_tp_graph_t make_while(int vars, int window, int kind) {
     dnnl_tp_graph_t g = new_graph();
     val_t trips = input(g), x = input(g), init[MOST], in[MOST], body_out[MOST], out[MOST];
     dnnl_tp_graph_t cond = new_region(g);
@@ -249,7 +252,9 @@ static dnnl_tp_graph_t make_while(int vars, int window, int with_if) {
     val_t more = host2(cond, less, in[0], trips);
     dnnl_tp_graph_t body = new_region(cond);
     for (int i = 0; i < vars; ++i) {
-        if (with_if && i == 1) body_out[i] = if_chain(body, host1(body, odd, in[0]), in[i], 1);
+        if (kind == WHILE_TRANSFER)
+            body_out[i] = host1(body, hand_on, chain(body, host1(body, hand_on, in[i]), 1));
+        else if (kind == WHILE_IF && i == 1) body_out[i] = if_chain(body, host1(body, odd, in[0]), in[i], 1);
         else body_out[i] = chain(body, in[i], 1);
     }
     EB_OK(dnnl_tp_graph_while(g, NULL, cond, more, body, vars, init, in, body_out, window, out));
@@ -402,8 +407,14 @@ static void loops(int threads) {
                        n ? "ns/iteration" : "ns/run", n ? n : 1, n);
             }
     const int n = eb.check ? 20 : 1000, side = eb.check ? 4 : 32, depth = eb.check ? 8 : 20;
-    simple("while_with_cond/1000", make_while, 2, 1, 1, 2, (int32_t[]){n, 0}, 2, threads, "ns/iteration", n,
-           n);
+    for (int v = 100; v <= 5000; v += 4900) {
+        const int nvars = eb.check ? v / 50 : v, few = eb.check ? 3 : 10;
+        snprintf(name, sizeof name, "while_transfer/%d", v);
+        simple(name, make_while, nvars, 1, WHILE_TRANSFER, 2, (int32_t[]){few, 0}, nvars, threads,
+               "ns/iteration", few, few);
+    }
+    simple("while_with_cond/1000", make_while, 2, 1, WHILE_IF, 2, (int32_t[]){n, 0}, 2, threads,
+           "ns/iteration", n, n);
     for (int w = 0; w < 2; ++w) {
         snprintf(name, sizeof name, "nested_while/32x32/window%d", windows[w]);
         simple(name, make_nested, windows[w], 0, 0, 2, (int32_t[]){side, 0}, 1, threads, "ns/iteration",

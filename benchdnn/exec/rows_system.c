@@ -14,7 +14,6 @@ static const unsigned flags_of[] = {DNNL_TP_COMPILE_NO_CLUSTERS, 0};
 enum { SIDES = 2 };
 static const dnnl_tp_tensor_info_t number = {0, {0}, dnnl_tp_s32};
 
-
 /* ---- Fixed cost of a run, and of inputs and outputs -------------------------------------------------- */
 
 /* The same graph as an executable, as a session that is given names, and as a callable of that session. */
@@ -217,8 +216,9 @@ static dnnl_tp_graph_t make_stream(dnnl_tp_op_kind_t kind, int64_t elems, int ti
     return g;
 }
 
-static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, int wait_for, int nin,
-                       void *const *in, int nout, void *const *out) {
+/* From the call of cancel to the end of the run, or (by_deadline) from the deadline. */
+static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, bool by_deadline, int wait_for,
+                       int nin, void *const *in, int nout, void *const *out) {
     enum { TIMES = 200, CHECKED_TIMES = 3, MOST_NS = 5000000, MOST_LATE = 20 };
     static double us[TIMES];
     const int times = eb.check ? CHECKED_TIMES : TIMES;
@@ -227,20 +227,28 @@ static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, int wai
     for (int i = 0; i < times; ++i) {
         firing_t f = {.after_ns = 500000 + (int64_t)i * 7919 * 1009 % MOST_NS, .wait_for = wait_for};
         atomic_store(&begun, 0);
-        EB_OK(dnnl_tp_cancel_create(&f.cancel));
         pthread_t t;
-        if (pthread_create(&t, NULL, fire, &f)) abort();
-        dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .cancel = f.cancel};
-        atomic_store(&f.go, 1);
+        dnnl_tp_run_opts_t o = {.struct_size = sizeof o};
+        if (by_deadline) {
+            o.deadline_ns = f.fired = bd_now_ns() + f.after_ns;
+        } else {
+            EB_OK(dnnl_tp_cancel_create(&f.cancel));
+            if (pthread_create(&t, NULL, fire, &f)) abort();
+            o.cancel = f.cancel;
+            atomic_store(&f.go, 1);
+        }
         dnnl_tp_status_t s = dnnl_tp_executable_run(e, eb_stream(threads), nin, in, nout, out, &o);
         int64_t end = bd_now_ns();
-        pthread_join(t, NULL);
-        dnnl_tp_cancel_destroy(f.cancel);
+        if (!by_deadline) {
+            pthread_join(t, NULL);
+            dnnl_tp_cancel_destroy(f.cancel);
+        }
         if (s == dnnl_tp_success && ++late <= MOST_LATE) {
             --i;
             continue;
         }
-        if (s != dnnl_tp_cancelled) eb_fail("%s: the run ended with '%s'\n", name, dnnl_tp_status2str(s));
+        if (s != (by_deadline ? dnnl_tp_deadline_exceeded : dnnl_tp_cancelled))
+            eb_fail("%s: the run ended with '%s'\n", name, dnnl_tp_status2str(s));
         us[i] = (double)(end - f.fired) / 1e3;
     }
     dnnl_tp_executable_destroy(e);
@@ -248,8 +256,8 @@ static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, int wai
     if (eb.check) printf("%-36s %d threads\n", name, threads);
     else {
         double p99 = us[times * 99 / 100];
-        printf("%-36s | us from the call to the end of the run: median %.1f, p99 %.1f, largest %.1f\n", name,
-               us[times / 2], p99, us[times - 1]);
+        printf("%-36s | us to the end of the run: median %.1f, p99 %.1f, largest %.1f\n", name, us[times / 2],
+               p99, us[times - 1]);
         eb_csv("system", name, threads, 0, "dnnl_tp", "us (p99)", p99, us[0], us[times - 1], -1, times);
         eb_csv("system", name, threads, 0, "dnnl_tp", "us (median)", us[times / 2], us[0], us[times - 1], -1,
                times);
@@ -261,14 +269,17 @@ static void cancels(int threads) {
     enum { SIZE = 3000, CHECKED_SIZE = 1024 }; /* a product of that size takes 0.1 to 1 s */
     long_ticks = eb_ticks_of_ns(1e8);
     if (eb_wanted(eb.rows, "cancel/closures_100ms"))
-        cancel_row("cancel/closures_100ms", make_closures(threads, 50), threads, threads, 0, NULL, 0, NULL);
+        cancel_row("cancel/closures_100ms", make_closures(threads, 50), threads, false, threads, 0, NULL, 0,
+                   NULL);
+    if (eb_wanted(eb.rows, "deadline/closures_100ms"))
+        cancel_row("deadline/closures_100ms", make_closures(threads, 50), threads, true, 0, 0, NULL, 0, NULL);
     if (eb_wanted(eb.rows, "cancel/matmul")) {
         const int size = eb.check ? CHECKED_SIZE : SIZE;
         size_t elems = (size_t)size * (size_t)size;
         float *data = calloc(3 * elems, sizeof *data);
         if (!data) abort();
-        cancel_row("cancel/matmul", make_matmul(size, 20), threads, 0, 2, (void *[]){data, data + elems}, 1,
-                   (void *[]){data + 2 * elems});
+        cancel_row("cancel/matmul", make_matmul(size, 20), threads, false, 0, 2,
+                   (void *[]){data, data + elems}, 1, (void *[]){data + 2 * elems});
         free(data);
     }
     static const struct {
@@ -283,7 +294,7 @@ static void cancels(int threads) {
         if (!data) abort();
         for (int64_t e = 0; e < 2 * elems; ++e) data[e] = (float)(e & 7);
         cancel_row(streams[i].name, make_stream(streams[i].kind, elems, eb.check ? CHECKED_TIMES : TIMES),
-                   threads, 0, 1, (void *[]){data}, 1, (void *[]){data + elems});
+                   threads, false, 0, 1, (void *[]){data}, 1, (void *[]){data + elems});
         free(data);
     }
 }
