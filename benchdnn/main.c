@@ -42,13 +42,17 @@ static int run_graphs(int n, char **tokens) {
     bd_stat.start_s = bd_now();
     for (int i = 0; i < n; ++i)
         if (!bd_global_option(tokens[i]) && !bd_graph_token(tokens[i]))
-            bd_die(BD_EXIT_USAGE, "Error: '%s' is no option of --graph.", tokens[i]);
+            bd_die(BD_EXIT_USAGE,
+                   strcmp(tokens[i], "--graph") && strcmp(tokens[i], "--graph=")
+                       ? "Error: '%s' is no option of --graph."
+                       : "Error: '%s' needs the name of a file: --graph=FILE.",
+                   tokens[i]);
     return finish();
 }
 
 static bool is_graph(const char *tok) {
-    return !strncmp(tok, "--graph=", 8) || !strncmp(tok, "--dim=", 6) || !strncmp(tok, "--fill=", 7) ||
-           !strncmp(tok, "--trace=", 8);
+    return !strncmp(tok, "--graph=", 8) || !strcmp(tok, "--graph") || !strncmp(tok, "--dim=", 6) ||
+           !strncmp(tok, "--fill=", 7) || !strncmp(tok, "--trace=", 8);
 }
 
 int main(int argc, char **argv) {
