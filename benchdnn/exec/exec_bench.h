@@ -123,6 +123,7 @@ void eb_rows_dag(void);
 void eb_rows_build(void);
 void eb_rows_flow(void);
 void eb_rows_system(void);
+void eb_rows_cancel(int threads); /* of the same table */
 void eb_rows_model(void);
 bool eb_dump(const char *name, bool tiny); /* a shape as text on stdout */
 

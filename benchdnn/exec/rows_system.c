@@ -1,4 +1,4 @@
-/* What a run costs besides its nodes, how soon a cancelled run ends, how several callers share a pool. */
+/* What a run costs besides its nodes, how several callers share a pool. Cancelled runs: rows_cancel.c. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -138,167 +138,6 @@ static void feed_row(int n, int threads) {
     }
 }
 
-/* ---- Cancelling -------------------------------------------------------------------------------------- */
-
-/* Long closures that look whether they should stop. */
-static int64_t long_ticks;
-static atomic_int begun;
-static dnnl_tp_status_t long_host(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
-                                  int nout, const dnnl_tp_host_arg_t *out) {
-    (void)arg, (void)nin, (void)in, (void)nout, (void)out;
-    const int64_t step = eb_ticks_of_ns(20000);
-    int64_t now = eb_ticks(), end = now + long_ticks, look = now + step;
-    atomic_fetch_add(&begun, 1);
-    for (; now < end; now = eb_ticks())
-        if (now > look) {
-            if (dnnl_tp_should_stop(stop)) return dnnl_tp_success;
-            look = now + step;
-        }
-    return dnnl_tp_success;
-}
-
-typedef struct {
-    dnnl_tp_cancel_t cancel;
-    int64_t after_ns, fired;
-    int wait_for; /* closures that begin first; 0: the time alone */
-    atomic_int go;
-} firing_t;
-static void *fire(void *p) {
-    firing_t *f = p;
-    while (!atomic_load(&f->go) || atomic_load(&begun) < f->wait_for)
-        nanosleep(&(struct timespec){0, 100000}, NULL);
-    nanosleep(&(struct timespec){0, (long)f->after_ns}, NULL);
-    f->fired = bd_now_ns();
-    EB_OK(dnnl_tp_cancel_fire(f->cancel));
-    return NULL;
-}
-
-static dnnl_tp_graph_t make_closures(int nodes, int deep) {
-    dnnl_tp_graph_t g;
-    dnnl_tp_value_t v, before = -1;
-    const dnnl_tp_tensor_info_t nothing = {1, {0}, dnnl_tp_f32};
-    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    for (int d = 0; d < deep; ++d, before = v)
-        for (int i = 0; i < nodes; ++i) {
-            EB_OK(dnnl_tp_graph_host(g, long_host, NULL, NULL, 0, "long", 0, NULL, 1, &nothing, &v));
-            if (before >= 0) EB_OK(dnnl_tp_graph_control_dependency(g, before, v));
-        }
-    return g;
-}
-static dnnl_tp_graph_t make_matmul(int size, int times) {
-    dnnl_tp_graph_t g;
-    dnnl_tp_value_t v, w;
-    const dnnl_tp_dims_t dims = {size, size};
-    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    EB_OK(dnnl_tp_graph_input(g, &v, NULL, dnnl_tp_f32, 2, dims));
-    EB_OK(dnnl_tp_graph_input(g, &w, NULL, dnnl_tp_f32, 2, dims));
-    for (int i = 0; i < times; ++i)
-        EB_OK(dnnl_tp_graph_op(g, dnnl_tp_op_matmul, "matmul", 2, (dnnl_tp_value_t[]){v, w}, 0, NULL, 1, &v));
-    EB_OK(dnnl_tp_graph_output(g, v, NULL));
-    return g;
-}
-
-/* Loops that memory bounds: sums of everything, or maps. */
-static dnnl_tp_graph_t make_stream(dnnl_tp_op_kind_t kind, int64_t elems, int times) {
-    static const int64_t axis = 0;
-    const dnnl_tp_op_attr_t axes = {dnnl_tp_op_attr_axes, dnnl_tp_op_attr_s64, 1, &axis};
-    const bool sum = kind == dnnl_tp_op_reduce_sum;
-    dnnl_tp_graph_t g;
-    dnnl_tp_value_t x, v, before = -1;
-    const dnnl_tp_dims_t dims = {elems};
-    EB_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
-    EB_OK(dnnl_tp_graph_input(g, &x, NULL, dnnl_tp_f32, 1, dims));
-    for (int i = 0; i < times; ++i, before = v) {
-        EB_OK(dnnl_tp_graph_op(g, kind, "op", 1, sum || i == 0 ? &x : &v, sum, &axes, 1, &v));
-        if (sum && before >= 0) EB_OK(dnnl_tp_graph_control_dependency(g, before, v));
-    }
-    EB_OK(dnnl_tp_graph_output(g, v, NULL));
-    return g;
-}
-
-/* From the call of cancel to the end of the run, or (by_deadline) from the deadline. */
-static void cancel_row(const char *name, dnnl_tp_graph_t g, int threads, bool by_deadline, int wait_for,
-                       int nin, void *const *in, int nout, void *const *out) {
-    enum { TIMES = 200, CHECKED_TIMES = 3, MOST_NS = 5000000, MOST_LATE = 20 };
-    static double us[TIMES];
-    const int times = eb.check ? CHECKED_TIMES : TIMES;
-    int late = 0; /* runs that were over before a thread without a processor came to cancel them */
-    dnnl_tp_executable_t e = eb_compile(g, threads, 0);
-    for (int i = 0; i < times; ++i) {
-        firing_t f = {.after_ns = 500000 + (int64_t)i * 7919 * 1009 % MOST_NS, .wait_for = wait_for};
-        atomic_store(&begun, 0);
-        pthread_t t;
-        dnnl_tp_run_opts_t o = {.struct_size = sizeof o};
-        if (by_deadline) {
-            o.deadline_ns = f.fired = bd_now_ns() + f.after_ns;
-        } else {
-            EB_OK(dnnl_tp_cancel_create(&f.cancel));
-            if (pthread_create(&t, NULL, fire, &f)) abort();
-            o.cancel = f.cancel;
-            atomic_store(&f.go, 1);
-        }
-        dnnl_tp_status_t s = dnnl_tp_executable_run(e, eb_stream(threads), nin, in, nout, out, &o);
-        int64_t end = bd_now_ns();
-        if (!by_deadline) {
-            pthread_join(t, NULL);
-            dnnl_tp_cancel_destroy(f.cancel);
-        }
-        if (s == dnnl_tp_success && ++late <= MOST_LATE) {
-            --i;
-            continue;
-        }
-        if (s != (by_deadline ? dnnl_tp_deadline_exceeded : dnnl_tp_cancelled))
-            eb_fail("%s: the run ended with '%s'\n", name, dnnl_tp_status2str(s));
-        us[i] = (double)(end - f.fired) / 1e3;
-    }
-    dnnl_tp_executable_destroy(e);
-    qsort(us, (size_t)times, sizeof *us, bd_by_value);
-    if (eb.check) printf("%-36s %d threads\n", name, threads);
-    else {
-        double p99 = us[times * 99 / 100];
-        printf("%-36s | us to the end of the run: median %.1f, p99 %.1f, largest %.1f\n", name, us[times / 2],
-               p99, us[times - 1]);
-        eb_csv("system", name, threads, 0, "dnnl_tp", "us (p99)", p99, us[0], us[times - 1], -1, times);
-        eb_csv("system", name, threads, 0, "dnnl_tp", "us (median)", us[times / 2], us[0], us[times - 1], -1,
-               times);
-    }
-    fflush(stdout);
-}
-
-static void cancels(int threads) {
-    enum { SIZE = 3000, CHECKED_SIZE = 1024 }; /* a product of that size takes 0.1 to 1 s */
-    long_ticks = eb_ticks_of_ns(1e8);
-    if (eb_wanted(eb.rows, "cancel/closures_100ms"))
-        cancel_row("cancel/closures_100ms", make_closures(threads, 50), threads, false, threads, 0, NULL, 0,
-                   NULL);
-    if (eb_wanted(eb.rows, "deadline/closures_100ms"))
-        cancel_row("deadline/closures_100ms", make_closures(threads, 50), threads, true, 0, 0, NULL, 0, NULL);
-    if (eb_wanted(eb.rows, "cancel/matmul")) {
-        const int size = eb.check ? CHECKED_SIZE : SIZE;
-        size_t elems = (size_t)size * (size_t)size;
-        float *data = calloc(3 * elems, sizeof *data);
-        if (!data) abort();
-        cancel_row("cancel/matmul", make_matmul(size, 20), threads, false, 0, 2,
-                   (void *[]){data, data + elems}, 1, (void *[]){data + 2 * elems});
-        free(data);
-    }
-    static const struct {
-        const char *name;
-        dnnl_tp_op_kind_t kind;
-    } streams[] = {{"cancel/sum", dnnl_tp_op_reduce_sum}, {"cancel/map", dnnl_tp_op_sigmoid}};
-    for (int i = 0; i < 2; ++i) {
-        if (!eb_wanted(eb.rows, streams[i].name)) continue;
-        enum { ELEMS = 48 << 20, CHECKED_ELEMS = 1 << 20, TIMES = 40, CHECKED_TIMES = 400 };
-        const int64_t elems = eb.check ? CHECKED_ELEMS : ELEMS;
-        float *data = malloc(2 * (size_t)elems * sizeof *data);
-        if (!data) abort();
-        for (int64_t e = 0; e < 2 * elems; ++e) data[e] = (float)(e & 7);
-        cancel_row(streams[i].name, make_stream(streams[i].kind, elems, eb.check ? CHECKED_TIMES : TIMES),
-                   threads, false, 0, 1, (void *[]){data}, 1, (void *[]){data + elems});
-        free(data);
-    }
-}
-
 /* ---- Several callers of one pool --------------------------------------------------------------------- */
 
 typedef struct {
@@ -390,7 +229,7 @@ void eb_rows_system(void) {
             printf("\n");
         }
         for (int i = 0; i < 6; ++i) feed_row(feeds[i], threads);
-        cancels(threads);
+        eb_rows_cancel(threads);
         for (int i = 0; i < 5 && threads > 1; ++i) clients_row(clients[i], threads);
     }
 }

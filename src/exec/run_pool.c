@@ -113,6 +113,7 @@ dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     if (runs == 0) runs = 1;
     while ((int)atomic_load_explicit(&exec->nowners, memory_order_relaxed) < runs) {
         DTP_TRY(make(exec, false, &r));
+        dtp_touch_pages(r->slab, exec->slab_bytes);
         push(exec, r);
     }
     return dnnl_tp_success;

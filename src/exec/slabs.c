@@ -71,6 +71,12 @@ static dtp_slab_t *replace(dtp_slabs_t *s, dtp_slab_t *small, size_t bytes) {
     return slab;
 }
 
+void dtp_touch_pages(void *p, size_t bytes) {
+    enum { PAGE = 4096 };
+    char *c = p;
+    for (size_t i = 0; i < bytes; i += PAGE) __atomic_fetch_or(&c[i], 0, __ATOMIC_RELAXED);
+}
+
 bool dtp_slabs_reserve(dtp_slabs_t *s, size_t bytes) {
     dtp_lock(&s->lock);
     bool enough = s->largest >= bytes;
@@ -79,8 +85,10 @@ bool dtp_slabs_reserve(dtp_slabs_t *s, size_t bytes) {
     dtp_unlock(&s->lock);
     if (enough) return true;
     dtp_slab_t *slab = replace(s, small, bytes);
-    if (slab) dtp_slab_give(s, slab);
-    return slab != NULL;
+    if (!slab) return false;
+    dtp_touch_pages(dtp_slab_data(slab), bytes);
+    dtp_slab_give(s, slab);
+    return true;
 }
 
 dtp_slab_t *dtp_slab_take(dtp_slabs_t *s, size_t bytes) {

@@ -32,8 +32,12 @@ typedef struct {
 /* An executable may lend and borrow between enter, if that is true, and leave. */
 bool dtp_slabs_enter(dtp_slabs_t *slabs, const dnnl_tp_allocator_t *allocator);
 void dtp_slabs_leave(dtp_slabs_t *slabs);
-/* Runs of at most so many bytes that follow one another will allocate nothing; false: no memory. */
+/* Runs of at most so many bytes that follow one another will allocate nothing and touch no new page; false: no
+ * memory. */
 bool dtp_slabs_reserve(dtp_slabs_t *slabs, size_t bytes);
+/* Writes to every page and changes nothing, so that a run meets no page fault there: a fault takes up to a
+ * hundred times as long as what a loop computes in its page, and delays the look at the stop word. */
+void dtp_touch_pages(void *p, size_t bytes);
 /* NULL: no memory. Contents are undefined. */
 dtp_slab_t *dtp_slab_take(dtp_slabs_t *slabs, size_t bytes);
 void dtp_slab_give(dtp_slabs_t *slabs, dtp_slab_t *slab);

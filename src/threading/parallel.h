@@ -80,7 +80,7 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
  * is worth many hand-offs, grain 1 hides that: pass grain = -(ns per iteration) instead, and ranges of one
  * iteration are allowed. (With grain 1 the library remembers what the loop took when it ran alone.) Allocates
  * nothing, cannot fail. In a run that is over (par->team) ranges may be left out: nobody reads its results.
- * So that this is seen soon, long ranges of a run are cut into pieces that take about 0.2 ms, whatever the
+ * So that this is seen soon, long ranges of a run are cut into pieces that take about 0.05 ms, whatever the
  * estimate says; not with a negative grain: such a body calls dtp_parallel_over itself. */
 static inline void dtp_parallel_for(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn,
                                     void *arg) {

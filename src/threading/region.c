@@ -11,9 +11,10 @@ enum {
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
     LOOK_AGAIN = 10,
-    CHUNK_NS = 1000000,     /* longest chunk: joiners see wanted tickets at chunk boundaries */
-    PIECE_NS = 200000,      /* between two looks at the stop word of a run, */
-    FIRST_PIECE_NS = 50000, /* at first by the estimate, which may be too small by far, then as measured */
+    CHUNK_NS = 1000000, /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    /* Between two looks at the stop word of a run, at first by the estimate, then as measured: both may be too
+     * small by far, the second when a loop comes to pages that nobody has touched. */
+    PIECE_NS = 50000,
     OPENER_SPINS_PER_LOOK = DTP_SPINS(32)
 };
 
@@ -46,7 +47,7 @@ bool dtp_share_over(const dtp_share_t *share) {
 static int64_t first_piece(const dtp_share_t *share, int64_t n, int64_t est_ns, bool guess) {
     if (!share) return 0;
     if (guess) return 1;
-    return est_ns > FIRST_PIECE_NS ? dtp_max64((int64_t)((double)n * FIRST_PIECE_NS / (double)est_ns), 1) : 0;
+    return est_ns > PIECE_NS ? dtp_max64((int64_t)((double)n * PIECE_NS / (double)est_ns), 1) : 0;
 }
 
 static void run_pieces(const dtp_share_t *share, int64_t piece, dtp_loop_fn_t fn, void *arg, int slot,

@@ -1,6 +1,6 @@
 /* Memory that executables of one graph lend each other: new shapes take what is there, results stay the same
- * bits whoever used the memory before, reserved runs have their own, and running out of memory harms nobody.
- */
+ * bits whoever used the memory before, reserved runs have their own, runs touch no new page, and running out
+ * of memory harms nobody. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/object.h"
@@ -21,9 +23,30 @@ static const int64_t rows_of[SHAPES] = {300, 500, 400, 900};
 static _Atomic long live, largest;
 static _Atomic int refuse;
 
+/* While `fresh`: large allocations, whose pages nobody has touched. */
+enum { MOST_FRESH = 16 };
+static bool fresh;
+static int nfresh;
+static struct {
+    char *p;
+    size_t bytes;
+} fresh_one[MOST_FRESH];
+
+static void *fresh_alloc(size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size + page - 1) / page * page;
+    void *p = NULL;
+    if (nfresh == MOST_FRESH || posix_memalign(&p, page, bytes)) return NULL;
+    if (madvise(p, bytes, MADV_DONTNEED)) abort();
+    fresh_one[nfresh].p = p;
+    fresh_one[nfresh++].bytes = bytes;
+    atomic_fetch_add(&live, 1);
+    return p;
+}
+
 static void *count_alloc(void *ctx, size_t size, size_t alignment) {
     (void)ctx;
     void *p = NULL;
+    if (fresh && size >= DTP_SLABS_MIN) return fresh_alloc(size);
     if (atomic_load(&refuse) || posix_memalign(&p, alignment, size)) return NULL;
     atomic_fetch_add(&live, 1);
     if ((long)size > atomic_load(&largest)) atomic_store(&largest, (long)size);
@@ -156,6 +179,43 @@ static void test_new_shapes(void **state) {
     close_world(&w);
 }
 
+/* Pages that are not in memory, of allocations of at least so many bytes. */
+static long untouched(size_t least, int *allocations) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    static unsigned char in[1 << 16];
+    long sum = 0;
+    for (int i = 0; i < nfresh; ++i) {
+        const size_t pages = fresh_one[i].bytes / page;
+        if (fresh_one[i].bytes < least) continue;
+        ++*allocations;
+        assert_true(pages <= sizeof in);
+        assert_int_equal(mincore(fresh_one[i].p, fresh_one[i].bytes, in), 0);
+        for (size_t k = 0; k < pages; ++k) sum += !(in[k] & 1);
+    }
+    return sum;
+}
+
+static void test_pages(void **state) {
+    (void)state;
+    fresh = true;
+    void *p = count_alloc(NULL, DTP_SLABS_MIN, 1);
+    assert_non_null(p);
+    int n = 0;
+    assert_true(untouched(DTP_SLABS_MIN, &n) > 0); /* it would be seen */
+    count_free(NULL, p);
+    for (int reserved = 0; reserved <= 2; reserved += 2) {
+        world_t w = {.graph = build()};
+        OK(dnnl_tp_engine_create(&w.engine, dnnl_tp_cpu, 0));
+        nfresh = 0;
+        w.exec[0] = compile(&w, SHAPES - 1, reserved);
+        n = 0;
+        assert_int_equal(untouched(w.exec[0]->slab_bytes, &n), 0);
+        assert_true(n >= (reserved ? reserved : 1));
+        close_world(&w);
+    }
+    fresh = false;
+}
+
 /* One executable's runs hold what there is; another one wants more and there is no memory. */
 static void test_out_of_memory(void **state) {
     (void)state;
@@ -238,10 +298,8 @@ int main(void) {
     for (int i = 0; i < IN * INNER; ++i) weights[i] = (float)(i * 7 % 13) / 26.f - .2f;
     for (int i = 0; i < 900 * IN; ++i) x[i] = (float)(i * 11 % 17) / 17.f - .5f;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_store),
-        cmocka_unit_test(test_new_shapes),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_store),         cmocka_unit_test(test_new_shapes), cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
