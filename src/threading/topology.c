@@ -59,11 +59,17 @@ static double quota_of(const char *root, const char *path) {
     return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-double dtp_cpu_quota(void) {
-    static const char root[] = "/sys/fs/cgroup";
+/* Is cpu one of these, which commas separate? Not cpuset, not cpuacct. */
+static bool names_cpu(const char *controllers) {
+    for (const char *c = controllers; c; c = strchr(c, ','), c += c != NULL)
+        if (strncmp(c, "cpu", 3) == 0 && (c[3] == ',' || c[3] == 0)) return true;
+    return false;
+}
+
+double dtp_cpu_quota_in(const char *root, const char *groups) {
     double best = 0;
-    /* The process' own group and all groups above it (v2 line "0::/path", v1 line "n:cpu...:/path"). */
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    /* The process' own group and all groups above it (v2 line "0::/path", v1 line "n:cpu,...:/path"). */
+    FILE *file = fopen(groups, "re");
     char line[512];
     while (file && fgets(line, sizeof(line), file)) {
         char *controllers = strchr(line, ':');
@@ -71,7 +77,7 @@ double dtp_cpu_quota(void) {
         if (!path) continue;
         *path++ = 0;
         ++controllers;
-        if (*controllers && !strstr(controllers, "cpu")) continue;
+        if (*controllers && !names_cpu(controllers)) continue;
         path[strcspn(path, "\n")] = 0;
         for (;;) {
             if (strcmp(path, "/") == 0) *path = 0;
@@ -84,6 +90,17 @@ double dtp_cpu_quota(void) {
     }
     if (file) fclose(file);
     return best;
+}
+
+double dtp_cpu_quota(void) { return dtp_cpu_quota_in("/sys/fs/cgroup", "/proc/self/cgroup"); }
+
+int dtp_threads_granted(int cpus, double quota) {
+    int n = cpus;
+    if (quota > 0 && quota < n) {
+        n = (int)quota;
+        n += n < quota;
+    }
+    return n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
 }
 
 int dtp_affinity_cpus(int *cpus, int capacity) {
@@ -106,13 +123,7 @@ void dtp_set_process_num_threads(int num_threads) {
 }
 
 int dtp_measure_num_threads(void) {
-    int n = dtp_affinity_cpus(NULL, 0);
-    double quota = dtp_cpu_quota();
-    if (quota > 0 && quota < n) {
-        int whole = (int)quota;
-        n = whole < quota ? whole + 1 : whole;
-    }
-    n = n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
+    int n = dtp_threads_granted(dtp_affinity_cpus(NULL, 0), dtp_cpu_quota());
     atomic_store_explicit(&measured_num_threads, n, memory_order_relaxed);
     return n;
 }

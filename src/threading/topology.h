@@ -4,6 +4,10 @@
 
 /* CPUs that the cgroups of this process grant; 0 = no limit. Reads files: not for hot paths. */
 double dtp_cpu_quota(void);
+/* The same where control groups are mounted at root and the file groups says which are the process'. */
+double dtp_cpu_quota_in(const char *root, const char *groups);
+/* Threads that so many CPUs and such a quota are worth: a part of a CPU is a thread. */
+int dtp_threads_granted(int cpus, double quota);
 /* Number of CPUs in the affinity mask; their ids go to cpus[0..capacity). */
 int dtp_affinity_cpus(int *cpus, int capacity);
 /* Reads affinity and quota again; dtp_process_num_threads answers the result from then on. */
