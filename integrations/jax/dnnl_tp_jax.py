@@ -2,7 +2,7 @@
 
     import dnnl_tp_jax; dnnl_tp_jax.load("libdnnl_tp_jax.so"); y = dnnl_tp_jax.matmul(x, w)
 
-The library is made from handlers.c (see its folder); works inside jax.jit."""
+The library is made from handlers.c (../README.md has the command); works inside jax.jit."""
 import ctypes
 
 import jax

@@ -6,6 +6,7 @@
 #define DNNL_TP_OPENMP_H
 
 #include <omp.h>
+#include <string.h>
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
@@ -30,10 +31,11 @@ static inline uint64_t dnnl_tp_openmp_flags(void *ctx) {
     return DNNL_TP_THREADPOOL_CALLER_WORKS | DNNL_TP_THREADPOOL_SINGLE_CALLER;
 }
 
-/* ctx only tells pools apart (equal ctx and equal functions = one pool); any address that lives long enough.
- */
+/* ctx only tells pools apart (equal ctx and equal functions = one pool): the address of anything that lives
+ * as long as the pool. */
 static inline dnnl_tp_threadpool_iface_t dnnl_tp_openmp_iface(void *ctx) {
-    dnnl_tp_threadpool_iface_t iface = {0};
+    dnnl_tp_threadpool_iface_t iface;
+    memset(&iface, 0, sizeof iface);
     iface.struct_size = sizeof iface;
     iface.ctx = ctx;
     iface.get_num_threads = dnnl_tp_openmp_num_threads;
