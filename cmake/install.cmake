@@ -14,7 +14,7 @@ install(FILES ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_config.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dnnl_tp)
 # Adapters are source: their users have the pools that they adapt.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/integrations DESTINATION ${CMAKE_INSTALL_DATADIR}/dnnl_tp
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.c" PATTERN "*.py" PATTERN "hosts" EXCLUDE
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.py" PATTERN "hosts" EXCLUDE
   PATTERN "__pycache__" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

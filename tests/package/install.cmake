@@ -39,7 +39,7 @@ foreach(program IN ITEMS c_default c_static cxx_shared cxx_static)
 endforeach()
 
 # The adapters, as source.
-foreach(header IN ITEMS std_thread/dnnl_tp_std_thread.hpp session_json/dnnl_tp_session_json.h)
+foreach(header IN ITEMS std_thread/dnnl_tp_std_thread.hpp common/dnnl_tp_run_helpers.hpp session_json/dnnl_tp_session_json.h)
   file(WRITE ${WORK_DIR}/adapter.cpp "#include <${header}>\n")
   run(${CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -I${tree}/include
     -I${tree}/share/dnnl_tp/integrations ${WORK_DIR}/adapter.cpp)
