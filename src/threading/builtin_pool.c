@@ -39,6 +39,7 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
     dtp_calibrated(&wake_ns, &trip_ns);
     rec->wake_ticks = dtp_ticks_of_ns(wake_ns);
     rec->wake_min_ns = DTP_WAKE_PAYS * wake_ns;
+    atomic_store(&rec->call_min_ns, rec->wake_min_ns);
     rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
     rec->spin_ticks = spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
 }

@@ -143,7 +143,7 @@ typedef struct dtp_visit {
     struct dtp_region *region;     /* serve this region only (parallel_for of a synchronous pool), or NULL */
     struct dtp_team *team;         /* serve this run only, or NULL */
     uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
-    int64_t opened;                /* of region: ticks when the host was called */
+    int64_t opened;                /* team NULL: ticks when the host was called */
     bool runner;                   /* take a ticket and execute roots */
     void *cookie;                  /* a runner's: it serves this run only, if the host has runs */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see run.c */
@@ -197,6 +197,9 @@ struct dtp_pool {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t reserved; /* regions in use; helpers that spin do not read it */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
+    /* Loops outside runs, and all where the host's loop is the only way in, that are worth a call of the
+     * host; learned from the threads that it sends. */
+    _Atomic int64_t call_min_ns;
     _Atomic int64_t peak_time;              /* ticks */
     _Atomic int32_t peak;                   /* callers seen lately: joiners leave them their tickets */
     _Atomic uint64_t learned[64];           /* hash : 32 | us : 32 of loops that ran alone */
@@ -215,11 +218,10 @@ struct dtp_pool {
     bool form_s, spin_allowed;
     bool host_loops; /* a foreign pool whose only way in is a synchronous parallel_for */
     uint32_t fork_generation;
-    int64_t spin_ticks; /* of an idle worker or joiner, at most */
-    int64_t wake_ticks; /* park + unpark */
-    /* Loops worth waking for (learned from the host where its loop is the only way in); worth a hand-off. */
-    _Atomic int64_t wake_min_ns;
-    int64_t parallel_min_ns;
+    int64_t spin_ticks;            /* of an idle worker or joiner, at most */
+    int64_t wake_ticks;            /* park + unpark */
+    int64_t wake_min_ns;           /* loops worth waking for */
+    int64_t parallel_min_ns;       /* worth a hand-off */
     struct dtp_worker *workers;    /* built-in pool, else NULL */
     struct dtp_blocking *blocking; /* its blocking crew, or NULL */
     int num_started;

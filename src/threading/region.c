@@ -254,7 +254,8 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
  * is made. Where each loop is a call of its own they do not; one in many is made to learn anew what a call
  * costs. */
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
-    int64_t pays = rec->wake_min_ns;
+    int64_t pays = team && !rec->host_loops ? rec->wake_min_ns
+                                            : atomic_load_explicit(&rec->call_min_ns, memory_order_relaxed);
     if (est_ns >= pays) return true;
     _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
     int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;

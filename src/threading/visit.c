@@ -113,17 +113,17 @@ static void visit_run_roots(dtp_visit_t *v) {
     v->runner = false;
 }
 
-/* A thread of the host came for a loop: how long that takes tells which loops are worth calling the host for.
- * Half of the new, half of what is known, because a team that has just gone to sleep takes a hundred times
- * longer than one that waits. */
+/* A thread of the host came for a loop outside runs: how long that takes tells which of them are worth a
+ * call. One that was long on its way may be an accident, and a team that has gone to sleep takes a hundred
+ * times longer than one that waits: so what is known at most doubles, or halves. Small steps are not written
+ * down: openers read it at every loop. */
 static void learn_arrival(dtp_pool_t *rec, int64_t opened) {
     int64_t took = dtp_ns_of_ticks(dtp_ticks() - opened);
-    int64_t known = atomic_load_explicit(&rec->wake_min_ns, memory_order_relaxed);
-    int64_t next = (known + DTP_WAKE_PAYS * took) / 2;
-    int64_t most = DTP_WAKE_PAYS * dtp_ns_of_ticks(rec->wake_ticks);
-    if (next > most) next = most;
-    if (next < rec->parallel_min_ns) next = rec->parallel_min_ns;
-    if (next != known) atomic_store_explicit(&rec->wake_min_ns, next, memory_order_relaxed);
+    int64_t known = atomic_load_explicit(&rec->call_min_ns, memory_order_relaxed);
+    int64_t next = dtp_min64((known + DTP_WAKE_PAYS * took) / 2, 2 * known);
+    next = dtp_max64(dtp_min64(next, rec->wake_min_ns), rec->parallel_min_ns);
+    if (next > known + known / 8 || next < known - known / 8)
+        atomic_store_explicit(&rec->call_min_ns, next, memory_order_relaxed);
 }
 
 static bool called_inline(const dtp_pool_t *rec, const dtp_chain_t *top) {
@@ -153,8 +153,12 @@ static void visit_call(void *arg) {
         if (!called_inline(rec, top)) learn_arrival(rec, v->opened);
         dtp_region_join(rec, v->region, NULL);
     } else if (!dtp_pool_dead(rec)) {
-        if (v->runner) visit_run_roots(v);
-        else visit_help(v);
+        if (v->runner) {
+            visit_run_roots(v);
+        } else {
+            if (!v->team) learn_arrival(rec, v->opened);
+            visit_help(v);
+        }
     }
     dtp_chain_pop(&chain);
     visit_left_team(v, 1);
@@ -215,6 +219,7 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
         int calls = rec->form_s ? 1 : count;
         dtp_visit_t *v = visit_take(rec, calls);
         if (!v) return;
+        v->opened = dtp_ticks();
         void *cookie = NULL;
         if (team) {
             uint64_t state = atomic_fetch_add_explicit(&team->state, (uint64_t)calls, memory_order_seq_cst);

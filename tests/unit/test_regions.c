@@ -1,6 +1,7 @@
 /* Loops, runs and tickets on the built-in pool, seen from inside the library: every iteration exactly once,
  * slots never shared, never more threads than tickets. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -302,6 +303,84 @@ static void helper_leaves_host(void **state) {
     dtp_pool_release(rec);
 }
 
+/* A host with one thread, which comes at once or late. */
+typedef struct {
+    _Atomic bool stop;
+    _Atomic int late_us;
+    dnnl_tp_task_fn_t fn;
+    void *arg;
+    _Atomic bool full;
+} late_host_t;
+static void *late_main(void *p) {
+    late_host_t *host = p;
+    while (!atomic_load(&host->stop)) {
+        if (!atomic_load(&host->full)) {
+            sched_yield();
+            continue;
+        }
+        const call_t call = {host->fn, host->arg};
+        usleep((unsigned)atomic_load(&host->late_us));
+        atomic_store(&host->full, false);
+        call.fn(call.arg);
+    }
+    return NULL;
+}
+static int give_late(void *ctx, void *cookie, dnnl_tp_task_fn_t fn, void *arg) {
+    late_host_t *host = ctx;
+    (void)cookie;
+    if (atomic_load(&host->full)) return 1;
+    host->fn = fn;
+    host->arg = arg;
+    atomic_store(&host->full, true);
+    return 0;
+}
+static void nothing(void *arg, int slot, int64_t begin, int64_t end) {
+    (void)arg, (void)slot, (void)begin, (void)end;
+}
+/* A loop for which the host is called anyway; returns what its thread taught. */
+static int64_t after_a_call(dtp_pool_t *rec) {
+    const dtp_parallel_t par = {rec, 2, NULL};
+    dtp_parallel_for(&par, 2, -rec->wake_min_ns, nothing, NULL);
+    assert_int_equal(dnnl_tp_threadpool_quiesce(&rec->iface, -1), dnnl_tp_success);
+    return atomic_load(&rec->call_min_ns);
+}
+/* Threads that come at once make smaller loops worth a call; one that is late makes it twice as many at most,
+ * and who is always late is called for what is worth a wake. */
+static void arrivals_are_learned(void **state) {
+    (void)state;
+    enum { DOUBLINGS = 16, US = 1000 };
+    const int64_t long_ns = INT64_C(10000000000); /* whoever comes is quick */
+    late_host_t host = {.stop = false};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, late_main, &host), 0);
+    const dnnl_tp_threadpool_iface_t iface = {
+        .struct_size = sizeof(iface), .ctx = &host, .get_num_threads = two_threads, .schedule = give_late};
+    dnnl_tp_stream_attr_t attr;
+    dtp_pool_t *rec;
+    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, &iface), dnnl_tp_success);
+    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
+    dnnl_tp_stream_attr_destroy(attr);
+    assert_int_equal(atomic_load(&rec->call_min_ns), rec->wake_min_ns);
+    const int64_t wake_min_ns = rec->wake_min_ns;
+    rec->wake_min_ns = long_ns;
+    atomic_store(&rec->call_min_ns, long_ns);
+    assert_in_range(after_a_call(rec), long_ns / 2, long_ns - 1);
+    rec->wake_min_ns = wake_min_ns;
+    int64_t known = rec->parallel_min_ns;
+    atomic_store(&rec->call_min_ns, known);
+    atomic_store(&host.late_us, (int)(rec->wake_min_ns / US) + 1);
+    for (int i = 0; i < DOUBLINGS && known < wake_min_ns - wake_min_ns / 8; ++i) {
+        const int64_t next = after_a_call(rec);
+        assert_in_range(next, known + 1, 2 * known);
+        known = next;
+    }
+    assert_in_range(known, wake_min_ns - wake_min_ns / 8, wake_min_ns); /* small steps are left out */
+    dtp_pool_release(rec);
+    atomic_store(&host.stop, true);
+    pthread_join(thread, NULL);
+}
+
 static void grains(void **state) {
     (void)state;
     assert_int_equal(dtp_grain(1e9), 1);
@@ -325,6 +404,7 @@ int main(void) {
         cmocka_unit_test(helper_leaves_builtin),
         cmocka_unit_test(short_runs_add_up),
         cmocka_unit_test(helper_leaves_host),
+        cmocka_unit_test(arrivals_are_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
