@@ -305,8 +305,8 @@ static run_block_t *run_block_take(cpu_stream_t *s) {
     return block;
 }
 
-static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t *event) {
-    if (dtp_queue_dead(s->queue)) return dtp_queue_refuse_dead();
+/* event: of the next item. Nothing fails behind run_begin. */
+static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t event) {
     run_block_t *block = run_block_take(s);
     if (!block) return dnnl_tp_out_of_memory;
     block->run = *run;
@@ -315,7 +315,7 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     block->item.may_block = run->may_block;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
-    if (status == dnnl_tp_success) status = dtp_queue_submit_recorded(s->queue, &block->item, event);
+    if (status == dnnl_tp_success) dtp_queue_submit_with(s->queue, &block->item, event);
     else run_block_recycle(&block->item);
     return status;
 }
@@ -334,28 +334,27 @@ static unsigned run_flags(const struct dnnl_tp_stream *stream, bool may_block) {
     return (stream->attr->admission ? DTP_RUN_ADMITTED : 0) | (may_block ? DTP_RUN_MAY_BLOCK : 0);
 }
 
+static dnnl_tp_status_t run_at_once(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t event) {
+    int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
+    now_t now = {run, 0};
+    DTP_TRY(
+        dtp_pool_run_at(s->par.pool, n, run_flags(&s->base, run->may_block), run->priority, run_now, &now));
+    dnnl_tp_status_t result = run->end(run->arg, false);
+    dtp_event_fire(dtp_object_retain(event), result, result ? dnnl_tp_last_error() : NULL, now.begin_ns,
+                   dtp_now_ns());
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
                                               dnnl_tp_event_t *event) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     *event = NULL;
     DTP_TRY(stream_enter(s));
-    dnnl_tp_status_t status;
-    if (s->queue) {
-        status = queue_run(s, run, event);
-        stream_leave(s);
-        return status;
-    }
-    status = dtp_event_create(event, NULL, 0);
+    dnnl_tp_status_t status =
+        s->queue ? dtp_queue_event_of_next(s->queue, event) : dtp_event_create(event, NULL, 0);
     if (status == dnnl_tp_success) {
-        int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
-        now_t now = {run, 0};
-        status =
-            dtp_pool_run_at(s->par.pool, n, run_flags(stream, run->may_block), run->priority, run_now, &now);
-        if (status == dnnl_tp_success) {
-            dnnl_tp_status_t result = run->end(run->arg, false);
-            dtp_event_fire(dtp_object_retain(*event), result, result ? dnnl_tp_last_error() : NULL,
-                           now.begin_ns, dtp_now_ns());
-        } else {
+        status = s->queue ? queue_run(s, run, *event) : run_at_once(s, run, *event);
+        if (status != dnnl_tp_success) {
             dtp_object_release(*event);
             *event = NULL;
         }

@@ -426,7 +426,7 @@ static void start(dtp_queue_t *q) {
     dtp_queue_leave(q);
 }
 
-static dnnl_tp_status_t submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+static void submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
     DTP_STORE(&item->next, NULL, relaxed);
     DTP_STORE(&item->events, (uintptr_t)event, relaxed);
     item->generation = DTP_LOAD(&q->generation, relaxed);
@@ -441,19 +441,23 @@ static dnnl_tp_status_t submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *ev
         DTP_STORE(&q->stranded, false, relaxed);
         if (!dtp_dispatch(q->rec)) leave_to_self(q);
     }
-    return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
-    return dtp_queue_dead(q) ? dtp_queue_refuse_dead() : submit(q, item, NULL);
+    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    submit(q, item, NULL);
+    return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_queue_submit_recorded(dtp_queue_t *q, dtp_item_t *item, dtp_event_t **out) {
+dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
     *out = NULL;
     if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
     DTP_ADD(&q->refs, 1, relaxed);
-    DTP_TRY(dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1));
-    return submit(q, item, dtp_object_retain(*out)); /* fire drops one */
+    return dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1);
+}
+
+void dtp_queue_submit_with(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    submit(q, item, dtp_object_retain(event)); /* fire drops one */
 }
 
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {

@@ -125,8 +125,10 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
 /* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */
 dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_item_t *item);
-/* The same with an event of the item; *event NULL on failure, and then nothing was submitted. */
-dnnl_tp_status_t dtp_queue_submit_recorded(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t **event);
+/* In two steps, for items with an event: the event of the item that is submitted next, by the same submitter; it
+ * may be released instead. And the item with it, which cannot fail: what must be undone can stand in between. */
+dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event);
+void dtp_queue_submit_with(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
 /* An event that is done when everything submitted so far is. By the submitter. */

@@ -70,7 +70,8 @@ static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
         MC_CHECK(dtp_queue_wait_event(q, &item->base, *event) == dnnl_tp_success);
         dtp_object_release(*event);
     }
-    MC_CHECK(dtp_queue_submit_recorded(q, &item->base, event) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_event_of_next(q, event) == dnnl_tp_success);
+    dtp_queue_submit_with(q, &item->base, *event);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
