@@ -140,6 +140,10 @@ static bool anything(dtp_flow_state_t *s) {
 
 /* ---- Giving away ------------------------------------------------------------------------------------- */
 
+static bool leads_far(uint64_t word) {
+    return dtp_flow_slab_of(word)->region->nodes[word & DTP_FLOW_NODE_MASK].bits & DTP_FN_WORTH;
+}
+
 /* What others could do if the older half of the LIFO were theirs, in ns; 0: not worth it. */
 static int64_t surplus_ns(const dtp_flow_worker_t *w) {
     size_t n = (size_t)(w->top - w->lifo);
@@ -149,9 +153,16 @@ static int64_t surplus_ns(const dtp_flow_worker_t *w) {
     double ns = (double)(n / 2) * s->mean_ns, known = dtp_flow_learned_ns(w, n - 1);
     if (known > ns) ns = known;
     if (ns >= DTP_FLOW_SHARE_NS) return (int64_t)ns;
-    uint64_t word = w->lifo[0];
-    bool worth = dtp_flow_slab_of(word)->region->nodes[word & DTP_FLOW_NODE_MASK].bits & DTP_FN_WORTH;
-    return worth ? DTP_FLOW_SHARE_NS : 0;
+    return leads_far(w->lifo[0]) ? DTP_FLOW_SHARE_NS : 0;
+}
+
+/* Is it worth it at all? The same, but what is known at once first. */
+static bool is_surplus(const dtp_flow_worker_t *w) {
+    size_t n = (size_t)(w->top - w->lifo);
+    const dtp_flow_state_t *s = w->state;
+    if (n < 2 || (s->learn.active && s->mean_ns < DTP_FLOW_CHEAP_NS)) return false;
+    if ((double)(n / 2) * s->mean_ns >= DTP_FLOW_SHARE_NS || leads_far(w->lifo[0])) return true;
+    return surplus_ns(w) > 0;
 }
 
 /* What is left of the run, as far as it can be known. */
@@ -172,7 +183,7 @@ static int64_t rest_beside_ns(const dtp_flow_worker_t *w) {
 void dtp_flow_feed(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
-    if (surplus_ns(w)) expose(w, n <= FEW ? n - 1 : n / 2);
+    if (is_surplus(w)) expose(w, n <= FEW ? n - 1 : n / 2);
     else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
 }
 
@@ -267,7 +278,7 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
     /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */
-    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed)) dtp_flow_invite(w);
+    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed) && !dtp_crew_is_full(&s->crew)) dtp_flow_invite(w);
     return false;
 }
 

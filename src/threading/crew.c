@@ -101,6 +101,10 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     return made;
 }
 
+bool dtp_crew_is_full(const dtp_crew_t *crew) {
+    return dtp_rw_active(atomic_load_explicit(&crew->region->word, memory_order_relaxed)) >= crew->most;
+}
+
 bool dtp_crew_must_leave(const dtp_crew_t *crew) {
     return atomic_load_explicit(&crew->rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }

@@ -34,6 +34,8 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
                    void *arg);
 /* Invites up to count more joiners; calls sleeping ones if est_ns is worth it. Returns invitations made. */
 int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns);
+/* Are as many joiners inside as there may be? */
+bool dtp_crew_is_full(const dtp_crew_t *crew);
 /* Must a joiner leave (somebody waits for its ticket)? */
 bool dtp_crew_must_leave(const dtp_crew_t *crew);
 /* Helps in a loop of the same run; false if there is none. For the owner when it has nothing to do. */
