@@ -73,6 +73,16 @@
  * can arrive there by the release of the arrival or of the task's publication; everything else in the run's
  * state is the worker's own or written in flow_run.c under the rule stated there.
  *
+ * Arrivals together. A locked operation on a line that others write as often costs more than all else between
+ * two short nodes. So in a flat region (one block, plain counters) of a shared run
+ *   - a worker keeps the tokens of sinks, and gives them at once when it runs out of tasks, and before it takes
+ *     up a task that is not plain or of another slab, looks at what is rare, or leaves. Nobody waits for
+ *     them: its next task is in the same block, which is not complete before that;
+ *   - the arrival of a node with one successor waits if the next task has that successor, too, and no other:
+ *     the successor waits for that task anyway. That task is executed at once, by the same worker: nothing
+ *     comes between (a look comes after the last one), and what is given away is the LIFO's other end.
+ * One operation for n arrivals releases what all n nodes wrote, because one thread executed them all.
+ *
  * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (flow_block.c): whoever met it goes
  * on, a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it
  * has nothing else, sleeps without its ticket.
@@ -138,9 +148,10 @@ typedef int32_t dtp_flow_block_t;
 
 enum { DTP_FLOW_ROOT = 0 }; /* the root's block */
 enum {
-    DTP_FLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
-    DTP_FLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
-    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot then may be beyond num_threads */
+    DTP_FLOW_COSTLY = 1, /* publish everything that is ready before it runs */
+    DTP_FLOW_WIDE = 2,   /* can use the pool's threads inside (implies COSTLY) */
+    DTP_FLOW_MAY_BLOCK =
+        4, /* may sleep in foreign code (implies COSTLY); slot then may be beyond num_threads */
     DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
     DTP_FLOW_NOP = 16,        /* an ordering only: exec is not called */
     DTP_FLOW_NEVER_DEAD = 32  /* runs though something before it is dead */
@@ -249,7 +260,9 @@ typedef struct {
      * while the run lasts. */
     void *(*frame_take)(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab);
     void (*frame_give)(void *ctx, dtp_flow_block_t function, void *frame);
-    uint32_t max_depth;             /* of calls; beyond: runtime_error with DTP_FLOW_TOO_DEEP in the result */
+    uint32_t max_depth; /* of calls; beyond: runtime_error with DTP_FLOW_TOO_DEEP in the result */
+    const char *items;  /* NULL, or items + index * item_bytes is what exec reads first */
+    size_t item_bytes;
     const void *bases;              /* of refs with level DTP_FLOW_BASES */
     const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
     const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */

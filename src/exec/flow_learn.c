@@ -34,8 +34,6 @@ static const float by_guess = 1.f; /* of nodes that were never timed: the builde
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
-static bool keeps_edges(const dtp_flow_region_t *r) { return r->n_blocks == 1 && !r->packed; }
-
 typedef struct {
     size_t nodes, edges, cost, rank, all;
 } layout_t;
@@ -45,7 +43,7 @@ static layout_t layout(const dtp_flow_plan_t *plan) {
     layout_t l = {0};
     size_t at = sizeof *r->nodes * (r->n_nodes + 1u);
     l.edges = at;
-    if (keeps_edges(r)) at += sizeof *r->edges * r->n_edges;
+    if (dtp_flow_is_flat(r)) at += sizeof *r->edges * r->n_edges;
     l.cost = at;
     at += sizeof(uint32_t) * plan->n_index;
     l.rank = at;
@@ -71,7 +69,7 @@ const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory) 
     k->rank = (float *)(void *)(memory + l.rank);
     memcpy(k->nodes, r->nodes, sizeof *r->nodes * (r->n_nodes + 1u));
     k->region.nodes = k->nodes;
-    if (keeps_edges(r)) {
+    if (dtp_flow_is_flat(r)) {
         memcpy(k->edges, r->edges, sizeof *r->edges * r->n_edges);
         k->region.edges = k->edges;
     }
@@ -243,10 +241,10 @@ static float rank_again(dtp_flow_state_t *s, bool sort) {
             }
         k->rank[id] = most + cost_of(k, node);
         if (k->rank[id] > longest) longest = k->rank[id];
-        if (sort && keeps_edges(r)) sort_by_rank(k, k->edges + node->edge, node[1].edge - node->edge);
+        if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + node->edge, node[1].edge - node->edge);
     }
     k->ranked = true;
-    if (sort && keeps_edges(r)) sort_by_rank(k, k->edges + r->blocks[0].entry, r->blocks[0].n_entry);
+    if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + r->blocks[0].entry, r->blocks[0].n_entry);
     return longest;
 }
 

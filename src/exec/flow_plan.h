@@ -127,6 +127,8 @@ static inline DTP_ATOMIC(uint8_t) * dtp_flow_count(const dtp_flow_region_t *r, d
 static inline DTP_ATOMIC(uint32_t) * dtp_flow_done(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
     return (DTP_ATOMIC(uint32_t) *)(void *)((char *)slab + r->done_at);
 }
+/* One block, plain counters: arrivals may be made together (flow.h). */
+static inline bool dtp_flow_is_flat(const dtp_flow_region_t *r) { return r->n_blocks == 1 && !r->packed; }
 /* Next word of an overflow list, per node. */
 static inline uint64_t *dtp_flow_link(uint64_t word) {
     dtp_flow_slab_t *slab = dtp_flow_slab_of(word);

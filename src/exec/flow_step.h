@@ -368,17 +368,50 @@ STEP bool opens_for(dtp_flow_worker_t *w, const dtp_flow_node_t *node) {
     return dtp_flow_open_for_costly(w);
 }
 
+/* Is a task (its word but for the tag of a slab) one of that slab and plain? */
+STEP bool is_plain(const dtp_flow_node_t *nodes, uint64_t task) {
+    return !(task >> DTP_FLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
+}
+
+/* And has it this edge only? */
+STEP bool has_edge(const dtp_flow_node_t *nodes, const uint32_t *edges, uint64_t task, uint32_t edge) {
+    if (!is_plain(nodes, task)) return false;
+    const dtp_flow_node_t *node = &nodes[task];
+#ifdef DTP_BREAK_TOGETHER
+    edge = edges[node->edge];
+#endif
+    return node[1].edge - node->edge == 1 && edges[node->edge] == edge;
+}
+
+/* Sinks of a flat region have ended, in a shared run. */
+static __attribute__((noinline)) void give_tokens(dtp_flow_worker_t *w, dtp_flow_slab_t *slab,
+                                                  uint32_t tokens) {
+    if (tokens > 1) (void)DTP_SUB(&dtp_flow_done(slab->region, slab)[0], tokens - 1, release);
+    complete(w, slab, 0, true);
+}
+
 /* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_flow_look) says so. */
 STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
     dtp_flow_state_t *s = w->state;
     const dtp_flow_exec_t exec = s->exec;
     void *const ctx = s->exec_ctx;
+    const char *const items = s->args.items;
+    const size_t item_bytes = s->args.item_bytes;
     uint64_t *top = w->top, tag = ~(uint64_t)0;
     dtp_flow_slab_t *slab = NULL;
     const dtp_flow_node_t *nodes = NULL;
     const uint32_t *edges = NULL;
     DTP_ATOMIC(uint8_t) *count = NULL;
+    bool flat = false; /* the slab's region is, and the run is shared */
+    /* Of nodes that have ended: arrivals at the successor of the next task, tokens of sinks. */
+    uint32_t owed = 0, tokens = 0;
     for (;;) {
+        if (shared && tokens && (top == w->lifo || !is_plain(nodes, top[-1] ^ tag))) {
+            w->top = top;
+            give_tokens(w, slab, tokens);
+            tokens = 0;
+            top = w->top;
+        }
         if (top == w->lifo) {
             w->top = top;
             if (!w->spill || !dtp_flow_unspill(w)) {
@@ -398,6 +431,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
             nodes = r->nodes;
             edges = r->edges;
             count = dtp_flow_count(r, slab);
+            flat = shared && dtp_flow_is_flat(r);
         }
         const dtp_flow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
@@ -409,13 +443,31 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
             special(w, slab, (uint32_t)id, shared);
             top = w->top;
         } else {
+            if (shared && items && top > w->lifo && !((top[-1] ^ tag) >> DTP_FLOW_NODE_BITS))
+                __builtin_prefetch(items + nodes[top[-1] ^ tag].index * item_bytes);
             if (DTP_FN_KIND(node->bits) == DTP_FK_OP && !dtp_flow_stopped(s)) {
                 dnnl_tp_status_t status = exec(ctx, slab, node->index, &w->where);
                 if (DTP_UNLIKELY(status != dnnl_tp_success))
                     dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
             }
             uint32_t from = node->edge, n = node[1].edge - from, sink = node->sink;
-            if (DTP_LIKELY(n <= (size_t)(w->limit - top))) {
+            if (shared && flat && n < 2) {
+                /* Where this node was, there is room for one. */
+                const uint32_t edge = n ? edges[from] : 0;
+                sink = DTP_FLOW_NONE;
+                if (n == 0) {
+                    ++tokens;
+                } else if (edge & DTP_FLOW_DIRECT) {
+                    *top++ = tag | (edge & ~DTP_FLOW_DIRECT);
+                } else {
+                    ++owed;
+                    if (top == w->lifo || w->fuel <= 1 || !has_edge(nodes, edges, top[-1] ^ tag, edge)) {
+                        DTP_JOLT();
+                        if (DTP_SUB(&count[edge], (uint8_t)owed, acq_rel) == owed) *top++ = tag | edge;
+                        owed = 0;
+                    }
+                }
+            } else if (DTP_LIKELY(n <= (size_t)(w->limit - top))) {
                 top = arrive_list(top, tag, count, edges + from, n, shared);
             } else {
                 w->top = top;
@@ -436,6 +488,10 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         }
         if (DTP_UNLIKELY(--w->fuel == 0)) {
             w->top = top;
+            if (shared && tokens) {
+                give_tokens(w, slab, tokens);
+                tokens = 0;
+            }
             if (dtp_flow_look(w, shared)) return false;
             if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed)))
                 (void)(shared ? come_back_shared(w) : come_back_alone(w));

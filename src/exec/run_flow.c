@@ -134,6 +134,8 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                             .frame_take = frame_take,
                             .frame_give = frame_give,
                             .max_depth = (uint32_t)ctx->max_depth,
+                            .items = (const char *)e->items,
+                            .item_bytes = sizeof *e->items,
                             .bases = ctx->run->bases,
                             .par = ctx->par,
                             .cancel = &ctx->stop,

@@ -18,7 +18,7 @@
 #include "support/watchdog.h"
 #include "threading/pool.h"
 
-enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60 };
+enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60, BROKEN_HANG_S = 10 };
 
 typedef struct {
     flow_program_t *program;
@@ -33,7 +33,7 @@ static void body(void *arg, const dtp_parallel_t *par) {
     else j->wrong = flow_program_run(j->program, par);
 }
 
-static int stress(int64_t runs, unsigned seed, int64_t seconds) {
+static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
     dtp_pool_t *pool[MAX_T + 1] = {NULL};
     dnnl_tp_threadpool_t tp[MAX_T + 1];
     for (int t = 2; t <= MAX_T; ++t) {
@@ -50,7 +50,7 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
     for (; done < runs && dtp_now_ns() < until; ++seed) {
         flow_program_opts_t o = {.seed = seed,
                                  .budget = 10 + (int)(seed * 7 % 190),
-                                 .depth = 1 + (int)(seed % 4),
+                                 .depth = (int)(seed % 5),
                                  .calls = seed % 3 == 0,
                                  .effects = seed % 5 == 0,
                                  .costly = seed % 4 == 0 ? 20 : 0,
@@ -67,7 +67,7 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds) {
         for (int i = 0; i < n + 2; ++i) {
             j.failing = i < n ? 0 : 1 + (int64_t)(seed % (size + 1));
             j.cancel = i == n;
-            watchdog(HANG_S, NULL);
+            watchdog(hang_s, NULL);
             if (t == 1) body(&j, &(dtp_parallel_t){NULL, 1, NULL});
             else if (dtp_pool_run(pool[t], t, seed % 7 != 0, body, &j)) j.wrong = "the pool refused";
             if (j.wrong) {
@@ -101,13 +101,13 @@ int main(int argc, char **argv) {
     int64_t runs = argc > 1 ? atoll(argv[1]) : 20000;
     unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     int64_t seconds = argc > 3 ? atoll(argv[3]) : 1000000;
-    if (!broken) return stress(runs, seed, seconds);
+    if (!broken) return stress(runs, seed, seconds, HANG_S);
     /* Each child may find it; a few are given the chance. */
     for (int i = 0; i < 8; ++i) {
         fflush(stdout);
         pid_t child = fork();
         if (child < 0) return 2;
-        if (child == 0) _exit(stress(runs, seed + 100000u * (unsigned)i, seconds));
+        if (child == 0) _exit(stress(runs, seed + 100000u * (unsigned)i, seconds, BROKEN_HANG_S));
         int status = 0;
         if (waitpid(child, &status, 0) != child) return 2;
         if (!WIFEXITED(status) || WEXITSTATUS(status)) {

@@ -9,7 +9,7 @@
 typedef struct {
     unsigned seed;
     int budget;      /* statements, about */
-    int depth;       /* nesting */
+    int depth;       /* nesting; 0: plain graphs */
     int window;      /* of Whiles; 0: random 1..4 */
     bool calls;      /* recursive functions */
     bool effects;    /* side effects, whose order is checked (DTP_FLOW_ORDERED) */

@@ -135,11 +135,19 @@ static void gen_call(flow_program_t *p, block_t *b, visible_t *av) {
     add(b, s);
 }
 
+/* Operators with one reader, the same for all. */
+static void gen_join(flow_program_t *p, block_t *b, visible_t *av) {
+    int in[MAX_VARS], n = 2 + flow_program_rnd(p, MAX_VARS - 1), from = pick(p, av);
+    for (int i = 0; i < n; ++i) in[i] = add_op(p, b, OP_HASH, 1, &from);
+    see(av, add_op(p, b, OP_HASH, n, in));
+}
+
 static void fill(flow_program_t *p, block_t *b, visible_t *av, int depth, int n) {
     for (int i = 0; i < n && p->budget > 0; ++i) {
         --p->budget;
         int k = flow_program_rnd(p, 12);
-        if (!av->n || k < 8 || depth <= 0) {
+        if (av->n && p->opts.depth == 0 && k < 3) gen_join(p, b, av);
+        else if (!av->n || k < 8 || depth <= 0) {
             int in[MAX_IN], nin = av->n ? flow_program_rnd(p, MAX_IN + 1) : 0;
             for (int j = 0; j < nin; ++j) in[j] = pick(p, av);
             see(av, add_op(p, b, OP_HASH, nin, in));
