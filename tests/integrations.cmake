@@ -20,17 +20,24 @@ list(APPEND host_sources host_std_thread_clean.c) # another host of host_std_thr
 if(TBB_FOUND)
   list(APPEND host_sources host_tbb_limited.c) # and of host_tbb.cpp
 endif()
+set(budget_hosts "")
+if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
+  list(APPEND budget_hosts builtin)
+endif()
 foreach(source IN LISTS host_sources)
   if(source MATCHES "host_([a-z_]+)\\.c")
     add_test(NAME integrations_${CMAKE_MATCH_1} COMMAND test_integrations_adapters ${CMAKE_MATCH_1})
     set_tests_properties(integrations_${CMAKE_MATCH_1} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
-    # Counts the process's running threads: alone on the machine, at full speed.
-    if(NOT DNNL_TP_SANITIZE)
-      add_test(NAME budget_${CMAKE_MATCH_1} COMMAND test_integrations_budget ${CMAKE_MATCH_1})
-      set_tests_properties(budget_${CMAKE_MATCH_1} PROPERTIES LABELS full TIMEOUT 120 RUN_SERIAL ON)
-    endif()
+    list(APPEND budget_hosts ${CMAKE_MATCH_1})
   endif()
 endforeach()
+# Counts the process's running threads: alone on the machine, at full speed.
+if(NOT DNNL_TP_SANITIZE)
+  foreach(host IN LISTS budget_hosts)
+    add_test(NAME budget_${host} COMMAND test_integrations_budget ${host})
+    set_tests_properties(budget_${host} PROPERTIES LABELS full TIMEOUT 120 RUN_SERIAL ON)
+  endforeach()
+endif()
 
 # jax programs that call the library on XLA's own threads; needs scripts/get_jax. Not in sanitized builds: jaxlib is not.
 if(NOT DNNL_TP_SANITIZE AND DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")

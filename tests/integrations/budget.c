@@ -5,7 +5,7 @@
  * A thread that was woken and one that is about to sleep count while they wait for a CPU, so other programs
  * spoil samples. On a machine where they use little, all samples decide; else the windows of 10 ms that they
  * spoil least, of which a pool with a thread too many has none that look good either.
- *   test_integrations_budget HOST          (see hosts.h)     Next: tests/integrations/adapters.c */
+ *   test_integrations_budget HOST          (see hosts.h; builtin: the library's own pool)     Next: tests/integrations/adapters.c */
 #include "support/check.h"
 
 #include <pthread.h>
@@ -24,15 +24,33 @@
 #include "hosts/hosts.h"
 #include "threading/futex.h"
 #include "threading/pool.h"
+#include "threading/record.h"
 #include "threading/topology.h"
 
 enum { CLIENTS = 4, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
 enum { WINDOW_NS = 10000000, WINDOWS = 40, MOST_WINDOWS = 1000, BEST = 10 /* one in so many */ };
 static const double OVER_BUDGET =
-    0.05;                          /* samples that may see a thread going to sleep beside the one it woke */
-static const double FOREIGN = 0.2; /* CPUs that other programs may use where all windows decide */
+    0.05; /* samples that may see a thread going to sleep beside the one it woke */
+static const double MOST_CPUS = 1.02; /* for each thread granted, in the long run */
+static const double FOREIGN = 0.2;    /* CPUs that other programs may use where all windows decide */
 
 static const host_t *host;
+
+/* The library's own pool as a host. */
+static void *builtin_create(int threads) {
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = threads};
+    CHECK_OK(dnnl_tp_threadpool_create(&pool, &opts));
+    return pool;
+}
+static const dnnl_tp_threadpool_iface_t *builtin_iface(void *pool) {
+    const dnnl_tp_threadpool_iface_t *iface;
+    CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
+    return iface;
+}
+static void builtin_destroy(void *pool) { CHECK_OK(dnnl_tp_threadpool_destroy(pool)); }
+static const host_t host_builtin = {
+    .name = "builtin", .create = builtin_create, .iface = builtin_iface, .destroy = builtin_destroy};
 
 /* ---- Sampler ----------------------------------------------------------------------------------------- */
 
@@ -72,10 +90,15 @@ static void sampler_end(sampler_t *s) {
     pthread_join(s->thread, NULL);
 }
 
-static int64_t cpu_ns(void) {
+static int64_t cpu_ns_of(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+static int64_t cpu_ns(void) { return cpu_ns_of(CLOCK_PROCESS_CPUTIME_ID); }
+static int64_t sampler_cpu_ns(const sampler_t *s) {
+    clockid_t clock;
+    return pthread_getcpuclockid(s->thread, &clock) ? 0 : cpu_ns_of(clock);
 }
 /* CPU time of the whole machine; 0 where it is not told. */
 static int64_t machine_cpu_ns(void) {
@@ -106,6 +129,7 @@ typedef struct {
     dtp_pool_t *rec;
     int threads;
     _Atomic int stop, runs, inside, most;
+    double cpus; /* that all threads but the sampler used */
 } load_t;
 
 static void item(void *arg, int slot, int64_t begin, int64_t end) {
@@ -153,7 +177,7 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
     for (int i = 0; i < clients; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client, l), 0);
     usleep(20000);
     sampler_start(&s, granted);
-    int64_t began = dtp_now_ns(), own = cpu_ns(), all = machine_cpu_ns();
+    int64_t began = dtp_now_ns(), own = cpu_ns(), all = machine_cpu_ns(), sampling = sampler_cpu_ns(&s);
     do {
         usleep(WINDOWS / 2 * WINDOW_NS / 1000);
         int n = atomic_load(&s.windows);
@@ -161,14 +185,15 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
         foreign = (double)(machine_cpu_ns() - all - (cpu_ns() - own)) / (double)(dtp_now_ns() - began);
         over = enough ? over_budget(&s, foreign <= FOREIGN) : 1;
     } while (!enough || (over > OVER_BUDGET && atomic_load(&s.windows) < most_windows));
+    l->cpus = (double)(cpu_ns() - own - (sampler_cpu_ns(&s) - sampling)) / (double)(dtp_now_ns() - began);
     sampler_end(&s);
     atomic_store(&l->stop, 1);
     for (int i = 0; i < clients; ++i) pthread_join(thread[i], NULL);
     dtp_pool_release(l->rec);
     printf("%s: %d granted, %d clients: %d runs, most inside %d, most runnable %d, over budget %.1f %% of %s "
-           "windows\n",
+           "windows, %.3f CPUs\n",
            host->name, granted, clients, atomic_load(&l->runs), atomic_load(&l->most), s.most, 100 * over,
-           foreign <= FOREIGN ? "all" : "the best");
+           foreign <= FOREIGN ? "all" : "the best", l->cpus);
     return over;
 }
 /* OpenMP has a team for each caller. */
@@ -188,6 +213,7 @@ static void threads_stay_in_the_budget(void **state) {
             assert_true(atomic_load(&l.most) <= granted);
             assert_true(atomic_load(&l.runs) > 0);
             assert_true(over <= OVER_BUDGET);
+            assert_true(l.cpus <= MOST_CPUS * granted);
         }
 }
 
@@ -228,8 +254,19 @@ static void idle_threads_cost_nothing(void **state) {
     host->destroy(pool);
 }
 
-/* A process that may use one CPU, or a part of one, gets one thread by default. In a child: it cannot be
- * undone. */
+/* A process that may use one CPU, or a part of one, gets one thread by default, and stays with it. In a child:
+ * it cannot be undone. */
+enum { CHILD_OK, CHILD_DEFAULT, CHILD_MORE, CHILD_OVER, CHILD_SPINS, CHILD_LIMIT };
+static int child_of_one_cpu(void) {
+    if (dtp_measure_num_threads() != 1) return CHILD_DEFAULT;
+    void *pool = host->create(dtp_measure_num_threads());
+    load_t l;
+    const double over = load(&l, host->iface(pool), most_clients(), 1, MOST_WINDOWS);
+    CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
+    host->destroy(pool);
+    fflush(stdout);
+    return atomic_load(&l.most) > 1 ? CHILD_MORE : over > OVER_BUDGET ? CHILD_OVER : CHILD_OK;
+}
 static void affinity_is_the_default(void **state) {
     (void)state;
     pid_t child = fork();
@@ -240,53 +277,64 @@ static void affinity_is_the_default(void **state) {
         while (!CPU_ISSET(cpu, &mask)) ++cpu;
         CPU_ZERO(&mask);
         CPU_SET(cpu, &mask);
-        _exit(sched_setaffinity(0, sizeof mask, &mask) ? 2 : dtp_measure_num_threads() != 1);
+        _exit(sched_setaffinity(0, sizeof mask, &mask) ? CHILD_LIMIT : child_of_one_cpu());
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(WEXITSTATUS(status), CHILD_OK);
 }
 
-/* The same with a quota of half a CPU, where this machine lets us make a control group. */
+/* The same with a quota of half a CPU, where this machine lets us make a control group; there nobody spins on a
+ * pool of two. What is read from the files of other groups: tests/unit/test_topology.c. */
 static bool write_file(const char *path, const char *text) {
     FILE *file = fopen(path, "w");
     if (!file) return false;
     bool ok = fputs(text, file) >= 0;
     return fclose(file) == 0 && ok;
 }
+static bool group_write(const char *group, const char *file, const char *text) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", group, file);
+    return access(path, F_OK) == 0 && write_file(path, text); /* else it is no control group */
+}
+static int child_of_half_a_cpu(const char *group) {
+    char pid[32];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    if (!group_write(group, "cgroup.procs", pid)) return CHILD_LIMIT;
+    void *pool = host->create(2);
+    dtp_pool_t *rec = record_of(host->iface(pool));
+    const bool spins = rec->spin_allowed;
+    dtp_pool_release(rec);
+    host->destroy(pool);
+    return spins ? CHILD_SPINS : child_of_one_cpu();
+}
 static void quota_is_the_default(void **state) {
     (void)state;
-    static const char group[] = "/sys/fs/cgroup/dnnl_tp_budget_test";
-    char path[128];
-    if (rmdir(group) && access(group, F_OK) == 0) skip();
-    if (syscall(SYS_mkdir, group, 0755)) {
-        puts("SKIPPED: no control group can be made here");
-        skip();
+    static const char *const groups[] = {"/sys/fs/cgroup/dnnl_tp_budget_test",
+                                         "/sys/fs/cgroup/cpu/dnnl_tp_budget_test"}; /* version 2, version 1 */
+    for (int i = 0; i < 2; ++i) {
+        const char *group = groups[i];
+        if ((rmdir(group) && access(group, F_OK) == 0) || syscall(SYS_mkdir, group, 0755)) continue;
+        const bool limited = i ? group_write(group, "cpu.cfs_period_us", "100000") &&
+                                     group_write(group, "cpu.cfs_quota_us", "50000")
+                               : group_write(group, "cpu.max", "50000 100000");
+        pid_t child = limited ? fork() : -1;
+        if (child == 0) _exit(child_of_half_a_cpu(group));
+        int status = CHILD_LIMIT << 8;
+        if (child > 0) assert_int_equal(waitpid(child, &status, 0), child);
+        for (int again = 0; rmdir(group) && again < 100; ++again) usleep(10000);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == CHILD_LIMIT) continue;
+        assert_int_equal(WEXITSTATUS(status), CHILD_OK);
+        return;
     }
-    snprintf(path, sizeof path, "%s/cpu.max", group);
-    bool limited =
-        access(path, F_OK) == 0 && write_file(path, "50000 100000"); /* else it is no control group */
-    pid_t child = limited ? fork() : -1;
-    if (child == 0) {
-        char pid[32];
-        snprintf(pid, sizeof pid, "%d", (int)getpid());
-        snprintf(path, sizeof path, "%s/cgroup.procs", group);
-        if (!write_file(path, pid)) _exit(3);
-        _exit(dtp_measure_num_threads() != 1);
-    }
-    int status = 3 << 8;
-    if (child > 0) assert_int_equal(waitpid(child, &status, 0), child);
-    rmdir(group);
-    if (!limited || WEXITSTATUS(status) == 3) {
-        puts("SKIPPED: the control group takes no quota");
-        skip();
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
+    puts("SKIPPED: no control group with a quota can be made here");
+    skip();
 }
 
 int main(int argc, char **argv) {
-    host = argc == 2 ? host_by_name(argv[1]) : NULL;
+    if (argc == 2) host = strcmp(argv[1], host_builtin.name) ? host_by_name(argv[1]) : &host_builtin;
     if (!host) {
         fprintf(stderr, "usage: test_integrations_budget HOST\n");
         return 2;
