@@ -169,8 +169,8 @@ static void print_row(const char *name, int threads, latency_t *all, latency_t *
     for (int i = 0; i < 1 + (told && calm->n); ++i) {
         const latency_t *l = i ? calm : all;
         const double least = l->us[0], most = l->us[l->n - 1];
-        eb_csv("system", name, threads, 0, "dnnl_tp", i ? "us (p99, never waiting)" : "us (p99)", p99(l),
-               least, most, -1, l->n);
+        eb_csv("system", name, threads, 0, "dnnl_tp", i ? "us (p99 undisturbed)" : "us (p99)", p99(l), least,
+               most, -1, l->n);
         if (!i)
             eb_csv("system", name, threads, 0, "dnnl_tp", "us (median)", l->us[l->n / 2], least, most, -1,
                    l->n);

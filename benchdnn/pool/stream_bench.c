@@ -6,6 +6,7 @@
  * cell (default 50); medians of ns for each item or call, the `execute` row aside on asynchronous streams.
  *
  * - execute: on a synchronous stream, the floor
+ * - create: an asynchronous stream, and away with it
  * - submit: 1,000 items behind a host event, so that nothing runs meanwhile; drain: from its signal to the
  * return of the wait; submit+drain: 1,000 items that run while they are submitted
  * - ping_pong: 200 hops between two streams, each by an event
@@ -180,10 +181,27 @@ static double failed(side_t *s, int reset) {
 static double poison(side_t *s) { return failed(s, 0); }
 static double reset(side_t *s) { return failed(s, 1); }
 
+static dnnl_tp_stream_t stream_of(const dnnl_tp_threadpool_iface_t *iface, int async) {
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_stream_t stream;
+    OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    OK(dnnl_tp_stream_attr_set_threadpool(attr, iface));
+    OK(dnnl_tp_stream_attr_set_async(attr, async));
+    OK(dnnl_tp_stream_create_v2(&stream, engine, dnnl_tp_stream_in_order, attr));
+    dnnl_tp_stream_attr_destroy(attr);
+    return stream;
+}
+static double create(side_t *s) {
+    int64_t t = dtp_now_ns();
+    OK(dnnl_tp_stream_destroy(stream_of(s->iface, 1)));
+    return (double)(dtp_now_ns() - t);
+}
+
 static const struct {
     const char *name;
     double (*run)(side_t *);
 } rows[] = {{"execute", execute},
+            {"create", create},
             {"submit", submit},
             {"drain", drain},
             {"submit+drain", submit_and_drain},
@@ -197,16 +215,6 @@ static const struct {
 
 /* ---- Setting up -------------------------------------------------------------------------------------- */
 
-static dnnl_tp_stream_t stream_of(const dnnl_tp_threadpool_iface_t *iface, int async) {
-    dnnl_tp_stream_attr_t attr;
-    dnnl_tp_stream_t stream;
-    OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-    OK(dnnl_tp_stream_attr_set_threadpool(attr, iface));
-    OK(dnnl_tp_stream_attr_set_async(attr, async));
-    OK(dnnl_tp_stream_create_v2(&stream, engine, dnnl_tp_stream_in_order, attr));
-    dnnl_tp_stream_attr_destroy(attr);
-    return stream;
-}
 static void add_side(const char *name, const host_t *host, void *pool,
                      const dnnl_tp_threadpool_iface_t *iface) {
     sides[n_sides++] =

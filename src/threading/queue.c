@@ -27,7 +27,9 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     atomic_init(&q->wake_at, UINT64_MAX);
     atomic_init(&q->refs, 1);
     q->fork_generation = atomic_load(&dtp_fork_generation);
+#ifndef DTP_WITHOUT_SYNC /* what it costs programs that never call sync: benchdnn/pool/sync_cost */
     dtp_sync_add(q);
+#endif
     return dnnl_tp_success;
 }
 
@@ -497,7 +499,9 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
     if (!dtp_queue_dead(q)) {
         uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
         DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
+#ifndef DTP_WITHOUT_SYNC
         dtp_sync_remove(q);
+#endif
         /* Threads leave a few instructions after their item's completion shows. */
         DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
         for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {

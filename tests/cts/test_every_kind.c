@@ -57,33 +57,41 @@ static void every_pool_gives_the_same_bits(void **state) {
     CHECK_OK(dnnl_tp_engine_destroy(engine));
 }
 
-/* While every thread of the pool is stalled: all submissions return, and nothing has run. */
+/* While every thread of the pool is stalled: all submissions return, and nothing has run. Runs of graphs:
+ * tests/pools/test_stalled_runs.c. */
+static void submit_to_stalled(dnnl_tp_engine_t engine, int problem, dnnl_tp_primitive_t p,
+                              hostile_kind_t kind, const buffers_t *want) {
+    enum { SUBMISSIONS = 1000 };
+    buffers_t got;
+    buffers_create(&got, p->pd);
+    hostile_pool_t *pool = hostile_pool_create(kind, 2);
+    dnnl_tp_stream_t stream = async_stream_on(engine, hostile_pool_iface(pool));
+    hostile_pool_stall(pool);
+    clear_outputs(&got);
+    for (int k = 0; k < SUBMISSIONS; ++k)
+        CHECK_OK(dnnl_tp_primitive_execute_handles(p, stream, got.n, got.arg));
+    CHECK_STATUS(dnnl_tp_stream_wait_for(stream, 0), dnnl_tp_timed_out);
+    for (int i = 0; i < got.n; ++i)
+        if (got.output[i]) assert_int_equal(*(unsigned char *)got.arg[i].handle, 0xff);
+    CHECK_OK(dnnl_tp_primitive_destroy(p)); /* the submissions keep it */
+    hostile_pool_unstall(pool);
+    CHECK_OK(dnnl_tp_stream_wait(stream));
+    if (!same_outputs(want, &got)) fail_msg("%s on %s", problem_name(problem), hostile_pool_name(kind));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    hostile_pool_destroy(pool);
+    buffers_destroy(&got);
+}
 static void submissions_return_while_all_is_stalled(void **state) {
     (void)state;
-    enum { SUBMISSIONS = 1000 };
     dnnl_tp_engine_t engine;
     CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
     for (int problem = 0; problem < PROBLEMS; ++problem) {
-        buffers_t want, got;
+        buffers_t want;
         expected_of(engine, problem, &want);
-        dnnl_tp_primitive_t p = primitive_for(engine, problem, 2);
-        buffers_create(&got, p->pd);
-        hostile_pool_t *pool = hostile_pool_create(POOL_STALLED, 2);
-        dnnl_tp_stream_t stream = async_stream_on(engine, hostile_pool_iface(pool));
-        clear_outputs(&got);
-        for (int k = 0; k < SUBMISSIONS; ++k)
-            CHECK_OK(dnnl_tp_primitive_execute_handles(p, stream, got.n, got.arg));
-        CHECK_STATUS(dnnl_tp_stream_wait_for(stream, 0), dnnl_tp_timed_out);
-        for (int i = 0; i < got.n; ++i)
-            if (got.output[i]) assert_int_equal(*(unsigned char *)got.arg[i].handle, 0xff);
-        CHECK_OK(dnnl_tp_primitive_destroy(p)); /* the submissions keep it */
-        hostile_pool_unstall(pool);
-        CHECK_OK(dnnl_tp_stream_wait(stream));
-        if (!same_outputs(&want, &got)) fail_msg("%s", problem_name(problem));
-        CHECK_OK(dnnl_tp_stream_destroy(stream));
-        hostile_pool_destroy(pool);
+        for (int k = 0; k < HOSTILE_STALLABLE; ++k)
+            submit_to_stalled(engine, problem, primitive_for(engine, problem, 2), hostile_stallable[k],
+                              &want);
         buffers_destroy(&want);
-        buffers_destroy(&got);
     }
     CHECK_OK(dnnl_tp_engine_destroy(engine));
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/op_desc.h"
@@ -18,6 +17,7 @@
 #include "exec/run.h"
 #include "threading/futex.h"
 #include "trace/trace.h"
+#include "support/watchdog.h"
 #include "support/world.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
@@ -308,7 +308,7 @@ static void test_callback(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_products),

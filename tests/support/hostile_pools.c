@@ -268,12 +268,17 @@ hostile_pool_t *hostile_pool_create(hostile_kind_t kind, int n) {
     return p;
 }
 
-void hostile_pool_unstall(hostile_pool_t *p) {
+const hostile_kind_t hostile_stallable[HOSTILE_STALLABLE] = {
+    POOL_STALLED, POOL_ASYNC_SCHEDULE, POOL_ASYNC_IN_ORDER, POOL_ASYNC_UNORDERED, POOL_ASYNC_ONE};
+
+static void set_stalled(hostile_pool_t *p, bool stalled) {
     pthread_mutex_lock(&p->mutex);
-    p->stalled = false;
+    p->stalled = stalled;
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->mutex);
 }
+void hostile_pool_stall(hostile_pool_t *p) { set_stalled(p, true); }
+void hostile_pool_unstall(hostile_pool_t *p) { set_stalled(p, false); }
 
 int hostile_pool_pending(hostile_pool_t *p) {
     pthread_mutex_lock(&p->mutex);

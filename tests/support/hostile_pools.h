@@ -40,7 +40,11 @@ typedef struct hostile_pool hostile_pool_t;
 hostile_pool_t *hostile_pool_create(hostile_kind_t kind, int n);
 const dnnl_tp_threadpool_iface_t *hostile_pool_iface(const hostile_pool_t *pool);
 const char *hostile_pool_name(hostile_kind_t kind);
-/* Threads that can compute at once for the library, callers of parallel_for apart. */
+/* From now on nothing runs before hostile_pool_unstall; in POOL_STALLED from the beginning. */
+void hostile_pool_stall(hostile_pool_t *pool);
+/* Where that holds up whoever submits nowhere: hosts that take work and return. */
+enum { HOSTILE_STALLABLE = 5 };
+extern const hostile_kind_t hostile_stallable[HOSTILE_STALLABLE];
 void hostile_pool_unstall(hostile_pool_t *pool);
 /* What went wrong on the host's side so far: concurrent callers, dead cookies. */
 int hostile_pool_complaints(const hostile_pool_t *pool);
