@@ -526,7 +526,7 @@ typedef struct {
  * executable at once, each on a stream of its own. Thread-safe.
  *
  * @param executable an executable
- * @param stream of the engine of the executable; its pool computes
+ * @param stream of an engine of the executable's kind, usually of its own; its pool computes
  * @param nin number of inputs of the graph
  * @param in data of the inputs in order of their creation, dense row-major; the caller's
  * @param nout number of outputs of the graph
@@ -534,8 +534,8 @@ typedef struct {
  *     written by the last operators themselves, undefined when the run fails; must not overlap an input
  *     or another output
  * @param opts read during the call only; NULL = defaults
- * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another engine or
- *     in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
+ * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another kind of
+ *     engine or in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
  *     cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
  *     table, calls nest too deeply); would_deadlock. The first failure is reported, never what followed. The
  *     text names the operator that failed; the executable stays usable. */
@@ -551,7 +551,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable
  * over when the call returns. Thread-safe.
  *
  * @param executable kept alive until the run is over; may be destroyed at once
- * @param stream of the engine of the executable; its pool computes
+ * @param stream of an engine of the executable's kind, usually of its own; its pool computes
  * @param nin number of inputs of the graph
  * @param in data of the inputs; the array is read during the call only, the data live until the run is over
  * @param nout number of outputs of the graph
