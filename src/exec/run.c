@@ -345,5 +345,10 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
 dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
                                         int nin, void *const *in, int nout, void *const *out,
                                         const dnnl_tp_run_opts_t *opts) {
-    return dtp_executable_run(executable, stream, nin, in, nout, out, opts, NULL);
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    /* A closure of the run, or another thread, may drop the caller's handle meanwhile. */
+    dtp_exec_t *e = dtp_object_retain((dtp_exec_t *)(uintptr_t)executable);
+    dnnl_tp_status_t status = dtp_executable_run(e, stream, nin, in, nout, out, opts, NULL);
+    dtp_object_release(e);
+    return status;
 }

@@ -142,10 +142,18 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
 /* ---- Entering and closing ---------------------------------------------------------------------------- */
 
 static void session_leave(dtp_session_t *s) {
-    int32_t before = atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel);
-    if (before != DTP_SESSION_CLOSED + 1) return;
-    atomic_fetch_add_explicit(&s->closers_bell, 1, memory_order_release);
-    dtp_futex_wake(&s->closers_bell, INT_MAX);
+    int32_t active = atomic_load_explicit(&s->active, memory_order_relaxed);
+    while (active >= 0)
+        if (atomic_compare_exchange_weak_explicit(&s->active, &active, active - 1, memory_order_release,
+                                                  memory_order_relaxed))
+            return;
+    /* Closed: once the last one has left, who closes may free the session before the bell is rung. */
+    dtp_object_retain(s);
+    if (atomic_fetch_sub_explicit(&s->active, 1, memory_order_acq_rel) == DTP_SESSION_CLOSED + 1) {
+        atomic_fetch_add_explicit(&s->closers_bell, 1, memory_order_release);
+        dtp_futex_wake(&s->closers_bell, INT_MAX);
+    }
+    dtp_object_release(s);
 }
 
 static dnnl_tp_status_t session_enter(dtp_session_t *s) {
@@ -431,8 +439,10 @@ dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable, const void *c
     DTP_REQUIRE((callable->nfeeds == 0 || in) && (callable->nfetches == 0 || out), NULL_ARG,
                 "in or out is NULL");
     DTP_TRY(session_enter(callable->session));
+    dtp_object_retain(callable); /* a closure of the run may drop the caller's handle */
     dnnl_tp_status_t status = callable_run(callable, in, out, opts);
     session_leave(callable->session);
+    dtp_object_release(callable);
     return status;
 }
 
