@@ -170,7 +170,14 @@ dnnl_tp_status_t dnnl_tp_set_verbose_callback(void (*fn)(void *arg, const char *
     return dnnl_tp_success;
 }
 
+static void forked_child(void) { /* who holds the lock does not exist there */
+    verbose_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forked_child); }
+
 static void write_line(double ms, const char *format, va_list args) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     char line[2048];
     int n = snprintf(line, sizeof line, "dnnl_tp_verbose,v1,");
     if (dtp_verbose_on(DTP_VERBOSE_TIMESTAMP)) n += snprintf(line + n, sizeof line - (size_t)n, "%.6f,", ms);

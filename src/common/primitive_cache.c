@@ -27,6 +27,22 @@ static entry_t *bucket[BUCKETS];
 static entry_t *newest, *oldest;
 static int count, capacity = -1;
 
+/* ---- Forks ------------------------------------------------------------------------------------------- */
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void unlink_entry(entry_t *e);
+/* Who made the rest does not exist in the child; neither do those who wait for it. */
+static void after_fork_in_child(void) {
+    for (entry_t *e = oldest, *next; e; e = next) {
+        next = e->newer;
+        if (!e->primitive) unlink_entry(e);
+    }
+    ready = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pthread_mutex_unlock(&lock);
+}
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+
 static int capacity_locked(void) {
     if (capacity < 0) {
         const char *text = dtp_getenv("PRIMITIVE_CACHE_CAPACITY");
@@ -122,6 +138,8 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
                                dnnl_tp_status_t (*create)(struct dnnl_tp_primitive **,
                                                           const struct dnnl_tp_primitive_desc *),
                                bool *hit) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     *hit = false;
     *primitive = NULL;
     pthread_mutex_lock(&lock);

@@ -72,14 +72,19 @@ dnnl_tp_status_t dtp_named_pool_open(dtp_named_pool_t **pool, const char *name, 
     return status;
 }
 
+void dtp_named_pools_forked(void) {
+    atomic_store(&registry_lock.word, 0); /* its holder does not exist here */
+    registry = NULL;
+}
+
 void dtp_named_pool_close(dtp_named_pool_t *pool) {
     if (!pool) return;
     if (pool->shared) {
         dtp_lock(&registry_lock);
         bool last = --pool->refs == 0;
         dtp_named_pool_t **at = &registry;
-        while (last && *at != pool) at = &(*at)->next;
-        if (last) *at = pool->next;
+        while (*at && *at != pool) at = &(*at)->next;
+        if (last && *at) *at = pool->next; /* not there: the parent's */
         dtp_unlock(&registry_lock);
         if (!last) return;
     }

@@ -16,5 +16,7 @@ dnnl_tp_status_t dtp_named_pool_open(dtp_named_pool_t **pool, const char *name, 
 void dtp_named_pool_close(dtp_named_pool_t *pool); /* NULL is allowed */
 dnnl_tp_threadpool_t dtp_named_pool_handle(const dtp_named_pool_t *pool);
 int dtp_named_pool_num_threads(const dtp_named_pool_t *pool);
+/* In the child of a fork the parent's pools have no threads: who wants a name there makes a pool of its own. */
+void dtp_named_pools_forked(void);
 
 #endif

@@ -4,6 +4,7 @@
  * queued in the host's pool. After a fork the child's copies of all records are dead: loops and runs stay on
  * their callers, and no lock of the parent is taken. Next: region.c, run.c. */
 #include "threading/builtin_pool.h"
+#include "threading/named_pool.h"
 #include "threading/topology.h"
 
 _Atomic uint32_t dtp_fork_generation;
@@ -20,6 +21,7 @@ static void forked_child(void) {
     registry = NULL;
     dtp_chain_top = NULL;
     dtp_sync_forked();
+    dtp_named_pools_forked();
 }
 static void watch_forks(void) {
     static _Atomic bool watching;

@@ -36,6 +36,7 @@ void dtp_record_set_costs(dtp_pool_t *pool, int64_t spin_ns) { (void)pool, (void
 int dtp_process_num_threads(void) { return 1; }
 double dtp_cpu_quota(void) { return 0; }
 void dtp_sync_forked(void) {}
+void dtp_named_pools_forked(void) {}
 void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
 /* Helpers of a host that has loops only stay while one is open. */
 static void pause_while_open(void) {

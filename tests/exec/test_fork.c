@@ -1,0 +1,180 @@
+/* Forks of a process with pools, graphs and sessions, while other threads of it compile, run, and make and end
+ * sessions on a shared pool: in the child everything that nobody used at that moment goes on without threads
+ * of the parent, and new things can be made. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dnnl_tp/dnnl_tp_session.h"
+#include "support/check.h"
+#include "support/streams.h"
+#include "support/watchdog.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { BUSY = 0 }; /* their allocators take locks that a forked child inherits */
+#else
+enum { BUSY = 2 };
+#endif
+enum { N = 4096, FORKS = 8, THREADS = DNNL_TP_WITH_THREADPOOL ? 2 : 1 };
+
+/* y = relu(x * x + w): an eltwise primitive with a cache entry for each w. */
+static dnnl_tp_graph_t make_graph(float w) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_dims_t dims = {N};
+    dnnl_tp_value_t x, c, y;
+    if (dnnl_tp_graph_create(&g, dnnl_tp_cpu) || dnnl_tp_graph_input(g, &x, "x", dnnl_tp_f32, 1, dims) ||
+        dnnl_tp_graph_constant(g, &c, "w", dnnl_tp_f32, 0, dims, &w, DNNL_TP_CONSTANT_COPY, NULL, NULL) ||
+        dnnl_tp_graph_op(g, dnnl_tp_op_square, "square", 1, &x, 0, NULL, 1, &y) ||
+        dnnl_tp_graph_op(g, dnnl_tp_op_add, "add", 2, (dnnl_tp_value_t[]){y, c}, 0, NULL, 1, &y) ||
+        dnnl_tp_graph_op(g, dnnl_tp_op_relu, "relu", 1, &y, 0, NULL, 1, &y) ||
+        dnnl_tp_graph_output(g, y, "y"))
+        return NULL;
+    return g;
+}
+static bool session_works(dnnl_tp_session_t s, float *x, float *y, float want) {
+    dnnl_tp_feed_t feed = {"x", NULL, x};
+    dnnl_tp_fetch_t fetch = {"y", y};
+    memset(y, 0, N * sizeof *y);
+    return dnnl_tp_session_run(s, 1, &feed, 1, &fetch, 0, NULL, NULL) == dnnl_tp_success && y[0] == want &&
+           y[N - 1] == want;
+}
+/* Makes a graph and a session on a pool that busy threads share, made anew whenever the last of them ends. */
+static bool new_session_works(dnnl_tp_engine_t engine, float w) {
+    float *x = malloc(2 * N * sizeof *x);
+    for (int i = 0; i < N; ++i) x[i] = 2;
+    dnnl_tp_graph_t g = make_graph(w);
+    dnnl_tp_session_t s = NULL;
+    const dnnl_tp_session_pool_t pool = {.num_threads = THREADS, .global_name = "busy"};
+    dnnl_tp_session_opts_t o = {.struct_size = sizeof o, .npools = 1, .pools = &pool};
+    bool ok = g && dnnl_tp_session_create(&s, g, engine, &o) == dnnl_tp_success &&
+              session_works(s, x, x + N, 4 + w);
+    ok &= dnnl_tp_session_destroy(s) == dnnl_tp_success;
+    dnnl_tp_graph_destroy(g);
+    free(x);
+    return ok;
+}
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    _Atomic int *stop, *rounds;
+    bool ok;
+} busy_t;
+static void *busy(void *arg) {
+    busy_t *b = arg;
+    while (!atomic_load(b->stop))
+        b->ok &= new_session_works(b->engine, (float)atomic_fetch_add(b->rounds, 1));
+    return NULL;
+}
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_session_t session;
+    dnnl_tp_executable_t executable;
+    dnnl_tp_stream_t sync, async;
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_threadpool_t pool;
+    float *x, *y;
+} things_t;
+
+static bool runs(things_t *t, dnnl_tp_stream_t stream) {
+    void *in[1] = {t->x}, *out[1] = {t->y};
+    memset(t->y, 0, N * sizeof *t->y);
+    return dnnl_tp_executable_run(t->executable, stream, 1, in, 1, out, NULL) == dnnl_tp_success &&
+           t->y[0] == 4.5f && t->y[N - 1] == 4.5f;
+}
+static bool everything_works(things_t *t, bool in_child, int number) {
+    void *in[1] = {t->x}, *out[1] = {t->y};
+    dnnl_tp_event_t event;
+    bool ok = runs(t, t->sync) && session_works(t->session, t->x, t->y, 4.5f);
+    dnnl_tp_status_t want = in_child && DNNL_TP_WITH_THREADPOOL ? dnnl_tp_poisoned : dnnl_tp_success;
+    ok &= dnnl_tp_executable_run_async(t->executable, t->async, 1, in, 1, out, NULL, &event) == want;
+    if (!in_child) ok &= dnnl_tp_event_wait(event, -1, NULL) == dnnl_tp_success;
+    ok &= dnnl_tp_event_destroy(event) == dnnl_tp_success;
+#ifdef __SANITIZE_THREAD__ /* it allows no thread in the child */
+    if (in_child) return ok;
+#endif
+    /* A runtime that was used before the fork may not start threads in the child. */
+    if (in_child && DNNL_TP_CPU_RUNTIME != DNNL_TP_RUNTIME_THREADPOOL) return ok;
+    /* Also what was being made at the fork. */
+    for (int i = -BUSY; i <= 0; ++i) ok &= new_session_works(t->engine, (float)(number + i));
+    return ok;
+}
+
+static void forks(void **state) {
+    (void)state;
+    things_t t = {.x = malloc(N * sizeof(float)), .y = malloc(N * sizeof(float))};
+    for (int i = 0; i < N; ++i) t.x[i] = 2;
+    CHECK_OK(dnnl_tp_engine_create(&t.engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_stream_attr_create(&t.attr, dnnl_tp_cpu));
+    if (DNNL_TP_WITH_THREADPOOL) {
+        dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = 2};
+        if (DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_THREADPOOL) o.blocking_threads = 1;
+        CHECK_OK(dnnl_tp_threadpool_create(&t.pool, &o));
+        CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(t.attr, t.pool));
+    }
+    CHECK_OK(dnnl_tp_stream_create_v2(&t.sync, t.engine, 0, t.attr));
+    CHECK_OK(dnnl_tp_stream_attr_set_async(t.attr, 1));
+    CHECK_OK(dnnl_tp_stream_create_v2(&t.async, t.engine, 0, t.attr));
+    dnnl_tp_graph_t g = make_graph(0.5f);
+    assert_non_null(g);
+    CHECK_OK(dnnl_tp_executable_compile(&t.executable, g, t.engine, 0, NULL, NULL));
+    dnnl_tp_session_opts_t so = {.struct_size = sizeof so, .num_threads = THREADS};
+    CHECK_OK(dnnl_tp_session_create(&t.session, g, t.engine, &so));
+    dnnl_tp_graph_destroy(g);
+    assert_true(everything_works(&t, false, 0));
+
+    _Atomic int stop = 0, rounds = 0;
+    busy_t b[BUSY + 1];
+    pthread_t thread[BUSY + 1];
+    for (int i = 0; i < BUSY; ++i) {
+        b[i] = (busy_t){t.engine, &stop, &rounds, true};
+        assert_int_equal(pthread_create(&thread[i], NULL, busy, &b[i]), 0);
+    }
+    for (int i = 0; i < FORKS; ++i) {
+        int now = atomic_load(&rounds);
+        while (BUSY && atomic_load(&rounds) < now + 1 + i % 3) usleep(50 + 37 * i);
+        watchdog(100, NULL);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(100);
+            bool ok = everything_works(&t, true, atomic_load(&rounds));
+            ok &= dnnl_tp_session_destroy(t.session) == dnnl_tp_success;
+            ok &= dnnl_tp_stream_destroy(t.sync) == dnnl_tp_success;
+            ok &= dnnl_tp_stream_destroy(t.async) == dnnl_tp_success;
+            ok &= dnnl_tp_executable_destroy(t.executable) == dnnl_tp_success;
+            ok &= dnnl_tp_stream_attr_destroy(t.attr) == dnnl_tp_success;
+            ok &= dnnl_tp_threadpool_destroy(t.pool) == dnnl_tp_success;
+            /* Other threads' things stay in the child, and no leak check shall look. */
+            syscall(SYS_exit_group, ok ? 0 : 1);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (status) fail_msg("fork %d: the child's status is 0x%x", i, (unsigned)status);
+        assert_true(everything_works(&t, false, i));
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < BUSY; ++i) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        assert_true(b[i].ok);
+    }
+    CHECK_OK(dnnl_tp_session_destroy(t.session));
+    CHECK_OK(dnnl_tp_stream_destroy(t.sync));
+    CHECK_OK(dnnl_tp_stream_destroy(t.async));
+    dnnl_tp_executable_destroy(t.executable);
+    dnnl_tp_stream_attr_destroy(t.attr);
+    dnnl_tp_threadpool_destroy(t.pool);
+    dnnl_tp_engine_destroy(t.engine);
+    free(t.x);
+    free(t.y);
+}
+
+int main(void) {
+    watchdog(100, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
