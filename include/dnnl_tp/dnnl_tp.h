@@ -259,8 +259,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
 /** Waits until the stream is idle and drops it. Thread-compatible.
  *
  * @param stream NULL or a stream that no other thread uses
- * @return success; would_deadlock (called from the stream's own work), invalid_arguments (another thread uses
- *     it): the stream stays valid. */
+ * @return success; would_deadlock (called from the stream's own work, or from other work while the stream is
+ *     not idle), invalid_arguments (another thread uses it): the stream stays valid. */
 DNNL_TP_API dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream);
 
 /* ---- Executing --------------------------------------------------------------------------------------- */

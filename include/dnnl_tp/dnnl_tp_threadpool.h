@@ -157,7 +157,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t 
                                                            const dnnl_tp_threadpool_opts_t *opts);
 
 /** Drops the caller's handle; the threads end when the last stream, engine or attribute that uses the
- * pool is gone. Thread-safe.
+ * pool is gone: before that call returns, or soon after if it is made inside running work. Thread-safe.
  *
  * @param pool NULL or a pool
  * @return success; NULL is accepted. */

@@ -459,7 +459,7 @@ static void free_blocks(cpu_stream_t *s) {
 
 static void cpu_stream_destroy(dtp_object_t *object) {
     cpu_stream_t *s = (cpu_stream_t *)object;
-    if (s->queue) (void)dtp_queue_close(s->queue); /* idle by now: close() drained it */
+    if (s->queue) (void)dtp_queue_close(s->queue, NULL, NULL); /* creation failed: nothing was submitted */
     if (s->base.engine) {
         free_blocks(s);
         dtp_free(s->base.engine->allocator, s->scratch);
@@ -470,20 +470,18 @@ static void cpu_stream_destroy(dtp_object_t *object) {
     dtp_object_release(s->base.engine);
 }
 
+static void stream_drained(void *stream) {
+    ((cpu_stream_t *)stream)->queue = NULL;
+    dtp_object_release(stream);
+}
 static dnnl_tp_status_t cpu_stream_close(dnnl_tp_stream_t stream) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
-    if (s->queue) {
-        dnnl_tp_status_t status = dtp_queue_close(s->queue);
-        if (status != dnnl_tp_success) {
-            stream_leave(s);
-            return status;
-        }
-        s->queue = NULL;
-    }
-    stream_leave(s);
-    dtp_object_release(s);
-    return dnnl_tp_success;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (!s->queue) stream_drained(s);
+    else status = dtp_queue_close(s->queue, stream_drained, s);
+    if (status != dnnl_tp_success) stream_leave(s);
+    return status;
 }
 
 /* Pool, thread count and kind of execution from a resolved attribute. Keeps the old ones on failure. */
@@ -500,7 +498,7 @@ static dnnl_tp_status_t use_pool_of(cpu_stream_t *s, const dtp_stream_attr_t *at
         }
     }
     int n = dtp_stream_attr_num_threads(attr, NULL);
-    if (s->queue) (void)dtp_queue_close(s->queue);
+    if (s->queue) (void)dtp_queue_close(s->queue, dtp_object_release, dtp_object_retain(s)); /* it is idle */
     dtp_pool_release(s->par.pool);
     s->queue = queue;
     s->par = (dtp_parallel_t){pool, n > 1 ? n : 1, NULL};

@@ -111,6 +111,7 @@ static void *member_main(void *arg) {
     dtp_blocking_t *b = self->crew;
     dtp_pool_t *rec = b->rec;
     line_t *l = &b->lines[self->line];
+    dtp_builtin_thread_in();
     dtp_lock(&b->lock);
     for (;;) {
         dtp_blocking_job_t *job = l->first;
@@ -166,13 +167,6 @@ dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *rec, int num_threads, const char
     if (!error) return dnnl_tp_success;
     return dtp_fail(dnnl_tp_runtime_error, DTP_THREAD_FAILED, "%d of %d blocking threads started: %s",
                     b->num_started, (int)n, strerror(error));
-}
-
-bool dtp_blocking_is_here(const dtp_blocking_t *b) {
-    bool here = false;
-    for (int i = 0; b && i < b->num_started; ++i)
-        here |= pthread_equal(b->members[i].thread, pthread_self()) != 0;
-    return here;
 }
 
 void dtp_blocking_end(dtp_blocking_t *b, bool detach) {

@@ -73,7 +73,6 @@ int dtp_blocking_slot(const dtp_blocking_t *crew, int thread); /* what a trace c
 /* builtin_pool.c, threadpool.c. Starts 2 * B threads; on failure those that started end with the pool. */
 dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *pool, int num_threads, const char *name);
 /* Asks the threads to leave; join: waits for them. B may be NULL. */
-bool dtp_blocking_is_here(const dtp_blocking_t *crew); /* is this one of its threads? */
 void dtp_blocking_end(dtp_blocking_t *crew, bool detach);
 void dtp_blocking_join(dtp_blocking_t *crew);
 typedef struct {

@@ -60,6 +60,8 @@ struct dtp_worker {
     int cpu; /* home, or -1 */
 };
 
+static _Thread_local bool is_built_in; /* a thread of some built-in pool */
+
 static bool worker_must_act(const dtp_pool_t *rec) {
     if (!(atomic_load_explicit(&rec->region[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION))
         return false;
@@ -133,6 +135,7 @@ static void calibration_peer(struct dtp_worker *self);
 static void *worker_main(void *arg) {
     struct dtp_worker *self = arg;
     dtp_pool_t *rec = self->rec;
+    dtp_builtin_thread_in();
     dtp_chain_t chain = {.rec = rec, .kind = DTP_CHAIN_VISIT};
     dtp_chain_top = &chain;
     if (atomic_load_explicit(&self->reply, memory_order_relaxed)) calibration_peer(self);
@@ -165,13 +168,18 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
+/* Who is through with a pool that ends: the last one frees what nobody waits for. */
+static void let_go(dtp_pool_t *rec) {
+    if (atomic_fetch_sub_explicit(&rec->alive, 1, memory_order_acq_rel) == 1 &&
+        atomic_load_explicit(&rec->ending, memory_order_acquire) == DTP_ENDING_DETACHED)
+        dtp_record_free(rec);
+}
+
+void dtp_builtin_thread_in(void) { is_built_in = true; }
+
 void dtp_builtin_thread_out(dtp_pool_t *rec) {
     dtp_chain_top = NULL;
-    /* Whoever dropped the last reference joins the threads, unless it is one of them: then the last one out
-     * frees. */
-    if (atomic_fetch_sub_explicit(&rec->alive, 1, memory_order_acq_rel) == 1 &&
-        atomic_load_explicit(&rec->ending, memory_order_acquire) == DTP_ENDING_BY_WORKER)
-        dtp_record_free(rec);
+    let_go(rec);
 }
 
 static bool ring(struct dtp_worker *worker) {
@@ -349,20 +357,26 @@ dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t sp
 }
 
 void dtp_builtin_end(dtp_pool_t *rec) {
-    bool on_worker = dtp_blocking_is_here(rec->blocking);
-    int n = rec->num_started;
-    for (int i = 0; i < n; ++i) on_worker |= pthread_equal(rec->workers[i].thread, pthread_self()) != 0;
-    if (on_worker)
-        for (int i = 0; i < n; ++i) pthread_detach(rec->workers[i].thread);
+    /* Joining could hang on one of the pool's own threads, and inside work on which they may wait: that of
+     * another pool whose last user goes on one of them just now. */
+    const bool joins = !dtp_chain_top && !is_built_in;
+    const int n = rec->num_started;
+    pthread_t threads[DTP_MAX_THREADS];
+    for (int i = 0; i < n; ++i) {
+        threads[i] = rec->workers[i].thread;
+        if (!joins) pthread_detach(threads[i]);
+    }
+    atomic_fetch_add_explicit(&rec->alive, 1, memory_order_relaxed); /* this thread */
     dtp_lock(&rec->lock);
-    atomic_store_explicit(&rec->ending, on_worker ? DTP_ENDING_BY_WORKER : DTP_ENDING, memory_order_release);
+    atomic_store_explicit(&rec->ending, joins ? DTP_ENDING : DTP_ENDING_DETACHED, memory_order_release);
     dtp_door_update(rec);
     dtp_unlock(&rec->lock);
-    pthread_t threads[DTP_MAX_THREADS];
-    for (int i = 0; i < n; ++i) threads[i] = rec->workers[i].thread;
     dtp_builtin_wake(rec, n, -1, false);
-    dtp_blocking_end(rec->blocking, on_worker);
-    if (on_worker) return; /* the last one out frees */
+    dtp_blocking_end(rec->blocking, !joins);
+    if (!joins) {
+        let_go(rec);
+        return;
+    }
     for (int i = 0; i < n; ++i) pthread_join(threads[i], NULL);
     dtp_blocking_join(rec->blocking);
     dtp_record_free(rec);

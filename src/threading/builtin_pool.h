@@ -13,10 +13,11 @@ struct dnnl_tp_threadpool {
 size_t dtp_worker_size(void);
 /* Starts rec->num_threads workers; on failure those that started are counted in rec->num_started. */
 dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t spin_ns);
-/* The last thing that a thread of the pool does. */
+/* The first and the last thing that a thread of the pool does. */
+void dtp_builtin_thread_in(void);
 void dtp_builtin_thread_out(dtp_pool_t *rec);
-/* Ends and joins the workers and the blocking crew, then frees the record; on one of the workers: without
- * waiting. */
+/* Ends and joins the workers and the blocking crew, then frees the record; on a thread of any built-in pool,
+ * and inside running work, nobody waits, and the last one out frees. */
 void dtp_builtin_end(dtp_pool_t *rec);
 /* Wakes up to count sleeping workers that do not live on cpu (-1: any) and returns how many; mark counts them
  * as on their way, so that the next small loop does not call others. */

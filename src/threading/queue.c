@@ -37,13 +37,26 @@ void dtp_queue_release(dtp_queue_t *q) {
     if (DTP_SUB(&q->refs, 1, acq_rel) == 1) dtp_free(NULL, q);
 }
 
+/* Once closed nobody comes in, so that the last one out is one. */
 bool dtp_queue_enter(dtp_queue_t *q) {
-    if (!(DTP_ADD(&q->inside, 1, acquire) & DTP_QUEUE_CLOSED)) return true;
-    DTP_SUB(&q->inside, 1, relaxed);
+    int64_t inside = DTP_LOAD(&q->inside, relaxed);
+    while (!(inside & DTP_QUEUE_CLOSED))
+        if (DTP_CAS_WEAK(&q->inside, &inside, inside + 1, acquire)) return true;
     return false;
 }
 
-void dtp_queue_leave(dtp_queue_t *q) { DTP_SUB(&q->inside, 1, release); }
+/* Nobody is inside any more. */
+static void end_queue(dtp_queue_t *q) {
+    if (q->head != &q->stub) q->head->recycle(q->head);
+    dtp_pool_release(q->rec);
+    q->rec = NULL;
+    if (q->closed) q->closed(q->closed_arg);
+    dtp_queue_release(q);
+}
+
+void dtp_queue_leave(dtp_queue_t *q) {
+    if (DTP_UNLIKELY(DTP_SUB(&q->inside, 1, acq_rel) == (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1)) end_queue(q);
+}
 
 dnnl_tp_status_t dtp_queue_refuse_dead(void) {
     return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
@@ -494,21 +507,29 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
 
 /* ---- Closing ----------------------------------------------------------------------------------------- */
 
-dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
-    if (!q) return dnnl_tp_success;
+dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void *arg) {
     if (!dtp_queue_dead(q)) {
         uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
         DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
 #ifndef DTP_WITHOUT_SYNC
         dtp_sync_remove(q);
 #endif
-        /* Threads leave a few instructions after their item's completion shows. */
-        DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
-        for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {
-            if (i < DTP_SPINS(100) - 1) dtp_pause();
-            else sched_yield();
+        q->closed = closed;
+        q->closed_arg = arg;
+        int64_t inside = DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
+        /* This thread may be inside itself, further up its stack, or wait for one that waits for it. */
+        if (inside && dtp_chain_top) {
+            if (DTP_OR(&q->inside, DTP_QUEUE_LAST_ENDS, acq_rel) != DTP_QUEUE_CLOSED) return dnnl_tp_success;
+        } else {
+            /* Threads leave a few instructions after their item's completion shows. */
+            for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {
+                if (i < DTP_SPINS(100) - 1) dtp_pause();
+                else sched_yield();
+            }
         }
     } else {
+        q->closed = closed;
+        q->closed_arg = arg;
         /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
         for (dtp_item_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
             if (!item->wait) continue;
@@ -517,9 +538,6 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q) {
             item->wait = NULL;
         }
     }
-    if (q->head != &q->stub) q->head->recycle(q->head);
-    dtp_pool_release(q->rec);
-    q->rec = NULL;
-    dtp_queue_release(q);
+    end_queue(q);
     return dnnl_tp_success;
 }

@@ -49,9 +49,12 @@
  * Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake. (Bell before wake_at, or a ringer in
  * between would drop the new target.)
  *
- * Life. `inside` = items in flight + threads that help + CLOSED; close drains, sets CLOSED, and waits until
- * nobody is inside: then the record is let go. `refs` keeps the memory: the owner, events, and threads that
- * promised to look at the queue later (queue.c). */
+ * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
+ * which nobody comes in, and waits until nobody is inside: then the queue ends, i.e. lets the record go. Inside
+ * running work it may be the waiting thread itself that is inside, further up its stack; so there close sets
+ * LAST_ENDS as well and returns: if somebody was inside then, the last one who leaves ends the queue. `refs`
+ * keeps the memory: the owner, until the end, events, and threads that promised to look at the queue later
+ * (queue.c). */
 #ifndef DTP_THREADING_QUEUE_H
 #define DTP_THREADING_QUEUE_H
 
@@ -117,8 +120,11 @@ struct dtp_queue {
     _Atomic bool is_left;               /* in some thread's chain: */
     dtp_queue_t *next_left;             /* written by who set is_left */
     dtp_queue_t *prev_sync, *next_sync; /* list of all queues: sync.c */
+    void (*closed)(void *arg);          /* written by close, called at the end */
+    void *closed_arg;
 };
 #define DTP_QUEUE_CLOSED ((int64_t)1 << 62)
+#define DTP_QUEUE_LAST_ENDS ((int64_t)1 << 61)
 
 /* owner: what dtp_sync_snapshot calls the queue by. */
 dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority);
@@ -149,8 +155,10 @@ dnnl_tp_status_t dtp_queue_query(dtp_queue_t *queue, bool *idle);
 /* What dtp_queue_query does for the pool, before an event of the queue is looked at. */
 void dtp_queue_drive(dtp_queue_t *queue);
 void dtp_queue_reset(dtp_queue_t *queue);
-/* Drains, then lets go. would_deadlock from inside own work, and the queue stays. */
-dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue);
+/* Drains, then lets go, and calls closed (NULL: nobody wants to know): before it returns, or, called inside
+ * running work, when the last one has left that was still inside. would_deadlock from inside own work: then the
+ * queue stays, and closed is not called. */
+dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue, void (*closed)(void *arg), void *arg);
 static inline bool dtp_queue_dead(const dtp_queue_t *q) {
     return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
 }

@@ -131,8 +131,11 @@ dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, in
 
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
     uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
-    DTP_TRY(dtp_queue_wait_seq(q, seq, dtp_until_ns(timeout_ns)));
-    return dtp_queue_result(q);
+    DTP_ADD(&q->refs, 1, relaxed); /* a callback of what this thread runs meanwhile may close it */
+    dnnl_tp_status_t status = dtp_queue_wait_seq(q, seq, dtp_until_ns(timeout_ns));
+    if (status == dnnl_tp_success) status = dtp_queue_result(q);
+    dtp_queue_release(q);
+    return status;
 }
 
 void dtp_queue_drive(dtp_queue_t *q) {

@@ -241,7 +241,7 @@ struct dtp_pool {
     dtp_visit_t visits[DTP_VISITS];
 };
 enum { DTP_WAKE_PAYS = 3 }; /* a loop must take this many wakes before one is made */
-enum { DTP_ENDING = 1, DTP_ENDING_BY_WORKER = 2 };
+enum { DTP_ENDING = 1, DTP_ENDING_DETACHED = 2 };
 
 /* record.c */
 extern _Atomic uint32_t dtp_fork_generation;

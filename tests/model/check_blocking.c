@@ -55,6 +55,7 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     (void)pool, (void)cpu;
     return false;
 }
+void dtp_builtin_thread_in(void) {}
 void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
 
 /* ---- The program: two closures that block; after the first of them one that does not ----------------- */

@@ -34,7 +34,7 @@ typedef struct {
 } model_item_t;
 static dtp_queue_t *queue, *other;
 static model_item_t *items[ITEMS];
-static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared;
+static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared, closings, closed;
 static dtp_event_t *gate; /* a host event */
 
 static dnnl_tp_status_t item_run(dtp_item_t *base, const dtp_parallel_t *par) {
@@ -78,8 +78,25 @@ static void submit_after(dtp_queue_t *q, int i, dtp_event_t **event) {
 static void submitter(void *arg) {
     (void)arg;
     for (int i = 0; i < 2; ++i) submit_item(i);
-    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
     MC_CHECK(order == 2);
+    leave();
+}
+/* Closes inside other work, when threads may still be on their way out. */
+static void note_closed(void *arg) {
+    mc_write(arg);
+    ++closed;
+    mc_hit(mc_self() == 0 ? "closed at once" : "closed by the last one out");
+}
+static void closing_inside(void *arg) {
+    (void)arg;
+    closings = 1;
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    MC_CHECK(dtp_queue_wait(queue, -1) == dnnl_tp_success);
+    dtp_chain_t chain = {.kind = DTP_CHAIN_CALLBACK};
+    dtp_chain_top = &chain;
+    MC_CHECK(dtp_queue_close(queue, note_closed, &shared) == dnnl_tp_success);
+    dtp_chain_top = NULL;
     leave();
 }
 /* The first item fails; what was submitted before the reset is skipped, what comes later runs. */
@@ -89,7 +106,7 @@ static void resetting_submitter(void *arg) {
     for (int i = 0; i < 2; ++i) submit_item(i);
     dtp_queue_reset(queue);
     submit_item(2);
-    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
     MC_CHECK(runs[0] == 1 && skips[1] == 1 && runs[2] == 1);
     mc_hit("poison and reset");
     leave();
@@ -100,7 +117,7 @@ static void gated_submitter(void *arg) {
     MC_CHECK(dtp_queue_wait_event(queue, &items[1]->base, gate) == dnnl_tp_success);
     dtp_object_release(gate);
     for (int i = 0; i < 2; ++i) submit_item(i);
-    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
     leave();
 }
 /* The same, skipped because the first one failed: the event comes at any time, also after the end. */
@@ -116,8 +133,8 @@ static void ping_pong_submitter(void *arg) {
     submit_after(queue, 1, &event);
     submit_after(other, 2, &event);
     dtp_object_release(event);
-    MC_CHECK(dtp_queue_close(queue) == dnnl_tp_success);
-    MC_CHECK(dtp_queue_close(other) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    MC_CHECK(dtp_queue_close(other, NULL, NULL) == dnnl_tp_success);
     MC_CHECK(order == 3);
     dtp_object_release(gate);
     dtp_object_release(gate);
@@ -139,7 +156,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
     worker_bell = 0;
     left = n - 1;
-    order = shared = 0;
+    order = shared = closings = closed = 0;
     memset(runs, 0, sizeof runs);
     memset(skips, 0, sizeof skips);
     memset(recycled, 0, sizeof recycled);
@@ -168,7 +185,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     for (int i = 0; i < n; ++i) mc_thread(fns[i], NULL);
 }
 static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->first);
+    MC_CHECK(rec->adm == 0 && !rec->first && closed == closings);
     for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
 }
 #define SETUP(name, n_items, ...)                             \
@@ -177,6 +194,7 @@ static void end(void) {
         setup(fns, (int)(sizeof fns / sizeof *fns), n_items); \
     }
 SETUP(push, 2, submitter, worker)
+SETUP(close_inside, 2, closing_inside, worker)
 SETUP(reset_queue, 3, resetting_submitter, worker)
 static void ping_pong(void) {
     void (*const fns[])(void *) = {ping_pong_submitter, worker};
@@ -193,6 +211,11 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 3,
          .reach = {"the worker ran a root", "a waiting thread helped"}},
+        {.name = "close inside other work",
+         .setup = close_inside,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"closed at once", "closed by the last one out"}},
         {.name = "poison and reset",
          .setup = reset_queue,
          .end = end,

@@ -25,10 +25,6 @@ bool dtp_blocking_is_wanted(const dtp_blocking_t *crew) {
     return false;
 }
 /* builtin_pool.c */
-bool dtp_blocking_is_here(const dtp_blocking_t *crew) {
-    (void)crew;
-    return false;
-}
 void dtp_blocking_end(dtp_blocking_t *crew, bool detach) { (void)crew, (void)detach; }
 void dtp_blocking_join(dtp_blocking_t *crew) { (void)crew; }
 

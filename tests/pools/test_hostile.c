@@ -287,7 +287,7 @@ static void queue_of(hostile_kind_t kind, int n, int fail_at) {
         assert_true(items[i].in_order);
         assert_int_equal(items[i].waited, dnnl_tp_would_deadlock);
     }
-    assert_int_equal(dtp_queue_close(queue), dnnl_tp_success);
+    assert_int_equal(dtp_queue_close(queue, NULL, NULL), dnnl_tp_success);
     assert_int_equal(atomic_load(&recycled), ITEMS);
     dtp_pool_release(rec);
     assert_int_equal(hostile_pool_complaints(pool), 0);
@@ -323,7 +323,7 @@ static void stalled_pool(void **state) {
     assert_int_equal(atomic_load(&counter), 0);
     assert_int_equal(dtp_queue_wait(queue, 0), dnnl_tp_timed_out);
     hostile_pool_unstall(pool);
-    assert_int_equal(dtp_queue_close(queue), dnnl_tp_success);
+    assert_int_equal(dtp_queue_close(queue, NULL, NULL), dnnl_tp_success);
     assert_int_equal(atomic_load(&counter), 10);
     dtp_pool_release(rec);
     hostile_pool_destroy(pool);
@@ -367,7 +367,7 @@ static void refusing_pools_use_the_caller(void **state) {
         o.queue = queue;
         assert_int_equal(dtp_queue_submit(queue, &o.item), dnnl_tp_success);
         assert_int_equal(atomic_load(&counter), 1); /* nobody else would have run it */
-        assert_int_equal(dtp_queue_close(queue), dnnl_tp_success);
+        assert_int_equal(dtp_queue_close(queue, NULL, NULL), dnnl_tp_success);
         dtp_pool_release(rec);
         hostile_pool_destroy(pool);
     }
