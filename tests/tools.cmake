@@ -1,25 +1,35 @@
-# Fuzzer of graph files: its corpus is replayed as a test; with clang a short run of the real one is a test of label
-# full (`ninja build_fuzz_graph` makes the program).
-set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
-add_executable(replay_graph ${fuzz}/fuzz_replay.c ${fuzz}/fuzz_graph.c)
-target_link_libraries(replay_graph PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
-target_compile_definitions(replay_graph PRIVATE _GNU_SOURCE)
-add_test(NAME fuzz_replay_graph COMMAND replay_graph ${fuzz}/corpus/graph ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph)
-set_tests_properties(fuzz_replay_graph PROPERTIES LABELS quick TIMEOUT 120)
-find_program(CLANG clang)
-if(CLANG)
-  set(parts arena graph graph_build graph_region graph_dot graph_file graph_text_data graph_text_lex graph_text_read
-    graph_text_write infer op)
-  list(TRANSFORM parts PREPEND ${PROJECT_SOURCE_DIR}/src/exec/)
-  list(TRANSFORM parts APPEND .c)
-  add_custom_command(OUTPUT fuzz_graph
+# Fuzzers of what takes graphs from others: a corpus and inputs at random are replayed as a test; with clang a short
+# run of the real one is a test of label full (`ninja build_fuzz_graph` makes the program).
+# fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src/exec)
+function(fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLAY;SOURCES;PARTS")
+  set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
+  list(TRANSFORM arg_SOURCES PREPEND ${fuzz}/)
+  list(PREPEND arg_SOURCES ${fuzz}/fuzz_${name}.c)
+  add_executable(replay_${name} ${fuzz}/fuzz_replay.c ${arg_SOURCES})
+  target_link_libraries(replay_${name} PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
+  target_compile_definitions(replay_${name} PRIVATE _GNU_SOURCE)
+  add_test(NAME fuzz_replay_${name} COMMAND replay_${name} ${fuzz}/corpus/${name} ${arg_REPLAY})
+  set_tests_properties(fuzz_replay_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  if(NOT CLANG)
+    return()
+  endif()
+  list(TRANSFORM arg_PARTS PREPEND ${PROJECT_SOURCE_DIR}/src/exec/)
+  list(TRANSFORM arg_PARTS APPEND .c)
+  add_custom_command(OUTPUT fuzz_${name}
     COMMAND ${CLANG} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
       -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR}/src
-      ${fuzz}/fuzz_graph.c ${parts} $<TARGET_FILE:dnnl_tp_static> -lm -lpthread -ldl -o fuzz_graph
-    DEPENDS ${fuzz}/fuzz_graph.c ${parts} dnnl_tp_static VERBATIM)
-  add_custom_target(build_fuzz_graph DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_graph)
-  add_test(NAME fuzz_graph COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_graph
-    -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_graph -DCORPUS=${fuzz}/corpus/graph
-    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_graph -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
-  set_tests_properties(fuzz_graph PROPERTIES LABELS full TIMEOUT 300)
-endif()
+      ${arg_SOURCES} ${arg_PARTS} $<TARGET_FILE:dnnl_tp_static> -lm -lpthread -ldl -o fuzz_${name}
+    DEPENDS ${arg_SOURCES} ${arg_PARTS} dnnl_tp_static VERBATIM)
+  add_custom_target(build_fuzz_${name} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name})
+  add_test(NAME fuzz_${name} COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_${name}
+    -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name} -DCORPUS=${fuzz}/corpus/${name}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_${name} -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
+endfunction()
+find_program(CLANG clang)
+set(graph_parts arena graph graph_build graph_region infer op)
+fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
+  PARTS ${graph_parts} graph_dot graph_file graph_text_data graph_text_lex graph_text_read graph_text_write)
+fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
+  PARTS ${graph_parts} import_v1 import_v1_emit import_v1_gate import_v1_live)

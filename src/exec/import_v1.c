@@ -113,6 +113,7 @@ static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
     CHECK(want[v->kind] < 0 || node->ndata == want[v->kind], i, "%d inputs, needed are %d", node->ndata,
           want[v->kind]);
     CHECK(v->kind != dnnl_tp_v1_merge || node->ndata > 0, i, "it has no inputs");
+    CHECK(v->kind != dnnl_tp_v1_input || !node->ncontrol, i, "an input of the graph waits for nothing");
     CHECK(v->kind != dnnl_tp_v1_enter || (v->frame && *v->frame), i, "it has no frame");
     return dnnl_tp_success;
 }
@@ -145,8 +146,11 @@ static dnnl_tp_status_t read_nodes(dtp_v1_t *t, const dnnl_tp_v1_node_t *nodes, 
 static bool is_kind(const dtp_v1_t *t, int node, dnnl_tp_v1_kind_t kind) {
     return node >= 0 && t->nodes[node].v1->kind == kind;
 }
-static bool back_edge(const dtp_v1_t *t, int from, int to) {
-    return is_kind(t, from, dnnl_tp_v1_next_iteration) && is_kind(t, to, dnnl_tp_v1_merge);
+/* Input k of a node: what comes around in a loop. */
+static bool back_edge(const dtp_v1_t *t, int node, int k) {
+    const dtp_v1_node_t *to = &t->nodes[node];
+    return k < to->ndata && is_kind(t, to->in[k].node, dnnl_tp_v1_next_iteration) &&
+           to->v1->kind == dnnl_tp_v1_merge;
 }
 
 static dnnl_tp_status_t find_frame(dtp_v1_t *t, int enter) {
@@ -171,7 +175,7 @@ static dnnl_tp_status_t refuse_cycle(const dtp_v1_t *t, const int *left) {
         const dtp_v1_node_t *node = &t->nodes[at];
         int from = -1;
         for (int k = 0; k < node->ndata + node->ncontrol; ++k)
-            if (node->in[k].node >= 0 && left[node->in[k].node] && !back_edge(t, node->in[k].node, at))
+            if (node->in[k].node >= 0 && left[node->in[k].node] && !back_edge(t, at, k))
                 from = node->in[k].node;
         if (from < 0) break; /* it waits for all Enters of a frame, one of which is behind it */
         at = from;
@@ -197,7 +201,7 @@ static dnnl_tp_status_t sort(dtp_v1_t *t) {
     (pass == 0 ? (void)++first[(from) + 2] : (void)(++left[target], to[first[(from) + 1]++] = (target)))
             for (int k = 0; k < node->ndata + node->ncontrol; ++k) {
                 int from = node->in[k].node;
-                if (from < 0 || back_edge(t, from, i)) continue;
+                if (from < 0 || back_edge(t, i, k)) continue;
                 EDGE(from, i);
                 if (is_kind(t, from, dnnl_tp_v1_enter)) EDGE(t->n + t->nodes[from].frame, i);
             }
@@ -415,7 +419,7 @@ static dnnl_tp_status_t check_frames(const dtp_v1_t *t) {
         if (node->enter >= 0)
             CHECK(t->contexts[t->nodes[node->next].context].frame == node->frame, i,
                   "its NextIteration '%.100s' is in another frame", t->nodes[node->next].v1->name);
-        for (int k = 0; k < node->ndata; ++k) {
+        for (int k = 0; k < node->ndata + node->ncontrol; ++k) {
             int from = node->in[k].node;
             if (is_kind(t, from, dnnl_tp_v1_enter) && !t->nodes[from].v1->is_constant)
                 CHECK(node->enter >= 0, i,

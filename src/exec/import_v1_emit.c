@@ -164,16 +164,19 @@ static int depth_of(const emit_t *e, block_t b) {
     return depth;
 }
 
-/* The two neighbours in one block that an edge orders; false: it orders nothing there. */
-static bool neighbours(const emit_t *e, int from, int to, int *a, int *b) {
+/* The two neighbours in one block that an edge orders; false: it orders nothing there. *own: it reads the
+ * result of the very If or loop that it stands in. */
+static bool neighbours(const emit_t *e, int from, int to, int *a, int *b, bool *own) {
     block_t pa, pb;
     *a = item_of(e, from, &pa);
     *b = item_of(e, to, &pb);
+    const int result = *a, reader = *b;
     int da = depth_of(e, pa), db = depth_of(e, pb);
     while (pa.compound != pb.compound || pa.part != pb.part) {
         if (da >= db) *a = e->t->n + pa.compound, pa = e->compounds[pa.compound].place, --da;
         else *b = e->t->n + pb.compound, pb = e->compounds[pb.compound].place, --db;
     }
+    *own = *a == *b && *a == result && *b != reader;
     return *a != *b;
 }
 
@@ -196,7 +199,11 @@ static dnnl_tp_status_t sort(emit_t *e) {
             const dtp_v1_node_t *node = &t->nodes[i];
             for (int k = 0; k < node->ndata + node->ncontrol; ++k) {
                 int from = node->in[k].node;
-                if (from < 0 || from == node->next || !neighbours(e, from, i, &a, &b)) continue;
+                bool own = false;
+                if (from < 0 || from == node->next || !neighbours(e, from, i, &a, &b, &own)) {
+                    if (own) return dtp_v1_refuse(t, i, "it needs a result of the condition it stands in");
+                    continue;
+                }
                 if (pass == 0) ++first[a + 2];
                 else ++left[b], to[first[a + 1]++] = b;
             }

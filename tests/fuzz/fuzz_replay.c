@@ -1,8 +1,10 @@
-/* Runs a fuzzer's function on files and on all files of folders: the corpus as a test, without libFuzzer. */
+/* Runs a fuzzer's function on files and on all files of folders: the corpus as a test, without libFuzzer. An
+ * argument random:COUNT stands for so many inputs of random bytes, the same ones every time. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,9 +30,26 @@ static int replay_file(const char *path) {
     return 0;
 }
 
+static void run_random(long count) {
+    static uint8_t data[256];
+    uint64_t x = 1;
+    for (long i = 0; i < count; ++i) {
+        for (size_t k = 0; k < sizeof data; ++k) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            data[k] = (uint8_t)(x * 0x2545f4914f6cdd1du >> 56);
+        }
+        LLVMFuzzerTestOneInput(data, sizeof data);
+    }
+}
+
 int main(int argc, char **argv) {
     int files = 0;
     for (int i = 1; i < argc; ++i) {
+        if (!strncmp(argv[i], "random:", 7)) {
+            run_random(atol(argv[i] + 7));
+            ++files;
+            continue;
+        }
         DIR *folder = opendir(argv[i]);
         if (!folder) {
             if (replay_file(argv[i])) return 1;
