@@ -153,17 +153,25 @@ static bool back_edge(const dtp_v1_t *t, int node, int k) {
            to->v1->kind == dnnl_tp_v1_merge;
 }
 
-static dnnl_tp_status_t find_frame(dtp_v1_t *t, int enter) {
-    const dnnl_tp_v1_node_t *v = t->nodes[enter].v1;
-    int f = 0;
-    while (f < t->nframes && strcmp(t->frames[f].name, v->frame)) ++f;
-    if (f == t->nframes) {
-        DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->frames, &t->cap_frames, f + 1, sizeof *t->frames));
-        t->frames[t->nframes++] = (dtp_v1_frame_t){.name = v->frame, .base = -1, .loop_cond = -1, .slot = -1};
+static dnnl_tp_status_t find_frames(dtp_v1_t *t) {
+    int n = 0;
+    name_t *enters = dtp_arena_alloc(&t->arena, sizeof *enters * (size_t)t->n);
+    if (!enters) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < t->n; ++i)
+        if (is_kind(t, i, dnnl_tp_v1_enter)) enters[n++] = (name_t){t->nodes[i].v1->frame, i};
+    qsort(enters, (size_t)n, sizeof *enters, by_name);
+    for (int k = 0; k < n; ++k) {
+        if (k == 0 || strcmp(enters[k - 1].name, enters[k].name)) {
+            DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->frames, &t->cap_frames, t->nframes + 1,
+                                   sizeof *t->frames));
+            t->frames[t->nframes++] =
+                (dtp_v1_frame_t){.name = enters[k].name, .base = -1, .loop_cond = -1, .slot = -1};
+        }
+        dtp_v1_frame_t *f = &t->frames[t->nframes - 1];
+        int window = t->nodes[enters[k].node].v1->parallel_iterations;
+        if (window > f->window) f->window = window > 64 ? 64 : window;
+        t->nodes[enters[k].node].frame = t->nframes - 1;
     }
-    int window = v->parallel_iterations;
-    if (window > t->frames[f].window) t->frames[f].window = window > 64 ? 64 : window;
-    t->nodes[enter].frame = f;
     return dnnl_tp_success;
 }
 
@@ -224,28 +232,57 @@ static dnnl_tp_status_t sort(dtp_v1_t *t) {
 
 /* ---- Contexts ---------------------------------------------------------------------------------------- */
 
+static int *bucket_of(const dtp_v1_t *t, const dtp_v1_context_t *c) {
+    uint32_t hash = (uint32_t)c->parent * 8 + (uint32_t)c->kind;
+    if (c->kind == DTP_V1_SIDE)
+        hash = (hash * 0x9e3779b1u + (uint32_t)c->pred.node) * 0x85ebca6bu +
+               (uint32_t)(c->pred.out * 2 + c->side);
+    else hash = hash * 0x9e3779b1u + (uint32_t)c->frame;
+    hash ^= hash >> 15;
+    return &t->buckets[hash * 0x2c1b3c6du >> 8 & (uint32_t)(t->nbuckets - 1)];
+}
+
+static void put_in_bucket(dtp_v1_t *t, int id) {
+    int *bucket = bucket_of(t, &t->contexts[id]);
+    t->contexts[id].next = *bucket;
+    *bucket = id;
+}
+
+static dnnl_tp_status_t more_buckets(dtp_v1_t *t) {
+    enum { LEAST = 64, MOST = 1 << 24 };
+    if (t->ncontexts < t->nbuckets || t->nbuckets == MOST) return dnnl_tp_success;
+    int n = t->nbuckets ? 4 * t->nbuckets : LEAST,
+        *buckets = dtp_arena_alloc(&t->arena, sizeof *buckets * (size_t)n);
+    if (!buckets) return dnnl_tp_out_of_memory;
+    memset(buckets, 0xff, sizeof *buckets * (size_t)n);
+    t->buckets = buckets;
+    t->nbuckets = n;
+    for (int id = 0; id < t->ncontexts; ++id) put_in_bucket(t, id);
+    return dnnl_tp_success;
+}
+
+static bool same_context(const dtp_v1_context_t *a, const dtp_v1_context_t *b) {
+    if (a->parent != b->parent || a->kind != b->kind) return false;
+    if (a->kind != DTP_V1_SIDE) return a->frame == b->frame;
+    return a->pred.node == b->pred.node && a->pred.out == b->pred.out && a->side == b->side;
+}
+
 static dnnl_tp_status_t context_of(dtp_v1_t *t, dtp_v1_context_t want, int *id) {
-    for (int c = t->contexts[want.parent].first; c >= 0; c = t->contexts[c].next) {
-        const dtp_v1_context_t *x = &t->contexts[c];
-        if (x->kind != want.kind) continue;
-        if (want.kind == DTP_V1_SIDE
-                ? x->pred.node == want.pred.node && x->pred.out == want.pred.out && x->side == want.side
-                : x->frame == want.frame) {
+    for (int c = *bucket_of(t, &want); c >= 0; c = t->contexts[c].next)
+        if (same_context(&t->contexts[c], &want)) {
             *id = c;
             return dnnl_tp_success;
         }
-    }
     DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->contexts, &t->cap_contexts, t->ncontexts + 1,
                            sizeof *t->contexts));
-    dtp_v1_context_t *parent = &t->contexts[want.parent];
+    DTP_TRY(more_buckets(t));
+    const dtp_v1_context_t *parent = &t->contexts[want.parent];
     want.depth = parent->depth + 1;
     want.loops = parent->loops + (want.kind == DTP_V1_TEST);
     want.sides = parent->sides + (want.kind == DTP_V1_SIDE);
-    want.next = parent->first;
-    want.first = -1;
-    parent->first = t->ncontexts;
     t->contexts[t->ncontexts] = want;
     *id = t->ncontexts++;
+    put_in_bucket(t, *id);
     return dnnl_tp_success;
 }
 
@@ -435,8 +472,8 @@ static dnnl_tp_status_t check_frames(const dtp_v1_t *t) {
 
 dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
     DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
-    t->contexts[0] = (dtp_v1_context_t){.kind = DTP_V1_ROOT, .parent = -1, .next = -1, .first = -1};
-    t->ncontexts = 1;
+    t->contexts[t->ncontexts++] = (dtp_v1_context_t){.kind = DTP_V1_ROOT, .parent = -1};
+    DTP_TRY(more_buckets(t));
     for (int i = 0; i < t->n; ++i) DTP_TRY(place(t, t->order[i]));
     return check_frames(t);
 }
@@ -482,10 +519,8 @@ static dnnl_tp_status_t import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind, const dn
                         out[i].out < dtp_v1_nout(t->nodes[out[i].node].v1),
                     GRAPH_IMPORT, "output '%.100s' is not there", outputs[i] ? outputs[i] : "");
     bool frames = false;
-    for (int i = 0; i < t->n; ++i) {
-        if (t->nodes[i].v1->kind == dnnl_tp_v1_enter) DTP_TRY(find_frame(t, i));
-        frames |= t->nodes[i].v1->kind >= dnnl_tp_v1_enter;
-    }
+    for (int i = 0; i < t->n; ++i) frames |= t->nodes[i].v1->kind >= dnnl_tp_v1_enter;
+    DTP_TRY(find_frames(t));
     DTP_TRY(sort(t));
     pass_targets(t);
     DTP_TRY(dnnl_tp_graph_create(&t->graph, kind));

@@ -29,8 +29,7 @@ typedef struct {
     int parent, depth, loops, sides; /* loops, sides: such contexts on the path, itself included */
     dtp_v1_tensor_t pred;
     int side, frame;
-    int next; /* of the same parent */
-    int first;
+    int next; /* of the same bucket */
 } dtp_v1_context_t;
 
 typedef struct {
@@ -71,6 +70,7 @@ typedef struct {
     dtp_v1_frame_t *frames;
     int ncontexts, cap_contexts;
     dtp_v1_context_t *contexts;
+    int nbuckets, *buckets; /* of contexts: a power of two; -1: empty */
     int *mark; /* nodes seen, per question */
     int marks;
     dtp_v1_step_t *path;  /* from a node to its inputs, as deep as the graph */
