@@ -153,8 +153,7 @@ enum {
     DTP_FLOW_MAY_BLOCK =
         4, /* may sleep in foreign code (implies COSTLY); slot then may be beyond num_threads */
     DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
-    DTP_FLOW_NOP = 16,        /* an ordering only: exec is not called */
-    DTP_FLOW_NEVER_DEAD = 32  /* runs though something before it is dead */
+    DTP_FLOW_NOP = 16         /* an ordering only: exec is not called */
 };
 #define DTP_FLOW_NO_INDEX UINT32_MAX
 
@@ -202,19 +201,6 @@ dtp_flow_while_t dtp_flow_while(dtp_flow_builder_t *builder, dtp_flow_block_t bl
 void dtp_flow_next(dtp_flow_builder_t *builder, dtp_flow_token_t while_token, int var,
                    dtp_flow_token_t token);
 
-/* Switch and Merge of acyclic graphs that do not pair them as an If does. A region (the root or a function)
- * with one of them has no Ifs, and everything in it may be dead: a Switch makes one of its outputs dead, what
- * comes after something dead is dead (not executed, but counted), a Merge comes with its first live input, or
- * dead when all are dead. Two live inputs: the run fails with DTP_FLOW_TWO_LIVE. Counters are words of 64
- * bits there, nothing is reduced or clustered, DTP_FLOW_ORDERED adds nothing. A Switch calls nothing; out:
- * tokens of [0] predicate false, [1] true. A Merge's exec finds in where->input which of its inputs (in the
- * order of dtp_flow_merge_in) is live. dtp_flow_after makes control inputs of both. */
-dtp_flow_token_t dtp_flow_switch(dtp_flow_builder_t *builder, dtp_flow_block_t block,
-                                 const dtp_flow_ref_t *pred, dtp_flow_token_t out[2]);
-dtp_flow_token_t dtp_flow_merge(dtp_flow_builder_t *builder, dtp_flow_block_t block, uint32_t index,
-                                unsigned flags, double ns);
-void dtp_flow_merge_in(dtp_flow_builder_t *builder, dtp_flow_token_t merge, dtp_flow_token_t earlier);
-
 /* A function's block; calls may be anywhere, in itself too. The token of a call, as earlier: the function has
  * ended. */
 dtp_flow_block_t dtp_flow_function(dtp_flow_builder_t *builder);
@@ -241,7 +227,6 @@ typedef struct {
     int slot;                  /* of the thread in this run: 0..num_threads-1, never two at once */
     bool whole;                /* a WIDE node that has all of the pool and the scratch for it */
     const dtp_parallel_t *par; /* whole: the run's; else the thread alone */
-    uint32_t input;            /* Merge: which input is live */
 } dtp_flow_where_t;
 
 /* Not success: the run fails with that status (the first one counts). */
@@ -270,14 +255,7 @@ typedef struct {
     const dtp_share_t *share;       /* dtp_share_here of other threads' work in this run */
 } dtp_flow_args_t;
 
-enum {
-    DTP_FLOW_FAILED_NODE,
-    DTP_FLOW_CANCELLED,
-    DTP_FLOW_DEADLINE,
-    DTP_FLOW_TOO_DEEP,
-    DTP_FLOW_NO_FRAME,
-    DTP_FLOW_TWO_LIVE
-};
+enum { DTP_FLOW_FAILED_NODE, DTP_FLOW_CANCELLED, DTP_FLOW_DEADLINE, DTP_FLOW_TOO_DEEP, DTP_FLOW_NO_FRAME };
 typedef struct {
     dnnl_tp_status_t status;
     int why;        /* if status is not success: DTP_FLOW_* */

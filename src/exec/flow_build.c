@@ -68,7 +68,7 @@ static int32_t new_block(dtp_fb_t *b, dtp_fblk_kind_t kind, int32_t up, int32_t 
 
 void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier) {
     if (!grow(b, (void **)&b->dep, &b->dep_room, b->ndep, sizeof *b->dep)) return;
-    b->dep[b->ndep++] = (dtp_fdep_t){later, earlier, 0};
+    b->dep[b->ndep++] = (dtp_fdep_t){later, earlier};
 }
 
 dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *b, dtp_flow_block_t block, uint32_t index, unsigned flags,
@@ -167,56 +167,6 @@ void dtp_flow_next(dtp_flow_builder_t *b, dtp_flow_token_t while_token, int var,
         mistake(b, "a variable's next value is not made in the body: token", token);
     else if (grow(b, (void **)&b->next, &b->next_room, b->nnext, sizeof *b->next))
         b->next[b->nnext++] = (dtp_fnext_t){b->tok[while_token].a, var, token};
-}
-
-static bool packable(dtp_fb_t *b, int32_t block) {
-    if (b->status != dnnl_tp_success) return false;
-    if (block >= 0 && block < b->nblk &&
-        (b->blk[block].kind == DTP_FB_ROOT || b->blk[block].kind == DTP_FB_FUNCTION))
-        return true;
-    mistake(b, "a Switch or Merge is neither in the root nor in a function: block", block);
-    return false;
-}
-
-dtp_flow_token_t dtp_flow_switch(dtp_flow_builder_t *b, dtp_flow_block_t block, const dtp_flow_ref_t *pred,
-                                 dtp_flow_token_t out[2]) {
-    out[0] = out[1] = -1;
-    if (!packable(b, block)) return -1;
-    int32_t t = dtp_fb_token(b, DTP_FT_SWITCH, block);
-    if (t < 0 || !grow(b, (void **)&b->ifs, &b->if_room, b->nifs, sizeof *b->ifs)) return -1;
-    b->tok[t].a = b->nifs;
-    b->ifs[b->nifs++] = (dtp_fif_t){*pred, {-1, -1}, t};
-    for (int i = 0; i < 2; ++i) {
-        out[i] = dtp_fb_token(b, DTP_FT_PORT, block);
-        if (out[i] < 0) return -1;
-        b->tok[out[i]].a = t;
-        b->tok[out[i]].b = i;
-    }
-    b->tok[t].b = out[0];
-    return t;
-}
-
-dtp_flow_token_t dtp_flow_merge(dtp_flow_builder_t *b, dtp_flow_block_t block, uint32_t index, unsigned flags,
-                                double ns) {
-    if (!packable(b, block)) return -1;
-    int32_t t = dtp_flow_node(b, block, index, flags & ~(unsigned)DTP_FLOW_NEVER_DEAD, ns);
-    if (t < 0) return -1;
-    b->tok[t].kind = DTP_FT_MERGE;
-    b->tok[t].a = 0; /* inputs */
-    return t;
-}
-
-void dtp_flow_merge_in(dtp_flow_builder_t *b, dtp_flow_token_t merge, dtp_flow_token_t earlier) {
-    enum { MAX_INPUTS = 4095 };
-    if (b->status != dnnl_tp_success) return;
-    if (merge < 0 || merge >= b->ntok || b->tok[merge].kind != DTP_FT_MERGE ||
-        b->tok[merge].a >= MAX_INPUTS) {
-        mistake(b, "there is no Merge with room for an input", merge);
-        return;
-    }
-    int before = b->ndep;
-    dtp_flow_after(b, merge, earlier);
-    if (b->ndep > before) b->dep[before].input = ++b->tok[merge].a;
 }
 
 dtp_flow_block_t dtp_flow_function(dtp_flow_builder_t *b) { return new_block(b, DTP_FB_FUNCTION, -1, -1); }

@@ -14,14 +14,11 @@ typedef enum {
     DTP_FT_WHILE,
     DTP_FT_CALL,
     DTP_FT_TEST,
-    DTP_FT_SWITCH,
-    DTP_FT_MERGE,
     DTP_FT_VAR,
-    DTP_FT_OUT,  /* output of an If: comes with a or b */
-    DTP_FT_PORT, /* output of a Switch: a = its token, b = 0, 1 */
-    DTP_FT_END,  /* of an If: a PAD */
-    DTP_FT_PAD,  /* join or landing pad */
-    DTP_FT_GONE  /* member of a cluster */
+    DTP_FT_OUT, /* output of an If: comes with a or b */
+    DTP_FT_END, /* of an If: a PAD */
+    DTP_FT_PAD, /* join or landing pad */
+    DTP_FT_GONE /* member of a cluster */
 } dtp_ftok_kind_t;
 
 typedef struct {
@@ -60,7 +57,6 @@ typedef struct {
 } dtp_floop_t;
 typedef struct {
     int32_t later, earlier;
-    int32_t input; /* of a Merge: number of the data input + 1; 0: an ordering */
 } dtp_fdep_t;
 typedef struct {
     int32_t loop, var, token;
@@ -84,8 +80,7 @@ struct dtp_flow_builder {
     int ntok, nblk, nifs, nloops, ndep, nnext, nregions;
     int tok_room, blk_room, if_room, loop_room, dep_room, next_room;
     /* From flow_order.c on. */
-    int32_t *order;  /* of tokens, earlier ones first */
-    uint8_t *packed; /* per region: it has Switches or Merges */
+    int32_t *order; /* of tokens, earlier ones first */
 };
 typedef struct dtp_flow_builder dtp_fb_t;
 
@@ -98,17 +93,8 @@ bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int
 void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg);
 
 dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b);
-static inline bool dtp_fb_is_packed(const dtp_fb_t *b, int32_t token) {
-    return b->packed[b->blk[b->tok[token].block].region] != 0;
-}
 
 dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b);
-dtp_flow_ring_t dtp_fb_ring(const dtp_fb_t *b, const dtp_flow_region_t *regions, const dtp_ftok_t *k);
-/* The region's rings behind what is already laid out. */
-dnnl_tp_status_t dtp_fb_layout(dtp_flow_region_t *r, dtp_flow_ring_t *rings);
-/* A packed region; list: its n tokens with nodes, in the order of their numbers. */
-dnnl_tp_status_t dtp_flow_emit_packed(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_region_t *regions,
-                                      dtp_flow_region_t *r, const int32_t *list, int n);
 dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n);
 dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **plan);
 

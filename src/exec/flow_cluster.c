@@ -14,9 +14,9 @@ enum {
     MAX_FAN_IN = 200
 };
 
-static bool may_join(const dtp_fb_t *b, const dtp_ftok_t *k) {
-    return !b->packed[b->blk[k->block].region] && k->kind == DTP_FT_NODE &&
-           !(k->flags & (DTP_FLOW_COSTLY | DTP_FLOW_SIDE_EFFECT)) && k->ns < SMALL_NS;
+static bool may_join(const dtp_ftok_t *k) {
+    return k->kind == DTP_FT_NODE && !(k->flags & (DTP_FLOW_COSTLY | DTP_FLOW_SIDE_EFFECT)) &&
+           k->ns < SMALL_NS;
 }
 
 /* order: all tokens with nodes, region by region, as one thread runs them. Members' dependencies become those
@@ -30,14 +30,14 @@ dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n) {
     if (!dtp_fb_csr(b, &pred, b->ntok, b->dep, b->ndep, true)) return dnnl_tp_out_of_memory;
     for (int i = 0, end; i < n; i = end) {
         end = i + 1;
-        if (!may_join(b, &b->tok[order[i]])) continue;
+        if (!may_join(&b->tok[order[i]])) continue;
         dtp_ftok_t *first = &b->tok[order[i]];
         double ns = first->ns;
         int outside = pred.at[order[i] + 1] - pred.at[order[i]];
         for (; end < n && end - i < MAX_MEMBERS; ++end) {
             int32_t t = order[end];
             const dtp_ftok_t *k = &b->tok[t];
-            if (!may_join(b, k) || k->block != first->block || ns + k->ns > CLUSTER_NS) break;
+            if (!may_join(k) || k->block != first->block || ns + k->ns > CLUSTER_NS) break;
             for (int d = pred.at[t]; d < pred.at[t + 1]; ++d) outside += rep[pred.to[d]] != order[i];
             if (outside > MAX_FAN_IN) break;
             ns += k->ns;
@@ -60,19 +60,15 @@ dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n) {
         b->tok[t].b = rep[b->tok[t].b];
     }
     for (int i = 0; i < b->nnext; ++i) b->next[i].token = rep[b->next[i].token];
-    for (int i = 0; i < b->ndep; ++i)
-        b->dep[i] = (dtp_fdep_t){rep[b->dep[i].later], rep[b->dep[i].earlier], b->dep[i].input};
+    for (int i = 0; i < b->ndep; ++i) b->dep[i] = (dtp_fdep_t){rep[b->dep[i].later], rep[b->dep[i].earlier]};
     if (!dtp_fb_csr(b, &pred, b->ntok, b->dep, b->ndep, true)) return dnnl_tp_out_of_memory;
     int kept = 0;
-    for (int i = 0; i < b->ndep; ++i)
-        if (dtp_fb_is_packed(b, b->dep[i].later)) b->dep[kept++] = b->dep[i];
     for (int t = 0; t < b->ntok; ++t) {
-        if (dtp_fb_is_packed(b, t)) continue;
         mark[t] = t + 1; /* inside */
         for (int i = pred.at[t]; i < pred.at[t + 1]; ++i) {
             if (mark[pred.to[i]] == t + 1) continue;
             mark[pred.to[i]] = t + 1;
-            b->dep[kept++] = (dtp_fdep_t){t, pred.to[i], 0};
+            b->dep[kept++] = (dtp_fdep_t){t, pred.to[i]};
         }
     }
     b->ndep = kept;

@@ -21,7 +21,7 @@ typedef struct {
 } emit_t;
 
 static bool has_node(const dtp_ftok_t *k) {
-    return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT && k->kind != DTP_FT_PORT && k->kind != DTP_FT_GONE;
+    return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT && k->kind != DTP_FT_GONE;
 }
 
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
 } pairs_t;
 static void add_pair(void *arg, int32_t source) {
     pairs_t *p = arg;
-    if (p->pair) p->pair[p->n] = (dtp_fdep_t){p->later, source, 0};
+    if (p->pair) p->pair[p->n] = (dtp_fdep_t){p->later, source};
     ++p->n;
 }
 
@@ -178,9 +178,6 @@ static int simulate(emit_t *e, int32_t top_block, int at) {
             enter(e, &top, b->ifs[k->a].branch[1]);
         } else if (k->kind == DTP_FT_TEST) {
             enter(e, &top, b->loops[k->a].body);
-        } else if (k->kind == DTP_FT_SWITCH) {
-            for (int32_t p = k->b; p <= k->b + 1; ++p)
-                arrive_list(e, &top, e->out.to + e->out.at[p], e->out.at[p + 1] - e->out.at[p]);
         } else {
             arrive_list(e, &top, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t]);
         }
@@ -227,6 +224,28 @@ static uint32_t node_kind(const dtp_ftok_t *k) {
 
 static void *room_for(emit_t *e, size_t n, size_t size) { return dtp_arena_alloc(e->arena, (n + 1) * size); }
 
+static dtp_flow_ring_t ring_of(const dtp_fb_t *b, const dtp_flow_region_t *regions, const dtp_ftok_t *k) {
+    const dtp_floop_t *l = &b->loops[k->a];
+    return (dtp_flow_ring_t){.region = &regions[b->blk[l->cond].region],
+                             .window = (uint32_t)l->loop.window,
+                             .index = l->loop.index,
+                             .data_offset = l->loop.data_offset,
+                             .data_stride = l->loop.data_stride};
+}
+
+static dnnl_tp_status_t lay_out(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
+    size_t bytes = dtp_round_up_size(r->link_at + sizeof(uint64_t) * r->n_nodes, DTP_NO_SHARE);
+    for (uint32_t i = 0; i < r->n_rings; ++i) { /* inner regions have higher numbers: they are laid out */
+        rings[i].ring_at = bytes;
+        size_t all, slabs = (size_t)rings[i].window + 1;
+        if (__builtin_mul_overflow(rings[i].region->bytes, slabs, &all) || bytes > SIZE_MAX / 4 - all)
+            return dtp_no_memory(SIZE_MAX);
+        bytes += all;
+    }
+    r->bytes = bytes;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, int nblocks) {
     dtp_fb_t *b = e->b;
     dtp_flow_region_t *r = &e->regions[region];
@@ -244,14 +263,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
 
     place_t *order = dtp_fb_alloc(b, (size_t)n, sizeof *order);
     if (!order) return dnnl_tp_out_of_memory;
-    if (b->packed[region]) {
-        int32_t *list = dtp_fb_alloc(b, (size_t)n, sizeof *list);
-        if (!list) return dnnl_tp_out_of_memory;
-        for (int i = 0; i < n; ++i) order[i] = (place_t){0, 0, e->seq[tokens[i]], tokens[i]};
-        qsort(order, (size_t)n, sizeof *order, by_place);
-        for (int i = 0; i < n; ++i) list[i] = order[i].token;
-        return dtp_flow_emit_packed(b, e->arena, e->regions, r, list, n);
-    }
     size_t words = 0;
     uint32_t nchoices = 0, ncallees = 0, nclusters = 0, nmembers = 0;
     for (int i = 0; i < n; ++i) {
@@ -340,7 +351,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         }
         if (k->kind == DTP_FT_WHILE) {
             node->index = nring;
-            rings[nring++] = dtp_fb_ring(b, e->regions, k);
+            rings[nring++] = ring_of(b, e->regions, k);
         }
         if (k->cluster) {
             node->index = ncluster;
@@ -405,7 +416,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     r->done_at = sizeof(dtp_flow_slab_t);
     r->count_at = r->done_at + sizeof(uint32_t) * r->n_blocks;
     r->link_at = dtp_round_up_size(r->count_at + r->n_nodes, sizeof(uint64_t));
-    return dtp_fb_layout(r, rings);
+    return lay_out(r, rings);
 }
 
 /* ---- All --------------------------------------------------------------------------------------------- */
@@ -416,28 +427,6 @@ static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count)
     *count = 0;
     for (int r = 0; r < e->b->nregions; ++r) *count = simulate(e, blocks->to[blocks->at[r]], *count);
     return e->b->status;
-}
-
-dtp_flow_ring_t dtp_fb_ring(const dtp_fb_t *b, const dtp_flow_region_t *regions, const dtp_ftok_t *k) {
-    const dtp_floop_t *l = &b->loops[k->a];
-    return (dtp_flow_ring_t){.region = &regions[b->blk[l->cond].region],
-                             .window = (uint32_t)l->loop.window,
-                             .index = l->loop.index,
-                             .data_offset = l->loop.data_offset,
-                             .data_stride = l->loop.data_stride};
-}
-
-dnnl_tp_status_t dtp_fb_layout(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
-    size_t bytes = dtp_round_up_size(r->link_at + sizeof(uint64_t) * r->n_nodes, DTP_NO_SHARE);
-    for (uint32_t i = 0; i < r->n_rings; ++i) { /* inner regions have higher numbers: they are laid out */
-        rings[i].ring_at = bytes;
-        size_t all, slabs = (size_t)rings[i].window + 1;
-        if (__builtin_mul_overflow(rings[i].region->bytes, slabs, &all) || bytes > SIZE_MAX / 4 - all)
-            return dtp_no_memory(SIZE_MAX);
-        bytes += all;
-    }
-    r->bytes = bytes;
-    return dnnl_tp_success;
 }
 
 /* What flow_learn.c needs. */
@@ -456,7 +445,7 @@ static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan, int count
     plan->learns = n == root->n_nodes;
     for (int t = 0; t < b->ntok; ++t) {
         const dtp_ftok_t *k = &b->tok[t];
-        bool executed = k->kind == DTP_FT_NODE || k->kind == DTP_FT_MERGE || k->kind == DTP_FT_GONE;
+        bool executed = k->kind == DTP_FT_NODE || k->kind == DTP_FT_GONE;
         if (executed && k->index != DTP_FLOW_NO_INDEX && k->index >= plan->n_index)
             plan->n_index = k->index + 1;
     }
@@ -478,7 +467,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
 
     /* Blocks per region, those around first. */
     dtp_fcsr_t in;
-    for (int k = 0; k < b->nblk; ++k) pair[k] = (dtp_fdep_t){k, b->blk[k].region, 0};
+    for (int k = 0; k < b->nblk; ++k) pair[k] = (dtp_fdep_t){k, b->blk[k].region};
     if (!dtp_fb_csr(b, &in, b->nregions, pair, b->nblk, false)) return dnnl_tp_out_of_memory;
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
     DTP_TRY(arrange(&e, &in, &count));
@@ -488,7 +477,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     }
     int np = 0;
     for (int t = 0; t < n; ++t)
-        if (has_node(&b->tok[t])) pair[np++] = (dtp_fdep_t){t, b->blk[b->tok[t].block].region, 0};
+        if (has_node(&b->tok[t])) pair[np++] = (dtp_fdep_t){t, b->blk[b->tok[t].block].region};
     if (!dtp_fb_csr(b, &e.of_region, b->nregions, pair, np, false)) return dnnl_tp_out_of_memory;
 
     pairs_t nexts = {0};
@@ -540,10 +529,7 @@ void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number
         for (uint32_t i = 0; i < r->n_nodes; ++i) {
             const dtp_flow_node_t *node = &r->nodes[i];
             uint32_t kind = DTP_FN_KIND(node->bits);
-            if (kind == DTP_FK_PACKED) {
-                kind = DTP_FN_PACKED_KIND(node->bits);
-                if (kind == DTP_FP_OP || kind == DTP_FP_MERGE) give_number(&x, &node->index);
-            } else if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) {
+            if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) {
                 give_number(&x, &node->index);
             } else if (kind == DTP_FK_CLUSTER) {
                 const dtp_flow_cluster_t *c = &r->clusters[node->index];

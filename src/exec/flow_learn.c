@@ -254,8 +254,7 @@ static void mark_costly(dtp_flow_state_t *s, float *dearest, bool *changed) {
     for (uint32_t i = 0; i < k->region.n_nodes; ++i) {
         dtp_flow_node_t *node = &k->nodes[i];
         uint32_t kind = DTP_FN_KIND(node->bits);
-        if ((kind != DTP_FK_OP && kind != DTP_FK_PACKED) || node->index >= s->plan->n_index) continue;
-        if (kind == DTP_FK_PACKED && DTP_FN_PACKED_KIND(node->bits) != DTP_FP_OP) continue;
+        if (kind != DTP_FK_OP || node->index >= s->plan->n_index) continue;
         float ns = (float)DTP_LOAD(&k->cost[node->index], relaxed);
         uint32_t bits = node->bits;
         if (ns > *dearest) *dearest = ns;
@@ -296,7 +295,7 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
     mark_costly(s, &dearest, &changed);
     if (dearest > 0.f && shared < work) {
         bool uneven = dearest >= COSTLY_NS && dearest >= UNEVEN * s->mean_ns;
-        if (!s->plan->regions[0].packed && (uneven || changed)) {
+        if (uneven || changed) {
             float longest = rank_again(s, uneven);
             if (!k->again) k->next = k->runs + runs_apart(k, work, n, true);
             if (longest > shared) shared = longest;

@@ -162,10 +162,6 @@ static dnnl_tp_status_t order_effects(dtp_fb_t *b) {
     }
     for (int i = 0; i < b->nblk; ++i) {
         if (b->blk[i].kind != DTP_FB_ROOT && b->blk[i].kind != DTP_FB_FUNCTION) continue;
-        bool dead = false; /* an ordering would carry deadness */
-        for (int32_t t = first_of[i]; t >= 0 && !dead; t = next_of[t])
-            dead = b->tok[t].kind == DTP_FT_SWITCH || b->tok[t].kind == DTP_FT_MERGE;
-        if (dead) continue;
         chain_t c = {-1, false};
         DTP_TRY(chain_block(b, first_of, next_of, i, &c));
     }
@@ -232,10 +228,10 @@ static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
         dtp_fdep_t *e = pass ? *edges : NULL;
         if (pass && b->ndep) memcpy(e, b->dep, sizeof *e * (size_t)b->ndep);
         n = b->ndep;
-#define ADD(l, x)                               \
-    do {                                        \
-        if (pass) e[n] = (dtp_fdep_t){l, x, 0}; \
-        ++n;                                    \
+#define ADD(l, x)                            \
+    do {                                     \
+        if (pass) e[n] = (dtp_fdep_t){l, x}; \
+        ++n;                                 \
     } while (0)
         for (int t = 0; t < b->ntok; ++t) {
             const dtp_ftok_t *k = &b->tok[t];
@@ -246,7 +242,6 @@ static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
                 ADD(t, (int32_t)k->index);
             }
             if (k->kind == DTP_FT_END) ADD(t, b->ifs[k->a].token);
-            if (k->kind == DTP_FT_PORT) ADD(t, k->a);
             for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
                 if (b->blk[in].kind != DTP_FB_BRANCH) continue;
                 int32_t end = b->tok[b->blk[in].owner].b;
@@ -329,7 +324,7 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b) {
         int first = s.pred.at[v], end = s.pred.at[v + 1];
         bool inside = b->blk[b->tok[v].block].up >= 0;
         if (end - first + inside < 2) {
-            for (int i = first; i < end; ++i) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i], 0};
+            for (int i = first; i < end; ++i) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i]};
             continue;
         }
         int32_t min_pos = n;
@@ -343,7 +338,7 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b) {
         for (int steps = 0; s.nstack > 0 && steps < limit; ++steps)
             expand(&s, s.stack[--s.nstack], v, min_pos);
         for (int i = first; i < end; ++i)
-            if (s.reached[s.pred.to[i]] != v + 1) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i], 0};
+            if (s.reached[s.pred.to[i]] != v + 1) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i]};
     }
     return dnnl_tp_success;
 }
@@ -379,35 +374,6 @@ static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ) {
     return dnnl_tp_success;
 }
 
-/* Finds packed regions. What is ordered there is kept as it is: deadness goes along every edge. */
-static dnnl_tp_status_t find_packed(dtp_fb_t *b) {
-    b->packed = dtp_fb_alloc(b, (size_t)b->nregions, 1);
-    if (!b->packed) return dnnl_tp_out_of_memory;
-    for (int t = 0; t < b->ntok; ++t)
-        if (b->tok[t].kind == DTP_FT_SWITCH || b->tok[t].kind == DTP_FT_MERGE)
-            b->packed[b->blk[b->tok[t].block].region] = 1;
-    for (int t = 0; t < b->ntok; ++t) {
-        if (b->tok[t].kind == DTP_FT_IF && dtp_fb_is_packed(b, t))
-            return wrong("an If beside a Switch or Merge", b, t);
-        if (b->tok[t].kind == DTP_FT_MERGE && b->tok[t].a == 0) return wrong("a Merge without inputs", b, t);
-    }
-    return dnnl_tp_success;
-}
-
-/* Moves dependencies of packed regions behind the others; their count. */
-static int set_aside(dtp_fb_t *b) {
-    int n = 0;
-    for (int i = 0; i < b->ndep; ++i) {
-        if (dtp_fb_is_packed(b, b->dep[i].later)) continue;
-        dtp_fdep_t d = b->dep[i];
-        b->dep[i] = b->dep[n];
-        b->dep[n++] = d;
-    }
-    int aside = b->ndep - n;
-    b->ndep = n;
-    return aside;
-}
-
 static dnnl_tp_status_t check_next(dtp_fb_t *b) {
     uint8_t *seen = dtp_fb_alloc(b, (size_t)b->ntok, 1);
     if (!seen) return dnnl_tp_out_of_memory;
@@ -417,15 +383,6 @@ static dnnl_tp_status_t check_next(dtp_fb_t *b) {
         seen[var] = 1;
     }
     return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t append(dtp_fb_t *b, const dtp_fdep_t *dep, int n) {
-    for (int i = 0; i < n; ++i) {
-        dtp_fb_dep(b, dep[i].later, dep[i].earlier);
-        DTP_TRY(b->status);
-        b->dep[b->ndep - 1].input = dep[i].input;
-    }
-    return b->status;
 }
 
 dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b) {
@@ -438,20 +395,9 @@ dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b) {
     DTP_TRY(lift(b));
     DTP_TRY(start_conditions(b));
     DTP_TRY(check_next(b));
-    DTP_TRY(find_packed(b));
-    dtp_fdep_t *aside = NULL;
-    int all = b->ndep, n_aside = set_aside(b);
-    if (n_aside) {
-        aside = dtp_fb_alloc(b, (size_t)n_aside, sizeof *aside);
-        if (!aside) return dnnl_tp_out_of_memory;
-        memcpy(aside, b->dep + all - n_aside, sizeof *aside * (size_t)n_aside);
-    }
     DTP_TRY(merge(b));
-    DTP_TRY(append(b, aside, n_aside));
     if (!all_edges(b, &edge, &nedges)) return b->status;
     DTP_TRY(sort(b, edge, nedges, &succ));
     DTP_TRY(rank(b, &succ));
-    (void)set_aside(b);
-    DTP_TRY(reduce(b));
-    return append(b, aside, n_aside);
+    return reduce(b);
 }

@@ -26,8 +26,7 @@ enum {
     DTP_FK_WHILE,
     DTP_FK_EXIT,
     DTP_FK_CALL,
-    DTP_FK_CLUSTER,
-    DTP_FK_PACKED /* in a packed region; what it is: DTP_FN_PACKED_KIND */
+    DTP_FK_CLUSTER
 };
 /* Bits of a node: kind, flags of the builder, what the engine adds. */
 #define DTP_FN_KIND(bits) ((bits)&15)
@@ -37,12 +36,6 @@ enum {
 #define DTP_FN_MAY_BLOCK (DTP_FLOW_MAY_BLOCK << DTP_FN_FLAGS)
 #define DTP_FN_NEXT (1u << 14)  /* edges start with NEXT edges */
 #define DTP_FN_WORTH (1u << 15) /* the work below it pays for giving it away */
-enum { DTP_FP_OP, DTP_FP_PAD, DTP_FP_SWITCH, DTP_FP_MERGE, DTP_FP_WHILE, DTP_FP_CALL };
-#define DTP_FN_NEVER_DEAD (DTP_FLOW_NEVER_DEAD << DTP_FN_FLAGS)
-#define DTP_FN_PACKED_SHIFT 16
-#define DTP_FN_PACKED_KIND(bits) ((bits) >> DTP_FN_PACKED_SHIFT & 7)
-#define DTP_FN_INPUTS_SHIFT 20 /* of a MERGE: data inputs */
-#define DTP_FN_INPUTS(bits) ((bits) >> DTP_FN_INPUTS_SHIFT)
 /* No OP or PAD that the inner loop can take. */
 #define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_BLOCK | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
@@ -105,7 +98,6 @@ struct dtp_flow_region {
     const uint32_t *at_end;   /* variables delivered at the end of the iteration */
     uint32_t n_nodes, n_edges, n_blocks, n_rings, n_vars, n_at_end;
     uint32_t test, exit; /* nodes of a While */
-    bool packed;         /* flow_word.h; edges are pairs: node, DTP_FE_* */
     dtp_flow_region_kind_t kind;
     dtp_flow_block_t block;                   /* of the builder */
     size_t done_at, count_at, link_at, bytes; /* of a slab; bytes with the rings in it */
@@ -127,8 +119,8 @@ static inline DTP_ATOMIC(uint8_t) * dtp_flow_count(const dtp_flow_region_t *r, d
 static inline DTP_ATOMIC(uint32_t) * dtp_flow_done(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
     return (DTP_ATOMIC(uint32_t) *)(void *)((char *)slab + r->done_at);
 }
-/* One block, plain counters: arrivals may be made together (flow.h). */
-static inline bool dtp_flow_is_flat(const dtp_flow_region_t *r) { return r->n_blocks == 1 && !r->packed; }
+/* One block: arrivals may be made together (flow.h). */
+static inline bool dtp_flow_is_flat(const dtp_flow_region_t *r) { return r->n_blocks == 1; }
 /* Next word of an overflow list, per node. */
 static inline uint64_t *dtp_flow_link(uint64_t word) {
     dtp_flow_slab_t *slab = dtp_flow_slab_of(word);

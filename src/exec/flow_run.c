@@ -9,10 +9,7 @@ enum { UNSPILL = DTP_FLOW_LIFO / 4 };
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
-static bool is_while(const dtp_flow_node_t *node) {
-    uint32_t kind = DTP_FN_KIND(node->bits);
-    return kind == DTP_FK_WHILE || (kind == DTP_FK_PACKED && DTP_FN_PACKED_KIND(node->bits) == DTP_FP_WHILE);
-}
+static bool is_while(const dtp_flow_node_t *node) { return DTP_FN_KIND(node->bits) == DTP_FK_WHILE; }
 static void link_rings(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
     for (uint32_t i = 0; i < r->n_rings; ++i) {
         const dtp_flow_ring_t *ring = &r->rings[i];

@@ -5,14 +5,17 @@
 #define DTP_EXEC_FLOW_STEP_H
 
 #include "exec/flow_run.h"
-#include "exec/flow_word.h"
 
 #define STEP static inline __attribute__((always_inline))
 
 /* The last of several arrivals? One locked operation: a load before it would fetch the line twice. */
 STEP bool arrive8(DTP_ATOMIC(uint8_t) * c, const bool shared) {
     DTP_JOLT();
+#ifdef DTP_BREAK_MERGE_READY
+    (void)shared;
+#else
     if (shared) return DTP_SUB(c, 1, acq_rel) == 1;
+#endif
     uint8_t left = (uint8_t)(DTP_LOAD(c, relaxed) - 1);
     DTP_STORE(c, left, relaxed);
     return left == 0;
@@ -90,34 +93,6 @@ STEP void deliver(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
 #endif
 }
 
-/* The same in a packed region: a node has ended or is dead; of a Switch, port + 1 is the live output. */
-STEP void deliver_packed(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, bool dead,
-                         uint32_t live_port) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_node_t *node = &r->nodes[id];
-    DTP_ATOMIC(uint64_t) *words = (DTP_ATOMIC(uint64_t) *)(void *)dtp_flow_count(r, slab);
-    for (uint32_t i = node->edge; i < node[1].edge; i += 2) {
-        uint32_t to = r->edges[i], e = r->edges[i + 1], port = DTP_FE_PORT(e);
-        bool is_dead = dead || (port && port != live_port), ready;
-        DTP_JOLT();
-        if (e & DTP_FE_TO_MERGE) {
-            uint64_t delta = dtp_merge_delta(DTP_FE_INPUT(e), is_dead),
-                     old = DTP_ADD(&words[to], delta, acq_rel);
-            ready = dtp_merge_ready(old, delta, DTP_FN_INPUTS(r->nodes[to].bits));
-            if (dtp_merge_live(old + delta) > 1)
-                dtp_flow_fail(w->state, dnnl_tp_invalid_graph, DTP_FLOW_TWO_LIVE, r->nodes[to].index);
-        } else {
-            ready = dtp_word_ready(DTP_ADD(&words[to], dtp_word_delta(is_dead), acq_rel));
-        }
-        if (ready) push(w, slab, to);
-    }
-}
-
-STEP void deliver_any(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const bool shared) {
-    if (slab->region->packed) deliver_packed(w, slab, id, false, 0);
-    else deliver(w, slab, id, shared);
-}
-
 static void complete(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t block, const bool shared);
 
 /* A branch, a body or a function begins: its counters, entry tokens, the guard as the last access. */
@@ -125,9 +100,7 @@ STEP void enter_block(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t bloc
     const dtp_flow_region_t *r = slab->region;
     const dtp_flow_blk_t *k = &r->blocks[block];
     if (block) dtp_flow_arm(r, slab, block); /* block 0 is armed with the slab */
-    if (r->packed)
-        for (uint32_t i = 0; i < k->n_entry; ++i) push(w, slab, r->edges[k->entry + i]);
-    else if (k->n_entry) arrive_all(w, slab, r->edges + k->entry, k->n_entry, shared);
+    if (k->n_entry) arrive_all(w, slab, r->edges + k->entry, k->n_entry, shared);
     complete(w, slab, block, shared);
 }
 
@@ -180,7 +153,7 @@ static void complete(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t block
             dtp_flow_slab_t *up = slab->up;
             uint32_t node = slab->node;
             w->state->args.frame_give(w->state->args.ctx, r->block, slab->frame);
-            deliver_any(w, up, node, shared);
+            deliver(w, up, node, shared);
             slab = up;
             block = up->region->nodes[node].sink;
             if (block == DTP_FLOW_NONE) return;
@@ -252,38 +225,6 @@ STEP void execute(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t index) {
     if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, index);
 }
 
-STEP void packed(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_node_t *node = &r->nodes[id];
-    dtp_flow_state_t *s = w->state;
-    uint64_t word = DTP_LOAD(&((DTP_ATOMIC(uint64_t) *)(void *)dtp_flow_count(r, slab))[id], acquire);
-    uint32_t kind = DTP_FN_PACKED_KIND(node->bits), live_port = 0;
-    bool dead = kind == DTP_FP_MERGE ? dtp_merge_live(word) == 0
-                                     : dtp_word_is_dead(word) && !(node->bits & DTP_FN_NEVER_DEAD);
-    if (!dead) switch (kind) {
-        case DTP_FP_MERGE: w->where.input = dtp_merge_input(word); /* fall through */
-        case DTP_FP_OP:
-            if (node->index == DTP_FLOW_NO_INDEX) break;
-            if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && kind == DTP_FP_OP && s->blocking &&
-                dtp_flow_hand_over(s, slab, id))
-                return;
-            if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
-            else execute(w, slab, node->index);
-            break;
-        case DTP_FP_SWITCH:
-            live_port = 1 + (!dtp_flow_stopped(s) && read_ref(s, slab, &r->choices[node->index].pred));
-            break;
-        case DTP_FP_WHILE: start_loop(w, slab, &r->rings[node->index], shared); return;
-        case DTP_FP_CALL:
-            if (start_call(w, slab, id, &r->callees[node->index], shared)) return;
-            break;
-        default: break;
-        }
-    uint32_t sink = node->sink;
-    deliver_packed(w, slab, id, dead, live_port);
-    if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
-}
-
 /* Everything that is no plain OP or PAD. */
 STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const bool shared) {
     const dtp_flow_region_t *r = slab->region;
@@ -326,7 +267,6 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
         if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
         else execute(w, slab, node->index);
         break;
-    case DTP_FK_PACKED: packed(w, slab, id, shared); return;
     case DTP_FK_CLUSTER: {
         const dtp_flow_cluster_t *c = &r->clusters[node->index];
         for (uint32_t i = 0; i < c->n; ++i) execute(w, slab, r->cluster_index[c->first + i]);
@@ -335,7 +275,7 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
     default: break;
     }
     uint32_t sink = node->sink;
-    deliver_any(w, slab, id, shared);
+    deliver(w, slab, id, shared);
     if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
 }
 
@@ -347,7 +287,7 @@ STEP bool come_back(dtp_flow_worker_t *w, const bool shared) {
         next = *dtp_flow_link(word);
         dtp_flow_slab_t *slab = dtp_flow_slab_of(word);
         const uint32_t id = word & DTP_FLOW_NODE_MASK, sink = slab->region->nodes[id].sink;
-        deliver_any(w, slab, id, shared);
+        deliver(w, slab, id, shared);
         if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
     }
     return true;

@@ -18,39 +18,12 @@
 
 #include "exec/flow_learn.c"
 
+#include "model/no_crew.h"
 #include "model/no_queues.h"
 #include "model/no_visits.h"
 #include "model/product.h"
 
 /* ---- What they call ---------------------------------------------------------------------------------- */
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
-bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
-    (void)crew, (void)par, (void)est_ns;
-    return false;
-}
-bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
-                   void *arg) {
-    (void)crew, (void)par, (void)participants, (void)fn, (void)arg;
-    return false;
-}
-int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
-    (void)crew, (void)count, (void)est_ns;
-    return 0;
-}
-bool dtp_crew_is_full(const dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-bool dtp_crew_must_leave(const dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-bool dtp_crew_help(dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-void dtp_crew_close(dtp_crew_t *crew) { (void)crew; }
 bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
     (void)pool, (void)cpu;
     return false;

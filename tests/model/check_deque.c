@@ -11,52 +11,9 @@
 #include "exec/flow_learn.c"
 
 #include "model/no_blocking.h"
+#include "model/no_crew.h"
+#include "model/no_flow_block.h"
 #include "model/product.h"
-
-/* ---- What they call ---------------------------------------------------------------------------------- */
-_Atomic uint32_t dtp_fork_generation;
-_Atomic int64_t dtp_ticks_per_us;
-bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
-    (void)crew, (void)par, (void)est_ns;
-    return false;
-}
-bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
-                   void *arg) {
-    (void)crew, (void)par, (void)participants, (void)fn, (void)arg;
-    return false;
-}
-int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
-    (void)crew, (void)count, (void)est_ns;
-    return 0;
-}
-bool dtp_crew_is_full(const dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-bool dtp_crew_must_leave(const dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-bool dtp_crew_help(dtp_crew_t *crew) {
-    (void)crew;
-    return false;
-}
-void dtp_crew_close(dtp_crew_t *crew) { (void)crew; }
-void dtp_flow_block_begin(dtp_flow_state_t *s) { (void)s; }
-void dtp_flow_block_open(dtp_flow_state_t *s) { (void)s; }
-bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *at, uint32_t node) {
-    (void)s, (void)at, (void)node;
-    return false;
-}
-uint64_t dtp_flow_take_returned(dtp_flow_state_t *s) {
-    (void)s;
-    return 0;
-}
-bool dtp_flow_is_away(const dtp_flow_state_t *s) {
-    (void)s;
-    return false;
-}
-void dtp_flow_sleep_away(dtp_flow_worker_t *w) { (void)w; }
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };
