@@ -171,7 +171,7 @@ dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t s) {
         uint32_t bell = atomic_load_explicit(&s->closers_bell, memory_order_acquire);
         if (atomic_load_explicit(&s->active, memory_order_acquire) == DTP_SESSION_CLOSED)
             return dnnl_tp_success;
-        if (dtp_thread_is_inside())
+        if (dtp_thread_is_inside() || dtp_share_here) /* in a run that is on its caller alone */
             return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         dtp_futex_wait(&s->closers_bell, bell, -1);
     }

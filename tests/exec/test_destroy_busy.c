@@ -264,6 +264,7 @@ typedef struct {
     dnnl_tp_session_t session;
     dnnl_tp_callable_t callable;
     dnnl_tp_run_opts_t opts;
+    bool alone; /* a session's run on this thread alone */
     dnnl_tp_status_t status;
 } client_t;
 
@@ -271,12 +272,14 @@ static void *client_run(void *arg) {
     client_t *c = arg;
     float x = x_value, y = 0;
     void *in[1] = {&x}, *out[1] = {&y};
+    const dnnl_tp_session_run_opts_t o = {.struct_size = sizeof o,
+                                          .pool_index = c->alone ? DNNL_TP_SESSION_CALLER : 0};
     if (c->callable) {
-        c->status = dnnl_tp_callable_run(c->callable, (const void *const *)in, out, NULL);
+        c->status = dnnl_tp_callable_run(c->callable, (const void *const *)in, out, &o);
     } else if (c->session) {
         dnnl_tp_feed_t feed = {"x", NULL, &x};
         dnnl_tp_fetch_t fetch = {"y", &y};
-        c->status = dnnl_tp_session_run(c->session, 1, &feed, 1, &fetch, 0, NULL, NULL);
+        c->status = dnnl_tp_session_run(c->session, 1, &feed, 1, &fetch, 0, NULL, &o);
     } else {
         c->status = dnnl_tp_executable_run(c->e, c->stream, 1, in, 1, out, &c->opts);
     }
@@ -333,7 +336,7 @@ static void in_a_session(void **state) {
         things_t t;
         make_session(&t, i / 2 % 2);
         t.destroy_in_closure = true;
-        client_t c = {.session = t.session, .callable = i % 2 ? t.callable : NULL};
+        client_t c = {.session = t.session, .callable = i % 2 ? t.callable : NULL, .alone = i / 4 % 2};
         client_run(&c);
         assert_int_equal(c.status, dnnl_tp_cancelled);
         assert_int_equal(t.of_session, dnnl_tp_would_deadlock);
