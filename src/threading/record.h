@@ -197,6 +197,7 @@ struct dtp_pool {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t reserved; /* regions in use; helpers that spin do not read it */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
+    _Atomic int64_t uncalled_ns; /* of loops outside runs since the host was last called to learn */
     /* Loops outside runs, and all where the host's loop is the only way in, that are worth a call of the
      * host; learned from the threads that it sends. */
     _Atomic int64_t call_min_ns;

@@ -249,29 +249,30 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
     return &rec->learned[hash >> 26 & 63];
 }
 
+/* Work that ran without helpers since some were last called is up to `most` with est_ns more of it. */
+static bool work_adds_up(_Atomic int64_t *work_ns, bool afresh, int64_t est_ns, int64_t most) {
+    int64_t sum = afresh ? est_ns : atomic_load_explicit(work_ns, memory_order_relaxed) + est_ns;
+    atomic_store_explicit(work_ns, sum >= most ? 0 : sum, memory_order_relaxed);
+    return sum >= most;
+}
+
 /* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
  * succession, or of one run and of runs in quick succession, add up: once they would have paid for a call, it
- * is made. Where each loop is a call of its own they do not; one in many is made to learn anew what a call
- * costs. */
+ * is made; where each loop is a call of its own they do not. Of a host's loops outside runs one in many is
+ * made a call to learn anew what that costs. */
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
     int64_t pays = team && !rec->host_loops ? rec->wake_min_ns
                                             : atomic_load_explicit(&rec->call_min_ns, memory_order_relaxed);
     if (est_ns >= pays) return true;
-    _Atomic int64_t *debt_ns = team ? &team->debt_ns : &rec->debt_ns;
-    int64_t debt = atomic_load_explicit(debt_ns, memory_order_relaxed) + est_ns;
-    if (!team && rec->host_loops) {
-        pays *= LOOK_AGAIN;
-    } else {
-        _Atomic int64_t *last = team ? &team->wanted_at : &rec->last_open;
-        int64_t now = dtp_ticks(), at = atomic_load_explicit(last, memory_order_relaxed);
-        const bool late = now - (at < 0 ? -at : at) > rec->wake_ticks + dtp_ticks_of_ns(est_ns);
-        /* Visitors leave with the run that called them. */
-        if (team ? at <= 0 && (late || !rec->workers) : late) debt = est_ns;
-        atomic_store_explicit(last, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
-    }
-    bool yes = debt >= pays;
-    atomic_store_explicit(debt_ns, yes ? 0 : debt, memory_order_relaxed);
-    return yes;
+    bool yes = !team && !rec->workers && work_adds_up(&rec->uncalled_ns, false, est_ns, LOOK_AGAIN * pays);
+    if (!team && rec->host_loops) return yes;
+    _Atomic int64_t *last = team ? &team->wanted_at : &rec->last_open;
+    int64_t now = dtp_ticks(), at = atomic_load_explicit(last, memory_order_relaxed);
+    const bool late = now - (at < 0 ? -at : at) > rec->wake_ticks + dtp_ticks_of_ns(est_ns);
+    atomic_store_explicit(last, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
+    /* Visitors leave with the run that called them. */
+    const bool afresh = team ? at <= 0 && (late || !rec->workers) : late;
+    return work_adds_up(team ? &team->debt_ns : &rec->debt_ns, afresh, est_ns, pays) || yes;
 }
 
 static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
