@@ -111,7 +111,7 @@ static void condition(values_t *x, int depth) {
 static void loop(values_t *x, int depth) {
     enum { VARS = 3 };
     int frame = frames++, n = 1 + take(VARS), zero = add(dnnl_tp_v1_constant);
-    v1_ref_t var[VARS], out[VARS];
+    v1_ref_t var[VARS], out[VARS] = {{0, 0}};
     values_t in = {0}, body = {0};
     for (int i = 0; i < n; ++i) {
         v1_ref_t first = enter(i ? pick(x) : (v1_ref_t){zero, 0}, frame, 0);
