@@ -365,8 +365,9 @@ static dnnl_tp_status_t emit_if(emit_t *e, dnnl_tp_graph_t around, int number, d
     dtp_v1_t *t = e->t;
     const compound_t *x = &e->compounds[number];
     int n = x->nmerges;
-    int32_t *yield = dtp_arena_alloc(&t->arena, sizeof *yield * 3 * (size_t)n), *out = yield + 2 * n;
+    int32_t *yield = dtp_arena_alloc(&t->arena, sizeof *yield * 3 * (size_t)n);
     if (!yield) return dnnl_tp_out_of_memory;
+    int32_t *out = yield + 2 * n;
     for (int side = 1; side >= 0; --side) {
         DTP_TRY(dnnl_tp_graph_create_region(&region[side], around));
         DTP_TRY(emit_block(e, region[side], (block_t){number, side}));
@@ -387,9 +388,9 @@ static dnnl_tp_status_t emit_loop(emit_t *e, dnnl_tp_graph_t around, int number,
     dtp_v1_t *t = e->t;
     const dtp_v1_frame_t *f = &t->frames[number];
     int n = f->nvars;
-    int32_t *init = dtp_arena_alloc(&t->arena, sizeof *init * 4 * (size_t)n), *var = init + n,
-            *next = var + n, *out = next + n;
+    int32_t *init = dtp_arena_alloc(&t->arena, sizeof *init * 4 * (size_t)n);
     if (!init) return dnnl_tp_out_of_memory;
+    int32_t *var = init + n, *next = var + n, *out = next + n;
     DTP_TRY(dnnl_tp_graph_create_region(&region[0], around));
     for (int i = 0; i < n; ++i) {
         dtp_v1_node_t *merge = &t->nodes[f->vars[i]];

@@ -168,8 +168,9 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
         DTP_TRY(dtp_v1_emit_node(t, region, i));
         for (int o = 0; o < dtp_v1_nout(t->nodes[i].v1); ++o) n += g->wanted[i][o];
     }
-    int32_t *values = dtp_arena_alloc(&t->arena, sizeof *values * 2 * (size_t)n), *out = values + n;
+    int32_t *values = dtp_arena_alloc(&t->arena, sizeof *values * 2 * (size_t)n);
     if (!values) return dnnl_tp_out_of_memory;
+    int32_t *out = values + n;
     n = 0;
     for (int k = from; k < to; ++k) {
         int i = t->order[g->items[k].at];
