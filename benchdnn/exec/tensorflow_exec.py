@@ -123,7 +123,8 @@ def plain(n, edges, times):
 
 
 def plain_graphs():
-    names = subprocess.run([args.program, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    listed = subprocess.run([args.program, "--list"], check=True, capture_output=True, text=True).stdout
+    names = [line for line in listed.splitlines() if not line.startswith("sides:")]
     for k, kernel_ns in enumerate(int(t) for t in args.kernel_ns.split(",")):
         if kernel_ns and not spin:
             continue
