@@ -48,8 +48,11 @@ static void end_stream(void *arg, dnnl_tp_status_t status) {
         while (atomic_load(e->meet)) sched_yield();
     }
     e->thread = pthread_self();
-    e->status =
-        e->swap ? dnnl_tp_stream_set_threadpool(e->stream, e->swap) : dnnl_tp_stream_destroy(e->stream);
+    /* An event is done a moment before its stream is idle. */
+    do {
+        e->status =
+            e->swap ? dnnl_tp_stream_set_threadpool(e->stream, e->swap) : dnnl_tp_stream_destroy(e->stream);
+    } while (e->status == dnnl_tp_would_deadlock && sched_yield() == 0);
     atomic_fetch_add(&e->called, 1);
 }
 
