@@ -253,7 +253,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_get_engine(const_dnnl_tp_stream_
  *
  * @param stream used by no other thread meanwhile
  * @return success; the first error of the stream since it was last reset (dnnl_tp_stream_reset());
- *     would_deadlock (called from inside running work, and the stream is not idle, as for a moment after its last event). */
+ *     would_deadlock (called from inside running work, and the stream is not idle, which it
+ *     becomes a moment after its last event). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream);
 
 /** Waits until the stream is idle and drops it. Thread-compatible.
