@@ -550,8 +550,6 @@ dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_
     dnnl_tp_status_t status = t.nodes && t.mark && t.path
                                   ? import(&t, kind, nodes, nout, outputs, ntargets, targets)
                                   : dnnl_tp_out_of_memory;
-    if (t.missing && status != dnnl_tp_out_of_memory)
-        status = dtp_v1_refuse(&t, t.missing - 1, "its value is needed before it can be made");
     for (int i = 0; i < n && status != dnnl_tp_success; ++i)
         if (nodes[i].kind == dnnl_tp_v1_host && nodes[i].drop && !(t.nodes && t.nodes[i].taken))
             nodes[i].drop(nodes[i].arg);

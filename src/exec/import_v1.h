@@ -73,7 +73,6 @@ typedef struct {
     int nbuckets, *buckets; /* of contexts: a power of two; -1: empty */
     int *mark; /* nodes seen, per question */
     int marks;
-    int missing;          /* 1 + a node whose value was asked for before it was made */
     dtp_v1_step_t *path;  /* from a node to its inputs, as deep as the graph */
     bool building, gated; /* the graph has got nodes; as import_v1_gate.c makes them */
     dtp_arena_t arena;
@@ -110,6 +109,6 @@ dnnl_tp_status_t dtp_v1_each_before(dtp_v1_t *t, int node, bool with_data, dtp_v
  */
 dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int node);
 /* The value in the graph, after its maker was emitted. */
-int32_t dtp_v1_value(dtp_v1_t *t, dtp_v1_tensor_t x);
+int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x);
 
 #endif

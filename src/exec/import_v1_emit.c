@@ -236,7 +236,7 @@ static dnnl_tp_status_t sort(emit_t *e) {
 
 /* ---- Values and orderings ---------------------------------------------------------------------------- */
 
-int32_t dtp_v1_value(dtp_v1_t *t, dtp_v1_tensor_t x) {
+int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x) {
     for (;;) {
         const dtp_v1_node_t *node = &t->nodes[x.node];
         switch (node->v1->kind) {
@@ -250,10 +250,7 @@ int32_t dtp_v1_value(dtp_v1_t *t, dtp_v1_tensor_t x) {
             dtp_v1_tensor_t var = dtp_v1_origin(t, t->nodes[from.node].in[0], false);
             return t->nodes[var.node].result;
         }
-        default:
-            if (node->values) return node->values[x.out];
-            t->missing = x.node + 1; /* the import fails in the end */
-            return 0;
+        default: return node->values[x.out];
         }
     }
 }
@@ -317,7 +314,9 @@ static dnnl_tp_status_t order(void *arg, int from) {
         return dtp_v1_refuse(o->t, from,
                              "something waits for it; give it a result, which may be without elements");
     int32_t before = dtp_v1_value(o->t, (dtp_v1_tensor_t){from, 0});
-    if (before < 0 || o->t->graph->root->values[before].node < 0) return dnnl_tp_success;
+    const dtp_gvalue_t *values = o->t->graph->root->values;
+    if (before < 0 || values[before].node < 0) return dnnl_tp_success;
+    if (values[before].node == values[o->after].node) return dnnl_tp_success; /* results of one If */
     return dnnl_tp_graph_control_dependency(o->region, before, o->after);
 }
 
@@ -379,11 +378,8 @@ static dnnl_tp_status_t emit_if(emit_t *e, dnnl_tp_graph_t around, int number, d
     DTP_TRY(dnnl_tp_graph_if(around, t->nodes[n ? x->merges[0] : x->some].v1->name,
                              dtp_v1_value(t, t->contexts[x->pair].pred), region[1], region[0], n, yield + n,
                              yield, out));
-    for (int i = 0; i < n; ++i) {
-        dtp_v1_node_t *merge = &t->nodes[x->merges[i]];
-        merge->values = out + i;
-        DTP_TRY(dtp_v1_order(t, around, out[i], x->merges[i]));
-    }
+    for (int i = 0; i < n; ++i) t->nodes[x->merges[i]].values = out + i;
+    for (int i = 0; i < n; ++i) DTP_TRY(dtp_v1_order(t, around, out[i], x->merges[i]));
     return dnnl_tp_success;
 }
 
