@@ -81,7 +81,8 @@ DNNL_TP_API size_t dnnl_tp_threadpool_iface_size(void);
 
 /** Waits until every function that the library scheduled on a pool was called. To be used before the code
  * or the ctx of a pool without release goes away, after the last stream, engine and attribute with it
- * was destroyed. Thread-safe.
+ * was destroyed: the library then knows nothing of the pool, and another one may have its address.
+ * Thread-safe.
  *
  * @param pool the struct, or one with equal ctx and equal functions; read during the call only
  * @param timeout_ns nanoseconds; < 0 = no limit, 0 = poll

@@ -148,10 +148,9 @@ typedef int32_t dtp_flow_block_t;
 
 enum { DTP_FLOW_ROOT = 0 }; /* the root's block */
 enum {
-    DTP_FLOW_COSTLY = 1, /* publish everything that is ready before it runs */
-    DTP_FLOW_WIDE = 2,   /* can use the pool's threads inside (implies COSTLY) */
-    DTP_FLOW_MAY_BLOCK =
-        4, /* may sleep in foreign code (implies COSTLY); slot then may be beyond num_threads */
+    DTP_FLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
+    DTP_FLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
+    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
     DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
     DTP_FLOW_NOP = 16         /* an ordering only: exec is not called */
 };

@@ -5,8 +5,9 @@
  * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
  * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
- * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of derived constants and
- * the slabs change, each under its own lock. Executables retain their graph. Compilation works on a copy: see ir.h. */
+ * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of derived
+ * constants and the slabs change, each under its own lock. Executables retain their graph. Compilation works
+ * on a copy: see ir.h. */
 #ifndef DTP_EXEC_GRAPH_H
 #define DTP_EXEC_GRAPH_H
 

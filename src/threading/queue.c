@@ -55,7 +55,8 @@ static void end_queue(dtp_queue_t *q) {
 }
 
 void dtp_queue_leave(dtp_queue_t *q) {
-    if (DTP_UNLIKELY(DTP_SUB(&q->inside, 1, acq_rel) == (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1)) end_queue(q);
+    const bool last = DTP_SUB(&q->inside, 1, acq_rel) == (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1;
+    if (DTP_UNLIKELY(last)) end_queue(q);
 }
 
 dnnl_tp_status_t dtp_queue_refuse_dead(void) {

@@ -1,7 +1,7 @@
 /* The registry of pool records: one per distinct caller's pool, found by its interface.
  *
  * A record lives as long as anything that can reach it: attributes, streams, engines, and every call still
- * queued in the host's pool. After a fork the child's copies of all records are dead: loops and runs stay on
+ * queued in the host's pool (record.h, Life). After a fork the child's copies of all records are dead: loops and runs stay on
  * their callers, and no lock of the parent is taken. Next: region.c, run.c. */
 #include "threading/builtin_pool.h"
 #include "threading/named_pool.h"
@@ -61,7 +61,7 @@ dtp_pool_t *dtp_record_create(int num_threads, int num_workers) {
     rec->num_threads = num_threads;
     rec->spin_allowed = true;
     rec->fork_generation = atomic_load(&dtp_fork_generation);
-    atomic_store(&rec->refs, 1);
+    atomic_store(&rec->holds, DTP_HOLD_REF);
     atomic_store(&rec->region[0].cpu, -1);
     dtp_record_set_costs(rec, 0);
     return rec;
@@ -74,13 +74,13 @@ void dtp_record_register(dtp_pool_t *rec) {
     dtp_unlock(&registry_lock);
 }
 
-/* Under the registry's lock. A record whose last reference is just going is not revived. */
+/* Under the registry's lock. */
 static dtp_pool_t *registry_find(const dnnl_tp_threadpool_iface_t *iface) {
     for (dtp_pool_t *rec = registry; rec; rec = rec->next) {
         if (!same_pool(&rec->iface, iface)) continue;
-        int32_t refs = atomic_load(&rec->refs);
-        while (refs > 0)
-            if (atomic_compare_exchange_weak(&rec->refs, &refs, refs + 1)) return rec;
+        uint64_t holds = atomic_load(&rec->holds);
+        while (holds)
+            if (atomic_compare_exchange_weak(&rec->holds, &holds, holds + DTP_HOLD_REF)) return rec;
     }
     return NULL;
 }
@@ -125,7 +125,7 @@ dnnl_tp_status_t dtp_record_of(dtp_pool_t **out, const dnnl_tp_threadpool_iface_
 }
 
 void dtp_pool_retain(dtp_pool_t *rec) {
-    if (rec) atomic_fetch_add_explicit(&rec->refs, 1, memory_order_relaxed);
+    if (rec) atomic_fetch_add_explicit(&rec->holds, DTP_HOLD_REF, memory_order_relaxed);
 }
 
 void dtp_record_free(dtp_pool_t *rec) {
@@ -137,7 +137,11 @@ void dtp_record_free(dtp_pool_t *rec) {
 }
 
 void dtp_pool_release(dtp_pool_t *rec) {
-    if (!rec || atomic_fetch_sub_explicit(&rec->refs, 1, memory_order_acq_rel) != 1) return;
+    if (rec && atomic_fetch_sub_explicit(&rec->holds, DTP_HOLD_REF, memory_order_acq_rel) == DTP_HOLD_REF)
+        dtp_record_end(rec);
+}
+
+void dtp_record_end(dtp_pool_t *rec) {
     if (!dtp_pool_dead(rec)) { /* a dead one belongs to the registry of the parent */
         dtp_lock(&registry_lock);
         for (dtp_pool_t **at = &registry; *at; at = &(*at)->next)

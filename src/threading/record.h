@@ -151,6 +151,22 @@ typedef struct dtp_visit {
 } dtp_visit_t;
 #define DTP_VISITS 128
 
+/* ---- Life --------------------------------------------------------------------------------------------
+ *
+ * One word holds the record: waiters : 12 | calls : 20 | references : 32.
+ *   calls    that the host still owes us
+ *   waiters  threads that wait until there are none; each has a reference, too
+ * Who makes the word 0 takes the record out of the registry and frees it; one that is 0 is not revived. A call
+ * that is over leaves nothing behind: no reference outlives it, so once a waiter has seen no calls, a pool
+ * without other references is not known any more, and the next one at its address is a new one. The last call
+ * touches the record no more: it rings a bell that all records share. */
+#define DTP_HOLD_REF ((uint64_t)1)
+#define DTP_HOLD_CALL ((uint64_t)1 << 32)
+#define DTP_HOLD_WAITER ((uint64_t)1 << 52)
+#define dtp_hold_calls(h) ((uint32_t)((h) >> 32 & 0xfffff))
+#define dtp_hold_waiters(h) ((uint32_t)((h) >> 52))
+_Static_assert(DTP_VISITS *DTP_MAX_THREADS <= 0xfffff, "calls fit");
+
 /* ---- The record -------------------------------------------------------------------------------------- */
 
 struct dtp_worker;
@@ -230,15 +246,13 @@ struct dtp_pool {
     dtp_team_t *teams;
     struct dtp_pool *next; /* registry */
     /* Counted from many threads. */
-    _Alignas(DTP_NO_SHARE) _Atomic int32_t refs;
-    _Atomic int32_t alive;        /* built-in threads */
-    _Atomic int32_t waking;       /* built-in workers woken and not yet arrived */
-    _Atomic uint32_t go;          /* built-in pool: set when the record is complete */
-    _Atomic uint32_t ending;      /* built-in pool: DTP_ENDING* once the last reference is gone */
-    _Atomic uint32_t outstanding; /* calls that the host still owes us */
-    _Atomic int32_t runners;      /* of these, asked to execute roots */
-    _Atomic uint32_t quiesce_waiters;
-    dtp_lock_t host_lock; /* SINGLE_CALLER pools */
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t holds; /* see Life */
+    _Atomic int32_t runners;                       /* calls asked to execute roots */
+    _Atomic int32_t alive;                         /* built-in threads */
+    _Atomic int32_t waking;                        /* built-in workers woken and not yet arrived */
+    _Atomic uint32_t go;                           /* built-in pool: set when the record is complete */
+    _Atomic uint32_t ending;                       /* built-in pool: DTP_ENDING* once nothing holds it */
+    dtp_lock_t host_lock;                          /* SINGLE_CALLER pools */
     dtp_visit_t visits[DTP_VISITS];
 };
 enum { DTP_WAKE_PAYS = 3 }; /* a loop must take this many wakes before one is made */
@@ -255,6 +269,7 @@ void dtp_record_register(dtp_pool_t *rec);
 /* Finds the record of an interface and retains it; makes it if there is none. */
 dnnl_tp_status_t dtp_record_of(dtp_pool_t **rec, const dnnl_tp_threadpool_iface_t *iface);
 dtp_pool_t *dtp_record_find(const dnnl_tp_threadpool_iface_t *iface); /* retained, or NULL */
+void dtp_record_end(dtp_pool_t *rec);                                 /* nothing holds it */
 void dtp_record_free(dtp_pool_t *rec);
 
 /* region.c */

@@ -1,8 +1,8 @@
 /* Calls that the library queues in a caller's pool.
  *
  * A visit lives in the record, so a call may come at any time, after the loop, the run, the stream and the
- * engine are gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds a
- * reference of the record and counts in `outstanding`. A host that calls back inline, before schedule has
+ * engine are gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds the
+ * record (record.h, Life). A host that calls back inline, before schedule has
  * returned, finds its own HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter
  * works anyway. */
 #include "threading/builtin_pool.h"
@@ -21,8 +21,7 @@ static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
             v->team = NULL;
             v->runner = false;
             atomic_store_explicit(&v->main, NULL, memory_order_relaxed);
-            atomic_fetch_add_explicit(&rec->refs, calls, memory_order_relaxed);
-            atomic_fetch_add_explicit(&rec->outstanding, (uint32_t)calls, memory_order_relaxed);
+            atomic_fetch_add_explicit(&rec->holds, (uint64_t)calls * DTP_HOLD_CALL, memory_order_relaxed);
             return v;
         }
     }
@@ -42,23 +41,30 @@ static void visit_left_team(dtp_visit_t *v, int calls) {
         ;
 }
 
+static _Atomic uint32_t quiet_bell; /* rung for those who wait until a record has no calls */
+
 static void visit_done(dtp_visit_t *v, int calls) {
     dtp_pool_t *rec = v->rec;
+    const uint64_t all = (uint64_t)calls * DTP_HOLD_CALL;
     if (v->runner) atomic_fetch_sub_explicit(&rec->runners, calls, memory_order_relaxed);
-#ifdef DTP_BREAK_VISIT_QUIESCE
-    if (!atomic_load_explicit(&rec->quiesce_waiters, memory_order_seq_cst)) {
-        atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
-        atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst);
-        for (int i = 0; i < calls; ++i) dtp_pool_release(rec);
-        return;
-    }
-#endif
     atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
-    if (atomic_fetch_sub_explicit(&rec->outstanding, (uint32_t)calls, memory_order_seq_cst) ==
-            (uint32_t)calls &&
-        atomic_load_explicit(&rec->quiesce_waiters, memory_order_seq_cst))
-        dtp_futex_wake(&rec->outstanding, INT_MAX);
-    for (int i = 0; i < calls; ++i) dtp_pool_release(rec);
+#ifdef DTP_BREAK_VISIT_QUIESCE
+    const uint64_t seen = atomic_load_explicit(&rec->holds, memory_order_seq_cst);
+#endif
+#ifdef DTP_BREAK_VISIT_LIFE
+    dtp_pool_retain(rec);
+#endif
+    uint64_t left = atomic_fetch_sub_explicit(&rec->holds, all, memory_order_seq_cst) - all;
+#ifdef DTP_BREAK_VISIT_LIFE
+    dtp_pool_release(rec);
+#endif
+#ifdef DTP_BREAK_VISIT_QUIESCE
+    left &= seen | (DTP_HOLD_WAITER - 1);
+#endif
+    if (!left) dtp_record_end(rec);
+    if (dtp_hold_calls(left) || !dtp_hold_waiters(left)) return;
+    atomic_fetch_add_explicit(&quiet_bell, 1, memory_order_seq_cst); /* the record may be gone */
+    dtp_futex_wake(&quiet_bell, INT_MAX);
 }
 
 static bool team_moved_on(const dtp_visit_t *v) {
@@ -212,7 +218,7 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
     if (rec->host_loops || count <= 0 || !dtp_visit_possible(rec)) return;
     /* Helpers that were called before and have not arrived will find this loop. */
     int called = team ? (int)(atomic_load_explicit(&team->state, memory_order_relaxed) & (DTP_TEAM_EPOCH - 1))
-                      : (int)atomic_load_explicit(&rec->outstanding, memory_order_relaxed);
+                      : (int)dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_relaxed));
     int arrived = dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed));
     if (called > arrived) count -= called - arrived;
     while (count > 0) {
@@ -332,17 +338,18 @@ void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, in
 dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
     int64_t until = timeout_ns < 0 ? INT64_MAX : dtp_now_ns() + timeout_ns;
     dnnl_tp_status_t status = dnnl_tp_success;
-    atomic_fetch_add_explicit(&rec->quiesce_waiters, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_seq_cst);
     for (;;) {
-        uint32_t outstanding = atomic_load_explicit(&rec->outstanding, memory_order_seq_cst);
-        if (!outstanding || dtp_pool_dead(rec)) break;
+        const uint32_t bell = atomic_load_explicit(&quiet_bell, memory_order_seq_cst);
+        const uint32_t calls = dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_seq_cst));
+        if (!calls || dtp_pool_dead(rec)) break;
         int64_t now = dtp_now_ns();
         if (now >= until) {
-            status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "%u calls are outstanding", outstanding);
+            status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "%u calls are outstanding", calls);
             break;
         }
-        dtp_futex_wait(&rec->outstanding, outstanding, timeout_ns < 0 ? -1 : until - now);
+        dtp_futex_wait(&quiet_bell, bell, timeout_ns < 0 ? -1 : until - now);
     }
-    atomic_fetch_sub_explicit(&rec->quiesce_waiters, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_relaxed);
     return status;
 }

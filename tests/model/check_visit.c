@@ -1,7 +1,8 @@
 /* Calls that the library queues in a caller's pool (src/threading/visit.c): the host calls them late, at
  * once, or not at all. Each loop and each body of a run is done once; a call helps in the run that it was
  * made for and in no later one; a root that was handed to a call does not wait for ever; who waits for the
- * end of the calls is woken, when there is none left; the record lives as long as a call, and no longer. */
+ * end of the calls is woken, when there is none left; the record lives as long as a call, and no longer: who
+ * was woken and lets go of it finds none. */
 #include "threading/record.c"
 
 #include "threading/ticket.c"
@@ -203,9 +204,11 @@ static void quiet_caller(void *arg) {
     const dtp_parallel_t par = {rec, rec->num_threads, NULL};
     one_loop(arg, &par);
     MC_CHECK(dtp_visit_quiesce(rec, -1) == dnnl_tp_success);
-    MC_CHECK(first_call == n_calls && !atomic_load_explicit(&rec->outstanding, memory_order_relaxed));
+    MC_CHECK(first_call == n_calls &&
+             !dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_relaxed)));
     gone = true;
     dtp_pool_release(rec);
+    MC_CHECK(released && !registry); /* another pool may have its address now */
     leave();
 }
 static int runs_per_caller;
@@ -266,7 +269,7 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     rec = dtp_record_create(num_threads, 0);
     rec->iface = (dnnl_tp_threadpool_iface_t){.ctx = &host_lock, .schedule = schedule, .release = release};
     rec->form_s = true;
-    rec->refs = callers;
+    rec->holds = (uint64_t)callers * DTP_HOLD_REF;
     dtp_record_register(rec);
     memset(calls, 0, sizeof calls);
     memset(loops, 0, sizeof loops);
@@ -277,7 +280,7 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     memset(run_of, 0, sizeof run_of);
     first_call = n_calls = 0;
     host_lock.word = 0;
-    host_bell = 0;
+    host_bell = quiet_bell = 0;
     inside = n_begun = 0;
     answers = 1;
     gone = caller_works = released = false;

@@ -213,7 +213,8 @@ static void leaving_loop(void *arg, const dtp_parallel_t *par) {
 /* No ticket is held: workers sleep, calls are over. */
 static void wait_until_idle(dtp_pool_t *rec) {
     const uint64_t all = rec->workers ? ((uint64_t)1 << rec->num_threads) - 1 : 0;
-    while (atomic_load(&rec->adm) || atomic_load(&rec->sleeping[0]) != all || atomic_load(&rec->outstanding))
+    while (atomic_load(&rec->adm) || atomic_load(&rec->sleeping[0]) != all ||
+           dtp_hold_calls(atomic_load(&rec->holds)))
         usleep(100);
 }
 
