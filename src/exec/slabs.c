@@ -75,6 +75,7 @@ void dtp_touch_pages(void *p, size_t bytes) {
     enum { PAGE = 4096 };
     char *c = p;
     for (size_t i = 0; i < bytes; i += PAGE) __atomic_fetch_or(&c[i], 0, __ATOMIC_RELAXED);
+    if (bytes) __atomic_fetch_or(&c[bytes - 1], 0, __ATOMIC_RELAXED); /* p may lie anywhere in its page */
 }
 
 bool dtp_slabs_reserve(dtp_slabs_t *s, size_t bytes) {

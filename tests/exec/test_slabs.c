@@ -23,22 +23,12 @@ static const int64_t rows_of[SHAPES] = {300, 500, 400, 900};
 static _Atomic long live, largest;
 static _Atomic int refuse;
 
-/* While `fresh`: large allocations, whose pages nobody has touched. */
-enum { MOST_FRESH = 16 };
-static bool fresh;
-static int nfresh;
-static struct {
-    char *p;
-    size_t bytes;
-} fresh_one[MOST_FRESH];
-
+static _Atomic bool fresh; /* pages of large allocations are not in memory until somebody touches them */
 static void *fresh_alloc(size_t size) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size + page - 1) / page * page;
     void *p = NULL;
-    if (nfresh == MOST_FRESH || posix_memalign(&p, page, bytes)) return NULL;
+    if (posix_memalign(&p, page, bytes)) return NULL;
     if (madvise(p, bytes, MADV_DONTNEED)) abort();
-    fresh_one[nfresh].p = p;
-    fresh_one[nfresh++].bytes = bytes;
     atomic_fetch_add(&live, 1);
     return p;
 }
@@ -179,41 +169,43 @@ static void test_new_shapes(void **state) {
     close_world(&w);
 }
 
-/* Pages that are not in memory, of allocations of at least so many bytes. */
-static long untouched(size_t least, int *allocations) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+/* Pages between p and p + bytes that are not in memory. */
+static int untouched(const void *p, size_t bytes) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p / page * page;
+    const size_t pages = ((uintptr_t)p + bytes - begin + page - 1) / page;
     static unsigned char in[1 << 16];
-    long sum = 0;
-    for (int i = 0; i < nfresh; ++i) {
-        const size_t pages = fresh_one[i].bytes / page;
-        if (fresh_one[i].bytes < least) continue;
-        ++*allocations;
-        assert_true(pages <= sizeof in);
-        assert_int_equal(mincore(fresh_one[i].p, fresh_one[i].bytes, in), 0);
-        for (size_t k = 0; k < pages; ++k) sum += !(in[k] & 1);
-    }
+    int sum = 0;
+    assert_true(pages <= sizeof in);
+    assert_int_equal(mincore((void *)begin, pages * page, in), 0);
+    for (size_t i = 0; i < pages; ++i) sum += !(in[i] & 1);
     return sum;
 }
 
 static void test_pages(void **state) {
     (void)state;
-    fresh = true;
-    void *p = count_alloc(NULL, DTP_SLABS_MIN, 1);
-    assert_non_null(p);
-    int n = 0;
-    assert_true(untouched(DTP_SLABS_MIN, &n) > 0); /* it would be seen */
-    count_free(NULL, p);
+    enum { PAGES = 3 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    assert_int_equal(untouched(p, PAGES * page), PAGES); /* it would be seen */
+    dtp_touch_pages(p + page - 1, page + 2);
+    assert_int_equal(untouched(p, PAGES * page), 0);
+    munmap(p, PAGES * page);
+    atomic_store(&fresh, true);
     for (int reserved = 0; reserved <= 2; reserved += 2) {
         world_t w = {.graph = build()};
         OK(dnnl_tp_engine_create(&w.engine, dnnl_tp_cpu, 0));
-        nfresh = 0;
         w.exec[0] = compile(&w, SHAPES - 1, reserved);
-        n = 0;
-        assert_int_equal(untouched(w.exec[0]->slab_bytes, &n), 0);
-        assert_true(n >= (reserved ? reserved : 1));
+        dtp_run_t *run[2];
+        const int runs = reserved ? reserved : 1;
+        for (int i = 0; i < runs; ++i) {
+            OK(dtp_run_take(w.exec[0], &run[i]));
+            assert_int_equal(untouched(run[i]->slab, w.exec[0]->slab_bytes), 0);
+        }
+        for (int i = 0; i < runs; ++i) dtp_run_give(w.exec[0], run[i]);
         close_world(&w);
     }
-    fresh = false;
+    atomic_store(&fresh, false);
 }
 
 /* One executable's runs hold what there is; another one wants more and there is no memory. */
