@@ -13,18 +13,34 @@
 _Atomic int64_t dtp_ticks_per_us = 1000;
 static _Atomic int user_num_threads, measured_num_threads;
 
-enum { TICK_SAMPLE_NS = 200000 };
+/* Both clocks at one moment: the pair that was read in the shortest time, because a thread may lose its CPU
+ * between the two. */
+static void read_clocks(int64_t *ns, int64_t *ticks) {
+    enum { TRIES = 8 };
+    int64_t shortest = INT64_MAX;
+    for (int i = 0; i < TRIES; ++i) {
+        const int64_t begin = dtp_ticks(), now = dtp_now_ns(), took = dtp_ticks() - begin;
+        if (took >= shortest) continue;
+        shortest = took;
+        *ns = now;
+        *ticks = begin + took / 2;
+    }
+}
+
+int64_t dtp_measure_ticks_per_us(int64_t sample_ns) {
+    int64_t ns0 = 0, t0 = 0, ns1 = 0, t1 = 0;
+    read_clocks(&ns0, &t0);
+    do read_clocks(&ns1, &t1);
+    while (ns1 - ns0 < sample_ns);
+    return (t1 - t0) * 1000 / (ns1 - ns0);
+}
 
 void dtp_ticks_init(void) {
 #if DTP_X64
+    enum { SAMPLE_NS = 200000 };
     static _Atomic int done;
     if (atomic_load_explicit(&done, memory_order_acquire)) return;
-    int64_t ns0 = dtp_now_ns(), t0 = dtp_ticks(), ns1, t1;
-    do {
-        ns1 = dtp_now_ns();
-        t1 = dtp_ticks();
-    } while (ns1 - ns0 < TICK_SAMPLE_NS);
-    int64_t rate = (t1 - t0) * 1000 / (ns1 - ns0);
+    int64_t rate = dtp_measure_ticks_per_us(SAMPLE_NS);
     if (rate > 0) atomic_store_explicit(&dtp_ticks_per_us, rate, memory_order_relaxed);
     atomic_store_explicit(&done, 1, memory_order_release);
 #endif

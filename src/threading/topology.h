@@ -2,6 +2,11 @@
 #ifndef DTP_THREADING_TOPOLOGY_H
 #define DTP_THREADING_TOPOLOGY_H
 
+#include <stdint.h>
+
+/* Ticks of dtp_ticks per microsecond, watched for so long (more than 0); right within a few percent even if the
+ * thread loses its CPU meanwhile. */
+int64_t dtp_measure_ticks_per_us(int64_t sample_ns);
 /* CPUs that the cgroups of this process grant; 0 = no limit. Reads files: not for hot paths. */
 double dtp_cpu_quota(void);
 /* The same where control groups are mounted at root and the file groups says which are the process'. */

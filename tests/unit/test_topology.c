@@ -1,14 +1,17 @@
-/* What control groups grant: read from trees of files like those that Linux shows, because few machines let a
+/* The rate of the tick counter, and what control groups grant: read from trees of files like those that Linux shows, because few machines let a
  * test make its own groups (tests/integrations/budget.c does where it may). */
 #include "support/check.h"
 
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "threading/futex.h"
 #include "threading/topology.h"
 
 enum { MOST_FILES = 5 };
@@ -120,9 +123,41 @@ static void test_threads(void **state) {
         assert_int_equal(dtp_threads_granted(grants[i].cpus, grants[i].quota), grants[i].threads);
 }
 
+/* ---- Ticks ------------------------------------------------------------------------------------------- */
+
+static void be_away(int signal) {
+    enum { AWAY_NS = 20000 };
+    (void)signal;
+    for (int64_t until = dtp_now_ns() + AWAY_NS; dtp_now_ns() < until;) {
+    }
+}
+
+/* Where interrupts keep the thread from between its two clocks, too. */
+static void test_ticks(void **state) {
+    (void)state;
+    enum { ROUNDS = 20000, SAMPLE_NS = 10000, LONG_NS = 20000000, EVERY_US = 200 };
+    const int64_t want = dtp_measure_ticks_per_us(LONG_NS);
+    assert_true(want > 0);
+    struct sigaction act = {.sa_handler = be_away, .sa_flags = SA_RESTART}, before;
+    const struct itimerval timer = {{0, EVERY_US}, {0, EVERY_US}}, none = {{0, 0}, {0, 0}};
+    assert_int_equal(sigaction(SIGALRM, &act, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+    int64_t least = want, most = want;
+    for (int i = 0; i < ROUNDS; ++i) {
+        const int64_t rate = dtp_measure_ticks_per_us(SAMPLE_NS);
+        if (rate < least) least = rate;
+        if (rate > most) most = rate;
+    }
+    assert_int_equal(setitimer(ITIMER_REAL, &none, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_in_range(least, want / 2, want);
+    assert_in_range(most, want, 2 * want);
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees), cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_ticks)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(root);
     return failed;
