@@ -2,13 +2,13 @@
 set(cases ${PROJECT_SOURCE_DIR}/tests/benchdnn)
 foreach(name IN ITEMS cli list flow)
   add_test(NAME benchdnn_${name} COMMAND ${cases}/run_cases.sh $<TARGET_FILE:benchdnn> ${cases}/cases_${name})
-  set_tests_properties(benchdnn_${name} PROPERTIES LABELS quick TIMEOUT 120)
+  set_tests_properties(benchdnn_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 endforeach()
 
 # Every set runs on the widest instruction set; _ci also on AVX2 and on the portable code, and bitwise.
 foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
   add_test(NAME benchdnn_smoke_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_smoke)
-  set_tests_properties(benchdnn_smoke_${driver} PROPERTIES LABELS quick TIMEOUT 120)
+  set_tests_properties(benchdnn_smoke_${driver} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   add_test(NAME benchdnn_ci_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_ci)
   add_test(NAME benchdnn_ci_${driver}_async COMMAND benchdnn --pool=async --threads=3 --${driver} --batch=test_${driver}_smoke)
   add_test(NAME benchdnn_ci_${driver}_bitwise COMMAND benchdnn --mode=B --${driver} --batch=test_${driver}_smoke)
@@ -25,13 +25,13 @@ file(GLOB graphs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/inputs/g
 list(TRANSFORM graphs PREPEND --graph=)
 add_test(NAME benchdnn_graphs COMMAND benchdnn ${graphs})
 add_test(NAME benchdnn_cases_graph COMMAND ${cases}/run_cases.sh $<TARGET_FILE:benchdnn> ${cases}/cases_graph)
-set_tests_properties(benchdnn_graphs benchdnn_cases_graph PROPERTIES LABELS quick TIMEOUT 120)
+set_tests_properties(benchdnn_graphs benchdnn_cases_graph PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 
 set(fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz)
 add_executable(replay_benchdnn ${fuzz}/fuzz_replay.c ${fuzz}/fuzz_benchdnn.c)
 target_link_libraries(replay_benchdnn PRIVATE benchdnn_core dnnl_tp_build_flags)
 add_test(NAME fuzz_replay_benchdnn COMMAND replay_benchdnn ${fuzz}/corpus/benchdnn)
-set_tests_properties(fuzz_replay_benchdnn PROPERTIES LABELS quick TIMEOUT 120)
+set_tests_properties(fuzz_replay_benchdnn PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 find_program(CLANG clang)
 if(CLANG)
   file(GLOB parts ${CMAKE_CURRENT_SOURCE_DIR}/common/*.c ${CMAKE_CURRENT_SOURCE_DIR}/drivers/*.c
@@ -51,7 +51,7 @@ endif()
 add_executable(benchdnn_control ${cases}/control.c)
 target_link_libraries(benchdnn_control PRIVATE benchdnn_core dnnl_tp_build_flags)
 add_test(NAME benchdnn_control COMMAND benchdnn_control)
-set_tests_properties(benchdnn_control PROPERTIES LABELS quick TIMEOUT 60)
+set_tests_properties(benchdnn_control PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 
 # With the peer beside us, where scripts/get_peers or scripts/get_peer_onednn brought it: the smoke sets, and the
 # harness checked on it. Else skipped.
