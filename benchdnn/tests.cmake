@@ -44,7 +44,7 @@ if(CLANG)
   add_custom_target(build_fuzz_benchdnn DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_benchdnn)
   add_test(NAME fuzz_benchdnn COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_benchdnn
     -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_benchdnn -DCORPUS=${fuzz}/corpus/benchdnn
-    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_benchdnn -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_benchdnn -DRUNS=20000 -P ${fuzz}/fuzz_run.cmake)
   set_tests_properties(fuzz_benchdnn PROPERTIES LABELS full TIMEOUT 300)
 endif()
 

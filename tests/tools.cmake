@@ -1,5 +1,5 @@
 # Fuzzers of what takes graphs from others: a corpus and inputs at random are replayed as a test; with clang a short
-# run of the real one is a test of label full (`ninja build_fuzz_graph` makes the program).
+# run of the real one, the same each time, is a test of label full (`ninja build_fuzz_graph` makes the program).
 # fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src/exec)
 function(fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLAY;SOURCES;PARTS")
@@ -24,7 +24,7 @@ function(fuzzer name)
   add_custom_target(build_fuzz_${name} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name})
   add_test(NAME fuzz_${name} COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_${name}
     -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name} -DCORPUS=${fuzz}/corpus/${name}
-    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_${name} -DSECONDS=20 -P ${fuzz}/fuzz_run.cmake)
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_${name} -DRUNS=5000 -P ${fuzz}/fuzz_run.cmake)
   set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
 endfunction()
 find_program(CLANG clang)

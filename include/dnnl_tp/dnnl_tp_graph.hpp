@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "dnnl_tp/dnnl_tp.hpp"
-#include "dnnl_tp/dnnl_tp_graph.h"
+#include "dnnl_tp/dnnl_tp_graph_file.h"
 
 namespace dnnl_tp {
 
@@ -97,6 +97,22 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     using handle::handle;
     /** An empty graph. */
     explicit graph(dnnl_tp_engine_kind_t kind = dnnl_tp_cpu) { check(dnnl_tp_graph_create(out(), kind)); }
+    /** A graph from a file in text form. */
+    static graph read(const char *path, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
+        dnnl_tp_graph_t h = nullptr;
+        check(dnnl_tp_graph_read_v2(&h, path, opts));
+        return graph(h);
+    }
+    /** A graph from text in memory. */
+    static graph read_text(const std::string &text, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
+        dnnl_tp_graph_t h = nullptr;
+        check(dnnl_tp_graph_read_text(&h, text.data(), text.size(), opts));
+        return graph(h);
+    }
+    /** Writes it to a file. */
+    void write(const char *path, int format = DNNL_TP_GRAPH_TEXT) const {
+        check(dnnl_tp_graph_write(get(), path, format));
+    }
     /** Adds an input. */
     value input(const char *name, dnnl_tp_data_type_t type, const dims &d) {
         value v = no_value;
@@ -269,6 +285,17 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
              const dnnl_tp_run_opts_t *opts = nullptr) const {
         check(dnnl_tp_executable_run(get(), s.get(), static_cast<int>(in.size()), in.begin(),
                                      static_cast<int>(out.size()), out.begin(), opts));
+    }
+    /** Times runs. */
+    dnnl_tp_timing_t timed_run(const stream &s, const std::vector<void *> &in, const std::vector<void *> &out,
+                               const dnnl_tp_timed_run_opts_t *opts = nullptr,
+                               const dnnl_tp_run_opts_t *run_opts = nullptr) const {
+        dnnl_tp_timing_t timing = {};
+        timing.struct_size = sizeof timing;
+        check(dnnl_tp_executable_timed_run(get(), s.get(), static_cast<int>(in.size()), in.data(),
+                                           static_cast<int>(out.size()), out.data(), run_opts, opts,
+                                           &timing));
+        return timing;
     }
     /** Submits a run. */
     event run_async(const stream &s, std::initializer_list<void *> in, std::initializer_list<void *> out,

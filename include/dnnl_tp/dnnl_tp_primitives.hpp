@@ -183,6 +183,15 @@ class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_d
     void execute_handles(const stream &s, std::initializer_list<dnnl_tp_exec_handle_t> args) const {
         check(dnnl_tp_primitive_execute_handles(get(), s.get(), static_cast<int>(args.size()), args.begin()));
     }
+    /** Times runs with plain pointers. */
+    dnnl_tp_timing_t timed_run(const stream &s, std::initializer_list<dnnl_tp_exec_handle_t> args,
+                               const dnnl_tp_timed_run_opts_t *opts = nullptr) const {
+        dnnl_tp_timing_t timing = {};
+        timing.struct_size = sizeof timing;
+        check(dnnl_tp_primitive_timed_run(get(), s.get(), static_cast<int>(args.size()), args.begin(), opts,
+                                          &timing));
+        return timing;
+    }
     /** Its descriptor, lent. */
     const_dnnl_tp_primitive_desc_t get_primitive_desc() const {
         const_dnnl_tp_primitive_desc_t pd = nullptr;

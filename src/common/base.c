@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 uint64_t dtp_hash_bytes(const void *data, size_t size) {
@@ -72,10 +73,16 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) {
 
 /* ---- Allocation -------------------------------------------------------------------------------------- */
 
+/* What fills large pages asks for them: first touches take a tenth of the time (0.2 instead of 2 us for 4 KB), and
+ * loops over much memory look up fewer pages. */
 static void *default_alloc(void *ctx, size_t size, size_t alignment) {
+    enum { LARGE_PAGE = 2 * 1024 * 1024 };
     (void)ctx;
     void *ptr = NULL;
-    return posix_memalign(&ptr, alignment, size) ? NULL : ptr;
+    if (size < LARGE_PAGE) return posix_memalign(&ptr, alignment, size) ? NULL : ptr;
+    if (posix_memalign(&ptr, alignment > LARGE_PAGE ? alignment : LARGE_PAGE, size)) return NULL;
+    (void)madvise(ptr, size, MADV_HUGEPAGE); /* a hint */
+    return ptr;
 }
 
 static void default_free(void *ctx, void *ptr) {

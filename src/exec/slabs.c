@@ -1,5 +1,6 @@
 /* See slabs.h. There are as many slabs as runs were at work at once: when none of the idle ones is large
- * enough, the smallest of them makes room for a new one. */
+ * enough, the smallest of them makes room for a new one, which has room for half as much again: shapes that
+ * grow little by little touch few pages twice. */
 #include "exec/slabs.h"
 
 /* Under the lock. */
@@ -48,27 +49,29 @@ void dtp_slabs_leave(dtp_slabs_t *s) {
     }
 }
 
-static dtp_slab_t *unlink_smallest(dtp_slabs_t *s) {
-    dtp_slab_t **at = &s->idle;
-    for (dtp_slab_t **p = at; *p; p = &(*p)->next)
-        if ((*p)->bytes < (*at)->bytes) at = p;
-    return unlist(s, at);
+/* The best for so many bytes: the smallest that has room, else the smallest. */
+static dtp_slab_t *unlist_best(dtp_slabs_t *s, size_t bytes) {
+    dtp_slab_t **best = NULL, **smallest = &s->idle;
+    for (dtp_slab_t **p = &s->idle; *p; p = &(*p)->next) {
+        if ((*p)->room >= bytes && (!best || (*p)->room < (*best)->room)) best = p;
+        if ((*p)->room < (*smallest)->room) smallest = p;
+    }
+    return unlist(s, best ? best : smallest);
 }
 
-/* A new slab, in the place of one that is too small. */
-static dtp_slab_t *replace(dtp_slabs_t *s, dtp_slab_t *small, size_t bytes) {
-    dtp_slab_t *slab = dtp_alloc(s->allocator, DTP_NO_SHARE + bytes, DTP_NO_SHARE);
-    if (!slab) {
-        if (small) dtp_slab_give(s, small);
-        (void)dtp_no_memory(DTP_NO_SHARE + bytes);
+/* A slab with room for so many bytes: this one (or none), or a new one in its place. */
+static dtp_slab_t *fit(dtp_slabs_t *s, dtp_slab_t *slab, size_t bytes) {
+    if (slab && slab->room >= bytes) return slab;
+    const size_t more = slab ? slab->room + slab->room / 2 : 0, room = more > bytes ? more : bytes;
+    dtp_slab_t *made = dtp_alloc(s->allocator, DTP_NO_SHARE + room, DTP_NO_SHARE);
+    if (!made) {
+        if (slab) dtp_slab_give(s, slab);
+        (void)dtp_no_memory(DTP_NO_SHARE + room);
         return NULL;
     }
-    dtp_free(s->allocator, small);
-    slab->bytes = bytes;
-    dtp_lock(&s->lock);
-    if (bytes > s->largest) s->largest = bytes;
-    dtp_unlock(&s->lock);
-    return slab;
+    dtp_free(s->allocator, slab);
+    *made = (dtp_slab_t){.room = room};
+    return made;
 }
 
 void dtp_touch_pages(void *p, size_t bytes) {
@@ -82,30 +85,32 @@ bool dtp_slabs_reserve(dtp_slabs_t *s, size_t bytes) {
     dtp_lock(&s->lock);
     bool enough = s->largest >= bytes;
     if (!enough) list(s, take_hot(s));
-    dtp_slab_t *small = enough ? NULL : unlink_smallest(s);
+    dtp_slab_t *slab = enough ? NULL : unlist_best(s, bytes);
     dtp_unlock(&s->lock);
     if (enough) return true;
-    dtp_slab_t *slab = replace(s, small, bytes);
+    slab = fit(s, slab, bytes);
     if (!slab) return false;
-    dtp_touch_pages(dtp_slab_data(slab), bytes);
+    if (slab->touched < bytes) {
+        dtp_touch_pages(dtp_slab_data(slab) + slab->touched, bytes - slab->touched);
+        slab->touched = bytes;
+    }
     dtp_slab_give(s, slab);
+    dtp_lock(&s->lock);
+    if (bytes > s->largest) s->largest = bytes;
+    dtp_unlock(&s->lock);
     return true;
 }
 
 dtp_slab_t *dtp_slab_take(dtp_slabs_t *s, size_t bytes) {
-    dtp_slab_t *slab = take_hot(s), *small = NULL, **best = NULL;
-    if (slab && (slab->bytes == bytes ||
-                 (slab->bytes > bytes && !atomic_load_explicit(&s->listed, memory_order_relaxed))))
-        return slab; /* nothing else fits better */
+    dtp_slab_t *slab = take_hot(s);
+    if (slab && slab->room >= bytes &&
+        (slab->room / 3 * 2 <= bytes || !atomic_load_explicit(&s->listed, memory_order_relaxed)))
+        return slab; /* no other fits better, or there is none */
     dtp_lock(&s->lock);
     list(s, slab);
-    slab = NULL;
-    for (dtp_slab_t **p = &s->idle; *p; p = &(*p)->next)
-        if ((*p)->bytes >= bytes && (!best || (*p)->bytes < (*best)->bytes)) best = p;
-    if (best) slab = unlist(s, best);
-    else small = unlink_smallest(s);
+    slab = unlist_best(s, bytes);
     dtp_unlock(&s->lock);
-    return slab ? slab : replace(s, small, bytes);
+    return fit(s, slab, bytes);
 }
 
 void dtp_slab_give(dtp_slabs_t *s, dtp_slab_t *slab) {

@@ -14,7 +14,7 @@ enum { DTP_SLABS_MIN = 64 * 1024 };
 
 typedef struct dtp_slab {
     struct dtp_slab *next;
-    size_t bytes;
+    size_t room, touched; /* bytes; touched: by us, from the begin */
 } dtp_slab_t;
 
 /* All but `hot` and `listed` under the lock; zeroed = empty. The first slab that is given back goes to `hot`,
@@ -26,7 +26,7 @@ typedef struct {
     int executables;
     const dnnl_tp_allocator_t *allocator;
     dtp_slab_t *idle; /* given back last first */
-    size_t largest;   /* that was ever made, and is not freed before the others */
+    size_t largest;   /* that was reserved; a slab of that room is not freed before the others */
 } dtp_slabs_t;
 
 /* An executable may lend and borrow between enter, if that is true, and leave. */

@@ -177,7 +177,18 @@ void test_matmul_with_bias_and_post_ops(void **) {
                              {DNNL_TP_ARG_DST, out}});
     f.s.wait();
     assert_close(out, want);
+    dnnl_tp_timed_run_opts_t few = {};
+    few.struct_size = sizeof few;
+    few.max_warm_runs = 20;
+    const dnnl_tp_timing_t timing = mm.timed_run(f.s,
+                                                 {{DNNL_TP_ARG_SRC, ma.data()},
+                                                  {DNNL_TP_ARG_WEIGHTS, mb.data()},
+                                                  {DNNL_TP_ARG_BIAS, mbias.data()},
+                                                  {DNNL_TP_ARG_DST, out}},
+                                                 &few);
+    assert_true(timing.warm_runs >= 10 && timing.warm_runs <= 20 && timing.min_ns <= timing.median_ns);
     ASSERT_STATUS(dnnl_tp_invalid_arguments, mm.execute(f.s, {{DNNL_TP_ARG_SRC, ma}}));
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, mm.timed_run(f.s, {}, &few));
 }
 
 void test_inner_product(void **) {
@@ -292,6 +303,9 @@ void test_pools(void **) {
     assert_int_equal(dnnl_tp_threadpool_quiesce(&iface, -1), dnnl_tp_success);
     t::threadpool builtin(2);
     assert_non_null(builtin.iface());
+    const t::pool_report report = t::pool_check(*builtin.iface(), DNNL_TP_POOL_CHECK_TASKS);
+    if (!report.good) fail_msg("%s", report.text.c_str());
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, t::pool_check(*builtin.iface(), 1u << 30));
     t::stream_attr battr(builtin);
     assert_int_equal(battr.clone().pool_kind(), dnnl_tp_pool_kind_builtin);
     battr.set_sequential();

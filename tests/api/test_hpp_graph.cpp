@@ -1,7 +1,13 @@
 /* The C++ classes over the C API: graphs. */
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include "support/check.hpp"
 
@@ -42,6 +48,36 @@ void test_graph(void **) {
     float in[4] = {1, 2, 3, 4}, out[4] = {0};
     ex.run(f.s, {in}, {out});
     assert_close(out, {1, 1, 3, 1});
+    dnnl_tp_timed_run_opts_t few = {};
+    few.struct_size = sizeof few;
+    few.max_warm_runs = 20;
+    const dnnl_tp_timing_t timing = ex.timed_run(f.s, {in}, {out}, &few);
+    assert_true(timing.warm_runs >= 10 && timing.warm_runs <= 20 && timing.min_ns <= timing.median_ns);
+}
+
+/* What was written is read again. */
+void test_file(void **) {
+    fixture f;
+    char path[] = "/tmp/dnnl_tp_graph_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    t::graph g;
+    g.output(g.op(dnnl_tp_op_exp, "e", {g.input("x", dnnl_tp_f32, {3})}), "y");
+    g.write(path);
+    std::ifstream in_file(path);
+    const std::string text{std::istreambuf_iterator<char>(in_file), std::istreambuf_iterator<char>()};
+    const t::graph copies[] = {t::graph::read(path), t::graph::read_text(text)};
+    unlink(path);
+    for (const t::graph &copy : copies) {
+        const t::executable ex(copy, f.e);
+        float in[3] = {0, 1, 2}, out[3] = {0};
+        ex.run(f.s, {in}, {out});
+        assert_close(out, {1.0f, std::exp(1.0f), std::exp(2.0f)});
+    }
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, t::graph::read(path));
+    ASSERT_STATUS(dnnl_tp_invalid_graph, t::graph::read_text("no graph"));
+    ASSERT_STATUS(dnnl_tp_invalid_arguments, g.write("/none/graph", DNNL_TP_GRAPH_DOT));
 }
 
 void test_trace(void **) {
@@ -112,6 +148,7 @@ void test_graph_host_function(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_file),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_graph_host_function),
     };

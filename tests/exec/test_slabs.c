@@ -152,6 +152,28 @@ static void test_store(void **state) {
     dtp_slabs_leave(&s);
 }
 
+/* Sizes that grow little by little: few slabs, and what was touched is not touched again. */
+static void test_growth(void **state) {
+    (void)state;
+    enum { FIRST = 100000, LAST = 400000, STEP = 10000 };
+    dtp_slabs_t s = {0};
+    dtp_slab_t *last = NULL;
+    int slabs = 0;
+    assert_true(dtp_slabs_enter(&s, dtp_process_allocator()));
+    for (size_t bytes = FIRST; bytes <= LAST; bytes += STEP) {
+        assert_true(dtp_slabs_reserve(&s, bytes));
+        dtp_slab_t *slab = dtp_slab_take(&s, bytes);
+        assert_true(slab->room >= bytes && slab->touched == bytes);
+        slabs += slab != last;
+        last = slab;
+        dtp_slab_give(&s, slab);
+        assert_int_equal(atomic_load(&live), 1);
+    }
+    assert_true(slabs <= 5); /* 100,000 x 1.5 x 1.5 x 1.5 x 1.5 > 400,000 */
+    dtp_slabs_leave(&s);
+    assert_int_equal(atomic_load(&live), 0);
+}
+
 /* ---- Executables ------------------------------------------------------------------------------------- */
 
 static void test_new_shapes(void **state) {
@@ -290,8 +312,8 @@ int main(void) {
     for (int i = 0; i < IN * INNER; ++i) weights[i] = (float)(i * 7 % 13) / 26.f - .2f;
     for (int i = 0; i < 900 * IN; ++i) x[i] = (float)(i * 11 % 17) / 17.f - .5f;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_store),         cmocka_unit_test(test_new_shapes), cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_store), cmocka_unit_test(test_growth),        cmocka_unit_test(test_new_shapes),
+        cmocka_unit_test(test_pages), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
