@@ -2,8 +2,10 @@
  *
  *   encoder_pools MODEL-FOLDER [--threads=N] [--batch=B] [--tokens=S] [--seconds=X]
  *
- * Alternating blocks of runs, each started when the other pools' threads sleep; prints the median of each
- * pool and its speed relative to the built-in pool (above 1 = faster). Prints only. */
+ * Rounds of one block of runs on each pool, begun when the other pools' threads sleep, by another pool each
+ * time. Prints, for each pool, the median of all runs and of its rounds' speed relative to the built-in pool's block
+ * (above 1 = faster) with quartiles, and in how many rounds the built-in pool's block and its own were slow: above
+ * 1.2 of its median. A machine that slows down for seconds shows there and in the quartiles. Prints only. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,8 @@
 #include "encoder.h"
 #include "hosts/hosts.h"
 
-enum { MAX_POOLS = 8, RUNS_PER_BLOCK = 5, MAX_SAMPLES = 1 << 14 };
+enum { MAX_POOLS = 8, RUNS_PER_BLOCK = 5, MAX_SAMPLES = 1 << 14, MAX_ROUNDS = MAX_SAMPLES / RUNS_PER_BLOCK };
+static const double SLOW = 1.2;
 
 typedef struct {
     const char *name;
@@ -25,6 +28,29 @@ typedef struct {
     int count;
 } entry_t;
 
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void report(const entry_t *e, const entry_t *reference, int rounds) {
+    static double ratio[MAX_ROUNDS], all[MAX_SAMPLES];
+    int slow = 0;
+    memcpy(all, e->sample, (size_t)e->count * sizeof *all);
+    const double median = bd_median(all, e->count);
+    for (int r = 0; r < rounds; ++r) {
+        double block[2][RUNS_PER_BLOCK], ms[2];
+        for (int i = 0; i < 2; ++i) {
+            memcpy(block[i], (i ? e : reference)->sample + r * RUNS_PER_BLOCK, sizeof *block);
+            ms[i] = bd_median(block[i], RUNS_PER_BLOCK);
+        }
+        ratio[r] = ms[0] / ms[1];
+        slow += ms[1] > SLOW * median;
+    }
+    qsort(ratio, (size_t)rounds, sizeof *ratio, by_value);
+    printf("  %-12s median %8.3f ms  %6.3fx of the built-in pool (%.3f to %.3f), %d of %d rounds slow\n",
+           e->name, median, ratio[rounds / 2], ratio[rounds / 4], ratio[rounds * 3 / 4], slow, rounds);
+}
 
 int main(int argc, char **argv) {
     int threads = 2, batch = 1, tokens = 32;
@@ -65,25 +91,20 @@ int main(int argc, char **argv) {
         for (int k = 0; k < 3; ++k)
             if (se_session_run_rectangle(e->session, batch, tokens, ids, out, &error)) goto failed;
     }
-    for (int64_t end = se_now_ns() + (int64_t)(seconds * 1e9) * n; se_now_ns() < end;)
+    int rounds = 0;
+    for (int64_t end = se_now_ns() + (int64_t)(seconds * 1e9) * n; se_now_ns() < end && rounds < MAX_ROUNDS;
+         ++rounds)
         for (int i = 0; i < n; ++i) {
-            entry_t *e = &entry[i];
-            (void)bd_wait_quiet(); /* OpenMP's threads spin for a while */
-            for (int k = -1; k < RUNS_PER_BLOCK; ++k) {      /* the first run wakes the threads */
+            entry_t *e = &entry[(i + rounds) % n];
+            (void)bd_wait_quiet();                      /* OpenMP's threads spin for a while */
+            for (int k = -1; k < RUNS_PER_BLOCK; ++k) { /* the first run wakes the threads */
                 int64_t t0 = se_now_ns();
                 if (se_session_run_rectangle(e->session, batch, tokens, ids, out, &error)) goto failed;
-                if (k >= 0 && e->count < MAX_SAMPLES)
-                    e->sample[e->count++] = (double)(se_now_ns() - t0) * 1e-6;
+                if (k >= 0) e->sample[e->count++] = (double)(se_now_ns() - t0) * 1e-6;
             }
         }
-    double reference = 0;
     printf("sentence encoder, batch %d, %d tokens, %d threads\n", batch, tokens, threads);
-    for (int i = 0; i < n; ++i) {
-        double median = bd_median(entry[i].sample, entry[i].count);
-        if (i == 0) reference = median;
-        printf("  %-12s median %8.3f ms  %6.3fx of the built-in pool\n", entry[i].name, median,
-               reference / median);
-    }
+    for (int i = 0; i < n; ++i) report(&entry[i], &entry[0], rounds);
     for (int i = 0; i < n; ++i) {
         se_session_destroy(entry[i].session);
         se_encoder_destroy(entry[i].encoder);
