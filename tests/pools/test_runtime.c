@@ -9,6 +9,7 @@
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/problems.h"
+#include "support/streams.h"
 #include "support/watchdog.h"
 #include "threading/pool.h"
 #include "threading/runtime.h"
@@ -79,7 +80,7 @@ static void meet(void *arg, int slot, int64_t begin, int64_t end) {
 
 static void two_threads_compute(void **state) {
     (void)state;
-    if (!DTP_RUNTIME_POOL) skip();
+    if (!DTP_RUNTIME_POOL || test_threads_that_come(2) < 2) skip();
     dnnl_tp_threadpool_t pool;
     dnnl_tp_stream_attr_t attr;
     dtp_pool_t *rec;

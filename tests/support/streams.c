@@ -76,3 +76,10 @@ const dnnl_tp_threadpool_iface_t *test_pool_iface(dnnl_tp_threadpool_t pool) {
     CHECK_OK(dnnl_tp_threadpool_get_iface(pool, &iface));
     return iface;
 }
+
+int test_threads_that_come(int n) {
+    int cpus = n;
+    if (DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_TBB)
+        CHECK_OK(dnnl_tp_threadpool_interop_get_max_concurrency(&cpus));
+    return cpus < n ? cpus : n;
+}

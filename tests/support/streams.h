@@ -20,5 +20,7 @@ int test_is_done(dnnl_tp_event_t event);
 /* A built-in pool of n threads. */
 dnnl_tp_threadpool_t test_pool(int n);
 const dnnl_tp_threadpool_iface_t *test_pool_iface(dnnl_tp_threadpool_t pool);
+/* How many threads of a pool of n, its caller among them, ever come: oneTBB has no more than CPUs. */
+int test_threads_that_come(int n);
 
 #endif
