@@ -209,8 +209,10 @@ static void main_run(struct dtp_main *body) {
     dtp_chain_pop(&chain);
 }
 
+/* Its helpers are jobs of the same loop, which waits for them: they leave when the team is closed. */
 void dtp_main_take(struct dtp_main *body) {
     main_run(body);
+    dtp_team_close(body->par.team);
     atomic_store_explicit(&body->done, 1, memory_order_release);
     dtp_futex_wake(&body->done, 1);
 }
@@ -224,10 +226,12 @@ static void run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_us
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
     struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew};
-    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec))
+    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) {
         dtp_visit_main(rec, team, &body, num_threads);
-    else main_run(&body);
-    if (team) dtp_team_close(team);
+    } else {
+        main_run(&body);
+        if (team) dtp_team_close(team);
+    }
 }
 
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {

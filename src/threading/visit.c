@@ -7,7 +7,12 @@
  * works anyway. */
 #include "threading/builtin_pool.h"
 
-enum { SPINS_PER_LOOK = DTP_SPINS(32) };
+enum {
+    SPINS_PER_LOOK = DTP_SPINS(32),
+    /* How long a helper of a run waits for a loop where it cannot be called back: longer than a run takes to get
+     * to its first loop, and than what is between two. */
+    STAY_NS = 1000000
+};
 
 static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
     for (int i = 0; i < DTP_VISITS; ++i) {
@@ -72,25 +77,25 @@ static bool team_moved_on(const dtp_visit_t *v) {
            (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
 }
 
-/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time.
- */
+/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. Who
+ * leaves the only loop of a host cannot be called back in this run, and would wait for its end in that loop: it
+ * stays longer, and while a loop is open, since another one may follow it. */
 static void visit_help(dtp_visit_t *v) {
     dtp_pool_t *rec = v->rec;
     if (team_moved_on(v) || !dtp_ticket_join(rec)) return;
-    int64_t until = dtp_ticks() + rec->spin_ticks;
+    const int64_t patience = rec->host_loops ? dtp_ticks_of_ns(STAY_NS) : rec->spin_ticks;
+    int64_t until = dtp_ticks() + patience;
     for (int i = 1; !team_moved_on(v); ++i) {
         if (dtp_region_help(rec, v->team, v->team ? v->epoch : 0)) {
-            until = dtp_ticks() + rec->spin_ticks;
+            until = dtp_ticks() + patience;
             if (!dtp_ticket_may_spin(rec)) break;
             i = 0;
         }
         if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
-        /* Who leaves the only loop of such a host cannot be called back in this run: while a loop is open,
-         * another one may follow it. */
         if (rec->host_loops && atomic_load_explicit(&rec->reserved, memory_order_relaxed))
-            until = dtp_ticks() + rec->spin_ticks;
+            until = dtp_ticks() + patience;
         else if (dtp_ticks() > until) break;
     }
     /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh
