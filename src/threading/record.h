@@ -311,8 +311,9 @@ void dtp_ticket_leave_several(dtp_pool_t *rec, int n);
 /* A run's ticket: exchanged for a joiner's that is held, and for one waiting root under the record's lock. */
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
-/* Threads that could still be called, at the moment of adm. */
-int dtp_ticket_free(const dtp_pool_t *rec, uint64_t adm);
+/* Threads that could still be called, at the moment of adm, and would find a joiner's ticket: those of callers
+ * that were seen together a moment ago are left to them. */
+int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm);
 /* May an idle joiner spin? Not while several callers compete. */
 bool dtp_ticket_may_spin(const dtp_pool_t *rec);
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);

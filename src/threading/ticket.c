@@ -9,8 +9,10 @@ enum {
     PEAK_NS = 1000000
 };
 
+/* As many as there are tickets leave none to joiners: who waits beyond them is not remembered. */
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm) {
     int runs = dtp_adm_runs(adm) + dtp_adm_waiting(adm);
+    if (runs > rec->num_threads) runs = rec->num_threads;
     if (runs < atomic_load_explicit(&rec->peak, memory_order_relaxed)) return;
     if (runs < 2) return;
     atomic_store_explicit(&rec->peak, runs, memory_order_relaxed);
@@ -43,8 +45,10 @@ static int callers_of(const dtp_pool_t *rec, uint64_t adm) {
     return dtp_adm_callers(adm) + (reserved & DTP_RESERVED_BY_CALLER ? 1 : 0);
 }
 
-int dtp_ticket_free(const dtp_pool_t *rec, uint64_t adm) {
-    return rec->num_threads - dtp_adm_runs(adm) - dtp_adm_joiners(adm) - callers_of(rec, adm);
+int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm) {
+    const int expected = callers_to_expect(rec), runs = dtp_adm_runs(adm);
+    return rec->num_threads - (runs > expected ? runs : expected) - dtp_adm_joiners(adm) -
+           callers_of(rec, adm);
 }
 
 bool dtp_ticket_join(dtp_pool_t *rec) {
@@ -104,6 +108,7 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
 
 void dtp_ticket_end(dtp_pool_t *rec) {
     uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+    dtp_ticket_note_runs(rec, a); /* seen together until now */
 #ifdef DTP_BREAK_TICKET_END
     return;
 #endif

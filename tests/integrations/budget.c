@@ -29,8 +29,15 @@
 
 enum { CLIENTS = 4, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
 enum { WINDOW_NS = 10000000, WINDOWS = 40, MOST_WINDOWS = 1000, BEST = 10 /* one in so many */ };
-static const double OVER_BUDGET =
-    0.1; /* samples that may see a thread going to sleep beside the one it woke */
+/* Share of the samples that may see one more: a caller whose run is over, or who hands its ticket on, goes to
+ * sleep only when it gets a CPU again. */
+static const double OVER_BUDGET = 0.05;
+/* Where no thread of the pool may keep its ticket for the next caller (hosts with runs, oneTBB: 2 to 9 %, others 1
+ * to 3 %), the callers wake each other: who was woken first runs for a while on the CPU of the one that woke it. */
+static const double OVER_BUDGET_RUNS = 0.1;
+/* A helper of oneTBB that finds nothing to do offers its CPU to others a hundred times before it sleeps: beside
+ * callers that compute, each time for a time slice. */
+enum { RETIRE_US = 500000 };
 static const double MOST_CPUS = 1.02; /* for each thread granted, in the long run */
 static const double FOREIGN = 0.2;    /* CPUs that other programs may use where all windows decide */
 
@@ -130,6 +137,7 @@ typedef struct {
     int threads;
     _Atomic int stop, runs, inside, most;
     double cpus; /* that all threads but the sampler used */
+    bool alone;  /* other programs used little */
 } load_t;
 
 static void item(void *arg, int slot, int64_t begin, int64_t end) {
@@ -164,6 +172,10 @@ static dtp_pool_t *record_of(const dnnl_tp_threadpool_iface_t *iface) {
     return rec;
 }
 
+static double most_over(const dnnl_tp_threadpool_iface_t *iface) {
+    return iface->run_begin ? OVER_BUDGET_RUNS : OVER_BUDGET;
+}
+
 /* Threads that call in are the budget's, too: while clients wait for their turn they sleep. */
 static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clients, int granted,
                    int most_windows) {
@@ -171,11 +183,12 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
     sampler_t s;
     double over, foreign;
     bool enough;
+    const double limit = most_over(iface);
     memset(l, 0, sizeof *l);
     l->rec = record_of(iface);
     l->threads = dtp_pool_num_threads(l->rec);
     for (int i = 0; i < clients; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client, l), 0);
-    usleep(20000);
+    usleep(clients == granted && clients > 1 ? RETIRE_US : 20000);
     sampler_start(&s, granted);
     int64_t began = dtp_now_ns(), own = cpu_ns(), all = machine_cpu_ns(), sampling = sampler_cpu_ns(&s);
     do {
@@ -184,7 +197,8 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
         enough = n >= WINDOWS;
         foreign = (double)(machine_cpu_ns() - all - (cpu_ns() - own)) / (double)(dtp_now_ns() - began);
         over = enough ? over_budget(&s, foreign <= FOREIGN) : 1;
-    } while (!enough || (over > OVER_BUDGET && atomic_load(&s.windows) < most_windows));
+    } while (!enough || (over > limit && atomic_load(&s.windows) < most_windows));
+    l->alone = foreign <= FOREIGN;
     l->cpus = (double)(cpu_ns() - own - (sampler_cpu_ns(&s) - sampling)) / (double)(dtp_now_ns() - began);
     sampler_end(&s);
     atomic_store(&l->stop, 1);
@@ -193,7 +207,7 @@ static double load(load_t *l, const dnnl_tp_threadpool_iface_t *iface, int clien
     printf("%s: %d granted, %d clients: %d runs, most inside %d, most runnable %d, over budget %.1f %% of %s "
            "windows, %.3f CPUs\n",
            host->name, granted, clients, atomic_load(&l->runs), atomic_load(&l->most), s.most, 100 * over,
-           foreign <= FOREIGN ? "all" : "the best", l->cpus);
+           l->alone ? "all" : "the best", l->cpus);
     return over;
 }
 /* OpenMP has a team for each caller. */
@@ -203,18 +217,24 @@ static int most_clients(void) { return strcmp(host->name, "openmp") ? CLIENTS : 
 
 static void threads_stay_in_the_budget(void **state) {
     (void)state;
-    for (int granted = 1; granted <= 2; ++granted)
-        for (int clients = 1; clients <= most_clients(); clients += CLIENTS - 1) {
-            void *pool = host->create(granted);
-            load_t l;
-            double over = load(&l, host->iface(pool), clients, granted, MOST_WINDOWS);
-            CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
-            host->destroy(pool);
-            assert_true(atomic_load(&l.most) <= granted);
-            assert_true(atomic_load(&l.runs) > 0);
-            assert_true(over <= OVER_BUDGET);
-            assert_true(l.cpus <= MOST_CPUS * granted);
-        }
+    static const struct {
+        int granted, clients;
+    } cases[] = {{1, 1}, {1, CLIENTS}, {2, 1}, {2, 2}, {2, CLIENTS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const int granted = cases[i].granted, clients = cases[i].clients;
+        if (clients > most_clients()) continue;
+        void *pool = host->create(granted);
+        load_t l;
+        double over = load(&l, host->iface(pool), clients, granted, MOST_WINDOWS);
+        const double limit = most_over(host->iface(pool));
+        CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
+        host->destroy(pool);
+        assert_true(atomic_load(&l.most) <= granted);
+        assert_true(atomic_load(&l.runs) > 0);
+        /* A client that lost its CPU between two runs seems gone: a helper is called for the other one. */
+        if (clients != 2 || l.alone) assert_true(over <= limit);
+        assert_true(l.cpus <= MOST_CPUS * granted);
+    }
 }
 
 /* The control: a host that computes on one thread more than it says. */
@@ -236,7 +256,7 @@ static void one_thread_more_is_caught(void **state) {
     pthread_join(thread, NULL);
     CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
     host->destroy(pool);
-    assert_true(over > 2 * OVER_BUDGET);
+    assert_true(over > 2 * OVER_BUDGET_RUNS);
 }
 
 static void idle_threads_cost_nothing(void **state) {
@@ -262,10 +282,11 @@ static int child_of_one_cpu(void) {
     void *pool = host->create(dtp_measure_num_threads());
     load_t l;
     const double over = load(&l, host->iface(pool), most_clients(), 1, MOST_WINDOWS);
+    const double limit = most_over(host->iface(pool));
     CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));
     host->destroy(pool);
     fflush(stdout);
-    return atomic_load(&l.most) > 1 ? CHILD_MORE : over > OVER_BUDGET ? CHILD_OVER : CHILD_OK;
+    return atomic_load(&l.most) > 1 ? CHILD_MORE : over > limit ? CHILD_OVER : CHILD_OK;
 }
 static void affinity_is_the_default(void **state) {
     (void)state;

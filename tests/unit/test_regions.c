@@ -237,6 +237,31 @@ static void helper_leaves_builtin(void **state) {
     dnnl_tp_threadpool_destroy(pool);
 }
 
+/* Two callers on a pool of two leave no ticket to helpers, and none is called for a loop of one of them while the
+ * other one is between two runs. */
+static void tickets_are_left_to_callers(void **state) {
+    (void)state;
+    enum { RUN_US = 3000, MOMENT_NS = 500000, LATER_US = 20000, TRIES = 100 };
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dtp_pool_t *rec = record_of(pool);
+    wait_until_idle(rec);
+    bool seen = false; /* in a try in which this thread kept its CPU */
+    for (int i = 0; i < TRIES && !seen; ++i) {
+        for (int run = 0; run < 2; ++run) assert_true(dtp_ticket_run(rec, false, false));
+        usleep(RUN_US);
+        const int64_t began = dtp_now_ns();
+        dtp_ticket_end(rec);
+        const int free_threads = dtp_ticket_free(rec, atomic_load(&rec->adm));
+        seen = dtp_now_ns() - began < MOMENT_NS;
+        if (seen) assert_int_equal(free_threads, 0);
+        dtp_ticket_end(rec);
+    }
+    usleep(LATER_US);
+    assert_int_equal(dtp_ticket_free(rec, atomic_load(&rec->adm)), 2);
+    dtp_pool_release(rec);
+    dnnl_tp_threadpool_destroy(pool);
+}
+
 /* Runs too short to wake anybody for: in quick succession they add up, with pauses they do not. */
 static bool worth_in_run(dtp_pool_t *rec, int64_t est_ns) {
     dtp_team_t *team = dtp_team_open(rec, NULL);
@@ -290,17 +315,83 @@ static int two_threads(void *ctx) {
     return 2;
 }
 
+static dtp_pool_t *record_of_iface(const dnnl_tp_threadpool_iface_t *iface) {
+    dnnl_tp_stream_attr_t attr;
+    dtp_pool_t *rec;
+    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, iface), dnnl_tp_success);
+    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
+    dnnl_tp_stream_attr_destroy(attr);
+    return rec;
+}
 static void helper_leaves_host(void **state) {
     (void)state;
     const dnnl_tp_threadpool_iface_t iface = {
         .struct_size = sizeof(iface), .get_num_threads = two_threads, .schedule = thread_per_call};
-    dnnl_tp_stream_attr_t attr;
-    dtp_pool_t *rec;
-    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
-    assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, &iface), dnnl_tp_success);
-    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
-    dnnl_tp_stream_attr_destroy(attr);
+    dtp_pool_t *rec = record_of_iface(&iface);
     leave_outside_and_inside_of_runs(rec);
+    dtp_pool_release(rec);
+}
+
+/* A host whose only way in is a loop, of two threads. */
+typedef struct {
+    dnnl_tp_chunk_fn_t fn;
+    void *arg;
+} second_job_t;
+static void *second_job(void *arg) {
+    const second_job_t *job = arg;
+    job->fn(job->arg, 1, 2);
+    return NULL;
+}
+/* A run whose first loop would come late: its helper cannot be called back. */
+typedef struct {
+    dtp_pool_t *rec;
+    bool came, stayed, left_open;
+    pthread_t body;
+    _Atomic bool over; /* the body is, and `body` is written */
+} late_loop_t;
+static int loop_of_two(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
+    late_loop_t *l = ctx;
+    second_job_t job = {fn, arg};
+    pthread_t thread;
+    if (n != 2 || pthread_create(&thread, NULL, second_job, &job)) return 1;
+    fn(arg, 0, 2);
+    if (atomic_load(&l->over) && pthread_equal(l->body, pthread_self()))
+        l->left_open = dtp_team_is_open(atomic_load(&l->rec->teams[0].state));
+    return pthread_join(thread, NULL);
+}
+static void late_loop(void *arg, const dtp_parallel_t *par) {
+    enum { COMES_NS = 1000000000, SERIAL_NS = 200000 };
+    late_loop_t *l = arg;
+    dtp_pool_t *rec = par->pool;
+    int64_t until = dtp_now_ns() + COMES_NS;
+    while (!(l->came = dtp_adm_joiners(atomic_load(&rec->adm))) && dtp_now_ns() < until) sched_yield();
+    until = dtp_now_ns() + SERIAL_NS;
+    while (dtp_now_ns() < until) {
+    }
+    l->stayed = dtp_adm_joiners(atomic_load(&rec->adm)) == 1;
+    l->body = pthread_self();
+    atomic_store(&l->over, true);
+}
+/* It waits for the loop, and is told when the run is over. */
+static void helper_stays_with_its_run(void **state) {
+    (void)state;
+    enum { TRIES = 200, MOMENT_NS = 800000 };
+    late_loop_t l;
+    const dnnl_tp_threadpool_iface_t iface = {
+        .struct_size = sizeof(iface), .ctx = &l, .get_num_threads = two_threads, .parallel_for = loop_of_two};
+    dtp_pool_t *rec = record_of_iface(&iface);
+    bool stayed = false; /* in a try in which nobody lost his CPU for long */
+    for (int i = 0; i < TRIES && !stayed; ++i) {
+        l = (late_loop_t){.rec = rec};
+        const int64_t began = dtp_now_ns();
+        assert_int_equal(dtp_pool_run(rec, 2, true, late_loop, &l), dnnl_tp_success);
+        assert_false(l.left_open);
+        if (!l.came || dtp_now_ns() > began + MOMENT_NS) continue;
+        assert_true(l.stayed);
+        stayed = true;
+    }
+    if (!stayed) puts("SKIPPED: threads come too late here");
     dtp_pool_release(rec);
 }
 
@@ -356,12 +447,7 @@ static void arrivals_are_learned(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, late_main, &host), 0);
     const dnnl_tp_threadpool_iface_t iface = {
         .struct_size = sizeof(iface), .ctx = &host, .get_num_threads = two_threads, .schedule = give_late};
-    dnnl_tp_stream_attr_t attr;
-    dtp_pool_t *rec;
-    assert_int_equal(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu), dnnl_tp_success);
-    assert_int_equal(dnnl_tp_stream_attr_set_threadpool(attr, &iface), dnnl_tp_success);
-    assert_int_equal(dtp_pool_acquire(&rec, attr), dnnl_tp_success);
-    dnnl_tp_stream_attr_destroy(attr);
+    dtp_pool_t *rec = record_of_iface(&iface);
     assert_int_equal(atomic_load(&rec->call_min_ns), rec->wake_min_ns);
     const int64_t wake_min_ns = rec->wake_min_ns;
     rec->wake_min_ns = long_ns;
@@ -403,8 +489,10 @@ int main(void) {
         cmocka_unit_test(clients_share_tickets),
         cmocka_unit_test(nested_run_inherits_ticket),
         cmocka_unit_test(helper_leaves_builtin),
+        cmocka_unit_test(tickets_are_left_to_callers),
         cmocka_unit_test(short_runs_add_up),
         cmocka_unit_test(helper_leaves_host),
+        cmocka_unit_test(helper_stays_with_its_run),
         cmocka_unit_test(arrivals_are_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
