@@ -361,7 +361,7 @@ static int loop_of_two(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
     return pthread_join(thread, NULL);
 }
 static void late_loop(void *arg, const dtp_parallel_t *par) {
-    enum { COMES_NS = 1000000000, SERIAL_NS = 200000 };
+    enum { COMES_NS = 20000000, SERIAL_NS = 200000 };
     late_loop_t *l = arg;
     dtp_pool_t *rec = par->pool;
     int64_t until = dtp_now_ns() + COMES_NS;
@@ -376,7 +376,7 @@ static void late_loop(void *arg, const dtp_parallel_t *par) {
 /* It waits for the loop, and is told when the run is over. */
 static void helper_stays_with_its_run(void **state) {
     (void)state;
-    enum { TRIES = 200, MOMENT_NS = 800000 };
+    enum { TRIES = 100, MOMENT_NS = 800000 };
     late_loop_t l;
     const dnnl_tp_threadpool_iface_t iface = {
         .struct_size = sizeof(iface), .ctx = &l, .get_num_threads = two_threads, .parallel_for = loop_of_two};
