@@ -5,12 +5,13 @@
  *
  * Giving away. `hungry` counts threads that look for tasks. Who has more than one task and sees hungry > 0
  * puts the older half of its LIFO into its queue; of a few tasks all but the most critical one, so that
- * others may take what is best for them; before a costly node everything. Within what is given away at once
- * the most critical comes first. hungry is a hint: nothing is lost by missing it, because a worker runs
- * whatever it has given away itself when nobody took it. Leaving. A joiner whose ticket is wanted links its
- * tasks into `orphans` (taken whole by the next one who is dry). Parking. Only the owner sleeps: it counts as
- * hungry, stores parked = 1, fence, looks at everything again, sleeps. Who gives tasks away, leaves, or
- * finishes the run: publish, fence, look at parked, swap it to 0, wake. */
+ * others may take what is best for them; of some more every other one, so that critical ones run on both
+ * sides; before a costly node everything. Within what is given away at once the most critical comes first.
+ * hungry is a hint: nothing is lost by missing it, because a worker runs whatever it has given away itself
+ * when nobody took it. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by
+ * the next one who is dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence,
+ * looks at everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look
+ * at parked, swap it to 0, wake. */
 #include "exec/flow_run.h"
 #include "threading/futex.h"
 
@@ -20,7 +21,8 @@ enum {
     MAX_TAKE = 32,
     WAIT_SPIN_NS = 20000,
     SPINS_PER_LOOK = 16,
-    FEW = 4
+    FEW = 4,  /* tasks: all but the most critical one are given away */
+    MORE = 16 /* tasks: every other one */
 };
 
 bool dtp_flow_wake_owner(dtp_flow_state_t *s) {
@@ -40,26 +42,30 @@ void dtp_flow_finished(dtp_flow_state_t *s) {
 
 /* ---- Queue ------------------------------------------------------------------------------------------- */
 
-/* The n oldest tasks of the LIFO, or as many as fit, the youngest of them first. */
-static void expose(dtp_flow_worker_t *w, size_t n) {
+/* The n oldest tasks of the LIFO, or every other one of them, or as many as fit; the youngest first. */
+static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
     dtp_flow_queue_t *q = &w->queue;
     uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
     uint64_t room = DTP_FLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
 #ifdef DTP_BREAK_DEQUE_ROOM
     room = DTP_FLOW_QUEUE;
 #endif
+    const size_t apart = every_other ? 2 : 1, all = (size_t)(w->top - w->lifo), end = n;
+    n = (n + apart - 1) / apart;
     if (n > room) n = (size_t)room;
     if (!n) return;
     for (size_t i = 0; i < n; ++i)
-        DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[n - 1 - i], relaxed);
+        DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[end - 1 - i * apart], relaxed);
     DTP_JOLT();
 #ifdef DTP_BREAK_DEQUE_BOTTOM
     DTP_STORE(&q->bottom, bottom + n, relaxed);
 #else
     DTP_STORE(&q->bottom, bottom + n, release);
 #endif
-    size_t all = (size_t)(w->top - w->lifo);
-    memmove(w->lifo, w->lifo + n, (all - n) * sizeof *w->lifo);
+    uint64_t *to = w->lifo + end - 1 - (n - 1) * apart;
+    if (every_other)
+        for (const uint64_t *kept = to + 1; kept < w->lifo + end; kept += 2) *to++ = *kept;
+    memmove(to, w->lifo + end, (all - end) * sizeof *w->lifo);
     w->top -= n;
     w->shared += n;
     if (w->where.slot) wake_owner(w->state);
@@ -183,8 +189,10 @@ static int64_t rest_beside_ns(const dtp_flow_worker_t *w) {
 void dtp_flow_feed(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
-    if (is_surplus(w)) expose(w, n <= FEW ? n - 1 : n / 2);
-    else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
+    if (is_surplus(w)) {
+        const bool every_other = n > FEW && n <= MORE;
+        expose(w, n <= MORE ? n - 1 : n / 2, every_other);
+    } else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
 }
 
 /* What does not fit into the queue, and what has to stay when the worker leaves. */
@@ -286,7 +294,7 @@ void dtp_flow_invite(dtp_flow_worker_t *w) {
     bool given = !queue_is_empty(&w->queue);
     if (!given && !surplus_ns(w)) return;
     int64_t est_ns = rest_ns(w);
-    if (!given) expose(w, (size_t)(w->top - w->lifo) / 2);
+    if (!given) expose(w, (size_t)(w->top - w->lifo) / 2, false);
     invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
 }
 
@@ -298,7 +306,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     if (dtp_flow_stopped(s)) return;
     if (shared && (w->top > w->lifo || w->spill)) {
         int64_t est_ns = rest_beside_ns(w);
-        expose(w, (size_t)(w->top - w->lifo));
+        expose(w, (size_t)(w->top - w->lifo), false);
         abandon(w);
         invite(w, est_ns);
     }

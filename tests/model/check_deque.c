@@ -48,14 +48,24 @@ static void make(dtp_flow_worker_t *w, uint32_t from, uint32_t to) {
 static void giver(void *arg) {
     dtp_flow_worker_t *w = arg;
     make(w, 0, 2);
-    expose(w, 2);
+    expose(w, 2, false);
     drain(w); /* what did not fit */
     if (dtp_flow_take(w)) drain(w);
     if (n_tasks > 2) {
         make(w, 2, (uint32_t)n_tasks);
-        expose(w, (size_t)n_tasks - 2);
+        expose(w, (size_t)n_tasks - 2, false);
         drain(w);
     }
+    while (dtp_flow_take(w)) drain(w);
+}
+/* Keeps every other task, twice; the second time there may be no room. */
+static void alternate_giver(void *arg) {
+    dtp_flow_worker_t *w = arg;
+    make(w, 0, (uint32_t)n_tasks);
+    expose(w, (size_t)n_tasks - 1, true);
+    MC_CHECK(w->top[-1] == task((uint32_t)n_tasks - 1) && w->top - w->lifo == n_tasks - n_tasks / 2);
+    expose(w, (size_t)(w->top - w->lifo), true);
+    drain(w);
     while (dtp_flow_take(w)) drain(w);
 }
 static void thief(void *arg) {
@@ -91,7 +101,7 @@ static void owner(void *arg) {
 static void worker(void *arg) {
     dtp_flow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
-    expose(w, (size_t)n_tasks - 1);
+    expose(w, (size_t)n_tasks - 1, false);
     drain(w);
     while (dtp_flow_take(w)) drain(w);
 }
@@ -144,6 +154,7 @@ SETUP(wrap, 4, giver, thief)
 SETUP(wrap_two, 4, giver, thief, thief)
 SETUP(orphans_more, 3, giver, leaver, thief)
 SETUP(orphans, 2, giver, leaver, thief)
+SETUP(alternate, 4, alternate_giver, thief, thief)
 SETUP(park, 2, owner, worker)
 
 int main(int argc, char **argv) {
@@ -160,6 +171,7 @@ int main(int argc, char **argv) {
          .setup = orphans_more,
          .end = all_taken_or_orphans,
          .reach = {"tasks were orphaned"}},
+        {.name = "every other task", .setup = alternate, .end = all_taken},
         {.name = "the owner sleeps", .setup = park, .end = all_taken},
         {.name = "the owner sleeps, weak",
          .setup = park,
