@@ -191,7 +191,8 @@ static void build_row(const eb_shape_t *shape, const eb_job_t *job) {
 
 /* From a list of nodes and edges to something that can run, and away with it again; 1 thread. */
 void eb_rows_build(void) {
-    static const char *const names[] = {"chain/8192", "layers/64x128/k3", "bm_executor/16x1024", "lstm_like/5000"};
+    static const char *const names[] = {"chain/8192", "layers/64x128/k3", "bm_executor/16x1024",
+                                        "lstm_like/5000"};
     if (!eb.check) {
         printf("\nbuilding, compiling and destroying, 1 thread: ns per node\n%-24s %7s |", "", "nodes");
         for (int s = 1; s < SIDES; ++s) printf(" %13s", sides[s]->name);

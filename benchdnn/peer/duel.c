@@ -50,7 +50,6 @@ static dnnl_tp_status_t batch(runner_t *r, long n, double *s) {
     return dnnl_tp_success;
 }
 
-
 /* One block; *out = median of its batches, seconds per execution. */
 static dnnl_tp_status_t block(runner_t *r, double *out) {
     static double v[MAX_BATCHES];

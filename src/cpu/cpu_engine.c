@@ -172,5 +172,5 @@ static const dtp_impl_t *const *cpu_impl_list(dnnl_tp_primitive_kind_t kind) {
     }
 }
 
-const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {dnnl_tp_cpu, cpu_count, cpu_engine_create, cpu_impl_list,
-                                               dtp_cpu_stream_create, dtp_sync_note_queues};
+const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {
+    dnnl_tp_cpu, cpu_count, cpu_engine_create, cpu_impl_list, dtp_cpu_stream_create, dtp_sync_note_queues};

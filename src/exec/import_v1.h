@@ -71,7 +71,7 @@ typedef struct {
     int ncontexts, cap_contexts;
     dtp_v1_context_t *contexts;
     int nbuckets, *buckets; /* of contexts: a power of two; -1: empty */
-    int *mark; /* nodes seen, per question */
+    int *mark;              /* nodes seen, per question */
     int marks;
     dtp_v1_step_t *path;  /* from a node to its inputs, as deep as the graph */
     bool building, gated; /* the graph has got nodes; as import_v1_gate.c makes them */

@@ -152,8 +152,8 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
                                           dnnl_tp_threadpool_stats_t *stats) {
     DTP_REQUIRE(pool && stats, NULL_ARG, "%s is NULL", pool ? "stats" : "pool");
     const size_t bytes = stats->struct_size, older = offsetof(dnnl_tp_threadpool_stats_t, blocking_threads);
-    DTP_REQUIRE(bytes == sizeof(*stats) || bytes == older, BAD_STRUCT_SIZE, "struct_size %zu is not %zu or %zu",
-                bytes, sizeof(*stats), older);
+    DTP_REQUIRE(bytes == sizeof(*stats) || bytes == older, BAD_STRUCT_SIZE,
+                "struct_size %zu is not %zu or %zu", bytes, sizeof(*stats), older);
 #if DNNL_TP_WITH_THREADPOOL
     dnnl_tp_threadpool_iface_t iface = {0};
     memcpy(&iface, pool, pool->struct_size < sizeof(iface) ? pool->struct_size : sizeof(iface));

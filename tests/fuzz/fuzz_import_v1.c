@@ -354,7 +354,7 @@ static void check_runs(dnnl_tp_graph_t graph, unsigned how) {
     static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_CLUSTERS, DNNL_TP_COMPILE_NO_FUSION, 0};
     for (int i = 0; i < p.n; ++i)
         if (p.item[i].kind == dnnl_tp_v1_op) return; /* its shapes are known, but not what it makes */
-    if (p.nout == 0) return; /* maybe nothing to compute */
+    if (p.nout == 0) return;                         /* maybe nothing to compute */
     dnnl_tp_executable_t e;
     dnnl_tp_compile_opts_t o = {
         .struct_size = sizeof o, .stream_attr = attr[how & 1], .flags = flags[how >> 1 & 3]};

@@ -334,7 +334,8 @@ static void arguments(void **state) {
 }
 
 int main(void) {
-    alarm(115); /* no watchdog: children of a process with threads may start none under the thread sanitizer */
+    alarm(
+        115); /* no watchdog: children of a process with threads may start none under the thread sanitizer */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_is_named), /* first: it forks */
         cmocka_unit_test(arguments),
