@@ -1,5 +1,5 @@
-/* The rate of the tick counter, and what control groups grant: read from trees of files like those that Linux shows, because few machines let a
- * test make its own groups (tests/integrations/budget.c does where it may). */
+/* The rate of the tick counter, and what control groups grant: read from trees of files like those that Linux
+ * shows, because few machines let a test make its own groups (tests/integrations/budget.c does where it may). */
 #include "support/check.h"
 
 #include <ftw.h>
