@@ -73,7 +73,7 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) {
 
 /* ---- Allocation -------------------------------------------------------------------------------------- */
 
-/* What fills large pages asks for them: first touches take a tenth of the time (0.2 instead of 2 us for 4 KB), and
+/* What fills large pages asks for them: first touches of the same memory then take a tenth of the time, and
  * loops over much memory look up fewer pages. */
 static void *default_alloc(void *ctx, size_t size, size_t alignment) {
     enum { LARGE_PAGE = 2 * 1024 * 1024 };

@@ -1,6 +1,6 @@
 /* See slabs.h. There are as many slabs as runs were at work at once: when none of the idle ones is large
- * enough, the smallest of them makes room for a new one, which has room for half as much again: shapes that
- * grow little by little touch few pages twice. */
+ * enough, the smallest of them makes room for a new one, which has room for half as much again, if there
+ * is memory for it: shapes that grow little by little touch few pages twice. */
 #include "exec/slabs.h"
 
 /* Under the lock. */
@@ -62,8 +62,13 @@ static dtp_slab_t *unlist_best(dtp_slabs_t *s, size_t bytes) {
 /* A slab with room for so many bytes: this one (or none), or a new one in its place. */
 static dtp_slab_t *fit(dtp_slabs_t *s, dtp_slab_t *slab, size_t bytes) {
     if (slab && slab->room >= bytes) return slab;
-    const size_t more = slab ? slab->room + slab->room / 2 : 0, room = more > bytes ? more : bytes;
+    const size_t more = slab ? slab->room + slab->room / 2 : 0;
+    size_t room = more > bytes ? more : bytes;
     dtp_slab_t *made = dtp_alloc(s->allocator, DTP_NO_SHARE + room, DTP_NO_SHARE);
+    if (!made && room > bytes) {
+        room = bytes;
+        made = dtp_alloc(s->allocator, DTP_NO_SHARE + room, DTP_NO_SHARE);
+    }
     if (!made) {
         if (slab) dtp_slab_give(s, slab);
         (void)dtp_no_memory(DTP_NO_SHARE + room);

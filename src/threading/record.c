@@ -1,8 +1,8 @@
 /* The registry of pool records: one per distinct caller's pool, found by its interface.
  *
  * A record lives as long as anything that can reach it: attributes, streams, engines, and every call still
- * queued in the host's pool (record.h, Life). After a fork the child's copies of all records are dead: loops and runs stay on
- * their callers, and no lock of the parent is taken. Next: region.c, run.c. */
+ * queued in the host's pool (record.h, Life). After a fork the child's copies of all records are dead: loops
+ * and runs stay on their callers, and no lock of the parent is taken. Next: region.c, run.c. */
 #include "threading/builtin_pool.h"
 #include "threading/named_pool.h"
 #include "threading/topology.h"

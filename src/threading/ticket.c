@@ -13,8 +13,7 @@ enum {
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm) {
     int runs = dtp_adm_runs(adm) + dtp_adm_waiting(adm);
     if (runs > rec->num_threads) runs = rec->num_threads;
-    if (runs < atomic_load_explicit(&rec->peak, memory_order_relaxed)) return;
-    if (runs < 2) return;
+    if (runs < 2 || runs < atomic_load_explicit(&rec->peak, memory_order_relaxed)) return;
     atomic_store_explicit(&rec->peak, runs, memory_order_relaxed);
     atomic_store_explicit(&rec->peak_time, dtp_ticks(), memory_order_relaxed);
 }

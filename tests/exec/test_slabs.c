@@ -22,6 +22,7 @@ static const int64_t rows_of[SHAPES] = {300, 500, 400, 900};
 
 static _Atomic long live, largest;
 static _Atomic int refuse;
+static _Atomic size_t refuse_from = SIZE_MAX; /* bytes */
 
 static _Atomic bool fresh; /* pages of large allocations are not in memory until somebody touches them */
 static void *fresh_alloc(size_t size) {
@@ -37,7 +38,8 @@ static void *count_alloc(void *ctx, size_t size, size_t alignment) {
     (void)ctx;
     void *p = NULL;
     if (fresh && size >= DTP_SLABS_MIN) return fresh_alloc(size);
-    if (atomic_load(&refuse) || posix_memalign(&p, alignment, size)) return NULL;
+    if (atomic_load(&refuse) || size >= atomic_load(&refuse_from) || posix_memalign(&p, alignment, size))
+        return NULL;
     atomic_fetch_add(&live, 1);
     if ((long)size > atomic_load(&largest)) atomic_store(&largest, (long)size);
     memset(p, 0xff, size); /* NaN */
@@ -170,6 +172,15 @@ static void test_growth(void **state) {
         assert_int_equal(atomic_load(&live), 1);
     }
     assert_true(slabs <= 5); /* 100,000 x 1.5 x 1.5 x 1.5 x 1.5 > 400,000 */
+    const size_t room = last->room;
+    atomic_store(&refuse_from, room + room / 4); /* no memory for half as much again */
+    assert_true(dtp_slabs_reserve(&s, room + STEP));
+    dtp_slab_t *exact = dtp_slab_take(&s, room + STEP);
+    assert_true(exact->room == room + STEP);
+    dtp_slab_give(&s, exact);
+    assert_false(dtp_slabs_reserve(&s, 2 * room));
+    atomic_store(&refuse_from, SIZE_MAX);
+    assert_int_equal(atomic_load(&live), 1);
     dtp_slabs_leave(&s);
     assert_int_equal(atomic_load(&live), 0);
 }
