@@ -1,4 +1,6 @@
 /* benchdnn: correctness and speed of every primitive, from the command line. See doc/benchdnn.md. */
+#include <limits.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,6 +71,10 @@ int main(int argc, char **argv) {
         if (!strncmp(tok, "--", 2) && bd_driver_known_elsewhere(tok + 2))
             bd_die(BD_EXIT_FAIL, "Error: driver '%s' is not available in this build.", tok + 2);
         bd_die(BD_EXIT_FAIL, "Error: can't parse the driver name '%s'.", tok);
+    }
+    if (!strchr("PFS", bd.mode)) { /* buffers of one problem serve the next: their pages stay */
+        mallopt(M_MMAP_THRESHOLD, INT_MAX);
+        mallopt(M_TRIM_THRESHOLD, INT_MAX);
     }
     bd_stat.start_s = bd_now();
     for (++i; i < argc; ++i) bd_driver_token(d, argv[i]);

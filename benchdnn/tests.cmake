@@ -1,6 +1,6 @@
 # Tests of the harness itself (command line, lists, flow, fuzz corpus), and the correctness sets of the drivers.
 set(cases ${PROJECT_SOURCE_DIR}/tests/benchdnn)
-foreach(name IN ITEMS cli list flow)
+foreach(name IN ITEMS cli list flow onednn)
   add_test(NAME benchdnn_${name} COMMAND ${cases}/run_cases.sh $<TARGET_FILE:benchdnn> ${cases}/cases_${name})
   set_tests_properties(benchdnn_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 endforeach()

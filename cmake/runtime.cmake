@@ -1,11 +1,30 @@
-# DNNL_CPU_RUNTIME: what a stream without a pool uses, and what is linked.
-set(DNNL_CPU_RUNTIME "EXT_THREADPOOL" CACHE STRING "EXT_THREADPOOL, SEQ, OMP or TBB")
+# What a stream without a pool uses, and what is linked: DNNL_TP_CPU_RUNTIME, or, where that is not set, DNNL_CPU_RUNTIME
+# with oneDNN's name and values (THREADPOOL is EXT_THREADPOOL). In a tree that holds oneDNN too the second is oneDNN's:
+# it is read, never written. Below, DNNL_CPU_RUNTIME is a variable of this project's folders with the value chosen.
 set(DNNL_TP_CPU_RUNTIMES EXT_THREADPOOL SEQ OMP TBB)
-set_property(CACHE DNNL_CPU_RUNTIME PROPERTY STRINGS ${DNNL_TP_CPU_RUNTIMES})
-if(NOT DNNL_CPU_RUNTIME IN_LIST DNNL_TP_CPU_RUNTIMES)
-  list(JOIN DNNL_TP_CPU_RUNTIMES ", " valid)
-  message(FATAL_ERROR "DNNL_CPU_RUNTIME is '${DNNL_CPU_RUNTIME}'; valid values: ${valid}")
+set(DNNL_TP_CPU_RUNTIME "" CACHE STRING "EXT_THREADPOOL, SEQ, OMP or TBB; empty: DNNL_CPU_RUNTIME decides")
+set_property(CACHE DNNL_TP_CPU_RUNTIME PROPERTY STRINGS "" ${DNNL_TP_CPU_RUNTIMES})
+if(PROJECT_IS_TOP_LEVEL)
+  set(DNNL_CPU_RUNTIME "EXT_THREADPOOL" CACHE STRING "EXT_THREADPOOL, SEQ, OMP or TBB")
+  set_property(CACHE DNNL_CPU_RUNTIME PROPERTY STRINGS ${DNNL_TP_CPU_RUNTIMES})
 endif()
+set(runtime_variable DNNL_CPU_RUNTIME)
+if(DNNL_TP_CPU_RUNTIME)
+  set(runtime_variable DNNL_TP_CPU_RUNTIME)
+endif()
+set(runtime EXT_THREADPOOL)
+if(DEFINED ${runtime_variable})
+  set(runtime "${${runtime_variable}}")
+endif()
+if(runtime STREQUAL "THREADPOOL")
+  set(runtime EXT_THREADPOOL)
+endif()
+if(NOT runtime IN_LIST DNNL_TP_CPU_RUNTIMES)
+  list(JOIN DNNL_TP_CPU_RUNTIMES ", " valid)
+  message(FATAL_ERROR "${runtime_variable} is '${runtime}'; valid values: ${valid}. "
+    "Where it belongs to oneDNN in the same tree, set DNNL_TP_CPU_RUNTIME.")
+endif()
+set(DNNL_CPU_RUNTIME ${runtime})
 set(DNNL_TP_WITH_THREADPOOL 1)
 set(DNNL_TP_RUNTIME_LIBRARY)      # what the library links, and a program that links it statically
 set(DNNL_TP_RUNTIME_DEPENDENCY)   # for dnnl_tpConfig.cmake

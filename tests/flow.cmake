@@ -26,6 +26,14 @@ foreach(rule IN ITEMS "" 9_6A 9_6C TOGETHER)
     set_tests_properties(exec_${target} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   endif()
 endforeach()
+# The same with small crews that mark who has given tasks away, as large ones do.
+add_executable(flow_stress_marked ${flow_sources})
+target_link_libraries(flow_stress_marked PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
+target_include_directories(flow_stress_marked PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
+target_compile_definitions(flow_stress_marked PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt
+  DTP_FLOW_COSTLY_NS=100 DTP_FLOW_FEW_QUEUES=1)
+add_test(NAME exec_flow_stress_marked COMMAND flow_stress_marked 20000 3 8)
+set_tests_properties(exec_flow_stress_marked PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 # The same under whole graphs; with a count, a seed and seconds it is the soak (doc/model_checks.md).
 set(program_sources ${flow_sources} ${CMAKE_CURRENT_LIST_DIR}/support/program.c
   ${CMAKE_CURRENT_LIST_DIR}/exec/program_stress.c)

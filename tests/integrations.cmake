@@ -1,7 +1,7 @@
 # Tests of integrations/: each pool that CMake found, through its adapter.
-if(TARGET dnnl_tp_session_json)
+if(TARGET dnnl_tp::session_json)
   add_executable(test_integrations_session_json ${CMAKE_CURRENT_SOURCE_DIR}/integrations/session_json.c)
-  target_link_libraries(test_integrations_session_json PRIVATE dnnl_tp_test_support dnnl_tp_session_json
+  target_link_libraries(test_integrations_session_json PRIVATE dnnl_tp_test_support dnnl_tp::static dnnl_tp::session_json
     dnnl_tp_build_flags)
   target_compile_definitions(test_integrations_session_json PRIVATE DTP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME integrations_session_json COMMAND test_integrations_session_json)

@@ -17,12 +17,15 @@ endfunction()
 
 package_test(headers quick)
 package_test(symbols quick)
+package_test(wrapped quick)
+package_test(handles quick)
 package_test(spills quick)
-package_test(runtime_refused quick)
+package_test(runtime quick)
 package_test(snippets quick)
 package_test(install full)
+package_test(deb full)
 package_test(cross full)
-set_tests_properties(package_install package_cross PROPERTIES PROCESSORS 2)
+set_tests_properties(package_install package_deb package_cross PROPERTIES PROCESSORS 2)
 
 # doc_code(PAGE FILE): the first block of C of a page, for tests/readme to compile as it is printed there.
 function(doc_code page file)

@@ -33,3 +33,16 @@ fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
   PARTS ${graph_parts} graph_dot graph_file graph_text_data graph_text_lex graph_text_read graph_text_write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
   PARTS ${graph_parts} import_v1 import_v1_emit import_v1_gate import_v1_live)
+
+# What is wrong with environment variables is said, in lines of verbose mode (doc/variables.md).
+if(TARGET example_matmul)
+  foreach(row IN ITEMS "word|the word .dispach. is unknown" "variable|DNNL_TP_NONSENSE means nothing"
+      "value|DNNL_TP_MAX_CPU_ISA=AVX22 is ignored: it is none of SSE41, AVX2"
+      "number|DNNL_TP_PRIMITIVE_CACHE_CAPACITY=many is ignored")
+    string(REGEX MATCH "^([a-z]+).(.*)" row "${row}")
+    add_test(NAME variables_${CMAKE_MATCH_1} COMMAND example_matmul)
+    set_tests_properties(variables_${CMAKE_MATCH_1} PROPERTIES LABELS quick TIMEOUT ${quick_timeout}
+      PASS_REGULAR_EXPRESSION "dnnl_tp_verbose,v1,error,2,[^\n]*${CMAKE_MATCH_2}" ENVIRONMENT
+      "DNNL_TP_VERBOSE=error,dispach;DNNL_TP_NONSENSE=1;DNNL_TP_MAX_CPU_ISA=AVX22;DNNL_TP_PRIMITIVE_CACHE_CAPACITY=many")
+  endforeach()
+endif()

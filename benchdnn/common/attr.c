@@ -35,19 +35,24 @@ static bool single_valued(const bd_mask_t *m) {
 }
 
 int bd_attr_mask(const bd_prb_t *p, const bd_mask_t *m, int arg, int nd) {
-    bool matmul = p->drv->kind == dnnl_tp_matmul, ip = p->drv->kind == dnnl_tp_inner_product;
+    bool ip = p->drv->kind == dnnl_tp_inner_product;
+    /* The factors of a product, with or without batch: channels are the last dimensions. Elsewhere dim 1 is. */
+    bool factor = p->drv->kind == dnnl_tp_matmul && (arg == DNNL_TP_ARG_SRC || arg == DNNL_TP_ARG_WEIGHTS);
     int last = nd > 0 ? 1 << (nd - 1) : 0;
     switch (m->policy) {
+    case BD_POLICY_FULL: return (1 << nd) - 1;
     case BD_POLICY_MASK: return m->mask;
     case BD_POLICY_PER_DIM_0: return 1;
     case BD_POLICY_PER_OC:
     case BD_POLICY_PER_DIM_1:
-        if (matmul) return last;
+        if (factor) return last;
         if (ip && arg == DNNL_TP_ARG_WEIGHTS && m->policy == BD_POLICY_PER_OC) return 1;
         if (p->drv->kind == dnnl_tp_layer_normalization && m->policy == BD_POLICY_PER_OC) return last;
         return nd > 1 ? 2 : nd;
-    case BD_POLICY_PER_DIM_01:
-    case BD_POLICY_PER_OCIC: return matmul ? last | last >> 1 : 3 & ((1 << nd) - 1);
+    case BD_POLICY_PER_OCIC:
+        if (factor) return last | last >> 1;
+        return 3 & ((1 << nd) - 1);
+    case BD_POLICY_PER_DIM_01: return 3 & ((1 << nd) - 1);
     case BD_POLICY_PER_DIM_2: return 4;
     case BD_POLICY_PER_DIM_3: return 8;
     case BD_POLICY_PER_TENSOR: return (1 << nd) - 1;
@@ -175,7 +180,7 @@ static int parse_po_sum(const char *r, bd_post_op_t *o) {
     return r != NULL;
 }
 
-/* A mask field may carry its tag behind a dot. */
+/* MASK, or MASK.TAG. */
 static int parse_po_mask(char *f, bd_mask_t *m, char *tag) {
     char *dot = strchr(f, '.');
     if (dot) {
@@ -186,30 +191,59 @@ static int parse_po_mask(char *f, bd_mask_t *m, char *tag) {
     return parse_mask(f, m);
 }
 
+/* DT[.MASK1[.TAG1]][:MASK2[.TAG2]]; also DT:MASK1[.TAG1]:MASK2[.TAG2]. A condition without mask is as large as
+ * dst. */
+static int parse_po_select(const char *r, bd_post_op_t *o) {
+    char f[2 * BD_TAG];
+    r = bd_cut(r, ':', f, sizeof f);
+    char *dot = strchr(f, '.');
+    if (dot) {
+        *dot = 0;
+        if (parse_po_mask(dot + 1, &o->mask, o->tag)) return 1;
+    }
+    if (bd_parse_dt(f, &o->dt)) return 1;
+    o->mask2.policy = BD_POLICY_FULL;
+    if (r && !dot && strchr(r, ':')) {
+        r = bd_cut(r, ':', f, sizeof f);
+        if (parse_po_mask(f, &o->mask, o->tag)) return 1;
+    }
+    if (r) {
+        r = bd_cut(r, ':', f, sizeof f);
+        if (parse_po_mask(f, &o->mask2, o->tag2)) return 1;
+    }
+    return r != NULL;
+}
+
+static int parse_po_strides(const char *f, bd_post_op_t *o) {
+    int64_t d[BD_MAX_NDIMS];
+    if (bd_parse_dims(f, d) < 0 || strlen(f) >= sizeof o->text) return 1;
+    strcpy(o->text, f);
+    return 0;
+}
+
+/* DT[:MASK[.TAG][:TAG][:STRIDES]] */
 static int parse_po_binary(const char *r, bd_post_op_t *o) {
-    char f[BD_TAG + 64];
+    char f[2 * BD_TAG];
     o->kind = BD_PO_BINARY;
     strcpy(o->tag, "any");
+    strcpy(o->tag2, "any");
     if (!r) return 1;
+    if (o->alg == dnnl_tp_binary_select) return parse_po_select(r, o);
     r = bd_cut(r, ':', f, sizeof f);
     if (bd_parse_dt(f, &o->dt)) return 1;
     if (r) {
         r = bd_cut(r, ':', f, sizeof f);
         if (parse_po_mask(f, &o->mask, o->tag)) return 1;
     }
-    if (r && o->alg == dnnl_tp_binary_select) {
+    if (r) {
         r = bd_cut(r, ':', f, sizeof f);
-        if (parse_po_mask(f, &o->mask2, o->tag)) return 1;
-    } else if (r) {
+        if (isdigit((unsigned char)*f)) return parse_po_strides(f, o) || r;
+        if (strlen(f) >= BD_TAG || !(bd_tag_syntax(f) || bd_tag_is(f, "grouped"))) return 1;
+        strcpy(o->tag, f);
+    }
+    if (r) {
         r = bd_cut(r, ':', f, sizeof f);
-        if (isdigit((unsigned char)*f)) {
-            int64_t d[BD_MAX_NDIMS];
-            if (bd_parse_dims(f, d) < 0 || strlen(f) >= sizeof o->text) return 1;
-            strcpy(o->text, f);
-        } else {
-            if (strlen(f) >= BD_TAG || !bd_tag_syntax(f)) return 1;
-            strcpy(o->tag, f);
-        }
+        if (parse_po_strides(f, o)) return 1;
     }
     return r != NULL;
 }
@@ -232,6 +266,7 @@ static int parse_po(const char *s, bd_post_op_t *o) {
     if (!bd_parse_binary_alg(name, &o->alg)) return parse_po_binary(r, o);
     if (bd_parse_eltwise_alg(name, &o->alg)) return 1;
     o->kind = BD_PO_ELTWISE;
+    o->scale = 1;
     char f[32];
     if (r) {
         r = bd_cut(r, ':', f, sizeof f);
@@ -241,19 +276,53 @@ static int parse_po(const char *s, bd_post_op_t *o) {
         r = bd_cut(r, ':', f, sizeof f);
         if (bd_parse_float(f, &o->beta)) return 1;
     }
+    if (r) { /* a factor of the result */
+        r = bd_cut(r, ':', f, sizeof f);
+        if (bd_parse_float(f, &o->scale)) return 1;
+    }
     return r != NULL;
 }
 
 int bd_attr_parse_post_ops(bd_attr_t *a, const char *s) {
-    char entry[192];
+    char entry[320];
     a->n_po = 0;
     if (!*s) return 0;
     while (s) {
         s = bd_cut(s, '+', entry, sizeof entry);
-        if (a->n_po == BD_MAX_POST_OPS || parse_po(entry, &a->po[a->n_po])) return 1;
+        bd_post_op_t *o = &a->po[a->n_po];
+        if (a->n_po == BD_MAX_POST_OPS || parse_po(entry, o)) return 1;
         ++a->n_po;
+        if (o->kind != BD_PO_ELTWISE || o->scale == 1) continue;
+        /* The factor of an eltwise operation is an operation of its own. */
+        if (a->n_po == BD_MAX_POST_OPS) return 1;
+        a->po[a->n_po++] = (bd_post_op_t){
+            .kind = BD_PO_ELTWISE, .alg = dnnl_tp_eltwise_linear, .alpha = o->scale, .scale = 1};
+        o->scale = 1;
     }
     return 0;
+}
+
+static void print_po_binary(const bd_post_op_t *q, char *o, size_t n) {
+    bool tag = strcmp(q->tag, "any") != 0, mask = tag || *q->text || !single_valued(&q->mask);
+    bd_cat(o, n, "%s:%s", bd_alg_name(q->alg), bd_dt_name(q->dt));
+    if (q->alg == dnnl_tp_binary_select) {
+        if (mask) {
+            bd_cat(o, n, ".");
+            print_mask(&q->mask, o, n);
+        }
+        if (tag) bd_cat(o, n, ".%s", q->tag);
+        if (q->mask2.policy == BD_POLICY_FULL) return;
+        bd_cat(o, n, ":");
+        print_mask(&q->mask2, o, n);
+        if (strcmp(q->tag2, "any")) bd_cat(o, n, ".%s", q->tag2);
+        return;
+    }
+    if (mask) {
+        bd_cat(o, n, ":");
+        print_mask(&q->mask, o, n);
+    }
+    if (tag) bd_cat(o, n, ":%s", q->tag);
+    if (*q->text) bd_cat(o, n, ":%s", q->text);
 }
 
 void bd_attr_print_post_ops(const bd_attr_t *a, char *o, size_t n) {
@@ -282,24 +351,7 @@ void bd_attr_print_post_ops(const bd_attr_t *a, char *o, size_t n) {
                 bd_print_float(o, n, q->beta);
             }
             break;
-        case BD_PO_BINARY: {
-            bool sel = q->alg == dnnl_tp_binary_select, tag = strcmp(q->tag, "any") != 0;
-            bd_cat(o, n, "%s:%s", bd_alg_name(q->alg), bd_dt_name(q->dt));
-            if (sel || tag || *q->text || !single_valued(&q->mask)) {
-                bd_cat(o, n, ":");
-                print_mask(&q->mask, o, n);
-            }
-            if (sel) {
-                if (tag) bd_cat(o, n, ".%s", q->tag);
-                bd_cat(o, n, ":");
-                print_mask(&q->mask2, o, n);
-            } else if (*q->text) {
-                bd_cat(o, n, ":%s", q->text);
-            } else if (tag) {
-                bd_cat(o, n, ":%s", q->tag);
-            }
-            break;
-        }
+        case BD_PO_BINARY: print_po_binary(q, o, n); break;
         case BD_PO_PRELU:
             bd_cat(o, n, "prelu");
             if (!single_valued(&q->mask)) {
@@ -326,7 +378,8 @@ bool bd_attr_is_default(const bd_attr_t *a) {
 /* ---- tensors ----------------------------------------------------------------------------------------- */
 static const char *add_quant(bd_prb_t *p, const bd_quant_t *q, int base, const char *name) {
     int at = bd_find_arg(p, q->arg);
-    if (at < 0 || q->mask.policy >= BD_POLICY_MX) return at < 0 ? BD_SKIP_INVALID : BD_SKIP_UNSUPPORTED;
+    if (at < 0) return BD_SKIP_INVALID;
+    if (q->mask.policy == BD_POLICY_MX || q->mask.policy == BD_POLICY_DYNAMIC_FP) return BD_SKIP_MX;
     const bd_tensor_t *t = &p->t[at];
     int mask = bd_attr_mask(p, &q->mask, q->arg, t->nd);
     if (mask >> t->nd) return BD_SKIP_INVALID;
@@ -336,43 +389,64 @@ static const char *add_quant(bd_prb_t *p, const bd_quant_t *q, int base, const c
         if (g < 1 || t->d[d] % g) return BD_SKIP_INVALID;
         if (mask >> d & 1) count *= t->d[d] / g;
     }
-    bd_add_tensor(p, base | q->arg, name, 1, &count, q->dt, NULL, BD_IN | BD_ATTR);
+    bd_tensor_t *n = bd_add_tensor(p, base | q->arg, name, 1, &count, q->dt, NULL, BD_IN | BD_ATTR);
+    if (!n) return BD_SKIP_INVALID;
+    n->rt = (t->rt & (unsigned)mask) != 0; /* as many as the problem has, not as the descriptor knows */
     return NULL;
+}
+
+/* A source of post-op i that broadcasts to dst. */
+static const char *add_po_source(bd_prb_t *p, int i, int arg, const char *name, const bd_mask_t *m, int dt,
+                                 const char *tag) {
+    int64_t d[BD_MAX_NDIMS];
+    const bd_tensor_t *t = &p->t[bd_find_arg(p, DNNL_TP_ARG_DST)];
+    if (bd_tag_is(tag, "grouped")) return BD_SKIP_GROUPED;
+    int mask = bd_attr_mask(p, m, DNNL_TP_ARG_DST, t->nd);
+    if (mask >> t->nd) return BD_SKIP_INVALID;
+    for (int k = 0; k < t->nd; ++k) d[k] = mask >> k & 1 ? t->d[k] : 1;
+    arg |= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
+    bd_tensor_t *n = bd_add_tensor(p, arg, name, t->nd, d, dt, tag, BD_IN | BD_ATTR);
+    if (!n) return BD_SKIP_INVALID;
+    if (arg % DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE == DNNL_TP_ARG_WEIGHTS) n->rt = t->rt & (unsigned)mask;
+    return NULL;
+}
+
+static const char *add_post_op(bd_prb_t *p, int i) {
+    const bd_post_op_t *q = &p->attr.po[i];
+    const char *skip;
+    int dst_dt = p->t[bd_find_arg(p, DNNL_TP_ARG_DST)].dt;
+    switch (q->kind) {
+    case BD_PO_ELTWISE: return NULL;
+    case BD_PO_DW: return BD_SKIP_INVALID;
+    case BD_PO_SUM:
+        if (dnnl_tp_data_type_size((dnnl_tp_data_type_t)(q->dt ? q->dt : dst_dt)) !=
+            dnnl_tp_data_type_size((dnnl_tp_data_type_t)dst_dt))
+            return BD_SKIP_INVALID;
+        return NULL;
+    case BD_PO_PRELU:
+        if (p->drv->kind != dnnl_tp_matmul && p->drv->kind != dnnl_tp_inner_product)
+            return BD_SKIP_UNSUPPORTED;
+        return add_po_source(p, i, DNNL_TP_ARG_WEIGHTS, "po_wei", &q->mask, dnnl_tp_f32, NULL);
+    case BD_PO_BINARY: break;
+    }
+    skip = add_po_source(p, i, DNNL_TP_ARG_SRC_1, "po_src1", &q->mask, q->dt, *q->text ? NULL : q->tag);
+    if (!skip && q->alg == dnnl_tp_binary_select)
+        skip = add_po_source(p, i, DNNL_TP_ARG_SRC_2, "po_src2", &q->mask2, dnnl_tp_s8, q->tag2);
+    return skip;
 }
 
 const char *bd_attr_tensors(bd_prb_t *p) {
     const bd_attr_t *a = &p->attr;
     const char *skip;
+    if (*a->dropout) return BD_SKIP_DROPOUT;
+    if (*a->rounding) return BD_SKIP_ROUNDING;
+    if (*a->precomputed) return BD_SKIP_PRECOMPUTED;
     for (int i = 0; i < a->n_scales; ++i)
         if ((skip = add_quant(p, &a->scales[i], DNNL_TP_ARG_ATTR_SCALES, "scales"))) return skip;
     for (int i = 0; i < a->n_zps; ++i)
         if ((skip = add_quant(p, &a->zps[i], DNNL_TP_ARG_ATTR_ZERO_POINTS, "zero_points"))) return skip;
-    int dst = bd_find_arg(p, DNNL_TP_ARG_DST);
-    for (int i = 0; i < a->n_po; ++i) {
-        const bd_post_op_t *q = &a->po[i];
-        if (q->kind == BD_PO_SUM) {
-            int dt = q->dt ? q->dt : p->t[dst].dt;
-            if (dnnl_tp_data_type_size((dnnl_tp_data_type_t)dt) !=
-                dnnl_tp_data_type_size((dnnl_tp_data_type_t)p->t[dst].dt))
-                return BD_SKIP_INVALID;
-        }
-        if (q->kind == BD_PO_DW) return BD_SKIP_INVALID;
-        if (q->kind == BD_PO_PRELU && p->drv->kind != dnnl_tp_matmul && p->drv->kind != dnnl_tp_inner_product)
-            return BD_SKIP_UNSUPPORTED;
-        if (q->kind != BD_PO_BINARY) continue;
-        for (int s = 0; s < (q->alg == dnnl_tp_binary_select ? 2 : 1); ++s) {
-            int64_t d[BD_MAX_NDIMS];
-            const bd_tensor_t *t = &p->t[dst];
-            int mask = bd_attr_mask(p, s ? &q->mask2 : &q->mask, DNNL_TP_ARG_DST, t->nd);
-            if (mask >> t->nd) return BD_SKIP_INVALID;
-            for (int k = 0; k < t->nd; ++k) d[k] = mask >> k & 1 ? t->d[k] : 1;
-            int arg = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i) | (s ? DNNL_TP_ARG_SRC_2 : DNNL_TP_ARG_SRC_1);
-            bd_tensor_t *n =
-                bd_add_tensor(p, arg, s ? "po_src2" : "po_src1", t->nd, d, s ? (int)dnnl_tp_s8 : q->dt,
-                              *q->text ? NULL : q->tag, BD_IN | BD_ATTR);
-            if (!n) return BD_SKIP_INVALID;
-        }
-    }
+    for (int i = 0; i < a->n_po; ++i)
+        if ((skip = add_post_op(p, i))) return skip;
     return NULL;
 }
 
@@ -466,6 +540,13 @@ dnnl_tp_status_t bd_attr_create(const bd_prb_t *p, const bd_api_t *api, int num_
                 TRY(api->post_ops_append_eltwise(po, (dnnl_tp_alg_kind_t)q->alg, q->alpha, q->beta));
                 break;
             case BD_PO_BINARY: TRY(append_binary(p, api, po, q, i)); break;
+            case BD_PO_PRELU:
+                TRY(api->post_ops_append_prelu
+                        ? api->post_ops_append_prelu(po,
+                                                     bd_attr_mask(p, &q->mask, DNNL_TP_ARG_DST,
+                                                                  p->t[bd_find_arg(p, DNNL_TP_ARG_DST)].nd))
+                        : dnnl_tp_unimplemented);
+                break;
             default: TRY(dnnl_tp_unimplemented);
             }
         }

@@ -22,6 +22,7 @@ typedef enum {
     BD_POLICY_MX,
     BD_POLICY_DYNAMIC_FP,
     BD_POLICY_MASK,
+    BD_POLICY_FULL, /* all of dst: a condition without mask */
     BD_POLICY_NONE
 } bd_policy_t;
 
@@ -45,11 +46,12 @@ typedef struct {
     bd_po_kind_t kind;
     int alg;
     float alpha, beta; /* eltwise */
-    float scale;       /* sum */
+    float scale;       /* sum; eltwise: 1 (see bd_attr_parse_post_ops) */
     int zero_point;    /* sum */
     int dt;            /* sum: undef = dst's; binary: src1's */
     bd_mask_t mask, mask2;
-    char tag[BD_TAG], text[48];
+    char tag[BD_TAG], tag2[BD_TAG]; /* binary: of src1, and of the condition of select */
+    char text[128];                 /* binary: strides; depthwise convolution: its parameters */
 } bd_post_op_t;
 
 typedef struct {
@@ -90,6 +92,10 @@ double bd_attr_zp(const struct bd_prb *, double *const *v, int arg, int ndims, c
 /* acc -> dst: post-ops, dst scale, dst zero point. old_dst = former value of dst there. */
 double bd_attr_finish(const struct bd_prb *, double *const *v, double acc, double old_dst,
                       const int64_t *pos);
+/* How much scales can enlarge a value between the arithmetic and dst. */
+double bd_attr_growth(const struct bd_prb *);
 bool bd_attr_has_sum(const bd_attr_t *);
+/* The type in which dst is filled: what the first sum reads it as. */
+int bd_old_dst_dt(const struct bd_prb *);
 
 #endif

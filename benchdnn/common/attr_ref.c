@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/fill.h"
+#include "common/layout.h"
 #include "common/prb.h"
 
 static double logistic(double s) { return s >= 0 ? 1 / (1 + exp(-s)) : exp(s) / (1 + exp(s)); }
@@ -84,16 +85,33 @@ void bd_attr_fill(const bd_prb_t *p, int i, double *v) {
         return;
     }
     int po = t->arg / DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1;
-    bool condition = (t->arg & (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1)) == DNNL_TP_ARG_SRC_2;
+    bool prelu = p->attr.po[po].kind == BD_PO_PRELU;
+    bool condition = !prelu && (t->arg & (DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1)) == DNNL_TP_ARG_SRC_2;
     for (int64_t k = 0; k < n; ++k) {
         double x = (double)bd_rng_int(&r, t->dt == dnnl_tp_u8 ? 0 : -16, 16);
         if (condition) x = (double)bd_rng_int(&r, 0, 1);
+        else if (prelu) x = (double)bd_rng_int(&r, -2, 2);
         else if (p->attr.po[po].alg == dnnl_tp_binary_div)
             x = ldexp(x < 0 ? -1 : 1, (int)bd_rng_int(&r, 0, 3));
         else if (p->attr.po[po].alg == dnnl_tp_binary_mul)
             x = (double)bd_rng_int(&r, t->dt == dnnl_tp_u8 ? 0 : -2, 2);
         v[k] = x;
     }
+}
+
+/* Smallest and largest random scale, of several values. */
+#define SCALE_MIN 0x1p-4
+#define SCALE_MAX 0x1p-2
+
+double bd_attr_growth(const bd_prb_t *p) {
+    double growth = 1;
+    for (int i = 0; i < p->attr.n_scales; ++i) {
+        const bd_quant_t *q = &p->attr.scales[i];
+        bool dst = q->arg == DNNL_TP_ARG_DST;
+        double s = q->has_value ? fabs((double)q->value) : dst ? SCALE_MIN : SCALE_MAX;
+        if (s > 0) growth *= dst ? 1 / s : s;
+    }
+    return growth;
 }
 
 static double quant_at(const bd_prb_t *p, double *const *v, const bd_quant_t *q, int nq, int base, int arg,
@@ -130,27 +148,38 @@ static double po_source(const bd_prb_t *p, double *const *v, int arg, const int6
     return v[i][at];
 }
 
+int bd_old_dst_dt(const bd_prb_t *p) {
+    const bd_tensor_t *t = &p->t[bd_find_arg(p, DNNL_TP_ARG_DST)];
+    for (int i = 0; i < p->attr.n_po && t->alias < 0; ++i)
+        if (p->attr.po[i].kind == BD_PO_SUM) return p->attr.po[i].dt ? p->attr.po[i].dt : t->dt;
+    return t->dt;
+}
+
+/* Between two operations a value is an f32: what is beyond its range is infinite, and times 0 no number. */
+static double f32_range(double x) { return fabs(x) > 0x1.fffffefp127 ? copysign(INFINITY, x) : x; }
+
 double bd_attr_finish(const bd_prb_t *p, double *const *v, double x, double old, const int64_t *pos) {
-    int nd = p->t[bd_find_arg(p, DNNL_TP_ARG_DST)].nd;
+    if (!p->attr.n_po && !p->attr.n_scales && !p->attr.n_zps) return x;
+    int dst = bd_find_arg(p, DNNL_TP_ARG_DST), nd = p->t[dst].nd;
     for (int i = 0; i < p->attr.n_po; ++i) {
+        x = f32_range(x);
         const bd_post_op_t *q = &p->attr.po[i];
         int base = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
         if (q->kind == BD_PO_SUM) {
-            double d = old;
-            int dst_dt = p->t[bd_find_arg(p, DNNL_TP_ARG_DST)].dt;
-            if (q->dt && q->dt != dst_dt) { /* the old bytes, read as another type of that size */
-                if (q->dt == dnnl_tp_s8 && d > 127) d -= 256;
-                if (q->dt == dnnl_tp_u8 && d < 0) d += 256;
-            }
+            /* The old bytes, read as the type of this sum. */
+            double d = bd_reinterpret(bd_old_dst_dt(p), q->dt ? q->dt : p->t[dst].dt, old);
             x += (double)q->scale * (d - q->zero_point);
         } else if (q->kind == BD_PO_ELTWISE) {
             x = bd_eltwise(q->alg, x, (double)q->alpha, (double)q->beta);
         } else if (q->alg == dnnl_tp_binary_select) {
             if (po_source(p, v, base | DNNL_TP_ARG_SRC_2, pos) == 0)
                 x = po_source(p, v, base | DNNL_TP_ARG_SRC_1, pos);
+        } else if (q->kind == BD_PO_PRELU) {
+            if (x < 0) x *= po_source(p, v, base | DNNL_TP_ARG_WEIGHTS, pos);
         } else {
             x = bd_binary(q->alg, x, po_source(p, v, base | DNNL_TP_ARG_SRC_1, pos));
         }
     }
+    if (p->attr.n_po) x = f32_range(x);
     return x / bd_attr_scale(p, v, DNNL_TP_ARG_DST, nd, pos) + bd_attr_zp(p, v, DNNL_TP_ARG_DST, nd, pos);
 }

@@ -13,11 +13,30 @@ char bd_exe_dir[1024] = ".";
 static char *dirs[MAX_DIRS]; /* where earlier batch files were found */
 static int n_dirs, depth;
 
+/* Tokens of a batch file. A backslash at the end of a token, or alone after it on its line, joins the next one;
+ * alone on its line it means nothing. */
+typedef struct {
+    void (*fn)(void *, const char *);
+    void *arg;
+    char *tok; /* the token so far */
+    size_t len;
+    bool last_option;
+} tokens_t;
+
+static void flush(tokens_t *t) {
+    if (!t->len) return;
+    t->tok[t->len] = 0;
+    t->last_option = !strncmp(t->tok, "--", 2) && strncmp(t->tok, "--batch=", 8) && strcmp(t->tok, "--reset");
+    t->fn(t->arg, t->tok);
+    t->len = 0;
+}
+
 int bd_batch_tokens(const char *text, size_t n, void (*fn)(void *, const char *), void *arg) {
-    char *tok = bd_alloc(n + 1, 16);
-    size_t i = 0, len = 0;
-    bool last_option = false, join = false;
+    tokens_t t = {.fn = fn, .arg = arg, .tok = bd_alloc(n + 1, 16)};
+    size_t i = 0;
+    bool join = false; /* the next token continues this one */
     while (i < n) {
+        if (text[i] == '\n' && !join) flush(&t);
         if (isspace((unsigned char)text[i]) || !text[i]) {
             ++i;
             continue;
@@ -26,28 +45,18 @@ int bd_batch_tokens(const char *text, size_t n, void (*fn)(void *, const char *)
         while (i < n && !isspace((unsigned char)text[i]) && text[i]) ++i;
         if (text[b] == '#') { /* the rest of the line is a comment */
             while (i < n && text[i] != '\n') ++i;
-            if (b < i && memchr(text + b, '\n', i - b)) continue;
             continue;
         }
-        memcpy(tok + len, text + b, i - b);
-        len += i - b;
-        join = tok[len - 1] == '\\';
-        if (join) {
-            --len;
-            continue;
-        }
-        tok[len] = 0;
-        last_option = !strncmp(tok, "--", 2) && strncmp(tok, "--batch=", 8) && strcmp(tok, "--reset");
-        fn(arg, tok);
-        len = 0;
+        bool lone = i == b + 1 && text[b] == '\\';
+        if (!join && !lone) flush(&t);
+        memcpy(t.tok + t.len, text + b, i - b);
+        t.len += i - b;
+        join = t.tok[t.len - 1] == '\\';
+        t.len -= join;
     }
-    if (join && len) {
-        tok[len] = 0;
-        last_option = !strncmp(tok, "--", 2);
-        fn(arg, tok);
-    }
-    bd_free(tok);
-    return last_option;
+    flush(&t);
+    bd_free(t.tok);
+    return t.last_option;
 }
 
 static FILE *try_open(const char *dir, const char *sep, const char *sub, const char *name, char *path,

@@ -35,7 +35,7 @@ typedef enum {
     BD_N_STATES
 } bd_state_t;
 
-typedef enum { BD_COLD_NONE, BD_COLD_WEI, BD_COLD_ALL } bd_cold_t;
+typedef enum { BD_COLD_NONE, BD_COLD_WEI, BD_COLD_ALL, BD_COLD_CUSTOM } bd_cold_t;
 typedef enum { BD_POOL_BUILTIN, BD_POOL_ASYNC, BD_POOL_NONE } bd_pool_t;
 typedef enum { BD_MEASURE_EXEC, BD_MEASURE_CREATE, BD_MEASURE_HANDLES } bd_measure_t;
 
@@ -57,10 +57,11 @@ typedef struct {
     int fix_times, repeats, num_streams;
     bd_cold_t cold;
     char cold_text[32];
-    bool fast_ref, mem_check, enum_tags_only, same_pd_check, check_ref_impl, canonical;
-    char impl[256], skip_impl[256];
+    bool mem_check, enum_tags_only, same_pd_check, check_ref_impl, canonical;
+    char impl[256], skip_impl[256], global_impl[256], global_skip_impl[256];
     char match[256];
     regex_t match_re;
+    double max_gops; /* problems with more operations are skipped; 0 = none are */
     long start;
     bool sum_failures, sum_impl, sum_impl_csv;
     char buffer_prefix[256], execution_mode[16], isa_hints[16], engine_text[16], memory_kind[32],

@@ -23,6 +23,16 @@ static int tag_number(const bd_api_t *api, const char *name) {
     return -1;
 }
 
+bool bd_tag_enumerator(const char *tag) {
+    char letters[2 * BD_TAG];
+    if (bd_tag_is(tag, "any") || bd_tag_is(tag, "undef")) return true;
+    for (int nd = 1; nd <= BD_MAX_NDIMS; ++nd) {
+        bd_tag_expand(tag, nd, letters, sizeof letters);
+        if (*letters && tag_number(&bd_ours, letters) >= 0) return true;
+    }
+    return false;
+}
+
 dnnl_tp_status_t bd_md_create(const bd_api_t *api, const bd_tensor_t *t, bool concrete,
                               dnnl_tp_memory_desc_t *md) {
     dnnl_tp_dims_t d, s;
@@ -41,7 +51,7 @@ dnnl_tp_status_t bd_md_create(const bd_api_t *api, const bd_tensor_t *t, bool co
     if (bd_tag_decode(tag, &dec) || dec.n != nd) return dnnl_tp_invalid_arguments;
     int number = tag_number(api, tag);
     if (number >= 0) return api->memory_desc_create_with_tag(md, nd, d, dt, (dnnl_tp_format_tag_t)number);
-    if (bd.enum_tags_only || dec.nblk || (t->rt && !concrete)) return dnnl_tp_invalid_arguments;
+    if (dec.nblk || (t->rt && !concrete)) return dnnl_tp_unimplemented;
     int64_t at = 1;
     for (int i = nd - 1; i >= 0; --i) {
         s[dec.order[i]] = at;
@@ -183,6 +193,13 @@ static double get(int dt, const void *mem, int64_t at) {
     }
 }
 
+double bd_reinterpret(int from, int to, double x) {
+    int64_t bytes = 0;
+    if (from == to) return x;
+    put(from, &bytes, 0, x);
+    return get(to, &bytes, 0);
+}
+
 /* ---- walking ----------------------------------------------------------------------------------------- */
 static int64_t offset_of(const bd_layout_t *l, const int64_t *pos) {
     int64_t at = l->offset0, in = 0, rest[BD_MAX_NDIMS], mul = 1;
@@ -214,37 +231,48 @@ static bool is_empty(const bd_layout_t *l) {
     return !l->nd;
 }
 
-static int64_t row_step(const bd_layout_t *l) { return l->plain && l->nd ? l->stride[l->nd - 1] : 0; }
+/* Where the rows of the last dimension lie: an offset is the sum of what each position adds, also in blocks. */
+typedef struct {
+    const bd_layout_t *l;
+    int64_t pos[BD_MAX_NDIMS];
+    int64_t *step; /* of position i of the last dimension; the caller frees it */
+} rows_t;
+
+static void rows_start(rows_t *r, const bd_layout_t *l) {
+    int64_t pos[BD_MAX_NDIMS] = {0}, n = l->d[l->nd - 1], zero = offset_of(l, pos);
+    memset(r, 0, sizeof *r);
+    r->l = l;
+    r->step = bd_alloc((size_t)n * sizeof *r->step, 64);
+    for (int64_t i = 0; i < n; ++i) {
+        pos[l->nd - 1] = i;
+        r->step[i] = offset_of(l, pos) - zero;
+    }
+}
+static bool rows_next(rows_t *r) { return next_pos(r->l->nd - 1, r->l->d, r->pos); }
 
 void bd_store(const bd_layout_t *l, void *mem, const double *v) {
-    int64_t pos[BD_MAX_NDIMS] = {0}, k = 0;
+    rows_t r;
     if (is_empty(l)) return;
-    if (!l->plain) { /* padding is zero by contract */
-        memset(mem, 0, l->bytes);
-        do put(l->dt, mem, offset_of(l, pos), v[k++]);
-        while (next_pos(l->nd, l->d, pos));
-        return;
-    }
-    int64_t n = l->d[l->nd - 1], s = row_step(l);
+    if (!l->plain) memset(mem, 0, l->bytes); /* padding is zero by contract */
+    rows_start(&r, l);
+    int64_t n = l->d[l->nd - 1];
     do {
-        int64_t at = offset_of(l, pos);
-        for (int64_t i = 0; i < n; ++i) put(l->dt, mem, at + i * s, v[k++]);
-    } while (next_pos(l->nd - 1, l->d, pos));
+        int64_t at = offset_of(l, r.pos);
+        for (int64_t i = 0; i < n; ++i) put(l->dt, mem, at + r.step[i], *v++);
+    } while (rows_next(&r));
+    bd_free(r.step);
 }
 
 void bd_load(const bd_layout_t *l, const void *mem, double *v) {
-    int64_t pos[BD_MAX_NDIMS] = {0}, k = 0;
+    rows_t r;
     if (is_empty(l)) return;
-    if (!l->plain) {
-        do v[k++] = get(l->dt, mem, offset_of(l, pos));
-        while (next_pos(l->nd, l->d, pos));
-        return;
-    }
-    int64_t n = l->d[l->nd - 1], s = row_step(l);
+    rows_start(&r, l);
+    int64_t n = l->d[l->nd - 1];
     do {
-        int64_t at = offset_of(l, pos);
-        for (int64_t i = 0; i < n; ++i) v[k++] = get(l->dt, mem, at + i * s);
-    } while (next_pos(l->nd - 1, l->d, pos));
+        int64_t at = offset_of(l, r.pos);
+        for (int64_t i = 0; i < n; ++i) *v++ = get(l->dt, mem, at + r.step[i]);
+    } while (rows_next(&r));
+    bd_free(r.step);
 }
 
 bool bd_overlaps(const bd_layout_t *l) {

@@ -5,6 +5,9 @@
 
 #include "common/prb.h"
 
+/* Does the library name this layout, for any number of dimensions? (any, undef: yes) */
+bool bd_tag_enumerator(const char *tag);
+
 typedef struct {
     int nd, dt;
     int64_t d[BD_MAX_NDIMS], padded[BD_MAX_NDIMS], stride[BD_MAX_NDIMS];
@@ -27,6 +30,9 @@ bool bd_overlaps(const bd_layout_t *);
 int64_t bd_bad_padding(const bd_layout_t *, const void *mem);
 /* Bytes inside the described extent that belong to no element and are not `fill` any more. */
 int64_t bd_touched_gaps(const bd_layout_t *, const void *mem, unsigned char fill);
+
+/* The value that the bytes of x in one type are in another of the same size. */
+double bd_reinterpret(int from, int to, double x);
 
 /* The nearest value that a type represents (round to even, saturate). */
 double bd_round_to(int dt, double x);

@@ -97,12 +97,12 @@ static int g_cold(const char *v) {
     if (!strcmp(base, "none")) bd.cold = BD_COLD_NONE;
     else if (!strcmp(base, "wei")) bd.cold = BD_COLD_WEI;
     else if (!strcmp(base, "all")) bd.cold = BD_COLD_ALL;
+    else if (!strcmp(base, "custom")) bd.cold = BD_COLD_CUSTOM;
     else return 1;
     return g_text(v, bd.cold_text, sizeof bd.cold_text);
 }
 #define G_BOOL(field) \
     static int g_##field(const char *v) { return bd_parse_bool(v, &bd.field); }
-G_BOOL(fast_ref)
 G_BOOL(mem_check)
 G_BOOL(enum_tags_only)
 G_BOOL(same_pd_check)
@@ -112,6 +112,8 @@ G_BOOL(canonical)
     static int g_##field(const char *v) { return g_text(v, bd.field, sizeof bd.field); }
 G_TEXT(impl)
 G_TEXT(skip_impl)
+G_TEXT(global_impl)
+G_TEXT(global_skip_impl)
 G_TEXT(buffer_prefix)
 G_TEXT(memory_kind)
 G_TEXT(stream_kind)
@@ -132,11 +134,22 @@ static int g_match(const char *v) {
     strcpy(bd.match, v);
     return 0;
 }
+static int g_fast_ref(const char *v) { /* the f64 loops are faster than the library's reference */
+    bool ignored;
+    return bd_parse_bool(v, &ignored);
+}
+static int g_max_gops(const char *v) {
+    float x;
+    if (bd_parse_float(v, &x) || !(x >= 0)) return 1;
+    bd.max_gops = (double)x;
+    return 0;
+}
 static int g_start(const char *v) { return bd_parse_int(v, &bd.start) || bd.start < 0; }
 static int g_summary(const char *v) {
     char part[32];
     while (v) {
-        v = bd_cut(v, ',', part, sizeof part);
+        const char *plus = strchr(v, '+'), *comma = strchr(v, ',');
+        v = bd_cut(v, plus && !(comma && comma < plus) ? '+' : ',', part, sizeof part);
         bool on = strncmp(part, "no-", 3) != 0;
         const char *name = on ? part : part + 3;
         if (!strcmp(name, "failures")) bd.sum_failures = on;
@@ -184,8 +197,9 @@ static const struct {
     {"max-ms-per-prb", g_max_ms, "3000", "time for one problem in performance modes, 10..60000"},
     {"fix-times-per-prb", g_fix_times, "0", "number of timed executions; 0 = by time"},
     {"repeats-per-prb", g_repeats, "1", "the whole problem again"},
-    {"cold-cache", g_cold, "none", "none, wei, all: inputs that are in no cache"},
-    {"fast-ref", g_fast_ref, "false", "the library's own reference implementation instead of f64 loops"},
+    {"cold-cache", g_cold, "none", "none, wei, all, custom: inputs that are in no cache"},
+    {"fast-ref", g_fast_ref, "false", "accepted, no effect: the f64 loops are the faster reference"},
+    {"max-gops", g_max_gops, "0", "skip problems of more than this many 10^9 operations; 0 = none"},
     {"num-streams", g_streams, "1", "streams in performance mode"},
     {"mem-check", g_mem_check, "true", "skip what does not fit into RAM"},
     {"memory-kind", g_memory_kind, "", "accepted, no effect on CPU"},
@@ -193,8 +207,8 @@ static const struct {
     {"execution-mode", g_execution_mode, "direct", "accepted, no effect on CPU"},
     {"impl", g_impl, "", "only implementations whose name contains one of these"},
     {"skip-impl", g_skip_impl, "", "no implementation whose name contains one of these"},
-    {"global-impl", g_impl, "", "as --impl"},
-    {"global-skip-impl", g_skip_impl, "", "as --skip-impl"},
+    {"global-impl", g_global_impl, "", "overrides --impl"},
+    {"global-skip-impl", g_global_skip_impl, "", "overrides --skip-impl"},
     {"match", g_match, "", "only problems whose repro line matches this regular expression"},
     {"allow-enum-tags-only", g_enum_tags_only, "true", "refuse layouts that are no enumerator"},
     {"attr-same-pd-check", g_same_pd_check, "false", "attributes must not change the implementation"},
@@ -202,7 +216,7 @@ static const struct {
     {"canonical", g_canonical, "false", "print defaults too"},
     {"cpu-isa-hints", g_isa_hints, "none", "none, no_hints, prefer_ymm: accepted"},
     {"start", g_start, "0", "skip the problems before number N"},
-    {"summary", g_summary, "", "[no-]failures, [no-]impl, [no-]impl-csv"},
+    {"summary", g_summary, "", "[no-]failures, [no-]impl, [no-]impl-csv, joined by +"},
     {"buffer-prefix", g_buffer_prefix, "", "accepted"},
     {"isa", g_isa, "", "ref, avx2, avx512: limit of the engine (and of the peer)"},
     {"pool", g_pool, "builtin", "builtin, async, none: where the threads come from"},
@@ -270,7 +284,8 @@ static int list_set(list_t *l, const bd_opt_t *o, const char *value) {
     for (const char *s = value; s && !bad;) {
         s = bd_cut(s, ',', part, size);
         memset(&scratch, 0, sizeof scratch);
-        bad = o->set(&scratch, *part ? part : o->def) || list_add(&fresh, *part ? part : o->def);
+        const char *entry = *part ? part : bd_opt_default(o);
+        bad = o->set(&scratch, entry) || list_add(&fresh, entry);
     }
     bd_free(part);
     if (bad) {
@@ -282,10 +297,16 @@ static int list_set(list_t *l, const bd_opt_t *o, const char *value) {
     return 0;
 }
 
+/* What --reset goes back to: the values given before the driver's name. */
+static struct { char impl[sizeof bd.impl], skip_impl[sizeof bd.skip_impl], match[sizeof bd.match]; } base;
+
 static void reset(settings_t *s) {
     for (int i = 0; s->drv->loop[i]; ++i)
-        if (list_set(&s->list[i], s->drv->loop[i], s->drv->loop[i]->def))
+        if (list_set(&s->list[i], s->drv->loop[i], bd_opt_default(s->drv->loop[i])))
             bd_die(BD_EXIT_FAIL, "Error: default of --%s.", s->drv->loop[i]->name);
+    strcpy(bd.impl, base.impl);
+    strcpy(bd.skip_impl, base.skip_impl);
+    if (strcmp(bd.match, base.match)) (void)g_match(base.match);
 }
 
 static settings_t *settings_of(const bd_driver_t *d) {
@@ -293,6 +314,9 @@ static settings_t *settings_of(const bd_driver_t *d) {
     while (settings[i].drv && settings[i].drv != d) ++i;
     if (!settings[i].drv) {
         settings[i].drv = d;
+        strcpy(base.impl, bd.impl);
+        strcpy(base.skip_impl, bd.skip_impl);
+        strcpy(base.match, bd.match);
         reset(&settings[i]);
     }
     return &settings[i];
@@ -399,7 +423,7 @@ void bd_driver_token(const bd_driver_t *d, const char *tok) {
             size_t n = strlen(name);
             bool same = (size_t)(eq - tok - 2) == n;
             for (size_t k = 0; same && k < n; ++k) /* --bia_dt and --bia-dt are one option */
-                same = tok[2 + k] == name[k] || (tok[2 + k] == '_' && name[k] == '-');
+                same = tok[2 + k] == name[k] || (strchr("-_", tok[2 + k]) && strchr("-_", name[k]));
             if (!same) continue;
             if (list_set(&s->list[i], d->loop[i], eq + 1)) bad_value(tok);
             return;

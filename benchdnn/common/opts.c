@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/layout.h"
 #include "common/opts.h"
 
 static void put(char *out, size_t n, const char *s) {
@@ -79,7 +80,7 @@ const bd_opt_t bd_opt_ss_dt = {"ss_dt", "f32", set_ss_dt, get_ss_dt, false};
 
 /* ---- layouts ----------------------------------------------------------------------------------------- */
 static int set_one_tag(char *t, const char *s) {
-    if (strlen(s) >= BD_TAG || !bd_tag_syntax(s)) return 1;
+    if (strlen(s) >= BD_TAG || !bd_tag_syntax(s) || (bd.enum_tags_only && !bd_tag_enumerator(s))) return 1;
     strcpy(t, s);
     return 0;
 }
@@ -316,6 +317,10 @@ static void get_scratch(const bd_prb_t *p, char *o, size_t n) {
     put(o, n, p->attr.scratchpad_user ? "user" : "library");
 }
 const bd_opt_t bd_opt_attr_scratch = {"attr-scratchpad", "library", set_scratch, get_scratch, false};
+
+const char *bd_opt_default(const bd_opt_t *o) {
+    return o == &bd_opt_attr_scratch && bd.mod_parallel ? "user" : o->def;
+}
 
 static const char *const fpmaths[] = {"strict", "bf16", "f16", "any", "tf32"};
 static int set_fpmath(bd_prb_t *p, const char *s) {

@@ -44,7 +44,7 @@ void bd_prb_text(const bd_prb_t *p, char *out, size_t size) {
         (*o)->get(p, a, sizeof a);
         if (!(*o)->always && !bd.canonical) {
             memset(&def, 0, sizeof def);
-            (*o)->set(&def, (*o)->def);
+            (*o)->set(&def, bd_opt_default(*o));
             (*o)->get(&def, b, sizeof b);
             if (!strcmp(a, b)) continue;
         }
@@ -66,7 +66,7 @@ static void globals(char *out, size_t size) {
         bd_cat(out, size, "--execution-mode=%s ", bd.execution_mode);
     if (c) bd_cat(out, size, "--canonical=true ");
     if (c || strcmp(bd.engine_text, "cpu")) bd_cat(out, size, "--engine=%s ", bd.engine_text);
-    if (c || bd.fast_ref) bd_cat(out, size, "--fast-ref=%s ", bd.fast_ref ? "true" : "false");
+    if (c) bd_cat(out, size, "--fast-ref=false ");
     if (c || !bd.mem_check) bd_cat(out, size, "--mem-check=%s ", bd.mem_check ? "true" : "false");
     if (c || !bd.enum_tags_only)
         bd_cat(out, size, "--allow-enum-tags-only=%s ", bd.enum_tags_only ? "true" : "false");
@@ -78,6 +78,7 @@ static void globals(char *out, size_t size) {
     if (c || bd.cold) bd_cat(out, size, "--cold-cache=%s ", bd.cold_text);
     if (c || *bd.buffer_prefix) bd_cat(out, size, "--buffer-prefix=%s ", bd.buffer_prefix);
     /* Ours. */
+    if (bd.max_gops > 0) bd_cat(out, size, "--max-gops=%g ", bd.max_gops);
     if (*bd.isa) bd_cat(out, size, "--isa=%s ", bd.isa);
     if (bd.pool) bd_cat(out, size, "--pool=%s ", bd.pool == BD_POOL_ASYNC ? "async" : "none");
     if (bd.threads) bd_cat(out, size, "--threads=%d ", bd.threads);

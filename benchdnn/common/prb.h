@@ -58,7 +58,7 @@ typedef struct bd_prb {
     int64_t mb;
     int n_scale;
     float scale[BD_MAX_SRC];
-    char text[2][64]; /* options that are known but not served: oflag, cross-engine, encoding, grouped */
+    char text[2][2048]; /* options that are known but not served: oflag, cross-engine, encoding, grouped */
     bd_attr_t attr;
     bd_ctx_t ctx_init, ctx_exe;
     /* Descriptor. */
@@ -79,10 +79,25 @@ typedef struct {
     bool always; /* printed even when equal to the default */
 } bd_opt_t;
 
+/* The default of an option now: modifiers of the mode change some. */
+const char *bd_opt_default(const bd_opt_t *);
+
 /* Reason texts of skipped problems. */
 #define BD_SKIP_INVALID "Invalid case"
 #define BD_SKIP_UNSUPPORTED "Case not supported"
 #define BD_SKIP_TYPE "Data type not supported"
+#define BD_SKIP_BACKWARD BD_SKIP_UNSUPPORTED ": backward"
+#define BD_SKIP_DROPOUT BD_SKIP_UNSUPPORTED ": dropout"
+#define BD_SKIP_ROUNDING BD_SKIP_UNSUPPORTED ": rounding mode"
+#define BD_SKIP_PRECOMPUTED BD_SKIP_UNSUPPORTED ": precomputed reductions"
+#define BD_SKIP_MX BD_SKIP_UNSUPPORTED ": scales that the primitive computes"
+#define BD_SKIP_SPARSE BD_SKIP_UNSUPPORTED ": sparse encoding"
+#define BD_SKIP_GROUPED BD_SKIP_UNSUPPORTED ": grouped encoding"
+#define BD_SKIP_COMPENSATION BD_SKIP_UNSUPPORTED ": compensation"
+#define BD_SKIP_ENGINES BD_SKIP_UNSUPPORTED ": two engines"
+#define BD_SKIP_WEIGHTS BD_SKIP_UNSUPPORTED ": integer weights of real sources"
+#define BD_SKIP_LAYOUT BD_SKIP_UNSUPPORTED ": a layout without enumerator"
+#define BD_SKIP_OPS "More operations than --max-gops"
 #define BD_SKIP_RAM "Not enough RAM"
 #define BD_SKIP_REF "Ref Impl Not Expected"
 #define BD_SKIP_IMPL "Skip-impl option hit"

@@ -42,7 +42,9 @@ static bool hit(const char *impl, const char *list) { return strstr(impl, list) 
 
 static bool filtered(const bd_side_t *s) {
     if (s->api->is_peer) return false;
-    return (*bd.impl && !hit(s->impl, bd.impl)) || (*bd.skip_impl && hit(s->impl, bd.skip_impl));
+    const char *only = *bd.global_impl ? bd.global_impl : bd.impl;
+    const char *not = *bd.global_skip_impl ? bd.global_skip_impl : bd.skip_impl;
+    return (*only && !hit(s->impl, only)) || (*not &&hit(s->impl, not ));
 }
 
 static void read_impl(bd_side_t *s) {
@@ -59,7 +61,12 @@ dnnl_tp_status_t bd_side_create(bd_side_t *s, const bd_prb_t *p, const bd_api_t 
     s->prb = p;
     s->threads = init_threads;
     for (int i = 0; i < p->nt; ++i)
-        if (!(p->t[i].io & BD_ATTR)) TRY(bd_md_create(api, &p->t[i], false, &s->md[i]));
+        if (!(p->t[i].io & BD_ATTR)) {
+            s->what = "memory_desc_create";
+            st = bd_md_create(api, &p->t[i], false, &s->md[i]);
+            if (st == dnnl_tp_unimplemented) s->skip = BD_SKIP_LAYOUT;
+            if (st != dnnl_tp_success) return st;
+        }
     TRY(bd_attr_create(p, api, init_threads, &s->attr));
     double t = bd_now();
     s->what = "primitive_desc_create";

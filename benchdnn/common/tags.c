@@ -1,4 +1,4 @@
-/* Layout strings: meta tags with 'x', letter tags, named tags.
+/* Layout strings: meta tags with 'x', letter tags, names.
  *
  * A tag names dimensions outermost first; a capital marks a dimension with inner blocks, listed behind. */
 #include <ctype.h>
@@ -7,71 +7,58 @@
 
 #include "common/parse.h"
 
-/* Named tags, by the letters that their positions mean. */
-static const char *const named[][2] = {{"x", "a"},
-                                       {"nc", "ab"},
-                                       {"cn", "ba"},
-                                       {"tn", "ab"},
-                                       {"nt", "ba"},
-                                       {"ncw", "abc"},
-                                       {"nwc", "acb"},
-                                       {"nchw", "abcd"},
-                                       {"nhwc", "acdb"},
-                                       {"chwn", "bcda"},
-                                       {"ncdhw", "abcde"},
-                                       {"ndhwc", "acdeb"},
-                                       {"oi", "ab"},
-                                       {"io", "ba"},
-                                       {"oiw", "abc"},
-                                       {"owi", "acb"},
-                                       {"wio", "cba"},
-                                       {"iwo", "bca"},
-                                       {"oihw", "abcd"},
-                                       {"hwio", "cdba"},
-                                       {"ohwi", "acdb"},
-                                       {"ihwo", "bcda"},
-                                       {"iohw", "bacd"},
-                                       {"oidhw", "abcde"},
-                                       {"dhwio", "cdeba"},
-                                       {"odhwi", "acdeb"},
-                                       {"idhwo", "bcdea"},
-                                       {"goiw", "abcd"},
-                                       {"goihw", "abcde"},
-                                       {"hwigo", "decab"},
-                                       {"giohw", "acbde"},
-                                       {"goidhw", "abcdef"},
-                                       {"tnc", "abc"},
-                                       {"ntc", "bac"},
-                                       {"ldnc", "abcd"},
-                                       {"ldigo", "abcde"},
-                                       {"ldgoi", "abdec"},
-                                       {"ldio", "abcd"},
-                                       {"ldoi", "abdc"},
-                                       {"ldgo", "abcd"},
-                                       {"nCw8c", "aBc8b"},
-                                       {"nChw8c", "aBcd8b"},
-                                       {"nCdhw8c", "aBcde8b"},
-                                       {"nCw16c", "aBc16b"},
-                                       {"nChw16c", "aBcd16b"},
-                                       {"nCdhw16c", "aBcde16b"},
-                                       {"nCw4c", "aBc4b"},
-                                       {"nChw4c", "aBcd4b"},
-                                       {"nCw32c", "aBc32b"},
-                                       {"nChw32c", "aBcd32b"},
-                                       {"NChw16n16c", "ABcd16a16b"},
-                                       {"NChw32n16c", "ABcd32a16b"}};
+/* Names of layouts, such as nchw, gOIhw16i16o, tnc or ldigo, by one rule: a name has an n or an o, which letter
+ * tags never have. Its dimensions stand in the order of the first row that holds them all; the k-th of them
+ * that occurs is dimension k. */
+static const char *const name_orders[] = {"goidhw", "tncdhw", "ldgonc", "ldigo"};
 
-static const char *name_to_letters(const char *s) {
-    for (size_t i = 0; i < sizeof named / sizeof *named; ++i)
-        if (!strcmp(named[i][0], s)) return named[i][1];
-    return s;
+/* Letters of a name without its blocks: how many, 0 when one occurs twice. */
+static int name_letters(const char *s, bool *has) {
+    int n = 0;
+    memset(has, 0, 26 * sizeof *has);
+    for (; isalpha((unsigned char)*s); ++s, ++n) {
+        int c = tolower((unsigned char)*s) - 'a';
+        if (has[c]) return 0;
+        has[c] = true;
+    }
+    return n;
+}
+
+/* Which dimension each letter of a name means, -1 = none; 1: s is no name. */
+static int name_dims(const char *s, int *dim) {
+    bool has[26];
+    int n = name_letters(s, has);
+    if (!n || !(has['n' - 'a'] || has['o' - 'a'])) return 1;
+    for (size_t k = 0; k < sizeof name_orders / sizeof *name_orders; ++k) {
+        int found = 0;
+        for (int c = 0; c < 26; ++c) dim[c] = -1;
+        for (const char *o = name_orders[k]; *o; ++o)
+            if (has[*o - 'a']) dim[*o - 'a'] = found++;
+        if (found == n) return 0;
+    }
+    return 1;
+}
+
+/* A name as letters; other texts as they are. out holds BD_TAG bytes. */
+static const char *name_to_letters(const char *s, char *out) {
+    int dim[26], n = 0;
+    if (!strcmp(s, "x")) return "a"; /* the name of one dimension; elsewhere x is the rest */
+    if (strlen(s) >= BD_TAG || name_dims(s, dim)) return s;
+    for (; *s; ++s) {
+        int d = isalpha((unsigned char)*s) ? dim[tolower((unsigned char)*s) - 'a'] : -1;
+        if (isalpha((unsigned char)*s) && d < 0) return "";
+        out[n++] = (char)(d < 0 ? *s : (isupper((unsigned char)*s) ? 'A' : 'a') + d);
+    }
+    out[n] = 0;
+    return out;
 }
 
 bool bd_tag_is(const char *s, const char *what) { return s && !strcmp(s, what); }
 
 bool bd_tag_syntax(const char *s) {
     if (bd_tag_is(s, "any") || bd_tag_is(s, "undef")) return true;
-    const char *l = name_to_letters(s);
+    char room[BD_TAG];
+    const char *l = name_to_letters(s, room);
     size_t n = strlen(l), i = 0;
     if (!n || n >= BD_TAG) return false;
     while (i < n && isalpha((unsigned char)l[i])) {
@@ -95,7 +82,8 @@ void bd_tag_expand(const char *s, int ndims, char *out, size_t size) {
         bd_cat(out, size, "%s", s);
         return;
     }
-    const char *l = name_to_letters(s);
+    char room[BD_TAG];
+    const char *l = name_to_letters(s, room);
     const char *x = l == s ? strchr(s, 'x') : NULL;
     if (x) {
         /* 'x' stands for the dimensions that no letter names, in order; letters beyond ndims are dropped. */

@@ -91,16 +91,30 @@ static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
     bd_fill_ints(v, bd_elems(t), t->arg, -32, 32, ldexp(1, 24) / (32. * 32 * (k < 1 ? 1 : k)));
 }
 
+/* Four sums, because one would wait for each addition. */
+static double dot(const double *a, double zp, const double *b, int64_t n) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        s0 += (a[i] - zp) * b[i];
+        s1 += (a[i + 1] - zp) * b[i + 1];
+        s2 += (a[i + 2] - zp) * b[i + 2];
+        s3 += (a[i + 3] - zp) * b[i + 3];
+    }
+    for (; i < n; ++i) s0 += (a[i] - zp) * b[i];
+    return s0 + s1 + (s2 + s3);
+}
+
 static void ref(const bd_prb_t *p, double *const *v) {
     int64_t mb = p->t[DST].d[0], oc = p->t[DST].d[1], k = 1, pos[2];
     for (int i = 1; i < p->t[SRC].nd; ++i) k *= p->t[SRC].d[i];
     int bia = bd_find_arg(p, DNNL_TP_ARG_BIAS);
     int64_t zero[BD_MAX_NDIMS] = {0};
+    if (!mb || !oc) return;
+    double zp = bd_attr_zp(p, v, DNNL_TP_ARG_SRC, p->t[SRC].nd, zero);
     for (pos[0] = 0; pos[0] < mb; ++pos[0])
         for (pos[1] = 0; pos[1] < oc; ++pos[1]) {
-            const double *a = v[SRC] + pos[0] * k, *b = v[WEI] + pos[1] * k;
-            double x = 0, zp = bd_attr_zp(p, v, DNNL_TP_ARG_SRC, p->t[SRC].nd, zero);
-            for (int64_t i = 0; i < k; ++i) x += (a[i] - zp) * b[i];
+            double x = dot(v[SRC] + pos[0] * k, zp, v[WEI] + pos[1] * k, k);
             zero[0] = pos[1];
             x *= bd_attr_scale(p, v, DNNL_TP_ARG_WEIGHTS, p->t[WEI].nd, zero);
             zero[0] = 0;

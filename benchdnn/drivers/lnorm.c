@@ -15,14 +15,18 @@ static int parse(bd_prb_t *p, const char *s) { return bd_parse_vdims(p, s, 1, 1)
 static bool stats_given(const bd_prb_t *p) { return p->flags & dnnl_tp_use_global_stats; }
 static bool rms(const bd_prb_t *p) { return p->flags & dnnl_tp_rms_norm; }
 
+/* The library makes the descriptor of the statistics. */
+static bool derived(const bd_prb_t *p) { return bd_tag_is(p->wtag, "any") || bd_tag_is(p->wtag, "undef"); }
+
 static const char *init(bd_prb_t *p) {
     int nd = p->vd_nd[0];
     bd_add_tensor(p, DNNL_TP_ARG_SRC, "src", nd, p->vd[0], p->dt[0], p->tag[0], BD_IN);
     bd_add_tensor(p, DNNL_TP_ARG_DST, "dst", nd, p->vd[0], p->dt[1], p->tag[1], BD_OUT);
     unsigned io = stats_given(p) ? BD_IN : BD_OUT;
     if (stats_given(p) || p->dir != BD_FWD_I) {
-        if (!rms(p)) bd_add_tensor(p, DNNL_TP_ARG_MEAN, "mean", nd - 1, p->vd[0], dnnl_tp_f32, p->wtag, io);
-        bd_add_tensor(p, DNNL_TP_ARG_VARIANCE, "var", nd - 1, p->vd[0], dnnl_tp_f32, p->wtag, io);
+        const char *tag = derived(p) ? "any" : p->wtag;
+        if (!rms(p)) bd_add_tensor(p, DNNL_TP_ARG_MEAN, "mean", nd - 1, p->vd[0], dnnl_tp_f32, tag, io);
+        bd_add_tensor(p, DNNL_TP_ARG_VARIANCE, "var", nd - 1, p->vd[0], dnnl_tp_f32, tag, io);
     }
     const int64_t *c = p->vd[0] + nd - 1;
     if (p->flags & dnnl_tp_use_scale)
@@ -39,7 +43,7 @@ static dnnl_tp_status_t create_pd(const bd_prb_t *p, const bd_api_t *api, dnnl_t
     if (bd_dir_bwd(p->dir)) return dnnl_tp_unimplemented;
     dnnl_tp_memory_desc_t stat = NULL;
     int var = bd_find_arg(p, DNNL_TP_ARG_VARIANCE);
-    if (var >= 0 && !bd_tag_is(p->wtag, "any")) stat = md[var];
+    if (var >= 0 && !derived(p)) stat = md[var];
     if (p->ss_dt == dnnl_tp_f32 || !api->layer_normalization_forward_primitive_desc_create_v2) {
         if (p->ss_dt != dnnl_tp_f32) return dnnl_tp_unimplemented;
         return api->layer_normalization_forward_primitive_desc_create(pd, e, bd_prop(p->dir), md[SRC],

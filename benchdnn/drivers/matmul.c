@@ -10,10 +10,12 @@ static const bd_opt_t *const print[] = {
 
 enum { SRC, WEI, DST, BIA };
 
+/* src:weights[:dst]. Grouped products have factors of two and three dimensions; what fits is init's matter. */
 static int parse(bd_prb_t *p, const char *s) {
-    if (bd_parse_vdims(p, s, 2, 2)) return 1;
-    int nd = p->vd_nd[0];
-    return nd < 2 || p->vd_nd[1] != nd;
+    if (bd_parse_vdims(p, s, 2, 3)) return 1;
+    int nd = p->vd_nd[0], wd = p->vd_nd[1];
+    if (nd < 2 || (wd != nd && !(nd == 2 && wd == 3))) return 1;
+    return p->n_vd == 3 && p->vd_nd[2] < 2;
 }
 
 /* A bias mask means nothing without a bias: keep only the first. */
@@ -23,6 +25,8 @@ static const char *init(bd_prb_t *p) {
     int nd = p->vd_nd[0];
     const int64_t *s = p->vd[0], *w = p->vd[1];
     int64_t d[BD_MAX_NDIMS], b[BD_MAX_NDIMS];
+    if (*p->text[1]) return BD_SKIP_GROUPED;
+    if (p->vd_nd[1] != nd) return BD_SKIP_INVALID;
     bool bad = s[nd - 1] != w[nd - 2];
     for (int i = 0; i < nd - 2; ++i) {
         bad |= s[i] != w[i] && s[i] != 1 && w[i] != 1;
@@ -30,6 +34,7 @@ static const char *init(bd_prb_t *p) {
     }
     d[nd - 2] = s[nd - 2];
     d[nd - 1] = w[nd - 1];
+    bad |= p->n_vd == 3 && (p->vd_nd[2] != nd || memcmp(d, p->vd[2], (size_t)nd * sizeof *d));
     unsigned rs = p->rt_mask[0], rw = p->rt_mask[1], batch = (1u << (nd - 2)) - 1;
     unsigned rd = ((rs | rw) & batch) | (rs & 1u << (nd - 2)) | (rw & 1u << (nd - 1));
     bad |= (rs | rw) >> nd || (rs >> (nd - 1) & 1) != (rw >> (nd - 2) & 1);
@@ -60,7 +65,9 @@ static const char *init(bd_prb_t *p) {
             rd & (unsigned)p->bia_mask;
     }
     p->ops = 2. * (double)bd_elems(&p->t[DST]) * (double)s[nd - 1];
-    if (strcmp(p->text[0], "::") || *p->text[1]) return BD_SKIP_UNSUPPORTED;
+    if (strcmp(p->text[0], "::")) return BD_SKIP_SPARSE;
+    bool real = p->dt[SRC] == dnnl_tp_f32 || p->dt[SRC] == dnnl_tp_bf16 || p->dt[SRC] == dnnl_tp_f16;
+    if (real && (p->dt[WEI] == dnnl_tp_s8 || p->dt[WEI] == dnnl_tp_u8)) return BD_SKIP_WEIGHTS;
     return NULL;
 }
 
@@ -114,30 +121,45 @@ static double *dequantized(const bd_prb_t *p, double *const *v, int i) {
     return out;
 }
 
+enum { ROWS = 4 }; /* rows of src that share a walk over the weights */
+typedef double rows_t __attribute__((vector_size(ROWS * sizeof(double))));
+
+/* acc[n][r] = sum over k of a[r * K + k] * b[k * N + n] for `rows` rows; unused ones repeat the last. */
+static void product_rows(rows_t *acc, const double *a, int64_t rows, const double *b, int64_t K, int64_t N) {
+    const double *x[ROWS];
+    for (int64_t r = 0; r < ROWS; ++r) x[r] = a + (r < rows ? r : rows - 1) * K;
+    memset(acc, 0, sizeof *acc * (size_t)N);
+    for (int64_t k = 0; k < K; ++k, b += N) {
+        rows_t xk = {x[0][k], x[1][k], x[2][k], x[3][k]};
+        if (xk[0] == 0 && xk[1] == 0 && xk[2] == 0 && xk[3] == 0) continue;
+        for (int64_t n = 0; n < N; ++n) acc[n] += xk * b[n];
+    }
+}
+
 static void ref(const bd_prb_t *p, double *const *v) {
     const bd_tensor_t *d = &p->t[DST];
     int nd = d->nd;
     int64_t M = d->d[nd - 2], N = d->d[nd - 1], K = p->t[SRC].d[nd - 1], pos[BD_MAX_NDIMS] = {0}, at = 0;
     if (!bd_elems(d)) return;
     double *s = dequantized(p, v, SRC), *w = dequantized(p, v, WEI);
-    double *acc = bd_alloc((size_t)N * sizeof *acc, 64);
-    do { /* one row of dst */
+    rows_t *acc = bd_alloc((size_t)N * sizeof *acc, 64);
+    do { /* one matrix of the batch */
         int64_t so = 0, wo = 0;
         for (int i = 0; i < nd - 2; ++i) {
             so = so * p->t[SRC].d[i] + (p->t[SRC].d[i] == 1 ? 0 : pos[i]);
             wo = wo * p->t[WEI].d[i] + (p->t[WEI].d[i] == 1 ? 0 : pos[i]);
         }
-        const double *a = s + (so * M + pos[nd - 2]) * K, *b = w + wo * K * N;
-        for (int64_t n = 0; n < N; ++n) acc[n] = 0;
-        for (int64_t k = 0; k < K; ++k)
-            if (a[k] != 0)
-                for (int64_t n = 0; n < N; ++n) acc[n] += a[k] * b[k * N + n];
-        for (int64_t n = 0; n < N; ++n, ++at) {
-            pos[nd - 1] = n;
-            double x = acc[n] + (p->bia_dt ? v[BIA][bd_at(&p->t[BIA], pos)] : 0);
-            v[DST][at] = bd_attr_finish(p, v, x, v[DST][at], pos);
+        for (int64_t m = 0; m < M; ++m) {
+            if (m % ROWS == 0)
+                product_rows(acc, s + (so * M + m) * K, M - m < ROWS ? M - m : ROWS, w + wo * K * N, K, N);
+            pos[nd - 2] = m;
+            for (int64_t n = 0; n < N; ++n, ++at) {
+                pos[nd - 1] = n;
+                double x = acc[n][m % ROWS] + (p->bia_dt ? v[BIA][bd_at(&p->t[BIA], pos)] : 0);
+                v[DST][at] = bd_attr_finish(p, v, x, v[DST][at], pos);
+            }
         }
-    } while (bd_next(nd - 1, d->d, pos));
+    } while (bd_next(nd - 2, d->d, pos));
     bd_free(acc);
     bd_free(s);
     bd_free(w);

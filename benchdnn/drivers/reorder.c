@@ -18,12 +18,12 @@ static const char *init(bd_prb_t *p) {
     for (int i = 0; i < 2; ++i) {
         if (p->has_strides[i] && p->n_strides[i] != nd) return BD_SKIP_INVALID;
         if (p->has_strides[i]) p->t[i].strides = p->strides[i];
-        p->t[i].rt = p->rt_mask[0];
+        p->t[i].rt = p->rt_mask[0] & ((1u << nd) - 1); /* bits beyond the last dimension mean nothing */
     }
-    if (p->rt_mask[0] >> nd || bd_tag_is(p->tag[0], "any") || bd_tag_is(p->dtag, "any"))
-        return BD_SKIP_INVALID;
+    if (bd_tag_is(p->tag[0], "any") || bd_tag_is(p->dtag, "any")) return BD_SKIP_INVALID;
     p->ops = 0;
-    if (*p->text[0] || strcmp(p->text[1], "none")) return BD_SKIP_UNSUPPORTED;
+    if (*p->text[0]) return BD_SKIP_COMPENSATION;
+    if (strcmp(p->text[1], "none")) return BD_SKIP_ENGINES;
     return NULL;
 }
 

@@ -10,31 +10,13 @@
 #include <stdint.h>
 
 #include "common/timing.h"
+#include "exec/shapes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ---- Graphs of nodes that do nothing or take a given time -------------------------------------------- */
-
-typedef struct {
-    int n, nedges, room;
-    int (*edge)[2]; /* before, after; before < after */
-    int32_t *ns;    /* of each node; NULL: the same for all, given by the row */
-} eb_graph_t;
-
-typedef struct {
-    const char *name;
-    void (*make)(eb_graph_t *, int a, int b, int k);
-    int a, b, k;
-    int tiny_a, tiny_b; /* sizes for --check */
-} eb_shape_t;
-extern const eb_shape_t eb_shapes[];
-extern const int eb_nshapes;
-void eb_graph_make(eb_graph_t *, const eb_shape_t *, bool tiny);
-void eb_graph_free(eb_graph_t *);
-/* Share of the work that lies on the longest path. */
-double eb_graph_critical(const eb_graph_t *);
 
 /* What a node's function gets. */
 typedef struct eb_node {

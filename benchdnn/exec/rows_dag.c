@@ -214,3 +214,17 @@ void eb_rows_build(void) {
         fflush(stdout);
     }
 }
+
+bool eb_dump(const char *name, bool tiny) {
+    for (int i = 0; i < eb_nshapes; ++i) {
+        if (strcmp(eb_shapes[i].name, name)) continue;
+        eb_graph_t g;
+        eb_graph_make(&g, &eb_shapes[i], tiny);
+        printf("graph %s %d %d\n", name, g.n, g.nedges);
+        for (int k = 0; g.ns && k < g.n; ++k) printf("n %d\n", (int)g.ns[k]);
+        for (int k = 0; k < g.nedges; ++k) printf("e %d %d\n", g.edge[k][0], g.edge[k][1]);
+        eb_graph_free(&g);
+        return true;
+    }
+    return false;
+}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_bench.h"
+#include "exec/shapes.h"
 
 static uint64_t state;
 static int random_below(int n) {
@@ -202,11 +202,14 @@ const eb_shape_t eb_shapes[] = {
 };
 const int eb_nshapes = sizeof eb_shapes / sizeof *eb_shapes;
 
-void eb_graph_make(eb_graph_t *g, const eb_shape_t *s, bool tiny) {
+void eb_graph_make_sized(eb_graph_t *g, const eb_shape_t *s, int a, int b, int k) {
     enum { SEED = 1729 };
     memset(g, 0, sizeof *g);
     state = SEED;
-    s->make(g, tiny ? s->tiny_a : s->a, tiny ? s->tiny_b : s->b, s->k);
+    s->make(g, a, b, k);
+}
+void eb_graph_make(eb_graph_t *g, const eb_shape_t *s, bool tiny) {
+    eb_graph_make_sized(g, s, tiny ? s->tiny_a : s->a, tiny ? s->tiny_b : s->b, s->k);
 }
 
 void eb_graph_free(eb_graph_t *g) {
@@ -232,18 +235,4 @@ double eb_graph_critical(const eb_graph_t *g) {
     free(at);
     free(to);
     return longest / work;
-}
-
-bool eb_dump(const char *name, bool tiny) {
-    for (int i = 0; i < eb_nshapes; ++i) {
-        if (strcmp(eb_shapes[i].name, name)) continue;
-        eb_graph_t g;
-        eb_graph_make(&g, &eb_shapes[i], tiny);
-        printf("graph %s %d %d\n", name, g.n, g.nedges);
-        for (int k = 0; g.ns && k < g.n; ++k) printf("n %d\n", (int)g.ns[k]);
-        for (int k = 0; k < g.nedges; ++k) printf("e %d %d\n", g.edge[k][0], g.edge[k][1]);
-        eb_graph_free(&g);
-        return true;
-    }
-    return false;
 }

@@ -5,7 +5,7 @@
  *
  * LIBRARY exports `const dnnl_tp_threadpool_iface_t *FUNCTION(int threads)` (default: make_pool), which
  * starts a pool. Each test runs in a process of its own on a fresh pool, so that one that crashes or hangs
- * does not hide the others. Exit codes: 0 all promises kept, 1 some broken, 2 wrong usage. Names and cures:
+ * does not hide the others. Exit codes: 0 all promises kept, 1 some broken, 2 wrong usage or no pool. Names and cures:
  * doc/pool_check.md. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dnnl_tp/dnnl_tp.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 typedef const dnnl_tp_threadpool_iface_t *(*make_pool_t)(int threads);
@@ -54,7 +55,19 @@ static int check_here(const char *library, const char *function, int threads, un
 
 int main(int argc, char **argv) {
     const char *library = NULL, *function = "make_pool";
+    static const char usage[] = "usage: pool_check LIBRARY [FUNCTION] [--threads=N]\n";
     int threads = (int)sysconf(_SC_NPROCESSORS_ONLN), names = 0;
+    if (argc == 2 && !strcmp(argv[1], "--help")) {
+        printf("%sLIBRARY exports const dnnl_tp_threadpool_iface_t *FUNCTION(int threads), by default "
+               "make_pool.\n",
+               usage);
+        return KEPT;
+    }
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        const dnnl_tp_version_t *v = dnnl_tp_version();
+        printf("pool_check, with dnnl_tp %d.%d.%d (%s)\n", v->major, v->minor, v->patch, v->hash);
+        return KEPT;
+    }
     for (int i = 1; i < argc; ++i) {
         if (!strncmp(argv[i], "--threads=", 10)) threads = atoi(argv[i] + 10);
         else if (argv[i][0] == '-' || names == 2) names = 3;
@@ -62,7 +75,7 @@ int main(int argc, char **argv) {
         else function = argv[i];
     }
     if (!library || names > 2 || threads < 1) {
-        fprintf(stderr, "usage: pool_check LIBRARY [FUNCTION] [--threads=N]\n");
+        fputs(usage, stderr);
         return WRONG_USAGE;
     }
     int broken = 0;

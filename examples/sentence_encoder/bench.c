@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "embed.h"
-#include "output.h"
+#include "npy.h"
 
 enum {
     DEFAULT_INPUTS = 16, /* distinct inputs when no ids are given */

@@ -14,8 +14,10 @@
 enum {
     WINDOW_LINES = 2048,
     RUN_TOKENS = 1024, /* larger runs are no faster, only larger */
-    PROGRESS_NS = 100000000
+    NO_WORD_TOKENS = 2 /* [CLS] and [SEP] */
 };
+static const int64_t progress_ns = 100000000;       /* on a terminal */
+static const int64_t log_ns = INT64_C(10000000000); /* in a log: a line now and then */
 
 atomic_int se_interrupted;
 
@@ -28,7 +30,8 @@ typedef struct work {
     const se_model_t *model;
     const se_embed_opts_t *opts;
     se_embed_stats_t *stats;
-    size_t total;
+    const se_lines_t *lines;
+    size_t first, total_bytes; /* of the window; of all lines, a line end each */
     int64_t start_ns, shown_ns;
     /* The window. */
     int32_t *ids; /* WINDOW_LINES x max_tokens */
@@ -38,7 +41,7 @@ typedef struct work {
     batch_t *batch;
     int num_batches;
     atomic_int next, failed;
-    atomic_size_t done;
+    atomic_size_t done, done_bytes;
 } work_t;
 
 typedef struct {
@@ -50,15 +53,20 @@ typedef struct {
     se_error_t error;
 } client_t;
 
+/* Work is nearly proportional to text, whatever the length of the lines. */
 static void show_progress(work_t *w, int last) {
-    int64_t now = se_now_ns();
-    if (w->opts->quiet || (!last && (!isatty(STDERR_FILENO) || now - w->shown_ns < PROGRESS_NS))) return;
+    const int64_t now = se_now_ns();
+    const int terminal = isatty(STDERR_FILENO);
+    if (w->opts->quiet || (!last && now - w->shown_ns < (terminal ? progress_ns : log_ns))) return;
     w->shown_ns = now;
-    double seconds = (double)(now - w->start_ns) * 1e-9;
-    size_t done = atomic_load(&w->done);
-    fprintf(stderr, "%s%zu of %zu lines, %zu tokens, %.1f s, %.0f lines/s%s",
-            isatty(STDERR_FILENO) ? "\r" : "", done, w->total, w->stats->tokens, seconds,
-            seconds > 0 ? (double)done / seconds : 0.0, last ? "\n" : "  ");
+    const double seconds = (double)(now - w->start_ns) * 1e-9;
+    const size_t done = atomic_load(&w->done), total = w->lines->count;
+    const double part = w->total_bytes ? (double)atomic_load(&w->done_bytes) / (double)w->total_bytes : 1;
+    char left[32] = "";
+    if (!last && part > 0) snprintf(left, sizeof left, ", %.0f s left", seconds / part - seconds);
+    fprintf(stderr, "%s%3.0f %%, %zu of %zu lines, %zu tokens, %.1f s, %.0f lines/s%s%s",
+            terminal ? "\r" : "", last ? 100.0 : 100 * part, done, total, w->stats->tokens, seconds,
+            seconds > 0 ? (double)done / seconds : 0.0, left, last || !terminal ? "\n" : "   ");
 }
 
 /* Takes batches until none is left; returns the client if it failed. */
@@ -70,8 +78,10 @@ static void *run_client(void *arg) {
                 (i = atomic_fetch_add(&w->next, 1)) < w->num_batches;) {
         const batch_t *b = &w->batch[i];
         int n = b->end - b->begin;
+        size_t bytes = 0;
         for (int k = 0; k < n; ++k) {
             int line = w->order[b->begin + k];
+            bytes += w->lines->line[w->first + (size_t)line].bytes + 1;
             c->sequence[k] = w->sequence[line];
             c->out[k] = w->rows + (size_t)line * hidden;
         }
@@ -80,6 +90,7 @@ static void *run_client(void *arg) {
             return c;
         }
         atomic_fetch_add(&w->done, (size_t)n);
+        atomic_fetch_add(&w->done_bytes, bytes);
         if (c->is_caller) show_progress(w, 0);
     }
     return NULL;
@@ -92,21 +103,26 @@ static int by_length(const void *a, const void *b) {
     return d ? d : x - y;
 }
 
-static int fill_window(work_t *w, const se_lines_t *lines, size_t first, int n, se_error_t *error) {
+static int fill_window(work_t *w, size_t first, int n, se_error_t *error) {
+    const se_lines_t *lines = w->lines;
     int max_tokens = (int)w->model->max_tokens;
+    w->first = first;
     for (int i = 0; i < n; ++i) {
         const se_line_t *line = &lines->line[first + (size_t)i];
         int32_t *ids = w->ids + (size_t)i * (size_t)max_tokens;
         se_tokens_t tokens;
         se_error_t why;
         if (se_tokenize(&w->model->vocab, line->text, line->bytes, max_tokens, ids, &tokens, &why))
-            return se_fail(error, "line %zu: %s", first + (size_t)i + 1, why.text);
-        if (tokens.truncated && w->opts->strict)
-            return se_fail(error, "line %zu: more than %d tokens", first + (size_t)i + 1, max_tokens);
+            return se_lines_fail(lines, first + (size_t)i, error, why.text);
+        if (tokens.truncated && w->opts->strict) {
+            se_fail(&why, "more than %d tokens", max_tokens);
+            return se_lines_fail(lines, first + (size_t)i, error, why.text);
+        }
         w->sequence[i] = (se_sequence_t){ids, tokens.count};
         w->order[i] = i;
         w->stats->tokens += (size_t)tokens.count;
         w->stats->truncated += (size_t)tokens.truncated;
+        w->stats->empty += tokens.count <= NO_WORD_TOKENS;
     }
     sorting = w;
     qsort(w->order, (size_t)n, sizeof *w->order, by_length);
@@ -161,8 +177,9 @@ int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_line
     size_t clients = (size_t)opts->clients;
     int status = -1;
     *stats = (se_embed_stats_t){0};
-    work_t w = {.encoder = encoder, .model = model, .opts = opts, .stats = stats, .total = lines->count};
-    w.start_ns = se_now_ns();
+    work_t w = {.encoder = encoder, .model = model, .opts = opts, .stats = stats, .lines = lines};
+    w.start_ns = w.shown_ns = se_now_ns();
+    for (size_t i = 0; i < lines->count; ++i) w.total_bytes += lines->line[i].bytes + 1;
     client_t *client = se_zalloc(clients * sizeof *client);
     w.ids = se_alloc_array(window * (size_t)model->max_tokens, sizeof *w.ids);
     w.sequence = se_alloc_array(window, sizeof *w.sequence);
@@ -176,7 +193,7 @@ int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_line
     if (create_clients(&w, client, error)) goto done;
     for (size_t first = 0; first < lines->count; first += window) {
         size_t n = lines->count - first < window ? lines->count - first : window;
-        if (fill_window(&w, lines, first, (int)n, error) || run_window(&w, client, error)) goto done;
+        if (fill_window(&w, first, (int)n, error) || run_window(&w, client, error)) goto done;
         if (opts->sink(opts->arg, w.rows, n, error)) goto done;
         stats->lines += n;
         show_progress(&w, 0);
@@ -189,6 +206,13 @@ int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_line
     if (stats->truncated && !opts->quiet)
         fprintf(stderr, "%zu of %zu lines are longer than the model's %d tokens and were truncated\n",
                 stats->truncated, stats->lines, (int)model->max_tokens);
+    if (stats->empty && !opts->quiet)
+        fprintf(stderr, "%zu of %zu lines have no word; each has the embedding of an empty text\n",
+                stats->empty, stats->lines);
+    if (lines->repaired && !opts->quiet)
+        fprintf(stderr, "%zu of %zu lines were not UTF-8 and were repaired\n", lines->repaired, stats->lines);
+    if (lines->skipped && !opts->quiet)
+        fprintf(stderr, "%zu lines were not UTF-8 or too long and were left out\n", lines->skipped);
     status = 0;
 done:
     for (size_t i = 0; client && i < clients; ++i) {

@@ -18,7 +18,7 @@ typedef struct {
 } se_embed_opts_t;
 
 typedef struct {
-    size_t lines, tokens, truncated;
+    size_t lines, tokens, truncated, empty; /* empty: lines without a word */
     int64_t ns;
 } se_embed_stats_t;
 

@@ -112,6 +112,7 @@ int se_graph_build(dnnl_tp_graph_t *graph, const se_model_t *model, int packed, 
     dnnl_tp_value_t ids = NONE, positions = NONE, offsets = NONE;
     int ndims = packed ? 1 : 2;
     check(&b, dnnl_tp_graph_create(&b.graph, dnnl_tp_cpu), "create");
+    check(&b, dnnl_tp_graph_set_name(b.graph, "encoder"), "name");
     if (b.failed) goto fail;
     check(&b, dnnl_tp_graph_input(b.graph, &ids, "ids", dnnl_tp_s32, ndims, any), "ids");
     check(&b, dnnl_tp_graph_input(b.graph, &positions, "positions", dnnl_tp_s32, ndims, any), "positions");

@@ -4,13 +4,13 @@
  * doc/sentence_encoder.md is the guide for users. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "embed.h"
 #include "options.h"
-#include "output.h"
+#include "npy.h"
+#include "search.h"
 #include "tokenizer.h"
 
 static void on_signal(int signal) {
@@ -36,7 +36,7 @@ static int embed(const se_model_t *model, const se_options_t *o, se_error_t *err
     se_encoder_opts_t encoder_opts = {o->threads, o->pool};
     se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, NULL, npy_sink, &sink};
     int status = -1;
-    if (se_lines_open(&lines, o->input, error)) goto done;
+    if (se_lines_open(&lines, o->input, o->errors, error)) goto done;
     /* First of all the output: not after an hour of work is the time to say that it cannot be written. */
     if (se_npy_open(&sink.out, o->output, lines.count, sink.hidden, error)) goto done;
     if (se_trace_create(&opts.trace, o->profile, error)) goto done;
@@ -52,113 +52,76 @@ done:
     return status;
 }
 
-typedef struct {
-    float score;
-    size_t line;
-} hit_t;
-
-typedef struct {
-    const float *query;
-    size_t hidden, next;
-    int top, count;
-    hit_t *hit; /* sorted, best first */
-} search_sink_t;
-
-/* Embeddings have length 1: their dot product is the cosine. */
-static int search_sink(void *arg, const float *rows, size_t n, se_error_t *error) {
-    search_sink_t *s = arg;
-    (void)error;
-    for (size_t i = 0; i < n; ++i, ++s->next) {
-        float score = 0;
-        for (size_t k = 0; k < s->hidden; ++k) score += s->query[k] * rows[i * s->hidden + k];
-        int at = s->count < s->top ? s->count++ : s->top;
-        for (; at > 0 && s->hit[at - 1].score < score; --at)
-            if (at < s->top) s->hit[at] = s->hit[at - 1];
-        if (at < s->top) s->hit[at] = (hit_t){score, s->next};
-    }
-    return 0;
-}
-
-typedef struct {
-    float *row;
-    size_t hidden;
-} row_sink_t;
-
-static int row_sink(void *arg, const float *rows, size_t n, se_error_t *error) {
-    row_sink_t *sink = arg;
-    (void)error;
-    memcpy(sink->row, rows, n * sink->hidden * sizeof *rows);
-    return 0;
-}
-
-static int search(const se_model_t *model, const se_options_t *o, se_error_t *error) {
-    se_encoder_t *encoder = NULL;
-    se_lines_t lines = {0};
-    se_embed_stats_t stats = {0};
-    size_t hidden = (size_t)model->hidden;
-    float *query = se_alloc_array(hidden, sizeof *query);
-    hit_t *hit = se_alloc_array((size_t)o->top, sizeof *hit);
-    se_encoder_opts_t encoder_opts = {o->threads, o->pool};
-    dnnl_tp_trace_t trace = NULL;
-    int status = -1;
-    if (!query || !hit) {
+static int tokenize(const se_model_t *model, const se_options_t *o, se_error_t *error) {
+    se_lines_t lines;
+    se_output_t out = {0};
+    int max_tokens = (int)model->max_tokens, status = -1;
+    if (se_lines_open(&lines, o->input, o->errors, error)) return -1;
+    int32_t *ids = se_alloc_array((size_t)max_tokens, sizeof *ids);
+    if (!ids) {
         se_fail_memory(error);
         goto done;
     }
-    if (se_lines_open(&lines, o->input, error)) goto done;
-    if (se_encoder_create(&encoder, model, &encoder_opts, error)) goto done;
-
-    se_line_t line = {o->query, strlen(o->query)};
-    se_lines_t query_lines = {.count = 1, .line = &line};
-    row_sink_t row = {query, hidden};
-    se_embed_opts_t query_opts = {1, 1, o->strict, 1, NULL, row_sink, &row};
-    if (se_embed_lines(encoder, model, &query_lines, &query_opts, &stats, error)) {
-        se_error_t why = *error;
-        se_fail(error, "--query: %.400s", why.text);
-        goto done;
-    }
-
-    search_sink_t sink = {query, hidden, 0, o->top, 0, hit};
-    if (se_trace_create(&trace, o->profile, error)) goto done;
-    se_embed_opts_t opts = {o->clients, o->batch, o->strict, o->quiet, trace, search_sink, &sink};
-    if (se_embed_lines(encoder, model, &lines, &opts, &stats, error)) goto done;
-    if (se_trace_write(trace, o->profile, error)) goto done;
-    for (int i = 0; i < sink.count; ++i) {
-        const se_line_t *found = &lines.line[hit[i].line];
-        printf("%.4f\t%zu\t%.*s\n", hit[i].score, hit[i].line + 1, (int)found->bytes, found->text);
-    }
-    status = 0;
-done:
-    dnnl_tp_trace_destroy(trace);
-    se_encoder_destroy(encoder);
-    se_lines_close(&lines);
-    se_free(query);
-    se_free(hit);
-    return status;
-}
-
-static int tokenize(const se_model_t *model, const se_options_t *o, se_error_t *error) {
-    se_lines_t lines;
-    int max_tokens = (int)model->max_tokens, status = 0;
-    if (se_lines_open(&lines, o->input, error)) return -1;
-    int32_t *ids = se_alloc_array((size_t)max_tokens, sizeof *ids);
-    if (!ids) status = se_fail_memory(error);
-    for (size_t i = 0; !status && i < lines.count && !se_interrupted; ++i) {
+    if (se_output_open(&out, o->output, error)) goto done;
+    for (size_t i = 0; i < lines.count && !ferror(out.file); ++i) {
         se_tokens_t tokens;
         se_error_t why;
-        if (se_tokenize(&model->vocab, lines.line[i].text, lines.line[i].bytes, max_tokens, ids, &tokens,
-                        &why)) {
-            status = se_fail(error, "line %zu: %s", i + 1, why.text);
-        } else if (tokens.truncated && o->strict) {
-            status = se_fail(error, "line %zu: more than %d tokens", i + 1, max_tokens);
-        } else {
-            for (int k = 0; k < tokens.count; ++k) printf(k ? " %d" : "%d", ids[k]);
-            putchar('\n');
+        int failed = se_tokenize(&model->vocab, lines.line[i].text, lines.line[i].bytes, max_tokens, ids,
+                                 &tokens, &why);
+        if (!failed && tokens.truncated && o->strict)
+            failed = se_fail(&why, "more than %d tokens", max_tokens);
+        if (failed || se_interrupted) {
+            if (failed) se_lines_fail(&lines, i, error, why.text);
+            else se_fail(error, "interrupted");
+            fflush(out.file); /* of a pipe, what was done */
+            goto done;
         }
+        for (int k = 0; k < tokens.count; ++k) fprintf(out.file, k ? " %d" : "%d", ids[k]);
+        putc('\n', out.file);
     }
+    status = se_output_commit(&out, error);
+done:
+    se_output_abandon(&out);
     se_free(ids);
     se_lines_close(&lines);
     return status;
+}
+
+/* No file may be read and written, or written twice; and what cannot be written is said before the work. */
+static int check_files(const se_options_t *o, se_error_t *error) {
+    static const char *const of_model[] = {
+        "config.json",           "model.safetensors",         "vocab.txt",
+        "1_Pooling/config.json", "sentence_bert_config.json", "tokenizer_config.json"};
+    const struct {
+        const char *option, *path;
+    } outputs[] = {{"--output", o->output}, {"--profile", o->profile}},
+      inputs[] = {{"--input", o->input}, {"--embeddings", o->embeddings}, {"--ids", o->ids}};
+    if (se_output_differs("--profile", o->profile, "--output", o->output, 0, error)) return -1;
+    if (o->input && o->embeddings && !strcmp(o->input, "-") && !strcmp(o->embeddings, "-"))
+        return se_fail(error, "--input and --embeddings are both standard input");
+    for (int i = 0; i < 2; ++i) {
+        if (!outputs[i].path) continue;
+        for (int k = 0; k < 3; ++k)
+            if (se_output_differs(outputs[i].option, outputs[i].path, inputs[k].option, inputs[k].path, 1,
+                                  error))
+                return -1;
+        for (size_t k = 0; k < sizeof of_model / sizeof *of_model; ++k) {
+            char *file = se_path(o->model, of_model[k], error);
+            int status =
+                file ? se_output_differs(outputs[i].option, outputs[i].path, "of the model", file, 1, error)
+                     : -1;
+            se_free(file);
+            if (status) return -1;
+        }
+        if (se_output_check(outputs[i].option, outputs[i].path, error)) return -1;
+    }
+    return 0;
+}
+
+static void print_version(void) {
+    const dnnl_tp_version_t *v = dnnl_tp_version();
+    printf("sentence_encoder %s, with dnnl_tp %d.%d.%d (%s)\n", SE_VERSION_TEXT, v->major, v->minor, v->patch,
+           v->hash);
 }
 
 int main(int argc, char **argv) {
@@ -173,19 +136,25 @@ int main(int argc, char **argv) {
         fputs(se_help_text, stdout);
         return fflush(stdout) ? SE_EXIT_FAILED : SE_EXIT_OK;
     }
+    if (options.command == SE_VERSION) {
+        print_version();
+        return fflush(stdout) ? SE_EXIT_FAILED : SE_EXIT_OK;
+    }
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 
-    int status = se_model_open(&model, options.model, &error);
+    int status = check_files(&options, &error);
+    if (!status) status = se_model_open(&model, options.model, &error);
     if (!status) {
         switch (options.command) {
         case SE_EMBED: status = embed(&model, &options, &error); break;
-        case SE_SEARCH: status = search(&model, &options, &error); break;
+        case SE_SEARCH: status = se_search(&model, &options, &error); break;
         case SE_TOKENIZE: status = tokenize(&model, &options, &error); break;
         case SE_BENCH: status = se_bench(&model, &options, &error); break;
-        case SE_HELP: break;
+        case SE_HELP:
+        case SE_VERSION: break;
         }
         se_model_close(&model);
     }

@@ -11,10 +11,13 @@ const char se_help_text[] =
     "Sentence embeddings from a BERT model, computed by dnnl_tp on this program's own threads.\n"
     "\n"
     "  sentence_encoder embed    --model DIR --input FILE --output FILE.npy [options]\n"
-    "      one unit-length embedding a line of FILE (UTF-8, \"-\" = standard input), as a NumPy matrix\n"
+    "      one unit-length embedding a line of FILE (UTF-8), as a NumPy matrix\n"
     "  sentence_encoder search   --model DIR --input FILE --query TEXT [--top K] [options]\n"
     "      the K lines of FILE whose meaning is nearest: cosine, line number, text\n"
-    "  sentence_encoder tokenize --model DIR --input FILE\n"
+    "  sentence_encoder search   --model DIR --embeddings FILE.npy [--input FILE] --query TEXT [--top K] "
+    "[options]\n"
+    "      the same over what embed wrote; without --input, the numbers only\n"
+    "  sentence_encoder tokenize --model DIR --input FILE [--output FILE] [--errors MODE] [--strict]\n"
     "      the token ids of each line\n"
     "  sentence_encoder bench    --model DIR --batch B --tokens S [--ids FILE.npy]\n"
     "                            [--seconds X | --fresh N | --step] [options]\n"
@@ -27,10 +30,17 @@ const char se_help_text[] =
     "  --clients C     threads that call the library at once on the one pool, 1..64 (default 1)\n"
     "  --top K         lines to print (default 5)\n"
     "  --profile FILE  what ran when: a trace for https://ui.perfetto.dev, or FILE.txt, FILE.folded\n"
+    "  --errors MODE   lines that are not UTF-8: strict (the program fails, default), replace (U+FFFD for "
+    "what is\n"
+    "                  wrong), skip (left out, and so are lines over 1 MiB)\n"
     "  --strict        refuse lines that are longer than the model reads, instead of truncating them\n"
-    "  --quiet         no progress line\n"
+    "  --quiet         no progress, no counts\n"
+    "  --version       the versions of this program and of the library\n"
     "  --help          this text\n"
     "\n"
+    "FILE may be \"-\": standard input, or standard output. Regular files appear when they are complete; "
+    "links are\n"
+    "followed; devices and pipes are written through. An output that is also an input is refused.\n"
     "Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 130 interrupted.\n";
 
 enum {
@@ -53,24 +63,34 @@ static int parse_int(const char *name, const char *text, int max, int *value, se
     return 0;
 }
 
-static int parse_pool(const char *text, se_pool_kind_t *pool, se_error_t *error) {
-    static const char *const names[] = {"own", "builtin", "none"};
-    for (int i = 0; i < 3; ++i)
-        if (!strcmp(text, names[i])) {
-            *pool = (se_pool_kind_t)i;
-            return 0;
-        }
-    return se_fail(error, "--pool %s: own, builtin or none is needed", text);
+/* The place of the text among n names, or -1. */
+static int find_name(const char *text, const char *const *names, int n) {
+    for (int i = 0; i < n; ++i)
+        if (!strcmp(text, names[i])) return i;
+    return -1;
 }
 
+static int parse_pool(const char *text, se_pool_kind_t *pool, se_error_t *error) {
+    static const char *const names[] = {"own", "builtin", "none"};
+    int i = find_name(text, names, 3);
+    *pool = (se_pool_kind_t)i;
+    return i < 0 ? se_fail(error, "--pool %s: own, builtin or none is needed", text) : 0;
+}
+
+static int parse_errors(const char *text, se_errors_t *errors, se_error_t *error) {
+    static const char *const names[] = {"strict", "replace", "skip"};
+    int i = find_name(text, names, 3);
+    *errors = (se_errors_t)i;
+    return i < 0 ? se_fail(error, "--errors %s: strict, replace or skip is needed", text) : 0;
+}
+
+static const char *const commands[] = {"help", "version", "embed", "search", "tokenize", "bench"};
+enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
+
 static int parse_command(const char *text, se_command_t *command, se_error_t *error) {
-    static const char *const names[] = {"help", "embed", "search", "tokenize", "bench"};
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); ++i)
-        if (!strcmp(text, names[i])) {
-            *command = (se_command_t)i;
-            return 0;
-        }
-    return se_fail(error, "unknown command '%s'; see sentence_encoder --help", text);
+    int i = find_name(text, commands, NUM_COMMANDS);
+    *command = (se_command_t)i;
+    return i < 0 ? se_fail(error, "unknown command '%s'; see sentence_encoder --help", text) : 0;
 }
 
 static int require(const char *value, const char *name, se_error_t *error) {
@@ -82,6 +102,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         MODEL,
         INPUT,
         OUTPUT,
+        EMBEDDINGS,
         QUERY,
         PROFILE,
         IDS,
@@ -91,32 +112,48 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         TOKENS,
         TOP,
         POOL,
+        ERRORS,
         SECONDS,
         STRICT,
         QUIET,
         STEP,
         FRESH,
-        HELP
+        HELP,
+        VERSION
     };
-    static const struct option table[] = {{"model", 1, NULL, MODEL},
-                                          {"input", 1, NULL, INPUT},
-                                          {"output", 1, NULL, OUTPUT},
-                                          {"query", 1, NULL, QUERY},
-                                          {"profile", 1, NULL, PROFILE},
-                                          {"ids", 1, NULL, IDS},
-                                          {"threads", 1, NULL, THREADS},
-                                          {"clients", 1, NULL, CLIENTS},
-                                          {"batch", 1, NULL, BATCH},
-                                          {"tokens", 1, NULL, TOKENS},
-                                          {"top", 1, NULL, TOP},
-                                          {"pool", 1, NULL, POOL},
-                                          {"seconds", 1, NULL, SECONDS},
-                                          {"strict", 0, NULL, STRICT},
-                                          {"quiet", 0, NULL, QUIET},
-                                          {"step", 0, NULL, STEP},
-                                          {"fresh", 1, NULL, FRESH},
-                                          {"help", 0, NULL, HELP},
-                                          {0}};
+    static const struct option table[] = {{"model", 1, NULL, MODEL},     {"input", 1, NULL, INPUT},
+                                          {"output", 1, NULL, OUTPUT},   {"embeddings", 1, NULL, EMBEDDINGS},
+                                          {"query", 1, NULL, QUERY},     {"profile", 1, NULL, PROFILE},
+                                          {"ids", 1, NULL, IDS},         {"threads", 1, NULL, THREADS},
+                                          {"clients", 1, NULL, CLIENTS}, {"batch", 1, NULL, BATCH},
+                                          {"tokens", 1, NULL, TOKENS},   {"top", 1, NULL, TOP},
+                                          {"pool", 1, NULL, POOL},       {"errors", 1, NULL, ERRORS},
+                                          {"seconds", 1, NULL, SECONDS}, {"strict", 0, NULL, STRICT},
+                                          {"quiet", 0, NULL, QUIET},     {"step", 0, NULL, STEP},
+                                          {"fresh", 1, NULL, FRESH},     {"help", 0, NULL, HELP},
+                                          {"version", 0, NULL, VERSION}, {0}};
+    /* What a command has no use for is a mistake of the user. */
+    enum { E = 1 << SE_EMBED, S = 1 << SE_SEARCH, T = 1 << SE_TOKENIZE, B = 1 << SE_BENCH };
+    static const unsigned users[] = {[MODEL] = E | S | T | B,
+                                     [INPUT] = E | S | T,
+                                     [OUTPUT] = E | T,
+                                     [EMBEDDINGS] = S,
+                                     [QUERY] = S,
+                                     [PROFILE] = E | S | B,
+                                     [IDS] = B,
+                                     [THREADS] = E | S | B,
+                                     [CLIENTS] = E | S | B,
+                                     [BATCH] = E | S | B,
+                                     [TOKENS] = B,
+                                     [TOP] = S,
+                                     [POOL] = E | S | B,
+                                     [ERRORS] = E | S | T,
+                                     [SECONDS] = B,
+                                     [STRICT] = E | S | T,
+                                     [QUIET] = E | S | T | B,
+                                     [STEP] = B,
+                                     [FRESH] = B};
+    unsigned used = 0;
     cpu_set_t cpus;
     int online = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
     *o = (se_options_t){.clients = 1,
@@ -131,10 +168,12 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
     int status = 0;
     for (int index = 0, c; !status && (c = getopt_long(argc, argv, "h", table, &index)) != -1;) {
         const char *name = c == '?' || c == 'h' ? "" : table[index].name;
+        if (c != '?' && c != 'h') used |= 1u << c;
         switch (c) {
         case MODEL: o->model = optarg; break;
         case INPUT: o->input = optarg; break;
         case OUTPUT: o->output = optarg; break;
+        case EMBEDDINGS: o->embeddings = optarg; break;
         case QUERY: o->query = optarg; break;
         case PROFILE: o->profile = optarg; break;
         case IDS: o->ids = optarg; break;
@@ -145,6 +184,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         case FRESH: status = parse_int(name, optarg, MAX_FRESH, &o->fresh, error); break;
         case TOP: status = parse_int(name, optarg, MAX_TOP, &o->top, error); break;
         case POOL: status = parse_pool(optarg, &o->pool, error); break;
+        case ERRORS: status = parse_errors(optarg, &o->errors, error); break;
         case SECONDS:
             o->seconds = strtod(optarg, NULL);
             if (!(o->seconds > 0 && o->seconds <= 86400))
@@ -153,6 +193,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         case STRICT: o->strict = 1; break;
         case QUIET: o->quiet = 1; break;
         case STEP: o->step = 1; break;
+        case VERSION: o->command = SE_VERSION; return 0;
         case HELP:
         case 'h': o->command = SE_HELP; return 0;
         default:
@@ -163,10 +204,16 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
     if (status) return status;
     if (argc - optind != 1) return se_fail(error, "one command is needed; see sentence_encoder --help");
     if (parse_command(argv[optind], &o->command, error)) return -1;
-    if (o->command == SE_HELP) return 0;
+    if (o->command == SE_HELP || o->command == SE_VERSION) return 0;
+    for (int i = 0; i < HELP; ++i)
+        if (used & 1u << i && !(users[i] & 1u << o->command))
+            return se_fail(error, "%s has no use for --%s; see sentence_encoder --help", commands[o->command],
+                           table[i].name);
     if (require(o->model, "model", error)) return -1;
-    if (o->command != SE_BENCH && require(o->input, "input", error)) return -1;
+    if (o->command == SE_EMBED || o->command == SE_TOKENIZE || (o->command == SE_SEARCH && !o->embeddings))
+        if (require(o->input, "input", error)) return -1;
     if (o->command == SE_EMBED && require(o->output, "output", error)) return -1;
     if (o->command == SE_SEARCH && require(o->query, "query", error)) return -1;
+    if (!o->output && o->command == SE_TOKENIZE) o->output = "-";
     return 0;
 }

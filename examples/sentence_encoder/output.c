@@ -2,61 +2,93 @@
 #include "output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define NPY_ALIGN 64
-#define NPY_PREFIX 10 /* magic, version, length */
+static int fail_create(const char *path, se_error_t *error) {
+    return se_fail(error, "%s: cannot create: %s", path, strerror(errno));
+}
 
-int se_output_open(se_output_t *out, const char *path, se_error_t *error) {
+static int is_standard(const char *path) { return !strcmp(path, "-"); }
+
+/* A regular file that is there, or one that is made: what may be written beside its place and renamed. *target
+ * is its path without links. Everything else (NULL) is opened as it is. */
+static int find_target(const char *path, char **target, mode_t *mode, se_error_t *error) {
+    struct stat st, link;
+    const int is_there = !stat(path, &st), is_link = !lstat(path, &link) && S_ISLNK(link.st_mode);
+    *target = NULL;
+    *mode = 0;
+    if (is_standard(path)) return 0;
+    if (is_there && S_ISDIR(st.st_mode)) return se_fail(error, "%s: is a folder", path);
+    if (is_there && access(path, W_OK)) return fail_create(path, error);
+    if (is_there ? !S_ISREG(st.st_mode) : is_link)
+        return 0; /* a link to nothing: opening it makes its target */
+    char real[PATH_MAX];
+    if (is_there && !realpath(path, real)) return fail_create(path, error);
+    *target = se_strdup(is_there ? real : path);
+    if (is_there) *mode = st.st_mode & 07777;
+    return *target ? 0 : se_fail_memory(error);
+}
+
+static int open_temporary(se_output_t *out, mode_t mode, se_error_t *error) {
     static const char suffix[] = ".tmp.XXXXXX";
-    *out = (se_output_t){0};
-    struct stat st;
-    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return se_fail(error, "%s: is a folder", path);
-    out->path = se_strdup(path);
-    out->temporary = se_alloc(strlen(path) + sizeof suffix);
-    if (!out->path || !out->temporary) {
-        se_fail_memory(error);
-        goto fail;
-    }
-    strcpy(out->temporary, path);
+    out->temporary = se_alloc(strlen(out->target) + sizeof suffix);
+    if (!out->temporary) return se_fail_memory(error);
+    strcpy(out->temporary, out->target);
     strcat(out->temporary, suffix);
     int fd = mkstemp(out->temporary);
     if (fd < 0) {
-        se_fail(error, "%s: cannot create: %s", path, strerror(errno));
-        goto fail;
+        fail_create(out->path, error);
+        se_free(out->temporary); /* nothing to remove */
+        out->temporary = NULL;
+        return -1;
     }
     mode_t mask = umask(0);
     umask(mask);
-    out->file = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "wb");
-    if (!out->file) {
-        se_fail(error, "%s: cannot create: %s", path, strerror(errno));
-        close(fd);
-        unlink(out->temporary);
-        goto fail;
-    }
-    return 0;
-fail:
-    se_free(out->path);
-    se_free(out->temporary);
-    *out = (se_output_t){0};
+    out->file = fchmod(fd, mode ? mode : 0666 & ~mask) ? NULL : fdopen(fd, "wb");
+    if (out->file) return 0;
+    fail_create(out->path, error);
+    close(fd);
     return -1;
+}
+
+static int open_in_place(se_output_t *out, se_error_t *error) {
+    int fd = -1;
+    if (!is_standard(out->path)) out->file = fopen(out->path, "wbe");
+    else if ((fd = dup(STDOUT_FILENO)) >= 0) out->file = fdopen(fd, "wb");
+    if (out->file) return 0;
+    fail_create(out->path, error);
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+int se_output_open(se_output_t *out, const char *path, se_error_t *error) {
+    mode_t mode;
+    *out = (se_output_t){0};
+    if (find_target(path, &out->target, &mode, error)) return -1;
+    out->path = se_strdup(path);
+    int status = !out->path    ? se_fail_memory(error)
+                 : out->target ? open_temporary(out, mode, error)
+                               : open_in_place(out, error);
+    if (status) se_output_abandon(out);
+    return status;
 }
 
 int se_output_commit(se_output_t *out, se_error_t *error) {
     int failed = fflush(out->file) || ferror(out->file), saved = errno;
     if (fclose(out->file) && !failed) failed = 1, saved = errno;
     out->file = NULL;
-    if (!failed && rename(out->temporary, out->path)) failed = 1, saved = errno;
+    if (!failed && out->target && rename(out->temporary, out->target)) failed = 1, saved = errno;
     if (failed) {
         se_fail(error, "%s: cannot write: %s", out->path, strerror(saved));
-        unlink(out->temporary);
+    } else if (out->temporary) { /* it has its name */
+        se_free(out->temporary);
+        out->temporary = NULL;
     }
-    se_free(out->path);
-    se_free(out->temporary);
-    *out = (se_output_t){0};
+    se_output_abandon(out);
     return failed ? -1 : 0;
 }
 
@@ -64,58 +96,38 @@ void se_output_abandon(se_output_t *out) {
     if (out->file) fclose(out->file);
     if (out->temporary) unlink(out->temporary);
     se_free(out->path);
+    se_free(out->target);
     se_free(out->temporary);
     *out = (se_output_t){0};
 }
 
-int se_npy_open(se_output_t *out, const char *path, size_t rows, size_t cols, se_error_t *error) {
-    char header[2 * NPY_ALIGN];
-    if (se_output_open(out, path, error)) return -1;
-    memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    int n = snprintf(header + NPY_PREFIX, sizeof header - NPY_PREFIX,
-                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, cols);
-    header[NPY_PREFIX + n] = ' '; /* the terminator */
-    header[sizeof header - 1] = '\n';
-    header[8] = (char)(sizeof header - NPY_PREFIX);
-    header[9] = 0;
-    if (fwrite(header, sizeof header, 1, out->file) == 1) return 0;
-    se_fail(error, "%s: cannot write: %s", path, strerror(errno));
-    se_output_abandon(out);
-    return -1;
-}
-
-int se_npy_append(se_output_t *out, const float *data, size_t count, se_error_t *error) {
-    if (fwrite(data, sizeof *data, count, out->file) == count) return 0;
-    return se_fail(error, "%s: cannot write: %s", out->path, strerror(errno));
-}
-
-int se_npy_read_s32(const char *path, int32_t **data, size_t *rows, size_t *cols, se_error_t *error) {
-    se_file_t file;
-    int status = -1;
-    *data = NULL;
-    if (se_file_open(&file, path, SIZE_MAX / 2, error)) return -1;
-    const unsigned char *p = file.data;
-    char header[1024] = "";
-    size_t length = file.size >= NPY_PREFIX ? (size_t)(p[8] | p[9] << 8) : 0, bytes;
-    if (file.size < NPY_PREFIX + length || length >= sizeof header || memcmp(p, "\x93NUMPY\x01", 7)) goto bad;
-    memcpy(header, p + NPY_PREFIX, length);
-    const char *shape = strstr(header, "'shape': (");
-    if (!strstr(header, "'descr': '<i4'") || !strstr(header, "'fortran_order': False") || !shape ||
-        sscanf(shape, "'shape': (%zu, %zu)", rows, cols) != 2 ||
-        __builtin_mul_overflow(*rows, *cols, &bytes) ||
-        __builtin_mul_overflow(bytes, sizeof **data, &bytes) || file.size - NPY_PREFIX - length != bytes)
-        goto bad;
-    *data = se_alloc(bytes);
-    if (*data) {
-        memcpy(*data, p + NPY_PREFIX + length, bytes);
-        status = 0;
-    } else {
-        se_fail_memory(error);
+int se_output_check(const char *option, const char *path, se_error_t *error) {
+    se_error_t why;
+    se_output_t out = {0};
+    mode_t mode;
+    int status = find_target(path, &out.target, &mode, &why);
+    if (!status && out.target) {
+        out.path = se_strdup(path);
+        status = out.path ? open_temporary(&out, mode, &why) : se_fail_memory(&why);
     }
-    se_file_close(&file);
-    return status;
-bad:
-    se_file_close(&file);
-    return se_fail(error, "%s: not an .npy matrix of int32 (version 1.0, C order)", path);
+    se_output_abandon(&out);
+    return status ? se_fail(error, "%s %.400s", option, why.text) : 0;
+}
+
+int se_output_differs(const char *option, const char *path, const char *other_option, const char *other,
+                      int other_is_input, se_error_t *error) {
+    struct stat a, b;
+    if (!path || !other) return 0;
+    if (is_standard(path) && is_standard(other) && !other_is_input)
+        return se_fail(error, "%s and %s are both standard output", option, other_option);
+    if (is_standard(path) ? fstat(STDOUT_FILENO, &a) : stat(path, &a)) {
+        /* Neither is there yet: the same name is the same file. */
+        if (is_standard(path) || other_is_input || strcmp(path, other)) return 0;
+    } else {
+        if (!S_ISREG(a.st_mode) && !S_ISFIFO(a.st_mode)) return 0;
+        const int standard = other_is_input ? STDIN_FILENO : STDOUT_FILENO;
+        if (is_standard(other) ? fstat(standard, &b) : stat(other, &b)) return 0;
+        if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return 0;
+    }
+    return se_fail(error, "%s %s: is also %s", option, path, other_option);
 }

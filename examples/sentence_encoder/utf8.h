@@ -25,6 +25,22 @@ static inline int se_utf8_decode(const unsigned char *p, const unsigned char *en
     return n;
 }
 
+#define SE_UTF8_REPLACEMENT 0xfffd
+
+/* Where se_utf8_decode says 0: how many bytes one U+FFFD stands for, 1 to 3: the longest beginning of a code
+ * point, or one byte (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"). */
+static inline int se_utf8_bad_length(const unsigned char *p, const unsigned char *end) {
+    const unsigned c = *p;
+    if (c < 0xc2 || c > 0xf4 || end - p < 2) return 1;
+    const unsigned low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high) return 1;
+    const int whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    int n = 2;
+    while (n < whole - 1 && n < end - p && (p[n] & 0xc0) == 0x80) ++n;
+    return n;
+}
+
 /* Writes one code point and returns its length in bytes (at most 4). */
 static inline int se_utf8_encode(int32_t cp, unsigned char *p) {
     if (cp < 0x80) {

@@ -42,6 +42,16 @@ DNNL_TP_API const dnnl_tp_version_t *dnnl_tp_version(void);
  * @return "" if nothing failed yet; good until the next failing call on this thread. */
 DNNL_TP_API const char *dnnl_tp_last_error(void);
 
+/** Says why a function of the program fails: a closure of a graph, or whoever signals an event. What is said
+ * stands in the text of the run or event, and is the last error of this thread:
+ * `return dnnl_tp_fail(dnnl_tp_runtime_error, "row 7 of prices.csv is empty");`. Thread-safe.
+ *
+ * @param status what is going to be returned, or given to dnnl_tp_event_signal(), next on this thread; success
+ *     changes nothing
+ * @param text copied, up to about 500 bytes; NULL = ""
+ * @return status. */
+DNNL_TP_API dnnl_tp_status_t dnnl_tp_fail(dnnl_tp_status_t status, const char *text);
+
 /** Chooses what verbose lines are written (also: environment variable DNNL_TP_VERBOSE). A line starts with
  * "dnnl_tp_verbose," and has oneDNN's field order. Thread-safe.
  *

@@ -99,6 +99,25 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_t
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitive_attr_t attr,
                                                                           int *value);
 
+/** Refuses reference implementations ("ref:any"), which are right for every type and layout and 10 to 1000 times
+ * slower than the optimized ones: creation answers unimplemented instead. Without it a dispatch line of
+ * DNNL_TP_VERBOSE tells of a reference that executes more than 10,000 operations for the first time.
+ * Thread-compatible.
+ *
+ * @param attr attributes
+ * @param value 0 (default) or 1; other values count as 1
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_refuse_reference(dnnl_tp_primitive_attr_t attr,
+                                                                             int value);
+
+/** Gives whether reference implementations are refused. Thread-safe.
+ *
+ * @param attr attributes
+ * @param[out] value 0 or 1
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t
+dnnl_tp_primitive_attr_get_refuse_reference(const_dnnl_tp_primitive_attr_t attr, int *value);
+
 /** Hints in which type sums are kept; strict: f32 for floating-point sources, s32 for integers.
  * Thread-compatible.
  *
@@ -339,6 +358,25 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_
                                                                    dnnl_tp_alg_kind_t alg_kind,
                                                                    const_dnnl_tp_memory_desc_t src1_desc,
                                                                    const_dnnl_tp_memory_desc_t src2_desc);
+
+/** Appends x = x < 0 ? x * weights : x. The weights come at execution, as argument
+ * DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_TP_ARG_WEIGHTS: f32, row-major, with the destination's
+ * dimensions where the mask has a bit and 1 elsewhere. Thread-compatible.
+ *
+ * @param post_ops a chain
+ * @param mask bit d: the weights follow dimension d; 0 = one slope for all
+ * @return success; invalid_arguments (a negative mask; bits beyond the destination's dimensions are refused
+ *     where the primitive descriptor is created); out_of_memory (more than 32 entries). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_append_prelu(dnnl_tp_post_ops_t post_ops, int mask);
+
+/** Gives the parameter of a prelu. Thread-safe.
+ *
+ * @param post_ops a chain
+ * @param index of a prelu
+ * @param[out] mask NULL = not asked
+ * @return success; invalid_arguments (no such entry, or another kind). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_post_ops_get_params_prelu(const_dnnl_tp_post_ops_t post_ops,
+                                                                   int index, int *mask);
 
 /** Gives the parameters of a binary. Thread-safe.
  *

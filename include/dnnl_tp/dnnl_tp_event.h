@@ -52,7 +52,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_event_create_host(dnnl_tp_event_t *even
  * returns. Thread-safe.
  *
  * @param event a host event
- * @param status becomes the status of the event; other than success = failed
+ * @param status becomes the status of the event; other than success = failed, and dnnl_tp_fail() gives its text
  * @return success; invalid_arguments (the event belongs to a stream, or was signalled before). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_event_signal(dnnl_tp_event_t event, dnnl_tp_status_t status);
 
@@ -82,7 +82,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_event_wait(dnnl_tp_event_t event, int64
 typedef void (*dnnl_tp_event_fn_t)(void *arg, dnnl_tp_status_t status);
 
 /** Asks for a call when an event is done: exactly one, on the thread that finished the work, or at once on
- * this thread if the event is done. No lock is held meanwhile. Callbacks of one event run in the order in
+ * this thread if the event is done. In a callback "at once" is after that callback returned, here and for
+ * dnnl_tp_event_signal(): callbacks are not called inside each other. No lock is held meanwhile. Callbacks of one event run in the order in
  * which they were added. Work counts as done for dnnl_tp_stream_wait() and the sync calls after the
  * callbacks of its events returned. Thread-safe.
  *

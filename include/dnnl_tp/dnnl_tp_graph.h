@@ -155,7 +155,7 @@ typedef struct {
 /** A host closure; runs on any thread of the run. Without DNNL_TP_HOST_MAY_BLOCK it must not block. arg: as
  * given to dnnl_tp_graph_host(); should_stop: for dnnl_tp_should_stop(), which a long closure calls at least
  * once in a millisecond; nin, in: inputs; nout, out: results to fill. Another status than success fails the
- * run with it. */
+ * run with it; dnnl_tp_fail() says why. */
 typedef dnnl_tp_status_t (*dnnl_tp_host_fn_t)(void *arg, const volatile int *should_stop, int nin,
                                               const dnnl_tp_host_arg_t *in, int nout,
                                               const dnnl_tp_host_arg_t *out);
@@ -169,6 +169,27 @@ typedef dnnl_tp_status_t (*dnnl_tp_host_fn_t)(void *arg, const volatile int *sho
  * @return 0 while the run goes on. */
 DNNL_TP_API int dnnl_tp_should_stop(const volatile int *should_stop);
 
+/** A part of a loop of a closure: iterations begin .. end - 1. Runs on any thread of the run, several parts at
+ * once; must not throw. */
+typedef void (*dnnl_tp_host_loop_fn_t)(void *arg, int64_t begin, int64_t end);
+
+/** Runs a loop of a closure on the threads that its run may use, the caller's among them, within the run's own
+ * budget: no thread is taken that the run could not have had, and the loop is cut into pieces, so that it ends soon
+ * after the run is told to end. With one thread, DNNL_TP_PARALLELISM_INTER alone, or work below the cost of a
+ * hand-off, it runs on the calling thread. Called by closures, from their own thread; calls may be nested.
+ *
+ * @param should_stop what the closure was given, while it runs; NULL: the loop runs on the calling thread (for
+ *     closures that are called outside of runs, by tests)
+ * @param n iterations
+ * @param ns_per_iteration estimated cost of one on one thread, for the size of pieces; 0 = not known (learned)
+ * @param fn called with ranges that cover 0..n-1 once
+ * @param arg of fn
+ * @return success; cancelled (the run ends, and some iterations were left out: the closure returns as soon as it
+ *     can); invalid_arguments; runtime_error (a host's run_begin refused). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *should_stop, int64_t n,
+                                                           int64_t ns_per_iteration,
+                                                           dnnl_tp_host_loop_fn_t fn, void *arg);
+
 /* ---- Building a graph -------------------------------------------------------------------------------- */
 
 /** Creates an empty graph. Thread-safe.
@@ -178,6 +199,14 @@ DNNL_TP_API int dnnl_tp_should_stop(const volatile int *should_stop);
  * @return success; invalid_arguments (not a kind that an engine can have); unimplemented (this build has no
  *     such engine); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind);
+
+/** Names a graph, for errors and traces of its executables ("NAME 2" is the second that a trace saw).
+ * Thread-compatible.
+ *
+ * @param graph the whole graph, not compiled yet
+ * @param name copied; NULL or "" = none. Traces show at most 48 bytes of it
+ * @return success; invalid_arguments (a region's handle, a compiled graph); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name);
 
 /** Drops the caller's handle; executables and the constants they share stay alive. Thread-safe.
  *
@@ -377,8 +406,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create_function(dnnl_tp_graph_t *
  * @param in values of graph
  * @param nout number of outputs of the function
  * @param[out] out nout numbers; all -1 on failure
- * @return success; invalid_arguments; invalid_shape (an input does not fit); out_of_memory. The text names
- *     the operator. */
+ * @return success; invalid_arguments; invalid_shape or invalid_data_type (an input does not fit);
+ *     out_of_memory. The text names the operator. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_call(dnnl_tp_graph_t graph, const char *name,
                                                     const_dnnl_tp_graph_t function, int nin,
                                                     const dnnl_tp_value_t *in, int nout,
@@ -421,6 +450,9 @@ typedef struct {
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */
 /** Every operator is scheduled by itself, none in a sequence that was fixed beforehand: for measurements. */
 #define DNNL_TP_COMPILE_NO_CLUSTERS 2u
+/** Compilation fails with unimplemented where only a reference implementation serves an operator, which is 10 to
+ * 1000 times slower than an optimized one. */
+#define DNNL_TP_COMPILE_REFUSE_REFERENCE 4u
 
 /** Compiles a graph for the shapes of its inputs: infers shapes, folds constants, fuses operators,
  * chooses primitives and layouts, packs weights (once for all executables of the graph) and plans
@@ -435,7 +467,7 @@ typedef struct {
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_graph (nothing to compute, a region that no operator took, a function without one
  *     of its outputs); invalid_shape (a shape is not known, does not fit the
- *     declared one, or an operator refuses it); invalid_arguments (another number of inputs,
+ *     declared one, or an operator refuses it); invalid_data_type (the same of types); invalid_arguments (another number of inputs,
  *     struct_size, another engine kind); unimplemented (no primitive serves an operator; the text names
  *     it); out_of_memory (also: the plan exceeds the budget). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable,
@@ -534,7 +566,7 @@ typedef struct {
  *     written by the last operators themselves, undefined when the run fails; must not overlap an input
  *     or another output
  * @param opts read during the call only; NULL = defaults
- * @return success; invalid_arguments (a number of tensors, a NULL tensor, a stream of another kind of
+ * @return success; invalid_arguments (a number of tensors, a NULL tensor, outputs that overlap, a stream of another kind of
  *     engine or in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
  *     cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
  *     table, calls nest too deeply); would_deadlock. The first failure is reported, never what followed. The

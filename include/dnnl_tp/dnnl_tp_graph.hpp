@@ -7,10 +7,12 @@
 
 #include <deque>
 #include <memory>
+#include <new>
 #include <type_traits>
 
 #include "dnnl_tp/dnnl_tp.hpp"
 #include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "dnnl_tp/dnnl_tp_graph_import.h"
 
 namespace dnnl_tp {
 
@@ -26,6 +28,17 @@ class should_stop {
     explicit should_stop(const volatile int *word) noexcept : word_(word) {}
     /** Is the run over? */
     bool operator()() const noexcept { return dnnl_tp_should_stop(word_) != 0; }
+    /** A loop of the closure on the threads of its run: f(begin, end) for ranges that cover 0..n-1 once; it must
+     * not throw. Throws an error with the status cancelled if the run ended meanwhile. */
+    template <typename F> void parallel_for(std::int64_t n, F &&f, std::int64_t ns_per_iteration = 0) const {
+        using body = std::remove_reference_t<F>;
+        check(dnnl_tp_host_parallel_for(
+            word_, n, ns_per_iteration,
+            [](void *arg, std::int64_t begin, std::int64_t end) noexcept {
+                (*static_cast<body *>(arg))(begin, end);
+            },
+            const_cast<void *>(static_cast<const volatile void *>(std::addressof(f)))));
+    }
 
   private:
     const volatile int *word_;
@@ -82,7 +95,7 @@ class op_attrs {
 };
 
 /** Shape and type of a value. */
-inline dnnl_tp_tensor_info_t tensor_info(dnnl_tp_data_type_t type, const dims &d) {
+inline dnnl_tp_tensor_info_t tensor_info(detail::either<memory::data_type> type, const dims &d) {
     dnnl_tp_tensor_info_t info = {};
     info.ndims = static_cast<int>(d.size());
     info.data_type = type;
@@ -96,7 +109,9 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
   public:
     using handle::handle;
     /** An empty graph. */
-    explicit graph(dnnl_tp_engine_kind_t kind = dnnl_tp_cpu) { check(dnnl_tp_graph_create(out(), kind)); }
+    explicit graph(detail::either<engine::kind> kind = dnnl_tp_cpu) { create(dnnl_tp_graph_create, kind); }
+    /** Names it, for errors and traces; before it is compiled. */
+    void set_name(const char *name) { check(dnnl_tp_graph_set_name(get(), name)); }
     /** A graph from a file in text form. */
     static graph read(const char *path, const dnnl_tp_graph_read_opts_t *opts = nullptr) {
         dnnl_tp_graph_t h = nullptr;
@@ -114,18 +129,19 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         check(dnnl_tp_graph_write(get(), path, format));
     }
     /** Adds an input. */
-    value input(const char *name, dnnl_tp_data_type_t type, const dims &d) {
+    value input(const char *name, detail::either<memory::data_type> type, const dims &d) {
         value v = no_value;
         check(dnnl_tp_graph_input(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v));
         return v;
     }
     /** Adds a constant; the data is copied. */
-    value constant(const char *name, dnnl_tp_data_type_t type, const dims &d, const void *data) {
+    value constant(const char *name, detail::either<memory::data_type> type, const dims &d,
+                   const void *data) {
         return constant(name, type, d, data, DNNL_TP_CONSTANT_COPY, nullptr, nullptr);
     }
     /** Adds a constant whose data the library borrows until drop(arg). */
-    value constant(const char *name, dnnl_tp_data_type_t type, const dims &d, const void *data, unsigned mode,
-                   void (*drop)(void *), void *arg) {
+    value constant(const char *name, detail::either<memory::data_type> type, const dims &d, const void *data,
+                   unsigned mode, void (*drop)(void *), void *arg) {
         value v = no_value;
         check(dnnl_tp_graph_constant(get(), &v, name, type, static_cast<int>(d.size()), detail::c_dims(d).v,
                                      data, mode, drop, arg));
@@ -144,15 +160,27 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                                attrs.data(), nout, result.data()));
         return result;
     }
+    /** A graph from nodes with Switch, Merge, Enter, Exit: dnnl_tp_graph_import_v1(). */
+    static graph import_v1(const std::vector<dnnl_tp_v1_node_t> &nodes,
+                           const std::vector<const char *> &outputs,
+                           const std::vector<const char *> &targets = {},
+                           detail::either<engine::kind> kind = dnnl_tp_cpu) {
+        graph g(nullptr);
+        g.create(dnnl_tp_graph_import_v1, kind, static_cast<int>(nodes.size()), nodes.data(),
+                 static_cast<int>(outputs.size()), outputs.data(), static_cast<int>(targets.size()),
+                 targets.data());
+        return g;
+    }
     /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments,
-     * or as f(inputs, outputs, should_stop). What it throws fails the run with runtime_error. */
+     * or as f(inputs, outputs, should_stop). What it throws fails the run: an error with its status, bad_alloc
+     * with out_of_memory, another exception with runtime_error. flags: 0 or DNNL_TP_HOST_MAY_BLOCK. */
     template <typename F>
     std::vector<value> host(const char *name, const std::vector<value> &in,
-                            const std::vector<dnnl_tp_tensor_info_t> &results, F f) {
+                            const std::vector<dnnl_tp_tensor_info_t> &results, F f, unsigned flags = 0) {
         std::vector<value> result(results.size(), no_value);
         auto owned = std::make_unique<F>(std::move(f));
         /* The graph takes the function over, on failure too. */
-        check(dnnl_tp_graph_host(get(), call_host<F>, owned.release(), drop_host<F>, 0, name,
+        check(dnnl_tp_graph_host(get(), call_host<F>, owned.release(), drop_host<F>, flags, name,
                                  static_cast<int>(in.size()), in.data(), static_cast<int>(results.size()),
                                  results.data(), result.data()));
         return result;
@@ -168,7 +196,7 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                            const std::vector<value> &yes_out, const std::vector<value> &no_out) {
         std::vector<value> result(yes_out.size(), no_value);
         if (yes_out.size() != no_out.size())
-            throw std::invalid_argument("branches have different numbers of results");
+            throw error(dnnl_tp_invalid_arguments, "if: branches have different numbers of results");
         check(dnnl_tp_graph_if(get(), name, pred, yes.get(), no.get(), static_cast<int>(result.size()),
                                yes_out.data(), no_out.data(), result.data()));
         return result;
@@ -179,7 +207,7 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
                               const std::vector<value> &body_out, int window = 0) {
         std::vector<value> result(init.size(), no_value);
         if (body_in.size() != init.size() || body_out.size() != init.size())
-            throw std::invalid_argument("numbers of variables differ");
+            throw error(dnnl_tp_invalid_arguments, "while: numbers of variables differ");
         check(dnnl_tp_graph_while(get(), name, cond.get(), cond_out, body.get(),
                                   static_cast<int>(init.size()), init.data(), body_in.data(), body_out.data(),
                                   window, result.data()));
@@ -212,6 +240,23 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     void host_cost(value v, std::int64_t ns) { check(dnnl_tp_graph_host_cost(get(), v, ns)); }
     /** Makes a value an output. */
     void output(value v, const char *name) { check(dnnl_tp_graph_output(get(), v, name)); }
+    /** An input or output: its number and its name, "" if it has none. */
+    struct named {
+        value number;     /**< Its number. */
+        std::string name; /**< Its name. */
+    };
+    /** The inputs in the order of their creation. */
+    std::vector<named> inputs() const {
+        int n = 0;
+        check(dnnl_tp_graph_get_counts(get(), &n, nullptr));
+        return all(n, dnnl_tp_graph_get_input);
+    }
+    /** The outputs in the order of their creation. */
+    std::vector<named> outputs() const {
+        int n = 0;
+        check(dnnl_tp_graph_get_counts(get(), nullptr, &n));
+        return all(n, dnnl_tp_graph_get_output);
+    }
     /** What is known about a value. */
     dnnl_tp_tensor_info_t info(value v) const {
         dnnl_tp_tensor_info_t info = {};
@@ -220,6 +265,17 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     }
 
   private:
+    std::vector<named> all(int n, dnnl_tp_status_t (*get_one)(const_dnnl_tp_graph_t, int, dnnl_tp_value_t *,
+                                                              const char **)) const {
+        std::vector<named> list;
+        for (int i = 0; i < n; ++i) {
+            value v = no_value;
+            const char *name = "";
+            check(get_one(get(), i, &v, &name));
+            list.push_back({v, name});
+        }
+        return list;
+    }
     template <typename F>
     static dnnl_tp_status_t call_host(void *arg, const volatile int *stop, int, const dnnl_tp_host_arg_t *in,
                                       int, const dnnl_tp_host_arg_t *out) noexcept {
@@ -230,9 +286,13 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
             else f(in, out);
             return dnnl_tp_success;
         } catch (const error &e) {
-            return e.status();
+            return dnnl_tp_fail(e.status, e.what());
+        } catch (const std::bad_alloc &e) {
+            return dnnl_tp_fail(dnnl_tp_out_of_memory, e.what());
+        } catch (const std::exception &e) {
+            return dnnl_tp_fail(dnnl_tp_runtime_error, e.what());
         } catch (...) {
-            return dnnl_tp_runtime_error;
+            return dnnl_tp_fail(dnnl_tp_runtime_error, "an exception that is no std::exception");
         }
     }
     template <typename F> static void drop_host(void *arg) noexcept { delete static_cast<F *>(arg); }
@@ -243,7 +303,7 @@ class cancel : public detail::handle<dnnl_tp_cancel_t, dnnl_tp_cancel_destroy> {
   public:
     using handle::handle;
     /** A token that was not fired. */
-    cancel() { check(dnnl_tp_cancel_create(out())); }
+    cancel() { create(dnnl_tp_cancel_create); }
     /** Ends all runs that have it. */
     void fire() { check(dnnl_tp_cancel_fire(get())); }
 };
@@ -256,13 +316,13 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
     executable() noexcept = default;
     /** Compiles for the declared shapes. */
     executable(const graph &g, const engine &e, const dnnl_tp_compile_opts_t *opts = nullptr) {
-        check(dnnl_tp_executable_compile(out(), g.get(), e.get(), 0, nullptr, opts));
+        create(dnnl_tp_executable_compile, g.get(), e.get(), 0, nullptr, opts);
     }
     /** Compiles for shapes of the inputs. */
     executable(const graph &g, const engine &e, const std::vector<dnnl_tp_tensor_info_t> &shapes,
                const dnnl_tp_compile_opts_t *opts = nullptr) {
-        check(dnnl_tp_executable_compile(out(), g.get(), e.get(), static_cast<int>(shapes.size()),
-                                         shapes.data(), opts));
+        create(dnnl_tp_executable_compile, g.get(), e.get(), static_cast<int>(shapes.size()), shapes.data(),
+               opts);
     }
     /** Compiles for the pool that will run it. */
     static executable for_pool(const graph &g, const engine &e,

@@ -1,13 +1,15 @@
 /** @file
- * What every class of the C++ headers stands on: failed calls as exceptions, owning handles, dimensions.
+ * What every class of the C++ headers stands on: failed calls as exceptions, shared handles, dimensions.
  * Included by dnnl_tp.hpp, where the classes are.
  */
 #ifndef DNNL_TP_HANDLE_HPP
 #define DNNL_TP_HANDLE_HPP
 
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,21 +20,46 @@ namespace dnnl_tp {
 /** A call failed: its status, and the text of dnnl_tp_last_error(). */
 class error : public std::runtime_error {
   public:
+    /** A status that is read as a member (e.status) or as a function (e.status()). */
+    struct status_type {
+        dnnl_tp_status_t value; /**< The status. */
+        /** The status. */
+        constexpr operator dnnl_tp_status_t() const noexcept { return value; }
+        /** The status. */
+        constexpr dnnl_tp_status_t operator()() const noexcept { return value; }
+    };
     /** The failure of a call that just returned a status other than success. */
-    explicit error(dnnl_tp_status_t status) : std::runtime_error(text(status)), status_(status) {}
-    /** The status. */
-    dnnl_tp_status_t status() const noexcept { return status_; }
+    explicit error(dnnl_tp_status_t s) : std::runtime_error(text(s)), status{s}, message(what()) {}
+    /** A failure with a text of its own. */
+    error(dnnl_tp_status_t s, const std::string &own_text)
+        : std::runtime_error(own_text), status{s}, message(what()) {}
+    /** A copy with a text of its own. */
+    error(const error &other) noexcept : std::runtime_error(other), status(other.status), message(what()) {}
+    /** Takes over status and text. */
+    error &operator=(const error &other) noexcept {
+        std::runtime_error::operator=(other);
+        status = other.status;
+        message = what();
+        return *this;
+    }
+    ~error() override = default;
+    /** Throws unless the status is success; the library's text is better than the caller's. */
+    static void wrap_c_api(dnnl_tp_status_t s, const char * /*caller's text*/) {
+        if (s != dnnl_tp_success) throw error(s);
+    }
+
+    status_type status;  /**< The status. */
+    const char *message; /**< what(); lives as long as this object. */
 
   private:
-    static std::string text(dnnl_tp_status_t status) {
+    static std::string text(dnnl_tp_status_t s) {
         const char *what = dnnl_tp_last_error();
-        std::string name = dnnl_tp_status2str(status);
+        std::string name = dnnl_tp_status2str(s);
         return what != nullptr && *what != '\0' ? name + ": " + what : name;
     }
-    dnnl_tp_status_t status_;
 };
 
-/** Throws error unless status is success. */
+/** Throws error unless the status is success. */
 inline void check(dnnl_tp_status_t status) {
     if (status != dnnl_tp_success) throw error(status);
 }
@@ -43,47 +70,103 @@ using dims = std::vector<dnnl_tp_dim_t>;
 /** Implementation. */
 namespace detail {
 
-/** Owns a C handle. */
+/** A C handle. Copies share it; the last one destroys it. Copies may be used and dropped by several threads at
+ * once; one object may not be assigned to while another thread uses it. */
 template <typename H, dnnl_tp_status_t (*destroy)(H)> class handle {
   public:
     /** Owns nothing. */
     handle() noexcept = default;
-    /** Takes over a handle. */
-    explicit handle(H h) noexcept : h_(h) {}
+    /** Takes over a handle; weak: only refers to it. */
+    explicit handle(H h, bool weak = false) { reset(h, weak); }
+    /** Shares. */
+    handle(const handle &other) noexcept = default;
     /** Moves. */
-    handle(handle &&other) noexcept : h_(std::exchange(other.h_, nullptr)) {}
+    handle(handle &&other) noexcept : h_(std::exchange(other.h_, nullptr)), owner_(std::move(other.owner_)) {}
+    /** Shares. */
+    handle &operator=(const handle &other) noexcept = default;
     /** Moves. */
     handle &operator=(handle &&other) noexcept {
-        if (this != &other) reset(std::exchange(other.h_, nullptr));
+        if (this != &other) {
+            h_ = std::exchange(other.h_, nullptr);
+            owner_ = std::move(other.owner_);
+        }
         return *this;
     }
-    handle(const handle &) = delete;
-    handle &operator=(const handle &) = delete;
-    ~handle() { reset(nullptr); }
+    ~handle() = default;
 
-    /** The C handle, lent. */
-    H get() const noexcept { return h_; }
-    /** The C handle, lent. */
-    operator H() const noexcept { return h_; }
-    /** Does it own a handle? */
+    /** The C handle, lent; NULL if there is none, or, where that is not allowed, an error. */
+    H get(bool allow_empty = true) const {
+        if (h_ == nullptr && !allow_empty)
+            throw error(dnnl_tp_invalid_arguments, "invalid_arguments: the object is empty");
+        return h_;
+    }
+    /** The C handle, lent. To no other type: not to void *, which is what a program means that passes its data. */
+    template <
+        typename T,
+        std::enable_if_t<
+            std::is_same_v<T, H> || std::is_same_v<T, std::add_const_t<std::remove_pointer_t<H>> *>, int> = 0>
+    operator T() const noexcept {
+        return h_;
+    }
+    /** Is there a handle? */
     explicit operator bool() const noexcept { return h_ != nullptr; }
-    /** Gives the handle away. */
-    H release() noexcept { return std::exchange(h_, nullptr); }
-    /** Destroys what it owns and takes over another handle. */
-    void reset(H h = nullptr) noexcept {
-        if (h_ != nullptr) (void)destroy(h_);
+    /** The same object? */
+    friend bool operator==(const handle &a, const handle &b) noexcept { return a.h_ == b.h_; }
+    /** Different objects? */
+    friend bool operator!=(const handle &a, const handle &b) noexcept { return a.h_ != b.h_; }
+    /** Gives the handle away; copies of this object only refer to it from now on. */
+    H release() noexcept {
+        if (owner_) owner_->h = nullptr;
+        owner_.reset();
+        return std::exchange(h_, nullptr);
+    }
+    /** Drops what it has and takes over another handle; weak: only refers to it. */
+    void reset(H h = nullptr, bool weak = false) {
+        owner_.reset();
+        h_ = nullptr;
+        if (h != nullptr && !weak) owner_ = own(h);
         h_ = h;
     }
 
   protected:
-    /** For C calls that create. */
-    H *out() noexcept {
-        reset();
-        return &h_;
+    /** Calls a C function that creates, with its arguments after the first. */
+    template <typename... P, typename... A> void create(dnnl_tp_status_t (*f)(H *, P...), const A &...args) {
+        H h = nullptr;
+        check(f(&h, args...));
+        reset(h);
+    }
+    /** The same; where that is allowed a failure leaves this object empty. */
+    template <typename... P, typename... A>
+    void create_or_empty(bool allow_empty, dnnl_tp_status_t (*f)(H *, P...), const A &...args) {
+        H h = nullptr;
+        const dnnl_tp_status_t status = f(&h, args...);
+        if (!allow_empty) check(status);
+        reset(status == dnnl_tp_success ? h : nullptr);
     }
 
   private:
+    struct owner {
+        H h = nullptr;
+        owner() = default;
+        owner(const owner &) = delete;
+        owner &operator=(const owner &) = delete;
+        ~owner() {
+            if (h != nullptr) (void)destroy(h);
+        }
+    };
+    static std::shared_ptr<owner> own(H h) {
+        struct guard { /* for the case that there is no memory for the owner */
+            H h;
+            ~guard() {
+                if (h != nullptr) (void)destroy(h);
+            }
+        } g{h};
+        auto o = std::make_shared<owner>();
+        o->h = std::exchange(g.h, nullptr);
+        return o;
+    }
     H h_ = nullptr;
+    std::shared_ptr<owner> owner_;
 };
 
 /** Copies dimensions into the C form; too many are left to the C call to refuse. */

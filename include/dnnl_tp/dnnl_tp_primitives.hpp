@@ -1,101 +1,26 @@
 /** @file
- * C++17 over the C API of dnnl_tp: attributes, primitive descriptors and primitives, BLAS calls.
+ * C++17 over the C API of dnnl_tp: primitive descriptors and primitives.
  *
  * Included by dnnl_tp.hpp; rules are there. One class per kind, with its descriptor as a member class:
  * matmul::primitive_desc pd(engine, src, weights, dst); matmul(pd).execute(stream, {{DNNL_TP_ARG_SRC, x},
- * ...}). An empty memory_desc stands for an absent optional tensor. */
+ * ...}). An empty memory_desc stands for an absent optional tensor. Attributes are given by reference or by
+ * pointer. Where allow_empty is set, a failure gives an empty descriptor instead of an exception. */
 #ifndef DNNL_TP_PRIMITIVES_HPP
 #define DNNL_TP_PRIMITIVES_HPP
 
-#include "dnnl_tp/dnnl_tp.hpp"
+#include <array>
+#include <initializer_list>
+#include <unordered_map>
+#include <vector>
+
+#include "dnnl_tp/dnnl_tp_attr.hpp"
+#include "dnnl_tp/dnnl_tp_enums.hpp"
+#include "dnnl_tp/dnnl_tp_event.h"
+#include "dnnl_tp/dnnl_tp_handle.hpp"
+#include "dnnl_tp/dnnl_tp_memory.hpp"
+#include "dnnl_tp/dnnl_tp_stream.hpp"
 
 namespace dnnl_tp {
-
-/** Attributes of a primitive. */
-class primitive_attr : public detail::handle<dnnl_tp_primitive_attr_t, dnnl_tp_primitive_attr_destroy> {
-  public:
-    using handle::handle;
-    /** Default values. */
-    primitive_attr() { check(dnnl_tp_primitive_attr_create(out())); }
-    /** A copy. */
-    primitive_attr clone() const { return clone_of(get()); }
-    /** A copy of borrowed attributes. */
-    static primitive_attr clone_of(const_dnnl_tp_primitive_attr_t existing) {
-        dnnl_tp_primitive_attr_t h = nullptr;
-        check(dnnl_tp_primitive_attr_clone(&h, existing));
-        return primitive_attr(h);
-    }
-    /** Fixes the thread count. */
-    void set_num_threads(int n) { check(dnnl_tp_primitive_attr_set_num_threads(get(), n)); }
-    /** Takes the thread count of a pool. */
-    void set_stream_attr(const stream_attr &a) {
-        check(dnnl_tp_primitive_attr_set_stream_attr(get(), a.get()));
-    }
-    /** Permits lower precision. */
-    void set_fpmath_mode(dnnl_tp_fpmath_mode_t mode, bool apply_to_int = false) {
-        check(dnnl_tp_primitive_attr_set_fpmath_mode_v2(get(), mode, apply_to_int ? 1 : 0));
-    }
-    /** The floating-point mode. */
-    dnnl_tp_fpmath_mode_t fpmath_mode() const {
-        dnnl_tp_fpmath_mode_t mode = dnnl_tp_fpmath_mode_strict;
-        check(dnnl_tp_primitive_attr_get_fpmath_mode(get(), &mode));
-        return mode;
-    }
-    /** Asks for the same bits in every run. */
-    void set_deterministic(bool on) { check(dnnl_tp_primitive_attr_set_deterministic(get(), on ? 1 : 0)); }
-    /** The determinism switch. */
-    bool deterministic() const {
-        int on = 0;
-        check(dnnl_tp_primitive_attr_get_deterministic(get(), &on));
-        return on != 0;
-    }
-    /** Hints at the type of sums. */
-    void set_accumulation_mode(dnnl_tp_accumulation_mode_t mode) {
-        check(dnnl_tp_primitive_attr_set_accumulation_mode(get(), mode));
-    }
-    /** The accumulation mode. */
-    dnnl_tp_accumulation_mode_t accumulation_mode() const {
-        dnnl_tp_accumulation_mode_t mode = dnnl_tp_accumulation_mode_strict;
-        check(dnnl_tp_primitive_attr_get_accumulation_mode(get(), &mode));
-        return mode;
-    }
-    /** Chooses who provides scratch. */
-    void set_scratchpad_mode(dnnl_tp_scratchpad_mode_t mode) {
-        check(dnnl_tp_primitive_attr_set_scratchpad_mode(get(), mode));
-    }
-    /** The scratchpad mode. */
-    dnnl_tp_scratchpad_mode_t scratchpad_mode() const {
-        dnnl_tp_scratchpad_mode_t mode = dnnl_tp_scratchpad_mode_library;
-        check(dnnl_tp_primitive_attr_get_scratchpad_mode(get(), &mode));
-        return mode;
-    }
-    /** Sets f32 scales. */
-    void set_scales_mask(int arg, int mask) {
-        check(dnnl_tp_primitive_attr_set_scales_mask(get(), arg, mask));
-    }
-    /** Sets scales with groups and a type. */
-    void set_scales(int arg, int mask, const dims &groups, dnnl_tp_data_type_t type) {
-        check(dnnl_tp_primitive_attr_set_scales(get(), arg, mask, static_cast<int>(groups.size()),
-                                                detail::c_dims(groups).v, type));
-    }
-    /** Sets s32 zero points. */
-    void set_zero_points_mask(int arg, int mask) {
-        check(dnnl_tp_primitive_attr_set_zero_points_mask(get(), arg, mask));
-    }
-    /** Sets zero points with groups and a type. */
-    void set_zero_points(int arg, int mask, const dims &groups, dnnl_tp_data_type_t type) {
-        check(dnnl_tp_primitive_attr_set_zero_points(get(), arg, mask, static_cast<int>(groups.size()),
-                                                     detail::c_dims(groups).v, type));
-    }
-    /** Sets the post-operations; the chain is copied. */
-    void set_post_ops(const post_ops &ops) { check(dnnl_tp_primitive_attr_set_post_ops(get(), ops.get())); }
-    /** The post-operations, lent. */
-    const_dnnl_tp_post_ops_t get_post_ops() const {
-        const_dnnl_tp_post_ops_t ops = nullptr;
-        check(dnnl_tp_primitive_attr_get_post_ops(get(), &ops));
-        return ops;
-    }
-};
 
 /** What every primitive descriptor has. */
 class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl_tp_primitive_desc_destroy> {
@@ -103,7 +28,7 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     using handle::handle;
     /** Owns nothing. */
     primitive_desc_base() noexcept = default;
-    /** Goes on to the next implementation; false when there is none. */
+    /** Goes on to the next implementation, in all copies; false when there is none. */
     bool next_impl() {
         const dnnl_tp_status_t status = dnnl_tp_primitive_desc_next_impl(get());
         if (status == dnnl_tp_last_impl_reached) return false;
@@ -113,11 +38,17 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     /** Name of the implementation, lent. */
     const char *impl_info_str() const { return query<const char *>(dnnl_tp_query_impl_info_str); }
     /** Kind of the primitive. */
+    enums::primitive_kind get_kind() const { return static_cast<enums::primitive_kind>(kind()); }
+    /** Kind of the primitive. */
     dnnl_tp_primitive_kind_t kind() const {
         return query<dnnl_tp_primitive_kind_t>(dnnl_tp_query_primitive_kind);
     }
-    /** Its engine, lent. */
-    dnnl_tp_engine_t get_engine() const { return query<dnnl_tp_engine_t>(dnnl_tp_query_engine); }
+    /** Its engine, which lives as long as the descriptor does. */
+    engine get_engine() const { return engine(query<dnnl_tp_engine_t>(dnnl_tp_query_engine), true); }
+    /** The engine of the scratch. */
+    engine scratchpad_engine() const {
+        return engine(query<dnnl_tp_engine_t>(dnnl_tp_query_scratchpad_engine), true);
+    }
     /** Its thread count. */
     int num_threads() const {
         int n = 0;
@@ -130,14 +61,18 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
         check(dnnl_tp_primitive_desc_get_attr(get(), &attr));
         return attr;
     }
+    /** Its attributes, a copy. */
+    primitive_attr get_primitive_attr() const { return primitive_attr::clone_of(get_attr()); }
     /** Any property. */
-    template <typename T> T query(dnnl_tp_query_t what, int index = 0) const {
+    template <typename T> T query(detail::either<dnnl_tp::query> what, int index = 0) const {
         T value = {};
         check(dnnl_tp_primitive_desc_query(get(), what, index, &value));
         return value;
     }
+    /** A 64-bit property. */
+    std::int64_t query_s64(detail::either<dnnl_tp::query> what) const { return query<std::int64_t>(what); }
     /** Descriptor of a tensor, a copy. */
-    memory_desc query_md(dnnl_tp_query_t what, int index = 0) const {
+    memory_desc query_md(detail::either<dnnl_tp::query> what, int index = 0) const {
         const_dnnl_tp_memory_desc_t md = dnnl_tp_primitive_desc_query_md(get(), what, index);
         return md == nullptr ? memory_desc() : memory_desc::clone_of(md);
     }
@@ -153,25 +88,50 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     memory_desc scratchpad_desc() const { return query_md(dnnl_tp_query_scratchpad_md); }
     /** Descriptor of the argument with a number. */
     memory_desc arg_desc(int arg) const { return query_md(dnnl_tp_query_exec_arg_md, arg); }
+    /** Propagation kind, of kinds that have one. */
+    prop_kind get_prop_kind() const {
+        return static_cast<prop_kind>(query<dnnl_tp_prop_kind_t>(dnnl_tp_query_prop_kind));
+    }
+    /** Algorithm, of kinds that have one. */
+    algorithm get_algorithm() const {
+        return static_cast<algorithm>(query<dnnl_tp_alg_kind_t>(dnnl_tp_query_alg_kind));
+    }
+    /** alpha of an eltwise. */
+    float get_alpha() const { return query<float>(dnnl_tp_query_alpha_f32); }
+    /** beta of an eltwise. */
+    float get_beta() const { return query<float>(dnnl_tp_query_beta_f32); }
+    /** epsilon of a normalization or reduction. */
+    float get_epsilon() const { return query<float>(dnnl_tp_query_epsilon_f32); }
+    /** p of a reduction. */
+    float get_p() const { return query<float>(dnnl_tp_query_p_f32); }
+    /** Axis of a softmax or concat. */
+    int get_axis() const { return query<int>(dnnl_tp_query_axis_s32); }
 
   protected:
     /** Clones into a descriptor of the kind. */
     template <typename T> T clone_as() const {
         T copy;
-        check(dnnl_tp_primitive_desc_clone(copy.out(), get()));
+        copy.create(dnnl_tp_primitive_desc_clone, get());
         return copy;
     }
 };
+
+/** A descriptor of any kind. */
+using primitive_desc = primitive_desc_base;
 
 /** A primitive of any kind. */
 class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_destroy> {
   public:
     using handle::handle;
+    /** Kind of a primitive. */
+    using kind = enums::primitive_kind;
     /** Owns nothing. */
     primitive() noexcept = default;
     /** The primitive of a descriptor. */
-    explicit primitive(const primitive_desc_base &pd) { check(dnnl_tp_primitive_create(out(), pd.get())); }
-    /** Runs with memories. */
+    primitive(const primitive_desc_base &pd) : primitive(const_dnnl_tp_primitive_desc_t{pd.get()}) {}
+    /** The primitive of a borrowed descriptor. */
+    explicit primitive(const_dnnl_tp_primitive_desc_t pd) { create(dnnl_tp_primitive_create, pd); }
+    /** Runs with memories. No copy of a memory is made. */
     void execute(const stream &s, std::initializer_list<dnnl_tp_exec_arg_t> args) const {
         check(dnnl_tp_primitive_execute(get(), s.get(), static_cast<int>(args.size()), args.begin()));
     }
@@ -179,18 +139,33 @@ class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_d
     void execute(const stream &s, const std::vector<dnnl_tp_exec_arg_t> &args) const {
         check(dnnl_tp_primitive_execute(get(), s.get(), static_cast<int>(args.size()), args.data()));
     }
+    /** Runs with memories. */
+    void execute(const stream &s, const std::unordered_map<int, memory> &args) const {
+        constexpr std::size_t usual = 16; /* so many need no memory of the heap */
+        std::array<dnnl_tp_exec_arg_t, usual> few;
+        std::vector<dnnl_tp_exec_arg_t> many(args.size() > usual ? args.size() : 0);
+        dnnl_tp_exec_arg_t *const c_args = many.empty() ? few.data() : many.data();
+        int n = 0;
+        for (const auto &[arg, mem] : args) c_args[n++] = {arg, mem.get()};
+        check(dnnl_tp_primitive_execute(get(), s.get(), n, c_args));
+    }
     /** Runs with plain pointers. */
     void execute_handles(const stream &s, std::initializer_list<dnnl_tp_exec_handle_t> args) const {
         check(dnnl_tp_primitive_execute_handles(get(), s.get(), static_cast<int>(args.size()), args.begin()));
     }
+    /** Runs with plain pointers. */
+    void execute_handles(const stream &s, const std::vector<dnnl_tp_exec_handle_t> &args) const {
+        check(dnnl_tp_primitive_execute_handles(get(), s.get(), static_cast<int>(args.size()), args.data()));
+    }
     /** Times runs with plain pointers. */
     dnnl_tp_timing_t timed_run(const stream &s, std::initializer_list<dnnl_tp_exec_handle_t> args,
                                const dnnl_tp_timed_run_opts_t *opts = nullptr) const {
-        dnnl_tp_timing_t timing = {};
-        timing.struct_size = sizeof timing;
-        check(dnnl_tp_primitive_timed_run(get(), s.get(), static_cast<int>(args.size()), args.begin(), opts,
-                                          &timing));
-        return timing;
+        return timed_run(s, args.size(), args.begin(), opts);
+    }
+    /** Times runs with plain pointers. */
+    dnnl_tp_timing_t timed_run(const stream &s, const std::vector<dnnl_tp_exec_handle_t> &args,
+                               const dnnl_tp_timed_run_opts_t *opts = nullptr) const {
+        return timed_run(s, args.size(), args.data(), opts);
     }
     /** Its descriptor, lent. */
     const_dnnl_tp_primitive_desc_t get_primitive_desc() const {
@@ -198,14 +173,25 @@ class primitive : public detail::handle<dnnl_tp_primitive_t, dnnl_tp_primitive_d
         check(dnnl_tp_primitive_get_primitive_desc(get(), &pd));
         return pd;
     }
+    /** Its kind. */
+    kind get_kind() const {
+        dnnl_tp_primitive_kind_t k = dnnl_tp_undefined_primitive;
+        check(dnnl_tp_primitive_desc_query(get_primitive_desc(), dnnl_tp_query_primitive_kind, 0, &k));
+        return static_cast<kind>(k);
+    }
+
+  private:
+    dnnl_tp_timing_t timed_run(const stream &s, std::size_t n, const dnnl_tp_exec_handle_t *args,
+                               const dnnl_tp_timed_run_opts_t *opts) const {
+        dnnl_tp_timing_t timing = {};
+        timing.struct_size = sizeof timing;
+        check(dnnl_tp_primitive_timed_run(get(), s.get(), static_cast<int>(n), args, opts, &timing));
+        return timing;
+    }
 };
 
 /** Implementation. */
 namespace detail {
-/** Default attributes where none are given. */
-inline const_dnnl_tp_primitive_attr_t attr_of(const primitive_attr *attr) {
-    return attr == nullptr ? nullptr : attr->get();
-}
 /** Descriptors as an array of handles. */
 inline std::vector<const_dnnl_tp_memory_desc_t> handles_of(const std::vector<memory_desc> &mds) {
     std::vector<const_dnnl_tp_memory_desc_t> v;
@@ -215,30 +201,34 @@ inline std::vector<const_dnnl_tp_memory_desc_t> handles_of(const std::vector<mem
 }
 } // namespace detail
 
-/** Product of matrices. */
+/** Matrix product. */
 class matmul : public primitive {
   public:
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
-        /** Without bias. */
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** Without a bias. */
         primitive_desc(const engine &e, const memory_desc &src, const memory_desc &weights,
-                       const memory_desc &dst, const primitive_attr *attr = nullptr)
-            : primitive_desc(e, src, weights, memory_desc(), dst, attr) {}
-        /** With bias. */
+                       const memory_desc &dst, const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, src, weights, memory_desc(), dst, attr, allow_empty) {}
+        /** An empty bias = none. */
         primitive_desc(const engine &e, const memory_desc &src, const memory_desc &weights,
-                       const memory_desc &bias, const memory_desc &dst,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_matmul_primitive_desc_create(out(), e.get(), src.get(), weights.get(), bias.get(),
-                                                       dst.get(), detail::attr_of(attr)));
+                       const memory_desc &bias, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_matmul_primitive_desc_create, e.get(), src.get(),
+                            weights.get(), bias.get(), dst.get(), attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** Descriptor of the bias. */
+        memory_desc bias_desc() const { return weights_desc(1); }
     };
     /** Owns nothing. */
     matmul() noexcept = default;
     /** Creates. */
-    explicit matmul(const primitive_desc &pd) : primitive(pd) {}
+    matmul(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Fully connected layer. */
@@ -247,21 +237,29 @@ class inner_product_forward : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** Without a bias. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &weights, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
+            : primitive_desc(e, prop, src, weights, memory_desc(), dst, attr, allow_empty) {}
         /** An empty bias = none. */
-        primitive_desc(const engine &e, dnnl_tp_prop_kind_t prop, const memory_desc &src,
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
                        const memory_desc &weights, const memory_desc &bias, const memory_desc &dst,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_inner_product_forward_primitive_desc_create(out(), e.get(), prop, src.get(),
-                                                                      weights.get(), bias.get(), dst.get(),
-                                                                      detail::attr_of(attr)));
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_inner_product_forward_primitive_desc_create, e.get(), prop,
+                            src.get(), weights.get(), bias.get(), dst.get(), attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** Descriptor of the bias. */
+        memory_desc bias_desc() const { return weights_desc(1); }
     };
     /** Owns nothing. */
     inner_product_forward() noexcept = default;
     /** Creates. */
-    explicit inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
+    inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Softmax and its logarithm. */
@@ -270,20 +268,22 @@ class softmax_forward : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** Along an axis. */
-        primitive_desc(const engine &e, dnnl_tp_prop_kind_t prop, dnnl_tp_alg_kind_t alg,
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
                        const memory_desc &src, const memory_desc &dst, int axis,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_softmax_forward_primitive_desc_create(out(), e.get(), prop, alg, src.get(),
-                                                                dst.get(), axis, detail::attr_of(attr)));
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_softmax_forward_primitive_desc_create, e.get(), prop, alg,
+                            src.get(), dst.get(), axis, attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     softmax_forward() noexcept = default;
     /** Creates. */
-    explicit softmax_forward(const primitive_desc &pd) : primitive(pd) {}
+    softmax_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Normalization over the last dimension. */
@@ -292,26 +292,52 @@ class layer_normalization_forward : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** With f32 statistics derived from src. */
-        primitive_desc(const engine &e, dnnl_tp_prop_kind_t prop, const memory_desc &src,
-                       const memory_desc &dst, float epsilon, unsigned flags,
-                       const primitive_attr *attr = nullptr)
-            : primitive_desc(e, prop, src, dst, memory_desc(), dnnl_tp_f32, epsilon, flags, attr) {}
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &dst, float epsilon, detail::flags_of<normalization_flags> flags,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, src, dst, memory_desc(), dnnl_tp_f32, epsilon, flags, attr,
+                             allow_empty) {}
+        /** With a descriptor of the statistics. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &dst, const memory_desc &stat, float epsilon,
+                       detail::flags_of<normalization_flags> flags, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
+            : primitive_desc(e, prop, src, dst, stat, dnnl_tp_f32, epsilon, flags, attr, allow_empty) {}
+        /** With a type of scale and shift. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &dst, detail::either<memory::data_type> scale_shift_type,
+                       float epsilon, detail::flags_of<normalization_flags> flags,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, src, dst, memory_desc(), scale_shift_type, epsilon, flags, attr,
+                             allow_empty) {}
         /** With a descriptor of the statistics and a type of scale and shift. */
-        primitive_desc(const engine &e, dnnl_tp_prop_kind_t prop, const memory_desc &src,
-                       const memory_desc &dst, const memory_desc &stat, dnnl_tp_data_type_t scale_shift_type,
-                       float epsilon, unsigned flags, const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
-                out(), e.get(), prop, src.get(), dst.get(), stat.get(), scale_shift_type, epsilon, flags,
-                detail::attr_of(attr)));
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &dst, const memory_desc &stat,
+                       detail::either<memory::data_type> scale_shift_type, float epsilon,
+                       detail::flags_of<normalization_flags> flags, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_layer_normalization_forward_primitive_desc_create_v2,
+                            e.get(), prop, src.get(), dst.get(), stat.get(), scale_shift_type, epsilon, flags,
+                            attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** Descriptor of the mean. */
+        memory_desc mean_desc() const { return arg_desc(DNNL_TP_ARG_MEAN); }
+        /** Descriptor of the variance. */
+        memory_desc variance_desc() const { return arg_desc(DNNL_TP_ARG_VARIANCE); }
+        /** Its flags. */
+        normalization_flags get_flags() const {
+            return static_cast<normalization_flags>(query<unsigned>(dnnl_tp_query_flags));
+        }
     };
     /** Owns nothing. */
     layer_normalization_forward() noexcept = default;
     /** Creates. */
-    explicit layer_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
+    layer_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** A function of each element. */
@@ -320,20 +346,32 @@ class eltwise_forward : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** With alpha and beta 0. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
+            : primitive_desc(e, prop, alg, src, dst, 0.0f, 0.0f, attr, allow_empty) {}
+        /** With beta 0. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &dst, float alpha,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, alg, src, dst, alpha, 0.0f, attr, allow_empty) {}
         /** With the parameters of the formula. */
-        primitive_desc(const engine &e, dnnl_tp_prop_kind_t prop, dnnl_tp_alg_kind_t alg,
-                       const memory_desc &src, const memory_desc &dst, float alpha = 0.0f, float beta = 0.0f,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_eltwise_forward_primitive_desc_create(
-                out(), e.get(), prop, alg, src.get(), dst.get(), alpha, beta, detail::attr_of(attr)));
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &dst, float alpha, float beta,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_eltwise_forward_primitive_desc_create, e.get(), prop, alg,
+                            src.get(), dst.get(), alpha, beta, attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     eltwise_forward() noexcept = default;
     /** Creates. */
-    explicit eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
+    eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Two tensors, element by element. */
@@ -342,27 +380,35 @@ class binary : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** Two sources. */
-        primitive_desc(const engine &e, dnnl_tp_alg_kind_t alg, const memory_desc &src0,
-                       const memory_desc &src1, const memory_desc &dst,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_binary_primitive_desc_create(out(), e.get(), alg, src0.get(), src1.get(), dst.get(),
-                                                       detail::attr_of(attr)));
+        primitive_desc(const engine &e, detail::either<algorithm> alg, const memory_desc &src0,
+                       const memory_desc &src1, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_binary_primitive_desc_create, e.get(), alg, src0.get(),
+                            src1.get(), dst.get(), attr);
         }
         /** Three sources (select). */
-        primitive_desc(const engine &e, dnnl_tp_alg_kind_t alg, const memory_desc &src0,
+        primitive_desc(const engine &e, detail::either<algorithm> alg, const memory_desc &src0,
                        const memory_desc &src1, const memory_desc &src2, const memory_desc &dst,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_binary_primitive_desc_create_v2(out(), e.get(), alg, src0.get(), src1.get(),
-                                                          src2.get(), dst.get(), detail::attr_of(attr)));
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_binary_primitive_desc_create_v2, e.get(), alg, src0.get(),
+                            src1.get(), src2.get(), dst.get(), attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** Descriptor of the first source. */
+        memory_desc src0_desc() const { return src_desc(0); }
+        /** Descriptor of the second source. */
+        memory_desc src1_desc() const { return src_desc(1); }
+        /** Descriptor of the third source. */
+        memory_desc src2_desc() const { return src_desc(2); }
     };
     /** Owns nothing. */
     binary() noexcept = default;
     /** Creates. */
-    explicit binary(const primitive_desc &pd) : primitive(pd) {}
+    binary(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** One value from many along dimensions. */
@@ -371,20 +417,22 @@ class reduction : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** p and eps are those of the norms. */
-        primitive_desc(const engine &e, dnnl_tp_alg_kind_t alg, const memory_desc &src,
+        primitive_desc(const engine &e, detail::either<algorithm> alg, const memory_desc &src,
                        const memory_desc &dst, float p = 0.0f, float eps = 0.0f,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_reduction_primitive_desc_create(out(), e.get(), alg, src.get(), dst.get(), p, eps,
-                                                          detail::attr_of(attr)));
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_reduction_primitive_desc_create, e.get(), alg, src.get(),
+                            dst.get(), p, eps, attr);
         }
-        /** A copy. */
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     reduction() noexcept = default;
     /** Creates. */
-    explicit reduction(const primitive_desc &pd) : primitive(pd) {}
+    reduction(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Copy into another layout and type. */
@@ -393,19 +441,49 @@ class reorder : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** On one engine. */
         primitive_desc(const engine &e, const_dnnl_tp_memory_desc_t src, const_dnnl_tp_memory_desc_t dst,
-                       const primitive_attr *attr = nullptr) {
-            check(dnnl_tp_reorder_primitive_desc_create(out(), src, e.get(), dst, e.get(),
-                                                        detail::attr_of(attr)));
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_reorder_primitive_desc_create, src, e.get(), dst, e.get(),
+                            attr);
         }
-        /** A copy. */
+        /** Between engines, which have to be the same. */
+        primitive_desc(const engine &src_engine, const memory_desc &src, const engine &dst_engine,
+                       const memory_desc &dst, const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_reorder_primitive_desc_create, src.get(), src_engine.get(),
+                            dst.get(), dst_engine.get(), attr);
+        }
+        /** Between tensors. */
+        primitive_desc(const memory &src, const memory &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_reorder_primitive_desc_create, src.get_desc_handle(),
+                            src.get_engine().get(), dst.get_desc_handle(), dst.get_engine().get(), attr);
+        }
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** The engine of the source. */
+        engine get_src_engine() const {
+            return engine(query<dnnl_tp_engine_t>(dnnl_tp_query_reorder_src_engine), true);
+        }
+        /** The engine of the destination. */
+        engine get_dst_engine() const {
+            return engine(query<dnnl_tp_engine_t>(dnnl_tp_query_reorder_dst_engine), true);
+        }
     };
     /** Owns nothing. */
     reorder() noexcept = default;
     /** Creates. */
-    explicit reorder(const primitive_desc &pd) : primitive(pd) {}
+    reorder(const primitive_desc &pd) : primitive(pd) {}
+    /** Between tensors. */
+    reorder(const memory &src, const memory &dst, const detail::attr_arg &attr = {})
+        : reorder(primitive_desc(src, dst, attr)) {}
+    using primitive::execute;
+    /** Runs. */
+    void execute(const stream &s, const memory &src, const memory &dst) const {
+        execute(s, {{DNNL_TP_ARG_FROM, src.get()}, {DNNL_TP_ARG_TO, dst.get()}});
+    }
 };
 
 /** Tensors one behind the other. */
@@ -414,20 +492,27 @@ class concat : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** An empty dst = derived. */
         primitive_desc(const engine &e, const memory_desc &dst, int axis,
-                       const std::vector<memory_desc> &srcs, const primitive_attr *attr = nullptr) {
+                       const std::vector<memory_desc> &srcs, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
             const std::vector<const_dnnl_tp_memory_desc_t> v = detail::handles_of(srcs);
-            check(dnnl_tp_concat_primitive_desc_create(out(), e.get(), dst.get(), static_cast<int>(v.size()),
-                                                       axis, v.data(), detail::attr_of(attr)));
+            create_or_empty(allow_empty, dnnl_tp_concat_primitive_desc_create, e.get(), dst.get(),
+                            static_cast<int>(v.size()), axis, v.data(), attr);
         }
-        /** A copy. */
+        /** dst is derived. */
+        primitive_desc(const engine &e, int axis, const std::vector<memory_desc> &srcs,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, memory_desc(), axis, srcs, attr, allow_empty) {}
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     concat() noexcept = default;
     /** Creates. */
-    explicit concat(const primitive_desc &pd) : primitive(pd) {}
+    concat(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Weighted sum of tensors. */
@@ -436,49 +521,31 @@ class sum : public primitive {
     /** Its descriptor. */
     struct primitive_desc : primitive_desc_base {
         using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
         /** An empty dst = derived. */
         primitive_desc(const engine &e, const memory_desc &dst, const std::vector<float> &scales,
-                       const std::vector<memory_desc> &srcs, const primitive_attr *attr = nullptr) {
-            if (scales.size() != srcs.size()) throw std::invalid_argument("sum: as many scales as sources");
+                       const std::vector<memory_desc> &srcs, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            if (scales.size() != srcs.size())
+                throw error(dnnl_tp_invalid_arguments, "sum: as many scales as sources are needed");
             const std::vector<const_dnnl_tp_memory_desc_t> v = detail::handles_of(srcs);
-            check(dnnl_tp_sum_primitive_desc_create(out(), e.get(), dst.get(), static_cast<int>(v.size()),
-                                                    scales.data(), v.data(), detail::attr_of(attr)));
+            create_or_empty(allow_empty, dnnl_tp_sum_primitive_desc_create, e.get(), dst.get(),
+                            static_cast<int>(v.size()), scales.data(), v.data(), attr);
         }
-        /** A copy. */
+        /** dst is derived. */
+        primitive_desc(const engine &e, const std::vector<float> &scales,
+                       const std::vector<memory_desc> &srcs, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
+            : primitive_desc(e, memory_desc(), scales, srcs, attr, allow_empty) {}
+        /** A copy with a handle of its own. */
         primitive_desc clone() const { return clone_as<primitive_desc>(); }
     };
     /** Owns nothing. */
     sum() noexcept = default;
     /** Creates. */
-    explicit sum(const primitive_desc &pd) : primitive(pd) {}
+    sum(const primitive_desc &pd) : primitive(pd) {}
 };
-
-/** C = alpha * op(A) * op(B) + beta * C, row-major, on a pool; NULL = the calling thread. */
-inline void sgemm(char transa, char transb, dnnl_tp_dim_t m, dnnl_tp_dim_t n, dnnl_tp_dim_t k, float alpha,
-                  const float *a, dnnl_tp_dim_t lda, const float *b, dnnl_tp_dim_t ldb, float beta, float *c,
-                  dnnl_tp_dim_t ldc, const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_sgemm_tp(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, pool));
-}
-
-/** The same with u8 A, s8 B, s32 C and offsets; see dnnl_tp_gemm_u8s8s32(). */
-inline void gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
-                         dnnl_tp_dim_t k, float alpha, const std::uint8_t *a, dnnl_tp_dim_t lda,
-                         std::uint8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo, float beta,
-                         std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
-                         const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
-                                  ldc, co, pool));
-}
-
-/** The same with s8 A; see dnnl_tp_gemm_s8s8s32(). */
-inline void gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
-                         dnnl_tp_dim_t k, float alpha, const std::int8_t *a, dnnl_tp_dim_t lda,
-                         std::int8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo, float beta,
-                         std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
-                         const dnnl_tp_threadpool_iface_t *pool = nullptr) {
-    check(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
-                                  ldc, co, pool));
-}
 
 } // namespace dnnl_tp
 

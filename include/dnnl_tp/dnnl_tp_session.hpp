@@ -18,18 +18,18 @@ class session : public detail::handle<dnnl_tp_session_t, dnnl_tp_session_destroy
     session() noexcept = default;
     /** Creates pools that do not exist yet. */
     session(const graph &g, const engine &e, const dnnl_tp_session_opts_t *opts = nullptr) {
-        check(dnnl_tp_session_create(out(), g.get(), e.get(), opts));
+        create(dnnl_tp_session_create, g.get(), e.get(), opts);
     }
     /** Runs what fetches and targets need. */
     void run(const std::vector<dnnl_tp_feed_t> &feeds, const std::vector<dnnl_tp_fetch_t> &fetches,
              const std::vector<const char *> &targets = {},
-             const dnnl_tp_session_run_opts_t *opts = nullptr) {
+             const dnnl_tp_session_run_opts_t *opts = nullptr) const {
         check(dnnl_tp_session_run(get(), static_cast<int>(feeds.size()), feeds.data(),
                                   static_cast<int>(fetches.size()), fetches.data(),
                                   static_cast<int>(targets.size()), targets.data(), opts));
     }
     /** Refuses later runs, cancels and awaits those in progress. */
-    void close() { check(dnnl_tp_session_close(get())); }
+    void close() const { check(dnnl_tp_session_close(get())); }
     /** Counts of runs and of the cache. */
     dnnl_tp_session_stats_t query() const {
         dnnl_tp_session_stats_t stats = {};
@@ -54,9 +54,9 @@ class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_dest
     /** Compiles for the shapes of the feeds; their data is ignored. */
     callable(const session &s, const std::vector<dnnl_tp_feed_t> &feeds,
              const std::vector<const char *> &fetches, const std::vector<const char *> &targets = {}) {
-        check(dnnl_tp_session_make_callable(out(), s.get(), static_cast<int>(feeds.size()), feeds.data(),
-                                            static_cast<int>(fetches.size()), fetches.data(),
-                                            static_cast<int>(targets.size()), targets.data()));
+        create(dnnl_tp_session_make_callable, s.get(), static_cast<int>(feeds.size()), feeds.data(),
+               static_cast<int>(fetches.size()), fetches.data(), static_cast<int>(targets.size()),
+               targets.data());
     }
     /** Shape and type of a fetched tensor. */
     dnnl_tp_tensor_info_t query(int fetch) const {
@@ -68,6 +68,11 @@ class callable : public detail::handle<dnnl_tp_callable_t, dnnl_tp_callable_dest
     void run(std::initializer_list<const void *> in, std::initializer_list<void *> out,
              const dnnl_tp_session_run_opts_t *opts = nullptr) const {
         check(dnnl_tp_callable_run(get(), in.begin(), out.begin(), opts));
+    }
+    /** Runs; pointers in the order of feeds and fetches. */
+    void run(const std::vector<const void *> &in, const std::vector<void *> &out,
+             const dnnl_tp_session_run_opts_t *opts = nullptr) const {
+        check(dnnl_tp_callable_run(get(), in.data(), out.data(), opts));
     }
 };
 

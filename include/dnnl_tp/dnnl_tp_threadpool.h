@@ -44,7 +44,7 @@ typedef struct {
      * poll. */
     int (*wait)(void *ctx, int64_t timeout_ns);
     /** Runs fn(arg) once, now or later, on any thread. run is the cookie of run_begin, NULL outside runs.
-     * Non-zero: fn is never called. */
+     * Non-zero: fn is never called. Must not wait for other tasks: a host whose queue is full refuses. */
     int (*schedule)(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg);
     /** Optional: a run of a graph begins; *run becomes its cookie. Non-zero makes the run fail, without
      * run_end. */
@@ -57,7 +57,9 @@ typedef struct {
     void (*run_end)(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *done_arg);
     /** Optional locality hint: a number of the calling thread. */
     int (*current_slot)(void *ctx);
-    /** Optional: the library dropped its last copy and will not call ctx again. */
+    /** Optional: the library dropped its last copy and will not call ctx again, unless it is given to it anew:
+     * a call that does so meanwhile waits until release has returned (in release itself: would_deadlock), so
+     * release must not wait for such a call. */
     void (*release)(void *ctx);
 } dnnl_tp_threadpool_iface_t;
 

@@ -114,7 +114,12 @@ typedef struct {
     int64_t self_ns;           /**< The same without what other records took inside them, on their thread. */
     int64_t min_ns;            /**< The shortest. */
     int64_t max_ns;            /**< The longest. */
-    int64_t wait_ns; /**< Runs and executions: sum of the times from the call to the begin; others: 0. */
+    /** Runs and executions: sum of the times from the call to the begin; operators: from the end of the last of
+     * those that made what they read; others: 0. */
+    int64_t wait_ns;
+    const char *fused; /**< Of operators: others that it does as well, "bias + gelu"; "" for none. */
+    double flops;      /**< Floating-point operations of all records, by the shapes; 0: not known. */
+    double bytes;      /**< Bytes of tensors read and written, each once a time; 0: not known. */
 } dnnl_tp_trace_stat_t;
 
 /** Gives statistics, largest self_ns first. Thread-safe.
@@ -133,7 +138,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_trace_get_stats(dnnl_tp_trace_t trace, 
 #define DNNL_TP_TRACE_BY_NAME 3 /**< Names that end in .txt: TEXT, in .folded: FOLDED, others: CHROME. */
 
 /** Writes a trace to a file. The file is complete or unchanged: it is written beside its place and then
- * renamed. (Pipes and devices are written in place.) Thread-safe.
+ * renamed. A link is followed; pipes and devices are written in place. Thread-safe.
  *
  * @param trace a trace
  * @param path name of the file

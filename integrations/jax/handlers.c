@@ -2,9 +2,12 @@
  *   dnnl_tp_jax_matmul   y{M, N} = x{M, K} w{K, N}
  *   dnnl_tp_jax_softmax  y = softmax(x) along the last dimension; x of 1 to 4 dimensions
  *   dnnl_tp_jax_mlp      y{M, N} = softmax(gelu(x{M, K} w1{K, H}) w2{H, N}), a compiled graph
- * All tensors are f32, row-major. dnnl_tp_jax.py registers them. Streams and compiled graphs are kept: XLA
- * runs many handlers at once, and each takes a stream of its own from a list. */
+ * All tensors are f32, row-major. dnnl_tp_jax.py registers them, and checks shapes before; a program that calls
+ * a handler by itself gets the same refusals from here. Streams and compiled graphs are kept: XLA runs many
+ * handlers at once, and each takes a stream of its own from a list; of graphs, one a shape, the MOST_GRAPHS that
+ * were used last. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +20,19 @@ typedef struct stream_entry {
     struct stream_entry *next;
     dnnl_tp_stream_t stream;
 } stream_entry_t;
+enum { MOST_GRAPHS = 64 };
 typedef struct graph_entry {
-    struct graph_entry *next;
+    struct graph_entry *next; /* used before this one */
     int64_t m, k, h, n;
     dnnl_tp_executable_t executable;
+    int users; /* handlers that run it */
 } graph_entry_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static dnnl_tp_engine_t engine;
 static stream_entry_t *free_streams;
-static graph_entry_t *graphs;
+static graph_entry_t *graphs; /* the one that was used last comes first */
+static int ngraphs;
 
 /* Under the lock. XLA's pool is the engine's: primitives are planned for its threads, streams run on it. */
 static dnnl_tp_status_t need_engine(void) {
@@ -72,11 +78,46 @@ static XLA_FFI_Error *fail(const XLA_FFI_Api *api, XLA_FFI_Error_Code code, cons
     return api->XLA_FFI_Error_Create(&args);
 }
 
-static dnnl_tp_memory_desc_t md_of(const XLA_FFI_Buffer *b) {
+/* "f32[2,3]"; returns text. */
+enum { SHAPE_TEXT = 64 };
+static const char *shape_text(const XLA_FFI_Buffer *b, char text[SHAPE_TEXT]) {
+    int n = snprintf(text, SHAPE_TEXT, b->dtype == XLA_FFI_DataType_F32 ? "f32[" : "no f32[");
+    for (int i = 0; i < (int)b->rank && n < SHAPE_TEXT - 24; ++i)
+        n += snprintf(text + n, (size_t)(SHAPE_TEXT - n), "%s%lld", i ? "," : "", (long long)b->dims[i]);
+    snprintf(text + n, (size_t)(SHAPE_TEXT - n), "]");
+    return text;
+}
+
+/* Every array has its rank and is f32. */
+static dnnl_tp_status_t check_arrays(const char *handler, XLA_FFI_Buffer *const *arrays, int n, int min_rank,
+                                     int max_rank) {
+    char text[160], shape[SHAPE_TEXT];
+    for (int i = 0; i < n; ++i) {
+        if (arrays[i]->dtype == XLA_FFI_DataType_F32 && arrays[i]->rank >= min_rank &&
+            arrays[i]->rank <= max_rank)
+            continue;
+        snprintf(text, sizeof text, "dnnl_tp_%s: array %d is %s; needed is f32 of %d to %d dimensions",
+                 handler, i, shape_text(arrays[i], shape), min_rank, max_rank);
+        return dnnl_tp_fail(dnnl_tp_invalid_arguments, text);
+    }
+    return dnnl_tp_success;
+}
+
+/* a{M, K} b{K, N} gives c{M, N}; c NULL: any. */
+static dnnl_tp_status_t check_product(const char *handler, const XLA_FFI_Buffer *a, const XLA_FFI_Buffer *b,
+                                      const XLA_FFI_Buffer *c) {
+    if (a->dims[1] == b->dims[0] && (!c || (c->dims[0] == a->dims[0] && c->dims[1] == b->dims[1])))
+        return dnnl_tp_success;
+    char text[256], ta[SHAPE_TEXT], tb[SHAPE_TEXT], tc[SHAPE_TEXT] = "its result";
+    snprintf(text, sizeof text, "dnnl_tp_%s: %s times %s does not give %s", handler, shape_text(a, ta),
+             shape_text(b, tb), c ? shape_text(c, tc) : "a product");
+    return dnnl_tp_fail(dnnl_tp_invalid_arguments, text);
+}
+
+static dnnl_tp_memory_desc_t md_of(const XLA_FFI_Buffer *b) { /* of a buffer that check_arrays() let pass */
     static const dnnl_tp_format_tag_t tags[] = {dnnl_tp_a, dnnl_tp_ab, dnnl_tp_abc, dnnl_tp_abcd};
     dnnl_tp_memory_desc_t md = NULL;
     dnnl_tp_dims_t dims = {0};
-    if (b->dtype != XLA_FFI_DataType_F32 || b->rank < 1 || b->rank > 4) return NULL;
     for (int i = 0; i < (int)b->rank; ++i) dims[i] = b->dims[i];
     if (dnnl_tp_memory_desc_create_with_tag(&md, (int)b->rank, dims, dnnl_tp_f32, tags[b->rank - 1]))
         return NULL;
@@ -87,7 +128,8 @@ typedef dnnl_tp_status_t (*compute_t)(dnnl_tp_stream_t stream, XLA_FFI_Buffer *c
                                       XLA_FFI_Buffer *out);
 
 /* What all handlers have in common: the metadata query, the shapes of the call, a stream, the answer. */
-static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame, int nin, compute_t compute) {
+static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame, const char *name, int nin, compute_t compute) {
+    char text[160];
     XLA_FFI_Extension_Base *extension = frame->extension_start;
     if (extension && extension->type == XLA_FFI_Extension_Metadata) {
         XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)extension)->metadata;
@@ -96,8 +138,11 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame, int nin, compute_t comput
         return NULL;
     }
     if (frame->stage != XLA_FFI_ExecutionStage_EXECUTE) return NULL;
-    if (frame->args.size != nin || frame->rets.size != 1)
-        return fail(frame->api, XLA_FFI_Error_Code_INVALID_ARGUMENT, "wrong number of arrays");
+    if (frame->args.size != nin || frame->rets.size != 1) {
+        snprintf(text, sizeof text, "dnnl_tp_%s: %lld arrays give %lld; needed are %d and 1", name,
+                 (long long)frame->args.size, (long long)frame->rets.size, nin);
+        return fail(frame->api, XLA_FFI_Error_Code_INVALID_ARGUMENT, text);
+    }
     dnnl_tp_xla_call_t call = {frame->api, frame->ctx};
     const dnnl_tp_xla_call_t *outer = dnnl_tp_xla_call;
     dnnl_tp_xla_call = &call;
@@ -129,9 +174,13 @@ static dnnl_tp_status_t execute(dnnl_tp_primitive_desc_t pd, dnnl_tp_stream_t st
 }
 
 static dnnl_tp_status_t matmul(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *in, XLA_FFI_Buffer *out) {
+    dnnl_tp_status_t s = check_arrays("matmul", in, 2, 2, 2);
+    if (!s) s = check_arrays("matmul", &out, 1, 2, 2);
+    if (!s) s = check_product("matmul", in[0], in[1], out);
+    if (s) return s;
     dnnl_tp_memory_desc_t x = md_of(in[0]), w = md_of(in[1]), y = md_of(out);
     dnnl_tp_primitive_desc_t pd = NULL;
-    dnnl_tp_status_t s = dnnl_tp_matmul_primitive_desc_create(&pd, engine, x, w, NULL, y, NULL);
+    s = dnnl_tp_matmul_primitive_desc_create(&pd, engine, x, w, NULL, y, NULL);
     dnnl_tp_exec_handle_t args[] = {
         {DNNL_TP_ARG_SRC, in[0]->data}, {DNNL_TP_ARG_WEIGHTS, in[1]->data}, {DNNL_TP_ARG_DST, out->data}};
     if (!s) s = execute(pd, stream, 3, args);
@@ -143,9 +192,12 @@ static dnnl_tp_status_t matmul(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *i
 }
 
 static dnnl_tp_status_t softmax(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *in, XLA_FFI_Buffer *out) {
+    dnnl_tp_status_t s = check_arrays("softmax", in, 1, 1, 4);
+    if (!s) s = check_arrays("softmax", &out, 1, (int)in[0]->rank, (int)in[0]->rank);
+    if (s) return s;
     dnnl_tp_memory_desc_t x = md_of(in[0]), y = md_of(out);
     dnnl_tp_primitive_desc_t pd = NULL;
-    dnnl_tp_status_t s = dnnl_tp_softmax_forward_primitive_desc_create(
+    s = dnnl_tp_softmax_forward_primitive_desc_create(
         &pd, engine, dnnl_tp_forward_inference, dnnl_tp_softmax_accurate, x, y, (int)in[0]->rank - 1, NULL);
     dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, in[0]->data}, {DNNL_TP_ARG_DST, out->data}};
     if (!s) s = execute(pd, stream, 2, args);
@@ -176,34 +228,86 @@ static dnnl_tp_status_t compile(graph_entry_t *e) {
     return s;
 }
 
-static dnnl_tp_status_t mlp(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *in, XLA_FFI_Buffer *out) {
-    for (int i = 0; i < 3; ++i)
-        if (in[i]->dtype != XLA_FFI_DataType_F32 || in[i]->rank != 2) return dnnl_tp_invalid_arguments;
-    graph_entry_t want = {.m = in[0]->dims[0], .k = in[0]->dims[1], .h = in[1]->dims[1], .n = in[2]->dims[1]};
-    if (in[1]->dims[0] != want.k || in[2]->dims[0] != want.h) return dnnl_tp_invalid_arguments;
+/* Under the lock: drops graphs that were not used for the longest time and that nobody runs. */
+static void drop_surplus(void) {
+    while (ngraphs > MOST_GRAPHS) {
+        graph_entry_t **oldest = NULL;
+        for (graph_entry_t **at = &graphs; *at; at = &(*at)->next)
+            if ((*at)->users == 0) oldest = at;
+        if (!oldest) return;
+        graph_entry_t *e = *oldest;
+        *oldest = e->next;
+        --ngraphs;
+        dnnl_tp_executable_destroy(e->executable);
+        free(e);
+    }
+}
+
+/* The graph for these shapes, in use by the caller. */
+static dnnl_tp_status_t take_graph(const graph_entry_t *want, graph_entry_t **entry) {
     dnnl_tp_status_t s = dnnl_tp_success;
     pthread_mutex_lock(&lock);
-    graph_entry_t *e = graphs;
-    while (e && memcmp(&e->m, &want.m, 4 * sizeof want.m)) e = e->next;
-    if (!e) {
-        s = compile(&want);
-        e = s ? NULL : malloc(sizeof *e);
-        if (!e) {
-            pthread_mutex_unlock(&lock);
-            return s ? s : dnnl_tp_out_of_memory;
-        }
-        *e = want;
+    graph_entry_t **at = &graphs, *e;
+    while (*at && memcmp(&(*at)->m, &want->m, 4 * sizeof want->m)) at = &(*at)->next;
+    if ((e = *at)) {
+        *at = e->next;
+    } else if (!(e = malloc(sizeof *e))) {
+        s = dnnl_tp_fail(dnnl_tp_out_of_memory, "dnnl_tp_mlp: no memory for a graph");
+    } else {
+        *e = *want;
+        s = compile(e);
+        if (s) free(e);
+        else ++ngraphs;
+    }
+    if (!s) {
         e->next = graphs;
         graphs = e;
+        ++e->users;
+        drop_surplus();
+        *entry = e;
     }
     pthread_mutex_unlock(&lock);
+    return s;
+}
+
+static void give_graph(graph_entry_t *e) {
+    pthread_mutex_lock(&lock);
+    --e->users;
+    drop_surplus();
+    pthread_mutex_unlock(&lock);
+}
+
+static dnnl_tp_status_t mlp(dnnl_tp_stream_t stream, XLA_FFI_Buffer *const *in, XLA_FFI_Buffer *out) {
+    dnnl_tp_status_t s = check_arrays("mlp", in, 3, 2, 2);
+    if (!s) s = check_arrays("mlp", &out, 1, 2, 2);
+    if (!s) s = check_product("mlp", in[0], in[1], NULL);
+    if (!s) s = check_product("mlp", in[1], in[2], NULL);
+    if (!s && (out->dims[0] != in[0]->dims[0] || out->dims[1] != in[2]->dims[1]))
+        s = dnnl_tp_fail(dnnl_tp_invalid_arguments,
+                         "dnnl_tp_mlp: the result has not x's rows and w2's columns");
+    if (s) return s;
+    graph_entry_t want = {.m = in[0]->dims[0], .k = in[0]->dims[1], .h = in[1]->dims[1], .n = in[2]->dims[1]},
+                  *e;
+    s = take_graph(&want, &e);
+    if (s) return s;
     void *const inputs[] = {in[0]->data, in[1]->data, in[2]->data}, *const outputs[] = {out->data};
-    return dnnl_tp_executable_run(e->executable, stream, 3, inputs, 1, outputs, NULL);
+    s = dnnl_tp_executable_run(e->executable, stream, 3, inputs, 1, outputs, NULL);
+    give_graph(e);
+    return s;
+}
+
+/* How many compiled graphs are kept; for tests. */
+__attribute__((visibility("default"))) int dnnl_tp_jax_graphs(void);
+int dnnl_tp_jax_graphs(void) {
+    pthread_mutex_lock(&lock);
+    int n = ngraphs;
+    pthread_mutex_unlock(&lock);
+    return n;
 }
 
 #define HANDLER(name, nin)                                                                              \
     __attribute__((visibility("default"))) XLA_FFI_Error *dnnl_tp_jax_##name(XLA_FFI_CallFrame *frame); \
-    XLA_FFI_Error *dnnl_tp_jax_##name(XLA_FFI_CallFrame *frame) { return handle(frame, nin, name); }
+    XLA_FFI_Error *dnnl_tp_jax_##name(XLA_FFI_CallFrame *frame) { return handle(frame, #name, nin, name); }
 HANDLER(matmul, 2)
 HANDLER(softmax, 1)
 HANDLER(mlp, 3)

@@ -5,7 +5,7 @@
  *     "max_executables": 64, "deterministic": false, "memory_budget": 0, "blocking_threads": 0 }
  *
  * All members are optional; an unknown or repeated one, a wrong type and a value out of range are refused
- * with their name. A library of its own (dnnl_tp_session_json, on cJSON), because the core needs nothing but
+ * with their name. A target of its own (dnnl_tp::session_json, on cJSON), because the core needs nothing but
  * libc. */
 #ifndef DNNL_TP_SESSION_JSON_H
 #define DNNL_TP_SESSION_JSON_H

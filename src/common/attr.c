@@ -51,7 +51,7 @@ bool dtp_attr_only(const dtp_attr_t *attr, unsigned allowed) {
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr) {
     DTP_REQUIRE(attr, NULL_ARG, "attr");
-    return dtp_attr_copy(NULL, attr, NULL);
+    DTP_RETURN(dtp_attr_copy(NULL, attr, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
@@ -59,7 +59,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
     DTP_REQUIRE(attr, NULL_ARG, "attr");
     *attr = NULL;
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_ATTR);
-    return dtp_attr_copy(NULL, attr, existing);
+    DTP_RETURN(dtp_attr_copy(NULL, attr, existing));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr) {
@@ -80,10 +80,7 @@ dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode) {
     int m = atomic_load_explicit(&default_fpmath, memory_order_relaxed);
     if (m < 0) {
         static const char *const names[] = {"STRICT", "BF16", "F16", "ANY", "TF32"};
-        const char *text = dtp_getenv("DEFAULT_FPMATH_MODE");
-        m = 0;
-        for (int i = 0; text && i < 5; ++i)
-            if (!strcmp(text, names[i])) m = i;
+        m = dtp_getenv_word("DEFAULT_FPMATH_MODE", names, 5, 0);
         atomic_store(&default_fpmath, m);
     }
     *mode = (dnnl_tp_fpmath_mode_t)m;
@@ -91,7 +88,7 @@ dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode) {
 }
 
 dnnl_tp_status_t dnnl_tp_set_default_fpmath_mode(dnnl_tp_fpmath_mode_t mode) {
-    DTP_REQUIRE(fpmath_is_valid((int)mode), BAD_ENUM, "fpmath mode %d", (int)mode);
+    DTP_REQUIRE(fpmath_is_valid((int)mode), BAD_ENUM, "fpmath mode is %d", (int)mode);
     atomic_store(&default_fpmath, (int)mode);
     return dnnl_tp_success;
 }
@@ -107,7 +104,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode_v2(dnnl_tp_primitive_att
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode(dnnl_tp_primitive_attr_t attr,
                                                         dnnl_tp_fpmath_mode_t mode) {
-    return dnnl_tp_primitive_attr_set_fpmath_mode_v2(attr, mode, 0);
+    DTP_RETURN(dnnl_tp_primitive_attr_set_fpmath_mode_v2(attr, mode, 0));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(const_dnnl_tp_primitive_attr_t attr,
@@ -121,7 +118,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(const_dnnl_tp_primiti
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode(const_dnnl_tp_primitive_attr_t attr,
                                                         dnnl_tp_fpmath_mode_t *mode) {
     DTP_REQUIRE(mode, NULL_ARG, "mode");
-    return dnnl_tp_primitive_attr_get_fpmath_mode_v2(attr, mode, NULL);
+    DTP_RETURN(dnnl_tp_primitive_attr_get_fpmath_mode_v2(attr, mode, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_tp_primitive_attr_t attr, int value) {
@@ -134,6 +131,20 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitiv
     DTP_REQUIRE(value, NULL_ARG, "value");
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
     *value = attr->deterministic;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_refuse_reference(dnnl_tp_primitive_attr_t attr, int value) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    attr->refuse_reference = value != 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_refuse_reference(const_dnnl_tp_primitive_attr_t attr,
+                                                             int *value) {
+    DTP_REQUIRE(value, NULL_ARG, "value");
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *value = attr->refuse_reference;
     return dnnl_tp_success;
 }
 
@@ -217,7 +228,9 @@ static dnnl_tp_status_t put_quant(dtp_quant_t *list, int *n, const dtp_quant_t *
 
 static dnnl_tp_status_t make_quant(dtp_quant_t *q, int arg, int mask, int group_ndims, const int64_t *groups,
                                    dnnl_tp_data_type_t dt) {
-    DTP_REQUIRE(arg_takes_quant(arg), BAD_ARG, "argument %d", arg);
+    char name[DTP_ARG_TEXT];
+    DTP_REQUIRE(arg_takes_quant(arg), BAD_ARG, "argument %s (%d) is no source, weights or destination",
+                dtp_arg_text(arg, name), arg);
     DTP_REQUIRE(mask >= 0 && mask < 1 << DNNL_TP_MAX_NDIMS, BAD_MASK, "mask %d", mask);
     DTP_REQUIRE(group_ndims == 0 || group_ndims == 2, BAD_NDIMS, "group_ndims is 0 or 2, got %d",
                 group_ndims);
@@ -241,22 +254,22 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(dnnl_tp_primitive_attr_t a
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
     DTP_REQUIRE(qmode == dnnl_tp_quantization_mode_static_sazp, BAD_ENUM, "quantization mode %d", (int)qmode);
     DTP_REQUIRE(data_type == dnnl_tp_f32 || data_type == dnnl_tp_bf16 || data_type == dnnl_tp_f16,
-                BAD_DATA_TYPE, "scales are f32, bf16 or f16");
-    if (is_on_host) return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "host scalars");
+                BAD_DATA_TYPE, "scales are f32, bf16 or f16, not %s", dnnl_tp_dt2str(data_type));
+    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "host scalars"));
     dtp_quant_t q;
     DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
-    return put_quant(attr->scales, &attr->n_scales, &q);
+    DTP_RETURN(put_quant(attr->scales, &attr->n_scales, &q));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr, int arg, int mask,
                                                    int group_ndims, const dnnl_tp_dims_t group_dims,
                                                    dnnl_tp_data_type_t data_type) {
-    return dnnl_tp_primitive_attr_set_scales_v3(attr, arg, mask, group_ndims, group_dims, data_type, 0,
-                                                dnnl_tp_quantization_mode_static_sazp);
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales_v3(attr, arg, mask, group_ndims, group_dims, data_type, 0,
+                                                    dnnl_tp_quantization_mode_static_sazp));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_mask(dnnl_tp_primitive_attr_t attr, int arg, int mask) {
-    return dnnl_tp_primitive_attr_set_scales(attr, arg, mask, 0, NULL, dnnl_tp_f32);
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales(attr, arg, mask, 0, NULL, dnnl_tp_f32));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr, int arg, int mask,
@@ -264,24 +277,25 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_att
                                                            dnnl_tp_data_type_t data_type, int is_on_host) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
     DTP_REQUIRE(data_type == dnnl_tp_s32 || data_type == dnnl_tp_s8 || data_type == dnnl_tp_u8, BAD_DATA_TYPE,
-                "zero points are s32, s8 or u8");
-    if (is_on_host) return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "host scalars");
+                "zero points are s32, s8 or u8, not %s", dnnl_tp_dt2str(data_type));
+    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "host scalars"));
     dtp_quant_t q;
     DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
     DTP_REQUIRE(arg != DNNL_TP_ARG_DST || (data_type == dnnl_tp_s32 && !ndims), BAD_DATA_TYPE,
                 "the zero point of dst is s32 without groups");
-    return put_quant(attr->zero_points, &attr->n_zero_points, &q);
+    DTP_RETURN(put_quant(attr->zero_points, &attr->n_zero_points, &q));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_primitive_attr_t attr, int arg, int mask,
                                                         int group_ndims, const dnnl_tp_dims_t group_dims,
                                                         dnnl_tp_data_type_t data_type) {
-    return dnnl_tp_primitive_attr_set_zero_points_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0);
+    DTP_RETURN(
+        dnnl_tp_primitive_attr_set_zero_points_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0));
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr, int arg,
                                                              int mask) {
-    return dnnl_tp_primitive_attr_set_zero_points(attr, arg, mask, 0, NULL, dnnl_tp_s32);
+    DTP_RETURN(dnnl_tp_primitive_attr_set_zero_points(attr, arg, mask, 0, NULL, dnnl_tp_s32));
 }
 
 /* ---- Post-operations --------------------------------------------------------------------------------- */

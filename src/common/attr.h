@@ -9,13 +9,14 @@
 
 /* One post-operation on a value x of the destination. */
 typedef struct {
-    dnnl_tp_primitive_kind_t kind; /* eltwise, binary or sum */
+    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum or prelu */
     dnnl_tp_alg_kind_t alg;        /* eltwise, binary */
     float alpha, beta;             /* eltwise */
     float scale;                   /* sum: x += scale * (old dst - zero_point) */
     int32_t zero_point;            /* sum */
     dnnl_tp_data_type_t sum_dt;    /* sum: type the old dst is read as; undef = dst's */
-    dtp_md_t src1;                 /* binary: broadcast to dst */
+    int mask;                      /* prelu: dims of dst that the weights follow */
+    dtp_md_t src1;                 /* binary: broadcast to dst; prelu: the weights, once dst is known */
     dtp_md_t src2;                 /* binary select: condition, s8 */
 } dtp_post_op_t;
 
@@ -42,6 +43,7 @@ struct dnnl_tp_primitive_attr {
     int fpmath_apply_to_int;
     dnnl_tp_accumulation_mode_t acc_mode;
     int deterministic;
+    int refuse_reference;
     int num_threads;      /* 0 = unset */
     uint64_t pool_flags;  /* of the stream attribute that was given */
     int pool_num_threads; /* 0 = no stream attribute was given */
@@ -60,6 +62,8 @@ const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL
 
 dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_post_ops_t **out,
                                    const dtp_post_ops_t *in);
+/* Weights of a prelu entry for this destination, into e->src1. */
+dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst);
 bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
 bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
 /* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */

@@ -56,12 +56,39 @@ dtp_reason_t dtp_last_reason(void);
  * writes a verbose line when asked for, and returns status. */
 dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
+/* The same for answers that are no error (last_impl_reached, not_required): without the verbose line. */
+dnnl_tp_status_t dtp_answer(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+/* The last error without the name of the call; for texts that go into others. */
+const char *dtp_last_text(void);
+/* The same without the text of the reason, where dtp_fail puts that in front again. */
+const char *dtp_last_detail(void);
+/* What the program said about a failure with this status (dnnl_tp_fail), once; NULL: nothing. */
+const char *dtp_said(dnnl_tp_status_t status) __attribute__((cold));
+
+/* Names the public function that fails; the outermost one comes last and stays. */
+void dtp_failed_in(const char *function) __attribute__((cold));
+/* Names the graph that it fails for; NULL: it has no name. */
+void dtp_failed_for(const char *graph) __attribute__((cold));
+#define DTP_IS_CALL (__func__[0] == 'd' && __func__[1] == 'n' && __func__[2] == 'n' && __func__[3] == 'l')
+#define DTP_NAME_CALL()                           \
+    do {                                          \
+        if (DTP_IS_CALL) dtp_failed_in(__func__); \
+    } while (0)
+/* How a public function returns what may be a failure: the text names it. */
+#define DTP_RETURN(expr)                                                           \
+    do {                                                                           \
+        dnnl_tp_status_t dtp_status_ = (expr);                                     \
+        if (DTP_UNLIKELY(dtp_status_ != dnnl_tp_success)) dtp_failed_in(__func__); \
+        return dtp_status_;                                                        \
+    } while (0)
 
 /* Misuse by the caller: invalid_arguments. Used in src/common/<kind>.c, at the API and in builders. */
 #define DTP_REQUIRE(cond, reason, ...)                                                            \
     do {                                                                                          \
         if (DTP_UNLIKELY(!(cond))) {                                                              \
             (void)dtp_fail(dnnl_tp_invalid_arguments, DTP_##reason, __VA_ARGS__);                 \
+            DTP_NAME_CALL();                                                                      \
             return dnnl_tp_invalid_arguments; /* a constant, so that compilers see the failure */ \
         }                                                                                         \
     } while (0)
@@ -72,10 +99,13 @@ dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const ch
         if (DTP_UNLIKELY(!(cond))) return dtp_refuse(DTP_##reason); \
     } while (0)
 dnnl_tp_status_t dtp_refuse(dtp_reason_t reason) __attribute__((cold));
-#define DTP_TRY(expr)                                                                 \
-    do {                                                                              \
-        dnnl_tp_status_t dtp_try_status_ = (expr);                                    \
-        if (DTP_UNLIKELY(dtp_try_status_ != dnnl_tp_success)) return dtp_try_status_; \
+#define DTP_TRY(expr)                                           \
+    do {                                                        \
+        dnnl_tp_status_t dtp_try_status_ = (expr);              \
+        if (DTP_UNLIKELY(dtp_try_status_ != dnnl_tp_success)) { \
+            DTP_NAME_CALL();                                    \
+            return dtp_try_status_;                             \
+        }                                                       \
     } while (0)
 /* out_of_memory with the size that was wanted. */
 dnnl_tp_status_t dtp_no_memory(size_t bytes) __attribute__((cold));
@@ -116,8 +146,10 @@ static inline bool dtp_verbose_on(unsigned what) {
 void dtp_verbose_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same about something that began at begin_ms of dtp_now_ms. */
 void dtp_verbose_line_at(double begin_ms, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Value of the environment variable DNNL_TP_<name>, or NULL. */
+/* Value of the environment variable DNNL_TP_<name>, or NULL; base.c lists all names. */
 const char *dtp_getenv(const char *name);
+/* The place of its value among n words; otherwise: it is not set, or is none of them (a verbose line says so). */
+int dtp_getenv_word(const char *name, const char *const *words, int n, int otherwise);
 /* Milliseconds of CLOCK_MONOTONIC. */
 double dtp_now_ms(void);
 

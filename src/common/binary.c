@@ -9,7 +9,8 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(dnnl_tp_primitive_desc_
                                                          const_dnnl_tp_memory_desc_t dst_desc,
                                                          const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
-    DTP_REQUIRE(dtp_alg_is_binary(alg_kind), BAD_ALG, "%d", (int)alg_kind);
+    DTP_REQUIRE(dtp_alg_is_binary(alg_kind), BAD_ALG, "%s (%d) is not a binary algorithm",
+                dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
     bool select = alg_kind == dnnl_tp_binary_select;
     DTP_TRY(dtp_check_md(src0_desc, "src0", false));
     DTP_TRY(dtp_check_md(src1_desc, "src1", true));
@@ -29,7 +30,9 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(dnnl_tp_primitive_desc_
         DTP_REQUIRE(src0_desc->dims[d] == dst_desc->dims[d] || src1_desc->dims[d] == dst_desc->dims[d],
                     DIMS_MISMATCH, "dimension %d: neither source has dst's %lld", d,
                     (long long)dst_desc->dims[d]);
-    if (select) DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select must be s8");
+    if (select)
+        DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select is %s, needed is s8",
+                    dnnl_tp_dt2str(src2_desc->data_type));
     DTP_TRY(dtp_check_static(dst_desc, "dst"));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_binary_desc_t op;
@@ -40,7 +43,7 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create_v2(dnnl_tp_primitive_desc_
     op.src1 = *src1_desc;
     if (select) op.src2 = *src2_desc;
     op.dst = *dst_desc;
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }
 
 dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(dnnl_tp_primitive_desc_t *primitive_desc,
@@ -49,6 +52,6 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(dnnl_tp_primitive_desc_t *
                                                       const_dnnl_tp_memory_desc_t src1_desc,
                                                       const_dnnl_tp_memory_desc_t dst_desc,
                                                       const_dnnl_tp_primitive_attr_t attr) {
-    return dnnl_tp_binary_primitive_desc_create_v2(primitive_desc, engine, alg_kind, src0_desc, src1_desc,
-                                                   NULL, dst_desc, attr);
+    DTP_RETURN(dnnl_tp_binary_primitive_desc_create_v2(primitive_desc, engine, alg_kind, src0_desc, src1_desc,
+                                                       NULL, dst_desc, attr));
 }

@@ -21,8 +21,8 @@ dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(dnnl_tp_primitive_desc_t *
         const dtp_md_t *s = src_descs[i];
         DTP_REQUIRE(s->ndims == first->ndims, NDIMS_MISMATCH, "source %d has %d, source 0 has %d", i,
                     s->ndims, first->ndims);
-        DTP_REQUIRE(s->data_type == first->data_type, DATA_TYPE_MISMATCH, "source %d differs from source 0",
-                    i);
+        DTP_REQUIRE(s->data_type == first->data_type, DATA_TYPE_MISMATCH, "source %d is %s, source 0 is %s",
+                    i, dnnl_tp_dt2str(s->data_type), dnnl_tp_dt2str(first->data_type));
         DTP_TRY(dtp_check_static(s, "a source"));
         for (int d = 0; d < s->ndims; ++d)
             DTP_REQUIRE(d == concat_dimension || s->dims[d] == first->dims[d], DIMS_MISMATCH,
@@ -47,11 +47,11 @@ dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(dnnl_tp_primitive_desc_t *
         }
     }
     if (n > MAX_SOURCES)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SHAPE, "%d sources, at most %d", n,
-                        MAX_SOURCES);
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SHAPE, "%d sources, at most %d", n, MAX_SOURCES));
     size_t size = sizeof(dtp_concat_desc_t) + sizeof(dtp_md_t) * (size_t)n;
     dtp_concat_desc_t *op = dtp_zalloc(NULL, size, 16);
-    if (!op) return dtp_no_memory(size);
+    if (!op) DTP_RETURN(dtp_no_memory(size));
     op->base.kind = dnnl_tp_concat;
     op->axis = concat_dimension;
     op->n = n;
@@ -59,5 +59,5 @@ dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(dnnl_tp_primitive_desc_t *
     for (int i = 0; i < n; ++i) op->src[i] = *src_descs[i];
     dnnl_tp_status_t status = dtp_pd_create(primitive_desc, engine, &op->base, size, attr);
     dtp_free(NULL, op);
-    return status;
+    DTP_RETURN(status);
 }

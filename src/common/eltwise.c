@@ -22,5 +22,5 @@ dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
     op.beta = beta;
     op.src = *src_desc;
     op.dst = *dst_desc;
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }

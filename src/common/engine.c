@@ -13,14 +13,15 @@ dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine, dnnl_tp_engi
     DTP_REQUIRE(engine, NULL_ARG, "engine");
     *engine = NULL;
     const dtp_engine_vtbl_t *v = dtp_engine_vtbl(kind);
-    DTP_REQUIRE(v, BAD_ENGINE, "this build has no engine of kind %d", (int)kind);
+    DTP_REQUIRE(v, BAD_ENGINE, "this build has no engine of kind %s (%d)", dnnl_tp_engine_kind2str(kind),
+                (int)kind);
     DTP_REQUIRE(index < v->count(), BAD_INDEX, "engine %zu, there are %zu", index, v->count());
     if (attr) DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
-    return v->create(engine, index, attr);
+    DTP_RETURN(v->create(engine, index, attr));
 }
 
 dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind, size_t index) {
-    return dnnl_tp_engine_create_v2(engine, kind, index, NULL);
+    DTP_RETURN(dnnl_tp_engine_create_v2(engine, kind, index, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine, dnnl_tp_engine_kind_t *kind) {
@@ -61,7 +62,7 @@ dnnl_tp_status_t dnnl_tp_engine_attr_create(dnnl_tp_engine_attr_t *attr) {
     DTP_REQUIRE(attr, NULL_ARG, "attr");
     *attr =
         dtp_object_create(NULL, sizeof(struct dnnl_tp_engine_attr), DTP_OBJ_ENGINE_ATTR, engine_attr_destroy);
-    return *attr ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    DTP_RETURN(*attr ? dnnl_tp_success : dnnl_tp_out_of_memory);
 }
 
 dnnl_tp_status_t dnnl_tp_engine_attr_destroy(dnnl_tp_engine_attr_t attr) {

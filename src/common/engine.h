@@ -88,12 +88,14 @@ int dtp_process_num_threads(void);
 /* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission
  * blocks. */
 struct dnnl_tp_primitive;
+struct dtp_share; /* threading/parallel.h */
 typedef struct dtp_stream_run {
     int num_threads, priority;
     void (*fn)(void *arg, const struct dtp_parallel *par);
     dnnl_tp_status_t (*end)(void *arg, bool skipped);
     void *arg;
     bool may_block; /* has closures that may block */
+    const struct dtp_share *share;
 } dtp_stream_run_t;
 typedef struct dtp_stream_vtbl {
     /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
@@ -105,8 +107,10 @@ typedef struct dtp_stream_vtbl {
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */
     dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
     /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
-     * threads of the stream; the stream counts as busy meanwhile. */
+     * threads of the stream; the stream counts as busy meanwhile. Once share is over no wait goes on, and fn is
+     * not called. */
     dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
+                            const struct dtp_share *share,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
     /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which

@@ -32,12 +32,13 @@ dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
     op.dst = *dst;
     if (!dtp_md_is_zero(bias_desc)) {
         DTP_REQUIRE(bias_desc->ndims == 1 && bias_desc->dims[0] == dst->dims[1], DIMS_MISMATCH,
-                    "bias must be 1-D of the output channels");
+                    "bias is 1-D of the %lld output channels; got %d dimensions, the first %lld",
+                    (long long)dst->dims[1], bias_desc->ndims, (long long)bias_desc->dims[0]);
         op.bia = *bias_desc;
     }
     DTP_TRY(dtp_check_static(src, "src"));
     DTP_TRY(dtp_check_static(wei, "weights"));
     DTP_TRY(dtp_check_static(dst, "dst"));
     DTP_TRY(dtp_check_post_ops(attr, dst));
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }

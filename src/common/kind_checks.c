@@ -17,8 +17,15 @@ dnnl_tp_status_t dtp_check_md(const dtp_md_t *md, const char *name, bool any_all
 }
 
 dnnl_tp_status_t dtp_check_forward(dnnl_tp_prop_kind_t prop) {
-    DTP_REQUIRE(prop == dnnl_tp_forward_training || prop == dnnl_tp_forward_inference, BAD_PROP, "%d",
-                (int)prop);
+    /* oneDNN's numbers of what is not served here. */
+    const int backward = 128, backward_data = 160, backward_weights = 192, backward_bias = 193;
+    const char *name = (int)prop == backward           ? "backward"
+                       : (int)prop == backward_data    ? "backward_data"
+                       : (int)prop == backward_weights ? "backward_weights"
+                       : (int)prop == backward_bias    ? "backward_bias"
+                                                       : dnnl_tp_prop_kind2str(prop);
+    DTP_REQUIRE(prop == dnnl_tp_forward_training || prop == dnnl_tp_forward_inference, BAD_PROP,
+                "%s (%d), not forward_training or forward_inference", name, (int)prop);
     return dnnl_tp_success;
 }
 
@@ -34,7 +41,7 @@ dnnl_tp_status_t dtp_check_same_dims(const dtp_md_t *a, const char *a_name, cons
 
 dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name) {
     if (dtp_md_has_runtime(md))
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME_DIMS, "%s", name);
+        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME_DIMS, "in %s of this kind", name);
     return dnnl_tp_success;
 }
 
@@ -45,9 +52,13 @@ dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst)
         if (e->kind == dnnl_tp_sum) {
             DTP_REQUIRE(e->sum_dt == dnnl_tp_data_type_undef ||
                             dtp_type_size(e->sum_dt) == dtp_type_size(dst->data_type),
-                        DATA_TYPE_MISMATCH, "post-op %d: the type of sum has another size than dst's", i);
+                        DATA_TYPE_MISMATCH, "post-op %d: sum reads %s, dst is %s, of another size", i,
+                        dnnl_tp_dt2str(e->sum_dt), dnnl_tp_dt2str(dst->data_type));
             continue;
         }
+        if (e->kind == dnnl_tp_prelu)
+            DTP_REQUIRE(e->mask >> dst->ndims == 0, BAD_MASK, "post-op %d: mask %d, dst has %d dimensions", i,
+                        e->mask, dst->ndims);
         if (e->kind != dnnl_tp_binary) continue;
         for (int k = 0; k < 2; ++k) {
             const dtp_md_t *md = k ? &e->src2 : &e->src1;

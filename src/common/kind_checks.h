@@ -17,5 +17,8 @@ dnnl_tp_status_t dtp_check_same_dims(const dtp_md_t *a, const char *a_name, cons
 dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name);
 /* Post-op tensors broadcast to dst; sum types have dst's size. */
 dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst);
+/* Attributes that the kind of pd, whose arguments are known, does not take (attr_rules.c): unimplemented, by name.
+ */
+dnnl_tp_status_t dtp_check_attr(const dtp_pd_t *pd);
 
 #endif

@@ -18,7 +18,8 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
     DTP_REQUIRE(!(flags & ~known), BAD_FLAGS, "flags 0x%x", flags);
     DTP_REQUIRE(scale_shift_data_type == dnnl_tp_f32 || scale_shift_data_type == dnnl_tp_bf16 ||
                     scale_shift_data_type == dnnl_tp_f16,
-                BAD_DATA_TYPE, "scale and shift are f32, bf16 or f16");
+                BAD_DATA_TYPE, "scale and shift are f32, bf16 or f16, not %s",
+                dnnl_tp_dt2str(scale_shift_data_type));
     DTP_TRY(dtp_check_static(src_desc, "src"));
     DTP_TRY(dtp_check_post_ops(attr, dst_desc));
     dtp_layer_norm_desc_t op;
@@ -38,7 +39,8 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
             DTP_REQUIRE(stat_desc->dims[d] == op.src.dims[d], DIMS_MISMATCH,
                         "dimension %d of the statistics is %lld, src's is %lld", d,
                         (long long)stat_desc->dims[d], (long long)op.src.dims[d]);
-        DTP_REQUIRE(stat_desc->data_type == dnnl_tp_f32, BAD_DATA_TYPE, "statistics are f32");
+        DTP_REQUIRE(stat_desc->data_type == dnnl_tp_f32, BAD_DATA_TYPE, "statistics are f32, not %s",
+                    dnnl_tp_dt2str(stat_desc->data_type));
         op.stat = *stat_desc;
     }
     const int64_t *last = &op.src.dims[n - 1];
@@ -46,7 +48,7 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
         DTP_TRY(dtp_md_init_strides(&op.scale, 1, last, scale_shift_data_type, NULL));
     if (flags & dnnl_tp_use_shift)
         DTP_TRY(dtp_md_init_strides(&op.shift, 1, last, scale_shift_data_type, NULL));
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }
 
 dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
@@ -54,6 +56,6 @@ dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
     const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
     const_dnnl_tp_memory_desc_t stat_desc, float epsilon, unsigned flags,
     const_dnnl_tp_primitive_attr_t attr) {
-    return dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
-        primitive_desc, engine, prop_kind, src_desc, dst_desc, stat_desc, dnnl_tp_f32, epsilon, flags, attr);
+    DTP_RETURN(dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
+        primitive_desc, engine, prop_kind, src_desc, dst_desc, stat_desc, dnnl_tp_f32, epsilon, flags, attr));
 }

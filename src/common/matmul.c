@@ -52,7 +52,7 @@ dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
     dtp_matmul_desc_t d;
     DTP_TRY(dtp_matmul_init(&d, src_desc, weights_desc, bias_desc, dst_desc));
     DTP_TRY(dtp_check_post_ops(attr, &d.dst));
-    return dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr));
 }
 
 dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md) {
@@ -63,6 +63,6 @@ dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md) {
     d.dst = *md[DTP_MATMUL_DST];
     if (md[DTP_MATMUL_BIA]) d.bia = *md[DTP_MATMUL_BIA];
     if (check_dims(&d))
-        return dtp_fail(dnnl_tp_invalid_arguments, DTP_RUNTIME_INCONSISTENT, "matmul at execution");
+        return dtp_fail(dnnl_tp_invalid_arguments, DTP_RUNTIME_INCONSISTENT, "%s", dtp_last_detail());
     return dnnl_tp_success;
 }

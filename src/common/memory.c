@@ -19,10 +19,11 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
     DTP_REQUIRE(dtp_md_is_zero(md) || !dtp_md_has_runtime(md), RUNTIME_NOT_ALLOWED, "in a memory object");
     struct dnnl_tp_memory *m =
         dtp_object_create(engine->allocator, sizeof *m, DTP_OBJ_MEMORY, memory_destroy);
-    if (!m) return dnnl_tp_out_of_memory;
+    if (!m) DTP_RETURN(dnnl_tp_out_of_memory);
     m->engine = dtp_object_retain(engine);
     m->md = *md;
     m->bytes = dtp_md_size(md);
+    m->identity = dtp_md_identity(md);
     m->handle = handle;
     if (handle == DNNL_TP_MEMORY_ALLOCATE) {
         enum { PAGE = 4096, BIG = 1 << 20 };
@@ -32,7 +33,7 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
             m->bytes ? dtp_zalloc(engine->allocator, bytes, bytes >= BIG ? PAGE : DTP_CACHE_LINE) : NULL;
         if (m->bytes && !m->owned) {
             dtp_object_release(m);
-            return dtp_no_memory(bytes);
+            DTP_RETURN(dtp_no_memory(bytes));
         }
     }
     *memory = m;
@@ -45,7 +46,7 @@ dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memory, const_dnnl_t
     *memory = NULL;
     DTP_REQUIRE(nhandles == 1, BAD_COUNT, "a dense memory has 1 handle, got %d", nhandles);
     DTP_REQUIRE(handles, NULL_ARG, "handles");
-    return dnnl_tp_memory_create(memory, memory_desc, engine, handles[0]);
+    DTP_RETURN(dnnl_tp_memory_create(memory, memory_desc, engine, handles[0]));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
@@ -62,7 +63,7 @@ dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
         dnnl_tp_status_t status = dnnl_tp_memory_set_data_handle_on_stream(m, handle, stream);
         if (status) {
             dtp_object_release(m);
-            return status;
+            DTP_RETURN(status);
         }
     }
     *memory = m;
@@ -122,7 +123,7 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle_on_stream(dnnl_tp_memory_t memor
         DTP_TRY(stream->v->wait(stream, -1));
         dtp_zero_pad(&memory->md, handle);
     }
-    return dnnl_tp_memory_set_data_handle(memory, handle);
+    DTP_RETURN(dnnl_tp_memory_set_data_handle(memory, handle));
 }
 
 static dnnl_tp_status_t require_index_0(int index) {
@@ -134,12 +135,12 @@ dnnl_tp_status_t dnnl_tp_memory_get_data_handle_v2(const_dnnl_tp_memory_t memory
     DTP_REQUIRE(handle, NULL_ARG, "handle");
     *handle = NULL;
     DTP_TRY(require_index_0(index));
-    return dnnl_tp_memory_get_data_handle(memory, handle);
+    DTP_RETURN(dnnl_tp_memory_get_data_handle(memory, handle));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_set_data_handle_v2(dnnl_tp_memory_t memory, void *handle, int index) {
     DTP_TRY(require_index_0(index));
-    return dnnl_tp_memory_set_data_handle(memory, handle);
+    DTP_RETURN(dnnl_tp_memory_set_data_handle(memory, handle));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **mapped_ptr) {
@@ -160,10 +161,10 @@ dnnl_tp_status_t dnnl_tp_memory_map_data_v2(const_dnnl_tp_memory_t memory, void 
     DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
     *mapped_ptr = NULL;
     DTP_TRY(require_index_0(index));
-    return dnnl_tp_memory_map_data(memory, mapped_ptr);
+    DTP_RETURN(dnnl_tp_memory_map_data(memory, mapped_ptr));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_unmap_data_v2(const_dnnl_tp_memory_t memory, void *mapped_ptr, int index) {
     DTP_TRY(require_index_0(index));
-    return dnnl_tp_memory_unmap_data(memory, mapped_ptr);
+    DTP_RETURN(dnnl_tp_memory_unmap_data(memory, mapped_ptr));
 }

@@ -9,8 +9,9 @@ struct dnnl_tp_memory {
     dtp_object_t obj;
     dnnl_tp_engine_t engine; /* retained */
     void *handle;
-    size_t bytes; /* dtp_md_size(&md) */
-    void *owned;  /* the library's buffer or NULL */
+    size_t bytes;      /* dtp_md_size(&md) */
+    uint64_t identity; /* dtp_md_identity(&md) */
+    void *owned;       /* the library's buffer or NULL */
     dtp_md_t md;
 };
 

@@ -28,7 +28,8 @@ dnnl_tp_status_t dtp_md_init_any(dtp_md_t *md, int ndims, const int64_t *dims, d
     DTP_REQUIRE(ndims > 0 && ndims <= DNNL_TP_MAX_NDIMS, BAD_NDIMS, "%d is outside 1..%d", ndims,
                 DNNL_TP_MAX_NDIMS);
     DTP_REQUIRE(dims, NULL_ARG, "dims");
-    DTP_REQUIRE(dtp_type_size(dt) != 0 && dt != dnnl_tp_boolean, BAD_DATA_TYPE, "%d", (int)dt);
+    DTP_REQUIRE(dtp_type_size(dt) != 0 && dt != dnnl_tp_boolean, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt),
+                (int)dt);
     int64_t elems = 1;
     bool empty = false;
     for (int d = 0; d < ndims; ++d) {
@@ -133,12 +134,63 @@ bool dtp_md_same_layout(const dtp_md_t *a, const dtp_md_t *b) {
            dims_equal(a->inner_idxs, b->inner_idxs, a->inner_nblks);
 }
 
+static bool extra_equal(const dtp_md_extra_t *a, const dtp_md_extra_t *b) {
+    return a->flags == b->flags && a->compensation_mask == b->compensation_mask &&
+           a->asymm_compensation_mask == b->asymm_compensation_mask;
+}
+
 bool dtp_md_equal(const dtp_md_t *a, const dtp_md_t *b) {
     if (a == b) return true;
     if (a->ndims == 0 || b->ndims == 0) return a->ndims == b->ndims;
-    return a->data_type == b->data_type && dtp_md_same_layout(a, b) && a->extra.flags == b->extra.flags &&
-           a->extra.compensation_mask == b->extra.compensation_mask &&
-           a->extra.asymm_compensation_mask == b->extra.asymm_compensation_mask;
+    return a->data_type == b->data_type && dtp_md_same_layout(a, b) && extra_equal(&a->extra, &b->extra);
+}
+
+/* The stride of dimension d tells where elements lie. */
+static bool stride_counts(const dtp_md_t *md, int d) {
+    return md->padded_dims[d] > 1 && md->padded_dims[d] > dtp_md_block_of(md, d);
+}
+
+bool dtp_md_accepts(const dtp_md_t *want, const dtp_md_t *got) {
+    if (got->ndims != want->ndims || got->data_type != want->data_type ||
+        got->format_kind != want->format_kind || got->inner_nblks != want->inner_nblks ||
+        got->offset0 != want->offset0 || !extra_equal(&got->extra, &want->extra))
+        return false;
+    if (!dims_equal(got->inner_blks, want->inner_blks, want->inner_nblks) ||
+        !dims_equal(got->inner_idxs, want->inner_idxs, want->inner_nblks))
+        return false;
+    bool empty = dtp_md_nelems(got) == 0;
+    for (int d = 0; d < want->ndims; ++d) {
+        bool known = want->dims[d] != DNNL_TP_RUNTIME_DIM_VAL;
+        if (known && (want->dims[d] != got->dims[d] || want->padded_dims[d] != got->padded_dims[d]))
+            return false;
+        if (want->strides[d] != DNNL_TP_RUNTIME_DIM_VAL && want->strides[d] != got->strides[d] && !empty &&
+            stride_counts(got, d))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t mix(uint64_t h, int64_t word) {
+    h = (h ^ (uint64_t)word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+uint64_t dtp_md_identity(const dtp_md_t *md) {
+    if (md->ndims && (md->format_kind != dnnl_tp_blocked || dtp_md_has_runtime(md))) return 0;
+    bool empty = dtp_md_nelems(md) == 0;
+    uint64_t h = mix((uint64_t)md->inner_nblks << 40, (int64_t)md->data_type << 8 | md->ndims);
+    h = mix(h, md->offset0);
+    for (int d = 0; d < md->ndims; ++d) {
+        h = mix(h, md->dims[d]);
+        h = mix(h, md->padded_dims[d]);
+        h = mix(h, empty || !stride_counts(md, d) ? 0 : md->strides[d]);
+    }
+    for (int i = 0; i < md->inner_nblks; ++i) h = mix(h, md->inner_blks[i] << 8 | md->inner_idxs[i]);
+    if (md->extra.flags) {
+        h = mix(h, (int64_t)md->extra.flags);
+        h = mix(h, (int64_t)md->extra.compensation_mask << 32 | md->extra.asymm_compensation_mask);
+    }
+    return h ? h : 1;
 }
 
 bool dtp_md_has_runtime(const dtp_md_t *md) {
@@ -262,18 +314,50 @@ bool dtp_md_broadcastable(const dtp_md_t *a, const dtp_md_t *b) {
     return true;
 }
 
-int dtp_md_text(const dtp_md_t *md, char *text, size_t size) {
-    if (dtp_md_is_zero(md)) return snprintf(text, size, "undef::undef:::");
-    const char *dt = dnnl_tp_dt2str(md->data_type);
-    if (dtp_md_is_any(md)) return snprintf(text, size, "%s::any:any::f0", dt);
-    char layout[DNNL_TP_MAX_NDIMS + 6 * DNNL_TP_MAX_NDIMS + 1];
+enum { LAYOUT_TEXT = DNNL_TP_MAX_NDIMS + 6 * DNNL_TP_MAX_NDIMS + 1 };
+
+/* "ab", "BA16a16b": dimensions from the outermost stride on, inner blocks behind them. */
+static void layout_text(const dtp_md_t *md, char layout[LAYOUT_TEXT]) {
     int order[DNNL_TP_MAX_NDIMS], n = 0;
     sort_by_stride(md, order);
     for (int i = 0; i < md->ndims; ++i)
         layout[n++] = (char)((dtp_md_block_of(md, order[i]) > 1 ? 'A' : 'a') + order[i]);
     layout[n] = 0;
     for (int i = 0; i < md->inner_nblks; ++i)
-        n += snprintf(layout + n, sizeof layout - (size_t)n, "%d%c", (int)md->inner_blks[i] % 10000,
+        n += snprintf(layout + n, LAYOUT_TEXT - (size_t)n, "%d%c", (int)md->inner_blks[i] % 10000,
                       (char)('a' + md->inner_idxs[i]));
+}
+
+int dtp_md_text(const dtp_md_t *md, char *text, size_t size) {
+    if (dtp_md_is_zero(md)) return snprintf(text, size, "undef::undef:::");
+    const char *dt = dnnl_tp_dt2str(md->data_type);
+    if (dtp_md_is_any(md)) return snprintf(text, size, "%s::any:any::f0", dt);
+    char layout[LAYOUT_TEXT];
+    layout_text(md, layout);
     return snprintf(text, size, "%s::blocked:%s::f%llx", dt, layout, (unsigned long long)md->extra.flags);
+}
+
+static size_t put_sizes(char *text, size_t n, const int64_t *sizes, int ndims) {
+    for (int d = 0; d < ndims && n + 24 < DTP_MD_LONG_TEXT; ++d) {
+        const char *between = d ? "x" : "";
+        if (sizes[d] == DNNL_TP_RUNTIME_DIM_VAL) n += (size_t)sprintf(text + n, "%s*", between);
+        else n += (size_t)sprintf(text + n, "%s%lld", between, (long long)sizes[d]);
+    }
+    return n;
+}
+
+const char *dtp_md_long_text(const dtp_md_t *md, char text[DTP_MD_LONG_TEXT]) {
+    char layout[LAYOUT_TEXT] = "any";
+    if (dtp_md_is_zero(md)) return strcpy(text, "no tensor");
+    if (!dtp_md_is_any(md)) layout_text(md, layout);
+    size_t n = (size_t)sprintf(text, "%s ", dnnl_tp_dt2str(md->data_type));
+    n = put_sizes(text, n, md->dims, md->ndims);
+    n += (size_t)snprintf(text + n, DTP_MD_LONG_TEXT - n, " %s", layout);
+    if (dtp_md_is_any(md) || n + 48 > DTP_MD_LONG_TEXT) return text;
+    if (md->offset0) n += (size_t)sprintf(text + n, " from element %lld", (long long)md->offset0);
+    if (md->extra.flags) n += (size_t)sprintf(text + n, " with compensation");
+    if (dtp_md_has_runtime(md) || dtp_md_nelems(md) == 0 || dtp_md_is_dense(md)) return text;
+    n += (size_t)snprintf(text + n, DTP_MD_LONG_TEXT - n, " strides ");
+    if (n + 1 < DTP_MD_LONG_TEXT) (void)put_sizes(text, n, md->strides, md->ndims);
+    return text;
 }

@@ -72,8 +72,23 @@ int64_t dtp_md_block_of(const dtp_md_t *md, int d);
 bool dtp_md_matches(const dtp_md_t *md, const char *layout);
 /* Each dim of a is b's or 1. */
 bool dtp_md_broadcastable(const dtp_md_t *a, const dtp_md_t *b);
+/* Would memory of `got`, which is complete, serve where `want` is asked for? Equal in all that tells where an
+ * element lies: strides of single blocks and of empty tensors do not count, and run-time sizes and strides of
+ * `want` fit any. */
+bool dtp_md_accepts(const dtp_md_t *want, const dtp_md_t *got);
+/* One word for what dtp_md_accepts compares: equal words mean accepted. 0 with run-time values or layout any,
+ * never 0 else. */
+uint64_t dtp_md_identity(const dtp_md_t *md);
 /* Verbose text "f32::blocked:ab::f0"; returns the length written. */
 int dtp_md_text(const dtp_md_t *md, char *text, size_t size);
+/* For error texts: "f32 8x16 ab", with strides and offset where the layout does not tell them; returns text.
+ */
+enum { DTP_MD_LONG_TEXT = 320 };
+const char *dtp_md_long_text(const dtp_md_t *md, char text[DTP_MD_LONG_TEXT]);
+
+/* Name of an execution argument, without DNNL_TP_ARG_: "WEIGHTS", "ATTR_SCALES | SRC"; returns text. */
+enum { DTP_ARG_TEXT = 64 };
+const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]);
 
 /* The zero descriptor that queries return for absent tensors. */
 extern const dtp_md_t dtp_md_zero;

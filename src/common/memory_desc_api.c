@@ -22,7 +22,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_tag(dnnl_tp_memory_desc_t *memo
     BEGIN_OUT(memory_desc);
     dtp_md_t md;
     DTP_TRY(dtp_md_init_tag(&md, ndims, dims, data_type, tag));
-    return hand_out(memory_desc, &md);
+    DTP_RETURN(hand_out(memory_desc, &md));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *memory_desc, int ndims,
@@ -32,14 +32,14 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *
     BEGIN_OUT(memory_desc);
     dtp_md_t md;
     DTP_TRY(dtp_md_init_strides(&md, ndims, dims, data_type, strides));
-    return hand_out(memory_desc, &md);
+    DTP_RETURN(hand_out(memory_desc, &md));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_desc_clone(dnnl_tp_memory_desc_t *memory_desc,
                                            const_dnnl_tp_memory_desc_t existing) {
     BEGIN_OUT(memory_desc);
     DTP_REQUIRE(existing, NULL_ARG, "existing_memory_desc");
-    return hand_out(memory_desc, existing);
+    DTP_RETURN(hand_out(memory_desc, existing));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_desc_destroy(dnnl_tp_memory_desc_t memory_desc) {
@@ -133,7 +133,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_blob(dnnl_tp_memory_desc_t *mem
     DTP_REQUIRE(b.magic == BLOB_MAGIC && b.size == sizeof b, BAD_BLOB, "wrong magic or size");
     DTP_REQUIRE(b.sum == fnv1a(&b.md, sizeof b.md) && blob_md_is_sane(&b.md), BAD_BLOB,
                 "contents are damaged");
-    return hand_out(memory_desc, &b.md);
+    DTP_RETURN(hand_out(memory_desc, &b.md));
 }
 
 /* ---- Views ------------------------------------------------------------------------------------------- */
@@ -145,14 +145,15 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(dnnl_tp_memory_desc_t *mem
     BEGIN_OUT(memory_desc);
     DTP_REQUIRE(parent && dims && offsets, NULL_ARG, "parent_memory_desc, dims or offsets");
     if (parent->format_kind != dnnl_tp_blocked)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "the parent is not blocked");
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "the parent is not blocked"));
     if (dtp_md_has_runtime(parent))
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY,
-                        "the parent has run-time dimensions");
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "the parent has run-time dimensions"));
     dtp_md_t md = *parent;
     for (int d = 0; d < md.ndims; ++d) {
         if (dims[d] == DNNL_TP_RUNTIME_DIM_VAL || offsets[d] == DNNL_TP_RUNTIME_DIM_VAL)
-            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "run-time dims or offsets");
+            DTP_RETURN(
+                dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "run-time dims or offsets"));
         DTP_REQUIRE(dims[d] >= 0 && offsets[d] >= 0 && dims[d] <= parent->dims[d] &&
                         offsets[d] <= parent->dims[d] - dims[d],
                     BAD_DIMS, "dimension %d: %lld + %lld is outside 0..%lld", d, (long long)offsets[d],
@@ -160,14 +161,14 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(dnnl_tp_memory_desc_t *mem
         int64_t block = dtp_md_block_of(parent, d);
         bool right = offsets[d] + dims[d] == parent->dims[d];
         if (offsets[d] % block || (!right && dims[d] % block && dims[d] > block))
-            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY,
-                            "dimension %d cuts a block of %lld", d, (long long)block);
+            DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY,
+                                "dimension %d cuts a block of %lld", d, (long long)block));
         md.dims[d] = dims[d];
         md.padded_dims[d] = right ? parent->padded_dims[d] - offsets[d] : dims[d];
         if (block > 1) md.padded_dims[d] = dtp_round_up(md.padded_dims[d], block);
         md.offset0 += offsets[d] / block * md.strides[d];
     }
-    return hand_out(memory_desc, &md);
+    DTP_RETURN(hand_out(memory_desc, &md));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out, const_dnnl_tp_memory_desc_t in,
@@ -188,7 +189,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out, co
         md.strides[p] = in->strides[d];
     }
     for (int i = 0; i < in->inner_nblks; ++i) md.inner_idxs[i] = permutation[in->inner_idxs[i]];
-    return hand_out(out, &md);
+    DTP_RETURN(hand_out(out, &md));
 }
 
 /* Splits and merges dims of a blocked layout. Groups of input dims and output dims with equal products are
@@ -273,7 +274,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out, const_d
             DTP_REQUIRE(reshape_blocked(&md, in), DIMS_MISMATCH,
                         "the layout does not split or merge that way");
     }
-    return hand_out(out, &md);
+    DTP_RETURN(hand_out(out, &md));
 }
 
 /* ---- Queries ----------------------------------------------------------------------------------------- */
@@ -303,7 +304,8 @@ dnnl_tp_status_t dnnl_tp_memory_desc_query(const_dnnl_tp_memory_desc_t memory_de
         else *(const dnnl_tp_dims_t **)result = &md->inner_idxs;
         break;
     default:
-        return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d of a memory descriptor", (int)what);
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d of a memory descriptor", (int)what));
     }
     return dnnl_tp_success;
 }
@@ -311,5 +313,5 @@ dnnl_tp_status_t dnnl_tp_memory_desc_query(const_dnnl_tp_memory_desc_t memory_de
 dnnl_tp_status_t dnnl_tp_memory_desc_query_v2(const_dnnl_tp_memory_desc_t memory_desc, dnnl_tp_query_t what,
                                               int index, void *result) {
     DTP_REQUIRE(index == 0, BAD_INDEX, "index %d of a dense descriptor", index);
-    return dnnl_tp_memory_desc_query(memory_desc, what, result);
+    DTP_RETURN(dnnl_tp_memory_desc_query(memory_desc, what, result));
 }

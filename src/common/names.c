@@ -1,4 +1,6 @@
 /* Names of enumerators, and the library's version. */
+#include <stdio.h>
+
 #include "common/base.h"
 #include "common/op_desc.h"
 
@@ -91,6 +93,7 @@ const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
         CASE(, binary);
         CASE(, matmul);
         CASE(, reduction);
+        CASE(, prelu);
         CASE(, softmax);
         CASE(, layer_normalization);
     default: return "unknown prim_kind";
@@ -156,6 +159,50 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(softmax_, log);
     }
     return "unknown alg_kind";
+}
+
+const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
+    static const struct {
+        int arg;
+        const char *name;
+    } names[] = {{DNNL_TP_ARG_SRC, "SRC"},
+                 {DNNL_TP_ARG_SRC_1, "SRC_1"},
+                 {DNNL_TP_ARG_SRC_2, "SRC_2"},
+                 {DNNL_TP_ARG_DST, "DST"},
+                 {DNNL_TP_ARG_WEIGHTS, "WEIGHTS"},
+                 {DNNL_TP_ARG_BIAS, "BIAS"},
+                 {DNNL_TP_ARG_MEAN, "MEAN"},
+                 {DNNL_TP_ARG_VARIANCE, "VARIANCE"},
+                 {DNNL_TP_ARG_SCALE, "SCALE"},
+                 {DNNL_TP_ARG_SHIFT, "SHIFT"},
+                 {DNNL_TP_ARG_WORKSPACE, "WORKSPACE"},
+                 {DNNL_TP_ARG_SCRATCHPAD, "SCRATCHPAD"}};
+    int n = 0;
+    *text = 0;
+    if (arg < 0) {
+        snprintf(text, DTP_ARG_TEXT, "%d", arg);
+        return text;
+    }
+    if (arg >= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_MULTIPLE_POST_OP(%d) | ",
+                     arg / DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1);
+        arg %= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    } else if (arg >= DNNL_TP_ARG_ATTR_ZERO_POINTS) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_ZERO_POINTS | ");
+        arg -= DNNL_TP_ARG_ATTR_ZERO_POINTS;
+    } else if (arg >= DNNL_TP_ARG_ATTR_SCALES) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_SCALES | ");
+        arg -= DNNL_TP_ARG_ATTR_SCALES;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (names[i].arg == arg) {
+            snprintf(text + n, DTP_ARG_TEXT - (size_t)n, "%s", names[i].name);
+            return text;
+        }
+    bool multiple = arg >= DNNL_TP_ARG_MULTIPLE_SRC && arg < DNNL_TP_ARG_ATTR_SCALES;
+    snprintf(text + n, DTP_ARG_TEXT - (size_t)n, multiple ? "MULTIPLE_SRC + %d" : "%d",
+             multiple ? arg - DNNL_TP_ARG_MULTIPLE_SRC : arg);
+    return text;
 }
 
 const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v) {

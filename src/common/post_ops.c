@@ -47,7 +47,7 @@ dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_pos
 
 dnnl_tp_status_t dnnl_tp_post_ops_create(dnnl_tp_post_ops_t *post_ops) {
     DTP_REQUIRE(post_ops, NULL_ARG, "post_ops");
-    return dtp_post_ops_copy(NULL, post_ops, NULL);
+    DTP_RETURN(dtp_post_ops_copy(NULL, post_ops, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
@@ -55,7 +55,7 @@ dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
     DTP_REQUIRE(post_ops, NULL_ARG, "post_ops");
     *post_ops = NULL;
     DTP_REQUIRE_HANDLE(existing_post_ops, DTP_OBJ_POST_OPS);
-    return dtp_post_ops_copy(NULL, post_ops, existing_post_ops);
+    DTP_RETURN(dtp_post_ops_copy(NULL, post_ops, existing_post_ops));
 }
 
 dnnl_tp_status_t dnnl_tp_post_ops_destroy(dnnl_tp_post_ops_t post_ops) {
@@ -75,8 +75,8 @@ dnnl_tp_primitive_kind_t dnnl_tp_post_ops_get_kind(const_dnnl_tp_post_ops_t post
 dnnl_tp_status_t dnnl_tp_post_ops_append_sum(dnnl_tp_post_ops_t post_ops, float scale, int32_t zero_point,
                                              dnnl_tp_data_type_t data_type) {
     DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
-    DTP_REQUIRE(data_type == dnnl_tp_data_type_undef || dtp_type_size(data_type), BAD_DATA_TYPE, "%d",
-                (int)data_type);
+    DTP_REQUIRE(data_type == dnnl_tp_data_type_undef || dtp_type_size(data_type), BAD_DATA_TYPE, "%s (%d)",
+                dnnl_tp_dt2str(data_type), (int)data_type);
     DTP_REQUIRE(scale == scale, BAD_PARAM, "scale is NaN");
     dtp_post_op_t *e;
     DTP_TRY(add_entry(post_ops, &e));
@@ -98,7 +98,8 @@ bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg) {
 }
 
 dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta) {
-    DTP_REQUIRE(dtp_alg_is_eltwise(alg), BAD_ALG, "%d is not an eltwise algorithm", (int)alg);
+    DTP_REQUIRE(dtp_alg_is_eltwise(alg), BAD_ALG, "%s (%d) is not an eltwise algorithm",
+                dnnl_tp_alg_kind2str(alg), (int)alg);
     if (alg == dnnl_tp_eltwise_clip || alg == dnnl_tp_eltwise_clip_v2 ||
         alg == dnnl_tp_eltwise_clip_v2_use_dst_for_bwd)
         DTP_REQUIRE(alpha <= beta, BAD_PARAM, "clip needs alpha <= beta, got %g and %g", (double)alpha,
@@ -126,13 +127,15 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops, 
                                                    const_dnnl_tp_memory_desc_t src1_desc,
                                                    const_dnnl_tp_memory_desc_t src2_desc) {
     DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
-    DTP_REQUIRE(dtp_alg_is_binary(alg_kind), BAD_ALG, "%d is not a binary algorithm", (int)alg_kind);
+    DTP_REQUIRE(dtp_alg_is_binary(alg_kind), BAD_ALG, "%s (%d) is not a binary algorithm",
+                dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
     DTP_REQUIRE(!dtp_md_is_zero(src1_desc), NULL_ARG, "src1_desc");
     DTP_REQUIRE(!dtp_md_has_runtime(src1_desc), RUNTIME_NOT_ALLOWED, "in src1 of a post-op");
     bool select = alg_kind == dnnl_tp_binary_select;
     DTP_REQUIRE(select == !dtp_md_is_zero(src2_desc), BAD_PARAM, "src2 is for select, and select needs it");
     if (select) {
-        DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select must be s8");
+        DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select is %s, needed is s8",
+                    dnnl_tp_dt2str(src2_desc->data_type));
         DTP_REQUIRE(!dtp_md_has_runtime(src2_desc), RUNTIME_NOT_ALLOWED, "in src2 of a post-op");
     }
     dtp_post_op_t *e;
@@ -147,7 +150,24 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops, 
 
 dnnl_tp_status_t dnnl_tp_post_ops_append_binary(dnnl_tp_post_ops_t post_ops, dnnl_tp_alg_kind_t alg_kind,
                                                 const_dnnl_tp_memory_desc_t src1_desc) {
-    return dnnl_tp_post_ops_append_binary_v2(post_ops, alg_kind, src1_desc, NULL);
+    DTP_RETURN(dnnl_tp_post_ops_append_binary_v2(post_ops, alg_kind, src1_desc, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_post_ops_append_prelu(dnnl_tp_post_ops_t post_ops, int mask) {
+    DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
+    DTP_REQUIRE(mask >= 0, BAD_MASK, "%d", mask);
+    dtp_post_op_t *e;
+    DTP_TRY(add_entry(post_ops, &e));
+    e->kind = dnnl_tp_prelu;
+    e->mask = mask;
+    ++post_ops->len;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst) {
+    int64_t dims[DNNL_TP_MAX_NDIMS];
+    for (int d = 0; d < dst->ndims; ++d) dims[d] = e->mask >> d & 1 ? dst->dims[d] : 1;
+    return dtp_md_init_strides(&e->src1, dst->ndims, dims, dnnl_tp_f32, NULL);
 }
 
 /* ---- Getters ----------------------------------------------------------------------------------------- */
@@ -198,5 +218,12 @@ dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary_v2(const_dnnl_tp_post_ops_t 
 dnnl_tp_status_t dnnl_tp_post_ops_get_params_binary(const_dnnl_tp_post_ops_t post_ops, int index,
                                                     dnnl_tp_alg_kind_t *alg_kind,
                                                     const_dnnl_tp_memory_desc_t *src1_desc) {
-    return dnnl_tp_post_ops_get_params_binary_v2(post_ops, index, alg_kind, src1_desc, NULL);
+    DTP_RETURN(dnnl_tp_post_ops_get_params_binary_v2(post_ops, index, alg_kind, src1_desc, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_post_ops_get_params_prelu(const_dnnl_tp_post_ops_t post_ops, int index, int *mask) {
+    const dtp_post_op_t *e;
+    DTP_TRY(entry_of(post_ops, index, dnnl_tp_prelu, &e));
+    if (mask) *mask = e->mask;
+    return dnnl_tp_success;
 }

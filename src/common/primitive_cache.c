@@ -6,6 +6,7 @@
 #include "common/primitive_cache.h"
 
 #include <pthread.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "common/primitive_desc.h"
@@ -46,8 +47,14 @@ static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fo
 static int capacity_locked(void) {
     if (capacity < 0) {
         const char *text = dtp_getenv("PRIMITIVE_CACHE_CAPACITY");
-        int value = text ? atoi(text) : DEFAULT_CAPACITY;
-        capacity = value < 0 ? DEFAULT_CAPACITY : value;
+        char *end = NULL;
+        long value = text && *text ? strtol(text, &end, 10) : DEFAULT_CAPACITY;
+        const bool good = (!end || !*end) && value >= 0 && value <= INT_MAX;
+        if (!good && dtp_verbose_on(~0u))
+            dtp_verbose_line(
+                "error,%d,DNNL_TP_PRIMITIVE_CACHE_CAPACITY=%.40s is ignored: it is no number of primitives",
+                (int)dnnl_tp_invalid_arguments, text);
+        capacity = good ? (int)value : DEFAULT_CAPACITY;
     }
     return capacity;
 }
@@ -64,6 +71,7 @@ static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
                       a->fpmath_apply_to_int,
                       a->acc_mode,
                       a->deterministic,
+                      a->refuse_reference,
                       a->n_scales,
                       a->n_zero_points,
                       a->post_ops->len};

@@ -25,20 +25,22 @@ static void resolve_threads(dtp_pd_t *pd) {
 
 /* ---- Arguments --------------------------------------------------------------------------------------- */
 
-/* Elements of a scale or zero point: the masked dims of what it belongs to, divided by the groups on the last
- * two. */
-static void init_quant_md(dtp_md_t *md, const dtp_quant_t *q, const dtp_md_t *of) {
+int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of) {
     int64_t count = 1;
-    for (int d = 0; of && d < of->ndims; ++d) {
+    for (int d = 0; d < of->ndims; ++d) {
         if (!(q->mask >> d & 1)) continue;
+        if (of->dims[d] == DNNL_TP_RUNTIME_DIM_VAL) return DNNL_TP_RUNTIME_DIM_VAL;
         int g = d - (of->ndims - 2);
-        int64_t group = q->group_ndims && g >= 0 ? q->groups[g] : 1;
-        count = of->dims[d] == DNNL_TP_RUNTIME_DIM_VAL ? count : count * dtp_div_up(of->dims[d], group);
+        count *= dtp_div_up(of->dims[d], q->group_ndims && g >= 0 ? q->groups[g] : 1);
     }
+    return count;
+}
+
+static void init_quant_md(dtp_md_t *md, const dtp_quant_t *q, const dtp_md_t *of) {
     memset(md, 0, sizeof *md);
     md->ndims = 1;
     md->data_type = q->data_type;
-    md->dims[0] = md->padded_dims[0] = count;
+    md->dims[0] = md->padded_dims[0] = of ? dtp_quant_count(q, of) : 1;
     dtp_md_make_plain(md);
 }
 
@@ -61,10 +63,14 @@ static void init_args(dtp_pd_t *pd) {
     add_quants(pd, attr->scales, attr->n_scales, DNNL_TP_ARG_ATTR_SCALES, &n, &nmd);
     add_quants(pd, attr->zero_points, attr->n_zero_points, DNNL_TP_ARG_ATTR_ZERO_POINTS, &n, &nmd);
     pd->post_op_arg = n;
+    int dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
     for (int i = 0; i < attr->post_ops->len; ++i) {
-        const dtp_post_op_t *e = &attr->post_ops->entry[i];
+        dtp_post_op_t *e = &attr->post_ops->entry[i];
         int base = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
-        pd->args[n++] = (dtp_pd_arg_t){base | DNNL_TP_ARG_SRC_1, DTP_ARG_INPUT, &e->src1};
+        bool prelu = e->kind == dnnl_tp_prelu && dst >= 0;
+        if (prelu) (void)!dtp_post_op_prelu_weights(e, pd->args[dst].md); /* dims of dst: checked */
+        int src1 = prelu ? DNNL_TP_ARG_WEIGHTS : DNNL_TP_ARG_SRC_1;
+        pd->args[n++] = (dtp_pd_arg_t){base | src1, DTP_ARG_INPUT, &e->src1};
         pd->args[n++] = (dtp_pd_arg_t){base | DNNL_TP_ARG_SRC_2, DTP_ARG_INPUT, &e->src2};
     }
     pd->nargs = n;
@@ -81,12 +87,12 @@ static void finish_args(dtp_pd_t *pd) {
     for (int i = 0; i < pd->nargs; ++i) {
         const dtp_md_t *md = pd->args[i].md;
         pd->arg_bytes[i] = 0;
-        pd->arg_type[i] = DTP_PD_CHECK_FULLY;
+        pd->arg_identity[i] = 0;
         if (dtp_md_is_zero(md)) continue;
         bool runtime = dtp_md_has_runtime(md);
         pd->has_runtime |= runtime;
         if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
-        if (pd->arg_bytes[i]) pd->arg_type[i] = (uint8_t)md->data_type;
+        pd->arg_identity[i] = dtp_md_identity(md);
         if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
     }
     pd->n_present = pd->n_outputs = 0;
@@ -124,6 +130,20 @@ int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
 
+int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
+    int64_t most = 0;
+    for (int i = 0; i < pd->attr_arg; ++i) {
+        const dtp_md_t *md = mds ? mds[i] : pd->args[i].md;
+        if (!dtp_md_is_zero(md)) most = dtp_max64(most, dtp_md_nelems(md));
+    }
+    bool matmul = pd->info->kind == dnnl_tp_matmul;
+    if (!matmul && pd->info->kind != dnnl_tp_inner_product) return most;
+    const dtp_md_t *src = mds ? mds[DTP_MATMUL_SRC] : pd->args[DTP_MATMUL_SRC].md;
+    const dtp_md_t *dst = mds ? mds[DTP_MATMUL_DST] : pd->args[DTP_MATMUL_DST].md;
+    int64_t k = matmul ? src->dims[src->ndims - 1] : dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
+    return dtp_md_nelems(dst) * k;
+}
+
 /* Tries implementations from pd->impl_index on; leaves pd with the first that takes the problem. */
 static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
     for (int i = from; list[i]; ++i) {
@@ -131,6 +151,9 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
         dnnl_tp_status_t status = dnnl_tp_unimplemented;
         if (impl->isa & ~pd->engine->isa) {
             status = dtp_refuse(DTP_ISA);
+        } else if (pd->attr->refuse_reference && dtp_impl_is_reference(impl)) {
+            status = dtp_refuse(DTP_REFERENCE);
+            pd->impl = impl;
         } else {
             memcpy(pd->op, pd->user, pd->op_size);
             if (impl->plan_size) memset(pd->plan, 0, impl->plan_size);
@@ -149,6 +172,15 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
     return dnnl_tp_unimplemented;
 }
 
+/* The reason is that of the last implementation, which takes most. */
+static dnnl_tp_status_t refuse_problem(const dtp_pd_t *pd, dtp_reason_t reason) {
+    char problem[DTP_PROBLEM_TEXT];
+    dtp_verbose_problem(pd, problem);
+    return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "the last one, %s, said: %s: %s,%s",
+                    pd->impl ? pd->impl->name : "of another instruction set", dtp_reason_text(reason),
+                    pd->info->name, problem);
+}
+
 static size_t align64(size_t n) { return dtp_round_up_size(n, DTP_CACHE_LINE); }
 
 static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
@@ -164,7 +196,8 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const 
     size_t nargs = (size_t)(info->args(op, NULL) + nquant + 2 * copy->post_ops->len);
     size_t head = align64(sizeof(dtp_pd_t)), ops = align64(op_size),
            args = align64(sizeof(dtp_pd_arg_t) * nargs);
-    size_t bytes = align64(sizeof(size_t) * nargs), quants = align64(sizeof(dtp_md_t) * (size_t)nquant);
+    size_t bytes = align64((sizeof(size_t) + sizeof(uint64_t)) * nargs),
+           quants = align64(sizeof(dtp_md_t) * (size_t)nquant);
     dtp_pd_t *pd = dtp_object_create(engine->allocator, head + 2 * ops + args + bytes + quants + plan,
                                      DTP_OBJ_PD, pd_destroy);
     if (!pd) {
@@ -179,7 +212,8 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const 
     pd->user = (dtp_op_desc_t *)(void *)at;
     pd->op = (dtp_op_desc_t *)(void *)(at + ops);
     pd->args = (dtp_pd_arg_t *)(void *)(at + 2 * ops);
-    pd->arg_bytes = (size_t *)(void *)(at + 2 * ops + args);
+    pd->arg_identity = (uint64_t *)(void *)(at + 2 * ops + args);
+    pd->arg_bytes = (size_t *)(void *)(pd->arg_identity + nargs);
     pd->quant_md = (dtp_md_t *)(void *)(at + 2 * ops + args + bytes);
     pd->plan = at + 2 * ops + args + bytes + quants;
     memcpy(pd->user, op, op_size);
@@ -195,20 +229,28 @@ dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t e
     *out = NULL;
     double start = dtp_verbose_on(DTP_VERBOSE_CREATE) ? dtp_now_ms() : 0;
     const dtp_impl_t *const *list = engine->v->impl_list(op->kind);
-    if (!list) return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "primitive kind %d", (int)op->kind);
+    if (!list)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "this engine has no %s",
+                        dtp_op_info(op->kind)->name);
     dtp_pd_t *pd;
     DTP_TRY(pd_alloc(&pd, engine, op, op_size, attr, list));
-    dnnl_tp_status_t status = choose_impl(pd, list, 0);
+    dnnl_tp_status_t status = dtp_check_attr(pd);
+    if (status == dnnl_tp_success) {
+        status = choose_impl(pd, list, 0);
+        if (status == dnnl_tp_unimplemented) (void)refuse_problem(pd, dtp_last_reason());
+    }
     if (status) {
         dtp_object_release(pd);
-        if (status == dnnl_tp_unimplemented)
-            return dtp_fail(status, DTP_NO_IMPL, "%s; the last one said: %s", dtp_op_info(op->kind)->name,
-                            dtp_reason_text(dtp_last_reason()));
         return status;
     }
     if (dtp_verbose_on(DTP_VERBOSE_CREATE)) dtp_verbose_primitive("create:pd", pd, dtp_now_ms() - start);
     *out = pd;
     return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t last_impl(const dtp_pd_t *pd) {
+    return dtp_answer(dnnl_tp_last_impl_reached, DTP_NO_IMPL, "none behind %s of %s", pd->impl->name,
+                      pd->info->name);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primitive_desc) {
@@ -218,7 +260,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     bool single = pd->info->kind == dnnl_tp_reorder || pd->info->kind == dnnl_tp_concat ||
                   pd->info->kind == dnnl_tp_sum;
     int next = pd->impl_index + 1;
-    if (single || !list[next]) return dnnl_tp_last_impl_reached;
+    if (single || !list[next]) DTP_RETURN(last_impl(pd));
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
     DTP_TRY(pd_alloc(&probe, pd->engine, pd->user, pd->op_size, pd->attr, list));
@@ -228,7 +270,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
         status = choose_impl(pd, list, next);
     }
     dtp_object_release(probe);
-    return status == dnnl_tp_unimplemented ? dnnl_tp_last_impl_reached : status;
+    DTP_RETURN(status == dnnl_tp_unimplemented ? last_impl(pd) : status);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitive_desc,
@@ -242,7 +284,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
     dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index);
     if (status) dtp_object_release(pd);
     else *primitive_desc = pd;
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc) {

@@ -46,6 +46,9 @@ typedef struct dtp_impl {
     dnnl_tp_status_t (*execute)(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
 } dtp_impl_t;
 
+/* Right for everything, and slow. */
+static inline bool dtp_impl_is_reference(const dtp_impl_t *impl) { return !strncmp(impl->name, "ref:", 4); }
+
 struct dnnl_tp_primitive_desc {
     dtp_object_t obj;
     dnnl_tp_engine_t engine; /* retained */
@@ -66,17 +69,14 @@ struct dnnl_tp_primitive_desc {
     int nargs;
     dtp_pd_arg_t *args;     /* nargs entries; md NULL: a post-op slot that its operation does not use */
     size_t *arg_bytes;      /* dtp_md_size of each, 0 when absent or run-time */
+    uint64_t *arg_identity; /* dtp_md_identity of each, 0 when absent or run-time */
     dtp_md_t *quant_md;     /* descriptors of scales and zero points */
     int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
     int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
     uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
     int n_present, n_outputs; /* arguments with arg_bytes > 0, and those of them that are outputs */
     uint8_t present[256];     /* their dense indices; outputs are the first n_outputs */
-    uint8_t arg_type[256];    /* data type by dense index; DTP_PD_CHECK_FULLY where arg_bytes is 0 */
 };
-
-/* The descriptor that is passed must be looked at. */
-#define DTP_PD_CHECK_FULLY 0xff
 
 /* Upper bound of nargs. */
 #define DTP_MAX_PD_ARGS 256
@@ -100,17 +100,24 @@ int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg);
 static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {
     return (unsigned)arg < sizeof pd->arg_index ? (int)pd->arg_index[arg] - 1 : dtp_pd_big_arg_index(pd, arg);
 }
+/* Elements of a scale or zero point of a tensor: the product of the masked dims, divided by the groups on the
+ * last two; DNNL_TP_RUNTIME_DIM_VAL where one of them is that. */
+int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of);
 /* Dense index of the scale or zero point of an argument; -1 when unset. */
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg);
 int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);
+
+/* Multiply-adds of a product, else elements of the largest tensor. mds: actual descriptors, or NULL. */
+int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds);
 
 struct dnnl_tp_primitive {
     dtp_object_t obj;
     dtp_pd_t *pd;      /* retained */
     void *prepared[4]; /* owned by the primitive, from pd->engine->allocator */
+    _Atomic bool told; /* that a reference serves a large problem */
 };
 
-/* Runs and writes a verbose line. */
+/* Runs and writes the verbose lines that are asked for. */
 dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx)
     __attribute__((cold));
 /* The body of an execution, after all checks: fills ctx and calls the implementation. scratch must hold
@@ -120,7 +127,8 @@ static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitiv
                                                  const dtp_md_t *const *mds, char *scratch, int64_t rows) {
     const dtp_pd_t *pd = primitive->pd;
     const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
-    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC))) return dtp_primitive_run_verbose(primitive, &ctx);
+    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC | DTP_VERBOSE_DISPATCH)))
+        return dtp_primitive_run_verbose(primitive, &ctx);
     return pd->impl->execute(pd, &ctx);
 }
 

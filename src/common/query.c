@@ -84,7 +84,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
     case dnnl_tp_query_reorder_src_engine:
     case dnnl_tp_query_reorder_dst_engine:
         if (pd->info->kind != dnnl_tp_reorder)
-            return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "not a reorder");
+            DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "not a reorder"));
         *(dnnl_tp_engine_t *)result = pd->engine;
         return dnnl_tp_success;
     case dnnl_tp_query_primitive_kind:
@@ -102,22 +102,26 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
             pd->attr->scratchpad_mode == dnnl_tp_scratchpad_mode_user ? 0 : (int64_t)dtp_pd_scratch_size(pd);
         return dnnl_tp_success;
     case dnnl_tp_query_impl_info_str: *(const char **)result = pd->impl->name; return dnnl_tp_success;
-    case dnnl_tp_query_prop_kind: return field_of(pd, "prop", result);
+    case dnnl_tp_query_prop_kind: DTP_RETURN(field_of(pd, "prop", result));
     case dnnl_tp_query_epsilon_f32:
-        return field_of(pd, pd->info->kind == dnnl_tp_reduction ? "eps" : "epsilon", result);
-    case dnnl_tp_query_flags: return field_of(pd, "flags", result);
-    case dnnl_tp_query_alg_kind: return field_of(pd, "alg", result);
-    case dnnl_tp_query_alpha_f32: return field_of(pd, "alpha", result);
-    case dnnl_tp_query_beta_f32: return field_of(pd, "beta", result);
-    case dnnl_tp_query_axis_s32: return field_of(pd, "axis", result);
-    case dnnl_tp_query_p_f32: return field_of(pd, "p", result);
+        DTP_RETURN(field_of(pd, pd->info->kind == dnnl_tp_reduction ? "eps" : "epsilon", result));
+    case dnnl_tp_query_flags: DTP_RETURN(field_of(pd, "flags", result));
+    case dnnl_tp_query_alg_kind: DTP_RETURN(field_of(pd, "alg", result));
+    case dnnl_tp_query_alpha_f32: DTP_RETURN(field_of(pd, "alpha", result));
+    case dnnl_tp_query_beta_f32: DTP_RETURN(field_of(pd, "beta", result));
+    case dnnl_tp_query_axis_s32: DTP_RETURN(field_of(pd, "axis", result));
+    case dnnl_tp_query_p_f32: DTP_RETURN(field_of(pd, "p", result));
     default: break;
     }
     if ((what >= dnnl_tp_query_some_md && what < dnnl_tp_query_ndims_s32)) {
         const dtp_md_t *md = dnnl_tp_primitive_desc_query_md(pd, what, index);
-        if (!md) return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d", (int)what);
+        if (!md) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d", (int)what));
         *(const_dnnl_tp_memory_desc_t *)result = md;
-        return md->ndims ? dnnl_tp_success : dnnl_tp_not_required;
+        if (md->ndims == 0)
+            DTP_RETURN(dtp_answer(dnnl_tp_not_required, DTP_BAD_INDEX,
+                                  "this %s has no such tensor (query %d, index %d)", pd->info->name,
+                                  (int)what, index));
+        return dnnl_tp_success;
     }
-    return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d of %s", (int)what, pd->info->name);
+    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d of %s", (int)what, pd->info->name));
 }

@@ -8,7 +8,8 @@ dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(dnnl_tp_primitive_desc_
                                                          float eps, const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
     DTP_REQUIRE(alg_kind >= dnnl_tp_reduction_max && alg_kind <= dnnl_tp_reduction_norm_lp_power_p_sum,
-                BAD_ALG, "%d", (int)alg_kind);
+                BAD_ALG, "%s (%d) is not an algorithm of reduction", dnnl_tp_alg_kind2str(alg_kind),
+                (int)alg_kind);
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
     DTP_REQUIRE(src_desc->ndims == dst_desc->ndims, NDIMS_MISMATCH, "src has %d, dst has %d", src_desc->ndims,
@@ -25,7 +26,8 @@ dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(dnnl_tp_primitive_desc_
         DTP_REQUIRE(p >= 1.f, BAD_PARAM, "a norm needs p >= 1, got %g", (double)p);
         DTP_REQUIRE(src_desc->data_type == dnnl_tp_f32 || src_desc->data_type == dnnl_tp_bf16 ||
                         src_desc->data_type == dnnl_tp_f16,
-                    BAD_DATA_TYPE, "a norm needs a floating-point src");
+                    BAD_DATA_TYPE, "a norm needs a floating-point src, not %s",
+                    dnnl_tp_dt2str(src_desc->data_type));
     }
     DTP_TRY(dtp_check_static(src_desc, "src"));
     DTP_TRY(dtp_check_static(dst_desc, "dst"));
@@ -38,5 +40,5 @@ dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(dnnl_tp_primitive_desc_
     op.eps = eps;
     op.src = *src_desc;
     op.dst = *dst_desc;
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }

@@ -10,7 +10,7 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
     DTP_TRY(dtp_check_create(primitive_desc, src_engine, attr));
     DTP_REQUIRE_HANDLE(dst_engine, DTP_OBJ_ENGINE);
     if (src_engine->v != dst_engine->v)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENGINE, "engines of different kinds");
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENGINE, "engines of different kinds"));
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", false));
     DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
@@ -20,5 +20,5 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
     op.base.kind = dnnl_tp_reorder;
     op.src = *src_desc;
     op.dst = *dst_desc;
-    return dtp_pd_create(primitive_desc, dst_engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, dst_engine, &op.base, sizeof op, attr));
 }

@@ -7,7 +7,8 @@ dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
     int softmax_axis, const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
     DTP_TRY(dtp_check_forward(prop_kind));
-    DTP_REQUIRE(alg_kind == dnnl_tp_softmax_accurate || alg_kind == dnnl_tp_softmax_log, BAD_ALG, "%d",
+    DTP_REQUIRE(alg_kind == dnnl_tp_softmax_accurate || alg_kind == dnnl_tp_softmax_log, BAD_ALG,
+                "%s (%d), not softmax_accurate or softmax_log", dnnl_tp_alg_kind2str(alg_kind),
                 (int)alg_kind);
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
@@ -24,5 +25,5 @@ dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
     op.axis = softmax_axis;
     op.src = *src_desc;
     op.dst = *dst_desc;
-    return dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr);
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }

@@ -27,11 +27,11 @@ dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(dnnl_tp_primitive_desc_t *pri
         DTP_TRY(dtp_check_same_dims(&dst, "dst", src_descs[0], "source 0"));
     }
     if (n > MAX_SOURCES)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SHAPE, "%d sources, at most %d", n,
-                        MAX_SOURCES);
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SHAPE, "%d sources, at most %d", n, MAX_SOURCES));
     size_t size = sizeof(dtp_sum_desc_t) + (sizeof(dtp_md_t) + sizeof(float)) * (size_t)n;
     dtp_sum_desc_t *op = dtp_zalloc(NULL, size, 16);
-    if (!op) return dtp_no_memory(size);
+    if (!op) DTP_RETURN(dtp_no_memory(size));
     op->base.kind = dnnl_tp_sum;
     op->n = n;
     op->dst = dst;
@@ -39,5 +39,5 @@ dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(dnnl_tp_primitive_desc_t *pri
     memcpy(dtp_sum_scales(op), scales, sizeof(float) * (size_t)n);
     dnnl_tp_status_t status = dtp_pd_create(primitive_desc, engine, &op->base, size, attr);
     dtp_free(NULL, op);
-    return status;
+    DTP_RETURN(status);
 }

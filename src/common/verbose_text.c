@@ -31,25 +31,34 @@ static void put_mds(text_t *t, const dtp_pd_t *pd) {
     }
 }
 
+static void put_quants(text_t *t, const char *head, const dtp_quant_t *q, int n) {
+    for (int i = 0; i < n; ++i) {
+        PUT(t, "%s", i ? "+" : head);
+        if (q[i].arg >= DNNL_TP_ARG_MULTIPLE_SRC) PUT(t, "msrc%d", q[i].arg - DNNL_TP_ARG_MULTIPLE_SRC);
+        else if (q[i].arg < DNNL_TP_ARG_DST)
+            PUT(t, q[i].arg == DNNL_TP_ARG_SRC ? "src" : "src%d", q[i].arg - 1);
+        else PUT(t, "%s", q[i].arg == DNNL_TP_ARG_DST ? "dst" : "wei");
+        PUT(t, ":%d:%s", q[i].mask, dnnl_tp_dt2str(q[i].data_type));
+        if (q[i].group_ndims) PUT(t, ":%lldx%lld", (long long)q[i].groups[0], (long long)q[i].groups[1]);
+    }
+    if (n) PUT(t, " ");
+}
+
 static void put_attr(text_t *t, const dtp_attr_t *a) {
     if (a->scratchpad_mode == dnnl_tp_scratchpad_mode_user) PUT(t, "attr-scratchpad:user ");
     if (a->fpmath_mode) PUT(t, "attr-fpmath:%s ", dnnl_tp_fpmath_mode2str(a->fpmath_mode));
     if (a->acc_mode) PUT(t, "attr-acc-mode:%s ", dnnl_tp_accumulation_mode2str(a->acc_mode));
     if (a->deterministic) PUT(t, "attr-deterministic:true ");
-    for (int i = 0; i < a->n_scales; ++i)
-        PUT(t, "%s%d:%d:%s", i ? "+" : "attr-scales:", a->scales[i].arg, a->scales[i].mask,
-            dnnl_tp_dt2str(a->scales[i].data_type));
-    if (a->n_scales) PUT(t, " ");
-    for (int i = 0; i < a->n_zero_points; ++i)
-        PUT(t, "%s%d:%d:%s", i ? "+" : "attr-zero-points:", a->zero_points[i].arg, a->zero_points[i].mask,
-            dnnl_tp_dt2str(a->zero_points[i].data_type));
-    if (a->n_zero_points) PUT(t, " ");
+    if (a->refuse_reference) PUT(t, "attr-refuse-reference:true ");
+    put_quants(t, "attr-scales:", a->scales, a->n_scales);
+    put_quants(t, "attr-zero-points:", a->zero_points, a->n_zero_points);
     for (int i = 0; i < a->post_ops->len; ++i) {
         const dtp_post_op_t *e = &a->post_ops->entry[i];
         PUT(t, "%s", i ? "+" : "attr-post-ops:");
         if (e->kind == dnnl_tp_sum) PUT(t, "sum:%g:%d", (double)e->scale, (int)e->zero_point);
         else if (e->kind == dnnl_tp_eltwise)
             PUT(t, "%s:%g:%g", dnnl_tp_alg_kind2str(e->alg), (double)e->alpha, (double)e->beta);
+        else if (e->kind == dnnl_tp_prelu) PUT(t, "prelu:%d", e->mask);
         else PUT(t, "%s:%s", dnnl_tp_alg_kind2str(e->alg), dnnl_tp_dt2str(e->src1.data_type));
     }
 }
@@ -100,6 +109,21 @@ void dtp_verbose_dims(const dtp_pd_t *pd, char *text, size_t size) {
     text_t t = {text, text + size};
     *text = 0;
     put_dims(&t, pd);
+}
+
+const char *dtp_verbose_problem(const dtp_pd_t *pd, char text[DTP_PROBLEM_TEXT]) {
+    text_t t = {text, text + DTP_PROBLEM_TEXT};
+    put_problem(&t, pd);
+    return text;
+}
+
+void dtp_verbose_reference(const dtp_pd_t *pd, int64_t operations) {
+    char text[1600];
+    text_t t = {text, text + sizeof text};
+    put_problem(&t, pd);
+    dtp_verbose_line(
+        "primitive,exec:dispatch,cpu,%s,%s,%s,a reference implementation executes %lld operations",
+        pd->info->name, pd->impl->name, text, (long long)operations);
 }
 
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {

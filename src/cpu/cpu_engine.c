@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cpu/list/cpu_lists.h"
+#include "threading/futex.h"
 #include "threading/sync.h"
 
 /* ---- Instruction sets -------------------------------------------------------------------------------- */
@@ -39,18 +40,12 @@ static _Atomic int process_isa = -1;
 static _Atomic bool isa_fixed;
 
 static dnnl_tp_cpu_isa_t isa_from_environment(void) {
-    static const struct {
-        const char *name;
-        dnnl_tp_cpu_isa_t isa;
-    } names[] = {{"SSE41", dnnl_tp_cpu_isa_sse41},
-                 {"AVX2", dnnl_tp_cpu_isa_avx2},
-                 {"AVX512_CORE", dnnl_tp_cpu_isa_avx512_core},
-                 {"AVX512_CORE_VNNI", dnnl_tp_cpu_isa_avx512_core_vnni},
-                 {"AVX512_CORE_BF16", dnnl_tp_cpu_isa_avx512_core_bf16}};
-    const char *text = dtp_getenv("MAX_CPU_ISA");
-    for (size_t i = 0; text && i < sizeof names / sizeof *names; ++i)
-        if (!strcmp(text, names[i].name)) return names[i].isa;
-    return dnnl_tp_cpu_isa_default;
+    static const char *const names[] = {"SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "AVX512_CORE_BF16"};
+    static const dnnl_tp_cpu_isa_t isas[] = {dnnl_tp_cpu_isa_sse41, dnnl_tp_cpu_isa_avx2,
+                                             dnnl_tp_cpu_isa_avx512_core, dnnl_tp_cpu_isa_avx512_core_vnni,
+                                             dnnl_tp_cpu_isa_avx512_core_bf16};
+    int i = dtp_getenv_word("MAX_CPU_ISA", names, sizeof names / sizeof *names, -1);
+    return i < 0 ? dnnl_tp_cpu_isa_default : isas[i];
 }
 
 static dnnl_tp_cpu_isa_t process_limit(void) {
@@ -135,6 +130,7 @@ static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index
     dnnl_tp_allocator_t own = *allocator;
     dnnl_tp_engine_t e = dtp_object_create(NULL, sizeof *e, DTP_OBJ_ENGINE, cpu_engine_destroy);
     if (!e) return dnnl_tp_out_of_memory;
+    dtp_watch_forks();
     atomic_store(&isa_fixed, true);
     e->v = dtp_engine_vtbl(dnnl_tp_cpu);
     e->index = index;

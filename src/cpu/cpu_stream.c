@@ -313,6 +313,7 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     block->item.num_threads = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
     block->item.priority = run->priority;
     block->item.may_block = run->may_block;
+    block->item.share = run->share;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
     if (status == dnnl_tp_success) dtp_queue_submit_with(s->queue, &block->item, event);
@@ -336,11 +337,11 @@ static unsigned run_flags(const struct dnnl_tp_stream *stream, bool may_block) {
 
 static dnnl_tp_status_t run_at_once(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t event) {
     int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
-    now_t now = {run, 0};
-    DTP_TRY(
-        dtp_pool_run_at(s->par.pool, n, run_flags(&s->base, run->may_block), run->priority, run_now, &now));
+    now_t now = {run, dtp_now_ns()}; /* unless it is over before it begins */
+    DTP_TRY(dtp_pool_run_share(s->par.pool, n, run_flags(&s->base, run->may_block), run->priority, run->share,
+                               run_now, &now));
     dnnl_tp_status_t result = run->end(run->arg, false);
-    dtp_event_fire(dtp_object_retain(event), result, result ? dnnl_tp_last_error() : NULL, now.begin_ns,
+    dtp_event_fire(dtp_object_retain(event), result, result ? dtp_last_text() : NULL, now.begin_ns,
                    dtp_now_ns());
     return dnnl_tp_success;
 }
@@ -511,8 +512,9 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (s->queue && dtp_queue_wait(s->queue, 0) == dnnl_tp_timed_out)
-        status = dtp_fail(dnnl_tp_invalid_arguments, DTP_BUSY_STREAM, "the stream has work");
+    bool idle = true;
+    if (s->queue && !dtp_queue_dead(s->queue)) status = dtp_queue_query(s->queue, &idle);
+    if (!idle) status = dtp_fail(dnnl_tp_invalid_arguments, DTP_BUSY_STREAM, "the stream has work");
     if (status == dnnl_tp_success) status = use_pool_of(s, attr);
     if (status == dnnl_tp_success) {
         dtp_stream_attr_drop(s->base.attr);
@@ -523,13 +525,16 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
 }
 
 static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
+                                       const dtp_share_t *share,
                                        void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
     DTP_TRY(stream_enter(s));
-    dnnl_tp_status_t status = s->queue ? dtp_queue_wait(s->queue, -1) : dnnl_tp_success;
+    dnnl_tp_status_t status = s->queue ? dtp_queue_wait_earlier(s->queue, share) : dnnl_tp_success;
     if (num_threads > s->run_threads) num_threads = s->run_threads;
     if (status == dnnl_tp_success)
-        status = dtp_pool_run_at(s->par.pool, num_threads, run_flags(stream, may_block), priority, fn, arg);
+        status = dtp_pool_run_share(s->par.pool, num_threads, run_flags(stream, may_block), priority, share,
+                                    fn, arg);
+    else if (status == dnnl_tp_timed_out) status = dnnl_tp_success; /* share says why */
     stream_leave(s);
     return status;
 }

@@ -9,24 +9,21 @@ typedef struct {
     bool is_scale;
     dnnl_tp_data_type_t data_type;
     int ndims, mask;
-    int64_t count[DNNL_TP_MAX_NDIMS], group[DNNL_TP_MAX_NDIMS]; /* values and elements per value, by dim */
+    int64_t group[DNNL_TP_MAX_NDIMS];  /* elements per value, by dim */
+    int64_t stride[DNNL_TP_MAX_NDIMS]; /* from one value to the next; 0: the same all along the dim */
 } dtp_quant_view_t;
 
 /* The scale (or zero point) of an argument of pd. Unimplemented for a mask beyond its dims. */
 dnnl_tp_status_t dtp_quant_init(dtp_quant_view_t *q, const dtp_pd_t *pd, int arg, bool scale);
 /* The scales of src and dst for kinds that serve one value each. */
 dnnl_tp_status_t dtp_quant_init_common(dtp_quant_view_t *src, dtp_quant_view_t *dst, const dtp_pd_t *pd);
-/* Value at a logical position. */
+/* Value at a logical position. A dim of size 1 may be addressed beyond it (broadcast). */
 double dtp_quant_at(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const int64_t *pos);
-
-/* A scale either varies along the summed dim k (then it applies inside the sum) or not. */
-static inline double dtp_quant_scale_in_k(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx,
-                                          const int64_t *pos, int k) {
-    return q->index >= 0 && (q->mask >> k & 1) ? dtp_quant_at(q, ctx, pos) : 1;
-}
-static inline double dtp_quant_scale_outside(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx,
-                                             const int64_t *pos, int k) {
-    return q->index >= 0 && !(q->mask >> k & 1) ? dtp_quant_at(q, ctx, pos) : 1;
-}
+/* v[i] = value at pos, but i further along dim d; i < n. */
+void dtp_quant_along(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const int64_t *pos, int d,
+                     int64_t n, float *v);
+/* v[i] = value at the element of md with row-major logical index index + i, i < n. md: the argument's. */
+void dtp_quant_run(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const dtp_md_t *md, int64_t index,
+                   int64_t n, double *v);
 
 #endif

@@ -7,7 +7,6 @@
 typedef struct {
     const dnnl_tp_allocator_t *allocator;
     struct dtp_arena_block *blocks; /* newest first */
-    size_t left;                    /* bytes of the newest block that are free */
 } dtp_arena_t;
 
 void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);

@@ -144,9 +144,12 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
 }
 
 static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
-    pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)(2 * l->nsteps + 1));
-    if (!jobs) return dnnl_tp_out_of_memory;
     int n = 0;
+    for (int i = 0; i < l->nsteps; ++i) n += l->steps[i]->packing ? 2 : 0;
+    if (n == 0) return dnnl_tp_success;
+    pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)n);
+    if (!jobs) return dnnl_tp_out_of_memory;
+    n = 0;
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
         if (!s->packing) continue;
@@ -178,6 +181,7 @@ static void exec_free(dtp_object_t *obj) {
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].prim[k]);
+    dtp_free(e->obj.allocator, atomic_load(&e->extents));
     dtp_arena_free(&e->arena);
     dtp_object_release(e->graph);
     dtp_object_release(e->engine);
@@ -234,8 +238,9 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
     if (!o) return dnnl_tp_success;
     DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
                 "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
-    DTP_REQUIRE((o->flags & ~(DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS)) == 0, BAD_FLAGS,
-                "flags of compile options are %u", o->flags);
+    const unsigned known =
+        DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS | DNNL_TP_COMPILE_REFUSE_REFERENCE;
+    DTP_REQUIRE((o->flags & ~known) == 0, BAD_FLAGS, "flags of compile options are %u", o->flags);
     DTP_REQUIRE(o->deterministic == 0 || o->deterministic == 1, BAD_PARAM, "deterministic is %d",
                 o->deterministic);
     DTP_REQUIRE(o->reserved_runs >= 0 && o->reserved_runs <= DTP_MAX_RUNS, BAD_COUNT,
@@ -264,7 +269,9 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
     dtp_ir_t ir = {.arena = &arena, .graph = g, .engine = engine, .fuse = fuse};
-    dtp_lower_t lower = {.ir = &ir, .num_threads = e->num_threads};
+    dtp_lower_t lower = {.ir = &ir,
+                         .num_threads = e->num_threads,
+                         .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
     dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps; ++i)
@@ -302,8 +309,10 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
     DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
     DTP_TRY(check_opts(opts));
-    return compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes,
-                   opts);
+    dnnl_tp_status_t status =
+        compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes, opts);
+    if (status != dnnl_tp_success) dtp_failed_for(graph->root->name);
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable, dnnl_tp_value_t value,
@@ -320,7 +329,7 @@ dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);
     DTP_TRY(dtp_run_reserve(executable, runs));
-    return dtp_frames_reserve(executable, runs);
+    DTP_RETURN(dtp_frames_reserve(executable, runs));
 }
 
 dnnl_tp_status_t dnnl_tp_executable_destroy(dnnl_tp_executable_t executable) {

@@ -3,6 +3,8 @@
 #include "exec/lower.h"
 #include "exec/segment.h"
 
+#include <stdio.h>
+
 /* ---- Tables ------------------------------------------------------------------------------------------ */
 
 /* The number of a pointer in the space where it is kept. */
@@ -110,6 +112,40 @@ static void emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, co
     x->host = e->nhosts++;
 }
 
+/* Names of what was fused, in the order of the fusions; NULL without any, or without memory. */
+static const char *fused_text(dtp_exec_t *e, const dtp_ir_fused_t *last) {
+    enum { MOST = 16 };
+    const dtp_ir_fused_t *f[MOST];
+    char text[256] = "";
+    int n = 0;
+    for (; last && n < MOST; last = last->next) f[n++] = last;
+    size_t at = 0;
+    while (n-- > 0 && at < sizeof text) {
+        const char *name = f[n]->name[0] ? f[n]->name : f[n]->kind;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? " + " : "", name);
+    }
+    return text[0] ? dtp_arena_text(&e->arena, text) : NULL;
+}
+
+/* What traces need to tell how long an operator waited. writer: by buffer, the last step that wrote it; -1. */
+static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, int32_t *writer) {
+    const int n = s->nargs + s->npost_args, number = (int)(x - e->steps);
+    int32_t *after = NULL;
+    for (int i = 0; i < n; ++i) {
+        const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? -1 : writer[s->arg[i].buf];
+        bool known = by < 0;
+        for (int k = 0; k < x->nafter && !known; ++k) known = after[k] == by;
+        if (known) continue;
+        if (!after && !(after = dtp_arena_alloc(&e->arena, sizeof *after * (size_t)n)))
+            return dnnl_tp_out_of_memory;
+        after[x->nafter++] = by;
+    }
+    x->after = after;
+    for (int i = 0; i < n; ++i)
+        if (s->arg[i].buf >= 0 && s->arg[i].written) writer[s->arg[i].buf] = (int32_t)number;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x,
                                   dtp_point_t **points) {
     int n = s->nargs + s->npost_args;
@@ -129,6 +165,13 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
     x->nrefs = n;
     x->refs = refs;
     x->ns = dtp_step_ns(s);
+    x->fused = fused_text(e, s->fused);
+    x->flops = s->flops;
+    x->bytes = s->bytes;
+    if (s->segment >= 0) {
+        const dtp_segment_t *seg = &e->segments[s->segment];
+        x->units = s->domain == DTP_BY_SEQ && seg->offsets_ref >= 0 ? seg->seqs : seg->units;
+    }
     if (s->host) emit_host(e, s, x, refs, points);
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
     x->rows_per_unit = s->rows_per_unit;
@@ -191,17 +234,17 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
 }
 
 static dnnl_tp_status_t find_used_args(dtp_exec_t *e, const dtp_lower_t *l) {
-    uint8_t *in = dtp_arena_alloc(&e->arena, (size_t)e->nin + 1),
-            *out = dtp_arena_alloc(&e->arena, (size_t)e->nout + 1);
+    size_t *in = dtp_arena_alloc(&e->arena, ((size_t)e->nin + 1) * sizeof *in),
+           *out = dtp_arena_alloc(&e->arena, ((size_t)e->nout + 1) * sizeof *out);
     if (!in || !out) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nbufs; ++i) {
         const dtp_buf_t *b = &l->bufs[i];
         if (b->first < 0 || b->bytes == 0) continue;
-        if (b->kind == DTP_BUF_INPUT) in[b->index] = 1;
-        if (b->kind == DTP_BUF_OUTPUT) out[b->index] = 1;
+        if (b->kind == DTP_BUF_INPUT) in[b->index] = b->bytes;
+        if (b->kind == DTP_BUF_OUTPUT) out[b->index] = b->bytes;
     }
-    e->in_used = in;
-    e->out_used = out;
+    e->in_bytes = in;
+    e->out_bytes = out;
     return dnnl_tp_success;
 }
 
@@ -309,8 +352,12 @@ dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(nhosts + 1));
     if (!steps || !e->hosts || !points) return dnnl_tp_out_of_memory;
     e->steps = steps;
+    int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
+    if (!writer) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &points));
+        DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
         e->ns += steps[i].ns;
     }
     DTP_TRY(find_used_args(e, l));

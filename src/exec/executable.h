@@ -50,6 +50,12 @@ typedef struct {
     int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
     int64_t rows_per_unit;
     double ns; /* estimate on one thread */
+    /* For traces: operators that it does as well ("a + b", or NULL); all its work; units of a slice in all. */
+    const char *fused;
+    double flops, bytes;
+    int64_t units;
+    int nafter; /* steps that write what it reads, the last writer of each buffer in the program's text */
+    const int32_t *after;
 } dtp_exec_step_t;
 
 /* A host closure, with all that a call of it touches close together. */
@@ -173,7 +179,8 @@ struct dnnl_tp_executable {
     const dnnl_tp_tensor_info_t *infos; /* of the graph's values */
     int num_threads;
     int nin, nout, nstages, nsteps, nsegments;
-    const uint8_t *in_used, *out_used; /* pointers that must not be NULL */
+    const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
+    _Atomic(void *) extents;            /* room to sort many outputs, between runs (run_args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_exec_host_t *hosts;

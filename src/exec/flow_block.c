@@ -143,5 +143,5 @@ void dtp_flow_sleep_away(dtp_flow_worker_t *w) {
         if (waits && dtp_flow_stopped(s)) recall(s);
         if (dtp_flow_park(w, waits ? LOOK_STOP_NS : -1)) break;
     }
-    if (lent) dtp_blocking_regain(s->blocking);
+    if (lent) dtp_blocking_regain(s->blocking, s->args.share);
 }

@@ -15,6 +15,9 @@
 #ifndef DTP_FLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
 #define DTP_FLOW_QUEUE_TASKS 1024
 #endif
+#ifndef DTP_FLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
+#define DTP_FLOW_FEW_QUEUES 16
+#endif
 enum {
     DTP_FLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
     DTP_FLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
@@ -102,6 +105,8 @@ struct dtp_flow_state {
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
+    /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
     DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; 1: sleeping */
 };

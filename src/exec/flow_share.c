@@ -42,6 +42,21 @@ void dtp_flow_finished(dtp_flow_state_t *s) {
 
 /* ---- Queue ------------------------------------------------------------------------------------------- */
 
+static bool queue_is_empty(dtp_flow_queue_t *q) {
+    return DTP_LOAD(&q->top, relaxed) == DTP_LOAD(&q->bottom, relaxed);
+}
+
+static bool is_large(const dtp_flow_state_t *s) { return s->crew_size > DTP_FLOW_FEW_QUEUES; }
+
+/* Sets the bit of a queue that has tasks: they were published, fence, look at the bit. Who finds the queue empty
+ * takes the bit away, fence, looks at the queue again. So a bit is there wherever there are tasks. */
+static void mark_given(dtp_flow_state_t *s, int slot) {
+    DTP_ATOMIC(uint64_t) *word = &s->given[slot / 64];
+    const uint64_t bit = (uint64_t)1 << slot % 64;
+    DTP_FENCE_SC();
+    if (!(DTP_LOAD(word, relaxed) & bit)) (void)DTP_OR(word, bit, relaxed);
+}
+
 /* The n oldest tasks of the LIFO, or every other one of them, or as many as fit; the youngest first. */
 static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
     dtp_flow_queue_t *q = &w->queue;
@@ -68,11 +83,8 @@ static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
     memmove(to, w->lifo + end, (all - end) * sizeof *w->lifo);
     w->top -= n;
     w->shared += n;
+    if (is_large(w->state)) mark_given(w->state, w->where.slot);
     if (w->where.slot) wake_owner(w->state);
-}
-
-static bool queue_is_empty(dtp_flow_queue_t *q) {
-    return DTP_LOAD(&q->top, relaxed) == DTP_LOAD(&q->bottom, relaxed);
 }
 
 /* Takes half of what is there, into an empty LIFO, the oldest on top. */
@@ -123,11 +135,39 @@ static void orphan_spill(dtp_flow_worker_t *w) {
     w->spill = 0;
 }
 
+/* Of a large crew: those that are marked, from a random one on. */
+static bool take_from_marked(dtp_flow_worker_t *w, int from) {
+    dtp_flow_state_t *s = w->state;
+    const int words = (s->crew_size + 63) / 64;
+    /* The first word twice: its bits from `from` on, in the end the others. */
+    for (int i = 0; i <= words; ++i) {
+        const int at = (from / 64 + i) % words;
+        uint64_t mask = ~(uint64_t)0 << from % 64;
+        mask = i == 0 ? mask : i == words ? ~mask : ~(uint64_t)0;
+        for (uint64_t bits = DTP_LOAD(&s->given[at], relaxed) & mask; bits; bits &= bits - 1) {
+            const int victim = at * 64 + __builtin_ctzll(bits);
+            dtp_flow_queue_t *q = &s->workers[victim].queue;
+            if (take_from(w, q)) {
+                w->stolen += victim == w->where.slot ? 0 : (uint64_t)(w->top - w->lifo);
+                return true;
+            }
+            (void)DTP_AND(&s->given[at], ~(bits & -bits), seq_cst);
+            DTP_FENCE_SC();
+            if (!queue_is_empty(q)) mark_given(s, victim);
+        }
+    }
+    return false;
+}
+
 bool dtp_flow_take(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     if (take_from(w, &w->queue)) return true;
     w->random = w->random * 1664525u + 1013904223u;
     int n = s->crew_size, victim = (int)((uint64_t)w->random * (uint32_t)n >> 32);
+    if (is_large(s)) {
+        if (take_from_marked(w, victim)) return true;
+        n = 0;
+    }
     for (int i = 0; i < n; ++i, victim = victim + 1 == n ? 0 : victim + 1) {
         if (victim == w->where.slot || !take_from(w, &s->workers[victim].queue)) continue;
         w->stolen += (uint64_t)(w->top - w->lifo);
@@ -261,6 +301,7 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
     DTP_STORE(&s->wide, 0, relaxed);
     DTP_STORE(&s->orphans, 0, relaxed);
     DTP_STORE(&s->parked, 0, relaxed);
+    for (int i = 0; i < DTP_MAX_THREADS / 64; ++i) DTP_STORE(&s->given[i], 0, relaxed);
     s->crew_size = most;
     if (!dtp_crew_open(&s->crew, s->args.par, most, joiner, s)) {
         s->crew_size = 1;

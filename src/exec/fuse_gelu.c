@@ -55,7 +55,7 @@ static dtp_ir_node_t *tail(const dtp_ir_t *ir, int t, int x) {
 /* x when v = x^3. */
 static int cubed(const dtp_ir_t *ir, int v) {
     const dtp_ir_node_t *n = dtp_ir_producer(ir, v, dnnl_tp_op_pow);
-    if (n) return near(n->attrs.beta, 3.) ? n->in[0] : -1;
+    if (n) return near(n->attrs->beta, 3.) ? n->in[0] : -1;
     n = dtp_ir_producer(ir, v, dnnl_tp_op_multiply);
     for (int k = 0; n && k < 2; ++k) {
         int x = n->in[k], square = n->in[1 - k];
@@ -80,12 +80,18 @@ static int tanh_argument(const dtp_ir_t *ir, int v) {
 }
 
 static void become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
+    const int before[] = {n->in[0], n->nin > 1 ? n->in[1] : -1};
+    const char *kind = n->row->name;
+    dtp_op_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
+    if (!attrs) return; /* unfused is right, too */
+    attrs->gelu_tanh = tanh;
     n->row = dtp_op_row(dnnl_tp_op_gelu);
-    memset(&n->attrs, 0, sizeof n->attrs);
-    n->attrs.gelu_tanh = tanh;
+    n->attrs = attrs;
     n->in[0] = x;
     n->nin = 1;
     dtp_ir_sweep(ir);
+    dtp_ir_absorb(ir, n, before, 2);
+    dtp_ir_fused(ir, n, n->name, kind);
 }
 
 void dtp_fuse_gelu(dtp_ir_t *ir) {

@@ -81,11 +81,13 @@ static int as_bias(const dtp_ir_t *ir, const dtp_ir_node_t *n, const dtp_ir_node
 /* n becomes what p was, and p ends. */
 static void take_over(dtp_ir_t *ir, dtp_ir_node_t *n, dtp_ir_node_t *p, int x) {
     int *out = n->out;
+    const char *name = n->name, *kind = n->row->name;
     bool effects = n->effects || p->effects;
     *n = *p;
     n->out = out;
     n->effects = effects;
-    p->dead = true;
+    dtp_ir_fused(ir, n, name, kind);
+    p->dead = p->absorbed = true;
     ir->values[x].uses = 0;
 }
 
@@ -109,6 +111,8 @@ void dtp_fuse_post_ops(dtp_ir_t *ir) {
                 n->in = in;
                 n->nin = 3;
             } else if (as_post(ir, n, x, &post)) {
+                if (!p->post) p->post = dtp_arena_alloc(ir->arena, sizeof *p->post * DTP_IR_MAX_POST);
+                if (!p->post) return;
                 take_over(ir, n, p, x);
                 n->post[n->npost++] = post;
             } else {

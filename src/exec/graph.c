@@ -1,6 +1,8 @@
 /* Handles of graphs and their lifetime; derived constants. Building: graph_build.c, graph_region.c. */
 #include "exec/graph.h"
 
+#include <stdatomic.h>
+
 /* ---- Derived constants ------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(const uint8_t *key, size_t size) {
@@ -22,6 +24,7 @@ const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t
     d->key_size = size;
     memcpy(d->key, key, size);
     d->next = *bucket;
+    atomic_signal_fence(memory_order_release); /* a forked child may find the lock held: futex.h */
     *bucket = d;
     return d;
 }
@@ -65,9 +68,9 @@ dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kin
     *graph = NULL;
     DTP_REQUIRE(kind == dnnl_tp_cpu || kind == dnnl_tp_gpu, BAD_ENUM, "engine kind %d", (int)kind);
     if (kind == dnnl_tp_gpu)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has no gpu engine");
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has no gpu engine"));
     dtp_graph_t *g = dtp_object_create(dtp_process_allocator(), sizeof *g, DTP_OBJ_GRAPH, graph_free);
-    if (!g) return dtp_no_memory(sizeof *g);
+    if (!g) DTP_RETURN(dtp_no_memory(sizeof *g));
     g->base.root = g;
     g->kind = kind;
     dtp_arena_init(&g->arena, g->base.obj.allocator);
@@ -76,7 +79,7 @@ dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kin
         dtp_arena_grow(&g->arena, (void **)&g->regions, &g->cap_regions, 1, sizeof *g->regions);
     if (status != dnnl_tp_success) {
         dtp_object_release(g);
-        return status;
+        DTP_RETURN(status);
     }
     g->regions[0] = (dtp_gregion_t){.kind = DTP_REGION_ROOT, .parent = -1, .node = -1, .name = ""};
     g->nregions = 1;
@@ -100,5 +103,14 @@ dnnl_tp_status_t dnnl_tp_graph_destroy(dnnl_tp_graph_t graph) {
     if (!graph) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
     dtp_object_release(graph);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name) {
+    DTP_TRY(dtp_graph_check_open(graph));
+    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function has the name of its graph");
+    const char *copy = name && *name ? dtp_arena_text(&graph->root->arena, name) : NULL;
+    if (name && *name && !copy) DTP_RETURN(dnnl_tp_out_of_memory);
+    graph->root->name = copy;
     return dnnl_tp_success;
 }

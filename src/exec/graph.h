@@ -43,7 +43,7 @@ typedef struct {
     int region;
     const dtp_op_row_t *row; /* operators only */
     const char *name;
-    dtp_op_attrs_t attrs;
+    const dtp_op_attrs_t *attrs; /* operators only */
     int nin, nout;
     const int32_t *in; /* -1 = absent */
     int32_t out;       /* the first; the others follow */
@@ -104,6 +104,7 @@ typedef struct dtp_graph {
     struct dnnl_tp_graph base;
     dnnl_tp_engine_kind_t kind;
     dtp_arena_t arena;
+    const char *name; /* NULL: none */
     dtp_gvalue_t *values;
     dtp_gnode_t *nodes;
     dtp_gregion_t *regions;

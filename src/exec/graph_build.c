@@ -65,7 +65,7 @@ dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
         DTP_TRY(dtp_arena_grow(&g->arena, (void **)&r->inputs, &r->cap_inputs, r->ninputs + 1,
                                sizeof *r->inputs));
     const char *copy = dtp_arena_text(&g->arena, name);
-    if (!copy) return dnnl_tp_out_of_memory;
+    if (!copy) DTP_RETURN(dnnl_tp_out_of_memory);
     dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, &info, copy);
     v->input = root ? g->ninputs : r->ninputs;
     *value = g->nvalues - 1;
@@ -118,7 +118,7 @@ dnnl_tp_status_t dnnl_tp_graph_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *
                                         const void *data, unsigned mode, void (*drop)(void *arg), void *arg) {
     dnnl_tp_status_t status = add_constant(graph, value, name, data_type, ndims, dims, data, mode, drop, arg);
     if (drop && (status != dnnl_tp_success || mode == DNNL_TP_CONSTANT_COPY)) drop(arg);
-    return status;
+    DTP_RETURN(status);
 }
 
 bool dtp_graph_sees(const dtp_graph_t *g, int region, int32_t v) {
@@ -191,8 +191,8 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
     dtp_graph_t *g = graph->root;
     const dtp_op_row_t *row = dtp_op_row((int)kind);
     if (!row)
-        return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP, "operator '%s' has kind %d", name,
-                        (int)kind);
+        return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP,
+                        "operator '%s' has kind %d, which is none of dnnl_tp_op_kind_t", name, (int)kind);
     dtp_op_id_t id = {name, row->name};
     if (nout != 1)
         return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY,
@@ -204,10 +204,13 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
     for (int i = 0; i < nin; ++i) infos[i] = in[i] < 0 ? NULL : &g->values[in[i]].info;
     dnnl_tp_tensor_info_t info;
     DTP_TRY(dtp_op_infer(row, id, &attrs, nin, infos, &info));
+    dtp_op_attrs_t *kept = dtp_arena_alloc(&g->arena, sizeof *kept);
+    if (!kept) return dnnl_tp_out_of_memory;
+    *kept = attrs;
     dtp_gnode_t *n;
     DTP_TRY(dtp_graph_push_node(g, graph->region, DTP_NODE_OP, name, nin, in, 1, &info, &n, out));
     n->row = row;
-    n->attrs = attrs;
+    n->attrs = kept;
     return dnnl_tp_success;
 }
 
@@ -249,7 +252,7 @@ static dnnl_tp_status_t settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_
 dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, const char *name, int nin,
                                   const dnnl_tp_value_t *in, int nattr, const dnnl_tp_op_attr_t *attr,
                                   int nout, dnnl_tp_value_t *out) {
-    return settle(add_op(graph, kind, name, nin, in, nattr, attr, nout, out), nout, out);
+    DTP_RETURN(settle(add_op(graph, kind, name, nin, in, nattr, attr, nout, out), nout, out));
 }
 
 dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
@@ -258,7 +261,7 @@ dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn,
                                     const dnnl_tp_tensor_info_t *out_info, dnnl_tp_value_t *out) {
     dnnl_tp_status_t status = add_host(graph, fn, arg, drop, flags, name, nin, in, nout, out_info, out);
     if (drop && status != dnnl_tp_success) drop(arg);
-    return settle(status, nout, out);
+    DTP_RETURN(settle(status, nout, out));
 }
 
 static dnnl_tp_status_t function_output(dtp_graph_t *g, dtp_gregion_t *r, dnnl_tp_value_t value) {
@@ -267,7 +270,7 @@ static dnnl_tp_status_t function_output(dtp_graph_t *g, dtp_gregion_t *r, dnnl_t
                 r->nout);
     const dnnl_tp_tensor_info_t *w = &r->out_info[r->nbound], *v = &g->values[value].info;
     if (!dtp_info_equal(w, v))
-        return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_SHAPE,
+        return dtp_fail(dtp_info_mismatch(w, v), dtp_info_mismatch_reason(w, v),
                         "output %d of function '%s' is declared %s %s, got %s %s", r->nbound, r->name,
                         dnnl_tp_dt2str(w->data_type), dtp_info_text(w, want), dnnl_tp_dt2str(v->data_type),
                         dtp_info_text(v, got));
@@ -283,10 +286,10 @@ dnnl_tp_status_t dnnl_tp_graph_output(dnnl_tp_graph_t graph, dnnl_tp_value_t val
     DTP_REQUIRE(r->kind == DTP_REGION_ROOT || r->kind == DTP_REGION_FUNCTION, GRAPH_REGION,
                 "output '%s': the results of a region are named by its operator", id.name);
     DTP_TRY(dtp_graph_check_values(g, graph->region, id, "value", 1, &value, false));
-    if (r->kind == DTP_REGION_FUNCTION) return function_output(g, r, value);
+    if (r->kind == DTP_REGION_FUNCTION) DTP_RETURN(function_output(g, r, value));
     DTP_TRY(dtp_graph_reserve(g, 0, 0, 0, 1));
     const char *copy = dtp_arena_text(&g->arena, id.name);
-    if (!copy) return dnnl_tp_out_of_memory;
+    if (!copy) DTP_RETURN(dnnl_tp_out_of_memory);
     g->output_names[g->noutputs] = copy;
     g->outputs[g->noutputs++] = value;
     return dnnl_tp_success;

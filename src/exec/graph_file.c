@@ -26,7 +26,7 @@ static void leave_c(locale_t c, locale_t before) {
 static dnnl_tp_status_t write_files(dtp_text_writer_t *w, dtp_out_file_t *text, dtp_out_file_t *side,
                                     int format) {
     const char *slash = strrchr(side->path, '/');
-    w->side_path = side->now;
+    w->side_path = text->in_place ? NULL : side->now;
     w->side_name = slash ? slash + 1 : side->path;
     if (strlen(w->side_name) >= DTP_TEXT_FILE_NAME || *w->side_name == '.')
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE,
@@ -64,7 +64,7 @@ dnnl_tp_status_t dnnl_tp_graph_write(const_dnnl_tp_graph_t graph, const char *pa
     dtp_out_drop(&side);
     dtp_out_drop(&text);
     dtp_arena_free(&w.arena);
-    return status;
+    DTP_RETURN(status);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ dnnl_tp_status_t dnnl_tp_graph_read_text(dnnl_tp_graph_t *graph, const char *tex
     DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
     *graph = NULL;
     DTP_REQUIRE(text || size == 0, NULL_ARG, "text is NULL");
-    return read_text(graph, NULL, size ? text : "", size, opts);
+    DTP_RETURN(read_text(graph, NULL, size ? text : "", size, opts));
 }
 
 dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, const char *path,
@@ -147,11 +147,11 @@ dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, const char *path,
     DTP_TRY(read_all(path, &text, &size));
     dnnl_tp_status_t status = read_text(graph, path, text, size, opts);
     dtp_free(NULL, text);
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_graph_read(dnnl_tp_graph_t *graph, const char *path) {
-    return dnnl_tp_graph_read_v2(graph, path, NULL);
+    DTP_RETURN(dnnl_tp_graph_read_v2(graph, path, NULL));
 }
 
 /* ---- What a graph that was read has ------------------------------------------------------------------ */

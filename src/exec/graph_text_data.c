@@ -79,6 +79,11 @@ static void write_random(FILE *out, const dtp_gvalue_t *v, int64_t n) {
 
 static dnnl_tp_status_t write_side(dtp_text_writer_t *w, const dtp_gvalue_t *v) {
     static const char zeros[SIDE_ALIGN];
+    if (!w->side_path)
+        return dtp_fail(
+            dnnl_tp_invalid_arguments, DTP_GRAPH_FILE,
+            "weights go to a file beside the text, which no device or pipe has; name a regular file "
+            "or use DNNL_TP_GRAPH_NO_WEIGHTS");
     if (!w->side && !(w->side = fopen(w->side_path, "wbe")))
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE, "%.200s: %s", w->side_path,
                         strerror(errno));

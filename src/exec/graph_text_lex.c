@@ -35,17 +35,10 @@ dnnl_tp_status_t dtp_text_fail(const dtp_text_reader_t *r, const char *at, const
 
 dnnl_tp_status_t dtp_text_blame(const dtp_text_reader_t *r, const char *at, dnnl_tp_status_t status) {
     if (status == dnnl_tp_success || status == dnnl_tp_out_of_memory) return status;
-    /* The reason's own text comes again in front. */
-    dtp_reason_t reason = dtp_last_reason();
-    const char *text = dnnl_tp_last_error(), *head = dtp_reason_text(reason);
-    size_t n = strlen(head);
-    if (!strncmp(text, head, n) && !strncmp(text + n, ": ", 2)) text += n + 2;
-    char copy[MESSAGE];
-    snprintf(copy, sizeof copy, "%s", text);
     int64_t line, column;
     place(r, at, &line, &column);
-    return dtp_fail(status, reason, "%.120s:%lld:%lld: %s", r->path ? r->path : "text", (long long)line,
-                    (long long)column, copy);
+    return dtp_fail(status, dtp_last_reason(), "%.120s:%lld:%lld: %s", r->path ? r->path : "text",
+                    (long long)line, (long long)column, dtp_last_detail());
 }
 
 /* ---- Tokens ------------------------------------------------------------------------------------------ */

@@ -90,13 +90,13 @@ static void attributes(const ctx_t *c, const dtp_gnode_t *n) {
     int count;
     const dtp_op_key_t *keys = dtp_op_keys(&count);
     for (int k = 0; k < count; ++k) {
-        if (!(n->attrs.set & keys[k].bit)) continue;
-        const char *at = (const char *)&n->attrs + keys[k].offset;
+        if (!(n->attrs->set & keys[k].bit)) continue;
+        const char *at = (const char *)n->attrs + keys[k].offset;
         fprintf(c->w->out, " %s=", keys[k].name);
         if (keys[k].is_list) {
             fputc('[', c->w->out);
-            for (int i = 0; i < n->attrs.nlist; ++i)
-                fprintf(c->w->out, "%s%lld", i ? ", " : "", (long long)n->attrs.list[i]);
+            for (int i = 0; i < n->attrs->nlist; ++i)
+                fprintf(c->w->out, "%s%lld", i ? ", " : "", (long long)n->attrs->list[i]);
             fputc(']', c->w->out);
         } else if (keys[k].type == dnnl_tp_op_attr_s64) {
             dtp_text_write_number(c->w->out, dnnl_tp_s64, at, 0);

@@ -556,5 +556,5 @@ dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_
     dtp_arena_free(&t.arena);
     if (status == dnnl_tp_success) *graph = t.graph;
     else dnnl_tp_graph_destroy(t.graph);
-    return status;
+    DTP_RETURN(status);
 }

@@ -23,7 +23,7 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
             for (int d = 0; ok && d < s->ndims; ++d)
                 ok = v->info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL || v->info.dims[d] == s->dims[d];
             if (!ok)
-                return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_SHAPE,
+                return dtp_fail(dtp_info_mismatch(&v->info, s), dtp_info_mismatch_reason(&v->info, s),
                                 "input '%s' is declared %s %s, got %s %s", v->name,
                                 dnnl_tp_dt2str(v->info.data_type), dtp_info_text(&v->info, td),
                                 dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
@@ -39,8 +39,10 @@ static dnnl_tp_status_t equal(const dtp_gnode_t *g, const char *what, int i, con
                               const dnnl_tp_tensor_info_t *b) {
     char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
     if (dtp_info_equal(a, b)) return dnnl_tp_success;
-    return dtp_fail(dnnl_tp_invalid_shape, DTP_GRAPH_SHAPE, "operator '%s' (%s): %s %d: %s and %s differ",
-                    g->name, dtp_node_kind_name(g), what, i, dtp_info_text(a, ta), dtp_info_text(b, tb));
+    return dtp_fail(dtp_info_mismatch(a, b), dtp_info_mismatch_reason(a, b),
+                    "operator '%s' (%s): %s %d: %s %s and %s %s differ", g->name, dtp_node_kind_name(g), what,
+                    i, dnnl_tp_dt2str(a->data_type), dtp_info_text(a, ta), dnnl_tp_dt2str(b->data_type),
+                    dtp_info_text(b, tb));
 }
 
 /* Of a graph's value: values that only hand another one on are replaced by it. */
@@ -123,9 +125,7 @@ static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp
 
 static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_t *ir = m->ir;
-    dtp_ir_node_t node, *n = &node;
-    memset(n, 0, sizeof *n);
-    n->kind = g->kind;
+    dtp_ir_node_t node = {.kind = g->kind}, *n = &node;
     n->region = g->region;
     n->row = g->row;
     n->host = g->kind == DTP_NODE_HOST ? g : NULL;
@@ -135,10 +135,10 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     n->nin = g->nin;
     n->nout = g->nout;
     memcpy(n->sub, g->sub, sizeof n->sub);
-    n->in = copy_values(m, g->nin, g->in, g->nout);
+    n->in = copy_values(m, g->nin, g->in, g->nout + g->nbefore);
     n->nbefore = g->nbefore;
-    n->before = dtp_arena_alloc(ir->arena, sizeof *n->before * (size_t)g->nbefore);
-    if (!n->in || !n->before) return dnnl_tp_out_of_memory;
+    if (!n->in) return dnnl_tp_out_of_memory;
+    n->before = n->in + g->nin + g->nout;
     /* As the graph has them: an operator that hands its value on is waited for all the same. */
     for (int i = 0; i < g->nbefore; ++i) n->before[i] = g->before[i];
     n->out = n->in + g->nin;
@@ -154,7 +154,7 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : &ir->values[n->in[i]].info;
     dtp_op_id_t id = {g->name, g->row->name};
-    return dtp_op_infer(g->row, id, &g->attrs, g->nin, in, &ir->values[g->out].info);
+    return dtp_op_infer(g->row, id, g->attrs, g->nin, in, &ir->values[g->out].info);
 }
 
 /* Results that are fed stay inputs, with the shape that was given. */
@@ -220,11 +220,9 @@ static dnnl_tp_status_t sort_regions(import_t *m) {
 
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
     const dtp_graph_t *g = ir->graph;
-    /* Merged projections add values; nodes are only ever replaced. */
-    ir->cap_values = g->nvalues + g->nnodes + 1;
-    ir->cap_nodes = g->nnodes + 1;
-    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)ir->cap_values);
-    ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)ir->cap_nodes);
+    /* Passes replace nodes and values, they add none. */
+    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)g->nvalues);
+    ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
     import_t m = {.ir = ir};
     m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
     if (!ir->values || !ir->nodes || !m.same_as) return dnnl_tp_out_of_memory;
@@ -277,7 +275,7 @@ static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index) {
     if (!key) return dnnl_tp_out_of_memory;
     key->tag = FOLD_TAG;
     key->kind = n->row->kind;
-    key->attrs = n->attrs;
+    key->attrs = *n->attrs;
     for (int i = 0; i < n->nin; ++i) {
         key->in[i] = n->in[i] < 0 ? -1 : ir->values[n->in[i]].cid;
         if (n->in[i] >= 0) {

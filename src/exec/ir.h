@@ -40,21 +40,28 @@ typedef struct {
 } dtp_ir_post_t;
 enum { DTP_IR_MAX_POST = 8, DTP_IR_MAX_PARTS = 4 };
 
+/* An operator that became a part of another one, for traces. */
+typedef struct dtp_ir_fused {
+    struct dtp_ir_fused *next;
+    const char *name, *kind;
+} dtp_ir_fused_t;
+
 typedef struct {
     dtp_node_kind_t kind;
     int region;
     const dtp_op_row_t *row; /* operators */
     const dtp_gnode_t *host; /* host closures */
     const char *name;
+    dtp_ir_fused_t *fused; /* the last one first */
     bool effects; /* runs though nobody needs its results */
     int nbefore;
-    int *before; /* values whose operators end before this one starts */
-    dtp_op_attrs_t attrs;
+    int *before;                 /* values whose operators end before this one starts */
+    const dtp_op_attrs_t *attrs; /* the graph's, until a pass makes another operator of it */
     int nin, nout;
     int *in, *out; /* values; in: -1 = absent */
-    bool dead;
+    bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
     int npost;
-    dtp_ir_post_t post[DTP_IR_MAX_POST];
+    dtp_ir_post_t *post; /* room for DTP_IR_MAX_POST from the first one on */
     /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
      * each */
     int nparts;
@@ -82,7 +89,7 @@ typedef struct dtp_ir {
     dtp_graph_t *graph;
     dnnl_tp_engine_t engine;
     bool fuse;
-    int nvalues, nnodes, nregions, cap_values, cap_nodes;
+    int nvalues, nnodes, nregions;
     dtp_ir_region_t *regions; /* as the graph's */
     int noutputs;
     int *outputs;                     /* of the graph, after removal of what only hands values on */
@@ -108,6 +115,12 @@ dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
 void dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 void dtp_fuse_post_ops(dtp_ir_t *ir);
+
+/* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory traces know
+ * less. */
+void dtp_ir_fused(dtp_ir_t *ir, dtp_ir_node_t *into, const char *name, const char *kind);
+/* After a rewrite and a sweep: operators that made values of `in` and died are parts of `into` now. */
+void dtp_ir_absorb(dtp_ir_t *ir, dtp_ir_node_t *into, const int *in, int nin);
 
 /* ---- Helpers of passes ------------------------------------------------------------------------------- */
 

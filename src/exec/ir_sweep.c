@@ -109,3 +109,23 @@ void dtp_ir_sweep(dtp_ir_t *ir) {
     while (pass(ir)) continue;
     for (int i = 0; i < ir->nnodes; ++i) ir->nodes[i].dead = !is_needed(ir, i);
 }
+
+/* ---- Names for traces -------------------------------------------------------------------------------- */
+
+void dtp_ir_fused(dtp_ir_t *ir, dtp_ir_node_t *into, const char *name, const char *kind) {
+    dtp_ir_fused_t *f = dtp_arena_alloc(ir->arena, sizeof *f);
+    if (!f) return;
+    *f = (dtp_ir_fused_t){into->fused, name, kind};
+    into->fused = f;
+}
+
+void dtp_ir_absorb(dtp_ir_t *ir, dtp_ir_node_t *into, const int *in, int nin) {
+    for (int i = 0; i < nin; ++i) {
+        const int producer = in[i] < 0 ? -1 : ir->values[in[i]].node;
+        dtp_ir_node_t *p = producer < 0 ? NULL : &ir->nodes[producer];
+        if (!p || !p->dead || p->absorbed || !p->row) continue;
+        p->absorbed = true;
+        dtp_ir_absorb(ir, into, p->in, p->nin);
+        dtp_ir_fused(ir, into, p->name, p->row->name);
+    }
+}

@@ -160,6 +160,7 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     for (int i = 0; i < room; ++i) s->arg[i].buf = -1;
     s->name = node ? node->name : "";
     s->kind = node ? node->row ? node->row->name : "host" : "copy";
+    s->fused = node ? node->fused : NULL;
     s->op_size = op_size;
     if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
     s->nargs = nargs;
@@ -242,7 +243,10 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
         }
     }
     dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
-    if (status == dnnl_tp_success) status = dtp_pd_create(&pd, lower->ir->engine, op, step->op_size, attr);
+    if (status == dnnl_tp_success) {
+        attr->refuse_reference = lower->refuse_reference;
+        status = dtp_pd_create(&pd, lower->ir->engine, op, step->op_size, attr);
+    }
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
     if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
     if (attr) (void)dnnl_tp_primitive_attr_destroy(attr);
@@ -261,7 +265,8 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
     dtp_primitive_t *p = NULL;
     dnnl_tp_status_t status = create(lower, step, units, total, num_threads, &p);
     if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
-        return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s)", step->name, step->kind);
+        return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
+                        dtp_last_detail());
     if (status == dnnl_tp_success) {
         dtp_object_release(step->prim[slot]); /* made for a question about it */
         step->prim[slot] = p;
@@ -431,7 +436,8 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {
         scratch = (char *)dtp_round_up_size((size_t)scratch, DTP_CACHE_LINE);
         dnnl_tp_status_t status = dtp_primitive_run(s->prim[0], &alone, ptr, NULL, scratch, -1);
         if (status != dnnl_tp_success)
-            return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s)", s->name, s->kind);
+            return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", s->name, s->kind,
+                            dtp_last_detail());
     }
     return dnnl_tp_success;
 }

@@ -78,6 +78,7 @@ typedef struct {
 typedef struct {
     const char *name;
     const char *kind; /* name of the operator's kind */
+    const dtp_ir_fused_t *fused;
     dtp_ctl_t ctl;
     int other;
     int space;      /* whose pointers its arguments count from */
@@ -112,6 +113,7 @@ typedef struct {
 typedef struct dtp_lower {
     dtp_ir_t *ir;
     int num_threads;
+    bool refuse_reference; /* in primitives of runs; constants are computed once */
     int nsteps, cap_steps, nbufs, cap_bufs;
     dtp_step_t **steps;
     dtp_buf_t *bufs;

@@ -78,7 +78,7 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
         int64_t dense[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         info_t t;
         dtp_dense_strides(w->info.ndims, w->info.dims, dense);
-        as_matrix(&w->info, dense, true, n->attrs.transpose_b, &t, strides);
+        as_matrix(&w->info, dense, true, n->attrs->transpose_b, &t, strides);
         DTP_TRY(pack_part(s->packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
@@ -217,10 +217,10 @@ dnnl_tp_status_t dtp_lower_matmul(dtp_lower_t *l, dtp_ir_node_t *n) {
     int64_t a_strides[DNNL_TP_MAX_NDIMS], b_strides[DNNL_TP_MAX_NDIMS];
     dtp_step_arg_t src = {.buf = -1}, wei = {.buf = -1};
     if (n->nparts == 0) n->nparts = 1;
-    DTP_TRY(operand(l, n->in[0], false, n->attrs.transpose_a, &a, a_strides, &src));
-    DTP_TRY(operand(l, n->in[1], true, n->attrs.transpose_b, &b, b_strides, &wei));
+    DTP_TRY(operand(l, n->in[0], false, n->attrs->transpose_a, &a, a_strides, &src));
+    DTP_TRY(operand(l, n->in[1], true, n->attrs->transpose_b, &b, b_strides, &wei));
     dtp_step_t *s;
-    if (b.ndims == 2 && (a.ndims == 2 || !n->attrs.transpose_a))
+    if (b.ndims == 2 && (a.ndims == 2 || !n->attrs->transpose_a))
         DTP_TRY(flat(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
     else DTP_TRY(batched(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
     return dtp_add_post_ops(l, s, n, &((dtp_matmul_desc_t *)s->op)->dst);

@@ -81,7 +81,7 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
 /* ---- Element-wise ------------------------------------------------------------------------------------ */
 
 static void unary_alg(const dtp_ir_node_t *n, dnnl_tp_alg_kind_t *alg, float *alpha, float *beta) {
-    const dtp_op_attrs_t *a = &n->attrs;
+    const dtp_op_attrs_t *a = n->attrs;
     *alpha = *beta = 0.f;
 #define IS(kind, to, x, y) \
     case dnnl_tp_op_##kind: *alg = dnnl_tp_eltwise_##to, *alpha = (x), *beta = (y); break
@@ -224,8 +224,8 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
 static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
     bool rms = n->row->cls == DTP_CLASS_RMS_NORM;
     const info_t *t = &val(l, n->in[0])->info;
-    int split =
-        (int)(n->attrs.begin_norm_axis < 0 ? n->attrs.begin_norm_axis + t->ndims : n->attrs.begin_norm_axis);
+    int split = (int)(n->attrs->begin_norm_axis < 0 ? n->attrs->begin_norm_axis + t->ndims
+                                                    : n->attrs->begin_norm_axis);
     dtp_step_t *s;
     dtp_md_t src_md;
     dtp_step_arg_t src = {.buf = -1}, param[2] = {{.buf = -1}, {.buf = -1}};
@@ -236,7 +236,7 @@ static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
         dtp_new_step(l, n, sizeof(dtp_layer_norm_desc_t), dnnl_tp_layer_normalization, DTP_LNORM_NARGS, &s));
     dtp_layer_norm_desc_t *d = (dtp_layer_norm_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
-    d->epsilon = n->attrs.epsilon;
+    d->epsilon = n->attrs->epsilon;
     d->flags = rms ? dnnl_tp_rms_norm : 0;
     d->src = src_md;
     int64_t rows = d->src.dims[0], cols = d->src.dims[1];
@@ -260,7 +260,7 @@ static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
 
 static dnnl_tp_status_t softmax(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *t = &val(l, n->in[0])->info;
-    int axis = (int)(n->attrs.axis < 0 ? n->attrs.axis + t->ndims : n->attrs.axis);
+    int axis = (int)(n->attrs->axis < 0 ? n->attrs->axis + t->ndims : n->attrs->axis);
     dtp_step_t *s;
     dtp_step_arg_t src = {.buf = -1}, dst = {.buf = -1};
     dtp_md_t src_md, dst_md;
@@ -349,8 +349,8 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *t = &val(l, n->in[0])->info;
     info_t kept = *t;
     bool any = false;
-    for (int i = 0; i < (n->attrs.set & DTP_A_AXES ? n->attrs.nlist : t->ndims); ++i) {
-        int axis = n->attrs.set & DTP_A_AXES ? (int)n->attrs.list[i] : i;
+    for (int i = 0; i < (n->attrs->set & DTP_A_AXES ? n->attrs->nlist : t->ndims); ++i) {
+        int axis = n->attrs->set & DTP_A_AXES ? (int)n->attrs->list[i] : i;
         if (axis < 0) axis += t->ndims;
         any |= t->dims[axis] != 1;
         kept.dims[axis] = 1;
@@ -388,7 +388,7 @@ static dnnl_tp_status_t transpose(dtp_lower_t *l, dtp_ir_node_t *n) {
     to->place.buf = p.buf;
     to->place.offset = p.offset;
     for (int d = 0; d < to->info.ndims; ++d) {
-        int64_t axis = n->attrs.list[d];
+        int64_t axis = n->attrs->list[d];
         to->place.strides[d] = from->place.strides[axis < 0 ? axis + to->info.ndims : axis];
     }
     if (l->ir->fuse || dtp_place_is_dense(to))
@@ -398,7 +398,7 @@ static dnnl_tp_status_t transpose(dtp_lower_t *l, dtp_ir_node_t *n) {
 
 static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *to = &val(l, n->out[0])->info;
-    int axis = (int)(n->attrs.axis < 0 ? n->attrs.axis + to->ndims : n->attrs.axis);
+    int axis = (int)(n->attrs->axis < 0 ? n->attrs->axis + to->ndims : n->attrs->axis);
     dtp_place_t places[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_place_dense(l, n->in[i], &places[i]));
     if (n->nin == 1) return alias(l, n->in[0], n->out[0]);
@@ -477,10 +477,10 @@ static dnnl_tp_status_t attention(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_step_arg_t arg[DTP_ATTENTION_NARGS];
     if (!d) return dnnl_tp_out_of_memory;
     for (int i = 0; i < DTP_ATTENTION_NARGS; ++i) arg[i] = (dtp_step_arg_t){.buf = -1};
-    d->heads = (int)n->attrs.heads;
+    d->heads = (int)n->attrs->heads;
     int64_t width = t->dims[t->ndims - 1];
     d->scale =
-        n->attrs.set & DTP_A_SCALE ? n->attrs.scale : 1.f / sqrtf((float)dtp_max64(width / d->heads, 1));
+        n->attrs->set & DTP_A_SCALE ? n->attrs->scale : 1.f / sqrtf((float)dtp_max64(width / d->heads, 1));
     DTP_TRY(sequence_md(l, n->in[0], alone, &d->q, &arg[DTP_ATTENTION_Q]));
     DTP_TRY(sequence_md(l, n->in[1], alone, &d->k, &arg[DTP_ATTENTION_K]));
     DTP_TRY(sequence_md(l, n->in[2], alone, &d->v, &arg[DTP_ATTENTION_V]));
@@ -509,7 +509,7 @@ static dnnl_tp_status_t pool(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_step_arg_t arg[DTP_POOLN_NARGS];
     if (!d) return dnnl_tp_out_of_memory;
     for (int i = 0; i < DTP_POOLN_NARGS; ++i) arg[i] = (dtp_step_arg_t){.buf = -1};
-    d->epsilon = n->attrs.epsilon;
+    d->epsilon = n->attrs->epsilon;
     DTP_TRY(sequence_md(l, n->in[0], alone, &d->src, &arg[DTP_POOLN_SRC]));
     if (mask >= 0) DTP_TRY(mask_md(l, mask, &d->mask, &arg[DTP_POOLN_MASK]));
     if (offsets >= 0) DTP_TRY(offsets_md(l, offsets, &d->offsets, &arg[DTP_POOLN_OFFSETS]));

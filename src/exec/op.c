@@ -66,11 +66,16 @@ static bool text_is(const dnnl_tp_op_attr_t *a, const char *text) {
         if (!(cond)) return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR, __VA_ARGS__); \
     } while (0)
 
+static const char *attr_type_name(int type) {
+    static const char *const names[] = {"s64", "f32", "bool", "string"};
+    return (unsigned)type < sizeof names / sizeof *names ? names[type] : "of no type";
+}
+
 static dnnl_tp_status_t read_one(dtp_op_attrs_t *attrs, const dtp_op_key_t *k, dtp_op_id_t id,
                                  const dnnl_tp_op_attr_t *a) {
     char *at = (char *)attrs + k->offset;
-    BAD_ATTR(a->type == k->type, "operator '%s' (%s): attribute %s has type %d, needs %d", id.name, id.kind,
-             k->name, a->type, k->type);
+    BAD_ATTR(a->type == k->type, "operator '%s' (%s): attribute %s is %s (%d), needed is %s", id.name,
+             id.kind, k->name, attr_type_name(a->type), a->type, attr_type_name(k->type));
     BAD_ATTR(a->data || a->count == 0, "operator '%s' (%s): attribute %s has no data", id.name, id.kind,
              k->name);
     if (k->is_list) {
@@ -170,7 +175,8 @@ dnnl_tp_status_t dtp_info_check(const dnnl_tp_tensor_info_t *info, bool runtime_
     DTP_REQUIRE(info->ndims >= 0 && info->ndims <= DNNL_TP_MAX_NDIMS, BAD_NDIMS,
                 "%s '%s' has %d dimensions, not 0..%d", what, name, info->ndims, DNNL_TP_MAX_NDIMS);
     size_t size = dtp_type_size(info->data_type);
-    DTP_REQUIRE(size > 0, BAD_DATA_TYPE, "%s '%s' has type %d", what, name, (int)info->data_type);
+    DTP_REQUIRE(size > 0, BAD_DATA_TYPE, "%s '%s' has type %s (%d)", what, name,
+                dnnl_tp_dt2str(info->data_type), (int)info->data_type);
     int64_t left = INT64_MAX / 2 / (int64_t)size;
     for (int d = 0; d < info->ndims; ++d) {
         int64_t v = info->dims[d];

@@ -102,6 +102,15 @@ static inline size_t dtp_info_bytes(const dnnl_tp_tensor_info_t *info) {
     return (size_t)dtp_info_nelems(info) * dtp_type_size(info->data_type);
 }
 bool dtp_info_equal(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b);
+/* The status of two tensors that should agree and do not: their types if these differ, else their shapes. */
+static inline dnnl_tp_status_t dtp_info_mismatch(const dnnl_tp_tensor_info_t *a,
+                                                 const dnnl_tp_tensor_info_t *b) {
+    return a->data_type == b->data_type ? dnnl_tp_invalid_shape : dnnl_tp_invalid_data_type;
+}
+static inline dtp_reason_t dtp_info_mismatch_reason(const dnnl_tp_tensor_info_t *a,
+                                                    const dnnl_tp_tensor_info_t *b) {
+    return a->data_type == b->data_type ? DTP_GRAPH_SHAPE : DTP_GRAPH_DATA_TYPE;
+}
 /* Product of dims[from..to). */
 int64_t dtp_info_product(const dnnl_tp_tensor_info_t *info, int from, int to);
 /* Checks a shape given by the caller: counts, signs, overflow, type; what = "input 'x'" in messages. */

@@ -30,14 +30,23 @@ bool dtp_run_late(dtp_run_ctx_t *ctx) {
     return true;
 }
 
+void dtp_run_note_late(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, bool began) {
+    const char *none = NULL;
+    if (atomic_load_explicit(&ctx->stop, memory_order_relaxed) == DTP_STOP_DEADLINE)
+        atomic_compare_exchange_strong_explicit(began ? &ctx->late_in : &ctx->late_before, &none, step->name,
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
 static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step,
                                                       dnnl_tp_status_t status) {
-    if (step->host >= 0)
-        dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s", step->name,
-                     dnnl_tp_status2str(status));
-    else
-        dtp_run_fail(ctx, status, dtp_last_reason(), "operator '%s' (%s): %.96s", step->name, step->kind,
-                     dnnl_tp_last_error());
+    if (step->host >= 0) {
+        const char *said = dtp_said(status);
+        dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s%s%s", step->name,
+                     dnnl_tp_status2str(status), said ? ": " : "", said ? said : "");
+    } else {
+        dtp_run_fail(ctx, status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
+                     dtp_last_detail());
+    }
 }
 
 /* ---- One step ---------------------------------------------------------------------------------------- */
@@ -52,13 +61,19 @@ int dnnl_tp_should_stop(const volatile int *should_stop) {
 }
 
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
-    if (dtp_run_poll(ctx)) return false;
-    if (DTP_LIKELY(!ctx->watched)) return dtp_call_host(ctx, ctx->exec->infos, host, bases);
     const dtp_exec_step_t *step = &ctx->exec->steps[host->step];
-    dtp_trace_work_t work;
-    dtp_run_watch_begin(ctx, &work, step, slot, bases);
-    bool ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
-    dtp_run_watch_end(ctx, &work, step);
+    bool ok = false;
+    const bool began = !dtp_run_poll(ctx);
+    if (!began) {
+    } else if (DTP_LIKELY(!ctx->watched)) {
+        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
+    } else {
+        dtp_trace_work_t work;
+        dtp_run_watch_begin(ctx, &work, step, slot, bases, -1);
+        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
+        dtp_run_watch_end(ctx, &work, step);
+    }
+    if (DTP_UNLIKELY(ctx->looks) && dtp_run_failed(ctx)) dtp_run_note_late(ctx, step, began);
     return ok;
 }
 
@@ -99,16 +114,22 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
 }
 
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
-    if (dtp_run_poll(ctx)) return false;
-    if (DTP_LIKELY(!ctx->watched)) return run_step(ctx, step, where);
-    dtp_trace_work_t work;
-    dtp_where_t own = *where;
-    dtp_parallel_t par;
-    dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases);
-    par = dtp_trace_loops(&work, where->par);
-    own.par = &par;
-    bool ok = run_step(ctx, step, &own);
-    dtp_run_watch_end(ctx, &work, step);
+    bool ok = false;
+    const bool began = !dtp_run_poll(ctx);
+    if (!began) {
+    } else if (DTP_LIKELY(!ctx->watched)) {
+        ok = run_step(ctx, step, where);
+    } else {
+        dtp_trace_work_t work;
+        dtp_where_t own = *where;
+        dtp_parallel_t par;
+        dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases, where->count[step->unit]);
+        par = dtp_trace_loops(&work, where->par);
+        own.par = &par;
+        ok = run_step(ctx, step, &own);
+        dtp_run_watch_end(ctx, &work, step);
+    }
+    if (DTP_UNLIKELY(ctx->looks) && dtp_run_failed(ctx)) dtp_run_note_late(ctx, step, began);
     return ok;
 }
 
@@ -160,7 +181,7 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
     dnnl_tp_status_t status = dtp_run_take(e, &run);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) {
-        dtp_run_fail(ctx, status, dtp_last_reason(), "%s", dnnl_tp_last_error());
+        dtp_run_fail(ctx, status, dtp_last_reason(), "%s", dtp_last_detail());
         return;
     }
     dtp_parallel_t par = *given;
@@ -222,14 +243,6 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given) {
     else run_body(ctx, given);
 }
 
-static dnnl_tp_status_t check_pointers(const uint8_t *used, int want, int n, void *const *p,
-                                       const char *what) {
-    DTP_REQUIRE(n == want, BAD_COUNT, "%d %ss given, the graph has %d", n, what, want);
-    DTP_REQUIRE(n == 0 || p, NULL_ARG, "%ss are NULL", what);
-    for (int i = 0; i < n; ++i) DTP_REQUIRE(p[i] || !used[i], NULL_ARG, "%s %d is NULL", what, i);
-    return dnnl_tp_success;
-}
-
 #define RUN_OPTS_OLDER offsetof(dnnl_tp_run_opts_t, trace)
 dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *o) {
     if (!o) return dnnl_tp_success;
@@ -261,9 +274,14 @@ static void finish_stats(dtp_run_ctx_t *ctx) {
 static __attribute__((cold, noinline)) dnnl_tp_status_t outcome(dtp_run_ctx_t *ctx) {
     switch (atomic_load_explicit(&ctx->stop, memory_order_relaxed)) {
     case DTP_STOP_CANCELLED: return dtp_fail(dnnl_tp_cancelled, DTP_CANCELLED, "its token was fired");
-    case DTP_STOP_DEADLINE:
-        return dtp_fail(dnnl_tp_deadline_exceeded, DTP_DEADLINE, "it was %lld ns",
-                        (long long)ctx->deadline_ns);
+    case DTP_STOP_DEADLINE: {
+        const char *in = atomic_load_explicit(&ctx->late_in, memory_order_relaxed);
+        const char *at = in ? in : atomic_load_explicit(&ctx->late_before, memory_order_relaxed);
+        double late_ms = (double)(dtp_now_ns() - ctx->deadline_ns) * 1e-6;
+        return dtp_fail(dnnl_tp_deadline_exceeded, DTP_DEADLINE, "the run ended %.3f ms after it, %s %s%s%s",
+                        late_ms, in ? "in" : "before", at ? "operator '" : "an operator began", at ? at : "",
+                        at ? "'" : "");
+    }
     default: return dtp_fail(ctx->status, ctx->reason, "%s", ctx->text);
     }
 }
@@ -275,10 +293,9 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine->v->kind == executable->engine->v->kind, BAD_STREAM,
                 "the stream is of another engine");
-    DTP_TRY(check_pointers(executable->in_used, executable->nin, nin, in, "input"));
-    DTP_TRY(check_pointers(executable->out_used, executable->nout, nout, out, "output"));
-    DTP_TRY(dtp_run_opts_check(opts));
     ctx->exec = (dtp_exec_t *)(uintptr_t)executable;
+    DTP_TRY(dtp_run_check_args(ctx->exec, nin, in, nout, out));
+    DTP_TRY(dtp_run_opts_check(opts));
     ctx->in = in;
     ctx->out = out;
     ctx->stats = opts ? opts->stats : NULL;
@@ -290,10 +307,13 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->deadline_ns = 0;
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
-    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL};
+    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper};
+    ctx->sleeper = (dtp_sleeper_t){.word = NULL};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
     atomic_init(&ctx->stop, DTP_STOP_NONE);
+    atomic_init(&ctx->late_before, NULL);
+    atomic_init(&ctx->late_in, NULL);
     ctx->num_threads = executable->num_threads;
     if (opts && opts->max_threads && opts->max_threads < ctx->num_threads)
         ctx->num_threads = opts->max_threads;
@@ -308,7 +328,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
         ctx->cancel = opts->cancel;
     }
     ctx->looks = ctx->deadline_ns != 0;
-    if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop);
+    if (ctx->cancel) dtp_cancel_link(ctx->cancel, &ctx->link, &ctx->stop, &ctx->sleeper);
     return dnnl_tp_success;
 }
 
@@ -334,9 +354,10 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
         ctx.looks = true;
     }
     dtp_cancel_link_t owner_link;
-    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop);
-    dnnl_tp_status_t status =
-        stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block, dtp_run_body, &ctx);
+    if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop, &ctx.sleeper);
+    const bool ends = ctx.looks || ctx.cancel || owner; /* by somebody else, or by the clock */
+    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block,
+                                             ends ? &ctx.share : NULL, dtp_run_body, &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;
@@ -349,6 +370,7 @@ dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable, d
     /* A closure of the run, or another thread, may drop the caller's handle meanwhile. */
     dtp_exec_t *e = dtp_object_retain((dtp_exec_t *)(uintptr_t)executable);
     dnnl_tp_status_t status = dtp_executable_run(e, stream, nin, in, nout, out, opts, NULL);
+    if (status != dnnl_tp_success) dtp_failed_for(e->graph->name);
     dtp_object_release(e);
-    return status;
+    DTP_RETURN(status);
 }

@@ -6,9 +6,10 @@
 
 #include "exec/cancel.h"
 #include "exec/executable.h"
+#include "threading/event.h"
 #include "trace/trace.h"
 
-enum { DTP_RUN_TEXT = 192, DTP_RUN_DEPTH = 4096 };
+enum { DTP_RUN_TEXT = DTP_EVENT_TEXT, DTP_RUN_DEPTH = 4096 };
 
 typedef struct {
     dtp_exec_t *exec;
@@ -32,10 +33,12 @@ typedef struct {
     bool looks;              /* there is one, or the run is inside another one: share.outer */
     dnnl_tp_cancel_t cancel; /* linked, or NULL */
     dtp_cancel_link_t link;
+    dtp_sleeper_t sleeper;
     dtp_share_t share;    /* of loops on one thread, of runs inside this one; a copy is its team's */
     dtp_parallel_t alone; /* one thread */
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
     _Atomic uint32_t stop;
+    _Atomic(const char *) late_before, late_in; /* the operator that a passed deadline kept or cut, or NULL */
     dnnl_tp_status_t status;
     dtp_reason_t reason;
     char text[DTP_RUN_TEXT];
@@ -46,6 +49,8 @@ typedef struct {
 dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t executable,
                               dnnl_tp_stream_t stream, int nin, void *const *in, int nout, void *const *out,
                               const dnnl_tp_run_opts_t *opts);
+/* All tensors are there, and no output overlaps an input or another output (run_args.c). */
+dnnl_tp_status_t dtp_run_check_args(dtp_exec_t *exec, int nin, void *const *in, int nout, void *const *out);
 /* The body of a run (arg = ctx), on whatever thread holds the ticket. */
 void dtp_run_body(void *arg, const dtp_parallel_t *given);
 /* What came of it, with its text as the last error. */
@@ -69,6 +74,8 @@ typedef struct {
 
 /* Ends the run if its deadline has passed or the run around it is over. */
 bool dtp_run_late(dtp_run_ctx_t *ctx);
+/* Notes where a deadline ended the run, if that is why it is over. */
+void dtp_run_note_late(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, bool began) __attribute__((cold));
 /* Ends the run with this error unless it is over already. */
 void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
@@ -87,7 +94,7 @@ void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns);
 void dtp_run_trace_round(void **bases, uint32_t round);
 /* The records of a step: begin fills work, end adds it. */
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
-                         void *const *bases);
+                         void *const *bases, int64_t units /* of the slice; -1: all */);
 void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step);
 /* memcpy that ends early with the run; false: it did. */
 bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);

@@ -60,11 +60,11 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     dtp_exec_t *e = (dtp_exec_t *)(uintptr_t)executable;
     async_run_t *block = block_take(e);
-    if (!block) return dnnl_tp_out_of_memory;
+    if (!block) DTP_RETURN(dnnl_tp_out_of_memory);
     dnnl_tp_status_t status = dtp_run_open(&block->ctx, executable, stream, nin, in, nout, out, opts);
     if (status != dnnl_tp_success) {
         block_give(e, block);
-        return status;
+        DTP_RETURN(status);
     }
     if (nin) memcpy(block->ptrs, in, (size_t)nin * sizeof *in);
     if (nout) memcpy(block->ptrs + nin, out, (size_t)nout * sizeof *out);
@@ -74,6 +74,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     dtp_stream_run_t run = {.num_threads = block->ctx.num_threads,
                             .priority = block->ctx.priority,
                             .may_block = e->may_block,
+                            .share = &block->ctx.share,
                             .fn = async_body,
                             .end = async_end,
                             .arg = block};
@@ -83,7 +84,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
         block_give(e, block);
         dtp_object_release(e);
     }
-    return status;
+    DTP_RETURN(status);
 }
 
 /* ---- Timing ------------------------------------------------------------------------------------------ */
@@ -110,5 +111,5 @@ dnnl_tp_status_t dnnl_tp_executable_timed_run(const_dnnl_tp_executable_t executa
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     timed_t t = {executable, stream, nin, nout, in, out, run_opts};
-    return dtp_timed_run(stream, submit_timed, &t, opts, timing);
+    DTP_RETURN(dtp_timed_run(stream, submit_timed, &t, opts, timing));
 }

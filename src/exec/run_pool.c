@@ -76,7 +76,7 @@ static void push(dtp_exec_t *exec, dtp_run_t *run) {
 
 static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
     run->lent = dtp_slab_take(&exec->graph->slabs, exec->slab_bytes);
-    if (!run->lent) return dnnl_tp_out_of_memory;
+    if (!run->lent) return dtp_no_memory(exec->slab_bytes);
     run->slab = dtp_slab_data(run->lent);
     if (run->flow) dtp_flow_state_move(run->flow, run->slab);
     return dnnl_tp_success;
@@ -105,7 +105,7 @@ void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run) {
 dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     dtp_run_t *r;
     if (runs == 0 && exec->lends) {
-        if (!dtp_slabs_reserve(&exec->graph->slabs, exec->slab_bytes)) return dnnl_tp_out_of_memory;
+        if (!dtp_slabs_reserve(&exec->graph->slabs, exec->slab_bytes)) return dtp_no_memory(exec->slab_bytes);
         DTP_TRY(make(exec, true, &r));
         push(exec, r);
         return dnnl_tp_success;

@@ -139,14 +139,21 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
     return sum;
 }
 
-/* Calls into a function that has no work for two are items of the interpreter. */
+/* What calls cost, by rounds: a function that calls itself, or one behind it, knows at first only that a call
+ * costs something. Calls into a function that has no work for two are items of the interpreter. */
 static void analyse_functions(const sched_t *s) {
+    enum { ROUNDS = 3 };
     const dtp_lower_t *l = s->l;
     for (int i = 1; i < l->nspaces; ++i) s->function[2 * i] = s->function[2 * i + 1] = call_ns;
-    for (int i = 1; i < l->nspaces; ++i) {
-        if (!s->e->spaces[i].is_function) continue;
-        cost_t c = analyse(s, l->spaces[i].begin, l->spaces[i].end, 0.);
-        s->e->spaces[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
+    for (int round = 0; round < ROUNDS; ++round) {
+        for (int i = 0; i < l->nsteps; ++i) s->item_end[i] = -1;
+        for (int i = 1; i < l->nspaces; ++i) {
+            if (!s->e->spaces[i].is_function) continue;
+            cost_t c = analyse(s, l->spaces[i].begin, l->spaces[i].end, 0.);
+            s->e->spaces[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
+            s->function[2 * i] = max(c.work, call_ns);
+            s->function[2 * i + 1] = max(c.end, call_ns);
+        }
     }
     for (int i = 0; i < l->nsteps; ++i)
         if (l->steps[i]->ctl == DTP_CTL_CALL && !s->e->spaces[l->steps[i]->other].by_counters)
@@ -182,7 +189,6 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
     s.item_end = dtp_arena_alloc(arena, sizeof *s.item_end * (size_t)(l->nsteps + 1));
     s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nspaces);
     if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < l->nsteps; ++i) s.item_end[i] = -1;
     if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
     analyse_functions(&s);
     cost_t c = analyse(&s, 0, l->spaces[0].end, 0.);

@@ -119,7 +119,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     }
     dtp_graph_t *g = graph->root;
     dtp_session_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_SESSION, session_free);
-    if (!s) return dtp_no_memory(sizeof *s);
+    if (!s) DTP_RETURN(dtp_no_memory(sizeof *s));
     s->graph = dtp_object_retain(g);
     s->engine = dtp_object_retain(engine);
     s->trace = dtp_object_retain(o.trace);
@@ -132,7 +132,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     if (status == dnnl_tp_success) status = pools_init(s, &o);
     if (status != dnnl_tp_success) {
         dtp_object_release(s);
-        return status;
+        DTP_RETURN(status);
     }
     atomic_fetch_add_explicit(&g->frozen, 1, memory_order_relaxed);
     *session = s;
@@ -172,7 +172,8 @@ dnnl_tp_status_t dnnl_tp_session_close(dnnl_tp_session_t s) {
         if (atomic_load_explicit(&s->active, memory_order_acquire) == DTP_SESSION_CLOSED)
             return dnnl_tp_success;
         if (dtp_thread_is_inside() || dtp_share_here) /* in a run that is on its caller alone */
-            return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
+            DTP_RETURN(
+                dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work"));
         dtp_futex_wait(&s->closers_bell, bell, -1);
     }
 }
@@ -260,7 +261,7 @@ static dnnl_tp_status_t run_entry(dtp_session_t *s, dtp_session_pool_t *pool, co
     }
     if (!run.trace) run.trace = s->trace;
     int64_t timeout = o && o->timeout_ns ? o->timeout_ns : s->timeout_ns;
-    if (timeout > 0 && !run.deadline_ns) run.deadline_ns = dtp_now_ns() + timeout;
+    if (timeout > 0 && !run.deadline_ns) run.deadline_ns = dtp_until_ns(timeout);
     dtp_idle_stream_t *idle = NULL;
     DTP_TRY(stream_take(s, pool, &idle));
     atomic_fetch_add_explicit(&s->runs, 1, memory_order_relaxed);
@@ -328,7 +329,7 @@ dnnl_tp_status_t dnnl_tp_session_run(dnnl_tp_session_t session, int nfeeds, cons
     DTP_TRY(session_enter(session));
     dnnl_tp_status_t status = run_inside(session, nfeeds, feeds, nfetches, fetches, ntargets, targets, opts);
     session_leave(session);
-    return status;
+    DTP_RETURN(status);
 }
 
 /* ---- Callables --------------------------------------------------------------------------------------- */
@@ -403,7 +404,7 @@ dnnl_tp_status_t dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable, dnn
     dnnl_tp_status_t status =
         make_callable(callable, session, nfeeds, feeds, nfetches, fetches, ntargets, targets);
     session_leave(session);
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_callable_query(dnnl_tp_callable_t callable, int fetch, dnnl_tp_tensor_info_t *info) {
@@ -443,7 +444,7 @@ dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable, const void *c
     dnnl_tp_status_t status = callable_run(callable, in, out, opts);
     session_leave(callable->session);
     dtp_object_release(callable);
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_callable_destroy(dnnl_tp_callable_t callable) {
@@ -479,6 +480,7 @@ dnnl_tp_status_t dnnl_tp_session_get_pool(dnnl_tp_session_t session, int pool_in
                 pool_index, session->npools - 1);
     const dtp_named_pool_t *pool = session->pools[pool_index].pool;
     if (!pool)
-        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ");
-    return dnnl_tp_threadpool_get_iface(dtp_named_pool_handle(pool), iface);
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ"));
+    DTP_RETURN(dnnl_tp_threadpool_get_iface(dtp_named_pool_handle(pool), iface));
 }

@@ -1,4 +1,5 @@
 /* What runs of graphs leave in traces and in run statistics. */
+#include "common/verbose_text.h"
 #include "exec/run.h"
 #include "threading/futex.h"
 
@@ -6,12 +7,19 @@
 
 static void describe(const void *object, uint32_t index, dtp_trace_names_t *names) {
     const dtp_exec_t *e = object;
-    *names = (dtp_trace_names_t){NULL, "", ""};
+    *names = (dtp_trace_names_t){.name = NULL};
     if (index == DTP_TRACE_WHOLE) return;
     const dtp_exec_step_t *step = &e->steps[index];
     names->name = step->name;
     names->op = step->host >= 0 ? "host" : step->kind;
-    if (step->prim[0]) names->impl = step->prim[0]->pd->impl->name;
+    names->fused = step->fused;
+    names->after = step->after;
+    names->nafter = step->nafter;
+    names->flops = step->flops;
+    names->bytes = step->bytes;
+    if (!step->prim[0]) return;
+    names->impl = step->prim[0]->pd->impl->name;
+    dtp_verbose_dims(step->prim[0]->pd, names->shape, sizeof names->shape);
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------- */
@@ -19,7 +27,7 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
 void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted) {
     if (!dtp_trace_on(wanted)) return;
     ctx->trace = dtp_object_retain(wanted);
-    ctx->trace_source = dtp_trace_source(wanted, ctx->exec, describe, NULL);
+    ctx->trace_source = dtp_trace_graph(wanted, ctx->exec, describe, ctx->exec->graph->name);
     ctx->trace_run = dtp_trace_next_run(wanted);
     ctx->trace_lane = stream->trace == wanted ? stream->trace_lane : 0;
     ctx->open_ns = dtp_now_ns();
@@ -55,8 +63,14 @@ void dtp_run_trace_round(void **bases, uint32_t round) {
     __atomic_store_n(&bases[DTP_BASE_ROUND], (char *)NULL + round, __ATOMIC_RELAXED);
 }
 
+/* Rounded up: no slice does nothing. */
+static uint16_t part_of(int64_t units, int64_t all) {
+    if (units < 0 || units >= all) return DTP_TRACE_ALL;
+    return (uint16_t)((units * DTP_TRACE_ALL + all - 1) / all);
+}
+
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
-                         void *const *bases) {
+                         void *const *bases, int64_t units) {
     const dtp_space_t *space = &ctx->exec->spaces[step->space];
     int32_t round = -1;
     if (ctx->trace && space->parent >= 0)
@@ -68,6 +82,7 @@ void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_e
                                       .index = (uint32_t)(step - ctx->exec->steps),
                                       .run = ctx->trace_run,
                                       .round = round,
+                                      .part = part_of(units, step->units),
                                       .slot = (uint16_t)slot,
                                       .kind = dnnl_tp_trace_node};
 }

@@ -97,7 +97,9 @@ bool dtp_blocking_lend(dtp_blocking_t *b) {
     dtp_ticket_end(b->rec);
     return true;
 }
-void dtp_blocking_regain(dtp_blocking_t *b) { dtp_ticket_get(b->rec, DTP_TICKET_BACK); }
+void dtp_blocking_regain(dtp_blocking_t *b, const dtp_share_t *share) {
+    if (!dtp_ticket_get(b->rec, DTP_TICKET_BACK, share)) dtp_chain_top->crew = DTP_CREW_NO_TICKET;
+}
 bool dtp_blocking_is_wanted(const dtp_blocking_t *b) {
     return dtp_adm_waiting(atomic_load_explicit(&b->rec->adm, memory_order_relaxed));
 }

@@ -65,7 +65,7 @@ void dtp_blocking_leave(struct dtp_chain *chain);
 
 /* By the owner of a run that uses the crew: (2). False: it has no ticket to lend. */
 bool dtp_blocking_lend(dtp_blocking_t *crew);
-void dtp_blocking_regain(dtp_blocking_t *crew);
+void dtp_blocking_regain(dtp_blocking_t *crew, const dtp_share_t *share);
 /* Does somebody wait for a ticket? */
 bool dtp_blocking_is_wanted(const dtp_blocking_t *crew);
 int dtp_blocking_slot(const dtp_blocking_t *crew, int thread); /* what a trace calls the thread: W + thread */

@@ -9,6 +9,7 @@
 #include "threading/atomics.h"
 #include "threading/blocking.h"
 #include "threading/builtin_pool.h"
+#include "threading/helpers.h"
 
 enum {
     SPINS_PER_LOOK = DTP_SPINS(32),
@@ -21,6 +22,9 @@ enum {
     DEFAULT_ROUND_TRIP_NS = 300,
     MAX_ROUND_TRIP_NS = 2000,
     FALL_ASLEEP_NS = 30000,
+    /* One of the two that measure has lost its processor: the other one looks that often. */
+    ROUND_TRIP_LOOKS = DTP_SPINS(20000),
+    LATE_NS = 50000,
 
     MIN_PARALLEL_NS = 1500
 };
@@ -51,6 +55,8 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
 
 #include "threading/topology.h"
 
+/* A ring that is counted in `waking` until the worker has heard it; others add 1. */
+enum { BELL_COUNTED = 1 << 16 };
 struct dtp_worker {
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t bell;
     _Atomic uint32_t reply; /* calibration */
@@ -114,20 +120,36 @@ static void worker_help(dtp_pool_t *rec) {
     }
 }
 
+/* Stops the bell, which may ring late: each ring that was counted in `waking` is taken off once. */
+static void stop_bell(struct dtp_worker *self) {
+#ifdef DTP_BREAK_SLEEP_COUNT
+    uint32_t rung = atomic_load_explicit(&self->bell, memory_order_relaxed);
+    atomic_store_explicit(&self->bell, 0, memory_order_relaxed);
+#else
+    uint32_t rung = atomic_exchange_explicit(&self->bell, 0, memory_order_acquire);
+#endif
+    if (rung >= BELL_COUNTED)
+        atomic_fetch_sub_explicit(&self->rec->waking, (int32_t)(rung / BELL_COUNTED), memory_order_relaxed);
+}
+
 static void worker_sleep(struct dtp_worker *self) {
     dtp_pool_t *rec = self->rec;
     _Atomic uint64_t *word = &rec->sleeping[self->index / 64];
     uint64_t bit = (uint64_t)1 << (self->index % 64);
-    atomic_store_explicit(&self->bell, 0, memory_order_relaxed);
+    stop_bell(self);
     DTP_JOLT();
     atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 #ifdef DTP_BREAK_SLEEP_LOOK
     (void)worker_must_act;
-#else
+#elif defined DTP_BREAK_HELPERS_LOOK
     if (!worker_must_act(rec))
+#else
+    /* Who opened a loop meanwhile may have counted on this thread. */
+    if (!worker_must_act(rec) && !dtp_helpers_may_come(rec, NULL))
 #endif
     while (!atomic_load_explicit(&self->bell, memory_order_acquire)) dtp_futex_wait(&self->bell, 0, -1);
     atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
+    stop_bell(self);
 }
 
 static void calibration_peer(struct dtp_worker *self);
@@ -142,22 +164,17 @@ static void *worker_main(void *arg) {
     while (!atomic_load_explicit(&rec->go, memory_order_acquire)) dtp_futex_wait(&rec->go, 0, -1);
     while (!atomic_load_explicit(&rec->ending, memory_order_acquire)) {
         bool joiner = false;
-        if (DTP_UNLIKELY(chain.left != NULL)) { /* of other pools, that nobody comes for */
-            struct dtp_queue *left = chain.left;
-            chain.left = NULL;
-            dtp_queue_run_left(left);
+        if (DTP_UNLIKELY(dtp_left_here != NULL)) { /* of other pools, that nobody comes for */
+            dtp_chain_pop(&chain);
             dtp_chain_top = &chain;
         }
         if (dtp_run_roots(rec, &joiner) || worker_task(rec)) continue;
         if (dtp_ticket_join(rec)) {
-            atomic_store_explicit(&rec->waking, 0, memory_order_relaxed);
             worker_help(rec);
             joiner = true;
             dtp_run_roots(rec, &joiner);
             if (joiner) dtp_ticket_leave(rec);
-            if (worker_must_act(rec) || chain.left) continue;
-        } else {
-            atomic_store_explicit(&rec->waking, 0, memory_order_relaxed);
+            if (worker_must_act(rec) || dtp_left_here) continue;
         }
         worker_sleep(self);
     }
@@ -182,13 +199,14 @@ void dtp_builtin_thread_out(dtp_pool_t *rec) {
     let_go(rec);
 }
 
-static bool ring(struct dtp_worker *worker) {
+static bool ring(struct dtp_worker *worker, bool count) {
     _Atomic uint64_t *word = &worker->rec->sleeping[worker->index / 64];
     uint64_t bit = (uint64_t)1 << (worker->index % 64);
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) return false;
     if (!(atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel) & bit)) return false;
-    atomic_fetch_add_explicit(&worker->rec->wakes, 1, memory_order_relaxed);
-    atomic_store_explicit(&worker->bell, 1, memory_order_release);
+    DTP_COUNT(worker->rec, wakes, 1);
+    if (count) atomic_fetch_add_explicit(&worker->rec->waking, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&worker->bell, count ? BELL_COUNTED : 1, memory_order_release);
     dtp_futex_wake(&worker->bell, 1);
     return true;
 }
@@ -200,17 +218,15 @@ int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
         for (; bits && woken < count; bits &= bits - 1) {
             struct dtp_worker *worker = &rec->workers[w * 64 + __builtin_ctzll(bits)];
             if (cpu >= 0 && worker->cpu == cpu) continue;
-            if (mark) atomic_store_explicit(&rec->waking, count, memory_order_relaxed);
-            woken += ring(worker);
+            woken += ring(worker, mark);
         }
     }
-    if (mark && !woken) atomic_store_explicit(&rec->waking, 0, memory_order_relaxed);
     return woken;
 }
 
 bool dtp_builtin_wake_at(dtp_pool_t *rec, int cpu) {
     for (int i = 0; i < rec->num_threads && cpu >= 0; ++i)
-        if (rec->workers[i].cpu == cpu && ring(&rec->workers[i])) return true;
+        if (rec->workers[i].cpu == cpu && ring(&rec->workers[i], false)) return true;
     return dtp_builtin_wake(rec, 1, -1, false) > 0;
 }
 
@@ -233,15 +249,17 @@ size_t dtp_worker_size(void) { return sizeof(struct dtp_worker); }
 
 /* Answers wakes (odd bells) and round trips (even bells, while `reply` stays below the end mark). */
 static void calibration_peer(struct dtp_worker *self) {
-    uint32_t seen = 0;
+    uint32_t seen = 0, looks = 0;
     for (;;) {
         uint32_t bell = atomic_load_explicit(&self->bell, memory_order_acquire);
         if (bell == seen) {
             if (seen < CALIBRATION_ROUNDS) dtp_futex_wait(&self->bell, seen, -1);
-            else dtp_pause();
+            else if (++looks < ROUND_TRIP_LOOKS) dtp_pause();
+            else dtp_futex_wait(&self->bell, seen, LATE_NS);
             continue;
         }
         seen = bell;
+        looks = 0;
         atomic_store_explicit(&self->reply, bell + 1, memory_order_release);
         if (bell >= CALIBRATION_ROUNDS + ROUND_TRIPS) return;
     }
@@ -253,10 +271,10 @@ static int64_t calibration_step(struct dtp_worker *peer, uint32_t bell, bool wak
     atomic_store_explicit(&peer->bell, bell, memory_order_release);
     if (wake) dtp_futex_wake(&peer->bell, 1);
     bool late = false;
-    while (atomic_load_explicit(&peer->reply, memory_order_acquire) != bell + 1) {
-        if (late) sched_yield();
+    for (uint32_t reply; (reply = atomic_load_explicit(&peer->reply, memory_order_acquire)) != bell + 1;) {
+        if (late) dtp_futex_wait(&peer->reply, reply, LATE_NS); /* nobody rings: another look */
         else dtp_pause();
-        if (dtp_ticks() > limit) late = true;
+        late = dtp_ticks() > limit;
     }
     return late ? -1 : dtp_ticks() - t0;
 }

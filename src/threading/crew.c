@@ -1,11 +1,7 @@
 /* Crews; see crew.h. */
 #include "threading/crew.h"
 
-#include "threading/builtin_pool.h"
-
-static int idle_joiners(dtp_pool_t *rec, int inside) {
-    return dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed)) - inside;
-}
+#include "threading/helpers.h"
 
 static bool possible(const dtp_parallel_t *par) {
     dtp_pool_t *rec = par->pool;
@@ -16,10 +12,12 @@ bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_
     if (!possible(par)) return false;
     dtp_pool_t *rec = par->pool;
     DTP_STORE(&crew->due, false, relaxed);
-    if (idle_joiners(rec, 0) > 0) return est_ns >= rec->parallel_min_ns;
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    if (dtp_ticket_free(rec, adm) - !par->team <= 0 || !dtp_worth_calling(rec, par->team, est_ns))
-        return false;
+    if (dtp_helpers_idle(rec, par->team, adm) > 0) return est_ns >= rec->parallel_min_ns;
+    /* Helpers of others have time to give their tickets back, as for a long loop. */
+    const bool may_come =
+        dtp_ticket_free(rec, adm) - !par->team > 0 || (est_ns >= rec->wake_min_ns && dtp_adm_joiners(adm));
+    if (!may_come || !dtp_worth_calling(rec, par->team, est_ns)) return false;
     DTP_STORE(&crew->due, true, relaxed);
     return true;
 }
@@ -46,6 +44,8 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     r->n_chunks = 0;
     r->first_slot = 1;
     r->participants = (uint16_t)participants;
+    atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
+    atomic_store_explicit(&r->pays, false, memory_order_relaxed);
 #ifndef DTP_BREAK_CREW_EPOCH
     r->epoch += DTP_RW_EPOCH;
 #endif
@@ -67,14 +67,16 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     dtp_pool_t *rec = crew->rec;
     dtp_region_t *r = crew->region;
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    int made, left, inside;
+    if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) &&
+        !atomic_load_explicit(&r->pays, memory_order_relaxed))
+        atomic_store_explicit(&r->pays, true, memory_order_relaxed);
+    int made, left;
     do {
-        inside = dtp_rw_active(w);
         left = dtp_rw_left(w);
 #ifdef DTP_BREAK_CREW_MOST
         made = crew->most - left;
 #else
-        made = crew->most - inside - left;
+        made = crew->most - dtp_rw_active(w) - left;
 #endif
         if (made > count) made = count;
         if (made <= 0) {
@@ -84,20 +86,12 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
         /* seq_cst: sleepers look at the word after they have said that they sleep. */
     } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, left + made),
                                                     memory_order_seq_cst, memory_order_relaxed));
-    int missing = left + made - dtp_max64(idle_joiners(rec, inside), 0);
-    if (missing <= 0) return made;
-    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int free_threads = dtp_ticket_free(rec, adm); /* an owner outside runs is among the callers by now */
-    if (missing > free_threads) missing = free_threads;
+    const int missing = dtp_helpers_missing(rec, crew->par->team, crew->par->num_threads, left + made,
+                                            atomic_load_explicit(&r->pays, memory_order_relaxed));
     if (missing <= 0) return made;
     if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);
     else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
-    if (!rec->workers) {
-        dtp_visit_call(rec, crew->par->team, missing);
-    } else {
-        missing -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
-        if (missing > 0) dtp_builtin_wake(rec, missing, dtp_this_cpu(), true);
-    }
+    dtp_helpers_call(rec, crew->par->team, missing, rec->workers ? dtp_this_cpu() : -1);
     return made;
 }
 

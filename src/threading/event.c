@@ -10,6 +10,7 @@
 
 static void event_destroy(dtp_object_t *object) {
     dtp_event_t *event = (dtp_event_t *)object;
+    for (dtp_callback_t *node; (node = dtp_event_take_kept(event)) != NULL;) dtp_free(NULL, node);
     if (event->queue) dtp_queue_release(event->queue);
 }
 
@@ -51,23 +52,37 @@ static dtp_callback_t *oldest_first(dtp_callback_t *list) {
     return out;
 }
 
-/* Callbacks are not part of the run in which this thread is. */
-static void call_back(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
-    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK};
+/* Callbacks of a done event, now; or, if this thread is in a callback and they may wait (later), after it: a chain
+ * of events that signal each other takes no stack. They are not part of the run in which this thread is. */
+static void call_back(dtp_callback_t *first, dtp_event_t *event, bool later) {
+    dtp_callback_t **end = &first;
+    for (; *end; end = &(*end)->next) (*end)->event = dtp_object_retain(event);
+    dtp_chain_t *top = dtp_chain_top;
+#ifdef DTP_BREAK_EVENT_DUE
+    later = false;
+#endif
+    if (later && top && top->due_end) {
+        *top->due_end = first;
+        top->due_end = end;
+        return;
+    }
+    dtp_chain_t chain = {.up = top, .kind = DTP_CHAIN_CALLBACK, .due = first, .due_end = end};
     const dtp_share_t *here = dtp_share_here;
     dtp_chain_top = &chain;
     dtp_share_here = NULL;
-    while (node) {
-        dtp_callback_t *next = node->next;
-        node->fn(node, event, status);
-        node = next;
+    for (dtp_callback_t *node; (node = chain.due) != NULL;) {
+        chain.due = node->next;
+        if (!chain.due) chain.due_end = &chain.due;
+        dtp_event_t *its = node->event;
+        node->fn(node, its, dtp_event_status(its));
+        dtp_object_release(its);
     }
     dtp_share_here = here;
     dtp_chain_pop(&chain);
 }
 
-void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, int64_t begin_ns,
-                    int64_t end_ns) {
+static void fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, int64_t begin_ns,
+                 int64_t end_ns, bool later) {
     event->begin_ns = begin_ns;
     event->end_ns = end_ns;
     if (text) snprintf(event->text, sizeof(event->text), "%s", text);
@@ -79,8 +94,13 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
     DTP_JOLT();
     publish_word(event, status);
     dtp_callback_t *first = oldest_first((dtp_callback_t *)list);
-    if (first) call_back(first, event, status);
+    if (first) call_back(first, event, later);
     dtp_object_release(event);
+}
+
+void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, int64_t begin_ns,
+                    int64_t end_ns) {
+    fire(event, status, text, begin_ns, end_ns, false);
 }
 
 void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
@@ -90,12 +110,27 @@ void dtp_event_add(dtp_event_t *event, dtp_callback_t *node) {
         DTP_JOLT();
         if (DTP_CAS_WEAK(&event->callbacks, &list, (uintptr_t)node, acq_rel)) return;
     }
-    dnnl_tp_status_t status = (dnnl_tp_status_t)(list >> 1);
 #ifndef DTP_BREAK_EVENT_QUERY
-    publish_word(event, status);
+    publish_word(event, (dnnl_tp_status_t)(list >> 1));
 #endif
     node->next = NULL;
-    call_back(node, event, status);
+    call_back(node, event, true);
+}
+
+void dtp_event_keep(dtp_event_t *event, dtp_callback_t *node) {
+    dtp_lock(&event->kept_lock);
+    node->kept = DTP_LOAD(&event->kept, relaxed);
+    DTP_STORE(&event->kept, node, release); /* a child that is forked in between finds a whole list */
+    dtp_unlock(&event->kept_lock);
+}
+
+dtp_callback_t *dtp_event_take_kept(dtp_event_t *event) {
+    if (!DTP_LOAD(&event->kept, relaxed)) return NULL;
+    dtp_lock(&event->kept_lock);
+    dtp_callback_t *node = DTP_LOAD(&event->kept, relaxed);
+    if (node) DTP_STORE(&event->kept, node->kept, release);
+    dtp_unlock(&event->kept_lock);
+    return node;
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
@@ -139,16 +174,18 @@ static bool signal_once(dtp_event_t *event, dnnl_tp_status_t status, const char 
     if (DTP_SWAP(&event->claimed, true, acq_rel)) return false;
     int64_t now = dtp_now_ns();
     dtp_object_retain(event); /* fire drops one */
-    dtp_event_fire(event, status, text, now, now);
+    fire(event, status, text, now, now, true);
     return true;
 }
 
 dnnl_tp_status_t dnnl_tp_event_signal(dnnl_tp_event_t event, dnnl_tp_status_t status) {
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     DTP_REQUIRE(event->host, BAD_EVENT, "the event belongs to a stream");
-    DTP_REQUIRE((unsigned)status <= UINT16_MAX, BAD_ENUM, "status %d", (int)status);
-    char text[64];
-    snprintf(text, sizeof(text), "signalled with %s", dnnl_tp_status2str(status));
+    DTP_REQUIRE((unsigned)status <= UINT16_MAX, BAD_ENUM, "status is %d", (int)status);
+    char text[DTP_EVENT_TEXT];
+    const char *said = dtp_said(status);
+    snprintf(text, sizeof(text), "signalled with %s%s%s", dnnl_tp_status2str(status), said ? ": " : "",
+             said ? said : "");
     DTP_REQUIRE(signal_once(event, status, status == dnnl_tp_success ? NULL : text), BAD_EVENT,
                 "the event was signalled before");
     return dnnl_tp_success;
@@ -162,7 +199,8 @@ dnnl_tp_status_t dnnl_tp_event_query(dnnl_tp_event_t event, int *done, dnnl_tp_s
     if (!dtp_event_is_done(event)) {
         if (event->queue) {
             if (dtp_queue_dead(event->queue))
-                return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the event belongs to the parent process");
+                DTP_RETURN(
+                    dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the event belongs to the parent process"));
             dtp_queue_drive(event->queue);
         }
         if (!dtp_event_is_done(event)) return dnnl_tp_success;
@@ -178,7 +216,7 @@ dnnl_tp_status_t dnnl_tp_event_wait(dnnl_tp_event_t event, int64_t timeout_ns, d
     DTP_TRY(dtp_event_wait(event, timeout_ns));
     dnnl_tp_status_t status = dtp_event_status(event);
     if (result) *result = status;
-    else if (status != dnnl_tp_success) return dtp_fail(status, DTP_ITEM_FAILED, "%s", event->text);
+    else if (status != dnnl_tp_success) DTP_RETURN(dtp_fail(status, DTP_ITEM_FAILED, "%s", event->text));
     return dnnl_tp_success;
 }
 
@@ -199,7 +237,7 @@ dnnl_tp_status_t dnnl_tp_event_on_complete(dnnl_tp_event_t event, dnnl_tp_event_
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     DTP_REQUIRE(fn, NULL_ARG, "fn is NULL");
     user_callback_t *u = dtp_alloc(NULL, sizeof(*u), 0);
-    if (!u) return dtp_no_memory(sizeof(*u));
+    if (!u) DTP_RETURN(dtp_no_memory(sizeof(*u)));
     *u = (user_callback_t){.node.fn = run_user_callback, .fn = fn, .arg = arg};
     dtp_object_retain(event); /* the callback may destroy it */
     dtp_event_add(event, &u->node);

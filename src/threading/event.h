@@ -7,11 +7,15 @@
  *   callbacks   stack of nodes -> CLOSED, which carries the status
  *
  *   fire      claim; write times and text; list = exchange(callbacks, CLOSED | status); old = exchange(word,
- *             done); wake if old was 1; run the list, oldest first; drop the reference of who fires.
+ *             done); wake if old was 1; run the list, oldest first; drop the reference of who fires. Who fires a
+ *             host event in a callback leaves the list to the loop that called this callback: so events that
+ *             signal each other take no stack. Callbacks of an item run at once: it is complete after them.
  *   add       push a node; where it finds CLOSED it makes the exchange of the word itself (so that a query
- *             from the callback says done) and runs its own node.
+ *             from the callback says done) and runs its own node, in a callback after it.
  *   wait      help (queue.c), or CAS word 0 -> 1 and sleep: on the word (host event) or on the bell of the
  *             queue where progress must come from.
+ *   keep      whose node is due, and who needs it no more, leaves it with the event; who is next to need one
+ *             takes it back. So an event that never fires has no more nodes than were needed at one time.
  *
  * Invariants: status, times and text are written before CLOSED and never again; a node runs exactly once (it
  * is in the list that the exchange took, or its push saw CLOSED); nodes are allocations of their own, so a
@@ -28,12 +32,14 @@
 
 struct dtp_queue;
 
-enum { DTP_EVENT_TEXT = 192 };
+enum { DTP_EVENT_TEXT = 384 };
 #define DTP_EVENT_CLOSED ((uintptr_t)1)
 #define dtp_event_closed_with(status) ((uintptr_t)(status) << 1 | DTP_EVENT_CLOSED)
 
 typedef struct dtp_callback {
     struct dtp_callback *next;
+    struct dnnl_tp_event *event; /* retained while the node runs */
+    struct dtp_callback *kept;   /* the next one that the event keeps */
     /* Runs once and frees the node, or gives it back to its owner. */
     void (*fn)(struct dtp_callback *self, struct dnnl_tp_event *event, dnnl_tp_status_t status);
 } dtp_callback_t;
@@ -42,6 +48,8 @@ struct dnnl_tp_event {
     dtp_object_t obj;
     _Atomic uint32_t word;
     _Atomic uintptr_t callbacks;
+    dtp_callback_t *_Atomic kept; /* written under kept_lock */
+    dtp_lock_t kept_lock;
     _Atomic bool claimed; /* host events: somebody has signalled */
     bool host;
     struct dtp_queue *queue;    /* memory retained; NULL: host event, or done from the start */
@@ -59,6 +67,10 @@ void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *tex
                     int64_t end_ns);
 /* Runs node when the event is done: later, or now on this thread. */
 void dtp_event_add(dtp_event_t *event, dtp_callback_t *node);
+/* A node that was added, as long as its owner has the event. The event frees it at its end, when fn has returned. */
+void dtp_event_keep(dtp_event_t *event, dtp_callback_t *node);
+/* One of those, which is the caller's again, or NULL. Only its owner can tell whether it has run. */
+dtp_callback_t *dtp_event_take_kept(dtp_event_t *event);
 static inline bool dtp_event_is_done(const dtp_event_t *event) {
     return DTP_LOAD(&event->word, acquire) >= 2;
 }

@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The bound of sleeps that somebody ends: nobody depends on it; tests/model has none. */
+#define DTP_LONG_NS ((int64_t)100000000)
+
 /* Rounds of a loop that spins; tests/model looks once. */
 #define DTP_SPINS(n) (n)
 
@@ -78,26 +81,68 @@ static inline void dtp_futex_wake(_Atomic uint32_t *word, int count) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* A lock for a few instructions; sleeps when its holder was preempted. 0 free, 1 held, 2 held with sleepers.
- */
+/* Until when a call with a limit waits: INT64_MAX for a negative one and for one beyond the clock's range. */
+static inline int64_t dtp_until_ns(int64_t timeout_ns) {
+    const int64_t now = dtp_now_ns();
+    return timeout_ns < 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
+/* Round i of waiting for a thread that has a few instructions left. It may need the processor of this one,
+ * whatever the priorities of both are, so that this one soon sleeps, a little longer each time. */
+static inline void dtp_back_off(int i) {
+    enum { PAUSES = 100, LEAST_NS = 20000, DOUBLINGS = 5 };
+    if (i < PAUSES) {
+        dtp_pause();
+        return;
+    }
+    const int doublings = i - PAUSES < DOUBLINGS ? i - PAUSES : DOUBLINGS;
+    _Atomic uint32_t nobody = 0;
+    (void)dtp_futex_wait(&nobody, 0, (int64_t)LEAST_NS << doublings);
+}
+
+/* How many forks this process is away from the one that was started (record.c). */
+extern _Atomic uint32_t dtp_fork_generation;
+/* Counts them from now on: what is made before is not safe in a child (record.c). */
+void dtp_watch_forks(void);
+
+/* A lock for a few instructions; sleeps when its holder was preempted. 0 free, else the generation of the holder's
+ * process << 2 | 1 held, or 2 held with sleepers. A lock that a child inherits held has no holder there and is
+ * as good as free; so what a lock guards must make sense after each of its holder's stores. */
 typedef struct {
     _Atomic uint32_t word;
 } dtp_lock_t;
+static inline uint32_t dtp_lock_holder(void) {
+    return atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed) << 2;
+}
 static inline bool dtp_try_lock(dtp_lock_t *lock) {
     uint32_t free_word = 0;
-    return atomic_compare_exchange_strong_explicit(&lock->word, &free_word, 1, memory_order_acquire,
-                                                   memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&lock->word, &free_word, dtp_lock_holder() | 1,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+static __attribute__((cold, noinline, unused)) void dtp_lock_contended(dtp_lock_t *lock) {
+    const uint32_t mine = dtp_lock_holder() | 2;
+    uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+    for (int i = 0;; ++i) {
+        if (word == 0 || (word ^ mine) >> 2) {
+            if (atomic_compare_exchange_strong_explicit(&lock->word, &word, mine, memory_order_acquire,
+                                                        memory_order_relaxed))
+                return;
+        } else if (i < 100) {
+            dtp_pause();
+            word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+        } else if (word == mine ||
+                   atomic_compare_exchange_strong_explicit(&lock->word, &word, mine, memory_order_relaxed,
+                                                           memory_order_relaxed)) {
+            dtp_futex_wait(&lock->word, mine, -1);
+            word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+        }
+    }
 }
 static inline void dtp_lock(dtp_lock_t *lock) {
-    for (int i = 0; i < 100; ++i) {
-        if (dtp_try_lock(lock)) return;
-        dtp_pause();
-    }
-    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
-        dtp_futex_wait(&lock->word, 2, -1);
+    if (!dtp_try_lock(lock)) dtp_lock_contended(lock);
 }
 static inline void dtp_unlock(dtp_lock_t *lock) {
-    if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2) dtp_futex_wake(&lock->word, 1);
+    if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) & 2) dtp_futex_wake(&lock->word, 1);
 }
 
 #endif

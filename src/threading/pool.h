@@ -26,14 +26,19 @@ bool dtp_thread_is_inside(void);
 /* One run of a graph. Calls fn(arg, par) exactly once, on this thread or, when all tickets are taken, on a
  * thread that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once
  * for the whole run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.
+ * share: of the run, or NULL: once it is over the wait for a ticket ends, and fn may not be called at all.
  * flags without ADMITTED: no ticket, always here. MAY_BLOCK: nodes of the run may go to the pool's blocking
  * crew (blocking.h); then fn runs here in any case. Errors: runtime_error when the host's run_begin refused
  * (fn was not called). */
 typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
 /* priority: before waiting runs of lower priority. */
 enum { DTP_RUN_ADMITTED = 1, DTP_RUN_MAY_BLOCK = 2 };
-dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, unsigned flags, int priority,
-                                 dtp_run_fn_t fn, void *arg);
+dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *pool, int num_threads, unsigned flags, int priority,
+                                    const dtp_share_t *share, dtp_run_fn_t fn, void *arg);
+static inline dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, unsigned flags,
+                                               int priority, dtp_run_fn_t fn, void *arg) {
+    return dtp_pool_run_share(pool, num_threads, flags, priority, NULL, fn, arg);
+}
 static inline dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, bool admission,
                                             dtp_run_fn_t fn, void *arg) {
     return dtp_pool_run_at(pool, num_threads, admission ? DTP_RUN_ADMITTED : 0, 0, fn, arg);

@@ -231,7 +231,7 @@ dnnl_tp_status_t dnnl_tp_pool_check(const dnnl_tp_threadpool_iface_t *pool, unsi
     dtp_lock(&one_at_a_time);
     dnnl_tp_status_t status = check_pool(pool, tests, report, report_size);
     dtp_unlock(&one_at_a_time);
-    return status;
+    DTP_RETURN(status);
 }
 
 #else
@@ -240,8 +240,8 @@ dnnl_tp_status_t dnnl_tp_pool_check(const dnnl_tp_threadpool_iface_t *pool, unsi
                                     size_t report_size) {
     (void)pool, (void)tests;
     if (report && report_size) *report = 0;
-    return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
-                    "this build starts no threads to check with");
+    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
+                        "this build starts no threads to check with"));
 }
 
 #endif

@@ -2,8 +2,9 @@
  * queue.h; threads that wait and help: queue_wait.c.
  *
  * Where nobody comes for a published root (the pool refuses, or cannot be called from where this thread is),
- * the thread that published it runs it: at once if it is in no library work, else when its outermost piece of
- * work ends (dtp_chain_pop), one after another and never by recursion. */
+ * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
+ * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
+ * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
 #include "threading/queue.h"
 
 #include <stdio.h>
@@ -72,13 +73,13 @@ void dtp_queue_ring(dtp_queue_t *q) {
     dtp_futex_wake(&q->bell, INT_MAX);
 }
 
-bool dtp_queue_hint(dtp_root_t *root, bool coming) {
-    dtp_queue_t *q = (dtp_queue_t *)root;
-    if (!DTP_LOAD(&q->waiters, seq_cst)) {
-        if (!coming) DTP_STORE(&q->stranded, true, relaxed);
-        return false;
-    }
-    dtp_queue_ring(q);
+bool dtp_queue_is_awaited(const dtp_root_t *root) {
+    return DTP_LOAD(&((const dtp_queue_t *)root)->waiters, seq_cst) != 0;
+}
+
+bool dtp_queue_hint(dtp_root_t *root) {
+    if (!dtp_queue_is_awaited(root)) return false;
+    dtp_queue_ring((dtp_queue_t *)root);
     return true;
 }
 
@@ -95,7 +96,12 @@ static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
 #endif
 }
 
+static const char skipped_text[] = "skipped because of an earlier failure: ";
+
+/* text is the first failure's, also where it comes from an event of work that was skipped. */
 static void poison(dtp_queue_t *q, uint32_t generation, dnnl_tp_status_t status, const char *text) {
+    const size_t head = sizeof(skipped_text) - 1;
+    if (!strncmp(text, skipped_text, head)) text += head;
     dtp_lock(&q->lock);
     snprintf(q->text, sizeof(q->text), "%s", text);
     dtp_unlock(&q->lock);
@@ -119,42 +125,72 @@ dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
 
 struct dtp_wait {
     dtp_callback_t node;
-    dtp_item_t *_Atomic item; /* exchanged with NULL by who gives the event's token */
+    dtp_item_t *_Atomic item; /* NULL: cancelled; or ARRIVED */
     dtp_queue_t *queue;       /* of the item; valid for who got the item */
-    dtp_event_t *event;       /* retained */
-    _Atomic int32_t refs;     /* the event's list and the item */
+    dtp_event_t *event;       /* retained for the item */
+    _Atomic int32_t refs;     /* the event's list; and the item, or the event that keeps it */
 };
+#define ARRIVED ((dtp_item_t *)1)
 
 static void start(dtp_queue_t *q);
 
 static void wait_release(dtp_wait_t *w) {
-    if (DTP_SUB(&w->refs, 1, acq_rel) != 1) return;
-    dtp_object_release(w->event);
-    dtp_free(NULL, w);
+    if (DTP_SUB(&w->refs, 1, acq_rel) == 1) dtp_free(NULL, w);
+}
+
+/* True: the event will give no token. */
+static bool wait_cancel(dtp_wait_t *w, dtp_item_t *item) { return DTP_CAS(&w->item, &item, NULL, acq_rel); }
+
+/* The item needs the node no more. */
+static void wait_end(dtp_wait_t *w) {
+    dtp_event_t *event = w->event;
+    if (!DTP_LOAD(&w->item, relaxed)) dtp_event_keep(event, &w->node);
+    else wait_release(w);
+    dtp_object_release(event);
 }
 
 static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
     (void)event, (void)status;
     dtp_wait_t *w = (dtp_wait_t *)node;
-    dtp_item_t *item = DTP_SWAP(&w->item, NULL, acq_rel);
-    dtp_queue_t *q = w->queue;
+    dtp_item_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
+    dtp_queue_t *q = item ? w->queue : NULL;
     wait_release(w);
     DTP_JOLT();
     if (item && DTP_SUB(&item->deps, 1, acq_rel) == 1) start(q);
 }
 
+/* A cancelled node that is still in the event's list, or NULL. */
+static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    for (dtp_wait_t *w; (w = (dtp_wait_t *)dtp_event_take_kept(event)) != NULL;) {
+        w->queue = q;
+#ifdef DTP_BREAK_QUEUE_AGAIN
+        const dtp_item_t *was = DTP_LOAD(&w->item, acquire);
+        DTP_STORE(&w->item, item, release);
+#else
+        const dtp_item_t *was = DTP_SWAP(&w->item, item, acq_rel);
+#endif
+        if (!was) return w;
+        wait_release(w); /* ARRIVED: nobody looks any more */
+    }
+    return NULL;
+}
+
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
-    dtp_wait_t *w = dtp_alloc(NULL, sizeof(*w), 0);
-    if (!w) return dtp_no_memory(sizeof(*w));
-    w->node.fn = wait_arrived;
-    w->queue = q;
-    w->event = dtp_object_retain(event);
-    atomic_init(&w->item, item);
-    atomic_init(&w->refs, 2);
-    item->wait = w;
     enum { EVENT_AND_HEAD = 2 };
     DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
-    dtp_event_add(event, &w->node); /* from now on its token may come */
+    dtp_wait_t *w = wait_again(q, item, event); /* its token may come from now on */
+    const bool again = w != NULL;
+    if (!again) {
+        w = dtp_alloc(NULL, sizeof(*w), 0);
+        if (!w) return dtp_no_memory(sizeof(*w));
+        w->node.fn = wait_arrived;
+        w->queue = q;
+        atomic_init(&w->item, item);
+        atomic_init(&w->refs, 2);
+    }
+    w->event = dtp_object_retain(event);
+    item->wait = w;
+    if (!again) dtp_event_add(event, &w->node);
     return dnnl_tp_success;
 }
 
@@ -175,8 +211,7 @@ static dtp_item_t *next_of(const dtp_item_t *item) {
     for (int i = 0;; ++i) {
         dtp_item_t *next = DTP_LOAD(&item->next, acquire);
         if (next) return next;
-        if (i < DTP_SPINS(64) - 1) dtp_pause();
-        else sched_yield();
+        dtp_back_off(i);
     }
 }
 
@@ -192,8 +227,7 @@ static bool turn(dtp_queue_t *q) {
 #ifdef DTP_BREAK_QUEUE_CANCEL
         DTP_SUB(&item->deps, 1, acq_rel);
 #else
-        /* The event's list still has the node, which will find nothing. */
-        if (DTP_SWAP(&w->item, NULL, acq_rel)) DTP_SUB(&item->deps, 1, acq_rel);
+        if (wait_cancel(w, item)) DTP_SUB(&item->deps, 1, acq_rel);
 #endif
     }
     dtp_lock(&q->lock);
@@ -202,6 +236,13 @@ static bool turn(dtp_queue_t *q) {
     DTP_JOLT();
     dtp_queue_ring(q); /* who sleeps here looks for the event's queue */
     return DTP_SUB(&item->deps, 1, acq_rel) == 1;
+}
+
+/* What events of a failed item say. `first` is written for the owner of the turn only. */
+static void tell(char text[DTP_EVENT_TEXT], const dtp_item_t *item, const char *first) {
+    const size_t head = item->skipped ? sizeof(skipped_text) - 1 : 0;
+    memcpy(text, skipped_text, head);
+    snprintf(text + head, DTP_EVENT_TEXT - head, "%.*s", (int)(DTP_EVENT_TEXT - head - 1), first);
 }
 
 static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
@@ -213,10 +254,11 @@ static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
         first = event;
         event = next;
     }
+    char text[DTP_EVENT_TEXT];
+    if (first && item->status != dnnl_tp_success) tell(text, item, q->text);
     while (first) {
         dtp_event_t *next = first->next;
-        /* text is written for the owner of the turn only, which this thread is */
-        dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : q->text, item->begin_ns,
+        dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : text, item->begin_ns,
                        item->end_ns);
         first = next;
     }
@@ -245,7 +287,7 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
 /* On the thread that runs the item, where the error text is. */
 static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t *par) {
     item->status = item->run(item, par);
-    if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dnnl_tp_last_error());
+    if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dtp_last_text());
 }
 
 /* A run of a graph, wherever its pool wants it: a thread that the pool called may run it while this one
@@ -253,9 +295,11 @@ static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t
 typedef struct {
     dtp_queue_t *q;
     dtp_item_t *item;
+    bool called;
 } whole_run_t;
 static void run_whole(void *arg, const dtp_parallel_t *par) {
     whole_run_t *r = arg;
+    r->called = true;
     run_or_poison(r->q, r->item, par);
 }
 
@@ -268,7 +312,7 @@ static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
     }
     if (n > rec->num_threads) n = rec->num_threads;
     if (item->whole_run) {
-        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item});
+        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item, false});
         return;
     }
     /* Loops of a single primitive go one by one through a host that has only loops. */
@@ -296,8 +340,10 @@ static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) 
     (void)thread;
     dtp_blocking_unlock(crew);
     item->begin_ns = dtp_now_ns();
-    (void)dtp_pool_run_at(q->rec, item->num_threads, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK,
-                          item->priority ? item->priority : q->priority, run_whole, &(whole_run_t){q, item});
+    whole_run_t whole = {q, item, false};
+    (void)dtp_pool_run_share(q->rec, item->num_threads, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK,
+                             item->priority ? item->priority : q->priority, item->share, run_whole, &whole);
+    if (!whole.called) run_or_poison(q, item, NULL); /* over before it got a ticket: says why */
     item->end_ns = dtp_now_ns();
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
@@ -330,7 +376,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
         q->parked = NULL;
         item->wait = NULL;
         dtp_unlock(&q->lock);
-        wait_release(w);
+        wait_end(w);
     }
     item->status = poison_of(q, item->generation);
     item->skipped = item->status != dnnl_tp_success;
@@ -347,7 +393,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
     *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
     if (item->finish) *clock_ns = 0;
     bool ready = end_item(q, item);
-    dtp_chain_pop(&chain);
+    dtp_chain_pop_inner(&chain);
     return ready;
 }
 
@@ -383,50 +429,66 @@ static bool run_some(dtp_queue_t *q, int most) {
     return true;
 }
 
-/* As somebody whom the pool left alone: asks it again now and then. */
-static void run_alone(dtp_queue_t *q) {
-    enum { ITEMS_PER_ASKING = 8 };
+/* As somebody whom the pool left alone; what is left then comes after what others left (dtp_ticket_end). */
+static void serve(dtp_queue_t *q) {
+    enum { ITEMS_PER_TURN = 8 };
     dtp_pool_t *rec = q->rec;
-    while (dtp_root_reclaim(rec, &q->root)) {
-        bool more = run_some(q, ITEMS_PER_ASKING);
-        if (more) dtp_root_publish(rec, &q->root);
+    if (!rec) {
+        (void)run_some(q, INT_MAX);
+    } else if (dtp_root_reclaim(rec, &q->root)) { /* else somebody has it, or who ends a ticket looks */
+        if (run_some(q, ITEMS_PER_TURN)) dtp_root_publish(rec, &q->root);
         dtp_ticket_end(rec);
-        if (!more || dtp_dispatch(rec)) break;
     }
 }
 
-/* Runs what is left of queues that nobody else took; the chain is empty. */
-void dtp_queue_run_left(dtp_queue_t *first) {
-    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK, .left = first};
-    dtp_chain_top = &base; /* what more comes up meanwhile goes to its end */
-    while (base.left) {
-        dtp_queue_t *q = base.left;
-        base.left = q->next_left;
+/* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
+static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
+    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
+    /* Inside a job of the host's loop: dtp_visit_possible must know. */
+    if (after && after->kind == DTP_CHAIN_VISIT) base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
+    const dtp_share_t *here = dtp_share_here;
+    dtp_chain_top = &base;
+    dtp_share_here = NULL;
+    if (q) serve(q);
+    while ((q = dtp_left_here) != NULL) {
+        dtp_left_here = q->next_left;
         DTP_STORE(&q->is_left, false, seq_cst);
         if (dtp_queue_enter(q)) {
-            if (q->rec) run_alone(q);
-            else (void)run_some(q, INT_MAX);
+            serve(q);
             dtp_queue_leave(q);
         }
         dtp_queue_release(q);
     }
+    dtp_share_here = here;
     dtp_chain_top = NULL;
 }
 
-/* Nobody comes for the queue: this thread runs it, now or when it is through with what it is in. */
+void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
+
+/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. */
 static void leave_to_self(dtp_queue_t *q) {
-    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another has promised */
-    DTP_ADD(&q->refs, 1, relaxed);
-    q->next_left = NULL;
-    dtp_chain_t *outermost = dtp_chain_top;
-    if (!outermost) {
-        dtp_queue_run_left(q);
+    if (!dtp_chain_top) {
+        serve_and_run_left(q, NULL);
         return;
     }
-    while (outermost->up) outermost = outermost->up;
-    dtp_queue_t **end = &outermost->left;
+    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
+    DTP_ADD(&q->refs, 1, relaxed);
+    q->next_left = NULL;
+    dtp_queue_t **end = &dtp_left_here;
     while (*end) end = &(*end)->next_left;
     *end = q;
+}
+
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = rec->fifo[false];
+    if (root && root == except) root = root->next != root ? root->next : root->below;
+    dtp_queue_t *q = (dtp_queue_t *)root;
+    if (q && !dtp_queue_enter(q)) q = NULL;
+    dtp_unlock(&rec->lock);
+    if (!q) return;
+    leave_to_self(q);
+    dtp_queue_leave(q);
 }
 
 /* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
@@ -453,9 +515,9 @@ static void submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
     DTP_STORE(&before->next, item, release);
     if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
         if (turn(q)) start(q);
-    } else if (DTP_UNLIKELY(DTP_LOAD(&q->stranded, relaxed)) && !dtp_chain_top) {
-        DTP_STORE(&q->stranded, false, relaxed);
-        if (!dtp_dispatch(q->rec)) leave_to_self(q);
+    } else if (DTP_UNLIKELY(q->rec && DTP_LOAD(&q->rec->stranded, relaxed))) {
+        DTP_STORE(&q->rec->stranded, false, relaxed);
+        dtp_let_go(q->rec);
     }
 }
 
@@ -499,7 +561,7 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     bool failed = tail->status != dnnl_tp_success && tail->generation == generation;
     char text[DTP_EVENT_TEXT];
     dtp_lock(&q->lock);
-    memcpy(text, q->text, sizeof(text));
+    tell(text, tail, q->text);
     dtp_unlock(&q->lock);
     dtp_event_fire(event, failed ? tail->status : dnnl_tp_success, failed ? text : NULL, tail->begin_ns,
                    tail->end_ns);
@@ -523,10 +585,7 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
             if (DTP_OR(&q->inside, DTP_QUEUE_LAST_ENDS, acq_rel) != DTP_QUEUE_CLOSED) return dnnl_tp_success;
         } else {
             /* Threads leave a few instructions after their item's completion shows. */
-            for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) {
-                if (i < DTP_SPINS(100) - 1) dtp_pause();
-                else sched_yield();
-            }
+            for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) dtp_back_off(i);
         }
     } else {
         q->closed = closed;
@@ -534,8 +593,8 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
         /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
         for (dtp_item_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
             if (!item->wait) continue;
-            DTP_SWAP(&item->wait->item, NULL, acq_rel);
-            wait_release(item->wait);
+            (void)wait_cancel(item->wait, item);
+            wait_end(item->wait);
             item->wait = NULL;
         }
     }

@@ -29,10 +29,16 @@
  * then finds its events CLOSED, and status and times beside it. An item counts as completed after its
  * callbacks returned.
  *
- * Events of items. A node (dtp_wait_t) in the event's list points to the item; event and canceller exchange
- * that pointer with NULL, and only who got the item gives its token. A skipped item cancels first; if the
- * event was faster, the item stays parked until the event gave its token. So a late event never reaches a
- * recycled item. The item that waited for a failed event is skipped with the event's status and poisons its
+ * Events of items. A node (dtp_wait_t) in the event's list is
+ *
+ *   armed       points to an item      -> ARRIVED, by the event; -> cancelled, by who has the turn
+ *   cancelled   points to no item      -> ARRIVED, by the event; -> armed for another item, of any queue
+ *   ARRIVED     the event has been here
+ *
+ * and only who took the item out of it gives the event's token. A skipped item cancels first; if the event was
+ * faster, the item stays parked until the event gave its token. So a late event never reaches a recycled item.
+ * A cancelled node stays in the list and is kept by the event, and the next wait for the event arms it again:
+ * streams that are poisoned and reset for ever do not lengthen the list of an event that never fires. The item that waited for a failed event is skipped with the event's status and poisons its
  * queue.
  *
  * Poison. `poison` = generation : 32 | status : 32 of the last generation that failed; items carry the
@@ -69,12 +75,13 @@ typedef struct dtp_wait dtp_wait_t;
 typedef struct dtp_item {
     struct dtp_item *_Atomic next;
     /* Set by the submitter, every time: */
-    int num_threads;  /* participants at most */
-    bool whole_run;   /* a run of a graph: its joiners stay from its first loop to its last */
-    bool may_block;   /* such a run with closures that may block */
-    int priority;     /* of its turn among what waits for a thread; 0: the queue's */
-    void *cookie;     /* of the host's run_begin, or NULL */
-    dtp_wait_t *wait; /* made by dtp_queue_wait_event, or NULL */
+    int num_threads;          /* participants at most */
+    bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
+    bool may_block;           /* such a run with closures that may block */
+    const dtp_share_t *share; /* of that */
+    int priority;             /* of its turn among what waits for a thread; 0: the queue's */
+    void *cookie;             /* of the host's run_begin, or NULL */
+    dtp_wait_t *wait;         /* made by dtp_queue_wait_event, or NULL */
     /* par NULL: skipped, the item only drops what it holds (the result is ignored). */
     dnnl_tp_status_t (*run)(struct dtp_item *item, const dtp_parallel_t *par);
     /* Optional. Called after run with the status of the item. false: the item is complete only when
@@ -104,8 +111,6 @@ struct dtp_queue {
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
     _Atomic uint32_t generation;
-    _Atomic bool
-        stranded; /* published, and maybe nobody comes: the next submission or query looks after it */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t completed;
     _Atomic uint64_t poison;
     _Atomic uint64_t wake_at;
@@ -117,7 +122,7 @@ struct dtp_queue {
     dtp_item_t *parked; /* the item that waits for its event */
     char text[DTP_EVENT_TEXT];
     uint32_t fork_generation;
-    _Atomic bool is_left;               /* in some thread's chain: */
+    _Atomic bool is_left;               /* in some thread's dtp_left_here: */
     dtp_queue_t *next_left;             /* written by who set is_left */
     dtp_queue_t *prev_sync, *next_sync; /* list of all queues: sync.c */
     void (*closed)(void *arg);          /* written by close, called at the end */
@@ -148,6 +153,8 @@ dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *queue, uint64_t seq, int64_t un
 dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns);
 /* All items submitted before; then the first error since the last reset. timeout_ns < 0 = none. */
 dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *queue, int64_t timeout_ns);
+/* The same by a run that comes next; timed_out if it is over before that. */
+dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *queue, const dtp_share_t *share);
 /* The first error since the last reset. Fails with its text. */
 dnnl_tp_status_t dtp_queue_result(dtp_queue_t *queue);
 /* Everything complete? Where the pool needs it, runs one item. */
@@ -173,7 +180,6 @@ bool dtp_queue_enter(dtp_queue_t *queue);
 void dtp_queue_leave(dtp_queue_t *queue);
 /* Events with sleepers fired. */
 void dtp_queue_ring(dtp_queue_t *queue);
-int64_t dtp_until_ns(int64_t timeout_ns);
 
 /* sync.c: the list of all queues. */
 void dtp_sync_add(dtp_queue_t *queue);

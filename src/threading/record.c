@@ -7,29 +7,27 @@
 #include "threading/named_pool.h"
 #include "threading/topology.h"
 
+#include <pthread.h> /* last: model checks have their own sched_yield */
+
 _Atomic uint32_t dtp_fork_generation;
 
 static dtp_lock_t registry_lock;
 static dtp_pool_t *registry;
-
-#if DNNL_TP_WITH_THREADPOOL
-#include <pthread.h>
+static _Atomic uint32_t registry_bell; /* rung when a record has left it */
 
 static void forked_child(void) {
     atomic_fetch_add(&dtp_fork_generation, 1);
-    atomic_store(&registry_lock.word, 0); /* its holder does not exist here */
     registry = NULL;
     dtp_chain_top = NULL;
+#if DNNL_TP_WITH_THREADPOOL
     dtp_sync_forked();
     dtp_named_pools_forked();
+#endif
 }
-static void watch_forks(void) {
+void dtp_watch_forks(void) {
     static _Atomic bool watching;
     if (!atomic_exchange(&watching, true)) pthread_atfork(NULL, NULL, forked_child);
 }
-#else
-static void watch_forks(void) {}
-#endif
 
 static bool same_pool(const dnnl_tp_threadpool_iface_t *a, const dnnl_tp_threadpool_iface_t *b) {
     return a->ctx == b->ctx && a->get_num_threads == b->get_num_threads &&
@@ -40,7 +38,7 @@ static bool same_pool(const dnnl_tp_threadpool_iface_t *a, const dnnl_tp_threadp
 }
 
 dtp_pool_t *dtp_record_create(int num_threads, int num_workers) {
-    watch_forks();
+    dtp_watch_forks();
     dtp_ticks_init();
     int n_teams = num_threads + 8; /* runs without admission take more; then without joiners */
     size_t teams_at = dtp_round_up_size(sizeof(dtp_pool_t), DTP_NO_SHARE);
@@ -74,22 +72,50 @@ void dtp_record_register(dtp_pool_t *rec) {
     dtp_unlock(&registry_lock);
 }
 
-/* Under the registry's lock. */
-static dtp_pool_t *registry_find(const dnnl_tp_threadpool_iface_t *iface) {
+/* Under the registry's lock. *ending: one that nothing holds any more, and that is still there, or NULL. */
+static dtp_pool_t *registry_find(const dnnl_tp_threadpool_iface_t *iface, const dtp_pool_t **ending) {
+    *ending = NULL;
     for (dtp_pool_t *rec = registry; rec; rec = rec->next) {
         if (!same_pool(&rec->iface, iface)) continue;
         uint64_t holds = atomic_load(&rec->holds);
         while (holds)
             if (atomic_compare_exchange_weak(&rec->holds, &holds, holds + DTP_HOLD_REF)) return rec;
+        *ending = rec;
     }
     return NULL;
 }
 
 dtp_pool_t *dtp_record_find(const dnnl_tp_threadpool_iface_t *iface) {
+    const dtp_pool_t *ending;
     dtp_lock(&registry_lock);
-    dtp_pool_t *rec = registry_find(iface);
+    dtp_pool_t *rec = registry_find(iface, &ending);
     dtp_unlock(&registry_lock);
     return rec;
+}
+
+/* Finds the record, or enters fresh (NULL: nothing) as the one; NULL with success: it is not there. A host counts on
+ * release: one record of a ctx is released before the next one is made. */
+static dnnl_tp_status_t find_or_enter(const dnnl_tp_threadpool_iface_t *iface, dtp_pool_t *fresh,
+                                      dtp_pool_t **out) {
+    for (;;) {
+        const dtp_pool_t *ending;
+        dtp_lock(&registry_lock);
+        *out = registry_find(iface, &ending);
+        if (!*out && !ending && fresh) {
+            fresh->next = registry;
+            registry = *out = fresh;
+        }
+        const bool own = ending && ending->releaser == dtp_thread_key();
+        uint32_t bell = atomic_load(&registry_bell);
+        dtp_unlock(&registry_lock);
+#ifdef DTP_BREAK_RECORD_BELL
+        bell = atomic_load(&registry_bell);
+#endif
+        if (*out || !ending) return dnnl_tp_success;
+        if (own)
+            return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from the pool's release");
+        dtp_futex_wait(&registry_bell, bell, -1);
+    }
 }
 
 /* What the host answers is a hint: unknown becomes the process default, anything else is clamped. */
@@ -100,7 +126,7 @@ static int host_num_threads(const dnnl_tp_threadpool_iface_t *iface) {
 }
 
 dnnl_tp_status_t dtp_record_of(dtp_pool_t **out, const dnnl_tp_threadpool_iface_t *iface) {
-    *out = dtp_record_find(iface);
+    DTP_TRY(find_or_enter(iface, NULL, out));
     if (*out) return dnnl_tp_success;
     /* The host is asked without a lock held. */
     dtp_pool_t *fresh = dtp_record_create(host_num_threads(iface), 0);
@@ -111,17 +137,18 @@ dnnl_tp_status_t dtp_record_of(dtp_pool_t **out, const dnnl_tp_threadpool_iface_
     fresh->host_loops = !fresh->form_s && !(fresh->flags & DNNL_TP_THREADPOOL_ASYNCHRONOUS);
     double quota = dtp_cpu_quota();
     fresh->spin_allowed = quota == 0 || quota >= fresh->num_threads;
-    dtp_lock(&registry_lock);
-    *out = registry_find(iface);
-    if (!*out) {
-        fresh->next = registry;
-        registry = fresh;
-        *out = fresh;
-        fresh = NULL;
-    }
-    dtp_unlock(&registry_lock);
-    dtp_free(NULL, fresh); /* somebody was faster; the host was told nothing */
-    return dnnl_tp_success;
+    dnnl_tp_status_t status = find_or_enter(iface, fresh, out);
+    if (*out != fresh) dtp_free(NULL, fresh); /* somebody was faster; the host was told nothing */
+    return status;
+}
+
+uint64_t dtp_counted(const dtp_pool_t *rec, size_t member) {
+    uint64_t sum = 0;
+    for (int i = 0; i < DTP_COUNT_PARTS; ++i)
+        sum += atomic_load_explicit(
+            (const _Atomic uint64_t *)(const void *)((const char *)&rec->counts[i] + member),
+            memory_order_relaxed);
+    return sum;
 }
 
 void dtp_pool_retain(dtp_pool_t *rec) {
@@ -129,11 +156,8 @@ void dtp_pool_retain(dtp_pool_t *rec) {
 }
 
 void dtp_record_free(dtp_pool_t *rec) {
-    void (*release)(void *) = rec->workers || dtp_pool_dead(rec) ? NULL : rec->iface.release;
-    void *ctx = rec->iface.ctx;
     dtp_free(NULL, rec->blocking);
     dtp_free(NULL, rec);
-    if (release) release(ctx);
 }
 
 void dtp_pool_release(dtp_pool_t *rec) {
@@ -143,13 +167,26 @@ void dtp_pool_release(dtp_pool_t *rec) {
 
 void dtp_record_end(dtp_pool_t *rec) {
     if (!dtp_pool_dead(rec)) { /* a dead one belongs to the registry of the parent */
+#ifndef DTP_BREAK_RECORD_RELEASE
+        if (!rec->workers && rec->iface.release) { /* while others still find the record, and wait */
+            dtp_lock(&registry_lock);
+            rec->releaser = dtp_thread_key();
+            dtp_unlock(&registry_lock);
+            rec->iface.release(rec->iface.ctx);
+        }
+#endif
         dtp_lock(&registry_lock);
         for (dtp_pool_t **at = &registry; *at; at = &(*at)->next)
             if (*at == rec) {
                 *at = rec->next;
                 break;
             }
+        atomic_fetch_add(&registry_bell, 1);
         dtp_unlock(&registry_lock);
+        dtp_futex_wake(&registry_bell, INT_MAX);
+#ifdef DTP_BREAK_RECORD_RELEASE
+        if (!rec->workers && rec->iface.release) rec->iface.release(rec->iface.ctx);
+#endif
 #if DTP_OWN_THREADS
         if (rec->workers) {
             dtp_builtin_end(rec);

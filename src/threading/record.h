@@ -60,15 +60,18 @@ typedef struct dtp_region {
     void *arg;
     int64_t chunk; /* iterations per chunk, one more in n_larger of them */
     uint16_t n_larger, n_chunks;
-    uint16_t first_slot, participants; /* joiners take slots first_slot..participants-1 */
-    _Atomic int32_t cpu;               /* of the last opener: workers do not spin there */
-    uint32_t piece;                    /* iterations between two looks at the stop word, at first; 0: all */
-    _Atomic uint64_t door;             /* entry 0 only: see DTP_DOOR_* */
+    uint8_t first_slot;   /* joiners take slots first_slot..participants-1 */
+    _Atomic uint8_t pays; /* sleeping helpers are worth a call; any inviter of a crew */
+    uint16_t participants;
+    _Atomic int32_t cpu;   /* of the last opener: workers do not spin there */
+    uint32_t piece;        /* iterations between two looks at the stop word, at first; 0: all */
+    _Atomic uint64_t door; /* entry 0 only: see DTP_DOOR_* */
     /* Participants' own line. */
     _Alignas(DTP_CACHE_LINE) _Atomic uint64_t slots[DTP_MAX_THREADS / 64];
-    uint64_t epoch;         /* of the last loop, in place; opener */
-    _Atomic uint64_t loops; /* opened so far; opener */
-    _Atomic uint32_t bell;  /* rung by the last joiner that leaves when the opener sleeps */
+    uint64_t epoch;              /* of the last loop, in place; opener */
+    _Atomic uint64_t loops;      /* opened so far; opener */
+    _Atomic int32_t num_threads; /* of its run, or of the loop outside runs; for who calls helpers; opener */
+    _Atomic uint32_t bell;       /* rung by the last joiner that leaves when the opener sleeps */
 } dtp_region_t;
 _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 
@@ -83,9 +86,10 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
  *            boundary when somebody does; an idle worker that spins holds one
  *   callers  openers of regions outside runs: they take no ticket but displace joiners (the opener of entry 0
  *            is counted in `reserved` instead)
- *   waiting  roots in the FIFO
+ *   waiting  roots in the FIFO, as far as they can be counted here; written under the lock
  * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls
- * dtp_dispatch. */
+ * dtp_let_go, which finds somebody (dtp_dispatch), or makes the caller serve the FIFO when it holds nothing any
+ * more. Whoever saw all tickets taken, and left, relies on that. */
 #define DTP_ADM_RUN ((uint64_t)1)
 #define DTP_ADM_JOINER ((uint64_t)1 << 16)
 #define DTP_ADM_CALLER ((uint64_t)1 << 32)
@@ -94,19 +98,22 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 #define dtp_adm_joiners(a) ((int)((a) >> 16 & 0xffff))
 #define dtp_adm_callers(a) ((int)((a) >> 32 & 0xffff))
 #define dtp_adm_waiting(a) ((int)((a) >> 48))
+enum { DTP_WAITING_COUNTED = 0x7fff };
 
 /* What needs a ticket: a published run, a queue with items, or a thread that sleeps until it gets one and
  * goes on itself. */
 typedef enum { DTP_ROOT_RUN, DTP_ROOT_QUEUE, DTP_ROOT_TICKET } dtp_root_kind_t;
 typedef struct dtp_root {
-    struct dtp_root *next, *prev; /* FIFO links and `linked`: under the record's lock */
-    bool linked;
+    /* Of the FIFO (fifo.h), under the record's lock. */
+    struct dtp_root *next, *prev, *above, *below;
+    uint64_t number; /* of its publication */
+    bool linked, attended, is_oldest;
     dtp_root_kind_t kind;
     int priority; /* before roots of lower priority */
     void *cookie; /* of the host's run_begin, or NULL */
     /* Calls of the host's schedule with the cookie that are in progress; counted under the lock while linked.
-     * The host's run_end comes when there are none. */
-    _Atomic int32_t calling;
+     * The host's run_end comes when there are none: who waits for that sleeps here, with DTP_ROOT_SETTLES. */
+    _Atomic uint32_t calling;
     /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_ROOT_*. */
     _Atomic uint32_t state;
 } dtp_root_t;
@@ -116,6 +123,7 @@ enum {
     DTP_ROOT_TAKEN = 2,
     DTP_ROOT_DONE = 3
 };
+#define DTP_ROOT_SETTLES ((uint32_t)1 << 31)
 
 /* ---- Teams -------------------------------------------------------------------------------------------
  *
@@ -129,7 +137,12 @@ typedef struct dtp_team {
     /* Ticks at the end of the last of it; negative in a run that has not yet added any: then what was before
      * counts if that was a moment ago. */
     _Atomic int64_t wanted_at;
-    void *cookie; /* of the host's run_begin; written by the owner of the run before joiners are called */
+    void *_Atomic
+        cookie; /* of the host's run_begin; written by the owner of the run before joiners are called */
+    _Atomic uint32_t calling; /* threads of others that call the host for it: its cookie lives so long */
+    /* Helpers that sleep inside the one loop of a host that cannot call them back (visit.c), and their bell. */
+    _Atomic int32_t asleep;
+    _Atomic uint32_t bell;
 } dtp_team_t;
 #define DTP_TEAM_EPOCH ((uint64_t)1 << 32)
 #define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
@@ -145,6 +158,7 @@ typedef struct dtp_visit {
     uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
     int64_t opened;                /* team NULL: ticks when the host was called */
     bool runner;                   /* take a ticket and execute roots */
+    bool unbound;                  /* help in any loop */
     void *cookie;                  /* a runner's: it serves this run only, if the host has runs */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see run.c */
     _Atomic int32_t calls;         /* still expected; 0 = free */
@@ -156,7 +170,8 @@ typedef struct dtp_visit {
  * One word holds the record: waiters : 12 | calls : 20 | references : 32.
  *   calls    that the host still owes us
  *   waiters  threads that wait until there are none; each has a reference, too
- * Who makes the word 0 takes the record out of the registry and frees it; one that is 0 is not revived. A call
+ * Who makes the word 0 takes the record out of the registry and frees it; one that is 0 is not revived: who
+ * looks for its pool waits until the host's release has returned, and makes another one. A call
  * that is over leaves nothing behind: no reference outlives it, so once a waiter has seen no calls, a pool
  * without other references is not known any more, and the next one at its address is a new one. The last call
  * touches the record no more: it rings a bell that all records share. */
@@ -193,18 +208,32 @@ typedef struct dtp_chain {
     struct dtp_pool *rec;
     dtp_chain_kind_t kind;
     dtp_team_t *team;
-    const void *queue;      /* whose item runs, or NULL */
-    bool bounced;           /* HOST_CALL: a visit came back inline */
-    dtp_crew_use_t crew;    /* RUN */
-    struct dtp_queue *left; /* outermost entry: queues that nobody else comes for */
+    const void *queue; /* whose item runs, or NULL */
+    bool bounced;      /* HOST_CALL: a runner came back inline and left */
+    /* CALLBACK: of events, those that this entry still calls; due_end NULL: it calls none. */
+    struct dtp_callback *due, **due_end;
+    dtp_crew_use_t crew; /* RUN */
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
-void dtp_queue_run_left(struct dtp_queue *first); /* queue.c */
-/* Ends the innermost entry; the outermost one then runs what was left to it. */
-static inline void dtp_chain_pop(dtp_chain_t *chain) {
-    dtp_chain_top = chain->up;
-    if (__builtin_expect(chain->left != NULL, 0)) dtp_queue_run_left(chain->left);
+/* Queues that this thread has promised to serve when it holds no ticket, chain or host any more (queue.c). */
+extern _Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
+/* The promise: after is what ended last on this thread, or NULL. */
+void dtp_queue_run_left(const dtp_chain_t *after);
+static inline void dtp_look_at_left(const dtp_chain_t *after) {
+    if (__builtin_expect(dtp_left_here != NULL, 0) && !dtp_chain_top) dtp_queue_run_left(after);
 }
+/* Ends the innermost entry. Where a ticket is held, the end of the ticket looks at what was left. */
+static inline void dtp_chain_pop_inner(const dtp_chain_t *chain) { dtp_chain_top = chain->up; }
+static inline void dtp_chain_pop(const dtp_chain_t *chain) {
+    dtp_chain_pop_inner(chain);
+    dtp_look_at_left(chain);
+}
+
+/* Counts for queries, in parts: a line that every joiner adds to would go round all of them. */
+typedef struct {
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, short_loops, stolen;
+} dtp_counts_t;
+#define DTP_COUNT_PARTS 64
 
 struct dtp_pool {
     dtp_region_t region[DTP_REGIONS];
@@ -217,17 +246,18 @@ struct dtp_pool {
     /* Loops outside runs, and all where the host's loop is the only way in, that are worth a call of the
      * host; learned from the threads that it sends. */
     _Atomic int64_t call_min_ns;
-    _Atomic int64_t peak_time;              /* ticks */
-    _Atomic int32_t peak;                   /* callers seen lately: joiners leave them their tickets */
-    _Atomic uint64_t learned[64];           /* hash : 32 | us : 32 of loops that ran alone */
+    _Atomic uint64_t learned[64]; /* hash : 32 | us : 32 of loops that ran alone */
+    /* Callers seen lately: joiners leave them their tickets. Everybody looks, it hardly changes. */
+    _Alignas(DTP_NO_SHARE) _Atomic int64_t peak_time; /* ticks */
+    _Atomic int32_t peak;
+    _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
-    dtp_root_t *first, *last;
+    dtp_root_t *fifo[2];                    /* fifo.h */
+    uint64_t n_waiting, n_published;
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
     dtp_task_t *task;
     _Atomic uint32_t n_tasks;
-    /* Counts for dnnl_tp_threadpool_query. */
-    _Alignas(DTP_NO_SHARE) _Atomic uint64_t runs, joins, running_sum, wakes, alone, short_loops, stolen;
-    _Atomic int32_t max_running;
+    dtp_counts_t counts[DTP_COUNT_PARTS];
     /* Read-mostly from here on. */
     _Alignas(DTP_NO_SHARE) dnnl_tp_threadpool_iface_t iface;
     int num_threads;
@@ -245,21 +275,39 @@ struct dtp_pool {
     int n_teams;
     dtp_team_t *teams;
     struct dtp_pool *next; /* registry */
+    uintptr_t releaser;    /* thread that calls the host's release; under the registry's lock */
+    /* Roots are published, tickets are free, and nobody is known to come: who left them had a limit of time. The
+     * next submission, query or wait on any stream of the pool, or end of a ticket, looks after them. */
+    _Atomic bool stranded;
+    _Atomic bool short_of_tickets; /* a loop wants helpers for which there were no tickets; see helpers.h */
     /* Counted from many threads. */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t holds; /* see Life */
     _Atomic int32_t runners;                       /* calls asked to execute roots */
+    _Atomic int32_t unbound;                       /* calls asked to help outside runs */
+    _Atomic int32_t short_jobs;                    /* of short loops that are with the host */
     _Atomic int32_t alive;                         /* built-in threads */
-    _Atomic int32_t waking;                        /* built-in workers woken and not yet arrived */
-    _Atomic uint32_t go;                           /* built-in pool: set when the record is complete */
-    _Atomic uint32_t ending;                       /* built-in pool: DTP_ENDING* once nothing holds it */
-    dtp_lock_t host_lock;                          /* SINGLE_CALLER pools */
+    _Atomic int32_t waking;  /* built-in workers called to help that have not heard it */
+    _Atomic uint32_t go;     /* built-in pool: set when the record is complete */
+    _Atomic uint32_t ending; /* built-in pool: DTP_ENDING* once nothing holds it */
+    dtp_lock_t host_lock;    /* SINGLE_CALLER pools */
     dtp_visit_t visits[DTP_VISITS];
 };
+/* A number below `parts` (a power of 2) that hardly two threads share: thread-local memory lies far apart. */
+static inline uint32_t dtp_thread_part(uint32_t parts) {
+    const uint64_t key = (uint64_t)(uintptr_t)&dtp_chain_top * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(key >> 32) & (parts - 1);
+}
+static inline void dtp_count(dtp_pool_t *rec, size_t member, uint64_t n) {
+    dtp_counts_t *part = &rec->counts[dtp_thread_part(DTP_COUNT_PARTS)];
+    atomic_fetch_add_explicit((_Atomic uint64_t *)(void *)((char *)part + member), n, memory_order_relaxed);
+}
+#define DTP_COUNT(rec, member, n) dtp_count((rec), offsetof(dtp_counts_t, member), (n))
+uint64_t dtp_counted(const dtp_pool_t *rec, size_t member); /* record.c: the sum of all parts */
+#define DTP_COUNTED(rec, member) dtp_counted((rec), offsetof(dtp_counts_t, member))
 enum { DTP_WAKE_PAYS = 3 }; /* a loop must take this many wakes before one is made */
 enum { DTP_ENDING = 1, DTP_ENDING_DETACHED = 2 };
 
 /* record.c */
-extern _Atomic uint32_t dtp_fork_generation;
 static inline bool dtp_pool_dead(const dtp_pool_t *rec) {
     return rec->fork_generation != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed);
 }
@@ -277,12 +325,13 @@ void dtp_record_free(dtp_pool_t *rec);
  * works until it has no chunk left or a ticket is wanted; false if there was none. */
 bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
+/* Does an open region (of team, if not NULL) want somebody? For helpers that are about to sleep or to leave. */
+bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team);
 /* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that
- * are inside, whether sleeping helpers are worth a call for est_ns. */
+ * are inside. */
 dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);
 void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller);
 void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *region);
-bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns);
 
 /* visit.c */
 /* Asks the host for count more joiners for team (NULL: any region); they may come at any time or never. */
@@ -290,6 +339,8 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count);
 /* Runs region, or the body of a run with its team, through the parallel_for of a synchronous pool; may run
  * nothing. */
 void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs);
+/* The run of team is over: helpers that sleep in the host's loop leave. */
+void dtp_visit_team_closed(dtp_team_t *team);
 /* A short loop outside runs as one loop of a synchronous host, a job for each participant; false: nothing was
  * done. */
 bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg);
@@ -311,6 +362,8 @@ void dtp_ticket_leave_several(dtp_pool_t *rec, int n);
 /* A run's ticket: exchanged for a joiner's that is held, and for one waiting root under the record's lock. */
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
+/* Without a promise: false if roots wait and nobody is known to come. */
+bool dtp_ticket_give(dtp_pool_t *rec);
 /* Threads that could still be called, at the moment of adm, and would find a joiner's ticket: those of callers
  * that were seen together a moment ago are left to them. */
 int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm);
@@ -322,6 +375,8 @@ void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 /* Finds somebody for the oldest root if a ticket is free; false if nobody is known to come. May call the
  * host. */
 bool dtp_dispatch(dtp_pool_t *rec);
+/* The same by who let go of what others relied on: where nobody comes it is this thread. */
+static inline void dtp_let_go(dtp_pool_t *rec);
 /* Appends root to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
  * ticket. */
 void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root);
@@ -336,15 +391,19 @@ bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie);
  * synchronous loop, inside one loop of which one job is fn and the others join it. */
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg);
 /* A ticket of a run for this thread, which goes on when it has it; it waits its turn among what is published.
- * A thread that comes back to work which it left has DTP_TICKET_BACK as priority. Ended by dtp_ticket_end. */
+ * A thread that comes back to work which it left has DTP_TICKET_BACK as priority. Ended by dtp_ticket_end. False:
+ * there is none, because share (NULL: never) is over. */
 #define DTP_TICKET_BACK INT_MAX
-void dtp_ticket_get(dtp_pool_t *rec, int priority);
+bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
 /* Until no thread is in a call of the host's schedule for the root. */
 void dtp_root_settle(dtp_root_t *root);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */
 void dtp_team_close(dtp_team_t *team);
+/* By who calls the host for another's run: false if it is over. Its end waits until the call has returned. */
+bool dtp_team_hold(dtp_team_t *team);
+void dtp_team_let_go(dtp_team_t *team);
 void dtp_main_take(struct dtp_main *body); /* executes the body of a run that a visit took */
 void dtp_main_wait(struct dtp_main *body);
 
@@ -352,8 +411,14 @@ void dtp_main_wait(struct dtp_main *body);
 void dtp_sync_forked(void);
 /* queue.c: executes items of a queue whose root was taken by this thread, which holds a ticket. */
 void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root);
-/* Tells those who wait for the queue that a ticket is free; false if nobody waits: if nobody is coming either,
- * the queue is stranded. */
-bool dtp_queue_hint(dtp_root_t *root, bool coming);
+/* Tells those who wait for the queue that a ticket is free; false if nobody waits. */
+bool dtp_queue_hint(dtp_root_t *root);
+bool dtp_queue_is_awaited(const dtp_root_t *root);
+/* This thread serves the oldest queue of the FIFO for which nobody waits, and then the others, as soon as it
+ * holds nothing (dtp_left_here). except: not this one, unless others come first. */
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except);
+static inline void dtp_let_go(dtp_pool_t *rec) {
+    if (!dtp_dispatch(rec)) dtp_queue_take_over(rec, NULL);
+}
 
 #endif

@@ -5,17 +5,18 @@
  * Not here: who may help (ticket.c), how helpers are called (visit.c, builtin_pool.c). */
 #include "threading/atomics.h"
 #include "threading/builtin_pool.h"
+#include "threading/helpers.h"
 
 enum {
     GRAIN_NS = 1000,         /* work that pays for one hand-off */
     SHORT_LOOP_NS = 20000,   /* below: one chunk per participant */
     MEDIUM_LOOP_NS = 200000, /* below: two, above: four */
-    LOOK_AGAIN = 10,
-    CHUNK_NS = 1000000, /* longest chunk: joiners see wanted tickets at chunk boundaries */
+    CHUNK_NS = 1000000,      /* longest chunk: joiners see wanted tickets at chunk boundaries */
     /* Between two looks at the stop word of a run, at first by the estimate, then as measured: both may be too
      * small by far, the second when a loop comes to pages that nobody has touched. */
     PIECE_NS = 50000,
-    OPENER_SPINS_PER_LOOK = DTP_SPINS(32)
+    OPENER_SPINS_PER_LOOK = DTP_SPINS(32),
+    LOOPS_PER_LOOK = 8
 };
 
 int64_t dtp_grain(double ns_per_iteration) {
@@ -129,6 +130,26 @@ static bool ticket_wanted(const dtp_pool_t *rec) {
     return atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }
 
+static bool others_are_open(const dtp_pool_t *rec, const dtp_region_t *r) {
+    const dtp_region_t *first = &rec->region[0];
+    const uint64_t door = atomic_load_explicit(&first->door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION;
+    if (r == first) return door != 0;
+    return (door & ~((uint64_t)1 << (r - first))) ||
+           dtp_rw_wanted(atomic_load_explicit(&first->word, memory_order_relaxed));
+}
+
+bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team) {
+    const dtp_region_t *first = &rec->region[0];
+    uint64_t open = atomic_load_explicit(&first->door, memory_order_seq_cst) | 1;
+    for (; open; open &= open - 1) {
+        const dtp_region_t *r = &first[__builtin_ctzll(open)];
+        const uint64_t w = atomic_load_explicit(&r->word, memory_order_seq_cst);
+        if (!dtp_rw_left(w) || !dtp_rw_wanted(w)) continue;
+        if (!team || atomic_load_explicit(&r->team, memory_order_relaxed) == team) return true;
+    }
+    return false;
+}
+
 static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team, uint64_t run) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
     int index;
@@ -144,10 +165,11 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
             return false;
         index = dtp_rw_front(w) + dtp_rw_left(w) - 1;
         uint64_t next = w + DTP_RW_ONE(ACTIVE) - DTP_RW_ONE(WANTED) - DTP_RW_ONE(LEFT);
-        if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_acquire,
+        if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_seq_cst,
                                                   memory_order_acquire))
             break;
     }
+    if ((rec->workers || (!team && rec->form_s)) && others_are_open(rec, r)) dtp_helpers_hand_on(rec, r);
     bool only_joiner = r->participants == 2 && r->first_slot; /* one may be inside: it has slot 1 */
     int slot = only_joiner ? 1 : region_take_slot(r);
     bool last = dtp_rw_left(w) == 1; /* no chunk comes back: nothing to look for afterwards */
@@ -169,7 +191,7 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
     }
-    atomic_fetch_add_explicit(&rec->stolen, (uint64_t)chunks, memory_order_relaxed);
+    DTP_COUNT(rec, stolen, (uint64_t)chunks);
     return true;
 }
 
@@ -249,32 +271,6 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
     return &rec->learned[hash >> 26 & 63];
 }
 
-/* Work that ran without helpers since some were last called is up to `most` with est_ns more of it. */
-static bool work_adds_up(_Atomic int64_t *work_ns, bool afresh, int64_t est_ns, int64_t most) {
-    int64_t sum = afresh ? est_ns : atomic_load_explicit(work_ns, memory_order_relaxed) + est_ns;
-    atomic_store_explicit(work_ns, sum >= most ? 0 : sum, memory_order_relaxed);
-    return sum >= most;
-}
-
-/* Should sleeping helpers be called for a loop of est_ns that finds nobody awake? Small loops in quick
- * succession, or of one run and of runs in quick succession, add up: once they would have paid for a call, it
- * is made; where each loop is a call of its own they do not. Of a host's loops outside runs one in many is
- * made a call to learn anew what that costs. */
-bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns) {
-    int64_t pays = team && !rec->host_loops ? rec->wake_min_ns
-                                            : atomic_load_explicit(&rec->call_min_ns, memory_order_relaxed);
-    if (est_ns >= pays) return true;
-    bool yes = !team && !rec->workers && work_adds_up(&rec->uncalled_ns, false, est_ns, LOOK_AGAIN * pays);
-    if (!team && rec->host_loops) return yes;
-    _Atomic int64_t *last = team ? &team->wanted_at : &rec->last_open;
-    int64_t now = dtp_ticks(), at = atomic_load_explicit(last, memory_order_relaxed);
-    const bool late = now - (at < 0 ? -at : at) > rec->wake_ticks + dtp_ticks_of_ns(est_ns);
-    atomic_store_explicit(last, now + dtp_ticks_of_ns(est_ns), memory_order_relaxed);
-    /* Visitors leave with the run that called them. */
-    const bool afresh = team ? at <= 0 && (late || !rec->workers) : late;
-    return work_adds_up(team ? &team->debt_ns : &rec->debt_ns, afresh, est_ns, pays) || yes;
-}
-
 static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
@@ -283,9 +279,10 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
 }
 
 /* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
- * jobs. fence: the opener looks for sleepers next (the publishing half of the Dekker pair). */
+ * jobs. pays: sleeping helpers are worth a call, and the opener counts who comes next (the publishing half of a
+ * Dekker pair). */
 static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int64_t piece, int n_chunks,
-                        int participants, bool opener_works, bool fence, dtp_loop_fn_t fn, void *arg) {
+                        int participants, bool opener_works, bool pays, dtp_loop_fn_t fn, void *arg) {
 #ifndef DTP_BREAK_REGION_EPOCH
     r->epoch += DTP_RW_EPOCH;
 #endif
@@ -310,39 +307,36 @@ static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int64_t pi
     r->n_chunks = (uint16_t)n_chunks;
     r->first_slot = opener_works;
     r->participants = (uint16_t)participants;
-    if (fence) atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
+    atomic_store_explicit(&r->pays, pays, memory_order_relaxed);
+    if (pays) atomic_exchange_explicit(&r->word, word, memory_order_seq_cst);
     else atomic_store_explicit(&r->word, word, memory_order_release);
 }
 
 /* A synchronous pool that has parallel_for only: its call is the loop. */
 static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
     dtp_visit_loop(rec, r, jobs);
-    /* What the host left: all of it if it refused, something if it returned early. */
+    /* What the host left: all of it if it refused, something if it returned early. Where there is no room to
+     * join, those who are inside leave nothing or make room. */
     while (dtp_rw_left(atomic_load_explicit(&r->word, memory_order_relaxed)))
-        if (!dtp_region_join(rec, r, NULL)) dtp_pause();
+        if (!dtp_region_join(rec, r, NULL)) dtp_region_wait(rec, r);
 }
 
-/* For a loop of so many participants, some of whom are awake. */
-static void call_helpers(dtp_pool_t *rec, dtp_team_t *team, int participants, int joiners, int free_threads,
-                         int cpu) {
-    int count = participants - 1 - joiners;
-    if (count > free_threads) count = free_threads;
-    if (!rec->workers) {
-        dtp_visit_call(rec, team, count);
-        return;
-    }
-    count -= atomic_load_explicit(&rec->waking, memory_order_relaxed);
-    if (count > 0) dtp_builtin_wake(rec, count, cpu, true);
+/* In a loop that takes its time: who is still wanted and will not come is called. Those who were counted on may
+ * have been on their way out, or have gone elsewhere; who was called and has not arrived is not called again. */
+static void call_missing(dtp_pool_t *rec, dtp_team_t *team, const dtp_region_t *r, int num_threads, int cpu) {
+    const uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    const int wanted = (int)dtp_min64(dtp_rw_wanted(w), dtp_rw_left(w));
+    if (wanted) dtp_helpers_call(rec, team, dtp_helpers_missing(rec, team, num_threads, wanted, true), cpu);
 }
 
-/* Nobody came while the opener of a long loop was in its first chunk: who was counted on may have been on his
- * way out when it opened. Those who were called and have not arrived are not called again. An opener outside
- * runs is among the callers by now. */
-static void call_again(dtp_pool_t *rec, dtp_team_t *team, const dtp_region_t *r, int participants, int cpu) {
-    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    if (dtp_rw_active(w) || dtp_rw_wanted(w) < participants - 1) return;
-    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    call_helpers(rec, team, participants, dtp_adm_joiners(adm), dtp_ticket_free(rec, adm), cpu);
+/* Are helpers that are awake busy elsewhere? Each other open loop is a line to read: of short loops one in a
+ * few looks, for all of them. */
+static bool near_are_busy(dtp_pool_t *rec, const dtp_team_t *team, const dtp_region_t *r, int participants) {
+    const uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
+    if (!((taken & ~DTP_RESERVED_BY_CALLER) & ~((uint64_t)1 << (r - rec->region)))) return false;
+    if (atomic_load_explicit(&r->loops, memory_order_relaxed) % LOOPS_PER_LOOK) return false;
+    const uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    return dtp_helpers_idle(rec, team, adm) < participants - 1;
 }
 
 static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,
@@ -361,24 +355,27 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     }
     dtp_prefetch_write(&rec->region[0]); /* on its way while we decide */
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int joiners = dtp_adm_joiners(adm);
+    const int near = through_host ? 0 : dtp_helpers_near(rec, team, adm);
     uint32_t key = 0;
     _Atomic uint64_t *learned = NULL;
-    if (joiners == 0 || through_host) {
+    if (near == 0) {
         if (guess) {
             learned = learned_entry(rec, fn, n, &key);
             uint64_t entry = atomic_load_explicit(learned, memory_order_relaxed);
             if (entry >> 32 == key) est_ns = dtp_max64(est_ns, (int64_t)(uint32_t)entry * 1000);
         }
     }
-    bool call = (joiners < participants - 1 || through_host) && dtp_worth_calling(rec, team, est_ns);
+    bool call = near < participants - 1 && dtp_worth_calling(rec, team, est_ns);
     if (call && through_host && est_ns < SHORT_LOOP_NS && dtp_visit_short_loop(rec, n, participants, fn, arg))
         return;
     dtp_region_t *r = NULL;
     int free_threads = dtp_ticket_free(rec, adm) - !team;
-    if (through_host ? call : joiners > 0 || (call && free_threads > 0)) r = dtp_region_reserve(rec, !team);
+    /* Of a long loop, helpers of others have time to give their tickets back. */
+    if (near > 0 ||
+        (call && (through_host || free_threads > 0 || (est_ns >= rec->wake_min_ns && dtp_adm_joiners(adm)))))
+        r = dtp_region_reserve(rec, !team);
     if (!r) {
-        atomic_fetch_add_explicit(&rec->alone, 1, memory_order_relaxed);
+        DTP_COUNT(rec, alone, 1);
         int64_t t0 = learned ? dtp_ticks() : 0;
         run_alone(par, n, piece, fn, arg);
         if (learned) {
@@ -394,17 +391,20 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     /* Of entry 0 unseen: reading would fetch the line once more before it is written. */
     if (!index || atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
         atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
-    region_open(r, team, n, piece, n_chunks, participants, !through_host, call, fn, arg);
-    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
+    const bool is_long = !through_host && est_ns >= rec->wake_min_ns;
+    if (!call && !is_long && near > 0 && near_are_busy(rec, team, r, participants))
+        call = dtp_worth_calling(rec, team, LOOPS_PER_LOOK * est_ns);
+    if (call || is_long) atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
+    region_open(r, team, n, piece, n_chunks, participants, !through_host, call || is_long, fn, arg);
+    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_seq_cst);
     if (through_host) {
         region_through_host(rec, r, participants);
     } else {
-        if (call) call_helpers(rec, team, participants, joiners, free_threads, cpu);
-        const bool is_long = est_ns >= MEDIUM_LOOP_NS && est_ns >= rec->wake_min_ns;
+        if (call || is_long) call_missing(rec, team, r, par->num_threads, cpu);
         bool last = n_chunks == 1;
         for (int chunk = 0; chunk >= 0; chunk = last ? -1 : region_claim(r, true, &last)) {
             region_run_chunk(r, 0, chunk);
-            if (is_long && chunk == 0) call_again(rec, team, r, participants, cpu);
+            if (is_long && est_ns >= MEDIUM_LOOP_NS) call_missing(rec, team, r, par->num_threads, cpu);
         }
     }
     if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);

@@ -46,7 +46,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_create(dnnl_tp_stream_attr_t *attr, dnnl_tp
     *attr = NULL;
     DTP_REQUIRE(kind == dnnl_tp_cpu || kind == dnnl_tp_gpu, BAD_ENUM, "engine kind %d", (int)kind);
     dtp_stream_attr_t *made = attr_new();
-    if (!made) return dnnl_tp_out_of_memory;
+    if (!made) DTP_RETURN(dnnl_tp_out_of_memory);
     made->kind = kind;
     made->parallelism = DNNL_TP_PARALLELISM_INTER | DNNL_TP_PARALLELISM_INTRA;
     made->admission = 1;
@@ -60,7 +60,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr,
     *attr = NULL;
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_STREAM_ATTR);
     dtp_stream_attr_t *made = attr_new();
-    if (!made) return dnnl_tp_out_of_memory;
+    if (!made) DTP_RETURN(dnnl_tp_out_of_memory);
     dtp_stream_attr_assign(made, existing);
     *attr = made;
     return dnnl_tp_success;
@@ -148,7 +148,7 @@ static dnnl_tp_status_t attr_set_iface(dtp_stream_attr_t *attr, const dnnl_tp_th
 dnnl_tp_status_t dnnl_tp_stream_attr_set_threadpool(dnnl_tp_stream_attr_t attr,
                                                     const dnnl_tp_threadpool_iface_t *pool) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
-    return attr_set_iface(attr, pool);
+    DTP_RETURN(attr_set_iface(attr, pool));
 }
 
 dnnl_tp_status_t dnnl_tp_stream_attr_get_threadpool(const_dnnl_tp_stream_attr_t attr,
@@ -232,12 +232,12 @@ dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
                                                const dnnl_tp_threadpool_iface_t *pool) {
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     dtp_stream_attr_t *attr = attr_new();
-    if (!attr) return dnnl_tp_out_of_memory;
+    if (!attr) DTP_RETURN(dnnl_tp_out_of_memory);
     dtp_stream_attr_assign(attr, stream->attr);
     dnnl_tp_status_t status = attr_set_iface(attr, pool);
     if (status == dnnl_tp_success) status = stream->v->set_pool(stream, attr);
     dtp_object_release(attr);
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
@@ -250,7 +250,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(dnnl_tp_stream_t *stre
     dnnl_tp_status_t status = attr_set_iface(attr, pool);
     if (status == dnnl_tp_success) status = dnnl_tp_stream_create_v2(stream, engine, 0, attr);
     dtp_object_release(attr);
-    return status;
+    DTP_RETURN(status);
 }
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_get_threadpool(dnnl_tp_stream_t stream,
@@ -258,7 +258,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_get_threadpool(dnnl_tp_stream
     DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
     *pool = NULL;
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    return dnnl_tp_stream_attr_get_threadpool(stream->attr, pool);
+    DTP_RETURN(dnnl_tp_stream_attr_get_threadpool(stream->attr, pool));
 }
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_set_max_concurrency(int max_concurrency) {
@@ -286,5 +286,5 @@ dnnl_tp_status_t dnnl_tp_threadpool_quiesce(const dnnl_tp_threadpool_iface_t *po
     if (status == dnnl_tp_success) status = dtp_visit_quiesce(rec, timeout_ns);
     else dtp_fail(status, DTP_WOULD_DEADLOCK, "called from inside work of this pool");
     dtp_pool_release(rec);
-    return status;
+    DTP_RETURN(status);
 }

@@ -4,16 +4,15 @@
  * these functions pay for nothing. What engines note and why in two steps: sync.h. */
 #include "threading/sync.h"
 
+#include <stdio.h>
+
 #include "common/memory.h"
 #include "threading/queue.h"
 
 static dtp_lock_t list_lock;
 static dtp_queue_t *queues;
 
-void dtp_sync_forked(void) {
-    atomic_store(&list_lock.word, 0); /* its holder does not exist here */
-    queues = NULL;
-}
+void dtp_sync_forked(void) { queues = NULL; }
 
 void dtp_sync_add(dtp_queue_t *q) {
     dtp_lock(&list_lock);
@@ -90,8 +89,7 @@ static dnnl_tp_status_t wait_for_notes(dtp_sync_t *sync, int64_t until_ns) {
         if (status == dnnl_tp_success || (first != dnnl_tp_success && status != dnnl_tp_timed_out)) continue;
         first = status;
         reason = dtp_last_reason();
-        const char *said = dnnl_tp_last_error(), *detail = strstr(said, ": ");
-        strncpy(text, detail ? detail + 2 : said, sizeof(text) - 1);
+        snprintf(text, sizeof(text), "%s", dtp_last_detail());
     }
     return first == dnnl_tp_success ? first : dtp_fail(first, reason, "%s", text);
 }
@@ -128,14 +126,14 @@ static dnnl_tp_status_t sync_all(dnnl_tp_engine_t engine, int64_t timeout_ns) {
     return status;
 }
 
-dnnl_tp_status_t dnnl_tp_sync_devices(int64_t timeout_ns) { return sync_all(NULL, timeout_ns); }
+dnnl_tp_status_t dnnl_tp_sync_devices(int64_t timeout_ns) { DTP_RETURN(sync_all(NULL, timeout_ns)); }
 
 dnnl_tp_status_t dnnl_tp_sync_engine(dnnl_tp_engine_t engine, int64_t timeout_ns) {
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    return sync_all(engine, timeout_ns);
+    DTP_RETURN(sync_all(engine, timeout_ns));
 }
 
 dnnl_tp_status_t dnnl_tp_sync_memory(dnnl_tp_memory_t memory, int64_t timeout_ns) {
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    return sync_all(memory->engine, timeout_ns);
+    DTP_RETURN(sync_all(memory->engine, timeout_ns));
 }

@@ -113,11 +113,11 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
 
     dnnl_tp_threadpool_t made =
         dtp_object_create(NULL, sizeof(*made), DTP_OBJ_THREADPOOL, threadpool_destroy);
-    if (!made) return dnnl_tp_out_of_memory;
+    if (!made) DTP_RETURN(dnnl_tp_out_of_memory);
     dnnl_tp_status_t status = fill_pool(made, n, &o);
     if (status != dnnl_tp_success) dtp_object_release(made);
     else *pool = made;
-    return status;
+    DTP_RETURN(status);
 }
 
 #else
@@ -127,7 +127,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
     DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
     *pool = NULL;
     (void)opts;
-    return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ");
+    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ"));
 }
 
 #endif
@@ -160,19 +160,19 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
     dtp_pool_t *rec = dtp_record_find(&iface);
     DTP_REQUIRE(rec, BAD_POOL, "nothing uses this pool");
 #define COUNT(member) atomic_load_explicit(&rec->member, memory_order_relaxed)
-    uint64_t began = COUNT(runs) + COUNT(joins), adm = COUNT(adm);
+    uint64_t began = DTP_COUNTED(rec, runs) + DTP_COUNTED(rec, joins), adm = COUNT(adm);
     dnnl_tp_threadpool_stats_t all = {
         .struct_size = bytes,
         .num_threads = rec->num_threads,
         .running = dtp_adm_runs(adm) + dtp_adm_joiners(adm),
         .max_running = COUNT(max_running),
-        .running_ratio = began ? (double)COUNT(running_sum) / (double)began / rec->num_threads : 0,
-        .runs = COUNT(runs),
-        .loops = COUNT(short_loops),
-        .loops_alone = COUNT(alone),
-        .joins = COUNT(joins),
-        .stolen = COUNT(stolen),
-        .wakes = COUNT(wakes),
+        .running_ratio = began ? (double)DTP_COUNTED(rec, running_sum) / (double)began / rec->num_threads : 0,
+        .runs = DTP_COUNTED(rec, runs),
+        .loops = DTP_COUNTED(rec, short_loops),
+        .loops_alone = DTP_COUNTED(rec, alone),
+        .joins = DTP_COUNTED(rec, joins),
+        .stolen = DTP_COUNTED(rec, stolen),
+        .wakes = DTP_COUNTED(rec, wakes),
     };
 #if DTP_OWN_THREADS
     dtp_blocking_stats_t crew;
@@ -188,6 +188,6 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
     dtp_pool_release(rec);
     return dnnl_tp_success;
 #else
-    return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ");
+    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ"));
 #endif
 }

@@ -1,28 +1,33 @@
 /* Run tickets: how many threads may compute for one pool at once (state machine in record.h).
  * Not here: the FIFO of published work (run.c). */
 #include "threading/atomics.h"
-#include "threading/record.h"
+#include "threading/helpers.h"
 
 enum {
     /* How long joiners leave the tickets of callers that were seen together: a client that thinks for a
      * moment between two runs should find its ticket. */
-    PEAK_NS = 1000000
+    PEAK_NS = 1000000,
+    PEAK_PARTS = 4
 };
 
 /* As many as there are tickets leave none to joiners: who waits beyond them is not remembered. */
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm) {
     int runs = dtp_adm_runs(adm) + dtp_adm_waiting(adm);
     if (runs > rec->num_threads) runs = rec->num_threads;
-    if (runs < 2 || runs < atomic_load_explicit(&rec->peak, memory_order_relaxed)) return;
+    const int peak = atomic_load_explicit(&rec->peak, memory_order_relaxed);
+    if (runs < 2 || runs < peak) return;
+    /* Every run comes here, so what is written down already is not written again. */
+    const int64_t now = dtp_ticks(), at = atomic_load_explicit(&rec->peak_time, memory_order_relaxed);
+    if (runs == peak && now - at < dtp_ticks_of_ns(PEAK_NS / PEAK_PARTS)) return;
     atomic_store_explicit(&rec->peak, runs, memory_order_relaxed);
-    atomic_store_explicit(&rec->peak_time, dtp_ticks(), memory_order_relaxed);
+    atomic_store_explicit(&rec->peak_time, now, memory_order_relaxed);
 }
 
 /* One more thread got a ticket: adm is the state after it. */
-static void count_running(dtp_pool_t *rec, _Atomic uint64_t *kind, uint64_t adm) {
+static void count_running(dtp_pool_t *rec, size_t kind, uint64_t adm) {
     int running = dtp_adm_runs(adm) + dtp_adm_joiners(adm);
-    atomic_fetch_add_explicit(kind, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&rec->running_sum, (uint64_t)running, memory_order_relaxed);
+    dtp_count(rec, kind, 1);
+    DTP_COUNT(rec, running_sum, (uint64_t)running);
     int most = atomic_load_explicit(&rec->max_running, memory_order_relaxed);
     while (running > most &&
            !atomic_compare_exchange_weak_explicit(&rec->max_running, &most, running, memory_order_relaxed,
@@ -59,7 +64,7 @@ bool dtp_ticket_join(dtp_pool_t *rec) {
             return false;
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_JOINER, memory_order_acquire,
                                                   memory_order_relaxed)) {
-            count_running(rec, &rec->joins, a + DTP_ADM_JOINER);
+            count_running(rec, offsetof(dtp_counts_t, joins), a + DTP_ADM_JOINER);
             return true;
         }
     }
@@ -74,7 +79,7 @@ int dtp_ticket_join_several(dtp_pool_t *rec, int most) {
         uint64_t next = a + (uint64_t)free * DTP_ADM_JOINER;
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, next, memory_order_acquire,
                                                   memory_order_relaxed)) {
-            count_running(rec, &rec->joins, next);
+            count_running(rec, offsetof(dtp_counts_t, joins), next);
             return free;
         }
     }
@@ -82,12 +87,14 @@ int dtp_ticket_join_several(dtp_pool_t *rec, int most) {
 
 void dtp_ticket_leave_several(dtp_pool_t *rec, int n) {
     uint64_t a = atomic_fetch_sub_explicit(&rec->adm, (uint64_t)n * DTP_ADM_JOINER, memory_order_seq_cst);
-    if (dtp_adm_waiting(a)) dtp_dispatch(rec);
+    if (dtp_adm_waiting(a)) dtp_let_go(rec);
+    else if (dtp_helpers_miss_tickets(rec)) dtp_helpers_call_for_ticket(rec);
 }
 void dtp_ticket_leave(dtp_pool_t *rec) { dtp_ticket_leave_several(rec, 1); }
 
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
-    uint64_t give = (from_joiner ? DTP_ADM_JOINER : 0) + (from_waiting ? DTP_ADM_WAITING : 0);
+    uint64_t give = from_joiner ? DTP_ADM_JOINER : 0;
+    if (from_waiting && rec->n_waiting <= DTP_WAITING_COUNTED) give += DTP_ADM_WAITING;
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     for (;;) {
         if (!from_waiting && dtp_adm_waiting(a)) return false; /* no overtaking */
@@ -99,19 +106,34 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting) {
         if (atomic_compare_exchange_weak_explicit(&rec->adm, &a, a + DTP_ADM_RUN - give, memory_order_acquire,
                                                   memory_order_relaxed)) {
             dtp_ticket_note_runs(rec, a + DTP_ADM_RUN - give);
-            count_running(rec, &rec->runs, a + DTP_ADM_RUN - give);
+            count_running(rec, offsetof(dtp_counts_t, runs), a + DTP_ADM_RUN - give);
             return true;
         }
     }
 }
 
-void dtp_ticket_end(dtp_pool_t *rec) {
+static __attribute__((noinline)) bool call_for_ticket(dtp_pool_t *rec) {
+    dtp_helpers_call_for_ticket(rec);
+    return true;
+}
+
+bool dtp_ticket_give(dtp_pool_t *rec) {
     uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
     dtp_ticket_note_runs(rec, a); /* seen together until now */
 #ifdef DTP_BREAK_TICKET_END
-    return;
+    return true;
 #endif
-    if (dtp_adm_waiting(a)) dtp_dispatch(rec);
+    if (dtp_adm_waiting(a)) return dtp_dispatch(rec);
+    return !dtp_helpers_miss_tickets(rec) || call_for_ticket(rec);
+}
+
+void dtp_ticket_end(dtp_pool_t *rec) {
+    bool served = dtp_ticket_give(rec);
+#ifdef DTP_BREAK_TICKET_TAKE_OVER
+    served = true;
+#endif
+    if (DTP_UNLIKELY(!served)) dtp_queue_take_over(rec, NULL);
+    dtp_look_at_left(NULL);
 }
 
 bool dtp_ticket_may_spin(const dtp_pool_t *rec) {

@@ -127,5 +127,5 @@ dnnl_tp_status_t dnnl_tp_primitive_timed_run(const_dnnl_tp_primitive_t primitive
     DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     execution_t x = {primitive, stream, nargs, args};
-    return dtp_timed_run(stream, submit_execution, &x, opts, timing);
+    DTP_RETURN(dtp_timed_run(stream, submit_execution, &x, opts, timing));
 }

@@ -5,14 +5,11 @@
  * record (record.h, Life). A host that calls back inline, before schedule has
  * returned, finds its own HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter
  * works anyway. */
+#include "threading/atomics.h"
 #include "threading/builtin_pool.h"
+#include "threading/helpers.h"
 
-enum {
-    SPINS_PER_LOOK = DTP_SPINS(32),
-    /* How long a helper of a run waits for a loop where it cannot be called back: longer than a run takes to get
-     * to its first loop, and than what is between two. */
-    STAY_NS = 1000000
-};
+enum { SPINS_PER_LOOK = DTP_SPINS(32) };
 
 static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
     for (int i = 0; i < DTP_VISITS; ++i) {
@@ -24,9 +21,9 @@ static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
             v->rec = rec;
             v->region = NULL;
             v->team = NULL;
-            v->runner = false;
+            v->runner = v->unbound = false;
             atomic_store_explicit(&v->main, NULL, memory_order_relaxed);
-            atomic_fetch_add_explicit(&rec->holds, (uint64_t)calls * DTP_HOLD_CALL, memory_order_relaxed);
+            atomic_fetch_add_explicit(&rec->holds, (uint64_t)calls * DTP_HOLD_CALL, memory_order_seq_cst);
             return v;
         }
     }
@@ -34,6 +31,7 @@ static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
 }
 
 static void visit_left_team(dtp_visit_t *v, int calls) {
+    if (v->unbound) atomic_fetch_sub_explicit(&v->rec->unbound, calls, memory_order_seq_cst);
     if (!v->team) return;
     uint64_t state = atomic_load_explicit(&v->team->state, memory_order_relaxed);
 #ifdef DTP_BREAK_VISIT_TEAM
@@ -77,32 +75,100 @@ static bool team_moved_on(const dtp_visit_t *v) {
            (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
 }
 
-/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. Who
- * leaves the only loop of a host cannot be called back in this run, and would wait for its end in that loop: it
- * stays longer, and while a loop is open, since another one may follow it. */
-static void visit_help(dtp_visit_t *v) {
+/* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. False:
+ * there was no ticket. */
+static bool help_awhile(dtp_visit_t *v) {
     dtp_pool_t *rec = v->rec;
-    if (team_moved_on(v) || !dtp_ticket_join(rec)) return;
-    const int64_t patience = rec->host_loops ? dtp_ticks_of_ns(STAY_NS) : rec->spin_ticks;
-    int64_t until = dtp_ticks() + patience;
+    if (!dtp_ticket_join(rec)) return false;
+    int64_t until = dtp_ticks() + rec->spin_ticks;
     for (int i = 1; !team_moved_on(v); ++i) {
         if (dtp_region_help(rec, v->team, v->team ? v->epoch : 0)) {
-            until = dtp_ticks() + patience;
+            until = dtp_ticks() + rec->spin_ticks;
             if (!dtp_ticket_may_spin(rec)) break;
             i = 0;
         }
         if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
-        if (rec->host_loops && atomic_load_explicit(&rec->reserved, memory_order_relaxed))
-            until = dtp_ticks() + patience;
-        else if (dtp_ticks() > until) break;
+        if (!rec->spin_allowed || dtp_ticks() > until) break;
     }
     /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh
      * one. */
     bool joiner = true;
     if (!rec->iface.run_begin) dtp_run_roots(rec, &joiner);
     if (joiner) dtp_ticket_leave(rec);
+    return true;
+}
+
+/* Who leaves the only loop of a host cannot be called back in this run, so a helper of it sleeps there, without
+ * a ticket, until a loop of the run wants it or the run is over. It leaves, too, when the host was promised more
+ * jobs than it has threads: one of them may wait for this thread. */
+static bool is_crowded(const dtp_pool_t *rec) {
+    const uint64_t holds = atomic_load_explicit(&rec->holds, memory_order_seq_cst);
+    return (int)dtp_hold_calls(holds) + atomic_load_explicit(&rec->short_jobs, memory_order_seq_cst) >
+           rec->num_threads;
+}
+
+static void team_wake(dtp_team_t *team, int count) {
+    if (!atomic_load_explicit(&team->asleep, memory_order_seq_cst)) return;
+    atomic_fetch_add_explicit(&team->bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&team->bell, count);
+}
+
+void dtp_visit_team_closed(dtp_team_t *team) {
+#ifdef DTP_BREAK_VISIT_TEAM_BELL
+    return;
+#endif
+    DTP_FENCE_SC();
+    team_wake(team, INT_MAX);
+}
+
+/* After the promise was counted. */
+static void make_room(dtp_pool_t *rec) {
+    if (!rec->host_loops || !is_crowded(rec)) return;
+    for (int i = 0; i < rec->n_teams; ++i) team_wake(&rec->teams[i], INT_MAX);
+}
+
+/* Until there may be something to do; false: to leave. */
+static bool sleep_in_loop(dtp_visit_t *v) {
+    dtp_team_t *team = v->team;
+    for (;;) {
+        const uint32_t bell = atomic_load_explicit(&team->bell, memory_order_seq_cst);
+        atomic_fetch_add_explicit(&team->asleep, 1, memory_order_seq_cst);
+        const bool stays = !team_moved_on(v) && !is_crowded(v->rec);
+        const bool wanted = stays && dtp_helpers_may_come(v->rec, team);
+        if (stays && !wanted) dtp_futex_wait(&team->bell, bell, DTP_LONG_NS);
+        atomic_fetch_sub_explicit(&team->asleep, 1, memory_order_relaxed);
+        if (!stays || wanted) return stays;
+    }
+}
+
+/* A helper has left the count of its run. Who opened a loop meanwhile may have counted on it: then it comes back. */
+static bool visit_comes_back(dtp_visit_t *v) {
+    dtp_pool_t *rec = v->rec;
+#ifdef DTP_BREAK_VISIT_LOOK
+    return false;
+#endif
+    if (!dtp_helpers_may_come(rec, v->team)) return false;
+    if (!v->team) {
+        atomic_fetch_add_explicit(&rec->unbound, 1, memory_order_relaxed);
+        return true;
+    }
+    uint64_t state = atomic_load_explicit(&v->team->state, memory_order_relaxed);
+    while (dtp_team_epoch(state) == v->epoch)
+        if (atomic_compare_exchange_weak_explicit(&v->team->state, &state, state + 1, memory_order_seq_cst,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Leaves the count of its run, too. */
+static void visit_help(dtp_visit_t *v) {
+    const bool stays = v->rec->host_loops && v->team;
+    do {
+        while (!team_moved_on(v) && help_awhile(v) && stays && sleep_in_loop(v)) continue;
+        visit_left_team(v, 1);
+    } while (!stays && visit_comes_back(v));
 }
 
 /* Executes roots. A thread that publishes one meanwhile may count on this call; so the call is over before
@@ -146,12 +212,18 @@ static void visit_call(void *arg) {
     dtp_pool_t *rec = v->rec;
     dtp_chain_t *top = dtp_chain_top;
     if (called_inline(rec, top) && !v->region && !atomic_load(&v->main) && !rec->host_loops) {
-        top->bounced = true;
+        /* The thread that called the host looks at the FIFO itself: others may rely on this call. */
+#ifndef DTP_BREAK_VISIT_BOUNCE
+        top->bounced |= v->runner;
+#else
+        (void)top;
+#endif
         visit_left_team(v, 1);
         visit_done(v, 1);
         return;
     }
     dtp_chain_t chain = {.up = top, .rec = rec, .kind = DTP_CHAIN_VISIT, .team = v->team};
+    bool counted = true;
     dtp_chain_top = &chain;
 #ifdef DTP_BREAK_VISIT_MAIN
     struct dtp_main *body = atomic_load_explicit(&v->main, memory_order_acquire);
@@ -169,10 +241,11 @@ static void visit_call(void *arg) {
         } else {
             if (!v->team) learn_arrival(rec, v->opened);
             visit_help(v);
+            counted = false;
         }
     }
     dtp_chain_pop(&chain);
-    visit_left_team(v, 1);
+    if (counted) visit_left_team(v, 1);
     visit_done(v, 1);
 }
 
@@ -196,17 +269,20 @@ static bool host_enter(dtp_pool_t *rec, dtp_chain_t *chain) {
     return true;
 }
 static void host_leave(dtp_pool_t *rec, const dtp_chain_t *chain) {
-    dtp_chain_top = chain->up;
+    dtp_chain_pop_inner(chain);
     if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) dtp_unlock(&rec->host_lock);
+    dtp_look_at_left(chain);
 }
 
 /* Gives v to the host for `calls` calls; false if none will come. */
 static bool host_call(dtp_pool_t *rec, dtp_visit_t *v, void *cookie, int calls) {
     dtp_chain_t chain;
     int refused = -1;
+    chain.bounced = false;
     dtp_pool_retain(rec); /* the visit may be over before the host returns */
     if (host_enter(rec, &chain)) {
-        atomic_fetch_add_explicit(&rec->wakes, (uint64_t)calls, memory_order_relaxed);
+        DTP_COUNT(rec, wakes, (uint64_t)calls);
+        make_room(rec);
         refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
                               : rec->iface.parallel_for(rec->iface.ctx, calls, visit_job, v);
         host_leave(rec, &chain);
@@ -215,17 +291,14 @@ static bool host_call(dtp_pool_t *rec, dtp_visit_t *v, void *cookie, int calls) 
         visit_left_team(v, calls);
         visit_done(v, calls);
     }
+    if (DTP_UNLIKELY(chain.bounced)) dtp_let_go(rec);
     dtp_pool_release(rec);
     return !refused;
 }
 
 void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
+    if (rec->host_loops && team) team_wake(team, count);
     if (rec->host_loops || count <= 0 || !dtp_visit_possible(rec)) return;
-    /* Helpers that were called before and have not arrived will find this loop. */
-    int called = team ? (int)(atomic_load_explicit(&team->state, memory_order_relaxed) & (DTP_TEAM_EPOCH - 1))
-                      : (int)dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_relaxed));
-    int arrived = dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_relaxed));
-    if (called > arrived) count -= called - arrived;
     while (count > 0) {
         int calls = rec->form_s ? 1 : count;
         dtp_visit_t *v = visit_take(rec, calls);
@@ -236,7 +309,10 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
             uint64_t state = atomic_fetch_add_explicit(&team->state, (uint64_t)calls, memory_order_seq_cst);
             v->team = team;
             v->epoch = state & ~(DTP_TEAM_EPOCH - 1);
-            cookie = team->cookie;
+            cookie = atomic_load_explicit(&team->cookie, memory_order_relaxed);
+        } else {
+            v->unbound = true;
+            atomic_fetch_add_explicit(&rec->unbound, calls, memory_order_relaxed);
         }
         (void)host_call(rec, v, cookie, calls); /* a refusal concerns this one only */
         count -= calls;
@@ -263,7 +339,7 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     dtp_pool_retain(rec);
     chain.bounced = false;
     if (host_enter(rec, &chain)) {
-        atomic_fetch_add_explicit(&rec->wakes, 1, memory_order_relaxed);
+        DTP_COUNT(rec, wakes, 1);
         refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
                               : rec->iface.parallel_for(rec->iface.ctx, 1, visit_job, v);
         host_leave(rec, &chain);
@@ -311,12 +387,15 @@ bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop
     dtp_chain_t chain;
     bool done = false;
     if (host_enter(rec, &chain)) {
-        atomic_fetch_add_explicit(&rec->wakes, (uint64_t)jobs, memory_order_relaxed);
+        DTP_COUNT(rec, wakes, (uint64_t)jobs);
         short_loop_t loop = {rec, fn, arg, n, dtp_ticks()};
+        atomic_fetch_add_explicit(&rec->short_jobs, jobs, memory_order_seq_cst);
+        make_room(rec);
         done = !rec->iface.parallel_for(rec->iface.ctx, jobs, short_loop_job, &loop);
+        atomic_fetch_sub_explicit(&rec->short_jobs, jobs, memory_order_relaxed);
         host_leave(rec, &chain);
     }
-    if (done) atomic_fetch_add_explicit(&rec->short_loops, 1, memory_order_relaxed);
+    if (done) DTP_COUNT(rec, short_loops, 1);
     dtp_ticket_leave_several(rec, jobs);
     return done;
 }
@@ -333,7 +412,11 @@ void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, in
     atomic_store_explicit(&v->main, body, memory_order_release);
     atomic_fetch_add_explicit(&v->calls, 1,
                               memory_order_relaxed); /* keeps v ours until the body is settled */
+    /* The run's ticket is held meanwhile. */
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN};
+    dtp_chain_top = &chain;
     host_call(rec, v, NULL, jobs);
+    dtp_chain_pop_inner(&chain);
     struct dtp_main *left = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
     atomic_fetch_sub_explicit(&v->calls, 1, memory_order_release);
     if (left) dtp_main_take(left); /* no job came */
@@ -341,7 +424,7 @@ void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, in
 }
 
 dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
-    int64_t until = timeout_ns < 0 ? INT64_MAX : dtp_now_ns() + timeout_ns;
+    const int64_t until = dtp_until_ns(timeout_ns);
     dnnl_tp_status_t status = dnnl_tp_success;
     atomic_fetch_add_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_seq_cst);
     for (;;) {
@@ -353,7 +436,7 @@ dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
             status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "%u calls are outstanding", calls);
             break;
         }
-        dtp_futex_wait(&quiet_bell, bell, timeout_ns < 0 ? -1 : until - now);
+        dtp_futex_wait(&quiet_bell, bell, until == INT64_MAX ? -1 : until - now);
     }
     atomic_fetch_sub_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_relaxed);
     return status;

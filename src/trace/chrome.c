@@ -66,6 +66,17 @@ static void put_lanes(const dtp_trace_view_t *v, FILE *f) {
     }
 }
 
+/* Giga per second of a record of an operator or execution, to three digits behind the point. */
+static const char *put_rate(FILE *f, const char *comma, const char *key, double amount,
+                            const dtp_trace_event_t *e) {
+    if (e->kind == dnnl_tp_trace_node) amount *= (double)e->part / DTP_TRACE_ALL;
+    else if (e->kind != dnnl_tp_trace_primitive) return comma;
+    if (!(amount > 0) || e->end_ns <= e->begin_ns) return comma;
+    fprintf(f, "%s\"%s\":", comma, key);
+    put_us(f, (int64_t)(amount * 1000 / (double)(e->end_ns - e->begin_ns)));
+    return ",";
+}
+
 static void put_item(const dtp_trace_view_t *v, FILE *f, const dtp_trace_item_t *item, int process,
                      int lane) {
     const dtp_trace_event_t *e = item->event;
@@ -81,6 +92,10 @@ static void put_item(const dtp_trace_view_t *v, FILE *f, const dtp_trace_item_t 
     const char *comma = "";
     if (*names.op) fprintf(f, "\"op\":"), put_string(f, names.op), comma = ",";
     if (*names.impl) fprintf(f, "%s\"impl\":", comma), put_string(f, names.impl), comma = ",";
+    if (*names.fused) fprintf(f, "%s\"fused\":", comma), put_string(f, names.fused), comma = ",";
+    if (*names.shape) fprintf(f, "%s\"shape\":", comma), put_string(f, names.shape), comma = ",";
+    comma = put_rate(f, comma, "gflop_s", names.flops, e);
+    comma = put_rate(f, comma, "gb_s", names.bytes, e);
     if (e->run) fprintf(f, "%s\"run\":%u", comma, e->run), comma = ",";
     if (e->run && e->kind != dnnl_tp_trace_run) {
         fprintf(f, "%s\"graph\":", comma);
@@ -89,11 +104,12 @@ static void put_item(const dtp_trace_view_t *v, FILE *f, const dtp_trace_item_t 
     if (e->kind == dnnl_tp_trace_node || e->kind == dnnl_tp_trace_help)
         fprintf(f, "%s\"slot\":%u", comma, e->slot), comma = ",";
     if (e->round >= 0) fprintf(f, "%s\"iteration\":%d", comma, e->round), comma = ",";
-    if (e->kind == dnnl_tp_trace_run || e->kind == dnnl_tp_trace_primitive) {
+    if (e->kind <= dnnl_tp_trace_primitive) { /* runs, operators, executions */
         fprintf(f, "%s\"wait_us\":", comma);
-        put_us(f, e->wait_ns);
-        fprintf(f, ",\"status\":\"%s\"", dnnl_tp_status2str((dnnl_tp_status_t)e->status));
+        put_us(f, item->wait_ns);
     }
+    if (e->kind == dnnl_tp_trace_run || e->kind == dnnl_tp_trace_primitive)
+        fprintf(f, ",\"status\":\"%s\"", dnnl_tp_status2str((dnnl_tp_status_t)e->status));
     fputs("}}", f);
 }
 

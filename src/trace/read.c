@@ -28,7 +28,8 @@ static void gather(dtp_trace_view_t *v, int64_t room) {
         uint32_t count = atomic_load_explicit(&t->count[p], memory_order_acquire);
         for (uint32_t i = 0; i < count && v->n < room; ++i) {
             const dtp_trace_event_t *e = &t->events[(p << t->piece_bits) + i];
-            v->items[v->n++] = (dtp_trace_item_t){e, t->owner[p], DTP_TRACE_NONE, e->end_ns - e->begin_ns};
+            v->items[v->n++] =
+                (dtp_trace_item_t){e, t->owner[p], DTP_TRACE_NONE, e->end_ns - e->begin_ns, e->wait_ns};
             v->first_ns = dtp_min64(v->first_ns, e->begin_ns);
             v->last_ns = dtp_max64(v->last_ns, e->end_ns);
         }
@@ -81,6 +82,57 @@ static void nest(dtp_trace_view_t *v) {
     }
 }
 
+/* Records of one step of one run, by their ends. */
+static int by_step(const void *a, const void *b) {
+    const dtp_trace_event_t *x = *(const dtp_trace_event_t *const *)a,
+                            *y = *(const dtp_trace_event_t *const *)b;
+    if (x->source != y->source) return x->source < y->source ? -1 : 1;
+    if (x->run != y->run) return x->run < y->run ? -1 : 1;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
+    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* The latest end, not after `before`, of a step in the run of e; INT64_MIN: it did not end before. */
+static int64_t last_end(const dtp_trace_event_t *const *nodes, int64_t n, const dtp_trace_event_t *e,
+                        uint32_t index, int64_t before) {
+    const dtp_trace_event_t key = {.source = e->source, .run = e->run, .index = index, .end_ns = before};
+    const dtp_trace_event_t *p = &key;
+    int64_t low = 0, high = n; /* the first record behind the key */
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (by_step(&nodes[middle], &p) <= 0) low = middle + 1;
+        else high = middle;
+    }
+    const dtp_trace_event_t *f = low > 0 ? nodes[low - 1] : NULL;
+    return f && f->source == e->source && f->run == e->run && f->index == index ? f->end_ns : INT64_MIN;
+}
+
+/* How long operators could have run and did not: from the end of the last of those that made what they read (before
+ * that, the begin of the run is not known to the trace) to their own begin. */
+static bool find_waits(dtp_trace_view_t *v) {
+    const dtp_trace_event_t **nodes = dtp_alloc(NULL, sizeof *nodes * (size_t)(v->n + 1), 0);
+    if (!nodes) return false;
+    int64_t n = 0;
+    for (int64_t i = 0; i < v->n; ++i)
+        if (v->items[i].event->kind == dnnl_tp_trace_node) nodes[n++] = v->items[i].event;
+    qsort(nodes, (size_t)n, sizeof *nodes, by_step);
+    dtp_trace_names_t names = {.name = NULL};
+    const dtp_trace_event_t *named = NULL;
+    for (int64_t i = 0; i < v->n; ++i) {
+        const dtp_trace_event_t *e = v->items[i].event;
+        if (e->kind != dnnl_tp_trace_node) continue;
+        if (!named || named->source != e->source || named->index != e->index)
+            dtp_trace_names(v->trace, e->source, e->index, &names);
+        named = e;
+        int64_t ready = INT64_MIN;
+        for (int k = 0; k < names.nafter; ++k)
+            ready = dtp_max64(ready, last_end(nodes, n, e, (uint32_t)names.after[k], e->begin_ns));
+        v->items[i].wait_ns = ready == INT64_MIN ? 0 : e->begin_ns - ready;
+    }
+    dtp_free(NULL, nodes);
+    return true;
+}
+
 dnnl_tp_status_t dtp_trace_view_open(dtp_trace_view_t *v, const dtp_trace_t *trace) {
     *v = (dtp_trace_view_t){.trace = trace};
     int64_t room = count_records(trace);
@@ -91,6 +143,7 @@ dnnl_tp_status_t dtp_trace_view_open(dtp_trace_view_t *v, const dtp_trace_t *tra
     if (!number_lanes(v)) return dtp_no_memory(sizeof *v->lanes * DTP_TRACE_LANES);
     qsort(v->items, (size_t)v->n, sizeof *v->items, by_place);
     nest(v);
+    if (!find_waits(v)) return dtp_no_memory(sizeof(void *) * (size_t)v->n);
     v->nstreams = (int)atomic_load_explicit(&trace->nstreams, memory_order_acquire);
     dnnl_tp_trace_info_t info = {.struct_size = sizeof info};
     (void)!dnnl_tp_trace_query((dtp_trace_t *)(uintptr_t)trace, &info);
@@ -109,11 +162,12 @@ const char *dtp_trace_label(const dtp_trace_t *t, uint32_t source) { return t->s
 
 void dtp_trace_names(const dtp_trace_t *t, uint32_t source, uint32_t index, dtp_trace_names_t *names) {
     const dtp_trace_source_t *s = &t->sources[source];
-    *names = (dtp_trace_names_t){NULL, "", ""};
+    *names = (dtp_trace_names_t){.name = NULL};
     if (s->describe) s->describe(s->object, index, names);
     if (!names->name) names->name = s->label;
     if (!names->op) names->op = "";
     if (!names->impl) names->impl = "";
+    if (!names->fused) names->fused = "";
 }
 
 const char *dtp_trace_kind_text(unsigned kind) {
@@ -189,7 +243,9 @@ dnnl_tp_status_t dtp_trace_sum(const dtp_trace_view_t *v, dtp_trace_rows_t *rows
         ++r->count;
         r->total_ns += ns;
         r->self_ns += v->items[i].self_ns;
-        r->wait_ns += e->wait_ns;
+        r->wait_ns += v->items[i].wait_ns;
+        if (e->kind == dnnl_tp_trace_primitive) r->parts += 1;
+        if (e->kind == dnnl_tp_trace_node) r->parts += (double)e->part / DTP_TRACE_ALL;
     }
     if (rows->n) qsort(rows->row, rows->n, sizeof *rows->row, by_self);
     return dnnl_tp_success;
@@ -225,12 +281,15 @@ dnnl_tp_status_t dnnl_tp_trace_get_stats(dnnl_tp_trace_t trace, int max, dnnl_tp
                                    .self_ns = r->self_ns,
                                    .min_ns = r->min_ns,
                                    .max_ns = r->max_ns,
-                                   .wait_ns = r->wait_ns};
+                                   .wait_ns = r->wait_ns,
+                                   .fused = names.fused,
+                                   .flops = r->parts * names.flops,
+                                   .bytes = r->parts * names.bytes};
     }
     if (status == dnnl_tp_success) *count = (int)rows.n;
     dtp_trace_rows_free(&rows);
     dtp_trace_view_close(&view);
-    return status;
+    DTP_RETURN(status);
 }
 
 static bool ends_in(const char *path, const char *end) {
@@ -260,5 +319,5 @@ dnnl_tp_status_t dnnl_tp_trace_write(dnnl_tp_trace_t trace, const char *path, in
     if (status == dnnl_tp_success) status = dtp_out_publish(&out);
     dtp_out_drop(&out);
     dtp_trace_view_close(&view);
-    return status;
+    DTP_RETURN(status);
 }

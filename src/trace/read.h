@@ -12,6 +12,7 @@ typedef struct {
     uint32_t lane;  /* of the view */
     int32_t parent; /* the innermost item of the lane around it, or DTP_TRACE_NONE */
     int64_t self_ns;
+    int64_t wait_ns; /* runs, primitives: since the call; operators: since what they read was made */
 } dtp_trace_item_t;
 
 typedef struct {
@@ -41,6 +42,7 @@ const char *dtp_trace_kind_text(unsigned kind);
 typedef struct {
     uint32_t parent, source, index, kind;
     int64_t count, total_ns, self_ns, min_ns, max_ns, wait_ns;
+    double parts; /* nodes, primitives: how often all of its work was done */
 } dtp_trace_row_t;
 typedef struct {
     dtp_trace_row_t *row;

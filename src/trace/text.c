@@ -1,6 +1,8 @@
 /* Traces as tables, and as folded stacks for flame graphs. */
 #include "trace/read.h"
 
+#include <stdlib.h>
+
 enum { LINE = 160, WIDTH = 40, DEPTH = 64 };
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
@@ -31,7 +33,7 @@ static bool put_streams(const dtp_trace_view_t *v, FILE *f) {
         if (e->stream > v->nstreams) continue;
         ++sum[e->stream].count;
         sum[e->stream].busy_ns += e->end_ns - e->begin_ns;
-        sum[e->stream].wait_ns += e->wait_ns;
+        sum[e->stream].wait_ns += v->items[i].wait_ns;
     }
     fprintf(f, "\n%-40s %10s %14s %10s %14s\n", "stream", "records", "busy us", "of time", "waited us");
     for (int i = 1; i <= v->nstreams; ++i) {
@@ -57,21 +59,84 @@ static void put_threads(const dtp_trace_view_t *v, FILE *f) {
     }
 }
 
+/* Giga per second; nothing where the amount is not known. */
+static void put_rate(FILE *f, double amount, int64_t ns) {
+    if (amount > 0 && ns > 0) {
+        const int64_t tenths = (int64_t)(amount * 10 / (double)ns);
+        fprintf(f, " %7lld.%d", (long long)(tenths / 10), (int)(tenths % 10));
+    } else {
+        fprintf(f, " %9s", "");
+    }
+}
+
 static void put_row(const dtp_trace_view_t *v, FILE *f, const dtp_trace_row_t *r, int64_t whole_ns) {
     char text[6][32];
     dtp_trace_names_t names;
     dtp_trace_names(v->trace, r->source, r->index, &names);
     fprintf(f, "%14s ", us(text[0], sizeof *text, r->self_ns));
     put_share(f, r->self_ns, whole_ns);
-    fprintf(f, " %14s %9lld %12s %12s %12s %12s  %-9s ", us(text[1], sizeof *text, r->total_ns),
-            (long long)r->count, us(text[2], sizeof *text, r->total_ns / r->count),
-            us(text[3], sizeof *text, r->min_ns), us(text[4], sizeof *text, r->max_ns),
-            us(text[5], sizeof *text, r->wait_ns), dtp_trace_kind_text(r->kind));
+    fprintf(f, " %14s %9lld %12s %12s %12s %12s", us(text[1], sizeof *text, r->total_ns), (long long)r->count,
+            us(text[2], sizeof *text, r->total_ns / r->count), us(text[3], sizeof *text, r->min_ns),
+            us(text[4], sizeof *text, r->max_ns), us(text[5], sizeof *text, r->wait_ns));
+    put_rate(f, r->parts * names.flops, r->total_ns);
+    put_rate(f, r->parts * names.bytes, r->total_ns);
+    fprintf(f, "  %-9s ", dtp_trace_kind_text(r->kind));
     put_plain(f, names.name);
     if (*names.op || *names.impl) fprintf(f, "  [%s%s%s]", names.op, *names.impl ? " " : "", names.impl);
+    if (*names.fused) fputs(" + ", f), put_plain(f, names.fused);
+    if (*names.shape) fprintf(f, "  %s", names.shape);
     if (r->kind != dnnl_tp_trace_run && v->trace->sources[r->source].is_graph)
         fprintf(f, "  %s", dtp_trace_label(v->trace, r->source));
     putc('\n', f);
+}
+
+/* Operators and executions of one kind and implementation, over all graphs. */
+typedef struct {
+    const char *op, *impl;
+    int64_t count, total_ns, self_ns;
+    double flops, bytes;
+} kind_sum_t;
+static int by_self_ns(const void *a, const void *b) {
+    const kind_sum_t *x = a, *y = b;
+    if (x->self_ns != y->self_ns) return x->self_ns > y->self_ns ? -1 : 1;
+    const int d = strcmp(x->op, y->op);
+    return d ? d : strcmp(x->impl, y->impl);
+}
+
+static bool put_kinds(const dtp_trace_view_t *v, FILE *f, const dtp_trace_rows_t *rows, int64_t whole_ns) {
+    kind_sum_t *sum = dtp_zalloc(NULL, sizeof *sum * (size_t)(rows->n + 1), 0);
+    if (!sum) return false;
+    size_t n = 0;
+    for (uint32_t i = 0; i < rows->n; ++i) {
+        const dtp_trace_row_t *r = &rows->row[i];
+        if (r->kind != dnnl_tp_trace_node && r->kind != dnnl_tp_trace_primitive) continue;
+        dtp_trace_names_t names;
+        dtp_trace_names(v->trace, r->source, r->index, &names);
+        size_t k = 0;
+        while (k < n && (strcmp(sum[k].op, names.op) || strcmp(sum[k].impl, names.impl))) ++k;
+        if (k == n) sum[n++] = (kind_sum_t){.op = names.op, .impl = names.impl};
+        sum[k].count += r->count;
+        sum[k].total_ns += r->total_ns;
+        sum[k].self_ns += r->self_ns;
+        sum[k].flops += r->parts * names.flops;
+        sum[k].bytes += r->parts * names.bytes;
+    }
+    if (n) {
+        qsort(sum, n, sizeof *sum, by_self_ns);
+        fprintf(f, "\n%14s %10s %14s %9s %9s %9s  %s\n", "self us", "of all", "total us", "count", "GFLOP/s",
+                "GB/s", "kind, in all graphs");
+    }
+    for (size_t k = 0; k < n; ++k) {
+        char self[32], total[32];
+        fprintf(f, "%14s ", us(self, sizeof self, sum[k].self_ns));
+        put_share(f, sum[k].self_ns, whole_ns);
+        fprintf(f, " %14s %9lld", us(total, sizeof total, sum[k].total_ns), (long long)sum[k].count);
+        put_rate(f, sum[k].flops, sum[k].total_ns);
+        put_rate(f, sum[k].bytes, sum[k].total_ns);
+        fprintf(f, "  %s%s%s\n", sum[k].op, *sum[k].impl ? " " : "", sum[k].impl);
+    }
+    dtp_free(NULL, sum);
+    return true;
 }
 
 bool dtp_trace_put_text(const dtp_trace_view_t *v, FILE *f) {
@@ -83,8 +148,9 @@ bool dtp_trace_put_text(const dtp_trace_view_t *v, FILE *f) {
     put_threads(v, f);
     bool good = put_streams(v, f) && dtp_trace_sum(v, &rows) == dnnl_tp_success;
     for (uint32_t i = 0; good && i < rows.n; ++i) whole_ns += rows.row[i].self_ns;
-    fprintf(f, "\n%14s %10s %14s %9s %12s %12s %12s %12s  %-9s %s\n", "self us", "of all", "total us",
-            "count", "mean us", "min us", "max us", "waited us", "what", "name");
+    good = good && put_kinds(v, f, &rows, whole_ns);
+    fprintf(f, "\n%14s %10s %14s %9s %12s %12s %12s %12s %9s %9s  %-9s %s\n", "self us", "of all", "total us",
+            "count", "mean us", "min us", "max us", "waited us", "GFLOP/s", "GB/s", "what", "name");
     for (uint32_t i = 0; good && i < rows.n; ++i) put_row(v, f, &rows.row[i], whole_ns);
     dtp_trace_rows_free(&rows);
     return good;

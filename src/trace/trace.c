@@ -1,6 +1,7 @@
 /* Traces: their memory, and recording. See trace.h; reading: read.c and the writers beside it. */
 #include "trace/trace.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +25,6 @@ static void trace_free(dtp_object_t *obj) {
     dtp_free(a, t->lanes);
     dtp_free(a, t->sources);
     dtp_free(a, t->streams);
-    pthread_mutex_destroy(&t->lock);
 }
 
 static bool allocate(dtp_trace_t *t) {
@@ -51,8 +51,7 @@ dnnl_tp_status_t dnnl_tp_trace_create(dnnl_tp_trace_t *trace, const dnnl_tp_trac
         if (opts->max_events) max = opts->max_events;
     }
     dtp_trace_t *t = dtp_object_create(dtp_process_allocator(), sizeof *t, DTP_OBJ_TRACE, trace_free);
-    if (!t) return dnnl_tp_out_of_memory;
-    pthread_mutex_init(&t->lock, NULL);
+    if (!t) DTP_RETURN(dnnl_tp_out_of_memory);
     t->max_events = (uint32_t)max;
     while ((1 << t->piece_bits) < PIECE && max >> t->piece_bits > PIECES_AT_LEAST) ++t->piece_bits;
     t->piece = 1u << t->piece_bits;
@@ -61,7 +60,7 @@ dnnl_tp_status_t dnnl_tp_trace_create(dnnl_tp_trace_t *trace, const dnnl_tp_trac
     atomic_init(&t->enabled, 1);
     if (!allocate(t)) {
         dtp_object_release(t);
-        return dtp_no_memory(sizeof *t->events * (size_t)max);
+        DTP_RETURN(dtp_no_memory(sizeof *t->events * (size_t)max));
     }
     snprintf(t->sources[0].label, sizeof t->sources[0].label, "(others)");
     *trace = t;
@@ -97,7 +96,7 @@ static dtp_trace_lane_t *lane_place(dtp_trace_t *t, uintptr_t key, uintptr_t *fo
 
 static __attribute__((cold, noinline)) dtp_trace_lane_t *new_lane(dtp_trace_t *t, uintptr_t key) {
     uintptr_t found;
-    pthread_mutex_lock(&t->lock);
+    dtp_lock(&t->lock);
     dtp_trace_lane_t *lane = lane_place(t, key, &found);
     if (lane && !found) {
         lane->tid = (int)syscall(SYS_gettid);
@@ -105,7 +104,7 @@ static __attribute__((cold, noinline)) dtp_trace_lane_t *new_lane(dtp_trace_t *t
         ++t->nlanes;
         atomic_store_explicit(&lane->thread, key, memory_order_release);
     }
-    pthread_mutex_unlock(&t->lock);
+    dtp_unlock(&t->lock);
     return lane;
 }
 
@@ -124,9 +123,9 @@ static dtp_trace_source_t *source_place(dtp_trace_t *t, uintptr_t key, const cha
 
 static __attribute__((cold, noinline)) uint32_t new_source(dtp_trace_t *t, uintptr_t key, const char *text,
                                                            void *object, dtp_trace_describe_t describe,
-                                                           dtp_trace_label_t label) {
+                                                           dtp_trace_label_t label, const char *graph) {
     uintptr_t found;
-    pthread_mutex_lock(&t->lock);
+    dtp_lock(&t->lock);
     dtp_trace_source_t *s = source_place(t, key, text, &found);
     if (s && !found) {
         if (t->nsources < FULL) {
@@ -134,15 +133,15 @@ static __attribute__((cold, noinline)) uint32_t new_source(dtp_trace_t *t, uintp
             s->describe = describe;
             if (text) memcpy(s->label, text, strlen(text) + 1);
             else if (label) label(object, s->label, sizeof s->label);
-            else snprintf(s->label, sizeof s->label, "graph %d", ++t->ngraphs);
-            s->is_graph = object && !label;
+            else snprintf(s->label, sizeof s->label, "%.*s %d", DTP_TRACE_LABEL - 16, graph, ++t->ngraphs);
+            s->is_graph = graph != NULL;
             ++t->nsources;
             atomic_store_explicit(&s->key, key, memory_order_release);
         } else {
             s = NULL;
         }
     }
-    pthread_mutex_unlock(&t->lock);
+    dtp_unlock(&t->lock);
     return s ? (uint32_t)(s - t->sources) : 0;
 }
 
@@ -151,7 +150,14 @@ uint32_t dtp_trace_source(dtp_trace_t *t, void *object, dtp_trace_describe_t des
     uintptr_t found, key = (uintptr_t)object;
     dtp_trace_source_t *s = source_place(t, key, NULL, &found);
     if (DTP_LIKELY(s && found)) return (uint32_t)(s - t->sources);
-    return new_source(t, key, NULL, object, describe, label);
+    return new_source(t, key, NULL, object, describe, label, NULL);
+}
+
+uint32_t dtp_trace_graph(dtp_trace_t *t, void *object, dtp_trace_describe_t describe, const char *name) {
+    uintptr_t found, key = (uintptr_t)object;
+    dtp_trace_source_t *s = source_place(t, key, NULL, &found);
+    if (DTP_LIKELY(s && found)) return (uint32_t)(s - t->sources);
+    return new_source(t, key, NULL, object, describe, NULL, name && *name ? name : "graph");
 }
 
 /* Copies what fits, without half a character of UTF-8 at the end. */
@@ -166,7 +172,7 @@ static void copy_label(char *to, const char *from) {
 }
 
 uint16_t dtp_trace_stream(dtp_trace_t *t, const char *name) {
-    pthread_mutex_lock(&t->lock);
+    dtp_lock(&t->lock);
     unsigned n = atomic_load_explicit(&t->nstreams, memory_order_relaxed) + 1;
     if (n <= DTP_TRACE_STREAMS) {
         if (name) copy_label(t->streams[n], name);
@@ -175,7 +181,7 @@ uint16_t dtp_trace_stream(dtp_trace_t *t, const char *name) {
     } else {
         n = 0;
     }
-    pthread_mutex_unlock(&t->lock);
+    dtp_unlock(&t->lock);
     return (uint16_t)n;
 }
 
@@ -221,7 +227,7 @@ dnnl_tp_status_t dnnl_tp_trace_record(dnnl_tp_trace_t trace, const char *name, i
     uintptr_t found, key = (uintptr_t)dtp_hash_bytes(text, strlen(text)) | 1;
     dtp_trace_source_t *s = source_place(trace, key, text, &found);
     uint32_t source =
-        s && found ? (uint32_t)(s - trace->sources) : new_source(trace, key, text, NULL, NULL, NULL);
+        s && found ? (uint32_t)(s - trace->sources) : new_source(trace, key, text, NULL, NULL, NULL, NULL);
     dtp_trace_event_t event = {.begin_ns = begin_ns,
                                .end_ns = end_ns,
                                .source = source,

@@ -11,9 +11,8 @@
 #ifndef DTP_TRACE_TRACE_H
 #define DTP_TRACE_TRACE_H
 
-#include <pthread.h>
-
 #include "common/object.h"
+#include "threading/futex.h"
 #include "threading/parallel.h"
 
 enum {
@@ -22,6 +21,7 @@ enum {
     DTP_TRACE_STREAMS = 1024,
     DTP_TRACE_LABEL = 64
 };
+enum { DTP_TRACE_ALL = UINT16_MAX };
 #define DTP_TRACE_WHOLE UINT32_MAX /* index: the source itself */
 
 typedef struct {
@@ -30,15 +30,23 @@ typedef struct {
     uint32_t run;    /* number, 0 = outside runs */
     int32_t round;   /* of the loop around it, -1 = none */
     uint16_t stream; /* lane of a stream, 0 = none */
-    uint16_t status; /* runs: how they ended */
+    union {
+        uint16_t status; /* runs, primitives: how they ended */
+        uint16_t part;   /* nodes: of the operator's whole work, of DTP_TRACE_ALL */
+    };
     uint16_t slot;   /* participant of the run or loop */
     uint16_t kind;   /* dnnl_tp_trace_kind_t */
 } dtp_trace_event_t;
 _Static_assert(sizeof(dtp_trace_event_t) == 48, "as dnnl_tp_trace_opts_t says");
 
-/* What a source calls its parts; all texts live as long as the object. */
+/* What a source tells of its parts; all texts but shape live as long as the object. */
 typedef struct {
     const char *name, *op, *impl; /* name NULL: the source's label */
+    const char *fused;            /* other operators that it does as well */
+    double flops, bytes;          /* of all its work; 0: not known */
+    const int32_t *after;         /* indices of parts that make what it reads */
+    int nafter;
+    char shape[96];
 } dtp_trace_names_t;
 typedef void (*dtp_trace_describe_t)(const void *object, uint32_t index, dtp_trace_names_t *names);
 typedef void (*dtp_trace_label_t)(const void *object, char *text, size_t size);
@@ -74,7 +82,7 @@ struct dnnl_tp_trace {
     _Atomic int enabled;
     _Atomic int64_t homeless;  /* dropped: no lane */
     _Atomic uint32_t nstreams; /* lanes 1..nstreams */
-    pthread_mutex_t lock;
+    dtp_lock_t lock;
     int nlanes, nsources, ngraphs;
 };
 typedef struct dnnl_tp_trace dtp_trace_t;
@@ -82,10 +90,12 @@ typedef struct dnnl_tp_trace dtp_trace_t;
 static inline bool dtp_trace_on(dtp_trace_t *trace) {
     return atomic_load_explicit(&trace->enabled, memory_order_relaxed) != 0;
 }
-/* The number of an object among the sources, which retains it; 0: no place. label is copied when the object
- * is new; NULL: "graph" and a number. */
+/* The number of a primitive among the sources, which retains it; 0: no place. label is copied when the object
+ * is new. */
 uint32_t dtp_trace_source(dtp_trace_t *trace, void *object, dtp_trace_describe_t describe,
                           dtp_trace_label_t label);
+/* The same for an executable; its label: the name (NULL: "graph") and a number. */
+uint32_t dtp_trace_graph(dtp_trace_t *trace, void *object, dtp_trace_describe_t describe, const char *name);
 /* A lane for a stream, 0: no place. name NULL: "stream" and its number. */
 uint16_t dtp_trace_stream(dtp_trace_t *trace, const char *name);
 static inline uint32_t dtp_trace_next_run(dtp_trace_t *trace) {

@@ -107,6 +107,7 @@ static void chains_hold_32_entries_and_give_them_back(void **state) {
     CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_clip, -1.f, 2.f));
     CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_mul, md));
     CHECK_OK(dnnl_tp_post_ops_append_binary_v2(po, dnnl_tp_binary_select, md, cond));
+    CHECK_OK(dnnl_tp_post_ops_append_prelu(po, 2));
     while (dnnl_tp_post_ops_len(po) < 32)
         CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f));
     CHECK_STATUS(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f), dnnl_tp_out_of_memory);
@@ -125,6 +126,11 @@ static void chains_hold_32_entries_and_give_them_back(void **state) {
     assert_true(alg == dnnl_tp_binary_mul && dnnl_tp_memory_desc_equal(src1, md));
     CHECK_OK(dnnl_tp_post_ops_get_params_binary_v2(copy, 3, &alg, &src1, &src2));
     assert_int_equal(dnnl_tp_memory_desc_equal(src2, cond), 1);
+    int mask = 0;
+    CHECK_OK(dnnl_tp_post_ops_get_params_prelu(copy, 4, &mask));
+    assert_int_equal(mask, 2);
+    assert_int_equal(dnnl_tp_post_ops_get_kind(copy, 4), dnnl_tp_prelu);
+    refuses(dnnl_tp_post_ops_get_params_prelu(copy, 3, &mask), DTP_BAD_INDEX);
     refuses(dnnl_tp_post_ops_get_params_sum(copy, 1, &scale, &zp, &dt), DTP_BAD_INDEX);
     refuses(dnnl_tp_post_ops_get_params_sum(copy, 32, &scale, &zp, &dt), DTP_BAD_INDEX);
     assert_int_equal(dnnl_tp_post_ops_get_kind(copy, 0), dnnl_tp_sum);
@@ -137,6 +143,7 @@ static void chains_hold_32_entries_and_give_them_back(void **state) {
     refuses(dnnl_tp_post_ops_append_binary(po, dnnl_tp_eltwise_relu, md), DTP_BAD_ALG);
     refuses(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add, NULL), DTP_NULL_ARG);
     refuses(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_select, md), DTP_BAD_PARAM);
+    refuses(dnnl_tp_post_ops_append_prelu(po, -1), DTP_BAD_MASK);
     refuses(dnnl_tp_post_ops_append_sum(po, NAN, 0, dnnl_tp_f32), DTP_BAD_PARAM);
     assert_int_equal(dnnl_tp_post_ops_len(po), 0);
     CHECK_OK(dnnl_tp_post_ops_destroy(po));

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,34 @@ void test_file(void **) {
     ASSERT_STATUS(dnnl_tp_invalid_arguments, g.write("/none/graph", DNNL_TP_GRAPH_DOT));
 }
 
+/* Inputs and outputs by their names; a graph of Switch and Merge. */
+void test_names_and_import(void **) {
+    fixture f;
+    t::graph g;
+    const t::value x = g.input("x", dnnl_tp_f32, {3});
+    g.output(g.op(dnnl_tp_op_exp, "e", {x}), "y");
+    g.output(x, "z");
+    assert_int_equal(g.inputs().size(), 1);
+    assert_true(g.inputs()[0].name == "x" && g.inputs()[0].number == x);
+    assert_true(g.outputs().size() == 2 && g.outputs()[1].name == "z" && g.outputs()[1].number == x);
+
+    const char *const to_abs[] = {"in"};
+    dnnl_tp_v1_node_t in = {}, abs = {};
+    in.name = "in";
+    in.kind = dnnl_tp_v1_input;
+    in.info = t::tensor_info(dnnl_tp_f32, {2});
+    abs.name = "abs";
+    abs.kind = dnnl_tp_v1_op;
+    abs.op = dnnl_tp_op_abs;
+    abs.nin = 1;
+    abs.in = to_abs;
+    const t::graph imported = t::graph::import_v1({in, abs}, {"abs"});
+    float from[2] = {-1, 2}, to[2] = {0, 0};
+    t::executable(imported, f.e).run(f.s, {from}, {to});
+    assert_true(to[0] == 1 && to[1] == 2);
+    ASSERT_STATUS(dnnl_tp_invalid_graph, t::graph::import_v1({abs}, {"abs"}));
+}
+
 void test_trace(void **) {
     fixture f;
     t::graph g;
@@ -134,6 +163,38 @@ void test_graph_host_function(void **) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     soon.deadline_ns = std::chrono::nanoseconds(now).count() + 2000000;
     ASSERT_STATUS(dnnl_tp_deadline_exceeded, endless_ex.run(f.s, {}, {out}, &soon));
+    /* One that waits for the program: it says so. */
+    t::event gate = t::event::host(f.e);
+    t::graph waits;
+    waits.output(waits.host(
+                     "waits", {}, {t::tensor_info(dnnl_tp_f32, {1})},
+                     [&gate](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *to) {
+                         gate.wait();
+                         *static_cast<float *>(to->data) = 5.0f;
+                     },
+                     DNNL_TP_HOST_MAY_BLOCK)[0],
+                 "y");
+    gate.signal();
+    t::executable(waits, f.e).run(f.s, {}, {out});
+    assert_true(out[0] == 5.0f);
+    ASSERT_STATUS(
+        dnnl_tp_invalid_arguments,
+        waits.host(
+            "unknown", {}, {}, [](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *) {}, 1u << 30));
+    /* A loop inside a closure, on the run's threads. */
+    t::graph loops;
+    loops.set_name("loops");
+    loops.output(
+        loops.host("squares", {}, {t::tensor_info(dnnl_tp_f32, {3})},
+                   [](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *to, t::should_stop stop) {
+                       float *y = static_cast<float *>(to->data);
+                       stop.parallel_for(3, [y](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<float>(i * i);
+                       });
+                   })[0],
+        "y");
+    t::executable(loops, f.e).run(f.s, {}, {out});
+    assert_close(out, {0, 1, 4});
     t::graph bad;
     const t::value y = bad.input("y", dnnl_tp_f32, {1});
     bad.output(bad.host("throws", {y}, {t::tensor_info(dnnl_tp_f32, {1})},
@@ -141,6 +202,24 @@ void test_graph_host_function(void **) {
                "z");
     const t::executable bad_ex(bad, f.e);
     ASSERT_STATUS(dnnl_tp_runtime_error, bad_ex.run(f.s, {in}, {out}));
+    /* What an exception says is in the text of the run. */
+    t::graph says;
+    says.output(says.host("prices", {}, {t::tensor_info(dnnl_tp_f32, {1})},
+                          [](const dnnl_tp_host_arg_t *, const dnnl_tp_host_arg_t *) {
+                              throw std::runtime_error("row 7 is empty");
+                          })[0],
+                "z");
+    try {
+        t::executable(says, f.e).run(f.s, {}, {out});
+        fail();
+    } catch (const t::error &e) {
+        assert_int_equal(e.status, dnnl_tp_runtime_error);
+        if (std::strstr(e.what(), "row 7 is empty") == nullptr) fail_msg("%s", e.what());
+    }
+    const t::event event = t::event::host(f.e);
+    t::event(event).signal(t::status::runtime_error, "the camera is off");
+    if (event.error_text().find("the camera is off") == std::string::npos)
+        fail_msg("%s", event.error_text().c_str());
 }
 
 } // namespace
@@ -149,6 +228,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_names_and_import),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_graph_host_function),
     };

@@ -32,6 +32,15 @@ int main() {
     c.run({in}, {again});
     REQUIRE(again[0] == 0 && again[2] == 2);
     REQUIRE(s.query().compilations == 1);
+    const session same = s; // shared, and as good as the first
+    out[2] = 0;
+    same.run({{"x", nullptr, in}}, {{"result", out}});
+    REQUIRE(out[2] == 2 && same.query().runs == s.query().runs);
+    const std::vector<const void *> feeds = {in};
+    const std::vector<void *> fetches = {again};
+    again[2] = 0;
+    c.run(feeds, fetches);
+    REQUIRE(again[2] == 2);
     bool refused = false;
     try {
         s.run({}, {{"nobody", out}});

@@ -119,6 +119,207 @@ static void execution_runs_and_refuses(void **state) {
     teardown(&other);
 }
 
+static dnnl_tp_memory_desc_t tagged(int64_t a, int64_t b, dnnl_tp_format_tag_t tag) {
+    dnnl_tp_memory_desc_t md;
+    dnnl_tp_dims_t dims = {a, b};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_f32, tag));
+    return md;
+}
+
+/* Memory of as many bytes, or more, does not pass: everything that tells where an element lies is compared. */
+static void execution_compares_whole_descriptors(void **state) {
+    (void)state;
+    enum { SIDE = 64 };
+    static float a[SIDE * SIDE], b[SIDE * SIDE], c[2 * SIDE * SIDE];
+    fixture_t f;
+    setup(&f, NULL);
+    dnnl_tp_memory_desc_t plain_md = tagged(SIDE, SIDE, dnnl_tp_ab),
+                          any = tagged(SIDE, SIDE, dnnl_tp_format_tag_any);
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, plain_md, any, NULL, plain_md, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    const_dnnl_tp_memory_desc_t packed = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0);
+    const struct {
+        int arg;
+        int64_t dims[2];
+        dnnl_tp_format_tag_t tag;
+        const char *says;
+    } wrong[] = {
+        {DNNL_TP_ARG_SRC, {SIDE, SIDE}, dnnl_tp_ba, "argument SRC has f32 64x64 ba, needed is f32 64x64 ab"},
+        {DNNL_TP_ARG_SRC,
+         {2 * SIDE, SIDE / 2},
+         dnnl_tp_ab,
+         "argument SRC has f32 128x32 ab, needed is f32 64x64 ab"},
+        {DNNL_TP_ARG_DST, {SIDE / 2, 2 * SIDE}, dnnl_tp_ab, "argument DST has f32 32x128 ab"},
+        {DNNL_TP_ARG_DST, {2 * SIDE, SIDE}, dnnl_tp_ab, "argument DST has f32 128x64 ab"},
+        {DNNL_TP_ARG_WEIGHTS,
+         {SIDE, SIDE},
+         dnnl_tp_ab,
+         "argument WEIGHTS has f32 64x64 ab, needed is f32 64x64 "},
+    };
+    dnnl_tp_memory_t src, wei, dst;
+    CHECK_OK(dnnl_tp_memory_create(&src, plain_md, f.engine, a));
+    CHECK_OK(dnnl_tp_memory_create(&wei, packed, f.engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_create(&dst, plain_md, f.engine, c));
+    const dnnl_tp_exec_arg_t right[] = {
+        {DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_WEIGHTS, wei}, {DNNL_TP_ARG_DST, dst}};
+    CHECK_OK(dnnl_tp_primitive_execute(p, f.stream, 3, right));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        if (wrong[i].arg == DNNL_TP_ARG_WEIGHTS && dnnl_tp_memory_desc_equal(packed, plain_md))
+            continue; /* an engine without packed layouts */
+        dnnl_tp_memory_desc_t md = tagged(wrong[i].dims[0], wrong[i].dims[1], wrong[i].tag);
+        dnnl_tp_memory_t m;
+        CHECK_OK(dnnl_tp_memory_create(&m, md, f.engine, b));
+        dnnl_tp_exec_arg_t args[3];
+        memcpy(args, right, sizeof args);
+        for (int k = 0; k < 3; ++k)
+            if (args[k].arg == wrong[i].arg) args[k].memory = m;
+        refuses(dnnl_tp_primitive_execute(p, f.stream, 3, args), DTP_MEMORY_MISMATCH);
+        if (!strstr(dnnl_tp_last_error(), wrong[i].says)) fail_msg("%s", dnnl_tp_last_error());
+        CHECK_OK(dnnl_tp_memory_destroy(m));
+        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    }
+    for (int i = 0; i < 3; ++i) CHECK_OK(dnnl_tp_memory_destroy(right[i].memory));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    /* Strides of dimensions with one element do not count. */
+    dnnl_tp_memory_desc_t row = tagged(1, K, dnnl_tp_ab), row_ba = tagged(1, K, dnnl_tp_ba),
+                          out = tagged(1, N, dnnl_tp_ab);
+    dnnl_tp_dims_t dims = {1, K}, strides = {1000, 1};
+    dnnl_tp_memory_desc_t row_far;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_strides(&row_far, 2, dims, dnnl_tp_f32, strides));
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, row, f.wei, NULL, out, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    const_dnnl_tp_memory_desc_t same[] = {row, row_ba, row_far};
+    for (int i = 0; i < 3; ++i) {
+        CHECK_OK(dnnl_tp_memory_create(&src, same[i], f.engine, f.a));
+        CHECK_OK(dnnl_tp_memory_create(&dst, out, f.engine, c));
+        const dnnl_tp_exec_arg_t args[] = {
+            {DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, dst}};
+        CHECK_OK(dnnl_tp_primitive_execute(p, f.stream, 3, args));
+        CHECK_OK(dnnl_tp_memory_destroy(src));
+        CHECK_OK(dnnl_tp_memory_destroy(dst));
+    }
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    dnnl_tp_memory_desc_t mds[] = {plain_md, any, row, row_ba, row_far, out};
+    for (size_t i = 0; i < sizeof mds / sizeof *mds; ++i) CHECK_OK(dnnl_tp_memory_desc_destroy(mds[i]));
+    teardown(&f);
+}
+
+/* A post-operation's tensor that does not broadcast to the destination of this execution would be read beyond its
+ * end. */
+static void runtime_post_op_tensors_fit_the_destination(void **state) {
+    (void)state;
+    fixture_t f;
+    setup(&f, NULL);
+    const int64_t R = DNNL_TP_RUNTIME_DIM_VAL;
+    dnnl_tp_memory_desc_t src = tagged(R, K, dnnl_tp_ab), dst = tagged(R, N, dnnl_tp_ab);
+    float values[2 * M] = {0};
+    const int arg = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_TP_ARG_WEIGHTS;
+    dnnl_tp_primitive_attr_t attr;
+    dnnl_tp_post_ops_t po;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    CHECK_OK(dnnl_tp_post_ops_create(&po));
+    CHECK_OK(dnnl_tp_post_ops_append_prelu(po, 1)); /* a slope a row */
+    CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, src, f.wei, NULL, dst, attr));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    static const int64_t rows[] = {M, M - 1, 2 * M, 1};
+    for (int i = 0; i < 4; ++i) {
+        dnnl_tp_memory_desc_t md = plain(rows[i], 1, dnnl_tp_f32);
+        dnnl_tp_exec_arg_t args[] = {
+            {DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}, {arg, NULL}};
+        CHECK_OK(dnnl_tp_memory_create(&args[3].memory, md, f.engine, values));
+        dnnl_tp_status_t status = dnnl_tp_primitive_execute(p, f.stream, 4, args);
+        if (rows[i] == M || rows[i] == 1) CHECK_OK(status);
+        else refuses(status, DTP_RUNTIME_INCONSISTENT);
+        CHECK_OK(dnnl_tp_memory_destroy(args[3].memory));
+        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    }
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_post_ops_destroy(po));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(src));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
+    teardown(&f);
+}
+
+/* Where sizes come with the memory: overlaps, ranks and layouts are checked, too; scales have as many elements as
+ * the actual dims say. */
+static void runtime_layouts_and_lists_are_checked(void **state) {
+    (void)state;
+    fixture_t f;
+    setup(&f, NULL);
+    const int64_t R = DNNL_TP_RUNTIME_DIM_VAL;
+    dnnl_tp_memory_desc_t src = tagged(R, K, dnnl_tp_ab), dst = tagged(R, N, dnnl_tp_ab),
+                          across = tagged(M, K, dnnl_tp_ba);
+    dnnl_tp_dims_t three = {1, M, K};
+    dnnl_tp_memory_desc_t deep;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&deep, 3, three, dnnl_tp_f32, dnnl_tp_abc));
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, f.engine, src, f.wei, NULL, dst, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    dnnl_tp_exec_arg_t args[] = {
+        {DNNL_TP_ARG_SRC, f.m[0]}, {DNNL_TP_ARG_WEIGHTS, f.m[1]}, {DNNL_TP_ARG_DST, f.m[2]}};
+    CHECK_OK(dnnl_tp_primitive_execute(p, f.stream, 3, args));
+    const_dnnl_tp_memory_desc_t wrong[] = {across, deep};
+    for (int i = 0; i < 2; ++i) {
+        CHECK_OK(dnnl_tp_memory_create(&args[0].memory, wrong[i], f.engine, f.a));
+        refuses(dnnl_tp_primitive_execute(p, f.stream, 3, args), DTP_MEMORY_MISMATCH);
+        assert_non_null(strstr(dnnl_tp_last_error(), "needed is f32 *x5 ab"));
+        CHECK_OK(dnnl_tp_memory_destroy(args[0].memory));
+    }
+    CHECK_OK(dnnl_tp_memory_create(&args[0].memory, f.src, f.engine, f.c + 1));
+    refuses(dnnl_tp_primitive_execute(p, f.stream, 3, args), DTP_ALIAS);
+    CHECK_OK(dnnl_tp_memory_destroy(args[0].memory));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    /* One scale a column of a source with run-time dims. */
+    dnnl_tp_primitive_attr_t attr;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    CHECK_OK(dnnl_tp_primitive_attr_set_scales_mask(attr, DNNL_TP_ARG_SRC, 2));
+    dnnl_tp_memory_desc_t any_size = tagged(R, R, dnnl_tp_ab), bytes = plain(R, R, dnnl_tp_s8),
+                          ints = plain(M, K, dnnl_tp_s8);
+    CHECK_OK(dnnl_tp_reorder_primitive_desc_create(&pd, bytes, f.engine, any_size, f.engine, attr));
+    const int scales_arg = DNNL_TP_ARG_ATTR_SCALES | DNNL_TP_ARG_SRC;
+    const_dnnl_tp_memory_desc_t scales_md =
+        dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, scales_arg);
+    const dnnl_tp_dims_t *dims;
+    CHECK_OK(dnnl_tp_memory_desc_query(scales_md, dnnl_tp_query_dims, (void *)&dims));
+    assert_true((*dims)[0] == R);
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    for (int64_t n = 1; n <= K; n += K - 1) {
+        float scales[K] = {1, 1, 1, 1, 1};
+        int8_t from[M * K] = {0};
+        dnnl_tp_dims_t one = {n};
+        dnnl_tp_memory_desc_t md;
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, one, dnnl_tp_f32, dnnl_tp_a));
+        dnnl_tp_exec_arg_t r[] = {{DNNL_TP_ARG_FROM, NULL}, {DNNL_TP_ARG_TO, f.m[0]}, {scales_arg, NULL}};
+        CHECK_OK(dnnl_tp_memory_create(&r[0].memory, ints, f.engine, from));
+        CHECK_OK(dnnl_tp_memory_create(&r[2].memory, md, f.engine, scales));
+        if (n == K) CHECK_OK(dnnl_tp_primitive_execute(p, f.stream, 3, r));
+        else {
+            refuses(dnnl_tp_primitive_execute(p, f.stream, 3, r), DTP_MEMORY_MISMATCH);
+            assert_non_null(strstr(dnnl_tp_last_error(), "ATTR_SCALES | SRC has 1 elements, needed are 5"));
+        }
+        CHECK_OK(dnnl_tp_memory_destroy(r[0].memory));
+        CHECK_OK(dnnl_tp_memory_destroy(r[2].memory));
+        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    }
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    dnnl_tp_memory_desc_t mds[] = {src, dst, across, deep, any_size, bytes, ints};
+    for (size_t i = 0; i < sizeof mds / sizeof *mds; ++i) CHECK_OK(dnnl_tp_memory_desc_destroy(mds[i]));
+    teardown(&f);
+}
+
 static void creation_refuses_by_reason(void **state) {
     (void)state;
     fixture_t f;
@@ -346,6 +547,7 @@ static void every_failing_allocation_is_survived(void **state) {
     int n = 0;
     for (;; ++n) {
         assert_true(n < 1000);
+        assert_int_equal(dnnl_tp_set_verbose(9), dnnl_tp_invalid_arguments); /* a stale text */
         atomic_store(&a.fail_at, n);
         dnnl_tp_status_t status = whole_life();
         assert_int_equal(dtp_object_live(), 0);
@@ -355,6 +557,8 @@ static void every_failing_allocation_is_survived(void **state) {
             break;
         }
         assert_int_equal(status, dnnl_tp_out_of_memory);
+        assert_int_equal(dtp_last_reason(), DTP_NO_MEMORY);
+        assert_null(strstr(dnnl_tp_last_error(), "dnnl_tp_set_verbose"));
     }
     assert_true(n > 15);
     CHECK_OK(dnnl_tp_set_allocator(NULL));
@@ -366,6 +570,9 @@ static void every_failing_allocation_is_survived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(execution_runs_and_refuses),
+                                       cmocka_unit_test(execution_compares_whole_descriptors),
+                                       cmocka_unit_test(runtime_post_op_tensors_fit_the_destination),
+                                       cmocka_unit_test(runtime_layouts_and_lists_are_checked),
                                        cmocka_unit_test(creation_refuses_by_reason),
                                        cmocka_unit_test(runtime_dims_are_checked_at_execution),
                                        cmocka_unit_test(thread_counts_resolve_in_order),

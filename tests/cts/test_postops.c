@@ -19,10 +19,10 @@ typedef struct {
     const char *dst;
     int n;
     struct {
-        int kind; /* 'e', 'b', 's' */
+        int kind; /* 'e', 'b', 's', 'p' (prelu) */
         int alg;
         float a, b;
-        int mask; /* binary: dims that src1 follows; sum: zero point */
+        int mask; /* binary, prelu: dims that src1 or the weights follow; sum: zero point */
         dnnl_tp_data_type_t dt;
         const char *layout; /* of src1, NULL = any */
     } step[8];
@@ -34,6 +34,8 @@ typedef struct {
     { 'b', dnnl_tp_binary_##alg, 0, 0, mask, dnnl_tp_##dt, layout }
 #define SUM(scale, zp, dt) \
     { 's', 0, scale, 0, zp, dnnl_tp_##dt, NULL }
+#define P(mask) \
+    { 'p', 0, 0, 0, mask, dnnl_tp_f32, NULL }
 #define D4 \
     4, { 2, 19, 3, 37 }
 static const chain_t chains[] = {
@@ -67,6 +69,10 @@ static const chain_t chains[] = {
      4,
      {B(gt, 3, s8, "ab"), B(le, 0, f32, "ab"), B(lt, 1, f32, "ab"), B(eq, 2, s8, "ab")}},
     {"ne div", 2, {7, 40}, "ab", 2, {B(div, 2, f32, "ab"), B(ne, 3, s8, "ab")}},
+    {"prelu", 2, {7, 40}, "ab", 1, {P(0)}},
+    {"prelu of columns", 2, {7, 300}, "ab", 2, {P(2), B(add, 3, f32, "ab")}},
+    {"prelu of channels", D4, "acdb", 2, {P(2), P(13)}},
+    {"prelu of all", D4, "abcd", 3, {E(linear, 2, 1), P(15), SUM(2.f, 0, data_type_undef)}},
     {"select", 2, {7, 40}, "ab", 2, {B(select, 3, f32, "ab"), B(select, 1, bf16, "ab")}},
     {"long",
      2,
@@ -125,6 +131,8 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
                                                      c->step[i].b));
         } else if (c->step[i].kind == 's') {
             CHECK_OK(dnnl_tp_post_ops_append_sum(po, c->step[i].a, c->step[i].mask, c->step[i].dt));
+        } else if (c->step[i].kind == 'p') {
+            CHECK_OK(dnnl_tp_post_ops_append_prelu(po, c->step[i].mask));
         } else {
             int64_t dims[4];
             for (int d = 0; d < c->ndims; ++d) dims[d] = c->step[i].mask >> d & 1 ? c->dims[d] : 1;
@@ -156,14 +164,15 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
     int nargs = 2;
     void *ptr[DTP_MAX_PD_ARGS] = {src.data, dst.data};
     for (int i = 0; i < c->n; ++i) {
-        if (c->step[i].kind != 'b') continue;
+        if (!strchr("bp", c->step[i].kind)) continue;
         const dtp_post_op_t *e = &pd->attr->post_ops->entry[i]; /* resolved */
         tensor_init(&src1[i], &e->src1);
         tensor_fill(&src1[i], &r,
                     e->src1.data_type == dnnl_tp_u8 || c->step[i].alg == dnnl_tp_binary_div ? 1 : -4, 4,
                     true);
         int base = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
-        args[nargs++] = (dnnl_tp_exec_handle_t){base | DNNL_TP_ARG_SRC_1, src1[i].data};
+        int of = c->step[i].kind == 'p' ? DNNL_TP_ARG_WEIGHTS : DNNL_TP_ARG_SRC_1;
+        args[nargs++] = (dnnl_tp_exec_handle_t){base | of, src1[i].data};
         ptr[pd->post_op_arg + 2 * i] = src1[i].data;
         if (c->step[i].alg != dnnl_tp_binary_select) continue;
         tensor_init(&src2[i], &e->src2);
@@ -183,6 +192,7 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
                 x = step_eltwise(c->step[k].alg, x, (double)c->step[k].a, (double)c->step[k].b);
             else if (c->step[k].kind == 's')
                 x += (double)c->step[k].a * (tensor_get(&dst, pos) - c->step[k].mask);
+            else if (c->step[k].kind == 'p') x *= x < 0 ? tensor_get_bcast(&src1[k], pos) : 1;
             else
                 x = step_binary(c->step[k].alg, x, tensor_get_bcast(&src1[k], pos),
                                 c->step[k].alg == dnnl_tp_binary_select ? tensor_get_bcast(&src2[k], pos)
@@ -230,7 +240,7 @@ static void chain_case(const place_t *at, const chain_t *c, int number) {
     free(want), free(tile);
     tensor_free(&src), tensor_free(&dst);
     for (int k = 0; k < c->n; ++k) {
-        if (c->step[k].kind != 'b') continue;
+        if (!strchr("bp", c->step[k].kind)) continue;
         tensor_free(&src1[k]);
         if (c->step[k].alg == dnnl_tp_binary_select) tensor_free(&src2[k]);
     }

@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_session.h"
+#include "exec/cancel.h"
+#include "exec/session.h"
 #include "support/check.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
+#include "trace/trace.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { BUSY = 0 }; /* their allocators take locks that a forked child inherits */
@@ -173,8 +176,57 @@ static void forks(void **state) {
     free(t.y);
 }
 
+/* A fork while another thread holds the locks of what the child uses: of the graph and the slabs that two sessions
+ * share, of one of these sessions, of a trace and of a token. */
+static void held_locks(void **state) {
+    (void)state;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_session_t s[2];
+    dnnl_tp_trace_t trace;
+    dnnl_tp_cancel_t token;
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_trace_create(&trace, NULL));
+    CHECK_OK(dnnl_tp_cancel_create(&token));
+    dnnl_tp_graph_t g = make_graph(0.25f);
+    dtp_graph_t *graph = g->root;
+    dnnl_tp_session_opts_t so = {.struct_size = sizeof so, .num_threads = 1, .trace = trace};
+    for (int i = 0; i < 2; ++i) CHECK_OK(dnnl_tp_session_create(&s[i], g, engine, &so));
+    float *x = malloc(2 * N * sizeof *x);
+    for (int i = 0; i < N; ++i) x[i] = 2;
+    assert_true(session_works(s[0], x, x + N, 4.25f));
+    dtp_lock_t *locks[] = {&graph->lock,       &graph->slabs.lock, &s[0]->lock,
+                           &s[0]->pools->lock, &trace->lock,       &token->lock};
+    enum { LOCKS = sizeof locks / sizeof *locks };
+    for (int i = 0; i < LOCKS; ++i) dtp_lock(locks[i]);
+    watchdog(100, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        bool ok = true;
+        for (int i = 0; i < 2; ++i) ok &= session_works(s[i], x, x + N, 4.25f);
+        ok &= dnnl_tp_cancel_fire(token) == dnnl_tp_success;
+        for (int i = 0; i < 2; ++i) ok &= dnnl_tp_session_destroy(s[i]) == dnnl_tp_success;
+        ok &= dnnl_tp_graph_destroy(g) == dnnl_tp_success;
+        ok &= dnnl_tp_trace_destroy(trace) == dnnl_tp_success;
+        syscall(SYS_exit_group, ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    for (int i = 0; i < LOCKS; ++i) dtp_unlock(locks[i]);
+    if (status) fail_msg("the child's status is 0x%x", (unsigned)status);
+    for (int i = 0; i < 2; ++i) {
+        assert_true(session_works(s[i], x, x + N, 4.25f));
+        CHECK_OK(dnnl_tp_session_destroy(s[i]));
+    }
+    dnnl_tp_graph_destroy(g);
+    dnnl_tp_trace_destroy(trace);
+    dnnl_tp_cancel_destroy(token);
+    dnnl_tp_engine_destroy(engine);
+    free(x);
+}
+
 int main(void) {
     watchdog(100, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forks), cmocka_unit_test(held_locks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

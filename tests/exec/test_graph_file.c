@@ -503,6 +503,11 @@ static void test_writing_fails(void **state) {
     assert_int_equal(dnnl_tp_graph_write(g, taken, DNNL_TP_GRAPH_TEXT), dnnl_tp_runtime_error);
     assert_int_equal(count_files(false), 1);
     assert_int_equal(rmdir(data), 0);
+    /* A pipe or a device is written through; a file of weights beside it would be somebody else's. */
+    OK(dnnl_tp_graph_write(g, "/dev/null", DNNL_TP_GRAPH_DOT));
+    OK(dnnl_tp_graph_write(g, "/dev/null", DNNL_TP_GRAPH_TEXT | DNNL_TP_GRAPH_NO_WEIGHTS));
+    assert_int_equal(dnnl_tp_graph_write(g, "/dev/null", DNNL_TP_GRAPH_TEXT), dnnl_tp_invalid_arguments);
+    assert_int_equal(access("/dev/null.data", F_OK), -1);
     /* A region that nobody took; a region's handle. */
     OK(dnnl_tp_graph_create_region(&region, g));
     write_file(taken, "kept");

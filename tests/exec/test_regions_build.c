@@ -105,9 +105,11 @@ static void test_while(void **state) {
     REFUSED(LOOP(cond, body, 2, init, v, foreign, 0), GRAPH_BAD_VALUE, "body_out 0");
     REFUSED(LOOP(cond, body, 2, init, v, next, -1), BAD_PARAM, "window");
     REFUSED(LOOP(cond, body, 2, init, v, next, 65), BAD_PARAM, "window");
-    FAILS(LOOP(cond, body, 2, wrong, v, next, 0), invalid_shape, GRAPH_SHAPE, "initial value of variable 1");
+    FAILS(LOOP(cond, body, 2, wrong, v, next, 0), invalid_data_type, GRAPH_DATA_TYPE,
+          "initial value of variable 1");
     wrong[0] = v[0];
-    FAILS(LOOP(cond, body, 2, init, v, wrong, 0), invalid_shape, GRAPH_SHAPE, "next value of variable 1");
+    FAILS(LOOP(cond, body, 2, init, v, wrong, 0), invalid_data_type, GRAPH_DATA_TYPE,
+          "next value of variable 1");
     FAILS(dnnl_tp_graph_while(g, "loop", cond, v[0], body, 2, init, v, next, 0, out), invalid_shape,
           GRAPH_SHAPE, "predicate");
     assert_true(out[0] == -1 && out[1] == -1);

@@ -98,8 +98,8 @@ static void test_refusals(void **state) {
     REFUSED(dnnl_tp_executable_query(e, 55, &info), GRAPH_BAD_VALUE);
     REFUSED(dnnl_tp_executable_reserve(e, 0), BAD_COUNT);
     OK(dnnl_tp_executable_reserve(e, 3));
-    float *data = calloc(3000, sizeof *data);
-    void *pin[1] = {data}, *pout[1] = {data}, *none[1] = {NULL};
+    float *data = calloc(6000, sizeof *data);
+    void *pin[1] = {data}, *pout[1] = {data + 3000}, *none[1] = {NULL};
     dnnl_tp_run_opts_t r = {.struct_size = 1};
     REFUSED(dnnl_tp_executable_run(NULL, w.stream, 1, pin, 1, pout, NULL), BAD_HANDLE);
     REFUSED(dnnl_tp_executable_run(e, NULL, 1, pin, 1, pout, NULL), BAD_HANDLE);
@@ -112,8 +112,9 @@ static void test_refusals(void **state) {
     r.struct_size = sizeof r;
     r.flags = 1;
     REFUSED(dnnl_tp_executable_run(e, w.stream, 1, pin, 1, pout, &r), BAD_FLAGS);
+    REFUSED(dnnl_tp_executable_run(e, w.stream, 1, pin, 1, pin, NULL), ALIAS);
     OK(dnnl_tp_executable_run(e, w.stream, 1, pin, 1, pout, NULL));
-    assert_true(data[2999] == 1.f);
+    assert_true(data[5999] == 1.f);
     free(data);
     dnnl_tp_executable_destroy(e);
     world_end(&w);

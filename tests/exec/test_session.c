@@ -290,6 +290,8 @@ static void a_timeout_ends_a_run(void **state) {
     dnnl_tp_session_run_opts_t forever = {.struct_size = sizeof forever, .timeout_ns = -1};
     assert_int_equal(dnnl_tp_session_run(s, 0, NULL, 1, &late, 0, NULL, NULL), dnnl_tp_deadline_exceeded);
     OK(dnnl_tp_session_run(s, 0, NULL, 1, &late, 0, NULL, &forever));
+    forever.timeout_ns = INT64_MAX; /* beyond the range of the clock */
+    OK(dnnl_tp_session_run(s, 0, NULL, 1, &late, 0, NULL, &forever));
     /* The same session goes on; a token of the run works beside the session's. */
     dnnl_tp_cancel_t cancel;
     OK(dnnl_tp_cancel_create(&cancel));

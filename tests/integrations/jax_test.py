@@ -62,13 +62,49 @@ def values():
         return dnnl_tp_jax.softmax(jnp.tanh(dnnl_tp_jax.matmul(x, w1)) * 3) + 1
 
     close(mixed(x, w1), softmax(np.tanh(np.asarray(x) @ np.asarray(w1)) * 3) + 1, "mixed")
+
+
+def refused(what, kind, says, run):
     try:
-        jax.jit(dnnl_tp_jax.mlp)(x, array(300, 40), array(41, 10))
-        raise AssertionError("shapes that do not fit were accepted")
-    except AssertionError:
-        raise
-    except Exception as error:  # jax.errors.JaxRuntimeError
-        assert "INVALID_ARGUMENT" in str(error), error
+        jax.block_until_ready(run())
+    except kind as error:
+        assert says in str(error), f"{what}: {error}"
+        return
+    raise AssertionError(f"{what} was accepted")
+
+
+def refusals():
+    x, w1, w2 = array(20, 30), array(30, 40), array(41, 10)
+    refused("mlp", ValueError, "dnnl_tp_jax.mlp: w1 is float32[30, 40] and w2 is float32[41, 10]: 40 columns meet 41 rows",
+            lambda: jax.jit(dnnl_tp_jax.mlp)(x, w1, w2))
+    refused("matmul", ValueError, "20 columns meet 30 rows", lambda: dnnl_tp_jax.matmul(x.T, w1))
+    refused("rank", ValueError, "dnnl_tp_jax.matmul: w is float32[3]; needed are 2 dimensions",
+            lambda: dnnl_tp_jax.matmul(x, array(3)))
+    refused("type", TypeError, "dnnl_tp_jax.softmax: x is int32[4]; only float32 is served",
+            lambda: dnnl_tp_jax.softmax(jnp.arange(4)))
+    refused("list", TypeError, "dnnl_tp_jax.softmax: x is list, not an array", lambda: dnnl_tp_jax.softmax([1.0]))
+    for name, run in (("matmul", lambda x: dnnl_tp_jax.matmul(x, w1)), ("softmax", dnnl_tp_jax.softmax),
+                      ("mlp", lambda x: dnnl_tp_jax.mlp(x, w1, w2[:40]))):
+        refused("vmap", NotImplementedError, f"dnnl_tp_jax.{name} cannot be vmapped",
+                lambda: jax.jit(jax.vmap(run))(array(3, 20, 30)))
+        refused("grad", NotImplementedError, f"dnnl_tp_jax.{name} has no derivative",
+                lambda: jax.jit(jax.grad(lambda x: run(x).sum()))(x))
+    # Who calls the handlers without these functions is refused by them, with texts of theirs.
+    error = jax.errors.JaxRuntimeError
+    ffi = lambda name, shape, *args: jax.jit(lambda *a: jax.ffi.ffi_call("dnnl_tp_" + name, f32(*shape))(*a))(*args)
+    refused("product", error, "dnnl_tp_mlp: f32[30,40] times f32[41,10]", lambda: ffi("mlp", (20, 10), x, w1, w2))
+    refused("result", error, "dnnl_tp_matmul: f32[20,30] times f32[30,40] does not give f32[20,41]",
+            lambda: ffi("matmul", (20, 41), x, w1))
+    refused("arrays", error, "dnnl_tp_softmax: 2 arrays give 1; needed are 1 and 1", lambda: ffi("softmax", (20, 30), x, x))
+
+
+def shapes_are_bounded():
+    w1, w2 = array(8, 8), array(8, 8)
+    for rows in range(1, 101):
+        jax.block_until_ready(jax.ffi.ffi_call("dnnl_tp_mlp", f32(rows, 8))(array(rows, 8), w1, w2))
+    graphs = probe.dnnl_tp_jax_graphs()
+    assert graphs == 64, f"{graphs} compiled graphs are kept"
+    close(dnnl_tp_jax.mlp(x := array(1, 8), w1, w2), reference(x, w1, w2), "mlp, compiled again")
 
 
 def names_of_threads():
@@ -138,9 +174,12 @@ def as_many_calls_as_workers(workers):
 
 workers = int(os.environ["NPROC"])
 values()
+refusals()
 threads(workers)
 as_many_calls_as_workers(workers)
 if workers > 1:
     status = float(jax.jit(lambda x: call("check", (1,), x))(array(4))[0])
     assert status == 0, f"pool_check answered {status}"
+if workers == 1:
+    shapes_are_bounded()
 print("PASSED")

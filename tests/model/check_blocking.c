@@ -19,7 +19,9 @@
 #include "exec/flow_learn.c"
 
 #include "model/no_crew.h"
+#include "model/no_helpers.h"
 #include "model/no_queues.h"
+#include "model/no_regions.h"
 #include "model/no_visits.h"
 #include "model/product.h"
 
@@ -161,8 +163,8 @@ static void setup(int threads, int runs, bool with_cancel) {
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
     mc_thread(owner, NULL);
@@ -174,7 +176,7 @@ static void setup(int threads, int runs, bool with_cancel) {
     if (with_cancel) mc_thread(canceller, NULL);
 }
 static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->first && !rec->last);
+    MC_CHECK(rec->adm == 0 && !rec->n_waiting && !dtp_fifo_first(rec));
     MC_CHECK(!rec->blocking->lines[0].first && rec->blocking->now == 0);
     for (int i = 0; i < NODES; ++i) MC_CHECK(ran[i] <= 1);
 }

@@ -8,7 +8,11 @@
 
 #include "threading/crew.c"
 
+#include "threading/helpers.c"
+
 #include "model/product.h"
+
+_Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 
 /* ---- What they call ---------------------------------------------------------------------------------- */
 _Atomic uint32_t dtp_fork_generation;
@@ -16,10 +20,19 @@ _Atomic int64_t dtp_ticks_per_us;
 static dtp_pool_t *rec;
 static _Atomic uint32_t bell; /* rung for the joiner that sleeps */
 
+_Thread_local dtp_chain_t *dtp_chain_top;
+_Thread_local struct dtp_queue *dtp_left_here;
+void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) { (void)pool, (void)except; }
 bool dtp_dispatch(dtp_pool_t *pool) {
     (void)pool;
     return true;
 }
+bool dtp_team_hold(dtp_team_t *team) {
+    (void)team;
+    return true;
+}
+void dtp_team_let_go(dtp_team_t *team) { (void)team; }
 int dtp_builtin_wake(dtp_pool_t *pool, int count, int cpu, bool mark) {
     (void)pool, (void)cpu, (void)mark;
     MC_CHECK(count > 0);
@@ -128,6 +141,47 @@ static void patient_owner(void *arg) {
     dtp_futex_wake(&bell, 1);
 }
 
+/* Two runs that want one helper each, at the same time; a helper stays until both have one. Helpers behave as
+ * workers do: one that has given its ticket back looks before it sleeps. */
+static _Atomic int owners_left;
+static void work_together(void *arg, int slot, int64_t begin, int64_t end) {
+    model_crew_t *c = arg;
+    MC_CHECK(c->open && slot == 1 && begin == 0 && end == 0);
+    mc_write(&c->done[slot]);
+    ++c->done[slot];
+    (void)atomic_fetch_add_explicit(&came, 1, memory_order_relaxed);
+    while (atomic_load_explicit(&came, memory_order_relaxed) < CREWS) mc_yield();
+}
+static void one_of_two_owners(void *arg) {
+    const int i = (int)((dtp_team_t *)arg - teams);
+    const dtp_parallel_t par = {rec, rec->num_threads, arg};
+    model_crew_t *c = &crews[i];
+    c->open = true;
+    MC_CHECK(dtp_crew_open(&c->crew, &par, 2, work_together, c));
+    MC_CHECK(dtp_crew_want(&c->crew, 1, WORTH_NS) == 1);
+    while (atomic_load_explicit(&came, memory_order_relaxed) < CREWS) mc_yield();
+    dtp_crew_close(&c->crew);
+    c->open = false;
+    mc_read(&c->done[1]);
+    MC_CHECK(c->done[1] == 1);
+    if (atomic_fetch_sub_explicit(&owners_left, 1, memory_order_seq_cst) != 1) return;
+    atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
+    dtp_futex_wake(&bell, INT_MAX);
+}
+static void like_a_worker(void *arg) {
+    bool has_ticket = arg != NULL; /* at first */
+    for (;;) {
+        const uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
+        if (has_ticket || dtp_ticket_join(rec)) {
+            while (dtp_region_help(rec, NULL, 0)) continue;
+            dtp_ticket_leave(rec);
+        }
+        has_ticket = false;
+        if (!atomic_load_explicit(&owners_left, memory_order_seq_cst)) return;
+        if (!dtp_helpers_may_come(rec, NULL)) dtp_futex_wait(&bell, seen, -1);
+    }
+}
+
 /* ---- Cases ------------------------------------------------------------------------------------------- */
 static void setup(int joiners, int n_participants, void (*own)(void *), void (*join)(void *), void *arg) {
     rec = mc_alloc(sizeof *rec);
@@ -146,9 +200,10 @@ static void setup(int joiners, int n_participants, void (*own)(void *), void (*j
     if (join == joiner) rec->adm = (uint64_t)joiners * DTP_ADM_JOINER;
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
-    mc_thread(own, NULL);
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
+    for (int i = 0; i < CREWS; ++i) mc_ignore(&rec->region[i].pays, sizeof rec->region[i].pays);
+    if (own) mc_thread(own, NULL);
     for (int i = 0; i < joiners; ++i) mc_thread(join, arg);
 }
 static void end(void) {
@@ -190,6 +245,15 @@ static void inviting(void) {
     setup(2, 3, owner, joiner, NULL);
     n_tasks = 2;
 }
+/* One helper is awake, one sleeps. */
+static void two_owners(void) {
+    setup(0, 4, NULL, NULL, NULL);
+    rec->adm = DTP_ADM_JOINER;
+    owners_left = CREWS;
+    for (int i = 0; i < CREWS; ++i) mc_thread(one_of_two_owners, &teams[i]);
+    mc_thread(like_a_worker, rec);
+    mc_thread(like_a_worker, NULL);
+}
 static void asleep(void) { setup(1, 2, patient_owner, sleeper, NULL); }
 
 int main(int argc, char **argv) {
@@ -198,6 +262,7 @@ int main(int argc, char **argv) {
         {.name = "one joiner, weak", .setup = one_joiner, .end = end, .weak = true},
         {.name = "two runs", .setup = two_teams, .end = end, .weak = true},
         {.name = "a joiner sleeps", .setup = asleep, .end = end, .preemptions = 3},
+        {.name = "two runs at once", .setup = two_owners, .end = end, .preemptions = 1},
         {.name = "a small crew", .setup = small_crew, .end = end, .preemptions = 3},
         {.name = "two joiners",
          .setup = two_joiners,

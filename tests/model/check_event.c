@@ -9,18 +9,18 @@
 
 /* ---- What event.c calls ------------------------------------------------------------------------------ */
 _Thread_local dtp_chain_t *dtp_chain_top;
+_Thread_local struct dtp_queue *dtp_left_here;
 _Thread_local const dtp_share_t *dtp_share_here;
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 void dtp_queue_release(dtp_queue_t *queue) { (void)queue; }
 void dtp_queue_ring(dtp_queue_t *queue) { (void)queue; }
 void dtp_queue_drive(dtp_queue_t *queue) { (void)queue; }
-void dtp_queue_run_left(dtp_queue_t *first) { (void)first; }
+void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns) {
     (void)queue, (void)event, (void)until_ns;
     return dnnl_tp_success;
 }
-int64_t dtp_until_ns(int64_t timeout_ns) { return timeout_ns < 0 ? INT64_MAX : mc_clock() + timeout_ns; }
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { MOST = 4 };
@@ -83,6 +83,34 @@ static void hasty_waiter(void *arg) {
     wait_for((int64_t)1 << 32); /* four looks at the clock */
 }
 
+/* Its callback signals the next event, to which another thread adds callbacks: none is called inside another. */
+static dtp_event_t *next_event;
+static int depth;
+static void nested_callback(void *arg, dnnl_tp_status_t status) {
+    MC_CHECK(depth == 0 || mc_self() != 0);
+    callback(arg, status);
+}
+static void signalling_callback(void *arg, dnnl_tp_status_t status) {
+    ++depth;
+    MC_CHECK(dnnl_tp_event_on_complete(next_event, nested_callback, &called[2]) == dnnl_tp_success);
+    MC_CHECK(dnnl_tp_event_signal(next_event, status) == dnnl_tp_success);
+    MC_CHECK(called[2] == 0);
+    callback(arg, status);
+    --depth;
+    mc_hit("a callback signalled");
+}
+static void chaining_signaller(void *arg) {
+    MC_CHECK(dnnl_tp_event_on_complete(event, signalling_callback, &called[0]) == dnnl_tp_success);
+    signaller(arg);
+    MC_CHECK(called[0] == 1 && called[2] == 1);
+    dtp_object_release(next_event);
+}
+static void next_adder(void *arg) {
+    MC_CHECK(dnnl_tp_event_on_complete(next_event, callback, arg) == dnnl_tp_success);
+    dtp_object_release(next_event);
+    dtp_object_release(event);
+}
+
 /* Each thread owns a reference. */
 static void setup(void (*const fns[])(void *), int n) {
     payload = signalled = 0;
@@ -120,6 +148,14 @@ SETUP(two_adders, signaller, adder, dropping_adder)
 SETUP(two_signallers, signaller, adder, signaller)
 SETUP(two_waiters, signaller, waiter, waiter)
 SETUP(hurry, signaller, adder, hasty_waiter)
+static void chain(void) {
+    void (*const fns[])(void *) = {chaining_signaller, next_adder};
+    setup(fns, 2);
+    (void)dtp_event_create(&next_event, NULL, 0);
+    next_event->host = true;
+    next_event->obj.refs = 2;
+    depth = 0;
+}
 
 int main(int argc, char **argv) {
     const mc_case_t cases[] = {
@@ -134,6 +170,10 @@ int main(int argc, char **argv) {
          .end = end_called,
          .reach = {"somebody else signalled"}},
         {.name = "two waiters", .setup = two_waiters, .end = end},
+        {.name = "events that signal each other",
+         .setup = chain,
+         .end = end_called,
+         .reach = {"a callback signalled"}},
         {.name = "a wait with a limit", .setup = hurry, .end = end_called, .reach = {"a wait timed out"}},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -13,6 +13,8 @@
 #include "threading/queue_wait.c"
 
 #include "model/no_blocking.h"
+#include "model/no_helpers.h"
+#include "model/no_regions.h"
 #include "model/no_visits.h"
 #include "model/one_worker.h"
 #include "model/product.h"
@@ -125,6 +127,24 @@ static void gated_failing_submitter(void *arg) {
     items[0]->answer = dnnl_tp_runtime_error;
     gated_submitter(arg);
 }
+/* And again after a reset, by the node that the skipped item left in the event's list, or the event was faster. */
+static void gated_again_submitter(void *arg) {
+    (void)arg;
+    items[0]->answer = dnnl_tp_runtime_error;
+    MC_CHECK(dtp_queue_wait_event(queue, &items[1]->base, gate) == dnnl_tp_success);
+    const dtp_callback_t *node = (const dtp_callback_t *)items[1]->base.wait;
+    for (int i = 0; i < 2; ++i) submit_item(i);
+    MC_CHECK(dtp_queue_wait(queue, -1) == dnnl_tp_runtime_error);
+    dtp_queue_reset(queue);
+    if (gate->kept == node) mc_hit("the event kept a node");
+    MC_CHECK(dtp_queue_wait_event(queue, &items[2]->base, gate) == dnnl_tp_success);
+    MC_CHECK(!gate->kept);
+    dtp_object_release(gate);
+    submit_item(2);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    MC_CHECK(skips[1] == 1 && runs[2] == 1);
+    leave();
+}
 /* Two queues wait for each other in turns: who waits for one and walks along the events comes back to it. */
 static void ping_pong_submitter(void *arg) {
     (void)arg;
@@ -147,6 +167,51 @@ static void signaller(void *arg) {
     leave();
 }
 
+/* ---- A pool on which nobody comes -------------------------------------------------------------------- */
+static _Atomic int over;
+static bool submits_inside;
+
+/* Without a wait, which would help: what was submitted has run when the last thread has let go of everything. */
+static void leave_behind(void) {
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) != 1) return;
+    MC_CHECK(DTP_LOAD(&queue->completed, relaxed) == 1);
+    MC_CHECK(dtp_queue_close(queue, NULL, NULL) == dnnl_tp_success);
+    dtp_object_release(gate);
+    dtp_object_release(gate);
+}
+static void hold_nothing(void *arg, const dtp_parallel_t *par) { (void)arg, (void)par; }
+static void hold_body(void *arg, const dtp_parallel_t *par) {
+    (void)arg, (void)par;
+    if (submits_inside) submit_item(0);
+}
+static void holder(void *arg) {
+    (void)arg;
+    MC_CHECK(dtp_pool_run(rec, 1, true, hold_body, NULL) == dnnl_tp_success);
+    if (runs[0] && !submits_inside) mc_hit("who held the ticket ran the item");
+    atomic_store_explicit(&over, 1, memory_order_release);
+    leave_behind();
+}
+static void passer_by(void *arg) {
+    (void)arg;
+    if (!submits_inside) submit_item(0);
+    else MC_CHECK(dtp_pool_run(rec, 1, true, hold_nothing, NULL) == dnnl_tp_success);
+    leave_behind();
+}
+/* Gives up at any time; then one look at the queue is enough. */
+static void hasty_passer_by(void *arg) {
+    (void)arg;
+    submit_item(0);
+    enum { LOOKS_AT_THE_CLOCK = 4 };
+    if (dtp_queue_wait(queue, (int64_t)LOOKS_AT_THE_CLOCK << 30) == dnnl_tp_timed_out) {
+        mc_hit("a wait timed out");
+        while (!atomic_load_explicit(&over, memory_order_acquire)) mc_yield();
+        bool idle = false;
+        MC_CHECK(dtp_queue_query(queue, &idle) == dnnl_tp_success);
+        MC_CHECK(idle);
+    }
+    leave_behind();
+}
+
 static void setup(void (*const fns[])(void *), int n, int n_items) {
     enum { TEAMS = 3 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
@@ -161,6 +226,8 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     memset(skips, 0, sizeof skips);
     memset(recycled, 0, sizeof recycled);
     live_objects = 0;
+    over = 0;
+    submits_inside = false;
     for (int i = 0; i < n_items; ++i) {
         items[i] = mc_alloc(sizeof *items[i]);
         items[i]->number = i;
@@ -176,16 +243,18 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
     mc_ignore(&live_objects, sizeof live_objects);
     mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
     mc_thread_local((void **)&dtp_chain_top);
+    mc_thread_local((void **)&dtp_left_here);
     dtp_chain_top = NULL;
+    dtp_left_here = NULL;
     for (int i = 0; i < n; ++i) mc_thread(fns[i], NULL);
 }
 static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->first && closed == closings);
+    MC_CHECK(rec->adm == 0 && !rec->n_waiting && closed == closings);
     for (int i = 0; i < order; ++i) MC_CHECK(runs[i] + skips[i] == 1 && recycled[i] == 1);
 }
 #define SETUP(name, n_items, ...)                             \
@@ -201,8 +270,27 @@ static void ping_pong(void) {
     setup(fns, 2, 3);
     (void)dtp_queue_create(&other, rec, NULL, 0);
 }
+static void nobody_comes(void (*const fns[])(void *)) {
+    setup(fns, 2, 1);
+    left = 2;
+    rec->workers = NULL;
+    rec->form_s = true;
+}
+static void left_behind(void) {
+    void (*const fns[])(void *) = {holder, passer_by};
+    nobody_comes(fns);
+}
+static void left_inside(void) {
+    left_behind();
+    submits_inside = true;
+}
+static void given_up(void) {
+    void (*const fns[])(void *) = {holder, hasty_passer_by};
+    nobody_comes(fns);
+}
 SETUP(gated, 2, gated_submitter, signaller, worker)
 SETUP(gated_failing, 2, gated_failing_submitter, signaller, worker)
+SETUP(gated_again, 3, gated_again_submitter, signaller, worker)
 
 int main(int argc, char **argv) {
     const mc_case_t cases[] = {
@@ -223,11 +311,26 @@ int main(int argc, char **argv) {
          .reach = {"skipped", "poison and reset"}},
         {.name = "an item waits", .setup = gated, .end = end, .preemptions = 2},
         {.name = "two queues in turns", .setup = ping_pong, .end = end, .preemptions = 2},
+        {.name = "left to who holds the ticket",
+         .setup = left_behind,
+         .end = end,
+         .reach = {"who held the ticket ran the item"}},
+        {.name = "left by a run to itself", .setup = left_inside, .end = end, .preemptions = 3},
+        {.name = "a wait gives up",
+         .setup = given_up,
+         .end = end,
+         .preemptions = 4,
+         .reach = {"a wait timed out"}},
         {.name = "a waiting item is skipped",
          .setup = gated_failing,
          .end = end,
          .preemptions = 2,
          .reach = {"skipped"}},
+        {.name = "it waits again after a reset",
+         .setup = gated_again,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"skipped", "the event kept a node"}},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -7,6 +7,8 @@
 
 #include "threading/region.c"
 
+#include "threading/helpers.c"
+
 #include "model/no_queues.h"
 #include "model/no_visits.h"
 #include "model/product.h"
@@ -93,7 +95,9 @@ static void setup(int num_joiners, int n_loops, int n_joins, int n0, int n1, voi
                   void *joiner_team) {
     rec = mc_alloc(sizeof *rec);
     rec->num_threads = num_joiners + 1;
+    rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
     rec->adm = (uint64_t)num_joiners * DTP_ADM_JOINER;
+    mc_ignore(&rec->region[0].pays, sizeof rec->region[0].pays);
     memset(loops, 0, sizeof loops);
     memset(in_slot, 0, sizeof in_slot);
     loops[0].n = n0;
@@ -157,7 +161,7 @@ static void run_opener(void *arg) {
 static void one_team(void) {
     static dtp_team_t teams[1];
     teams[0] = (dtp_team_t){.state = 0};
-    setup(1, 0, 2, 2, 2, run_opener, teams);
+    setup(1, 0, 4, 2, 2, run_opener, teams);
     of_run = DTP_TEAM_EPOCH;
     rec->teams = teams;
     rec->n_teams = 1;

@@ -8,17 +8,30 @@
 #include "threading/builtin_pool.c"
 
 #include "model/no_blocking.h"
+#include "model/no_helpers.h"
 #include "model/no_queues.h"
+#include "model/no_regions.h"
 #include "model/no_visits.h"
 #include "model/product.h"
 
 /* ---- What they call ---------------------------------------------------------------------------------- */
 static dtp_pool_t *rec;
 static bool freed;
+/* A loop that wants one helper. */
+static _Atomic int loop_wants, helped;
 bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team, uint64_t run) {
     (void)run;
     (void)pool, (void)team;
-    return false;
+    int one = 1;
+    if (!atomic_compare_exchange_strong_explicit(&loop_wants, &one, 0, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&helped, 1, memory_order_release);
+    return true;
+}
+bool dtp_helpers_may_come(dtp_pool_t *pool, const dtp_team_t *team) {
+    (void)pool, (void)team;
+    return atomic_load_explicit(&loop_wants, memory_order_seq_cst);
 }
 void dtp_record_free(dtp_pool_t *pool) {
     (void)pool;
@@ -67,6 +80,24 @@ static void task_giver(void *arg) {
     mc_write(&payload[mc_self()]);
     MC_CHECK(dtp_builtin_task(rec, task, &payload[mc_self()]));
 }
+/* Wants help in a loop: the worker is called unless it is about. */
+static void loop_giver(void *arg) {
+    (void)arg;
+    atomic_store_explicit(&loop_wants, 1, memory_order_seq_cst);
+    if (dtp_adm_joiners(atomic_load_explicit(&rec->adm, memory_order_seq_cst)))
+        mc_hit("the opener counted on the worker");
+    else if (dtp_builtin_wake(rec, 1, -1, true)) mc_hit("the worker was called to help");
+    while (!atomic_load_explicit(&helped, memory_order_acquire)) mc_yield();
+    ++done;
+    leave();
+}
+/* The same without a loop. */
+static void caller(void *arg) {
+    (void)arg;
+    (void)dtp_builtin_wake(rec, 1, -1, true);
+    ++done;
+    leave();
+}
 static void run_giver(void *arg) {
     (void)arg;
     mc_write(&payload[mc_self()]);
@@ -101,13 +132,13 @@ static void setup(void (*const givers[])(void *), int n) {
     rec->go = 1;
     rec->alive = 1;
     done = 0;
+    loop_wants = helped = 0;
     wanted = left = n;
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
-    mc_ignore(&rec->waking, sizeof rec->waking);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * TEAMS);
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
     mc_thread(worker, &rec->workers[0]);
@@ -115,7 +146,8 @@ static void setup(void (*const givers[])(void *), int n) {
 }
 static void end(void) {
     MC_CHECK(done == wanted);
-    MC_CHECK(rec->adm == 0 && !rec->first && !rec->n_tasks);
+    MC_CHECK(rec->adm == 0 && !rec->n_waiting && !rec->n_tasks);
+    MC_CHECK((uint32_t)rec->waking == rec->workers[0].bell / BELL_COUNTED); /* calls that it has not heard */
 }
 #define SETUP(name, ...)                             \
     static void name(void) {                         \
@@ -127,6 +159,9 @@ SETUP(one_run, run_giver)
 SETUP(two_tasks, task_giver, task_giver)
 SETUP(hasty, hasty_giver)
 SETUP(task_and_run, task_giver, run_giver)
+SETUP(one_loop, loop_giver)
+SETUP(loop_and_task, loop_giver, task_giver)
+SETUP(two_callers, caller, caller)
 
 int main(int argc, char **argv) {
     const mc_case_t cases[] = {
@@ -141,6 +176,13 @@ int main(int argc, char **argv) {
          .setup = hasty,
          .end = end,
          .reach = {"a task of a pool that ends"}},
+        {.name = "a loop and a task",
+         .setup = loop_and_task,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"the worker was called to help", "the opener counted on the worker"}},
+        {.name = "a loop", .setup = one_loop, .end = end},
+        {.name = "two callers", .setup = two_callers, .end = end, .preemptions = 3},
         {.name = "a task and a run", .setup = task_and_run, .end = end, .preemptions = 3},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -4,7 +4,9 @@
 
 #include "threading/run.c"
 
+#include "model/no_helpers.h"
 #include "model/no_queues.h"
+#include "model/no_regions.h"
 #include "model/no_visits.h"
 #include "model/one_worker.h"
 #include "model/product.h"
@@ -34,6 +36,24 @@ static void client(void *arg) {
     MC_CHECK(*(int *)arg == 1);
     if (has_worker) leave();
 }
+/* A client whose run may be over before it has a ticket: the first client ends it. */
+static _Atomic uint32_t stop;
+static dtp_sleeper_t sleeper;
+static void ending_work(void *arg, const dtp_parallel_t *par) {
+    work(arg, par);
+    atomic_store_explicit(&stop, 1, memory_order_release);
+    dtp_sleeper_poke(&sleeper);
+}
+static void ending_client(void *arg) {
+    MC_CHECK(dtp_pool_run(rec, 1, true, ending_work, arg) == dnnl_tp_success);
+}
+static void hasty_client(void *arg) {
+    const dtp_share_t share = {.stop = &stop, .late = 3, .sleeper = &sleeper};
+    MC_CHECK(dtp_pool_run_share(rec, 1, DTP_RUN_ADMITTED, 0, &share, work, arg) == dnnl_tp_success);
+    if (*(int *)arg) mc_hit("had its turn");
+    else mc_hit("gave up");
+    MC_CHECK(*(int *)arg == 1 || atomic_load_explicit(&stop, memory_order_relaxed));
+}
 /* Its owner sleeps for a while without the ticket. */
 static void lend(void *arg, const dtp_parallel_t *par) {
     (void)par;
@@ -41,13 +61,34 @@ static void lend(void *arg, const dtp_parallel_t *par) {
     MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
     atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
     dtp_ticket_end(rec);
-    dtp_ticket_get(rec, DTP_TICKET_BACK);
+    MC_CHECK(dtp_ticket_get(rec, DTP_TICKET_BACK, NULL));
     work(arg, par);
 }
 static void lender(void *arg) {
     MC_CHECK(dtp_pool_run_at(rec, 1, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK, 0, lend, arg) == dnnl_tp_success);
     MC_CHECK(*(int *)arg == 1); /* on this thread */
     if (has_worker) leave();
+}
+/* A host with runs: no call with the cookie of a run that has ended. */
+static bool ended[CLIENTS];
+static _Atomic int n_begun, host_calls;
+static int run_begin(void *ctx, uint64_t id, void **run) {
+    (void)ctx, (void)id;
+    *run = &ended[atomic_fetch_add_explicit(&n_begun, 1, memory_order_relaxed)];
+    return 0;
+}
+static void run_end(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done_fn, void *arg) {
+    (void)ctx, (void)status, (void)may_block;
+    mc_write(run);
+    *(bool *)run = true;
+    done_fn(arg);
+}
+static void call_host(void *run) {
+    mc_read(run);
+    MC_CHECK(!*(bool *)run);
+    atomic_fetch_add_explicit(&host_calls, 1, memory_order_relaxed); /* a step inside the call */
+    MC_CHECK(!*(bool *)run);
+    mc_hit("the host was called for a run");
 }
 static void joiner(void *arg) {
     (void)arg;
@@ -72,13 +113,16 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
     if (has_worker) rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
     worker_bell = 0;
     running = 0;
+    memset(ended, 0, sizeof ended);
+    n_begun = host_calls = 0;
+    model_call_host = NULL;
     left = clients;
     memset(ran, 0, sizeof ran);
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * (CLIENTS + 1));
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
     rec->blocking = n_lenders ? (struct dtp_blocking *)rec : NULL; /* only told from NULL */
@@ -86,7 +130,7 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
     if (other) mc_thread(other, NULL);
 }
 static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->first && !rec->last);
+    MC_CHECK(rec->adm == 0 && !rec->n_waiting && !dtp_fifo_first(rec));
     MC_CHECK(!(rec->region[0].door & DTP_DOOR_ATTENTION));
 }
 static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
@@ -94,11 +138,26 @@ static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
     setup(tickets, clients, other);
     n_lenders = 0;
 }
+static void hasty(void) {
+    setup(1, 0, NULL);
+    stop = 0;
+    sleeper = (dtp_sleeper_t){.word = NULL};
+    mc_thread(ending_client, &ran[0]);
+    mc_thread(hasty_client, &ran[1]);
+    mc_thread(client, &ran[2]);
+}
 static void one_lender(void) { lenders(1, 1, 2, NULL); }
 static void two_lenders(void) { lenders(2, 1, 2, NULL); }
 static void lenders_and_worker(void) { lenders(1, 1, 2, worker); }
 static void lender_and_joiner(void) { lenders(1, 1, 1, joiner); }
 static void two_clients(void) { setup(1, 2, NULL); }
+static void host_with_runs(void) {
+    setup(1, 2, NULL);
+    rec->form_s = true;
+    rec->iface.run_begin = run_begin;
+    rec->iface.run_end = run_end;
+    model_call_host = call_host;
+}
 static void three_clients(void) { setup(1, 3, NULL); }
 static void two_tickets(void) { setup(2, 3, NULL); }
 static void with_joiner(void) { setup(1, 2, joiner); }
@@ -108,6 +167,11 @@ int main(int argc, char **argv) {
     const mc_case_t cases[] = {
         {.name = "two clients, 1 ticket", .setup = two_clients, .end = end},
         {.name = "two clients, 1 ticket, weak", .setup = two_clients, .end = end, .weak = true},
+        {.name = "two clients of a host with runs, 1 ticket",
+         .setup = host_with_runs,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"the host was called for a run"}},
         {.name = "two clients and a joiner, 1 ticket",
          .setup = with_joiner,
          .end = end,
@@ -134,6 +198,11 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 3,
          .reach = {"ran on another thread"}},
+        {.name = "a client that gives up",
+         .setup = hasty,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"gave up", "had its turn"}},
         {.name = "three clients, 2 tickets",
          .setup = two_tickets,
          .end = end,

@@ -11,10 +11,9 @@
 
 #include "threading/region.c"
 
-static void pause_while_open(void);
-#define dtp_pause pause_while_open
+#include "threading/helpers.c"
+
 #include "threading/visit.c"
-#undef dtp_pause
 
 #include "model/product.h"
 
@@ -38,11 +37,7 @@ int dtp_process_num_threads(void) { return 1; }
 double dtp_cpu_quota(void) { return 0; }
 void dtp_sync_forked(void) {}
 void dtp_named_pools_forked(void) {}
-void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
-/* Helpers of a host that has loops only stay while one is open. */
-static void pause_while_open(void) {
-    if (rec->host_loops && rec->reserved) mc_yield();
-}
+void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 
 /* ---- The host ---------------------------------------------------------------------------------------- */
 enum { THREADS = 4, CALLS = 8 };
@@ -58,6 +53,7 @@ static int first_call, n_calls;
 static int answers; /* 1: calls later, 2: or refuses, 3: or calls at once */
 static bool gone;   /* no call may come any more */
 static bool caller_works;
+static bool calls_inside; /* schedule may call what waits first */
 static dtp_lock_t host_lock;
 static _Atomic uint32_t host_bell;
 static _Atomic int inside;          /* callers of schedule */
@@ -114,6 +110,7 @@ static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
     mc_write(arg); /* the visit was filled */
     if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
         MC_CHECK(atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed) == 0);
+    if (calls_inside && mc_choose(2) && call_one()) mc_hit("called another one inside schedule");
     const int answer = mc_choose(answers);
     if (answer == 0) push((call_t){.fn = fn, .arg = arg, .run = run});
     if (answer == 2) {
@@ -164,7 +161,17 @@ typedef struct {
 static loop_t loops[THREADS];
 static const int64_t short_grain = -GRAIN_NS * 2, long_grain = -MEDIUM_LOOP_NS;
 static int64_t grain;
+static bool meets; /* every body waits until all of its loop are inside */
+static _Atomic uint32_t n_met;
 
+static void meet(void) {
+    if (!meets) return;
+    const uint32_t all = ITERATIONS;
+    if (atomic_fetch_add_explicit(&n_met, 1, memory_order_seq_cst) + 1 == all)
+        dtp_futex_wake(&n_met, INT_MAX);
+    for (uint32_t met; (met = atomic_load_explicit(&n_met, memory_order_seq_cst)) < all;)
+        dtp_futex_wait(&n_met, met, -1);
+}
 static void body(void *arg, int slot, int64_t begin, int64_t end) {
     loop_t *loop = arg;
     MC_CHECK(loop->open && slot >= 0 && slot < rec->num_threads);
@@ -173,10 +180,12 @@ static void body(void *arg, int slot, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
         mc_write(&loop->runs[i]);
         ++loop->runs[i];
+        meet();
     }
 }
 static void one_loop(loop_t *loop, const dtp_parallel_t *par) {
     loop->open = true;
+    n_met = 0;
     dtp_parallel_share(par, ITERATIONS, grain, body, loop);
     loop->open = false;
     for (int i = 0; i < ITERATIONS; ++i) {
@@ -229,9 +238,20 @@ static void run_caller(void *arg) {
  * looks after it now and then, as those who query an event do. */
 static dtp_root_t roots[THREADS];
 static _Atomic int executed[THREADS], stranded[THREADS];
-bool dtp_queue_hint(dtp_root_t *root, bool coming) {
-    if (!coming) atomic_store_explicit(&stranded[root - roots], 1, memory_order_relaxed);
+bool dtp_queue_hint(dtp_root_t *root) {
+    (void)root;
     return false;
+}
+bool dtp_queue_is_awaited(const dtp_root_t *root) {
+    (void)root;
+    return false;
+}
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) {
+    (void)except;
+    dtp_lock(&pool->lock);
+    const dtp_root_t *root = dtp_fifo_first(pool);
+    if (root) atomic_store_explicit(&stranded[root - roots], 1, memory_order_relaxed);
+    dtp_unlock(&pool->lock);
 }
 void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) {
     MC_CHECK(pool == rec);
@@ -266,6 +286,7 @@ static void publisher(void *arg) {
 static void setup(int num_threads, int callers, void (*caller)(void *), int hosts) {
     registry = NULL;
     registry_lock.word = 0;
+    registry_bell = 0;
     rec = dtp_record_create(num_threads, 0);
     rec->iface = (dnnl_tp_threadpool_iface_t){.ctx = &host_lock, .schedule = schedule, .release = release};
     rec->form_s = true;
@@ -283,17 +304,20 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     host_bell = quiet_bell = 0;
     inside = n_begun = 0;
     answers = 1;
-    gone = caller_works = released = false;
+    gone = caller_works = calls_inside = released = meets = false;
     runs_per_caller = 1;
     grain = short_grain;
     left = callers;
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
-    mc_ignore(&rec->runs,
-              offsetof(dtp_pool_t, max_running) + sizeof rec->max_running - offsetof(dtp_pool_t, runs));
+    mc_ignore(&rec->region[0].pays, sizeof rec->region[0].pays);
+    mc_ignore(&rec->max_running, sizeof rec->max_running);
+    mc_ignore(rec->counts, sizeof rec->counts);
     mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
+    mc_thread_local((void **)&dtp_left_here);
+    dtp_left_here = NULL;
     for (int i = 0; i < callers; ++i) {
         roots[i].kind = DTP_ROOT_QUEUE;
         mc_thread(caller, caller == publisher ? (void *)&roots[i] : &loops[i]);
@@ -327,10 +351,23 @@ static void two_runs(void) {
     rec->iface.run_begin = run_begin;
     rec->iface.run_end = run_end;
 }
+/* The helper of the first may hold its ticket when the second opens its loop, and leaves. */
+static void runs_that_meet(void) {
+    two_runs();
+    meets = true;
+}
 static void two_roots(void) { setup(1, 2, publisher, 1); }
 static void any_root(void) {
     two_roots();
     answers = 2;
+}
+/* A root relies on a call that the host makes inside somebody else's call of schedule. */
+static void called_inside(void) {
+    setup(2, 1, publisher, 1);
+    calls_inside = true;
+    rec->holds += DTP_HOLD_REF;
+    ++left;
+    mc_thread(loop_caller, &loops[2]);
 }
 static void set_loops(void) {
     rec->iface.schedule = NULL;
@@ -362,8 +399,17 @@ int main(int argc, char **argv) {
         {.name = "the end of two calls", .setup = two_calls, .end = end, .preemptions = 2},
         {.name = "two loops, one caller at a time", .setup = two_loops, .end = end, .preemptions = 2},
         {.name = "two runs", .setup = two_runs, .end = end, .preemptions = 3},
+        {.name = "two runs whose helpers are waited for",
+         .setup = runs_that_meet,
+         .end = end,
+         .preemptions = 2},
         {.name = "two roots", .setup = two_roots, .end = end, .preemptions = 2},
         {.name = "two roots, a host that refuses", .setup = any_root, .end = end, .preemptions = 2},
+        {.name = "a host that calls inside schedule",
+         .setup = called_inside,
+         .end = end,
+         .preemptions = 2,
+         .reach = {"called another one inside schedule"}},
         {.name = "the body of a run", .setup = main_body, .end = end, .preemptions = 2},
         {.name = "the same, the caller only waits", .setup = idle_caller, .end = end, .preemptions = 1},
         {.name = "a loop of the host", .setup = loop_alone, .end = end, .preemptions = 2},

@@ -24,7 +24,7 @@ typedef struct {
     bool must_fail;  /* the case shows what the checker has to find */
     const char *reach[6]; /* counters that must have been hit by at least MC_REACH executions */
 } mc_case_t;
-enum { MC_REACH = 1000 };
+enum { MC_REACH = 1000, MC_LOCALS = 2 };
 
 /* Explores all cases. Arguments: --broken (success = a case fails), --trace (print failing steps), a part of
  * a case's name. Returns the exit status. */

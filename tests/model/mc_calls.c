@@ -15,7 +15,8 @@ static struct {
     uint32_t generation;
     int location;
 } location_of[LOCATION_HASH];
-static void **thread_local_of;
+static void **thread_local_of[MC_LOCALS];
+static int n_locals;
 static int64_t now;
 static struct {
     const char *p;
@@ -25,7 +26,7 @@ static int n_ignored;
 
 void mc_forget_calls(void) {
     ++generation;
-    n_ignored = 0;
+    n_ignored = n_locals = 0;
     now = 0;
     mc_cas_missed = NULL;
 }
@@ -57,7 +58,7 @@ static void fiber_main(void) {
 void mc_resume(int t, bool begin) {
     fiber_t *volatile f = &mc.fibers[t];
     mc.current = t;
-    if (thread_local_of) *thread_local_of = f->local;
+    for (int i = 0; i < n_locals; ++i) *thread_local_of[i] = f->local[i];
     if (!_setjmp(mc.scheduler)) {
         if (!begin) _longjmp(f->here, 1);
         if (f->stack) _longjmp(f->base, 1);
@@ -69,7 +70,7 @@ void mc_resume(int t, bool begin) {
         makecontext(&f->context, fiber_main, 0);
         swapcontext(&scheduler_context, &f->context);
     }
-    if (thread_local_of) f->local = *thread_local_of;
+    for (int i = 0; i < n_locals; ++i) f->local[i] = *thread_local_of[i];
     f->fresh = true;
     mc.current = -1;
 }
@@ -86,7 +87,7 @@ void mc_thread(void (*fn)(void *), void *arg) {
     f->fn = fn;
     f->arg = arg;
     f->asleep = f->woken = false;
-    f->local = NULL;
+    memset(f->local, 0, sizeof f->local);
     f->n_buffer = f->n_reads = 0;
     memset(f->sync, 0, sizeof f->sync);
     memset(f->pending, 0, sizeof f->pending);
@@ -105,7 +106,10 @@ static bool direct(const volatile void *p) {
         if ((size_t)((const volatile char *)p - ignored[i].p) < ignored[i].size) return true;
     return false;
 }
-void mc_thread_local(void **variable) { thread_local_of = variable; }
+void mc_thread_local(void **variable) {
+    if (n_locals == MC_LOCALS) mc_fail("too many thread-local variables");
+    thread_local_of[n_locals++] = variable;
+}
 int mc_self(void) { return mc.current; }
 int64_t mc_clock(void) { return now += CLOCK_STEP; }
 

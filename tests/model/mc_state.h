@@ -76,7 +76,7 @@ typedef struct {
     void *arg;
     op_t op;
     bool asleep, woken, fresh;
-    void *local;
+    void *local[MC_LOCALS];
     uint32_t sync[THREADS], pending[THREADS], released[THREADS];
     entry_t buffer[BUFFER];
     int n_buffer;

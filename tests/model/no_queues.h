@@ -4,11 +4,16 @@
 
 #include "threading/pool.h"
 
-bool dtp_queue_hint(dtp_root_t *root, bool coming) {
-    (void)root, (void)coming;
+bool dtp_queue_hint(dtp_root_t *root) {
+    (void)root;
     return false;
 }
+bool dtp_queue_is_awaited(const dtp_root_t *root) {
+    (void)root;
+    return false;
+}
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) { (void)pool, (void)except; }
 void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
-void dtp_queue_run_left(struct dtp_queue *first) { (void)first; }
+void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 
 #endif

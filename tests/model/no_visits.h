@@ -8,10 +8,13 @@
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
 
+static void (*model_call_host)(void *cookie); /* may be NULL; the host refuses */
 bool dtp_visit_call_runner(dtp_pool_t *pool, void *cookie) {
-    (void)pool, (void)cookie;
+    (void)pool;
+    if (model_call_host) model_call_host(cookie);
     return false;
 }
+void dtp_visit_team_closed(dtp_team_t *team) { (void)team; }
 void dtp_visit_main(dtp_pool_t *pool, dtp_team_t *team, struct dtp_main *body, int jobs) {
     (void)pool, (void)team, (void)jobs;
     dtp_main_take(body);

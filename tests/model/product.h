@@ -24,11 +24,18 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) {
     (void)bytes;
     return dnnl_tp_out_of_memory;
 }
+void dtp_failed_in(const char *function) { (void)function; }
+const char *dtp_said(dnnl_tp_status_t status) {
+    (void)status;
+    return NULL;
+}
 dnnl_tp_status_t dtp_fail(dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...) {
     (void)reason, (void)format;
     return status;
 }
 const char *dnnl_tp_last_error(void) { return ""; }
+const char *dtp_last_text(void) { return ""; }
+const char *dtp_last_detail(void) { return ""; }
 const char *dnnl_tp_status2str(dnnl_tp_status_t status) {
     (void)status;
     return "";

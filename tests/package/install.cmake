@@ -6,14 +6,7 @@ if(SANITIZE)
   return()
 endif()
 file(REMOVE_RECURSE ${WORK_DIR})
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\nfailed (${result}):\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 run(${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${WORK_DIR}/staged)
 file(RENAME ${WORK_DIR}/staged ${WORK_DIR}/tree)
@@ -30,12 +23,42 @@ if(output MATCHES "RPATH|RUNPATH")
 endif()
 
 # find_package.
-run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install -B ${WORK_DIR}/consumer -G ${GENERATOR}
-  -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_PREFIX_PATH=${tree}
-  -DEXPECTED_VERSION=${VERSION})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/consumer)
-foreach(program IN ITEMS c_default c_static cxx_shared cxx_static)
-  run(${WORK_DIR}/consumer/${program})
+run_consumer(${WORK_DIR}/consumer ${tree})
+
+# The documents: pages whose links between each other hold, and examples that are a project of their own.
+file(GLOB_RECURSE pages ${tree}/share/doc/dnnl_tp/*.md)
+list(LENGTH pages count)
+if(count LESS 30 OR NOT EXISTS ${tree}/share/doc/dnnl_tp/doc/index.md OR NOT EXISTS ${tree}/share/doc/dnnl_tp/CHANGELOG.md)
+  message(FATAL_ERROR "only ${count} pages are installed")
+endif()
+foreach(page IN LISTS pages)
+  file(READ ${page} text)
+  get_filename_component(folder ${page} DIRECTORY)
+  string(REGEX REPLACE "[];[]" "@" text "${text}") # brackets and semicolons mean something in lists
+  string(REGEX MATCHALL "@\\([a-zA-Z0-9_./-]+\\.md" links "${text}")
+  foreach(link IN LISTS links)
+    string(SUBSTRING "${link}" 2 -1 link)
+    if(NOT EXISTS ${folder}/${link})
+      message(FATAL_ERROR "${page} points to ${link}, which is not installed")
+    endif()
+  endforeach()
+endforeach()
+run(${CMAKE_COMMAND} -S ${tree}/share/doc/dnnl_tp/examples -B ${WORK_DIR}/examples -G ${GENERATOR}
+  -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_PREFIX_PATH=${tree})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/examples)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/examples --output-on-failure --no-tests=error)
+if(RUNTIME STREQUAL "EXT_THREADPOOL")
+  run(${tree}/bin/pool_check --version)
+  if(NOT output MATCHES "dnnl_tp ${VERSION}")
+    message(FATAL_ERROR "pool_check --version: ${output}")
+  endif()
+  run(${tree}/bin/pool_check ${WORK_DIR}/examples/pool_check/libsample_pool.so --threads=2)
+endif()
+
+# A program for oneDNN, renamed, finds its headers.
+foreach(header IN ITEMS oneapi/dnnl_tp/dnnl_tp.hpp dnnl_tp.hpp oneapi/dnnl_tp/dnnl_tp_threadpool.hpp dnnl_tp_debug.h)
+  file(WRITE ${WORK_DIR}/renamed.cpp "#include \"${header}\"\n")
+  run(${CXX_COMPILER} -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I${tree}/include ${WORK_DIR}/renamed.cpp)
 endforeach()
 
 # The adapters, as source.

@@ -156,6 +156,44 @@ static void signals_and_callbacks_race(void **state) {
     pthread_barrier_destroy(&barrier);
 }
 
+/* Events, each signalled by a callback of the one before, or added to one that is done: no callback is called
+ * inside another one, so a chain of any length takes no stack. */
+enum { CHAIN = 100000 };
+typedef struct {
+    dnnl_tp_event_t *event, done;
+    int calls, added, inside;
+} chain_t;
+static void chain_added(void *arg, dnnl_tp_status_t status) {
+    chain_t *c = arg;
+    if (status || c->inside++) abort();
+    ++c->added;
+    if (c->added < CHAIN && dnnl_tp_event_on_complete(c->done, chain_added, c)) abort();
+    --c->inside;
+}
+static void chain_step(void *arg, dnnl_tp_status_t status) {
+    chain_t *c = arg;
+    if (status || c->inside++) abort();
+    if (++c->calls < CHAIN && dnnl_tp_event_signal(c->event[c->calls], dnnl_tp_success)) abort();
+    if (c->calls < CHAIN && !test_is_done(c->event[c->calls]))
+        abort(); /* at once; its callback comes later */
+    --c->inside;
+}
+static void callbacks_signal(void **state) {
+    (void)state;
+    chain_t c = {.event = malloc(CHAIN * sizeof(*c.event))};
+    for (int i = 0; i < CHAIN; ++i) {
+        c.event[i] = test_host_event();
+        CHECK_OK(dnnl_tp_event_on_complete(c.event[i], chain_step, &c));
+    }
+    CHECK_OK(dnnl_tp_event_signal(c.event[0], dnnl_tp_success));
+    assert_int_equal(c.calls, CHAIN);
+    c.done = c.event[0];
+    CHECK_OK(dnnl_tp_event_on_complete(c.done, chain_added, &c));
+    assert_int_equal(c.added, CHAIN);
+    for (int i = 0; i < CHAIN; ++i) dnnl_tp_event_destroy(c.event[i]);
+    free(c.event);
+}
+
 /* A chain of callbacks, each of which submits the next item: nothing recurses, on any pool. */
 typedef struct {
     dnnl_tp_stream_t stream[2];
@@ -302,6 +340,7 @@ int main(void) {
         cmocka_unit_test(callbacks_do_everything),    cmocka_unit_test(callbacks_are_ordered),
         cmocka_unit_test(signals_and_callbacks_race), cmocka_unit_test(callbacks_submit),
         cmocka_unit_test(waits_end_under_load),       cmocka_unit_test(priority),
+        cmocka_unit_test(callbacks_signal),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

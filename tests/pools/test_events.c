@@ -1,6 +1,7 @@
 /* Events on every pool: record, order between streams, host events, poison and reset, life. Callbacks:
  * test_event_callbacks.c. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "support/hostile_pools.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
+#include "threading/event.h"
 
 enum { N = 3000, MS = 1000000 };
 
@@ -209,7 +211,7 @@ static void poison_and_reset(void **state) {
         CHECK_STATUS(dnnl_tp_event_wait(third, -1, NULL), dnnl_tp_runtime_error);
         const char *text;
         CHECK_OK(dnnl_tp_event_get_error(third, &text));
-        assert_string_equal(text, "signalled with runtime_error");
+        assert_string_equal(text, "skipped because of an earlier failure: signalled with runtime_error");
         assert_true(x[0] == 0 && y[0] == 1);
         CHECK_STATUS(dnnl_tp_sync_engine(test_engine, -1), dnnl_tp_runtime_error);
         CHECK_STATUS(dnnl_tp_sync_devices(-1), dnnl_tp_runtime_error);
@@ -244,6 +246,105 @@ static void poison_and_reset(void **state) {
     }
     free(x);
     free(y);
+}
+
+static int nodes_of(dnnl_tp_event_t event) {
+    int n = 0;
+    for (const dtp_callback_t *node = (const dtp_callback_t *)atomic_load(&event->callbacks); node;
+         node = node->next)
+        ++n;
+    return n;
+}
+/* Streams that live on, and streams that come and go, skip their waits for an event that comes at the very end. */
+static void skipped_waits(void **state) {
+    (void)state;
+    enum { STREAMS = 3, CYCLES = 10000, LIFE = 100 };
+    float x[64] = {0};
+    dnnl_tp_primitive_t small = test_linear(test_engine, 64, 1, 1);
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dnnl_tp_stream_t stream[STREAMS];
+    dnnl_tp_event_t never = test_host_event(), bad = test_host_event();
+    CHECK_OK(dnnl_tp_event_signal(bad, dnnl_tp_runtime_error));
+    for (int i = 0; i < STREAMS; ++i) stream[i] = test_stream(test_engine, test_pool_iface(pool), 1, i);
+    for (int k = 0; k < CYCLES; ++k) {
+        for (int i = 0; i < STREAMS; ++i) {
+            CHECK_OK(dnnl_tp_stream_wait_event(stream[i], bad));
+            CHECK_OK(dnnl_tp_stream_wait_event(stream[i], never));
+            CHECK_OK(dnnl_tp_stream_wait_event(stream[i], never));
+            CHECK_OK(test_step(small, stream[i], x));
+        }
+        for (int i = 0; i < STREAMS; ++i) {
+            CHECK_STATUS(dnnl_tp_stream_wait(stream[i]), dnnl_tp_runtime_error);
+            CHECK_OK(dnnl_tp_stream_reset(stream[i]));
+        }
+        assert_true(nodes_of(never) <= 2 * STREAMS); /* as many as waited at one time */
+        if (k % LIFE) continue;
+        CHECK_OK(dnnl_tp_stream_destroy(stream[0]));
+        stream[0] = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+    }
+    assert_true(x[0] == 0);
+    for (int i = 0; i < STREAMS; ++i) {
+        CHECK_OK(dnnl_tp_stream_wait_event(stream[i], never));
+        CHECK_OK(test_step(small, stream[i], x));
+        CHECK_STATUS(dnnl_tp_stream_wait_for(stream[i], MS), dnnl_tp_timed_out);
+        if (i)
+            CHECK_OK(
+                dnnl_tp_stream_wait_event(stream[i], bad)); /* its wait is not skipped, what follows is */
+    }
+    CHECK_OK(dnnl_tp_event_signal(never, dnnl_tp_success));
+    for (int i = 0; i < STREAMS; ++i) {
+        CHECK_STATUS(dnnl_tp_stream_wait(stream[i]), i ? dnnl_tp_runtime_error : dnnl_tp_success);
+        CHECK_OK(dnnl_tp_stream_destroy(stream[i]));
+    }
+    assert_true(x[0] == STREAMS && x[63] == STREAMS);
+    dnnl_tp_event_destroy(never);
+    dnnl_tp_event_destroy(bad);
+    dnnl_tp_threadpool_destroy(pool);
+    dnnl_tp_primitive_destroy(small);
+}
+
+/* The event comes at any time: at its skipped wait, at the reset, at the wait after it. */
+static void *signal_all(void *arg) {
+    dnnl_tp_event_t _Atomic *gate = arg;
+    for (int k = 0; k < N; ++k) {
+        dnnl_tp_event_t event;
+        while ((event = atomic_load(gate)) == NULL) sched_yield();
+        for (volatile int i = 0; i < k * 7919 % 65536; ++i) continue;
+        CHECK_OK(dnnl_tp_event_signal(event, dnnl_tp_success));
+        atomic_store(gate, NULL);
+    }
+    return NULL;
+}
+static void waits_again(void **state) {
+    (void)state;
+    float x[64] = {0};
+    dnnl_tp_primitive_t small = test_linear(test_engine, 64, 1, 1);
+    dnnl_tp_threadpool_t pool = test_pool(2);
+    dnnl_tp_stream_t stream = test_stream(test_engine, test_pool_iface(pool), 1, 0);
+    dnnl_tp_event_t bad = test_host_event();
+    dnnl_tp_event_t _Atomic gate = NULL;
+    pthread_t thread;
+    CHECK_OK(dnnl_tp_event_signal(bad, dnnl_tp_runtime_error));
+    assert_int_equal(pthread_create(&thread, NULL, signal_all, (void *)&gate), 0);
+    for (int k = 0; k < N; ++k) {
+        dnnl_tp_event_t event = test_host_event();
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, bad));
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, event));
+        atomic_store(&gate, event);
+        CHECK_STATUS(dnnl_tp_stream_wait(stream), dnnl_tp_runtime_error);
+        CHECK_OK(dnnl_tp_stream_reset(stream));
+        CHECK_OK(dnnl_tp_stream_wait_event(stream, event));
+        CHECK_OK(test_step(small, stream, x));
+        CHECK_OK(dnnl_tp_stream_wait(stream));
+        assert_true(x[0] == (float)(k + 1));
+        while (atomic_load(&gate)) sched_yield();
+        dnnl_tp_event_destroy(event);
+    }
+    pthread_join(thread, NULL);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    dnnl_tp_event_destroy(bad);
+    dnnl_tp_threadpool_destroy(pool);
+    dnnl_tp_primitive_destroy(small);
 }
 
 /* ---- Waiting under load ------------------------------------------------------------------------------ */
@@ -449,7 +550,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_events),    cmocka_unit_test(ping_pong),
         cmocka_unit_test(host_events),        cmocka_unit_test(synchronous_streams),
-        cmocka_unit_test(poison_and_reset),   cmocka_unit_test(all_workers_wait),
+        cmocka_unit_test(poison_and_reset),   cmocka_unit_test(skipped_waits),
+        cmocka_unit_test(waits_again),        cmocka_unit_test(all_workers_wait),
         cmocka_unit_test(destroy_while_busy), cmocka_unit_test(fork_with_pending_events),
         cmocka_unit_test(refusals),
     };

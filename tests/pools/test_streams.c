@@ -63,6 +63,112 @@ static void dependent_steps(void **state) {
     free(x);
 }
 
+/* Inside running work nothing waits, but work is seen all the same. */
+typedef struct {
+    dnnl_tp_stream_t stream;
+    const dnnl_tp_threadpool_iface_t *iface;
+    dnnl_tp_status_t answer;
+    dtp_reason_t reason;
+} swap_t;
+static void swap_pool(void *arg, dnnl_tp_status_t status) {
+    swap_t *s = arg;
+    (void)status;
+    s->answer = dnnl_tp_stream_set_threadpool(s->stream, s->iface);
+    s->reason = dtp_last_reason();
+}
+static void a_busy_stream_keeps_its_pool(void **state) {
+    (void)state;
+    float *x = calloc(N, sizeof(*x));
+    for (int kind = 0; kind < POOL_KINDS; ++kind) {
+        hostile_pool_t *pool = hostile_pool_create((hostile_kind_t)kind, 2),
+                       *next = hostile_pool_create(POOL_FIFO, 2);
+        swap_t s = {.stream = test_stream(test_engine, hostile_pool_iface(pool), 1, 0),
+                    .iface = hostile_pool_iface(next)};
+        dnnl_tp_primitive_t add = test_linear(test_engine, N, 1, 1);
+        dnnl_tp_event_t gate = test_host_event(), done = NULL;
+        x[0] = 0;
+        CHECK_OK(dnnl_tp_stream_wait_event(s.stream, gate));
+        CHECK_OK(test_step(add, s.stream, x));
+        done = test_record(s.stream);
+        for (int idle = 0; idle < 2; ++idle) {
+            dnnl_tp_event_t call = test_host_event();
+            CHECK_OK(dnnl_tp_event_on_complete(call, swap_pool, &s));
+            CHECK_OK(dnnl_tp_event_signal(call, dnnl_tp_success));
+            dnnl_tp_event_destroy(call);
+            assert_int_equal(s.answer, idle ? dnnl_tp_success : dnnl_tp_invalid_arguments);
+            if (idle) break;
+            assert_int_equal(s.reason, DTP_BUSY_STREAM);
+            CHECK_STATUS(dnnl_tp_stream_wait_for(s.stream, 0), dnnl_tp_timed_out);
+            CHECK_OK(dnnl_tp_event_signal(gate, dnnl_tp_success));
+            CHECK_OK(dnnl_tp_stream_wait(s.stream));
+            assert_true(test_is_done(done) && x[0] == 1);
+        }
+        CHECK_OK(test_step(add, s.stream, x));
+        CHECK_OK(dnnl_tp_stream_wait(s.stream));
+        assert_true(x[0] == 2);
+        dnnl_tp_event_destroy(gate);
+        dnnl_tp_event_destroy(done);
+        CHECK_OK(dnnl_tp_stream_destroy(s.stream));
+        dnnl_tp_primitive_destroy(add);
+        hostile_pool_destroy(pool);
+        hostile_pool_destroy(next);
+    }
+    free(x);
+}
+
+/* A host's release counts: it is over before the same pool is known again. */
+static _Atomic int releasing, releases, used_while_releasing;
+static dnnl_tp_status_t inside_release;
+static dnnl_tp_threadpool_iface_t released_iface;
+static int released_threads(void *ctx) {
+    (void)ctx;
+    if (atomic_load(&releasing)) atomic_fetch_add(&used_while_releasing, 1);
+    return 2;
+}
+static int released_schedule(void *ctx, void *cookie, dnnl_tp_task_fn_t fn, void *arg) {
+    (void)ctx, (void)cookie;
+    fn(arg);
+    return 0;
+}
+static void release_slowly(void *ctx) {
+    dnnl_tp_stream_attr_t attr = NULL;
+    atomic_store(&releasing, 1);
+    if (dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu)) abort();
+    inside_release = dnnl_tp_stream_attr_set_threadpool(attr, ctx);
+    dnnl_tp_stream_attr_destroy(attr);
+    usleep(20000);
+    atomic_store(&releasing, 0);
+    atomic_fetch_add(&releases, 1);
+}
+static void *destroy_stream(void *stream) {
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    return NULL;
+}
+static void release_is_over_first(void **state) {
+    (void)state;
+    released_iface = (dnnl_tp_threadpool_iface_t){.struct_size = sizeof released_iface,
+                                                  .ctx = &released_iface,
+                                                  .get_num_threads = released_threads,
+                                                  .schedule = released_schedule,
+                                                  .release = release_slowly};
+    pthread_t thread;
+    dnnl_tp_stream_t stream = test_stream(test_engine, &released_iface, 1, 0);
+    assert_int_equal(pthread_create(&thread, NULL, destroy_stream, stream), 0);
+    while (!atomic_load(&releasing)) usleep(100);
+    stream = test_stream(test_engine, &released_iface, 1, 0);
+    assert_int_equal(atomic_load(&releases), 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(inside_release, dnnl_tp_would_deadlock);
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    assert_int_equal(atomic_load(&releases), 2);
+    assert_int_equal(atomic_load(&used_while_releasing), 0);
+}
+
+static void *unstall(void *pool) {
+    usleep(5000);
+    hostile_pool_unstall(pool);
+    return NULL;
+}
 /* execute returns before anything ran; handles may go at once; destroy drains. */
 static void submission_outlives_handles(void **state) {
     (void)state;
@@ -79,6 +185,10 @@ static void submission_outlives_handles(void **state) {
     CHECK_OK(dnnl_tp_stream_destroy(stream)); /* this thread does the work: the pool is stalled */
     for (int i = 0; i < N; ++i) assert_true(x[i] == 5);
     CHECK_STATUS(dnnl_tp_threadpool_quiesce(iface, 0), dnnl_tp_timed_out);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, unstall, pool), 0);
+    CHECK_OK(dnnl_tp_threadpool_quiesce(iface, INT64_MAX)); /* a limit beyond the clock's range is none */
+    pthread_join(thread, NULL);
     hostile_pool_destroy(pool);
     free(x);
 }
@@ -381,10 +491,16 @@ static void allocations_fail(void **state) {
 int main(void) {
     watchdog(110, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dependent_steps),  cmocka_unit_test(submission_outlives_handles),
-        cmocka_unit_test(scratch_grows),    cmocka_unit_test(busy_stream),
-        cmocka_unit_test(attributes),       cmocka_unit_test(release_is_last),
-        cmocka_unit_test(swap_pools),       cmocka_unit_test(forked_child),
+        cmocka_unit_test(dependent_steps),
+        cmocka_unit_test(a_busy_stream_keeps_its_pool),
+        cmocka_unit_test(submission_outlives_handles),
+        cmocka_unit_test(release_is_over_first),
+        cmocka_unit_test(scratch_grows),
+        cmocka_unit_test(busy_stream),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(release_is_last),
+        cmocka_unit_test(swap_pools),
+        cmocka_unit_test(forked_child),
         cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, test_engine_setup, test_engine_teardown);

@@ -8,9 +8,10 @@
 
 #include "dnnl_tp/dnnl_tp_event.h"
 #include "support/check.h"
+#include "support/hostile_pools.h"
 #include "support/watchdog.h"
 #include "support/world.h"
-#include "threading/pool.h"
+#include "threading/record.h"
 
 enum { SLEEP_MS = 300 };
 static const double MOST = 0.1; /* of a CPU, sanitizers included; who spins takes a whole one */
@@ -165,6 +166,114 @@ static void test_runs(void **state) {
     }
 }
 
+/* ---- For work in the only loop of a host ------------------------------------------------------------- */
+
+static void sleep_in_run(void *arg, const dtp_parallel_t *par) {
+    (void)arg, (void)par;
+    sleep_here();
+}
+static void test_helpers_of_loops(void **state) {
+    (void)state;
+    for (int threads = 2; threads <= 16; threads *= 2) {
+        hostile_pool_t *host = hostile_pool_create(POOL_LOOP, threads);
+        dnnl_tp_stream_attr_t attr;
+        dtp_pool_t *rec;
+        char what[64];
+        CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+        CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, hostile_pool_iface(host)));
+        CHECK_OK(dtp_pool_acquire(&rec, attr));
+        begin();
+        CHECK_OK(dtp_pool_run(rec, threads, true, sleep_in_run, NULL));
+        snprintf(what, sizeof what, "%d helpers of a run in the host's loop", threads - 1);
+        end(what);
+        dtp_pool_release(rec);
+        dnnl_tp_stream_attr_destroy(attr);
+        hostile_pool_destroy(host);
+    }
+}
+
+/* ---- For a host that takes its time in schedule ------------------------------------------------------ */
+
+static struct {
+    pthread_t thread[2];
+    int calls;
+    dnnl_tp_task_fn_t fn[2];
+    void *arg[2];
+} slow;
+static int slow_num_threads(void *ctx) {
+    (void)ctx;
+    return 1;
+}
+static void *slow_thread(void *arg) {
+    const int i = *(int *)arg;
+    slow.fn[i](slow.arg[i]);
+    return NULL;
+}
+/* The task runs at once, on a thread of its own; the call returns when all is long over. */
+static int slow_schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
+    static int index[] = {0, 1};
+    (void)ctx, (void)run;
+    const int i = slow.calls++;
+    assert_true(i < 2);
+    slow.fn[i] = fn;
+    slow.arg[i] = arg;
+    pthread_create(&slow.thread[i], NULL, slow_thread, &index[i]);
+    sleep_here();
+    return 0;
+}
+static int begin_slow_run(void *ctx, uint64_t id, void **run) {
+    (void)ctx, (void)id;
+    *run = &slow;
+    return 0;
+}
+static void end_slow_run(void *ctx, void *run, int status, int may_block, dnnl_tp_task_fn_t done, void *arg) {
+    (void)ctx, (void)run, (void)status, (void)may_block;
+    done(arg);
+}
+static dtp_pool_t *slow_rec;
+static _Atomic int first_runs, both_run;
+static void slow_run(void *arg, const dtp_parallel_t *par) {
+    (void)arg, (void)par;
+    atomic_store(&first_runs, 1);
+    while (!dtp_adm_waiting(atomic_load(&slow_rec->adm)) && !atomic_load(&both_run)) usleep(1000);
+    atomic_store(&both_run, 1); /* the second one does not wait */
+}
+static void *slow_client(void *arg) {
+    *(dnnl_tp_status_t *)arg = dtp_pool_run(slow_rec, 1, true, slow_run, NULL);
+    return NULL;
+}
+/* One run waits for the ticket of the other, whose end asks the host to run it: so it is done soon, but its end
+ * waits until the host's call is over. */
+static void test_slow_schedule(void **state) {
+    (void)state;
+    const dnnl_tp_threadpool_iface_t iface = {.struct_size = sizeof iface,
+                                              .ctx = &slow,
+                                              .get_num_threads = slow_num_threads,
+                                              .schedule = slow_schedule,
+                                              .run_begin = begin_slow_run,
+                                              .run_end = end_slow_run};
+    dnnl_tp_stream_attr_t attr;
+    dnnl_tp_status_t status[2];
+    pthread_t thread[2];
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, &iface));
+    CHECK_OK(dtp_pool_acquire(&slow_rec, attr));
+    begin();
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(pthread_create(&thread[i], NULL, slow_client, &status[i]), 0);
+        while (!atomic_load(&first_runs)) usleep(1000);
+    }
+    for (int i = 0; i < 2; ++i) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(status[i], dnnl_tp_success);
+    }
+    for (int i = 0; i < slow.calls; ++i) pthread_join(slow.thread[i], NULL);
+    assert_int_equal(slow.calls, 1);
+    end("a host that takes its time in schedule");
+    dtp_pool_release(slow_rec);
+    dnnl_tp_stream_attr_destroy(attr);
+}
+
 /* ---- For the last chunk of a loop -------------------------------------------------------------------- */
 
 static void chunk(void *arg, int slot, int64_t from, int64_t to) {
@@ -190,6 +299,7 @@ static void test_loop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_async), cmocka_unit_test(test_runs),
-                                       cmocka_unit_test(test_loop)};
+                                       cmocka_unit_test(test_slow_schedule),
+                                       cmocka_unit_test(test_helpers_of_loops), cmocka_unit_test(test_loop)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,9 +386,89 @@ static void test_crowd(void **state) {
     }
 }
 
+/* Names of graphs, in errors too; what was fused, shapes, amounts of work also where slices share it. */
+static void test_names_and_work(void **state) {
+    (void)state;
+    enum { M = 512, K = 64, C = 96, RUNS = 3 };
+    for (int threads = 1; threads <= 2; ++threads) {
+        world_t w;
+        world_init(&w, threads);
+        static float weights[K * C], bias[C], x[M * K], y[M * C];
+        val_t in[3], v;
+        CHECK_OK(dnnl_tp_graph_set_name(w.g, "net"));
+        CHECK_OK(dnnl_tp_graph_input(w.g, &in[0], "x", dnnl_tp_f32, 2, (dnnl_tp_dims_t){M, K}));
+        CHECK_OK(dnnl_tp_graph_constant(w.g, &in[1], "w", dnnl_tp_f32, 2, (dnnl_tp_dims_t){K, C}, weights,
+                                        DNNL_TP_CONSTANT_COPY, NULL, NULL));
+        CHECK_OK(dnnl_tp_graph_constant(w.g, &in[2], "b", dnnl_tp_f32, 1, (dnnl_tp_dims_t){C}, bias,
+                                        DNNL_TP_CONSTANT_COPY, NULL, NULL));
+        CHECK_OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_matmul, "dense", 2, in, 0, NULL, 1, &v));
+        CHECK_OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_add, "bias", 2, (val_t[]){v, in[2]}, 0, NULL, 1, &v));
+        CHECK_OK(dnnl_tp_graph_op(w.g, dnnl_tp_op_relu, "clip", 1, &v, 0, NULL, 1, &v));
+        CHECK_OK(dnnl_tp_graph_output(w.g, v, "y"));
+        dnnl_tp_executable_t e = world_compile(&w, 0);
+        CHECK_STATUS(dnnl_tp_graph_set_name(w.g, "late"), dnnl_tp_invalid_arguments);
+        dnnl_tp_trace_t t = test_trace(0);
+        dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .trace = t};
+        void *ins[] = {x}, *outs[] = {y};
+        for (int i = 0; i < RUNS; ++i) CHECK_OK(dnnl_tp_executable_run(e, w.stream, 1, ins, 1, outs, &o));
+        dnnl_tp_trace_stat_t s;
+        assert_true(test_trace_find(t, dnnl_tp_trace_node, "dense", &s));
+        assert_string_equal(s.fused, "bias + clip");
+        assert_string_equal(s.graph, "net 1");
+        assert_true(s.flops >= 2. * M * K * C * RUNS && s.flops < 2.02 * M * K * C * RUNS);
+        assert_true(s.bytes >= 4. * RUNS * (M * K + K * C + M * C));
+        /* A run that fails says for which graph. */
+        CHECK_STATUS(dnnl_tp_executable_run(e, w.stream, 2, ins, 1, outs, NULL), dnnl_tp_invalid_arguments);
+        assert_non_null(strstr(dnnl_tp_last_error(), "dnnl_tp_executable_run: graph 'net': "));
+        CHECK_STATUS(dnnl_tp_trace_record(NULL, "x", 0, 1), dnnl_tp_invalid_arguments);
+        assert_null(strstr(dnnl_tp_last_error(), "net"));
+        dnnl_tp_executable_destroy(e);
+        dnnl_tp_trace_destroy(t);
+        world_end(&w);
+    }
+}
+
+/* An operator waits from the end of what it reads on: here while the only thread does something else. */
+static dnnl_tp_status_t slow(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                             int nout, const dnnl_tp_host_arg_t *out) {
+    struct timespec t = {0, 3000000};
+    (void)arg, (void)stop, (void)nin, (void)in, (void)nout;
+    nanosleep(&t, NULL);
+    *(int32_t *)out[0].data = 1;
+    return dnnl_tp_success;
+}
+static void test_waits(void **state) {
+    (void)state;
+    enum { SLOW_NS = 3000000 };
+    world_t w;
+    world_init(&w, 1);
+    val_t x = input(w.g, "x"), first = host(w.g, slow, "first", 1, &x), others[2];
+    others[0] = host(w.g, slow, "one", 1, &first);
+    others[1] = host(w.g, slow, "two", 1, &first);
+    for (int i = 0; i < 2; ++i) CHECK_OK(dnnl_tp_graph_output(w.g, others[i], NULL));
+    dnnl_tp_executable_t e = world_compile(&w, DNNL_TP_COMPILE_NO_CLUSTERS);
+    dnnl_tp_trace_t t = test_trace(0);
+    dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .trace = t};
+    int32_t a = 1, y[2];
+    void *in[] = {&a}, *out[] = {&y[0], &y[1]};
+    CHECK_OK(dnnl_tp_executable_run(e, w.stream, 1, in, 2, out, &o));
+    dnnl_tp_trace_stat_t s, one, two;
+    assert_true(test_trace_find(t, dnnl_tp_trace_node, "first", &s));
+    assert_int_equal(s.wait_ns, 0);
+    assert_true(test_trace_find(t, dnnl_tp_trace_node, "one", &one));
+    assert_true(test_trace_find(t, dnnl_tp_trace_node, "two", &two));
+    /* One of the two had to wait for the other. */
+    assert_true(dtp_max64(one.wait_ns, two.wait_ns) >= SLOW_NS);
+    dnnl_tp_executable_destroy(e);
+    dnnl_tp_trace_destroy(t);
+    world_end(&w);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),     cmocka_unit_test(test_outcomes),
-                                       cmocka_unit_test(test_session),    cmocka_unit_test(test_primitives),
-                                       cmocka_unit_test(test_handles_go), cmocka_unit_test(test_crowd)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_session),        cmocka_unit_test(test_primitives),
+        cmocka_unit_test(test_handles_go),     cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_names_and_work), cmocka_unit_test(test_waits)};
     return cmocka_run_group_tests(tests, test_trace_setup, test_trace_teardown);
 }

@@ -165,6 +165,22 @@ static void test_refusals(void **state) {
         free(text);
         assert_int_equal(clear_folder(), 1);
     }
+    /* A link is followed, also one to nothing yet; what it points to keeps its rights. */
+    FILE *f = fopen(in_folder("real"), "w");
+    fclose(f);
+    assert_int_equal(chmod(in_folder("real"), 0640), 0);
+    assert_int_equal(symlink("real", in_folder("link")), 0);
+    struct stat s;
+    for (int round = 0; round < 2; ++round) {
+        CHECK_OK(dnnl_tp_trace_write(t, in_folder("link"), DNNL_TP_TRACE_TEXT));
+        assert_int_equal(lstat(in_folder("link"), &s), 0);
+        assert_true(S_ISLNK(s.st_mode));
+        assert_int_equal(stat(in_folder("real"), &s), 0);
+        assert_true(s.st_size > 0);
+        if (round == 0) assert_int_equal(s.st_mode & 07777, 0640);
+        assert_int_equal(unlink(in_folder("real")), 0);
+    }
+    assert_int_equal(clear_folder(), 1);
     /* Devices stay what they are. */
     CHECK_OK(dnnl_tp_trace_write(t, "/dev/null", DNNL_TP_TRACE_TEXT));
     CHECK_STATUS(dnnl_tp_trace_write(t, "/dev/full", DNNL_TP_TRACE_TEXT), dnnl_tp_runtime_error);

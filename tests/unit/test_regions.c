@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "threading/record.h"
+#include "threading/helpers.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
 
@@ -178,12 +178,22 @@ static void run_without_pool(void **state) {
  * chunk. Another one is called when that chunk ends; the next chunk, if one is left, waits for it. */
 typedef struct {
     dtp_pool_t *rec;
+    dtp_team_t *team;
     uint64_t called; /* helpers, before the loop */
     int chunks;      /* of the opener */
     _Atomic int helped;
 } leaving_t;
 
-static uint64_t calls_of(dtp_pool_t *rec) { return atomic_load(&rec->wakes); }
+static uint64_t calls_of(dtp_pool_t *rec) { return DTP_COUNTED(rec, wakes); }
+
+/* This thread becomes a helper (+1), or goes (-1): the host's are counted by run, ours by tickets. */
+static void count_helper(const leaving_t *l, int change) {
+    if (change > 0) assert_true(dtp_ticket_join(l->rec));
+    else dtp_ticket_leave(l->rec);
+    if (l->rec->workers) return;
+    if (l->team) atomic_fetch_add(&l->team->state, (uint64_t)(int64_t)change);
+    else atomic_fetch_add(&l->rec->unbound, change);
+}
 
 static void leaving_body(void *arg, int slot, int64_t begin, int64_t end) {
     leaving_t *l = arg;
@@ -194,7 +204,7 @@ static void leaving_body(void *arg, int slot, int64_t begin, int64_t end) {
     }
     if (++l->chunks == 1) {
         assert_true(calls_of(l->rec) == l->called);
-        dtp_ticket_leave(l->rec);
+        count_helper(l, -1);
         return;
     }
     if (l->chunks > 2) return;
@@ -204,8 +214,8 @@ static void leaving_body(void *arg, int slot, int64_t begin, int64_t end) {
 
 static void leaving_loop(void *arg, const dtp_parallel_t *par) {
     leaving_t *l = arg;
-    *l = (leaving_t){.rec = par->pool, .called = calls_of(par->pool)};
-    assert_true(dtp_ticket_join(l->rec));
+    *l = (leaving_t){.rec = par->pool, .team = par->team, .called = calls_of(par->pool)};
+    count_helper(l, 1);
     dtp_parallel_for(par, 64, HEAVY, leaving_body, l);
     assert_int_equal(atomic_load(&l->helped), 1);
 }
@@ -360,16 +370,19 @@ static int loop_of_two(void *ctx, int n, dnnl_tp_chunk_fn_t fn, void *arg) {
         l->left_open = dtp_team_is_open(atomic_load(&l->rec->teams[0].state));
     return pthread_join(thread, NULL);
 }
+/* The helper: with a ticket, or asleep. */
+static bool is_in_loop(const dtp_parallel_t *par) {
+    return dtp_adm_joiners(atomic_load(&par->pool->adm)) + atomic_load(&par->team->asleep) > 0;
+}
 static void late_loop(void *arg, const dtp_parallel_t *par) {
     enum { COMES_NS = 20000000, SERIAL_NS = 200000 };
     late_loop_t *l = arg;
-    dtp_pool_t *rec = par->pool;
     int64_t until = dtp_now_ns() + COMES_NS;
-    while (!(l->came = dtp_adm_joiners(atomic_load(&rec->adm))) && dtp_now_ns() < until) sched_yield();
+    while (!(l->came = is_in_loop(par)) && dtp_now_ns() < until) sched_yield();
     until = dtp_now_ns() + SERIAL_NS;
     while (dtp_now_ns() < until) {
     }
-    l->stayed = dtp_adm_joiners(atomic_load(&rec->adm)) == 1;
+    l->stayed = is_in_loop(par);
     l->body = pthread_self();
     atomic_store(&l->over, true);
 }

@@ -30,7 +30,7 @@ typedef struct {
     int64_t k, nblk;
     bool plain, table, taps, add, bias;
     uint32_t flags;
-    int pf_mode;
+    int pf_mode, pf_shift;
 } case_t;
 
 static void check_tile(const case_t *c) {
@@ -80,6 +80,7 @@ static void check_tile(const case_t *c) {
     u.pf_first = 0;
     u.pf_count = c->pf_mode ? c->nblk : 0;
     u.pf_mode = c->pf_mode;
+    u.pf_shift = c->pf_shift;
     u.pf_dist = 256;
     if (copies) {
         u.copy = (char *)copy;
@@ -167,7 +168,8 @@ static void tiles(void **state) {
                                       .add = v & 8,
                                       .bias = v & 16,
                                       .flags = (uint32_t)(test_rand(&rng) % 8),
-                                      .pf_mode = v / 32 % 4};
+                                      .pf_mode = v / 32 % 4,
+                                      .pf_shift = v % 3};
                     check_tile(&c);
                 }
             }
@@ -316,7 +318,7 @@ static void groups(void **state) {
         dtp_gemm_t g;
         memset(&g, 0, sizeof g);
         g.ukr = dtp_ukr_set(dtp_cpu_isa_bits());
-        g.l2_bytes = 64 << 10;
+        g.l2_bytes = 16 << 10;
         g.num_threads = v & 2 ? 3 : 1;
         g.sam = GROUPS_K * 4, g.sak = 4;
         g.sbk = DTP_UKR_SLAB_BYTES, g.sbn = GROUPS_K * DTP_UKR_SLAB_BYTES;

@@ -44,12 +44,12 @@ expect 1 "is a folder" embed --model "$model" --input "$lines" --output "$work/r
 nothing_left "wrong paths"
 
 printf 'good\nbad \377\n' >"$work/bad.txt"
-expect 1 "line 2: not UTF-8 at byte 5" embed --model "$model" --input "$work/bad.txt" --output "$x"
-expect 1 "line 2: not UTF-8 at byte 5" search --model "$model" --input "$work/bad.txt" --query q
-expect 1 "line 2: not UTF-8 at byte 5" tokenize --model "$model" --input "$work/bad.txt"
+expect 1 "bad.txt:2: not UTF-8 at byte 5" embed --model "$model" --input "$work/bad.txt" --output "$x"
+expect 1 "bad.txt:2: not UTF-8 at byte 5" search --model "$model" --input "$work/bad.txt" --query q
+expect 1 "bad.txt:2: not UTF-8 at byte 5" tokenize --model "$model" --input "$work/bad.txt"
 expect 1 "--query: " search --model "$model" --input "$lines" --query "$(printf '\377')"
 head -c 1048577 /dev/zero | tr '\0' a >"$work/long.txt"
-expect 1 "line 1: 1048577 bytes, a line may have 1048576" embed --model "$model" --input "$work/long.txt" --output "$x"
+expect 1 "long.txt:1: 1048577 bytes, a line may have 1048576" embed --model "$model" --input "$work/long.txt" --output "$x"
 expect 1 "more than 48 tokens" embed --strict --model "$model" --input "$lines" --output "$x"
 nothing_left "wrong input"
 
@@ -63,6 +63,76 @@ cp -r "$model" "$work/other"
 sed 's/BertModel/LlamaModel/' "$model/config.json" >"$work/other/config.json"
 expect 1 'architecture "LlamaModel" is unknown' embed --model "$work/other" --input "$lines" --output "$x"
 nothing_left "wrong models"
+
+# What is wrong in the text is repaired or left out where the user says so.
+printf 'good\nbad \377 \342\202\n\n  \nlast\n' >"$work/mixed.txt"
+expect 1 "mixed.txt:2: not UTF-8 at byte 5" embed --model "$model" --input "$work/mixed.txt" --output "$x" --errors strict
+expect 0 "1 of 5 lines were not UTF-8 and were repaired" embed --model "$model" --input "$work/mixed.txt" --output "$x" --errors replace
+grep -q "2 of 5 lines have no word" "$work/err" || fail "empty lines are not said: $(cat "$work/err")"
+expect 0 "1 lines were not UTF-8 or too long and were left out" embed --model "$model" --input "$work/mixed.txt" --output "$x" --errors skip
+expect 0 "	5	last" search --model "$model" --input "$work/mixed.txt" --errors skip --query last --top 1 --quiet
+expect 0 "" tokenize --model "$model" --input "$work/mixed.txt" --errors skip
+[ "$(wc -l <"$work/out")" -eq 4 ] || fail "tokenize --errors skip: $(cat "$work/out")"
+expect 0 "" tokenize --model "$model" --input "$work/long.txt" --errors skip
+[ "$(wc -l <"$work/out")" -eq 0 ] || fail "a line that is too long is left out"
+expect 2 "--errors maybe: strict, replace or skip is needed" tokenize --model "$model" --input "$lines" --errors maybe
+expect 2 "tokenize has no use for --query" tokenize --model "$model" --input "$lines" --query x
+expect 0 "dnnl_tp" --version
+rm "$x"
+
+# Only regular files are replaced, an output is no input, and "-" is standard output.
+head -n 20 "$lines" >"$work/some.txt"
+expect 0 "" embed --model "$model" --input "$work/some.txt" --output "$x" --quiet
+cp "$x" "$work/some.npy"
+chmod 640 "$x"
+ln -s x.npy "$work/result/link"
+expect 0 "" embed --model "$model" --input "$work/some.txt" --output "$work/result/link" --quiet
+[ -h "$work/result/link" ] && [ ! -h "$x" ] && cmp -s "$x" "$work/some.npy" || fail "a link is followed"
+[ "$(stat -c %a "$x")" = 640 ] || fail "a file keeps its rights: $(stat -c %a "$x")"
+rm "$x"
+expect 0 "" embed --model "$model" --input "$work/some.txt" --output "$work/result/link" --quiet
+[ -h "$work/result/link" ] && cmp -s "$x" "$work/some.npy" || fail "a link to nothing yet is followed"
+rm "$work/result/link" "$x"
+"$program" embed --model "$model" --input "$work/some.txt" --output - --quiet >"$work/out" || fail "--output -"
+cmp -s "$work/out" "$work/some.npy" || fail "other bytes on standard output"
+"$program" embed --model "$model" --input - --output - --quiet <"$work/some.txt" | cmp -s - "$work/some.npy" || fail "from - to -"
+expect 0 "" embed --model "$model" --input "$work/some.txt" --output /dev/null --quiet --profile /dev/null
+[ -c /dev/null ] || fail "/dev/null is no device any more"
+expect 0 "" embed --model "$model" --input /dev/null --output /dev/null --quiet
+mkfifo "$work/pipe"
+cat "$work/pipe" >"$work/piped" &
+expect 0 "" embed --model "$model" --input "$work/some.txt" --output "$work/pipe" --quiet
+wait
+[ -p "$work/pipe" ] && cmp -s "$work/piped" "$work/some.npy" || fail "a pipe is written through"
+if [ -c /dev/full ]; then
+  expect 1 "cannot write: No space left" embed --model "$model" --input "$work/some.txt" --output /dev/full --quiet
+  expect 1 "cannot write: No space left" tokenize --model "$model" --input "$work/some.txt" --output /dev/full
+fi
+cp "$work/some.txt" "$work/in.txt"
+ln "$work/in.txt" "$work/in2.txt"
+for same in in.txt in2.txt; do
+  expect 1 "is also --input" embed --model "$model" --input "$work/in.txt" --output "$work/$same"
+  expect 1 "is also --input" embed --model "$model" --input "$work/in.txt" --output "$x" --profile "$work/$same"
+  expect 1 "is also --input" tokenize --model "$model" --input "$work/in.txt" --output "$work/$same"
+done
+"$program" embed --model "$model" --input - --output "$work/in.txt" <"$work/in.txt" >"$work/out" 2>&1 && fail "the file behind standard input"
+cmp -s "$work/in.txt" "$work/some.txt" || fail "an input was written"
+expect 1 "is also of the model" embed --model "$model" --input "$work/in.txt" --output "$model/vocab.txt"
+expect 1 "is also --output" embed --model "$model" --input "$work/in.txt" --output "$x" --profile "$x"
+expect 1 "--profile $work/none/t.json: cannot create" embed --model "$work/none" --input "$work/none" --output "$x" --profile "$work/none/t.json"
+nothing_left "refused outputs"
+
+# A search over what was saved finds what a search over the text finds.
+query=$(sed -n 7p "$lines")
+expect 0 "" search --model "$model" --input "$work/some.txt" --query "$query" --quiet
+cp "$work/out" "$work/found"
+expect 0 "" search --model "$model" --embeddings "$work/some.npy" --input "$work/some.txt" --query "$query" --quiet
+cmp -s "$work/out" "$work/found" || fail "saved embeddings find $(cat "$work/out")"
+expect 0 "" search --model "$model" --embeddings "$work/some.npy" --query "$query" --quiet
+cut -f1,2 "$work/found" | cmp -s - "$work/out" || fail "saved embeddings without text find $(cat "$work/out")"
+expect 1 "20 rows for the" search --model "$model" --embeddings "$work/some.npy" --input "$lines" --query "$query"
+expect 1 "not an .npy matrix of float32" search --model "$model" --embeddings "$work/some.txt" --query "$query"
+expect 2 "--input is missing" search --model "$model" --query "$query"
 
 # The same bytes whatever the threads, the pool, the batch and the clients; also from a pipe.
 expect 0 "lines are longer than the model's 48 tokens" embed --model "$model" --input "$lines" --output "$x" --threads 1 --pool none

@@ -71,7 +71,8 @@ static void unload(void) {
 
 static int set_up(void **state) {
     (void)state;
-    if (!mkdtemp(dir) || tiny_model_write(dir) || se_lines_open(&lines, SE_LINES, &error)) return -1;
+    if (!mkdtemp(dir) || tiny_model_write(dir) || se_lines_open(&lines, SE_LINES, SE_ERRORS_STRICT, &error))
+        return -1;
     load(dir);
     return 0;
 }
@@ -103,7 +104,7 @@ static double check_goldens(const char *name, const se_encoder_opts_t *opts) {
     double worst = 0;
     float *row = malloc((size_t)model.hidden * sizeof *row);
     snprintf(path, sizeof path, SE_TEST_DATA "/%s.embeddings", name);
-    OK(se_lines_open(&golden, path, &error));
+    OK(se_lines_open(&golden, path, SE_ERRORS_STRICT, &error));
     open_encoder(opts, &encoder, &session);
     for (size_t i = 0; i < golden.count; ++i) {
         char *at;

@@ -16,7 +16,7 @@
 #include "failing_memory.h"
 #include "lines.h"
 #include "options.h"
-#include "output.h"
+#include "npy.h"
 #include "own_pool.h"
 #include "trace.h"
 
@@ -135,7 +135,7 @@ static void test_disk_full(void **state) {
     if (access("/dev/full", W_OK)) skip();
     FILE *f = fopen("/dev/full", "wb");
     static float zeros[1 << 16];
-    se_output_t out = {f, se_strdup("/dev/full"), se_strdup(in_dir("temporary"))};
+    se_output_t out = {.file = f, .path = se_strdup("/dev/full")};
     int status = se_npy_append(&out, zeros, sizeof zeros / sizeof *zeros, &error);
     if (!status) status = se_output_commit(&out, &error);
     else se_output_abandon(&out);
@@ -185,7 +185,7 @@ static void test_lines(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         se_lines_t lines;
         write_file("lines", cases[i].text, strlen(cases[i].text));
-        assert_int_equal(se_lines_open(&lines, in_dir("lines"), &error), 0);
+        assert_int_equal(se_lines_open(&lines, in_dir("lines"), SE_ERRORS_STRICT, &error), 0);
         assert_int_equal(lines.count, cases[i].count);
         if (lines.count) {
             const se_line_t *last = &lines.line[lines.count - 1];
@@ -196,10 +196,55 @@ static void test_lines(void **state) {
     }
     unlink(in_dir("lines"));
     se_lines_t lines;
-    assert_int_not_equal(se_lines_open(&lines, in_dir("none"), &error), 0);
+    assert_int_not_equal(se_lines_open(&lines, in_dir("none"), SE_ERRORS_STRICT, &error), 0);
     assert_non_null(strstr(error.text, "cannot open: No such file"));
-    assert_int_not_equal(se_lines_open(&lines, dir, &error), 0);
+    assert_int_not_equal(se_lines_open(&lines, dir, SE_ERRORS_STRICT, &error), 0);
     assert_non_null(strstr(error.text, "is a folder"));
+}
+
+/* The examples of Unicode 15, table 3-8, and the ends of a line. */
+static void test_repaired_lines(void **state) {
+    (void)state;
+#define FFFD "\xef\xbf\xbd"
+    static const struct {
+        const char *text, *repaired;
+    } cases[] = {
+        {"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD "A"},
+        {"\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD "A"},
+        {"\xf4\x91\x92\x93\xff\x41\x80\xbf\x42", FFFD FFFD FFFD FFFD FFFD "A" FFFD FFFD "B"},
+        {"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", FFFD FFFD FFFD FFFD "A"},
+        {"a\xe2\x82", "a" FFFD},
+        {"\xf0\x9f\x98", FFFD},
+        {"\xe2\x82\xac", "\xe2\x82\xac"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[64];
+        int n = snprintf(text, sizeof text, "first\n%s\nlast\n", cases[i].text);
+        write_file("lines", text, (size_t)n);
+        se_lines_t lines;
+        assert_int_equal(se_lines_open(&lines, in_dir("lines"), SE_ERRORS_REPLACE, &error), 0);
+        assert_int_equal(lines.count, 3);
+        assert_int_equal(lines.line[1].bytes, strlen(cases[i].repaired));
+        assert_memory_equal(lines.line[1].text, cases[i].repaired, lines.line[1].bytes);
+        const int bad = strcmp(cases[i].text, cases[i].repaired) != 0;
+        assert_int_equal(lines.repaired, bad);
+        se_lines_close(&lines);
+        assert_int_equal(se_lines_open(&lines, in_dir("lines"), SE_ERRORS_SKIP, &error), 0);
+        assert_int_equal(lines.count, 3 - bad);
+        assert_int_equal(lines.skipped, bad);
+        assert_int_equal(lines.line[lines.count - 1].number, 3);
+        se_lines_close(&lines);
+        for (long k = 0;; ++k) {
+            failing_memory_arm(k);
+            int status = se_lines_open(&lines, in_dir("lines"), SE_ERRORS_REPLACE, &error);
+            failing_memory_disarm();
+            if (!status) break;
+        }
+        se_lines_close(&lines);
+        assert_int_equal(failing_memory_live(), 0);
+    }
+    unlink(in_dir("lines"));
+#undef FFFD
 }
 
 static int parse(se_options_t *o, const char *line) {
@@ -281,8 +326,8 @@ static void test_trace(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_pool), cmocka_unit_test(test_output), cmocka_unit_test(test_disk_full),
-        cmocka_unit_test(test_npy_read), cmocka_unit_test(test_lines),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_npy_read), cmocka_unit_test(test_lines),  cmocka_unit_test(test_repaired_lines),
+        cmocka_unit_test(test_options),  cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -25,9 +25,9 @@ static void check_goldens(const char *folder, const char *golden, int max_tokens
     char path[4096], text[16384];
     snprintf(path, sizeof path, "%s/vocab.txt", folder);
     assert_int_equal(se_vocabulary_open(&vocab, path, &error), 0);
-    assert_int_equal(se_lines_open(&lines, SE_LINES, &error), 0);
+    assert_int_equal(se_lines_open(&lines, SE_LINES, SE_ERRORS_STRICT, &error), 0);
     snprintf(path, sizeof path, SE_TEST_DATA "/%s.ids", golden);
-    assert_int_equal(se_lines_open(&expected, path, &error), 0);
+    assert_int_equal(se_lines_open(&expected, path, SE_ERRORS_STRICT, &error), 0);
     assert_int_equal(lines.count, expected.count);
     assert_true(lines.count >= 1000);
     for (size_t i = 0; i < lines.count; ++i) {

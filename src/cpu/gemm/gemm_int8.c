@@ -134,7 +134,7 @@ dnnl_tp_status_t dnnl_tp_gemm_u8s8s32_tp(char transa, char transb, char offsetc,
                                          int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                          const int32_t *co, const dnnl_tp_threadpool_iface_t *pool) {
     dtp_gemm8_t x = {.alpha = alpha, .beta = beta, .a = A, .b = B, .c = C, .co = co, .ao = ao, .bo = bo};
-    return gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool);
+    DTP_RETURN(gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool));
 }
 
 dnnl_tp_status_t dnnl_tp_gemm_s8s8s32_tp(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
@@ -145,7 +145,7 @@ dnnl_tp_status_t dnnl_tp_gemm_s8s8s32_tp(char transa, char transb, char offsetc,
     dtp_gemm8_t x = {
         .alpha = alpha, .beta = beta, .a = (const uint8_t *)A, .b = B, .c = C, .co = co, .ao = ao, .bo = bo};
     x.a_signed = true;
-    return gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool);
+    DTP_RETURN(gemm8(&x, transa, transb, offsetc, M, N, K, lda, ldb, ldc, pool));
 }
 
 dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
@@ -153,8 +153,8 @@ dnnl_tp_status_t dnnl_tp_gemm_u8s8s32(char transa, char transb, char offsetc, dn
                                       dnnl_tp_dim_t lda, uint8_t ao, const int8_t *B, dnnl_tp_dim_t ldb,
                                       int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                       const int32_t *co) {
-    return dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, M, N, K, alpha, A, lda, ao, B, ldb, bo, beta, C,
-                                   ldc, co, NULL);
+    DTP_RETURN(dnnl_tp_gemm_u8s8s32_tp(transa, transb, offsetc, M, N, K, alpha, A, lda, ao, B, ldb, bo, beta,
+                                       C, ldc, co, NULL));
 }
 
 dnnl_tp_status_t dnnl_tp_gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t M,
@@ -162,6 +162,6 @@ dnnl_tp_status_t dnnl_tp_gemm_s8s8s32(char transa, char transb, char offsetc, dn
                                       dnnl_tp_dim_t lda, int8_t ao, const int8_t *B, dnnl_tp_dim_t ldb,
                                       int8_t bo, float beta, int32_t *C, dnnl_tp_dim_t ldc,
                                       const int32_t *co) {
-    return dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, M, N, K, alpha, A, lda, ao, B, ldb, bo, beta, C,
-                                   ldc, co, NULL);
+    DTP_RETURN(dnnl_tp_gemm_s8s8s32_tp(transa, transb, offsetc, M, N, K, alpha, A, lda, ao, B, ldb, bo, beta,
+                                       C, ldc, co, NULL));
 }

@@ -121,11 +121,11 @@ dnnl_tp_status_t dnnl_tp_sgemm_tp(char transa, char transb, dnnl_tp_dim_t M, dnn
     sgemm_t x = {.alpha = alpha, .beta = beta, .a = A, .b = B, .c = C};
     DTP_TRY(dtp_gemm_check(&x.s, transa, transb, M, N, K, A, lda, B, ldb, C, ldc));
     if (M == 0 || N == 0) return dnnl_tp_success;
-    return dtp_gemm_on_pool(pool, sgemm_body, &x);
+    DTP_RETURN(dtp_gemm_on_pool(pool, sgemm_body, &x));
 }
 
 dnnl_tp_status_t dnnl_tp_sgemm(char transa, char transb, dnnl_tp_dim_t M, dnnl_tp_dim_t N, dnnl_tp_dim_t K,
                                float alpha, const float *A, dnnl_tp_dim_t lda, const float *B,
                                dnnl_tp_dim_t ldb, float beta, float *C, dnnl_tp_dim_t ldc) {
-    return dnnl_tp_sgemm_tp(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, NULL);
+    DTP_RETURN(dnnl_tp_sgemm_tp(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc, NULL));
 }

@@ -56,7 +56,7 @@ static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, unsigned isa) {
+static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *pd, unsigned isa) {
     const int nd = d->src.ndims;
     char text[32];
     int n = 0;
@@ -80,11 +80,15 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, unsigned isa) {
         int order[DNNL_TP_MAX_NDIMS];
         ip_order(&d->src, order);
         n = 0;
-        if (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_SLAB == 0)) {
+        const dtp_quant_t *scale = dtp_attr_scale(pd->attr, DNNL_TP_ARG_WEIGHTS);
+        const bool scaled = scale && scale->mask & 2; /* along k: while the weights are packed */
+        if (!scaled && (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_SLAB == 0))) {
             text[n++] = 'A';
             for (int i = 0; i < nd - 2; ++i) text[n++] = (char)('a' + order[i]);
+            int64_t k = 1;
+            for (int i = 1; i < nd; ++i) k *= d->wei.dims[i];
             snprintf(text + n, sizeof text - (size_t)n, "B16b%da",
-                     dtp_product_slab(d->dst.dims[0], d->dst.dims[1], false, isa));
+                     dtp_product_slab(d->dst.dims[0], d->dst.dims[1], k, false, pd->engine->l2_bytes, isa));
         } else {
             for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
             text[n++] = 'a';
@@ -100,10 +104,10 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, unsigned isa) {
 static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     dtp_inner_product_desc_t *d = (dtp_inner_product_desc_t *)pd->op;
     DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(ip_resolve(d, isa));
+    DTP_TRY(ip_resolve(d, pd, isa));
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     int order[DNNL_TP_MAX_NDIMS];
     ip_order(&d->src, order);
     dtp_product_geometry_t geo = {0};
@@ -114,6 +118,7 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
         geo.slab = ip_packed_slab(&d->wei, order);
         DTP_DISPATCH(geo.slab, UNSUPPORTED_LAYOUT);
     }
+    geo.dims = (dtp_product_dims_t){.src_k = 1, .wei_k = 1, .wei_n = 0};
     geo.m = d->dst.dims[0];
     geo.n = d->dst.dims[1];
     geo.k = 1;

@@ -12,6 +12,7 @@ static int64_t matmul_stride(const dtp_md_t *md, int d) { return md->dims[d] == 
 static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, const dtp_md_t *wei,
                             const dtp_md_t *bia, const dtp_md_t *dst) {
     const int nd = dst->ndims, m = nd - 2, n = nd - 1;
+    geo->dims = (dtp_product_dims_t){.src_k = n, .wei_k = m, .wei_n = n, .batched = true};
     geo->m = dst->dims[m];
     geo->n = dst->dims[n];
     geo->k = src->dims[n];
@@ -47,16 +48,21 @@ static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
     const int nd = d->dst.ndims;
     DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     dtp_md_t *plain[] = {&d->src, &d->bia, &d->dst};
     for (int i = 0; i < 3; ++i) {
         if (dtp_md_is_zero(plain[i])) continue;
         if (dtp_md_is_any(plain[i])) dtp_md_make_plain(plain[i]);
         DTP_DISPATCH(dtp_md_is_plain(plain[i]), UNSUPPORTED_LAYOUT);
     }
-    if (dtp_md_is_any(&d->wei)) {
+    const dtp_quant_t *wei_scale = dtp_attr_scale(pd->attr, DNNL_TP_ARG_WEIGHTS);
+    if (dtp_md_is_any(&d->wei) && wei_scale && (wei_scale->mask >> (nd - 2) & 1)) {
+        /* Scales along k go into the weights while they are packed, at every execution. */
+        dtp_md_make_plain(&d->wei);
+    } else if (dtp_md_is_any(&d->wei)) {
         char layout[32];
-        const int slab = dtp_product_slab(d->dst.dims[nd - 2], d->dst.dims[nd - 1], d->rows_vary, isa);
+        const int slab = dtp_product_slab(d->dst.dims[nd - 2], d->dst.dims[nd - 1], d->wei.dims[nd - 2],
+                                          d->rows_vary, pd->engine->l2_bytes, isa);
         dtp_product_packed_layout(layout, sizeof layout, nd, false, slab);
         dtp_md_t packed;
         DTP_TRY(dtp_md_init_layout(&packed, nd, d->wei.dims, dnnl_tp_f32, layout));

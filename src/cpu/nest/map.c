@@ -115,6 +115,8 @@ bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp
             if (!dtp_map_eltwise(m, p->alg, p->alpha, p->beta)) return false;
         } else if (p->kind == dnnl_tp_sum) {
             if (!dtp_map_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
+        } else if (p->kind != dnnl_tp_binary) {
+            return false;
         } else {
             int b = dtp_map_operand(m, p->src1.data_type, pd->post_op_arg + 2 * i), c = -1;
             if (b < 0) return false;

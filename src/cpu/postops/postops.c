@@ -104,6 +104,14 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
             }
             break;
         }
+        case dnnl_tp_prelu:
+            DTP_DISPATCH(allowed & DTP_PO_BINARY, UNSUPPORTED_POST_OPS);
+            s->binary = dtp_vops_prelu(po->vops);
+            s->dt = dnnl_tp_f32;
+            s->md = &e->src1;
+            s->arg = pd->post_op_arg + 2 * i;
+            s->view = postops_add_view(po, &e->src1, dst);
+            break;
         case dnnl_tp_sum:
             DTP_DISPATCH(allowed & DTP_PO_SUM, UNSUPPORTED_POST_OPS);
             s->dt = e->sum_dt == dnnl_tp_data_type_undef ? dst->data_type : e->sum_dt;

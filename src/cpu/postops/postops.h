@@ -26,7 +26,7 @@ typedef struct {
 
 /* One compiled step; embedded by value in the plans of implementations. */
 typedef struct {
-    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum */
+    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum, prelu (served where binary is) */
     dnnl_tp_alg_kind_t alg;
     float alpha, beta;       /* eltwise */
     float scale, zero_point; /* sum */

@@ -33,5 +33,7 @@ dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg) {
 
 dtp_binary_fn_t dtp_vops_binary(const dtp_vops_t *v, int alg) {
     int i = alg - dnnl_tp_binary_add;
-    return i >= 0 && i < DTP_VOPS_NBINARY ? v->binary[i] : 0;
+    return i >= 0 && i < DTP_VOPS_NBINARY - 1 ? v->binary[i] : 0;
 }
+
+dtp_binary_fn_t dtp_vops_prelu(const dtp_vops_t *v) { return v->binary[DTP_VOPS_NBINARY - 1]; }

@@ -41,7 +41,7 @@ typedef void (*dtp_store_fn_t)(void *y, const float *x, int64_t n, int64_t strid
 
 enum {
     DTP_VOPS_NELTWISE = 22, /* dnnl_tp_eltwise_relu + i; the last one is DTP_ELTWISE_ERF */
-    DTP_VOPS_NBINARY = 13,  /* dnnl_tp_binary_add + i */
+    DTP_VOPS_NBINARY = 14,  /* dnnl_tp_binary_add + i; the last one is prelu: x0 < 0 ? x0 * x1 : x0 */
     DTP_VOPS_NTYPES = 8     /* dnnl_tp_data_type_t: f16, bf16, f32, s32, s8, u8; others NULL */
 };
 
@@ -62,5 +62,6 @@ const dtp_vops_t *dtp_vops(unsigned isa);
 /* The function of an eltwise algorithm, *_use_dst_for_bwd included; NULL when alg is none. */
 dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg);
 dtp_binary_fn_t dtp_vops_binary(const dtp_vops_t *v, int alg);
+dtp_binary_fn_t dtp_vops_prelu(const dtp_vops_t *v);
 
 #endif

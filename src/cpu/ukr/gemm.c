@@ -90,6 +90,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
     const dtp_ukr_fn_t *fn = ukr->f32[nv];
     u->pf = pf;
     u->pf_first = 0;
+    u->pf_shift = 0;
     if (rows <= cap) {
         /* With a copy only where later row chunks are there to use it. */
         u->nblk = 1;
@@ -152,20 +153,24 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         }
         return;
     }
-    /* One line per k-step in the last nv blocks. */
-    const int64_t from = nblk - nv;
+    /* A slab of the next panel in each of the last nv blocks, or in more blocks a part of one: memory is slower than a
+     * row block that asks for a line per k-step. */
+    const bool packed = u->bstep == DTP_UKR_SLAB_BYTES;
+    int shift = ukr->pf_shift;
+    while (shift > 0 && nblk < (int64_t)nv << shift) shift--;
+    const int64_t count = packed ? (int64_t)nv << shift : 0;
     u->pf_mode = DTP_UKR_PF_LINE;
+    u->pf_shift = shift;
     u->nblk = high;
-    u->pf_first = from;
-    u->pf_count = u->bstep == DTP_UKR_SLAB_BYTES ? nv : 0;
+    u->pf_first = nblk - count;
+    u->pf_count = count;
     fn[mr](u);
     if (nblk > high) {
         u->a += high * mr * u->lda;
         u->c += high * mr * u->ldc;
         if (u->add) u->add += high * mr * u->ldadd;
         u->nblk = nblk - high;
-        u->pf_first = dtp_max64(from - high, 0);
-        u->pf += dtp_max64(high - from, 0) * u->bs;
+        u->pf_first -= high; /* from the first block of a call; negative: some of them are done */
         fn[mr - 1](u);
     }
 }
@@ -178,6 +183,8 @@ typedef struct {
     float *tile;
     int64_t a_ld; /* row stride of a_buf */
     gemm_ahead_t *ahead;
+    int64_t batch;           /* the matrix; and */
+    const void *arg;         /* the user's, for touch_a and touch_b */
     const dtp_share_t *stop; /* of the run, or NULL */
     int64_t unseen;          /* work (rows x slabs x k) since the last look at it */
     bool over;
@@ -194,7 +201,7 @@ static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t slabs, int64_
     return s->over;
 }
 
-static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+static void gemm_pack_a_plain(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
     const dtp_gemm_t *g = s->g;
     const char *a = s->p.a + m0 * g->sam + k0 * g->sak;
     if (g->a_form == DTP_GEMM_A_TRANS) {
@@ -205,6 +212,12 @@ static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t 
         float *to = (float *)(s->a_buf + i * s->a_ld);
         for (int64_t j = 0; j < k; j++) to[j] = *(const float *)(a + i * g->sam + j * g->sak);
     }
+}
+
+static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+    gemm_pack_a_plain(s, m0, rows, k0, k);
+    if (s->g->touch_a)
+        s->g->touch_a(s->arg, s->batch, (float *)(void *)s->a_buf, s->a_ld / 4, m0, rows, k0, k);
 }
 
 static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t buf_slab, int64_t k0,
@@ -224,6 +237,7 @@ static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int6
                 *(float *)(to + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
                     j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
     }
+    if (g->touch_b) g->touch_b(s->arg, s->batch, (float *)(void *)to, n0, n, k0, k);
 }
 
 /* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf,
@@ -466,6 +480,8 @@ static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slo
     s->tile = (float *)(s->b_buf + g->b_bytes);
     s->a_ld = g->kc * 4 + DTP_CACHE_LINE;
     s->ahead = NULL;
+    s->batch = 0;
+    s->arg = run->arg;
     s->stop = run->stop;
     s->unseen = 0;
     s->over = false;
@@ -515,6 +531,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         begin += u1 - u0;
         if (s0 >= s1) continue; /* the last group has less */
         gemm_to_batch(&s, run, batch);
+        s.batch = batch;
         gemm_ahead_t ahead;
         s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
         int64_t m0 = 0, m1 = g->m;

@@ -15,7 +15,7 @@
 
 #define DTP_GEMM_MAX_BATCH_DIMS 10
 #define DTP_GEMM_WIDE 64
-#define DTP_GEMM_K_PASS 2048  /* k of one pass at most */
+#define DTP_GEMM_K_PASS 2048  /* k of one pass at most, with any cache */
 #define DTP_GEMM_TILE_ROWS 64 /* rows of a tile that is finished outside of the kernel */
 #define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_SLAB)
 
@@ -60,6 +60,12 @@ typedef struct {
     int64_t sadd;         /* addend: from row to row */
     dtp_eltwise_fn_t act; /* last step, in place on C; or NULL */
     float act_alpha, act_beta;
+    /* Called with dtp_gemm_run's arg on parts of the operands that were packed (hence A_ANY or A_TRANS, and
+     * not B_PACKED or B_WIDE) for matrix `batch`; tiled only. a[i * ld + j]: row m0 + i, k-step k0 + j. b:
+     * slabs of [k][DTP_UKR_SLAB], the first one with column n0. NULL: nothing to do. */
+    void (*touch_a)(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                    int64_t k0, int64_t k);
+    void (*touch_b)(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0, int64_t k);
     bool tiled; /* results go to dtp_gemm_run's finish instead of C; the members from flags on are unused */
     int nbatch; /* batch dims, innermost last */
     int64_t batch_size[DTP_GEMM_MAX_BATCH_DIMS];
@@ -68,6 +74,8 @@ typedef struct {
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches;
+    int64_t k_pass;  /* k up to which one pass is best: two panels of B fit the L2 beside rows of A */
+    int64_t k_split; /* a longer k is split into passes of at most so many steps */
     int64_t nslabs, unit_slabs, nunits, mchunks;
     int64_t groups,
         group_units; /* of a B that is too large for the shared cache: all rows, then the next units */

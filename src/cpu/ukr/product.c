@@ -1,12 +1,14 @@
 /* See product.h. Chains that fit are run in the kernel ([relu] [addend] [relu] [any eltwise] on a dense f32
- * dst); every other chain, layout or type of dst and bias goes through f32 tiles. */
+ * dst); scales and every other chain, layout or type of dst and bias go through f32 tiles. */
 #include "cpu/ukr/product.h"
 
 #include <stdio.h>
 
-int dtp_product_slab(int64_t m, int64_t n, bool rows_vary, unsigned isa) {
-    const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->max_mr[DTP_GEMM_WIDE / DTP_UKR_SLAB];
-    return few && n >= DTP_GEMM_WIDE ? DTP_GEMM_WIDE : DTP_UKR_SLAB;
+int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa) {
+    const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->wide_rows;
+    /* What comes from beyond the L2 comes faster in several streams. */
+    const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)sizeof(float));
+    return few && near ? DTP_GEMM_WIDE : DTP_UKR_SLAB;
 }
 
 void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab) {
@@ -31,7 +33,7 @@ int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim) {
 /* Takes what a kernel can do itself; false: through tiles. */
 static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
     dtp_gemm_t *g = &p->common;
-    if (geo->dst_dt != dnnl_tp_f32 || geo->dst_n != 1) return false;
+    if (geo->dst_dt != dnnl_tp_f32 || geo->dst_n != 1 || p->scales.any) return false;
     if (geo->has_bias) {
         if (geo->bia_dt != dnnl_tp_f32 || geo->bia_m != 0 || (geo->bia_n != 1 && geo->n != 1)) return false;
         g->has_bias = true;
@@ -108,15 +110,16 @@ static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const 
     if (g->nbatch > 0) {
         const int e = g->nbatch - 1;
         const bool even = g->batch_a[e] == g->sam * *m && g->batch_c[e] == geo->dst_m * dst_bytes * *m;
-        if (even && g->batch_b[e] == 0 && g->batch_bias[e] == 0 && (!geo->has_bias || geo->bia_m == 0)) {
+        if (even && g->batch_b[e] == 0 && !g->touch_b && g->batch_bias[e] == 0 &&
+            (!geo->has_bias || geo->bia_m == 0)) {
             *m *= g->batch_size[e];
             --g->nbatch;
         }
     }
 }
 
-static dtp_gemm_a_t product_a_form(const dtp_product_geometry_t *geo) {
-    if (geo->src_k == 1 || geo->k == 1) return DTP_GEMM_A_DIRECT;
+static dtp_gemm_a_t product_a_form(const dtp_product_t *p, const dtp_product_geometry_t *geo) {
+    if ((geo->src_k == 1 || geo->k == 1) && !p->common.touch_a) return DTP_GEMM_A_DIRECT;
     return geo->src_m == 1 || geo->m == 1 ? DTP_GEMM_A_TRANS : DTP_GEMM_A_ANY;
 }
 
@@ -130,7 +133,7 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
                            const dtp_product_geometry_t *geo) {
     dtp_gemm_t *g = &s->gemm;
     *g = p->common;
-    g->a_form = product_a_form(geo);
+    g->a_form = product_a_form(p, geo);
     g->b_form = product_b_form(geo);
     g->sam = geo->src_m * 4;
     g->sak = geo->src_k * 4;
@@ -154,6 +157,11 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
     dtp_gemm_set_shape(g, m, geo->n, geo->k);
 }
 
+static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                            int64_t k0, int64_t k);
+static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0,
+                            int64_t k);
+
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
                                   const dtp_md_t *dst, unsigned isa) {
     p->vops = dtp_vops(isa);
@@ -161,6 +169,8 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, DTP_PO_ALL, isa));
+    DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
+    DTP_DISPATCH(!(p->scales.in_wei && geo->slab), UNSUPPORTED_SCALES);
     p->common.ukr = dtp_ukr_set(isa);
     p->common.l2_bytes = pd->engine->l2_bytes;
     p->common.num_threads = pd->num_threads;
@@ -169,11 +179,13 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     if (p->tiled) {
         p->common = plain;
         p->common.tiled = true;
+        if (p->scales.in_src) p->common.touch_a = product_touch_a;
+        if (p->scales.in_wei) p->common.touch_b = product_touch_b;
         p->add_row_stride = p->add_offset = 0;
     }
     if (pd->has_runtime) {
         dtp_gemm_t any = p->common;
-        any.a_form = product_a_form(geo);
+        any.a_form = product_a_form(p, geo);
         any.b_form = product_b_form(geo);
         dtp_pd_book(pd, 0, dtp_gemm_scratch_any_shape(&any));
     } else {
@@ -191,6 +203,26 @@ typedef struct {
     const dtp_exec_ctx_t *ctx;
 } product_run_t;
 
+static const dtp_md_t *product_dst(const product_run_t *run) {
+    return run->ctx->md ? run->ctx->md[DTP_PRODUCT_DST] : run->p->po.dst;
+}
+
+static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                            int64_t k0, int64_t k) {
+    const product_run_t *run = arg;
+    const int64_t row0 = batch * run->s->gemm.m + m0;
+    dtp_product_scale_src(&run->p->scales, run->ctx, product_dst(run), a, ld, row0, rows, k0, k);
+}
+
+static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0,
+                            int64_t k) {
+    const product_run_t *run = arg;
+    const int64_t row = batch * run->s->gemm.m;
+    for (int64_t j = 0; j < n; j += DTP_UKR_SLAB, b += k * DTP_UKR_SLAB)
+        dtp_product_scale_wei(&run->p->scales, run->ctx, product_dst(run), b, DTP_UKR_SLAB, row, k0, k,
+                              n0 + j, dtp_min64(DTP_UKR_SLAB, n - j));
+}
+
 static void product_finish(const void *arg, int64_t batch, float *tile, int64_t ld, int64_t row0,
                            int64_t rows, int64_t col0, int64_t cols) {
     const product_run_t *run = arg;
@@ -207,6 +239,9 @@ static void product_finish(const void *arg, int64_t batch, float *tile, int64_t 
         c += i * g->batch_c[d];
         if (bias) bias += i * g->batch_bias[d];
     }
+    const int64_t dst_row0 = batch * g->m + row0;
+    if (p->scales.any)
+        dtp_product_scale_sums(&p->scales, run->ctx, product_dst(run), tile, ld, dst_row0, rows, col0, cols);
     if (bias) {
         const int64_t bytes = (int64_t)dtp_type_size(p->bia_dt);
         bias += (row0 * s->bia_m + col0 * s->bia_n) * bytes;
@@ -221,7 +256,9 @@ static void product_finish(const void *arg, int64_t batch, float *tile, int64_t 
             }
         }
     }
-    if (p->po.len) dtp_postops_apply(&p->po, run->ctx, tile, ld, rows, cols, batch * g->m + row0, col0);
+    if (p->po.len) dtp_postops_apply(&p->po, run->ctx, tile, ld, rows, cols, dst_row0, col0);
+    if (p->scales.any)
+        dtp_product_scale_dst(&p->scales, run->ctx, product_dst(run), tile, ld, dst_row0, rows, col0, cols);
     const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
     c += (row0 * s->dst_m + col0 * s->dst_n) * bytes;
     for (int64_t i = 0; i < rows; ++i, c += s->dst_m * bytes)
@@ -248,7 +285,7 @@ void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_e
     q.c = (char *)ctx->ptr[DTP_PRODUCT_DST] + s->off_dst;
     q.bias = s->gemm.has_bias ? (const char *)ctx->ptr[DTP_PRODUCT_BIA] + s->off_bia : NULL;
     q.add = s->gemm.has_add && !s->gemm.add_is_c ? (const char *)ctx->ptr[p->add_arg] + s->off_add : NULL;
-    if (DTP_UNLIKELY(q.add == q.c && (s->gemm.k > DTP_GEMM_K_PASS || s->gemm.way != DTP_GEMM_TILES))) {
+    if (DTP_UNLIKELY(q.add == q.c && (s->gemm.kc < s->gemm.k || s->gemm.way != DTP_GEMM_TILES))) {
         /* The addend is dst itself, which partial sums would overwrite. */
         now = *s;
         now.gemm.add_is_c = true;

@@ -8,6 +8,7 @@
 #include "common/primitive_desc.h"
 #include "cpu/postops/postops.h"
 #include "cpu/ukr/gemm.h"
+#include "cpu/ukr/product_scale.h"
 
 enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
 
@@ -17,7 +18,8 @@ typedef struct {
     int64_t m, n, k;
     int64_t src_m, src_k, wei_k, wei_n, dst_m, dst_n, bia_m, bia_n;
     int64_t src_0, wei_0, dst_0, bia_0; /* element 0 */
-    int slab; /* weights in slabs of so many columns; 0: plain; wei_n is from slab to slab */
+    int slab;                /* weights in slabs of so many columns; 0: plain; wei_n is from slab to slab */
+    dtp_product_dims_t dims; /* at creation */
     bool has_bias;
     dnnl_tp_data_type_t dst_dt, bia_dt;
     int nbatch; /* dims of size 1 may be left out */
@@ -41,12 +43,12 @@ typedef struct {
     bool tiled;
     dnnl_tp_data_type_t dst_dt, bia_dt;
     const dtp_vops_t *vops;
+    dtp_product_scales_t scales;
     dtp_postops_t po;
 } dtp_product_t;
 
-/* Columns of a slab in which weights of m x n products are packed best. rows_vary: for all m, hence not by m.
- */
-int dtp_product_slab(int64_t m, int64_t n, bool rows_vary, unsigned isa);
+/* Columns of a slab in which weights of m x n x k products are packed best. rows_vary: for all m, hence not by m. */
+int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa);
 /* Layout of packed weights for the last two dims (K, N), or (N, K) when swapped, of ndims: "BA16a16b". */
 void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab);
 /* Columns of the slabs in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */

@@ -40,9 +40,10 @@ typedef struct {
     int64_t nblk;      /* blocks of mr rows */
     /* Prefetch of packed B, see DTP_UKR_PF_*. */
     const char *pf;
-    int64_t pf_first, pf_count; /* these blocks prefetch; block pf_first + i from pf + i * bs */
+    int64_t pf_first, pf_count; /* these blocks prefetch; block pf_first + i from dtp_ukr_pf_from(i) */
     int64_t pf_dist;            /* stream mode: bytes ahead within a slab */
     int pf_mode;
+    int pf_shift;   /* line mode: 1 << pf_shift blocks, at most 4, share the fetch of a slab */
     uint32_t flags; /* DTP_UKR_* */
     uint32_t mask;  /* columns of the last slab, one bit each */
     char *copy;     /* plain B: the k-steps that are read are also stored here in slabs; NULL = not */
@@ -54,18 +55,27 @@ typedef struct {
 } dtp_ukr_args_t;
 
 enum {
-    DTP_UKR_PF_LINE = 1,  /* one line per k-step: slab i of the next panel in block pf_first + i */
+    DTP_UKR_PF_LINE = 1,  /* one line every 1 << pf_shift k-steps */
     DTP_UKR_PF_PAIR = 2,  /* two lines per k-step: slabs i and i + 1 */
     DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the panel at pf */
 };
+
+/* What the i-th of the blocks that prefetch starts with: a slab of the next panel, or its share of one. */
+static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
+    const int64_t lines = (u->k & -4) >> u->pf_shift;
+    return u->pf + (i >> u->pf_shift) * u->bs + (i & ((1 << u->pf_shift) - 1)) * lines * DTP_UKR_SLAB_BYTES;
+}
 
 typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 
 /* Kernels of one instruction set. */
 typedef struct {
-    double flops_per_ns;                                      /* of one core, for estimates */
-    int max_nv;                                               /* widest panel, in slabs */
-    int max_mr[DTP_UKR_MAX_NV + 1];                           /* by nv */
+    double flops_per_ns;            /* of one core, for estimates */
+    int max_nv;                     /* widest panel, in slabs */
+    int max_mr[DTP_UKR_MAX_NV + 1]; /* by nv */
+    int pass_slabs;                 /* slabs of the panels of products of many rows */
+    int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide slabs */
+    int pf_shift; /* the fetch of a slab of the next panel is spread over up to 1 << pf_shift row blocks */
     dtp_ukr_fn_t f32[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
     /* One block of more than DTP_UKR_MAX_MR rows and one slab of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */

@@ -6,6 +6,9 @@
 #include "cpu/ukr/ukr_body.h"
 
 #define MAX_ACC 12
+#define K_TURN 4 /* k-steps of a turn of the loops */
+
+typedef double double_u __attribute__((aligned(4), may_alias));
 
 /* c += a * b in place; see ukr_f32_avx512.c. */
 INLINE void fmadd(__m256 *c, __m256 a, __m256 b) {
@@ -16,43 +19,87 @@ INLINE void fmadd(__m256 *c, __m256 a, __m256 b) {
 #endif
 }
 
-/* One k-step; the tile has 2 * NV vectors per row. */
+/* One k-step; the tile has 2 * NV vectors per row. copy: NULL, or where the lines of B are stored, copy_bs bytes from
+ * slab to slab. */
 INLINE void k_step(const int MR, const int NV, __m256 *c, const char *const *a, int64_t k, const char *b,
-                   int64_t bs) {
+                   int64_t bs, char *copy, int64_t copy_bs) {
     if (NV == 1) {
         const __m256 b0 = _mm256_loadu_ps((const float *)b), b1 = _mm256_loadu_ps((const float *)(b + 32));
+        if (copy) {
+            _mm256_storeu_ps((float *)copy, b0);
+            _mm256_storeu_ps((float *)(copy + 32), b1);
+        }
         UNROLL for (int i = 0; i < MR; i++) {
             const __m256 av = _mm256_broadcast_ss((const float *)(a[i] + k));
             fmadd(&c[2 * i], av, b0);
             fmadd(&c[2 * i + 1], av, b1);
         }
-    } else {
-        __m256 av[3];
-        UNROLL for (int i = 0; i < MR; i++) av[i] = _mm256_broadcast_ss((const float *)(a[i] + k));
-        UNROLL for (int j = 0; j < 2 * NV; j++) {
-            const __m256 bv = _mm256_loadu_ps((const float *)(b + j / 2 * bs + j % 2 * 32));
-            UNROLL for (int i = 0; i < MR; i++) fmadd(&c[i * 2 * NV + j], av[i], bv);
-        }
+        return;
+    }
+    __m256 av[3];
+    UNROLL for (int i = 0; i < MR; i++) av[i] = _mm256_broadcast_ss((const float *)(a[i] + k));
+    UNROLL for (int j = 0; j < 2 * NV; j++) {
+        const __m256 bv = _mm256_loadu_ps((const float *)(b + j / 2 * bs + j % 2 * 32));
+        if (copy) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv);
+        if (MR == 1) c[j] = _mm256_fmadd_ps(av[0], bv, c[j]); /* the product reads B itself */
+        else UNROLL for (int i = 0; i < MR; i++) fmadd(&c[i * 2 * NV + j], av[i], bv);
     }
 }
 
-INLINE void k_packed(const int MR, const int NV, const int PFN, __m256 *c, const char *const *a,
-                     const char *b, int64_t bs, int64_t k, int64_t ke, const char *pf) {
-    /* Unrolled further, the addresses of the next step do not fit the general registers. */
-    for (; k < ke; k += 4) {
-        UNROLL for (int q = 0; q < PFN; q++) _mm_prefetch(pf + q * bs, _MM_HINT_T0);
-        k_step(MR, NV, c, a, k, b, bs);
-        b += DTP_UKR_SLAB_BYTES;
-        pf += DTP_UKR_SLAB_BYTES;
+/* Packed B, four k-steps a turn: the addresses within a turn are displacements, so that what is not a product costs
+ * two micro-operations a turn. Beside a busy sibling thread that is what counts. pf: what is fetched meanwhile,
+ * pf_lines lines a turn, or NULL; returns where the next fetch goes on. */
+INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *const *a, const char *b,
+                            int64_t bs, int64_t k, int64_t ke, const char *pf, int pf_lines) {
+    for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN, b += K_TURN * DTP_UKR_SLAB_BYTES) {
+        __asm__("" : "+r"(k)); /* or gcc keeps an index for each step of the turn */
+        if (pf) {
+            _mm_prefetch(pf, _MM_HINT_T0);
+            if (pf_lines > 1) {
+                _mm_prefetch(pf + 64, _MM_HINT_T0);
+                if (pf_lines > 2) {
+                    _mm_prefetch(pf + 128, _MM_HINT_T0);
+                    _mm_prefetch(pf + 192, _MM_HINT_T0);
+                }
+            }
+            pf += pf_lines * 64;
+        }
+        UNROLL for (int s = 0; s < K_TURN; s++)
+            k_step(MR, NV, c, a, k + 4 * s, b + s * DTP_UKR_SLAB_BYTES, bs, NULL, 0);
     }
+    for (; k < ke; k += 4, b += DTP_UKR_SLAB_BYTES) k_step(MR, NV, c, a, k, b, bs, NULL, 0);
+    return pf;
 }
 
 /* From 16 - n on: n lanes of ones, then zeros. */
 static const int32_t lane_masks[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-/* Row-major B. MASKED: the last slab is narrower than 16. COPY: the lines are stored as slabs, too. */
-INLINE void k_plain(const int MR, const int NV, const int MASKED, const int COPY, __m256 *c,
-                    const char *const *a, const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
+/* Row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are stored as slabs, too. */
+INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
+                    const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
+    const int64_t bstep = u->bstep, copy_bs = COPY ? u->copy_bs : 0;
+    const char *pf = b + u->pf_dist;
+    char *copy = COPY ? u->copy : 0;
+    for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN) {
+        __asm__("" : "+r"(k));
+        UNROLL for (int s = 0; s < K_TURN; s++) {
+            UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(pf + s * bstep + q * 64, _MM_HINT_T0);
+            k_step(MR, NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_SLAB_BYTES,
+                   COPY ? copy + s * DTP_UKR_SLAB_BYTES : 0, copy_bs);
+        }
+        b += K_TURN * bstep;
+        pf += K_TURN * bstep;
+        if (COPY) copy += K_TURN * DTP_UKR_SLAB_BYTES;
+    }
+    for (; k < ke; k += 4, b += bstep) {
+        k_step(MR, NV, c, a, k, b, DTP_UKR_SLAB_BYTES, copy, copy_bs);
+        if (COPY) copy += DTP_UKR_SLAB_BYTES;
+    }
+}
+
+/* The same where the last slab is narrower than 16 columns. */
+INLINE void k_masked(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
+                     const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
     const int64_t bstep = u->bstep, pf_dist = u->pf_dist, copy_bs = COPY ? u->copy_bs : 0;
     char *copy = COPY ? u->copy : 0;
     /* Read at each step, hence volatile: there is no register to keep them in. */
@@ -60,77 +107,131 @@ INLINE void k_plain(const int MR, const int NV, const int MASKED, const int COPY
         (const volatile __m256i_u *)(const void *)(lane_masks + 16 - __builtin_popcount(u->mask));
     for (; k < ke; k += 4, b += bstep) {
         UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(b + pf_dist + q * 64, _MM_HINT_T0);
-        if (!MASKED) {
-            if (COPY) {
-                UNROLL for (int j = 0; j < 2 * NV; j++)
-                    _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32),
-                                     _mm256_loadu_ps((const float *)(b + j * 32)));
-            }
-            k_step(MR, NV, c, a, k, b, DTP_UKR_SLAB_BYTES);
-        } else {
-            /* As in k_step: what is wider stays in registers, rows or lines. */
-            __m256 av[DTP_UKR_MAX_MR], bv[2];
-            UNROLL for (int i = 0; i < MR && NV > 1; i++) av[i] =
-                _mm256_broadcast_ss((const float *)(a[i] + k));
-            UNROLL for (int j = 0; j < 2 * NV; j++) {
-                const float *p = (const float *)(b + j * 32);
-                bv[j % 2] = j < 2 * NV - 2 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, mask[j % 2]);
-                if (COPY) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv[j % 2]);
-                UNROLL for (int i = 0; i < MR && NV > 1; i++) fmadd(&c[i * 2 * NV + j], av[i], bv[j % 2]);
-            }
-            UNROLL for (int i = 0; i < MR && NV == 1; i++) {
-                const __m256 v = _mm256_broadcast_ss((const float *)(a[i] + k));
-                fmadd(&c[2 * i], v, bv[0]);
-                fmadd(&c[2 * i + 1], v, bv[1]);
-            }
+        /* As in k_step: what is wider stays in registers, rows or lines. */
+        __m256 av[DTP_UKR_MAX_MR], bv[2];
+        UNROLL for (int i = 0; i < MR && NV > 1; i++) av[i] = _mm256_broadcast_ss((const float *)(a[i] + k));
+        UNROLL for (int j = 0; j < 2 * NV; j++) {
+            const float *p = (const float *)(b + j * 32);
+            bv[j % 2] = j < 2 * NV - 2 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, mask[j % 2]);
+            if (COPY) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv[j % 2]);
+            UNROLL for (int i = 0; i < MR && NV > 1; i++) fmadd(&c[i * 2 * NV + j], av[i], bv[j % 2]);
+        }
+        UNROLL for (int i = 0; i < MR && NV == 1; i++) {
+            const __m256 v = _mm256_broadcast_ss((const float *)(a[i] + k));
+            fmadd(&c[2 * i], v, bv[0]);
+            fmadd(&c[2 * i + 1], v, bv[1]);
         }
         if (COPY) copy += DTP_UKR_SLAB_BYTES;
     }
 }
 
-/* The first lanes of 16 floats; the others are zero. Narrow slabs are rare: out of line. */
-static NOINLINE void load_part(float *t, const float *p, int lanes) {
-    for (int l = 0; l < DTP_UKR_SLAB; l++) t[l] = l < lanes ? p[l] : 0;
-}
-static NOINLINE void store_part(float *p, const float *t, int lanes) {
-    for (int l = 0; l < lanes; l++) p[l] = t[l];
-}
-
-INLINE void load16(__m256 *v, const float *p, int lanes) {
-    float t[DTP_UKR_SLAB];
-    if (lanes != DTP_UKR_SLAB) {
-        load_part(t, p, lanes);
-        p = t;
+/* The first n <= 16 floats. */
+INLINE void copy_lanes(float *to, const float *from, int n) {
+    if (n & 16) {
+        _mm256_storeu_ps(to, _mm256_loadu_ps(from));
+        _mm256_storeu_ps(to + 8, _mm256_loadu_ps(from + 8));
+        return;
     }
-    v[0] = _mm256_loadu_ps(p);
-    v[1] = _mm256_loadu_ps(p + 8);
+    if (n & 8) _mm256_storeu_ps(to, _mm256_loadu_ps(from)), to += 8, from += 8;
+    if (n & 4) _mm_storeu_ps(to, _mm_loadu_ps(from)), to += 4, from += 4;
+    if (n & 2) *(double_u *)(void *)to = *(const double_u *)(const void *)from, to += 2, from += 2;
+    if (n & 1) *to = *from;
 }
 
-INLINE void store16(float *p, const __m256 *v, int lanes) {
-    float t[DTP_UKR_SLAB], *to = lanes == DTP_UKR_SLAB ? p : t;
-    _mm256_storeu_ps(to, v[0]);
-    _mm256_storeu_ps(to + 8, v[1]);
-    if (lanes != DTP_UKR_SLAB) store_part(p, t, lanes);
+/* The old C of `rows` rows of n columns goes to a tile of 8 * nvec columns. */
+static NOINLINE void read_part(const dtp_ukr_args_t *u, const char *c, const int64_t *row_c, int rows,
+                               int nvec, int n, float *tile) {
+    for (int i = 0; i < rows; i++, tile += 8 * nvec) {
+        const float *from = (const float *)(c + (row_c ? row_c[i] : i * u->ldc));
+        int j = 0;
+        for (; j + DTP_UKR_SLAB <= n; j += DTP_UKR_SLAB) copy_lanes(tile + j, from + j, DTP_UKR_SLAB);
+        UNROLL for (int l = 0; l < DTP_UKR_SLAB; l += 8) _mm256_storeu_ps(tile + j + l, _mm256_setzero_ps());
+        copy_lanes(tile + j, from + j, n - j);
+    }
+}
+
+/* What follows the sums of whole slabs. Each stage is done for all rows, so that a stage that is not there costs
+ * one test a block. */
+INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *u, char *to,
+                   const int64_t *row_c, const char *add) {
+    const __m256 zero = _mm256_setzero_ps();
+    if (u->bias) {
+        UNROLL for (int j = 0; j < 2 * NV; j++) {
+            const __m256 b = _mm256_loadu_ps(u->bias + 8 * j);
+            UNROLL for (int i = 0; i < MR; i++) c[i * 2 * NV + j] = _mm256_add_ps(c[i * 2 * NV + j], b);
+        }
+    }
+    /* max(0, x), in this order, keeps NaN. */
+    if (u->flags & DTP_UKR_RELU_FIRST) {
+        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_max_ps(zero, c[i]);
+    }
+    if (add) {
+        const __m256 s = _mm256_set1_ps(u->add_scale);
+        UNROLL for (int i = 0; i < MR; i++, add += u->ldadd) UNROLL for (int j = 0; j < 2 * NV; j++)
+            c[i * 2 * NV + j] =
+                _mm256_fmadd_ps(s, _mm256_loadu_ps((const float *)add + 8 * j), c[i * 2 * NV + j]);
+    }
+    if (u->flags & DTP_UKR_RELU) {
+        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_max_ps(zero, c[i]);
+    }
+    if (row_c) {
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < 2 * NV; j++)
+            _mm256_storeu_ps((float *)(to + row_c[i]) + 8 * j, c[i * 2 * NV + j]);
+        return;
+    }
+    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) UNROLL for (int j = 0; j < 2 * NV; j++)
+        _mm256_storeu_ps((float *)to + 8 * j, c[i * 2 * NV + j]);
+}
+
+/* The same for n columns, the last slab not whole, from a tile of 8 * nvec. Such slabs are rare: out of line. */
+static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows, int nvec, int n, char *to,
+                                 const int64_t *row_c, const char *add) {
+    const __m256 zero = _mm256_setzero_ps(), s = _mm256_set1_ps(u->add_scale);
+    float part[DTP_UKR_SLAB];
+    for (int i = 0; i < rows; i++, tile += 8 * nvec, add = add ? add + u->ldadd : NULL) {
+        float *c = (float *)(to + (row_c ? row_c[i] : i * u->ldc));
+        for (int j = 0; j < n; j += 8) {
+            const int lanes = n - j < 8 ? n - j : 8;
+            __m256 x = _mm256_loadu_ps(tile + j);
+            if (u->bias) {
+                copy_lanes(part, u->bias + j, lanes);
+                x = _mm256_add_ps(x, _mm256_loadu_ps(part));
+            }
+            if (u->flags & DTP_UKR_RELU_FIRST) x = _mm256_max_ps(zero, x);
+            if (add) {
+                copy_lanes(part, (const float *)add + j, lanes);
+                x = _mm256_fmadd_ps(s, _mm256_loadu_ps(part), x);
+            }
+            if (u->flags & DTP_UKR_RELU) x = _mm256_max_ps(zero, x);
+            _mm256_storeu_ps(part, x);
+            copy_lanes(c + j, part, lanes);
+        }
+    }
 }
 
 /* Each way through k is a function of its own: with several k loops in one function, the accumulators of 6
  * rows do not all stay in registers. */
-enum { PACKED = 0, STREAM = 1, PLAIN = 2, MASKED = 4, COPY = 8 };
+enum { PACKED = 0, PLAIN = 1, MASKED = 2, COPY = 4 };
 
 INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
-    const int lanes = __builtin_popcount(u->mask);
+    const int columns = DTP_UKR_SLAB * (NV - 1) + __builtin_popcount(u->mask);
+    float tile[MAX_ACC * 8]; /* of a slab that is not whole */
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m256 c[MAX_ACC];
-        if (u->flags & DTP_UKR_ACC) {
-            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) load16(
-                &c[(i * NV + j) * 2], (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j,
-                j < NV - 1 ? DTP_UKR_SLAB : lanes);
-        } else {
+        if (!(u->flags & DTP_UKR_ACC)) {
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
+        } else if (columns != DTP_UKR_SLAB * NV) {
+            read_part(u, base_c, row_c, MR, 2 * NV, columns, tile);
+            UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_loadu_ps(tile + 8 * i);
+        } else {
+            UNROLL for (int i = 0; i < MR; i++) {
+                const float *from = (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc));
+                UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] = _mm256_loadu_ps(from + 8 * j);
+            }
         }
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
@@ -141,60 +242,27 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             base_a += MR * u->lda;
         }
         const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
-        const int64_t kb = 4 * u->k, bs = u->bs;
-        const int64_t pf_at = blk - u->pf_first;
-        const int pf_mode = pf_at >= 0 && pf_at < u->pf_count ? u->pf_mode : 0;
-        const char *pf = pf_mode ? u->pf + pf_at * bs : u->b;
+        const int64_t kb = 4 * u->k, bs = u->bs, pf_at = blk - u->pf_first;
+        const char *pf = NULL;
+        int pf_lines = 0;
+        /* Few rows read streams, which the processor fetches best itself. */
+        if (WAY == PACKED && pf_at >= 0 && pf_at < u->pf_count &&
+            (MR > 3 || u->pf_mode != DTP_UKR_PF_STREAM)) {
+            pf_lines = K_TURN >> u->pf_shift;
+            pf = dtp_ukr_pf_from(u, pf_at);
+        }
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
-            if (WAY & PLAIN) {
-                k_plain(MR, NV, !!(WAY & MASKED), !!(WAY & COPY), c, a, b, k, k + kb, u);
-            } else if (WAY == STREAM) {
-                const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
-                int64_t ke = k + kb - ahead / 16, from = k;
-                const char *next = b + ahead;
-                for (int part = 0; part < 2; part++) {
-                    k_packed(MR, NV, NV, c, a, b, bs, from, ke, next);
-                    b += 16 * (ke - from);
-                    from = ke;
-                    ke = k + kb;
-                    next = pf;
-                }
-            } else {
-                k_packed(MR, NV, 1, c, a, b, bs, k, k + kb, pf);
-                pf += 16 * kb;
-            }
+            if (WAY & MASKED) k_masked(MR, NV, !!(WAY & COPY), c, a, b, k, k + kb, u);
+            else if (WAY & PLAIN) k_plain(MR, NV, !!(WAY & COPY), c, a, b, k, k + kb, u);
+            else pf = k_packed(MR, NV, c, a, b, bs, k, k + kb, pf, pf_lines);
         }
-        const __m256 zero = _mm256_setzero_ps();
-        UNROLL for (int j = 0; j < NV; j++) {
-            const int w = j < NV - 1 ? DTP_UKR_SLAB : lanes;
-            __m256 bias[2] = {zero, zero}, v[2];
-            if (u->bias) load16(bias, u->bias + 16 * j, w);
-            UNROLL for (int i = 0; i < MR; i++) {
-                __m256 *x = &c[(i * NV + j) * 2];
-                float *to = (float *)(base_c + (row_c ? row_c[i] : i * u->ldc)) + 16 * j;
-                if (u->bias) {
-                    x[0] = _mm256_add_ps(x[0], bias[0]);
-                    x[1] = _mm256_add_ps(x[1], bias[1]);
-                }
-                /* max(0, x), in this order, keeps NaN. */
-                if (u->flags & DTP_UKR_RELU_FIRST) {
-                    x[0] = _mm256_max_ps(zero, x[0]);
-                    x[1] = _mm256_max_ps(zero, x[1]);
-                }
-                if (add) {
-                    const __m256 s = _mm256_set1_ps(u->add_scale);
-                    load16(v, (const float *)(add + i * u->ldadd) + 16 * j, w);
-                    x[0] = _mm256_fmadd_ps(s, v[0], x[0]);
-                    x[1] = _mm256_fmadd_ps(s, v[1], x[1]);
-                }
-                if (u->flags & DTP_UKR_RELU) {
-                    x[0] = _mm256_max_ps(zero, x[0]);
-                    x[1] = _mm256_max_ps(zero, x[1]);
-                }
-                store16(to, x, w);
-            }
+        if (columns == DTP_UKR_SLAB * NV) {
+            finish(MR, NV, c, u, base_c, row_c, add);
+        } else {
+            UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
+            finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add);
         }
         if (add) add += MR * u->ldadd;
         if (row_c) row_c += MR;
@@ -206,20 +274,17 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     static NOINLINE void ukr_##types##_##mr##x##nv##_##way(const dtp_ukr_args_t *u) { \
         types##_body(mr, nv, way, u);                                                 \
     }
-#define DEFINE(types, mr, nv, isa)                                                                           \
-    WAY(types, mr, nv, 0)                                                                                    \
-    WAY(types, mr, nv, 1)                                                                                    \
-    WAY(types, mr, nv, 2)                                                                                    \
-    WAY(types, mr, nv, 6)                                                                                    \
-    WAY(types, mr, nv, 10)                                                                                   \
-    WAY(types, mr, nv, 14)                                                                                   \
-    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                         \
-        static const dtp_ukr_fn_t ways[] = {ukr_##types##_##mr##x##nv##_2, ukr_##types##_##mr##x##nv##_6,    \
-                                            ukr_##types##_##mr##x##nv##_10, ukr_##types##_##mr##x##nv##_14}; \
-        if (u->bstep != DTP_UKR_SLAB_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                    \
-        else if (mr <= 3 && u->pf_mode == DTP_UKR_PF_STREAM && u->pf_count)                                  \
-            ukr_##types##_##mr##x##nv##_1(u);                                                                \
-        else ukr_##types##_##mr##x##nv##_0(u);                                                               \
+#define DEFINE(types, mr, nv, isa)                                                                         \
+    WAY(types, mr, nv, 0)                                                                                  \
+    WAY(types, mr, nv, 1)                                                                                  \
+    WAY(types, mr, nv, 3)                                                                                  \
+    WAY(types, mr, nv, 5)                                                                                  \
+    WAY(types, mr, nv, 7)                                                                                  \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                       \
+        static const dtp_ukr_fn_t ways[] = {ukr_##types##_##mr##x##nv##_1, ukr_##types##_##mr##x##nv##_3,  \
+                                            ukr_##types##_##mr##x##nv##_5, ukr_##types##_##mr##x##nv##_7}; \
+        if (u->bstep != DTP_UKR_SLAB_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                  \
+        else ukr_##types##_##mr##x##nv##_0(u);                                                             \
     }
 DTP_UKR_TILES_AVX2(DEFINE)
 
@@ -276,12 +341,24 @@ static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *
 }
 
 static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
-    for (int64_t j = 0; j < n; j += 16, src += 64, dst += bs) {
-        const int lanes = n - j < 16 ? (int)(n - j) : 16;
-        for (int64_t i = 0; i < k; i++) {
-            __m256 v[2];
-            load16(v, (const float *)(src + i * ldb), lanes);
-            store16((float *)(dst + 64 * i), v, 16);
+    enum { SLABS = 4 }; /* whole rows of 256 bytes are read */
+    for (int64_t j = 0; j < n;
+         j += SLABS * DTP_UKR_SLAB, src += SLABS * DTP_UKR_SLAB_BYTES, dst += SLABS * bs) {
+        const int nv =
+            n - j >= SLABS * DTP_UKR_SLAB ? SLABS : (int)((n - j + DTP_UKR_SLAB - 1) / DTP_UKR_SLAB);
+        const int64_t left = n - j - DTP_UKR_SLAB * (nv - 1);
+        const int lanes = left < DTP_UKR_SLAB ? (int)left : DTP_UKR_SLAB;
+        const char *from = src;
+        char *to = dst;
+        for (int64_t i = 0; i < k; i++, from += ldb, to += DTP_UKR_SLAB_BYTES) {
+            for (int v = 0; v < nv - 1; v++)
+                copy_lanes((float *)(to + v * bs), (const float *)from + DTP_UKR_SLAB * v, DTP_UKR_SLAB);
+            float *last = (float *)(to + (nv - 1) * bs);
+            if (lanes < DTP_UKR_SLAB) {
+                _mm256_storeu_ps(last, _mm256_setzero_ps());
+                _mm256_storeu_ps(last + 8, _mm256_setzero_ps());
+            }
+            copy_lanes(last, (const float *)from + DTP_UKR_SLAB * (nv - 1), lanes);
         }
     }
 }
@@ -357,6 +434,8 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_nv = 4,
                                      .max_mr = {0, 6, 3, 0, 1},
+                                     .pass_slabs = 1,
+                                     .pf_shift = 2,
                                      .f32 = {DTP_UKR_TILES_AVX2(ENTRY)},
                                      .pack = pack,
                                      .pack_trans = pack_trans,

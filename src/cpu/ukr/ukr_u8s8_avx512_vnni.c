@@ -111,9 +111,11 @@ INLINE void u8s8_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
 DTP_UKR_TILES_AVX512(DEFINE)
 
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_u8s8_##mr##x##nv,
-const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {
-
-    .flops_per_ns = 240, .max_nv = 4, .max_mr = {0, 8, 8, 8, 6}, .f32 = {DTP_UKR_TILES_AVX512(ENTRY)}};
+const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {.flops_per_ns = 240,
+                                                 .max_nv = 4,
+                                                 .max_mr = {0, 8, 8, 8, 6},
+                                                 .pass_slabs = 3,
+                                                 .f32 = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
 /* ---- Packing B --------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* What the code blocks of doc/threadpools.md take for granted. ONNX Runtime's headers are never here: the
+/* What the code blocks of pages take for granted. ONNX Runtime's headers are never here: the
  * part that the page uses is declared as in its C API. */
 #include <dnnl_tp/dnnl_tp.h>
 #include <dnnl_tp/dnnl_tp_threadpool.h>

@@ -1,0 +1,383 @@
+/** @file
+ * C++17 over the C API of dnnl_tp: pools, engines, traces, events, streams. Included by dnnl_tp.hpp; rules are there.
+ */
+#ifndef DNNL_TP_STREAM_HPP
+#define DNNL_TP_STREAM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dnnl_tp/dnnl_tp_enums.hpp"
+#include "dnnl_tp/dnnl_tp_handle.hpp"
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "dnnl_tp/dnnl_tp_threadpool_iface.hpp"
+
+namespace dnnl_tp {
+
+/** A built-in pool. */
+class threadpool : public detail::handle<dnnl_tp_threadpool_t, dnnl_tp_threadpool_destroy> {
+  public:
+    using handle::handle;
+    /** A pool of so many threads, callers included; 0 = process default. */
+    explicit threadpool(int num_threads, std::uint64_t flags = 0, const char *name = nullptr) {
+        dnnl_tp_threadpool_opts_t opts = {};
+        opts.struct_size = sizeof opts;
+        opts.num_threads = num_threads;
+        opts.name = name;
+        opts.flags = flags;
+        create(dnnl_tp_threadpool_create, &opts);
+    }
+    /** A pool with all options. */
+    explicit threadpool(const dnnl_tp_threadpool_opts_t &opts) { create(dnnl_tp_threadpool_create, &opts); }
+    /** The pool as an interface, lent. */
+    const dnnl_tp_threadpool_iface_t *iface() const {
+        const dnnl_tp_threadpool_iface_t *p = nullptr;
+        check(dnnl_tp_threadpool_get_iface(get(), &p));
+        return p;
+    }
+};
+
+/** What the library knows of a pool. */
+inline dnnl_tp_threadpool_stats_t threadpool_query(const dnnl_tp_threadpool_iface_t &pool) {
+    dnnl_tp_threadpool_stats_t stats = {};
+    stats.struct_size = sizeof stats;
+    check(dnnl_tp_threadpool_query(&pool, &stats));
+    return stats;
+}
+
+/** Attributes of a stream. */
+class stream_attr : public detail::handle<dnnl_tp_stream_attr_t, dnnl_tp_stream_attr_destroy> {
+  public:
+    using handle::handle;
+    /** Attributes without a pool. */
+    explicit stream_attr(detail::either<enums::engine_kind> kind = dnnl_tp_cpu) {
+        create(dnnl_tp_stream_attr_create, kind);
+    }
+    /** Attributes with a pool of the program (C struct). */
+    explicit stream_attr(const dnnl_tp_threadpool_iface_t &pool) : stream_attr() { set_threadpool(pool); }
+    /** Attributes with a pool of the program (C++ class). */
+    explicit stream_attr(threadpool_interop::threadpool_iface &pool) : stream_attr() { set_threadpool(pool); }
+    /** Attributes with a built-in pool. */
+    explicit stream_attr(const threadpool &pool) : stream_attr() { set_threadpool(pool); }
+    /** A copy. */
+    stream_attr clone() const { return clone_of(get()); }
+    /** A copy of borrowed attributes. */
+    static stream_attr clone_of(const_dnnl_tp_stream_attr_t existing) {
+        dnnl_tp_stream_attr_t h = nullptr;
+        check(dnnl_tp_stream_attr_clone(&h, existing));
+        return stream_attr(h);
+    }
+    /** Sets a pool; the struct is copied. */
+    void set_threadpool(const dnnl_tp_threadpool_iface_t &pool) {
+        check(dnnl_tp_stream_attr_set_threadpool(get(), &pool));
+    }
+    /** Sets a pool; it lives as long as the library may call it. */
+    void set_threadpool(threadpool_interop::threadpool_iface &pool) {
+        set_threadpool(threadpool_interop::make_iface(&pool));
+    }
+    /** Sets a built-in pool. */
+    void set_threadpool(const threadpool &pool) {
+        check(dnnl_tp_stream_attr_set_builtin_threadpool(get(), pool.get()));
+    }
+    /** Sequential on purpose. */
+    void set_sequential() { check(dnnl_tp_stream_attr_set_threadpool(get(), nullptr)); }
+    /** The pool that was set, lent; NULL if none. */
+    const dnnl_tp_threadpool_iface_t *get_threadpool() const {
+        const dnnl_tp_threadpool_iface_t *p = nullptr;
+        check(dnnl_tp_stream_attr_get_threadpool(get(), &p));
+        return p;
+    }
+    /** Where the threads come from. */
+    dnnl_tp_pool_kind_t pool_kind() const {
+        dnnl_tp_pool_kind_t kind = dnnl_tp_pool_kind_unset;
+        check(dnnl_tp_stream_attr_get_pool_kind(get(), &kind));
+        return kind;
+    }
+    /** Limits the threads that take part. */
+    void set_max_threads(int n) { check(dnnl_tp_stream_attr_set_max_threads(get(), n)); }
+    /** Chooses what graphs run in parallel. */
+    void set_parallelism(unsigned bits) { check(dnnl_tp_stream_attr_set_parallelism(get(), bits)); }
+    /** Chooses whether runs take tickets of the pool. */
+    void set_admission(bool on) { check(dnnl_tp_stream_attr_set_admission(get(), on ? 1 : 0)); }
+    /** Chooses whether execute returns before the work is done. */
+    void set_async(bool on) { check(dnnl_tp_stream_attr_set_async(get(), on ? 1 : 0)); }
+    /** Chooses which of the streams that wait for a thread comes first. */
+    void set_priority(int priority) { check(dnnl_tp_stream_attr_set_priority(get(), priority)); }
+};
+
+/** Attributes of an engine. */
+class engine_attr : public detail::handle<dnnl_tp_engine_attr_t, dnnl_tp_engine_attr_destroy> {
+  public:
+    using handle::handle;
+    /** Default values. */
+    engine_attr() { create(dnnl_tp_engine_attr_create); }
+    /** Default pool of streams and primitives. */
+    void set_stream_attr(const stream_attr &attr) {
+        check(dnnl_tp_engine_attr_set_stream_attr(get(), attr.get()));
+    }
+    /** Default thread count of primitives. */
+    void set_num_threads(int n) { check(dnnl_tp_engine_attr_set_num_threads(get(), n)); }
+    /** Limits the instruction sets. */
+    void set_max_isa(detail::either<cpu_isa> isa) { check(dnnl_tp_engine_attr_set_max_isa(get(), isa)); }
+    /** Sets the allocator; the struct is copied. */
+    void set_allocator(const dnnl_tp_allocator_t &a) { check(dnnl_tp_engine_attr_set_allocator(get(), &a)); }
+};
+
+/** A device. */
+class engine : public detail::handle<dnnl_tp_engine_t, dnnl_tp_engine_destroy> {
+  public:
+    using handle::handle;
+    /** Kind of a device. */
+    using kind = enums::engine_kind;
+    /** The processor, with default attributes. */
+    engine() : engine(dnnl_tp_cpu) {}
+    /** An engine with default attributes. */
+    explicit engine(detail::either<enums::engine_kind> k) : engine(k, 0) {}
+    /** An engine with default attributes. */
+    engine(detail::either<enums::engine_kind> k, std::size_t index) {
+        create(dnnl_tp_engine_create, k, index);
+    }
+    /** An engine with attributes. */
+    engine(detail::either<enums::engine_kind> k, std::size_t index, const engine_attr &attr) {
+        create(dnnl_tp_engine_create_v2, k, index, attr.get());
+    }
+    /** An engine whose default pool is that of the attributes. */
+    explicit engine(const stream_attr &pool) {
+        engine_attr attr;
+        attr.set_stream_attr(pool);
+        create(dnnl_tp_engine_create_v2, dnnl_tp_cpu, std::size_t{0}, attr.get());
+    }
+    /** Number of engines of a kind. */
+    static std::size_t get_count(detail::either<enums::engine_kind> k) { return dnnl_tp_engine_get_count(k); }
+    /** Number of engines of a kind. */
+    static std::size_t count(detail::either<enums::engine_kind> k) { return get_count(k); }
+    /** Its kind. */
+    kind get_kind() const {
+        dnnl_tp_engine_kind_t k = dnnl_tp_any_engine;
+        check(dnnl_tp_engine_get_kind(get(), &k));
+        return static_cast<kind>(k);
+    }
+};
+
+/** Implementation. */
+namespace detail {
+/** False if the time ran out. */
+inline bool in_time(dnnl_tp_status_t status) {
+    if (status == dnnl_tp_timed_out) return false;
+    check(status);
+    return true;
+}
+} // namespace detail
+
+/** What ran when. An empty object stands for "no trace". */
+class trace : public detail::handle<dnnl_tp_trace_t, dnnl_tp_trace_destroy> {
+  public:
+    using handle::handle;
+    /** Empty. */
+    trace() noexcept = default;
+    /** A trace with room for so many records; 0 = the default. */
+    static trace create(std::int64_t max_events = 0) {
+        dnnl_tp_trace_opts_t opts = {};
+        opts.struct_size = sizeof opts;
+        opts.max_events = max_events;
+        dnnl_tp_trace_t h = nullptr;
+        check(dnnl_tp_trace_create(&h, &opts));
+        return trace(h);
+    }
+    /** Switches recording off and on. */
+    void set_enabled(bool on) { check(dnnl_tp_trace_set_enabled(get(), on ? 1 : 0)); }
+    /** Records a piece of the caller's own work. */
+    void record(const char *name, std::int64_t begin_ns, std::int64_t end_ns) {
+        check(dnnl_tp_trace_record(get(), name, begin_ns, end_ns));
+    }
+    /** What it holds. */
+    dnnl_tp_trace_info_t info() const {
+        dnnl_tp_trace_info_t i = {};
+        i.struct_size = sizeof i;
+        check(dnnl_tp_trace_query(get(), &i));
+        return i;
+    }
+    /** Statistics, largest self time first. */
+    std::vector<dnnl_tp_trace_stat_t> stats() const {
+        int n = 0, room = 0;
+        std::vector<dnnl_tp_trace_stat_t> s;
+        do { /* more may come while it is read */
+            room = n;
+            s.resize(static_cast<std::size_t>(room));
+            check(dnnl_tp_trace_get_stats(get(), room, s.data(), &n));
+        } while (n > room);
+        s.resize(static_cast<std::size_t>(n));
+        return s;
+    }
+    /** Writes it to a file. */
+    void write(const char *path, int format = DNNL_TP_TRACE_BY_NAME) const {
+        check(dnnl_tp_trace_write(get(), path, format));
+    }
+};
+
+/** Work that will be done once, with a status. */
+class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
+  public:
+    using handle::handle;
+    /** When the work of an event began and ended, ns of CLOCK_MONOTONIC. */
+    struct times_t {
+        std::int64_t begin_ns; /**< Begin. */
+        std::int64_t end_ns;   /**< End. */
+    };
+    /** An event that the program signals. */
+    static event host(const engine &e) {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_event_create_host(&h, e.get()));
+        return event(h);
+    }
+    /** Signals a host event. */
+    void signal(detail::either<dnnl_tp::status> status = dnnl_tp_success) {
+        check(dnnl_tp_event_signal(get(), status));
+    }
+    /** Signals that the work failed, and why. */
+    void signal(detail::either<dnnl_tp::status> status, const char *text) {
+        check(dnnl_tp_event_signal(get(), dnnl_tp_fail(status, text)));
+    }
+    /** Is it done? */
+    bool done() const {
+        int is = 0;
+        check(dnnl_tp_event_query(get(), &is, nullptr));
+        return is != 0;
+    }
+    /** Waits; throws if the work failed. */
+    void wait() const { check(dnnl_tp_event_wait(get(), -1, nullptr)); }
+    /** Waits so long; false if the time ran out; throws if the work failed. */
+    bool wait_for(std::int64_t timeout_ns) const {
+        return detail::in_time(dnnl_tp_event_wait(get(), timeout_ns, nullptr));
+    }
+    /** Status of an event that is done; throws only if it cannot be waited for. */
+    dnnl_tp_status_t status() const {
+        dnnl_tp_status_t s = dnnl_tp_success;
+        check(dnnl_tp_event_wait(get(), -1, &s));
+        return s;
+    }
+    /** Calls fn(status) once, when the event is done; fn must not throw. */
+    template <typename F> void on_complete(F fn) {
+        F *copy = new F(std::move(fn));
+        dnnl_tp_status_t s = dnnl_tp_event_on_complete(
+            get(),
+            [](void *arg, dnnl_tp_status_t result) noexcept {
+                F *f = static_cast<F *>(arg);
+                (*f)(result);
+                delete f;
+            },
+            copy);
+        if (s != dnnl_tp_success) delete copy;
+        check(s);
+    }
+    /** Text of the failure of an event that is done. */
+    std::string error_text() const {
+        const char *text = "";
+        check(dnnl_tp_event_get_error(get(), &text));
+        return text;
+    }
+    /** Times of an event that is done. */
+    times_t times() const {
+        times_t t = {0, 0};
+        check(dnnl_tp_event_get_times(get(), &t.begin_ns, &t.end_ns));
+        return t;
+    }
+};
+
+/** Whether a pool keeps its promises, and what was seen. */
+struct pool_report {
+    bool good;        /**< No promise was broken. */
+    std::string text; /**< A line for each broken promise, and notes. */
+};
+/** Checks a pool, for its author: dnnl_tp_pool_check(). */
+inline pool_report pool_check(const dnnl_tp_threadpool_iface_t &pool,
+                              unsigned tests = DNNL_TP_POOL_CHECK_ALL) {
+    std::vector<char> text(65536);
+    const dnnl_tp_status_t status = dnnl_tp_pool_check(&pool, tests, text.data(), text.size());
+    if (status != dnnl_tp_runtime_error) check(status);
+    return {status == dnnl_tp_success, text.data()};
+}
+
+/** Waits for everything submitted before, on all engines; false if the time ran out. */
+inline bool sync_devices(std::int64_t timeout_ns = -1) {
+    return detail::in_time(dnnl_tp_sync_devices(timeout_ns));
+}
+/** Waits for everything submitted before to streams of an engine; false if the time ran out. */
+inline bool sync(const engine &e, std::int64_t timeout_ns = -1) {
+    return detail::in_time(dnnl_tp_sync_engine(e.get(), timeout_ns));
+}
+
+/** An in-order queue on an engine. */
+class stream : public detail::handle<dnnl_tp_stream_t, dnnl_tp_stream_destroy> {
+  public:
+    using handle::handle;
+    /** Flags of a stream. */
+    using flags = enums::stream_flags;
+    /** Nothing. */
+    stream() noexcept = default;
+    /** A stream on the engine's default pool, or on its caller. */
+    explicit stream(const engine &e, detail::flags_of<flags> bits = flags::default_flags) {
+        create(dnnl_tp_stream_create, e.get(), bits);
+    }
+    /** A stream with attributes. */
+    stream(const engine &e, const stream_attr &attr, detail::flags_of<flags> bits = flags::default_flags) {
+        create(dnnl_tp_stream_create_v2, e.get(), bits, attr.get());
+    }
+    /** Waits for everything submitted. */
+    stream &wait() {
+        check(dnnl_tp_stream_wait(get()));
+        return *this;
+    }
+    /** Waits so long; false if the time ran out. */
+    bool wait_for(std::int64_t timeout_ns) {
+        return detail::in_time(dnnl_tp_stream_wait_for(get(), timeout_ns));
+    }
+    /** Is everything done? */
+    bool idle() const {
+        int is = 0;
+        check(dnnl_tp_stream_query(get(), &is, nullptr));
+        return is != 0;
+    }
+    /** An event that is done when everything submitted so far is. */
+    event record_event() {
+        dnnl_tp_event_t h = nullptr;
+        check(dnnl_tp_stream_record_event(get(), &h));
+        return event(h);
+    }
+    /** What is submitted later waits for an event. */
+    void wait_event(const event &e) { check(dnnl_tp_stream_wait_event(get(), e.get())); }
+    /** Records what is submitted from now on; an empty handle records nothing. */
+    void set_trace(const trace &t, const char *name = nullptr) {
+        check(dnnl_tp_stream_set_trace(get(), t.get(), name));
+    }
+    /** Ends the failed state. */
+    void reset_errors() { check(dnnl_tp_stream_reset(get())); }
+    /** Its engine, which lives as long as the stream does. */
+    engine get_engine() const {
+        dnnl_tp_engine_t e = nullptr;
+        check(dnnl_tp_stream_get_engine(get(), &e));
+        return engine(e, true);
+    }
+    /** Its attributes as resolved, lent. */
+    const_dnnl_tp_stream_attr_t get_attr() const {
+        const_dnnl_tp_stream_attr_t a = nullptr;
+        check(dnnl_tp_stream_get_attr(get(), &a));
+        return a;
+    }
+    /** Changes the pool of an idle stream; NULL = sequential. */
+    void set_threadpool(const dnnl_tp_threadpool_iface_t *pool) {
+        check(dnnl_tp_stream_set_threadpool(get(), pool));
+    }
+    /** Changes the pool of an idle stream. */
+    void set_threadpool(threadpool_interop::threadpool_iface &pool) {
+        const dnnl_tp_threadpool_iface_t iface = threadpool_interop::make_iface(&pool);
+        set_threadpool(&iface);
+    }
+};
+
+} // namespace dnnl_tp
+
+#endif

@@ -1,0 +1,78 @@
+/** @file
+ * A pool of the program under the names of oneDNN's dnnl_threadpool.hpp. These are thin forms: stream_attr of
+ * dnnl_tp_stream.hpp says more (priorities, limits, asynchronous streams).
+ */
+#ifndef DNNL_TP_THREADPOOL_HPP
+#define DNNL_TP_THREADPOOL_HPP
+
+#include "dnnl_tp/dnnl_tp.hpp"
+
+namespace dnnl_tp {
+namespace threadpool_interop {
+
+/** A stream on a pool; NULL = sequential. The pool lives as long as the library may call it. */
+inline stream make_stream(const engine &e, threadpool_iface *pool) {
+    const dnnl_tp_threadpool_iface_t iface = make_iface(pool);
+    dnnl_tp_stream_t h = nullptr;
+    check(dnnl_tp_threadpool_interop_stream_create(&h, e.get(), pool == nullptr ? nullptr : &iface));
+    return stream(h);
+}
+
+/** The pool of a stream; NULL if there is none, or one that is not of this class. */
+inline threadpool_iface *get_threadpool(const stream &s) {
+    const dnnl_tp_threadpool_iface_t *iface = nullptr;
+    check(dnnl_tp_threadpool_interop_stream_get_threadpool(s.get(), &iface));
+    return iface != nullptr && iface->parallel_for == detail::parallel_for ? detail::pool_of(iface->ctx)
+                                                                           : nullptr;
+}
+
+/** Sets the process default of the thread count. */
+inline void set_max_concurrency(int n) { check(dnnl_tp_threadpool_interop_set_max_concurrency(n)); }
+
+/** The process default of the thread count. */
+inline int get_max_concurrency() {
+    int n = 0;
+    check(dnnl_tp_threadpool_interop_get_max_concurrency(&n));
+    return n;
+}
+
+/** Waits until the library has left a pool, which may go away then; false if the time ran out. */
+inline bool quiesce(const dnnl_tp_threadpool_iface_t &pool, std::int64_t timeout_ns = -1) {
+    return dnnl_tp::detail::in_time(dnnl_tp_threadpool_quiesce(&pool, timeout_ns));
+}
+
+/** dnnl_tp::sgemm() on a pool; NULL = the calling thread. */
+inline status sgemm(char transa, char transb, dnnl_tp_dim_t m, dnnl_tp_dim_t n, dnnl_tp_dim_t k, float alpha,
+                    const float *a, dnnl_tp_dim_t lda, const float *b, dnnl_tp_dim_t ldb, float beta,
+                    float *c, dnnl_tp_dim_t ldc, threadpool_iface *pool) {
+    const dnnl_tp_threadpool_iface_t iface = make_iface(pool);
+    return dnnl_tp::sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+                          pool == nullptr ? nullptr : &iface);
+}
+
+/** dnnl_tp::gemm_u8s8s32() on a pool; NULL = the calling thread. */
+inline status gemm_u8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
+                           dnnl_tp_dim_t k, float alpha, const std::uint8_t *a, dnnl_tp_dim_t lda,
+                           std::uint8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
+                           float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
+                           threadpool_iface *pool) {
+    const dnnl_tp_threadpool_iface_t iface = make_iface(pool);
+    return dnnl_tp::gemm_u8s8s32(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
+                                 ldc, co, pool == nullptr ? nullptr : &iface);
+}
+
+/** dnnl_tp::gemm_s8s8s32() on a pool; NULL = the calling thread. */
+inline status gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_tp_dim_t m, dnnl_tp_dim_t n,
+                           dnnl_tp_dim_t k, float alpha, const std::int8_t *a, dnnl_tp_dim_t lda,
+                           std::int8_t ao, const std::int8_t *b, dnnl_tp_dim_t ldb, std::int8_t bo,
+                           float beta, std::int32_t *c, dnnl_tp_dim_t ldc, const std::int32_t *co,
+                           threadpool_iface *pool) {
+    const dnnl_tp_threadpool_iface_t iface = make_iface(pool);
+    return dnnl_tp::gemm_s8s8s32(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c,
+                                 ldc, co, pool == nullptr ? nullptr : &iface);
+}
+
+} // namespace threadpool_interop
+} // namespace dnnl_tp
+
+#endif

@@ -1,0 +1,192 @@
+/* Loops of closures on the threads of their runs (dnnl_tp_host_parallel_for): every iteration once, more threads at once
+ * where the run has some and none beyond its budget, the end of a run, loops inside loops, misuse. Iterations sleep, so
+ * that many threads show on few processors. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "dnnl_tp/dnnl_tp.h"
+#include "support/check.h"
+#include "support/watchdog.h"
+#include "support/world.h"
+
+enum { N = 48, SLEEP_NS = 2000000 };
+
+static void sleep_ns(long ns) {
+    struct timespec t = {0, ns};
+    nanosleep(&t, NULL);
+}
+
+typedef struct {
+    int64_t n, cost_ns;
+    long sleep_ns;
+    bool inner; /* each iteration is a loop itself */
+    const volatile int *should_stop;
+    dnnl_tp_cancel_t cancel; /* fired by the first iteration */
+    _Atomic int hits[N];
+    _Atomic int inside, most;
+    dnnl_tp_status_t status;
+} loop_t;
+
+static void count_in(loop_t *l) {
+    int inside = atomic_fetch_add(&l->inside, 1) + 1, most = atomic_load(&l->most);
+    while (inside > most && !atomic_compare_exchange_weak(&l->most, &most, inside))
+        ;
+}
+
+static void leaf(void *arg, int64_t begin, int64_t end) {
+    loop_t *l = arg;
+    count_in(l);
+    for (int64_t i = begin; i < end; ++i) {
+        atomic_fetch_add(&l->hits[i], 1);
+        if (l->cancel) (void)!dnnl_tp_cancel_fire(l->cancel);
+        if (l->sleep_ns) sleep_ns(l->sleep_ns);
+    }
+    atomic_fetch_sub(&l->inside, 1);
+}
+
+static void branch(void *arg, int64_t begin, int64_t end) {
+    loop_t *l = arg;
+    enum { EACH = 4 };
+    for (int64_t i = begin; i < end; ++i) {
+        loop_t inner = {.n = EACH, .sleep_ns = SLEEP_NS / 4};
+        CHECK_OK(dnnl_tp_host_parallel_for(l->should_stop, EACH, SLEEP_NS / 4, leaf, &inner));
+        for (int k = 0; k < EACH; ++k) atomic_fetch_add(&l->hits[i], atomic_load(&inner.hits[k]));
+    }
+}
+
+static dnnl_tp_status_t closure(void *arg, const volatile int *should_stop, int nin,
+                                const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    loop_t *l = arg;
+    (void)nin, (void)in, (void)nout;
+    l->should_stop = should_stop;
+    l->status = dnnl_tp_host_parallel_for(should_stop, l->n, l->cost_ns, l->inner ? branch : leaf, l);
+    *(int32_t *)out[0].data = 1;
+    return l->status;
+}
+
+/* One closure, or several beside each other. */
+static dnnl_tp_status_t run(world_t *w, int nloops, loop_t *loops, unsigned parallelism, int max_threads) {
+    dnnl_tp_value_t v[4];
+    int32_t y[4];
+    void *out[4];
+    dnnl_tp_executable_t e;
+    dnnl_tp_tensor_info_t info = {.ndims = 0, .data_type = dnnl_tp_s32};
+    for (int i = 0; i < nloops; ++i) {
+        CHECK_OK(dnnl_tp_graph_host(w->g, closure, &loops[i], NULL, 0, "loop", 0, NULL, 1, &info, &v[i]));
+        CHECK_OK(dnnl_tp_graph_output(w->g, v[i], NULL));
+        out[i] = &y[i];
+    }
+    dnnl_tp_stream_attr_t attr = NULL;
+    const_dnnl_tp_stream_attr_t of;
+    dnnl_tp_stream_t stream;
+    CHECK_OK(dnnl_tp_stream_get_attr(w->stream, &of));
+    CHECK_OK(dnnl_tp_stream_attr_clone(&attr, of));
+    if (parallelism) CHECK_OK(dnnl_tp_stream_attr_set_parallelism(attr, parallelism));
+    CHECK_OK(dnnl_tp_stream_create_v2(&stream, w->engine, dnnl_tp_stream_default_flags, attr));
+    dnnl_tp_compile_opts_t compile = {.struct_size = sizeof compile, .stream_attr = attr};
+    CHECK_OK(dnnl_tp_executable_compile(&e, w->g, w->engine, 0, NULL, &compile));
+    dnnl_tp_run_opts_t opts = {
+        .struct_size = sizeof opts, .max_threads = max_threads, .cancel = loops[0].cancel};
+    dnnl_tp_status_t status = dnnl_tp_executable_run(e, stream, 0, NULL, nloops, out, &opts);
+    dnnl_tp_executable_destroy(e);
+    dnnl_tp_stream_destroy(stream);
+    dnnl_tp_stream_attr_destroy(attr);
+    return status;
+}
+
+static void check_hits(const loop_t *l, int each) {
+    for (int64_t i = 0; i < l->n; ++i) assert_int_equal(atomic_load(&l->hits[i]), each);
+}
+
+static void test_shared(void **state) {
+    (void)state;
+    static const int threads[] = {1, 2, 4, 16};
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; ++t)
+        for (int guess = 0; guess < 2; ++guess) {
+            world_t w;
+            world_init(&w, threads[t]);
+            loop_t l = {.n = N, .cost_ns = guess ? 0 : SLEEP_NS, .sleep_ns = SLEEP_NS};
+            CHECK_OK(run(&w, 1, &l, 0, 0));
+            check_hits(&l, 1);
+            assert_true(atomic_load(&l.most) <= threads[t]);
+            if (threads[t] > 1 && !guess && dnnl_tp_version()->cpu_runtime == DNNL_TP_RUNTIME_THREADPOOL)
+                assert_true(atomic_load(&l.most) > 1);
+            world_end(&w);
+        }
+}
+
+static void test_budget(void **state) {
+    (void)state;
+    world_t w;
+    world_init(&w, 4);
+    loop_t one = {.n = N, .cost_ns = SLEEP_NS, .sleep_ns = SLEEP_NS / 4};
+    CHECK_OK(run(&w, 1, &one, 0, 1));
+    check_hits(&one, 1);
+    assert_int_equal(atomic_load(&one.most), 1);
+    world_end(&w);
+    world_init(&w, 4);
+    loop_t inter = {.n = N, .cost_ns = SLEEP_NS, .sleep_ns = SLEEP_NS / 4};
+    CHECK_OK(run(&w, 1, &inter, DNNL_TP_PARALLELISM_INTER, 0));
+    check_hits(&inter, 1);
+    assert_int_equal(atomic_load(&inter.most), 1);
+    world_end(&w);
+}
+
+static void test_beside_and_inside(void **state) {
+    (void)state;
+    for (int inner = 0; inner < 2; ++inner) {
+        world_t w;
+        world_init(&w, 4);
+        loop_t l[3];
+        memset(l, 0, sizeof l);
+        for (int i = 0; i < 3; ++i)
+            l[i].n = N / 4, l[i].cost_ns = SLEEP_NS, l[i].sleep_ns = SLEEP_NS, l[i].inner = inner;
+        CHECK_OK(run(&w, 3, l, 0, 0));
+        for (int i = 0; i < 3; ++i) check_hits(&l[i], inner ? 4 : 1);
+        world_end(&w);
+    }
+}
+
+static void test_end_of_run(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 4; threads += 3) {
+        world_t w;
+        world_init(&w, threads);
+        loop_t l = {.n = N, .sleep_ns = SLEEP_NS};
+        CHECK_OK(dnnl_tp_cancel_create(&l.cancel));
+        CHECK_STATUS(run(&w, 1, &l, 0, 0), dnnl_tp_cancelled);
+        assert_int_equal(l.status, dnnl_tp_cancelled);
+        int done = 0;
+        for (int i = 0; i < N; ++i) done += atomic_load(&l.hits[i]);
+        assert_in_range(done, 1, N - 1);
+        dnnl_tp_cancel_destroy(l.cancel);
+        world_end(&w);
+    }
+}
+
+static void test_misuse(void **state) {
+    (void)state;
+    loop_t l = {.n = N};
+    CHECK_OK(dnnl_tp_host_parallel_for(NULL, N, 0, leaf, &l));
+    check_hits(&l, 1);
+    CHECK_OK(dnnl_tp_host_parallel_for(NULL, 0, 0, leaf, &l));
+    CHECK_STATUS(dnnl_tp_host_parallel_for(NULL, -1, 0, leaf, &l), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_host_parallel_for(NULL, 1, -1, leaf, &l), dnnl_tp_invalid_arguments);
+    CHECK_STATUS(dnnl_tp_host_parallel_for(NULL, 1, 0, NULL, &l), dnnl_tp_invalid_arguments);
+    check_hits(&l, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared), cmocka_unit_test(test_budget),
+                                       cmocka_unit_test(test_beside_and_inside),
+                                       cmocka_unit_test(test_end_of_run), cmocka_unit_test(test_misuse)};
+    watchdog(120, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

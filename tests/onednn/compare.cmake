@@ -1,0 +1,15 @@
+# Runs OURS and PEER and compares what they print: the same words, numbers within 1e-4.
+cmake_minimum_required(VERSION 3.25)
+file(MAKE_DIRECTORY ${WORK_DIR})
+foreach(who IN ITEMS OURS PEER)
+  execute_process(COMMAND ${${who}} OUTPUT_FILE ${WORK_DIR}/${who}.txt ERROR_VARIABLE text RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${${who}} failed (${result}): ${text}")
+  endif()
+endforeach()
+execute_process(COMMAND awk -v peer=${WORK_DIR}/PEER.txt -f ${CMAKE_CURRENT_LIST_DIR}/compare.awk ${WORK_DIR}/OURS.txt
+  RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "the outputs differ:\n${text}")
+endif()
+message("${text}")

@@ -1,0 +1,65 @@
+# The choice of a runtime at configure time: unknown ones are refused with the list of valid ones, THREADPOOL is oneDNN's
+# name of EXT_THREADPOOL, and beside oneDNN DNNL_TP_CPU_RUNTIME decides while DNNL_CPU_RUNTIME stays as it is.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK_DIR})
+# configure(FOLDER SOURCE ARGUMENT...): result and output of configuring.
+function(configure folder source)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${source} -B ${WORK_DIR}/${folder} -G ${GENERATOR}
+      -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+      -DDNNL_TP_BUILD_TESTS=OFF -DDNNL_TP_BUILD_EXAMPLES=OFF -DDNNL_TP_BUILD_BENCHDNN=OFF ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  set(result "${result}" PARENT_SCOPE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+# runtime_is(FOLDER VALUE): the header of a build says so.
+function(runtime_is folder value)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "configuring ${folder} failed:\n${output}")
+  endif()
+  file(READ ${WORK_DIR}/${folder}/include/dnnl_tp/dnnl_tp_config.h text)
+  if(NOT text MATCHES "#define DNNL_TP_CPU_RUNTIME ${value}\n")
+    message(FATAL_ERROR "${folder}: the runtime is not ${value}")
+  endif()
+endfunction()
+
+foreach(variable IN ITEMS DNNL_CPU_RUNTIME DNNL_TP_CPU_RUNTIME)
+  configure(bogus ${SOURCE_DIR} -D${variable}=bogus)
+  if(result EQUAL 0)
+    message(FATAL_ERROR "configuring with ${variable}=bogus succeeded")
+  endif()
+  foreach(text IN ITEMS "${variable} is 'bogus'" "EXT_THREADPOOL" "SEQ" "OMP" "TBB")
+    if(NOT output MATCHES "${text}")
+      message(FATAL_ERROR "the message does not name ${text}:\n${output}")
+    endif()
+  endforeach()
+endforeach()
+
+configure(synonym ${SOURCE_DIR} -DDNNL_CPU_RUNTIME=THREADPOOL)
+runtime_is(synonym 8u)
+configure(own ${SOURCE_DIR} -DDNNL_CPU_RUNTIME=OMP -DDNNL_TP_CPU_RUNTIME=SEQ)
+runtime_is(own 1u)
+
+# A tree with both. What stands for oneDNN knows its own values only.
+file(WRITE ${WORK_DIR}/tree/onednn/CMakeLists.txt "set(DNNL_CPU_RUNTIME \"OMP\" CACHE STRING \"\")
+if(NOT DNNL_CPU_RUNTIME MATCHES \"^(NONE|OMP|TBB|SEQ|THREADPOOL|DPCPP|SYCL)$\")
+  message(FATAL_ERROR \"oneDNN does not know \${DNNL_CPU_RUNTIME}\")
+endif()\n")
+foreach(order IN ITEMS "onednn;dnnl_tp" "dnnl_tp;onednn")
+  set(text "cmake_minimum_required(VERSION 3.25)\nproject(both C CXX)\n")
+  foreach(part IN LISTS order)
+    if(part STREQUAL "onednn")
+      string(APPEND text "add_subdirectory(onednn)\n")
+    else()
+      string(APPEND text "add_subdirectory(${SOURCE_DIR} dnnl_tp)\n")
+    endif()
+  endforeach()
+  string(APPEND text "message(STATUS \"oneDNN has \${DNNL_CPU_RUNTIME}\")\n")
+  file(WRITE ${WORK_DIR}/tree/CMakeLists.txt "${text}")
+  list(JOIN order "_" folder)
+  configure(${folder} ${WORK_DIR}/tree -DDNNL_TP_CPU_RUNTIME=SEQ)
+  runtime_is(${folder}/dnnl_tp 1u)
+  if(NOT output MATCHES "oneDNN has OMP")
+    message(FATAL_ERROR "oneDNN's runtime was changed:\n${output}")
+  endif()
+endforeach()
