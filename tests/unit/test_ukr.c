@@ -10,6 +10,7 @@
 #include "cpu/cpu_engine.h"
 #include "cpu/ukr/gemm.h"
 #include "cpu/ukr/ukr_s16.h"
+#include "cpu/ukr/ukr_u8s8.h"
 #include "support/check.h"
 
 enum { MAX_ROWS = 3 * DTP_UKR_MAX_MR, MAX_K = 40, MAX_TAPS = 3 };
@@ -136,6 +137,42 @@ static int sets(const dtp_ukr_set_t **set, const char **name) {
     if (dtp_cpu_isa_bits() & DTP_ISA_AVX512) set[n] = &dtp_ukr__avx512, name[n++] = "avx512";
 #endif
     return n;
+}
+
+/* Whether a set can be driven: nothing that the driver divides by, indexes with or calls is missing. Looks into every set
+ * that is built, also those that this processor cannot run. floats: it packs and multiplies vectors itself. */
+static void check_set(const dtp_ukr_set_t *set, const char *name, bool floats) {
+    print_message("  %s\n", name);
+    assert_true(set->flops_per_ns > 0);
+    assert_in_range(set->max_nv, 1, DTP_UKR_MAX_NV);
+    assert_in_range(set->pass_slabs, 1, set->max_nv);
+    assert_in_range(set->pf_shift, 0, 2);
+    assert_in_range(set->wide_rows, 0, DTP_UKR_MAX_MR);
+    assert_true(set->max_mr[1] > 0); /* narrower panels are looked for until there is one */
+    assert_true(set->max_mr[set->max_nv] > 0);
+    assert_true(set->wide_rows <= set->max_mr[DTP_UKR_MAX_NV]);
+    for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) {
+        assert_in_range(set->max_mr[nv], 0, nv && nv <= set->max_nv ? DTP_UKR_MAX_MR : 0);
+        for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
+            assert_true(!set->f32[nv][mr] == !(mr > 0 && mr <= set->max_mr[nv]));
+    }
+    for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[rows]);
+    if (!floats) return;
+    assert_non_null(set->pack);
+    assert_non_null(set->pack_trans);
+    assert_non_null(set->transpose);
+    assert_non_null(set->gemv);
+    assert_non_null(set->dot);
+}
+
+static void complete(void **state) {
+    (void)state;
+    check_set(&dtp_ukr__ref, "ref", true);
+#if DTP_X64
+    check_set(&dtp_ukr__avx2, "avx2", true);
+    check_set(&dtp_ukr__avx512, "avx512", true);
+    check_set(&dtp_ukr_u8s8__avx512_vnni, "u8s8, avx512_vnni", false);
+#endif
 }
 
 static void tiles(void **state) {
@@ -353,8 +390,8 @@ static void groups(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(packing),
-                                       cmocka_unit_test(vectors), cmocka_unit_test(integers),
-                                       cmocka_unit_test(groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(complete), cmocka_unit_test(tiles),
+                                       cmocka_unit_test(packing),  cmocka_unit_test(vectors),
+                                       cmocka_unit_test(integers), cmocka_unit_test(groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

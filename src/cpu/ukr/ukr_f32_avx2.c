@@ -54,12 +54,12 @@ INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *c
     for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN, b += K_TURN * DTP_UKR_SLAB_BYTES) {
         __asm__("" : "+r"(k)); /* or gcc keeps an index for each step of the turn */
         if (pf) {
-            _mm_prefetch(pf, _MM_HINT_T0);
+            fetch_l2(pf);
             if (pf_lines > 1) {
-                _mm_prefetch(pf + 64, _MM_HINT_T0);
+                fetch_l2(pf + 64);
                 if (pf_lines > 2) {
-                    _mm_prefetch(pf + 128, _MM_HINT_T0);
-                    _mm_prefetch(pf + 192, _MM_HINT_T0);
+                    fetch_l2(pf + 128);
+                    fetch_l2(pf + 192);
                 }
             }
             pf += pf_lines * 64;
@@ -83,7 +83,7 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const
     for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN) {
         __asm__("" : "+r"(k));
         UNROLL for (int s = 0; s < K_TURN; s++) {
-            UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(pf + s * bstep + q * 64, _MM_HINT_T0);
+            UNROLL for (int q = 0; q < NV; q++) fetch_plain(MR, pf + s * bstep + q * 64);
             k_step(MR, NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_SLAB_BYTES,
                    COPY ? copy + s * DTP_UKR_SLAB_BYTES : 0, copy_bs);
         }
@@ -106,7 +106,7 @@ INLINE void k_masked(const int MR, const int NV, const int COPY, __m256 *c, cons
     const volatile __m256i_u *mask =
         (const volatile __m256i_u *)(const void *)(lane_masks + 16 - __builtin_popcount(u->mask));
     for (; k < ke; k += 4, b += bstep) {
-        UNROLL for (int q = 0; q < NV; q++) _mm_prefetch(b + pf_dist + q * 64, _MM_HINT_T0);
+        UNROLL for (int q = 0; q < NV; q++) fetch_plain(MR, b + pf_dist + q * 64);
         /* As in k_step: what is wider stays in registers, rows or lines. */
         __m256 av[DTP_UKR_MAX_MR], bv[2];
         UNROLL for (int i = 0; i < MR && NV > 1; i++) av[i] = _mm256_broadcast_ss((const float *)(a[i] + k));

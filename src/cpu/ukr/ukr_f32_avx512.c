@@ -32,8 +32,7 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
         UNROLL for (int s = 0; s < unroll; s++) {
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
                 _mm512_loadu_ps((const float *)(b + s * DTP_UKR_SLAB_BYTES + j * bs));
-            UNROLL for (int q = 0; q < PFN; q++)
-                _mm_prefetch(pf + s * DTP_UKR_SLAB_BYTES + q * bs, _MM_HINT_T0);
+            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_SLAB_BYTES + q * bs);
             UNROLL for (int i = 0; i < MR; i++) {
                 const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k + 4 * s));
                 UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
@@ -64,7 +63,7 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m512 *c, const
                                : _mm512_maskz_loadu_ps(mask, (const float *)(b + j * 64));
             if (COPY) _mm512_storeu_ps((float *)(copy + j * copy_bs), bv[j]);
         }
-        UNROLL for (int j = 0; j < NV; j++) _mm_prefetch(b + pf_dist + j * 64, _MM_HINT_T0);
+        UNROLL for (int j = 0; j < NV; j++) fetch_plain(MR, b + pf_dist + j * 64);
         UNROLL for (int i = 0; i < MR; i++) {
             const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
             UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);

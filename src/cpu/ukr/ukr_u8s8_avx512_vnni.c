@@ -37,8 +37,7 @@ INLINE void k_loop(const int MR, const int NV, const int PFN, v16si *c, const ch
         UNROLL for (int s = 0; s < unroll; s++) {
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
                 _mm512_loadu_si512(b + s * DTP_UKR_SLAB_BYTES + j * bs);
-            UNROLL for (int q = 0; q < PFN; q++)
-                _mm_prefetch(pf + s * DTP_UKR_SLAB_BYTES + q * bs, _MM_HINT_T0);
+            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_SLAB_BYTES + q * bs);
             UNROLL for (int i = 0; i < MR; i++) {
                 const __m512i av = broadcast4(a[i] + k + 4 * s);
                 UNROLL for (int j = 0; j < NV; j++) dot4(&c[i * NV + j], av, bv[j]);
@@ -156,7 +155,7 @@ INLINE void pack_rows(const char *src, int64_t ld, int64_t k, int64_t n, char *d
     const __m512i ones = _mm512_set1_epi8(1);
     for (; k > 0; k -= 4, src += 4 * ld, dst += DTP_UKR_SLAB_BYTES) {
         __m512i line[4];
-        UNROLL for (int i = 0; i < 4; i++) _mm_prefetch(src + (PACK_AHEAD + i) * ld, _MM_HINT_T0);
+        UNROLL for (int i = 0; i < 4; i++) fetch_l1(src + (PACK_AHEAD + i) * ld);
         if (k >= 4) interleave(src, ld, 4, mask, line);
         else interleave(src, ld, (int)k, mask, line);
         UNROLL for (int s = 0; s < 4; s++) if (s < slabs) {
@@ -237,7 +236,7 @@ INLINE void few_rows(const int MR, const char *a, int64_t lda, const char *b, in
     UNROLL for (int j = 0; j < 4; j++) sum[j] = (v16si)_mm512_setzero_si512();
     for (; k > 0; k -= 4, a += 4, b += 4 * ldb) {
         __m512i line[4];
-        UNROLL for (int i = 0; i < 4; i++) _mm_prefetch(b + (PACK_AHEAD + i) * ldb, _MM_HINT_T0);
+        UNROLL for (int i = 0; i < 4; i++) fetch_l1(b + (PACK_AHEAD + i) * ldb);
         if (k >= 4) interleave(b, ldb, 4, mask, line);
         else interleave(b, ldb, (int)k, mask, line);
         UNROLL for (int i = 0; i < MR; i++) {
