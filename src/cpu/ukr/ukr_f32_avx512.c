@@ -51,29 +51,37 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
     }
 }
 
-/* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart; pf_dist bytes
- * ahead. With COPY the lines are stored as slabs, so that the next row blocks find them packed. */
-INLINE void k_plain(const int MR, const int NV, const int COPY, __m512 *c, const char *const *a,
-                    const char *b, int64_t bstep, int64_t k, int64_t ke, __mmask16 mask, int64_t pf_dist,
-                    char *copy, int64_t copy_bs) {
+/* Line j of row `p`; masked, the last one costs another micro-operation on some processors, so that kernels for whole
+ * slabs (FULL) do without. */
+#define LOAD(j, p)                                                                       \
+    (FULL || (j) < NV - 1 ? _mm512_loadu_ps((const float *)(const void *)(p) + 16 * (j)) \
+                          : _mm512_maskz_loadu_ps(mask, (const float *)(const void *)(p) + 16 * (j)))
+
+/* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are stored as
+ * slabs, so that the next row blocks find them packed. FETCH: lines pf_dist bytes ahead are fetched. */
+enum { COPY = 1, FETCH = 2 };
+INLINE void k_plain(const int MR, const int NV, const int FULL, const int WAY, __m512 *c,
+                    const char *const *a, const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
+    const int64_t bstep = u->bstep, pf_dist = u->pf_dist, copy_bs = u->copy_bs;
+    const __mmask16 mask = (__mmask16)u->mask;
+    char *copy = u->copy;
     __m512 bv[DTP_UKR_MAX_NV];
     for (; k < ke; k += 4) {
         UNROLL for (int j = 0; j < NV; j++) {
-            bv[j] = j < NV - 1 ? _mm512_loadu_ps((const float *)(b + j * 64))
-                               : _mm512_maskz_loadu_ps(mask, (const float *)(b + j * 64));
-            if (COPY) _mm512_storeu_ps((float *)(copy + j * copy_bs), bv[j]);
+            bv[j] = LOAD(j, b);
+            if (WAY & COPY) _mm512_storeu_ps((float *)(copy + j * copy_bs), bv[j]);
         }
-        UNROLL for (int j = 0; j < NV; j++) fetch_plain(MR, b + pf_dist + j * 64);
+        UNROLL for (int j = 0; j < NV; j++) if (WAY & FETCH) fetch_plain(MR, b + pf_dist + j * 64);
         UNROLL for (int i = 0; i < MR; i++) {
             const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
             UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
         }
         b += bstep;
-        if (COPY) copy += DTP_UKR_SLAB_BYTES;
+        if (WAY & COPY) copy += DTP_UKR_SLAB_BYTES;
     }
 }
 
-INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
+INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
     const bool acc = u->flags & DTP_UKR_ACC;
@@ -82,14 +90,12 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
-#define LANES(j) ((j) == NV - 1 ? mask : (__mmask16)0xffff)
         __m512 c[MAX_ACC];
         /* Read in both cases: where two branches meet, the compiler keeps accumulators in two registers each,
          * which it then lacks in the loops. */
         UNROLL for (int i = 0; i < MR; i++) {
             const char *from = acc ? base_c + (row_c ? row_c[i] : i * u->ldc) : (const char *)zeros;
-            UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_maskz_loadu_ps(LANES(j), (const float *)from + 16 * j);
+            UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] = LOAD(j, from);
         }
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
@@ -108,9 +114,10 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
             if (u->bstep != DTP_UKR_SLAB_BYTES) {
-                if (u->copy)
-                    k_plain(MR, NV, 1, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist, u->copy, u->copy_bs);
-                else k_plain(MR, NV, 0, c, a, b, u->bstep, k, k + kb, mask, u->pf_dist, 0, 0);
+                /* The first block has brought B for the others. */
+                if (u->copy) k_plain(MR, NV, FULL, COPY | FETCH, c, a, b, k, k + kb, u);
+                else if (blk == 0) k_plain(MR, NV, FULL, FETCH, c, a, b, k, k + kb, u);
+                else k_plain(MR, NV, FULL, 0, c, a, b, k, k + kb, u);
             } else if (pf_mode == DTP_UKR_PF_STREAM) {
                 const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
                 int64_t ke = k + kb - ahead / 16, from = k;
@@ -140,7 +147,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         if (u->bias) {
             UNROLL for (int j = 0; j < NV; j++) {
-                const __m512 v = _mm512_maskz_loadu_ps(LANES(j), u->bias + 16 * j);
+                const __m512 v = LOAD(j, u->bias);
                 UNROLL for (int i = 0; i < MR; i++) c[i * NV + j] = _mm512_add_ps(c[i * NV + j], v);
             }
         }
@@ -151,24 +158,28 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         if (add) {
             const __m512 s = _mm512_set1_ps(u->add_scale);
             UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_fmadd_ps(s,
-                                _mm512_maskz_loadu_ps(LANES(j), (const float *)(add + i * u->ldadd) + 16 * j),
-                                c[i * NV + j]);
+                _mm512_fmadd_ps(s, LOAD(j, add + i * u->ldadd), c[i * NV + j]);
             add += MR * u->ldadd;
         }
         if (u->flags & DTP_UKR_RELU) {
             UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
         }
         UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) {
-            if (j < NV - 1) _mm512_storeu_ps((float *)cr[i] + 16 * j, c[i * NV + j]);
+            if (FULL || j < NV - 1) _mm512_storeu_ps((float *)cr[i] + 16 * j, c[i * NV + j]);
             else _mm512_mask_storeu_ps((float *)cr[i] + 16 * j, mask, c[i * NV + j]);
         }
-#undef LANES
     }
 }
+#undef LOAD
 
-#define DEFINE(types, mr, nv, isa) \
-    static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) { types##_body(mr, nv, u); }
+#define DEFINE(types, mr, nv, isa)                                                   \
+    static NOINLINE void ukr_##types##_##mr##x##nv##_part(const dtp_ukr_args_t *u) { \
+        types##_body(mr, nv, 0, u);                                                  \
+    }                                                                                \
+    static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {        \
+        if (u->mask == 0xffff) types##_body(mr, nv, 1, u);                           \
+        else ukr_##types##_##mr##x##nv##_part(u);                                    \
+    }
 DTP_UKR_TILES_AVX512(DEFINE)
 
 /* ---- Tall blocks ------------------------------------------------------------------------------------- */
