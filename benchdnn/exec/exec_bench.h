@@ -84,7 +84,8 @@ int64_t eb_ticks(void);
 int64_t eb_ticks_of_ns(double ns);
 /* Times the cases in turn, each block when all threads of the others sleep. */
 void eb_measure(eb_case_t *cases, int n);
-long eb_allocations(void); /* so far; -1: not counted in this build */
+long eb_allocations(void);     /* so far; -1: not counted in this build */
+long eb_allocated_bytes(void); /* asked for while they were counted */
 void eb_count_allocations(bool on);
 
 /* ---- Rows -------------------------------------------------------------------------------------------- */
@@ -103,6 +104,7 @@ extern int eb_failures;
 
 void eb_rows_dag(void);
 void eb_rows_build(void);
+void eb_rows_compile(void);
 void eb_rows_flow(void);
 void eb_rows_system(void);
 void eb_rows_cancel(int threads); /* of the same table */

@@ -45,7 +45,7 @@ static const char usage[] =
     "exec_bench [option]...\n"
     "  --threads=1,2            thread counts\n"
     "  --kernel-ns=0,200,...    time of each node of a plain graph\n"
-    "  --group=dag,flow,...     which tables: dag, build, flow, system, model; default: all\n"
+    "  --group=dag,flow,...     which tables: dag, build, compile, flow, system, model; default: all\n"
     "  --rows=A,B               rows whose name contains A or B\n"
     "  --sides=A,B              sides whose name contains A or B\n"
     "  --rounds=5               blocks of each side, interleaved\n"
@@ -67,6 +67,7 @@ static const struct {
     void (*run)(void);
 } groups[] = {{"dag", eb_rows_dag},
               {"build", eb_rows_build},
+              {"compile", eb_rows_compile},
               {"flow", eb_rows_flow},
               {"system", eb_rows_system},
               {"model", eb_rows_model}};

@@ -33,43 +33,46 @@ int64_t eb_ticks_of_ns(double ns) {
 
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static atomic_bool counting;
-static atomic_long allocations;
-static void count(void) {
-    if (atomic_load_explicit(&counting, memory_order_relaxed))
-        atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+static atomic_long allocations, bytes;
+static void count(size_t n) {
+    if (!atomic_load_explicit(&counting, memory_order_relaxed)) return;
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&bytes, (long)n, memory_order_relaxed);
 }
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
 void *malloc(size_t n) {
-    count();
+    count(n);
     return __libc_malloc(n);
 }
 void *calloc(size_t n, size_t size) {
-    count();
+    count(n * size);
     return __libc_calloc(n, size);
 }
 void *realloc(void *p, size_t n) {
-    count();
+    count(n);
     return __libc_realloc(p, n);
 }
 void *aligned_alloc(size_t align, size_t n) {
-    count();
+    count(n);
     return __libc_memalign(align, n);
 }
 void *memalign(size_t align, size_t n);
 void *memalign(size_t align, size_t n) {
-    count();
+    count(n);
     return __libc_memalign(align, n);
 }
 int posix_memalign(void **p, size_t align, size_t n) {
-    count();
+    count(n);
     *p = __libc_memalign(align, n);
     return *p ? 0 : 12; /* ENOMEM */
 }
 long eb_allocations(void) { return atomic_load(&allocations); }
+long eb_allocated_bytes(void) { return atomic_load(&bytes); }
 void eb_count_allocations(bool on) { atomic_store(&counting, on); }
 #else
 long eb_allocations(void) { return -1; }
+long eb_allocated_bytes(void) { return 0; }
 void eb_count_allocations(bool on) { (void)on; }
 #endif
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 struct dtp_arena_block {
-    struct dtp_arena_block *next;
+    struct dtp_arena_block *next, *prev;
     char *free, *end;
 };
 enum {
@@ -27,64 +27,84 @@ void dtp_arena_free(dtp_arena_t *arena) {
     arena->blocks = NULL;
 }
 
-/* A block that is full from the start, not zeroed; behind the newest, whose rest stays in use. */
-static void *arena_large(dtp_arena_t *arena, size_t size) {
+/* Puts b behind `at`, or in front of all blocks; a fork may come between any two stores. */
+static void link_block(dtp_arena_t *arena, struct dtp_arena_block *at, struct dtp_arena_block *b) {
+    b->prev = at;
+    b->next = at ? at->next : arena->blocks;
+    atomic_signal_fence(memory_order_release);
+    if (at) at->next = b;
+    else arena->blocks = b;
+    if (b->next) b->next->prev = b;
+}
+
+static struct dtp_arena_block *new_block(dtp_arena_t *arena, size_t size) {
     struct dtp_arena_block *b = dtp_alloc(arena->allocator, HEAD + size, ALIGN);
     if (!b) {
         (void)dtp_no_memory(HEAD + size);
         return NULL;
     }
-    struct dtp_arena_block **at = arena->blocks ? &arena->blocks->next : &arena->blocks;
-    b->free = b->end = (char *)b + HEAD + size;
-    b->next = *at;
-    atomic_signal_fence(memory_order_release); /* a fork may come between any two stores */
-    *at = b;
+    b->free = (char *)b + HEAD;
+    b->end = b->free + size;
+    return b;
+}
+
+/* A block that is full from the start, not zeroed; behind the newest, whose rest stays in use. */
+static void *arena_large(dtp_arena_t *arena, size_t size) {
+    struct dtp_arena_block *b = new_block(arena, size);
+    if (!b) return NULL;
+    b->free = b->end;
+    link_block(arena, arena->blocks, b);
     return (char *)b + HEAD;
 }
 
-void *dtp_arena_alloc(dtp_arena_t *arena, size_t size) {
+static void free_large(dtp_arena_t *arena, void *p) {
+    struct dtp_arena_block *b = (struct dtp_arena_block *)(void *)((char *)p - HEAD);
+    if (b->prev) b->prev->next = b->next;
+    else arena->blocks = b->next;
+    if (b->next) b->next->prev = b->prev;
+    atomic_signal_fence(memory_order_release);
+    dtp_free(arena->allocator, b);
+}
+
+static void *arena_room(dtp_arena_t *arena, size_t size) {
     size = dtp_round_up_size(size ? size : 1, ALIGN);
-    if (size > LARGE) {
-        void *p = arena_large(arena, size);
-        if (p) memset(p, 0, size);
-        return p;
-    }
+    if (size > LARGE) return arena_large(arena, size);
     struct dtp_arena_block *last = arena->blocks;
     if (!last || size > (size_t)(last->end - last->free)) {
-        struct dtp_arena_block *b = dtp_zalloc(arena->allocator, HEAD + BLOCK_BYTES, ALIGN);
-        if (!b) {
-            (void)dtp_no_memory(HEAD + BLOCK_BYTES);
-            return NULL;
-        }
-        b->free = (char *)b + HEAD;
-        b->end = b->free + BLOCK_BYTES;
-        b->next = last;
-        atomic_signal_fence(memory_order_release); /* a fork may come between any two stores */
-        arena->blocks = last = b;
+        last = new_block(arena, BLOCK_BYTES);
+        if (!last) return NULL;
+        link_block(arena, NULL, last);
     }
     char *p = last->free;
     last->free += size;
     return p;
 }
 
-char *dtp_arena_text(dtp_arena_t *arena, const char *text) {
+void *dtp_arena_alloc(dtp_arena_t *arena, size_t size) {
+    void *p = arena_room(arena, size);
+    if (p) memset(p, 0, size);
+    return p;
+}
+
+const char *dtp_arena_text(dtp_arena_t *arena, const char *text) {
     size_t n = strlen(text) + 1;
-    char *p = dtp_arena_alloc(arena, n);
+    if (n == 1) return "";
+    char *p = arena_room(arena, n);
     if (p) memcpy(p, text, n);
     return p;
 }
 
 dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size) {
+    enum { FEW_BYTES = 16 };
     if (need <= *capacity) return dnnl_tp_success;
-    int n = *capacity ? *capacity : 16;
+    int n = *capacity ? *capacity : (int)(FEW_BYTES / size) + 1;
     while (n < need) n *= 2;
-    const size_t bytes = (size_t)n * size, old = (size_t)*capacity * size;
-    char *p =
-        bytes > LARGE ? arena_large(arena, dtp_round_up_size(bytes, ALIGN)) : dtp_arena_alloc(arena, bytes);
+    const size_t old = (size_t)*capacity * size;
+    void *p = arena_room(arena, (size_t)n * size), *from = *array;
     if (!p) return dnnl_tp_out_of_memory;
-    if (old) memcpy(p, *array, old);
-    if (bytes > LARGE) memset(p + old, 0, bytes - old);
+    if (old) memcpy(p, from, old);
     *array = p;
     *capacity = n;
+    if (old && dtp_round_up_size(old, ALIGN) > LARGE) free_large(arena, from);
     return dnnl_tp_success;
 }

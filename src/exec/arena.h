@@ -13,9 +13,11 @@ void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
 void dtp_arena_free(dtp_arena_t *arena);
 /* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
-char *dtp_arena_text(dtp_arena_t *arena, const char *text);
+/* A copy; texts without a character share one. */
+const char *dtp_arena_text(dtp_arena_t *arena, const char *text);
 
-/* Makes room for `need` elements in an array of the arena, doubling; the old copy stays in the arena. */
+/* Makes room for `need` elements in an array of the arena, doubling; new elements are not initialised. A large
+ * old array is freed. */
 dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size);
 
 #endif

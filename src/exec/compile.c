@@ -188,7 +188,8 @@ static void exec_free(dtp_object_t *obj) {
 }
 
 static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
-    dnnl_tp_tensor_info_t *infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->graph->nvalues);
+    const dnnl_tp_tensor_info_t **infos =
+        dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->graph->nvalues);
     if (!infos) return dnnl_tp_out_of_memory;
     e->nvalues = ir->graph->nvalues;
     for (int i = 0; i < e->nvalues; ++i) infos[i] = ir->values[i].info;
@@ -268,7 +269,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
-    dtp_ir_t ir = {.arena = &arena, .graph = g, .engine = engine, .fuse = fuse};
+    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .engine = engine, .fuse = fuse};
     dtp_lower_t lower = {.ir = &ir,
                          .num_threads = e->num_threads,
                          .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
@@ -321,7 +322,7 @@ dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
     DTP_REQUIRE(info, NULL_ARG, "info is NULL");
     DTP_REQUIRE(value >= 0 && value < executable->nvalues, GRAPH_BAD_VALUE, "value is %d, the graph has %d",
                 (int)value, executable->nvalues);
-    *info = executable->infos[value];
+    *info = *executable->infos[value];
     return dnnl_tp_success;
 }
 

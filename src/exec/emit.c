@@ -96,18 +96,22 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
     }
 }
 
-static void emit_host(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, const dtp_ref_t *refs,
+static void emit_host(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, dtp_exec_step_t *x,
                       dtp_point_t **room) {
-    int n = s->nargs;
     dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
     dtp_point_t *points = *room;
-    *room += n;
-    for (int i = 0; i < n; ++i) points[i] = (dtp_point_t){refs[i].offset, refs[i].base, s->host_values[i]};
+    const int nin = s->host->nin;
+    *room += s->nargs;
+    for (int i = 0; i < s->nargs; ++i) {
+        dtp_ref_t ref;
+        set_ref(e, l, s, &s->arg[i], &ref);
+        points[i] = (dtp_point_t){ref.offset, ref.base, i < nin ? s->host_in[i] : s->host_out[i - nin]};
+    }
     *h = (dtp_exec_host_t){.fn = s->host->fn,
                            .arg = s->host->arg,
                            .refs = points,
                            .step = (int32_t)(x - e->steps),
-                           .nin = (int16_t)s->host->nin,
+                           .nin = (int16_t)nin,
                            .nout = (int16_t)s->host->nout};
     x->host = e->nhosts++;
 }
@@ -148,12 +152,11 @@ static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_s
 
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x,
                                   dtp_point_t **points) {
-    int n = s->nargs + s->npost_args;
-    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
-    const char *name = dtp_arena_text(&e->arena, s->name[0] ? s->name : s->kind);
-    if (!refs || !name) return dnnl_tp_out_of_memory;
+    int n = s->host ? 0 : s->nargs + s->npost_args; /* closures have points */
+    dtp_ref_t *refs = n ? dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)n) : NULL;
+    if (n && !refs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
-    x->name = name;
+    x->name = s->name[0] ? s->name : s->kind; /* the graph's */
     x->kind = s->kind;
     x->host = -1;
     x->copy_bytes = s->copy_bytes;
@@ -172,7 +175,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
         const dtp_segment_t *seg = &e->segments[s->segment];
         x->units = s->domain == DTP_BY_SEQ && seg->offsets_ref >= 0 ? seg->seqs : seg->units;
     }
-    if (s->host) emit_host(e, s, x, refs, points);
+    if (s->host) emit_host(e, l, s, x, points);
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
     x->rows_per_unit = s->rows_per_unit;
     if (s->sizes) {
@@ -188,11 +191,14 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_
 
 /* Sequence offsets are checked once per run, so they must be there from the start. */
 static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
-    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(l->nsteps + 1));
-    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * (size_t)(l->nsteps + 1));
-    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * (size_t)(l->nsteps + 1));
-    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * (size_t)(l->nsteps + 1));
-    int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * (size_t)(l->nsteps + 1));
+    size_t most = 0;
+    for (int i = 0; i < l->nsteps; ++i) most += l->steps[i]->wants_seq;
+    if (most == 0) return dnnl_tp_success;
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * most);
+    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * most);
+    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * most);
+    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * most);
+    int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * most);
     if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
@@ -214,8 +220,7 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
             set_ref(e, l, &plain, a, &refs[k]);
             seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
             rows[k] = INT64_MAX;
-            names[k] = dtp_arena_text(&e->arena, s->name);
-            if (!names[k]) return dnnl_tp_out_of_memory;
+            names[k] = s->name;
             ++e->noffsets;
         }
         const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src

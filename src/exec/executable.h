@@ -176,7 +176,7 @@ struct dnnl_tp_executable {
     dnnl_tp_engine_t engine; /* retained */
     dtp_arena_t arena;
     int nvalues;
-    const dnnl_tp_tensor_info_t *infos; /* of the graph's values */
+    const dnnl_tp_tensor_info_t *const *infos; /* of the graph's values; many are the graph's own */
     int num_threads;
     int nin, nout, nstages, nsteps, nsegments;
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */

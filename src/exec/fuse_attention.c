@@ -45,11 +45,12 @@ static dtp_ir_node_t *heads_of(const dtp_ir_t *ir, int v, bool *swapped) {
 }
 
 /* Makes a reshape to {B, S, h, d} one to {B, S, h * d}. */
-static void join_heads(dtp_ir_t *ir, int v) {
-    info_t *t = &ir->values[v].info;
-    t->dims[2] *= t->dims[3];
-    t->dims[3] = 0;
-    t->ndims = 3;
+static dnnl_tp_status_t join_heads(dtp_ir_t *ir, int v) {
+    info_t t = *ir->values[v].info;
+    t.dims[2] *= t.dims[3];
+    t.dims[3] = 0;
+    t.ndims = 3;
+    return dtp_ir_set_info(ir, v, &t, ir->arena);
 }
 
 static bool is_key_mask(const info_t *m, const info_t *scores) {
@@ -70,14 +71,14 @@ static dtp_ir_node_t *reader(const dtp_ir_t *ir, int v, int kind, int at) {
 
 static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     int v = softmax->in[0], mask = -1;
-    const info_t *scores = &ir->values[v].info;
+    const info_t *scores = ir->values[v].info;
     if (scores->ndims != 4 || (softmax->attrs->axis != 3 && softmax->attrs->axis != -1) ||
         !dtp_ir_single(ir, v))
         return dnnl_tp_success;
     const dtp_ir_node_t *add = dtp_ir_producer(ir, v, dnnl_tp_op_add);
     if (add) {
-        int m = is_key_mask(&ir->values[add->in[1]].info, scores) ? 1 : 0;
-        if (!is_key_mask(&ir->values[add->in[m]].info, scores)) return dnnl_tp_success;
+        int m = is_key_mask(ir->values[add->in[1]].info, scores) ? 1 : 0;
+        if (!is_key_mask(ir->values[add->in[m]].info, scores)) return dnnl_tp_success;
         mask = add->in[m];
         v = add->in[1 - m];
     }
@@ -95,8 +96,8 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     dtp_ir_node_t *last = reader(ir, pv->out[0], dnnl_tp_op_static_transpose, 0);
     if (!w || v_swapped || !last || !order_is(last, 0, 2, 1, 3)) return dnnl_tp_success;
     if (!reader(ir, last->out[0], dnnl_tp_op_static_reshape, 0)) return dnnl_tp_success;
-    const info_t *tq = &ir->values[q->out[0]].info, *tk = &ir->values[k->out[0]].info,
-                 *tv = &ir->values[w->out[0]].info;
+    const info_t *tq = ir->values[q->out[0]].info, *tk = ir->values[k->out[0]].info,
+                 *tv = ir->values[w->out[0]].info;
     if (!dtp_info_equal(tq, tk) || !dtp_info_equal(tq, tv) || tq->data_type != dnnl_tp_f32)
         return dnnl_tp_success;
 
@@ -104,10 +105,10 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     dtp_op_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
     if (!in || !attrs) return dnnl_tp_out_of_memory;
     int64_t heads = tq->dims[2];
-    join_heads(ir, q->out[0]);
-    join_heads(ir, k->out[0]);
-    join_heads(ir, w->out[0]);
-    join_heads(ir, last->out[0]);
+    DTP_TRY(join_heads(ir, q->out[0]));
+    DTP_TRY(join_heads(ir, k->out[0]));
+    DTP_TRY(join_heads(ir, w->out[0]));
+    DTP_TRY(join_heads(ir, last->out[0]));
     in[0] = q->out[0];
     in[1] = k->out[0];
     in[2] = w->out[0];
@@ -150,8 +151,8 @@ static dtp_ir_node_t *projection(const dtp_ir_t *ir, int v) {
     if (!n || !dtp_ir_single(ir, v) || n->npost || n->nparts > 1 || n->attrs->transpose_a) return NULL;
     const dtp_ir_value_t *w = &ir->values[n->in[1]];
     bool has_bias = n->nin == 3 && n->in[2] >= 0;
-    if (w->cid < 0 || w->info.ndims != 2 || (has_bias && !dtp_ir_is_const(ir, n->in[2]))) return NULL;
-    return ir->values[n->in[0]].info.ndims >= 2 ? n : NULL;
+    if (w->cid < 0 || w->info->ndims != 2 || (has_bias && !dtp_ir_is_const(ir, n->in[2]))) return NULL;
+    return ir->values[n->in[0]].info->ndims >= 2 ? n : NULL;
 }
 
 static bool fits(const dtp_ir_node_t *a, const dtp_ir_node_t *b) {

@@ -83,11 +83,13 @@ static void become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
     const int before[] = {n->in[0], n->nin > 1 ? n->in[1] : -1};
     const char *kind = n->row->name;
     dtp_op_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
-    if (!attrs) return; /* unfused is right, too */
+    int *in = dtp_arena_alloc(ir->arena, sizeof *in);
+    if (!attrs || !in) return; /* unfused is right, too */
     attrs->gelu_tanh = tanh;
     n->row = dtp_op_row(dnnl_tp_op_gelu);
     n->attrs = attrs;
-    n->in[0] = x;
+    *in = x;
+    n->in = in;
     n->nin = 1;
     dtp_ir_sweep(ir);
     dtp_ir_absorb(ir, n, before, 2);

@@ -4,7 +4,7 @@
 
 /* Row vector of n elements: {n}, {1, n}, ... */
 static bool is_row(const dtp_ir_value_t *v, int64_t n) {
-    return v->info.ndims >= 1 && v->info.dims[v->info.ndims - 1] == n && dtp_info_nelems(&v->info) == n;
+    return v->info->ndims >= 1 && v->info->dims[v->info->ndims - 1] == n && dtp_info_nelems(v->info) == n;
 }
 
 static bool same_dims(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b) {
@@ -15,7 +15,7 @@ static bool same_dims(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_
 static dtp_ir_node_t *growable(const dtp_ir_t *ir, int v) {
     dtp_ir_node_t *p = dtp_ir_producer(ir, v, dnnl_tp_op_matmul);
     if (!p || !dtp_ir_single(ir, v) || p->npost == DTP_IR_MAX_POST ||
-        ir->values[v].info.data_type != dnnl_tp_f32)
+        ir->values[v].info->data_type != dnnl_tp_f32)
         return NULL;
     return p;
 }
@@ -30,8 +30,8 @@ static bool as_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_po
         return false;
     bool first = n->in[0] == x;
     int other = first ? n->in[1] : n->in[0];
-    const dnnl_tp_tensor_info_t *out = &ir->values[x].info, *o = &ir->values[other].info;
-    if (!same_dims(&ir->values[n->out[0]].info, out)) return false;
+    const dnnl_tp_tensor_info_t *out = ir->values[x].info, *o = ir->values[other].info;
+    if (!same_dims(ir->values[n->out[0]].info, out)) return false;
     float c;
     if (dtp_ir_scalar(ir, other, &c)) {
         post->alg = dnnl_tp_eltwise_linear;
@@ -70,17 +70,17 @@ static bool as_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_po
 /* A row that is added to a matmul without bias and post-operations. */
 static int as_bias(const dtp_ir_t *ir, const dtp_ir_node_t *n, const dtp_ir_node_t *p, int x) {
     if (n->row->kind != dnnl_tp_op_add && n->row->kind != dnnl_tp_op_bias_add) return -1;
-    const dnnl_tp_tensor_info_t *out = &ir->values[x].info;
+    const dnnl_tp_tensor_info_t *out = ir->values[x].info;
     int other = n->in[0] == x ? n->in[1] : n->in[0];
-    bool has_cols = ir->values[p->in[1]].info.ndims > 1;
-    if (other == x || p->npost || p->nin > 2 || !has_cols || !same_dims(&ir->values[n->out[0]].info, out))
+    bool has_cols = ir->values[p->in[1]].info->ndims > 1;
+    if (other == x || p->npost || p->nin > 2 || !has_cols || !same_dims(ir->values[n->out[0]].info, out))
         return -1;
     return is_row(&ir->values[other], out->dims[out->ndims - 1]) ? other : -1;
 }
 
 /* n becomes what p was, and p ends. */
 static void take_over(dtp_ir_t *ir, dtp_ir_node_t *n, dtp_ir_node_t *p, int x) {
-    int *out = n->out;
+    const int *out = n->out;
     const char *name = n->name, *kind = n->row->name;
     bool effects = n->effects || p->effects;
     *n = *p;

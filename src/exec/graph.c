@@ -50,8 +50,10 @@ static void graph_free(dtp_object_t *obj) {
         return;
     }
     for (int i = 0; i < g->nvalues; ++i) {
-        dtp_free(g->base.obj.allocator, g->values[i].owned);
-        if (g->values[i].drop) g->values[i].drop(g->values[i].drop_arg);
+        const dtp_gconstant_t *c = g->values[i].constant;
+        if (!c) continue;
+        dtp_free(g->base.obj.allocator, c->owned);
+        if (c->drop) c->drop(c->drop_arg);
     }
     for (int i = 0; i < g->nnodes; ++i)
         if (g->nodes[i].drop) g->nodes[i].drop(g->nodes[i].arg);

@@ -17,17 +17,22 @@
 #include "exec/slabs.h"
 #include "threading/futex.h"
 
+/* What a constant leaves to be done at the end of the graph. */
 typedef struct {
-    dnnl_tp_tensor_info_t info;
-    const char *name; /* of inputs and constants; "" otherwise */
-    int region;
-    int node;           /* producer, -1 = input or constant */
-    int input;          /* number among the inputs of its region, -1 */
-    const void *data;   /* constants */
-    const char *recipe; /* constants that were read from a text: how it made data, NULL */
-    void *owned;        /* copy that the graph frees */
+    void *owned; /* copy that the graph frees */
     void (*drop)(void *);
     void *drop_arg;
+    const char *recipe; /* read from a text: how it made the data, NULL */
+} dtp_gconstant_t;
+
+typedef struct {
+    const dnnl_tp_tensor_info_t *info; /* many values may have the same one */
+    const char *name;                  /* of inputs and constants, of the operator that makes it */
+    int region;
+    int node;         /* producer, -1 = input or constant */
+    int input;        /* number among the inputs of its region, -1 */
+    const void *data; /* constants, which have both: */
+    dtp_gconstant_t *constant;
 } dtp_gvalue_t;
 
 typedef enum {
@@ -39,25 +44,25 @@ typedef enum {
 } dtp_node_kind_t;
 
 typedef struct {
-    dtp_node_kind_t kind;
+    uint8_t kind;   /* dtp_node_kind_t */
+    uint8_t flags;  /* DNNL_TP_HOST_* */
+    bool target;    /* runs though nobody needs its results */
+    uint8_t window; /* of a While */
     int region;
-    const dtp_op_row_t *row; /* operators only */
-    const char *name;
-    const dtp_op_attrs_t *attrs; /* operators only */
     int nin, nout;
     const int32_t *in; /* -1 = absent */
     int32_t out;       /* the first; the others follow */
-    bool target;       /* runs though nobody needs its results */
     int nbefore, cap_before;
+    int sub[2];
     int32_t *before; /* values whose operators end before this one starts */
-    unsigned flags;  /* DNNL_TP_HOST_* */
+    const char *name;
+    const dtp_op_row_t *row;     /* operators only */
+    const dtp_op_attrs_t *attrs; /* operators only */
+    const int32_t *yield;
     int64_t cost_ns; /* of a closure, as its author said; 0: nobody did */
     dnnl_tp_host_fn_t fn;
     void *arg;
     void (*drop)(void *);
-    int sub[2];
-    const int32_t *yield;
-    int window;
 } dtp_gnode_t;
 
 typedef enum {
@@ -104,7 +109,8 @@ typedef struct dtp_graph {
     struct dnnl_tp_graph base;
     dnnl_tp_engine_kind_t kind;
     dtp_arena_t arena;
-    const char *name; /* NULL: none */
+    const char *name;                       /* NULL: none */
+    const dnnl_tp_tensor_info_t *last_info; /* that was copied; NULL */
     dtp_gvalue_t *values;
     dtp_gnode_t *nodes;
     dtp_gregion_t *regions;
@@ -134,8 +140,11 @@ bool dtp_graph_sees(const dtp_graph_t *graph, int region, int32_t v);
 /* Refuses values that do not exist or that the region does not see. */
 dnnl_tp_status_t dtp_graph_check_values(const dtp_graph_t *graph, int region, dtp_op_id_t id,
                                         const char *what, int n, const int32_t *values, bool optional);
+/* A copy of info in the graph, which equal ones after one another share; NULL when out of memory. */
+const dnnl_tp_tensor_info_t *dtp_graph_info(dtp_graph_t *graph, const dnnl_tp_tensor_info_t *info);
 /* Room for one more of everything, so that committing cannot fail. */
 dnnl_tp_status_t dtp_graph_reserve(dtp_graph_t *graph, int values, int nodes, int inputs, int outputs);
+/* info: of dtp_graph_info. */
 dtp_gvalue_t *dtp_graph_push_value(dtp_graph_t *graph, int region, const dnnl_tp_tensor_info_t *info,
                                    const char *name);
 /* A node with copies of its name and inputs, and its results; out may be the same array as in. */

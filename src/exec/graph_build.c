@@ -24,14 +24,18 @@ dnnl_tp_status_t dtp_graph_reserve(dtp_graph_t *g, int values, int nodes, int in
     return dnnl_tp_success;
 }
 
+const dnnl_tp_tensor_info_t *dtp_graph_info(dtp_graph_t *g, const dnnl_tp_tensor_info_t *info) {
+    if (g->last_info && dtp_info_equal(g->last_info, info)) return g->last_info;
+    dnnl_tp_tensor_info_t *copy = dtp_arena_alloc(&g->arena, sizeof *copy);
+    if (!copy) return NULL;
+    *copy = *info;
+    return g->last_info = copy;
+}
+
 dtp_gvalue_t *dtp_graph_push_value(dtp_graph_t *g, int region, const dnnl_tp_tensor_info_t *info,
                                    const char *name) {
     dtp_gvalue_t *v = &g->values[g->nvalues++];
-    memset(v, 0, sizeof *v);
-    v->info = *info;
-    v->name = name;
-    v->region = region;
-    v->node = v->input = -1;
+    *v = (dtp_gvalue_t){.info = info, .name = name, .region = region, .node = -1, .input = -1};
     return v;
 }
 
@@ -65,8 +69,9 @@ dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
         DTP_TRY(dtp_arena_grow(&g->arena, (void **)&r->inputs, &r->cap_inputs, r->ninputs + 1,
                                sizeof *r->inputs));
     const char *copy = dtp_arena_text(&g->arena, name);
-    if (!copy) DTP_RETURN(dnnl_tp_out_of_memory);
-    dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, &info, copy);
+    const dnnl_tp_tensor_info_t *kept = dtp_graph_info(g, &info);
+    if (!copy || !kept) DTP_RETURN(dnnl_tp_out_of_memory);
+    dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, kept, copy);
     v->input = root ? g->ninputs : r->ninputs;
     *value = g->nvalues - 1;
     if (root) g->inputs[g->ninputs++] = *value;
@@ -93,7 +98,9 @@ static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
                 "data of constant '%s' is not aligned to its elements", name);
     DTP_TRY(dtp_graph_reserve(g, 1, 0, 0, 0));
     const char *copy = dtp_arena_text(&g->arena, name);
-    if (!copy) return dnnl_tp_out_of_memory;
+    const dnnl_tp_tensor_info_t *kept = dtp_graph_info(g, &info);
+    dtp_gconstant_t *constant = dtp_arena_alloc(&g->arena, sizeof *constant);
+    if (!copy || !kept || !constant) return dnnl_tp_out_of_memory;
     void *owned = NULL;
     if (mode == DNNL_TP_CONSTANT_COPY || bytes == 0) {
         owned = dtp_alloc(g->base.obj.allocator, bytes ? bytes : 1, DTP_CACHE_LINE);
@@ -101,12 +108,13 @@ static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
         if (bytes) memcpy(owned, data, bytes);
         data = owned;
     }
-    dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, &info, copy);
+    dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, kept, copy);
     v->data = data;
-    v->owned = owned;
+    v->constant = constant;
+    constant->owned = owned;
     if (mode == DNNL_TP_CONSTANT_BORROW) {
-        v->drop = drop;
-        v->drop_arg = arg;
+        constant->drop = drop;
+        constant->drop_arg = arg;
     }
     *value = g->nvalues - 1;
     return dnnl_tp_success;
@@ -156,23 +164,28 @@ dnnl_tp_status_t dtp_graph_push_node(dtp_graph_t *g, int region, dtp_node_kind_t
                                      dtp_gnode_t **node, int32_t *out) {
     DTP_TRY(dtp_graph_reserve(g, nout, 1, 0, 0));
     const char *copy = dtp_arena_text(&g->arena, name);
-    int32_t *args = dtp_arena_alloc(&g->arena, sizeof *args * (size_t)nin);
-    if (!copy || !args) return dnnl_tp_out_of_memory;
+    int32_t *args = nin ? dtp_arena_alloc(&g->arena, sizeof *args * (size_t)nin) : NULL;
+    if (!copy || (nin && !args)) return dnnl_tp_out_of_memory;
     if (nin) memcpy(args, in, sizeof *args * (size_t)nin);
-    dtp_gnode_t *n = &g->nodes[g->nnodes++];
-    memset(n, 0, sizeof *n);
-    n->kind = kind;
-    n->region = region;
-    n->name = copy;
-    n->nin = nin;
-    n->in = args;
-    n->nout = nout;
-    n->out = g->nvalues;
-    n->sub[0] = n->sub[1] = -1;
+    const int first = g->nvalues;
     for (int i = 0; i < nout; ++i) {
-        dtp_graph_push_value(g, region, &info[i], copy)->node = g->nnodes - 1;
-        out[i] = g->nvalues - 1;
+        const dnnl_tp_tensor_info_t *kept = dtp_graph_info(g, &info[i]);
+        if (!kept) {
+            g->nvalues = first;
+            return dnnl_tp_out_of_memory;
+        }
+        dtp_graph_push_value(g, region, kept, copy)->node = g->nnodes;
+        out[i] = first + i;
     }
+    dtp_gnode_t *n = &g->nodes[g->nnodes++];
+    *n = (dtp_gnode_t){.kind = (uint8_t)kind,
+                       .region = region,
+                       .nin = nin,
+                       .nout = nout,
+                       .in = args,
+                       .out = first,
+                       .sub = {-1, -1},
+                       .name = copy};
     *node = n;
     return dnnl_tp_success;
 }
@@ -201,7 +214,7 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
     dtp_op_attrs_t attrs;
     DTP_TRY(dtp_op_attrs_read(&attrs, row, id, nattr, attr));
     const dnnl_tp_tensor_info_t *infos[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < nin; ++i) infos[i] = in[i] < 0 ? NULL : &g->values[in[i]].info;
+    for (int i = 0; i < nin; ++i) infos[i] = in[i] < 0 ? NULL : g->values[in[i]].info;
     dnnl_tp_tensor_info_t info;
     DTP_TRY(dtp_op_infer(row, id, &attrs, nin, infos, &info));
     dtp_op_attrs_t *kept = dtp_arena_alloc(&g->arena, sizeof *kept);
@@ -235,7 +248,7 @@ static dnnl_tp_status_t add_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, vo
     dtp_gnode_t *n;
     DTP_TRY(
         dtp_graph_push_node(graph->root, graph->region, DTP_NODE_HOST, name, nin, in, nout, infos, &n, out));
-    n->flags = flags;
+    n->flags = (uint8_t)flags;
     n->fn = fn;
     n->arg = arg;
     n->drop = drop;
@@ -268,7 +281,7 @@ static dnnl_tp_status_t function_output(dtp_graph_t *g, dtp_gregion_t *r, dnnl_t
     char want[DTP_SHAPE_TEXT], got[DTP_SHAPE_TEXT];
     DTP_REQUIRE(r->nbound < r->nout, GRAPH_BAD_ARITY, "function '%s' has %d outputs, not more", r->name,
                 r->nout);
-    const dnnl_tp_tensor_info_t *w = &r->out_info[r->nbound], *v = &g->values[value].info;
+    const dnnl_tp_tensor_info_t *w = &r->out_info[r->nbound], *v = g->values[value].info;
     if (!dtp_info_equal(w, v))
         return dtp_fail(dtp_info_mismatch(w, v), dtp_info_mismatch_reason(w, v),
                         "output %d of function '%s' is declared %s %s, got %s %s", r->nbound, r->name,
@@ -302,6 +315,6 @@ dnnl_tp_status_t dnnl_tp_graph_value_info(const_dnnl_tp_graph_t graph, dnnl_tp_v
     const dtp_graph_t *g = graph->root;
     DTP_REQUIRE(value >= 0 && value < g->nvalues, GRAPH_BAD_VALUE, "value is %d, the graph has %d",
                 (int)value, g->nvalues);
-    *info = g->values[value].info;
+    *info = *g->values[value].info;
     return dnnl_tp_success;
 }

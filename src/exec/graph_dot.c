@@ -47,7 +47,7 @@ static void box(const ctx_t *c, int32_t v, const char *what, const char *shape, 
     fprintf(c->out, "v%d [shape=%s, label=\"%s ", (int)v, shape, what);
     label_text(c->out, value->name);
     fputs("\\n", c->out);
-    type_text(c->out, &value->info);
+    type_text(c->out, value->info);
     fputs("\"];\n", c->out);
 }
 
@@ -76,7 +76,7 @@ static void head(const ctx_t *c, const dtp_gnode_t *n, int number, const char *s
     }
     for (int i = 0; i < n->nout && !has_regions(n); ++i) {
         fputs("\\n", c->out);
-        type_text(c->out, &c->g->values[n->out + i].info);
+        type_text(c->out, c->g->values[n->out + i].info);
     }
     fprintf(c->out, "\"%s];\n", n->target ? ", penwidth=2" : "");
 }

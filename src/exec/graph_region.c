@@ -33,7 +33,7 @@ static dnnl_tp_status_t check_agree(dtp_op_id_t id, const char *what, int i, con
 }
 
 static dnnl_tp_status_t check_predicate(const dtp_graph_t *g, dtp_op_id_t id, int32_t v) {
-    const dnnl_tp_tensor_info_t *t = &g->values[v].info;
+    const dnnl_tp_tensor_info_t *t = g->values[v].info;
     char text[DTP_SHAPE_TEXT];
     bool type = t->data_type == dnnl_tp_boolean || t->data_type == dnnl_tp_u8 ||
                 t->data_type == dnnl_tp_s32 || t->data_type == dnnl_tp_f32;
@@ -127,8 +127,8 @@ static dnnl_tp_status_t add_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_
     for (int i = 0; i < nout; ++i) {
         DTP_REQUIRE(then_out[i] >= 0 || else_out[i] >= 0, GRAPH_BAD_VALUE,
                     "operator '%s' (if): neither branch makes output %d", id.name, i);
-        const dnnl_tp_tensor_info_t *t = &g->values[then_out[i] < 0 ? else_out[i] : then_out[i]].info;
-        const dnnl_tp_tensor_info_t *e = &g->values[else_out[i] < 0 ? then_out[i] : else_out[i]].info;
+        const dnnl_tp_tensor_info_t *t = g->values[then_out[i] < 0 ? else_out[i] : then_out[i]].info;
+        const dnnl_tp_tensor_info_t *e = g->values[else_out[i] < 0 ? then_out[i] : else_out[i]].info;
         DTP_TRY(check_agree(id, "output", i, t, e));
         info[i] = *t;
         for (int d = 0; d < t->ndims; ++d)
@@ -184,13 +184,13 @@ static dnnl_tp_status_t add_while(dnnl_tp_graph_t graph, const char *name, dnnl_
                     "operator '%s' (while): body_in %d is not an input of cond", id.name, i);
         DTP_REQUIRE(yield[1 + var->input] < 0, GRAPH_REGION,
                     "operator '%s' (while): body_in %d stands there twice", id.name, i);
-        DTP_TRY(check_agree(id, "initial value of variable", i, &g->values[init[i]].info, &var->info));
-        DTP_TRY(check_agree(id, "next value of variable", i, &g->values[body_out[i]].info, &var->info));
+        DTP_TRY(check_agree(id, "initial value of variable", i, g->values[init[i]].info, var->info));
+        DTP_TRY(check_agree(id, "next value of variable", i, g->values[body_out[i]].info, var->info));
         yield[1 + var->input] = body_out[i];
-        info[i] = var->info;
-        for (int d = 0; d < var->info.ndims; ++d)
-            if (var->info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL)
-                info[i].dims[d] = g->values[init[i]].info.dims[d];
+        info[i] = *var->info;
+        for (int d = 0; d < var->info->ndims; ++d)
+            if (var->info->dims[d] == DNNL_TP_RUNTIME_DIM_VAL)
+                info[i].dims[d] = g->values[init[i]].info->dims[d];
     }
     /* From here on variables are counted as body_in says. */
     for (int i = 0; i < nvars; ++i) {
@@ -206,7 +206,7 @@ static dnnl_tp_status_t add_while(dnnl_tp_graph_t graph, const char *name, dnnl_
         g->regions[cond->region].inputs[i] = vars[i];
     }
     n->yield = yield;
-    n->window = window;
+    n->window = (uint8_t)window;
     n->sub[0] = cond->region;
     n->sub[1] = body->region;
     close_region(g, n->sub[0], DTP_REGION_COND, g->nnodes - 1);
@@ -256,12 +256,13 @@ static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph
     for (int i = 0; i < nin; ++i) DTP_TRY(dtp_info_check(&in[i], false, "an input of function", name));
     for (int i = 0; i < nout; ++i) DTP_TRY(dtp_info_check(&out[i], false, "an output of function", name));
     dtp_gregion_t r = {.kind = DTP_REGION_FUNCTION, .node = -1, .nout = nout, .ninputs = nin};
-    dnnl_tp_tensor_info_t *infos = room_for_infos(g, nout);
+    dnnl_tp_tensor_info_t *infos = room_for_infos(g, nout), *in_infos = room_for_infos(g, nin);
     r.name = dtp_arena_text(&g->arena, name);
     r.inputs = dtp_arena_alloc(&g->arena, sizeof *r.inputs * (size_t)nin);
     r.out = dtp_arena_alloc(&g->arena, sizeof *r.out * (size_t)nout);
-    if (!infos || !r.name || !r.inputs || !r.out) return dnnl_tp_out_of_memory;
+    if (!infos || !in_infos || !r.name || !r.inputs || !r.out) return dnnl_tp_out_of_memory;
     if (nout) memcpy(infos, out, sizeof *infos * (size_t)nout);
+    if (nin) memcpy(in_infos, in, sizeof *in_infos * (size_t)nin);
     r.out_info = infos;
     DTP_TRY(dtp_graph_reserve(g, nin, 0, 0, 0));
     int number = g->nregions;
@@ -269,7 +270,7 @@ static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph
     DTP_TRY(dtp_graph_push_region(g, &r, function));
     for (int i = 0; i < nin; ++i) {
         in_values[i] = g->nvalues;
-        dtp_graph_push_value(g, number, &in[i], r.name)->input = i;
+        dtp_graph_push_value(g, number, &in_infos[i], r.name)->input = i;
     }
     return dnnl_tp_success;
 }
@@ -297,7 +298,7 @@ static dnnl_tp_status_t add_call(dnnl_tp_graph_t graph, const char *name,
     DTP_REQUIRE(out || nout == 0, NULL_ARG, "out is NULL");
     DTP_TRY(dtp_graph_check_values(g, graph->region, id, "input", nin, in, false));
     for (int i = 0; i < nin; ++i)
-        DTP_TRY(check_agree(id, "input", i, &g->values[in[i]].info, &g->values[f->inputs[i]].info));
+        DTP_TRY(check_agree(id, "input", i, g->values[in[i]].info, g->values[f->inputs[i]].info));
     dtp_gnode_t *n;
     DTP_TRY(
         dtp_graph_push_node(g, graph->region, DTP_NODE_CALL, id.name, nin, in, nout, f->out_info, &n, out));

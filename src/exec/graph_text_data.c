@@ -55,7 +55,7 @@ void dtp_text_write_number(FILE *out, dnnl_tp_data_type_t type, const void *data
 }
 
 static bool all_equal(const dtp_gvalue_t *v, int64_t n) {
-    size_t size = dtp_type_size(v->info.data_type);
+    size_t size = dtp_type_size(v->info->data_type);
     const char *p = v->data;
     return n < 2 || !memcmp(p, p + size, (size_t)(n - 1) * size);
 }
@@ -67,13 +67,13 @@ static bool is_float(dnnl_tp_data_type_t t) {
 static void write_random(FILE *out, const dtp_gvalue_t *v, int64_t n) {
     double lo = INFINITY, hi = -INFINITY;
     for (int64_t i = 0; i < n; ++i) {
-        double x = dtp_load(v->info.data_type, v->data, i);
+        double x = dtp_load(v->info->data_type, v->data, i);
         if (isfinite(x) && x < lo) lo = x;
         if (isfinite(x) && x > hi) hi = x;
     }
     if (lo > hi) lo = -1, hi = 1;
     char low[DTP_TEXT_NUMBER], high[DTP_TEXT_NUMBER];
-    fprintf(out, "random %u %s %s", (unsigned)dtp_text_hash(v->data, dtp_info_bytes(&v->info)),
+    fprintf(out, "random %u %s %s", (unsigned)dtp_text_hash(v->data, dtp_info_bytes(v->info)),
             float_text(low, lo, false), float_text(high, hi, false));
 }
 
@@ -88,7 +88,7 @@ static dnnl_tp_status_t write_side(dtp_text_writer_t *w, const dtp_gvalue_t *v) 
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_GRAPH_FILE, "%.200s: %s", w->side_path,
                         strerror(errno));
     int64_t at = dtp_round_up(w->side_bytes, SIDE_ALIGN);
-    size_t bytes = dtp_info_bytes(&v->info), gap = (size_t)(at - w->side_bytes);
+    size_t bytes = dtp_info_bytes(v->info), gap = (size_t)(at - w->side_bytes);
     if (fwrite(zeros, 1, gap, w->side) != gap || fwrite(v->data, 1, bytes, w->side) != bytes)
         return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_FILE, "%.200s: %s", w->side_path, strerror(errno));
     w->side_bytes = at + (int64_t)bytes;
@@ -99,17 +99,17 @@ static dnnl_tp_status_t write_side(dtp_text_writer_t *w, const dtp_gvalue_t *v) 
 }
 
 dnnl_tp_status_t dtp_text_write_data(dtp_text_writer_t *w, const dtp_gvalue_t *v) {
-    int64_t n = dtp_info_nelems(&v->info);
-    if (v->recipe) {
-        fputs(v->recipe, w->out);
+    int64_t n = dtp_info_nelems(v->info);
+    if (v->constant->recipe) {
+        fputs(v->constant->recipe, w->out);
     } else if (n > 1 && all_equal(v, n)) {
         fputs("fill ", w->out);
-        dtp_text_write_number(w->out, v->info.data_type, v->data, 0);
-    } else if (n <= DTP_TEXT_INLINE || (w->no_weights && !is_float(v->info.data_type))) {
+        dtp_text_write_number(w->out, v->info->data_type, v->data, 0);
+    } else if (n <= DTP_TEXT_INLINE || (w->no_weights && !is_float(v->info->data_type))) {
         fputc('{', w->out);
         for (int64_t i = 0; i < n; ++i) {
             if (i) fputs(", ", w->out);
-            dtp_text_write_number(w->out, v->info.data_type, v->data, i);
+            dtp_text_write_number(w->out, v->info->data_type, v->data, i);
         }
         fputc('}', w->out);
     } else if (w->no_weights) {

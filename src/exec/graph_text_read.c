@@ -89,7 +89,9 @@ static dnnl_tp_status_t read_type(dtp_text_reader_t *r, dnnl_tp_tensor_info_t *i
 static dnnl_tp_status_t room(dtp_text_reader_t *r, list_t *l) {
     DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->values, &l->cap_values, l->n + 1, sizeof *l->values));
     DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->names, &l->cap_names, l->n + 1, sizeof *l->names));
-    return dtp_arena_grow(&r->arena, (void **)&l->infos, &l->cap_infos, l->n + 1, sizeof *l->infos);
+    DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->infos, &l->cap_infos, l->n + 1, sizeof *l->infos));
+    memset(&l->infos[l->n], 0, sizeof *l->infos);
+    return dnnl_tp_success;
 }
 
 /* Values, comma between them; ends before what is none. */
@@ -187,7 +189,8 @@ static dnnl_tp_status_t read_constant(dtp_text_reader_t *r, dnnl_tp_graph_t regi
                            dnnl_tp_graph_constant(region, &v, text, info.data_type, info.ndims, info.dims,
                                                   data, DNNL_TP_CONSTANT_BORROW, drop_data, data)));
     dtp_graph_t *g = region->root;
-    if (recipe && !(g->values[v].recipe = dtp_arena_text(&g->arena, recipe))) return dnnl_tp_out_of_memory;
+    if (recipe && !(g->values[v].constant->recipe = dtp_arena_text(&g->arena, recipe)))
+        return dnnl_tp_out_of_memory;
     return define(r, &name, v);
 }
 

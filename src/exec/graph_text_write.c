@@ -129,7 +129,7 @@ static void results(const ctx_t *c, const dtp_gnode_t *n) {
         value(c, n->out + i);
         if (n->kind != DTP_NODE_HOST) continue;
         fputs(": ", c->w->out);
-        type(c, &c->w->g->values[n->out + i].info);
+        type(c, c->w->g->values[n->out + i].info);
     }
     if (n->nout) fputs(" = ", c->w->out);
     fputs(dtp_node_kind_name(n), c->w->out);
@@ -140,7 +140,7 @@ static void results(const ctx_t *c, const dtp_gnode_t *n) {
 static void remark(const ctx_t *c, const dtp_gnode_t *n) {
     for (int i = 0; i < n->nout && n->kind != DTP_NODE_HOST; ++i) {
         fputs(i ? ", " : " # ", c->w->out);
-        type(c, &c->w->g->values[n->out + i].info);
+        type(c, c->w->g->values[n->out + i].info);
     }
     fputc('\n', c->w->out);
 }
@@ -151,7 +151,7 @@ static dnnl_tp_status_t write_constant(const ctx_t *c, int32_t v, int depth) {
     fputs("constant ", c->w->out);
     value(c, v);
     fputs(": ", c->w->out);
-    type(c, &value_of->info);
+    type(c, value_of->info);
     name(c, value_of->name);
     fputs(" = ", c->w->out);
     DTP_TRY(dtp_text_write_data(c->w, value_of));
@@ -191,7 +191,7 @@ static dnnl_tp_status_t write_while(const ctx_t *c, const dtp_gnode_t *n, int de
         if (i) fputs(", ", c->w->out);
         value(c, cond->inputs[i]);
         fputs(": ", c->w->out);
-        type(c, &var->info);
+        type(c, var->info);
         name(c, var->name);
         fputs(" = ", c->w->out);
         value(c, n->in[i]);
@@ -249,7 +249,7 @@ static void write_inputs(const ctx_t *c) {
         fputs("input ", c->w->out);
         value(c, g->inputs[i]);
         fputs(": ", c->w->out);
-        type(c, &g->values[g->inputs[i]].info);
+        type(c, g->values[g->inputs[i]].info);
         name(c, g->values[g->inputs[i]].name);
         fputc('\n', c->w->out);
     }
@@ -264,7 +264,7 @@ static void write_function(const ctx_t *c, int region) {
         if (i) fputs(", ", c->w->out);
         value(c, f->inputs[i]);
         fputs(": ", c->w->out);
-        type(c, &c->w->g->values[f->inputs[i]].info);
+        type(c, c->w->g->values[f->inputs[i]].info);
     }
     fputs(") -> (", c->w->out);
     for (int i = 0; i < f->nout; ++i) {

@@ -3,6 +3,15 @@
 
 #include "exec/lower.h"
 
+dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena) {
+    if (dtp_info_equal(ir->values[v].info, info)) return dnnl_tp_success;
+    dnnl_tp_tensor_info_t *copy = dtp_arena_alloc(arena, sizeof *copy);
+    if (!copy) return dnnl_tp_out_of_memory;
+    *copy = *info;
+    ir->values[v].info = copy;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
     const dtp_graph_t *g = ir->graph;
     int count = ir->selection ? ir->selection->nfeeds : g->ninputs;
@@ -11,7 +20,6 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
                 count);
     for (int i = 0; i < count; ++i) {
         const dtp_gvalue_t *v = &g->values[inputs[i]];
-        dnnl_tp_tensor_info_t *to = &ir->values[inputs[i]].info;
         ir->values[inputs[i]].input = i;
         ir->values[inputs[i]].data = NULL; /* a constant may be fed, too */
         ir->values[inputs[i]].cid = -1;
@@ -19,17 +27,17 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
             const dnnl_tp_tensor_info_t *s = &in_shapes[i];
             char ts[DTP_SHAPE_TEXT], td[DTP_SHAPE_TEXT];
             DTP_TRY(dtp_info_check(s, false, "shape of input", v->name));
-            bool ok = s->ndims == v->info.ndims && s->data_type == v->info.data_type;
+            bool ok = s->ndims == v->info->ndims && s->data_type == v->info->data_type;
             for (int d = 0; ok && d < s->ndims; ++d)
-                ok = v->info.dims[d] == DNNL_TP_RUNTIME_DIM_VAL || v->info.dims[d] == s->dims[d];
+                ok = v->info->dims[d] == DNNL_TP_RUNTIME_DIM_VAL || v->info->dims[d] == s->dims[d];
             if (!ok)
-                return dtp_fail(dtp_info_mismatch(&v->info, s), dtp_info_mismatch_reason(&v->info, s),
+                return dtp_fail(dtp_info_mismatch(v->info, s), dtp_info_mismatch_reason(v->info, s),
                                 "input '%s' is declared %s %s, got %s %s", v->name,
-                                dnnl_tp_dt2str(v->info.data_type), dtp_info_text(&v->info, td),
+                                dnnl_tp_dt2str(v->info->data_type), dtp_info_text(v->info, td),
                                 dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
-            memcpy(to->dims, s->dims, (size_t)s->ndims * sizeof *s->dims);
+            DTP_TRY(dtp_ir_set_info(ir, inputs[i], s, ir->info_arena));
         }
-        DTP_TRY(dtp_info_check(to, false, "input", v->name));
+        DTP_TRY(dtp_info_check(ir->values[inputs[i]].info, false, "input", v->name));
     }
     return dnnl_tp_success;
 }
@@ -52,6 +60,7 @@ typedef struct {
     int *node_of;        /* by region, -1: the graph's node that owns it */
     const int *first_of; /* by region: where its nodes stand in order */
     const int *order;
+    const int *numbers; /* of all values: 0, 1, 2, ... */
 } import_t;
 
 static int resolve(const import_t *m, int v) {
@@ -59,9 +68,14 @@ static int resolve(const import_t *m, int v) {
     return v;
 }
 
-static int *copy_values(const import_t *m, int n, const int32_t *from, int room) {
-    int *to = dtp_arena_alloc(m->ir->arena, sizeof *to * (size_t)(n + room));
-    for (int i = 0; i < n && to; ++i) to[i] = resolve(m, from[i]);
+/* The values themselves unless one of them is replaced; NULL when out of memory. */
+static const int *resolve_all(const import_t *m, int n, const int32_t *from) {
+    static const int none;
+    int i = 0;
+    while (i < n && resolve(m, from[i]) == from[i]) ++i;
+    if (i == n) return n ? from : &none;
+    int *to = dtp_arena_alloc(m->ir->arena, sizeof *to * (size_t)n);
+    for (i = 0; i < n && to; ++i) to[i] = resolve(m, from[i]);
     return to;
 }
 
@@ -71,7 +85,7 @@ static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node
     dtp_ir_t *ir = m->ir;
     for (int b = 0; b < 2; ++b)
         if (g->sub[b] >= 0) DTP_TRY(import_region(m, g->sub[b]));
-    n->yield = copy_values(m, 2 * g->nout, g->yield, 0);
+    n->yield = resolve_all(m, 2 * g->nout, g->yield);
     if (!n->yield) return dnnl_tp_out_of_memory;
     for (int i = 0; i < g->nout; ++i) {
         int t = n->yield[i], e = n->yield[g->nout + i];
@@ -79,7 +93,7 @@ static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node
             ir->values[g->out + i].info = ir->values[t < 0 ? e : t].info;
             continue;
         }
-        DTP_TRY(equal(g, "output", i, &ir->values[t].info, &ir->values[e].info));
+        DTP_TRY(equal(g, "output", i, ir->values[t].info, ir->values[e].info));
         ir->values[g->out + i].info = ir->values[t].info;
         int region = ir->values[t].region;
         if (t == e && g->nbefore == 0 && region != g->sub[0] && region != g->sub[1])
@@ -92,26 +106,25 @@ static dnnl_tp_status_t import_while(import_t *m, const dtp_gnode_t *g, dtp_ir_n
     dtp_ir_t *ir = m->ir;
     const int32_t *vars = ir->graph->regions[g->sub[0]].inputs;
     for (int i = 0; i < g->nin; ++i) {
-        const dnnl_tp_tensor_info_t *init = &ir->values[n->in[i]].info;
-        dtp_ir_value_t *var = &ir->values[vars[i]];
-        dnnl_tp_tensor_info_t declared = var->info;
+        const dnnl_tp_tensor_info_t *init = ir->values[n->in[i]].info;
+        dnnl_tp_tensor_info_t declared = *ir->values[vars[i]].info;
         for (int d = 0; d < declared.ndims; ++d)
             if (declared.dims[d] == DNNL_TP_RUNTIME_DIM_VAL) declared.dims[d] = init->dims[d];
         DTP_TRY(equal(g, "initial value of variable", i, init, &declared));
-        var->info = declared;
-        ir->values[g->out + i].info = declared;
+        DTP_TRY(dtp_ir_set_info(ir, vars[i], &declared, ir->info_arena));
+        ir->values[g->out + i].info = ir->values[vars[i]].info;
         if (g->yield[1 + i] == vars[i]) m->same_as[vars[i]] = m->same_as[g->out + i] = n->in[i];
     }
     DTP_TRY(import_region(m, g->sub[0]));
     DTP_TRY(import_region(m, g->sub[1]));
     n->cond_out = resolve(m, g->yield[0]);
     n->window = g->window ? g->window : 1;
-    n->yield = copy_values(m, g->nin, g->yield + 1, 0);
+    n->yield = resolve_all(m, g->nin, g->yield + 1);
     n->live = dtp_arena_alloc(ir->arena, (size_t)g->nin);
     if (!n->yield || !n->live) return dnnl_tp_out_of_memory;
     for (int i = 0; i < g->nin; ++i)
         DTP_TRY(
-            equal(g, "next value of variable", i, &ir->values[n->yield[i]].info, &ir->values[vars[i]].info));
+            equal(g, "next value of variable", i, ir->values[n->yield[i]].info, ir->values[vars[i]].info));
     return dnnl_tp_success;
 }
 
@@ -119,7 +132,7 @@ static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp
     dtp_ir_t *ir = m->ir;
     const dtp_gregion_t *f = &ir->graph->regions[g->sub[0]];
     for (int i = 0; i < g->nin; ++i)
-        DTP_TRY(equal(g, "input", i, &ir->values[n->in[i]].info, &ir->graph->values[f->inputs[i]].info));
+        DTP_TRY(equal(g, "input", i, ir->values[n->in[i]].info, ir->graph->values[f->inputs[i]].info));
     return dnnl_tp_success;
 }
 
@@ -135,14 +148,12 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     n->nin = g->nin;
     n->nout = g->nout;
     memcpy(n->sub, g->sub, sizeof n->sub);
-    n->in = copy_values(m, g->nin, g->in, g->nout + g->nbefore);
-    n->nbefore = g->nbefore;
+    n->in = resolve_all(m, g->nin, g->in);
     if (!n->in) return dnnl_tp_out_of_memory;
-    n->before = n->in + g->nin + g->nout;
     /* As the graph has them: an operator that hands its value on is waited for all the same. */
-    for (int i = 0; i < g->nbefore; ++i) n->before[i] = g->before[i];
-    n->out = n->in + g->nin;
-    for (int i = 0; i < g->nout; ++i) n->out[i] = g->out + i;
+    n->before = g->before;
+    n->nbefore = g->nbefore;
+    n->out = m->numbers + g->out;
     if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n));
     else if (g->kind == DTP_NODE_WHILE) DTP_TRY(import_while(m, g, n));
     else if (g->kind == DTP_NODE_CALL) DTP_TRY(import_call(m, g, n));
@@ -152,15 +163,17 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     ir->nodes[ir->nnodes++] = node;
     if (!g->row) return dnnl_tp_success;
     const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : &ir->values[n->in[i]].info;
+    for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
     dtp_op_id_t id = {g->name, g->row->name};
-    return dtp_op_infer(g->row, id, g->attrs, g->nin, in, &ir->values[g->out].info);
+    dnnl_tp_tensor_info_t info;
+    DTP_TRY(dtp_op_infer(g->row, id, g->attrs, g->nin, in, &info));
+    return dtp_ir_set_info(ir, g->out, &info, ir->info_arena);
 }
 
 /* Results that are fed stay inputs, with the shape that was given. */
 static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_t *ir = m->ir;
-    dnnl_tp_tensor_info_t given[DTP_GRAPH_MAX_ARGS];
+    const dnnl_tp_tensor_info_t *given[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < g->nout; ++i) given[i] = ir->values[g->out + i].info;
     DTP_TRY(import_node(m, g));
     for (int i = 0; i < g->nout; ++i) {
@@ -225,7 +238,8 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
     import_t m = {.ir = ir};
     m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
-    if (!ir->values || !ir->nodes || !m.same_as) return dnnl_tp_out_of_memory;
+    int *numbers = dtp_arena_alloc(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
+    if (!ir->values || !ir->nodes || !m.same_as || !numbers) return dnnl_tp_out_of_memory;
     ir->nvalues = g->nvalues;
     for (int i = 0; i < g->nvalues; ++i) {
         dtp_ir_value_t *v = &ir->values[i];
@@ -235,9 +249,11 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
         v->input = g->values[i].input;
         v->data = g->values[i].data;
         v->cid = v->data ? i : -1;
-        v->place.buf = v->dense_buf = v->dest = -1;
+        v->buf = v->dense_buf = v->dest = -1;
         m.same_as[i] = -1;
+        numbers[i] = i;
     }
+    m.numbers = numbers;
     DTP_TRY(set_inputs(ir, nin, in_shapes));
     DTP_TRY(sort_regions(&m));
     for (int r = 1; r < g->nregions; ++r)
@@ -247,7 +263,7 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
         for (int i = 0; i < g->regions[r].nout; ++i)
             ir->regions[r].out[i] = resolve(&m, g->regions[r].out[i]);
     ir->noutputs = ir->selection ? ir->selection->nfetches : g->noutputs;
-    ir->outputs = copy_values(&m, ir->noutputs, ir->selection ? ir->selection->fetches : g->outputs, 0);
+    ir->outputs = resolve_all(&m, ir->noutputs, ir->selection ? ir->selection->fetches : g->outputs);
     if (!ir->outputs) return dnnl_tp_out_of_memory;
     for (int i = 0; ir->selection && i < ir->selection->ntargets; ++i) {
         int node = ir->values[ir->selection->targets[i]].node;
@@ -279,7 +295,7 @@ static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index) {
     for (int i = 0; i < n->nin; ++i) {
         key->in[i] = n->in[i] < 0 ? -1 : ir->values[n->in[i]].cid;
         if (n->in[i] >= 0) {
-            const dnnl_tp_tensor_info_t *t = &ir->values[n->in[i]].info;
+            const dnnl_tp_tensor_info_t *t = ir->values[n->in[i]].info;
             key->info[i].ndims = t->ndims;
             key->info[i].data_type = t->data_type;
             memcpy(key->info[i].dims, t->dims, sizeof t->dims);
@@ -327,7 +343,7 @@ dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind) {
 bool dtp_ir_scalar(const dtp_ir_t *ir, int v, float *x) {
     if (!dtp_ir_is_const(ir, v)) return false;
     const dtp_ir_value_t *c = &ir->values[v];
-    if (c->info.data_type != dnnl_tp_f32 || dtp_info_nelems(&c->info) != 1) return false;
+    if (c->info->data_type != dnnl_tp_f32 || dtp_info_nelems(c->info) != 1) return false;
     memcpy(x, c->data, sizeof *x);
     return true;
 }

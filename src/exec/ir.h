@@ -18,17 +18,19 @@ typedef struct {
 } dtp_place_t;
 
 typedef struct {
-    dnnl_tp_tensor_info_t info;
+    const dnnl_tp_tensor_info_t *info; /* the graph's, or one of dtp_ir_set_info */
     int region;
     int node;         /* producer; -1 */
     int uses;         /* by live nodes and outputs */
     int outputs;      /* how many of the uses keep it from being fused away: outputs, other regions, orders */
     int input;        /* number among the inputs of its region; -1 */
+    int dest;         /* the buffer that it should be written to, -1 */
     const void *data; /* constant */
     int64_t cid;      /* identity of the constant; -1 = not a constant */
-    dtp_place_t place;
-    int dense_buf; /* a dense copy of a view, -1 */
-    int dest;      /* the buffer that it should be written to, -1 */
+    /* Its place, and a dense copy of a view: */
+    int buf, dense_buf; /* -1 = nowhere yet */
+    int64_t offset;
+    const int64_t *strides; /* NULL: dense */
 } dtp_ir_value_t;
 
 /* One post-operation of a fused node. */
@@ -47,19 +49,19 @@ typedef struct dtp_ir_fused {
 } dtp_ir_fused_t;
 
 typedef struct {
-    dtp_node_kind_t kind;
+    uint8_t kind; /* dtp_node_kind_t */
+    bool effects; /* runs though nobody needs its results */
+    bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
     int region;
     const dtp_op_row_t *row; /* operators */
     const dtp_gnode_t *host; /* host closures */
     const char *name;
     dtp_ir_fused_t *fused; /* the last one first */
-    bool effects; /* runs though nobody needs its results */
-    int nbefore;
-    int *before;                 /* values whose operators end before this one starts */
+    const int *before;           /* values whose operators end before this one starts */
     const dtp_op_attrs_t *attrs; /* the graph's, until a pass makes another operator of it */
+    int nbefore;
     int nin, nout;
-    int *in, *out; /* values; in: -1 = absent */
-    bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
+    const int *in, *out; /* values; in: -1 = absent */
     int npost;
     dtp_ir_post_t *post; /* room for DTP_IR_MAX_POST from the first one on */
     /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
@@ -68,7 +70,7 @@ typedef struct {
     /* Control flow, see dtp_gnode_t. If: yield = results of then, of else. While: yield = next values,
      * live = the variables that anybody needs, cond_out. Call: sub[0] = function. */
     int sub[2];
-    int *yield;
+    const int *yield;
     uint8_t *live;
     int cond_out, window;
 } dtp_ir_node_t;
@@ -86,13 +88,14 @@ typedef struct {
 
 typedef struct dtp_ir {
     dtp_arena_t *arena;
+    dtp_arena_t *info_arena; /* of infos of the graph's values, as the executable keeps them */
     dtp_graph_t *graph;
     dnnl_tp_engine_t engine;
     bool fuse;
     int nvalues, nnodes, nregions;
     dtp_ir_region_t *regions; /* as the graph's */
     int noutputs;
-    int *outputs;                     /* of the graph, after removal of what only hands values on */
+    const int *outputs;               /* of the graph, after removal of what only hands values on */
     const dtp_selection_t *selection; /* NULL: the whole graph; else, by node and by value (-1): */
     const uint8_t *needed;
     const int *feed_of;
@@ -104,6 +107,9 @@ typedef struct dtp_ir {
 dnnl_tp_status_t dtp_ir_select(dtp_ir_t *ir, const dtp_selection_t *selection);
 /* Copies the graph and infers all shapes from those of the inputs (NULL = as declared). */
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes);
+/* v has this info from now on: a copy unless it is as before. It belongs to the executable; of rewrites, which
+ * come later, to the compilation. */
+dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena);
 /* Marks nodes whose results nobody needs as dead and counts uses. */
 void dtp_ir_sweep(dtp_ir_t *ir);
 /* Before the first sweep: what runs in any case. */

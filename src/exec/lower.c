@@ -16,10 +16,10 @@ void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides) {
 
 bool dtp_place_is_dense(const dtp_ir_value_t *v) {
     int64_t s = 1;
-    for (int d = v->info.ndims - 1; d >= 0; --d) {
-        if (v->info.dims[d] == 0) return true;
-        if (v->info.dims[d] != 1 && v->place.strides[d] != s) return false;
-        s *= v->info.dims[d];
+    for (int d = v->info->ndims - 1; d >= 0 && v->strides; --d) {
+        if (v->info->dims[d] == 0) return true;
+        if (v->info->dims[d] != 1 && v->strides[d] != s) return false;
+        s *= v->info->dims[d];
     }
     return true;
 }
@@ -59,12 +59,27 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    int64_t *copy = NULL;
+    if (strides && value->info->ndims) {
+        const size_t bytes = sizeof *copy * (size_t)value->info->ndims;
+        copy = dtp_arena_alloc(lower->ir->arena, bytes);
+        if (!copy) return dnnl_tp_out_of_memory;
+        memcpy(copy, strides, bytes);
+    }
+    value->buf = buf;
+    value->offset = offset;
+    value->strides = copy;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v) {
     dtp_ir_value_t *value = &lower->ir->values[v];
-    dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
-    value->place.offset = 0;
-    if (value->dest < 0) return dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf);
-    value->place.buf = value->dest;
+    value->offset = 0;
+    value->strides = NULL;
+    if (value->dest < 0) return dtp_new_buf(lower, dtp_info_bytes(value->info), &value->buf);
+    value->buf = value->dest;
     return dnnl_tp_success;
 }
 
@@ -83,11 +98,11 @@ void dtp_want(dtp_lower_t *lower, int v, int region, int buf) {
 /* Inputs and constants get their buffers when they are first looked at. */
 static dnnl_tp_status_t ensure_place(dtp_lower_t *lower, int v) {
     dtp_ir_value_t *value = &lower->ir->values[v];
-    if (value->place.buf >= 0) return dnnl_tp_success;
-    dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
-    value->place.offset = 0;
-    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &value->place.buf));
-    dtp_buf_t *b = &lower->bufs[value->place.buf];
+    if (value->buf >= 0) return dnnl_tp_success;
+    value->offset = 0;
+    value->strides = NULL;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &value->buf));
+    dtp_buf_t *b = &lower->bufs[value->buf];
     if (value->cid >= 0) {
         b->kind = DTP_BUF_CONST;
         b->data = value->data;
@@ -106,35 +121,53 @@ static dnnl_tp_status_t view_md(dtp_md_t *md, const dnnl_tp_tensor_info_t *info,
 
 dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place) {
     DTP_TRY(ensure_place(lower, v));
-    *place = lower->ir->values[v].place;
+    const dtp_ir_value_t *value = &lower->ir->values[v];
+    place->buf = value->buf;
+    place->offset = value->offset;
+    if (!value->strides) dtp_dense_strides(value->info->ndims, value->info->dims, place->strides);
+    else memcpy(place->strides, value->strides, sizeof *value->strides * (size_t)value->info->ndims);
+    return dnnl_tp_success;
+}
+
+/* A copy of a view. */
+static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    int buf;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &buf));
+    dtp_step_t *s;
+    const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
+    DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
+    dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
+    DTP_TRY(view_md(&d->src, value->info, value->strides));
+    DTP_TRY(view_md(&d->dst, value->info, NULL));
+    s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
+    s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
+    s->bytes = 2. * (double)dtp_info_bytes(value->info);
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
+                           sizeof *lower->dense));
+    lower->dense[lower->ndense++] = v;
+    value->dense_buf = buf;
+    return dnnl_tp_success;
+}
+
+/* Where v is, dense. */
+static dnnl_tp_status_t dense_arg(dtp_lower_t *lower, int v, dtp_step_arg_t *arg) {
+    DTP_TRY(ensure_place(lower, v));
+    const dtp_ir_value_t *value = &lower->ir->values[v];
+    bool is_dense = dtp_place_is_dense(value);
+    if (!is_dense && value->dense_buf < 0) DTP_TRY(copy_view(lower, v));
+    *arg = (dtp_step_arg_t){.buf = is_dense ? value->buf : value->dense_buf,
+                            .offset = is_dense ? value->offset : 0};
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place) {
-    DTP_TRY(ensure_place(lower, v));
-    dtp_ir_value_t *value = &lower->ir->values[v];
-    *place = value->place;
-    if (dtp_place_is_dense(value)) return dnnl_tp_success;
-    dtp_dense_strides(value->info.ndims, value->info.dims, place->strides);
-    place->offset = 0;
-    if (value->dense_buf < 0) {
-        int buf;
-        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&value->info), &buf));
-        dtp_step_t *s;
-        const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
-        DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
-        dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
-        DTP_TRY(view_md(&d->src, &value->info, value->place.strides));
-        DTP_TRY(view_md(&d->dst, &value->info, NULL));
-        s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->place.buf, .offset = value->place.offset};
-        s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
-        s->bytes = 2. * (double)dtp_info_bytes(&value->info);
-        DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
-                               sizeof *lower->dense));
-        lower->dense[lower->ndense++] = v;
-        value->dense_buf = buf;
-    }
-    place->buf = value->dense_buf;
+    dtp_step_arg_t at;
+    DTP_TRY(dense_arg(lower, v, &at));
+    const dnnl_tp_tensor_info_t *info = lower->ir->values[v].info;
+    place->buf = at.buf;
+    place->offset = at.offset;
+    dtp_dense_strides(info->ndims, info->dims, place->strides);
     return dnnl_tp_success;
 }
 
@@ -278,35 +311,30 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
 
 static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     dtp_step_t *s;
-    dtp_place_t places[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_place_dense(lower, n->in[i], &places[i]));
+    dtp_step_arg_t in[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dense_arg(lower, n->in[i], &in[i])); /* may make steps */
     for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_place_new(lower, n->out[i]));
     DTP_TRY(dtp_new_step(lower, n, 0, 0, n->nin + n->nout, &s));
     s->host = n->host;
-    s->host_values = dtp_arena_alloc(lower->ir->arena, sizeof *s->host_values * (size_t)(n->nin + n->nout));
-    if (!s->host_values) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n->nin; ++i) {
-        s->arg[i] = (dtp_step_arg_t){.buf = places[i].buf, .offset = places[i].offset};
-        s->host_values[i] = n->in[i];
-    }
-    for (int i = 0; i < n->nout; ++i) {
-        s->arg[n->nin + i] = (dtp_step_arg_t){.buf = lower->ir->values[n->out[i]].place.buf, .written = true};
-        s->host_values[n->nin + i] = n->out[i];
-    }
+    s->host_in = n->in;
+    s->host_out = n->out;
+    if (n->nin) memcpy(s->arg, in, sizeof *in * (size_t)n->nin);
+    for (int i = 0; i < n->nout; ++i)
+        s->arg[n->nin + i] = (dtp_step_arg_t){.buf = lower->ir->values[n->out[i]].buf, .written = true};
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
-    dtp_place_t from;
-    size_t bytes = dtp_info_bytes(&lower->ir->values[v].info);
+    dtp_step_arg_t from;
+    size_t bytes = dtp_info_bytes(lower->ir->values[v].info);
     if (bytes == 0) return dnnl_tp_success;
-    DTP_TRY(dtp_place_dense(lower, v, &from));
+    DTP_TRY(dense_arg(lower, v, &from));
     if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
     s->copy_bytes = bytes;
     s->bytes = 2. * (double)bytes;
-    s->arg[0] = (dtp_step_arg_t){.buf = from.buf, .offset = from.offset};
+    s->arg[0] = from;
     s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
     return dnnl_tp_success;
 }
@@ -317,8 +345,7 @@ static dnnl_tp_status_t add_order(dtp_lower_t *lower, const dtp_ir_node_t *n, in
     if (!order) return dnnl_tp_out_of_memory;
     int norder = 0;
     for (int i = 0; i < n->nbefore; ++i)
-        if (lower->ir->values[n->before[i]].place.buf >= 0)
-            order[norder++] = lower->ir->values[n->before[i]].place.buf;
+        if (lower->ir->values[n->before[i]].buf >= 0) order[norder++] = lower->ir->values[n->before[i]].buf;
     for (int i = first; i < lower->nsteps; ++i) {
         if (i > first && lower->steps[i]->ctl) break; /* the begin of a region holds back all that is in it */
         lower->steps[i]->order = order;
@@ -353,7 +380,7 @@ static dnnl_tp_status_t lower_root(dtp_lower_t *lower) {
     int nout = ir->noutputs, *bufs = dtp_arena_alloc(ir->arena, sizeof *bufs * (size_t)nout);
     if (!bufs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < nout; ++i) {
-        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(&ir->values[ir->outputs[i]].info), &bufs[i]));
+        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(ir->values[ir->outputs[i]].info), &bufs[i]));
         lower->bufs[bufs[i]].kind = DTP_BUF_OUTPUT;
         lower->bufs[bufs[i]].index = i;
         dtp_want(lower, ir->outputs[i], 0, bufs[i]);
@@ -447,7 +474,7 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     dtp_ir_value_t *out = &ir->values[n->out[0]];
     dtp_lower_t lower = {.ir = ir, .num_threads = 1};
     dtp_place_t place;
-    size_t bytes = dtp_info_bytes(&out->info);
+    size_t bytes = dtp_info_bytes(out->info);
     dnnl_tp_status_t status = dtp_lower_node(&lower, n);
     if (status == dnnl_tp_success) status = dtp_place_dense(&lower, n->out[0], &place);
     if (status == dnnl_tp_success) {
@@ -461,7 +488,7 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->prim[0]);
     /* Whoever reads these values next finds plain constants again. */
     for (int i = 0; i < n->nin; ++i)
-        if (n->in[i] >= 0) ir->values[n->in[i]].place.buf = ir->values[n->in[i]].dense_buf = -1;
-    out->place.buf = out->dense_buf = -1;
+        if (n->in[i] >= 0) ir->values[n->in[i]].buf = ir->values[n->in[i]].dense_buf = -1;
+    out->buf = out->dense_buf = -1;
     return status;
 }

@@ -37,9 +37,9 @@ typedef struct {
 enum { DTP_BY_NONE = 0, DTP_BY_ROW = 1, DTP_BY_SEQ = 2 };
 
 typedef struct {
-    int buf;         /* -1 = absent */
     int64_t offset;  /* bytes */
     int64_t advance; /* bytes per unit of the slice; set by segment.c */
+    int buf;         /* -1 = absent */
     bool written;
     bool sliced; /* advances with the slice */
 } dtp_step_arg_t;
@@ -90,7 +90,7 @@ typedef struct {
     int *order;              /* buffers that must be written before, though it does not read them */
     const dtp_gnode_t *host; /* host closures: in and out are args 0..nin+nout-1 */
     size_t copy_bytes;       /* plain copies: from arg 0 to arg 1 */
-    int *host_values;        /* of a host closure, parallel to its args */
+    const int *host_in, *host_out; /* its values */
     dtp_op_desc_t *op;       /* of the arena; NULL for hosts */
     size_t op_size;
     int npost;
@@ -163,6 +163,8 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
 /* A new step with a zeroed problem of size bytes. */
 dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
                               int nargs, dtp_step_t **step);
+/* Puts v there; strides NULL: dense. */
+dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides);
 /* Gives v a dense buffer of its own: where it is written. */
 dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v);
 /* Makes v dense row-major, with a copy if it is a view. The result is in *place. */

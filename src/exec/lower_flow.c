@@ -17,11 +17,14 @@ dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, 
 }
 
 static dtp_step_arg_t place_arg(dtp_place_t p) { return (dtp_step_arg_t){.buf = p.buf, .offset = p.offset}; }
+static dtp_step_arg_t value_arg(const dtp_lower_t *l, int v) {
+    return (dtp_step_arg_t){.buf = l->ir->values[v].buf, .offset = l->ir->values[v].offset};
+}
 
 static bool is_true(const dtp_ir_value_t *v) {
     float f;
     int32_t i;
-    switch (v->info.data_type) {
+    switch (v->info->data_type) {
     case dnnl_tp_f32: memcpy(&f, v->data, sizeof f); return f != 0.f;
     case dnnl_tp_s32: memcpy(&i, v->data, sizeof i); return i != 0;
     default: return *(const uint8_t *)v->data != 0;
@@ -54,10 +57,10 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
         bufs[i] = -1;
         if (l->ir->values[n->out[i]].uses == 0) continue;
         DTP_TRY(dtp_place_new(l, n->out[i]));
-        bufs[i] = l->ir->values[n->out[i]].place.buf;
+        bufs[i] = l->ir->values[n->out[i]].buf;
     }
     if (p->cid >= 0) return branch(l, n, is_true(p) ? 0 : 1, bufs);
-    int pred_type = (int)p->info.data_type, begin = l->nsteps;
+    int pred_type = (int)p->info->data_type, begin = l->nsteps;
     dtp_step_t *s, *other;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_IF, 1, &s));
     s->arg[0] = place_arg(pred);
@@ -88,13 +91,11 @@ static dnnl_tp_status_t new_space(dtp_lower_t *l, int parent, int nvars, int *sp
 
 /* v becomes pointer `index` of the current space. */
 static dnnl_tp_status_t place_pointer(dtp_lower_t *l, int v, int index) {
-    dtp_ir_value_t *value = &l->ir->values[v];
-    DTP_TRY(dtp_new_buf(l, dtp_info_bytes(&value->info), &value->place.buf));
-    dtp_dense_strides(value->info.ndims, value->info.dims, value->place.strides);
-    value->place.offset = 0;
-    l->bufs[value->place.buf].kind = DTP_BUF_VAR;
-    l->bufs[value->place.buf].index = index;
-    return dnnl_tp_success;
+    int buf;
+    DTP_TRY(dtp_new_buf(l, dtp_info_bytes(l->ir->values[v].info), &buf));
+    l->bufs[buf].kind = DTP_BUF_VAR;
+    l->bufs[buf].index = index;
+    return dtp_place_view(l, v, buf, 0, NULL);
 }
 
 /* Is the space the loop's own or inside it? */
@@ -116,7 +117,7 @@ static dnnl_tp_status_t next_value(dtp_lower_t *l, int v, int space, int body, d
     DTP_TRY(dtp_place_dense(l, v, &p));
     if (needs_copy(l, p.buf, space, body)) {
         int buf;
-        DTP_TRY(dtp_new_buf(l, dtp_info_bytes(&l->ir->values[v].info), &buf));
+        DTP_TRY(dtp_new_buf(l, dtp_info_bytes(l->ir->values[v].info), &buf));
         DTP_TRY(dtp_settle(l, v, buf));
         p.buf = buf;
         p.offset = 0;
@@ -138,7 +139,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     for (int i = 0, k = 0; i < n->nin; ++i) {
         if (!n->live[i]) continue;
         DTP_TRY(dtp_place_dense(l, n->in[i], &p));
-        sizes[k] = dtp_info_bytes(&l->ir->values[n->in[i]].info);
+        sizes[k] = dtp_info_bytes(l->ir->values[n->in[i]].info);
         init[k++] = place_arg(p);
     }
     DTP_TRY(new_space(l, around, nvars, &space));
@@ -159,7 +160,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     test = l->nsteps;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_TEST, 1, &s));
     s->arg[0] = place_arg(p);
-    s->pred_type = (int)l->ir->values[n->cond_out].info.data_type;
+    s->pred_type = (int)l->ir->values[n->cond_out].info->data_type;
     int body = s->first_body = l->nbufs;
     DTP_TRY(dtp_lower_region(l, n->sub[1]));
     for (int i = 0, k = 0; i < n->nin; ++i)
@@ -178,8 +179,8 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     for (int i = 0, k = 0; i < n->nin; ++i) {
         if (!n->live[i]) continue;
         if (l->ir->values[n->out[i]].uses && sizes[k]) {
-            s->arg[k] = place_arg(l->ir->values[vars[i]].place);
-            s->arg[nvars + k] = place_arg(l->ir->values[n->out[i]].place);
+            s->arg[k] = value_arg(l, vars[i]);
+            s->arg[nvars + k] = value_arg(l, n->out[i]);
             s->arg[nvars + k].written = true;
             s->bytes += 2. * (double)sizes[k];
         }
@@ -206,7 +207,7 @@ dnnl_tp_status_t dtp_lower_call(dtp_lower_t *l, const dtp_ir_node_t *n) {
     }
     for (int i = 0; i < n->nout; ++i) {
         DTP_TRY(dtp_place_new(l, n->out[i]));
-        arg[n->nin + i] = place_arg(l->ir->values[n->out[i]].place);
+        arg[n->nin + i] = value_arg(l, n->out[i]);
         arg[n->nin + i].written = true;
     }
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_CALL, n->nin + n->nout, &s));

@@ -43,7 +43,7 @@ static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool tra
                                 int64_t *strides, dtp_step_arg_t *arg) {
     dtp_place_t p;
     DTP_TRY(dtp_place_any(l, v, &p));
-    const info_t *info = &val(l, v)->info;
+    const info_t *info = val(l, v)->info;
     int n = info->ndims;
     bool ok = p.strides[n - 1] == 1 || info->dims[n - 1] == 1 || (n > 1 && p.strides[n - 2] == 1);
     if (!ok) DTP_TRY(dtp_place_dense(l, v, &p));
@@ -63,22 +63,22 @@ static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t 
                                   const int64_t strides[2]) {
     p->cid[i] = v->cid;
     p->data[i] = v->data;
-    return dtp_md_init_strides(&p->src[i], 2, dims, v->info.data_type, strides);
+    return dtp_md_init_strides(&p->src[i], 2, dims, v->info->data_type, strides);
 }
 
 /* Constant weights {K, N} or {N, K}, one or several: the layout is the implementation's choice. */
 static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, int64_t k,
                                        int64_t cols) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
-    const dnnl_tp_data_type_t dt = val(l, n->in[1])->info.data_type;
+    const dnnl_tp_data_type_t dt = val(l, n->in[1])->info->data_type;
     s->packing = packing_of(l, n->nparts);
     if (!s->packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *w = val(l, n->in[1 + i]);
         int64_t dense[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         info_t t;
-        dtp_dense_strides(w->info.ndims, w->info.dims, dense);
-        as_matrix(&w->info, dense, true, n->attrs->transpose_b, &t, strides);
+        dtp_dense_strides(w->info->ndims, w->info->dims, dense);
+        as_matrix(w->info, dense, true, n->attrs->transpose_b, &t, strides);
         DTP_TRY(pack_part(s->packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
@@ -96,7 +96,7 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
     if (n->nin <= 1 + n->nparts || bias[0] < 0) return dnnl_tp_success;
     int64_t dims[DNNL_TP_MAX_NDIMS], one[2];
     for (int i = 0; i < nd; ++i) dims[i] = i == nd - 1 ? cols : 1;
-    DTP_TRY(dtp_md_init_strides(&d->bia, nd, dims, val(l, bias[0])->info.data_type, NULL));
+    DTP_TRY(dtp_md_init_strides(&d->bia, nd, dims, val(l, bias[0])->info->data_type, NULL));
     if (n->nparts == 1) {
         dtp_place_t p;
         DTP_TRY(dtp_place_dense(l, bias[0], &p));
@@ -107,9 +107,9 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
     if (!s->bias_packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *b = val(l, bias[i]);
-        int64_t strides[2] = {dtp_max64(b->info.dims[0], 1), 1};
+        int64_t strides[2] = {dtp_max64(b->info->dims[0], 1), 1};
         one[0] = 1;
-        one[1] = b->info.dims[0];
+        one[1] = b->info->dims[0];
         DTP_TRY(pack_part(s->bias_packing, i, b, one, strides));
     }
     DTP_TRY(dtp_new_buf(l, 0, &s->arg[DTP_MATMUL_BIA].buf));
@@ -120,16 +120,15 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
 /* One buffer for all parts; each result is a window of its columns. */
 static dnnl_tp_status_t place_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int64_t rows, int64_t cols,
                                     int *buf) {
-    size_t size = dtp_type_size(val(l, n->out[0])->info.data_type);
+    size_t size = dtp_type_size(val(l, n->out[0])->info->data_type);
     DTP_TRY(dtp_new_buf(l, (size_t)(rows * cols) * size, buf));
     int64_t at = 0;
     for (int i = 0; i < n->nparts; ++i) {
-        dtp_ir_value_t *v = val(l, n->out[i]);
-        int64_t width = v->info.dims[v->info.ndims - 1];
-        dtp_dense_strides(v->info.ndims, v->info.dims, v->place.strides);
-        for (int d = 0; d < v->info.ndims - 1; ++d) v->place.strides[d] = v->place.strides[d] / width * cols;
-        v->place.buf = *buf;
-        v->place.offset = at * (int64_t)size;
+        const info_t *t = val(l, n->out[i])->info;
+        int64_t width = t->dims[t->ndims - 1], strides[DNNL_TP_MAX_NDIMS];
+        dtp_dense_strides(t->ndims, t->dims, strides);
+        for (int d = 0; d < t->ndims - 1; ++d) strides[d] = strides[d] / width * cols;
+        DTP_TRY(dtp_place_view(l, n->out[i], *buf, at * (int64_t)size, strides));
         at += width;
     }
     return dnnl_tp_success;
@@ -154,7 +153,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     if (n->nparts > 1) {
         cols = 0;
         for (int i = 0; i < n->nparts; ++i) {
-            const info_t *t = &val(l, n->out[i])->info;
+            const info_t *t = val(l, n->out[i])->info;
             cols += t->dims[t->ndims - 1];
         }
     }
@@ -175,7 +174,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
         DTP_TRY(place_parts(l, n, rows, cols, &buf));
     } else {
         DTP_TRY(dtp_place_new(l, n->out[0]));
-        buf = val(l, n->out[0])->place.buf;
+        buf = val(l, n->out[0])->buf;
     }
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     int64_t out[2] = {rows, cols};
@@ -204,7 +203,7 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     for (int i = 0; i < nd; ++i) count *= out[i];
     DTP_TRY(add_bias(l, n, s, nd, cols));
     DTP_TRY(dtp_place_new(l, n->out[0]));
-    s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->place.buf, .written = true};
+    s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
     s->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];
     s->bytes = 4. * (double)(count + dtp_info_nelems(a) + dtp_info_nelems(b));

@@ -7,7 +7,7 @@
 typedef dnnl_tp_tensor_info_t info_t;
 
 static dtp_ir_value_t *val(dtp_lower_t *l, int v) { return &l->ir->values[v]; }
-static size_t bytes_of(dtp_lower_t *l, int v) { return v < 0 ? 0 : dtp_info_bytes(&val(l, v)->info); }
+static size_t bytes_of(dtp_lower_t *l, int v) { return v < 0 ? 0 : dtp_info_bytes(val(l, v)->info); }
 
 static dnnl_tp_status_t md2(dtp_md_t *md, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
                             dnnl_tp_data_type_t dt) {
@@ -22,7 +22,7 @@ static dnnl_tp_status_t md2_dense(dtp_md_t *md, int64_t rows, int64_t cols, dnnl
 static dnnl_tp_status_t dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg) {
     dtp_place_t p;
     DTP_TRY(dtp_place_dense(l, v, &p));
-    const info_t *t = &val(l, v)->info;
+    const info_t *t = val(l, v)->info;
     arg->buf = p.buf;
     arg->offset = p.offset;
     return md2_dense(md, dtp_info_product(t, 0, split), dtp_info_product(t, split, t->ndims), t->data_type);
@@ -63,7 +63,7 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
         int v = n->post[i].value;
         dtp_place_t p;
         DTP_TRY(dtp_place_dense(l, v, &p));
-        const info_t *t = &val(l, v)->info;
+        const info_t *t = val(l, v)->info;
         int64_t count = dtp_info_nelems(t), dims[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         if (dst->ndims == 2) {
             int64_t cols = dst->dims[1], rows = count == dst->dims[0] * cols ? dst->dims[0] : 1;
@@ -121,7 +121,7 @@ static dnnl_tp_status_t eltwise_step(dtp_lower_t *l, const dtp_ir_node_t *n, int
     dtp_step_t *s;
     dtp_step_arg_t src = {.buf = -1};
     dtp_md_t src_md;
-    int split = last_split(&val(l, from)->info);
+    int split = last_split(val(l, from)->info);
     DTP_TRY(dense2(l, from, split, &src_md, &src));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_eltwise_desc_t), dnnl_tp_eltwise, DTP_ELTWISE_NARGS, &s));
     dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)s->op;
@@ -133,7 +133,7 @@ static dnnl_tp_status_t eltwise_step(dtp_lower_t *l, const dtp_ir_node_t *n, int
     s->arg[DTP_ELTWISE_SRC] = src;
     DTP_TRY(result2(l, to, split, &d->dst, &s->arg[DTP_ELTWISE_DST]));
     s->bytes = 2. * (double)bytes_of(l, from);
-    s->flops = 8. * (double)dtp_info_nelems(&val(l, from)->info);
+    s->flops = 8. * (double)dtp_info_nelems(val(l, from)->info);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -167,10 +167,10 @@ static int suffix_of(const info_t *y, const info_t *out) {
 
 static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
     int x = n->in[0], y = n->in[1], out = n->out[0];
-    const info_t *to = &val(l, out)->info;
+    const info_t *to = val(l, out)->info;
     dnnl_tp_alg_kind_t alg = binary_alg(n->row->kind);
     bool commutes = alg != dnnl_tp_binary_div && alg != dnnl_tp_binary_sub;
-    if (commutes && dtp_info_nelems(&val(l, x)->info) < dtp_info_nelems(&val(l, y)->info)) {
+    if (commutes && dtp_info_nelems(val(l, x)->info) < dtp_info_nelems(val(l, y)->info)) {
         int t = x;
         x = y;
         y = t;
@@ -185,8 +185,8 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->arg[DTP_BINARY_SRC0] = (dtp_step_arg_t){.buf = px.buf, .offset = px.offset};
     s->arg[DTP_BINARY_SRC1] = (dtp_step_arg_t){.buf = py.buf, .offset = py.offset};
     DTP_TRY(dtp_place_new(l, out));
-    s->arg[DTP_BINARY_DST] = (dtp_step_arg_t){.buf = val(l, out)->place.buf, .written = true};
-    const info_t *tx = &val(l, x)->info, *ty = &val(l, y)->info;
+    s->arg[DTP_BINARY_DST] = (dtp_step_arg_t){.buf = val(l, out)->buf, .written = true};
+    const info_t *tx = val(l, x)->info, *ty = val(l, y)->info;
     int64_t count = dtp_info_nelems(to);
     int suffix = suffix_of(ty, to);
     if (dtp_info_nelems(tx) == count && suffix >= 0) {
@@ -223,7 +223,7 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
 
 static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
     bool rms = n->row->cls == DTP_CLASS_RMS_NORM;
-    const info_t *t = &val(l, n->in[0])->info;
+    const info_t *t = val(l, n->in[0])->info;
     int split = (int)(n->attrs->begin_norm_axis < 0 ? n->attrs->begin_norm_axis + t->ndims
                                                     : n->attrs->begin_norm_axis);
     dtp_step_t *s;
@@ -259,7 +259,7 @@ static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 static dnnl_tp_status_t softmax(dtp_lower_t *l, dtp_ir_node_t *n) {
-    const info_t *t = &val(l, n->in[0])->info;
+    const info_t *t = val(l, n->in[0])->info;
     int axis = (int)(n->attrs->axis < 0 ? n->attrs->axis + t->ndims : n->attrs->axis);
     dtp_step_t *s;
     dtp_step_arg_t src = {.buf = -1}, dst = {.buf = -1};
@@ -318,18 +318,12 @@ static dnnl_tp_status_t alias(dtp_lower_t *l, int from, int to) {
     dtp_place_t p;
     dtp_ir_value_t *dst = val(l, to);
     DTP_TRY(dtp_place_any(l, from, &p));
-    if (l->ir->fuse && dtp_info_nelems(&dst->info) > 0 &&
-        reshape_view(&val(l, from)->info, p.strides, &dst->info, dst->place.strides)) {
-        dst->place.buf = p.buf;
-        dst->place.offset = p.offset;
-        return dnnl_tp_success;
-    }
+    int64_t strides[DNNL_TP_MAX_NDIMS];
+    if (l->ir->fuse && dtp_info_nelems(dst->info) > 0 &&
+        reshape_view(val(l, from)->info, p.strides, dst->info, strides))
+        return dtp_place_view(l, to, p.buf, p.offset, strides);
     DTP_TRY(dtp_place_dense(l, from, &p));
-    dtp_ir_value_t *v = val(l, to);
-    v->place.buf = p.buf;
-    v->place.offset = p.offset;
-    dtp_dense_strides(v->info.ndims, v->info.dims, v->place.strides);
-    return dnnl_tp_success;
+    return dtp_place_view(l, to, p.buf, p.offset, NULL);
 }
 
 static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
@@ -346,7 +340,7 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
         {dnnl_tp_op_reduce_prod, dnnl_tp_reduction_mul, 0.f},
         {dnnl_tp_op_reduce_sum, dnnl_tp_reduction_sum, 0.f},
     };
-    const info_t *t = &val(l, n->in[0])->info;
+    const info_t *t = val(l, n->in[0])->info;
     info_t kept = *t;
     bool any = false;
     for (int i = 0; i < (n->attrs->set & DTP_A_AXES ? n->attrs->nlist : t->ndims); ++i) {
@@ -373,7 +367,7 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_md_init_strides(&d->dst, t->ndims, kept.dims, t->data_type, NULL));
     DTP_TRY(dtp_place_new(l, n->out[0]));
     s->arg[DTP_REDUCTION_SRC] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
-    s->arg[DTP_REDUCTION_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->place.buf, .written = true};
+    s->arg[DTP_REDUCTION_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     s->bytes = (double)bytes_of(l, n->in[0]);
     s->flops = (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
@@ -384,20 +378,20 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
 static dnnl_tp_status_t transpose(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_place_t p;
     DTP_TRY(dtp_place_any(l, n->in[0], &p));
-    dtp_ir_value_t *from = val(l, n->in[0]), *to = val(l, n->out[0]);
-    to->place.buf = p.buf;
-    to->place.offset = p.offset;
-    for (int d = 0; d < to->info.ndims; ++d) {
+    const dtp_ir_value_t *to = val(l, n->out[0]);
+    int64_t strides[DNNL_TP_MAX_NDIMS];
+    for (int d = 0; d < to->info->ndims; ++d) {
         int64_t axis = n->attrs->list[d];
-        to->place.strides[d] = from->place.strides[axis < 0 ? axis + to->info.ndims : axis];
+        strides[d] = p.strides[axis < 0 ? axis + to->info->ndims : axis];
     }
+    DTP_TRY(dtp_place_view(l, n->out[0], p.buf, p.offset, strides));
     if (l->ir->fuse || dtp_place_is_dense(to))
         return dnnl_tp_success; /* a view; copied only if somebody needs that */
     return dtp_place_dense(l, n->out[0], &p);
 }
 
 static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
-    const info_t *to = &val(l, n->out[0])->info;
+    const info_t *to = val(l, n->out[0])->info;
     int axis = (int)(n->attrs->axis < 0 ? n->attrs->axis + to->ndims : n->attrs->axis);
     dtp_place_t places[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_place_dense(l, n->in[i], &places[i]));
@@ -410,18 +404,18 @@ static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
     d->n = n->nin;
     DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
     for (int i = 0; i < n->nin; ++i) {
-        const info_t *t = &val(l, n->in[i])->info;
+        const info_t *t = val(l, n->in[i])->info;
         DTP_TRY(dtp_md_init_strides(&d->src[i], t->ndims, t->dims, t->data_type, NULL));
         s->arg[DTP_CONCAT_SRC + i] = (dtp_step_arg_t){.buf = places[i].buf, .offset = places[i].offset};
     }
     DTP_TRY(dtp_place_new(l, n->out[0]));
-    s->arg[DTP_CONCAT_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->place.buf, .written = true};
+    s->arg[DTP_CONCAT_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     s->bytes = 2. * (double)bytes_of(l, n->out[0]);
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
-    const info_t *ids = &val(l, n->in[1])->info, *to = &val(l, n->out[0])->info;
+    const info_t *ids = val(l, n->in[1])->info, *to = val(l, n->out[0])->info;
     dtp_step_t *s;
     dtp_place_t table, p;
     DTP_TRY(dtp_place_dense(l, n->in[0], &table));
@@ -429,7 +423,7 @@ static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_gather_desc_t), DTP_KIND_GATHER, DTP_GATHER_NARGS, &s));
     dtp_gather_desc_t *d = (dtp_gather_desc_t *)s->op;
     int64_t count = dtp_info_nelems(ids);
-    const info_t *t = &val(l, n->in[0])->info;
+    const info_t *t = val(l, n->in[0])->info;
     DTP_TRY(dtp_md_init_strides(&d->table, 2, t->dims, t->data_type, NULL));
     DTP_TRY(dtp_md_init_strides(&d->ids, 1, &count, ids->data_type, NULL));
     s->arg[DTP_GATHER_TABLE] = (dtp_step_arg_t){.buf = table.buf, .offset = table.offset};
@@ -445,7 +439,7 @@ static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
 static dnnl_tp_status_t sequence_md(dtp_lower_t *l, int v, bool alone, dtp_md_t *md, dtp_step_arg_t *arg) {
     dtp_place_t p;
     DTP_TRY(dtp_place_any(l, v, &p));
-    const info_t *t = &val(l, v)->info;
+    const info_t *t = val(l, v)->info;
     if (p.strides[t->ndims - 1] != 1 && t->dims[t->ndims - 1] != 1) DTP_TRY(dtp_place_dense(l, v, &p));
     arg->buf = p.buf;
     arg->offset = p.offset;
@@ -456,7 +450,7 @@ static dnnl_tp_status_t sequence_md(dtp_lower_t *l, int v, bool alone, dtp_md_t 
 }
 
 static dnnl_tp_status_t mask_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step_arg_t *arg) {
-    const info_t *t = &val(l, v)->info;
+    const info_t *t = val(l, v)->info;
     DTP_TRY(dense2(l, v, 1, md, arg));
     return md2_dense(md, t->dims[0], t->dims[t->ndims - 1], t->data_type);
 }
@@ -466,12 +460,12 @@ static dnnl_tp_status_t offsets_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step
     DTP_TRY(dtp_place_dense(l, v, &p));
     arg->buf = p.buf;
     arg->offset = p.offset;
-    return dtp_md_init_strides(md, 1, val(l, v)->info.dims, dnnl_tp_s32, NULL);
+    return dtp_md_init_strides(md, 1, val(l, v)->info->dims, dnnl_tp_s32, NULL);
 }
 
 static dnnl_tp_status_t attention(dtp_lower_t *l, dtp_ir_node_t *n) {
     int mask = n->nin > 3 ? n->in[3] : -1, offsets = n->nin > 4 ? n->in[4] : -1;
-    const info_t *t = &val(l, n->out[0])->info;
+    const info_t *t = val(l, n->out[0])->info;
     bool alone = t->ndims == 2 && offsets < 0;
     dtp_attention_desc_t *d = dtp_arena_alloc(l->ir->arena, sizeof *d);
     dtp_step_arg_t arg[DTP_ATTENTION_NARGS];
@@ -504,7 +498,7 @@ static dnnl_tp_status_t attention(dtp_lower_t *l, dtp_ir_node_t *n) {
 
 static dnnl_tp_status_t pool(dtp_lower_t *l, dtp_ir_node_t *n) {
     int mask = n->nin > 1 ? n->in[1] : -1, offsets = n->nin > 2 ? n->in[2] : -1;
-    bool alone = val(l, n->in[0])->info.ndims == 2 && offsets < 0;
+    bool alone = val(l, n->in[0])->info->ndims == 2 && offsets < 0;
     dtp_pool_normalize_desc_t *d = dtp_arena_alloc(l->ir->arena, sizeof *d);
     dtp_step_arg_t arg[DTP_POOLN_NARGS];
     if (!d) return dnnl_tp_out_of_memory;
@@ -544,6 +538,6 @@ dnnl_tp_status_t dtp_lower_node(dtp_lower_t *l, dtp_ir_node_t *n) {
         [DTP_CLASS_POOL] = pool,
     };
     if (n->row->cls == DTP_CLASS_RESHAPE) return alias(l, n->in[0], n->out[0]);
-    if (dtp_info_nelems(&val(l, n->out[0])->info) == 0 && n->nparts <= 1) return dtp_place_new(l, n->out[0]);
+    if (dtp_info_nelems(val(l, n->out[0])->info) == 0 && n->nparts <= 1) return dtp_place_new(l, n->out[0]);
     return by_class[n->row->cls](l, n);
 }

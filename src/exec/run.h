@@ -103,13 +103,13 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)
     __attribute__((cold));
 /* The closure alone: no deadline, no trace. */
-static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *infos,
+static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *const *infos,
                                  const dtp_exec_host_t *h, void *const *bases) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
     const dtp_point_t *p = h->refs;
     int n = h->nin + h->nout;
     for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
-        *a = (dnnl_tp_host_arg_t){&infos[p->value],
+        *a = (dnnl_tp_host_arg_t){infos[p->value],
                                   (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
     const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
     dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);

@@ -7,7 +7,7 @@ typedef struct {
     const dtp_where_t *whole;
     /* Once more, for closures: */
     const dtp_item_t *items;
-    const dnnl_tp_tensor_info_t *infos;
+    const dnnl_tp_tensor_info_t *const *infos;
     void **bases; /* of the root */
     bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
 } flow_t;

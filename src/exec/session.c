@@ -206,7 +206,7 @@ static dnnl_tp_status_t resolve_feeds(const dtp_session_t *s, int n, const dnnl_
     for (int i = 0; i < n; ++i) {
         DTP_TRY(dtp_session_value(s, "feed", feeds[i].name, &r->feeds[i]));
         DTP_REQUIRE(position(r->feeds, i, r->feeds[i]) < 0, BAD_PARAM, "'%s' is fed twice", feeds[i].name);
-        const dnnl_tp_tensor_info_t *declared = &s->graph->values[r->feeds[i]].info;
+        const dnnl_tp_tensor_info_t *declared = s->graph->values[r->feeds[i]].info;
         r->infos[i] = feeds[i].info ? feeds[i].info : declared;
         if (feeds[i].info) DTP_TRY(dtp_info_check(feeds[i].info, false, "shape of feed", feeds[i].name));
     }
@@ -288,7 +288,7 @@ static dnnl_tp_status_t place_and_run(dtp_session_t *s, dtp_session_pool_t *pool
     DTP_TRY(run_entry(s, pool, e, in, out, o));
     for (int i = 0; twice && i < nfetches; ++i) {
         const void *from = out[dtp_session_find(e->fetches, e->nfetches, fetches[i])];
-        if (from != fetch_data[i]) memcpy(fetch_data[i], from, dtp_info_bytes(&e->exec->infos[fetches[i]]));
+        if (from != fetch_data[i]) memcpy(fetch_data[i], from, dtp_info_bytes(e->exec->infos[fetches[i]]));
     }
     return dnnl_tp_success;
 }
@@ -412,7 +412,7 @@ dnnl_tp_status_t dnnl_tp_callable_query(dnnl_tp_callable_t callable, int fetch, 
     DTP_REQUIRE(info, NULL_ARG, "info is NULL");
     DTP_REQUIRE(fetch >= 0 && fetch < callable->nfetches, BAD_COUNT, "fetch %d is outside 0..%d", fetch,
                 callable->nfetches - 1);
-    *info = callable->entry->exec->infos[callable->fetches[fetch]];
+    *info = *callable->entry->exec->infos[callable->fetches[fetch]];
     return dnnl_tp_success;
 }
 
