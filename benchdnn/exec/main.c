@@ -65,12 +65,8 @@ static const char *value(const char *arg, const char *name) {
 static const struct {
     const char *name;
     void (*run)(void);
-} groups[] = {{"dag", eb_rows_dag},
-              {"build", eb_rows_build},
-              {"compile", eb_rows_compile},
-              {"flow", eb_rows_flow},
-              {"system", eb_rows_system},
-              {"model", eb_rows_model}};
+} groups[] = {{"dag", eb_rows_dag},   {"build", eb_rows_build},   {"compile", eb_rows_compile},
+              {"flow", eb_rows_flow}, {"system", eb_rows_system}, {"model", eb_rows_model}};
 enum { NGROUPS = sizeof groups / sizeof *groups };
 
 static void list_names(void) {

@@ -83,6 +83,8 @@ static void row(const char *name, const eb_graph_t *g, bool data, int threads) {
         int rounds = eb.check ? 1 : ROUND_NODES / g->n * eb.rounds;
         rounds = rounds < eb.rounds ? eb.rounds : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
         double ns[PHASES], bytes[2] = {0};
+        char full[64];
+        snprintf(full, sizeof full, "%s %s", name, data ? "data" : "orders");
         for (int r = 0; r < rounds; ++r) {
             once(g, &p, data, threads, value, ns, bytes);
             for (int k = 0; k < PHASES; ++k) v[k][r] = ns[k] / g->n;
@@ -91,7 +93,7 @@ static void row(const char *name, const eb_graph_t *g, bool data, int threads) {
         for (int k = 0; k < PHASES && !eb.check; ++k) {
             const double median = bd_median(v[k], rounds); /* sorts */
             printf(" %7.0f %7.0f |", v[k][0], median);
-            eb_csv("compile", name, threads, data, phases[k], "ns/node", median, v[k][0], v[k][rounds - 1], -1,
+            eb_csv("compile", full, threads, 0, phases[k], "ns/node", median, v[k][0], v[k][rounds - 1], -1,
                    g->n);
         }
         if (!eb.check) printf(" %7.0f %7.0f", bytes[0] / g->n, bytes[1] / g->n);
@@ -124,7 +126,8 @@ void eb_rows_compile(void) {
                 {"chain/100000", "chain/8192", 100000, 0, 0},
                 {"layers/128x782/k3", "layers/64x128/k3", 128, 782, 3}};
     if (!eb.check)
-        printf("\nbuilding, compiling, destroying: ns of processor time per node, min and median; bytes per node\n"
+        printf("\nbuilding, compiling, destroying: ns of processor time per node, min and median; bytes per "
+               "node\n"
                "%-24s %-6s %7s %7s | %15s | %15s | %15s | %7s %7s\n",
                "", "edges", "threads", "nodes", "build", "compile", "destroy", "build", "compile");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

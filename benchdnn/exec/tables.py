@@ -26,7 +26,7 @@ def number(x):
 def table(key, rows):
     group, threads, kernel_ns = key
     sides = [s for s in SIDES if any(s in r for r in rows.values())]
-    name = {"dag": "plain graphs", "build": "building, compiling, destroying", "flow": "control flow", "model": "transformer blocks"}.get(group, group)
+    name = {"dag": "plain graphs", "build": "building, compiling, destroying", "compile": "phases of making a graph, ns per node", "flow": "control flow", "model": "transformer blocks"}.get(group, group)
     print(f"\n{name}, {threads} thread(s)" + (f", nodes of {kernel_ns} ns" if kernel_ns else "") +
           "; x = time of that side over dnnl_tp/plain")
     print(f"{'':28} {'':12}" + "".join(f" {s:>19}" for s in sides))
@@ -116,6 +116,6 @@ def bars(tables):
 
 if __name__ == "__main__":
     everything = read(sys.argv[1])
-    for k in sorted(everything, key=lambda k: (["dag", "build", "flow", "system", "model"].index(k[0]), k[2], k[1])):
+    for k in sorted(everything, key=lambda k: (["dag", "build", "compile", "flow", "system", "model"].index(k[0]), k[2], k[1])):
         table(k, {r: v for r, v in everything[k].items()})
     bars(everything)

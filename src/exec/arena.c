@@ -57,7 +57,8 @@ static void *arena_large(dtp_arena_t *arena, size_t size) {
     return (char *)b + HEAD;
 }
 
-static void free_large(dtp_arena_t *arena, void *p) {
+void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size) {
+    if (!p || dtp_round_up_size(size, ALIGN) <= LARGE) return;
     struct dtp_arena_block *b = (struct dtp_arena_block *)(void *)((char *)p - HEAD);
     if (b->prev) b->prev->next = b->next;
     else arena->blocks = b->next;
@@ -105,6 +106,6 @@ dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity,
     if (old) memcpy(p, from, old);
     *array = p;
     *capacity = n;
-    if (old && dtp_round_up_size(old, ALIGN) > LARGE) free_large(arena, from);
+    if (old) dtp_arena_drop(arena, from, old);
     return dnnl_tp_success;
 }

@@ -13,6 +13,8 @@ void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
 void dtp_arena_free(dtp_arena_t *arena);
 /* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
+/* Nobody needs p of that many bytes any more: frees it if it is large. NULL is allowed. */
+void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size);
 /* A copy; texts without a character share one. */
 const char *dtp_arena_text(dtp_arena_t *arena, const char *text);
 

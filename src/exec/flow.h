@@ -160,6 +160,9 @@ enum {
 dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator);
 void dtp_flow_builder_destroy(dtp_flow_builder_t *builder); /* NULL is allowed */
 
+/* About so many tokens and dependencies will come. */
+void dtp_flow_expect(dtp_flow_builder_t *builder, int nodes, int dependencies);
+
 /* A node: exec(ctx, slab, index, where). ns: estimated cost on one thread (0 = nothing worth sharing). */
 dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *builder, dtp_flow_block_t block, uint32_t index,
                                unsigned flags, double ns);

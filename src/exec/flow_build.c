@@ -8,6 +8,7 @@ dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator
         return NULL;
     }
     dtp_arena_init(&b->arena, allocator);
+    dtp_arena_init(&b->scratch, allocator);
     b->status = dtp_arena_grow(&b->arena, (void **)&b->blk, &b->blk_room, 1, sizeof *b->blk);
     if (b->status == dnnl_tp_success) {
         b->blk[0] = (dtp_fblk_t){.kind = DTP_FB_ROOT, .up = -1, .owner = -1};
@@ -19,6 +20,7 @@ dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator
 void dtp_flow_builder_destroy(dtp_flow_builder_t *b) {
     if (!b) return;
     const dnnl_tp_allocator_t *allocator = b->arena.allocator;
+    dtp_arena_free(&b->scratch);
     dtp_arena_free(&b->arena);
     dtp_free(allocator, b);
 }
@@ -28,17 +30,22 @@ static void mistake(dtp_fb_t *b, const char *what, int a) {
         b->status = dtp_fail(dnnl_tp_invalid_arguments, DTP_BAD_FLOW, "%s %d", what, a);
 }
 
-void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size) {
-    void *p = dtp_arena_alloc(&b->arena, (count + 1) * size);
-    if (!p) b->status = dnnl_tp_out_of_memory;
-    return p;
-}
-
 /* Room for one more element; false after any failure. */
 static bool grow(dtp_fb_t *b, void **array, int *room, int count, size_t size) {
     if (b->status != dnnl_tp_success) return false;
     b->status = dtp_arena_grow(&b->arena, array, room, count + 1, size);
     return b->status == dnnl_tp_success;
+}
+
+void dtp_flow_expect(dtp_flow_builder_t *b, int nodes, int dependencies) {
+    if (nodes > 0) (void)grow(b, (void **)&b->tok, &b->tok_room, nodes - 1, sizeof *b->tok);
+    if (dependencies > 0) (void)grow(b, (void **)&b->dep, &b->dep_room, dependencies - 1, sizeof *b->dep);
+}
+
+void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size) {
+    void *p = dtp_arena_alloc(&b->scratch, (count + 1) * size);
+    if (!p) b->status = dnnl_tp_out_of_memory;
+    return p;
 }
 
 int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block) {
@@ -214,6 +221,10 @@ dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *b, unsigned flags, dtp_arena
     DTP_TRY(b->status);
     b->flags = flags;
     DTP_TRY(dtp_flow_order(b));
-    DTP_TRY(dtp_flow_pads(b));
+    dtp_arena_free(&b->scratch);
+    if (!dtp_fb_is_flat(b)) {
+        DTP_TRY(dtp_flow_pads(b));
+        dtp_arena_free(&b->scratch);
+    }
     return dtp_flow_emit(b, arena, plan);
 }

@@ -67,7 +67,7 @@ typedef struct {
 } dtp_fcsr_t;
 
 struct dtp_flow_builder {
-    dtp_arena_t arena;
+    dtp_arena_t arena, scratch; /* scratch: of one pass of dtp_flow_build */
     dnnl_tp_status_t status;
     unsigned flags;
     bool may_block; /* some node may */
@@ -79,14 +79,15 @@ struct dtp_flow_builder {
     dtp_fnext_t *next;
     int ntok, nblk, nifs, nloops, ndep, nnext, nregions;
     int tok_room, blk_room, if_room, loop_room, dep_room, next_room;
-    /* From flow_order.c on. */
-    int32_t *order; /* of tokens, earlier ones first */
 };
 typedef struct dtp_flow_builder dtp_fb_t;
 
 int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block);
 void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier);
+/* Of the scratch arena, zeroed. */
 void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size);
+/* Without Ifs and loops: dependencies are the edges. */
+static inline bool dtp_fb_is_flat(const dtp_fb_t *b) { return b->nifs == 0 && b->nloops == 0; }
 /* Lists by[i] = of[i] for all i, grouped: at has n + 1 entries. */
 bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int npairs, bool by_later);
 /* The nodes whose end makes token come: calls fn for each. */
@@ -95,7 +96,7 @@ void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int3
 dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b);
 
 dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b);
-dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n);
+dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed);
 dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **plan);
 
 #endif

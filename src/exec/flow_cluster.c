@@ -21,7 +21,10 @@ static bool may_join(const dtp_ftok_t *k) {
 
 /* order: all tokens with nodes, region by region, as one thread runs them. Members' dependencies become those
  * of the cluster's first member, `rep`. */
-dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n) {
+dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed) {
+    *changed = false;
+    for (int i = 1; i < n; ++i) *changed |= may_join(&b->tok[order[i - 1]]) && may_join(&b->tok[order[i]]);
+    if (!*changed) return dnnl_tp_success;
     int32_t *rep = dtp_fb_alloc(b, (size_t)b->ntok, sizeof *rep);
     int32_t *mark = dtp_fb_alloc(b, (size_t)b->ntok, sizeof *mark);
     if (!rep || !mark) return dnnl_tp_out_of_memory;

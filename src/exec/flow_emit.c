@@ -1,5 +1,6 @@
 /* Writes the plan of a flow program: numbers nodes in the order in which one thread would run them, sorts
  * edges (other blocks first, the most critical last), sets initial counters, lays out slabs. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "exec/flow_build.h"
@@ -11,11 +12,11 @@ typedef struct {
     dtp_arena_t *arena;
     dtp_flow_region_t *regions;
     dtp_fcsr_t out;       /* per token: consumers of what it makes */
-    dtp_fcsr_t of_region; /* tokens with nodes, per region */
     dtp_fcsr_t next;      /* NEXT edges per token: indices of b->next */
     bool *own;            /* has a consumer in its own block */
     /* Simulation. */
-    int32_t *left, *stack, *seq, *order;
+    int32_t *left, *stack, *order; /* order: of one thread, region by region */
+    int32_t *first;                /* per region: where its part begins */
     dtp_fcsr_t entry;   /* per block: tokens with entry tokens, and roots; the most critical last */
     int32_t *blocks_of; /* global blocks in order of (region, preorder = number) */
 } emit_t;
@@ -52,6 +53,7 @@ static int by_key(const void *x, const void *y) {
 }
 
 static bool sort_tokens(dtp_fb_t *b, int32_t *list, int n, int32_t block, sort_key_t *room) {
+    if (n < 2) return n && b->tok[list[0]].block == block;
     for (int i = 0; i < n; ++i)
         room[i] = (sort_key_t){b->tok[list[i]].rank, b->tok[list[i]].block == block, list[i]};
     if (n < 16) { /* lists are short */
@@ -78,7 +80,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
     pairs_t p = {0};
     uint8_t *inside = dtp_fb_alloc(b, (size_t)n, 1); /* has a producer in its own block */
     if (!inside) return dnnl_tp_out_of_memory;
-    for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < 2 && !dtp_fb_is_flat(b); ++pass) {
         int room = p.n;
         p.n = 0;
         if (pass && !(p.pair = dtp_fb_alloc(b, (size_t)room, sizeof *p.pair))) return dnnl_tp_out_of_memory;
@@ -87,6 +89,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
             dtp_fb_sources(b, b->dep[i].earlier, add_pair, &p);
         }
     }
+    if (dtp_fb_is_flat(b)) p = (pairs_t){.pair = b->dep, .n = b->ndep};
     for (int t = 0; t < n; ++t) b->tok[t].pending = 0;
     for (int i = 0; i < b->ndep; ++i) {
         ++b->tok[b->dep[i].later].pending;
@@ -166,7 +169,6 @@ static int simulate(emit_t *e, int32_t top_block, int at) {
     while (top > 0) {
         int32_t t = e->stack[--top];
         const dtp_ftok_t *k = &b->tok[t];
-        e->seq[t] = at;
         e->order[at++] = t;
         for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
             int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
@@ -185,15 +187,25 @@ static int simulate(emit_t *e, int32_t top_block, int at) {
     return at;
 }
 
-typedef struct {
-    uint32_t block, direct;
-    int32_t seq, token;
-} place_t;
-static int by_place(const void *x, const void *y) {
-    const place_t *a = x, *c = y;
-    if (a->block != c->block) return a->block < c->block ? -1 : 1;
-    if (a->direct != c->direct) return a->direct < c->direct ? -1 : 1;
-    return a->seq < c->seq ? -1 : 1;
+/* Where a token's node goes: the blocks' counted nodes, then those that need no counter, each in the order of one
+ * thread. */
+static uint32_t place_of(const dtp_fb_t *b, const dtp_ftok_t *k) {
+    const bool is_direct = k->pending <= 1;
+    return 2 * b->blk[is_direct ? k->block : k->armed].local + is_direct;
+}
+
+/* The tokens of a region by place_of; NULL when out of memory. */
+static int32_t *place_tokens(const emit_t *e, int region, int nblocks) {
+    dtp_fb_t *b = e->b;
+    const int32_t *tokens = e->order + e->first[region];
+    const int n = e->first[region + 1] - e->first[region];
+    int32_t *sorted = dtp_fb_alloc(b, (size_t)n, sizeof *sorted);
+    int32_t *at = dtp_fb_alloc(b, 2 * (size_t)nblocks + 1, sizeof *at);
+    if (!sorted || !at) return NULL;
+    for (int i = 0; i < n; ++i) ++at[place_of(b, &b->tok[tokens[i]]) + 1];
+    for (int k = 0; k < 2 * nblocks; ++k) at[k + 1] += at[k];
+    for (int i = 0; i < n; ++i) sorted[at[place_of(b, &b->tok[tokens[i]])]++] = tokens[i];
+    return sorted;
 }
 
 /* ---- One region -------------------------------------------------------------------------------------- */
@@ -249,8 +261,8 @@ static dnnl_tp_status_t lay_out(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
 static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, int nblocks) {
     dtp_fb_t *b = e->b;
     dtp_flow_region_t *r = &e->regions[region];
-    const int32_t *tokens = e->of_region.to + e->of_region.at[region];
-    int n = e->of_region.at[region + 1] - e->of_region.at[region];
+    const int32_t *tokens = e->order + e->first[region];
+    const int n = e->first[region + 1] - e->first[region];
     const dtp_floop_t *loop = NULL;
     if (b->blk[top_block].kind == DTP_FB_COND) loop = &b->loops[b->tok[b->blk[top_block].owner].a];
     r->kind = loop ? DTP_FLOW_IS_LOOP : region ? DTP_FLOW_IS_FUNCTION : DTP_FLOW_IS_ROOT;
@@ -261,15 +273,12 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     if (r->n_nodes > DTP_FLOW_MAX_NODES)
         return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_FLOW, "%u nodes in one region", r->n_nodes);
 
-    place_t *order = dtp_fb_alloc(b, (size_t)n, sizeof *order);
+    const int32_t *order = place_tokens(e, region, nblocks);
     if (!order) return dnnl_tp_out_of_memory;
     size_t words = 0;
     uint32_t nchoices = 0, ncallees = 0, nclusters = 0, nmembers = 0;
     for (int i = 0; i < n; ++i) {
         const dtp_ftok_t *k = &b->tok[tokens[i]];
-        bool is_direct = k->pending <= 1;
-        order[i] =
-            (place_t){b->blk[is_direct ? k->block : k->armed].local, is_direct, e->seq[tokens[i]], tokens[i]};
         words += (size_t)(e->out.at[tokens[i] + 1] - e->out.at[tokens[i]]);
         words += 1 + (size_t)(e->next.at[tokens[i] + 1] - e->next.at[tokens[i]]);
         nchoices += k->kind == DTP_FT_IF || k->kind == DTP_FT_TEST;
@@ -279,7 +288,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         for (int32_t m = k->cluster ? tokens[i] + 1 : 0; m; m = b->tok[m - 1].member) ++nmembers;
         r->ns += k->ns;
     }
-    qsort(order, (size_t)n, sizeof *order, by_place);
     for (int v = 0; loop && v < loop->nvars; ++v)
         words += (size_t)(e->out.at[loop->first_var + v + 1] - e->out.at[loop->first_var + v]);
     for (int k = 0; k < nblocks; ++k) {
@@ -310,17 +318,17 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         to->done = k == 0 && loop ? 2 : 1; /* previous iteration and body; guard */
     }
     for (int i = 0; i < n; ++i) {
-        dtp_ftok_t *k = &b->tok[order[i].token];
+        dtp_ftok_t *k = &b->tok[order[i]];
         k->id = (uint32_t)i;
-        dtp_flow_blk_t *blk = &blocks[order[i].block];
-        if (!order[i].direct) {
+        dtp_flow_blk_t *blk = &blocks[place_of(b, k) / 2];
+        if (k->pending > 1) {
             if (blk->counted++ == 0) blk->first = (uint32_t)i;
             init[i] = (uint8_t)k->pending;
         }
     }
     uint32_t nchoice = 0, nring = 0, ncallee = 0, ncluster = 0, nmember = 0;
     for (int i = 0; i < n; ++i) {
-        int32_t t = order[i].token;
+        int32_t t = order[i];
         const dtp_ftok_t *k = &b->tok[t];
         dtp_flow_node_t *node = &nodes[i];
         uint32_t local = b->blk[k->block].local;
@@ -425,22 +433,23 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
 static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count) {
     DTP_TRY(connect(e));
     *count = 0;
-    for (int r = 0; r < e->b->nregions; ++r) *count = simulate(e, blocks->to[blocks->at[r]], *count);
+    for (int r = 0; r < e->b->nregions; ++r) {
+        e->first[r] = *count;
+        *count = simulate(e, blocks->to[blocks->at[r]], *count);
+    }
+    e->first[e->b->nregions] = *count;
     return e->b->status;
 }
 
 /* What flow_learn.c needs. */
-static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan, int count) {
+static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan) {
     const dtp_fb_t *b = e->b;
     plan->learns = (b->flags & DTP_FLOW_LEARN) != 0;
     if (!plan->learns) return dnnl_tp_success;
     const dtp_flow_region_t *root = &e->regions[0];
     uint32_t n = 0, *order = room_for(e, root->n_nodes, sizeof *order);
     if (!order) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < count && n < root->n_nodes; ++i) {
-        const dtp_ftok_t *k = &b->tok[e->order[i]];
-        if (has_node(k) && b->blk[k->block].region == 0) order[n++] = k->id;
-    }
+    for (int i = 0; i < e->first[1]; ++i) order[n++] = b->tok[e->order[i]].id;
     plan->order = order;
     plan->learns = n == root->n_nodes;
     for (int t = 0; t < b->ntok; ++t) {
@@ -456,14 +465,21 @@ static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan, int count
     return dnnl_tp_success;
 }
 
+/* Tokens with a node: one thread reaches all of them. */
+static inline int nodes_of(const dtp_fb_t *b) {
+    int n = 0;
+    for (int t = 0; t < b->ntok; ++t) n += has_node(&b->tok[t]);
+    return n;
+}
+
 dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **out) {
     emit_t e = {.b = b, .arena = arena};
     int n = b->ntok, count;
-    e.seq = dtp_fb_alloc(b, (size_t)n, sizeof *e.seq);
+    e.first = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *e.first);
     e.order = dtp_fb_alloc(b, (size_t)n, sizeof *e.order);
     e.stack = dtp_fb_alloc(b, (size_t)n, sizeof *e.stack);
-    dtp_fdep_t *pair = dtp_fb_alloc(b, (size_t)dtp_max64(n, b->nblk), sizeof *pair);
-    if (!e.seq || !e.order || !e.stack || !pair) return dnnl_tp_out_of_memory;
+    dtp_fdep_t *pair = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *pair);
+    if (!e.first || !e.order || !e.stack || !pair) return dnnl_tp_out_of_memory;
 
     /* Blocks per region, those around first. */
     dtp_fcsr_t in;
@@ -471,14 +487,10 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     if (!dtp_fb_csr(b, &in, b->nregions, pair, b->nblk, false)) return dnnl_tp_out_of_memory;
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
     DTP_TRY(arrange(&e, &in, &count));
-    if (b->flags & DTP_FLOW_CLUSTERS) {
-        DTP_TRY(dtp_flow_clusters(b, e.order, count));
-        DTP_TRY(arrange(&e, &in, &count));
-    }
-    int np = 0;
-    for (int t = 0; t < n; ++t)
-        if (has_node(&b->tok[t])) pair[np++] = (dtp_fdep_t){t, b->blk[b->tok[t].block].region};
-    if (!dtp_fb_csr(b, &e.of_region, b->nregions, pair, np, false)) return dnnl_tp_out_of_memory;
+    bool changed = false;
+    if (b->flags & DTP_FLOW_CLUSTERS) DTP_TRY(dtp_flow_clusters(b, e.order, count, &changed));
+    if (changed) DTP_TRY(arrange(&e, &in, &count));
+    assert(count == nodes_of(b));
 
     pairs_t nexts = {0};
     for (int pass = 0; pass < 2; ++pass) {
@@ -500,7 +512,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
         DTP_TRY(emit_region(&e, r, e.blocks_of[0], in.at[r + 1] - in.at[r]));
     }
     plan->regions = e.regions;
-    DTP_TRY(learn_tables(&e, plan, count));
+    DTP_TRY(learn_tables(&e, plan));
     plan->n_regions = (uint32_t)b->nregions;
     plan->may_block = b->may_block;
     plan->mean_ns = e.regions[0].n_nodes ? e.regions[0].ns / e.regions[0].n_nodes : 0.;

@@ -183,22 +183,13 @@ static dnnl_tp_status_t start_conditions(dtp_fb_t *b) {
     return b->status;
 }
 
-/* Drops repeated dependencies; joins long lists. */
-static dnnl_tp_status_t merge(dtp_fb_t *b) {
-    dtp_fcsr_t pred;
-    if (!dtp_fb_csr(b, &pred, b->ntok, b->dep, b->ndep, true)) return dnnl_tp_out_of_memory;
-    int n = b->ntok;
-    int32_t *mark = dtp_fb_alloc(b, (size_t)n, sizeof *mark);
-    if (!mark) return dnnl_tp_out_of_memory;
+/* Lists of more than MAX_FAN_IN earlier tokens go through pads. */
+static dnnl_tp_status_t join(dtp_fb_t *b, dtp_fcsr_t *pred) {
+    const int n = b->ntok;
     b->ndep = 0;
     for (int t = 0; t < n; ++t) {
-        int32_t *to = pred.to + pred.at[t];
-        int all = pred.at[t + 1] - pred.at[t], k = 0;
-        for (int i = 0; i < all; ++i) {
-            if (mark[to[i]] == t + 1) continue;
-            mark[to[i]] = t + 1;
-            to[k++] = to[i];
-        }
+        int32_t *to = pred->to + pred->at[t];
+        int k = pred->at[t + 1] - pred->at[t];
         while (k > MAX_FAN_IN) {
             int made = 0;
             for (int i = 0; i < k; i += MAX_FAN_IN) {
@@ -211,7 +202,35 @@ static dnnl_tp_status_t merge(dtp_fb_t *b) {
         }
         for (int i = 0; i < k; ++i) dtp_fb_dep(b, t, to[i]);
     }
-    return b->status;
+    if (b->status != dnnl_tp_success) return b->status;
+    return dtp_fb_csr(b, pred, b->ntok, b->dep, b->ndep, true) ? dnnl_tp_success : dnnl_tp_out_of_memory;
+}
+
+/* Drops repeated dependencies; joins long lists. pred: what is left, by later token. */
+static dnnl_tp_status_t merge(dtp_fb_t *b, dtp_fcsr_t *pred) {
+    if (!dtp_fb_csr(b, pred, b->ntok, b->dep, b->ndep, true)) return dnnl_tp_out_of_memory;
+    const int n = b->ntok;
+    int32_t *mark = dtp_fb_alloc(b, (size_t)n, sizeof *mark);
+    if (!mark) return dnnl_tp_out_of_memory;
+    int most = 0;
+    b->ndep = 0;
+    for (int t = 0, begin = 0; t < n; ++t) {
+        const int end = pred->at[t + 1];
+        int32_t *to = pred->to + b->ndep; /* at most where they were */
+        int k = 0;
+        for (int i = begin; i < end; ++i) {
+            const int32_t earlier = pred->to[i];
+            if (mark[earlier] == t + 1) continue;
+            mark[earlier] = t + 1;
+            to[k++] = earlier;
+        }
+        begin = end;
+        if (k > most) most = k;
+        for (int i = 0; i < k; ++i) b->dep[b->ndep + i] = (dtp_fdep_t){t, to[i]};
+        b->ndep += k;
+        pred->at[t + 1] = b->ndep;
+    }
+    return most > MAX_FAN_IN ? join(b, pred) : dnnl_tp_success;
 }
 
 typedef struct {
@@ -223,6 +242,9 @@ typedef struct {
 /* With b->ndep dependencies, everything else that fixes an order. */
 static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
     int64_t room = b->ndep;
+    *edges = b->dep;
+    *count = b->ndep;
+    if (dtp_fb_is_flat(b)) return true;
     for (int pass = 0; pass < 2; ++pass) {
         int64_t n = 0;
         dtp_fdep_t *e = pass ? *edges : NULL;
@@ -260,20 +282,23 @@ static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
     return true;
 }
 
-static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dtp_fcsr_t *succ) {
+/* order: tokens, earlier ones first. */
+static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dtp_fcsr_t *succ,
+                             int32_t **order) {
     int n = b->ntok;
     if (!dtp_fb_csr(b, succ, n, edge, nedges, false)) return dnnl_tp_out_of_memory;
     int32_t *left = dtp_fb_alloc(b, (size_t)n, sizeof *left);
-    b->order = dtp_fb_alloc(b, (size_t)n, sizeof *b->order);
-    if (!left || !b->order) return dnnl_tp_out_of_memory;
+    *order = dtp_fb_alloc(b, (size_t)n, sizeof **order);
+    if (!left || !*order) return dnnl_tp_out_of_memory;
+    int32_t *to = *order;
     for (int i = 0; i < nedges; ++i) ++left[edge[i].later];
     int done = 0;
     for (int t = 0; t < n; ++t)
-        if (!left[t]) b->order[done++] = t;
+        if (!left[t]) to[done++] = t;
     for (int i = 0; i < done; ++i) {
-        int32_t t = b->order[i];
+        int32_t t = to[i];
         for (int k = succ->at[t]; k < succ->at[t + 1]; ++k)
-            if (--left[succ->to[k]] == 0) b->order[done++] = succ->to[k];
+            if (--left[succ->to[k]] == 0) to[done++] = succ->to[k];
     }
     for (int t = 0; t < n && done < n; ++t)
         if (left[t] && b->tok[t].kind == DTP_FT_NODE) return wrong("a cycle", b, t);
@@ -308,16 +333,15 @@ static void expand(search_t *s, int32_t t, int32_t v, int32_t min_pos) {
     }
 }
 
-static dnnl_tp_status_t reduce(dtp_fb_t *b) {
+static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *pred, const int32_t *order) {
     int n = b->ntok, old = b->ndep;
-    search_t s = {.b = b};
-    if (!dtp_fb_csr(b, &s.pred, n, b->dep, old, true)) return dnnl_tp_out_of_memory;
+    search_t s = {.b = b, .pred = *pred};
     s.pos = dtp_fb_alloc(b, (size_t)n, sizeof *s.pos);
     s.expanded = dtp_fb_alloc(b, (size_t)n, sizeof *s.expanded);
     s.reached = dtp_fb_alloc(b, (size_t)n, sizeof *s.reached);
     s.stack = dtp_fb_alloc(b, (size_t)n, sizeof *s.stack);
     if (!s.pos || !s.expanded || !s.reached || !s.stack) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n; ++i) s.pos[b->order[i]] = i;
+    for (int i = 0; i < n; ++i) s.pos[order[i]] = i;
     int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
     b->ndep = 0;
     for (int v = 0; v < n; ++v) {
@@ -345,7 +369,7 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b) {
 
 /* ---- Ranks ------------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ) {
+static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ, const int32_t *order) {
     double *region_ns = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *region_ns);
     if (!region_ns) return dnnl_tp_out_of_memory;
     /* Inner regions have higher numbers; functions may be called from anywhere, so twice. */
@@ -365,7 +389,7 @@ static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ) {
         }
     }
     for (int i = b->ntok - 1; i >= 0; --i) {
-        int32_t t = b->order[i];
+        int32_t t = order[i];
         double most = 0.;
         for (int k = succ->at[t]; k < succ->at[t + 1]; ++k)
             if (b->tok[succ->to[k]].rank > most) most = b->tok[succ->to[k]].rank;
@@ -388,16 +412,17 @@ static dnnl_tp_status_t check_next(dtp_fb_t *b) {
 dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b) {
     dtp_fdep_t *edge = NULL;
     int nedges;
-    dtp_fcsr_t succ;
+    dtp_fcsr_t succ, pred;
+    int32_t *order;
     if (b->flags & DTP_FLOW_ORDERED) DTP_TRY(order_effects(b));
     make_ends(b);
     DTP_TRY(b->status);
     DTP_TRY(lift(b));
     DTP_TRY(start_conditions(b));
     DTP_TRY(check_next(b));
-    DTP_TRY(merge(b));
+    DTP_TRY(merge(b, &pred));
     if (!all_edges(b, &edge, &nedges)) return b->status;
-    DTP_TRY(sort(b, edge, nedges, &succ));
-    DTP_TRY(rank(b, &succ));
-    return reduce(b);
+    DTP_TRY(sort(b, edge, nedges, &succ, &order));
+    DTP_TRY(rank(b, &succ, order));
+    return reduce(b, &pred, order);
 }

@@ -49,14 +49,14 @@ typedef struct dtp_ir_fused {
 } dtp_ir_fused_t;
 
 typedef struct {
-    uint8_t kind; /* dtp_node_kind_t */
-    bool effects; /* runs though nobody needs its results */
+    uint8_t kind;        /* dtp_node_kind_t */
+    bool effects;        /* runs though nobody needs its results */
     bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
     int region;
     const dtp_op_row_t *row; /* operators */
     const dtp_gnode_t *host; /* host closures */
     const char *name;
-    dtp_ir_fused_t *fused; /* the last one first */
+    dtp_ir_fused_t *fused;       /* the last one first */
     const int *before;           /* values whose operators end before this one starts */
     const dtp_op_attrs_t *attrs; /* the graph's, until a pass makes another operator of it */
     int nbefore;

@@ -87,11 +87,11 @@ typedef struct {
     int first_body; /* TEST: the first buffer of the body */
     size_t *sizes;  /* EXIT: bytes of each variable */
     int norder;
-    int *order;              /* buffers that must be written before, though it does not read them */
-    const dtp_gnode_t *host; /* host closures: in and out are args 0..nin+nout-1 */
-    size_t copy_bytes;       /* plain copies: from arg 0 to arg 1 */
+    int *order;                    /* buffers that must be written before, though it does not read them */
+    const dtp_gnode_t *host;       /* host closures: in and out are args 0..nin+nout-1 */
+    size_t copy_bytes;             /* plain copies: from arg 0 to arg 1 */
     const int *host_in, *host_out; /* its values */
-    dtp_op_desc_t *op;       /* of the arena; NULL for hosts */
+    dtp_op_desc_t *op;             /* of the arena; NULL for hosts */
     size_t op_size;
     int npost;
     dtp_ir_post_t *post;

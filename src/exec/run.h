@@ -109,8 +109,8 @@ static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t
     const dtp_point_t *p = h->refs;
     int n = h->nin + h->nout;
     for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
-        *a = (dnnl_tp_host_arg_t){infos[p->value],
-                                  (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
+        *a =
+            (dnnl_tp_host_arg_t){infos[p->value], (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
     const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
     dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;

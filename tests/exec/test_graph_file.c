@@ -309,7 +309,7 @@ static void test_data_files(void **state) {
     OK(dnnl_tp_graph_read(&again, path));
     const dtp_graph_t *a = g->root, *b = again->root;
     for (int i = 0; i < 2; ++i)
-        assert_memory_equal(a->values[i].data, b->values[i].data, dtp_info_bytes(&a->values[i].info));
+        assert_memory_equal(a->values[i].data, b->values[i].data, dtp_info_bytes(a->values[i].info));
     OK(dnnl_tp_graph_write(again, path, DNNL_TP_GRAPH_TEXT)); /* over itself */
     dnnl_tp_graph_destroy(again);
     OK(dnnl_tp_graph_read(&again, path));
