@@ -11,8 +11,10 @@ dnnl_tp_status_t dtp_made_init(dtp_made_t *t, dtp_arena_t *arena, int nbufs) {
 }
 
 dnnl_tp_status_t dtp_made_set(dtp_made_t *t, int buf, int token, int ended) {
-    DTP_TRY(dtp_arena_grow(t->arena, (void **)&t->log, &t->cap_log, t->nlog + 1, sizeof *t->log));
-    t->log[t->nlog++] = (struct dtp_made_change){buf, t->token[buf], t->ended[buf]};
+    if (!t->forgets) {
+        DTP_TRY(dtp_arena_grow(t->arena, (void **)&t->log, &t->cap_log, t->nlog + 1, sizeof *t->log));
+        t->log[t->nlog++] = (struct dtp_made_change){buf, t->token[buf], t->ended[buf]};
+    }
     t->token[buf] = token;
     t->ended[buf] = ended;
     return dnnl_tp_success;

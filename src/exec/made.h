@@ -13,6 +13,7 @@ typedef struct {
         int buf, token, ended;
     } * log;
     int nlog, cap_log;
+    bool forgets; /* nothing will be taken back */
 } dtp_made_t;
 typedef struct {
     int buf, token;

@@ -1,7 +1,14 @@
 /* Placing rooms: no two that are in use at the same time share bytes. */
 #include "exec/plan.h"
 
-enum { MANY = 2000, LARGEST = 512, LISTS = 4096, TRIES = 32 };
+enum {
+    MANY = 2000,
+    LARGEST = 512,
+    SMALL_BYTES = 1024, /* in any order, of more than FEW rooms: not worth comparing with all others */
+    FEW = 64,
+    LISTS = 4096,
+    TRIES = 32
+};
 
 static int by_size(const void *a, const void *b) {
     const dtp_room_t *x = a, *y = b;
@@ -25,6 +32,9 @@ static void sift(dtp_room_t *r, int at, int n, int (*compare)(const void *, cons
 }
 
 static void heap_sort(dtp_room_t *r, int n, int (*compare)(const void *, const void *)) {
+    int sorted = 1;
+    while (sorted < n && compare(&r[sorted - 1], &r[sorted]) <= 0) ++sorted;
+    if (sorted >= n) return;
     for (int i = n / 2 - 1; i >= 0; --i) sift(r, i, n, compare);
     for (int i = n - 1; i > 0; --i) {
         dtp_room_t x = r[0];
@@ -171,6 +181,7 @@ dnnl_tp_status_t dtp_place_rooms(dtp_arena_t *arena, const dtp_order_t *order, d
     *total = 0;
     heap_sort(r, n, by_size);
     int few = order ? (n < LARGEST ? n : LARGEST) : n <= MANY ? n : 0;
+    while (order && n > FEW && few > 0 && r[few - 1].bytes < SMALL_BYTES) --few;
     DTP_TRY(place_few(arena, order, r, few, total));
     if (few == n) return dnnl_tp_success;
     heap_sort(r + few, n - few, by_first);

@@ -63,15 +63,26 @@ static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_room_t *x) {
     if (s >= 0) x->last = e->segments[s].first_step + e->segments[s].nsteps - 1;
 }
 
+enum { SMALL_ROOM = 2 * DTP_CACHE_LINE }; /* on the average */
+
 static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, const int *from,
                                    dtp_order_t *order, dtp_room_t *r) {
     int n;
     DTP_TRY(find_rooms(e, l, space, from, r, &n));
     for (int i = 0; i < n; ++i) widen(e, l, &r[i]);
     size_t total, head = space ? dtp_space_head(&e->spaces[space]) : 0;
-    bool any_order = e->by_counters && e->spaces[space].by_counters && n > 1;
-    if (any_order) DTP_TRY(dtp_order_space(order, space));
-    DTP_TRY(dtp_place_rooms(l->ir->arena, any_order ? order : NULL, r, n, &total));
+    const bool any_order = e->by_counters && e->spaces[space].by_counters && n > 1;
+    size_t all = 0;
+    for (int i = 0; i < n; ++i) all += r[i].bytes;
+    if (any_order && all <= SMALL_ROOM * (size_t)n) {
+        /* What happens before what costs more memory than it can save. */
+        total = 0;
+        for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
+    } else {
+        order->worth = all;
+        if (any_order) DTP_TRY(dtp_order_space(order, space));
+        DTP_TRY(dtp_place_rooms(l->ir->arena, any_order ? order : NULL, r, n, &total));
+    }
     for (int i = 0; i < n; ++i) {
         if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
         else e->spaces[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
@@ -82,7 +93,9 @@ static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, con
 
 static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_arena_t *arena = l->ir->arena;
-    dtp_room_t *r = dtp_arena_alloc(arena, sizeof *r * (size_t)(l->nbufs + l->nspaces + 1));
+    size_t rooms = (size_t)l->nspaces;
+    for (int b = 0; b < l->nbufs; ++b) rooms += l->bufs[b].kind == DTP_BUF_SLAB && l->bufs[b].bytes > 0;
+    dtp_room_t *r = dtp_arena_alloc(arena, sizeof *r * rooms);
     int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
     int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
     dtp_order_t order;
@@ -102,6 +115,7 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
     e->slab_bytes = e->spaces[0].bytes;
+    dtp_arena_drop(arena, r, sizeof *r * rooms);
     return dnnl_tp_success;
 }
 

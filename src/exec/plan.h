@@ -22,6 +22,8 @@ typedef struct {
     const int *heir_of; /* per buffer: whose place it takes over, -1 */
     dtp_reach_t reach;
     int space, body; /* of a loop: its first step behind the test */
+    size_t worth;    /* bytes that can be saved in this space */
+    bool flat;       /* no choices, one space */
     int ifs;         /* around the current step */
     struct dtp_order_use {
         int point, next; /* of the same room */

@@ -226,9 +226,9 @@ dnnl_tp_status_t dtp_order_space(dtp_order_t *o, int space) {
     dtp_arena_t *arena = l->ir->arena;
     bool loop = l->spaces[space].parent >= 0;
     o->space = space;
-    int points = 0;
-    for (int pass = 0; pass < 2; ++pass) {
-        DTP_TRY(dtp_reach_init(&o->reach, arena, points));
+    int points = o->flat ? l->spaces[space].end : 0;
+    for (int pass = o->flat && points; pass < 2; ++pass) {
+        DTP_TRY(dtp_reach_init(&o->reach, arena, points, o->worth));
         o->in_order = pass ? dtp_arena_alloc(arena, (size_t)points + 1) : NULL;
         if (pass && !o->in_order) return dnnl_tp_out_of_memory;
         o->body = loop ? -1 : 0;
@@ -244,11 +244,14 @@ dnnl_tp_status_t dtp_order_space(dtp_order_t *o, int space) {
 dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_exec_t *e, const dtp_lower_t *l,
                                 const int *heir_of) {
     dtp_arena_t *arena = l->ir->arena;
-    *o = (dtp_order_t){.e = e, .l = l, .heir_of = heir_of};
+    *o = (dtp_order_t){.e = e, .l = l, .heir_of = heir_of, .worth = SIZE_MAX, .flat = l->nspaces == 1};
+    for (int i = 0; i < l->nsteps && o->flat; ++i) o->flat = l->steps[i]->ctl != DTP_CTL_IF;
     o->rooms = dtp_arena_alloc(arena, sizeof *o->rooms * (size_t)(l->nbufs + l->nspaces + 1));
     o->touched = dtp_arena_alloc(arena, sizeof *o->touched * (size_t)(l->nbufs + l->nspaces + 1));
     if (!o->rooms || !o->touched) return dnnl_tp_out_of_memory;
-    return dtp_made_init(&o->made, arena, l->nbufs);
+    DTP_TRY(dtp_made_init(&o->made, arena, l->nbufs));
+    o->made.forgets = o->flat;
+    return dnnl_tp_success;
 }
 
 bool dtp_order_frees(const dtp_order_t *o, const dtp_room_t *a, const dtp_room_t *b) {

@@ -1,13 +1,15 @@
 /* Sets of earlier points, see reach.h. */
 #include "exec/reach.h"
 
-enum { EXACT = 8192, MIN_WORDS = 4, BITS = 1 << 26 };
+enum { EXACT = 8192, MIN_WORDS = 4, LEAST_WORDS = 16, BITS = 1 << 26 };
 
-dnnl_tp_status_t dtp_reach_init(dtp_reach_t *r, dtp_arena_t *arena, int points) {
+dnnl_tp_status_t dtp_reach_init(dtp_reach_t *r, dtp_arena_t *arena, int points, size_t worth) {
     *r = (dtp_reach_t){.room = points};
     if (points == 0) return dnnl_tp_success;
     r->words = points / 64 + 1;
     if (points > EXACT) r->words = (int)dtp_max64(MIN_WORDS, BITS / 64 / points);
+    const size_t words = worth / sizeof *r->row / (size_t)points, least = words > LEAST_WORDS ? words : LEAST_WORDS;
+    if ((size_t)r->words > least) r->words = (int)least;
     r->low = dtp_arena_alloc(arena, sizeof *r->low * (size_t)points);
     r->row = dtp_arena_alloc(arena, sizeof *r->row * (size_t)points * (size_t)r->words);
     return r->low && r->row ? dnnl_tp_success : dnnl_tp_out_of_memory;
