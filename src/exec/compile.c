@@ -145,24 +145,24 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
 
 static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
     int n = 0;
-    for (int i = 0; i < l->nsteps; ++i) n += l->steps[i]->packing ? 2 : 0;
+    for (int i = 0; i < l->nsteps; ++i) n += l->steps[i]->work->packing ? 2 : 0;
     if (n == 0) return dnnl_tp_success;
     pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)n);
     if (!jobs) return dnnl_tp_out_of_memory;
     n = 0;
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
-        if (!s->packing) continue;
-        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->prim[0]->pd->op;
+        if (!s->work->packing) continue;
+        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->work->prim[0]->pd->op;
         dtp_buf_t *b = &l->bufs[s->arg[DTP_MATMUL_WEI].buf];
-        if (s->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->packing->src[0])) {
-            b->data = s->packing->data[0];
+        if (s->work->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->work->packing->src[0])) {
+            b->data = s->work->packing->data[0];
             b->bytes = dtp_md_size(&d->wei);
         } else {
-            DTP_TRY(add_job(l, jobs, &n, s->packing, &d->wei, s->arg[DTP_MATMUL_WEI].buf));
+            DTP_TRY(add_job(l, jobs, &n, s->work->packing, &d->wei, s->arg[DTP_MATMUL_WEI].buf));
         }
-        if (s->bias_packing)
-            DTP_TRY(add_job(l, jobs, &n, s->bias_packing, &d->bia, s->arg[DTP_MATMUL_BIA].buf));
+        if (s->work->bias_packing)
+            DTP_TRY(add_job(l, jobs, &n, s->work->bias_packing, &d->bia, s->arg[DTP_MATMUL_BIA].buf));
     }
     if (n == 0) return dnnl_tp_success;
     dtp_lock(&l->ir->graph->lock); /* two compilations at once pack once */
@@ -180,7 +180,7 @@ static void exec_free(dtp_object_t *obj) {
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps; ++i)
-        for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].prim[k]);
+        for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].work->prim[k]);
     dtp_free(e->obj.allocator, atomic_load(&e->extents));
     dtp_arena_free(&e->arena);
     dtp_object_release(e->graph);
@@ -212,6 +212,10 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
         DTP_TRY(dtp_fuse_parts(ir));
     }
     DTP_TRY(dtp_lower(lower));
+    dtp_arena_drop(ir->arena, ir->values, sizeof *ir->values * (size_t)ir->nvalues);
+    dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->graph->nnodes);
+    ir->values = NULL;
+    ir->nodes = NULL;
     DTP_TRY(dtp_segments(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
@@ -276,7 +280,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps; ++i)
-        for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->prim[k]);
+        for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
     dtp_arena_free(&arena);
     /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
     e->lends = e->in_slabs && e->nspaces <= 1 && e->slab_bytes >= DTP_SLABS_MIN;

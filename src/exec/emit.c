@@ -150,41 +150,49 @@ static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_s
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, dtp_step_t *s, dtp_exec_step_t *x,
-                                  dtp_point_t **points) {
-    int n = s->host ? 0 : s->nargs + s->npost_args; /* closures have points */
-    dtp_ref_t *refs = n ? dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)n) : NULL;
-    if (n && !refs) return dnnl_tp_out_of_memory;
+static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
+                                  const dtp_exec_work_t **work) {
+    const int n = s->nargs + s->npost_args;
+    dtp_exec_work_t *x = dtp_arena_alloc(&e->arena, sizeof *x);
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
+    size_t *sizes =
+        s->work->sizes ? dtp_arena_alloc(&e->arena, sizeof *sizes * (size_t)(s->nargs + 1)) : NULL;
+    if (!x || !refs || (s->work->sizes && !sizes)) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
-    x->name = s->name[0] ? s->name : s->kind; /* the graph's */
-    x->kind = s->kind;
-    x->host = -1;
-    x->copy_bytes = s->copy_bytes;
-    x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
-               : s->ctl == DTP_CTL_CALL ? s->other
-                                        : s->space;
-    x->pred_type = s->pred_type;
+    x->copy_bytes = s->work->copy_bytes;
+    x->pred_type = s->work->pred_type;
     x->truth_at = s->truth ? l->bufs[s->truth - 1].offset : 0;
     x->nrefs = n;
     x->refs = refs;
-    x->ns = dtp_step_ns(s);
-    x->fused = fused_text(e, s->fused);
-    x->flops = s->flops;
-    x->bytes = s->bytes;
+    x->fused = fused_text(e, s->work->fused);
+    x->flops = s->work->flops;
+    x->bytes = s->work->bytes;
     if (s->segment >= 0) {
         const dtp_segment_t *seg = &e->segments[s->segment];
         x->units = s->domain == DTP_BY_SEQ && seg->offsets_ref >= 0 ? seg->seqs : seg->units;
     }
-    if (s->host) emit_host(e, l, s, x, points);
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
-    x->rows_per_unit = s->rows_per_unit;
-    if (s->sizes) {
-        size_t *sizes = dtp_arena_alloc(&e->arena, sizeof *sizes * (size_t)(s->nargs + 1));
-        if (!sizes) return dnnl_tp_out_of_memory;
-        for (int i = 0; i < s->nargs / 2; ++i) sizes[i] = s->arg[s->nargs / 2 + i].buf < 0 ? 0 : s->sizes[i];
-        x->sizes = sizes;
-    }
-    for (int k = 0; k < 2; ++k) x->prim[k] = s->prim[k] ? dtp_object_retain(s->prim[k]) : NULL;
+    x->rows_per_unit = s->work->rows_per_unit;
+    for (int i = 0; sizes && i < s->nargs / 2; ++i)
+        sizes[i] = s->arg[s->nargs / 2 + i].buf < 0 ? 0 : s->work->sizes[i];
+    x->sizes = sizes;
+    for (int k = 0; k < 2; ++k) x->prim[k] = s->work->prim[k] ? dtp_object_retain(s->work->prim[k]) : NULL;
+    *work = x;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
+                                  dtp_exec_step_t *x, dtp_point_t **points) {
+    static const dtp_exec_work_t none;
+    x->name = s->name[0] ? s->name : s->kind;
+    x->kind = s->kind;
+    x->host = -1;
+    x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
+               : s->ctl == DTP_CTL_CALL ? s->other
+                                        : s->space;
+    x->work = &none;
+    if (s->host) emit_host(e, l, s, x, points);
+    else DTP_TRY(emit_work(e, l, s, &x->work));
     e->nsteps = (int)(x - e->steps) + 1;
     return dnnl_tp_success;
 }
@@ -317,8 +325,8 @@ static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
         dtp_space_t *s = &e->spaces[i];
         const dtp_lower_space_t *from = &l->spaces[i];
         if (from->parent < 0) continue;
-        s->init = e->steps[from->begin].refs;
-        s->next = e->steps[from->end - 1].refs; /* NEXT stands before EXIT */
+        s->init = e->steps[from->begin].work->refs;
+        s->next = e->steps[from->end - 1].work->refs; /* NEXT stands before EXIT */
     }
     return dnnl_tp_success;
 }
@@ -363,7 +371,7 @@ dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &points));
         DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
-        e->ns += steps[i].ns;
+        e->ns += dtp_step_ns(l->steps[i]);
     }
     DTP_TRY(find_used_args(e, l));
     DTP_TRY(emit_stages(e, l));

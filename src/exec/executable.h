@@ -35,25 +35,29 @@ typedef struct {
     int64_t advance;
 } dtp_ref_t;
 
+/* What steps but closures have. */
 typedef struct {
-    const char *name; /* of the operator, for traces and errors */
-    const char *kind;
     const dtp_primitive_t *prim[2]; /* retained; [1]: for slices one unit smaller, NULL = rows are passed */
-    int host;                       /* number of the closure, -1 = none */
     size_t copy_bytes;
-    int space;           /* of the loop or function that begins here, else its own */
+    const dtp_ref_t *refs;
+    int nrefs;
+    int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
+    int64_t rows_per_unit;
     int pred_type;       /* predicates: type */
     int64_t truth_at;    /* predicates that the flow engine cannot read: its byte in the slab */
     const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
-    int nrefs;
-    const dtp_ref_t *refs;
-    int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
-    int64_t rows_per_unit;
-    double ns; /* estimate on one thread */
     /* For traces: operators that it does as well ("a + b", or NULL); all its work; units of a slice in all. */
     const char *fused;
     double flops, bytes;
     int64_t units;
+} dtp_exec_work_t;
+
+typedef struct {
+    const char *name; /* of the operator, for traces and errors; the graph's, as kind */
+    const char *kind;
+    const dtp_exec_work_t *work; /* never NULL */
+    int host;                    /* number of the closure, -1 = none */
+    int space;                   /* of the loop or function that begins here, else its own */
     int nafter; /* steps that write what it reads, the last writer of each buffer in the program's text */
     const int32_t *after;
 } dtp_exec_step_t;

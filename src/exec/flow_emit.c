@@ -11,9 +11,9 @@ typedef struct {
     dtp_fb_t *b;
     dtp_arena_t *arena;
     dtp_flow_region_t *regions;
-    dtp_fcsr_t out;       /* per token: consumers of what it makes */
-    dtp_fcsr_t next;      /* NEXT edges per token: indices of b->next */
-    bool *own;            /* has a consumer in its own block */
+    dtp_fcsr_t out;  /* per token: consumers of what it makes */
+    dtp_fcsr_t next; /* NEXT edges per token: indices of b->next */
+    bool *own;       /* has a consumer in its own block */
     /* Simulation. */
     int32_t *left, *stack, *order; /* order: of one thread, region by region */
     int32_t *first;                /* per region: where its part begins */

@@ -142,7 +142,7 @@ static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
     DTP_TRY(view_md(&d->dst, value->info, NULL));
     s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
     s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
-    s->bytes = 2. * (double)dtp_info_bytes(value->info);
+    s->work->bytes = 2. * (double)dtp_info_bytes(value->info);
     DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
                            sizeof *lower->dense));
     lower->dense[lower->ndense++] = v;
@@ -184,17 +184,23 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     dtp_arena_t *arena = lower->ir->arena;
     DTP_TRY(dtp_arena_grow(arena, (void **)&lower->steps, &lower->cap_steps, lower->nsteps + 1,
                            sizeof *lower->steps));
+    static const dtp_work_t none;
     dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
     int room = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
+    const bool is_host = !op_size && node && node->host;
+    s->work = is_host ? (dtp_work_t *)(uintptr_t)&none : dtp_arena_alloc(arena, sizeof *s->work);
+    if (!s->work) return dnnl_tp_out_of_memory;
     s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)room);
     s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
     if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
     for (int i = 0; i < room; ++i) s->arg[i].buf = -1;
     s->name = node ? node->name : "";
     s->kind = node ? node->row ? node->row->name : "host" : "copy";
-    s->fused = node ? node->fused : NULL;
-    s->op_size = op_size;
+    if (!is_host) {
+        s->work->fused = node ? node->fused : NULL;
+        s->work->op_size = op_size;
+    }
     if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
     s->nargs = nargs;
     s->segment = -1;
@@ -216,15 +222,17 @@ static void cut(const dtp_md_t *md, int64_t units, int64_t total) {
 static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *step, int slot) {
     for (int i = 0; i < lower->nsteps && lower->steps[i] != step; ++i) {
         const dtp_step_t *o = lower->steps[i];
-        if (!o->prim[slot] || o->op_size != step->op_size || o->npost != step->npost ||
-            o->segment != step->segment || memcmp(o->op, step->op, step->op_size))
+        if (!o->work->prim[slot] || o->work->op_size != step->work->op_size ||
+            o->work->npost != step->work->npost || o->segment != step->segment ||
+            memcmp(o->op, step->op, step->work->op_size))
             continue;
         bool same = true;
         for (int k = 0; k < step->nargs && same; ++k) same = o->arg[k].sliced == step->arg[k].sliced;
-        for (int k = 0; k < step->npost && same; ++k) {
-            const dtp_ir_post_t *a = &o->post[k], *b = &step->post[k];
+        for (int k = 0; k < step->work->npost && same; ++k) {
+            const dtp_ir_post_t *a = &o->work->post[k], *b = &step->work->post[k];
             same = a->is_binary == b->is_binary && a->alg == b->alg && a->alpha == b->alpha &&
-                   a->beta == b->beta && !memcmp(&o->post_md[k], &step->post_md[k], sizeof(dtp_md_t));
+                   a->beta == b->beta &&
+                   !memcmp(&o->work->post_md[k], &step->work->post_md[k], sizeof(dtp_md_t));
         }
         for (int k = 0, a = step->nargs; k < step->npost_args && same; ++k, ++a)
             same = o->arg[a].sliced == step->arg[a].sliced;
@@ -237,14 +245,14 @@ static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t
                                   dnnl_tp_primitive_attr_t *attr) {
     DTP_TRY(dnnl_tp_primitive_attr_create(attr));
     (*attr)->num_threads = num_threads;
-    if (step->npost == 0) return dnnl_tp_success;
+    if (step->work->npost == 0) return dnnl_tp_success;
     dnnl_tp_post_ops_t po;
     dnnl_tp_status_t status = dnnl_tp_post_ops_create(&po);
     if (status != dnnl_tp_success) return status;
-    for (int i = 0; i < step->npost && status == dnnl_tp_success; ++i) {
-        const dtp_ir_post_t *p = &step->post[i];
+    for (int i = 0; i < step->work->npost && status == dnnl_tp_success; ++i) {
+        const dtp_ir_post_t *p = &step->work->post[i];
         if (p->is_binary) {
-            dtp_md_t md = step->post_md[i];
+            dtp_md_t md = step->work->post_md[i];
             if (total && step->arg[step->nargs + 2 * i].sliced) cut(&md, units, total);
             status = dnnl_tp_post_ops_append_binary(po, p->alg, &md);
         } else {
@@ -262,9 +270,9 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
     dnnl_tp_primitive_attr_t attr = NULL;
     dnnl_tp_primitive_desc_t pd = NULL;
     if (total && units != total) {
-        op = dtp_arena_alloc(lower->ir->arena, step->op_size);
+        op = dtp_arena_alloc(lower->ir->arena, step->work->op_size);
         if (!op) return dnnl_tp_out_of_memory;
-        memcpy(op, step->op, step->op_size);
+        memcpy(op, step->op, step->work->op_size);
         dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
         int n = dtp_op_info(op->kind)->args(op, args);
         for (int i = 0; i < n && i < step->nargs; ++i)
@@ -278,7 +286,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
     dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
     if (status == dnnl_tp_success) {
         attr->refuse_reference = lower->refuse_reference;
-        status = dtp_pd_create(&pd, lower->ir->engine, op, step->op_size, attr);
+        status = dtp_pd_create(&pd, lower->ir->engine, op, step->work->op_size, attr);
     }
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
     if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
@@ -290,8 +298,8 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
                                  int num_threads, int slot) {
     const dtp_step_t *twin = twin_of(lower, step, slot);
     if (twin) {
-        dtp_primitive_t *old = step->prim[slot];
-        step->prim[slot] = dtp_object_retain(twin->prim[slot]);
+        dtp_primitive_t *old = step->work->prim[slot];
+        step->work->prim[slot] = dtp_object_retain(twin->work->prim[slot]);
         dtp_object_release(old);
         return dnnl_tp_success;
     }
@@ -301,8 +309,8 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
         return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
                         dtp_last_detail());
     if (status == dnnl_tp_success) {
-        dtp_object_release(step->prim[slot]); /* made for a question about it */
-        step->prim[slot] = p;
+        dtp_object_release(step->work->prim[slot]); /* made for a question about it */
+        step->work->prim[slot] = p;
     }
     return status;
 }
@@ -332,8 +340,8 @@ dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
     if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
-    s->copy_bytes = bytes;
-    s->bytes = 2. * (double)bytes;
+    s->work->copy_bytes = bytes;
+    s->work->bytes = 2. * (double)bytes;
     s->arg[0] = from;
     s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
     return dnnl_tp_success;
@@ -391,6 +399,11 @@ static dnnl_tp_status_t lower_root(dtp_lower_t *lower) {
 }
 
 dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
+    const dtp_ir_t *ir = lower->ir; /* about as many steps and buffers: */
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&lower->steps, &lower->cap_steps,
+                           ir->nnodes + ir->noutputs + 1, sizeof *lower->steps));
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&lower->bufs, &lower->cap_bufs, ir->nvalues + ir->noutputs,
+                           sizeof *lower->bufs));
     DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->spaces, &lower->cap_spaces, 1,
                            sizeof *lower->spaces));
     lower->spaces[0] = (dtp_lower_space_t){.parent = -1};
@@ -458,10 +471,10 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {
         DTP_TRY(dtp_step_create(lower, s, 0, 0, 1, 0));
         for (int k = 0; k < s->nargs + s->npost_args; ++k)
             ptr[k] = s->arg[k].buf < 0 ? NULL : at[s->arg[k].buf] + s->arg[k].offset;
-        char *scratch = dtp_arena_alloc(arena, dtp_pd_scratch_size(s->prim[0]->pd) + DTP_CACHE_LINE);
+        char *scratch = dtp_arena_alloc(arena, dtp_pd_scratch_size(s->work->prim[0]->pd) + DTP_CACHE_LINE);
         if (!scratch) return dnnl_tp_out_of_memory;
         scratch = (char *)dtp_round_up_size((size_t)scratch, DTP_CACHE_LINE);
-        dnnl_tp_status_t status = dtp_primitive_run(s->prim[0], &alone, ptr, NULL, scratch, -1);
+        dnnl_tp_status_t status = dtp_primitive_run(s->work->prim[0], &alone, ptr, NULL, scratch, -1);
         if (status != dnnl_tp_success)
             return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", s->name, s->kind,
                             dtp_last_detail());
@@ -485,7 +498,7 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     }
     if (status == dnnl_tp_success && lower.nsteps == 0 && bytes) /* a view of a constant */
         memcpy(*data, (const char *)lower.bufs[place.buf].data + place.offset, bytes);
-    for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->prim[0]);
+    for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
     /* Whoever reads these values next finds plain constants again. */
     for (int i = 0; i < n->nin; ++i)
         if (n->in[i] >= 0) ir->values[n->in[i]].buf = ir->values[n->in[i]].dense_buf = -1;

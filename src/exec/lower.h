@@ -23,16 +23,16 @@ typedef enum {
 } dtp_buf_kind_t;
 
 typedef struct {
-    dtp_buf_kind_t kind;
+    uint8_t kind;   /* dtp_buf_kind_t */
+    uint8_t domain; /* DTP_BY_*: what its units are inside a packed segment */
     int space;
     int index;        /* input, output or pointer number */
+    int segment;      /* LOCAL */
+    int first, last;  /* steps that write it first and touch it last */
     const void *data; /* constant; NULL until packed for derived ones */
     size_t bytes;
-    int first, last;    /* steps that write it first and touch it last */
     int64_t offset;     /* in the slab; LOCAL: bytes per unit of the slice's capacity */
     int64_t unit_bytes; /* LOCAL: bytes that one unit (row or sequence) takes */
-    int segment;        /* LOCAL */
-    int domain;         /* DTP_BY_*: what its units are inside a packed segment */
 } dtp_buf_t;
 enum { DTP_BY_NONE = 0, DTP_BY_ROW = 1, DTP_BY_SEQ = 2 };
 
@@ -75,39 +75,44 @@ typedef struct {
     int region; /* functions: of the IR */
 } dtp_lower_space_t;
 
+/* What steps but closures have. */
 typedef struct {
-    const char *name;
-    const char *kind; /* name of the operator's kind */
     const dtp_ir_fused_t *fused;
-    dtp_ctl_t ctl;
-    int other;
-    int space;      /* whose pointers its arguments count from */
-    int pred_type;  /* IF, TEST: type of the predicate */
-    int truth;      /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
-    int first_body; /* TEST: the first buffer of the body */
-    size_t *sizes;  /* EXIT: bytes of each variable */
-    int norder;
-    int *order;                    /* buffers that must be written before, though it does not read them */
-    const dtp_gnode_t *host;       /* host closures: in and out are args 0..nin+nout-1 */
-    size_t copy_bytes;             /* plain copies: from arg 0 to arg 1 */
-    const int *host_in, *host_out; /* its values */
-    dtp_op_desc_t *op;             /* of the arena; NULL for hosts */
+    double flops, bytes; /* of the whole problem */
     size_t op_size;
     int npost;
     dtp_ir_post_t *post;
-    dtp_md_t *post_md; /* src1 of binary post-ops, parallel to post */
-    int nargs;         /* the kind's own, by dense index */
-    int npost_args;    /* two for each post-op follow: src1, src2 */
-    dtp_step_arg_t *arg;
+    dtp_md_t *post_md;           /* src1 of binary post-ops, parallel to post */
     dtp_packing_t *packing;      /* of arg DTP_MATMUL_WEI, NULL = none */
     dtp_packing_t *bias_packing; /* several biases in a row, arg DTP_MATMUL_BIA */
-    double flops, bytes;         /* of the whole problem */
-    int segment;                 /* -1 */
-    int domain;                  /* DTP_BY_* */
     int64_t rows_per_unit;       /* sliced: leading rows of dst that one unit has */
-    bool wants_seq;              /* attention or pooling with offsets */
-    bool no_slice;               /* its implementation cannot: set when a first attempt showed it */
     dtp_primitive_t *prim[2];    /* for slices of the larger and of the smaller size */
+    size_t copy_bytes;           /* plain copies: from arg 0 to arg 1 */
+    int pred_type;               /* IF, TEST: type of the predicate */
+    int first_body;              /* TEST: the first buffer of the body */
+    size_t *sizes;               /* EXIT: bytes of each variable */
+} dtp_work_t;
+
+typedef struct {
+    const char *name;
+    const char *kind; /* name of the operator's kind */
+    uint8_t ctl;      /* dtp_ctl_t */
+    uint8_t domain;   /* DTP_BY_* */
+    bool wants_seq;   /* attention or pooling with offsets */
+    bool no_slice;    /* its implementation cannot: set when a first attempt showed it */
+    int other;
+    int space;   /* whose pointers its arguments count from */
+    int segment; /* -1 */
+    int truth;   /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
+    int norder;
+    int nargs;      /* the kind's own, by dense index */
+    int npost_args; /* two for each post-op follow: src1, src2 */
+    dtp_step_arg_t *arg;
+    int *order;                    /* buffers that must be written before, though it does not read them */
+    const dtp_gnode_t *host;       /* host closures: in and out are args 0..nin+nout-1 */
+    const int *host_in, *host_out; /* its values */
+    dtp_op_desc_t *op;             /* of the arena; NULL: no problem */
+    dtp_work_t *work;              /* never NULL; closures share one that nobody writes */
 } dtp_step_t;
 
 typedef struct dtp_lower {

@@ -64,7 +64,7 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
     dtp_step_t *s, *other;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_IF, 1, &s));
     s->arg[0] = place_arg(pred);
-    s->pred_type = pred_type;
+    s->work->pred_type = pred_type;
     DTP_TRY(branch(l, n, 0, bufs));
     s->other = l->nsteps;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_ELSE, 0, &other));
@@ -160,8 +160,8 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
     test = l->nsteps;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_TEST, 1, &s));
     s->arg[0] = place_arg(p);
-    s->pred_type = (int)l->ir->values[n->cond_out].info->data_type;
-    int body = s->first_body = l->nbufs;
+    s->work->pred_type = (int)l->ir->values[n->cond_out].info->data_type;
+    int body = s->work->first_body = l->nbufs;
     DTP_TRY(dtp_lower_region(l, n->sub[1]));
     for (int i = 0, k = 0; i < n->nin; ++i)
         if (n->live[i]) DTP_TRY(next_value(l, n->yield[i], space, body, &next[k++]));
@@ -182,11 +182,11 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
             s->arg[k] = value_arg(l, vars[i]);
             s->arg[nvars + k] = value_arg(l, n->out[i]);
             s->arg[nvars + k].written = true;
-            s->bytes += 2. * (double)sizes[k];
+            s->work->bytes += 2. * (double)sizes[k];
         }
         ++k;
     }
-    s->sizes = sizes;
+    s->work->sizes = sizes;
     s->other = begin;
     l->spaces[space].end = end;
     l->steps[begin]->other = l->steps[test]->other = end;

@@ -71,15 +71,15 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
                                        int64_t cols) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
     const dnnl_tp_data_type_t dt = val(l, n->in[1])->info->data_type;
-    s->packing = packing_of(l, n->nparts);
-    if (!s->packing) return dnnl_tp_out_of_memory;
+    s->work->packing = packing_of(l, n->nparts);
+    if (!s->work->packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *w = val(l, n->in[1 + i]);
         int64_t dense[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         info_t t;
         dtp_dense_strides(w->info->ndims, w->info->dims, dense);
         as_matrix(w->info, dense, true, n->attrs->transpose_b, &t, strides);
-        DTP_TRY(pack_part(s->packing, i, w, t.dims, strides));
+        DTP_TRY(pack_part(s->work->packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
     DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, dt, dnnl_tp_format_tag_any));
@@ -103,14 +103,14 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
         s->arg[DTP_MATMUL_BIA] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
         return dnnl_tp_success;
     }
-    s->bias_packing = packing_of(l, n->nparts);
-    if (!s->bias_packing) return dnnl_tp_out_of_memory;
+    s->work->bias_packing = packing_of(l, n->nparts);
+    if (!s->work->bias_packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *b = val(l, bias[i]);
         int64_t strides[2] = {dtp_max64(b->info->dims[0], 1), 1};
         one[0] = 1;
         one[1] = b->info->dims[0];
-        DTP_TRY(pack_part(s->bias_packing, i, b, one, strides));
+        DTP_TRY(pack_part(s->work->bias_packing, i, b, one, strides));
     }
     DTP_TRY(dtp_new_buf(l, 0, &s->arg[DTP_MATMUL_BIA].buf));
     l->bufs[s->arg[DTP_MATMUL_BIA].buf].kind = DTP_BUF_CONST;
@@ -179,8 +179,8 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     int64_t out[2] = {rows, cols};
     DTP_TRY(dtp_md_init_strides(&d->dst, 2, out, a->data_type, NULL));
-    s->flops = 2. * (double)rows * (double)k * (double)cols;
-    s->bytes = 4. * ((double)rows * (double)(k + cols) + (double)k * (double)cols);
+    s->work->flops = 2. * (double)rows * (double)k * (double)cols;
+    s->work->bytes = 4. * ((double)rows * (double)(k + cols) + (double)k * (double)cols);
     *step = s;
     return dnnl_tp_success;
 }
@@ -205,8 +205,8 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     DTP_TRY(dtp_place_new(l, n->out[0]));
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
-    s->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];
-    s->bytes = 4. * (double)(count + dtp_info_nelems(a) + dtp_info_nelems(b));
+    s->work->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];
+    s->work->bytes = 4. * (double)(count + dtp_info_nelems(a) + dtp_info_nelems(b));
     *step = s;
     return dnnl_tp_success;
 }

@@ -52,12 +52,12 @@ static void pad_dims(const info_t *t, const int64_t *strides, int nd, int64_t *d
 dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_node_t *n,
                                   const dtp_md_t *dst) {
     if (n->npost == 0) return dnnl_tp_success;
-    s->npost = n->npost;
-    s->post = dtp_arena_alloc(l->ir->arena, sizeof *s->post * (size_t)n->npost);
-    s->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->post_md * (size_t)n->npost);
-    if (!s->post || !s->post_md) return dnnl_tp_out_of_memory;
+    s->work->npost = n->npost;
+    s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post * (size_t)n->npost);
+    s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md * (size_t)n->npost);
+    if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->npost; ++i) {
-        s->post[i] = n->post[i];
+        s->work->post[i] = n->post[i];
         s->npost_args = 2 * (i + 1);
         if (!n->post[i].is_binary) continue;
         int v = n->post[i].value;
@@ -67,13 +67,13 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
         int64_t count = dtp_info_nelems(t), dims[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         if (dst->ndims == 2) {
             int64_t cols = dst->dims[1], rows = count == dst->dims[0] * cols ? dst->dims[0] : 1;
-            DTP_TRY(md2_dense(&s->post_md[i], rows, count == 1 ? 1 : cols, t->data_type));
+            DTP_TRY(md2_dense(&s->work->post_md[i], rows, count == 1 ? 1 : cols, t->data_type));
         } else {
             pad_dims(t, p.strides, dst->ndims, dims, strides);
-            DTP_TRY(dtp_md_init_strides(&s->post_md[i], dst->ndims, dims, t->data_type, strides));
+            DTP_TRY(dtp_md_init_strides(&s->work->post_md[i], dst->ndims, dims, t->data_type, strides));
         }
         s->arg[s->nargs + 2 * i] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
-        s->bytes += (double)dtp_info_bytes(t);
+        s->work->bytes += (double)dtp_info_bytes(t);
     }
     return dnnl_tp_success;
 }
@@ -132,8 +132,8 @@ static dnnl_tp_status_t eltwise_step(dtp_lower_t *l, const dtp_ir_node_t *n, int
     d->src = src_md;
     s->arg[DTP_ELTWISE_SRC] = src;
     DTP_TRY(result2(l, to, split, &d->dst, &s->arg[DTP_ELTWISE_DST]));
-    s->bytes = 2. * (double)bytes_of(l, from);
-    s->flops = 8. * (double)dtp_info_nelems(val(l, from)->info);
+    s->work->bytes = 2. * (double)bytes_of(l, from);
+    s->work->flops = 8. * (double)dtp_info_nelems(val(l, from)->info);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -205,15 +205,15 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
         DTP_TRY(dtp_md_init_strides(&d->src1, to->ndims, dims, ty->data_type, strides));
         DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
     }
-    s->bytes = (double)(bytes_of(l, x) + bytes_of(l, y) + bytes_of(l, out));
-    s->flops = (double)count;
+    s->work->bytes = (double)(bytes_of(l, x) + bytes_of(l, y) + bytes_of(l, out));
+    s->work->flops = (double)count;
     if (n->row->kind == dnnl_tp_op_squared_difference) {
-        s->npost = 1;
+        s->work->npost = 1;
         s->npost_args = 2;
-        s->post = dtp_arena_alloc(l->ir->arena, sizeof *s->post);
-        s->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->post_md);
-        if (!s->post || !s->post_md) return dnnl_tp_out_of_memory;
-        s->post[0] = (dtp_ir_post_t){.alg = dnnl_tp_eltwise_square};
+        s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post);
+        s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md);
+        if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
+        s->work->post[0] = (dtp_ir_post_t){.alg = dnnl_tp_eltwise_square};
         return dnnl_tp_success;
     }
     return dtp_add_post_ops(l, s, n, &d->dst);
@@ -253,8 +253,8 @@ static dnnl_tp_status_t norm(dtp_lower_t *l, dtp_ir_node_t *n) {
         s->arg[DTP_LNORM_SHIFT] = param[1];
     }
     DTP_TRY(result2(l, n->out[0], split, &d->dst, &s->arg[DTP_LNORM_DST]));
-    s->bytes = 2. * (double)bytes_of(l, n->in[0]);
-    s->flops = 8. * (double)(rows * cols);
+    s->work->bytes = 2. * (double)bytes_of(l, n->in[0]);
+    s->work->flops = 8. * (double)(rows * cols);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -280,8 +280,8 @@ static dnnl_tp_status_t softmax(dtp_lower_t *l, dtp_ir_node_t *n) {
         DTP_TRY(dtp_md_init_strides(&d->src, 3, dims, t->data_type, NULL));
         d->dst = d->src;
     }
-    s->bytes = 2. * (double)bytes_of(l, n->in[0]);
-    s->flops = 12. * (double)dtp_info_nelems(t);
+    s->work->bytes = 2. * (double)bytes_of(l, n->in[0]);
+    s->work->flops = 12. * (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -368,8 +368,8 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_place_new(l, n->out[0]));
     s->arg[DTP_REDUCTION_SRC] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
     s->arg[DTP_REDUCTION_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
-    s->bytes = (double)bytes_of(l, n->in[0]);
-    s->flops = (double)dtp_info_nelems(t);
+    s->work->bytes = (double)bytes_of(l, n->in[0]);
+    s->work->flops = (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -410,7 +410,7 @@ static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
     }
     DTP_TRY(dtp_place_new(l, n->out[0]));
     s->arg[DTP_CONCAT_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
-    s->bytes = 2. * (double)bytes_of(l, n->out[0]);
+    s->work->bytes = 2. * (double)bytes_of(l, n->out[0]);
     return dnnl_tp_success;
 }
 
@@ -429,7 +429,7 @@ static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->arg[DTP_GATHER_TABLE] = (dtp_step_arg_t){.buf = table.buf, .offset = table.offset};
     s->arg[DTP_GATHER_IDS] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
     DTP_TRY(result2(l, n->out[0], last_split(to), &d->dst, &s->arg[DTP_GATHER_DST]));
-    s->bytes = 2. * (double)bytes_of(l, n->out[0]);
+    s->work->bytes = 2. * (double)bytes_of(l, n->out[0]);
     return dnnl_tp_success;
 }
 
@@ -491,8 +491,8 @@ static dnnl_tp_status_t attention(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->wants_seq = offsets >= 0;
     double rows = (double)dtp_info_product(t, 0, t->ndims - 1);
     double length = t->ndims == 3 || offsets < 0 ? (double)t->dims[t->ndims - 2] : 64.;
-    s->flops = 4. * rows * length * (double)width;
-    s->bytes = 4. * (double)bytes_of(l, n->out[0]);
+    s->work->flops = 4. * rows * length * (double)width;
+    s->work->bytes = 4. * (double)bytes_of(l, n->out[0]);
     return dnnl_tp_success;
 }
 
@@ -514,8 +514,8 @@ static dnnl_tp_status_t pool(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->op = &d->base;
     memcpy(s->arg, arg, sizeof arg);
     s->wants_seq = offsets >= 0;
-    s->bytes = (double)bytes_of(l, n->in[0]);
-    s->flops = s->bytes / 2.;
+    s->work->bytes = (double)bytes_of(l, n->in[0]);
+    s->work->flops = s->work->bytes / 2.;
     return dnnl_tp_success;
 }
 

@@ -161,7 +161,7 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
     *whole = *slot = 0;
     for (int i = 0; i < l->nsteps; ++i)
         for (int k = 0; k < 2; ++k) {
-            const dtp_primitive_t *p = l->steps[i]->prim[k];
+            const dtp_primitive_t *p = l->steps[i]->work->prim[k];
             if (!p) continue;
             size_t all = dtp_pd_scratch_size(p->pd), one = p->pd->scratch_shared + p->pd->scratch_per_slot;
             if (all > *whole) *whole = all;

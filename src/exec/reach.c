@@ -8,7 +8,8 @@ dnnl_tp_status_t dtp_reach_init(dtp_reach_t *r, dtp_arena_t *arena, int points, 
     if (points == 0) return dnnl_tp_success;
     r->words = points / 64 + 1;
     if (points > EXACT) r->words = (int)dtp_max64(MIN_WORDS, BITS / 64 / points);
-    const size_t words = worth / sizeof *r->row / (size_t)points, least = words > LEAST_WORDS ? words : LEAST_WORDS;
+    const size_t words = worth / sizeof *r->row / (size_t)points,
+                 least = words > LEAST_WORDS ? words : LEAST_WORDS;
     if ((size_t)r->words > least) r->words = (int)least;
     r->low = dtp_arena_alloc(arena, sizeof *r->low * (size_t)points);
     r->row = dtp_arena_alloc(arena, sizeof *r->row * (size_t)points * (size_t)r->words);

@@ -92,21 +92,22 @@ bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes) 
 static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
     void *ptr[2 * DTP_GRAPH_MAX_ARGS];
     char *const *bases = (char *const *)where->bases;
-    for (int i = 0; i < step->nrefs; ++i) {
-        const dtp_ref_t *r = &step->refs[i];
+    for (int i = 0; i < step->work->nrefs; ++i) {
+        const dtp_ref_t *r = &step->work->refs[i];
         uintptr_t base = (uintptr_t)(r->base == DTP_BASE_LOCAL ? where->local : bases[r->base]);
         base +=
             (uintptr_t)(r->offset + where->capacity * r->per_capacity + where->first[r->unit] * r->advance);
         ptr[i] = (void *)base;
     }
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (step->prim[0]) {
-        int64_t rows = where->count[step->unit];
-        if (rows >= 0) rows *= step->rows_per_unit;
-        const dtp_primitive_t *prim = step->prim[1] && where->variant ? step->prim[1] : step->prim[0];
+    if (step->work->prim[0]) {
+        int64_t rows = where->count[step->work->unit];
+        if (rows >= 0) rows *= step->work->rows_per_unit;
+        const dtp_primitive_t *prim =
+            step->work->prim[1] && where->variant ? step->work->prim[1] : step->work->prim[0];
         status = dtp_primitive_run(prim, where->par, ptr, NULL, where->scratch, rows);
     } else {
-        return dtp_run_copy(ctx, ptr[1], ptr[0], step->copy_bytes);
+        return dtp_run_copy(ctx, ptr[1], ptr[0], step->work->copy_bytes);
     }
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;
     fail_step(ctx, step, status);
@@ -123,7 +124,7 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
         dtp_trace_work_t work;
         dtp_where_t own = *where;
         dtp_parallel_t par;
-        dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases, where->count[step->unit]);
+        dtp_run_watch_begin(ctx, &work, step, where->slot, where->bases, where->count[step->work->unit]);
         par = dtp_trace_loops(&work, where->par);
         own.par = &par;
         ok = run_step(ctx, step, &own);

@@ -38,8 +38,8 @@ void dtp_slab_point(const dtp_space_t *s, const dtp_ref_t *refs, void **bases, v
 }
 
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
-    const char *p = at((char *const *)bases, step->refs);
-    ((char *)bases[DTP_BASE_SLAB])[step->truth_at] = dtp_read_predicate(p, step->pred_type);
+    const char *p = at((char *const *)bases, step->work->refs);
+    ((char *)bases[DTP_BASE_SLAB])[step->work->truth_at] = dtp_read_predicate(p, step->work->pred_type);
 }
 
 static void **enter_loop(const dtp_space_t *s, void **up) {
@@ -64,10 +64,10 @@ static void **next_slab(const dtp_space_t *s, void **bases) {
 }
 
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases) {
-    int n = step->nrefs / 2;
+    int n = step->work->nrefs / 2;
     for (int i = 0; i < n; ++i)
-        if (!dtp_run_copy(ctx, at((char *const *)bases, &step->refs[n + i]),
-                          at((char *const *)bases, &step->refs[i]), step->sizes[i]))
+        if (!dtp_run_copy(ctx, at((char *const *)bases, &step->work->refs[n + i]),
+                          at((char *const *)bases, &step->work->refs[i]), step->work->sizes[i]))
             return;
 }
 
@@ -77,7 +77,8 @@ void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller)
     void **own = (void **)(void *)data;
     own[DTP_BASE_ABSOLUTE] = NULL;
     own[DTP_BASE_SLAB] = data;
-    for (int i = 0; i < step->nrefs; ++i) own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->refs[i]);
+    for (int i = 0; i < step->work->nrefs; ++i)
+        own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->work->refs[i]);
 }
 
 static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void **bases,
@@ -130,7 +131,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             break;
         case DTP_STAGE_IF:
         case DTP_STAGE_TEST:
-            if (dtp_read_predicate(at((char *const *)bases, step->refs), step->pred_type)) ++st;
+            if (dtp_read_predicate(at((char *const *)bases, step->work->refs), step->work->pred_type)) ++st;
             else st = stages + st->other;
             break;
         case DTP_STAGE_JUMP: st = stages + st->other; break;

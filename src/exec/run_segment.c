@@ -57,7 +57,7 @@ static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int 
             w.count[DTP_UNIT_SEQ] = seq_end - seq;
             w.variant = i >= j->seg->larger && j->seg->larger > 0;
             for (int s = j->seg->groups[g]; s < j->seg->groups[g + 1]; ++s) {
-                if (w.count[e->steps[s].unit] != 0 && !dtp_run_step(ctx, &e->steps[s], &w)) return;
+                if (w.count[e->steps[s].work->unit] != 0 && !dtp_run_step(ctx, &e->steps[s], &w)) return;
             }
         }
     }

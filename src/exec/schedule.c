@@ -28,7 +28,7 @@ typedef struct {
     dtp_flow_builder_t *builder;
     dtp_flow_block_t *block_of; /* per space: of functions */
     dtp_made_t made;            /* the engine's tokens */
-    dtp_item_t *items;
+    dtp_stage_t *items;
     int nitems, npoints;
     int *stamp;
     int stamps;
@@ -170,8 +170,8 @@ static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int
             dtp_space_t *loop = &e->spaces[l->steps[t->other]->space];
             loop->by_counters = true;
             loop->slabs = loop->window + 1;
-        } else if ((t->ctl == DTP_CTL_IF || t->ctl == DTP_CTL_TEST) && t->pred_type != dnnl_tp_u8 &&
-                   t->pred_type != dnnl_tp_boolean) {
+        } else if ((t->ctl == DTP_CTL_IF || t->ctl == DTP_CTL_TEST) && t->work->pred_type != dnnl_tp_u8 &&
+                   t->work->pred_type != dnnl_tp_boolean) {
             int buf;
             l->space = t->space;
             DTP_TRY(dtp_new_buf(l, 1, &buf));
@@ -183,15 +183,16 @@ static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int
 }
 
 dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
+    if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
     dtp_arena_t *arena = l->ir->arena;
     sched_t s = {.e = e, .l = l, .options = options};
     s.end_of = dtp_arena_alloc(arena, sizeof *s.end_of * (size_t)(l->nbufs + 1));
     s.item_end = dtp_arena_alloc(arena, sizeof *s.item_end * (size_t)(l->nsteps + 1));
     s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nspaces);
     if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
-    if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
     analyse_functions(&s);
     cost_t c = analyse(&s, 0, l->spaces[0].end, 0.);
+    dtp_arena_drop(arena, s.end_of, sizeof *s.end_of * (size_t)(l->nbufs + 1));
     e->by_counters = e->always_flow || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
     if (!e->by_counters) return dnnl_tp_success;
     l->item_end = s.item_end;
@@ -235,11 +236,10 @@ static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from,
 }
 
 static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
-    dtp_stage_t *item = &s->items[s->nitems].stage;
-    s->items[s->nitems].no_fn = NULL;
+    dtp_stage_t *item = &s->items[s->nitems];
     *item = (dtp_stage_t){.kind = kind, .index = index};
     if (kind == DTP_STAGE_STEP && s->l->steps[index]->host) {
-        s->items[s->nitems].host = s->e->hosts[s->e->steps[index].host];
+        *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
         s->npoints += s->l->steps[index]->nargs;
     } else if (kind == DTP_STAGE_RANGE) {
         item->index = s->l->stage_of[index];
@@ -374,7 +374,7 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
                             .window = sp->window,
                             .index = (uint32_t)i,
                             .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
-                            .exit_ns = x->bytes / 10.,
+                            .exit_ns = x->work->bytes / 10.,
                             .test = predicate_ref(s, l->steps[test]),
                             .data_offset = sp->ring,
                             .data_stride = (int64_t)sp->bytes};
@@ -401,7 +401,7 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
         /* What lives outside, and what has no elements, is there at the end of the iteration at the latest.
          */
         bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->made.token[buf] >= 0 &&
-                   buf >= l->steps[test]->first_body;
+                   buf >= l->steps[test]->work->first_body;
         if (own) dtp_flow_next(s->builder, f.token, k, s->made.token[buf]);
     }
     dtp_made_undo(&s->made, mark);
@@ -451,7 +451,11 @@ static dnnl_tp_status_t set_items(sched_t *s) {
     dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(s->npoints + 1));
     if (!number || !items || !points) return dnnl_tp_out_of_memory;
     dtp_flow_renumber(e->flow, (uint32_t)n, number);
-    for (size_t i = 0; i < n; ++i) items[number[i]] = s->items[i];
+    for (size_t i = 0; i < n; ++i) {
+        dtp_item_t *to = &items[number[i]];
+        if (s->items[i].kind == DTP_STAGE_HOST) to->host = e->hosts[s->items[i].index];
+        else to->stage = s->items[i];
+    }
     for (size_t i = 0; i < n; ++i) {
         dtp_exec_host_t *h = &items[i].host;
         if (!h->fn) continue;
@@ -466,6 +470,9 @@ static dnnl_tp_status_t set_items(sched_t *s) {
 
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
+    int dependencies = 0;
+    for (int i = 0; i < l->nsteps; ++i) dependencies += l->steps[i]->norder + l->steps[i]->nargs;
+    dtp_flow_expect(s->builder, l->nsteps, dependencies);
     for (int i = 1; i < l->nspaces; ++i)
         if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
             s->block_of[i] = s->e->spaces[i].block = dtp_flow_function(s->builder);

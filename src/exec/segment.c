@@ -20,7 +20,7 @@ enum {
 
 double dtp_step_ns(const dtp_step_t *s) {
     const double flops_per_ns = 100., bytes_per_ns = 10., fixed_ns = 100.;
-    double compute = s->flops / flops_per_ns, memory = s->bytes / bytes_per_ns;
+    double compute = s->work->flops / flops_per_ns, memory = s->work->bytes / bytes_per_ns;
     return fixed_ns + (compute > memory ? compute : memory);
 }
 
@@ -40,7 +40,7 @@ static int arg_mds(const dtp_step_t *s, const dtp_md_t **md) {
     int n = dtp_op_info(s->op->kind)->args(s->op, args);
     for (int i = 0; i < s->nargs; ++i) md[i] = i < n ? args[i].md : NULL;
     for (int i = 0; i < s->npost_args; ++i)
-        md[s->nargs + i] = i % 2 == 0 && s->post[i / 2].is_binary ? &s->post_md[i / 2] : NULL;
+        md[s->nargs + i] = i % 2 == 0 && s->work->post[i / 2].is_binary ? &s->work->post_md[i / 2] : NULL;
     return s->nargs + s->npost_args;
 }
 
@@ -104,8 +104,8 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) 
                    ? 1
                    : dst->ndims - 1;
     if (rank < 1) rank = 1;
-    s->rows_per_unit = dst->dims[0] / units;
-    for (int d = 1; d < rank; ++d) s->rows_per_unit *= dst->dims[d];
+    s->work->rows_per_unit = dst->dims[0] / units;
+    for (int d = 1; d < rank; ++d) s->work->rows_per_unit *= dst->dims[d];
     return true;
 }
 
@@ -135,7 +135,7 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segme
         }
     }
     s->domain = DTP_BY_SEQ;
-    s->rows_per_unit = 1;
+    s->work->rows_per_unit = 1;
     return true;
 }
 
@@ -171,8 +171,8 @@ static void mark(dtp_lower_t *l, dtp_step_t *s, int segment, int domain) {
 static dnnl_tp_status_t takes_rows(dtp_lower_t *l, dtp_step_t *s, bool *yes) {
     *yes = false;
     if (!s->op || s->no_slice) return dnnl_tp_success;
-    if (!s->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, l->num_threads, 0));
-    *yes = (s->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
+    if (!s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, l->num_threads, 0));
+    *yes = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
     if (s->op->kind == dnnl_tp_matmul) {
         const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
         *yes = *yes && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
@@ -287,7 +287,7 @@ static int count_slices(const grow_t *g, int threads) {
 }
 
 static double weight_bytes(const dtp_step_t *s) {
-    if (!s->packing) return 0.;
+    if (!s->work->packing) return 0.;
     const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
     return 4. * (double)d->wei.dims[0] * (double)d->wei.dims[1];
 }
@@ -352,7 +352,7 @@ static void find_locals(dtp_lower_t *l, const dtp_segment_t *seg, int index) {
 static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_segment_t *seg) {
     int64_t most = seg->slice + (seg->larger > 0);
     DTP_TRY(dtp_step_create(l, s, most, seg->units, l->num_threads, 0));
-    bool rows = (s->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
+    bool rows = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
     if (s->op->kind == dnnl_tp_matmul) {
         const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
         rows = rows && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
@@ -439,7 +439,7 @@ dnnl_tp_status_t dtp_segments(dtp_exec_t *e, dtp_lower_t *l) {
         /* What is long can be stopped on one thread, too, if it is made of pieces. */
         const double long_ns = 1e6;
         int threads = e->num_threads == 1 && dtp_step_ns(s) > long_ns ? 2 : e->num_threads;
-        if (s->op && !s->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, threads, 0));
+        if (s->op && !s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, threads, 0));
     }
     return dnnl_tp_success;
 }

@@ -12,14 +12,14 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     const dtp_exec_step_t *step = &e->steps[index];
     names->name = step->name;
     names->op = step->host >= 0 ? "host" : step->kind;
-    names->fused = step->fused;
+    names->fused = step->work->fused;
     names->after = step->after;
     names->nafter = step->nafter;
-    names->flops = step->flops;
-    names->bytes = step->bytes;
-    if (!step->prim[0]) return;
-    names->impl = step->prim[0]->pd->impl->name;
-    dtp_verbose_dims(step->prim[0]->pd, names->shape, sizeof names->shape);
+    names->flops = step->work->flops;
+    names->bytes = step->work->bytes;
+    if (!step->work->prim[0]) return;
+    names->impl = step->work->prim[0]->pd->impl->name;
+    dtp_verbose_dims(step->work->prim[0]->pd, names->shape, sizeof names->shape);
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_e
                                       .index = (uint32_t)(step - ctx->exec->steps),
                                       .run = ctx->trace_run,
                                       .round = round,
-                                      .part = part_of(units, step->units),
+                                      .part = part_of(units, step->work->units),
                                       .slot = (uint16_t)slot,
                                       .kind = dnnl_tp_trace_node};
 }
