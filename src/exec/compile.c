@@ -145,7 +145,7 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
 
 static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
     int n = 0;
-    for (int i = 0; i < l->nsteps; ++i) n += l->steps[i]->work->packing ? 2 : 0;
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i) n += l->steps[i]->work->packing ? 2 : 0;
     if (n == 0) return dnnl_tp_success;
     pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)n);
     if (!jobs) return dnnl_tp_out_of_memory;
@@ -179,7 +179,7 @@ static void exec_free(dtp_object_t *obj) {
     if (e->in_slabs) dtp_slabs_leave(&e->graph->slabs);
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
-    for (int i = 0; i < e->nsteps; ++i)
+    for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].work->prim[k]);
     dtp_free(e->obj.allocator, atomic_load(&e->extents));
     dtp_arena_free(&e->arena);
@@ -205,7 +205,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(keep_infos(e, ir));
     dtp_ir_sweep(ir);
     DTP_TRY(dtp_ir_fold(ir));
-    if (ir->fuse) {
+    if (ir->fuse && ir->nops) {
         dtp_fuse_gelu(ir);
         DTP_TRY(dtp_fuse_attention(ir));
         dtp_fuse_post_ops(ir);
@@ -219,7 +219,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_segments(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
-    for (int i = 0; i < lower->nsteps; ++i)
+    for (int i = 0; i < lower->nsteps && ir->may_block; ++i) /* of those that run */
         e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
     e->always_flow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
     DTP_TRY(dtp_emit_spaces(e, lower));
@@ -279,7 +279,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
                          .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
     dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
-    for (int i = 0; i < lower.nsteps; ++i)
+    for (int i = 0; i < lower.nsteps && lower.nproblems; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
     dtp_arena_free(&arena);
     /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */

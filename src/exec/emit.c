@@ -200,7 +200,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp
 /* Sequence offsets are checked once per run, so they must be there from the start. */
 static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
     size_t most = 0;
-    for (int i = 0; i < l->nsteps; ++i) most += l->steps[i]->wants_seq;
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i) most += l->steps[i]->wants_seq;
     if (most == 0) return dnnl_tp_success;
     dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * most);
     int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * most);
@@ -344,7 +344,7 @@ dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
         s->is_function = i > 0 && s->parent < 0;
     }
     /* Every use of something outside is known before the heads of slabs get their sizes. */
-    for (int i = 0; i < l->nsteps; ++i) {
+    for (int i = 0; i < l->nsteps && l->nspaces > 1; ++i) {
         const dtp_step_t *s = l->steps[i];
         for (int k = 0; k < s->nargs + s->npost_args; ++k)
             if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->space, &l->bufs[s->arg[k].buf]));
@@ -355,16 +355,11 @@ dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
     dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    int nhosts = 0, npoints = 0;
-    for (int i = 0; i < l->nsteps; ++i)
-        if (l->steps[i]->host) {
-            ++nhosts;
-            npoints += l->steps[i]->nargs;
-        }
-    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(npoints + 1));
-    e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(nhosts + 1));
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(l->npoints + 1));
+    e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(l->nhosts + 1));
     if (!steps || !e->hosts || !points) return dnnl_tp_out_of_memory;
     e->steps = steps;
+    e->has_primitives = l->nproblems > 0;
     int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
     if (!writer) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;

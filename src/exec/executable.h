@@ -199,6 +199,7 @@ struct dnnl_tp_executable {
     int noffsets;
     int max_slices;
     bool by_counters, always_flow; /* with any number of threads */
+    bool has_primitives;           /* some step has */
     bool may_block;                /* has closures that may block: always flow */
     const dtp_flow_plan_t *flow;   /* NULL: the interpreter runs everything */
     const dtp_item_t *items;       /* what its nodes do */

@@ -161,7 +161,10 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_region_t *r = &ir->regions[g->region];
     r->nodes[r->nnodes++] = ir->nnodes;
     ir->nodes[ir->nnodes++] = node;
+    r->effects |= node.effects;
+    ir->may_block |= g->kind == DTP_NODE_HOST && (g->flags & DNNL_TP_HOST_MAY_BLOCK);
     if (!g->row) return dnnl_tp_success;
+    ++ir->nops;
     const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
     dtp_op_id_t id = {g->name, g->row->name};
@@ -267,9 +270,11 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     if (!ir->outputs) return dnnl_tp_out_of_memory;
     for (int i = 0; ir->selection && i < ir->selection->ntargets; ++i) {
         int node = ir->values[ir->selection->targets[i]].node;
-        if (node >= 0) ir->nodes[node].effects = true;
+        if (node >= 0) ir->nodes[node].effects = ir->regions[ir->nodes[node].region].effects = true;
     }
-    dtp_ir_find_effects(ir);
+    ir->simple = true;
+    for (int r = 1; r < g->nregions; ++r) ir->simple &= g->regions[r].kind == DTP_REGION_BRANCH;
+    if (g->nregions > 1) dtp_ir_find_effects(ir);
     if (ir->noutputs == 0 && !ir->regions[0].effects)
         return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_NO_OUTPUT, "nothing to compute");
     return dnnl_tp_success;
@@ -321,14 +326,16 @@ static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index) {
 }
 
 dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
-    for (int i = 0; i < ir->nnodes; ++i) {
+    bool any = false;
+    for (int i = 0; i < ir->nnodes && ir->nops; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
         if (n->dead || !n->row || n->nin > 4 || n->nbefore) continue;
         bool all = true;
         for (int k = 0; k < n->nin; ++k) all &= n->in[k] < 0 || dtp_ir_is_const(ir, n->in[k]);
         if (all) DTP_TRY(fold_node(ir, i));
+        any |= all;
     }
-    dtp_ir_sweep(ir);
+    if (any) dtp_ir_sweep(ir);
     return dnnl_tp_success;
 }
 

@@ -92,7 +92,10 @@ typedef struct dtp_ir {
     dtp_graph_t *graph;
     dnnl_tp_engine_t engine;
     bool fuse;
-    int nvalues, nnodes, nregions;
+    bool may_block; /* some closure may */
+    bool simple;    /* one pass of the sweep is enough: no loops, no functions */
+    bool counted;   /* a sweep has been here */
+    int nvalues, nnodes, nregions, nops;
     dtp_ir_region_t *regions; /* as the graph's */
     int noutputs;
     const int *outputs;               /* of the graph, after removal of what only hands values on */

@@ -80,16 +80,20 @@ static bool is_needed(const dtp_ir_t *ir, int i) {
 /* One pass from the end; true when it found a function or a variable that passed parts need. */
 static bool pass(dtp_ir_t *ir) {
     bool changed = false;
-    for (int i = 0; i < ir->nvalues; ++i) ir->values[i].uses = ir->values[i].outputs = 0;
+    for (int i = 0; i < ir->nvalues && ir->counted; ++i) ir->values[i].uses = ir->values[i].outputs = 0;
+    ir->counted = true;
     for (int r = 0; r < ir->nregions; ++r)
         if (ir->regions[r].kind != DTP_REGION_FUNCTION) ir->regions[r].live = r == 0;
     use_all(ir, ir->noutputs, ir->outputs, 0, true);
     for (int r = 0; r < ir->nregions; ++r)
         if (ir->regions[r].kind == DTP_REGION_FUNCTION && ir->regions[r].live)
             use_all(ir, ir->graph->regions[r].nout, ir->regions[r].out, r, true);
-    for (int i = ir->nnodes - 1; i >= 0; --i)
-        if (is_needed(ir, i)) changed |= use_of_node(ir, &ir->nodes[i]);
-    for (int i = 0; i < ir->nnodes; ++i) {
+    for (int i = ir->nnodes - 1; i >= 0; --i) {
+        const bool needed = is_needed(ir, i);
+        if (needed) changed |= use_of_node(ir, &ir->nodes[i]);
+        if (ir->simple) ir->nodes[i].dead = !needed; /* nothing will be found that needs it after all */
+    }
+    for (int i = 0; i < ir->nnodes && !ir->simple; ++i) {
         const dtp_ir_node_t *n = &ir->nodes[i];
         if (n->kind != DTP_NODE_WHILE || !is_needed(ir, i)) continue;
         for (int k = 0; k < n->nin; ++k) {
@@ -104,10 +108,10 @@ static bool pass(dtp_ir_t *ir) {
 void dtp_ir_sweep(dtp_ir_t *ir) {
     for (int r = 0; r < ir->nregions; ++r)
         if (ir->regions[r].kind == DTP_REGION_FUNCTION) ir->regions[r].live = false;
-    for (int i = 0; i < ir->nnodes; ++i)
+    for (int i = 0; i < ir->nnodes && !ir->simple; ++i)
         if (ir->nodes[i].kind == DTP_NODE_WHILE) memset(ir->nodes[i].live, 0, (size_t)ir->nodes[i].nin);
     while (pass(ir)) continue;
-    for (int i = 0; i < ir->nnodes; ++i) ir->nodes[i].dead = !is_needed(ir, i);
+    for (int i = 0; i < ir->nnodes && !ir->simple; ++i) ir->nodes[i].dead = !is_needed(ir, i);
 }
 
 /* ---- Names for traces -------------------------------------------------------------------------------- */

@@ -207,6 +207,9 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     s->other = -1;
     s->space = lower->space;
     lower->steps[lower->nsteps++] = s;
+    lower->nproblems += op_size > 0;
+    lower->nhosts += is_host;
+    lower->npoints += is_host ? nargs : 0;
     *step = s;
     return dnnl_tp_success;
 }

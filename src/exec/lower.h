@@ -120,6 +120,7 @@ typedef struct dtp_lower {
     int num_threads;
     bool refuse_reference; /* in primitives of runs; constants are computed once */
     int nsteps, cap_steps, nbufs, cap_bufs;
+    int nproblems, nhosts, npoints; /* of the steps: with a primitive, closures, and these ones' arguments */
     dtp_step_t **steps;
     dtp_buf_t *bufs;
     int space; /* of new steps and buffers */

@@ -79,6 +79,7 @@ static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, con
         total = 0;
         for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
     } else {
+        if (any_order && !order->l) DTP_TRY(dtp_order_init(order, e, l, from));
         order->worth = all;
         if (any_order) DTP_TRY(dtp_order_space(order, space));
         DTP_TRY(dtp_place_rooms(l->ir->arena, any_order ? order : NULL, r, n, &total));
@@ -109,7 +110,7 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
         from[b] = predecessor(l, heir, b);
         if (from[b] >= 0) heir[from[b]] = b;
     }
-    if (e->by_counters) DTP_TRY(dtp_order_init(&order, e, l, from));
+    order.l = NULL; /* made when a space needs it */
     for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, &order, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
@@ -159,7 +160,7 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t 
 /* Scratch: whole steps use one region of their size; participants of slices have one each. */
 static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *whole, size_t *slot) {
     *whole = *slot = 0;
-    for (int i = 0; i < l->nsteps; ++i)
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i)
         for (int k = 0; k < 2; ++k) {
             const dtp_primitive_t *p = l->steps[i]->work->prim[k];
             if (!p) continue;

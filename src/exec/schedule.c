@@ -470,9 +470,7 @@ static dnnl_tp_status_t set_items(sched_t *s) {
 
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
-    int dependencies = 0;
-    for (int i = 0; i < l->nsteps; ++i) dependencies += l->steps[i]->norder + l->steps[i]->nargs;
-    dtp_flow_expect(s->builder, l->nsteps, dependencies);
+    dtp_flow_expect(s->builder, l->nsteps, 2 * l->nsteps);
     for (int i = 1; i < l->nspaces; ++i)
         if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
             s->block_of[i] = s->e->spaces[i].block = dtp_flow_function(s->builder);
@@ -482,8 +480,7 @@ static dnnl_tp_status_t build(sched_t *s) {
             DTP_TRY(add_steps(s, s->block_of[i], l->spaces[i].begin, l->spaces[i].end));
     unsigned flags =
         (s->options & DTP_SCHEDULE_ORDERED ? DTP_FLOW_ORDERED : 0) | (is_force(s) ? 0 : DTP_FLOW_CLUSTERS);
-    for (int i = 0; i < l->nsteps; ++i)
-        if (l->steps[i]->host) flags |= DTP_FLOW_LEARN;
+    if (l->nhosts) flags |= DTP_FLOW_LEARN;
     DTP_TRY(dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow));
     return set_items(s);
 }
@@ -498,6 +495,7 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned opti
     s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
     if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
     DTP_TRY(dtp_made_init(&s.made, arena, l->nbufs));
+    s.made.forgets = l->nspaces == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
     s.builder = dtp_flow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);

@@ -415,10 +415,8 @@ static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, d
 
 dnnl_tp_status_t dtp_segments(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_buf_ranges(l);
-    int problems = 0;
-    for (int i = 0; i < l->nsteps; ++i) problems += l->steps[i]->op != NULL;
-    if (problems == 0) return dnnl_tp_success;
-    dtp_segment_t *segs = dtp_arena_alloc(&e->arena, sizeof *segs * (size_t)problems);
+    if (l->nproblems == 0) return dnnl_tp_success;
+    dtp_segment_t *segs = dtp_arena_alloc(&e->arena, sizeof *segs * (size_t)l->nproblems);
     if (!segs) return dnnl_tp_out_of_memory;
     e->segments = segs;
     for (int i = 0; i < l->nsteps && l->ir->fuse;) {
