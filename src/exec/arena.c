@@ -10,6 +10,7 @@ struct dtp_arena_block {
 enum {
     BLOCK_BYTES = 16 * 1024,
     LARGE = BLOCK_BYTES / 2, /* more has a block of its own */
+    MUCH = 2 * 1024 * 1024,  /* worth large pages */
     ALIGN = 16,
     HEAD = (sizeof(struct dtp_arena_block) + ALIGN - 1) / ALIGN * ALIGN
 };
@@ -24,7 +25,7 @@ void dtp_arena_free(dtp_arena_t *arena) {
         next = b->next;
         dtp_free(arena->allocator, b);
     }
-    arena->blocks = NULL;
+    arena->blocks = arena->expected = NULL;
 }
 
 /* Puts b behind `at`, or in front of all blocks; a fork may come between any two stores. */
@@ -48,9 +49,24 @@ static struct dtp_arena_block *new_block(dtp_arena_t *arena, size_t size) {
     return b;
 }
 
-/* A block that is full from the start, not zeroed; behind the newest, whose rest stays in use. */
+dnnl_tp_status_t dtp_arena_expect(dtp_arena_t *arena, size_t bytes) {
+    if (bytes < MUCH) return dnnl_tp_success;
+    struct dtp_arena_block *b = new_block(arena, bytes);
+    if (!b) return dnnl_tp_out_of_memory;
+    link_block(arena, arena->blocks, b);
+    arena->expected = b;
+    return dnnl_tp_success;
+}
+
+/* Not zeroed: of the block that was made for it, or a block that is full from the start; behind the newest, whose
+ * rest stays in use. */
 static void *arena_large(dtp_arena_t *arena, size_t size) {
-    struct dtp_arena_block *b = new_block(arena, size);
+    struct dtp_arena_block *b = arena->expected;
+    if (b && size <= (size_t)(b->end - b->free)) {
+        b->free += size;
+        return b->free - size;
+    }
+    b = new_block(arena, size);
     if (!b) return NULL;
     b->free = b->end;
     link_block(arena, arena->blocks, b);
@@ -58,7 +74,9 @@ static void *arena_large(dtp_arena_t *arena, size_t size) {
 }
 
 void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size) {
+    const struct dtp_arena_block *e = arena->expected;
     if (!p || dtp_round_up_size(size, ALIGN) <= LARGE) return;
+    if (e && (char *)p > (const char *)e && (char *)p < e->end) return;
     struct dtp_arena_block *b = (struct dtp_arena_block *)(void *)((char *)p - HEAD);
     if (b->prev) b->prev->next = b->next;
     else arena->blocks = b->next;

@@ -7,10 +7,14 @@
 typedef struct {
     const dnnl_tp_allocator_t *allocator;
     struct dtp_arena_block *blocks; /* newest first */
+    struct dtp_arena_block *expected; /* of dtp_arena_expect, NULL */
 } dtp_arena_t;
 
 void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
 void dtp_arena_free(dtp_arena_t *arena);
+/* Large arrays will take about so many bytes, before the first of them: if that is much they come from one block,
+ * for which the default allocator asks for large pages. */
+dnnl_tp_status_t dtp_arena_expect(dtp_arena_t *arena, size_t bytes);
 /* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
 /* Nobody needs p of that many bytes any more: frees it if it is large. NULL is allowed. */

@@ -200,6 +200,10 @@ static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
 static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
                                const dtp_selection_t *selection, int nin,
                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
+    /* Of a graph with many nodes, about: */
+    enum { NODE_BYTES = 512, EXEC_BYTES = 192 };
+    DTP_TRY(dtp_arena_expect(ir->arena, NODE_BYTES * (size_t)ir->graph->nnodes));
+    DTP_TRY(dtp_arena_expect(&e->arena, EXEC_BYTES * (size_t)ir->graph->nnodes));
     if (selection) DTP_TRY(dtp_ir_select(ir, selection));
     DTP_TRY(dtp_ir_import(ir, nin, in_shapes));
     DTP_TRY(keep_infos(e, ir));
