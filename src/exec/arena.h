@@ -6,7 +6,7 @@
 
 typedef struct {
     const dnnl_tp_allocator_t *allocator;
-    struct dtp_arena_block *blocks; /* newest first */
+    struct dtp_arena_block *blocks;   /* newest first */
     struct dtp_arena_block *expected; /* of dtp_arena_expect, NULL */
 } dtp_arena_t;
 

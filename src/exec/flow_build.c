@@ -54,13 +54,8 @@ int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block) {
         mistake(b, "there is no block", block);
         return -1;
     }
-    b->tok[b->ntok] = (dtp_ftok_t){.kind = (uint8_t)kind,
-                                   .block = block,
-                                   .index = DTP_FLOW_NO_INDEX,
-                                   .a = -1,
-                                   .b = -1,
-                                   .armed = block,
-                                   .id = DTP_FLOW_NONE};
+    b->tok[b->ntok] = (dtp_ftok_t){
+        .kind = (uint8_t)kind, .block = block, .index = DTP_FLOW_NO_INDEX, .a = -1, .b = -1, .armed = block};
     return b->ntok++;
 }
 

@@ -32,7 +32,6 @@ typedef struct {
                      a = record, b = number; CALL: a = block of the function */
     int32_t armed;  /* block among whose counters its own is */
     int32_t member; /* of a cluster: the next one's token + 1 */
-    uint32_t id;    /* node number in its region */
     uint32_t pending;
     double ns, rank; /* rank: longest cost from its start to the end of the region */
 } dtp_ftok_t;

@@ -14,6 +14,8 @@ typedef struct {
     dtp_fcsr_t out;  /* per token: consumers of what it makes */
     dtp_fcsr_t next; /* NEXT edges per token: indices of b->next */
     bool *own;       /* has a consumer in its own block */
+    double *rank;    /* per token, as in it */
+    uint32_t *edge;  /* per token: place_of, then its number in the region as edges have it */
     /* Simulation. */
     int32_t *left, *stack, *order; /* order: of one thread, region by region */
     int32_t *first;                /* per region: where its part begins */
@@ -52,10 +54,12 @@ static int by_key(const void *x, const void *y) {
     return a->token > c->token ? -1 : a->token < c->token; /* equal: in the order of building */
 }
 
-static bool sort_tokens(dtp_fb_t *b, int32_t *list, int n, int32_t block, sort_key_t *room) {
-    if (n < 2) return n && b->tok[list[0]].block == block;
+static bool sort_tokens(const emit_t *e, int32_t *list, int n, int32_t block, sort_key_t *room) {
+    const dtp_fb_t *b = e->b;
+    const bool flat = dtp_fb_is_flat(b); /* one block, or functions without edges between them */
+    if (n < 2) return n && (flat ? block >= 0 : b->tok[list[0]].block == block);
     for (int i = 0; i < n; ++i)
-        room[i] = (sort_key_t){b->tok[list[i]].rank, b->tok[list[i]].block == block, list[i]};
+        room[i] = (sort_key_t){e->rank[list[i]], flat ? block >= 0 : b->tok[list[i]].block == block, list[i]};
     if (n < 16) { /* lists are short */
         for (int i = 1; i < n; ++i) {
             sort_key_t k = room[i];
@@ -93,7 +97,8 @@ static dnnl_tp_status_t connect(emit_t *e) {
     for (int t = 0; t < n; ++t) b->tok[t].pending = 0;
     for (int i = 0; i < b->ndep; ++i) {
         ++b->tok[b->dep[i].later].pending;
-        if (b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block) inside[b->dep[i].later] = 1;
+        if (dtp_fb_is_flat(b) || b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block)
+            inside[b->dep[i].later] = 1;
     }
     pairs_t entries = {.pair = dtp_fb_alloc(b, (size_t)n, sizeof *p.pair)};
     e->left = dtp_fb_alloc(b, (size_t)n, sizeof *e->left);
@@ -131,12 +136,14 @@ static dnnl_tp_status_t connect(emit_t *e) {
     for (int k = 0; k < b->nblk; ++k) most = (int)dtp_max64(most, e->entry.at[k + 1] - e->entry.at[k]);
     sort_key_t *room = dtp_fb_alloc(b, (size_t)most, sizeof *room);
     e->own = dtp_fb_alloc(b, (size_t)n, sizeof *e->own);
-    if (!room || !e->own) return dnnl_tp_out_of_memory;
+    e->rank = dtp_fb_alloc(b, (size_t)n, sizeof *e->rank);
+    if (!room || !e->own || !e->rank) return dnnl_tp_out_of_memory;
+    for (int t = 0; t < n; ++t) e->rank[t] = b->tok[t].rank;
     for (int t = 0; t < n; ++t)
         e->own[t] =
-            sort_tokens(b, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t], b->tok[t].block, room);
+            sort_tokens(e, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t], b->tok[t].block, room);
     for (int k = 0; k < b->nblk; ++k)
-        sort_tokens(b, e->entry.to + e->entry.at[k], e->entry.at[k + 1] - e->entry.at[k], -1, room);
+        sort_tokens(e, e->entry.to + e->entry.at[k], e->entry.at[k + 1] - e->entry.at[k], -1, room);
     return dnnl_tp_success;
 }
 
@@ -168,8 +175,12 @@ static int simulate(emit_t *e, int32_t top_block, int at) {
     }
     while (top > 0) {
         int32_t t = e->stack[--top];
-        const dtp_ftok_t *k = &b->tok[t];
         e->order[at++] = t;
+        if (dtp_fb_is_flat(b)) {
+            arrive_list(e, &top, e->out.to + e->out.at[t], e->out.at[t + 1] - e->out.at[t]);
+            continue;
+        }
+        const dtp_ftok_t *k = &b->tok[t];
         for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
             int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
             if (end >= 0) arrive_list(e, &top, &end, 1);
@@ -202,9 +213,9 @@ static int32_t *place_tokens(const emit_t *e, int region, int nblocks) {
     int32_t *sorted = dtp_fb_alloc(b, (size_t)n, sizeof *sorted);
     int32_t *at = dtp_fb_alloc(b, 2 * (size_t)nblocks + 1, sizeof *at);
     if (!sorted || !at) return NULL;
-    for (int i = 0; i < n; ++i) ++at[place_of(b, &b->tok[tokens[i]]) + 1];
+    for (int i = 0; i < n; ++i) ++at[e->edge[tokens[i]] + 1];
     for (int k = 0; k < 2 * nblocks; ++k) at[k + 1] += at[k];
-    for (int i = 0; i < n; ++i) sorted[at[place_of(b, &b->tok[tokens[i]])]++] = tokens[i];
+    for (int i = 0; i < n; ++i) sorted[at[e->edge[tokens[i]]]++] = tokens[i];
     return sorted;
 }
 
@@ -215,9 +226,9 @@ typedef struct {
     uint32_t n;
 } words_t;
 
-static uint32_t edge_to(const dtp_ftok_t *k) { return k->id | (k->pending <= 1 ? DTP_FLOW_DIRECT : 0); }
-static uint32_t put_list(const dtp_fb_t *b, words_t *w, const dtp_fcsr_t *csr, int i) {
-    for (int k = csr->at[i]; k < csr->at[i + 1]; ++k) w->data[w->n++] = edge_to(&b->tok[csr->to[k]]);
+static uint32_t number_of(const emit_t *e, int32_t token) { return e->edge[token] & ~DTP_FLOW_DIRECT; }
+static uint32_t put_list(const emit_t *e, words_t *w, const dtp_fcsr_t *csr, int i) {
+    for (int k = csr->at[i]; k < csr->at[i + 1]; ++k) w->data[w->n++] = e->edge[csr->to[k]];
     return w->n;
 }
 
@@ -280,7 +291,8 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     for (int i = 0; i < n; ++i) {
         const dtp_ftok_t *k = &b->tok[tokens[i]];
         words += (size_t)(e->out.at[tokens[i] + 1] - e->out.at[tokens[i]]);
-        words += 1 + (size_t)(e->next.at[tokens[i] + 1] - e->next.at[tokens[i]]);
+        const int nnext = e->next.at[tokens[i] + 1] - e->next.at[tokens[i]];
+        words += (size_t)nnext + (nnext > 0);
         nchoices += k->kind == DTP_FT_IF || k->kind == DTP_FT_TEST;
         r->n_rings += k->kind == DTP_FT_WHILE;
         ncallees += k->kind == DTP_FT_CALL;
@@ -318,13 +330,11 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         to->done = k == 0 && loop ? 2 : 1; /* previous iteration and body; guard */
     }
     for (int i = 0; i < n; ++i) {
-        dtp_ftok_t *k = &b->tok[order[i]];
-        k->id = (uint32_t)i;
-        dtp_flow_blk_t *blk = &blocks[place_of(b, k) / 2];
-        if (k->pending > 1) {
-            if (blk->counted++ == 0) blk->first = (uint32_t)i;
-            init[i] = (uint8_t)k->pending;
-        }
+        uint32_t *edge = &e->edge[order[i]];
+        dtp_flow_blk_t *blk = &blocks[*edge / 2];
+        const bool is_direct = *edge % 2;
+        if (!is_direct && blk->counted++ == 0) blk->first = (uint32_t)i;
+        *edge = (uint32_t)i | (is_direct ? DTP_FLOW_DIRECT : 0);
     }
     uint32_t nchoice = 0, nring = 0, ncallee = 0, ncluster = 0, nmember = 0;
     for (int i = 0; i < n; ++i) {
@@ -332,6 +342,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         const dtp_ftok_t *k = &b->tok[t];
         dtp_flow_node_t *node = &nodes[i];
         uint32_t local = b->blk[k->block].local;
+        if (k->pending > 1) init[i] = (uint8_t)k->pending;
         *node =
             (dtp_flow_node_t){.edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_FLOW_NONE};
         if (k->kind == DTP_FT_NODE && !(k->flags & DTP_FLOW_NOP))
@@ -345,7 +356,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
             for (int s = 0; s < 2; ++s) {
                 uint32_t branch = b->blk[f->branch[s]].local;
                 choices[nchoice].block[s] = branch;
-                if (k->b >= 0) blocks[branch].end = b->tok[k->b].id;
+                if (k->b >= 0) blocks[branch].end = number_of(e, k->b);
             }
             ++nchoice;
             if (k->b < 0) ++blocks[local].done;
@@ -379,7 +390,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
             for (int x = e->next.at[t]; x < e->next.at[t + 1]; ++x)
                 w.data[w.n++] = (uint32_t)b->next[e->next.to[x]].var;
         }
-        put_list(b, &w, &e->out, t);
+        put_list(e, &w, &e->out, t);
         if (!e->own[t]) {
             node->sink = local;
             ++blocks[local].done;
@@ -396,12 +407,12 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     nodes[r->n_nodes].edge = w.n;
     for (uint32_t v = 0; loop && v < r->n_vars; ++v) {
         var_edge[v] = w.n;
-        put_list(b, &w, &e->out, loop->first_var + (int)v);
+        put_list(e, &w, &e->out, loop->first_var + (int)v);
     }
     var_edge[r->n_vars] = w.n;
     for (int k = 0; k < nblocks; ++k) {
         blocks[k].entry = w.n;
-        blocks[k].n_entry = put_list(b, &w, &e->entry, e->blocks_of[k]) - blocks[k].entry;
+        blocks[k].n_entry = put_list(e, &w, &e->entry, e->blocks_of[k]) - blocks[k].entry;
     }
     r->n_edges = w.n;
     for (uint32_t v = 0; v < r->n_vars; ++v) at_end[v] = 1;
@@ -449,7 +460,7 @@ static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan) {
     const dtp_flow_region_t *root = &e->regions[0];
     uint32_t n = 0, *order = room_for(e, root->n_nodes, sizeof *order);
     if (!order) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < e->first[1]; ++i) order[n++] = b->tok[e->order[i]].id;
+    for (int i = 0; i < e->first[1]; ++i) order[n++] = number_of(e, e->order[i]);
     plan->order = order;
     plan->learns = n == root->n_nodes;
     for (int t = 0; t < b->ntok; ++t) {
@@ -491,6 +502,10 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     if (b->flags & DTP_FLOW_CLUSTERS) DTP_TRY(dtp_flow_clusters(b, e.order, count, &changed));
     if (changed) DTP_TRY(arrange(&e, &in, &count));
     assert(count == nodes_of(b));
+    e.edge = dtp_fb_alloc(b, (size_t)n, sizeof *e.edge);
+    if (!e.edge) return dnnl_tp_out_of_memory;
+    for (int t = 0; t < n; ++t)
+        if (has_node(&b->tok[t])) e.edge[t] = place_of(b, &b->tok[t]);
 
     pairs_t nexts = {0};
     for (int pass = 0; pass < 2; ++pass) {

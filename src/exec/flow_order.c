@@ -388,13 +388,16 @@ static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ, const int32_t 
             region_ns[b->blk[k->block].region] += k->ns;
         }
     }
+    double *rank_of = dtp_fb_alloc(b, (size_t)b->ntok, sizeof *rank_of);
+    if (!rank_of) return dnnl_tp_out_of_memory;
     for (int i = b->ntok - 1; i >= 0; --i) {
         int32_t t = order[i];
         double most = 0.;
         for (int k = succ->at[t]; k < succ->at[t + 1]; ++k)
-            if (b->tok[succ->to[k]].rank > most) most = b->tok[succ->to[k]].rank;
-        b->tok[t].rank = most + b->tok[t].ns;
+            if (rank_of[succ->to[k]] > most) most = rank_of[succ->to[k]];
+        rank_of[t] = most + b->tok[t].ns;
     }
+    for (int t = 0; t < b->ntok; ++t) b->tok[t].rank = rank_of[t];
     return dnnl_tp_success;
 }
 

@@ -61,7 +61,7 @@ static bool is_key_mask(const info_t *m, const info_t *scores) {
 /* The only reader of v if it is the operator `kind` with v as input `at`. */
 static dtp_ir_node_t *reader(const dtp_ir_t *ir, int v, int kind, int at) {
     if (!dtp_ir_single(ir, v)) return NULL;
-    for (int i = 0; i < ir->nnodes; ++i) {
+    for (int i = ir->values[v].node + 1; i < ir->nnodes; ++i) { /* it stands behind what makes v */
         dtp_ir_node_t *n = &ir->nodes[i];
         if (!n->dead && n->row && n->row->kind == kind && !n->nbefore && n->nin > at && n->in[at] == v)
             return n;

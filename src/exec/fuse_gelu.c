@@ -24,7 +24,7 @@ static int scaled(const dtp_ir_t *ir, int v, float *c) {
 /* The only live node that reads v, if it has this kind. */
 static dtp_ir_node_t *consumer(const dtp_ir_t *ir, int v, int kind) {
     if (!dtp_ir_single(ir, v)) return NULL;
-    for (int i = 0; i < ir->nnodes; ++i) {
+    for (int i = ir->values[v].node + 1; i < ir->nnodes; ++i) { /* it stands behind what makes v */
         dtp_ir_node_t *n = &ir->nodes[i];
         if (n->dead || !n->row || n->row->kind != kind || n->nbefore) continue;
         for (int k = 0; k < n->nin; ++k)
