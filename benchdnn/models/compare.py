@@ -86,7 +86,7 @@ class Compare:
             pools = ["own", "builtin"]
             print(f"latency, {threads} thread{'s' * (threads > 1)} (ms; ratio = peer's median / ours of the pool, by round)")
             print(f"{'row':>9} " + " ".join(f"{n:>9}" for n in ("own", "builtin", "ORT", "OV")) +
-                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'blt/own':>7} | {'cpu/wall':>8} {'max diff':>8}")
+                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'blt/own':>7} | {'cpu/wall':>8} {'max diff':>8} | fastest runs, ms")
             for batch, tokens in self.o.rows:
                 make_ids(self.ids, 16, batch, tokens)
                 sides = [self.ours(p, batch, tokens, threads, 1) for p in pools]
@@ -94,23 +94,25 @@ class Compare:
                 worst = self.check(sides)
                 take_turns(sides, self.o.rounds, self.o.block_ms)
                 own, builtin, ort, ov = ([m * 1e-6 for m in s.medians] for s in sides)
+                least = [min(s.samples) * 1e-6 for s in sides]
                 ratio = {}
-                for name, a, b in (("OV/own", ov, own), ("ORT/own", ort, own), ("OV/blt", ov, builtin),
-                                   ("ORT/blt", ort, builtin), ("blt/own", builtin, own)):
-                    ratio[name] = float(np.median([x / y for x, y in zip(a, b)]))
-                    geo.setdefault((threads, name), []).append(ratio[name])
+                for name, a, b in (("OV/own", 3, 0), ("ORT/own", 2, 0), ("OV/blt", 3, 1), ("ORT/blt", 2, 1), ("blt/own", 1, 0)):
+                    ratio[name] = float(np.median([x / y for x, y in zip(sides[a].medians, sides[b].medians)]))
+                    geo.setdefault((threads, name, "medians"), []).append(ratio[name])
+                    geo.setdefault((threads, name, "minima"), []).append(least[a] / least[b])
                 print(f"{batch:>4} x {tokens:<3}" + "".join(f" {np.median(x):9.3f}" for x in (own, builtin, ort, ov)) + " |" +
                       "".join(f" {ratio[n]:7.2f}" for n in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own")) +
-                      f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g}", flush=True)
+                      f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g} | " + " ".join(f"{x:.3f}" for x in least), flush=True)
                 for s in sides:
                     s.close()
             print()
         print("blt/own: time on the built-in pool / time on the example's own (1 = equal, below 1 = the own pool is slower)")
-        print(f"{'ratio':>8} {'threads':>8} {'geomean':>8} {'minimum':>8}")
+        print(f"{'ratio':>8} {'threads':>8} {'of':>8} {'geomean':>8} {'worst':>8}")
         for name in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own"):
             for threads in [*self.o.threads, "all"]:
-                r = [x for (t, n), v in geo.items() if n == name and threads in (t, "all") for x in v]
-                print(f"{name:>8} {threads:>8} {math.exp(np.mean(np.log(r))):8.3f} {min(r):8.3f}")
+                for of in ("medians", "minima"):
+                    r = [x for (t, n, o), v in geo.items() if (n, o) == (name, of) and threads in (t, "all") for x in v]
+                    print(f"{name:>8} {threads:>8} {of:>8} {math.exp(np.mean(np.log(r))):8.3f} {min(r):8.3f}")
         print()
 
     def clients(self):

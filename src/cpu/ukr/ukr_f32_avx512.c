@@ -51,6 +51,17 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
     }
 }
 
+/* Few rows are as fast as their streams come, which the processor fetches itself, but not past the end of a page: a line
+ * of each slab once in SPARSE k-steps leads it on, and more of them take its place (Zen 4: 0.85 of the speed). */
+enum { SPARSE = 8, SPARSE_ROWS = 4 };
+INLINE void k_sparse(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bs,
+                     int64_t k, int64_t ke, const char *pf) {
+    for (; k < ke; k += 4 * SPARSE, b += SPARSE * DTP_UKR_SLAB_BYTES, pf += SPARSE * DTP_UKR_SLAB_BYTES) {
+        UNROLL for (int q = 0; q < NV; q++) fetch_l2(pf + q * bs);
+        k_packed(MR, NV, 0, c, a, b, bs, k, ke - k < 4 * SPARSE ? ke : k + 4 * SPARSE, pf);
+    }
+}
+
 /* Line j of row `p`; masked, the last one costs another micro-operation on some processors, so that kernels for whole
  * slabs (FULL) do without. */
 #define LOAD(j, p)                                                                       \
@@ -123,7 +134,8 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
                 int64_t ke = k + kb - ahead / 16, from = k;
                 const char *next = b + ahead;
                 for (int part = 0; part < 2; part++) {
-                    k_packed(MR, NV, NV, c, a, b, bs, from, ke, next);
+                    if (MR <= SPARSE_ROWS) k_sparse(MR, NV, c, a, b, bs, from, ke, next);
+                    else k_packed(MR, NV, NV, c, a, b, bs, from, ke, next);
                     b += 16 * (ke - from);
                     from = ke;
                     ke = k + kb;
