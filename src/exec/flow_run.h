@@ -47,6 +47,7 @@ typedef struct {
     uint32_t given;   /* nodes since the last look, if that many were run */
     uint32_t n_timed; /* of this run, with what they took */
     int64_t timed_ns;
+    int64_t costly_ns;          /* what COSTLY nodes of this shared run took here, lately; 0: not known */
     uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
     dtp_flow_where_t where;
     uint64_t *lifo;

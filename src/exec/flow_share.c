@@ -42,7 +42,7 @@ void dtp_flow_finished(dtp_flow_state_t *s) {
 
 /* ---- Queue ------------------------------------------------------------------------------------------- */
 
-static bool queue_is_empty(dtp_flow_queue_t *q) {
+static bool queue_is_empty(const dtp_flow_queue_t *q) {
     return DTP_LOAD(&q->top, relaxed) == DTP_LOAD(&q->bottom, relaxed);
 }
 
@@ -220,10 +220,36 @@ static int64_t rest_ns(const dtp_flow_worker_t *w) {
     return left > (double)surplus ? (int64_t)left : surplus;
 }
 
-/* The same when a costly node comes, so that all of the LIFO is for others. */
-static int64_t rest_beside_ns(const dtp_flow_worker_t *w) {
-    int64_t rest = rest_ns(w), known = (int64_t)dtp_flow_learned_ns(w, (size_t)(w->top - w->lifo));
-    return dtp_max64(dtp_max64(rest, known), DTP_FLOW_SHARE_NS);
+/* What a costly node takes there: as this worker has found, or as the author of the region's nodes said. */
+static double costly_ns(const dtp_flow_worker_t *w, const dtp_flow_region_t *r) {
+    const double said = r->n_nodes ? r->ns / r->n_nodes : 0., found = (double)w->costly_ns;
+    return found > said ? found : said;
+}
+
+/* What the oldest tasks of the LIFO and those in the queue take, as far as they are costly: nodes of the root tell
+ * nothing about loops and functions. */
+static double offered_ns(const dtp_flow_worker_t *w) {
+    enum { LOOKED_AT = 8 };
+    double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns;
+#ifndef DTP_BREAK_FLOW_OFFER
+    for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
+        const dtp_flow_region_t *r = dtp_flow_slab_of(*p)->region;
+        const dtp_flow_node_t *node = &r->nodes[*p & DTP_FLOW_NODE_MASK];
+        if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
+        else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
+        else if (DTP_FN_KIND(node->bits) == DTP_FK_WHILE) ns += r->rings[node->index].region->ns;
+    }
+#endif
+    return ns;
+}
+
+/* What others would do if they came: all of the LIFO, before a costly node, or what comes next. */
+static int64_t worth_ns(const dtp_flow_worker_t *w) {
+    const int64_t rest = rest_ns(w), offered = (int64_t)offered_ns(w);
+    return dtp_max64(dtp_max64(rest, offered), DTP_FLOW_SHARE_NS);
+}
+static int64_t worth_beside_ns(const dtp_flow_worker_t *w) {
+    return dtp_max64(worth_ns(w), (int64_t)dtp_flow_learned_ns(w, (size_t)(w->top - w->lifo)));
 }
 
 void dtp_flow_feed(dtp_flow_worker_t *w) {
@@ -292,6 +318,7 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
     if (most < 2 || !dtp_crew_prospect(&s->crew, s->args.par, est_ns)) return false;
     for (int i = 0; i < most; ++i) {
         s->workers[i].shared = s->workers[i].stolen = s->workers[i].invited = s->workers[i].parked = 0;
+        s->workers[i].costly_ns = 0;
         if (i) {
             s->workers[i].looks = s->workers[i].n_timed = 0;
             s->workers[i].timed_ns = 0;
@@ -315,7 +342,7 @@ bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
     if (w->state->args.par->num_threads < 2) return false;
     /* What comes after closures that are away must not wait for this node. */
     enum { AWAY_NS = 1000000 };
-    return open_crew(w, dtp_flow_is_away(w->state) ? AWAY_NS : rest_beside_ns(w));
+    return open_crew(w, dtp_flow_is_away(w->state) ? AWAY_NS : worth_beside_ns(w));
 }
 
 bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
@@ -334,9 +361,9 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
 void dtp_flow_invite(dtp_flow_worker_t *w) {
     bool given = !queue_is_empty(&w->queue);
     if (!given && !surplus_ns(w)) return;
-    int64_t est_ns = rest_ns(w);
+    const int64_t est_ns = worth_ns(w);
     if (!given) expose(w, (size_t)(w->top - w->lifo) / 2, false);
-    invite(w, est_ns > DTP_FLOW_SHARE_NS ? est_ns : DTP_FLOW_SHARE_NS);
+    invite(w, est_ns);
 }
 
 /* ---- Costly nodes ------------------------------------------------------------------------------------ */
@@ -345,12 +372,15 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
     dtp_flow_state_t *s = w->state;
     dtp_flow_check_deadline(s);
     if (dtp_flow_stopped(s)) return;
-    if (shared && (w->top > w->lifo || w->spill)) {
-        int64_t est_ns = rest_beside_ns(w);
+    /* What was given away before nobody may have been asked to take. */
+    if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
+        if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, slab->region);
+        const int64_t est_ns = worth_beside_ns(w);
         expose(w, (size_t)(w->top - w->lifo), false);
         abandon(w);
         invite(w, est_ns);
     }
+    const int64_t begin = shared ? dtp_ticks() : 0;
     uint32_t nobody = 0;
     bool wide = (node->bits & DTP_FN_WIDE) != 0;
     if (wide && shared) wide = DTP_CAS(&s->wide, &nobody, 1, acquire);
@@ -366,6 +396,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
         w->where.par = &s->alone;
         if (shared) DTP_STORE(&s->wide, 0, release);
     }
+    if (shared) w->costly_ns = dtp_ns_of_ticks(dtp_ticks() - begin);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
     dtp_flow_check_deadline(s);
     w->fuel = 1; /* a look comes next */
