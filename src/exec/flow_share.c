@@ -226,11 +226,11 @@ static double costly_ns(const dtp_flow_worker_t *w, const dtp_flow_region_t *r) 
     return found > said ? found : said;
 }
 
-/* What the oldest tasks of the LIFO and those in the queue take, as far as they are costly: nodes of the root tell
- * nothing about loops and functions. */
+/* What the oldest tasks of the LIFO and those in the queue take, as far as they are costly, or what comes after them
+ * in their loop or function: what is known of the root's nodes (rest_ns) tells nothing about those. */
 static double offered_ns(const dtp_flow_worker_t *w) {
     enum { LOOKED_AT = 8 };
-    double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns;
+    double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns, after = 0.;
 #ifndef DTP_BREAK_FLOW_OFFER
     for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
         const dtp_flow_region_t *r = dtp_flow_slab_of(*p)->region;
@@ -238,9 +238,10 @@ static double offered_ns(const dtp_flow_worker_t *w) {
         if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
         else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
         else if (DTP_FN_KIND(node->bits) == DTP_FK_WHILE) ns += r->rings[node->index].region->ns;
+        else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_FLOW_IS_ROOT && r->ns / 2 > after) after = r->ns / 2;
     }
 #endif
-    return ns;
+    return ns > after ? ns : after;
 }
 
 /* What others would do if they came: all of the LIFO, before a costly node, or what comes next. */
