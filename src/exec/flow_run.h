@@ -109,8 +109,11 @@ struct dtp_flow_state {
     /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
-    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; 1: sleeping */
+    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_FLOW_* */
 };
+
+/* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one for it. */
+enum { DTP_FLOW_AWAKE, DTP_FLOW_ASLEEP, DTP_FLOW_ASLEEP_LENT };
 
 /* The run fails unless it has failed before. */
 void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);

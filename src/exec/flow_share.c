@@ -34,6 +34,15 @@ bool dtp_flow_wake_owner(dtp_flow_state_t *s) {
     return true;
 }
 static void wake_owner(dtp_flow_state_t *s) { (void)dtp_flow_wake_owner(s); }
+/* For tasks that have a thread, and would be done sooner by two. */
+static void wake_to_help(dtp_flow_state_t *s) {
+#ifndef DTP_BREAK_W1
+    DTP_FENCE_SC();
+#endif
+    const uint32_t parked = DTP_LOAD(&s->parked, relaxed);
+    if (parked == DTP_FLOW_ASLEEP || (parked == DTP_FLOW_ASLEEP_LENT && dtp_crew_ticket_is_free(&s->crew)))
+        wake_owner(s);
+}
 
 void dtp_flow_finished(dtp_flow_state_t *s) {
     DTP_STORE(&s->finished, 1, release);
@@ -84,7 +93,7 @@ static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
     w->top -= n;
     w->shared += n;
     if (is_large(w->state)) mark_given(w->state, w->where.slot);
-    if (w->where.slot) wake_owner(w->state);
+    if (w->where.slot) wake_to_help(w->state);
 }
 
 /* Takes half of what is there, into an empty LIFO, the oldest on top. */
@@ -176,9 +185,13 @@ bool dtp_flow_take(dtp_flow_worker_t *w) {
     return take_orphans(w) || DTP_LOAD(&s->returned, relaxed); /* that of closures: who runs tasks takes it */
 }
 
-static bool anything(dtp_flow_state_t *s) {
+/* Is there anything that waits for the owner alone? */
+static bool is_left(dtp_flow_state_t *s) {
     if (DTP_LOAD(&s->finished, acquire) || DTP_LOAD(&s->orphans, relaxed)) return true;
-    if (DTP_LOAD(&s->returned, relaxed)) return true;
+    return DTP_LOAD(&s->returned, relaxed);
+}
+static bool anything(dtp_flow_state_t *s) {
+    if (is_left(s)) return true;
     for (int i = 0; i < s->crew_size; ++i)
         if (!queue_is_empty(&s->workers[i].queue)) return true;
     return false;
@@ -389,7 +402,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
         w->where.whole = true;
         w->where.par = s->args.par;
         /* The owner may sleep while a loop is open. */
-        if (shared && w->where.slot) wake_owner(s);
+        if (shared && w->where.slot) wake_to_help(s);
     }
     dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, node->index, &w->where);
     if (wide) {
@@ -406,20 +419,37 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
-bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) {
+static bool park(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
     dtp_flow_state_t *s = w->state;
     if (s->args.deadline_ns && !dtp_flow_failed(s)) {
         int64_t left_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
         if (timeout_ns < 0 || left_ns < timeout_ns) timeout_ns = left_ns;
     }
-    DTP_STORE(&s->parked, 1, relaxed);
+    const uint32_t asleep = lent ? DTP_FLOW_ASLEEP_LENT : DTP_FLOW_ASLEEP;
+    DTP_STORE(&s->parked, asleep, relaxed);
     DTP_FENCE_SC();
-    if (!anything(s)) {
+    if (!(lent && !dtp_crew_ticket_is_free(&s->crew) ? is_left(s) : anything(s))) {
         ++w->parked;
-        dtp_futex_wait(&s->parked, 1, timeout_ns);
+        dtp_futex_wait(&s->parked, asleep, timeout_ns);
     }
-    DTP_STORE(&s->parked, 0, relaxed);
+    DTP_STORE(&s->parked, DTP_FLOW_AWAKE, relaxed);
     return anything(s);
+}
+bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) { return park(w, false, timeout_ns); }
+
+/* Others may have its ticket meanwhile. What ends the run needs none, tasks need one: those in queues have a thread
+ * that executes them, so that they are worth a ticket only if one is free; what a thread has left is not. */
+static void park_and_lend(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    const bool lent = dtp_crew_lend(&s->crew);
+    for (;;) {
+        (void)park(w, lent, -1);
+        if (!lent || DTP_LOAD(&s->finished, acquire)) return;
+        dtp_flow_check_deadline(s);
+        /* A run that is over has nothing to compute. */
+        const bool left = is_left(s);
+        if (dtp_crew_regain(&s->crew, left, s->args.share) || left) return;
+    }
 }
 
 void dtp_flow_wait(dtp_flow_worker_t *w) {
@@ -438,7 +468,7 @@ void dtp_flow_wait(dtp_flow_worker_t *w) {
             continue;
         }
         dtp_flow_check_deadline(s);
-        (void)dtp_flow_park(w, -1);
+        park_and_lend(w);
         until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     }
     DTP_SUB(&s->hungry, 1, relaxed);

@@ -116,6 +116,15 @@ bool dtp_crew_help(dtp_crew_t *crew) {
     return false;
 }
 
+bool dtp_crew_lend(dtp_crew_t *crew) { return dtp_ticket_lend(crew->rec); }
+bool dtp_crew_regain(dtp_crew_t *crew, bool wait, const dtp_share_t *share) {
+    return dtp_ticket_regain(crew->rec, wait, share);
+}
+bool dtp_crew_ticket_is_free(const dtp_crew_t *crew) {
+    const uint64_t adm = atomic_load_explicit(&crew->rec->adm, memory_order_relaxed);
+    return !dtp_adm_waiting(adm) && dtp_adm_runs(adm) + dtp_adm_joiners(adm) < crew->rec->num_threads;
+}
+
 void dtp_crew_close(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;
     dtp_region_t *r = crew->region;

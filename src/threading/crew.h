@@ -40,6 +40,12 @@ bool dtp_crew_is_full(const dtp_crew_t *crew);
 bool dtp_crew_must_leave(const dtp_crew_t *crew);
 /* Helps in a loop of the same run; false if there is none. For the owner when it has nothing to do. */
 bool dtp_crew_help(dtp_crew_t *crew);
+/* By the owner, before it sleeps: others may have its ticket (dtp_ticket_lend). False: it keeps it. */
+bool dtp_crew_lend(dtp_crew_t *crew);
+/* Awake again. wait: something is left that nobody else does; else only a ticket that is free now. False: it has
+ * none. */
+bool dtp_crew_regain(dtp_crew_t *crew, bool wait, const dtp_share_t *share);
+bool dtp_crew_ticket_is_free(const dtp_crew_t *crew);
 /* Takes invitations back and waits until no joiner is inside. */
 void dtp_crew_close(dtp_crew_t *crew);
 

@@ -203,6 +203,8 @@ typedef enum {
 } dtp_chain_kind_t;
 /* May a run use its pool's blocking crew, and is there a ticket to lend while its owner sleeps? */
 typedef enum { DTP_CREW_NONE, DTP_CREW_TICKET, DTP_CREW_NO_TICKET } dtp_crew_use_t;
+/* Of the outermost run on a caller's thread: its ticket may serve others while its owner sleeps. */
+typedef enum { DTP_TICKET_KEPT, DTP_TICKET_LENDABLE, DTP_TICKET_LENT } dtp_ticket_use_t;
 typedef struct dtp_chain {
     struct dtp_chain *up;
     struct dtp_pool *rec;
@@ -212,7 +214,8 @@ typedef struct dtp_chain {
     bool bounced;      /* HOST_CALL: a runner came back inline and left */
     /* CALLBACK: of events, those that this entry still calls; due_end NULL: it calls none. */
     struct dtp_callback *due, **due_end;
-    dtp_crew_use_t crew; /* RUN */
+    dtp_crew_use_t crew; /* RUN; and its ticket */
+    dtp_ticket_use_t ticket;
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 /* Queues that this thread has promised to serve when it holds no ticket, chain or host any more (queue.c). */
@@ -250,6 +253,8 @@ struct dtp_pool {
     /* Callers seen lately: joiners leave them their tickets. Everybody looks, it hardly changes. */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t peak_time; /* ticks */
     _Atomic int32_t peak;
+    _Atomic int32_t lent;       /* tickets of owners that sleep: not to be left to them */
+    _Atomic int32_t wants_back; /* threads that wait for nothing but a ticket */
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
     dtp_root_t *fifo[2];                    /* fifo.h */
@@ -364,6 +369,10 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
 /* Without a promise: false if roots wait and nobody is known to come. */
 bool dtp_ticket_give(dtp_pool_t *rec);
+/* By the owner of a run that is about to sleep in its work: others may have its ticket. False: it keeps it. */
+bool dtp_ticket_lend(dtp_pool_t *rec);
+/* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 /* Threads that could still be called, at the moment of adm, and would find a joiner's ticket: those of callers
  * that were seen together a moment ago are left to them. */
 int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm);

@@ -149,7 +149,7 @@ bool dtp_dispatch(dtp_pool_t *rec) {
         if (!dtp_adm_waiting(a)) return true;
         if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
             return true; /* their holders look at the end */
-    } while (rec->blocking && grant(rec));
+    } while (atomic_load_explicit(&rec->wants_back, memory_order_relaxed) && grant(rec));
     bool called = false;
     if (rec->workers) {
         if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
@@ -243,6 +243,7 @@ struct dtp_main {
     void *arg;
     dtp_parallel_t par;
     dtp_crew_use_t crew;
+    dtp_ticket_use_t ticket;
     _Atomic uint32_t done;
 };
 
@@ -251,10 +252,12 @@ static void main_run(struct dtp_main *body) {
                          .rec = body->par.pool,
                          .kind = DTP_CHAIN_RUN,
                          .team = body->par.team,
-                         .crew = body->crew};
+                         .crew = body->crew,
+                         .ticket = body->ticket};
     dtp_chain_top = &chain;
     body->fn(body->arg, &body->par);
     body->crew = chain.crew;
+    body->ticket = chain.ticket;
     dtp_chain_pop_inner(&chain);
 }
 
@@ -271,35 +274,41 @@ void dtp_main_wait(struct dtp_main *body) {
     while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
 }
 
-/* What is left of crew afterwards: a run that is over may end without the ticket that it lent. */
-static dtp_crew_use_t run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_use_t crew,
-                               dtp_run_fn_t fn, void *arg) {
+/* False: the run has ended without the ticket that it lent. */
+static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_use_t crew,
+                     dtp_ticket_use_t ticket, dtp_run_fn_t fn, void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
-    struct dtp_main body = {.fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew};
+    struct dtp_main body = {
+        .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew, .ticket = ticket};
     if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) {
+        body.ticket = DTP_TICKET_KEPT; /* another thread may have it */
         dtp_visit_main(rec, team, &body, num_threads);
     } else {
         main_run(&body);
         if (team) dtp_team_close(team);
     }
-    return body.crew;
+    if (body.ticket != DTP_TICKET_LENT) return crew != DTP_CREW_TICKET || body.crew == crew;
+    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
+    return false;
 }
 
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
-    (void)run_here(rec, num_threads, cookie, DTP_CREW_NONE, fn, arg);
+    (void)run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_KEPT, fn, arg);
 }
 
-/* Executes a root that was taken. */
-static void root_execute(dtp_pool_t *rec, dtp_root_t *root) {
+/* Executes a root that was taken; false: without the ticket in the end. */
+static bool root_execute(dtp_pool_t *rec, dtp_root_t *root) {
     if (root->kind == DTP_ROOT_QUEUE) {
         dtp_queue_run_root(rec, root);
-        return;
+        return true;
     }
     run_t *run = (run_t *)root;
-    dtp_run_here(rec, run->num_threads, root->cookie, run->fn, run->arg);
+    const bool has_ticket =
+        run_here(rec, run->num_threads, root->cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, run->fn, run->arg);
     /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
     hand_over(root);
+    return has_ticket;
 }
 
 static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
@@ -315,7 +324,10 @@ static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
 #endif
             return true;
         }
-        root_execute(rec, root);
+        if (!root_execute(rec, root)) {
+            dtp_look_at_left(NULL);
+            return true;
+        }
         root = filter.any ? root_next(rec) : NULL;
     } while (root);
     dtp_ticket_end(rec);
@@ -377,11 +389,13 @@ static turn_t wait_for_turn(dtp_pool_t *rec, dtp_root_t *root, const dtp_share_t
 
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
     if (dtp_ticket_run(rec, false, false)) return true;
+    atomic_fetch_add_explicit(&rec->wants_back, 1, memory_order_seq_cst);
     dtp_root_t root = {.kind = DTP_ROOT_TICKET, .priority = priority};
     dtp_root_publish(rec, &root);
     dtp_dispatch(rec);
     const turn_t turn = wait_for_turn(rec, &root, share); /* taken by itself, or handed over */
     dtp_root_settle(&root);
+    atomic_fetch_sub_explicit(&rec->wants_back, 1, memory_order_relaxed);
     return turn != TURN_OVER;
 }
 
@@ -403,8 +417,8 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
         dtp_root_settle(&run.root); /* it is on this stack, and run_end comes next */
         if (turn != TURN_MINE) return;
     }
-    dtp_run_here(rec, num_threads, cookie, fn, arg);
-    dtp_ticket_end(rec);
+    if (run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
+    else dtp_look_at_left(NULL);
 }
 
 /* ---- dtp_pool_run ------------------------------------------------------------------------------------ */
@@ -489,7 +503,7 @@ dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned f
     const bool blocking = rec->blocking && (flags & DTP_RUN_MAY_BLOCK) && !nested;
     if (blocking && (flags & DTP_RUN_ADMITTED)) {
         if (dtp_ticket_get(rec, priority, share)) {
-            if (run_here(rec, num_threads, cookie, DTP_CREW_TICKET, fn, arg) == DTP_CREW_TICKET)
+            if (run_here(rec, num_threads, cookie, DTP_CREW_TICKET, DTP_TICKET_KEPT, fn, arg))
                 dtp_ticket_end(rec);
             else dtp_look_at_left(NULL);
         }
@@ -497,7 +511,8 @@ dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned f
         admit_and_run(rec, num_threads, nested, priority, cookie, share, fn, arg);
     } else {
         atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
-        (void)run_here(rec, num_threads, cookie, blocking ? DTP_CREW_NO_TICKET : DTP_CREW_NONE, fn, arg);
+        (void)run_here(rec, num_threads, cookie, blocking ? DTP_CREW_NO_TICKET : DTP_CREW_NONE,
+                       DTP_TICKET_KEPT, fn, arg);
         atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
         dtp_look_at_left(NULL);
     }

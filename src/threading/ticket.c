@@ -44,20 +44,26 @@ static int callers_to_expect(dtp_pool_t *rec) {
     return 0;
 }
 
+/* Without owners that sleep and have said that others may have their tickets. */
+static int callers_to_come(dtp_pool_t *rec) {
+    const int expected = callers_to_expect(rec);
+    return expected ? expected - atomic_load_explicit(&rec->lent, memory_order_relaxed) : 0;
+}
+
 static int callers_of(const dtp_pool_t *rec, uint64_t adm) {
     uint64_t reserved = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
     return dtp_adm_callers(adm) + (reserved & DTP_RESERVED_BY_CALLER ? 1 : 0);
 }
 
 int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm) {
-    const int expected = callers_to_expect(rec), runs = dtp_adm_runs(adm);
+    const int expected = callers_to_come(rec), runs = dtp_adm_runs(adm);
     return rec->num_threads - (runs > expected ? runs : expected) - dtp_adm_joiners(adm) -
            callers_of(rec, adm);
 }
 
 bool dtp_ticket_join(dtp_pool_t *rec) {
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_relaxed);
-    int expected = callers_to_expect(rec);
+    int expected = callers_to_come(rec);
     for (;;) {
         int runs = dtp_adm_runs(a) > expected ? dtp_adm_runs(a) : expected;
         if (dtp_adm_waiting(a) || runs + callers_of(rec, a) + dtp_adm_joiners(a) >= rec->num_threads)
@@ -134,6 +140,30 @@ void dtp_ticket_end(dtp_pool_t *rec) {
 #endif
     if (DTP_UNLIKELY(!served)) dtp_queue_take_over(rec, NULL);
     dtp_look_at_left(NULL);
+}
+
+/* Only outermost: a thread that holds something else, too, must not wait for a ticket. */
+bool dtp_ticket_lend(dtp_pool_t *rec) {
+    dtp_chain_t *chain = dtp_chain_top;
+    if (!chain || chain->rec != rec || chain->ticket != DTP_TICKET_LENDABLE) return false;
+    const dtp_chain_t *up = chain->up; /* a thread of the pool that has come for runs holds nothing yet */
+    if (up && (up->up || up->kind != DTP_CHAIN_VISIT || up->rec != rec)) return false;
+    atomic_fetch_add_explicit(&rec->lent, 1, memory_order_relaxed);
+    chain->ticket = DTP_TICKET_LENT;
+    const uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+#ifdef DTP_BREAK_TICKET_LEND
+    return true;
+#endif
+    if (dtp_adm_waiting(a)) dtp_let_go(rec);
+    else if (dtp_helpers_miss_tickets(rec)) dtp_helpers_call_for_ticket(rec);
+    return true;
+}
+
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share) {
+    if (!(wait ? dtp_ticket_get(rec, DTP_TICKET_BACK, share) : dtp_ticket_run(rec, false, false))) return false;
+    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
+    dtp_chain_top->ticket = DTP_TICKET_LENDABLE;
+    return true;
 }
 
 bool dtp_ticket_may_spin(const dtp_pool_t *rec) {
