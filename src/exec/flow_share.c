@@ -17,6 +17,7 @@
 
 enum {
     LOOKS_PER_CLOCK = 16,
+    LOOK_AROUND_NS = 20000, /* a costly node: after each there is time to look at other runs */
     DRY_NS = 2000,
     MAX_TAKE = 32,
     WAIT_SPIN_NS = 20000,
@@ -365,7 +366,12 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
     if (s->args.par->num_threads < 2) return false;
     if (!shared && s->eager && w->looks < 6 && 1u << w->looks < w->fuel) w->fuel = w->given = 1u << w->looks;
-    if (shared && w->where.slot && dtp_crew_must_leave(&s->crew)) return true;
+    if (shared && w->where.slot) {
+        if (dtp_crew_must_leave(&s->crew)) return true;
+        /* Not often beside short nodes: each other run is a line to read. */
+        if ((w->costly_ns > LOOK_AROUND_NS || w->looks % LOOKS_PER_CLOCK == 0) && dtp_crew_has_too_many(&s->crew))
+            return true;
+    }
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
     /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */
     if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed) && !dtp_crew_is_full(&s->crew)) dtp_flow_invite(w);

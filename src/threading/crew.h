@@ -38,6 +38,8 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns);
 bool dtp_crew_is_full(const dtp_crew_t *crew);
 /* Must a joiner leave (somebody waits for its ticket)? */
 bool dtp_crew_must_leave(const dtp_crew_t *crew);
+/* Should one, because another run has fewer and wants some? */
+bool dtp_crew_has_too_many(const dtp_crew_t *crew);
 /* Helps in a loop of the same run; false if there is none. For the owner when it has nothing to do. */
 bool dtp_crew_help(dtp_crew_t *crew);
 /* By the owner, before it sleeps: others may have its ticket (dtp_ticket_lend). False: it keeps it. */

@@ -332,6 +332,9 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run);
 bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
 /* Does an open region (of team, if not NULL) want somebody? For helpers that are about to sleep or to leave. */
 bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team);
+/* Does another region that pays want helpers and have at least two fewer inside than r? Then a helper of r that could
+ * as well help there leaves. */
+bool dtp_region_has_too_many(dtp_pool_t *rec, const dtp_region_t *r);
 /* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that
  * are inside. */
 dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);

@@ -150,6 +150,34 @@ bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team) {
     return false;
 }
 
+static bool wants_helpers(uint64_t w) { return dtp_rw_left(w) && dtp_rw_wanted(w); }
+
+/* The open region beside r (NULL: of all) that wants helpers and has fewest inside: fewer than `below`. NULL: none. */
+static dtp_region_t *fewest_inside(dtp_pool_t *rec, const dtp_region_t *r, int below, bool must_pay) {
+    dtp_region_t *first = &rec->region[0], *found = NULL;
+    uint64_t open = atomic_load_explicit(&first->door, memory_order_relaxed) | 1;
+    if (r) open &= ~((uint64_t)1 << (r - first));
+    for (; open; open &= open - 1) {
+        dtp_region_t *q = &first[__builtin_ctzll(open)];
+        const uint64_t w = atomic_load_explicit(&q->word, memory_order_relaxed);
+        if (!wants_helpers(w) || dtp_rw_active(w) >= below) continue;
+        if (must_pay && !atomic_load_explicit(&q->pays, memory_order_relaxed)) continue;
+        below = dtp_rw_active(w);
+        found = q;
+    }
+    return found;
+}
+
+bool dtp_region_has_too_many(dtp_pool_t *rec, const dtp_region_t *r) {
+    if (!rec->workers) return false; /* helpers of a caller's pool are bound to their run */
+#ifdef DTP_BREAK_REGION_EVEN
+    return false;
+#endif
+    if (!others_are_open(rec, r)) return false;
+    const int inside = dtp_rw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
+    return inside > 1 && fewest_inside(rec, r, inside - 1, true);
+}
+
 static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team, uint64_t run) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
     int index;
@@ -177,7 +205,9 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
     do {
         region_run_chunk(r, slot, index);
         ++chunks;
-    } while (!last && !ticket_wanted(rec) && (index = region_claim(r, false, &last)) >= 0);
+    } while (!last && !ticket_wanted(rec) &&
+             !(atomic_load_explicit(&r->pays, memory_order_relaxed) && dtp_region_has_too_many(rec, r)) &&
+             (index = region_claim(r, false, &last)) >= 0);
     if (!only_joiner) region_return_slot(r, slot);
 
     /* The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
@@ -200,6 +230,10 @@ bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
 }
 
 bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
+    if (!team && (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION)) {
+        dtp_region_t *r = fewest_inside(rec, NULL, INT_MAX, false);
+        if (r && region_join(rec, r, NULL, 0)) return true;
+    }
     if (region_join(rec, &rec->region[0], team, run)) return true;
     uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
     for (; open; open &= open - 1)
