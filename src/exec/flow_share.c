@@ -245,16 +245,15 @@ static double costly_ns(const dtp_flow_worker_t *w, const dtp_flow_region_t *r) 
 static double offered_ns(const dtp_flow_worker_t *w) {
     enum { LOOKED_AT = 8 };
     double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns, after = 0.;
-#ifndef DTP_BREAK_FLOW_OFFER
     for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
         const dtp_flow_region_t *r = dtp_flow_slab_of(*p)->region;
         const dtp_flow_node_t *node = &r->nodes[*p & DTP_FLOW_NODE_MASK];
         if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
         else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
         else if (DTP_FN_KIND(node->bits) == DTP_FK_WHILE) ns += r->rings[node->index].region->ns;
-        else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_FLOW_IS_ROOT && r->ns / 2 > after) after = r->ns / 2;
+        else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_FLOW_IS_ROOT && r->ns / 2 > after)
+            after = r->ns / 2;
     }
-#endif
     return ns > after ? ns : after;
 }
 
@@ -369,7 +368,8 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     if (shared && w->where.slot) {
         if (dtp_crew_must_leave(&s->crew)) return true;
         /* Not often beside short nodes: each other run is a line to read. */
-        if ((w->costly_ns > LOOK_AROUND_NS || w->looks % LOOKS_PER_CLOCK == 0) && dtp_crew_has_too_many(&s->crew))
+        if ((w->costly_ns > LOOK_AROUND_NS || w->looks % LOOKS_PER_CLOCK == 0) &&
+            dtp_crew_has_too_many(&s->crew))
             return true;
     }
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
@@ -425,7 +425,7 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
-static bool park(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
+static bool sleep_parked(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
     dtp_flow_state_t *s = w->state;
     if (s->args.deadline_ns && !dtp_flow_failed(s)) {
         int64_t left_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
@@ -434,14 +434,18 @@ static bool park(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
     const uint32_t asleep = lent ? DTP_FLOW_ASLEEP_LENT : DTP_FLOW_ASLEEP;
     DTP_STORE(&s->parked, asleep, relaxed);
     DTP_FENCE_SC();
+#ifdef DTP_BREAK_FLOW_LENT
+    if (lent || !anything(s)) {
+#else
     if (!(lent && !dtp_crew_ticket_is_free(&s->crew) ? is_left(s) : anything(s))) {
+#endif
         ++w->parked;
         dtp_futex_wait(&s->parked, asleep, timeout_ns);
     }
     DTP_STORE(&s->parked, DTP_FLOW_AWAKE, relaxed);
     return anything(s);
 }
-bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) { return park(w, false, timeout_ns); }
+bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) { return sleep_parked(w, false, timeout_ns); }
 
 /* Others may have its ticket meanwhile. What ends the run needs none, tasks need one: those in queues have a thread
  * that executes them, so that they are worth a ticket only if one is free; what a thread has left is not. */
@@ -449,7 +453,7 @@ static void park_and_lend(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     const bool lent = dtp_crew_lend(&s->crew);
     for (;;) {
-        (void)park(w, lent, -1);
+        (void)sleep_parked(w, lent, -1);
         if (!lent || DTP_LOAD(&s->finished, acquire)) return;
         dtp_flow_check_deadline(s);
         /* A run that is over has nothing to compute. */

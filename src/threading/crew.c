@@ -103,7 +103,9 @@ bool dtp_crew_must_leave(const dtp_crew_t *crew) {
     return atomic_load_explicit(&crew->rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }
 
-bool dtp_crew_has_too_many(const dtp_crew_t *crew) { return dtp_region_has_too_many(crew->rec, crew->region); }
+bool dtp_crew_has_too_many(const dtp_crew_t *crew) {
+    return dtp_region_has_too_many(crew->rec, crew->region);
+}
 
 bool dtp_crew_help(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;

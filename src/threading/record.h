@@ -253,8 +253,8 @@ struct dtp_pool {
     /* Callers seen lately: joiners leave them their tickets. Everybody looks, it hardly changes. */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t peak_time; /* ticks */
     _Atomic int32_t peak;
-    _Atomic int32_t lent;       /* tickets of owners that sleep: not to be left to them */
-    _Atomic int32_t wants_back; /* threads that wait for nothing but a ticket */
+    _Atomic int32_t lent;                   /* tickets of owners that sleep: not to be left to them */
+    _Atomic int32_t wants_back;             /* threads that wait for nothing but a ticket */
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
     dtp_root_t *fifo[2];                    /* fifo.h */
@@ -372,10 +372,6 @@ bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
 /* Without a promise: false if roots wait and nobody is known to come. */
 bool dtp_ticket_give(dtp_pool_t *rec);
-/* By the owner of a run that is about to sleep in its work: others may have its ticket. False: it keeps it. */
-bool dtp_ticket_lend(dtp_pool_t *rec);
-/* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
-bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 /* Threads that could still be called, at the moment of adm, and would find a joiner's ticket: those of callers
  * that were seen together a moment ago are left to them. */
 int dtp_ticket_free(dtp_pool_t *rec, uint64_t adm);
@@ -407,6 +403,10 @@ void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t f
  * there is none, because share (NULL: never) is over. */
 #define DTP_TICKET_BACK INT_MAX
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
+/* By the owner of a run that is about to sleep in its work: others may have its ticket. False: it keeps it. */
+bool dtp_ticket_lend(dtp_pool_t *rec);
+/* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 /* Until no thread is in a call of the host's schedule for the root. */
 void dtp_root_settle(dtp_root_t *root);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */

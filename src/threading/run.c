@@ -12,6 +12,7 @@
  * for the next one: handing it to a sleeping client costs a fifth of the throughput. */
 #include "threading/builtin_pool.h"
 #include "threading/fifo.h"
+#include "threading/helpers.h"
 #include "threading/sleeper.h"
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -397,6 +398,31 @@ bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
     dtp_root_settle(&root);
     atomic_fetch_sub_explicit(&rec->wants_back, 1, memory_order_relaxed);
     return turn != TURN_OVER;
+}
+
+/* Only outermost: a thread that holds something else, too, must not wait for a ticket. */
+bool dtp_ticket_lend(dtp_pool_t *rec) {
+    dtp_chain_t *chain = dtp_chain_top;
+    if (!chain || chain->rec != rec || chain->ticket != DTP_TICKET_LENDABLE) return false;
+    const dtp_chain_t *up = chain->up; /* a thread of the pool that has come for runs holds nothing yet */
+    if (up && (up->up || up->kind != DTP_CHAIN_VISIT || up->rec != rec)) return false;
+    atomic_fetch_add_explicit(&rec->lent, 1, memory_order_relaxed);
+    chain->ticket = DTP_TICKET_LENT;
+    const uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+#ifdef DTP_BREAK_TICKET_LEND
+    return true;
+#endif
+    if (dtp_adm_waiting(a)) dtp_let_go(rec);
+    else if (dtp_helpers_miss_tickets(rec)) dtp_helpers_call_for_ticket(rec);
+    return true;
+}
+
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share) {
+    if (!(wait ? dtp_ticket_get(rec, DTP_TICKET_BACK, share) : dtp_ticket_run(rec, false, false)))
+        return false;
+    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
+    dtp_chain_top->ticket = DTP_TICKET_LENDABLE;
+    return true;
 }
 
 static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,

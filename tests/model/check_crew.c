@@ -28,6 +28,14 @@ bool dtp_dispatch(dtp_pool_t *pool) {
     (void)pool;
     return true;
 }
+bool dtp_ticket_lend(dtp_pool_t *pool) {
+    (void)pool;
+    return false;
+}
+bool dtp_ticket_regain(dtp_pool_t *pool, bool wait, const dtp_share_t *share) {
+    (void)pool, (void)wait, (void)share;
+    return true;
+}
 bool dtp_team_hold(dtp_team_t *team) {
     (void)team;
     return true;

@@ -30,6 +30,7 @@ static void run_task(uint64_t word) {
     uint32_t i = word & DTP_FLOW_NODE_MASK;
     MC_CHECK(i < (uint32_t)n_tasks);
     mc_read(&payload[i]); /* written by who made the task */
+    MC_CHECK(mc_self() > 0 || model_owner_has_ticket);
     MC_CHECK(++taken[i] == 1);
     if (i && mc_self() > 0) mc_hit("a thief took a task");
     if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) dtp_flow_finished(state);
@@ -105,6 +106,22 @@ static void worker(void *arg) {
     drain(w);
     while (dtp_flow_take(w)) drain(w);
 }
+/* The same, but leaves with what it has kept. */
+static void worker_that_leaves(void *arg) {
+    dtp_flow_worker_t *w = arg;
+    make(w, 0, (uint32_t)n_tasks);
+    expose(w, (size_t)n_tasks - 1, false);
+    mc_hit("tasks were orphaned");
+    abandon(w);
+    while (dtp_flow_take(w)) drain(w);
+}
+/* Has the ticket that the owner lends, for a while; nobody is told when it comes back. */
+static void borrower(void *arg) {
+    (void)arg;
+    if (!model_take_ticket()) return;
+    mc_hit("the ticket was lent");
+    atomic_fetch_add_explicit(&model_tickets, 1, memory_order_seq_cst);
+}
 static void missed(const volatile void *p, uint64_t expected, uint64_t found) {
     (void)expected, (void)found;
     if (p == &state->workers[0].queue.top) mc_hit("two took at once");
@@ -115,6 +132,9 @@ static void setup(int tasks, void (*const fns[])(void *), int n) {
     static dtp_parallel_t par;
     static struct dtp_flow_plan plan;
     n_tasks = left = tasks;
+    model_lends = false;
+    model_owner_has_ticket = true;
+    model_tickets = 0;
     memset(taken, 0, sizeof taken);
     state = mc_alloc(sizeof *state);
     state->workers = mc_alloc((size_t)n * sizeof *state->workers);
@@ -156,6 +176,16 @@ SETUP(orphans_more, 3, giver, leaver, thief)
 SETUP(orphans, 2, giver, leaver, thief)
 SETUP(alternate, 4, alternate_giver, thief, thief)
 SETUP(park, 2, owner, worker)
+SETUP(lent, 2, owner, worker, borrower)
+SETUP(lent_left, 2, owner, worker_that_leaves, borrower)
+static void lends(void) {
+    lent();
+    model_lends = true;
+}
+static void lends_left(void) {
+    lent_left();
+    model_lends = true;
+}
 
 int main(int argc, char **argv) {
     const mc_case_t cases[] = {
@@ -178,6 +208,16 @@ int main(int argc, char **argv) {
          .end = all_taken,
          .weak = true,
          .reach = {"the owner slept"}},
+        {.name = "the owner lends its ticket",
+         .setup = lends,
+         .end = all_taken,
+         .preemptions = 2,
+         .reach = {"the owner slept", "the ticket was lent"}},
+        {.name = "the owner lends its ticket, and comes back for what is left",
+         .setup = lends_left,
+         .end = all_taken,
+         .preemptions = 2,
+         .reach = {"the owner slept", "the ticket was lent", "tasks were orphaned"}},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -69,6 +69,44 @@ static void lender(void *arg) {
     MC_CHECK(*(int *)arg == 1); /* on this thread */
     if (has_worker) leave();
 }
+/* The same where no closure may block: the owner of a run that is dry. It asks for a ticket that is free, or waits for
+ * one; or ends without, once the other client has had its turn. */
+static _Atomic int others_ran;
+static void lend_if_possible(void *arg, const dtp_parallel_t *par) {
+    MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
+    atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
+    if (dtp_ticket_lend(rec)) {
+        mc_hit("lent");
+        MC_CHECK(!dtp_ticket_lend(rec));
+        if (!dtp_ticket_regain(rec, false, NULL)) {
+            mc_hit("somebody had it");
+            MC_CHECK(dtp_ticket_regain(rec, true, NULL));
+        }
+    }
+    work(arg, par);
+}
+static void lend_until_others_ran(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    const bool lent = dtp_ticket_lend(rec);
+    while (lent && !atomic_load_explicit(&others_ran, memory_order_acquire)) mc_yield();
+    if (lent) mc_hit("ended without a ticket");
+    ++*(int *)arg;
+}
+static void other_work(void *arg, const dtp_parallel_t *par) {
+    work(arg, par);
+    atomic_store_explicit(&others_ran, 1, memory_order_release);
+}
+static void dry_client(void *arg) {
+    MC_CHECK(dtp_pool_run(rec, 1, true, lend_if_possible, arg) == dnnl_tp_success);
+    MC_CHECK(*(int *)arg == 1);
+}
+static void dry_to_its_end(void *arg) {
+    MC_CHECK(dtp_pool_run(rec, 1, true, lend_until_others_ran, arg) == dnnl_tp_success);
+    MC_CHECK(*(int *)arg == 1);
+}
+static void other_client(void *arg) {
+    MC_CHECK(dtp_pool_run(rec, 1, true, other_work, arg) == dnnl_tp_success);
+}
 /* A host with runs: no call with the cookie of a run that has ended. */
 static bool ended[CLIENTS];
 static _Atomic int n_begun, host_calls;
@@ -130,7 +168,8 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
     if (other) mc_thread(other, NULL);
 }
 static void end(void) {
-    MC_CHECK(rec->adm == 0 && !rec->n_waiting && !dtp_fifo_first(rec));
+    MC_CHECK(rec->adm == 0 && rec->lent == 0 && rec->wants_back == 0 && !rec->n_waiting &&
+             !dtp_fifo_first(rec));
     MC_CHECK(!(rec->region[0].door & DTP_DOOR_ATTENTION));
 }
 static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
@@ -145,6 +184,21 @@ static void hasty(void) {
     mc_thread(ending_client, &ran[0]);
     mc_thread(hasty_client, &ran[1]);
     mc_thread(client, &ran[2]);
+}
+static void dry_clients(void) {
+    setup(1, 0, NULL);
+    for (int i = 0; i < 2; ++i) mc_thread(dry_client, &ran[i]);
+}
+static void dry_and_joiner(void) {
+    setup(1, 0, NULL);
+    mc_thread(dry_client, &ran[0]);
+    mc_thread(joiner, NULL);
+}
+static void ends_without(void) {
+    setup(1, 0, NULL);
+    others_ran = 0;
+    mc_thread(dry_to_its_end, &ran[0]);
+    mc_thread(other_client, &ran[1]);
 }
 static void one_lender(void) { lenders(1, 1, 2, NULL); }
 static void two_lenders(void) { lenders(2, 1, 2, NULL); }
@@ -198,6 +252,22 @@ int main(int argc, char **argv) {
          .end = end,
          .preemptions = 3,
          .reach = {"ran on another thread"}},
+        {.name = "two clients that are dry",
+         .setup = dry_clients,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"lent", "somebody had it"}},
+        {.name = "two clients that are dry, weak",
+         .setup = dry_clients,
+         .end = end,
+         .preemptions = 2,
+         .weak = true},
+        {.name = "a client that is dry and a joiner", .setup = dry_and_joiner, .end = end, .preemptions = 3},
+        {.name = "a client that is dry to its end",
+         .setup = ends_without,
+         .end = end,
+         .preemptions = 3,
+         .reach = {"ended without a ticket"}},
         {.name = "a client that gives up",
          .setup = hasty,
          .end = end,

@@ -2,7 +2,7 @@
  *
  *   virtual_cores [--w=4,16] [--clients=1,4] [--pools=builtin,schedule] [--groups=shapes,clients,mixed,pools]
  *                 [--rows=PART,...] [--learned] [--ms=N] [--bar=92] [--fair=50] [--idle-ms=1] [--tries=1]
- *                 [--csv=FILE] [--list]
+ *                 [--csv=FILE] [--spans=FILE] [--list]
  *
  * Ends with 1 when a row misses a bar, with 2 on misuse. See doc/virtual_cores.md. */
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static struct {
     double ms, bar, fair, idle_ms;
     int tries;
     bool list;
-    FILE *csv;
+    FILE *csv, *spans;
 } opt = {.w = {4, 8, 16, 64},
          .n_w = 4,
          .clients = {1, 2, 4, 16, 64},
@@ -94,6 +94,20 @@ static void report(const char *group, const char *pool, const vc_row_t *row, con
     fflush(stdout);
 }
 
+/* What each thread did when. */
+static void write_spans(const vc_row_t *row) {
+    for (int c = 0; c < row->n; ++c) {
+        int n = 0;
+        for (const vc_run_t *run = row->client[c].first; run; run = run->next, ++n)
+            for (int i = 0; i < run->program->n; ++i) {
+                const vc_span_t *t = &run->task[i];
+                if (t->times)
+                    fprintf(opt.spans, "%s,%d,%d,%d,%d,%.3f,%.3f\n", row->name, c, n, i, t->thread,
+                            (double)t->begin / 1e6, (double)t->end / 1e6);
+            }
+    }
+}
+
 /* Clients of several kinds on one pool. */
 static void row(const char *group, const char *pool, int w, const char *name, const part_t *part,
                 int n_parts) {
@@ -145,6 +159,7 @@ static void row(const char *group, const char *pool, int w, const char *name, co
         const int64_t window = r.window_ns;
         vc_row_run(&r);
         vc_judge(&r, &v);
+        if (opt.spans) write_spans(&r);
         vc_row_free_runs(&r);
         r.window_ns = window;
         if (t == 0 || v.wrong || met(&v) || (!met(&best) && v.efficiency > best.efficiency)) best = v;
@@ -225,11 +240,12 @@ static bool option(const char *arg) {
     else if (IS("--rows=")) opt.rows = value;
     else if (!strcmp(arg, "--learned")) vc_hints = false;
     else if (IS("--ms=")) return (opt.ms = atof(value)) > 0;
-    else if (IS("--bar=")) return (opt.bar = atof(value)) > 0;
+    else if (IS("--bar=")) return (opt.bar = atof(value)) >= 0;
     else if (IS("--fair=")) opt.fair = atof(value);
     else if (IS("--idle-ms=")) opt.idle_ms = atof(value);
     else if (IS("--tries=")) return (opt.tries = atoi(value)) > 0;
     else if (IS("--csv=")) return (opt.csv = fopen(value, "w")) != NULL;
+    else if (IS("--spans=")) return (opt.spans = fopen(value, "w")) != NULL;
     else if (!strcmp(arg, "--list")) opt.list = true;
     else return false;
 #undef IS
@@ -257,6 +273,7 @@ int main(int argc, char **argv) {
               "until_ms,"
               "run_ms,wrong,met\n",
               opt.csv);
+    if (opt.spans) fputs("row,client,run,task,thread,begin_ms,end_ms\n", opt.spans);
     for (int p = 0; p < vc_n_pools; ++p) {
         const char *pool = vc_pool_name(p);
         if (!pool_wanted(pool)) continue;
@@ -271,5 +288,6 @@ int main(int argc, char **argv) {
            opt.bar, opt.fair, opt.idle_ms);
     for (int i = 0; i < n_missed; ++i) printf("  %s\n", missed[i]);
     if (opt.csv) fclose(opt.csv);
+    if (opt.spans) fclose(opt.spans);
     return n_missed || !n_rows;
 }

@@ -360,6 +360,8 @@ const int vc_n_kinds = sizeof vc_kinds / sizeof *vc_kinds;
 
 const vc_kind_t *vc_kind(const char *name) {
     for (int i = 0; i < vc_n_kinds; ++i)
+        if (!strcmp(vc_kinds[i].name, name)) return &vc_kinds[i];
+    for (int i = 0; i < vc_n_kinds; ++i)
         if (!strncmp(vc_kinds[i].name, name, strlen(name))) return &vc_kinds[i];
     fprintf(stderr, "virtual_cores: no program %s\n", name);
     exit(2);

@@ -47,7 +47,7 @@ typedef struct {
 extern const vc_kind_t vc_kinds[];
 extern const int vc_n_kinds;
 const vc_kind_t *
-vc_kind(const char *name); /* the first whose name begins so; ends the program if none does */
+vc_kind(const char *name); /* that one, or the first whose name begins so; ends the program if none does */
 void vc_program_free(vc_program_t *);
 /* Every node says what it costs (hints), or the library has to learn it. */
 extern bool vc_hints;
@@ -57,6 +57,7 @@ extern bool vc_hints;
 typedef struct {
     int64_t begin, end; /* ns since the row began; 0: it did not run */
     int times;          /* how often it ran */
+    int thread;         /* the system's number */
 } vc_span_t;
 typedef struct vc_run {
     struct vc_run *next;

@@ -1,5 +1,6 @@
 /* What nodes and loops do: sleep, and write down when. */
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "common/timing.h"
@@ -13,6 +14,7 @@ static void do_task(vc_run_t *run, int i) {
     span->begin = begin;
     span->end = bd_now_ns() - run->bed->began;
     ++span->times;
+    span->thread = (int)gettid();
 }
 
 typedef struct {
