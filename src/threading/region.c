@@ -170,9 +170,6 @@ static dtp_region_t *fewest_inside(dtp_pool_t *rec, const dtp_region_t *r, int b
 
 bool dtp_region_has_too_many(dtp_pool_t *rec, const dtp_region_t *r) {
     if (!rec->workers) return false; /* helpers of a caller's pool are bound to their run */
-#ifdef DTP_BREAK_REGION_EVEN
-    return false;
-#endif
     if (!others_are_open(rec, r)) return false;
     const int inside = dtp_rw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
     return inside > 1 && fewest_inside(rec, r, inside - 1, true);
