@@ -403,8 +403,7 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
     int free_threads = dtp_ticket_free(rec, adm) - !team;
     /* Of a long loop, helpers of others have time to give their tickets back; of a longer one runs end, too. */
     const bool later = est_ns >= rec->wake_min_ns && (dtp_adm_joiners(adm) || est_ns >= MEDIUM_LOOP_NS);
-    if (near > 0 || (call && (through_host || free_threads > 0 || later)))
-        r = dtp_region_reserve(rec, !team);
+    if (near > 0 || (call && (through_host || free_threads > 0 || later))) r = dtp_region_reserve(rec, !team);
     if (!r) {
         DTP_COUNT(rec, alone, 1);
         int64_t t0 = learned ? dtp_ticks() : 0;
