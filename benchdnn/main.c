@@ -1,5 +1,4 @@
 /* benchdnn: correctness and speed of every primitive, from the command line. See doc/benchdnn.md. */
-#include <limits.h>
 #include <malloc.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,8 +72,8 @@ int main(int argc, char **argv) {
         bd_die(BD_EXIT_FAIL, "Error: can't parse the driver name '%s'.", tok);
     }
     if (!strchr("PFS", bd.mode)) { /* buffers of one problem serve the next: their pages stay */
-        mallopt(M_MMAP_THRESHOLD, INT_MAX);
-        mallopt(M_TRIM_THRESHOLD, INT_MAX);
+        mallopt(M_MMAP_MAX, 0);
+        mallopt(M_TRIM_THRESHOLD, -1);
     }
     bd_stat.start_s = bd_now();
     for (++i; i < argc; ++i) bd_driver_token(d, argv[i]);

@@ -89,6 +89,10 @@ void bd_attr_fill(const struct bd_prb *, int tensor, double *v);
 /* Value of a scale or zero point of argument arg at a logical position of that argument. */
 double bd_attr_scale(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
 double bd_attr_zp(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
+/* Has argument arg scales or zero points? */
+bool bd_attr_quantized(const struct bd_prb *, int arg);
+/* x, values of tensor i: zero points off, scales on. */
+void bd_attr_dequantize(const struct bd_prb *, double *const *v, int i, double *x);
 /* acc -> dst: post-ops, dst scale, dst zero point. old_dst = former value of dst there. */
 double bd_attr_finish(const struct bd_prb *, double *const *v, double acc, double old_dst,
                       const int64_t *pos);

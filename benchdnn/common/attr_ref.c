@@ -114,20 +114,29 @@ double bd_attr_growth(const bd_prb_t *p) {
     return growth;
 }
 
-static double quant_at(const bd_prb_t *p, double *const *v, const bd_quant_t *q, int nq, int base, int arg,
-                       int nd, const int64_t *pos, double none) {
-    const bd_quant_t *e = q;
-    while (e < q + nq && e->arg != arg) ++e;
-    if (e == q + nq) return none;
-    const bd_tensor_t *t = &p->t[bd_find_arg(p, arg)];
-    int mask = bd_attr_mask(p, &e->mask, arg, nd);
+static const bd_quant_t *quant_of(const bd_quant_t *q, int nq, int arg) {
+    for (int i = 0; i < nq; ++i)
+        if (q[i].arg == arg) return &q[i];
+    return NULL;
+}
+
+/* Row-major index of the value for pos, over the first n of nd dimensions. */
+static int64_t quant_index(const bd_prb_t *p, const bd_quant_t *q, int nd, int n, const int64_t *pos) {
+    const bd_tensor_t *t = &p->t[bd_find_arg(p, q->arg)];
+    int mask = bd_attr_mask(p, &q->mask, q->arg, nd);
     int64_t at = 0;
-    for (int d = 0; d < nd; ++d) {
+    for (int d = 0; d < n; ++d) {
         if (!(mask >> d & 1)) continue;
-        int64_t g = e->group[0] && d >= nd - 2 ? e->group[d - (nd - 2)] : 1;
+        int64_t g = q->group[0] && d >= nd - 2 ? q->group[d - (nd - 2)] : 1;
         at = at * (t->d[d] / g) + pos[d] / g;
     }
-    return v[bd_find_arg(p, base | arg)][at];
+    return at;
+}
+
+static double quant_at(const bd_prb_t *p, double *const *v, const bd_quant_t *q, int nq, int base, int arg,
+                       int nd, const int64_t *pos, double none) {
+    const bd_quant_t *e = quant_of(q, nq, arg);
+    return e ? v[bd_find_arg(p, base | arg)][quant_index(p, e, nd, nd, pos)] : none;
 }
 
 double bd_attr_scale(const bd_prb_t *p, double *const *v, int arg, int nd, const int64_t *pos) {
@@ -138,6 +147,56 @@ double bd_attr_scale(const bd_prb_t *p, double *const *v, int arg, int nd, const
 double bd_attr_zp(const bd_prb_t *p, double *const *v, int arg, int nd, const int64_t *pos) {
     if (!p->attr.n_zps) return 0;
     return quant_at(p, v, p->attr.zps, p->attr.n_zps, DNNL_TP_ARG_ATTR_ZERO_POINTS, arg, nd, pos, 0);
+}
+
+bool bd_attr_quantized(const bd_prb_t *p, int arg) {
+    return quant_of(p->attr.scales, p->attr.n_scales, arg) || quant_of(p->attr.zps, p->attr.n_zps, arg);
+}
+
+/* Scales or zero points of a row of the last dimension. */
+typedef struct {
+    const bd_quant_t *q; /* NULL: none */
+    const double *v;
+    double *row;
+    int64_t at; /* what the row was made for, -1 = nothing yet */
+    int64_t group, step;
+} quant_row_t;
+
+static quant_row_t quant_row(const bd_prb_t *p, double *const *v, const bd_quant_t *q, int base,
+                             const bd_tensor_t *t, double none) {
+    int64_t n = t->d[t->nd - 1];
+    quant_row_t r = {.q = q, .row = bd_alloc((size_t)n * sizeof *r.row, 64), .at = -1};
+    for (int64_t k = 0; k < n; ++k) r.row[k] = none;
+    if (!q) return r;
+    r.v = v[bd_find_arg(p, base | t->arg)];
+    r.group = q->group[0] ? q->group[1] : 1;
+    r.step = bd_attr_mask(p, &q->mask, t->arg, t->nd) >> (t->nd - 1) & 1 ? n / r.group : 0;
+    return r;
+}
+/* Neighbours often have the same. */
+static void quant_row_at(quant_row_t *r, const bd_prb_t *p, const bd_tensor_t *t, const int64_t *pos) {
+    if (!r->q) return;
+    int64_t n = t->d[t->nd - 1], at = quant_index(p, r->q, t->nd, t->nd - 1, pos);
+    if (at == r->at) return;
+    r->at = at;
+    for (int64_t k = 0; k < n; ++k) r->row[k] = r->step ? r->v[at * r->step + k / r->group] : r->v[at];
+}
+
+void bd_attr_dequantize(const bd_prb_t *p, double *const *v, int i, double *x) {
+    const bd_tensor_t *t = &p->t[i];
+    int64_t pos[BD_MAX_NDIMS] = {0}, n = t->d[t->nd - 1];
+    quant_row_t s =
+        quant_row(p, v, quant_of(p->attr.scales, p->attr.n_scales, t->arg), DNNL_TP_ARG_ATTR_SCALES, t, 1);
+    quant_row_t z =
+        quant_row(p, v, quant_of(p->attr.zps, p->attr.n_zps, t->arg), DNNL_TP_ARG_ATTR_ZERO_POINTS, t, 0);
+    for (int64_t rows = n ? bd_elems(t) / n : 0; rows > 0; --rows, x += n) {
+        quant_row_at(&s, p, t, pos);
+        quant_row_at(&z, p, t, pos);
+        for (int64_t k = 0; k < n; ++k) x[k] = (x[k] - z.row[k]) * s.row[k];
+        for (int d = t->nd - 2; d >= 0 && ++pos[d] == t->d[d]; --d) pos[d] = 0;
+    }
+    bd_free(s.row);
+    bd_free(z.row);
 }
 
 static double po_source(const bd_prb_t *p, double *const *v, int arg, const int64_t *pos) {

@@ -5,7 +5,7 @@
 #include "common/fill.h"
 #include "common/layout.h"
 
-enum { SHOWN = 10 };
+enum { SHOWN = 10, ROW = 512 };
 
 typedef struct {
     bool eltwise, exponent, binary, dst_scale;
@@ -71,8 +71,11 @@ bd_verdict_t bd_compare(const bd_prb_t *p, int i, const bd_cmp_t *c, const doubl
     relax_t r = relaxations(p, i);
     bd_verdict_t v = {.total = (long)bd_elems(t)};
     long zeros = 0;
+    double row[ROW]; /* the expected values as the type has them */
     for (int64_t k = 0; k < v.total; ++k) {
+        if (k % ROW == 0) bd_round_row(r.dt, row, exp + k, v.total - k < ROW ? v.total - k : ROW);
         zeros += got[k] == 0;
+        if (got[k] == row[k % ROW]) continue;
         if (accept(&r, c, got[k], exp[k])) continue;
         if (++v.errors > SHOWN || quiet) continue;
         char at[160] = "";

@@ -1,9 +1,9 @@
 /* Descriptors from layout strings, and element access in any blocked layout. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/layout.h"
+#include "common/values.h"
 
 /* ---- descriptors ------------------------------------------------------------------------------------- */
 
@@ -111,95 +111,6 @@ dnnl_tp_status_t bd_layout(const bd_api_t *api, const_dnnl_tp_memory_desc_t md, 
     return dnnl_tp_success;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------- */
-double bd_round_to(int dt, double x) {
-    switch (dt) {
-    case dnnl_tp_f32: return (double)(float)x;
-    case dnnl_tp_bf16: {
-        if (isnan(x)) return x;
-        float f = (float)x;
-        uint32_t u;
-        memcpy(&u, &f, 4);
-        u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
-        if (isinf(f)) return (double)f;
-        memcpy(&f, &u, 4);
-        return (double)f;
-    }
-    case dnnl_tp_f16: {
-        if (isnan(x) || isinf(x) || x == 0) return x;
-        int e;
-        frexp(x, &e);
-        if (e < -13) e = -13;
-        double step = ldexp(1, e - 11), r = nearbyint(x / step) * step;
-        return fabs(r) > 65504 ? copysign(INFINITY, x) : r;
-    }
-    case dnnl_tp_s32: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), -2147483648.), 2147483647.);
-    case dnnl_tp_s8: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), -128), 127);
-    case dnnl_tp_u8: return isnan(x) ? 0 : fmin(fmax(nearbyint(x), 0), 255);
-    default: return x;
-    }
-}
-
-static uint16_t to_f16(double x) {
-    double r = bd_round_to(dnnl_tp_f16, x);
-    uint16_t sign = signbit(r) ? 0x8000 : 0;
-    r = fabs(r);
-    if (isnan(x)) return 0x7e00;
-    if (isinf(r)) return sign | 0x7c00;
-    if (r < 0x1p-14) return sign | (uint16_t)(r * 0x1p24);
-    int e;
-    double m = frexp(r, &e); /* m in [0.5, 1) */
-    return sign | (uint16_t)((e + 14) << 10) | (uint16_t)((m * 2 - 1) * 1024);
-}
-
-static double from_f16(uint16_t h) {
-    int e = h >> 10 & 31, m = h & 1023;
-    double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1 + m / 1024., e - 15) : ldexp(m, -24);
-    return h & 0x8000 ? -v : v;
-}
-
-static void put(int dt, void *mem, int64_t at, double x) {
-    switch (dt) {
-    case dnnl_tp_f32: ((float *)mem)[at] = (float)x; break;
-    case dnnl_tp_bf16: {
-        float f = (float)bd_round_to(dt, x);
-        uint32_t u;
-        memcpy(&u, &f, 4);
-        ((uint16_t *)mem)[at] = isnan(x) ? 0x7fc0 : (uint16_t)(u >> 16);
-        break;
-    }
-    case dnnl_tp_f16: ((uint16_t *)mem)[at] = to_f16(x); break;
-    case dnnl_tp_s32: ((int32_t *)mem)[at] = (int32_t)bd_round_to(dt, x); break;
-    case dnnl_tp_s8: ((int8_t *)mem)[at] = (int8_t)bd_round_to(dt, x); break;
-    case dnnl_tp_u8: ((uint8_t *)mem)[at] = (uint8_t)bd_round_to(dt, x); break;
-    default: break;
-    }
-}
-
-static double get(int dt, const void *mem, int64_t at) {
-    switch (dt) {
-    case dnnl_tp_f32: return (double)((const float *)mem)[at];
-    case dnnl_tp_bf16: {
-        uint32_t u = (uint32_t)((const uint16_t *)mem)[at] << 16;
-        float f;
-        memcpy(&f, &u, 4);
-        return (double)f;
-    }
-    case dnnl_tp_f16: return from_f16(((const uint16_t *)mem)[at]);
-    case dnnl_tp_s32: return ((const int32_t *)mem)[at];
-    case dnnl_tp_s8: return ((const int8_t *)mem)[at];
-    case dnnl_tp_u8: return ((const uint8_t *)mem)[at];
-    default: return NAN;
-    }
-}
-
-double bd_reinterpret(int from, int to, double x) {
-    int64_t bytes = 0;
-    if (from == to) return x;
-    put(from, &bytes, 0, x);
-    return get(to, &bytes, 0);
-}
-
 /* ---- walking ----------------------------------------------------------------------------------------- */
 static int64_t offset_of(const bd_layout_t *l, const int64_t *pos) {
     int64_t at = l->offset0, in = 0, rest[BD_MAX_NDIMS], mul = 1;
@@ -235,18 +146,24 @@ static bool is_empty(const bd_layout_t *l) {
 typedef struct {
     const bd_layout_t *l;
     int64_t pos[BD_MAX_NDIMS];
-    int64_t *step; /* of position i of the last dimension; the caller frees it */
+    int64_t *step, *steps; /* of position i of the last dimension; step NULL: i. The caller frees steps */
+    size_t elem;           /* bytes */
 } rows_t;
 
 static void rows_start(rows_t *r, const bd_layout_t *l) {
     int64_t pos[BD_MAX_NDIMS] = {0}, n = l->d[l->nd - 1], zero = offset_of(l, pos);
     memset(r, 0, sizeof *r);
     r->l = l;
-    r->step = bd_alloc((size_t)n * sizeof *r->step, 64);
+    r->elem = dnnl_tp_data_type_size((dnnl_tp_data_type_t)l->dt);
+    r->steps = bd_alloc((size_t)n * sizeof *r->steps, 64);
     for (int64_t i = 0; i < n; ++i) {
         pos[l->nd - 1] = i;
-        r->step[i] = offset_of(l, pos) - zero;
+        r->steps[i] = offset_of(l, pos) - zero;
+        if (r->steps[i] != i) r->step = r->steps;
     }
+}
+static void *rows_at(const rows_t *r, const void *mem) {
+    return (char *)mem + offset_of(r->l, r->pos) * (int64_t)r->elem;
 }
 static bool rows_next(rows_t *r) { return next_pos(r->l->nd - 1, r->l->d, r->pos); }
 
@@ -257,10 +174,10 @@ void bd_store(const bd_layout_t *l, void *mem, const double *v) {
     rows_start(&r, l);
     int64_t n = l->d[l->nd - 1];
     do {
-        int64_t at = offset_of(l, r.pos);
-        for (int64_t i = 0; i < n; ++i) put(l->dt, mem, at + r.step[i], *v++);
+        bd_put_row(l->dt, rows_at(&r, mem), r.step, n, v);
+        v += n;
     } while (rows_next(&r));
-    bd_free(r.step);
+    bd_free(r.steps);
 }
 
 void bd_load(const bd_layout_t *l, const void *mem, double *v) {
@@ -269,10 +186,27 @@ void bd_load(const bd_layout_t *l, const void *mem, double *v) {
     rows_start(&r, l);
     int64_t n = l->d[l->nd - 1];
     do {
-        int64_t at = offset_of(l, r.pos);
-        for (int64_t i = 0; i < n; ++i) *v++ = get(l->dt, mem, at + r.step[i]);
+        bd_get_row(l->dt, rows_at(&r, mem), r.step, n, v);
+        v += n;
     } while (rows_next(&r));
-    bd_free(r.step);
+    bd_free(r.steps);
+}
+
+bool bd_differs(const bd_layout_t *l, const void *mem, const double *v) {
+    rows_t r;
+    bool differs = false;
+    if (is_empty(l)) return false;
+    rows_start(&r, l);
+    int64_t n = l->d[l->nd - 1];
+    double *row = bd_alloc((size_t)n * sizeof *row, 64);
+    do {
+        bd_get_row(l->dt, rows_at(&r, mem), r.step, n, row);
+        for (int64_t i = 0; i < n; ++i) differs |= row[i] != v[i] && (row[i] == row[i] || v[i] == v[i]);
+        v += n;
+    } while (!differs && rows_next(&r));
+    bd_free(row);
+    bd_free(r.steps);
+    return differs;
 }
 
 bool bd_overlaps(const bd_layout_t *l) {
@@ -287,7 +221,7 @@ int64_t bd_bad_padding(const bd_layout_t *l, const void *mem) {
     do {
         bool inside = true;
         for (int i = 0; i < l->nd; ++i) inside &= pos[i] < l->d[i];
-        if (!inside && get(l->dt, mem, offset_of(l, pos)) != 0) ++bad;
+        if (!inside && bd_get(l->dt, mem, offset_of(l, pos)) != 0) ++bad;
     } while (next_pos(l->nd, l->padded, pos));
     return bad;
 }

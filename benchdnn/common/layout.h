@@ -1,9 +1,9 @@
-/* The harness's own view of memory layouts: where an element lies, how values are converted, what is padding.
- * Independent of the library's reorder, so that a wrong reorder cannot hide itself. */
+/* The harness's own view of memory layouts: where an element lies, what is padding. Values: values.h. Independent of the library's reorder, so that a wrong reorder cannot hide itself. */
 #ifndef BD_LAYOUT_H
 #define BD_LAYOUT_H
 
 #include "common/prb.h"
+#include "common/values.h"
 
 /* Does the library name this layout, for any number of dimensions? (any, undef: yes) */
 bool bd_tag_enumerator(const char *tag);
@@ -24,17 +24,13 @@ dnnl_tp_status_t bd_layout(const bd_api_t *, const_dnnl_tp_memory_desc_t, bd_lay
 /* f64 row-major <-> memory. Storing rounds and saturates as the library must. */
 void bd_store(const bd_layout_t *, void *mem, const double *v);
 void bd_load(const bd_layout_t *, const void *mem, double *v);
+/* Would bd_load give other values? (NaN equals NaN.) */
+bool bd_differs(const bd_layout_t *, const void *mem, const double *v);
 /* Do several positions share an element (stride 0)? */
 bool bd_overlaps(const bd_layout_t *);
 /* Elements of the padded area that are not zero. */
 int64_t bd_bad_padding(const bd_layout_t *, const void *mem);
 /* Bytes inside the described extent that belong to no element and are not `fill` any more. */
 int64_t bd_touched_gaps(const bd_layout_t *, const void *mem, unsigned char fill);
-
-/* The value that the bytes of x in one type are in another of the same size. */
-double bd_reinterpret(int from, int to, double x);
-
-/* The nearest value that a type represents (round to even, saturate). */
-double bd_round_to(int dt, double x);
 
 #endif

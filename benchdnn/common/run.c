@@ -33,17 +33,21 @@ static void fail(end_t *e, const char *why) {
 }
 
 /* ---- values ------------------------------------------------------------------------------------------ */
-static double **values_new(const bd_prb_t *p) {
+/* Outputs begin with zeros; inputs are filled, or those of another set. */
+static double **values_new(const bd_prb_t *p, double *const *inputs) {
     double **v = bd_alloc(sizeof *v * BD_MAX_TENSORS, 64);
     for (int i = 0; i < p->nt; ++i) {
-        size_t n = (size_t)bd_elems(&p->t[i]);
-        v[i] = bd_alloc(n * sizeof **v, 64);
-        memset(v[i], 0, n * sizeof **v);
+        size_t bytes = (size_t)bd_elems(&p->t[i]) * sizeof **v;
+        bool read_only = (p->t[i].io & (BD_IN | BD_OUT)) == BD_IN;
+        v[i] = inputs && read_only ? inputs[i] : bd_alloc(bytes, 64);
+        if (inputs && !read_only) memcpy(v[i], inputs[i], bytes);
+        else if (!read_only) memset(v[i], 0, bytes);
     }
     return v;
 }
-static void values_free(const bd_prb_t *p, double **v) {
-    for (int i = 0; i < p->nt; ++i) bd_free(v[i]);
+static void values_free(const bd_prb_t *p, double **v, double *const *inputs) {
+    for (int i = 0; i < p->nt; ++i)
+        if (!inputs || v[i] != inputs[i]) bd_free(v[i]);
     bd_free(v);
 }
 
@@ -60,7 +64,7 @@ static void fill_values(const bd_prb_t *p, double **v, bool perf) {
         else p->drv->fill(p, i, v[i], perf);
         int64_t n = bd_elems(&p->t[i]);
         int dt = p->t[i].arg == DNNL_TP_ARG_DST ? bd_old_dst_dt(p) : p->t[i].dt;
-        for (int64_t k = 0; k < n; ++k) v[i][k] = bd_round_to(dt, v[i][k]);
+        bd_round_row(dt, v[i], v[i], n);
     }
     bd_stat.t[BD_T_FILL] += bd_now() - t;
 }
@@ -134,18 +138,10 @@ static void check_memory(bd_side_t *s, double **v, end_t *e) {
         bool aliased = false;
         for (int k = 0; k < p->nt; ++k) aliased |= p->t[k].alias == i;
         if (bad || aliased || !(p->t[i].io & BD_IN) || !s->lay[i].described) continue;
-        int64_t n = bd_elems(&p->t[i]);
-        double *now = bd_alloc((size_t)n * sizeof *now, 64);
-        bd_load(&s->lay[i], s->data[i], now);
-        if (memcmp(now, v[i], (size_t)n * sizeof *now)) {
-            for (int64_t k = 0; k < n; ++k)
-                if (now[k] != v[i][k]) {
-                    bd_cat(text, sizeof text, "%s: input was changed", p->t[i].name);
-                    fail(e, text);
-                    break;
-                }
+        if (bd_differs(&s->lay[i], s->data[i], v[i])) {
+            bd_cat(text, sizeof text, "%s: input was changed", p->t[i].name);
+            fail(e, text);
         }
-        bd_free(now);
     }
 }
 
@@ -251,7 +247,7 @@ static void run_perf(bd_prb_t *p, bd_side_t *s, end_t *e, const char *repro) {
         fail(e, "--cold-cache=custom: this program has no arguments of its own choice; use wei or all");
         return;
     }
-    double **v = values_new(p);
+    double **v = values_new(p, NULL);
     fill_values(p, v, true);
     int exe = p->ctx_exe.max_concurrency;
     dnnl_tp_status_t st = run_side(s, v, exe);
@@ -273,7 +269,7 @@ static void run_perf(bd_prb_t *p, bd_side_t *s, end_t *e, const char *repro) {
         }
         bd_side_destroy(&q);
     }
-    values_free(p, v);
+    values_free(p, v, NULL);
 }
 
 static void run_created(bd_prb_t *p, bd_side_t *s, end_t *e, const char *repro) {
@@ -292,7 +288,7 @@ static void run_created(bd_prb_t *p, bd_side_t *s, end_t *e, const char *repro) 
         run_perf(p, s, e, repro);
         return;
     }
-    double **v = values_new(p);
+    double **v = values_new(p, NULL);
     fill_values(p, v, false);
     st = run_side(s, v, exe);
     if (st != dnnl_tp_success) {
@@ -304,14 +300,13 @@ static void run_created(bd_prb_t *p, bd_side_t *s, end_t *e, const char *repro) 
         check_bitwise(p, v, s, e);
     } else {
         check_memory(s, v, e);
-        double **x = values_new(p); /* expectations need the inputs, the peer too */
-        for (int i = 0; i < p->nt; ++i) memcpy(x[i], v[i], (size_t)bd_elems(&p->t[i]) * sizeof **x);
+        double **x = values_new(p, v); /* the peer needs the inputs as they were, and the old dst */
         reference(p, x);
         if (e->state != BD_FAILED) check_outputs(s, x, e, false);
         check_peer(p, v, x);
-        values_free(p, x);
+        values_free(p, x, v);
     }
-    values_free(p, v);
+    values_free(p, v, NULL);
 }
 
 static void same_pd_check(const bd_prb_t *p, const bd_side_t *s, end_t *e) {

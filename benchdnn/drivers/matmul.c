@@ -104,20 +104,14 @@ static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
         for (int64_t j = 0; j < n; ++j) v[j] = 2 * trunc(v[j] / 2);
 }
 
-/* Values as the arithmetic sees them: zero point off, scale on. */
+/* Values as the arithmetic sees them: a copy with zero point off and scale on, or v[i] itself. */
 static double *dequantized(const bd_prb_t *p, double *const *v, int i) {
     const bd_tensor_t *t = &p->t[i];
-    int64_t pos[BD_MAX_NDIMS] = {0}, n = bd_elems(t);
+    int64_t n = bd_elems(t);
+    if (!n || !bd_attr_quantized(p, t->arg)) return v[i];
     double *out = bd_alloc((size_t)n * sizeof *out, 64);
-    if (!n) return out;
-    if (!p->attr.n_scales && !p->attr.n_zps) {
-        memcpy(out, v[i], (size_t)n * sizeof *out);
-        return out;
-    }
-    for (int64_t k = 0; k < n; ++k) {
-        out[k] = (v[i][k] - bd_attr_zp(p, v, t->arg, t->nd, pos)) * bd_attr_scale(p, v, t->arg, t->nd, pos);
-        bd_next(t->nd, t->d, pos);
-    }
+    memcpy(out, v[i], (size_t)n * sizeof *out);
+    bd_attr_dequantize(p, v, i, out);
     return out;
 }
 
@@ -161,8 +155,8 @@ static void ref(const bd_prb_t *p, double *const *v) {
         }
     } while (bd_next(nd - 2, d->d, pos));
     bd_free(acc);
-    bd_free(s);
-    bd_free(w);
+    if (s != v[SRC]) bd_free(s);
+    if (w != v[WEI]) bd_free(w);
 }
 
 static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {

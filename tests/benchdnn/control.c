@@ -45,8 +45,10 @@ static void test_layouts(void) {
     for (int i = 0; i < 570; ++i) v[i] = i + 1;
     bd_store(&l, m, v);
     bd_load(&l, m, w);
-    CHECK(!memcmp(v, w, sizeof v));
+    CHECK(!memcmp(v, w, sizeof v) && !bd_differs(&l, m, v));
     CHECK(m[0] == 1 && m[1] == 16 && m[16] == 2); /* channel 1 is 15 elements on */
+    m[16] = 3;
+    CHECK(bd_differs(&l, m, v));
     CHECK(bd_bad_padding(&l, m) == 0);
     m[(1 * 3 * 5) * 16 + 3] = 5; /* channel 19 of the second block does not exist */
     CHECK(bd_bad_padding(&l, m) == 1);
@@ -72,6 +74,28 @@ static void test_conversions(void) {
     CHECK(isinf(bd_round_to(dnnl_tp_f16, 65520)) && bd_round_to(dnnl_tp_f16, 65519) == 65504);
     CHECK(bd_round_to(dnnl_tp_f16, 0x1p-24) == 0x1p-24 && bd_round_to(dnnl_tp_f16, 0x1p-26) == 0);
     CHECK(bd_round_to(dnnl_tp_f32, 16777217) == 16777216);
+}
+
+/* What a row does to each value, in order and scattered: every f16 is kept, and what is between two of them goes to the
+ * nearer one. */
+static void test_rows(void) {
+    enum { N = 1 << 16 };
+    static uint16_t h[N], again[N];
+    static double v[N], w[N];
+    static int64_t step[N];
+    int wrong = 0;
+    for (int i = 0; i < N; ++i) h[i] = (uint16_t)i, step[i] = N - 1 - i;
+    bd_get_row(dnnl_tp_f16, h, NULL, N, v);
+    CHECK(v[0x3c00] == 1 && v[0xc000] == -2 && v[1] == 0x1p-24 && v[0x7bff] == 65504);
+    CHECK(isinf(v[0x7c00]) && isinf(v[0xfc00]) && isnan(v[0x7c01]) && signbit(v[0x8000]));
+    bd_put_row(dnnl_tp_f16, again, step, N, v);
+    for (int i = 0; i < N; ++i)
+        wrong += isnan(v[i]) ? (again[N - 1 - i] | 0x8000) != 0xfe00 : again[N - 1 - i] != h[i];
+    CHECK(!wrong);
+    for (int i = 0; i < 0x7bff; ++i) w[i] = v[i] + (v[i + 1] - v[i]) * (i & 1 ? 0.5 : 0.25);
+    bd_round_row(dnnl_tp_f16, w, w, 0x7bff);
+    for (int i = 0; i < 0x7bff; ++i) wrong += w[i] != v[i + (i & 1)]; /* ties go to the even one */
+    CHECK(!wrong);
 }
 
 static void test_compare(void) {
@@ -130,6 +154,7 @@ int main(void) {
     bd_options_init();
     test_layouts();
     test_conversions();
+    test_rows();
     test_compare();
     test_side();
     bd_exec_shutdown();
