@@ -1,0 +1,139 @@
+/* Does one thing N times, so that a tool which counts instructions can tell what one of them takes: the difference of two
+ * runs with other N, by what N differ (benchdnn/api/instructions). Nothing is timed here. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dnnl_tp/dnnl_tp.h"
+#include "dnnl_tp/dnnl_tp_graph.h"
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        dnnl_tp_status_t st_ = (call);                                                             \
+        if (st_ != dnnl_tp_success) {                                                              \
+            fprintf(stderr, "%s: %s: %s\n", #call, dnnl_tp_status2str(st_), dnnl_tp_last_error()); \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { SIDE = 2, IN_LAYER = 128, SOURCES = 3 };
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_memory_desc_t md;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t primitive;
+    dnnl_tp_memory_t memory[3];
+    float values[3][SIDE * SIDE];
+} world_t;
+
+static void open_world(world_t *w) {
+    static const dnnl_tp_dims_t dims = {SIDE, SIDE};
+    memset(w, 0, sizeof *w);
+    OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
+    OK(dnnl_tp_stream_create(&w->stream, w->engine, dnnl_tp_stream_default_flags));
+    OK(dnnl_tp_memory_desc_create_with_tag(&w->md, 2, dims, dnnl_tp_f32, dnnl_tp_ab));
+    OK(dnnl_tp_matmul_primitive_desc_create(&w->pd, w->engine, w->md, w->md, NULL, w->md, NULL));
+    OK(dnnl_tp_primitive_create(&w->primitive, w->pd));
+    for (int i = 0; i < 3; ++i) OK(dnnl_tp_memory_create(&w->memory[i], w->md, w->engine, w->values[i]));
+}
+static void close_world(world_t *w) {
+    for (int i = 0; i < 3; ++i) dnnl_tp_memory_destroy(w->memory[i]);
+    dnnl_tp_primitive_destroy(w->primitive);
+    dnnl_tp_primitive_desc_destroy(w->pd);
+    dnnl_tp_memory_desc_destroy(w->md);
+    OK(dnnl_tp_stream_destroy(w->stream));
+    dnnl_tp_engine_destroy(w->engine);
+}
+
+/* ---- what can be done N times ------------------------------------------------------------------------- */
+
+static void execute(world_t *w, long n) {
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, w->memory[0]},
+                                       {DNNL_TP_ARG_WEIGHTS, w->memory[1]},
+                                       {DNNL_TP_ARG_DST, w->memory[2]}};
+    for (long i = 0; i < n; ++i) OK(dnnl_tp_primitive_execute(w->primitive, w->stream, 3, args));
+}
+
+static void execute_handles(world_t *w, long n) {
+    const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, w->values[0]},
+                                          {DNNL_TP_ARG_WEIGHTS, w->values[1]},
+                                          {DNNL_TP_ARG_DST, w->values[2]}};
+    for (long i = 0; i < n; ++i) OK(dnnl_tp_primitive_execute_handles(w->primitive, w->stream, 3, args));
+}
+
+/* Descriptor and primitive, where the cache has it. */
+static void create(world_t *w, long n) {
+    for (long i = 0; i < n; ++i) {
+        dnnl_tp_primitive_desc_t pd;
+        dnnl_tp_primitive_t primitive;
+        OK(dnnl_tp_matmul_primitive_desc_create(&pd, w->engine, w->md, w->md, NULL, w->md, NULL));
+        OK(dnnl_tp_primitive_create(&primitive, pd));
+        dnnl_tp_primitive_destroy(primitive);
+        dnnl_tp_primitive_desc_destroy(pd);
+    }
+}
+
+static dnnl_tp_status_t nothing(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                                int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)stop, (void)nin, (void)in, (void)nout, (void)out;
+    return dnnl_tp_success;
+}
+/* n closures, in layers of 128 with three inputs each. */
+static dnnl_tp_graph_t closures(long n) {
+    static const dnnl_tp_tensor_info_t none = {.ndims = 1, .dims = {0}, .data_type = dnnl_tp_s32};
+    dnnl_tp_graph_t graph;
+    dnnl_tp_value_t layer[2][IN_LAYER];
+    OK(dnnl_tp_graph_create(&graph, dnnl_tp_cpu));
+    for (long i = 0; i < n; ++i) {
+        const dnnl_tp_value_t *before = layer[i / IN_LAYER & 1];
+        dnnl_tp_value_t in[SOURCES];
+        int nin = i < IN_LAYER ? 0 : SOURCES;
+        for (int k = 0; k < nin; ++k) in[k] = before[(i + k) % IN_LAYER];
+        OK(dnnl_tp_graph_host(graph, nothing, NULL, NULL, 0, "closure", nin, in, 1, &none,
+                              &layer[1 - (i / IN_LAYER & 1)][i % IN_LAYER]));
+    }
+    return graph;
+}
+static void build(world_t *w, long n) {
+    (void)w;
+    dnnl_tp_graph_destroy(closures(n));
+}
+static void build_and_compile(world_t *w, long n) {
+    dnnl_tp_graph_t graph = closures(n);
+    dnnl_tp_executable_t executable;
+    OK(dnnl_tp_executable_compile(&executable, graph, w->engine, 0, NULL, NULL));
+    dnnl_tp_graph_destroy(graph);
+    dnnl_tp_executable_destroy(executable);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(world_t *, long n);
+} calls[] = {{"execute", execute},
+             {"execute_handles", execute_handles},
+             {"create", create},
+             {"build", build},
+             {"build_and_compile", build_and_compile}};
+enum { N_CALLS = sizeof calls / sizeof *calls };
+
+/* Without arguments: the names, and each once, to see that it works. */
+int main(int argc, char **argv) {
+    world_t w;
+    open_world(&w);
+    int i = 0;
+    if (argc == 1)
+        for (; i < N_CALLS; ++i) {
+            calls[i].run(&w, 2 * IN_LAYER);
+            puts(calls[i].name);
+        }
+    else if (argc == 3) {
+        while (i < N_CALLS && strcmp(calls[i].name, argv[1])) ++i;
+        if (i < N_CALLS) calls[i].run(&w, atol(argv[2]));
+    }
+    close_world(&w);
+    if (argc == 1 || (argc == 3 && i < N_CALLS)) return 0;
+    fprintf(stderr, "usage: api_calls [NAME N]\n");
+    return 2;
+}
