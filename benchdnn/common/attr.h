@@ -91,8 +91,9 @@ double bd_attr_scale(const struct bd_prb *, double *const *v, int arg, int ndims
 double bd_attr_zp(const struct bd_prb *, double *const *v, int arg, int ndims, const int64_t *pos);
 /* Has argument arg scales or zero points? */
 bool bd_attr_quantized(const struct bd_prb *, int arg);
-/* x, values of tensor i: zero points off, scales on. */
-void bd_attr_dequantize(const struct bd_prb *, double *const *v, int i, double *x);
+/* x, values of that many rows of the last dimension of tensor i: zero points off, scales on. */
+void bd_attr_dequantize(const struct bd_prb *, double *const *v, int i, int64_t first_row, int64_t rows,
+                        double *x);
 /* acc -> dst: post-ops, dst scale, dst zero point. old_dst = former value of dst there. */
 double bd_attr_finish(const struct bd_prb *, double *const *v, double acc, double old_dst,
                       const int64_t *pos);

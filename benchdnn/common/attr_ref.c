@@ -182,14 +182,16 @@ static void quant_row_at(quant_row_t *r, const bd_prb_t *p, const bd_tensor_t *t
     for (int64_t k = 0; k < n; ++k) r->row[k] = r->step ? r->v[at * r->step + k / r->group] : r->v[at];
 }
 
-void bd_attr_dequantize(const bd_prb_t *p, double *const *v, int i, double *x) {
+void bd_attr_dequantize(const bd_prb_t *p, double *const *v, int i, int64_t first_row, int64_t rows,
+                        double *x) {
     const bd_tensor_t *t = &p->t[i];
     int64_t pos[BD_MAX_NDIMS] = {0}, n = t->d[t->nd - 1];
     quant_row_t s =
         quant_row(p, v, quant_of(p->attr.scales, p->attr.n_scales, t->arg), DNNL_TP_ARG_ATTR_SCALES, t, 1);
     quant_row_t z =
         quant_row(p, v, quant_of(p->attr.zps, p->attr.n_zps, t->arg), DNNL_TP_ARG_ATTR_ZERO_POINTS, t, 0);
-    for (int64_t rows = n ? bd_elems(t) / n : 0; rows > 0; --rows, x += n) {
+    for (int d = t->nd - 2; d >= 0; --d) pos[d] = first_row % t->d[d], first_row /= t->d[d];
+    for (; rows > 0; --rows, x += n) {
         quant_row_at(&s, p, t, pos);
         quant_row_at(&z, p, t, pos);
         for (int64_t k = 0; k < n; ++k) x[k] = (x[k] - z.row[k]) * s.row[k];

@@ -104,29 +104,53 @@ static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
         for (int64_t j = 0; j < n; ++j) v[j] = 2 * trunc(v[j] / 2);
 }
 
-/* Values as the arithmetic sees them: a copy with zero point off and scale on, or v[i] itself. */
-static double *dequantized(const bd_prb_t *p, double *const *v, int i) {
+/* A matrix of a batch as the arithmetic sees it: zero points off and scales on, in a copy where there are any. */
+typedef struct {
+    double *copy; /* NULL: none needed */
+    int64_t at;   /* which one is in copy, -1 = none */
+} matrix_t;
+
+static matrix_t matrix(const bd_prb_t *p, int i) {
     const bd_tensor_t *t = &p->t[i];
-    int64_t n = bd_elems(t);
-    if (!n || !bd_attr_quantized(p, t->arg)) return v[i];
-    double *out = bd_alloc((size_t)n * sizeof *out, 64);
-    memcpy(out, v[i], (size_t)n * sizeof *out);
-    bd_attr_dequantize(p, v, i, out);
-    return out;
+    size_t n = (size_t)(t->d[t->nd - 1] * t->d[t->nd - 2]);
+    return (matrix_t){bd_attr_quantized(p, t->arg) ? bd_alloc(n * sizeof(double), 64) : NULL, -1};
+}
+static const double *matrix_at(matrix_t *m, const bd_prb_t *p, double *const *v, int i, int64_t at) {
+    const bd_tensor_t *t = &p->t[i];
+    int64_t rows = t->d[t->nd - 2], n = rows * t->d[t->nd - 1];
+    if (!m->copy || at == m->at) return m->copy ? m->copy : v[i] + at * n;
+    memcpy(m->copy, v[i] + at * n, (size_t)n * sizeof *m->copy);
+    bd_attr_dequantize(p, v, i, at * rows, rows, m->copy);
+    m->at = at;
+    return m->copy;
 }
 
-enum { ROWS = 4 }; /* rows of src that share a walk over the weights */
+/* Rows of src that share a walk over the weights; columns whose sums stay in registers, over so many k. */
+enum { ROWS = 4, COLS = 8, STEP = 256 };
 typedef double rows_t __attribute__((vector_size(ROWS * sizeof(double))));
 
+static inline __attribute__((always_inline)) void add_products(rows_t *acc, const rows_t *x, const double *b,
+                                                               int64_t nk, int64_t N, const int cols) {
+    rows_t s[COLS];
+    for (int c = 0; c < cols; ++c) s[c] = acc[c];
+    for (int64_t k = 0; k < nk; ++k, b += N)
+        for (int c = 0; c < cols; ++c) s[c] += x[k] * b[c];
+    for (int c = 0; c < cols; ++c) acc[c] = s[c];
+}
+
 /* acc[n][r] = sum over k of a[r * K + k] * b[k * N + n] for `rows` rows; unused ones repeat the last. */
-static void product_rows(rows_t *acc, const double *a, int64_t rows, const double *b, int64_t K, int64_t N) {
-    const double *x[ROWS];
-    for (int64_t r = 0; r < ROWS; ++r) x[r] = a + (r < rows ? r : rows - 1) * K;
+BD_ROWS static void product_rows(rows_t *acc, const double *a, int64_t rows, const double *b, int64_t K,
+                                 int64_t N) {
+    const double *y[ROWS];
+    rows_t x[STEP];
+    for (int64_t r = 0; r < ROWS; ++r) y[r] = a + (r < rows ? r : rows - 1) * K;
     memset(acc, 0, sizeof *acc * (size_t)N);
-    for (int64_t k = 0; k < K; ++k, b += N) {
-        rows_t xk = {x[0][k], x[1][k], x[2][k], x[3][k]};
-        if (xk[0] == 0 && xk[1] == 0 && xk[2] == 0 && xk[3] == 0) continue;
-        for (int64_t n = 0; n < N; ++n) acc[n] += xk * b[n];
+    for (int64_t k0 = 0; k0 < K; k0 += STEP, b += STEP * N) {
+        int64_t nk = K - k0 < STEP ? K - k0 : STEP, n = 0;
+        for (int64_t k = 0; k < nk; ++k)
+            x[k] = (rows_t){y[0][k0 + k], y[1][k0 + k], y[2][k0 + k], y[3][k0 + k]};
+        for (; n + COLS <= N; n += COLS) add_products(acc + n, x, b + n, nk, N, COLS);
+        for (; n < N; ++n) add_products(acc + n, x, b + n, nk, N, 1);
     }
 }
 
@@ -135,7 +159,7 @@ static void ref(const bd_prb_t *p, double *const *v) {
     int nd = d->nd;
     int64_t M = d->d[nd - 2], N = d->d[nd - 1], K = p->t[SRC].d[nd - 1], pos[BD_MAX_NDIMS] = {0}, at = 0;
     if (!bd_elems(d)) return;
-    double *s = dequantized(p, v, SRC), *w = dequantized(p, v, WEI);
+    matrix_t src = matrix(p, SRC), wei = matrix(p, WEI);
     rows_t *acc = bd_alloc((size_t)N * sizeof *acc, 64);
     do { /* one matrix of the batch */
         int64_t so = 0, wo = 0;
@@ -143,9 +167,9 @@ static void ref(const bd_prb_t *p, double *const *v) {
             so = so * p->t[SRC].d[i] + (p->t[SRC].d[i] == 1 ? 0 : pos[i]);
             wo = wo * p->t[WEI].d[i] + (p->t[WEI].d[i] == 1 ? 0 : pos[i]);
         }
+        const double *a = matrix_at(&src, p, v, SRC, so), *b = matrix_at(&wei, p, v, WEI, wo);
         for (int64_t m = 0; m < M; ++m) {
-            if (m % ROWS == 0)
-                product_rows(acc, s + (so * M + m) * K, M - m < ROWS ? M - m : ROWS, w + wo * K * N, K, N);
+            if (m % ROWS == 0) product_rows(acc, a + m * K, M - m < ROWS ? M - m : ROWS, b, K, N);
             pos[nd - 2] = m;
             for (int64_t n = 0; n < N; ++n, ++at) {
                 pos[nd - 1] = n;
@@ -155,8 +179,8 @@ static void ref(const bd_prb_t *p, double *const *v) {
         }
     } while (bd_next(nd - 2, d->d, pos));
     bd_free(acc);
-    if (s != v[SRC]) bd_free(s);
-    if (w != v[WEI]) bd_free(w);
+    bd_free(src.copy);
+    bd_free(wei.copy);
 }
 
 static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
