@@ -55,7 +55,8 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_fail(dnnl_tp_status_t status, const char *t
 /** Chooses what verbose lines are written (also: environment variable DNNL_TP_VERBOSE). A line starts with
  * "dnnl_tp_verbose," and has oneDNN's field order. Thread-safe.
  *
- * @param level 0 none, 1 executions, 2 creations and dispatch as well
+ * @param level 0 none; 1 failures and executions; 2 creations as well. What implementations refuse, and references
+ *     that serve large problems: the word dispatch in DNNL_TP_VERBOSE, whose other words doc/variables.md has
  * @return success; invalid_arguments (another level). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_verbose(int level);
 

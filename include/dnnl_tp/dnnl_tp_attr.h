@@ -176,6 +176,22 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primi
                                                                    const dnnl_tp_dims_t group_dims,
                                                                    dnnl_tp_data_type_t data_type);
 
+/** As dnnl_tp_primitive_attr_set_scales(), in a form that oneDNN had for a while. Thread-compatible.
+ *
+ * @param attr attributes
+ * @param arg the argument that is scaled
+ * @param mask as in dnnl_tp_primitive_attr_set_scales_mask()
+ * @param ndims 0 = no groups, or 2
+ * @param group_dims ndims sizes
+ * @param data_type f32, bf16 or f16
+ * @param is_on_host must be 0
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (is_on_host). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(dnnl_tp_primitive_attr_t attr, int arg,
+                                                                      int mask, int ndims,
+                                                                      const dnnl_tp_dims_t group_dims,
+                                                                      dnnl_tp_data_type_t data_type,
+                                                                      int is_on_host);
+
 /** As dnnl_tp_primitive_attr_set_scales(), in oneDNN's newest form. Thread-compatible.
  *
  * @param attr attributes
@@ -186,7 +202,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primi
  * @param data_type f32, bf16 or f16
  * @param is_on_host must be 0
  * @param qmode dnnl_tp_quantization_mode_static_sazp
- * @return success; invalid_arguments (arg, mask, groups without mask, the type, is_on_host or qmode). */
+ * @return success; invalid_arguments (arg, mask, groups without mask, the type or qmode); unimplemented
+ *     (is_on_host). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(
     dnnl_tp_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_tp_dims_t group_dims,
     dnnl_tp_data_type_t data_type, int is_on_host, dnnl_tp_quantization_mode_t qmode);
@@ -224,7 +241,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_
  * @param group_dims ndims sizes
  * @param data_type s32, s8 or u8
  * @param is_on_host must be 0
- * @return success; invalid_arguments (arg, mask, groups without mask, the type, or is_on_host). */
+ * @return success; invalid_arguments (arg, mask, groups without mask, or the type); unimplemented (is_on_host). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr,
                                                                            int arg, int mask, int ndims,
                                                                            const dnnl_tp_dims_t group_dims,

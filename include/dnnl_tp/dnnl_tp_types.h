@@ -206,45 +206,63 @@ typedef enum {
 
 /** What to query. */
 typedef enum {
-    dnnl_tp_query_undef = 0,                  /**< Nothing. */
-    dnnl_tp_query_engine = 1,                 /**< The engine. */
-    dnnl_tp_query_primitive_kind = 2,         /**< The kind. */
-    dnnl_tp_query_num_of_inputs_s32 = 3,      /**< Number of inputs. */
-    dnnl_tp_query_num_of_outputs_s32 = 4,     /**< Number of outputs. */
-    dnnl_tp_query_time_estimate_f64 = 5,      /**< Estimated time, s; 0 = unknown. */
-    dnnl_tp_query_memory_consumption_s64 = 6, /**< Scratch that the library provides, bytes. */
-    dnnl_tp_query_scratchpad_engine = 7,      /**< Engine of the scratch. */
-    dnnl_tp_query_impl_info_str = 8,          /**< Name of the implementation. */
-    dnnl_tp_query_reorder_src_engine = 9,     /**< Engine of a reorder's source. */
-    dnnl_tp_query_reorder_dst_engine = 10,    /**< Engine of a reorder's destination. */
-    dnnl_tp_query_prop_kind = 11,             /**< The propagation kind. */
-    dnnl_tp_query_epsilon_f32 = 18,           /**< epsilon of a normalization or reduction. */
-    dnnl_tp_query_flags = 19,                 /**< Flags of a normalization. */
-    dnnl_tp_query_alg_kind = 20,              /**< The algorithm. */
-    dnnl_tp_query_alpha_f32 = 21,             /**< alpha. */
-    dnnl_tp_query_beta_f32 = 22,              /**< beta. */
-    dnnl_tp_query_axis_s32 = 23,              /**< Axis of a softmax or concat. */
-    dnnl_tp_query_p_f32 = 26,                 /**< p of a reduction. */
-    dnnl_tp_query_some_md = 128,              /**< Not a value: descriptors begin here. */
-    dnnl_tp_query_src_md = 129,               /**< A source. */
-    dnnl_tp_query_weights_md = 131,           /**< Weights; index 1 = bias, or scale and shift. */
-    dnnl_tp_query_dst_md = 133,               /**< A destination. */
-    dnnl_tp_query_workspace_md = 135,         /**< The workspace. */
-    dnnl_tp_query_scratchpad_md = 136,        /**< The scratch in user mode. */
-    dnnl_tp_query_exec_arg_md = 255,          /**< The argument whose number is the index. */
-    dnnl_tp_query_ndims_s32 = 256,            /**< Number of dimensions. */
-    dnnl_tp_query_dims = 257,                 /**< Sizes. */
-    dnnl_tp_query_data_type = 258,            /**< Type of an element. */
-    dnnl_tp_query_submemory_offset_s64 = 259, /**< Offset of element 0 from the handle, elements. */
-    dnnl_tp_query_padded_dims = 260,          /**< Sizes with the padding of blocks. */
-    dnnl_tp_query_padded_offsets = 261,       /**< Offsets of the data inside the padding; 0. */
-    dnnl_tp_query_format_kind = 262,          /**< Kind of the layout. */
-    dnnl_tp_query_inner_nblks_s32 = 263,      /**< Number of inner blocks. */
-    dnnl_tp_query_inner_blks = 264,           /**< Sizes of the inner blocks. */
-    dnnl_tp_query_inner_idxs = 265,           /**< Dimensions of the inner blocks. */
-    dnnl_tp_query_num_handles_s32 = 268,      /**< Number of buffers. */
-    dnnl_tp_query_strides = 14,               /**< Strides of the outer blocks. */
-    dnnl_tp_query_max = 0x7fff                /**< Not a value: fixes the size of the type. */
+    dnnl_tp_query_undef = 0,                   /**< Nothing. */
+    dnnl_tp_query_engine = 1,                  /**< The engine. */
+    dnnl_tp_query_primitive_kind = 2,          /**< The kind. */
+    dnnl_tp_query_num_of_inputs_s32 = 3,       /**< Number of inputs. */
+    dnnl_tp_query_num_of_outputs_s32 = 4,      /**< Number of outputs. */
+    dnnl_tp_query_time_estimate_f64 = 5,       /**< Estimated time, s; 0 = unknown. */
+    dnnl_tp_query_memory_consumption_s64 = 6,  /**< Scratch that the library provides, bytes. */
+    dnnl_tp_query_scratchpad_engine = 7,       /**< Engine of the scratch. */
+    dnnl_tp_query_impl_info_str = 8,           /**< Name of the implementation. */
+    dnnl_tp_query_reorder_src_engine = 9,      /**< Engine of a reorder's source. */
+    dnnl_tp_query_reorder_dst_engine = 10,     /**< Engine of a reorder's destination. */
+    dnnl_tp_query_prop_kind = 11,              /**< The propagation kind. */
+    dnnl_tp_query_cache_blob_id_size_s64 = 12, /**< Size of a cache blob. */
+    dnnl_tp_query_cache_blob_id = 13,          /**< A cache blob. */
+    dnnl_tp_query_strides = 14,                /**< Strides of the outer blocks. */
+    dnnl_tp_query_dilations = 15,              /**< Dilations of a convolution or pooling. */
+    dnnl_tp_query_padding_l = 16,              /**< Padding, left. */
+    dnnl_tp_query_padding_r = 17,              /**< Padding, right. */
+    dnnl_tp_query_epsilon_f32 = 18,            /**< epsilon of a normalization or reduction. */
+    dnnl_tp_query_flags = 19,                  /**< Flags of a normalization. */
+    dnnl_tp_query_alg_kind = 20,               /**< The algorithm. */
+    dnnl_tp_query_alpha_f32 = 21,              /**< alpha. */
+    dnnl_tp_query_beta_f32 = 22,               /**< beta. */
+    dnnl_tp_query_axis_s32 = 23,               /**< Axis of a softmax or concat. */
+    dnnl_tp_query_local_size_s64 = 24,         /**< Size of a local normalization. */
+    dnnl_tp_query_k_f32 = 25,                  /**< k of a local normalization. */
+    dnnl_tp_query_p_f32 = 26,                  /**< p of a reduction. */
+    dnnl_tp_query_factors = 27,                /**< Factors of a resampling. */
+    dnnl_tp_query_cell_kind = 28,              /**< Cell of a recurrent network. */
+    dnnl_tp_query_direction = 29,              /**< Direction of a recurrent network. */
+    dnnl_tp_query_activation_kind = 30,        /**< Activation of a recurrent network. */
+    dnnl_tp_query_kernel = 31,                 /**< Kernel of a pooling. */
+    dnnl_tp_query_group_size_s64 = 32,         /**< Group size of a shuffle. */
+    dnnl_tp_query_some_md = 128,               /**< Not a value: descriptors begin here. */
+    dnnl_tp_query_src_md = 129,                /**< A source. */
+    dnnl_tp_query_diff_src_md = 130,           /**< A gradient; has no dimensions. */
+    dnnl_tp_query_weights_md = 131,            /**< Weights; index 1 = bias, or scale and shift. */
+    dnnl_tp_query_diff_weights_md = 132,       /**< A gradient; has no dimensions. */
+    dnnl_tp_query_dst_md = 133,                /**< A destination. */
+    dnnl_tp_query_diff_dst_md = 134,           /**< A gradient; has no dimensions. */
+    dnnl_tp_query_workspace_md = 135,          /**< The workspace. */
+    dnnl_tp_query_scratchpad_md = 136,         /**< The scratch in user mode. */
+    dnnl_tp_query_exec_arg_md = 255,           /**< The argument whose number is the index. */
+    dnnl_tp_query_ndims_s32 = 256,             /**< Number of dimensions. */
+    dnnl_tp_query_dims = 257,                  /**< Sizes. */
+    dnnl_tp_query_data_type = 258,             /**< Type of an element. */
+    dnnl_tp_query_submemory_offset_s64 = 259,  /**< Offset of element 0 from the handle, elements. */
+    dnnl_tp_query_padded_dims = 260,           /**< Sizes with the padding of blocks. */
+    dnnl_tp_query_padded_offsets = 261,        /**< Offsets of the data inside the padding; 0. */
+    dnnl_tp_query_format_kind = 262,           /**< Kind of the layout. */
+    dnnl_tp_query_inner_nblks_s32 = 263,       /**< Number of inner blocks. */
+    dnnl_tp_query_inner_blks = 264,            /**< Sizes of the inner blocks. */
+    dnnl_tp_query_inner_idxs = 265,            /**< Dimensions of the inner blocks. */
+    dnnl_tp_query_sparse_encoding = 266,       /**< Encoding of a sparse tensor. */
+    dnnl_tp_query_nnz_s64 = 267,               /**< Non-zero elements of a sparse tensor. */
+    dnnl_tp_query_num_handles_s32 = 268,       /**< Number of buffers. */
+    dnnl_tp_query_max = 0x7fff                 /**< Not a value: fixes the size of the type. */
 } dnnl_tp_query_t;
 
 /** Instruction set limit of an engine. Values are oneDNN's. */

@@ -261,6 +261,13 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(dnnl_tp_primitive_attr_t a
     DTP_RETURN(put_quant(attr->scales, &attr->n_scales, &q));
 }
 
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                      int ndims, const dnnl_tp_dims_t group_dims,
+                                                      dnnl_tp_data_type_t data_type, int is_on_host) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales_v3(attr, arg, mask, ndims, group_dims, data_type, is_on_host,
+                                                    dnnl_tp_quantization_mode_static_sazp));
+}
+
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr, int arg, int mask,
                                                    int group_ndims, const dnnl_tp_dims_t group_dims,
                                                    dnnl_tp_data_type_t data_type) {

@@ -42,7 +42,11 @@ const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(const_dnnl_tp_primit
             return arg && (arg->flags & DTP_ARG_OUTPUT) ? arg->md : &dtp_md_zero;
         }
         return nth_md(pd, DNNL_TP_ARG_DST, DNNL_TP_ARG_DST, index);
-    case dnnl_tp_query_workspace_md: return &dtp_md_zero;
+    case dnnl_tp_query_diff_src_md:
+    case dnnl_tp_query_diff_weights_md:
+    case dnnl_tp_query_diff_dst_md:
+    case dnnl_tp_query_workspace_md:
+        return &dtp_md_zero; /* no backward passes, nothing to hand over to them */
     case dnnl_tp_query_scratchpad_md: return index == 0 ? &pd->scratch_md : &dtp_md_zero;
     case dnnl_tp_query_exec_arg_md: return md_of_arg(pd, index);
     default: return NULL;

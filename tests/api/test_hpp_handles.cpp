@@ -248,6 +248,10 @@ void test_both_forms_of_enumerators(void **) {
     assert_true(pd.get_prop_kind() == t::prop_kind::forward_inference);
     assert_true(pd.get_algorithm() == t::algorithm::softmax_log && pd.get_axis() == 1);
     assert_true(pd.query_s64(t::query::memory_consumption_s64) >= 0);
+    /* A walk over all descriptors: those of gradients have no dimensions. */
+    for (t::query q : {t::query::diff_src_md, t::query::diff_weights_md, t::query::diff_dst_md})
+        assert_int_equal(pd.query_md(q, 0).get_ndims(), 0);
+    ASSERT_STATUS(dnnl_tp_unimplemented, pd.query_s64(t::query::group_size_s64));
 }
 
 void test_service(void **) {
