@@ -4,7 +4,7 @@
 enum {
     MANY = 2000,
     LARGEST = 512,
-    SMALL_BYTES = 1024, /* in any order, of more than FEW rooms: not worth comparing with all others */
+    SMALL_BYTES = 1024, /* of more than FEW rooms: not worth comparing with all others */
     FEW = 64,
     LISTS = 4096,
     TRIES = 32
@@ -181,7 +181,7 @@ dnnl_tp_status_t dtp_place_rooms(dtp_arena_t *arena, const dtp_order_t *order, d
     *total = 0;
     heap_sort(r, n, by_size);
     int few = order ? (n < LARGEST ? n : LARGEST) : n <= MANY ? n : 0;
-    while (order && n > FEW && few > 0 && r[few - 1].bytes < SMALL_BYTES) --few;
+    while (n > FEW && few > 0 && r[few - 1].bytes < SMALL_BYTES) --few;
     DTP_TRY(place_few(arena, order, r, few, total));
     if (few == n) return dnnl_tp_success;
     heap_sort(r + few, n - few, by_first);
