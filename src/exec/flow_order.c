@@ -313,18 +313,25 @@ typedef struct {
     dtp_fb_t *b;
     dtp_fcsr_t pred;
     int32_t *pos, *expanded, *reached, *stack;
+    int32_t *latest; /* the largest position of what certainly comes before the token */
     int nstack;
 } search_t;
 
+/* What certainly comes before t besides its dependencies; -1. */
+static void other_earlier(const dtp_fb_t *b, int32_t t, int32_t more[2]) {
+    const dtp_ftok_t *k = &b->tok[t];
+    more[0] = more[1] = -1;
+    if (b->blk[k->block].up >= 0) more[0] = b->blk[k->block].owner;
+    if (k->kind == DTP_FT_OUT) more[1] = (int32_t)k->index;
+    if (k->kind == DTP_FT_END) more[1] = b->ifs[k->a].token;
+}
+
 /* Pushes what certainly comes before t; marks it as reached for v. */
 static void expand(search_t *s, int32_t t, int32_t v, int32_t min_pos) {
-    if (s->expanded[t] == v + 1) return;
+    if (s->latest[t] < min_pos || s->expanded[t] == v + 1) return;
     s->expanded[t] = v + 1;
-    const dtp_ftok_t *k = &s->b->tok[t];
-    int32_t more[2] = {-1, -1};
-    if (s->b->blk[k->block].up >= 0) more[0] = s->b->blk[k->block].owner;
-    if (k->kind == DTP_FT_OUT) more[1] = (int32_t)k->index;
-    if (k->kind == DTP_FT_END) more[1] = s->b->ifs[k->a].token;
+    int32_t more[2];
+    other_earlier(s->b, t, more);
     for (int i = s->pred.at[t] - 2; i < s->pred.at[t + 1]; ++i) {
         int32_t p = i < s->pred.at[t] ? more[s->pred.at[t] - 1 - i] : s->pred.to[i];
         if (p < 0 || s->reached[p] == v + 1 || s->pos[p] < min_pos) continue;
@@ -340,8 +347,18 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *pred, const int32_
     s.expanded = dtp_fb_alloc(b, (size_t)n, sizeof *s.expanded);
     s.reached = dtp_fb_alloc(b, (size_t)n, sizeof *s.reached);
     s.stack = dtp_fb_alloc(b, (size_t)n, sizeof *s.stack);
-    if (!s.pos || !s.expanded || !s.reached || !s.stack) return dnnl_tp_out_of_memory;
+    s.latest = dtp_fb_alloc(b, (size_t)n, sizeof *s.latest);
+    if (!s.pos || !s.expanded || !s.reached || !s.stack || !s.latest) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) s.pos[order[i]] = i;
+    for (int t = 0; t < n; ++t) {
+        int32_t more[2], latest = -1;
+        other_earlier(b, t, more);
+        for (int i = 0; i < 2; ++i)
+            if (more[i] >= 0 && s.pos[more[i]] > latest) latest = s.pos[more[i]];
+        for (int i = s.pred.at[t]; i < s.pred.at[t + 1]; ++i)
+            if (s.pos[s.pred.to[i]] > latest) latest = s.pos[s.pred.to[i]];
+        s.latest[t] = latest;
+    }
     int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
     b->ndep = 0;
     for (int v = 0; v < n; ++v) {
