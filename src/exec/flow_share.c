@@ -447,18 +447,18 @@ static bool sleep_parked(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
 }
 bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) { return sleep_parked(w, false, timeout_ns); }
 
-/* Others may have its ticket meanwhile. What ends the run needs none, tasks need one: those in queues have a thread
- * that executes them, so that they are worth a ticket only if one is free; what a thread has left is not. */
+/* Others may have its ticket meanwhile. What ends the run needs none, tasks need one. Those in queues have a thread that
+ * executes them, so that nobody wakes the owner for them unless a ticket is free; one that has come for them waits, if
+ * another thread was faster, because nobody wakes it again. */
 static void park_and_lend(dtp_flow_worker_t *w) {
     dtp_flow_state_t *s = w->state;
     const bool lent = dtp_crew_lend(&s->crew);
     for (;;) {
-        (void)sleep_parked(w, lent, -1);
+        const bool any = sleep_parked(w, lent, -1);
         if (!lent || DTP_LOAD(&s->finished, acquire)) return;
         dtp_flow_check_deadline(s);
-        /* A run that is over has nothing to compute. */
-        const bool left = is_left(s);
-        if (dtp_crew_regain(&s->crew, left, s->args.share) || left) return;
+        /* False: the run is over and has nothing to compute. */
+        if (dtp_crew_regain(&s->crew, any, s->args.share) || any) return;
     }
 }
 
