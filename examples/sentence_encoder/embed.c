@@ -200,9 +200,10 @@ int se_embed_lines(se_encoder_t *encoder, const se_model_t *model, const se_line
     }
     stats->ns = se_now_ns() - w.start_ns;
     show_progress(&w, 1);
-    if (!opts->quiet)
-        fprintf(stderr, "%d shapes, compiled in %.2f ms each after the first\n",
-                se_encoder_num_shapes(w.encoder), se_encoder_compile_ms(w.encoder));
+    const int shapes = se_encoder_num_shapes(w.encoder);
+    if (!opts->quiet && shapes > 1)
+        fprintf(stderr, "%d shapes, compiled in %.2f ms each after the first\n", shapes,
+                se_encoder_compile_ms(w.encoder));
     if (stats->truncated && !opts->quiet)
         fprintf(stderr, "%zu of %zu lines are longer than the model's %d tokens and were truncated\n",
                 stats->truncated, stats->lines, (int)model->max_tokens);

@@ -13,7 +13,7 @@ const char se_help_text[] =
     "  sentence_encoder embed    --model DIR --input FILE --output FILE.npy [options]\n"
     "      one unit-length embedding a line of FILE (UTF-8), as a NumPy matrix\n"
     "  sentence_encoder search   --model DIR --input FILE --query TEXT [--top K] [options]\n"
-    "      the K lines of FILE whose meaning is nearest: cosine, line number, text\n"
+    "      the K lines of FILE whose meaning is nearest: cosine, line number, text; no blank ones\n"
     "  sentence_encoder search   --model DIR --embeddings FILE.npy [--input FILE] --query TEXT [--top K] "
     "[options]\n"
     "      the same over what embed wrote; without --input, the numbers only\n"

@@ -15,12 +15,24 @@ typedef struct {
 
 typedef struct {
     const float *query;
+    const se_line_t *line; /* those that are offered, one after another; NULL: only their number is known */
     size_t hidden, next;
     int top, count;
     hit_t *hit; /* sorted, best first; of equals the earlier */
 } best_t;
 
+static int is_blank(const se_line_t *line) {
+    size_t n = 0;
+    while (n < line->bytes && (unsigned char)line->text[n] <= ' ') ++n;
+    return n == line->bytes;
+}
+
+/* A blank line is left out: it has the embedding of an empty text, which is nearer to many queries than a text is. */
 static void offer(best_t *best, float score) {
+    if (best->line && is_blank(&best->line[best->next])) {
+        ++best->next;
+        return;
+    }
     int at = best->count < best->top ? best->count++ : best->top;
     for (; at > 0 && best->hit[at - 1].score < score; --at)
         if (at < best->top) best->hit[at] = best->hit[at - 1];
@@ -95,7 +107,7 @@ int se_search(const se_model_t *model, const se_options_t *o, se_error_t *error)
     const size_t hidden = (size_t)model->hidden;
     float *query = se_alloc_array(hidden, sizeof *query);
     hit_t *hit = se_alloc_array((size_t)o->top, sizeof *hit);
-    best_t best = {query, hidden, 0, o->top, 0, hit};
+    best_t best = {query, NULL, hidden, 0, o->top, 0, hit};
     se_encoder_opts_t encoder_opts = {o->threads, o->pool};
     dnnl_tp_trace_t trace = NULL;
     int status = -1;
@@ -104,6 +116,7 @@ int se_search(const se_model_t *model, const se_options_t *o, se_error_t *error)
         goto done;
     }
     if (o->input && se_lines_open(&lines, o->input, o->errors, error)) goto done;
+    best.line = lines.line;
     if (se_encoder_create(&encoder, model, &encoder_opts, error)) goto done;
     if (se_trace_create(&trace, o->profile, error)) goto done;
     if (embed_query(encoder, model, o, query, error)) goto done;

@@ -71,6 +71,9 @@ expect 0 "1 of 5 lines were not UTF-8 and were repaired" embed --model "$model" 
 grep -q "2 of 5 lines have no word" "$work/err" || fail "empty lines are not said: $(cat "$work/err")"
 expect 0 "1 lines were not UTF-8 or too long and were left out" embed --model "$model" --input "$work/mixed.txt" --output "$x" --errors skip
 expect 0 "	5	last" search --model "$model" --input "$work/mixed.txt" --errors skip --query last --top 1 --quiet
+# Blank lines are nobody's answer.
+expect 0 "" search --model "$model" --input "$work/mixed.txt" --errors skip --query last --top 5 --quiet
+[ "$(cut -f2 "$work/out" | sort | tr -d '\n')" = 15 ] || fail "lines other than 1 and 5 are found: $(cat "$work/out")"
 expect 0 "" tokenize --model "$model" --input "$work/mixed.txt" --errors skip
 [ "$(wc -l <"$work/out")" -eq 4 ] || fail "tokenize --errors skip: $(cat "$work/out")"
 expect 0 "" tokenize --model "$model" --input "$work/long.txt" --errors skip
