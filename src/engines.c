@@ -1,5 +1,5 @@
 /* The one table of the engines that this build contains. */
-#include "common/engine.h"
+#include "common/primitive/engine.h"
 
 extern const dtp_engine_vtbl_t dtp_cpu_engine_vtbl;
 

@@ -2,9 +2,9 @@
 if(DNNL_CPU_RUNTIME STREQUAL "SEQ")
   return()
 endif()
-file(GLOB flow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/flow_*.c)
+file(GLOB_RECURSE flow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/dataflow/*.c)
 file(GLOB flow_programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/support/flow_program*.c)
-list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/crew.c ${flow_programs}
+list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/loops/crew.c ${flow_programs}
   ${CMAKE_CURRENT_LIST_DIR}/support/watchdog.c ${CMAKE_CURRENT_LIST_DIR}/exec/flow_stress.c)
 foreach(rule IN ITEMS "" 9_6A 9_6C TOGETHER)
   string(TOLOWER "flow_stress_${rule}" target)

@@ -1,6 +1,6 @@
 # Fuzzers of what takes graphs from others: a corpus and inputs at random are replayed as a test; with clang a short
 # run of the real one, the same each time, is a test of label full (`ninja build_fuzz_graph` makes the program).
-# fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src/exec)
+# fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src)
 function(fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLAY;SOURCES;PARTS")
   set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
@@ -14,7 +14,7 @@ function(fuzzer name)
   if(NOT CLANG)
     return()
   endif()
-  list(TRANSFORM arg_PARTS PREPEND ${PROJECT_SOURCE_DIR}/src/exec/)
+  list(TRANSFORM arg_PARTS PREPEND ${PROJECT_SOURCE_DIR}/src/)
   list(TRANSFORM arg_PARTS APPEND .c)
   add_custom_command(OUTPUT fuzz_${name}
     COMMAND ${CLANG} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
@@ -28,11 +28,11 @@ function(fuzzer name)
   set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
 endfunction()
 find_program(CLANG clang)
-set(graph_parts arena graph graph_build graph_region infer op)
+set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/region exec/graph/infer exec/graph/op)
 fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
-  PARTS ${graph_parts} graph_dot graph_file graph_text_data graph_text_lex graph_text_read graph_text_write)
+  PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/read exec/text/write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
-  PARTS ${graph_parts} import_v1 import_v1_emit import_v1_gate import_v1_live)
+  PARTS ${graph_parts} exec/switch_merge/import exec/switch_merge/emit exec/switch_merge/gate exec/switch_merge/live)
 
 # What is wrong with environment variables is said, in lines of verbose mode (doc/variables.md).
 if(TARGET example_matmul)

@@ -8,9 +8,9 @@
 
 #include "common/timing.h"
 #include "pool/work.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
-#include "threading/record.h"
+#include "threading/base/futex.h"
+#include "threading/pools/pool.h"
+#include "threading/pools/record.h"
 
 enum { ITERATIONS = 64, BLOCK = 16, MAX_SAMPLES = 1 << 16, WAYS = 4 };
 static const char *const ways[WAYS] = {"one thread", "host", "loop", "in a run"};

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "common/timing.h"
-#include "threading/builtin_pool.h"
+#include "threading/pools/builtin_pool.h"
 
 enum { TASK_NS = 10000, MAX_SAMPLES = 200000, MAX_CLIENTS = 64, WARM_UP = 20 };
 

@@ -26,7 +26,7 @@
 #include "dnnl_tp/dnnl_tp_event.h"
 #include "hosts/hosts.h"
 #include "pool/work.h"
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 
 enum { ITEMS = 1000, HOPS = 200, FROM_WORKER = 100, N = 16, MAX_SIDES = 8, MAX_SAMPLES = 1 << 14 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/timing.h"
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 
 static double spins_per_ns;
 

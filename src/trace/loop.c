@@ -1,7 +1,7 @@
 /* Loops of work that is watched: every chunk of a helper leaves a record on the helper's lane of the trace, and
  * the helper is counted among the participants of the run. What the thread of the loop itself does is part of
  * the work's own record. */
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 #include "trace/trace.h"
 
 typedef struct {

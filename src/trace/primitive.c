@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "common/verbose_text.h"
-#include "threading/futex.h"
+#include "common/primitive/verbose_text.h"
+#include "threading/base/futex.h"
 
 static void describe(const void *object, uint32_t index, dtp_trace_names_t *names) {
     const dtp_primitive_t *p = object;

@@ -2,8 +2,8 @@
 #ifndef DTP_TRACE_PRIMITIVE_H
 #define DTP_TRACE_PRIMITIVE_H
 
-#include "common/primitive_desc.h"
-#include "threading/parallel.h"
+#include "common/primitive/primitive_desc.h"
+#include "threading/base/parallel.h"
 #include "trace/trace.h"
 
 /* What an execution of the primitive on this lane of a stream will record. */

@@ -2,7 +2,7 @@
 #ifndef DTP_TRACE_READ_H
 #define DTP_TRACE_READ_H
 
-#include "common/out_file.h"
+#include "common/base/out_file.h"
 #include "trace/trace.h"
 
 enum { DTP_TRACE_NONE = -1 };

@@ -11,9 +11,9 @@
 #ifndef DTP_TRACE_TRACE_H
 #define DTP_TRACE_TRACE_H
 
-#include "common/object.h"
-#include "threading/futex.h"
-#include "threading/parallel.h"
+#include "common/base/object.h"
+#include "threading/base/futex.h"
+#include "threading/base/parallel.h"
 
 enum {
     DTP_TRACE_LANES = 1024, /* threads; powers of two */
@@ -34,8 +34,8 @@ typedef struct {
         uint16_t status; /* runs, primitives: how they ended */
         uint16_t part;   /* nodes: of the operator's whole work, of DTP_TRACE_ALL */
     };
-    uint16_t slot;   /* participant of the run or loop */
-    uint16_t kind;   /* dnnl_tp_trace_kind_t */
+    uint16_t slot; /* participant of the run or loop */
+    uint16_t kind; /* dnnl_tp_trace_kind_t */
 } dtp_trace_event_t;
 _Static_assert(sizeof(dtp_trace_event_t) == 48, "as dnnl_tp_trace_opts_t says");
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/attr.h"
+#include "common/primitive/attr.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 static void refuses(dnnl_tp_status_t status, dtp_reason_t reason) {

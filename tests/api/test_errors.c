@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp/dnnl_tp_session.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"

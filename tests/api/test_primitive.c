@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/object.h"
-#include "common/primitive_desc.h"
+#include "common/base/object.h"
+#include "common/primitive/primitive_desc.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 enum { M = 3, N = 4, K = 5 };

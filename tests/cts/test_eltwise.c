@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "support/tensor.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 static double reference(int alg, double s, double a, double b) {
     switch (alg) {

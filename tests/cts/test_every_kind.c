@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/object.h"
-#include "common/primitive_desc.h"
+#include "common/base/object.h"
+#include "common/primitive/primitive_desc.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/hostile_pools.h"
 #include "support/problems.h"

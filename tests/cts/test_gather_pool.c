@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "support/tensor.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 enum { V = 50, H = 37, N = 23 };
 

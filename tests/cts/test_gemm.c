@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base.h"
+#include "common/base/base.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/check.h"
 

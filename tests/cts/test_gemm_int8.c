@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base.h"
-#include "cpu/gemm/gemm_int8.h"
+#include "common/base/base.h"
+#include "cpu/blas/gemm_int8.h"
 #include "support/check.h"
 
 typedef struct {

@@ -7,7 +7,7 @@
 
 #include "support/product_check.h"
 #include "support/tensor.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 typedef struct {
     const char *impl;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "cpu/postops/postops.h"
 #include "support/tensor.h"
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/flow.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
+#include "exec/dataflow/dataflow.h"
+#include "threading/base/futex.h"
+#include "threading/pools/pool.h"
 
 typedef struct {
     int n, nedges, room;

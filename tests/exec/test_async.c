@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 #include "support/group_pool.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/engine.h"
+#include "common/primitive/engine.h"
 #include "support/mirror.h"
 
 enum { LAYERS = 2, H = 64, HEADS = 4, INNER = 160, WORDS = 50, POSITIONS = 40 };

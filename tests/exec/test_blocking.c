@@ -7,7 +7,7 @@
 
 #include "support/blocking.h"
 #include "support/watchdog.h"
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 #include "dnnl_tp/dnnl_tp_event.h"
 #include "dnnl_tp/dnnl_tp_session.h"
 

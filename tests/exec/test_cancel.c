@@ -12,10 +12,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/op_desc.h"
-#include "common/primitive_desc.h"
-#include "exec/run.h"
-#include "threading/futex.h"
+#include "common/primitive/op_desc.h"
+#include "common/primitive/primitive_desc.h"
+#include "exec/run/run.h"
+#include "threading/base/futex.h"
 #include "trace/trace.h"
 #include "support/watchdog.h"
 #include "support/world.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "dnnl_tp/dnnl_tp_session.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 
 static dnnl_tp_engine_t engine;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 
 static void run_programs(flow_program_opts_t o, int first, int count, int runs) {
     int64_t total = 0, ifs = 0, iterations = 0, calls = 0;

@@ -11,7 +11,7 @@
 
 #include "support/flow_program.h"
 #include "support/hostile_pools.h"
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 enum { PROGRAMS = 12, RUNS = 6 };
 

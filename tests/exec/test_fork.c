@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_session.h"
-#include "exec/cancel.h"
-#include "exec/session.h"
+#include "exec/run/cancel.h"
+#include "exec/session/session.h"
 #include "support/check.h"
 #include "support/streams.h"
 #include "support/watchdog.h"

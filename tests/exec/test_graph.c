@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/base.h"
+#include "common/base/base.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 
 static dnnl_tp_graph_t g;

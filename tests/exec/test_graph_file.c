@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
-#include "exec/graph.h"
+#include "exec/graph/graph.h"
 #include "support/check.h"
 #include "support/graph_closures.h"
 #include "support/program.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exec/graph.h"
+#include "exec/graph/graph.h"
 #include "support/check.h"
 #include "support/graph_closures.h"
 

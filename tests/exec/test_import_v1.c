@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/base.h"
+#include "common/base/base.h"
 #include "dnnl_tp/dnnl_tp_graph_import.h"
 #include "support/regions.h"
 

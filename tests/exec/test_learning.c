@@ -9,8 +9,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "exec/executable.h"
-#include "exec/flow_run.h"
+#include "exec/run/executable.h"
+#include "exec/dataflow/run/run.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 enum { CLOSURES = 8, ATTEMPTS = 40, SLEEP_NS = 2000000 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 

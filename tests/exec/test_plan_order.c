@@ -12,7 +12,7 @@
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
-#include "exec/plan.h"
+#include "exec/compile/memory/plan.h"
 #include "support/check.h"
 
 #define OK(expr) assert_int_equal(expr, dnnl_tp_success)

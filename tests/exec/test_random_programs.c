@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exec/executable.h"
+#include "exec/run/executable.h"
 #include "support/program.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "common/base.h"
-#include "threading/futex.h"
+#include "common/base/base.h"
+#include "threading/base/futex.h"
 #include "support/regions.h"
 
 HOST(fail_at_three, if (SRC(0) == 3) return dnnl_tp_not_required; DST(0) = SRC(0) + 1)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exec/graph.h"
+#include "exec/graph/graph.h"
 
 #define OK(expr) assert_int_equal((expr), dnnl_tp_success)
 #define FAILS(expr, status, why, name)                         \

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "exec/executable.h"
+#include "exec/run/executable.h"
 #include "support/mirror.h"
 #include "support/streams.h"
 #include "support/world.h"

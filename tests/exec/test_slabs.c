@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
-#include "exec/executable.h"
+#include "exec/run/executable.h"
 #include "support/check.h"
 
 enum { IN = 64, INNER = 256, SHAPES = 4, CLIENTS = 3, ROUNDS = 10 };

@@ -12,8 +12,8 @@
 #include "support/hostile_pools.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/futex.h"
-#include "threading/runtime.h"
+#include "threading/base/futex.h"
+#include "threading/pools/runtime.h"
 
 enum { N = 4, MS = 1000000 };
 typedef struct {

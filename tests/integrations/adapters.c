@@ -14,7 +14,7 @@
 #include "hosts/hosts.h"
 #include "support/problems.h"
 #include "support/watchdog.h"
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 static const host_t *host;
 

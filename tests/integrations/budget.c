@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "hosts/hosts.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
-#include "threading/record.h"
-#include "threading/topology.h"
+#include "threading/base/futex.h"
+#include "threading/pools/pool.h"
+#include "threading/pools/record.h"
+#include "threading/base/topology.h"
 
 enum { CLIENTS = 4, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
 enum { WINDOW_NS = 10000000, WINDOWS = 40, MOST_WINDOWS = 1000, BEST = 10 /* one in so many */ };

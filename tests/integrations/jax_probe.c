@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "integrations/jax_probe.h"
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 /* ---- Meeting ----------------------------------------------------------------------------------------- */
 

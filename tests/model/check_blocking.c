@@ -1,22 +1,22 @@
-/* A run whose closures go to the blocking crew (src/exec/flow_block.c, src/threading/blocking.c), with the
+/* A run whose closures go to the blocking crew (src/exec/dataflow/run/block.c, src/threading/pools/blocking.c), with the
  * product's flow engine on one thread and the product's tickets: every node runs once and is delivered once,
  * with a happens- before edge each way; never more than W threads compute; nobody touches the run after it
  * ended (its memory is freed at once); a run that is cancelled ends though the crew is busy; other runs get
  * the ticket meanwhile. */
 #define DTP_FLOW_LOOK_STOP_NS -1
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
-#include "threading/blocking.c"
+#include "threading/pools/blocking.c"
 
-#include "exec/flow_block.c"
+#include "exec/dataflow/run/block.c"
 
-#include "exec/flow_share.c"
+#include "exec/dataflow/run/share.c"
 
-#include "exec/flow_run.c"
+#include "exec/dataflow/run/run.c"
 
-#include "exec/flow_learn.c"
+#include "exec/dataflow/run/learn.c"
 
 #include "model/no_crew.h"
 #include "model/no_helpers.h"

@@ -1,14 +1,14 @@
-/* Crews (src/threading/crew.c): one run after another opens, invites and closes a crew in the same entry, its
+/* Crews (src/threading/loops/crew.c): one run after another opens, invites and closes a crew in the same entry, its
  * joiners invite, too, and come at any time. Nobody is in a crew that is closed, or in one of another run,
  * slots are apart, no more come than were invited, what joiners wrote is the owner's after close, and who
  * sleeps is called for an invitation that stays. */
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/region.c"
+#include "threading/loops/shared_loop.c"
 
-#include "threading/crew.c"
+#include "threading/loops/crew.c"
 
-#include "threading/helpers.c"
+#include "threading/pools/helpers.c"
 
 #include "model/product.h"
 

@@ -1,14 +1,14 @@
-/* Tasks that threads of a flow run give to each other (src/exec/flow_share.c): the queue of a worker
+/* Tasks that threads of a flow run give to each other (src/exec/dataflow/run/share.c): the queue of a worker
  * (Chase-Lev with many at a time), the list of orphans, and the sleep of the owner. No task is lost or taken
  * twice, also when positions wrap around under a slow taker; an owner that sleeps wakes up. Tasks are words
  * of a program without edges. */
 #define DTP_FLOW_QUEUE_TASKS 2
 
-#include "exec/flow_share.c"
+#include "exec/dataflow/run/share.c"
 
-#include "exec/flow_run.c"
+#include "exec/dataflow/run/run.c"
 
-#include "exec/flow_learn.c"
+#include "exec/dataflow/run/learn.c"
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"

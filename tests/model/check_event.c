@@ -1,9 +1,9 @@
-/* Events (src/threading/event.c): firing, callbacks, waiting and the last reference, at once. Each callback
+/* Events (src/threading/streams/event.c): firing, callbacks, waiting and the last reference, at once. Each callback
  * runs exactly once, with the status and after the word says done; who waits wakes up; what the signaller
  * wrote is visible; nobody touches the event after its last reference. */
-#include "common/object.c"
+#include "common/base/object.c"
 
-#include "threading/event.c"
+#include "threading/streams/event.c"
 
 #include "model/product.h"
 

@@ -1,12 +1,12 @@
-/* The merge of an If (src/exec/flow_step.h): what reads its outputs has one counter, in which one arrival counts for
+/* The merge of an If (src/exec/dataflow/run/step.h): what reads its outputs has one counter, in which one arrival counts for
  * each output, from whichever branch was taken, and one for each other input. 1 to 4 outputs and 0 to 3 others, in
  * all orders of arrival that differ, and three arrivals at once: exactly the last one makes the reader ready, and
  * what was written before all of them is seen. */
-#include "exec/flow_share.c"
+#include "exec/dataflow/run/share.c"
 
-#include "exec/flow_run.c"
+#include "exec/dataflow/run/run.c"
 
-#include "exec/flow_learn.c"
+#include "exec/dataflow/run/learn.c"
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"

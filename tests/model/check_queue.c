@@ -1,16 +1,16 @@
-/* In-order queues (src/threading/queue.c): push, turn, start, complete, poison and reset, items that wait for
+/* In-order queues (src/threading/streams/queue.c): push, turn, start, complete, poison and reset, items that wait for
  * events, waiting threads that help, and closing. Nothing is lost, nothing runs twice or out of order, blocks
  * are recycled once and never used afterwards. */
-#include "common/object.c"
+#include "common/base/object.c"
 
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
-#include "threading/event.c"
+#include "threading/streams/event.c"
 
-#include "threading/queue.c"
-#include "threading/queue_wait.c"
+#include "threading/streams/queue.c"
+#include "threading/streams/queue_wait.c"
 
 #include "model/no_blocking.h"
 #include "model/no_helpers.h"

@@ -1,11 +1,11 @@
-/* Records of a host's pool (src/threading/record.c): found by everybody who gives the same pool, made by the
+/* Records of a host's pool (src/threading/pools/record.c): found by everybody who gives the same pool, made by the
  * first one, ended by the last one. A host counts on its release: it comes once for each record, and nobody uses
  * the pool before it has returned; who finds the pool meanwhile waits, wakes up, and makes a record of its own. */
-#include "common/base.h"
+#include "common/base/base.h"
 
 #define dtp_thread_key() ((uintptr_t)mc_self() + 1) /* model threads are one thread */
 
-#include "threading/record.c"
+#include "threading/pools/record.c"
 
 #include "model/product.h"
 

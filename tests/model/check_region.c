@@ -1,13 +1,13 @@
-/* Loops that threads share (src/threading/region.c): one opener opens two loops one after another in the same
+/* Loops that threads share (src/threading/loops/shared_loop.c): one opener opens two loops one after another in the same
  * entry, joiners come at any time. Nobody runs a chunk of another loop, none is lost, none runs twice, no two
  * threads have one slot, and what the joiners wrote is the opener's when the loop returns. */
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
-#include "threading/region.c"
+#include "threading/loops/shared_loop.c"
 
-#include "threading/helpers.c"
+#include "threading/pools/helpers.c"
 
 #include "model/no_queues.h"
 #include "model/no_visits.h"

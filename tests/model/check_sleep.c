@@ -1,11 +1,11 @@
-/* Workers of the built-in pool that sleep (src/threading/builtin_pool.c): no call is lost. The worker is the
+/* Workers of the built-in pool that sleep (src/threading/pools/builtin_pool.c): no call is lost. The worker is the
  * product's own loop; others give it a task or publish a run while it falls asleep, and the pool ends, when
  * all is done or with tasks in its queue. */
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
-#include "threading/builtin_pool.c"
+#include "threading/pools/builtin_pool.c"
 
 #include "model/no_blocking.h"
 #include "model/no_helpers.h"

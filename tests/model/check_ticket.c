@@ -1,8 +1,8 @@
-/* Run tickets and the FIFO of runs that wait for one (src/threading/ticket.c, run.c): never more than W runs
+/* Run tickets and the FIFO of runs that wait for one (src/threading/pools/ticket.c, run.c): never more than W runs
  * and joiners at once, no run waits while a ticket is free, each runs exactly once. */
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
 #include "model/no_helpers.h"
 #include "model/no_queues.h"

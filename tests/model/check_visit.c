@@ -1,19 +1,19 @@
-/* Calls that the library queues in a caller's pool (src/threading/visit.c): the host calls them late, at
+/* Calls that the library queues in a caller's pool (src/threading/pools/host_call.c): the host calls them late, at
  * once, or not at all. Each loop and each body of a run is done once; a call helps in the run that it was
  * made for and in no later one; a root that was handed to a call does not wait for ever; who waits for the
  * end of the calls is woken, when there is none left; the record lives as long as a call, and no longer: who
  * was woken and lets go of it finds none. */
-#include "threading/record.c"
+#include "threading/pools/record.c"
 
-#include "threading/ticket.c"
+#include "threading/pools/ticket.c"
 
-#include "threading/run.c"
+#include "threading/pools/admission.c"
 
-#include "threading/region.c"
+#include "threading/loops/shared_loop.c"
 
-#include "threading/helpers.c"
+#include "threading/pools/helpers.c"
 
-#include "threading/visit.c"
+#include "threading/pools/host_call.c"
 
 #include "model/product.h"
 

@@ -3,7 +3,7 @@
 #ifndef DTP_MODEL_NO_BLOCKING_H
 #define DTP_MODEL_NO_BLOCKING_H
 
-#include "threading/blocking.h"
+#include "threading/pools/blocking.h"
 
 dtp_blocking_t *dtp_blocking_of(const dtp_parallel_t *par) {
     (void)par;

@@ -1,9 +1,9 @@
 /* Checks of the flow engine without the crew that joins a run. Included once per check, after the source of
- * flow_run.c. */
+ * dataflow/run/run.c. */
 #ifndef DTP_MODEL_NO_CREW_H
 #define DTP_MODEL_NO_CREW_H
 
-#include "threading/crew.h"
+#include "threading/loops/crew.h"
 
 bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
     (void)crew, (void)par, (void)est_ns;

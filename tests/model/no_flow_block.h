@@ -1,9 +1,9 @@
 /* Checks of the flow engine without closures that may block. Included once per check, after the source of
- * flow_run.c. */
+ * dataflow/run/run.c. */
 #ifndef DTP_MODEL_NO_FLOW_BLOCK_H
 #define DTP_MODEL_NO_FLOW_BLOCK_H
 
-#include "exec/flow_run.h"
+#include "exec/dataflow/run/run.h"
 
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;

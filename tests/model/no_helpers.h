@@ -2,7 +2,7 @@
 #ifndef DTP_MODEL_NO_HELPERS_H
 #define DTP_MODEL_NO_HELPERS_H
 
-#include "threading/helpers.h"
+#include "threading/pools/helpers.h"
 
 void dtp_helpers_call_for_ticket(dtp_pool_t *pool) { (void)pool; }
 

@@ -2,7 +2,7 @@
 #ifndef DTP_MODEL_NO_QUEUES_H
 #define DTP_MODEL_NO_QUEUES_H
 
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 bool dtp_queue_hint(dtp_root_t *root) {
     (void)root;

@@ -2,7 +2,7 @@
 #ifndef DTP_MODEL_NO_REGIONS_H
 #define DTP_MODEL_NO_REGIONS_H
 
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 bool dtp_share_over(const dtp_share_t *share) {
     return atomic_load_explicit(share->stop, memory_order_relaxed) != 0;

@@ -3,7 +3,7 @@
 #ifndef DTP_MODEL_NO_VISITS_H
 #define DTP_MODEL_NO_VISITS_H
 
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;

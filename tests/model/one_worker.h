@@ -3,7 +3,7 @@
 #ifndef DTP_MODEL_ONE_WORKER_H
 #define DTP_MODEL_ONE_WORKER_H
 
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 static dtp_pool_t *rec;
 static _Atomic uint32_t worker_bell;

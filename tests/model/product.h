@@ -3,7 +3,7 @@
 #ifndef DTP_MODEL_PRODUCT_H
 #define DTP_MODEL_PRODUCT_H
 
-#include "common/base.h"
+#include "common/base/base.h"
 
 const dnnl_tp_allocator_t *dtp_process_allocator(void) {
     static const dnnl_tp_allocator_t none;

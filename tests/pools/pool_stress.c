@@ -8,9 +8,9 @@
 
 #include "support/stress.h"
 #include "support/streams.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
-#include "threading/record.h"
+#include "threading/base/futex.h"
+#include "threading/pools/pool.h"
+#include "threading/pools/record.h"
 
 #define MUST STRESS_MUST
 #define OK STRESS_OK

@@ -13,8 +13,8 @@
 #include "support/check.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/pool.h"
-#include "threading/record.h"
+#include "threading/pools/pool.h"
+#include "threading/pools/record.h"
 
 /* Threads of the process whose name starts with prefix; all of them with "". */
 static int threads_named(const char *prefix) {

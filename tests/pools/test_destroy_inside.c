@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/object.h"
+#include "common/base/object.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/event.h"
+#include "threading/streams/event.h"
 
 enum { N = 3000, MS = 1000000 };
 

@@ -10,7 +10,7 @@
 #include "support/group_pool.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 /* ---- A run that looks where its pieces execute ------------------------------------------------------- */
 

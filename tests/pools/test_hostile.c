@@ -12,7 +12,7 @@
 
 #include "support/hostile_pools.h"
 #include "support/watchdog.h"
-#include "threading/queue.h"
+#include "threading/streams/queue.h"
 
 enum { HEAVY = -100000, MAX_N = 3000 };
 

@@ -8,7 +8,7 @@
 
 #include "support/check.h"
 #include "support/watchdog.h"
-#include "threading/record.h"
+#include "threading/pools/record.h"
 
 enum { W = 4, ROOM = 4 * DTP_VISITS, LOOPS = 3, ITERATIONS = 64, EACH_NS = 100000, CLIENTS = 8, RUNS = 100 };
 

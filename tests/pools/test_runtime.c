@@ -11,8 +11,8 @@
 #include "support/problems.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/pool.h"
-#include "threading/runtime.h"
+#include "threading/pools/pool.h"
+#include "threading/pools/runtime.h"
 
 static dnnl_tp_pool_kind_t kind_of(dnnl_tp_stream_t stream) {
     const_dnnl_tp_stream_attr_t attr;

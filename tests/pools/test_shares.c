@@ -10,8 +10,8 @@
 #include "support/check.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/futex.h"
-#include "threading/pool.h"
+#include "threading/base/futex.h"
+#include "threading/pools/pool.h"
 
 static const int64_t LIMIT_NS = 10000000000, JOB_NS = 2000000;
 static _Atomic int missed;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
 #include "support/streams.h"

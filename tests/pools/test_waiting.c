@@ -11,7 +11,7 @@
 #include "support/hostile_pools.h"
 #include "support/watchdog.h"
 #include "support/world.h"
-#include "threading/record.h"
+#include "threading/pools/record.h"
 
 enum { SLEEP_MS = 300 };
 static const double MOST = 0.1; /* of a CPU, sanitizers included; who spins takes a whole one */

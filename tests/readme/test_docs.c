@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cpu/list/cpu_lists.h"
+#include "cpu/engine/cpu_lists.h"
 
 static char *read_page(const char *kind) {
     char path[512];

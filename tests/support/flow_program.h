@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_FLOW_PROGRAM_H
 #define TESTS_SUPPORT_FLOW_PROGRAM_H
 
-#include "exec/flow.h"
+#include "exec/dataflow/dataflow.h"
 
 typedef struct {
     unsigned seed;

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "threading/futex.h"
+#include "threading/base/futex.h"
 
 void flow_jolt(void);
 static _Atomic uint32_t jolt_threads;

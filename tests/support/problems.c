@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* ---- One problem per kind, large enough to be split -------------------------------------------------- */
 

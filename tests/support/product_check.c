@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/scalar.h"
-#include "threading/parallel.h"
+#include "common/base/scalar.h"
+#include "threading/base/parallel.h"
 
 enum { GUARD = 256, FILL = 0xA5 };
 

@@ -6,7 +6,7 @@
 #ifndef DTP_TESTS_PRODUCT_CHECK_H
 #define DTP_TESTS_PRODUCT_CHECK_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "support/check.h"
 
 enum { PC_MAX_STEPS = 8 };

@@ -3,7 +3,7 @@
 #ifndef DTP_TESTS_TENSOR_H
 #define DTP_TESTS_TENSOR_H
 
-#include "common/memory_desc.h"
+#include "common/layout/memory_desc.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/check.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/engine.h"
-#include "cpu/nest/cast.h"
-#include "cpu/nest/move.h"
+#include "common/primitive/engine.h"
+#include "cpu/elementwise/cast.h"
+#include "cpu/elementwise/move.h"
 #include "cpu/simd/vops.h"
 
 enum { ROWS = 3, COLS = 400, GUARD = 64, MAX_BYTES = ROWS * COLS * 4 + 2 * GUARD };

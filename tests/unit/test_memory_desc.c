@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/format_tag.h"
+#include "common/layout/format_tag.h"
 
 static void refuses(dnnl_tp_status_t status, dtp_reason_t reason) {
     assert_int_equal(status, dnnl_tp_invalid_arguments);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "threading/helpers.h"
+#include "threading/pools/helpers.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
 

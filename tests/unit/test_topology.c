@@ -11,8 +11,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "threading/futex.h"
-#include "threading/topology.h"
+#include "threading/base/futex.h"
+#include "threading/base/topology.h"
 
 enum { MOST_FILES = 5 };
 typedef struct {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/engine.h"
-#include "cpu/cpu_engine.h"
-#include "cpu/ukr/gemm.h"
+#include "common/primitive/engine.h"
+#include "cpu/engine/cpu_engine.h"
+#include "cpu/gemm/gemm.h"
 #include "cpu/ukr/ukr_s16.h"
 #include "cpu/ukr/ukr_u8s8.h"
 #include "support/check.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "common/engine.h"
-#include "cpu/simd/scalar.h"
+#include "common/primitive/engine.h"
+#include "common/base/half.h"
 #include "cpu/simd/vops.h"
 
 enum { N = 1 << 16 };

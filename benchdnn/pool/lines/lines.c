@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "threading/record.h"
+#include "threading/pools/record.h"
 
 /* ---- Who has a line ---------------------------------------------------------------------------------- */
 

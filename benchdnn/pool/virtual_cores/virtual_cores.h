@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "threading/pool.h"
+#include "threading/pools/pool.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "cpu/list/cpu_lists.h"
-#include "threading/parallel.h"
+#include "cpu/engine/cpu_lists.h"
+#include "threading/base/parallel.h"
 
 /* Floats of a block of transposed keys: a part of the second-level cache. */
 enum { KEYS_FLOATS = 32 * 1024, MIN_KEYS = 128, MAX_KEYS = 512 };

@@ -2,7 +2,7 @@
 #ifndef DTP_CPU_BINARY_H
 #define DTP_CPU_BINARY_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* Types, attributes and `any`: src1 and dst take src0's layout where the dims are the same, otherwise plain.
  */

@@ -1,8 +1,8 @@
 /* Reference binary: any layouts and broadcasts, chains of any length, one element at a time. */
-#include "common/zero_pad.h"
+#include "common/layout/zero_pad.h"
 #include "cpu/binary/binary.h"
 #include "cpu/postops/postops.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Nanoseconds of one element. */
 #define NS_PER_ELEMENT 30.0

@@ -1,6 +1,6 @@
 /* Binary operations as an element-wise map: any layouts, broadcasts and types that have a common nest. */
 #include "cpu/binary/binary.h"
-#include "cpu/nest/map.h"
+#include "cpu/elementwise/map.h"
 
 typedef struct {
     dtp_map_t map;

@@ -2,7 +2,7 @@
 #ifndef DTP_CPU_CONCAT_H
 #define DTP_CPU_CONCAT_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* Types, attributes and `any` of dst: the first source's layout where every source starts at a whole block of
  * it, otherwise plain. */

@@ -2,13 +2,13 @@
  *
  * Where sources and dst are dense, of one type and the parts inside the axis have one layout, the windows are
  * runs of bytes at regular distances and are copied row by row of dst. Everything else is one element-wise
- * map per source (cpu/nest/map.h), made at execution in booked scratch: it needs about a microsecond per
+ * map per source (cpu/elementwise/map.h), made at execution in booked scratch: it needs about a microsecond per
  * source. */
 #include "cpu/concat/concat.h"
 
-#include "common/zero_pad.h"
-#include "cpu/nest/map.h"
-#include "threading/parallel.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/elementwise/map.h"
+#include "threading/base/parallel.h"
 
 #define NS_PER_BYTE 0.012
 

@@ -3,11 +3,11 @@
  * Dense f32 tensors of one layout are walked linearly, padding included, straight from src to dst; everything
  * else passes a tile of scratch per participant: load, compute, post-ops, store. Kernels:
  * cpu/simd/eltwise_kern.inc. */
-#include "common/zero_pad.h"
-#include "cpu/list/cpu_lists.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/postops/postops.h"
-#include "cpu/rows.h"
-#include "threading/parallel.h"
+#include "cpu/access/rows.h"
+#include "threading/base/parallel.h"
 
 #if DTP_X64 /* elsewhere the reference serves */
 

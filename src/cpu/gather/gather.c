@@ -3,9 +3,9 @@
  *
  * All ids are checked before anything is written. The table may have any served type (converted to f32); its
  * rows and dst's are dense in the last dim. */
-#include "cpu/list/cpu_lists.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/simd/vops.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 typedef struct {
     const dtp_vops_t *vops;

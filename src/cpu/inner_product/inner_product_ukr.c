@@ -5,8 +5,8 @@
  * k-major plain. Layouts whose k dimensions do not join in one order in src and weights are refused. */
 #include <stdio.h>
 
-#include "cpu/list/cpu_lists.h"
-#include "cpu/ukr/product.h"
+#include "cpu/engine/cpu_lists.h"
+#include "cpu/gemm/product.h"
 
 /* Dims 1.. of src from the outermost to the innermost one in memory. */
 static void ip_order(const dtp_md_t *src, int *order) {

@@ -3,13 +3,13 @@
  * Dense f32 rows without attributes go straight through the row kernel; everything else passes a tile of
  * scratch per participant: load, normalise, src scale, post-ops, dst scale, store. */
 #include "cpu/layer_norm/lnorm_kern.h"
-#include "cpu/list/cpu_lists.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/postops/postops.h"
-#include "cpu/quant.h"
-#include "cpu/scalar.h"
-#include "cpu/rows.h"
-#include "common/zero_pad.h"
-#include "threading/parallel.h"
+#include "cpu/access/quant.h"
+#include "common/base/scalar.h"
+#include "cpu/access/rows.h"
+#include "common/layout/zero_pad.h"
+#include "threading/base/parallel.h"
 
 #if DTP_X64 /* elsewhere the reference serves */
 

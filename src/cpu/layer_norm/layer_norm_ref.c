@@ -1,12 +1,12 @@
 /* Reference layer normalisation: any type and layout, in double. */
 #include <math.h>
 
-#include "common/zero_pad.h"
-#include "cpu/list/cpu_lists.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/postops/postops.h"
-#include "cpu/quant.h"
-#include "cpu/scalar.h"
-#include "threading/parallel.h"
+#include "cpu/access/quant.h"
+#include "common/base/scalar.h"
+#include "threading/base/parallel.h"
 
 typedef struct {
     dtp_postops_t po;

@@ -1,8 +1,8 @@
-/* Reference matmul: any type, layout, broadcast and attribute. The sums are in cpu/product_ref.h; the fast
+/* Reference matmul: any type, layout, broadcast and attribute. The sums are in cpu/gemm/product_ref.h; the fast
  * implementations in matmul_ukr.c. */
-#include "common/kind_checks.h"
-#include "cpu/list/cpu_lists.h"
-#include "cpu/product_ref.h"
+#include "common/primitive/kind_checks.h"
+#include "cpu/engine/cpu_lists.h"
+#include "cpu/gemm/product_ref.h"
 
 static bool type_is_known(dnnl_tp_data_type_t dt) {
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||

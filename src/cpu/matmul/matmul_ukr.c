@@ -3,8 +3,8 @@
  *
  * Weights of format any become slabs of 16 columns (BA16a16b, batched aCB16b16c), or of 64 for few rows. The
  * work is in cpu/ukr. */
-#include "cpu/list/cpu_lists.h"
-#include "cpu/ukr/product.h"
+#include "cpu/engine/cpu_lists.h"
+#include "cpu/gemm/product.h"
 
 /* Stride of a dim that may be broadcast. */
 static int64_t matmul_stride(const dtp_md_t *md, int d) { return md->dims[d] == 1 ? 0 : md->strides[d]; }

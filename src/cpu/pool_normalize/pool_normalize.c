@@ -3,9 +3,9 @@
  * src is {B, S, H} with an optional mask {B, S} (weights; 1 counts, 0 does not), or packed {T, H} with
  * offsets. A sequence without a row that counts gives zeros. Rows are added in their order, one sequence per
  * item of work. */
-#include "cpu/list/cpu_lists.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/simd/vops.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #ifndef DTP_CPU_POSTOPS_H
 #define DTP_CPU_POSTOPS_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 #include "cpu/simd/vops.h"
 
 /* Row dims of a view after joining; more are addressed element by element. */

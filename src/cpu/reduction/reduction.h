@@ -2,7 +2,7 @@
 #ifndef DTP_CPU_REDUCTION_H
 #define DTP_CPU_REDUCTION_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* Types, attributes and `any` of dst: blocks and order of src. */
 dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "cpu/nest/nest.h"
+#include "cpu/elementwise/nest.h"
 
 dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd) {
     dtp_reduction_desc_t *op = (dtp_reduction_desc_t *)pd->op;

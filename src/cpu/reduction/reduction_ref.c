@@ -1,11 +1,11 @@
 /* Reference reduction: any layouts, one output at a time, accumulated in double in logical order. */
 #include <math.h>
 
-#include "common/zero_pad.h"
+#include "common/layout/zero_pad.h"
 #include "cpu/postops/postops.h"
 #include "cpu/reduction/reduction.h"
 #include "cpu/simd/vops.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Nanoseconds of one source element. */
 #define NS_PER_ELEMENT 15.0

@@ -1,18 +1,18 @@
 /* Reductions of any set of dims.
  *
- * The loops of a box (cpu/nest/nest.h) are kept loops, then reduced loops, then the innermost one: when that
+ * The loops of a box (cpu/elementwise/nest.h) are kept loops, then reduced loops, then the innermost one: when that
  * is a reduced loop, outputs are sums along contiguous runs; when it is a kept one, rows are added to a row
  * of outputs. Few outputs with much to reduce are split into shards by the shape; shards are joined in their
  * order, also on one thread. Outputs appear as f32, in dst where it is f32 and nothing follows, otherwise in
- * a dense row-major array that an element-wise map (cpu/nest/map.h) takes through post-operations to dst. */
+ * a dense row-major array that an element-wise map (cpu/elementwise/map.h) takes through post-operations to dst. */
 #include "cpu/reduction/reduction.h"
 
 #include <math.h>
 
-#include "common/zero_pad.h"
-#include "cpu/nest/map.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/elementwise/map.h"
 #include "cpu/reduction/reduction_kern.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Outputs of a unit at most, and elements of the conversion buffer. */
 #define OUT_TILE 512

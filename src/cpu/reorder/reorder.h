@@ -2,7 +2,7 @@
 #ifndef DTP_CPU_REORDER_H
 #define DTP_CPU_REORDER_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* f32, bf16, f16, s32, s8, u8. */
 bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt);

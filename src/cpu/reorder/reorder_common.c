@@ -1,8 +1,8 @@
 /* Checks and compensation of reorder. */
 #include "cpu/reorder/reorder.h"
 
-#include "cpu/nest/nest.h"
-#include "threading/parallel.h"
+#include "cpu/elementwise/nest.h"
+#include "threading/base/parallel.h"
 
 bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt) {
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||

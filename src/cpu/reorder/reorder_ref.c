@@ -1,8 +1,8 @@
 /* Reference reorder: any layouts, types and attributes, one element at a time. */
-#include "common/zero_pad.h"
+#include "common/layout/zero_pad.h"
 #include "cpu/reorder/reorder.h"
 #include "cpu/simd/vops.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Nanoseconds of one element. */
 #define NS_PER_ELEMENT 20.0

@@ -1,9 +1,9 @@
 /* Reorder as an element-wise map: any layouts with a common nest, all types and attributes.
  *
  * Formula: dst = round((src - zp_src) * scale_src [+ sum] / scale_dst + zp_dst). Without attributes and with
- * equal types it moves bytes: runs, or transposed squares (cpu/nest/move.h). With run-time dims the map is
+ * equal types it moves bytes: runs, or transposed squares (cpu/elementwise/move.h). With run-time dims the map is
  * made at execution, in booked scratch. */
-#include "cpu/nest/map.h"
+#include "cpu/elementwise/map.h"
 #include "cpu/reorder/reorder.h"
 
 /* Tiles of at most so many elements are tiny, and so many elements in all pay a second step. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "cpu/simd/scalar.h"
+#include "common/base/half.h"
 
 #define V_INLINE static inline __attribute__((always_inline))
 #define V_ISA(name) name##__portable

@@ -1,8 +1,8 @@
 /* Chooses the table of vector operations; see vops.h. */
 #include "cpu/simd/vops.h"
 
-#include "common/engine.h"
-#include "common/op_desc.h"
+#include "common/primitive/engine.h"
+#include "common/primitive/op_desc.h"
 
 extern const dtp_vops_t dtp_vops__avx512, dtp_vops__avx2, dtp_vops__portable;
 

@@ -4,14 +4,14 @@
  * that view is physical and the kernels work in place of it: rows for inner 1, blocks of columns otherwise.
  * Everything else passes a tile of scratch per participant: load, softmax, src scale, post-ops, dst scale,
  * store. */
-#include "common/zero_pad.h"
-#include "cpu/list/cpu_lists.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/engine/cpu_lists.h"
 #include "cpu/postops/postops.h"
-#include "cpu/quant.h"
-#include "cpu/scalar.h"
-#include "cpu/rows.h"
+#include "cpu/access/quant.h"
+#include "common/base/scalar.h"
+#include "cpu/access/rows.h"
 #include "cpu/softmax/softmax_kern.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 #if DTP_X64 /* elsewhere the reference serves */
 

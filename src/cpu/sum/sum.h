@@ -2,7 +2,7 @@
 #ifndef DTP_CPU_SUM_H
 #define DTP_CPU_SUM_H
 
-#include "common/primitive_desc.h"
+#include "common/primitive/primitive_desc.h"
 
 /* Types, attributes and `any` of dst: the layout of source 0. */
 dnnl_tp_status_t dtp_sum_check(dtp_pd_t *pd);

@@ -1,8 +1,8 @@
 /* Reference sum: any layouts and types, one element at a time. */
-#include "common/zero_pad.h"
+#include "common/layout/zero_pad.h"
 #include "cpu/simd/vops.h"
 #include "cpu/sum/sum.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Nanoseconds of one source's element. */
 #define NS_PER_ELEMENT 15.0

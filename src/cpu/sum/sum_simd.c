@@ -1,10 +1,10 @@
 /* Sum of tensors: dst = sum of scale[i] * src[i], in the order of the sources.
  *
  * Equal dense layouts are walked linearly, with any number of sources; other layouts that have a common nest
- * go through an element-wise map (cpu/nest/map.h), with as many sources as a nest has operands. */
-#include "cpu/nest/map.h"
+ * go through an element-wise map (cpu/elementwise/map.h), with as many sources as a nest has operands. */
+#include "cpu/elementwise/map.h"
 #include "cpu/sum/sum.h"
-#include "threading/parallel.h"
+#include "threading/base/parallel.h"
 
 /* Elements of a tile: dst, one buffer and a source stay in the first-level cache. */
 #define TILE 2048

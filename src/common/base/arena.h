@@ -1,0 +1,29 @@
+/* Bump allocation for objects that die together: the parts of a graph, of a compilation, of an executable. */
+#ifndef DTP_COMMON_BASE_ARENA_H
+#define DTP_COMMON_BASE_ARENA_H
+
+#include "common/base/base.h"
+
+typedef struct {
+    const dnnl_tp_allocator_t *allocator;
+    struct dtp_arena_block *blocks;   /* newest first */
+    struct dtp_arena_block *expected; /* of dtp_arena_expect, NULL */
+} dtp_arena_t;
+
+void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
+void dtp_arena_free(dtp_arena_t *arena);
+/* Large arrays will take about so many bytes, before the first of them: if that is much they come from one block,
+ * for which the default allocator asks for large pages. */
+dnnl_tp_status_t dtp_arena_expect(dtp_arena_t *arena, size_t bytes);
+/* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
+void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
+/* Nobody needs p of that many bytes any more: frees it if it is large. NULL is allowed. */
+void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size);
+/* A copy; texts without a character share one. */
+const char *dtp_arena_text(dtp_arena_t *arena, const char *text);
+
+/* Makes room for `need` elements in an array of the arena, doubling; new elements are not initialised. A large
+ * old array is freed. */
+dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size);
+
+#endif

@@ -1,0 +1,61 @@
+/* Layer normalization: argument checks. */
+#include "common/primitive/kind_checks.h"
+
+dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_memory_desc_t stat_desc, dnnl_tp_data_type_t scale_shift_data_type, float epsilon,
+    unsigned flags, const_dnnl_tp_primitive_attr_t attr) {
+    const unsigned known =
+        dnnl_tp_use_global_stats | dnnl_tp_use_scale | dnnl_tp_use_shift | dnnl_tp_rms_norm;
+    DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
+    DTP_TRY(dtp_check_forward(prop_kind));
+    DTP_TRY(dtp_check_md(src_desc, "src", false));
+    DTP_TRY(dtp_check_md(dst_desc, "dst", true));
+    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    int n = src_desc->ndims;
+    DTP_REQUIRE(n >= 2 && n <= 5, BAD_NDIMS, "%d dimensions, 2..5 are allowed", n);
+    DTP_REQUIRE(!(flags & ~known), BAD_FLAGS, "flags 0x%x", flags);
+    DTP_REQUIRE(scale_shift_data_type == dnnl_tp_f32 || scale_shift_data_type == dnnl_tp_bf16 ||
+                    scale_shift_data_type == dnnl_tp_f16,
+                BAD_DATA_TYPE, "scale and shift are f32, bf16 or f16, not %s",
+                dnnl_tp_dt2str(scale_shift_data_type));
+    DTP_TRY(dtp_check_static(src_desc, "src"));
+    DTP_TRY(dtp_check_post_ops(attr, dst_desc));
+    dtp_layer_norm_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_layer_normalization;
+    op.prop = prop_kind;
+    op.flags = flags;
+    op.epsilon = epsilon;
+    op.src = *src_desc;
+    op.dst = *dst_desc;
+    if (dtp_md_is_zero(stat_desc) || dtp_md_is_any(stat_desc)) {
+        DTP_TRY(dtp_md_init_strides(&op.stat, n - 1, op.src.dims, dnnl_tp_f32, NULL));
+    } else {
+        DTP_REQUIRE(stat_desc->ndims == n - 1, NDIMS_MISMATCH, "statistics have %d, src has %d",
+                    stat_desc->ndims, n);
+        for (int d = 0; d < n - 1; ++d)
+            DTP_REQUIRE(stat_desc->dims[d] == op.src.dims[d], DIMS_MISMATCH,
+                        "dimension %d of the statistics is %lld, src's is %lld", d,
+                        (long long)stat_desc->dims[d], (long long)op.src.dims[d]);
+        DTP_REQUIRE(stat_desc->data_type == dnnl_tp_f32, BAD_DATA_TYPE, "statistics are f32, not %s",
+                    dnnl_tp_dt2str(stat_desc->data_type));
+        op.stat = *stat_desc;
+    }
+    const int64_t *last = &op.src.dims[n - 1];
+    if (flags & dnnl_tp_use_scale)
+        DTP_TRY(dtp_md_init_strides(&op.scale, 1, last, scale_shift_data_type, NULL));
+    if (flags & dnnl_tp_use_shift)
+        DTP_TRY(dtp_md_init_strides(&op.shift, 1, last, scale_shift_data_type, NULL));
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
+}
+
+dnnl_tp_status_t dnnl_tp_layer_normalization_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const_dnnl_tp_memory_desc_t stat_desc, float epsilon, unsigned flags,
+    const_dnnl_tp_primitive_attr_t attr) {
+    DTP_RETURN(dnnl_tp_layer_normalization_forward_primitive_desc_create_v2(
+        primitive_desc, engine, prop_kind, src_desc, dst_desc, stat_desc, dnnl_tp_f32, epsilon, flags, attr));
+}

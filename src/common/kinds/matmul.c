@@ -1,0 +1,68 @@
+/* Matrix multiplication: argument checks. Reference: src/cpu/matmul/matmul_ref.c. */
+#include "common/primitive/kind_checks.h"
+
+/* a and b agree as matrix dimensions: both run-time or both equal. */
+static dnnl_tp_status_t same(const char *what, int64_t a, int64_t b) {
+    DTP_REQUIRE(a == b, DIMS_MISMATCH, "%s is %lld and %lld", what, (long long)a, (long long)b);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t check_dims(const dtp_matmul_desc_t *d) {
+    int n = d->dst.ndims;
+    DTP_REQUIRE(n >= 2, BAD_NDIMS, "dst has %d dimensions, at least 2 are needed", n);
+    DTP_REQUIRE(d->src.ndims == n && d->wei.ndims == n, NDIMS_MISMATCH, "src %d, weights %d, dst %d",
+                d->src.ndims, d->wei.ndims, n);
+    DTP_TRY(same("M", d->src.dims[n - 2], d->dst.dims[n - 2]));
+    DTP_TRY(same("N", d->wei.dims[n - 1], d->dst.dims[n - 1]));
+    DTP_TRY(same("K", d->src.dims[n - 1], d->wei.dims[n - 2]));
+    for (int b = 0; b < n - 2; ++b) {
+        int64_t s = d->src.dims[b], w = d->wei.dims[b], out = d->dst.dims[b];
+        DTP_REQUIRE((s == out || s == 1) && (w == out || w == 1) && (s == out || w == out), DIMS_MISMATCH,
+                    "batch dimension %d: src %lld, weights %lld, dst %lld", b, (long long)s, (long long)w,
+                    (long long)out);
+    }
+    if (dtp_md_is_zero(&d->bia)) return dnnl_tp_success;
+    DTP_REQUIRE(d->bia.ndims == n, NDIMS_MISMATCH, "bias has %d, dst has %d", d->bia.ndims, n);
+    for (int b = 0; b < n; ++b)
+        DTP_REQUIRE(d->bia.dims[b] == 1 || d->bia.dims[b] == d->dst.dims[b], DIMS_MISMATCH,
+                    "dimension %d of bias is %lld, dst's is %lld", b, (long long)d->bia.dims[b],
+                    (long long)d->dst.dims[b]);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_matmul_init(dtp_matmul_desc_t *d, const dtp_md_t *src, const dtp_md_t *wei,
+                                 const dtp_md_t *bia, const dtp_md_t *dst) {
+    DTP_TRY(dtp_check_md(src, "src", true));
+    DTP_TRY(dtp_check_md(wei, "weights", true));
+    DTP_TRY(dtp_check_md(dst, "dst", true));
+    memset(d, 0, sizeof *d);
+    d->base.kind = dnnl_tp_matmul;
+    d->src = *src;
+    d->wei = *wei;
+    d->dst = *dst;
+    if (!dtp_md_is_zero(bia)) d->bia = *bia;
+    return check_dims(d);
+}
+
+dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr) {
+    DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
+    dtp_matmul_desc_t d;
+    DTP_TRY(dtp_matmul_init(&d, src_desc, weights_desc, bias_desc, dst_desc));
+    DTP_TRY(dtp_check_post_ops(attr, &d.dst));
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr));
+}
+
+dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md) {
+    dtp_matmul_desc_t d;
+    memset(&d, 0, sizeof d);
+    d.src = *md[DTP_MATMUL_SRC];
+    d.wei = *md[DTP_MATMUL_WEI];
+    d.dst = *md[DTP_MATMUL_DST];
+    if (md[DTP_MATMUL_BIA]) d.bia = *md[DTP_MATMUL_BIA];
+    if (check_dims(&d))
+        return dtp_fail(dnnl_tp_invalid_arguments, DTP_RUNTIME_INCONSISTENT, "%s", dtp_last_detail());
+    return dnnl_tp_success;
+}

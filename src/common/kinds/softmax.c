@@ -1,0 +1,29 @@
+/* Softmax and logsoftmax: argument checks. */
+#include "common/primitive/kind_checks.h"
+
+dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    int softmax_axis, const_dnnl_tp_primitive_attr_t attr) {
+    DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
+    DTP_TRY(dtp_check_forward(prop_kind));
+    DTP_REQUIRE(alg_kind == dnnl_tp_softmax_accurate || alg_kind == dnnl_tp_softmax_log, BAD_ALG,
+                "%s (%d), not softmax_accurate or softmax_log", dnnl_tp_alg_kind2str(alg_kind),
+                (int)alg_kind);
+    DTP_TRY(dtp_check_md(src_desc, "src", false));
+    DTP_TRY(dtp_check_md(dst_desc, "dst", true));
+    DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
+    DTP_REQUIRE(softmax_axis >= 0 && softmax_axis < src_desc->ndims, BAD_AXIS, "axis %d is outside 0..%d",
+                softmax_axis, src_desc->ndims - 1);
+    DTP_TRY(dtp_check_static(src_desc, "src"));
+    DTP_TRY(dtp_check_post_ops(attr, dst_desc));
+    dtp_softmax_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_softmax;
+    op.prop = prop_kind;
+    op.alg = alg_kind;
+    op.axis = softmax_axis;
+    op.src = *src_desc;
+    op.dst = *dst_desc;
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
+}

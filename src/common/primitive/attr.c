@@ -1,0 +1,328 @@
+/* Primitive attributes: setters, getters, deep copies. */
+#include "common/primitive/attr.h"
+
+#include "common/primitive/engine.h"
+
+static void attr_destroy(dtp_object_t *obj) { dtp_object_release(((dtp_attr_t *)obj)->post_ops); }
+
+static _Atomic int default_fpmath = -1; /* -1: environment not read */
+
+dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **out,
+                               const dtp_attr_t *existing) {
+    *out = NULL;
+    dtp_attr_t *attr = dtp_object_create(allocator, sizeof *attr, DTP_OBJ_ATTR, attr_destroy);
+    if (!attr) return dnnl_tp_out_of_memory;
+    if (existing) {
+        dtp_object_t header = attr->obj;
+        size_t start = offsetof(dtp_attr_t, scratchpad_mode);
+        memcpy((char *)attr + start, (const char *)existing + start, sizeof *attr - start);
+        attr->obj = header;
+        attr->post_ops = NULL;
+    } else {
+        dnnl_tp_fpmath_mode_t mode = dnnl_tp_fpmath_mode_strict;
+        (void)!dnnl_tp_get_default_fpmath_mode(&mode);
+        attr->fpmath_mode = mode;
+    }
+    dnnl_tp_status_t status =
+        dtp_post_ops_copy(allocator, &attr->post_ops, existing ? existing->post_ops : NULL);
+    if (status) dtp_object_release(attr);
+    else *out = attr;
+    return status;
+}
+
+static const dtp_quant_t *find_quant(const dtp_quant_t *list, int n, int arg) {
+    for (int i = 0; i < n; ++i)
+        if (list[i].arg == arg) return &list[i];
+    return NULL;
+}
+
+const dtp_quant_t *dtp_attr_scale(const dtp_attr_t *attr, int arg) {
+    return find_quant(attr->scales, attr->n_scales, arg);
+}
+const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg) {
+    return find_quant(attr->zero_points, attr->n_zero_points, arg);
+}
+
+bool dtp_attr_only(const dtp_attr_t *attr, unsigned allowed) {
+    if (!(allowed & DTP_ATTR_POST_OPS) && attr->post_ops->len) return false;
+    if (!(allowed & DTP_ATTR_SCALES) && attr->n_scales) return false;
+    return (allowed & DTP_ATTR_ZERO_POINTS) || !attr->n_zero_points;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    DTP_RETURN(dtp_attr_copy(NULL, attr, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
+                                              const_dnnl_tp_primitive_attr_t existing) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    *attr = NULL;
+    DTP_REQUIRE_HANDLE(existing, DTP_OBJ_ATTR);
+    DTP_RETURN(dtp_attr_copy(NULL, attr, existing));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr) {
+    if (!attr) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    dtp_object_release(attr);
+    return dnnl_tp_success;
+}
+
+/* ---- Modes ------------------------------------------------------------------------------------------- */
+
+static bool fpmath_is_valid(int mode) {
+    return mode >= dnnl_tp_fpmath_mode_strict && mode <= dnnl_tp_fpmath_mode_tf32;
+}
+
+dnnl_tp_status_t dnnl_tp_get_default_fpmath_mode(dnnl_tp_fpmath_mode_t *mode) {
+    DTP_REQUIRE(mode, NULL_ARG, "mode");
+    int m = atomic_load_explicit(&default_fpmath, memory_order_relaxed);
+    if (m < 0) {
+        static const char *const names[] = {"STRICT", "BF16", "F16", "ANY", "TF32"};
+        m = dtp_getenv_word("DEFAULT_FPMATH_MODE", names, 5, 0);
+        atomic_store(&default_fpmath, m);
+    }
+    *mode = (dnnl_tp_fpmath_mode_t)m;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_set_default_fpmath_mode(dnnl_tp_fpmath_mode_t mode) {
+    DTP_REQUIRE(fpmath_is_valid((int)mode), BAD_ENUM, "fpmath mode is %d", (int)mode);
+    atomic_store(&default_fpmath, (int)mode);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode_v2(dnnl_tp_primitive_attr_t attr,
+                                                           dnnl_tp_fpmath_mode_t mode, int apply_to_int) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(fpmath_is_valid((int)mode), BAD_ENUM, "fpmath mode %d", (int)mode);
+    attr->fpmath_mode = mode;
+    attr->fpmath_apply_to_int = apply_to_int != 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_fpmath_mode(dnnl_tp_primitive_attr_t attr,
+                                                        dnnl_tp_fpmath_mode_t mode) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_fpmath_mode_v2(attr, mode, 0));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode_v2(const_dnnl_tp_primitive_attr_t attr,
+                                                           dnnl_tp_fpmath_mode_t *mode, int *apply_to_int) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (mode) *mode = attr->fpmath_mode;
+    if (apply_to_int) *apply_to_int = attr->fpmath_apply_to_int;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_fpmath_mode(const_dnnl_tp_primitive_attr_t attr,
+                                                        dnnl_tp_fpmath_mode_t *mode) {
+    DTP_REQUIRE(mode, NULL_ARG, "mode");
+    DTP_RETURN(dnnl_tp_primitive_attr_get_fpmath_mode_v2(attr, mode, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_tp_primitive_attr_t attr, int value) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    attr->deterministic = value != 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitive_attr_t attr, int *value) {
+    DTP_REQUIRE(value, NULL_ARG, "value");
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *value = attr->deterministic;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_refuse_reference(dnnl_tp_primitive_attr_t attr, int value) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    attr->refuse_reference = value != 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_refuse_reference(const_dnnl_tp_primitive_attr_t attr,
+                                                             int *value) {
+    DTP_REQUIRE(value, NULL_ARG, "value");
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *value = attr->refuse_reference;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_accumulation_mode(dnnl_tp_primitive_attr_t attr,
+                                                              dnnl_tp_accumulation_mode_t mode) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE((int)mode >= 0 && mode <= dnnl_tp_accumulation_mode_f16, BAD_ENUM, "accumulation mode %d",
+                (int)mode);
+    attr->acc_mode = mode;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_accumulation_mode(const_dnnl_tp_primitive_attr_t attr,
+                                                              dnnl_tp_accumulation_mode_t *mode) {
+    DTP_REQUIRE(mode, NULL_ARG, "mode");
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *mode = attr->acc_mode;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scratchpad_mode(dnnl_tp_primitive_attr_t attr,
+                                                            dnnl_tp_scratchpad_mode_t mode) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(mode == dnnl_tp_scratchpad_mode_library || mode == dnnl_tp_scratchpad_mode_user, BAD_ENUM,
+                "scratchpad mode %d", (int)mode);
+    attr->scratchpad_mode = mode;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_scratchpad_mode(const_dnnl_tp_primitive_attr_t attr,
+                                                            dnnl_tp_scratchpad_mode_t *mode) {
+    DTP_REQUIRE(mode, NULL_ARG, "mode");
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *mode = attr->scratchpad_mode;
+    return dnnl_tp_success;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t attr, int num_threads) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(num_threads >= 0 && num_threads <= DTP_MAX_THREADS, BAD_COUNT,
+                "thread count %d is outside 0..%d", num_threads, DTP_MAX_THREADS);
+    attr->num_threads = num_threads;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_stream_attr(dnnl_tp_primitive_attr_t attr,
+                                                        const_dnnl_tp_stream_attr_t stream_attr) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (stream_attr) DTP_REQUIRE_HANDLE(stream_attr, DTP_OBJ_STREAM_ATTR);
+    attr->pool_flags = 0;
+    attr->pool_num_threads = stream_attr ? dtp_stream_attr_num_threads(stream_attr, &attr->pool_flags) : 0;
+    return dnnl_tp_success;
+}
+
+/* ---- Scales and zero points -------------------------------------------------------------------------- */
+
+static bool arg_takes_quant(int arg) {
+    return (arg >= DNNL_TP_ARG_SRC && arg <= DNNL_TP_ARG_SRC_2) || arg == DNNL_TP_ARG_DST ||
+           arg == DNNL_TP_ARG_WEIGHTS ||
+           (arg >= DNNL_TP_ARG_MULTIPLE_SRC && arg < DNNL_TP_ARG_MULTIPLE_SRC + 1024);
+}
+
+/* Inserts or replaces, sorted by argument. */
+static dnnl_tp_status_t put_quant(dtp_quant_t *list, int *n, const dtp_quant_t *q) {
+    int i = 0;
+    while (i < *n && list[i].arg < q->arg) ++i;
+    if (i < *n && list[i].arg == q->arg) {
+        list[i] = *q;
+        return dnnl_tp_success;
+    }
+    if (*n == DTP_MAX_QUANT)
+        return dtp_fail(dnnl_tp_out_of_memory, DTP_BAD_COUNT, "at most %d arguments have scales",
+                        DTP_MAX_QUANT);
+    memmove(list + i + 1, list + i, sizeof *list * (size_t)(*n - i));
+    list[i] = *q;
+    ++*n;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t make_quant(dtp_quant_t *q, int arg, int mask, int group_ndims, const int64_t *groups,
+                                   dnnl_tp_data_type_t dt) {
+    char name[DTP_ARG_TEXT];
+    DTP_REQUIRE(arg_takes_quant(arg), BAD_ARG, "argument %s (%d) is no source, weights or destination",
+                dtp_arg_text(arg, name), arg);
+    DTP_REQUIRE(mask >= 0 && mask < 1 << DNNL_TP_MAX_NDIMS, BAD_MASK, "mask %d", mask);
+    DTP_REQUIRE(group_ndims == 0 || group_ndims == 2, BAD_NDIMS, "group_ndims is 0 or 2, got %d",
+                group_ndims);
+    DTP_REQUIRE(!group_ndims || (mask && groups), BAD_MASK, "groups need a mask and their sizes");
+    memset(q, 0, sizeof *q);
+    q->arg = arg;
+    q->mask = mask;
+    q->group_ndims = group_ndims;
+    q->data_type = dt;
+    for (int i = 0; i < group_ndims; ++i) {
+        DTP_REQUIRE(groups[i] > 0, BAD_DIMS, "group %d is %lld", i, (long long)groups[i]);
+        q->groups[i] = groups[i];
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v3(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                      int ndims, const dnnl_tp_dims_t group_dims,
+                                                      dnnl_tp_data_type_t data_type, int is_on_host,
+                                                      dnnl_tp_quantization_mode_t qmode) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(qmode == dnnl_tp_quantization_mode_static_sazp, BAD_ENUM, "quantization mode %d", (int)qmode);
+    DTP_REQUIRE(data_type == dnnl_tp_f32 || data_type == dnnl_tp_bf16 || data_type == dnnl_tp_f16,
+                BAD_DATA_TYPE, "scales are f32, bf16 or f16, not %s", dnnl_tp_dt2str(data_type));
+    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SCALES, "host scalars"));
+    dtp_quant_t q;
+    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
+    DTP_RETURN(put_quant(attr->scales, &attr->n_scales, &q));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_v2(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                      int ndims, const dnnl_tp_dims_t group_dims,
+                                                      dnnl_tp_data_type_t data_type, int is_on_host) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales_v3(attr, arg, mask, ndims, group_dims, data_type, is_on_host,
+                                                    dnnl_tp_quantization_mode_static_sazp));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                   int group_ndims, const dnnl_tp_dims_t group_dims,
+                                                   dnnl_tp_data_type_t data_type) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales_v3(attr, arg, mask, group_ndims, group_dims, data_type, 0,
+                                                    dnnl_tp_quantization_mode_static_sazp));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_scales_mask(dnnl_tp_primitive_attr_t attr, int arg, int mask) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_scales(attr, arg, mask, 0, NULL, dnnl_tp_f32));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_v2(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                           int ndims, const dnnl_tp_dims_t group_dims,
+                                                           dnnl_tp_data_type_t data_type, int is_on_host) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE(data_type == dnnl_tp_s32 || data_type == dnnl_tp_s8 || data_type == dnnl_tp_u8, BAD_DATA_TYPE,
+                "zero points are s32, s8 or u8, not %s", dnnl_tp_dt2str(data_type));
+    if (is_on_host) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ZERO_POINTS, "host scalars"));
+    dtp_quant_t q;
+    DTP_TRY(make_quant(&q, arg, mask, ndims, group_dims, data_type));
+    DTP_REQUIRE(arg != DNNL_TP_ARG_DST || (data_type == dnnl_tp_s32 && !ndims), BAD_DATA_TYPE,
+                "the zero point of dst is s32 without groups");
+    DTP_RETURN(put_quant(attr->zero_points, &attr->n_zero_points, &q));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points(dnnl_tp_primitive_attr_t attr, int arg, int mask,
+                                                        int group_ndims, const dnnl_tp_dims_t group_dims,
+                                                        dnnl_tp_data_type_t data_type) {
+    DTP_RETURN(
+        dnnl_tp_primitive_attr_set_zero_points_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0));
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_attr_t attr, int arg,
+                                                             int mask) {
+    DTP_RETURN(dnnl_tp_primitive_attr_set_zero_points(attr, arg, mask, 0, NULL, dnnl_tp_s32));
+}
+
+/* ---- Post-operations --------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_get_post_ops(const_dnnl_tp_primitive_attr_t attr,
+                                                     const_dnnl_tp_post_ops_t *post_ops) {
+    DTP_REQUIRE(post_ops, NULL_ARG, "post_ops");
+    *post_ops = NULL;
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    *post_ops = attr->post_ops;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_post_ops(dnnl_tp_primitive_attr_t attr,
+                                                     const_dnnl_tp_post_ops_t post_ops) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
+    dtp_post_ops_t *copy;
+    DTP_TRY(dtp_post_ops_copy(attr->obj.allocator, &copy, post_ops));
+    dtp_object_release(attr->post_ops);
+    attr->post_ops = copy;
+    return dnnl_tp_success;
+}

@@ -1,0 +1,76 @@
+/* Primitive attributes and post-operation chains. */
+#ifndef DTP_COMMON_PRIMITIVE_ATTR_H
+#define DTP_COMMON_PRIMITIVE_ATTR_H
+
+#include "common/layout/memory_desc.h"
+#include "common/base/object.h"
+
+#define DTP_MAX_POST_OPS 32
+
+/* One post-operation on a value x of the destination. */
+typedef struct {
+    dnnl_tp_primitive_kind_t kind; /* eltwise, binary, sum or prelu */
+    dnnl_tp_alg_kind_t alg;        /* eltwise, binary */
+    float alpha, beta;             /* eltwise */
+    float scale;                   /* sum: x += scale * (old dst - zero_point) */
+    int32_t zero_point;            /* sum */
+    dnnl_tp_data_type_t sum_dt;    /* sum: type the old dst is read as; undef = dst's */
+    int mask;                      /* prelu: dims of dst that the weights follow */
+    dtp_md_t src1;                 /* binary: broadcast to dst; prelu: the weights, once dst is known */
+    dtp_md_t src2;                 /* binary select: condition, s8 */
+} dtp_post_op_t;
+
+struct dnnl_tp_post_ops {
+    dtp_object_t obj;
+    int len, capacity;
+    dtp_post_op_t *entry; /* owned */
+};
+
+/* Scale or zero point of one argument. */
+typedef struct {
+    int arg;
+    int mask;
+    int group_ndims;
+    int64_t groups[2];
+    dnnl_tp_data_type_t data_type;
+} dtp_quant_t;
+#define DTP_MAX_QUANT 16
+
+struct dnnl_tp_primitive_attr {
+    dtp_object_t obj;
+    dnnl_tp_scratchpad_mode_t scratchpad_mode;
+    dnnl_tp_fpmath_mode_t fpmath_mode;
+    int fpmath_apply_to_int;
+    dnnl_tp_accumulation_mode_t acc_mode;
+    int deterministic;
+    int refuse_reference;
+    int num_threads;      /* 0 = unset */
+    uint64_t pool_flags;  /* of the stream attribute that was given */
+    int pool_num_threads; /* 0 = no stream attribute was given */
+    int n_scales, n_zero_points;
+    dtp_quant_t scales[DTP_MAX_QUANT], zero_points[DTP_MAX_QUANT]; /* sorted by arg */
+    struct dnnl_tp_post_ops *post_ops;                             /* owned, never NULL */
+};
+typedef struct dnnl_tp_primitive_attr dtp_attr_t;
+typedef struct dnnl_tp_post_ops dtp_post_ops_t;
+
+/* Deep copy; NULL existing = defaults. */
+dnnl_tp_status_t dtp_attr_copy(const dnnl_tp_allocator_t *allocator, dtp_attr_t **attr,
+                               const dtp_attr_t *existing);
+const dtp_quant_t *dtp_attr_scale(const dtp_attr_t *attr, int arg);      /* NULL when unset */
+const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL when unset */
+
+dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_post_ops_t **out,
+                                   const dtp_post_ops_t *in);
+/* Weights of a prelu entry for this destination, into e->src1. */
+dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst);
+bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
+bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
+/* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */
+dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta);
+
+/* What of an attribute an implementation takes; dtp_attr_only() is false when anything else is set. */
+enum { DTP_ATTR_POST_OPS = 1, DTP_ATTR_SCALES = 2, DTP_ATTR_ZERO_POINTS = 4 };
+bool dtp_attr_only(const dtp_attr_t *attr, unsigned allowed);
+
+#endif

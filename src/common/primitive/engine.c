@@ -1,0 +1,115 @@
+/* Engines and their attributes: what does not depend on the device. */
+#include "common/primitive/engine.h"
+
+#include "common/primitive/primitive_cache.h"
+
+size_t dnnl_tp_engine_get_count(dnnl_tp_engine_kind_t kind) {
+    const dtp_engine_vtbl_t *v = dtp_engine_vtbl(kind);
+    return v ? v->count() : 0;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind, size_t index,
+                                          const_dnnl_tp_engine_attr_t attr) {
+    DTP_REQUIRE(engine, NULL_ARG, "engine");
+    *engine = NULL;
+    const dtp_engine_vtbl_t *v = dtp_engine_vtbl(kind);
+    DTP_REQUIRE(v, BAD_ENGINE, "this build has no engine of kind %s (%d)", dnnl_tp_engine_kind2str(kind),
+                (int)kind);
+    DTP_REQUIRE(index < v->count(), BAD_INDEX, "engine %zu, there are %zu", index, v->count());
+    if (attr) DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    DTP_RETURN(v->create(engine, index, attr));
+}
+
+dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind, size_t index) {
+    DTP_RETURN(dnnl_tp_engine_create_v2(engine, kind, index, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine, dnnl_tp_engine_kind_t *kind) {
+    DTP_REQUIRE(kind, NULL_ARG, "kind");
+    *kind = dnnl_tp_any_engine;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    *kind = engine->v->kind;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine) {
+    if (!engine) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    dtp_cache_purge(engine);
+    dtp_object_release(engine);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator) {
+    if (allocator) {
+        DTP_REQUIRE(allocator->struct_size >= sizeof *allocator, BAD_STRUCT_SIZE, "%zu",
+                    allocator->struct_size);
+        DTP_REQUIRE(allocator->alloc && allocator->free, NULL_ARG, "alloc and free must be set");
+    }
+    dtp_cache_purge(NULL);
+    DTP_REQUIRE(dtp_object_live() == 0, NOT_IN_ORDER, "%lld objects exist", (long long)dtp_object_live());
+    dtp_process_allocator_set(allocator);
+    return dnnl_tp_success;
+}
+
+/* ---- Attributes -------------------------------------------------------------------------------------- */
+
+static void engine_attr_destroy(dtp_object_t *obj) {
+    dtp_object_release(((struct dnnl_tp_engine_attr *)obj)->stream_attr);
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_create(dnnl_tp_engine_attr_t *attr) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    *attr =
+        dtp_object_create(NULL, sizeof(struct dnnl_tp_engine_attr), DTP_OBJ_ENGINE_ATTR, engine_attr_destroy);
+    DTP_RETURN(*attr ? dnnl_tp_success : dnnl_tp_out_of_memory);
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_destroy(dnnl_tp_engine_attr_t attr) {
+    if (!attr) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    dtp_object_release(attr);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,
+                                                     const_dnnl_tp_stream_attr_t stream_attr) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    dnnl_tp_stream_attr_t copy = NULL;
+    if (stream_attr) DTP_TRY(dnnl_tp_stream_attr_clone(&copy, stream_attr));
+    dtp_object_release(attr->stream_attr);
+    attr->stream_attr = copy;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_set_num_threads(dnnl_tp_engine_attr_t attr, int num_threads) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    DTP_REQUIRE(num_threads >= 0 && num_threads <= DTP_MAX_THREADS, BAD_COUNT,
+                "thread count %d is outside 0..%d", num_threads, DTP_MAX_THREADS);
+    attr->num_threads = num_threads;
+    return dnnl_tp_success;
+}
+
+bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa) {
+    return isa == dnnl_tp_cpu_isa_default || isa == dnnl_tp_cpu_isa_sse41 || isa == dnnl_tp_cpu_isa_avx2 ||
+           isa == dnnl_tp_cpu_isa_avx512_core || isa == dnnl_tp_cpu_isa_avx512_core_vnni ||
+           isa == dnnl_tp_cpu_isa_avx512_core_bf16;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_set_max_isa(dnnl_tp_engine_attr_t attr, dnnl_tp_cpu_isa_t isa) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    DTP_REQUIRE(dtp_cpu_isa_is_known(isa), BAD_ENUM, "isa %d", (int)isa);
+    attr->max_isa = isa;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_set_allocator(dnnl_tp_engine_attr_t attr,
+                                                   const dnnl_tp_allocator_t *allocator) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    attr->has_allocator = allocator != NULL;
+    if (!allocator) return dnnl_tp_success;
+    DTP_REQUIRE(allocator->struct_size >= sizeof *allocator, BAD_STRUCT_SIZE, "%zu", allocator->struct_size);
+    DTP_REQUIRE(allocator->alloc && allocator->free, NULL_ARG, "alloc and free must be set");
+    attr->engine_allocator = *allocator;
+    return dnnl_tp_success;
+}

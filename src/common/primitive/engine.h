@@ -1,0 +1,140 @@
+/* Engines: a device, its implementation lists, its defaults; and the stream as its users see it.
+ * src/engines.c holds the one table of the engines of this build. */
+#ifndef DTP_COMMON_PRIMITIVE_ENGINE_H
+#define DTP_COMMON_PRIMITIVE_ENGINE_H
+
+#include "common/base/object.h"
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+
+struct dtp_impl;
+struct dtp_parallel;
+struct dtp_exec_ctx;
+struct dtp_sync;
+
+/* Instruction sets as bits; an implementation names what it needs. */
+enum {
+    DTP_ISA_AVX2 = 1,   /* with FMA and F16C */
+    DTP_ISA_AVX512 = 2, /* F, BW, VL, DQ */
+    DTP_ISA_AVX512_VNNI = 4,
+    DTP_ISA_AVX512_BF16 = 8
+};
+
+/* Attributes of a stream, also the default of an engine. Immutable inside a stream or engine. */
+struct dnnl_tp_stream_attr {
+    dtp_object_t obj;
+    dnnl_tp_engine_kind_t kind;
+    dnnl_tp_pool_kind_t pool_kind;
+    dnnl_tp_threadpool_iface_t iface;   /* user and builtin; members beyond the host's struct_size are NULL */
+    struct dnnl_tp_threadpool *builtin; /* retained */
+    struct dtp_pool *pool;              /* retained record of iface or builtin, or NULL */
+    int max_threads;                    /* 0 = the pool's */
+    unsigned parallelism;
+    int admission, async, priority;
+};
+typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
+/* Members of existing onto a zeroed attr, retaining what it retains. */
+void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *existing);
+void dtp_stream_attr_drop(dtp_stream_attr_t *attr);
+/* The runtime's own threads (builds with OMP or TBB) for resolved attributes that name no pool; else nothing.
+ */
+dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr);
+/* Threads that a primitive made for this attribute may use: 0 = unset. */
+int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
+/* The same for a run of a graph, which may also use them for operators beside each other. */
+int dtp_stream_attr_run_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
+
+struct dnnl_tp_engine_attr {
+    dtp_object_t obj;
+    dtp_stream_attr_t *stream_attr; /* retained or NULL */
+    int num_threads;
+    dnnl_tp_cpu_isa_t max_isa;
+    bool has_allocator;
+    dnnl_tp_allocator_t engine_allocator;
+};
+
+/* What a kind of device must provide. */
+typedef struct dtp_engine_vtbl {
+    dnnl_tp_engine_kind_t kind;
+    size_t (*count)(void);
+    dnnl_tp_status_t (*create)(dnnl_tp_engine_t *engine, size_t index,
+                               const struct dnnl_tp_engine_attr *attr);
+    /* NULL-terminated ordered list of implementations of a kind; NULL if the kind is unknown here. */
+    const struct dtp_impl *const *(*impl_list)(dnnl_tp_primitive_kind_t kind);
+    dnnl_tp_status_t (*stream_create)(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                      const dtp_stream_attr_t *attr);
+    /* Notes what must be waited for (threading/streams/sync.h); engine NULL = all engines of the kind. NULL: sync
+     * calls answer unimplemented. */
+    dnnl_tp_status_t (*sync)(dnnl_tp_engine_t engine, struct dtp_sync *sync);
+} dtp_engine_vtbl_t;
+
+struct dnnl_tp_engine {
+    dtp_object_t obj;
+    const dtp_engine_vtbl_t *v;
+    size_t index;
+    unsigned isa;                   /* DTP_ISA_* bits it may use */
+    int num_threads;                /* default of its primitives; 0 = process default */
+    dtp_stream_attr_t *stream_attr; /* default pool, or NULL */
+    dnnl_tp_allocator_t own_allocator;
+    const dnnl_tp_allocator_t *allocator; /* for everything made from it */
+    int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches: per core, per core, shared */
+};
+
+/* Engine kinds of this build (src/engines.c). */
+const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);
+bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa);
+/* min(affinity count, ceil(cgroup quota)), or what set_max_concurrency said. */
+int dtp_process_num_threads(void);
+
+/* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission
+ * blocks. */
+struct dnnl_tp_primitive;
+struct dtp_share; /* threading/base/parallel.h */
+typedef struct dtp_stream_run {
+    int num_threads, priority;
+    void (*fn)(void *arg, const struct dtp_parallel *par);
+    dnnl_tp_status_t (*end)(void *arg, bool skipped);
+    void *arg;
+    bool may_block; /* has closures that may block */
+    const struct dtp_share *share;
+} dtp_stream_run_t;
+typedef struct dtp_stream_vtbl {
+    /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
+     * them). Retains the primitive while queued. */
+    dnnl_tp_status_t (*execute)(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive, int nptrs,
+                                void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds);
+    dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream, int64_t timeout_ns);
+    dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
+    /* Drains and drops the caller's reference; would_deadlock from inside own work. */
+    dnnl_tp_status_t (*close)(dnnl_tp_stream_t stream);
+    /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
+     * threads of the stream; the stream counts as busy meanwhile. Once share is over no wait goes on, and fn is
+     * not called. */
+    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
+                            const struct dtp_share *share,
+                            void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
+    /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
+     * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which
+     * is the last to use arg. The event is done after the host's run_end is. On a synchronous stream all of
+     * it happens before the call returns. On failure nothing is called. */
+    dnnl_tp_status_t (*submit_run)(dnnl_tp_stream_t stream, const struct dtp_stream_run *run,
+                                   dnnl_tp_event_t *event);
+    /* As the calls of dnnl_tp_event.h. */
+    dnnl_tp_status_t (*record_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t *event);
+    dnnl_tp_status_t (*wait_event)(dnnl_tp_stream_t stream, dnnl_tp_event_t event);
+    dnnl_tp_status_t (*query)(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result);
+    dnnl_tp_status_t (*reset)(dnnl_tp_stream_t stream);
+    /* As dnnl_tp_stream_set_trace, which checked the trace; NULL: unimplemented. */
+    dnnl_tp_status_t (*set_trace)(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name);
+} dtp_stream_vtbl_t;
+
+struct dnnl_tp_stream {
+    dtp_object_t obj;
+    dnnl_tp_engine_t engine; /* retained */
+    const dtp_stream_vtbl_t *v;
+    unsigned flags;
+    dtp_stream_attr_t *attr; /* owned, resolved */
+    dnnl_tp_trace_t trace;   /* retained, or NULL */
+    uint16_t trace_lane;     /* in it; 0 = none */
+};
+
+#endif

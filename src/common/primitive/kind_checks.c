@@ -1,0 +1,76 @@
+/* Checks that the creation functions of several kinds share; see kind_checks.h. */
+#include "common/primitive/kind_checks.h"
+
+dnnl_tp_status_t dtp_check_create(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine,
+                                  const dtp_attr_t *attr) {
+    DTP_REQUIRE(pd, NULL_ARG, "primitive_desc");
+    *pd = NULL;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    if (attr) DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_check_md(const dtp_md_t *md, const char *name, bool any_allowed) {
+    DTP_REQUIRE(!dtp_md_is_zero(md), NULL_ARG, "%s", name);
+    DTP_REQUIRE(any_allowed || !dtp_md_is_any(md), ANY_NOT_ALLOWED, "%s", name);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_check_forward(dnnl_tp_prop_kind_t prop) {
+    /* oneDNN's numbers of what is not served here. */
+    const int backward = 128, backward_data = 160, backward_weights = 192, backward_bias = 193;
+    const char *name = (int)prop == backward           ? "backward"
+                       : (int)prop == backward_data    ? "backward_data"
+                       : (int)prop == backward_weights ? "backward_weights"
+                       : (int)prop == backward_bias    ? "backward_bias"
+                                                       : dnnl_tp_prop_kind2str(prop);
+    DTP_REQUIRE(prop == dnnl_tp_forward_training || prop == dnnl_tp_forward_inference, BAD_PROP,
+                "%s (%d), not forward_training or forward_inference", name, (int)prop);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_check_same_dims(const dtp_md_t *a, const char *a_name, const dtp_md_t *b,
+                                     const char *b_name) {
+    DTP_REQUIRE(a->ndims == b->ndims, NDIMS_MISMATCH, "%s has %d, %s has %d", a_name, a->ndims, b_name,
+                b->ndims);
+    for (int d = 0; d < a->ndims; ++d)
+        DTP_REQUIRE(a->dims[d] == b->dims[d], DIMS_MISMATCH, "dimension %d: %s has %lld, %s has %lld", d,
+                    a_name, (long long)a->dims[d], b_name, (long long)b->dims[d]);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name) {
+    if (dtp_md_has_runtime(md))
+        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME_DIMS, "in %s of this kind", name);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst) {
+    if (!attr) return dnnl_tp_success;
+    for (int i = 0; i < attr->post_ops->len; ++i) {
+        const dtp_post_op_t *e = &attr->post_ops->entry[i];
+        if (e->kind == dnnl_tp_sum) {
+            DTP_REQUIRE(e->sum_dt == dnnl_tp_data_type_undef ||
+                            dtp_type_size(e->sum_dt) == dtp_type_size(dst->data_type),
+                        DATA_TYPE_MISMATCH, "post-op %d: sum reads %s, dst is %s, of another size", i,
+                        dnnl_tp_dt2str(e->sum_dt), dnnl_tp_dt2str(dst->data_type));
+            continue;
+        }
+        if (e->kind == dnnl_tp_prelu)
+            DTP_REQUIRE(e->mask >> dst->ndims == 0, BAD_MASK, "post-op %d: mask %d, dst has %d dimensions", i,
+                        e->mask, dst->ndims);
+        if (e->kind != dnnl_tp_binary) continue;
+        for (int k = 0; k < 2; ++k) {
+            const dtp_md_t *md = k ? &e->src2 : &e->src1;
+            if (dtp_md_is_zero(md)) continue;
+            DTP_REQUIRE(md->ndims == dst->ndims, NDIMS_MISMATCH,
+                        "post-op %d: src%d has %d dimensions, dst has %d", i, k + 1, md->ndims, dst->ndims);
+            for (int d = 0; d < dst->ndims; ++d)
+                DTP_REQUIRE(md->dims[d] == dst->dims[d] || md->dims[d] == 1 ||
+                                dst->dims[d] == DNNL_TP_RUNTIME_DIM_VAL,
+                            DIMS_MISMATCH, "post-op %d: dimension %d of src%d is %lld, dst's is %lld", i, d,
+                            k + 1, (long long)md->dims[d], (long long)dst->dims[d]);
+        }
+    }
+    return dnnl_tp_success;
+}

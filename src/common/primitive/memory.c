@@ -1,0 +1,170 @@
+/* Memory objects: a descriptor and a buffer, the library's or the caller's. */
+#include "common/primitive/memory.h"
+
+#include "common/layout/zero_pad.h"
+
+static void memory_destroy(dtp_object_t *obj) {
+    struct dnnl_tp_memory *memory = (struct dnnl_tp_memory *)obj;
+    dtp_free(memory->engine->allocator, memory->owned);
+    dtp_object_release(memory->engine);
+}
+
+dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_memory_desc_t memory_desc,
+                                       dnnl_tp_engine_t engine, void *handle) {
+    DTP_REQUIRE(memory, NULL_ARG, "memory");
+    *memory = NULL;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    const dtp_md_t *md = memory_desc ? memory_desc : &dtp_md_zero;
+    DTP_REQUIRE(dtp_md_is_zero(md) || !dtp_md_is_any(md), ANY_NOT_ALLOWED, "in a memory object");
+    DTP_REQUIRE(dtp_md_is_zero(md) || !dtp_md_has_runtime(md), RUNTIME_NOT_ALLOWED, "in a memory object");
+    struct dnnl_tp_memory *m =
+        dtp_object_create(engine->allocator, sizeof *m, DTP_OBJ_MEMORY, memory_destroy);
+    if (!m) DTP_RETURN(dnnl_tp_out_of_memory);
+    m->engine = dtp_object_retain(engine);
+    m->md = *md;
+    m->bytes = dtp_md_size(md);
+    m->identity = dtp_md_identity(md);
+    m->handle = handle;
+    if (handle == DNNL_TP_MEMORY_ALLOCATE) {
+        enum { PAGE = 4096, BIG = 1 << 20 };
+        size_t offset_bytes = (size_t)md->offset0 * dtp_type_size(md->data_type);
+        size_t bytes = dtp_round_up_size(m->bytes + offset_bytes, DTP_CACHE_LINE);
+        m->handle = m->owned =
+            m->bytes ? dtp_zalloc(engine->allocator, bytes, bytes >= BIG ? PAGE : DTP_CACHE_LINE) : NULL;
+        if (m->bytes && !m->owned) {
+            dtp_object_release(m);
+            DTP_RETURN(dtp_no_memory(bytes));
+        }
+    }
+    *memory = m;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memory, const_dnnl_tp_memory_desc_t memory_desc,
+                                          dnnl_tp_engine_t engine, int nhandles, void **handles) {
+    DTP_REQUIRE(memory, NULL_ARG, "memory");
+    *memory = NULL;
+    DTP_REQUIRE(nhandles == 1, BAD_COUNT, "a dense memory has 1 handle, got %d", nhandles);
+    DTP_REQUIRE(handles, NULL_ARG, "handles");
+    DTP_RETURN(dnnl_tp_memory_create(memory, memory_desc, engine, handles[0]));
+}
+
+dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
+                                                 const_dnnl_tp_memory_desc_t memory_desc,
+                                                 dnnl_tp_engine_t engine, void *handle,
+                                                 dnnl_tp_stream_t stream) {
+    DTP_REQUIRE(memory, NULL_ARG, "memory");
+    *memory = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE(stream->engine == engine, BAD_ENGINE, "the stream is of another engine");
+    dnnl_tp_memory_t m;
+    DTP_TRY(dnnl_tp_memory_create(&m, memory_desc, engine, handle));
+    if (handle != DNNL_TP_MEMORY_ALLOCATE && handle != DNNL_TP_MEMORY_NONE) {
+        dnnl_tp_status_t status = dnnl_tp_memory_set_data_handle_on_stream(m, handle, stream);
+        if (status) {
+            dtp_object_release(m);
+            DTP_RETURN(status);
+        }
+    }
+    *memory = m;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_destroy(dnnl_tp_memory_t memory) {
+    if (!memory) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    dtp_object_release(memory);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_get_memory_desc(const_dnnl_tp_memory_t memory,
+                                                const_dnnl_tp_memory_desc_t *memory_desc) {
+    DTP_REQUIRE(memory_desc, NULL_ARG, "memory_desc");
+    *memory_desc = NULL;
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    *memory_desc = &memory->md;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_get_engine(const_dnnl_tp_memory_t memory, dnnl_tp_engine_t *engine) {
+    DTP_REQUIRE(engine, NULL_ARG, "engine");
+    *engine = NULL;
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    *engine = memory->engine;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_get_data_handle(const_dnnl_tp_memory_t memory, void **handle) {
+    DTP_REQUIRE(handle, NULL_ARG, "handle");
+    *handle = NULL;
+    if (!memory) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    *handle = memory->handle;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_set_data_handle(dnnl_tp_memory_t memory, void *handle) {
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    DTP_REQUIRE(handle != DNNL_TP_MEMORY_ALLOCATE, BAD_PARAM, "the library allocates at creation only");
+    if (memory->owned && handle != memory->owned) {
+        dtp_free(memory->engine->allocator, memory->owned);
+        memory->owned = NULL;
+    }
+    memory->handle = handle;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_set_data_handle_on_stream(dnnl_tp_memory_t memory, void *handle,
+                                                          dnnl_tp_stream_t stream) {
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE(stream->engine == memory->engine, BAD_ENGINE, "the stream is of another engine");
+    if (handle && dtp_md_is_padded(&memory->md)) {
+        DTP_TRY(stream->v->wait(stream, -1));
+        dtp_zero_pad(&memory->md, handle);
+    }
+    DTP_RETURN(dnnl_tp_memory_set_data_handle(memory, handle));
+}
+
+static dnnl_tp_status_t require_index_0(int index) {
+    DTP_REQUIRE(index == 0, BAD_INDEX, "index %d of a dense memory", index);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_get_data_handle_v2(const_dnnl_tp_memory_t memory, void **handle, int index) {
+    DTP_REQUIRE(handle, NULL_ARG, "handle");
+    *handle = NULL;
+    DTP_TRY(require_index_0(index));
+    DTP_RETURN(dnnl_tp_memory_get_data_handle(memory, handle));
+}
+
+dnnl_tp_status_t dnnl_tp_memory_set_data_handle_v2(dnnl_tp_memory_t memory, void *handle, int index) {
+    DTP_TRY(require_index_0(index));
+    DTP_RETURN(dnnl_tp_memory_set_data_handle(memory, handle));
+}
+
+dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **mapped_ptr) {
+    DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
+    *mapped_ptr = NULL;
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    *mapped_ptr = memory->handle;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_unmap_data(const_dnnl_tp_memory_t memory, void *mapped_ptr) {
+    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
+    DTP_REQUIRE(mapped_ptr == memory->handle, BAD_PARAM, "not the pointer that map_data gave");
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_memory_map_data_v2(const_dnnl_tp_memory_t memory, void **mapped_ptr, int index) {
+    DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
+    *mapped_ptr = NULL;
+    DTP_TRY(require_index_0(index));
+    DTP_RETURN(dnnl_tp_memory_map_data(memory, mapped_ptr));
+}
+
+dnnl_tp_status_t dnnl_tp_memory_unmap_data_v2(const_dnnl_tp_memory_t memory, void *mapped_ptr, int index) {
+    DTP_TRY(require_index_0(index));
+    DTP_RETURN(dnnl_tp_memory_unmap_data(memory, mapped_ptr));
+}

@@ -1,0 +1,18 @@
+/* Memory objects. */
+#ifndef DTP_COMMON_PRIMITIVE_MEMORY_H
+#define DTP_COMMON_PRIMITIVE_MEMORY_H
+
+#include "common/primitive/engine.h"
+#include "common/layout/memory_desc.h"
+
+struct dnnl_tp_memory {
+    dtp_object_t obj;
+    dnnl_tp_engine_t engine; /* retained */
+    void *handle;
+    size_t bytes;      /* dtp_md_size(&md) */
+    uint64_t identity; /* dtp_md_identity(&md) */
+    void *owned;       /* the library's buffer or NULL */
+    dtp_md_t md;
+};
+
+#endif

@@ -1,0 +1,236 @@
+/* Names of enumerators, and the library's version. */
+#include <stdio.h>
+
+#include "common/base/base.h"
+#include "common/primitive/op_desc.h"
+
+#define CASE(prefix, name) \
+    case dnnl_tp_##prefix##name: return #prefix #name
+
+const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
+    switch (v) {
+        CASE(, success);
+        CASE(, out_of_memory);
+        CASE(, invalid_arguments);
+        CASE(, unimplemented);
+        CASE(, last_impl_reached);
+        CASE(, runtime_error);
+        CASE(, not_required);
+        CASE(, invalid_graph);
+        CASE(, invalid_graph_op);
+        CASE(, invalid_shape);
+        CASE(, invalid_data_type);
+        CASE(, would_deadlock);
+        CASE(, timed_out);
+        CASE(, cancelled);
+        CASE(, deadline_exceeded);
+        CASE(, poisoned);
+    }
+    return "unknown status";
+}
+
+const char *dnnl_tp_dt2str(dnnl_tp_data_type_t v) {
+    switch (v) {
+    case dnnl_tp_data_type_undef:
+        return "undef";
+        CASE(, f16);
+        CASE(, bf16);
+        CASE(, f32);
+        CASE(, s32);
+        CASE(, s8);
+        CASE(, u8);
+        CASE(, f64);
+        CASE(, boolean);
+        CASE(, s64);
+    default: return "unknown dt";
+    }
+}
+
+const char *dnnl_tp_fpmath_mode2str(dnnl_tp_fpmath_mode_t v) {
+    static const char *const names[] = {"strict", "bf16", "f16", "any", "tf32"};
+    return (unsigned)v < 5 ? names[v] : "unknown fpmath_mode";
+}
+
+const char *dnnl_tp_accumulation_mode2str(dnnl_tp_accumulation_mode_t v) {
+    static const char *const names[] = {"strict", "relaxed", "any", "s32", "f32", "f16"};
+    return (unsigned)v < 6 ? names[v] : "unknown accumulation_mode";
+}
+
+const char *dnnl_tp_engine_kind2str(dnnl_tp_engine_kind_t v) {
+    static const char *const names[] = {"any", "cpu", "gpu"};
+    return (unsigned)v < 3 ? names[v] : "unknown engine_kind";
+}
+
+const char *dnnl_tp_fmt_kind2str(dnnl_tp_format_kind_t v) {
+    static const char *const names[] = {"undef", "any", "blocked"};
+    return (unsigned)v < 3 ? names[v] : "unknown fmt_kind";
+}
+
+const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v) {
+    static const char *const names[] = {"library", "user"};
+    return (unsigned)v < 2 ? names[v] : "unknown scratchpad_mode";
+}
+
+const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v) {
+    switch (v) {
+    case dnnl_tp_prop_kind_undef:
+        return "undef";
+        CASE(, forward_training);
+        CASE(, forward_inference);
+    }
+    return "unknown prop_kind";
+}
+
+const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
+    switch (v) {
+    case dnnl_tp_undefined_primitive:
+        return "undef";
+        CASE(, reorder);
+        CASE(, concat);
+        CASE(, sum);
+        CASE(, eltwise);
+        CASE(, inner_product);
+        CASE(, binary);
+        CASE(, matmul);
+        CASE(, reduction);
+        CASE(, prelu);
+        CASE(, softmax);
+        CASE(, layer_normalization);
+    default: return "unknown prim_kind";
+    }
+}
+
+const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
+    if (v == DTP_ELTWISE_ERF) return "eltwise_erf"; /* graphs only */
+    switch (v) {
+    case dnnl_tp_alg_kind_undef:
+        return "undef";
+        CASE(eltwise_, relu);
+        CASE(eltwise_, tanh);
+        CASE(eltwise_, elu);
+        CASE(eltwise_, square);
+        CASE(eltwise_, abs);
+        CASE(eltwise_, sqrt);
+        CASE(eltwise_, linear);
+        CASE(eltwise_, soft_relu);
+        CASE(eltwise_, hardsigmoid);
+        CASE(eltwise_, logistic);
+        CASE(eltwise_, exp);
+        CASE(eltwise_, gelu_tanh);
+        CASE(eltwise_, swish);
+        CASE(eltwise_, log);
+        CASE(eltwise_, clip);
+        CASE(eltwise_, clip_v2);
+        CASE(eltwise_, pow);
+        CASE(eltwise_, gelu_erf);
+        CASE(eltwise_, round);
+        CASE(eltwise_, mish);
+        CASE(eltwise_, hardswish);
+        CASE(eltwise_, relu_use_dst_for_bwd);
+        CASE(eltwise_, tanh_use_dst_for_bwd);
+        CASE(eltwise_, elu_use_dst_for_bwd);
+        CASE(eltwise_, sqrt_use_dst_for_bwd);
+        CASE(eltwise_, logistic_use_dst_for_bwd);
+        CASE(eltwise_, exp_use_dst_for_bwd);
+        CASE(eltwise_, clip_v2_use_dst_for_bwd);
+        CASE(binary_, add);
+        CASE(binary_, mul);
+        CASE(binary_, max);
+        CASE(binary_, min);
+        CASE(binary_, div);
+        CASE(binary_, sub);
+        CASE(binary_, ge);
+        CASE(binary_, gt);
+        CASE(binary_, le);
+        CASE(binary_, lt);
+        CASE(binary_, eq);
+        CASE(binary_, ne);
+        CASE(binary_, select);
+        CASE(reduction_, max);
+        CASE(reduction_, min);
+        CASE(reduction_, sum);
+        CASE(reduction_, mul);
+        CASE(reduction_, mean);
+        CASE(reduction_, norm_lp_max);
+        CASE(reduction_, norm_lp_sum);
+        CASE(reduction_, norm_lp_power_p_max);
+        CASE(reduction_, norm_lp_power_p_sum);
+        CASE(softmax_, accurate);
+        CASE(softmax_, log);
+    }
+    return "unknown alg_kind";
+}
+
+const char *dtp_arg_text(int arg, char text[DTP_ARG_TEXT]) {
+    static const struct {
+        int arg;
+        const char *name;
+    } names[] = {{DNNL_TP_ARG_SRC, "SRC"},
+                 {DNNL_TP_ARG_SRC_1, "SRC_1"},
+                 {DNNL_TP_ARG_SRC_2, "SRC_2"},
+                 {DNNL_TP_ARG_DST, "DST"},
+                 {DNNL_TP_ARG_WEIGHTS, "WEIGHTS"},
+                 {DNNL_TP_ARG_BIAS, "BIAS"},
+                 {DNNL_TP_ARG_MEAN, "MEAN"},
+                 {DNNL_TP_ARG_VARIANCE, "VARIANCE"},
+                 {DNNL_TP_ARG_SCALE, "SCALE"},
+                 {DNNL_TP_ARG_SHIFT, "SHIFT"},
+                 {DNNL_TP_ARG_WORKSPACE, "WORKSPACE"},
+                 {DNNL_TP_ARG_SCRATCHPAD, "SCRATCHPAD"}};
+    int n = 0;
+    *text = 0;
+    if (arg < 0) {
+        snprintf(text, DTP_ARG_TEXT, "%d", arg);
+        return text;
+    }
+    if (arg >= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_MULTIPLE_POST_OP(%d) | ",
+                     arg / DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1);
+        arg %= DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    } else if (arg >= DNNL_TP_ARG_ATTR_ZERO_POINTS) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_ZERO_POINTS | ");
+        arg -= DNNL_TP_ARG_ATTR_ZERO_POINTS;
+    } else if (arg >= DNNL_TP_ARG_ATTR_SCALES) {
+        n = snprintf(text, DTP_ARG_TEXT, "ATTR_SCALES | ");
+        arg -= DNNL_TP_ARG_ATTR_SCALES;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (names[i].arg == arg) {
+            snprintf(text + n, DTP_ARG_TEXT - (size_t)n, "%s", names[i].name);
+            return text;
+        }
+    bool multiple = arg >= DNNL_TP_ARG_MULTIPLE_SRC && arg < DNNL_TP_ARG_ATTR_SCALES;
+    snprintf(text + n, DTP_ARG_TEXT - (size_t)n, multiple ? "MULTIPLE_SRC + %d" : "%d",
+             multiple ? arg - DNNL_TP_ARG_MULTIPLE_SRC : arg);
+    return text;
+}
+
+const char *dnnl_tp_cpu_isa2str(dnnl_tp_cpu_isa_t v) {
+    switch (v) {
+    case dnnl_tp_cpu_isa_default: return "default";
+    case dnnl_tp_cpu_isa_sse41: return "sse41";
+    case dnnl_tp_cpu_isa_avx2: return "avx2";
+    case dnnl_tp_cpu_isa_avx512_core: return "avx512_core";
+    case dnnl_tp_cpu_isa_avx512_core_vnni: return "avx512_core_vnni";
+    case dnnl_tp_cpu_isa_avx512_core_bf16: return "avx512_core_bf16";
+    }
+    return "unknown cpu_isa";
+}
+
+const char *dnnl_tp_runtime2str(unsigned v) {
+    switch (v) {
+    case DNNL_TP_RUNTIME_NONE: return "none";
+    case DNNL_TP_RUNTIME_SEQ: return "sequential";
+    case DNNL_TP_RUNTIME_OMP: return "OpenMP";
+    case DNNL_TP_RUNTIME_TBB: return "TBB";
+    case DNNL_TP_RUNTIME_THREADPOOL: return "threadpool";
+    default: return "unknown runtime";
+    }
+}
+
+const dnnl_tp_version_t *dnnl_tp_version(void) {
+    static const dnnl_tp_version_t version = {DNNL_TP_VERSION_MAJOR, DNNL_TP_VERSION_MINOR,
+                                              DNNL_TP_VERSION_PATCH, DTP_COMMIT,
+                                              DNNL_TP_CPU_RUNTIME,   DNNL_TP_GPU_RUNTIME};
+    return &version;
+}

@@ -1,0 +1,249 @@
+/* Process-wide cache of primitives; see primitive_cache.h.
+ *
+ * One lock guards everything. An entry is made before its primitive: state MAKING, later READY or removed on
+ * failure; a second thread with the same key waits for the first. Eviction takes the least recently used
+ * READY entry. */
+#include "common/primitive/primitive_cache.h"
+
+#include <pthread.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "common/primitive/primitive_desc.h"
+
+typedef struct entry {
+    struct entry *chain;         /* bucket */
+    struct entry *older, *newer; /* LRU list */
+    uint64_t hash;
+    uint8_t *key;
+    size_t key_size;
+    dtp_primitive_t *primitive; /* retained; NULL while MAKING */
+    const struct dnnl_tp_engine *engine;
+} entry_t;
+
+enum { BUCKETS = 1024, DEFAULT_CAPACITY = 1024 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static entry_t *bucket[BUCKETS];
+static entry_t *newest, *oldest;
+static int count, capacity = -1;
+
+/* ---- Forks ------------------------------------------------------------------------------------------- */
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void unlink_entry(entry_t *e);
+/* Who made the rest does not exist in the child; neither do those who wait for it. */
+static void after_fork_in_child(void) {
+    for (entry_t *e = oldest, *next; e; e = next) {
+        next = e->newer;
+        if (!e->primitive) unlink_entry(e);
+    }
+    ready = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pthread_mutex_unlock(&lock);
+}
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+
+static int capacity_locked(void) {
+    if (capacity < 0) {
+        const char *text = dtp_getenv("PRIMITIVE_CACHE_CAPACITY");
+        char *end = NULL;
+        long value = text && *text ? strtol(text, &end, 10) : DEFAULT_CAPACITY;
+        const bool good = (!end || !*end) && value >= 0 && value <= INT_MAX;
+        if (!good && dtp_verbose_on(~0u))
+            dtp_verbose_line(
+                "error,%d,DNNL_TP_PRIMITIVE_CACHE_CAPACITY=%.40s is ignored: it is no number of primitives",
+                (int)dnnl_tp_invalid_arguments, text);
+        capacity = good ? (int)value : DEFAULT_CAPACITY;
+    }
+    return capacity;
+}
+
+static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
+    const dtp_attr_t *a = pd->attr;
+    dtp_bytes_init(b);
+    dtp_op_serialise(b, pd->user);
+    int32_t head[] = {pd->impl_index,
+                      (pd->impl->flags & DTP_IMPL_ANY_THREADS) ? 1 : pd->num_threads,
+                      (int32_t)pd->pool_flags,
+                      a->scratchpad_mode,
+                      a->fpmath_mode,
+                      a->fpmath_apply_to_int,
+                      a->acc_mode,
+                      a->deterministic,
+                      a->refuse_reference,
+                      a->n_scales,
+                      a->n_zero_points,
+                      a->post_ops->len};
+    dtp_bytes_put(b, head, sizeof head);
+    dtp_bytes_put(b, &pd->engine, sizeof pd->engine);
+    for (int i = 0; i < a->n_scales + a->n_zero_points; ++i) {
+        const dtp_quant_t *q = i < a->n_scales ? &a->scales[i] : &a->zero_points[i - a->n_scales];
+        int64_t fields[] = {q->arg, q->mask, q->group_ndims, q->groups[0], q->groups[1], q->data_type};
+        dtp_bytes_put(b, fields, sizeof fields);
+    }
+    for (int i = 0; i < a->post_ops->len; ++i) {
+        const dtp_post_op_t *e = &a->post_ops->entry[i];
+        int32_t ints[] = {e->kind, e->alg, e->zero_point, e->sum_dt};
+        float floats[] = {e->alpha, e->beta, e->scale};
+        dtp_bytes_put(b, ints, sizeof ints);
+        dtp_bytes_put(b, floats, sizeof floats);
+        dtp_md_serialise(b, &e->src1);
+        dtp_md_serialise(b, &e->src2);
+    }
+}
+
+static void lru_unlink(entry_t *e) {
+    *(e->newer ? &e->newer->older : &newest) = e->older;
+    *(e->older ? &e->older->newer : &oldest) = e->newer;
+    e->newer = e->older = NULL;
+}
+
+static void lru_push(entry_t *e) {
+    e->older = newest;
+    e->newer = NULL;
+    *(newest ? &newest->newer : &oldest) = e;
+    newest = e;
+}
+
+/* Out of the table; the caller releases the primitive without the lock. */
+static void unlink_entry(entry_t *e) {
+    entry_t **at = &bucket[e->hash % BUCKETS];
+    while (*at != e) at = &(*at)->chain;
+    *at = e->chain;
+    lru_unlink(e);
+    --count;
+}
+
+static void free_entry(entry_t *e) {
+    dtp_free(NULL, e->key);
+    dtp_free(NULL, e);
+}
+
+/* Takes entries beyond the limit, or of an engine, off the table and returns them chained. */
+static entry_t *take_surplus(int limit) {
+    entry_t *taken = NULL;
+    for (entry_t *e = oldest, *next; e && count > limit; e = next) {
+        next = e->newer;
+        if (!e->primitive) continue;
+        unlink_entry(e);
+        e->chain = taken;
+        taken = e;
+    }
+    return taken;
+}
+
+static void release_taken(entry_t *taken) {
+    while (taken) {
+        entry_t *next = taken->chain;
+        dtp_object_release(taken->primitive);
+        free_entry(taken);
+        taken = next;
+    }
+}
+
+dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struct dnnl_tp_primitive_desc *pd,
+                               dnnl_tp_status_t (*create)(struct dnnl_tp_primitive **,
+                                                          const struct dnnl_tp_primitive_desc *),
+                               bool *hit) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    *hit = false;
+    *primitive = NULL;
+    pthread_mutex_lock(&lock);
+    int limit = capacity_locked();
+    pthread_mutex_unlock(&lock);
+    if (limit == 0) return create(primitive, pd);
+    dtp_bytes_t key;
+    make_key(&key, pd);
+    if (key.failed) {
+        dtp_bytes_free(&key);
+        return dtp_no_memory(key.size);
+    }
+    uint64_t hash = dtp_hash_bytes(key.data, key.size);
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        entry_t *e = bucket[hash % BUCKETS];
+        while (e && !(e->hash == hash && e->key_size == key.size && !memcmp(e->key, key.data, key.size)))
+            e = e->chain;
+        if (!e) break;
+        if (e->primitive) {
+            lru_unlink(e);
+            lru_push(e);
+            *primitive = dtp_object_retain(e->primitive);
+            *hit = true;
+            pthread_mutex_unlock(&lock);
+            dtp_bytes_free(&key);
+            return dnnl_tp_success;
+        }
+        pthread_cond_wait(&ready, &lock); /* somebody makes it; look again */
+    }
+    entry_t *e = dtp_zalloc(NULL, sizeof *e, 16);
+    if (e) e->key = dtp_alloc(NULL, key.size, 16);
+    if (!e || !e->key) {
+        pthread_mutex_unlock(&lock);
+        dtp_free(NULL, e);
+        dtp_bytes_free(&key);
+        return dtp_no_memory(key.size);
+    }
+    memcpy(e->key, key.data, key.size);
+    e->key_size = key.size;
+    dtp_bytes_free(&key);
+    e->hash = hash;
+    e->engine = pd->engine;
+    e->chain = bucket[hash % BUCKETS];
+    bucket[hash % BUCKETS] = e;
+    lru_push(e);
+    ++count;
+    pthread_mutex_unlock(&lock);
+
+    dtp_primitive_t *made;
+    dnnl_tp_status_t status = create(&made, pd);
+
+    pthread_mutex_lock(&lock);
+    entry_t *taken = NULL;
+    if (status) {
+        unlink_entry(e);
+        free_entry(e);
+    } else {
+        e->primitive = made;
+        *primitive = dtp_object_retain(made);
+        taken = take_surplus(capacity_locked());
+    }
+    pthread_cond_broadcast(&ready);
+    pthread_mutex_unlock(&lock);
+    release_taken(taken);
+    return status;
+}
+
+void dtp_cache_purge(const struct dnnl_tp_engine *engine) {
+    pthread_mutex_lock(&lock);
+    entry_t *taken = NULL;
+    for (entry_t *e = oldest, *next; e; e = next) {
+        next = e->newer;
+        if (!e->primitive || (engine && e->engine != engine)) continue;
+        unlink_entry(e);
+        e->chain = taken;
+        taken = e;
+    }
+    pthread_mutex_unlock(&lock);
+    release_taken(taken);
+}
+
+dnnl_tp_status_t dnnl_tp_get_primitive_cache_capacity(int *value) {
+    DTP_REQUIRE(value, NULL_ARG, "capacity");
+    pthread_mutex_lock(&lock);
+    *value = capacity_locked();
+    pthread_mutex_unlock(&lock);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_set_primitive_cache_capacity(int value) {
+    DTP_REQUIRE(value >= 0, BAD_COUNT, "capacity %d", value);
+    pthread_mutex_lock(&lock);
+    capacity = value;
+    entry_t *taken = take_surplus(value);
+    pthread_mutex_unlock(&lock);
+    release_taken(taken);
+    return dnnl_tp_success;
+}

@@ -1,0 +1,20 @@
+/* Process-wide cache of primitives: one creation per key, even for concurrent misses; LRU. */
+#ifndef DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
+#define DTP_COMMON_PRIMITIVE_PRIMITIVE_CACHE_H
+
+#include "common/base/base.h"
+
+struct dnnl_tp_primitive;
+struct dnnl_tp_engine;
+struct dnnl_tp_primitive_desc;
+
+/* The cached primitive for pd's key, retained, or a new one made by create(pd) and entered. *hit tells which.
+ */
+dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struct dnnl_tp_primitive_desc *pd,
+                               dnnl_tp_status_t (*create)(struct dnnl_tp_primitive **primitive,
+                                                          const struct dnnl_tp_primitive_desc *pd),
+                               bool *hit);
+/* Drops the entries of an engine, NULL = all. */
+void dtp_cache_purge(const struct dnnl_tp_engine *engine);
+
+#endif

@@ -1,0 +1,313 @@
+/* Primitive descriptors: one block with the problem, the chosen implementation and its plan; the walk through
+ * the engine's list. Queries are in query.c. */
+#include "common/primitive/primitive_desc.h"
+
+#include "common/primitive/kind_checks.h"
+#include "common/primitive/verbose_text.h"
+
+static void pd_destroy(dtp_object_t *obj) {
+    dtp_pd_t *pd = (dtp_pd_t *)obj;
+    dtp_object_release(pd->attr);
+    dtp_object_release(pd->engine);
+}
+
+/* Primitive attribute > pool in the attribute > engine > process. */
+static void resolve_threads(dtp_pd_t *pd) {
+    const dtp_attr_t *attr = pd->attr;
+    int n = attr->num_threads ? attr->num_threads : attr->pool_num_threads;
+    pd->pool_flags = attr->pool_num_threads ? attr->pool_flags : 0;
+    if (!n) n = pd->engine->num_threads;
+    if (!n && pd->engine->stream_attr)
+        n = dtp_stream_attr_num_threads(pd->engine->stream_attr, &pd->pool_flags);
+    if (!n) n = dtp_process_num_threads();
+    pd->num_threads = n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
+}
+
+/* ---- Arguments --------------------------------------------------------------------------------------- */
+
+int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of) {
+    int64_t count = 1;
+    for (int d = 0; d < of->ndims; ++d) {
+        if (!(q->mask >> d & 1)) continue;
+        if (of->dims[d] == DNNL_TP_RUNTIME_DIM_VAL) return DNNL_TP_RUNTIME_DIM_VAL;
+        int g = d - (of->ndims - 2);
+        count *= dtp_div_up(of->dims[d], q->group_ndims && g >= 0 ? q->groups[g] : 1);
+    }
+    return count;
+}
+
+static void init_quant_md(dtp_md_t *md, const dtp_quant_t *q, const dtp_md_t *of) {
+    memset(md, 0, sizeof *md);
+    md->ndims = 1;
+    md->data_type = q->data_type;
+    md->dims[0] = md->padded_dims[0] = of ? dtp_quant_count(q, of) : 1;
+    dtp_md_make_plain(md);
+}
+
+static void add_quants(dtp_pd_t *pd, const dtp_quant_t *list, int n, int base, int *at, int *nmd) {
+    for (int i = 0; i < n; ++i) {
+        int of = dtp_pd_arg_index(pd, list[i].arg);
+        dtp_md_t *md = &pd->quant_md[(*nmd)++];
+        init_quant_md(md, &list[i], of >= 0 ? pd->args[of].md : NULL);
+        pd->args[(*at)++] = (dtp_pd_arg_t){base | list[i].arg, DTP_ARG_INPUT, md};
+    }
+}
+
+static void init_args(dtp_pd_t *pd) {
+    int n = pd->info->args(pd->op, pd->args), nmd = 0;
+    for (int i = 0; i < n; ++i)
+        if (pd->args[i].arg < (int)sizeof pd->arg_index && !dtp_md_is_zero(pd->args[i].md))
+            pd->arg_index[pd->args[i].arg] = (uint8_t)(i + 1);
+    pd->nargs = pd->attr_arg = n;
+    const dtp_attr_t *attr = pd->attr;
+    add_quants(pd, attr->scales, attr->n_scales, DNNL_TP_ARG_ATTR_SCALES, &n, &nmd);
+    add_quants(pd, attr->zero_points, attr->n_zero_points, DNNL_TP_ARG_ATTR_ZERO_POINTS, &n, &nmd);
+    pd->post_op_arg = n;
+    int dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
+    for (int i = 0; i < attr->post_ops->len; ++i) {
+        dtp_post_op_t *e = &attr->post_ops->entry[i];
+        int base = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
+        bool prelu = e->kind == dnnl_tp_prelu && dst >= 0;
+        if (prelu) (void)!dtp_post_op_prelu_weights(e, pd->args[dst].md); /* dims of dst: checked */
+        int src1 = prelu ? DNNL_TP_ARG_WEIGHTS : DNNL_TP_ARG_SRC_1;
+        pd->args[n++] = (dtp_pd_arg_t){base | src1, DTP_ARG_INPUT, &e->src1};
+        pd->args[n++] = (dtp_pd_arg_t){base | DNNL_TP_ARG_SRC_2, DTP_ARG_INPUT, &e->src2};
+    }
+    pd->nargs = n;
+    /* Implementations ask while they are set up; `any` cannot be run-time, so resolving changes nothing. */
+    pd->has_runtime = false;
+    for (int i = 0; i < n; ++i)
+        pd->has_runtime |= !dtp_md_is_zero(pd->args[i].md) && dtp_md_has_runtime(pd->args[i].md);
+}
+
+/* What depends on the resolved layouts. */
+static void finish_args(dtp_pd_t *pd) {
+    pd->has_runtime = false;
+    pd->is_empty = true;
+    for (int i = 0; i < pd->nargs; ++i) {
+        const dtp_md_t *md = pd->args[i].md;
+        pd->arg_bytes[i] = 0;
+        pd->arg_identity[i] = 0;
+        if (dtp_md_is_zero(md)) continue;
+        bool runtime = dtp_md_has_runtime(md);
+        pd->has_runtime |= runtime;
+        if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
+        pd->arg_identity[i] = dtp_md_identity(md);
+        if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
+    }
+    pd->n_present = pd->n_outputs = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < pd->nargs; ++i)
+            if (pd->arg_bytes[i] && pass == !(pd->args[i].flags & DTP_ARG_OUTPUT))
+                pd->present[pd->n_present++] = (uint8_t)i;
+        if (pass == 0) pd->n_outputs = pd->n_present;
+    }
+    int64_t bytes = (int64_t)dtp_pd_scratch_size(pd);
+    memset(&pd->scratch_md, 0, sizeof pd->scratch_md);
+    if (!bytes || pd->attr->scratchpad_mode != dnnl_tp_scratchpad_mode_user) return;
+    (void)!dtp_md_init_strides(&pd->scratch_md, 1, &bytes, dnnl_tp_u8, NULL);
+}
+
+int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg) {
+    for (int i = 0; i < pd->nargs; ++i)
+        if (pd->args[i].arg == arg) return dtp_md_is_zero(pd->args[i].md) ? -1 : i;
+    return -1;
+}
+
+static int quant_index(const dtp_quant_t *list, int n, int arg, int base) {
+    for (int i = 0; i < n; ++i)
+        if (list[i].arg == arg) return base + i;
+    return -1;
+}
+
+int dtp_pd_scale_index(const dtp_pd_t *pd, int arg) {
+    return quant_index(pd->attr->scales, pd->attr->n_scales, arg, pd->attr_arg);
+}
+int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
+    return quant_index(pd->attr->zero_points, pd->attr->n_zero_points, arg,
+                       pd->attr_arg + pd->attr->n_scales);
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------------- */
+
+int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
+    int64_t most = 0;
+    for (int i = 0; i < pd->attr_arg; ++i) {
+        const dtp_md_t *md = mds ? mds[i] : pd->args[i].md;
+        if (!dtp_md_is_zero(md)) most = dtp_max64(most, dtp_md_nelems(md));
+    }
+    bool matmul = pd->info->kind == dnnl_tp_matmul;
+    if (!matmul && pd->info->kind != dnnl_tp_inner_product) return most;
+    const dtp_md_t *src = mds ? mds[DTP_MATMUL_SRC] : pd->args[DTP_MATMUL_SRC].md;
+    const dtp_md_t *dst = mds ? mds[DTP_MATMUL_DST] : pd->args[DTP_MATMUL_DST].md;
+    int64_t k = matmul ? src->dims[src->ndims - 1] : dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
+    return dtp_md_nelems(dst) * k;
+}
+
+/* Tries implementations from pd->impl_index on; leaves pd with the first that takes the problem. */
+static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
+    for (int i = from; list[i]; ++i) {
+        const dtp_impl_t *impl = list[i];
+        dnnl_tp_status_t status = dnnl_tp_unimplemented;
+        if (impl->isa & ~pd->engine->isa) {
+            status = dtp_refuse(DTP_ISA);
+        } else if (pd->attr->refuse_reference && dtp_impl_is_reference(impl)) {
+            status = dtp_refuse(DTP_REFERENCE);
+            pd->impl = impl;
+        } else {
+            memcpy(pd->op, pd->user, pd->op_size);
+            if (impl->plan_size) memset(pd->plan, 0, impl->plan_size);
+            pd->scratch_shared = pd->scratch_per_slot = 0;
+            pd->impl = impl;
+            pd->impl_index = i;
+            status = impl->pd_init(pd);
+        }
+        if (status == dnnl_tp_success) {
+            finish_args(pd);
+            return status;
+        }
+        if (dtp_verbose_on(DTP_VERBOSE_DISPATCH)) dtp_verbose_dispatch(pd, impl, dtp_last_reason());
+        if (status != dnnl_tp_unimplemented) return status;
+    }
+    return dnnl_tp_unimplemented;
+}
+
+/* The reason is that of the last implementation, which takes most. */
+static dnnl_tp_status_t refuse_problem(const dtp_pd_t *pd, dtp_reason_t reason) {
+    char problem[DTP_PROBLEM_TEXT];
+    dtp_verbose_problem(pd, problem);
+    return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "the last one, %s, said: %s: %s,%s",
+                    pd->impl ? pd->impl->name : "of another instruction set", dtp_reason_text(reason),
+                    pd->info->name, problem);
+}
+
+static size_t align64(size_t n) { return dtp_round_up_size(n, DTP_CACHE_LINE); }
+
+static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
+                                 size_t op_size, const dtp_attr_t *attr, const dtp_impl_t *const *list) {
+    *out = NULL;
+    const dtp_op_info_t *info = dtp_op_info(op->kind);
+    size_t plan = 0;
+    for (int i = 0; list[i]; ++i)
+        if (list[i]->plan_size > plan) plan = list[i]->plan_size;
+    dtp_attr_t *copy;
+    DTP_TRY(dtp_attr_copy(engine->allocator, &copy, attr));
+    int nquant = copy->n_scales + copy->n_zero_points;
+    size_t nargs = (size_t)(info->args(op, NULL) + nquant + 2 * copy->post_ops->len);
+    size_t head = align64(sizeof(dtp_pd_t)), ops = align64(op_size),
+           args = align64(sizeof(dtp_pd_arg_t) * nargs);
+    size_t bytes = align64((sizeof(size_t) + sizeof(uint64_t)) * nargs),
+           quants = align64(sizeof(dtp_md_t) * (size_t)nquant);
+    dtp_pd_t *pd = dtp_object_create(engine->allocator, head + 2 * ops + args + bytes + quants + plan,
+                                     DTP_OBJ_PD, pd_destroy);
+    if (!pd) {
+        dtp_object_release(copy);
+        return dnnl_tp_out_of_memory;
+    }
+    char *at = (char *)pd + head;
+    pd->engine = dtp_object_retain(engine);
+    pd->info = info;
+    pd->attr = copy;
+    pd->op_size = op_size;
+    pd->user = (dtp_op_desc_t *)(void *)at;
+    pd->op = (dtp_op_desc_t *)(void *)(at + ops);
+    pd->args = (dtp_pd_arg_t *)(void *)(at + 2 * ops);
+    pd->arg_identity = (uint64_t *)(void *)(at + 2 * ops + args);
+    pd->arg_bytes = (size_t *)(void *)(pd->arg_identity + nargs);
+    pd->quant_md = (dtp_md_t *)(void *)(at + 2 * ops + args + bytes);
+    pd->plan = at + 2 * ops + args + bytes + quants;
+    memcpy(pd->user, op, op_size);
+    memcpy(pd->op, op, op_size);
+    resolve_threads(pd);
+    init_args(pd);
+    *out = pd;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t engine,
+                               const dtp_op_desc_t *op, size_t op_size, const dtp_attr_t *attr) {
+    *out = NULL;
+    double start = dtp_verbose_on(DTP_VERBOSE_CREATE) ? dtp_now_ms() : 0;
+    const dtp_impl_t *const *list = engine->v->impl_list(op->kind);
+    if (!list)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "this engine has no %s",
+                        dtp_op_info(op->kind)->name);
+    dtp_pd_t *pd;
+    DTP_TRY(pd_alloc(&pd, engine, op, op_size, attr, list));
+    dnnl_tp_status_t status = dtp_check_attr(pd);
+    if (status == dnnl_tp_success) {
+        status = choose_impl(pd, list, 0);
+        if (status == dnnl_tp_unimplemented) (void)refuse_problem(pd, dtp_last_reason());
+    }
+    if (status) {
+        dtp_object_release(pd);
+        return status;
+    }
+    if (dtp_verbose_on(DTP_VERBOSE_CREATE)) dtp_verbose_primitive("create:pd", pd, dtp_now_ms() - start);
+    *out = pd;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t last_impl(const dtp_pd_t *pd) {
+    return dtp_answer(dnnl_tp_last_impl_reached, DTP_NO_IMPL, "none behind %s of %s", pd->impl->name,
+                      pd->info->name);
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primitive_desc) {
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    dtp_pd_t *pd = primitive_desc;
+    const dtp_impl_t *const *list = pd->engine->v->impl_list(pd->info->kind);
+    bool single = pd->info->kind == dnnl_tp_reorder || pd->info->kind == dnnl_tp_concat ||
+                  pd->info->kind == dnnl_tp_sum;
+    int next = pd->impl_index + 1;
+    if (single || !list[next]) DTP_RETURN(last_impl(pd));
+    /* Tried on a copy, so that a failure leaves pd as it was. */
+    dtp_pd_t *probe;
+    DTP_TRY(pd_alloc(&probe, pd->engine, pd->user, pd->op_size, pd->attr, list));
+    dnnl_tp_status_t status = choose_impl(probe, list, next);
+    if (status == dnnl_tp_success) {
+        next = probe->impl_index;
+        status = choose_impl(pd, list, next);
+    }
+    dtp_object_release(probe);
+    DTP_RETURN(status == dnnl_tp_unimplemented ? last_impl(pd) : status);
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitive_desc,
+                                              const_dnnl_tp_primitive_desc_t existing) {
+    DTP_REQUIRE(primitive_desc, NULL_ARG, "primitive_desc");
+    *primitive_desc = NULL;
+    DTP_REQUIRE_HANDLE(existing, DTP_OBJ_PD);
+    const dtp_impl_t *const *list = existing->engine->v->impl_list(existing->info->kind);
+    dtp_pd_t *pd;
+    DTP_TRY(pd_alloc(&pd, existing->engine, existing->user, existing->op_size, existing->attr, list));
+    dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index);
+    if (status) dtp_object_release(pd);
+    else *primitive_desc = pd;
+    DTP_RETURN(status);
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc) {
+    if (!primitive_desc) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    dtp_object_release(primitive_desc);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_desc_get_attr(const_dnnl_tp_primitive_desc_t primitive_desc,
+                                                 const_dnnl_tp_primitive_attr_t *attr) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    *attr = NULL;
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    *attr = primitive_desc->attr;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_desc_get_num_threads(const_dnnl_tp_primitive_desc_t primitive_desc,
+                                                        int *num_threads) {
+    DTP_REQUIRE(num_threads, NULL_ARG, "num_threads");
+    *num_threads = 0;
+    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
+    *num_threads = primitive_desc->num_threads;
+    return dnnl_tp_success;
+}

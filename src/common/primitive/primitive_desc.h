@@ -1,0 +1,135 @@
+/* Primitive descriptors: a checked problem, the implementation that was chosen for it and its plan.
+ *
+ * Memory: one block = struct + problem as the user gave it + problem with `any` resolved + plan of the
+ * implementation. Immutable after creation except by next_impl. */
+#ifndef DTP_COMMON_PRIMITIVE_PRIMITIVE_DESC_H
+#define DTP_COMMON_PRIMITIVE_PRIMITIVE_DESC_H
+
+#include "common/primitive/attr.h"
+#include "common/primitive/engine.h"
+#include "common/primitive/op_desc.h"
+
+typedef struct dnnl_tp_primitive_desc dtp_pd_t;
+typedef struct dnnl_tp_primitive dtp_primitive_t;
+
+/* Everything an implementation gets at execution. All pointers are to element 0 of the buffers as passed:
+ * offset0 of the descriptors is not yet added. */
+typedef struct dtp_exec_ctx {
+    const struct dtp_parallel *par; /* where loops run (threading/base/parallel.h) */
+    void *const *ptr;               /* by dense index; NULL = absent */
+    const dtp_md_t *const
+        *md;               /* actual descriptors by dense index when the pd has run-time dims, else NULL */
+    char *scratch;         /* shared bytes, then scratch_per_slot for each slot; 64-byte aligned */
+    int64_t rows;          /* DTP_IMPL_ROWS implementations: leading rows to compute; -1 = all */
+    void *const *prepared; /* constants made by prepare, by the implementation's own numbering; may be NULL */
+} dtp_exec_ctx_t;
+
+enum {
+    /* The implementation honours ctx->rows: with src and dst dense row-major, only the first `rows` of the
+     * product of all dims but the last are computed (matmul: of M; batch must be 1). */
+    DTP_IMPL_ROWS = 1,
+    /* The thread count does not enter the plan: cache keys use 1. */
+    DTP_IMPL_ANY_THREADS = 2
+};
+
+typedef struct dtp_impl {
+    const char *name; /* "ukr:avx512", "simd:avx2", "ref:any" */
+    unsigned isa;     /* DTP_ISA_* bits needed */
+    unsigned flags;   /* DTP_IMPL_* */
+    size_t plan_size; /* bytes of pd->plan */
+    /* Checks in the order direction, types, layouts, attributes, sizes, device; resolves any; books scratch;
+     * fixes thread count, split and grain. unimplemented = try the next one; anything else ends the search.
+     */
+    dnnl_tp_status_t (*pd_init)(dtp_pd_t *pd);
+    /* May be NULL; makes constants of the primitive (once per cached primitive). */
+    dnnl_tp_status_t (*prepare)(dtp_primitive_t *primitive);
+    dnnl_tp_status_t (*execute)(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
+} dtp_impl_t;
+
+/* Right for everything, and slow. */
+static inline bool dtp_impl_is_reference(const dtp_impl_t *impl) { return !strncmp(impl->name, "ref:", 4); }
+
+struct dnnl_tp_primitive_desc {
+    dtp_object_t obj;
+    dnnl_tp_engine_t engine; /* retained */
+    const dtp_op_info_t *info;
+    dtp_op_desc_t *user; /* the problem as given: cache key */
+    dtp_op_desc_t *op;   /* the problem with layouts resolved; pd_init may write it */
+    size_t op_size;
+    dtp_attr_t *attr; /* owned copy; binary post-op descriptors of format any get resolved */
+    const dtp_impl_t *impl;
+    int impl_index;  /* in the engine's list */
+    int num_threads; /* resolved, >= 1 */
+    uint64_t pool_flags;
+    void *plan;                              /* impl->plan_size bytes, zeroed before pd_init */
+    size_t scratch_shared, scratch_per_slot; /* bytes booked; multiples of 64 */
+    dtp_md_t scratch_md;                     /* user mode */
+    bool has_runtime;                        /* some argument has run-time dims */
+    bool is_empty;                           /* every output has 0 elements: execution does nothing */
+    int nargs;
+    dtp_pd_arg_t *args;     /* nargs entries; md NULL: a post-op slot that its operation does not use */
+    size_t *arg_bytes;      /* dtp_md_size of each, 0 when absent or run-time */
+    uint64_t *arg_identity; /* dtp_md_identity of each, 0 when absent or run-time */
+    dtp_md_t *quant_md;     /* descriptors of scales and zero points */
+    int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
+    int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
+    uint8_t arg_index[128]; /* dense index + 1 of small argument numbers */
+    int n_present, n_outputs; /* arguments with arg_bytes > 0, and those of them that are outputs */
+    uint8_t present[256];     /* their dense indices; outputs are the first n_outputs */
+};
+
+/* Upper bound of nargs. */
+#define DTP_MAX_PD_ARGS 256
+
+/* Checks nothing about the problem itself: the kind's own creation function did. Walks the list. */
+dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
+                               size_t op_size, const dtp_attr_t *attr);
+/* Books scratch; called by pd_init. */
+static inline void dtp_pd_book(dtp_pd_t *pd, size_t shared, size_t per_slot) {
+    pd->scratch_shared = dtp_round_up_size(shared, DTP_CACHE_LINE);
+    pd->scratch_per_slot = dtp_round_up_size(per_slot, DTP_CACHE_LINE);
+}
+static inline size_t dtp_pd_scratch_size(const dtp_pd_t *pd) {
+    return pd->scratch_shared + pd->scratch_per_slot * (size_t)pd->num_threads;
+}
+static inline char *dtp_scratch_slot(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int slot) {
+    return ctx->scratch + pd->scratch_shared + pd->scratch_per_slot * (size_t)slot;
+}
+/* Dense index of an argument number; -1 if the pd does not know it. */
+int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg);
+static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {
+    return (unsigned)arg < sizeof pd->arg_index ? (int)pd->arg_index[arg] - 1 : dtp_pd_big_arg_index(pd, arg);
+}
+/* Elements of a scale or zero point of a tensor: the product of the masked dims, divided by the groups on the
+ * last two; DNNL_TP_RUNTIME_DIM_VAL where one of them is that. */
+int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of);
+/* Dense index of the scale or zero point of an argument; -1 when unset. */
+int dtp_pd_scale_index(const dtp_pd_t *pd, int arg);
+int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);
+
+/* Multiply-adds of a product, else elements of the largest tensor. mds: actual descriptors, or NULL. */
+int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds);
+
+struct dnnl_tp_primitive {
+    dtp_object_t obj;
+    dtp_pd_t *pd;      /* retained */
+    void *prepared[4]; /* owned by the primitive, from pd->engine->allocator */
+    _Atomic bool told; /* that a reference serves a large problem */
+};
+
+/* Runs and writes the verbose lines that are asked for. */
+dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx)
+    __attribute__((cold));
+/* The body of an execution, after all checks: fills ctx and calls the implementation. scratch must hold
+ * dtp_pd_scratch_size(pd) bytes. Called by streams and by the executor. */
+static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive,
+                                                 const struct dtp_parallel *par, void *const *ptrs,
+                                                 const dtp_md_t *const *mds, char *scratch, int64_t rows) {
+    const dtp_pd_t *pd = primitive->pd;
+    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
+    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC | DTP_VERBOSE_DISPATCH)))
+        return dtp_primitive_run_verbose(primitive, &ctx);
+    return pd->impl->execute(pd, &ctx);
+}
+
+#endif

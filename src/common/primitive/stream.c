@@ -1,0 +1,91 @@
+/* Streams as their users see them; the work is done by the engine's stream (src/cpu/engine/cpu_stream.c). */
+#include "common/primitive/engine.h"
+
+dnnl_tp_status_t dnnl_tp_stream_create_v2(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                          const_dnnl_tp_stream_attr_t attr) {
+    DTP_REQUIRE(stream, NULL_ARG, "stream");
+    *stream = NULL;
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    DTP_REQUIRE(!(flags & ~(unsigned)dnnl_tp_stream_in_order), BAD_FLAGS, "stream flags 0x%x", flags);
+    if (attr) {
+        DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
+        DTP_REQUIRE(attr->kind == engine->v->kind, BAD_ENGINE, "the attribute is of another engine kind");
+    }
+    DTP_RETURN(engine->v->stream_create(stream, engine, flags ? flags : dnnl_tp_stream_default_flags, attr));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags) {
+    DTP_RETURN(dnnl_tp_stream_create_v2(stream, engine, flags, NULL));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_get_engine(const struct dnnl_tp_stream *stream, dnnl_tp_engine_t *engine) {
+    DTP_REQUIRE(engine, NULL_ARG, "engine");
+    *engine = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    *engine = stream->engine;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream, const_dnnl_tp_stream_attr_t *attr) {
+    DTP_REQUIRE(attr, NULL_ARG, "attr");
+    *attr = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    *attr = stream->attr;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_RETURN(stream->v->wait(stream, -1));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeout_ns) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_RETURN(stream->v->wait(stream, timeout_ns));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_query(dnnl_tp_stream_t stream, int *idle, dnnl_tp_status_t *result) {
+    DTP_REQUIRE(idle, NULL_ARG, "idle");
+    *idle = 0;
+    if (result) *result = dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    bool is_idle = false;
+    dnnl_tp_status_t first = dnnl_tp_success;
+    DTP_TRY(stream->v->query(stream, &is_idle, &first));
+    *idle = is_idle;
+    if (result) *result = first;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_stream_reset(dnnl_tp_stream_t stream) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_RETURN(stream->v->reset(stream));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+    DTP_REQUIRE(event, NULL_ARG, "event");
+    *event = NULL;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_RETURN(stream->v->record_event(stream, event));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
+    DTP_RETURN(stream->v->wait_event(stream, event));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name) {
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    if (trace) DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);
+    if (!stream->v->set_trace)
+        DTP_RETURN(
+            dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "traces of this engine's streams"));
+    DTP_RETURN(stream->v->set_trace(stream, trace, name));
+}
+
+dnnl_tp_status_t dnnl_tp_stream_destroy(dnnl_tp_stream_t stream) {
+    if (!stream) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    DTP_RETURN(stream->v->close(stream));
+}

@@ -1,0 +1,30 @@
+/* Binary operations with load, conversion and store in registers, for the frequent cases where both sources
+ * and the result have one type; everything else goes through tiles of f32 (map.h). */
+#ifndef DTP_CPU_ELEMENTWISE_FUSED_H
+#define DTP_CPU_ELEMENTWISE_FUSED_H
+
+#include <stdint.h>
+
+enum { DTP_FUSED_NBINARY = 12, DTP_FUSED_NRELU = 2 };
+
+/* y[i * ldy + j] = x0[i * ld0 + j * cs0] op x1[i * ld1 + j * cs1]; cs0, cs1: 0 or 1, not both 0; strides in
+ * elements. */
+typedef struct {
+    const char *x0, *x1;
+    char *y;
+    int64_t ld0, ld1, ldy, rows, cols;
+    int cs0, cs1, stream;
+} dtp_fused_args_t;
+typedef void (*dtp_fused_fn_t)(const dtp_fused_args_t *a);
+
+typedef struct dtp_fused {
+    /* By dnnl_tp_data_type_t of 16-bit and 8-bit types and dnnl_tp_binary_add + i; f32 has no entries. */
+    dtp_fused_fn_t bf16[DTP_FUSED_NBINARY], f16[DTP_FUSED_NBINARY], s8[DTP_FUSED_NBINARY],
+        u8[DTP_FUSED_NBINARY];
+    /* f32: max(0, x0 + x1), max(0, x0 * x1). */
+    dtp_fused_fn_t relu[DTP_FUSED_NRELU];
+} dtp_fused_t;
+
+extern const dtp_fused_t dtp_fused__avx2, dtp_fused__avx512, dtp_fused__avx512_bf16;
+
+#endif

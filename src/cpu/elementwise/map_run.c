@@ -1,0 +1,374 @@
+/* Running element-wise programs: tiles and their order. map.c builds them. */
+#include "cpu/elementwise/map.h"
+#include "threading/base/parallel.h"
+
+/* Bytes of a row from which non-temporal stores pay their fence. */
+#define STREAM_ROW 4096
+
+/* ---- Tiles ------------------------------------------------------------------------------------------- */
+
+/* A matrix of f32: element (r, c) at p[r * ld + c * cs]. */
+typedef struct {
+    float *p;
+    int64_t ld;
+    int cs;
+} view_t;
+
+typedef struct {
+    const dtp_map_t *m;
+    char *const *ptr;
+    float *buf; /* (nops + 2) * DTP_MAP_TILE */
+    bool stream;
+    int64_t sx[DTP_NEST_OPS], sy[DTP_NEST_OPS];
+} tile_env_t;
+
+static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char *p, int64_t sx, int64_t sy,
+                        float *buf, int64_t rows, int64_t cols) {
+    const dtp_map_t *m = e->m;
+    const dtp_load_fn_t load = m->vops->load[dt];
+    const int64_t size = (int64_t)dtp_type_size(dt);
+    if (dt == dnnl_tp_f32 && (sx == 0 || sx == 1)) return (view_t){(float *)(uintptr_t)p, sy, (int)sx};
+    if (sx == 0) {
+        load(buf, p, sy == 0 ? 1 : rows, sy == 0 ? 1 : sy);
+        return (view_t){buf, sy == 0 ? 0 : 1, 0};
+    }
+    if (sy == 0) {
+        load(buf, p, cols, sx);
+        return (view_t){buf, 0, 1};
+    }
+    if (sx != 1 && sy == 1 && rows > 1) {
+        float *turn = e->buf + (m->nops + 1) * DTP_MAP_TILE;
+        for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
+        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0, 0);
+        return (view_t){buf, cols, 1};
+    }
+    if (sy == cols * sx) load(buf, p, rows * cols, sx);
+    else
+        for (int64_t r = 0; r < rows; ++r) load(buf + r * cols, p + r * sy * size, cols, sx);
+    return (view_t){buf, cols, 1};
+}
+
+static void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
+    const dtp_map_t *m = e->m;
+    const dtp_store_fn_t store = m->vops->store[m->dt[0]];
+    const int64_t sx = e->sx[0], sy = e->sy[0], size = (int64_t)m->size[0];
+    if (v.ld == cols && sy == cols * sx) store(p, v.p, rows * cols, sx);
+    else
+        for (int64_t r = 0; r < rows; ++r) store(p + r * sy * size, v.p + r * v.ld, cols, sx);
+}
+
+/* y = a op b for short rows and a b that is the same for all: b is repeated, rows become long. */
+static void binary_repeated(const tile_env_t *e, const dtp_map_step_t *s, view_t a, view_t b, view_t y,
+                            int64_t rows, int64_t cols) {
+    const int64_t many = DTP_MAP_TILE / cols, n = rows / many, wide = many * cols;
+    float *x = e->buf + s->b * DTP_MAP_TILE;
+    for (int64_t r = many - 1; r >= 0; --r) memmove(x + r * cols, b.p, (size_t)cols * sizeof(float));
+    dtp_binary_args_t args = {
+        .x0 = a.p, .x1 = x, .y = y.p, .ld0 = wide, .ldy = wide, .rows = n, .cols = wide, .cs0 = 1, .cs1 = 1};
+    s->binary(&args);
+    args.x0 += n * wide;
+    args.y += n * wide;
+    args.rows = 1;
+    args.cols = (rows - n * many) * cols;
+    if (args.cols > 0) s->binary(&args);
+}
+
+/* The general tile: loads, steps, store. off: element offsets of the tile by operand. */
+static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int64_t cols) {
+    const dtp_map_t *m = e->m;
+    view_t reg[DTP_NEST_OPS + 1];
+    bool loaded[DTP_NEST_OPS + 1] = {false};
+    char *dst = e->ptr[0] + off[0] * (int64_t)m->size[0];
+    /* Only the last step writes the destination: a post-operation's tensor may lie at the same address. */
+    const bool lies = m->dt[0] == dnnl_tp_f32 && e->sx[0] == 1;
+    const view_t stay = {(float *)(uintptr_t)dst, e->sy[0], 1};
+    const view_t out = {e->buf + m->nops * DTP_MAP_TILE, cols, 1};
+    reg[DTP_MAP_ACC] = out;
+    if (m->nsteps == 0) {
+        const char *src = e->ptr[1] + off[1] * (int64_t)m->size[1];
+        if (lies && !(e->sx[1] != 1 && e->sy[1] == 1)) {
+            /* Convert straight into the destination. */
+            const dtp_load_fn_t load = m->vops->load[m->dt[1]];
+            for (int64_t r = 0; r < rows; ++r)
+                load(stay.p + r * stay.ld, src + r * e->sy[1] * (int64_t)m->size[1], cols, e->sx[1]);
+            return;
+        }
+        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], e->buf + DTP_MAP_TILE, rows, cols);
+        store_tile(e, dst, v, rows, cols);
+        return;
+    }
+    for (int i = 0; i < m->nsteps; ++i) {
+        const dtp_map_step_t *s = &m->step[i];
+        const int in[3] = {s->a, s->b, s->c};
+        for (int k = 0; k < 3; ++k) {
+            int o = in[k];
+            if (o < 0 || o == DTP_MAP_ACC || loaded[o]) continue;
+            reg[o] = load_tile(e, m->dt[o], e->ptr[o] + off[o] * (int64_t)m->size[o], e->sx[o], e->sy[o],
+                               e->buf + o * DTP_MAP_TILE, rows, cols);
+            loaded[o] = true;
+        }
+        view_t a = reg[s->a], y = out;
+        bool last = i + 1 == m->nsteps;
+        if (s->y != DTP_MAP_ACC) y = (view_t){e->buf + s->y * DTP_MAP_TILE, cols, 1};
+        const bool stays = last && lies && s->kind <= DTP_MAP_ELTWISE;
+        const int stream = stays && e->stream;
+        if (stays) y = stay;
+        if (s->kind == DTP_MAP_BINARY) {
+            view_t b = reg[s->b];
+            if (m->buffers && s->c < 0 && !stream && b.ld == 0 && b.cs == 1 && cols <= DTP_MAP_REPEAT_COLS &&
+                rows >= DTP_MAP_REPEAT_ROWS && a.cs == 1 && a.ld == cols && y.ld == cols) {
+                binary_repeated(e, s, a, b, y, rows, cols);
+                reg[s->y] = y;
+                loaded[s->y] = true;
+                if (stays) return;
+                continue;
+            }
+            view_t c = s->c >= 0 ? reg[s->c] : (view_t){NULL, 0, 0};
+            s->binary(&(dtp_binary_args_t){.x0 = a.p,
+                                           .x1 = b.p,
+                                           .cond = c.p,
+                                           .y = y.p,
+                                           .ld0 = a.ld,
+                                           .ld1 = b.ld,
+                                           .ldc = c.ld,
+                                           .ldy = y.ld,
+                                           .rows = rows,
+                                           .cols = cols,
+                                           .cs0 = a.cs,
+                                           .cs1 = b.cs,
+                                           .csc = c.cs,
+                                           .stream = stream});
+        } else if (s->kind == DTP_MAP_ELTWISE) {
+            s->eltwise(&(dtp_eltwise_args_t){.x = a.p,
+                                             .y = y.p,
+                                             .ldx = a.ld,
+                                             .ldy = y.ld,
+                                             .rows = rows,
+                                             .cols = cols,
+                                             .alpha = s->alpha,
+                                             .beta = s->beta,
+                                             .stream = stream});
+        } else {
+            view_t add = s->kind == DTP_MAP_AXPY
+                             ? reg[s->b]
+                             : load_tile(e, s->dt, dst, e->sx[0], e->sy[0], e->buf, rows, cols);
+            if (a.p != y.p)
+                for (int64_t r = 0; r < rows; ++r)
+                    for (int64_t c = 0; c < cols; ++c) y.p[r * y.ld + c] = a.p[r * a.ld + c * a.cs];
+            m->vops->axpy(y.p, y.ld, add.p, add.ld, rows, cols, s->alpha, s->beta);
+        }
+        reg[s->y] = y;
+        loaded[s->y] = true;
+        if (stays) return;
+    }
+    store_tile(e, dst, reg[DTP_MAP_ACC], rows, cols);
+}
+
+/* Zeroes the destination's padding behind the rows of a tile. */
+static void fill_tile(const tile_env_t *e, const dtp_map_box_t *b, char *dst, int64_t rows, int64_t cols) {
+    const int64_t size = (int64_t)e->m->size[0];
+    for (int64_t r = 0; b->fill > 0 && r < rows; ++r)
+        memset(dst + (r * e->sy[0] + cols) * size, 0, (size_t)(b->fill * size));
+}
+
+static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t *off, int64_t rows,
+                      int64_t cols) {
+    const dtp_map_t *m = e->m;
+    const int64_t size = (int64_t)m->size[0];
+    char *dst = e->ptr[0] + off[0] * size;
+    const char *src = e->ptr[1] + off[1] * size;
+    if (b->move == DTP_MOVE_ROWS) {
+        const int stream = e->stream && cols * size >= STREAM_ROW;
+        m->moves->rows(dst, e->sy[0] * size, src, e->sy[1] * size, rows, cols * size, stream);
+        fill_tile(e, b, dst, rows, cols);
+        return;
+    }
+    if (b->move == DTP_MOVE_TRANSPOSE) {
+        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill, e->stream);
+        return;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+        char *d = dst + r * e->sy[0] * size;
+        const char *s = src + r * e->sy[1] * size;
+        const int64_t dx = e->sx[0] * size, sx = e->sx[1] * size;
+        if (size == 4)
+            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 4);
+        else if (size == 2)
+            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 2);
+        else
+            for (int64_t c = 0; c < cols; ++c) d[c * dx] = s[c * sx];
+    }
+    fill_tile(e, b, dst, rows, cols);
+}
+
+typedef struct {
+    const dtp_map_t *m;
+    char *const *ptr;
+    char *slots;
+    size_t slot_bytes;
+    bool stream;    /* not in place: the destination's lines were just read */
+    const float *q; /* the numbers of a conversion's steps, or NULL */
+} run_env_t;
+
+static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
+    const run_env_t *r = arg;
+    const dtp_map_t *m = r->m;
+    tile_env_t e = {.m = m,
+                    .ptr = r->ptr,
+                    .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes),
+                    .stream = r->stream};
+    int i = m->nboxes - 1;
+    while (m->box[i].first_unit > begin) --i;
+    for (int64_t u = begin; u < end; ++i) {
+        const dtp_map_box_t *mb = &m->box[i];
+        const dtp_box_t *b = &mb->box;
+        const int64_t last = i + 1 < m->nboxes ? dtp_min64(end, m->box[i + 1].first_unit) : end;
+        const int64_t *sx = dtp_box_sx(b), *sy = dtp_box_sy(b);
+        for (int o = 0; o < m->nops; ++o) e.sx[o] = sx[o], e.sy[o] = sy[o];
+        const int64_t k = u - mb->first_unit;
+        /* Divisions only where a range starts inside a box. */
+        int64_t ix = 0, iy = 0, outer = 0;
+        if (k > 0) {
+            ix = k % mb->nx;
+            iy = k / mb->nx % mb->ny;
+            outer = k / (mb->nx * mb->ny);
+        }
+        dtp_cursor_t cur;
+        dtp_cursor_set(&cur, b, mb->nouter, m->nops, outer);
+        for (; u < last; ++u) {
+            int64_t off[DTP_NEST_OPS];
+            const int64_t y0 = iy * mb->chunk_y, x0 = ix * mb->chunk_x;
+            if (mb->depth > 0) {
+                /* Several small tiles along the loop around them. */
+                const int64_t *sz = b->s[mb->nouter], count = dtp_min64(mb->chunk_y, mb->depth - y0);
+                off[0] = cur.off[0] + y0 * sz[0];
+                off[1] = cur.off[1] + y0 * sz[1];
+                if (mb->move == DTP_MOVE_INTERLEAVE)
+                    m->moves->interleave[m->size[0] >> 1](r->ptr[0] + off[0] * (int64_t)m->size[0], sz[0],
+                                                          r->ptr[1] + off[1] * (int64_t)m->size[1], sx[1],
+                                                          sz[1], count);
+                else
+                    for (int64_t z = 0; z < count; ++z, off[0] += sz[0], off[1] += sz[1])
+                        move_tile(&e, mb, off, mb->rows, mb->cols);
+            } else {
+                const int64_t rows = dtp_min64(mb->chunk_y, mb->rows - y0),
+                              cols = dtp_min64(mb->chunk_x, mb->cols - x0);
+                for (int o = 0; o < m->nops; ++o) off[o] = cur.off[o] + y0 * sy[o] + x0 * sx[o];
+                if (m->moves_bytes) {
+                    move_tile(&e, mb, off, rows, cols);
+                } else if (m->one_binary) {
+                    const int64_t size = sizeof(float);
+                    m->step[0].binary(
+                        &(dtp_binary_args_t){.x0 = (const float *)(const void *)(r->ptr[1] + off[1] * size),
+                                             .x1 = (const float *)(const void *)(r->ptr[2] + off[2] * size),
+                                             .y = (float *)(void *)(r->ptr[0] + off[0] * size),
+                                             .ld0 = sy[1],
+                                             .ld1 = sy[2],
+                                             .ldy = sy[0],
+                                             .rows = rows,
+                                             .cols = cols,
+                                             .cs0 = (int)sx[1],
+                                             .cs1 = (int)sx[2],
+                                             .stream = r->stream});
+                    if (mb->fill) fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
+                } else if (m->fused) {
+                    const int64_t size = (int64_t)m->size[0];
+                    m->fused(&(dtp_fused_args_t){r->ptr[1] + off[1] * size, r->ptr[2] + off[2] * size,
+                                                 r->ptr[0] + off[0] * size, sy[1], sy[2], sy[0], rows, cols,
+                                                 (int)sx[1], (int)sx[2], r->stream});
+                    fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
+                } else if (m->cast) {
+                    char *dst = r->ptr[0] + off[0] * (int64_t)m->size[0];
+                    m->cast(&(dtp_cast_args_t){r->ptr[1] + off[1] * (int64_t)m->size[1], dst, sy[1], sy[0],
+                                               rows, cols, r->q, r->stream});
+                    fill_tile(&e, mb, dst, rows, cols);
+                } else {
+                    run_tile(&e, off, rows, cols);
+                    fill_tile(&e, mb, r->ptr[0] + off[0] * (int64_t)m->size[0], rows, cols);
+                }
+            }
+            if (++ix < mb->nx) continue;
+            ix = 0;
+            if (++iy < mb->ny) continue;
+            iy = 0;
+            dtp_cursor_next(&cur, b, mb->nouter, m->nops);
+        }
+    }
+}
+
+static void zero_padding(const dtp_map_t *m, char *dst) {
+    const size_t size = m->size[0];
+    for (int i = 0; i < m->nzero; ++i) {
+        const dtp_box_t *b = &m->zero[i];
+        const bool run = b->nd > 0 && b->s[b->nd - 1][0] == 1;
+        const int nouter = run ? b->nd - 1 : b->nd;
+        const size_t bytes = run ? size * (size_t)b->n[b->nd - 1] : size;
+        const int64_t count = dtp_nest_count(b, 0, nouter);
+        dtp_cursor_t cur;
+        dtp_cursor_set(&cur, b, nouter, 1, 0);
+        for (int64_t k = 0; k < count; ++k) {
+            memset(dst + cur.off[0] * (int64_t)size, 0, bytes);
+            dtp_cursor_next(&cur, b, nouter, 1);
+        }
+    }
+}
+
+static inline void run_once(const dtp_map_t *m, char *const *ptr) {
+    char *dst = ptr[0] + m->once_off[0];
+    const char *src = ptr[1] + m->once_off[1];
+    switch (m->once) {
+    case DTP_MAP_ONE_BINARY: {
+        dtp_binary_args_t a = m->once_args.binary;
+        a.x0 = (const float *)(const void *)src;
+        a.x1 = (const float *)(const void *)(ptr[2] + m->once_off[2]);
+        a.y = (float *)(void *)dst;
+        m->step[0].binary(&a);
+        break;
+    }
+    case DTP_MAP_ONE_FUSED: {
+        dtp_fused_args_t a = m->once_args.fused;
+        a.x0 = src;
+        a.x1 = ptr[2] + m->once_off[2];
+        a.y = dst;
+        m->fused(&a);
+        break;
+    }
+    case DTP_MAP_ONE_CAST: {
+        dtp_cast_args_t a = m->once_args.cast;
+        a.x = src;
+        a.y = dst;
+        m->cast(&a);
+        break;
+    }
+    case DTP_MAP_ONE_ROWS:
+        m->moves->rows(dst, m->once_args.move.ldd, src, m->once_args.move.lds, m->once_args.move.rows,
+                       m->once_args.move.cols, 0);
+        break;
+    default:
+        m->moves->transpose[m->size[0] >> 1](dst, m->once_args.move.ldd, src, m->once_args.move.lds,
+                                             m->once_args.move.rows, m->once_args.move.cols,
+                                             m->once_args.move.fill, 0);
+    }
+}
+
+void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
+                 size_t slot_bytes) {
+    if (m->once) {
+        run_once(m, ptr);
+        return;
+    }
+    run_env_t r = {m, ptr, slots, slot_bytes, m->stream, NULL};
+    float q[DTP_CAST_NSTEPS] = {0.f, 1.f, 1.f, -0.f};
+    if (m->cast && m->nsteps > 0 && m->nunits > 0) {
+        for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {
+            const int o = m->cast_op[i];
+            if (o < 0) continue;
+            const char *p = ptr[o] + m->box[0].box.off[o] * (int64_t)m->size[o];
+            m->vops->load[m->dt[o]](&q[i], p, 1, 1);
+        }
+        r.q = q;
+    }
+    for (int o = 1; o < m->nops; ++o) r.stream &= ptr[o] != ptr[0];
+    if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
+    if (m->nzero > 0) zero_padding(m, ptr[0]);
+}

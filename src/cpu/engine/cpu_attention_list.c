@@ -1,0 +1,10 @@
+/* Implementations of attention on the CPU, fastest first. */
+#include "cpu/engine/cpu_lists.h"
+
+extern const dtp_impl_t dtp_cpu_attention__avx512, dtp_cpu_attention__avx2, dtp_cpu_attention__ref;
+
+const dtp_impl_t *const dtp_cpu_attention_list[] = {
+#if DTP_X64
+    &dtp_cpu_attention__avx512, &dtp_cpu_attention__avx2,
+#endif
+    &dtp_cpu_attention__ref, NULL};

@@ -1,0 +1,173 @@
+/* The CPU engine: instruction sets, caches, implementation lists. */
+#include "cpu/engine/cpu_engine.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cpu/engine/cpu_lists.h"
+#include "threading/base/futex.h"
+#include "threading/streams/sync.h"
+
+/* ---- Instruction sets -------------------------------------------------------------------------------- */
+
+unsigned dtp_cpu_isa_bits(void) {
+    unsigned bits = 0;
+#if DTP_X64
+    __builtin_cpu_init(); /* these tests include what the system enabled */
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) bits |= DTP_ISA_AVX2;
+    if ((bits & DTP_ISA_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        bits |= DTP_ISA_AVX512;
+    if ((bits & DTP_ISA_AVX512) && __builtin_cpu_supports("avx512vnni")) bits |= DTP_ISA_AVX512_VNNI;
+    if ((bits & DTP_ISA_AVX512) && __builtin_cpu_supports("avx512bf16")) bits |= DTP_ISA_AVX512_BF16;
+#endif
+    return bits;
+}
+
+static unsigned limit_of(dnnl_tp_cpu_isa_t isa) {
+    switch (isa) {
+    case dnnl_tp_cpu_isa_sse41: return 0;
+    case dnnl_tp_cpu_isa_avx2: return DTP_ISA_AVX2;
+    case dnnl_tp_cpu_isa_avx512_core: return DTP_ISA_AVX2 | DTP_ISA_AVX512;
+    case dnnl_tp_cpu_isa_avx512_core_vnni: return DTP_ISA_AVX2 | DTP_ISA_AVX512 | DTP_ISA_AVX512_VNNI;
+    default: return ~0u;
+    }
+}
+
+/* Process-wide limit: dnnl_tp_set_max_cpu_isa, else DNNL_TP_MAX_CPU_ISA, until the first engine fixes it. */
+static _Atomic int process_isa = -1;
+static _Atomic bool isa_fixed;
+
+static dnnl_tp_cpu_isa_t isa_from_environment(void) {
+    static const char *const names[] = {"SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI",
+                                        "AVX512_CORE_BF16"};
+    static const dnnl_tp_cpu_isa_t isas[] = {dnnl_tp_cpu_isa_sse41, dnnl_tp_cpu_isa_avx2,
+                                             dnnl_tp_cpu_isa_avx512_core, dnnl_tp_cpu_isa_avx512_core_vnni,
+                                             dnnl_tp_cpu_isa_avx512_core_bf16};
+    int i = dtp_getenv_word("MAX_CPU_ISA", names, sizeof names / sizeof *names, -1);
+    return i < 0 ? dnnl_tp_cpu_isa_default : isas[i];
+}
+
+static dnnl_tp_cpu_isa_t process_limit(void) {
+    int isa = atomic_load(&process_isa);
+    return isa >= 0 ? (dnnl_tp_cpu_isa_t)isa : isa_from_environment();
+}
+
+dnnl_tp_status_t dnnl_tp_set_max_cpu_isa(dnnl_tp_cpu_isa_t isa) {
+    DTP_REQUIRE(dtp_cpu_isa_is_known(isa), BAD_ENUM, "isa %d", (int)isa);
+    DTP_REQUIRE(!atomic_load(&isa_fixed), NOT_IN_ORDER, "an engine exists already");
+    atomic_store(&process_isa, (int)isa);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_cpu_isa_t dnnl_tp_get_effective_cpu_isa(void) {
+    unsigned bits = dtp_cpu_isa_bits() & limit_of(process_limit());
+    if (bits & DTP_ISA_AVX512_BF16) return dnnl_tp_cpu_isa_avx512_core_bf16;
+    if (bits & DTP_ISA_AVX512_VNNI) return dnnl_tp_cpu_isa_avx512_core_vnni;
+    if (bits & DTP_ISA_AVX512) return dnnl_tp_cpu_isa_avx512_core;
+    return bits & DTP_ISA_AVX2 ? dnnl_tp_cpu_isa_avx2 : dnnl_tp_cpu_isa_sse41;
+}
+
+unsigned dtp_cpu_process_isa(void) {
+    static _Atomic unsigned known = ~0u; /* racing callers find the same */
+    unsigned bits = atomic_load(&known);
+    if (bits != ~0u) return bits;
+    atomic_store(&isa_fixed, true);
+    bits = dtp_cpu_isa_bits() & limit_of(process_limit());
+    atomic_store(&known, bits);
+    return bits;
+}
+
+/* ---- Caches ------------------------------------------------------------------------------------------ */
+
+/* Size of the data or unified cache of a level of CPU 0; fallback where the system does not say. */
+static int64_t read_cache_bytes(int level, int64_t fallback) {
+    for (int i = 0; i < 8; ++i) {
+        char path[96], text[32] = "";
+        int got = 0;
+        for (int k = 0; k < 3; ++k) {
+            static const char *const files[] = {"level", "type", "size"};
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, files[k]);
+            FILE *f = fopen(path, "r");
+            if (!f) return fallback;
+            bool ok = fgets(text, sizeof text, f) != NULL;
+            fclose(f);
+            if (!ok || (k == 0 && atoi(text) != level) || (k == 1 && text[0] == 'I')) break;
+            got = k;
+        }
+        if (got == 2) {
+            long n = strtol(text, NULL, 10);
+            int64_t bytes = (int64_t)n * (strchr(text, 'M') ? 1 << 20 : strchr(text, 'K') ? 1 << 10 : 1);
+            return bytes > 0 ? bytes : fallback;
+        }
+    }
+    return fallback;
+}
+
+int64_t dtp_cpu_cache_bytes(int level) {
+    static const int64_t fallback[] = {32 << 10, 1 << 20, 16 << 20};
+    static _Atomic int64_t known[3]; /* files are read once; racing readers find the same */
+    int64_t bytes = atomic_load(&known[level - 1]);
+    if (bytes == 0) {
+        bytes = read_cache_bytes(level, fallback[level - 1]);
+        atomic_store(&known[level - 1], bytes);
+    }
+    return bytes;
+}
+
+/* ---- Engine ------------------------------------------------------------------------------------------ */
+
+static size_t cpu_count(void) { return 1; }
+
+static void cpu_engine_destroy(dtp_object_t *obj) {
+    dtp_object_release(((dnnl_tp_engine_t)obj)->stream_attr);
+}
+
+static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index,
+                                          const struct dnnl_tp_engine_attr *attr) {
+    const dnnl_tp_allocator_t *allocator =
+        attr && attr->has_allocator ? &attr->engine_allocator : dtp_process_allocator();
+    dnnl_tp_allocator_t own = *allocator;
+    dnnl_tp_engine_t e = dtp_object_create(NULL, sizeof *e, DTP_OBJ_ENGINE, cpu_engine_destroy);
+    if (!e) return dnnl_tp_out_of_memory;
+    dtp_watch_forks();
+    atomic_store(&isa_fixed, true);
+    e->v = dtp_engine_vtbl(dnnl_tp_cpu);
+    e->index = index;
+    e->own_allocator = own;
+    e->allocator = &e->own_allocator;
+    e->isa = dtp_cpu_isa_bits() & limit_of(process_limit());
+    if (attr) {
+        e->isa &= limit_of(attr->max_isa);
+        e->num_threads = attr->num_threads;
+        e->stream_attr = dtp_object_retain(attr->stream_attr);
+    }
+    e->l1_bytes = dtp_cpu_cache_bytes(1);
+    e->l2_bytes = dtp_cpu_cache_bytes(2);
+    e->l3_bytes = dtp_cpu_cache_bytes(3);
+    *engine = e;
+    return dnnl_tp_success;
+}
+
+static const dtp_impl_t *const *cpu_impl_list(dnnl_tp_primitive_kind_t kind) {
+    switch ((int)kind) {
+    case dnnl_tp_matmul: return dtp_cpu_matmul_list;
+    case dnnl_tp_inner_product: return dtp_cpu_inner_product_list;
+    case dnnl_tp_softmax: return dtp_cpu_softmax_list;
+    case dnnl_tp_layer_normalization: return dtp_cpu_layer_norm_list;
+    case dnnl_tp_eltwise: return dtp_cpu_eltwise_list;
+    case dnnl_tp_binary: return dtp_cpu_binary_list;
+    case dnnl_tp_reduction: return dtp_cpu_reduction_list;
+    case dnnl_tp_reorder: return dtp_cpu_reorder_list;
+    case dnnl_tp_concat: return dtp_cpu_concat_list;
+    case dnnl_tp_sum: return dtp_cpu_sum_list;
+    case DTP_KIND_GATHER: return dtp_cpu_gather_list;
+    case DTP_KIND_ATTENTION: return dtp_cpu_attention_list;
+    case DTP_KIND_POOL_NORMALIZE: return dtp_cpu_pool_normalize_list;
+    default: return NULL;
+    }
+}
+
+const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {
+    dnnl_tp_cpu, cpu_count, cpu_engine_create, cpu_impl_list, dtp_cpu_stream_create, dtp_sync_note_queues};

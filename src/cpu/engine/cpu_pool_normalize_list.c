@@ -1,0 +1,11 @@
+/* Implementations of pooling with normalisation on the CPU, fastest first. */
+#include "cpu/engine/cpu_lists.h"
+
+extern const dtp_impl_t dtp_cpu_pool_normalize__avx512, dtp_cpu_pool_normalize__avx2,
+    dtp_cpu_pool_normalize__ref;
+
+const dtp_impl_t *const dtp_cpu_pool_normalize_list[] = {
+#if DTP_X64
+    &dtp_cpu_pool_normalize__avx512, &dtp_cpu_pool_normalize__avx2,
+#endif
+    &dtp_cpu_pool_normalize__ref, NULL};

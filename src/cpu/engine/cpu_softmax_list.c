@@ -1,0 +1,10 @@
+/* Implementations of softmax on the CPU, fastest first. */
+#include "cpu/engine/cpu_lists.h"
+
+extern const dtp_impl_t dtp_cpu_softmax__avx512, dtp_cpu_softmax__avx2, dtp_cpu_softmax__ref;
+
+const dtp_impl_t *const dtp_cpu_softmax_list[] = {
+#if DTP_X64
+    &dtp_cpu_softmax__avx512, &dtp_cpu_softmax__avx2,
+#endif
+    &dtp_cpu_softmax__ref, NULL};

@@ -1,0 +1,596 @@
+/* Driver of the micro-kernels: see gemm.h. Loops, from outside: k passes, groups of packed panels, row chunks
+ * that stay in L2, panels of nv slabs, blocks of mr rows (inside the kernel).
+ *
+ * Row blocks are balanced (49 rows are 7 x 7, not 6 x 8 + 1). Lines of the next panel are prefetched while
+ * the last row blocks of this one are computed; behind the last panel the prefetch goes on past the end of B,
+ * where a caller with many products keeps the weights of the next one. */
+#include "cpu/gemm/gemm.h"
+
+#include "common/base/base.h"
+#include "common/primitive/engine.h"
+
+enum {
+    STREAM_AHEAD = 16384,   /* bytes of weights in flight for single row blocks */
+    PLAIN_AHEAD = 16,       /* k-steps of row-major B in flight */
+    WIDE_AHEAD = 8,         /* the same of wide slabs; */
+    WIDE_ALONE = 12 << 20,  /* so much for a thread, with one row, the processor prefetches better itself */
+    AHEAD_BYTES = 96 << 10, /* of an operand of the next product of a batch */
+    LOOK_NS = 50000,        /* work between two looks whether the run is over, by the estimate */
+    LOOK_BYTES = 1 << 20,   /* the same of B, for vectors */
+    LOOK_ROWS = 32          /* fewer rows take as long */
+};
+
+/* ---- Panels ------------------------------------------------------------------------------------------ */
+
+/* The panel that starts at a slab, of those that are left up to end; two even ones rather than a narrow rest.
+ */
+static inline int64_t gemm_panel_end(const dtp_gemm_t *g, int64_t slab, int64_t end) {
+    const int64_t left = end - slab;
+    if (left <= g->nv) return end;
+    if (left < 2 * g->nv && g->unit_slabs == 1) {
+        const int64_t half = dtp_div_up(left, 2);
+        if (g->ukr->max_mr[half]) return slab + half;
+    }
+    return slab + g->nv;
+}
+
+/* What the next product of a batch reads: A, then B. */
+typedef struct {
+    const char *at[2], *end[2];
+} gemm_ahead_t;
+
+/* Row blocks over a panel that is at hand: they prefetch ahead, a slab of lines each, not the next panel. */
+static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr, int64_t high,
+                            gemm_ahead_t *ahead) {
+    u->pf_first = 0;
+    u->pf_mode = DTP_UKR_PF_LINE;
+    for (int i = 0; nblk > 0;) {
+        if (high == 0) high = nblk, --mr;
+        int64_t count = high;
+        u->pf_count = 0;
+        if (i < 2) {
+            count = dtp_min64(dtp_div_up(dtp_max64(ahead->end[i] - ahead->at[i], 0), u->bs), high);
+            u->pf = ahead->at[i];
+            u->pf_count = count;
+            ahead->at[i] += count * u->bs;
+            if (ahead->at[i] >= ahead->end[i]) ++i;
+            if (count == 0) continue;
+        }
+        u->nblk = count;
+        fn[mr](u);
+        nblk -= count;
+        high -= count;
+        u->a += count * mr * u->lda;
+        u->c += count * mr * u->ldc;
+        if (u->add) u->add += count * mr * u->ldadd;
+    }
+}
+
+/* rows x nv slabs: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
+ * panel. */
+static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
+                      gemm_ahead_t *ahead) {
+    const dtp_ukr_set_t *ukr = g->ukr;
+    if (DTP_UNLIKELY(ukr->max_mr[nv] == 0)) {
+        /* No kernel of this width: the widest one there is, then the rest. */
+        int first = nv - 1;
+        while (ukr->max_mr[first] == 0) first--;
+        dtp_ukr_args_t v = *u;
+        v.mask = 0xffff;
+        gemm_rows(g, &v, first, rows, u->b + first * u->bs, NULL);
+        u->b += first * u->bs;
+        if (u->copy) u->copy += first * u->copy_bs;
+        u->c += first * DTP_UKR_SLAB_BYTES;
+        if (u->bias) u->bias += first * DTP_UKR_SLAB;
+        if (u->add) u->add += first * DTP_UKR_SLAB_BYTES;
+        gemm_rows(g, u, nv - first, rows, pf, ahead);
+        return;
+    }
+    const int cap = ukr->max_mr[nv];
+    const dtp_ukr_fn_t *fn = ukr->f32[nv];
+    u->pf = pf;
+    u->pf_first = 0;
+    u->pf_shift = 0;
+    if (rows <= cap) {
+        /* With a copy only where later row chunks are there to use it. */
+        u->nblk = 1;
+        u->pf_count = 1;
+        u->pf_mode = DTP_UKR_PF_STREAM;
+        if (u->bstep == DTP_UKR_SLAB_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
+        fn[rows](u);
+        return;
+    }
+    int64_t nblk = (int64_t)((uint64_t)(rows + cap - 1) / (unsigned)cap);
+    int64_t mr = dtp_div_up(rows, nblk), high = rows - (mr - 1) * nblk;
+    if (u->copy) {
+        /* The first block packs for the others. */
+        u->nblk = 1;
+        u->pf_count = 0;
+        fn[mr](u);
+        u->a += mr * u->lda;
+        u->c += mr * u->ldc;
+        if (u->add) u->add += mr * u->ldadd;
+        u->b = u->copy;
+        u->bs = u->copy_bs;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->copy = NULL;
+        --nblk;
+        if (--high == 0) high = nblk, --mr;
+        if (ahead) {
+            gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
+            return;
+        }
+        u->pf_mode = DTP_UKR_PF_LINE;
+        u->nblk = high;
+        fn[mr](u);
+        if (nblk > high) {
+            u->a += high * mr * u->lda;
+            u->c += high * mr * u->ldc;
+            if (u->add) u->add += high * mr * u->ldadd;
+            u->nblk = nblk - high;
+            fn[mr - 1](u);
+        }
+        return;
+    }
+    if (ahead && u->bstep == DTP_UKR_SLAB_BYTES) {
+        gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
+        return;
+    }
+    if (u->bstep == DTP_UKR_SLAB_BYTES && nblk < nv) {
+        /* Fewer blocks than lines: the first blocks take two each. */
+        u->nblk = 1;
+        u->pf_count = 1;
+        for (int64_t b = 0, line = 0; b < nblk; b++) {
+            const int64_t h = b < high ? mr : mr - 1;
+            const bool pair = nv - line > nblk - b;
+            u->pf_mode = pair ? DTP_UKR_PF_PAIR : DTP_UKR_PF_LINE;
+            u->pf = pf + line * u->bs;
+            fn[h](u);
+            line += pair ? 2 : 1;
+            u->a += h * u->lda;
+            u->c += h * u->ldc;
+            if (u->add) u->add += h * u->ldadd;
+        }
+        return;
+    }
+    /* A slab of the next panel in each of the last nv blocks, or in more blocks a part of one: memory is slower than a
+     * row block that asks for a line per k-step. */
+    const bool packed = u->bstep == DTP_UKR_SLAB_BYTES;
+    int shift = ukr->pf_shift;
+    while (shift > 0 && nblk < (int64_t)nv << shift) shift--;
+    const int64_t count = packed ? (int64_t)nv << shift : 0;
+    u->pf_mode = DTP_UKR_PF_LINE;
+    u->pf_shift = shift;
+    u->nblk = high;
+    u->pf_first = nblk - count;
+    u->pf_count = count;
+    fn[mr](u);
+    if (nblk > high) {
+        u->a += high * mr * u->lda;
+        u->c += high * mr * u->ldc;
+        if (u->add) u->add += high * mr * u->ldadd;
+        u->nblk = nblk - high;
+        u->pf_first -= high; /* from the first block of a call; negative: some of them are done */
+        fn[mr - 1](u);
+    }
+}
+
+/* One slot's view of one matrix of the batch. */
+typedef struct {
+    const dtp_gemm_t *g;
+    dtp_gemm_ptrs_t p;
+    char *a_buf, *b_buf;
+    float *tile;
+    int64_t a_ld; /* row stride of a_buf */
+    gemm_ahead_t *ahead;
+    int64_t batch;           /* the matrix; and */
+    const void *arg;         /* the user's, for touch_a and touch_b */
+    const dtp_share_t *stop; /* of the run, or NULL */
+    int64_t unseen;          /* work (rows x slabs x k) since the last look at it */
+    bool over;
+} gemm_slot_t;
+
+/* After each panel: is the run over? */
+static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t slabs, int64_t k) {
+    enum { FLOPS = 2 * DTP_UKR_SLAB };
+    if (DTP_LIKELY(!s->stop)) return false;
+    s->unseen += dtp_max64(rows, LOOK_ROWS) * slabs * k;
+    if (DTP_LIKELY((double)s->unseen * FLOPS < s->g->ukr->flops_per_ns * LOOK_NS)) return false;
+    s->unseen = 0;
+    s->over = dtp_share_over(s->stop);
+    return s->over;
+}
+
+static void gemm_pack_a_plain(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+    const dtp_gemm_t *g = s->g;
+    const char *a = s->p.a + m0 * g->sam + k0 * g->sak;
+    if (g->a_form == DTP_GEMM_A_TRANS) {
+        g->ukr->transpose(a, g->sak, rows, k, s->a_buf, s->a_ld);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        float *to = (float *)(s->a_buf + i * s->a_ld);
+        for (int64_t j = 0; j < k; j++) to[j] = *(const float *)(a + i * g->sam + j * g->sak);
+    }
+}
+
+static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
+    gemm_pack_a_plain(s, m0, rows, k0, k);
+    if (s->g->touch_a)
+        s->g->touch_a(s->arg, s->batch, (float *)(void *)s->a_buf, s->a_ld / 4, m0, rows, k0, k);
+}
+
+static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t buf_slab, int64_t k0,
+                        int64_t k) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t n0 = slab0 * DTP_UKR_SLAB, n = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - n0;
+    const int64_t bs = k * DTP_UKR_SLAB_BYTES;
+    const char *b = s->p.b + n0 * g->sbn + k0 * g->sbk;
+    char *to = s->b_buf + (slab0 - buf_slab) * bs;
+    if (g->b_form == DTP_GEMM_B_PLAIN) {
+        g->ukr->pack(b, g->sbk, k, n, to, bs);
+    } else if (g->b_form == DTP_GEMM_B_TRANS) {
+        g->ukr->pack_trans(b, g->sbn, k, n, to, bs);
+    } else {
+        for (int64_t j = 0; j < (slab1 - slab0) * DTP_UKR_SLAB; j++)
+            for (int64_t i = 0; i < k; i++)
+                *(float *)(to + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
+                    j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
+    }
+    if (g->touch_b) g->touch_b(s->arg, s->batch, (float *)(void *)to, n0, n, k0, k);
+}
+
+/* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf,
+ * which is to be filled in the first row chunk. */
+static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t slab0, int64_t slab1,
+                             int64_t buf_slab, int64_t k0, bool fill) {
+    const dtp_gemm_t *g = s->g;
+    u->copy = NULL;
+    if (g->b_slabs && !(fill && g->b_copy)) {
+        if (fill) gemm_pack_b(s, slab0, slab1, buf_slab, k0, u->k);
+        u->bs = u->k * DTP_UKR_SLAB_BYTES;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->b = s->b_buf + (slab0 - buf_slab) * u->bs;
+    } else if (g->b_form == DTP_GEMM_B_PACKED) {
+        u->bs = g->sbn;
+        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->b = s->p.b + slab0 * u->bs + k0 * DTP_UKR_SLAB_BYTES;
+    } else if (g->b_form == DTP_GEMM_B_WIDE) {
+        enum { NARROW = DTP_GEMM_WIDE / DTP_UKR_SLAB };
+        u->bs = DTP_UKR_SLAB_BYTES;
+        u->bstep = g->sbk;
+        u->b = s->p.b + slab0 / NARROW * g->sbn + slab0 % NARROW * DTP_UKR_SLAB_BYTES + k0 * g->sbk;
+        u->pf_dist =
+            g->m == 1 && g->nunits * g->sbn >= WIDE_ALONE * (int64_t)g->num_threads ? 0 : WIDE_AHEAD * g->sbk;
+    } else {
+        u->bs = DTP_UKR_SLAB_BYTES;
+        u->bstep = g->sbk;
+        u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
+        u->pf_dist = g->along_rows ? (slab1 - slab0) * DTP_UKR_SLAB_BYTES : PLAIN_AHEAD * g->sbk;
+        if (g->b_slabs) {
+            u->copy_bs = u->k * DTP_UKR_SLAB_BYTES;
+            u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
+        }
+    }
+}
+
+/* Rows [m0, m0 + rows) x panel [slab0, slab1) of pass k0, straight into C. */
+static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t slab0,
+                       int64_t slab1, int64_t k0, bool last_pass, const char *pf) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t col0 = slab0 * DTP_UKR_SLAB;
+    u->c = s->p.c + m0 * g->scm + col0 * 4;
+    u->ldc = g->scm;
+    u->mask = dtp_gemm_mask(g, slab1);
+    u->flags = k0 || g->way != DTP_GEMM_TILES ? DTP_UKR_ACC : 0;
+    u->bias = NULL;
+    u->add = NULL;
+    if (last_pass) {
+        u->flags |= g->flags;
+        if (g->has_bias) u->bias = (const float *)s->p.bias + col0;
+    }
+    /* The old C is only there in the first pass. */
+    if (g->has_add && (g->add_is_c ? k0 == 0 : last_pass)) {
+        u->add = g->add_is_c ? u->c : s->p.add + m0 * g->sadd + col0 * 4;
+        u->ldadd = g->add_is_c ? g->scm : g->sadd;
+        u->add_scale = g->add_scale;
+    }
+    if (!(last_pass && g->act)) {
+        gemm_rows(g, u, (int)(slab1 - slab0), rows, pf, s->ahead);
+        return;
+    }
+    const int64_t cols = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0;
+    const int64_t step = dtp_max64(DTP_GEMM_TILE_ROWS / g->ukr->max_mr[g->nv], 1) * g->ukr->max_mr[g->nv];
+    const dtp_ukr_args_t first = *u;
+    for (int64_t r = 0; r < rows; r += step) {
+        const int64_t h = dtp_min64(step, rows - r);
+        u->a = first.a + r * first.lda;
+        const bool packed = first.copy && r;
+        u->b = packed ? first.copy : first.b;
+        u->bs = packed ? first.copy_bs : first.bs;
+        u->bstep = packed ? DTP_UKR_SLAB_BYTES : first.bstep;
+        u->copy = packed ? NULL : first.copy;
+        u->c = first.c + r * first.ldc;
+        u->bias = first.bias;
+        if (first.add) u->add = first.add + r * first.ldadd;
+        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? u->b : pf, s->ahead);
+        float *c = (float *)(first.c + r * first.ldc);
+        const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
+        g->act(&act);
+    }
+}
+
+/* Few rows: sums straight into C, then what follows them panel by panel, as a product over no k. */
+static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t col0 = s0 * DTP_UKR_SLAB;
+    const int64_t cols = dtp_min64(s1 * DTP_UKR_SLAB, g->n) - col0;
+    const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
+    char *c = s->p.c + m0 * g->scm + col0 * 4;
+    if (g->way == DTP_GEMM_GEMV) {
+        const int64_t step = s->stop ? dtp_max64(LOOK_BYTES / (4 * cols), 8) & -8 : g->k;
+        for (int64_t k0 = 0; k0 < g->k && !s->over; k0 += step) {
+            if (k0 && (s->over = dtp_share_over(s->stop))) return;
+            g->ukr->gemv((const float *)(const void *)a + k0, b + k0 * g->sbk, g->sbk,
+                         dtp_min64(step, g->k - k0), cols, (float *)(void *)c, k0 > 0);
+        }
+    } else {
+        const int64_t step =
+            s->stop ? dtp_max64(LOOK_BYTES / (4 * DTP_UKR_SLAB * g->k), 1) * DTP_UKR_SLAB : cols;
+        for (int64_t j = 0; j < cols; j += step) {
+            if (j && (s->over = dtp_share_over(s->stop))) return;
+            g->ukr->dot(a, g->sam, (int)(m1 - m0), b + j * g->sbn, g->sbn, dtp_min64(step, cols - j), g->k,
+                        c + j * 4, g->scm);
+        }
+    }
+    if (!g->has_bias && !g->has_add && !g->flags && !g->act) return;
+    dtp_ukr_args_t u;
+    memset(&u, 0, sizeof u);
+    u.ntap = 1;
+    u.a = a;
+    u.lda = g->sam;
+    u.b = b;
+    u.bs = u.bstep = DTP_UKR_SLAB_BYTES;
+    for (int64_t p = s0, next; p < s1; p = next) {
+        next = gemm_panel_end(g, p, s1);
+        gemm_panel(s, &u, m0, m1 - m0, p, next, 0, true, b);
+    }
+}
+
+/* Rows [m0, m1) x slabs [s0, s1) of one matrix. */
+static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+    const dtp_gemm_t *g = s->g;
+    const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
+    const int64_t group = g->b_slabs ? g->b_slabs : s1 - s0;
+    dtp_ukr_args_t u;
+    u.row_a = u.row_c = NULL;
+    u.taps = NULL;
+    u.ntap = 1;
+    int64_t k0 = 0;
+    do {
+        const int64_t k = dtp_min64(g->kc, g->k - k0);
+        const bool last_pass = k0 + k >= g->k;
+        u.k = k;
+        for (int64_t q0 = s0; q0 < s1; q0 += group) {
+            const int64_t q1 = dtp_min64(q0 + group, s1);
+            for (int64_t c = 0; c < chunks; c++) {
+                int64_t r0 = m0, r1 = m1;
+                if (chunks > 1) {
+                    const int64_t cap = g->ukr->max_mr[g->nv], blocks = dtp_div_up(m1 - m0, cap);
+                    r0 = m0 + blocks * c / chunks * cap;
+                    r1 = dtp_min64(m0 + blocks * (c + 1) / chunks * cap, m1);
+                }
+                if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
+                for (int64_t p = q0, next; p < q1; p = next) {
+                    next = gemm_panel_end(g, p, q1);
+                    gemm_b_of(s, &u, p, next, q0, k0, c == 0);
+                    u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
+                    u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
+                    /* After the last panel: the first, for the next rows or the next pass; else what follows
+                     * B.
+                     */
+                    const char *pf = u.b + (next - p) * u.bs;
+                    if (next == q1 && c + 1 < chunks) pf = u.b - (p - q0) * u.bs;
+                    else if (next == s1 && !last_pass && g->b_form == DTP_GEMM_B_PACKED)
+                        pf = u.b - (p - s0) * u.bs + k * DTP_UKR_SLAB_BYTES;
+                    const int64_t slabs = next - p;
+                    gemm_panel(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
+                    if (gemm_over(s, r1 - r0, slabs, k)) return;
+                }
+            }
+        }
+        k0 += k;
+    } while (k0 < g->k);
+}
+
+static void gemm_block(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
+    const dtp_gemm_t *g = s->g;
+    if (g->b_form != DTP_GEMM_B_WIDE || g->kc >= g->k) {
+        gemm_block_passes(s, m0, m1, s0, s1);
+        return;
+    }
+    /* All passes of a panel together, in the order of memory. */
+    for (int64_t next; s0 < s1 && !s->over; s0 = next) {
+        next = gemm_panel_end(g, s0, s1);
+        gemm_block_passes(s, m0, m1, s0, next);
+    }
+}
+
+/* The same through a tile that finish() stores. */
+static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1, int64_t batch,
+                             dtp_gemm_finish_t finish, const void *arg) {
+    const dtp_gemm_t *g = s->g;
+    dtp_ukr_args_t u;
+    u.row_a = u.row_c = NULL;
+    u.taps = NULL;
+    u.ntap = 1;
+    u.bias = NULL;
+    u.add = NULL;
+    for (int64_t r0 = m0; r0 < m1; r0 += g->mc) {
+        const int64_t rows = dtp_min64(g->mc, m1 - r0);
+        for (int64_t slab0 = s0, slab1; slab0 < s1; slab0 = slab1) {
+            slab1 = gemm_panel_end(g, slab0, s1);
+            int64_t k0 = 0;
+            do {
+                u.k = dtp_min64(g->kc, g->k - k0);
+                gemm_b_of(s, &u, slab0, slab1, slab0, k0, true);
+                if (g->a_form == DTP_GEMM_A_DIRECT) {
+                    u.a = s->p.a + r0 * g->sam + k0 * 4;
+                    u.lda = g->sam;
+                } else {
+                    if (slab0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
+                    u.a = s->a_buf;
+                    u.lda = s->a_ld;
+                }
+                u.c = (char *)s->tile;
+                u.ldc = DTP_GEMM_TILE_LD * 4;
+                u.mask = dtp_gemm_mask(g, slab1);
+                u.flags = k0 ? DTP_UKR_ACC : 0;
+                const char *pf = u.b + (slab1 - slab0) * u.bs;
+                k0 += u.k;
+                const int64_t k = u.k;
+                gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf, s->ahead);
+                if (gemm_over(s, rows, slab1 - slab0, k)) return;
+            } while (k0 < g->k);
+            const int64_t col0 = slab0 * DTP_UKR_SLAB;
+            finish(arg, batch, s->tile, DTP_GEMM_TILE_LD, r0, rows, col0,
+                   dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0);
+        }
+    }
+}
+
+/* ---- Loops over units -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dtp_gemm_t *g;
+    const dtp_gemm_ptrs_t *p;
+    char *scratch;
+    size_t scratch_per_slot;
+    dtp_gemm_finish_t finish;
+    const void *arg;
+    const dtp_share_t *stop;
+} gemm_run_t;
+
+static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slot) {
+    const dtp_gemm_t *g = run->g;
+    s->g = g;
+    s->p = *run->p;
+    s->a_buf = run->scratch + run->scratch_per_slot * (size_t)slot;
+    s->b_buf = s->a_buf + g->a_bytes;
+    s->tile = (float *)(s->b_buf + g->b_bytes);
+    s->a_ld = g->kc * 4 + DTP_CACHE_LINE;
+    s->ahead = NULL;
+    s->batch = 0;
+    s->arg = run->arg;
+    s->stop = run->stop;
+    s->unseen = 0;
+    s->over = false;
+}
+
+static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {
+    const dtp_gemm_t *g = s->g;
+    s->p = *run->p;
+    for (int d = g->nbatch - 1; d >= 0; d--) {
+        const int64_t i = batch % g->batch_size[d];
+        batch /= g->batch_size[d];
+        s->p.a += i * g->batch_a[d];
+        s->p.b += i * g->batch_b[d];
+        s->p.c += i * g->batch_c[d];
+        if (g->has_bias) s->p.bias += i * g->batch_bias[d];
+        if (g->has_add && !g->add_is_c) s->p.add += i * g->batch_add[d];
+    }
+}
+
+/* Small products of a batch: what matrix `batch` reads, where it is dense. */
+static gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, gemm_ahead_t *ahead) {
+    const dtp_gemm_t *g = run->g;
+    const int64_t a_bytes = g->m * g->sam,
+                  b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->sbk;
+    if (!g->b_slabs || g->k == 0 || g->a_form != DTP_GEMM_A_DIRECT || batch >= g->batches ||
+        a_bytes > AHEAD_BYTES || b_bytes > AHEAD_BYTES || g->sam > 8 * g->k)
+        return NULL;
+    gemm_slot_t next;
+    next.g = g;
+    gemm_to_batch(&next, run, batch);
+    ahead->at[0] = next.p.a, ahead->end[0] = next.p.a + a_bytes;
+    ahead->at[1] = next.p.b, ahead->end[1] = next.p.b + b_bytes;
+    return ahead;
+}
+
+static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
+    const gemm_run_t *run = arg;
+    const dtp_gemm_t *g = run->g;
+    gemm_slot_t s;
+    gemm_slot_init(&s, run, slot);
+    while (begin < end && !s.over) {
+        const int64_t u0 = begin % g->group_units, part = begin / g->group_units;
+        const int64_t u1 = dtp_min64(u0 + (end - begin), g->group_units);
+        const int64_t chunk = part % g->mchunks, group = part / g->mchunks % g->groups,
+                      batch = part / (g->mchunks * g->groups), g0 = group * g->group_units;
+        const int64_t s0 = (g0 + u0) * g->unit_slabs, s1 = dtp_min64((g0 + u1) * g->unit_slabs, g->nslabs);
+        begin += u1 - u0;
+        if (s0 >= s1) continue; /* the last group has less */
+        gemm_to_batch(&s, run, batch);
+        s.batch = batch;
+        gemm_ahead_t ahead;
+        s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
+        int64_t m0 = 0, m1 = g->m;
+        if (g->mchunks > 1) {
+            /* Whole row blocks where there are enough. */
+            const int64_t cap = g->m >= 4 * g->mchunks * DTP_UKR_MAX_MR ? g->ukr->max_mr[g->nv] : 1;
+            const int64_t blocks = dtp_div_up(g->m, cap);
+            m0 = dtp_min64(blocks * chunk / g->mchunks * cap, g->m);
+            m1 = dtp_min64(blocks * (chunk + 1) / g->mchunks * cap, g->m);
+        }
+        if (g->tiled) gemm_block_tiled(&s, m0, m1, s0, s1, batch, run->finish, run->arg);
+        else if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, m0, m1, s0, s1);
+        else gemm_block(&s, m0, m1, s0, s1);
+    }
+}
+
+static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
+    dtp_ukr_args_t u = g->once_args;
+    u.a = p->a;
+    u.b = p->b;
+    u.c = p->c;
+    if (g->has_bias) u.bias = (const float *)(const void *)p->bias;
+    if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
+    g->once(&u);
+    if (g->once_rest) {
+        u.a += g->once_rows * u.lda;
+        u.c += g->once_rows * u.ldc;
+        if (u.add) u.add += g->once_rows * u.ldadd;
+        u.nblk = g->once_nrest;
+        g->once_rest(&u);
+    }
+    if (g->act) {
+        float *c = (float *)(void *)p->c;
+        const int64_t ld = g->scm / (int64_t)sizeof(float);
+        g->act(&(dtp_eltwise_args_t){c, c, ld, ld, g->m, g->n, g->act_alpha, g->act_beta, 0});
+    }
+}
+
+void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
+                  size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg) {
+    if (g->once) {
+        gemm_once(g, p);
+        return;
+    }
+    if (g->units == 0) return;
+    /* Long products of a run look at its stop word on the way. */
+    const bool long_run = (double)g->unit_ns * (double)g->units > LOOK_NS;
+    const dtp_share_t *stop = long_run ? dtp_parallel_stop(par) : NULL;
+    gemm_run_t run = {g, p, scratch, scratch_per_slot, finish, arg, stop};
+    const bool alone = g->alone || par->num_threads < 2;
+    if (g->batches == 1 && !g->tiled && alone) {
+        gemm_slot_t s;
+        gemm_slot_init(&s, &run, 0);
+        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->nslabs);
+        const int64_t group = g->group_units * g->unit_slabs;
+        for (int64_t s0 = 0; g->way == DTP_GEMM_TILES && s0 < g->nslabs && !s.over; s0 += group)
+            gemm_block(&s, 0, g->m, s0, dtp_min64(s0 + group, g->nslabs));
+        return;
+    }
+    if (alone) gemm_loop(&run, 0, 0, g->units);
+    else dtp_parallel_for(par, g->units, -g->unit_ns, gemm_loop, &run);
+}

@@ -1,0 +1,116 @@
+/* f32 matrix product C = A B (+ bias, addend, activation) over the micro-kernels: blocking, packing, prefetch
+ * and the split over threads. Serves matmul, inner product and the gemm calls; knows no primitive.
+ *
+ * Every element of C is one chain of sums over k in ascending order, whatever passes it takes, so results do
+ * not depend on the number of threads, on the tile that computed them or on the rows of the call. (The old C
+ * is added after the first pass, whose length then depends on K alone.) Strides are bytes. */
+#ifndef DTP_CPU_GEMM_GEMM_H
+#define DTP_CPU_GEMM_GEMM_H
+
+#include <stdbool.h>
+
+#include "cpu/simd/vops.h"
+#include "cpu/ukr/ukr.h"
+#include "threading/base/parallel.h"
+
+#define DTP_GEMM_MAX_BATCH_DIMS 10
+#define DTP_GEMM_WIDE 64
+#define DTP_GEMM_K_PASS 2048  /* k of one pass at most, with any cache */
+#define DTP_GEMM_TILE_ROWS 64 /* rows of a tile that is finished outside of the kernel */
+#define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_SLAB)
+
+typedef enum {
+    DTP_GEMM_A_DIRECT, /* k dense: read in place */
+    DTP_GEMM_A_TRANS,  /* m dense */
+    DTP_GEMM_A_ANY
+} dtp_gemm_a_t;
+typedef enum {
+    DTP_GEMM_B_PACKED, /* slabs [N / 16][padded K][16] */
+    DTP_GEMM_B_WIDE,  /* the same with slabs of DTP_GEMM_WIDE columns: one stream from memory, for few rows */
+    DTP_GEMM_B_PLAIN, /* n dense; read in place or packed per call, whichever is faster */
+    DTP_GEMM_B_TRANS, /* k dense */
+    DTP_GEMM_B_ANY
+} dtp_gemm_b_t;
+
+/* Operands of one execution. */
+typedef struct {
+    const char *a, *b;
+    char *c;
+    const char *bias, *add;
+} dtp_gemm_ptrs_t;
+
+/* A finished tile of f32 sums: rows row0.., columns col0.. of matrix `batch` (linear). Stores it. */
+typedef void (*dtp_gemm_finish_t)(const void *arg, int64_t batch, float *tile, int64_t ld, int64_t row0,
+                                  int64_t rows, int64_t col0, int64_t cols);
+
+typedef struct {
+    /* Filled by the user, who then calls dtp_gemm_set_shape. */
+    const dtp_ukr_set_t *ukr;
+    int64_t l2_bytes;
+    int num_threads;
+    dtp_gemm_a_t a_form;
+    dtp_gemm_b_t b_form;
+    int64_t sam, sak;       /* A: from row to row, along k */
+    int64_t sbk, sbn;       /* B: along k, along n; packed, wide: sbn is from slab to slab */
+    int64_t scm;            /* C: from row to row; columns are dense. Unused with finish */
+    uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
+    bool has_bias;          /* one row of N values, the same for all rows */
+    bool has_add, add_is_c; /* addend of C's shape; the old C itself */
+    float add_scale;
+    int64_t sadd;         /* addend: from row to row */
+    dtp_eltwise_fn_t act; /* last step, in place on C; or NULL */
+    float act_alpha, act_beta;
+    /* Called with dtp_gemm_run's arg on parts of the operands that were packed (hence A_ANY or A_TRANS, and
+     * not B_PACKED or B_WIDE) for matrix `batch`; tiled only. a[i * ld + j]: row m0 + i, k-step k0 + j. b:
+     * slabs of [k][DTP_UKR_SLAB], the first one with column n0. NULL: nothing to do. */
+    void (*touch_a)(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                    int64_t k0, int64_t k);
+    void (*touch_b)(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0, int64_t k);
+    bool tiled; /* results go to dtp_gemm_run's finish instead of C; the members from flags on are unused */
+    int nbatch; /* batch dims, innermost last */
+    int64_t batch_size[DTP_GEMM_MAX_BATCH_DIMS];
+    int64_t batch_a[DTP_GEMM_MAX_BATCH_DIMS], batch_b[DTP_GEMM_MAX_BATCH_DIMS],
+        batch_c[DTP_GEMM_MAX_BATCH_DIMS], batch_bias[DTP_GEMM_MAX_BATCH_DIMS],
+        batch_add[DTP_GEMM_MAX_BATCH_DIMS];
+    /* Derived by dtp_gemm_set_shape. */
+    int64_t m, n, k, batches;
+    int64_t k_pass;  /* k up to which one pass is best: two panels of B fit the L2 beside rows of A */
+    int64_t k_split; /* a longer k is split into passes of at most so many steps */
+    int64_t nslabs, unit_slabs, nunits, mchunks;
+    int64_t groups,
+        group_units; /* of a B that is too large for the shared cache: all rows, then the next units */
+    int64_t units;   /* batches * groups * mchunks * group_units */
+    int64_t unit_ns; /* estimated cost of a unit */
+    bool alone;      /* not worth threads */
+    int64_t kc, mc;  /* k per pass; rows of A that stay in L2 */
+    int64_t b_slabs; /* slabs packed at a time; 0 = B is read in place */
+    enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
+    bool along_rows;          /* few rows of a large row-major B: the next panel is prefetched */
+    bool b_copy;              /* the first row block of a panel packs it */
+    int nv;                   /* slabs per panel */
+    int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
+    /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
+    dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
+    int64_t once_rows, once_nrest;
+    dtp_ukr_args_t once_args; /* all but the addresses */
+} dtp_gemm_t;
+
+/* Chooses tiles, blocking and split for the sizes. Cheap enough for execute (run-time sizes). */
+void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k);
+/* Changes the rows of a settled shape to m <= g->m; needs no more scratch than before. */
+void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m);
+/* Scratch per slot that g needs for its shape; and what no shape exceeds (forms and tiled must be set). */
+size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g);
+size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g);
+/* Columns of the last slab before slab1 that exist, one bit each. */
+static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
+    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
+    return over > 0 ? 0xffffu >> over : 0xffffu;
+}
+/* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */
+void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
+                  size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);
+/* The set for DTP_ISA_* bits. */
+const dtp_ukr_set_t *dtp_ukr_set(unsigned isa);
+
+#endif

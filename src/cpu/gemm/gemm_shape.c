@@ -1,0 +1,218 @@
+/* What the driver of the micro-kernels settles before it runs: tiles, passes, packing, the split over threads
+ * and the scratch they need. See gemm.h; the loops that follow it are in gemm.c. */
+#include "cpu/gemm/gemm.h"
+
+#include "common/base/base.h"
+#include "common/primitive/engine.h"
+
+enum {
+    K_PASS = DTP_GEMM_K_PASS,
+    PLAIN_ROWS = 128, /* up to here row-major B is read in place */
+    PAGE_BYTES = 4096,
+    FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows, */
+    FEW_PASS = 192,      /* so many at a time: their pages and a copy of a panel stay at hand */
+    B_BYTES_PER_NS = 60, /* of one core, from the shared cache */
+    ALONE_NS = 2000,     /* not worth a second thread */
+    PANEL_PARTS = 3,     /* of PANEL_WHOLE parts of the L2, for a panel of B; the next one takes as much, */
+    ROWS_PARTS = 7,      /* the rows of A that stay there so many */
+    PANEL_WHOLE = 16,
+    LEAST_PASS = 256,         /* k of a pass that is worth reading and writing C once more */
+    A_PACK_BYTES = 256 << 10, /* packed A of a slot */
+    ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
+    B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one panel */
+    GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
+    GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
+};
+
+const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
+#if DTP_X64
+    if (isa & DTP_ISA_AVX512) return &dtp_ukr__avx512;
+    if (isa & DTP_ISA_AVX2) return &dtp_ukr__avx2;
+#endif
+    (void)isa;
+    return &dtp_ukr__ref;
+}
+
+static int gemm_panel_width(const dtp_gemm_t *g, int64_t m, int64_t nslabs) {
+    const dtp_ukr_set_t *ukr = g->ukr;
+    int nv = 1;
+    if (g->b_form == DTP_GEMM_B_WIDE) {
+        /* Panels divide the wide slabs. Tiles of less than four rows are for products that have no more. */
+        nv = DTP_GEMM_WIDE / DTP_UKR_SLAB;
+        while (nv > 1 && ukr->max_mr[nv] < dtp_min64(m, 4)) nv /= 2;
+    } else if (ukr->max_nv > 1) {
+        if (m <= ukr->max_mr[4]) nv = 4;
+        else if (ukr->max_mr[3]) nv = nslabs % 3 && nslabs % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
+        else nv = m <= ukr->max_mr[2] ? 2 : 1;
+    }
+    if (nslabs < nv) nv = (int)nslabs;
+    /* One row block: no narrow rest. */
+    if (m <= ukr->max_mr[nv] && g->b_form != DTP_GEMM_B_WIDE)
+        nv = (int)dtp_div_up(nslabs, dtp_div_up(nslabs, nv));
+    while (ukr->max_mr[nv] == 0) nv--;
+    return nv;
+}
+
+/* With an addend, passes depend on the caches and on k alone, as the old C is added after the first. */
+static void gemm_set_passes(dtp_gemm_t *g) {
+    const int64_t panel = (int64_t)g->ukr->pass_slabs * DTP_UKR_SLAB_BYTES; /* of a k-step */
+    const int64_t most = g->l2_bytes * PANEL_PARTS / PANEL_WHOLE / panel;
+    g->k_pass = dtp_min64(dtp_max64(most, 2 * LEAST_PASS), K_PASS);
+    g->k_split = dtp_min64(dtp_max64(most / 2, LEAST_PASS), K_PASS);
+}
+
+/* Row-major B: read in place, or copied into slabs by the first row block? In place every row block steps
+ * through the rows of B, which costs address translations, and cache sets where rows are pages apart. */
+static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k, int cap) {
+    /* The kernels tell packed slabs by their step, and would read whole lines of these. */
+    if (g->sbk == DTP_UKR_SLAB_BYTES) return n % DTP_UKR_SLAB == 0;
+    if (m <= cap || (k * g->sbk <= ONCE_BYTES && g->batches == 1)) return true;
+    if (g->sbk % PAGE_BYTES == 0) return false;
+    if (g->nv == 1 && g->ukr->max_nv > 1) return false; /* one line of each row of B is too little */
+    return m <= PLAIN_ROWS || k * g->sbk <= g->l2_bytes / 2;
+}
+
+/* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
+static void gemm_plan_once(dtp_gemm_t *g) {
+    g->once = g->once_rest = NULL;
+    if (g->nslabs > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT) return;
+    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_slabs || g->m > g->mc || g->m > DTP_GEMM_TILE_ROWS ||
+        g->kc != g->k || g->k * g->nslabs * DTP_UKR_SLAB_BYTES > ONCE_BYTES)
+        return;
+    const bool packed = g->b_form == DTP_GEMM_B_PACKED;
+    const int cap = g->ukr->max_mr[g->nv];
+    const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
+    g->once = g->ukr->f32[g->nv][mr];
+    g->once_rows = high * mr;
+    g->once_nrest = nblk - high;
+    if (nblk > high) g->once_rest = g->ukr->f32[g->nv][mr - 1];
+    if (packed && g->nv == 1 && g->m <= DTP_UKR_TALL_ROWS && g->ukr->tall[g->m]) {
+        g->once = g->ukr->tall[g->m];
+        g->once_rest = NULL;
+    }
+    g->once_args = (dtp_ukr_args_t){.lda = g->sam,
+                                    .ldc = g->scm,
+                                    .ntap = 1,
+                                    .k = g->k,
+                                    .bs = packed ? g->sbn : DTP_UKR_SLAB_BYTES,
+                                    .bstep = packed ? DTP_UKR_SLAB_BYTES : g->sbk,
+                                    .nblk = high,
+                                    .flags = g->flags,
+                                    .mask = dtp_gemm_mask(g, g->nslabs),
+                                    .add_scale = g->add_scale,
+                                    .ldadd = g->add_is_c ? g->scm : g->sadd};
+}
+
+void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
+    g->m = m, g->n = n, g->k = k;
+    g->batches = 1;
+    for (int d = 0; d < g->nbatch; d++) g->batches *= g->batch_size[d];
+    g->nslabs = dtp_div_up(n, DTP_UKR_SLAB);
+    if (m <= 0 || n <= 0 || g->batches <= 0) {
+        g->units = 0;
+        g->once = NULL;
+        return;
+    }
+    g->nv = gemm_panel_width(g, m, g->nslabs);
+    g->unit_slabs = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_SLAB : 1;
+    g->nunits = dtp_div_up(g->nslabs, g->unit_slabs);
+
+    const int cap = g->ukr->max_mr[g->nv];
+    gemm_set_passes(g);
+    int64_t pass = k > g->k_pass ? g->k_split : g->k_pass;
+    /* One row block reads B once in any case; and after a relu nothing is added in the first of several passes. */
+    const bool packed = g->b_form == DTP_GEMM_B_PACKED || g->b_form == DTP_GEMM_B_WIDE;
+    const bool one_block = m <= cap && packed && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
+    if (one_block || (g->has_add && g->flags & DTP_UKR_RELU_FIRST)) pass = K_PASS;
+    g->along_rows = g->b_form == DTP_GEMM_B_PLAIN && m <= FEW_BLOCKS * cap && k * g->sbk > g->l2_bytes &&
+                    !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
+    if (g->along_rows) pass = FEW_PASS;
+    const int64_t passes = k > pass ? dtp_div_up(k, pass) : 1;
+    g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
+    const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
+
+    const bool in_place =
+        packed || (g->b_form == DTP_GEMM_B_PLAIN && !g->touch_b && gemm_reads_in_place(g, m, n, k, cap));
+    g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_SLAB_BYTES && !g->tiled;
+    int64_t a_limit = g->l2_bytes * ROWS_PARTS / PANEL_WHOLE;
+    if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
+    g->b_slabs = 0;
+    g->b_bytes = 0;
+    if (!in_place) {
+        const int64_t slab = DTP_UKR_SLAB * kc_bytes, panel = g->nv * slab;
+        if (m * kc_bytes <= a_limit || g->tiled) {
+            /* A stays in L2 while all of B passes: one panel at a time. */
+            g->b_slabs = g->nv;
+        } else {
+            g->b_slabs = dtp_max64(B_PACK_BYTES / panel, 1) * g->nv;
+            a_limit = dtp_min64(a_limit, g->l2_bytes / 8);
+        }
+        /* Room for any panel width, which depends on the rows of the call. */
+        g->b_bytes =
+            dtp_min64(g->nslabs + DTP_UKR_MAX_NV - 1, dtp_max64(B_PACK_BYTES / slab, DTP_UKR_MAX_NV)) * slab;
+    }
+    g->mc = dtp_max64(a_limit / kc_bytes / cap, 2) * cap;
+    if (g->tiled) g->mc = dtp_min64(g->mc, DTP_GEMM_TILE_ROWS / cap * cap);
+    const int64_t a_row = kc_bytes + DTP_CACHE_LINE;
+    g->a_bytes =
+        g->a_form == DTP_GEMM_A_DIRECT ? 0 : dtp_round_up(dtp_min64(g->mc, m) * a_row, DTP_CACHE_LINE);
+
+    g->way = DTP_GEMM_TILES;
+    if (g->a_form == DTP_GEMM_A_DIRECT && !g->tiled && !g->add_is_c && k > 0) {
+        if (g->b_form == DTP_GEMM_B_PLAIN && m == 1) g->way = DTP_GEMM_GEMV;
+        if (g->b_form == DTP_GEMM_B_TRANS && m <= DTP_UKR_DOT_ROWS) g->way = DTP_GEMM_DOT;
+    }
+
+    /* Cost: arithmetic at the peak, or reading B from the shared cache. */
+    const double matrices = (double)g->batches, kn = (double)k * (double)n;
+    const double flops_ns = 2.0 * (double)m * kn * matrices / g->ukr->flops_per_ns,
+                 read_ns = 4 * kn * matrices / B_BYTES_PER_NS;
+    const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
+    g->mchunks = 1;
+    if (g->num_threads > 1 && ns >= ALONE_NS) {
+        /* Split rows too where panels alone do not share out evenly. */
+        const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
+        double best = 0;
+        for (int64_t c = 1; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
+            const double units = (double)(g->batches * g->nunits * c);
+            const double even =
+                units / ((double)g->num_threads * (double)dtp_div_up((int64_t)units, g->num_threads));
+            if (even > best + 0.02) best = even, g->mchunks = c;
+        }
+        /* Units of tall products must not be so long that a cancelled or shared run waits for them. */
+        g->mchunks = dtp_max64(g->mchunks, m / (8 * g->mc));
+    }
+    g->groups = 1;
+    if (g->b_form == DTP_GEMM_B_PACKED && g->batches == 1 && m >= GROUP_CHUNKS * g->mc)
+        g->groups = dtp_div_up(g->nunits * k * DTP_UKR_SLAB_BYTES, GROUP_BYTES);
+    g->group_units = dtp_div_up(g->nunits, dtp_max64(g->groups, 1));
+    g->groups = dtp_div_up(g->nunits, g->group_units);
+    g->units = g->batches * g->groups * g->mchunks * g->group_units;
+    const double unit_ns = ns / (double)g->units;
+    g->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
+    g->alone = g->num_threads < 2 || g->units < 2 || ns < ALONE_NS;
+    gemm_plan_once(g);
+}
+
+void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m) {
+    const bool dot = g->way == DTP_GEMM_DOT;
+    dtp_gemm_set_shape(g, m, g->n, g->k);
+    /* A part of the rows has the bits of the whole. */
+    if (g->way == DTP_GEMM_DOT && !dot) g->way = DTP_GEMM_TILES;
+}
+
+enum { TILE_BYTES = DTP_GEMM_TILE_ROWS * DTP_GEMM_TILE_LD * 4 };
+
+size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g) {
+    return (size_t)(g->units ? g->a_bytes + g->b_bytes + (g->tiled ? TILE_BYTES : 0) : 0);
+}
+
+size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g) {
+    size_t bytes = g->tiled ? TILE_BYTES : 0;
+    if (g->a_form != DTP_GEMM_A_DIRECT)
+        bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * K_PASS) +
+                 DTP_GEMM_TILE_ROWS * DTP_CACHE_LINE * 64;
+    if (g->b_form != DTP_GEMM_B_PACKED && g->b_form != DTP_GEMM_B_WIDE)
+        bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_SLAB * 4 * (K_PASS + DTP_UKR_SLAB));
+    return bytes;
+}

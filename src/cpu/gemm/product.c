@@ -1,0 +1,298 @@
+/* See product.h. Chains that fit are run in the kernel ([relu] [addend] [relu] [any eltwise] on a dense f32
+ * dst); scales and every other chain, layout or type of dst and bias go through f32 tiles. */
+#include "cpu/gemm/product.h"
+
+#include <stdio.h>
+
+int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa) {
+    const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->wide_rows;
+    /* What comes from beyond the L2 comes faster in several streams. */
+    const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)sizeof(float));
+    return few && near ? DTP_GEMM_WIDE : DTP_UKR_SLAB;
+}
+
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab) {
+    int n = 0;
+    for (int d = 0; d < ndims - 2 && (size_t)n + 1 < size; ++d) text[n++] = (char)('a' + d);
+    const char first = (char)('a' + ndims - 2), second = (char)('a' + ndims - 1);
+    const char k = swapped ? second : first, c = swapped ? first : second;
+    snprintf(text + n, size - (size_t)n, "%c%c16%c%d%c", c - 'a' + 'A', k - 'a' + 'A', k, slab, c);
+}
+
+int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim) {
+    const bool packed = md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
+                        md->inner_idxs[0] == k_dim && md->inner_idxs[1] == n_dim &&
+                        md->inner_blks[0] == DTP_UKR_SLAB &&
+                        (md->inner_blks[1] == DTP_UKR_SLAB || md->inner_blks[1] == DTP_GEMM_WIDE) &&
+                        md->strides[k_dim] == DTP_UKR_SLAB * md->inner_blks[1];
+    return packed ? (int)md->inner_blks[1] : 0;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------------- */
+
+/* Takes what a kernel can do itself; false: through tiles. */
+static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
+    dtp_gemm_t *g = &p->common;
+    if (geo->dst_dt != dnnl_tp_f32 || geo->dst_n != 1 || p->scales.any) return false;
+    if (geo->has_bias) {
+        if (geo->bia_dt != dnnl_tp_f32 || geo->bia_m != 0 || (geo->bia_n != 1 && geo->n != 1)) return false;
+        g->has_bias = true;
+    }
+    const dtp_postops_t *po = &p->po;
+    int i = 0;
+    if (i + 1 < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU && !po->step[i + 1].eltwise) {
+        g->flags |= DTP_UKR_RELU_FIRST;
+        ++i;
+    }
+    if (i < po->len && !po->step[i].eltwise) {
+        const dtp_po_simple_t s = dtp_postops_simple(po, i);
+        const bool sum = po->step[i].kind == dnnl_tp_sum;
+        /* The old dst (the addend may be just that) is added in the first pass over k: before any relu. */
+        const bool passes = geo->k < 0 || geo->k > DTP_GEMM_K_PASS;
+        if (sum) {
+            if (po->step[i].dt != dnnl_tp_f32 || po->step[i].zero_point != 0 || (passes && g->flags))
+                return false;
+        } else if ((s.form != DTP_PO_FORM_ADD_TENSOR && s.form != DTP_PO_FORM_ADD_COLS) ||
+                   (passes && g->flags)) {
+            return false;
+        }
+        g->has_add = true;
+        g->add_is_c = sum;
+        g->add_scale = sum ? po->step[i].scale : 1.f;
+        p->add_arg = s.arg;
+        p->add_row_stride = s.row_stride;
+        p->add_offset = s.offset0;
+        ++i;
+    }
+    if (i < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU) {
+        g->flags |= DTP_UKR_RELU;
+        ++i;
+    }
+    if (i < po->len && po->step[i].eltwise) {
+        g->act = po->step[i].eltwise;
+        g->act_alpha = po->step[i].alpha;
+        g->act_beta = po->step[i].beta;
+        ++i;
+    }
+    return i == po->len;
+}
+
+/* Dims that all operands walk evenly become one; a dim that the weights do not have becomes rows. */
+static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const dtp_product_geometry_t *geo,
+                          int64_t *m) {
+    dtp_gemm_t *g = &s->gemm;
+    const int64_t dst_bytes = (int64_t)dtp_type_size(p->dst_dt),
+                  bia_bytes = (int64_t)dtp_type_size(p->bia_dt);
+    int64_t rows = 1; /* of the addend below dim d */
+    for (int d = geo->nbatch - 1; d >= 0; --d) rows *= geo->size[d];
+    g->nbatch = 0;
+    for (int d = 0; d < geo->nbatch; ++d) {
+        const int64_t size = geo->size[d];
+        rows = size ? rows / size : 0;
+        if (size == 1) continue;
+        const int64_t a = geo->src_b[d] * 4, b = geo->wei_b[d] * 4, c = geo->dst_b[d] * dst_bytes,
+                      bias = geo->has_bias ? geo->bia_b[d] * bia_bytes : 0,
+                      add = p->add_row_stride * 4 * *m * rows;
+        int e = g->nbatch - 1;
+        if (e >= 0 && g->batch_a[e] == a * size && g->batch_b[e] == b * size && g->batch_c[e] == c * size &&
+            g->batch_bias[e] == bias * size) {
+            g->batch_size[e] *= size;
+        } else {
+            e = g->nbatch++;
+            g->batch_size[e] = size;
+        }
+        g->batch_a[e] = a;
+        g->batch_b[e] = b;
+        g->batch_c[e] = c;
+        g->batch_bias[e] = bias;
+        g->batch_add[e] = add;
+    }
+    if (g->nbatch > 0) {
+        const int e = g->nbatch - 1;
+        const bool even = g->batch_a[e] == g->sam * *m && g->batch_c[e] == geo->dst_m * dst_bytes * *m;
+        if (even && g->batch_b[e] == 0 && !g->touch_b && g->batch_bias[e] == 0 &&
+            (!geo->has_bias || geo->bia_m == 0)) {
+            *m *= g->batch_size[e];
+            --g->nbatch;
+        }
+    }
+}
+
+static dtp_gemm_a_t product_a_form(const dtp_product_t *p, const dtp_product_geometry_t *geo) {
+    if ((geo->src_k == 1 || geo->k == 1) && !p->common.touch_a) return DTP_GEMM_A_DIRECT;
+    return geo->src_m == 1 || geo->m == 1 ? DTP_GEMM_A_TRANS : DTP_GEMM_A_ANY;
+}
+
+static dtp_gemm_b_t product_b_form(const dtp_product_geometry_t *geo) {
+    if (geo->slab) return geo->slab == DTP_GEMM_WIDE ? DTP_GEMM_B_WIDE : DTP_GEMM_B_PACKED;
+    if (geo->wei_n == 1 || geo->n == 1) return DTP_GEMM_B_PLAIN;
+    return geo->wei_k == 1 || geo->k == 1 ? DTP_GEMM_B_TRANS : DTP_GEMM_B_ANY;
+}
+
+static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
+                           const dtp_product_geometry_t *geo) {
+    dtp_gemm_t *g = &s->gemm;
+    *g = p->common;
+    g->a_form = product_a_form(p, geo);
+    g->b_form = product_b_form(geo);
+    g->sam = geo->src_m * 4;
+    g->sak = geo->src_k * 4;
+    g->sbk = (geo->slab ? geo->slab : geo->wei_k) * 4;
+    g->sbn = geo->wei_n * 4;
+    g->scm = geo->dst_m * 4;
+    g->sadd = p->add_row_stride * 4;
+    const int64_t bia_bytes = (int64_t)dtp_type_size(p->bia_dt),
+                  dst_bytes = (int64_t)dtp_type_size(p->dst_dt);
+    s->off_src = geo->src_0 * 4;
+    s->off_wei = geo->wei_0 * 4;
+    s->off_bia = geo->bia_0 * bia_bytes;
+    s->off_dst = geo->dst_0 * dst_bytes;
+    s->off_add = p->add_offset * 4;
+    s->dst_m = geo->dst_m;
+    s->dst_n = geo->dst_n;
+    s->bia_m = geo->has_bias ? geo->bia_m : 0;
+    s->bia_n = geo->has_bias ? geo->bia_n : 0;
+    int64_t m = geo->m;
+    product_batch(p, s, geo, &m);
+    dtp_gemm_set_shape(g, m, geo->n, geo->k);
+}
+
+static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                            int64_t k0, int64_t k);
+static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0,
+                            int64_t k);
+
+dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
+                                  const dtp_md_t *dst, unsigned isa) {
+    p->vops = dtp_vops(isa);
+    p->dst_dt = geo->dst_dt;
+    p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
+    DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, DTP_PO_ALL, isa));
+    DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
+    DTP_DISPATCH(!(p->scales.in_wei && geo->slab), UNSUPPORTED_SCALES);
+    p->common.ukr = dtp_ukr_set(isa);
+    p->common.l2_bytes = pd->engine->l2_bytes;
+    p->common.num_threads = pd->num_threads;
+    const dtp_gemm_t plain = p->common;
+    p->tiled = !product_fuse(p, geo);
+    if (p->tiled) {
+        p->common = plain;
+        p->common.tiled = true;
+        if (p->scales.in_src) p->common.touch_a = product_touch_a;
+        if (p->scales.in_wei) p->common.touch_b = product_touch_b;
+        p->add_row_stride = p->add_offset = 0;
+    }
+    if (pd->has_runtime) {
+        dtp_gemm_t any = p->common;
+        any.a_form = product_a_form(p, geo);
+        any.b_form = product_b_form(geo);
+        dtp_pd_book(pd, 0, dtp_gemm_scratch_any_shape(&any));
+    } else {
+        product_settle(p, &p->shape, geo);
+        dtp_pd_book(pd, 0, dtp_gemm_scratch_per_slot(&p->shape.gemm));
+    }
+    return dnnl_tp_success;
+}
+
+/* ---- Execution --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dtp_product_t *p;
+    const dtp_product_shape_t *s;
+    const dtp_exec_ctx_t *ctx;
+} product_run_t;
+
+static const dtp_md_t *product_dst(const product_run_t *run) {
+    return run->ctx->md ? run->ctx->md[DTP_PRODUCT_DST] : run->p->po.dst;
+}
+
+static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
+                            int64_t k0, int64_t k) {
+    const product_run_t *run = arg;
+    const int64_t row0 = batch * run->s->gemm.m + m0;
+    dtp_product_scale_src(&run->p->scales, run->ctx, product_dst(run), a, ld, row0, rows, k0, k);
+}
+
+static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0,
+                            int64_t k) {
+    const product_run_t *run = arg;
+    const int64_t row = batch * run->s->gemm.m;
+    for (int64_t j = 0; j < n; j += DTP_UKR_SLAB, b += k * DTP_UKR_SLAB)
+        dtp_product_scale_wei(&run->p->scales, run->ctx, product_dst(run), b, DTP_UKR_SLAB, row, k0, k,
+                              n0 + j, dtp_min64(DTP_UKR_SLAB, n - j));
+}
+
+static void product_finish(const void *arg, int64_t batch, float *tile, int64_t ld, int64_t row0,
+                           int64_t rows, int64_t col0, int64_t cols) {
+    const product_run_t *run = arg;
+    const dtp_product_t *p = run->p;
+    const dtp_product_shape_t *s = run->s;
+    const dtp_gemm_t *g = &s->gemm;
+    char *c = (char *)run->ctx->ptr[DTP_PRODUCT_DST] + s->off_dst;
+    const char *bias = run->ctx->ptr[DTP_PRODUCT_BIA];
+    if (bias) bias += s->off_bia;
+    int64_t rest = batch;
+    for (int d = g->nbatch - 1; d >= 0; --d) {
+        const int64_t i = rest % g->batch_size[d];
+        rest /= g->batch_size[d];
+        c += i * g->batch_c[d];
+        if (bias) bias += i * g->batch_bias[d];
+    }
+    const int64_t dst_row0 = batch * g->m + row0;
+    if (p->scales.any)
+        dtp_product_scale_sums(&p->scales, run->ctx, product_dst(run), tile, ld, dst_row0, rows, col0, cols);
+    if (bias) {
+        const int64_t bytes = (int64_t)dtp_type_size(p->bia_dt);
+        bias += (row0 * s->bia_m + col0 * s->bia_n) * bytes;
+        if (p->bia_dt == dnnl_tp_f32 && s->bia_n == 1) {
+            p->vops->axpy(tile, ld, (const float *)(const void *)bias, s->bia_m, rows, cols, 1.f, 0.f);
+        } else {
+            float row[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
+            for (int64_t i = 0; i < rows; ++i, bias += s->bia_m * bytes) {
+                p->vops->load[p->bia_dt](row, bias, s->bia_n ? cols : 1, s->bia_n);
+                if (s->bia_n) p->vops->axpy(tile + i * ld, ld, row, cols, 1, cols, 1.f, 0.f);
+                else p->vops->scale_shift(tile + i * ld, cols, 1.f, row[0]);
+            }
+        }
+    }
+    if (p->po.len) dtp_postops_apply(&p->po, run->ctx, tile, ld, rows, cols, dst_row0, col0);
+    if (p->scales.any)
+        dtp_product_scale_dst(&p->scales, run->ctx, product_dst(run), tile, ld, dst_row0, rows, col0, cols);
+    const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
+    c += (row0 * s->dst_m + col0 * s->dst_n) * bytes;
+    for (int64_t i = 0; i < rows; ++i, c += s->dst_m * bytes)
+        p->vops->store[p->dst_dt](c, tile + i * ld, cols, s->dst_n);
+}
+
+void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
+                         const dtp_product_geometry_t *geo) {
+    const dtp_product_shape_t *s = &p->shape;
+    dtp_product_shape_t now;
+    if (geo) {
+        product_settle(p, &now, geo);
+        s = &now;
+    } else if (ctx->rows >= 0 && ctx->rows != s->gemm.m) {
+        /* Fewer rows never need more scratch: the room of packed operands is bounded by the shape of the
+         * plan. */
+        now = *s;
+        dtp_gemm_set_rows(&now.gemm, dtp_min64(ctx->rows, s->gemm.m));
+        s = &now;
+    }
+    dtp_gemm_ptrs_t q;
+    q.a = (const char *)ctx->ptr[DTP_PRODUCT_SRC] + s->off_src;
+    q.b = (const char *)ctx->ptr[DTP_PRODUCT_WEI] + s->off_wei;
+    q.c = (char *)ctx->ptr[DTP_PRODUCT_DST] + s->off_dst;
+    q.bias = s->gemm.has_bias ? (const char *)ctx->ptr[DTP_PRODUCT_BIA] + s->off_bia : NULL;
+    q.add = s->gemm.has_add && !s->gemm.add_is_c ? (const char *)ctx->ptr[p->add_arg] + s->off_add : NULL;
+    if (DTP_UNLIKELY(q.add == q.c && (s->gemm.kc < s->gemm.k || s->gemm.way != DTP_GEMM_TILES))) {
+        /* The addend is dst itself, which partial sums would overwrite. */
+        now = *s;
+        now.gemm.add_is_c = true;
+        now.gemm.way = DTP_GEMM_TILES;
+        s = &now;
+    }
+    const product_run_t run = {p, s, ctx};
+    dtp_gemm_run(&s->gemm, &q, ctx->par, ctx->scratch ? ctx->scratch + pd->scratch_shared : NULL,
+                 pd->scratch_per_slot, product_finish, &run);
+}

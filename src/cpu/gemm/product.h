@@ -1,0 +1,64 @@
+/* A matrix product as a primitive: geometry of its operands, post-operations, execution over cpu/gemm/gemm.h.
+ *
+ * matmul and inner product describe themselves as a geometry; the rest is common. Both have their arguments
+ * at the dense indices src, weights, bias, dst = 0..3. */
+#ifndef DTP_CPU_GEMM_PRODUCT_H
+#define DTP_CPU_GEMM_PRODUCT_H
+
+#include "common/primitive/primitive_desc.h"
+#include "cpu/postops/postops.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/product_scale.h"
+
+enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
+
+/* dst[b][m][n] = sum over k of src[b][m][k] * wei[b][k][n] + bias[b][m][n]; strides in elements, run-time
+ * values allowed, broadcast = 0. */
+typedef struct {
+    int64_t m, n, k;
+    int64_t src_m, src_k, wei_k, wei_n, dst_m, dst_n, bia_m, bia_n;
+    int64_t src_0, wei_0, dst_0, bia_0; /* element 0 */
+    int slab;                /* weights in slabs of so many columns; 0: plain; wei_n is from slab to slab */
+    dtp_product_dims_t dims; /* at creation */
+    bool has_bias;
+    dnnl_tp_data_type_t dst_dt, bia_dt;
+    int nbatch; /* dims of size 1 may be left out */
+    int64_t size[DTP_GEMM_MAX_BATCH_DIMS], src_b[DTP_GEMM_MAX_BATCH_DIMS], wei_b[DTP_GEMM_MAX_BATCH_DIMS],
+        dst_b[DTP_GEMM_MAX_BATCH_DIMS], bia_b[DTP_GEMM_MAX_BATCH_DIMS];
+} dtp_product_geometry_t;
+
+/* What is settled for given sizes. */
+typedef struct {
+    dtp_gemm_t gemm;
+    int64_t off_src, off_wei, off_bia, off_dst, off_add; /* bytes */
+    int64_t dst_m, dst_n, bia_m, bia_n;                  /* elements; tiled only */
+} dtp_product_shape_t;
+
+/* Plan of an implementation. */
+typedef struct {
+    dtp_product_shape_t shape; /* without run-time dims */
+    dtp_gemm_t common;         /* members of gemm that no size changes */
+    int add_arg;               /* dense index of the addend */
+    int64_t add_row_stride, add_offset;
+    bool tiled;
+    dnnl_tp_data_type_t dst_dt, bia_dt;
+    const dtp_vops_t *vops;
+    dtp_product_scales_t scales;
+    dtp_postops_t po;
+} dtp_product_t;
+
+/* Columns of a slab in which weights of m x n x k products are packed best. rows_vary: for all m, hence not by m. */
+int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa);
+/* Layout of packed weights for the last two dims (K, N), or (N, K) when swapped, of ndims: "BA16a16b". */
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab);
+/* Columns of the slabs in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
+int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim);
+
+/* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
+dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
+                                  const dtp_md_t *dst, unsigned isa);
+/* geo: the sizes of this execution, NULL when the pd has none at run time. */
+void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
+                         const dtp_product_geometry_t *geo);
+
+#endif

@@ -1,4 +1,0 @@
-/* Fused binary operations, avx2: see fused.h. */
-#include "cpu/simd/vec_avx2.h"
-
-#include "cpu/nest/fused_kern.inc"

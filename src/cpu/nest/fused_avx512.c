@@ -1,4 +1,0 @@
-/* Fused binary operations, avx512: see fused.h. */
-#include "cpu/simd/vec_avx512.h"
-
-#include "cpu/nest/fused_kern.inc"

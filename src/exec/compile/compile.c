@@ -1,0 +1,352 @@
+/* Compilation: the passes in their order, constants in the layouts that implementations chose, the
+ * executable. */
+#include "exec/compile/compile.h"
+
+#include "exec/run/executable.h"
+#include "exec/compile/emit/emit.h"
+#include "exec/compile/ir/ir.h"
+#include "exec/compile/memory/plan.h"
+#include "exec/compile/order/schedule.h"
+#include "exec/compile/slices/segment.h"
+#include "threading/base/parallel.h"
+
+/* ---- Derived constants ------------------------------------------------------------------------------- */
+
+typedef struct {
+    int32_t tag, nparts;
+    int64_t cid[DTP_IR_MAX_PARTS];
+    dtp_md_t src[DTP_IR_MAX_PARTS], dst;
+} pack_key_t;
+enum { PACK_TAG = 2 };
+
+typedef struct {
+    dtp_packing_t *packing;
+    dtp_md_t dst;
+    int buf;
+    pack_key_t *key;
+    const dtp_derived_t *made;
+    size_t at;
+} pack_job_t;
+
+static dnnl_tp_status_t add_job(dtp_lower_t *l, pack_job_t *jobs, int *n, dtp_packing_t *packing,
+                                const dtp_md_t *dst, int buf) {
+    pack_job_t *j = &jobs[(*n)++];
+    j->packing = packing;
+    j->dst = *dst;
+    j->buf = buf;
+    j->key = dtp_arena_alloc(l->ir->arena, sizeof *j->key);
+    if (!j->key) return dnnl_tp_out_of_memory;
+    j->key->tag = PACK_TAG;
+    j->key->nparts = packing->nparts;
+    memcpy(j->key->cid, packing->cid, sizeof packing->cid);
+    memcpy(j->key->src, packing->src, sizeof packing->src);
+    j->key->dst = *dst;
+    return dnnl_tp_success;
+}
+
+/* Parts side by side in a plain {K, N}; elements of 4 bytes take the fast way. */
+static void join_parts(const dtp_packing_t *p, int64_t rows, int64_t cols, size_t size, char *to) {
+    int64_t at = 0;
+    for (int i = 0; i < p->nparts; ++i) {
+        const dtp_md_t *m = &p->src[i];
+        const char *from = p->data[i];
+        int64_t width = m->dims[1], rs = m->strides[0] * (int64_t)size, cs = m->strides[1] * (int64_t)size;
+        for (int64_t r = 0; r < rows; ++r) {
+            char *row = to + (size_t)(r * cols + at) * size;
+            if (cs == (int64_t)size) memcpy(row, from + r * rs, (size_t)width * size);
+            else
+                for (int64_t c = 0; c < width; ++c)
+                    memcpy(row + (size_t)c * size, from + r * rs + c * cs, size);
+        }
+        at += width;
+    }
+}
+
+static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const void *from,
+                                     const dtp_md_t *dst, void *to) {
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    dtp_reorder_desc_t d;
+    memset(&d, 0, sizeof d);
+    d.base.kind = dnnl_tp_reorder;
+    d.src = *src;
+    d.dst = *dst;
+    dnnl_tp_primitive_attr_t attr = NULL;
+    dnnl_tp_primitive_desc_t pd = NULL;
+    dnnl_tp_primitive_t prim = NULL;
+    char *scratch = NULL;
+    dnnl_tp_status_t status = dnnl_tp_primitive_attr_create(&attr);
+    if (status != dnnl_tp_success) return status;
+    attr->num_threads = 1;
+    status = dtp_pd_create(&pd, l->ir->engine, &d.base, sizeof d, attr);
+    if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(&prim, pd);
+    if (status == dnnl_tp_success) {
+        size_t bytes = dtp_pd_scratch_size(prim->pd);
+        scratch = bytes ? dtp_alloc(l->ir->arena->allocator, bytes, DTP_CACHE_LINE) : NULL;
+        if (bytes && !scratch) status = dtp_no_memory(bytes);
+    }
+    if (status == dnnl_tp_success) {
+        void *ptr[DTP_REORDER_NARGS] = {[DTP_REORDER_SRC] = (void *)(uintptr_t)from, [DTP_REORDER_DST] = to};
+        status = dtp_primitive_run(prim, &alone, ptr, NULL, scratch, -1);
+    }
+    dtp_free(l->ir->arena->allocator, scratch);
+    if (prim) (void)dnnl_tp_primitive_destroy(prim);
+    if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
+    (void)dnnl_tp_primitive_attr_destroy(attr);
+    return status;
+}
+
+static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) {
+    const dtp_packing_t *p = j->packing;
+    size_t bytes = dtp_md_size(&j->dst), size = dtp_type_size(j->dst.data_type);
+    int64_t rows = p->src[0].dims[0], cols = 0;
+    for (int i = 0; i < p->nparts; ++i) cols += p->src[i].dims[1];
+    bool plain = dtp_md_is_dense_row_major(&j->dst);
+    if (plain) {
+        join_parts(p, rows, cols, size, to);
+        return dnnl_tp_success;
+    }
+    memset(to, 0, bytes); /* padding */
+    if (p->nparts == 1) return reorder_into(l, &p->src[0], p->data[0], &j->dst, to);
+    dtp_md_t joined;
+    int64_t dims[2] = {rows, cols};
+    DTP_TRY(dtp_md_init_strides(&joined, 2, dims, j->dst.data_type, NULL));
+    char *tmp = dtp_alloc(l->ir->arena->allocator, (size_t)(rows * cols) * size, DTP_CACHE_LINE);
+    if (!tmp) return dtp_no_memory((size_t)(rows * cols) * size);
+    join_parts(p, rows, cols, size, tmp);
+    dnnl_tp_status_t status = reorder_into(l, &joined, tmp, &j->dst, to);
+    dtp_free(l->ir->arena->allocator, tmp);
+    return status;
+}
+
+/* What is missing goes into one block in the order of execution, each part directly behind the other, so that
+ * the prefetch of weights crosses from one operator to the next. */
+static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
+    dtp_graph_t *g = l->ir->graph;
+    enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
+    size_t total = 0;
+    for (int i = 0; i < n; ++i) {
+        jobs[i].made = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key);
+        if (jobs[i].made) continue;
+        jobs[i].at = total;
+        total += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
+    }
+    char *block = total ? dtp_derived_room(g, total + PREFETCH_SLACK) : NULL;
+    if (total && !block) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n; ++i) {
+        if (!jobs[i].made)
+            jobs[i].made = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key); /* used twice */
+        if (!jobs[i].made) {
+            DTP_TRY(pack_one(l, &jobs[i], block + jobs[i].at));
+            jobs[i].made = dtp_derived_add(g, jobs[i].key, sizeof *jobs[i].key, block + jobs[i].at);
+            if (!jobs[i].made) return dnnl_tp_out_of_memory;
+        }
+        l->bufs[jobs[i].buf].data = jobs[i].made->data;
+        l->bufs[jobs[i].buf].bytes = dtp_md_size(&jobs[i].dst);
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
+    int n = 0;
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i) n += l->steps[i]->work->packing ? 2 : 0;
+    if (n == 0) return dnnl_tp_success;
+    pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)n);
+    if (!jobs) return dnnl_tp_out_of_memory;
+    n = 0;
+    for (int i = 0; i < l->nsteps; ++i) {
+        dtp_step_t *s = l->steps[i];
+        if (!s->work->packing) continue;
+        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->work->prim[0]->pd->op;
+        dtp_buf_t *b = &l->bufs[s->arg[DTP_MATMUL_WEI].buf];
+        if (s->work->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->work->packing->src[0])) {
+            b->data = s->work->packing->data[0];
+            b->bytes = dtp_md_size(&d->wei);
+        } else {
+            DTP_TRY(add_job(l, jobs, &n, s->work->packing, &d->wei, s->arg[DTP_MATMUL_WEI].buf));
+        }
+        if (s->work->bias_packing)
+            DTP_TRY(add_job(l, jobs, &n, s->work->bias_packing, &d->bia, s->arg[DTP_MATMUL_BIA].buf));
+    }
+    if (n == 0) return dnnl_tp_success;
+    dtp_lock(&l->ir->graph->lock); /* two compilations at once pack once */
+    dnnl_tp_status_t status = pack_jobs(l, jobs, n);
+    dtp_unlock(&l->ir->graph->lock);
+    return status;
+}
+
+/* ---- The executable ---------------------------------------------------------------------------------- */
+
+static void exec_free(dtp_object_t *obj) {
+    dtp_exec_t *e = (dtp_exec_t *)obj;
+    dtp_run_free_all(e);
+    if (e->in_slabs) dtp_slabs_leave(&e->graph->slabs);
+    dtp_async_free_all(e);
+    dtp_frames_free_all(e);
+    for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
+        for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].work->prim[k]);
+    dtp_free(e->obj.allocator, atomic_load(&e->extents));
+    dtp_arena_free(&e->arena);
+    dtp_object_release(e->graph);
+    dtp_object_release(e->engine);
+}
+
+static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
+    const dnnl_tp_tensor_info_t **infos =
+        dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->graph->nvalues);
+    if (!infos) return dnnl_tp_out_of_memory;
+    e->nvalues = ir->graph->nvalues;
+    for (int i = 0; i < e->nvalues; ++i) infos[i] = ir->values[i].info;
+    e->infos = infos;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
+                               const dtp_selection_t *selection, int nin,
+                               const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
+    /* Of a graph with many nodes, about: */
+    enum { NODE_BYTES = 512, EXEC_BYTES = 192 };
+    DTP_TRY(dtp_arena_expect(ir->arena, NODE_BYTES * (size_t)ir->graph->nnodes));
+    DTP_TRY(dtp_arena_expect(&e->arena, EXEC_BYTES * (size_t)ir->graph->nnodes));
+    if (selection) DTP_TRY(dtp_ir_select(ir, selection));
+    DTP_TRY(dtp_ir_import(ir, nin, in_shapes));
+    DTP_TRY(keep_infos(e, ir));
+    dtp_ir_sweep(ir);
+    DTP_TRY(dtp_ir_fold(ir));
+    if (ir->fuse && ir->nops) {
+        dtp_fuse_gelu(ir);
+        DTP_TRY(dtp_fuse_attention(ir));
+        dtp_fuse_post_ops(ir);
+        DTP_TRY(dtp_fuse_parts(ir));
+    }
+    DTP_TRY(dtp_lower(lower));
+    dtp_arena_drop(ir->arena, ir->values, sizeof *ir->values * (size_t)ir->nvalues);
+    dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->graph->nnodes);
+    ir->values = NULL;
+    ir->nodes = NULL;
+    DTP_TRY(dtp_segments(e, lower));
+    unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
+    if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
+    for (int i = 0; i < lower->nsteps && ir->may_block; ++i) /* of those that run */
+        e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
+    e->always_flow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
+    DTP_TRY(dtp_emit_spaces(e, lower));
+    DTP_TRY(dtp_schedule_choose(e, lower, options));
+    DTP_TRY(pack_constants(lower));
+    DTP_TRY(dtp_plan(e, lower, opts ? opts->memory_budget : 0));
+    DTP_TRY(dtp_schedule_build(e, lower, options));
+    return dtp_frames_init(e);
+}
+
+static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t *opts) {
+    uint64_t flags;
+    int n = opts && opts->stream_attr ? dtp_stream_attr_run_threads(opts->stream_attr, &flags) : 0;
+    if (!n) n = engine->num_threads;
+    if (!n && engine->stream_attr) n = dtp_stream_attr_run_threads(engine->stream_attr, &flags);
+    if (!n) n = dtp_process_num_threads();
+    return n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
+}
+
+static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
+    if (!o) return dnnl_tp_success;
+    DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
+                "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
+    const unsigned known =
+        DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS | DNNL_TP_COMPILE_REFUSE_REFERENCE;
+    DTP_REQUIRE((o->flags & ~known) == 0, BAD_FLAGS, "flags of compile options are %u", o->flags);
+    DTP_REQUIRE(o->deterministic == 0 || o->deterministic == 1, BAD_PARAM, "deterministic is %d",
+                o->deterministic);
+    DTP_REQUIRE(o->reserved_runs >= 0 && o->reserved_runs <= DTP_MAX_RUNS, BAD_COUNT,
+                "reserved_runs is %d, not 0..%d", o->reserved_runs, DTP_MAX_RUNS);
+    if (o->stream_attr) {
+        DTP_REQUIRE_HANDLE(o->stream_attr, DTP_OBJ_STREAM_ATTR);
+        DTP_REQUIRE(o->stream_attr->kind == dnnl_tp_cpu, BAD_ENGINE, "stream_attr is not of a cpu");
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g, dnnl_tp_engine_t engine,
+                                int num_threads, const dtp_selection_t *selection, int nin,
+                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
+    dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, exec_free);
+    if (!e) return dtp_no_memory(sizeof *e);
+    atomic_fetch_add_explicit(&g->frozen, 1, memory_order_relaxed);
+    dtp_arena_t arena;
+    dtp_arena_init(&arena, engine->allocator);
+    dtp_arena_init(&e->arena, engine->allocator);
+    e->graph = dtp_object_retain(g);
+    e->engine = dtp_object_retain(engine);
+    e->in_slabs = dtp_slabs_enter(&g->slabs, engine->allocator);
+    e->num_threads = num_threads;
+    e->nin = selection ? selection->nfeeds : g->ninputs;
+    e->nout = selection ? selection->nfetches : g->noutputs;
+    bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
+    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .engine = engine, .fuse = fuse};
+    dtp_lower_t lower = {.ir = &ir,
+                         .num_threads = e->num_threads,
+                         .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
+    dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
+    /* The plan took over the primitives of the steps that it kept. */
+    for (int i = 0; i < lower.nsteps && lower.nproblems; ++i)
+        for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
+    dtp_arena_free(&arena);
+    /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
+    e->lends = e->in_slabs && e->nspaces <= 1 && e->slab_bytes >= DTP_SLABS_MIN;
+    if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
+    if (status == dnnl_tp_success)
+        status = dtp_frames_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);
+    if (status != dnnl_tp_success) {
+        atomic_fetch_sub_explicit(&g->frozen, 1, memory_order_relaxed);
+        dtp_object_release(e);
+        return status;
+    }
+    *executable = e;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_compile(dnnl_tp_executable_t *executable, dtp_graph_t *graph, dnnl_tp_engine_t engine,
+                             int num_threads, const dtp_selection_t *selection,
+                             const dnnl_tp_tensor_info_t *infos, const dnnl_tp_compile_opts_t *opts) {
+    *executable = NULL;
+    return compile(executable, graph, engine, num_threads, selection, selection->nfeeds, infos, opts);
+}
+
+dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, const_dnnl_tp_graph_t graph,
+                                            dnnl_tp_engine_t engine, int nin,
+                                            const dnnl_tp_tensor_info_t *in_shapes,
+                                            const dnnl_tp_compile_opts_t *opts) {
+    DTP_REQUIRE(executable, NULL_ARG, "executable is NULL");
+    *executable = NULL;
+    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
+    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
+    DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
+    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
+    DTP_TRY(check_opts(opts));
+    dnnl_tp_status_t status =
+        compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes, opts);
+    if (status != dnnl_tp_success) dtp_failed_for(graph->root->name);
+    DTP_RETURN(status);
+}
+
+dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable, dnnl_tp_value_t value,
+                                          dnnl_tp_tensor_info_t *info) {
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    DTP_REQUIRE(info, NULL_ARG, "info is NULL");
+    DTP_REQUIRE(value >= 0 && value < executable->nvalues, GRAPH_BAD_VALUE, "value is %d, the graph has %d",
+                (int)value, executable->nvalues);
+    *info = *executable->infos[value];
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs) {
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);
+    DTP_TRY(dtp_run_reserve(executable, runs));
+    DTP_RETURN(dtp_frames_reserve(executable, runs));
+}
+
+dnnl_tp_status_t dnnl_tp_executable_destroy(dnnl_tp_executable_t executable) {
+    if (!executable) return dnnl_tp_success;
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    dtp_object_release(executable);
+    return dnnl_tp_success;
+}

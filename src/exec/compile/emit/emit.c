@@ -1,0 +1,372 @@
+/* The tables of an executable: pointers, steps, stages. Memory: plan.c. */
+#include "exec/compile/emit/emit.h"
+
+#include <stdio.h>
+
+/* ---- Tables ------------------------------------------------------------------------------------------ */
+
+/* The number of a pointer in the space where it is kept. */
+static int home_of(const dtp_exec_t *e, const dtp_buf_t *b, int *space) {
+    *space = b->space;
+    switch (b->kind) {
+    case DTP_BUF_INPUT: *space = 0; return DTP_BASE_ARGS + b->index;
+    case DTP_BUF_OUTPUT: *space = 0; return DTP_BASE_ARGS + e->nin + b->index;
+    case DTP_BUF_VAR: return DTP_BASE_VARS + b->index;
+    default: return DTP_BASE_SLAB;
+    }
+}
+
+static int find_capture(const dtp_space_t *s, int32_t outer) {
+    int k = 0;
+    while (k < s->ncaptures && s->captures[k] != outer) ++k;
+    return k;
+}
+
+/* The number that a pointer of an outer space has in this one; every space between has a copy. */
+static int number_in(const dtp_exec_t *e, int space, int home, int number) {
+    if (space == home) return number;
+    const dtp_space_t *s = &e->spaces[space];
+    return DTP_BASE_VARS + s->nvars + find_capture(s, number_in(e, s->parent, home, number));
+}
+
+static dnnl_tp_status_t capture(dtp_exec_t *e, int space, int home, int number) {
+    if (space == home) return dnnl_tp_success;
+    dtp_space_t *s = &e->spaces[space];
+    DTP_TRY(capture(e, s->parent, home, number));
+    int outer = number_in(e, s->parent, home, number);
+    if (find_capture(s, outer) < s->ncaptures) return dnnl_tp_success;
+    DTP_TRY(dtp_arena_grow(&e->arena, (void **)&s->captures, &s->cap_captures, s->ncaptures + 1,
+                           sizeof *s->captures));
+    s->captures[s->ncaptures++] = outer;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t capture_buf(dtp_exec_t *e, int space, const dtp_buf_t *b) {
+    int home;
+    if (b->kind == DTP_BUF_CONST || b->kind == DTP_BUF_LOCAL) return dnnl_tp_success;
+    int number = home_of(e, b, &home);
+    return capture(e, space, home, number);
+}
+
+static int base_of(const dtp_exec_t *e, int space, const dtp_buf_t *b) {
+    int home, number = home_of(e, b, &home);
+    return number_in(e, space, home, number);
+}
+
+/* The space of the loop that a step begins. */
+static int space_of(const dtp_lower_t *l, int step) { return l->steps[l->steps[step]->other]->space; }
+
+static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, const dtp_step_arg_t *a,
+                    dtp_ref_t *ref) {
+    memset(ref, 0, sizeof *ref);
+    if (a->buf < 0) return;
+    const dtp_buf_t *b = &l->bufs[a->buf];
+    bool packed = s->segment >= 0 && e->segments[s->segment].seqs > 0;
+    ref->offset = a->offset;
+    switch (b->kind) {
+    case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
+    case DTP_BUF_INPUT:
+    case DTP_BUF_OUTPUT:
+    case DTP_BUF_VAR: ref->base = base_of(e, s->space, b); break;
+    case DTP_BUF_SLAB:
+        ref->base = base_of(e, s->space, b);
+        ref->offset += b->offset;
+        break;
+    case DTP_BUF_LOCAL:
+        ref->base = DTP_BASE_LOCAL;
+        if (packed) ref->per_capacity = b->offset;
+        else ref->offset += b->offset;
+        break;
+    }
+    if (s->segment < 0) return;
+    if (!packed) {
+        if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
+        ref->unit = DTP_UNIT_ROW;
+        ref->advance = a->advance;
+    } else if (s->wants_seq) {
+        /* Offsets and pooled rows advance by sequence; rows are absolute, so local buffers start before row
+         * 0. */
+        ref->unit = a->advance ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
+        ref->advance = a->advance ? a->advance : b->kind == DTP_BUF_LOCAL ? -b->unit_bytes : 0;
+    } else if (a->sliced && b->kind != DTP_BUF_LOCAL) {
+        ref->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
+        ref->advance = a->advance;
+    }
+}
+
+static void emit_host(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, dtp_exec_step_t *x,
+                      dtp_point_t **room) {
+    dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
+    dtp_point_t *points = *room;
+    const int nin = s->host->nin;
+    *room += s->nargs;
+    for (int i = 0; i < s->nargs; ++i) {
+        dtp_ref_t ref;
+        set_ref(e, l, s, &s->arg[i], &ref);
+        points[i] = (dtp_point_t){ref.offset, ref.base, i < nin ? s->host_in[i] : s->host_out[i - nin]};
+    }
+    *h = (dtp_exec_host_t){.fn = s->host->fn,
+                           .arg = s->host->arg,
+                           .refs = points,
+                           .step = (int32_t)(x - e->steps),
+                           .nin = (int16_t)nin,
+                           .nout = (int16_t)s->host->nout};
+    x->host = e->nhosts++;
+}
+
+/* Names of what was fused, in the order of the fusions; NULL without any, or without memory. */
+static const char *fused_text(dtp_exec_t *e, const dtp_ir_fused_t *last) {
+    enum { MOST = 16 };
+    const dtp_ir_fused_t *f[MOST];
+    char text[256] = "";
+    int n = 0;
+    for (; last && n < MOST; last = last->next) f[n++] = last;
+    size_t at = 0;
+    while (n-- > 0 && at < sizeof text) {
+        const char *name = f[n]->name[0] ? f[n]->name : f[n]->kind;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? " + " : "", name);
+    }
+    return text[0] ? dtp_arena_text(&e->arena, text) : NULL;
+}
+
+/* What traces need to tell how long an operator waited. writer: by buffer, the last step that wrote it; -1. */
+static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, int32_t *writer) {
+    const int n = s->nargs + s->npost_args, number = (int)(x - e->steps);
+    int32_t *after = NULL;
+    for (int i = 0; i < n; ++i) {
+        const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? -1 : writer[s->arg[i].buf];
+        bool known = by < 0;
+        for (int k = 0; k < x->nafter && !known; ++k) known = after[k] == by;
+        if (known) continue;
+        if (!after && !(after = dtp_arena_alloc(&e->arena, sizeof *after * (size_t)n)))
+            return dnnl_tp_out_of_memory;
+        after[x->nafter++] = by;
+    }
+    x->after = after;
+    for (int i = 0; i < n; ++i)
+        if (s->arg[i].buf >= 0 && s->arg[i].written) writer[s->arg[i].buf] = (int32_t)number;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
+                                  const dtp_exec_work_t **work) {
+    const int n = s->nargs + s->npost_args;
+    dtp_exec_work_t *x = dtp_arena_alloc(&e->arena, sizeof *x);
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(n + 1));
+    size_t *sizes =
+        s->work->sizes ? dtp_arena_alloc(&e->arena, sizeof *sizes * (size_t)(s->nargs + 1)) : NULL;
+    if (!x || !refs || (s->work->sizes && !sizes)) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
+    x->copy_bytes = s->work->copy_bytes;
+    x->pred_type = s->work->pred_type;
+    x->truth_at = s->truth ? l->bufs[s->truth - 1].offset : 0;
+    x->nrefs = n;
+    x->refs = refs;
+    x->fused = fused_text(e, s->work->fused);
+    x->flops = s->work->flops;
+    x->bytes = s->work->bytes;
+    if (s->segment >= 0) {
+        const dtp_segment_t *seg = &e->segments[s->segment];
+        x->units = s->domain == DTP_BY_SEQ && seg->offsets_ref >= 0 ? seg->seqs : seg->units;
+    }
+    x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
+    x->rows_per_unit = s->work->rows_per_unit;
+    for (int i = 0; sizes && i < s->nargs / 2; ++i)
+        sizes[i] = s->arg[s->nargs / 2 + i].buf < 0 ? 0 : s->work->sizes[i];
+    x->sizes = sizes;
+    for (int k = 0; k < 2; ++k) x->prim[k] = s->work->prim[k] ? dtp_object_retain(s->work->prim[k]) : NULL;
+    *work = x;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
+                                  dtp_exec_step_t *x, dtp_point_t **points) {
+    static const dtp_exec_work_t none;
+    x->name = s->name[0] ? s->name : s->kind;
+    x->kind = s->kind;
+    x->host = -1;
+    x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
+               : s->ctl == DTP_CTL_CALL ? s->other
+                                        : s->space;
+    x->work = &none;
+    if (s->host) emit_host(e, l, s, x, points);
+    else DTP_TRY(emit_work(e, l, s, &x->work));
+    e->nsteps = (int)(x - e->steps) + 1;
+    return dnnl_tp_success;
+}
+
+/* Sequence offsets are checked once per run, so they must be there from the start. */
+static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
+    size_t most = 0;
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i) most += l->steps[i]->wants_seq;
+    if (most == 0) return dnnl_tp_success;
+    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * most);
+    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * most);
+    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * most);
+    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * most);
+    int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * most);
+    if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nsteps; ++i) {
+        dtp_step_t *s = l->steps[i];
+        if (!s->wants_seq) continue;
+        bool pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+        const dtp_step_arg_t *a = &s->arg[pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS];
+        const dtp_buf_t *b = &l->bufs[a->buf];
+        if (b->kind != DTP_BUF_INPUT && b->kind != DTP_BUF_CONST)
+            return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_VALUE,
+                            "operator '%s' (%s): offsets are neither an input of the graph nor a constant",
+                            s->name, s->kind);
+        int k = 0;
+        while (k < e->noffsets && bufs[k] != a->buf) ++k;
+        if (k == e->noffsets) {
+            dtp_step_t plain = *s;
+            plain.segment = -1;
+            plain.space = 0;
+            bufs[k] = a->buf;
+            set_ref(e, l, &plain, a, &refs[k]);
+            seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
+            rows[k] = INT64_MAX;
+            names[k] = s->name;
+            ++e->noffsets;
+        }
+        const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src
+                                 : &((const dtp_attention_desc_t *)s->op)->q;
+        rows[k] = dtp_min64(rows[k], x->dims[0]);
+        if (s->segment >= 0) {
+            dtp_segment_t *seg = (dtp_segment_t *)(uintptr_t)&e->segments[s->segment];
+            seg->offsets_ref = k;
+        }
+    }
+    e->offsets = refs;
+    e->offsets_seqs = seqs;
+    e->offsets_rows = rows;
+    e->offsets_name = names;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t find_used_args(dtp_exec_t *e, const dtp_lower_t *l) {
+    size_t *in = dtp_arena_alloc(&e->arena, ((size_t)e->nin + 1) * sizeof *in),
+           *out = dtp_arena_alloc(&e->arena, ((size_t)e->nout + 1) * sizeof *out);
+    if (!in || !out) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nbufs; ++i) {
+        const dtp_buf_t *b = &l->bufs[i];
+        if (b->first < 0 || b->bytes == 0) continue;
+        if (b->kind == DTP_BUF_INPUT) in[b->index] = b->bytes;
+        if (b->kind == DTP_BUF_OUTPUT) out[b->index] = b->bytes;
+    }
+    e->in_bytes = in;
+    e->out_bytes = out;
+    return dnnl_tp_success;
+}
+
+static dtp_stage_kind_t stage_of_control(dtp_ctl_t ctl) {
+    static const dtp_stage_kind_t kinds[] = {
+        [DTP_CTL_NONE] = DTP_STAGE_STEP,  [DTP_CTL_IF] = DTP_STAGE_IF,       [DTP_CTL_ELSE] = DTP_STAGE_JUMP,
+        [DTP_CTL_ENDIF] = DTP_STAGE_STEP, [DTP_CTL_WHILE] = DTP_STAGE_WHILE, [DTP_CTL_TEST] = DTP_STAGE_TEST,
+        [DTP_CTL_NEXT] = DTP_STAGE_NEXT,  [DTP_CTL_EXIT] = DTP_STAGE_EXIT,   [DTP_CTL_CALL] = DTP_STAGE_CALL,
+        [DTP_CTL_END] = DTP_STAGE_END};
+    return kinds[ctl];
+}
+
+/* Where a control stage goes on if not behind itself. */
+static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t *s) {
+    switch (s->ctl) {
+    case DTP_CTL_IF: return stage_of[s->other] + 1;
+    case DTP_CTL_ELSE: return stage_of[s->other];
+    case DTP_CTL_TEST: return stage_of[s->other];
+    case DTP_CTL_NEXT: return stage_of[s->other] + 1;
+    case DTP_CTL_CALL: return stage_of[l->spaces[s->other].begin];
+    default: return -1;
+    }
+}
+
+static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
+    dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
+    int *stage_of = l->stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
+    if (!stages || !stage_of) return dnnl_tp_out_of_memory;
+    e->stages = stages;
+    for (int i = 0; i < l->nsteps;) {
+        const dtp_step_t *s = l->steps[i];
+        dtp_stage_t *st = &stages[e->nstages];
+        stage_of[i] = e->nstages;
+        if (s->ctl == DTP_CTL_ENDIF) { /* nothing to do: its number is that of what follows */
+            ++i;
+            continue;
+        }
+        /* A row of closures is one stage; nobody jumps into it. */
+        if (s->host && i > 0 && l->steps[i - 1]->host) {
+            stage_of[i] = e->nstages - 1;
+            ++stages[e->nstages - 1].other;
+            ++i;
+            continue;
+        }
+        ++e->nstages;
+        if (s->segment >= 0) {
+            *st = (dtp_stage_t){.kind = DTP_STAGE_SEGMENT, .index = s->segment};
+            i += e->segments[s->segment].nsteps;
+        } else {
+            *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
+            if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host, .other = 1};
+            ++i;
+        }
+    }
+    for (int i = 0; i < l->nsteps; ++i)
+        if (l->steps[i]->ctl && l->steps[i]->ctl != DTP_CTL_ENDIF)
+            stages[stage_of[i]].other = target_of(l, stage_of, l->steps[i]);
+    return dnnl_tp_success;
+}
+
+/* ---- Loops and functions ----------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
+    for (int i = 1; i < l->nspaces; ++i) {
+        dtp_space_t *s = &e->spaces[i];
+        const dtp_lower_space_t *from = &l->spaces[i];
+        if (from->parent < 0) continue;
+        s->init = e->steps[from->begin].work->refs;
+        s->next = e->steps[from->end - 1].work->refs; /* NEXT stands before EXIT */
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
+    e->spaces = dtp_arena_alloc(&e->arena, sizeof *e->spaces * (size_t)l->nspaces);
+    if (!e->spaces) return dnnl_tp_out_of_memory;
+    e->nspaces = l->nspaces;
+    for (int i = 0; i < l->nspaces; ++i) {
+        dtp_space_t *s = &e->spaces[i];
+        s->parent = l->spaces[i].parent;
+        s->nvars = l->spaces[i].nvars;
+        s->window = l->spaces[i].window;
+        s->slabs = 2;
+        s->is_function = i > 0 && s->parent < 0;
+    }
+    /* Every use of something outside is known before the heads of slabs get their sizes. */
+    for (int i = 0; i < l->nsteps && l->nspaces > 1; ++i) {
+        const dtp_step_t *s = l->steps[i];
+        for (int k = 0; k < s->nargs + s->npost_args; ++k)
+            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->space, &l->bufs[s->arg[k].buf]));
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
+    DTP_TRY(find_offsets(e, l));
+    dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(l->npoints + 1));
+    e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(l->nhosts + 1));
+    if (!steps || !e->hosts || !points) return dnnl_tp_out_of_memory;
+    e->steps = steps;
+    e->has_primitives = l->nproblems > 0;
+    int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
+    if (!writer) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
+    for (int i = 0; i < l->nsteps; ++i) {
+        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &points));
+        DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
+        e->ns += dtp_step_ns(l->steps[i]);
+    }
+    DTP_TRY(find_used_args(e, l));
+    DTP_TRY(emit_stages(e, l));
+    return emit_pointers(e, l);
+}

@@ -1,0 +1,295 @@
+/* Import of a graph into a compilation, constant folding, helpers of passes. See ir.h. */
+#include "exec/compile/ir/ir.h"
+
+dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena) {
+    if (dtp_info_equal(ir->values[v].info, info)) return dnnl_tp_success;
+    dnnl_tp_tensor_info_t *copy = dtp_arena_alloc(arena, sizeof *copy);
+    if (!copy) return dnnl_tp_out_of_memory;
+    *copy = *info;
+    ir->values[v].info = copy;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
+    const dtp_graph_t *g = ir->graph;
+    int count = ir->selection ? ir->selection->nfeeds : g->ninputs;
+    const int32_t *inputs = ir->selection ? ir->selection->feeds : g->inputs;
+    DTP_REQUIRE(!in_shapes || nin == count, BAD_COUNT, "%d shapes given, the graph has %d inputs", nin,
+                count);
+    for (int i = 0; i < count; ++i) {
+        const dtp_gvalue_t *v = &g->values[inputs[i]];
+        ir->values[inputs[i]].input = i;
+        ir->values[inputs[i]].data = NULL; /* a constant may be fed, too */
+        ir->values[inputs[i]].cid = -1;
+        if (in_shapes) {
+            const dnnl_tp_tensor_info_t *s = &in_shapes[i];
+            char ts[DTP_SHAPE_TEXT], td[DTP_SHAPE_TEXT];
+            DTP_TRY(dtp_info_check(s, false, "shape of input", v->name));
+            bool ok = s->ndims == v->info->ndims && s->data_type == v->info->data_type;
+            for (int d = 0; ok && d < s->ndims; ++d)
+                ok = v->info->dims[d] == DNNL_TP_RUNTIME_DIM_VAL || v->info->dims[d] == s->dims[d];
+            if (!ok)
+                return dtp_fail(dtp_info_mismatch(v->info, s), dtp_info_mismatch_reason(v->info, s),
+                                "input '%s' is declared %s %s, got %s %s", v->name,
+                                dnnl_tp_dt2str(v->info->data_type), dtp_info_text(v->info, td),
+                                dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
+            DTP_TRY(dtp_ir_set_info(ir, inputs[i], s, ir->info_arena));
+        }
+        DTP_TRY(dtp_info_check(ir->values[inputs[i]].info, false, "input", v->name));
+    }
+    return dnnl_tp_success;
+}
+
+/* Shapes and types that must be equal once all are known. */
+static dnnl_tp_status_t equal(const dtp_gnode_t *g, const char *what, int i, const dnnl_tp_tensor_info_t *a,
+                              const dnnl_tp_tensor_info_t *b) {
+    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
+    if (dtp_info_equal(a, b)) return dnnl_tp_success;
+    return dtp_fail(dtp_info_mismatch(a, b), dtp_info_mismatch_reason(a, b),
+                    "operator '%s' (%s): %s %d: %s %s and %s %s differ", g->name, dtp_node_kind_name(g), what,
+                    i, dnnl_tp_dt2str(a->data_type), dtp_info_text(a, ta), dnnl_tp_dt2str(b->data_type),
+                    dtp_info_text(b, tb));
+}
+
+/* Of a graph's value: values that only hand another one on are replaced by it. */
+typedef struct {
+    dtp_ir_t *ir;
+    int *same_as;        /* by value, -1 */
+    int *node_of;        /* by region, -1: the graph's node that owns it */
+    const int *first_of; /* by region: where its nodes stand in order */
+    const int *order;
+    const int *numbers; /* of all values: 0, 1, 2, ... */
+} import_t;
+
+static int resolve(const import_t *m, int v) {
+    while (v >= 0 && m->same_as[v] >= 0) v = m->same_as[v];
+    return v;
+}
+
+/* The values themselves unless one of them is replaced; NULL when out of memory. */
+static const int *resolve_all(const import_t *m, int n, const int32_t *from) {
+    static const int none;
+    int i = 0;
+    while (i < n && resolve(m, from[i]) == from[i]) ++i;
+    if (i == n) return n ? from : &none;
+    int *to = dtp_arena_alloc(m->ir->arena, sizeof *to * (size_t)n);
+    for (i = 0; i < n && to; ++i) to[i] = resolve(m, from[i]);
+    return to;
+}
+
+static dnnl_tp_status_t import_region(import_t *m, int region);
+
+static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    for (int b = 0; b < 2; ++b)
+        if (g->sub[b] >= 0) DTP_TRY(import_region(m, g->sub[b]));
+    n->yield = resolve_all(m, 2 * g->nout, g->yield);
+    if (!n->yield) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < g->nout; ++i) {
+        int t = n->yield[i], e = n->yield[g->nout + i];
+        if (t < 0 || e < 0) {
+            ir->values[g->out + i].info = ir->values[t < 0 ? e : t].info;
+            continue;
+        }
+        DTP_TRY(equal(g, "output", i, ir->values[t].info, ir->values[e].info));
+        ir->values[g->out + i].info = ir->values[t].info;
+        int region = ir->values[t].region;
+        if (t == e && g->nbefore == 0 && region != g->sub[0] && region != g->sub[1])
+            m->same_as[g->out + i] = t;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_while(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    const int32_t *vars = ir->graph->regions[g->sub[0]].inputs;
+    for (int i = 0; i < g->nin; ++i) {
+        const dnnl_tp_tensor_info_t *init = ir->values[n->in[i]].info;
+        dnnl_tp_tensor_info_t declared = *ir->values[vars[i]].info;
+        for (int d = 0; d < declared.ndims; ++d)
+            if (declared.dims[d] == DNNL_TP_RUNTIME_DIM_VAL) declared.dims[d] = init->dims[d];
+        DTP_TRY(equal(g, "initial value of variable", i, init, &declared));
+        DTP_TRY(dtp_ir_set_info(ir, vars[i], &declared, ir->info_arena));
+        ir->values[g->out + i].info = ir->values[vars[i]].info;
+        if (g->yield[1 + i] == vars[i]) m->same_as[vars[i]] = m->same_as[g->out + i] = n->in[i];
+    }
+    DTP_TRY(import_region(m, g->sub[0]));
+    DTP_TRY(import_region(m, g->sub[1]));
+    n->cond_out = resolve(m, g->yield[0]);
+    n->window = g->window ? g->window : 1;
+    n->yield = resolve_all(m, g->nin, g->yield + 1);
+    n->live = dtp_arena_alloc(ir->arena, (size_t)g->nin);
+    if (!n->yield || !n->live) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < g->nin; ++i)
+        DTP_TRY(
+            equal(g, "next value of variable", i, ir->values[n->yield[i]].info, ir->values[vars[i]].info));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp_ir_node_t *n) {
+    dtp_ir_t *ir = m->ir;
+    const dtp_gregion_t *f = &ir->graph->regions[g->sub[0]];
+    for (int i = 0; i < g->nin; ++i)
+        DTP_TRY(equal(g, "input", i, ir->values[n->in[i]].info, ir->graph->values[f->inputs[i]].info));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
+    dtp_ir_t *ir = m->ir;
+    dtp_ir_node_t node = {.kind = g->kind}, *n = &node;
+    n->region = g->region;
+    n->row = g->row;
+    n->host = g->kind == DTP_NODE_HOST ? g : NULL;
+    n->name = g->name;
+    n->attrs = g->attrs;
+    n->effects = g->target || n->host;
+    n->nin = g->nin;
+    n->nout = g->nout;
+    memcpy(n->sub, g->sub, sizeof n->sub);
+    n->in = resolve_all(m, g->nin, g->in);
+    if (!n->in) return dnnl_tp_out_of_memory;
+    /* As the graph has them: an operator that hands its value on is waited for all the same. */
+    n->before = g->before;
+    n->nbefore = g->nbefore;
+    n->out = m->numbers + g->out;
+    if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n));
+    else if (g->kind == DTP_NODE_WHILE) DTP_TRY(import_while(m, g, n));
+    else if (g->kind == DTP_NODE_CALL) DTP_TRY(import_call(m, g, n));
+    for (int i = 0; i < g->nout; ++i) ir->values[g->out + i].node = ir->nnodes;
+    dtp_ir_region_t *r = &ir->regions[g->region];
+    r->nodes[r->nnodes++] = ir->nnodes;
+    ir->nodes[ir->nnodes++] = node;
+    r->effects |= node.effects;
+    ir->may_block |= g->kind == DTP_NODE_HOST && (g->flags & DNNL_TP_HOST_MAY_BLOCK);
+    if (!g->row) return dnnl_tp_success;
+    ++ir->nops;
+    const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
+    dtp_op_id_t id = {g->name, g->row->name};
+    dnnl_tp_tensor_info_t info;
+    DTP_TRY(dtp_op_infer(g->row, id, g->attrs, g->nin, in, &info));
+    return dtp_ir_set_info(ir, g->out, &info, ir->info_arena);
+}
+
+/* Results that are fed stay inputs, with the shape that was given. */
+static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
+    dtp_ir_t *ir = m->ir;
+    const dnnl_tp_tensor_info_t *given[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < g->nout; ++i) given[i] = ir->values[g->out + i].info;
+    DTP_TRY(import_node(m, g));
+    for (int i = 0; i < g->nout; ++i) {
+        if (ir->feed_of[g->out + i] < 0) continue;
+        ir->values[g->out + i].info = given[i];
+        ir->values[g->out + i].node = -1;
+        m->same_as[g->out + i] = -1;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_region(import_t *m, int region) {
+    const dtp_graph_t *g = m->ir->graph;
+    for (int i = m->first_of[region]; i < m->first_of[region + 1]; ++i) {
+        const dtp_gnode_t *n = &g->nodes[m->order[i]];
+        if (!m->ir->selection) DTP_TRY(import_node(m, n));
+        else if (m->ir->needed[m->order[i]]) DTP_TRY(import_with_feeds(m, n));
+    }
+    return dnnl_tp_success;
+}
+
+/* Nodes by region, each region in its order; refuses regions that nothing runs. */
+static dnnl_tp_status_t sort_regions(import_t *m) {
+    dtp_ir_t *ir = m->ir;
+    const dtp_graph_t *g = ir->graph;
+    int *first = dtp_arena_alloc(ir->arena, sizeof *first * (size_t)(g->nregions + 2));
+    int *order = dtp_arena_alloc(ir->arena, sizeof *order * (size_t)(g->nnodes + 1));
+    ir->regions = dtp_arena_alloc(ir->arena, sizeof *ir->regions * (size_t)g->nregions);
+    if (!first || !order || !ir->regions) return dnnl_tp_out_of_memory;
+    ir->nregions = g->nregions;
+    for (int i = 0; i < g->nnodes; ++i) ++first[g->nodes[i].region + 2];
+    for (int r = 0; r < g->nregions; ++r) first[r + 2] += first[r + 1];
+    for (int i = 0; i < g->nnodes; ++i) order[first[g->nodes[i].region + 1]++] = i;
+    for (int r = 0; r < g->nregions; ++r) {
+        const dtp_gregion_t *from = &g->regions[r];
+        dtp_ir_region_t *to = &ir->regions[r];
+        if (from->kind == DTP_REGION_UNUSED)
+            return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_REGION,
+                            "region %d, with %d operators, belongs to no operator", r,
+                            first[r + 1] - first[r]);
+        if (from->kind == DTP_REGION_FUNCTION && from->nbound < from->nout)
+            return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_REGION,
+                            "function '%s' has %d outputs, %d of them have a value", from->name, from->nout,
+                            from->nbound);
+        to->kind = from->kind;
+        to->parent = from->parent;
+        to->nodes = dtp_arena_alloc(ir->arena, sizeof *to->nodes * (size_t)(first[r + 1] - first[r]));
+        to->inputs = dtp_arena_alloc(ir->arena, sizeof *to->inputs * (size_t)from->ninputs);
+        to->out = dtp_arena_alloc(ir->arena, sizeof *to->out * (size_t)from->nout);
+        if (!to->nodes || !to->inputs || !to->out) return dnnl_tp_out_of_memory;
+        for (int i = 0; i < from->ninputs; ++i) to->inputs[i] = from->inputs[i];
+    }
+    m->first_of = first;
+    m->order = order;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
+    const dtp_graph_t *g = ir->graph;
+    /* Passes replace nodes and values, they add none. */
+    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)g->nvalues);
+    ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
+    import_t m = {.ir = ir};
+    m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
+    int *numbers = dtp_arena_alloc(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
+    if (!ir->values || !ir->nodes || !m.same_as || !numbers) return dnnl_tp_out_of_memory;
+    ir->nvalues = g->nvalues;
+    for (int i = 0; i < g->nvalues; ++i) {
+        dtp_ir_value_t *v = &ir->values[i];
+        v->info = g->values[i].info;
+        v->region = g->values[i].region;
+        v->node = -1;
+        v->input = g->values[i].input;
+        v->data = g->values[i].data;
+        v->cid = v->data ? i : -1;
+        v->buf = v->dense_buf = v->dest = -1;
+        m.same_as[i] = -1;
+        numbers[i] = i;
+    }
+    m.numbers = numbers;
+    DTP_TRY(set_inputs(ir, nin, in_shapes));
+    DTP_TRY(sort_regions(&m));
+    for (int r = 1; r < g->nregions; ++r)
+        if (g->regions[r].kind == DTP_REGION_FUNCTION) DTP_TRY(import_region(&m, r));
+    DTP_TRY(import_region(&m, 0));
+    for (int r = 1; r < g->nregions; ++r)
+        for (int i = 0; i < g->regions[r].nout; ++i)
+            ir->regions[r].out[i] = resolve(&m, g->regions[r].out[i]);
+    ir->noutputs = ir->selection ? ir->selection->nfetches : g->noutputs;
+    ir->outputs = resolve_all(&m, ir->noutputs, ir->selection ? ir->selection->fetches : g->outputs);
+    if (!ir->outputs) return dnnl_tp_out_of_memory;
+    for (int i = 0; ir->selection && i < ir->selection->ntargets; ++i) {
+        int node = ir->values[ir->selection->targets[i]].node;
+        if (node >= 0) ir->nodes[node].effects = ir->regions[ir->nodes[node].region].effects = true;
+    }
+    ir->simple = true;
+    for (int r = 1; r < g->nregions; ++r) ir->simple &= g->regions[r].kind == DTP_REGION_BRANCH;
+    if (g->nregions > 1) dtp_ir_find_effects(ir);
+    if (ir->noutputs == 0 && !ir->regions[0].effects)
+        return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_NO_OUTPUT, "nothing to compute");
+    return dnnl_tp_success;
+}
+
+/* ---- Helpers ----------------------------------------------------------------------------------------- */
+
+dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind) {
+    if (v < 0 || ir->values[v].node < 0) return NULL;
+    dtp_ir_node_t *n = &ir->nodes[ir->values[v].node];
+    return !n->dead && n->row && n->row->kind == kind && n->nbefore == 0 ? n : NULL;
+}
+
+bool dtp_ir_scalar(const dtp_ir_t *ir, int v, float *x) {
+    if (!dtp_ir_is_const(ir, v)) return false;
+    const dtp_ir_value_t *c = &ir->values[v];
+    if (c->info->data_type != dnnl_tp_f32 || dtp_info_nelems(c->info) != 1) return false;
+    memcpy(x, c->data, sizeof *x);
+    return true;
+}

@@ -1,0 +1,146 @@
+/* The graph during one compilation: a copy with known shapes that passes rewrite.
+ *
+ * Passes, in the order of compile.c: import (ir.c: copy, inference, constants), folding (fold.c) and dead code (
+ * sweep.c), fusion (fuse_*.c), lowering to steps (lower*.c), segments (segment.c), memory plan (plan.c).
+ * Nodes stand in an order in which they may run: those of an operator's regions directly before it, functions
+ * before everything. All memory comes from one arena that ends with the compilation. */
+#ifndef DTP_EXEC_COMPILE_IR_IR_H
+#define DTP_EXEC_COMPILE_IR_IR_H
+
+#include "exec/compile/ir/selection.h"
+#include "exec/graph/graph.h"
+
+/* Where a value's elements are: a plain strided view of a buffer (lower.h). */
+typedef struct {
+    int buf;                            /* -1 = nowhere yet */
+    int64_t offset;                     /* bytes */
+    int64_t strides[DNNL_TP_MAX_NDIMS]; /* elements */
+} dtp_place_t;
+
+typedef struct {
+    const dnnl_tp_tensor_info_t *info; /* the graph's, or one of dtp_ir_set_info */
+    int region;
+    int node;         /* producer; -1 */
+    int uses;         /* by live nodes and outputs */
+    int outputs;      /* how many of the uses keep it from being fused away: outputs, other regions, orders */
+    int input;        /* number among the inputs of its region; -1 */
+    int dest;         /* the buffer that it should be written to, -1 */
+    const void *data; /* constant */
+    int64_t cid;      /* identity of the constant; -1 = not a constant */
+    /* Its place, and a dense copy of a view: */
+    int buf, dense_buf; /* -1 = nowhere yet */
+    int64_t offset;
+    const int64_t *strides; /* NULL: dense */
+} dtp_ir_value_t;
+
+/* One post-operation of a fused node. */
+typedef struct {
+    bool is_binary;
+    dnnl_tp_alg_kind_t alg;
+    float alpha, beta;
+    int value; /* binary */
+} dtp_ir_post_t;
+enum { DTP_IR_MAX_POST = 8, DTP_IR_MAX_PARTS = 4 };
+
+/* An operator that became a part of another one, for traces. */
+typedef struct dtp_ir_fused {
+    struct dtp_ir_fused *next;
+    const char *name, *kind;
+} dtp_ir_fused_t;
+
+typedef struct {
+    uint8_t kind;        /* dtp_node_kind_t */
+    bool effects;        /* runs though nobody needs its results */
+    bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
+    int region;
+    const dtp_op_row_t *row; /* operators */
+    const dtp_gnode_t *host; /* host closures */
+    const char *name;
+    dtp_ir_fused_t *fused;       /* the last one first */
+    const int *before;           /* values whose operators end before this one starts */
+    const dtp_op_attrs_t *attrs; /* the graph's, until a pass makes another operator of it */
+    int nbefore;
+    int nin, nout;
+    const int *in, *out; /* values; in: -1 = absent */
+    int npost;
+    dtp_ir_post_t *post; /* room for DTP_IR_MAX_POST from the first one on */
+    /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
+     * each */
+    int nparts;
+    /* Control flow, see dtp_gnode_t. If: yield = results of then, of else. While: yield = next values,
+     * live = the variables that anybody needs, cond_out. Call: sub[0] = function. */
+    int sub[2];
+    const int *yield;
+    uint8_t *live;
+    int cond_out, window;
+} dtp_ir_node_t;
+
+typedef struct {
+    dtp_region_kind_t kind;
+    int parent;
+    int nnodes, cap_nodes;
+    int *nodes;   /* in their order */
+    int *inputs;  /* variables or parameters */
+    int *out;     /* functions: results */
+    bool effects; /* something in it has */
+    bool live;    /* its operator runs; functions: somebody calls it */
+} dtp_ir_region_t;
+
+typedef struct dtp_ir {
+    dtp_arena_t *arena;
+    dtp_arena_t *info_arena; /* of infos of the graph's values, as the executable keeps them */
+    dtp_graph_t *graph;
+    dnnl_tp_engine_t engine;
+    bool fuse;
+    bool may_block; /* some closure may */
+    bool simple;    /* one pass of the sweep is enough: no loops, no functions */
+    bool counted;   /* a sweep has been here */
+    int nvalues, nnodes, nregions, nops;
+    dtp_ir_region_t *regions; /* as the graph's */
+    int noutputs;
+    const int *outputs;               /* of the graph, after removal of what only hands values on */
+    const dtp_selection_t *selection; /* NULL: the whole graph; else, by node and by value (-1): */
+    const uint8_t *needed;
+    const int *feed_of;
+    dtp_ir_value_t *values; /* the first graph->nvalues are the graph's */
+    dtp_ir_node_t *nodes;   /* in an order in which they may run */
+} dtp_ir_t;
+
+/* Before import: limits it to what a selection needs (select.c). */
+dnnl_tp_status_t dtp_ir_select(dtp_ir_t *ir, const dtp_selection_t *selection);
+/* Copies the graph and infers all shapes from those of the inputs (NULL = as declared). */
+dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes);
+/* v has this info from now on: a copy unless it is as before. It belongs to the executable; of rewrites, which
+ * come later, to the compilation. */
+dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena);
+/* Marks nodes whose results nobody needs as dead and counts uses. */
+void dtp_ir_sweep(dtp_ir_t *ir);
+/* Before the first sweep: what runs in any case. */
+void dtp_ir_find_effects(dtp_ir_t *ir);
+/* Runs operators on constants now; results are shared among all executables of the graph. */
+dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir);
+/* Rewrites; each leaves a valid graph. */
+dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
+void dtp_fuse_gelu(dtp_ir_t *ir);
+dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
+void dtp_fuse_post_ops(dtp_ir_t *ir);
+
+/* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory traces know
+ * less. */
+void dtp_ir_fused(dtp_ir_t *ir, dtp_ir_node_t *into, const char *name, const char *kind);
+/* After a rewrite and a sweep: operators that made values of `in` and died are parts of `into` now. */
+void dtp_ir_absorb(dtp_ir_t *ir, dtp_ir_node_t *into, const int *in, int nin);
+
+/* ---- Helpers of passes ------------------------------------------------------------------------------- */
+
+static inline bool dtp_ir_is_const(const dtp_ir_t *ir, int v) { return v >= 0 && ir->values[v].cid >= 0; }
+/* The producer of v if it is a live operator of this kind, else NULL. */
+dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind);
+/* True when v is used once, by a node of its region. */
+static inline bool dtp_ir_single(const dtp_ir_t *ir, int v) {
+    return ir->values[v].uses == 1 && ir->values[v].outputs == 0;
+}
+/* The value of an f32 constant with one element. */
+bool dtp_ir_scalar(const dtp_ir_t *ir, int v, float *x);
+
+#endif

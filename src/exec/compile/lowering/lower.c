@@ -1,0 +1,516 @@
+/* Lowering of a graph to steps: buffers, views, graph outputs, creation of primitives. Operators:
+ * lower_ops.c, lower_matmul.c. Control flow: lower_control.c. */
+#include "exec/compile/lowering/lower.h"
+
+#include "threading/base/parallel.h"
+
+/* ---- Buffers and views ------------------------------------------------------------------------------- */
+
+void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides) {
+    int64_t s = 1;
+    for (int d = ndims - 1; d >= 0; --d) {
+        strides[d] = s;
+        s *= dtp_max64(dims[d], 1);
+    }
+}
+
+bool dtp_place_is_dense(const dtp_ir_value_t *v) {
+    int64_t s = 1;
+    for (int d = v->info->ndims - 1; d >= 0 && v->strides; --d) {
+        if (v->info->dims[d] == 0) return true;
+        if (v->info->dims[d] != 1 && v->strides[d] != s) return false;
+        s *= v->info->dims[d];
+    }
+    return true;
+}
+
+/* One dim of a collapsed range: false when the strides do not nest. A range of one element gets stride
+ * `unit`. */
+static bool merge(const int64_t *dims, const int64_t *strides, int from, int to, int64_t unit, int64_t *dim,
+                  int64_t *stride) {
+    *dim = 1;
+    *stride = unit;
+    for (int d = to - 1; d >= from; --d) {
+        if (dims[d] != 1) {
+            if (*dim == 1) *stride = strides[d];
+            else if (strides[d] != *stride * *dim) return false;
+        }
+        *dim *= dims[d];
+    }
+    return true;
+}
+
+bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int split, int64_t dims[2],
+                  int64_t out[2]) {
+    if (!merge(info->dims, strides, split, info->ndims, 1, &dims[1], &out[1])) return false;
+    return merge(info->dims, strides, 0, split, dtp_max64(dims[1], 1), &dims[0], &out[0]);
+}
+
+dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->bufs, &lower->cap_bufs, lower->nbufs + 1,
+                           sizeof *lower->bufs));
+    dtp_buf_t *b = &lower->bufs[lower->nbufs];
+    memset(b, 0, sizeof *b);
+    b->bytes = bytes;
+    b->space = lower->space;
+    b->first = b->last = -1;
+    b->segment = -1;
+    *buf = lower->nbufs++;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    int64_t *copy = NULL;
+    if (strides && value->info->ndims) {
+        const size_t bytes = sizeof *copy * (size_t)value->info->ndims;
+        copy = dtp_arena_alloc(lower->ir->arena, bytes);
+        if (!copy) return dnnl_tp_out_of_memory;
+        memcpy(copy, strides, bytes);
+    }
+    value->buf = buf;
+    value->offset = offset;
+    value->strides = copy;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    value->offset = 0;
+    value->strides = NULL;
+    if (value->dest < 0) return dtp_new_buf(lower, dtp_info_bytes(value->info), &value->buf);
+    value->buf = value->dest;
+    return dnnl_tp_success;
+}
+
+void dtp_want(dtp_lower_t *lower, int v, int region, int buf) {
+    const dtp_ir_t *ir = lower->ir;
+    for (;;) {
+        dtp_ir_value_t *value = &ir->values[v];
+        if (value->region != region || value->node < 0 || value->dest >= 0) return;
+        value->dest = buf;
+        const dtp_ir_node_t *n = &ir->nodes[value->node];
+        if (n->dead || !n->row || n->row->cls != DTP_CLASS_RESHAPE) return;
+        v = n->in[0];
+    }
+}
+
+/* Inputs and constants get their buffers when they are first looked at. */
+static dnnl_tp_status_t ensure_place(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    if (value->buf >= 0) return dnnl_tp_success;
+    value->offset = 0;
+    value->strides = NULL;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &value->buf));
+    dtp_buf_t *b = &lower->bufs[value->buf];
+    if (value->cid >= 0) {
+        b->kind = DTP_BUF_CONST;
+        b->data = value->data;
+    } else {
+        b->kind = DTP_BUF_INPUT;
+        b->index = value->input;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t view_md(dtp_md_t *md, const dnnl_tp_tensor_info_t *info, const int64_t *strides) {
+    static const int64_t one = 1;
+    if (info->ndims == 0) return dtp_md_init_strides(md, 1, &one, info->data_type, NULL);
+    return dtp_md_init_strides(md, info->ndims, info->dims, info->data_type, strides);
+}
+
+dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place) {
+    DTP_TRY(ensure_place(lower, v));
+    const dtp_ir_value_t *value = &lower->ir->values[v];
+    place->buf = value->buf;
+    place->offset = value->offset;
+    if (!value->strides) dtp_dense_strides(value->info->ndims, value->info->dims, place->strides);
+    else memcpy(place->strides, value->strides, sizeof *value->strides * (size_t)value->info->ndims);
+    return dnnl_tp_success;
+}
+
+/* A copy of a view. */
+static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    int buf;
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &buf));
+    dtp_step_t *s;
+    const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
+    DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
+    dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
+    DTP_TRY(view_md(&d->src, value->info, value->strides));
+    DTP_TRY(view_md(&d->dst, value->info, NULL));
+    s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
+    s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
+    s->work->bytes = 2. * (double)dtp_info_bytes(value->info);
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
+                           sizeof *lower->dense));
+    lower->dense[lower->ndense++] = v;
+    value->dense_buf = buf;
+    return dnnl_tp_success;
+}
+
+/* Where v is, dense. */
+static dnnl_tp_status_t dense_arg(dtp_lower_t *lower, int v, dtp_step_arg_t *arg) {
+    DTP_TRY(ensure_place(lower, v));
+    const dtp_ir_value_t *value = &lower->ir->values[v];
+    bool is_dense = dtp_place_is_dense(value);
+    if (!is_dense && value->dense_buf < 0) DTP_TRY(copy_view(lower, v));
+    *arg = (dtp_step_arg_t){.buf = is_dense ? value->buf : value->dense_buf,
+                            .offset = is_dense ? value->offset : 0};
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place) {
+    dtp_step_arg_t at;
+    DTP_TRY(dense_arg(lower, v, &at));
+    const dnnl_tp_tensor_info_t *info = lower->ir->values[v].info;
+    place->buf = at.buf;
+    place->offset = at.offset;
+    dtp_dense_strides(info->ndims, info->dims, place->strides);
+    return dnnl_tp_success;
+}
+
+int dtp_block_begin(const dtp_lower_t *lower) { return lower->ndense; }
+
+void dtp_block_end(dtp_lower_t *lower, int mark) {
+    while (lower->ndense > mark) lower->ir->values[lower->dense[--lower->ndense]].dense_buf = -1;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
+                              int nargs, dtp_step_t **step) {
+    dtp_arena_t *arena = lower->ir->arena;
+    DTP_TRY(dtp_arena_grow(arena, (void **)&lower->steps, &lower->cap_steps, lower->nsteps + 1,
+                           sizeof *lower->steps));
+    static const dtp_work_t none;
+    dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
+    if (!s) return dnnl_tp_out_of_memory;
+    int room = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
+    const bool is_host = !op_size && node && node->host;
+    s->work = is_host ? (dtp_work_t *)(uintptr_t)&none : dtp_arena_alloc(arena, sizeof *s->work);
+    if (!s->work) return dnnl_tp_out_of_memory;
+    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)room);
+    s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
+    if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < room; ++i) s->arg[i].buf = -1;
+    s->name = node ? node->name : "";
+    s->kind = node ? node->row ? node->row->name : "host" : "copy";
+    if (!is_host) {
+        s->work->fused = node ? node->fused : NULL;
+        s->work->op_size = op_size;
+    }
+    if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
+    s->nargs = nargs;
+    s->segment = -1;
+    s->other = -1;
+    s->space = lower->space;
+    lower->steps[lower->nsteps++] = s;
+    lower->nproblems += op_size > 0;
+    lower->nhosts += is_host;
+    lower->npoints += is_host ? nargs : 0;
+    *step = s;
+    return dnnl_tp_success;
+}
+
+/* Scales the leading dim of a plain descriptor to units of total. */
+static void cut(const dtp_md_t *md, int64_t units, int64_t total) {
+    dtp_md_t *m = (dtp_md_t *)(uintptr_t)md;
+    m->dims[0] = m->dims[0] / total * units;
+    m->padded_dims[0] = m->dims[0];
+}
+
+/* An earlier step with the same problem: a transformer's layers differ in their pointers only. */
+static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *step, int slot) {
+    for (int i = 0; i < lower->nsteps && lower->steps[i] != step; ++i) {
+        const dtp_step_t *o = lower->steps[i];
+        if (!o->work->prim[slot] || o->work->op_size != step->work->op_size ||
+            o->work->npost != step->work->npost || o->segment != step->segment ||
+            memcmp(o->op, step->op, step->work->op_size))
+            continue;
+        bool same = true;
+        for (int k = 0; k < step->nargs && same; ++k) same = o->arg[k].sliced == step->arg[k].sliced;
+        for (int k = 0; k < step->work->npost && same; ++k) {
+            const dtp_ir_post_t *a = &o->work->post[k], *b = &step->work->post[k];
+            same = a->is_binary == b->is_binary && a->alg == b->alg && a->alpha == b->alpha &&
+                   a->beta == b->beta &&
+                   !memcmp(&o->work->post_md[k], &step->work->post_md[k], sizeof(dtp_md_t));
+        }
+        for (int k = 0, a = step->nargs; k < step->npost_args && same; ++k, ++a)
+            same = o->arg[a].sliced == step->arg[a].sliced;
+        if (same) return o;
+    }
+    return NULL;
+}
+
+static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t total, int num_threads,
+                                  dnnl_tp_primitive_attr_t *attr) {
+    DTP_TRY(dnnl_tp_primitive_attr_create(attr));
+    (*attr)->num_threads = num_threads;
+    if (step->work->npost == 0) return dnnl_tp_success;
+    dnnl_tp_post_ops_t po;
+    dnnl_tp_status_t status = dnnl_tp_post_ops_create(&po);
+    if (status != dnnl_tp_success) return status;
+    for (int i = 0; i < step->work->npost && status == dnnl_tp_success; ++i) {
+        const dtp_ir_post_t *p = &step->work->post[i];
+        if (p->is_binary) {
+            dtp_md_t md = step->work->post_md[i];
+            if (total && step->arg[step->nargs + 2 * i].sliced) cut(&md, units, total);
+            status = dnnl_tp_post_ops_append_binary(po, p->alg, &md);
+        } else {
+            status = dnnl_tp_post_ops_append_eltwise(po, p->alg, p->alpha, p->beta);
+        }
+    }
+    if (status == dnnl_tp_success) status = dnnl_tp_primitive_attr_set_post_ops(*attr, po);
+    (void)dnnl_tp_post_ops_destroy(po);
+    return status;
+}
+
+static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64_t units, int64_t total,
+                               int num_threads, dtp_primitive_t **primitive) {
+    dtp_op_desc_t *op = step->op;
+    dnnl_tp_primitive_attr_t attr = NULL;
+    dnnl_tp_primitive_desc_t pd = NULL;
+    if (total && units != total) {
+        op = dtp_arena_alloc(lower->ir->arena, step->work->op_size);
+        if (!op) return dnnl_tp_out_of_memory;
+        memcpy(op, step->op, step->work->op_size);
+        dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
+        int n = dtp_op_info(op->kind)->args(op, args);
+        for (int i = 0; i < n && i < step->nargs; ++i)
+            if (step->arg[i].sliced && args[i].md && !dtp_md_is_zero(args[i].md))
+                cut(args[i].md, units, total);
+        if (op->kind == dnnl_tp_layer_normalization) {
+            dtp_md_t *stat = &((dtp_layer_norm_desc_t *)op)->stat;
+            if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
+        }
+    }
+    dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
+    if (status == dnnl_tp_success) {
+        attr->refuse_reference = lower->refuse_reference;
+        status = dtp_pd_create(&pd, lower->ir->engine, op, step->work->op_size, attr);
+    }
+    if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
+    if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
+    if (attr) (void)dnnl_tp_primitive_attr_destroy(attr);
+    return status;
+}
+
+dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
+                                 int num_threads, int slot) {
+    const dtp_step_t *twin = twin_of(lower, step, slot);
+    if (twin) {
+        dtp_primitive_t *old = step->work->prim[slot];
+        step->work->prim[slot] = dtp_object_retain(twin->work->prim[slot]);
+        dtp_object_release(old);
+        return dnnl_tp_success;
+    }
+    dtp_primitive_t *p = NULL;
+    dnnl_tp_status_t status = create(lower, step, units, total, num_threads, &p);
+    if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
+        return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
+                        dtp_last_detail());
+    if (status == dnnl_tp_success) {
+        dtp_object_release(step->work->prim[slot]); /* made for a question about it */
+        step->work->prim[slot] = p;
+    }
+    return status;
+}
+
+/* ---- The whole graph --------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
+    dtp_step_t *s;
+    dtp_step_arg_t in[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dense_arg(lower, n->in[i], &in[i])); /* may make steps */
+    for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_place_new(lower, n->out[i]));
+    DTP_TRY(dtp_new_step(lower, n, 0, 0, n->nin + n->nout, &s));
+    s->host = n->host;
+    s->host_in = n->in;
+    s->host_out = n->out;
+    if (n->nin) memcpy(s->arg, in, sizeof *in * (size_t)n->nin);
+    for (int i = 0; i < n->nout; ++i)
+        s->arg[n->nin + i] = (dtp_step_arg_t){.buf = lower->ir->values[n->out[i]].buf, .written = true};
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
+    dtp_step_arg_t from;
+    size_t bytes = dtp_info_bytes(lower->ir->values[v].info);
+    if (bytes == 0) return dnnl_tp_success;
+    DTP_TRY(dense_arg(lower, v, &from));
+    if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
+    dtp_step_t *s;
+    DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
+    s->work->copy_bytes = bytes;
+    s->work->bytes = 2. * (double)bytes;
+    s->arg[0] = from;
+    s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
+    return dnnl_tp_success;
+}
+
+/* Orderings without data: the steps of the node wait for the writers of these buffers. */
+static dnnl_tp_status_t add_order(dtp_lower_t *lower, const dtp_ir_node_t *n, int first) {
+    int *order = dtp_arena_alloc(lower->ir->arena, sizeof *order * (size_t)n->nbefore);
+    if (!order) return dnnl_tp_out_of_memory;
+    int norder = 0;
+    for (int i = 0; i < n->nbefore; ++i)
+        if (lower->ir->values[n->before[i]].buf >= 0) order[norder++] = lower->ir->values[n->before[i]].buf;
+    for (int i = first; i < lower->nsteps; ++i) {
+        if (i > first && lower->steps[i]->ctl) break; /* the begin of a region holds back all that is in it */
+        lower->steps[i]->order = order;
+        lower->steps[i]->norder = norder;
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
+    dtp_ir_t *ir = lower->ir;
+    const dtp_ir_region_t *r = &ir->regions[region];
+    for (int i = 0; i < r->nnodes; ++i) {
+        dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];
+        if (n->dead) continue;
+        int first = lower->nsteps;
+        switch (n->kind) {
+        case DTP_NODE_OP: DTP_TRY(dtp_lower_node(lower, n)); break;
+        case DTP_NODE_HOST: DTP_TRY(lower_host(lower, n)); break;
+        case DTP_NODE_IF: DTP_TRY(dtp_lower_if(lower, n)); break;
+        case DTP_NODE_WHILE: DTP_TRY(dtp_lower_while(lower, n)); break;
+        case DTP_NODE_CALL: DTP_TRY(dtp_lower_call(lower, n)); break;
+        }
+        if (n->nbefore) DTP_TRY(add_order(lower, n, first));
+    }
+    return dnnl_tp_success;
+}
+
+/* The last operators write to the caller's memory themselves; copies: inputs, constants, views, values wanted
+ * twice. */
+static dnnl_tp_status_t lower_root(dtp_lower_t *lower) {
+    dtp_ir_t *ir = lower->ir;
+    int nout = ir->noutputs, *bufs = dtp_arena_alloc(ir->arena, sizeof *bufs * (size_t)nout);
+    if (!bufs) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < nout; ++i) {
+        DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(ir->values[ir->outputs[i]].info), &bufs[i]));
+        lower->bufs[bufs[i]].kind = DTP_BUF_OUTPUT;
+        lower->bufs[bufs[i]].index = i;
+        dtp_want(lower, ir->outputs[i], 0, bufs[i]);
+    }
+    DTP_TRY(dtp_lower_region(lower, 0));
+    for (int i = 0; i < nout; ++i) DTP_TRY(dtp_settle(lower, ir->outputs[i], bufs[i]));
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
+    const dtp_ir_t *ir = lower->ir; /* about as many steps and buffers: */
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&lower->steps, &lower->cap_steps,
+                           ir->nnodes + ir->noutputs + 1, sizeof *lower->steps));
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&lower->bufs, &lower->cap_bufs, ir->nvalues + ir->noutputs,
+                           sizeof *lower->bufs));
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->spaces, &lower->cap_spaces, 1,
+                           sizeof *lower->spaces));
+    lower->spaces[0] = (dtp_lower_space_t){.parent = -1};
+    lower->nspaces = 1;
+    DTP_TRY(dtp_announce_functions(lower));
+    DTP_TRY(lower_root(lower));
+    dtp_step_t *s;
+    lower->spaces[0].end = lower->nsteps;
+    DTP_TRY(dtp_new_control(lower, NULL, DTP_CTL_END, 0, &s));
+    return dtp_lower_functions(lower);
+}
+
+/* The time at which a step of space `at` touches a buffer of space `home`: inside a loop, its end. */
+static int touched(const dtp_lower_t *lower, int step, int at, int home) {
+    int time = step;
+    while (at != home && at >= 0) {
+        time = lower->spaces[at].end;
+        at = lower->spaces[at].parent;
+    }
+    return time;
+}
+
+static void touch(dtp_lower_t *lower, int i, int buf) {
+    if (buf < 0) return;
+    dtp_buf_t *b = &lower->bufs[buf];
+    const dtp_step_t *s = lower->steps[i];
+    /* The begin of a loop reads in the space around it, its end writes there. */
+    int time = s->ctl == DTP_CTL_EXIT ? i : touched(lower, i, s->space, b->space);
+    if (b->first < 0) b->first = i;
+    if (time > b->last) b->last = time;
+}
+
+void dtp_buf_ranges(dtp_lower_t *lower) {
+    for (int i = 0; i < lower->nsteps; ++i) {
+        const dtp_step_t *s = lower->steps[i];
+        for (int k = 0; k < s->nargs + s->npost_args; ++k) {
+            touch(lower, i, s->arg[k].buf);
+            /* The first iteration reads initial values where they are. */
+            if (s->ctl == DTP_CTL_WHILE && s->arg[k].buf >= 0 && lower->bufs[s->arg[k].buf].last < s->other)
+                lower->bufs[s->arg[k].buf].last = s->other;
+        }
+    }
+}
+
+/* ---- Constants --------------------------------------------------------------------------------------- */
+
+/* Runs steps on this thread with buffers of their own; the values' final buffer is `result`. */
+static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {
+    dtp_arena_t *arena = lower->ir->arena;
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    char **at = dtp_arena_alloc(arena, sizeof *at * (size_t)lower->nbufs);
+    if (!at) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < lower->nbufs; ++i) {
+        dtp_buf_t *b = &lower->bufs[i];
+        at[i] = i == result                ? data
+                : b->kind == DTP_BUF_CONST ? (char *)(uintptr_t)b->data
+                                           : dtp_arena_alloc(arena, b->bytes + DTP_CACHE_LINE);
+        if (!at[i]) return dnnl_tp_out_of_memory;
+        if (i != result && b->kind != DTP_BUF_CONST)
+            at[i] = (char *)dtp_round_up_size((size_t)at[i], DTP_CACHE_LINE);
+    }
+    for (int i = 0; i < lower->nsteps; ++i) {
+        dtp_step_t *s = lower->steps[i];
+        void *ptr[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
+        DTP_TRY(dtp_step_create(lower, s, 0, 0, 1, 0));
+        for (int k = 0; k < s->nargs + s->npost_args; ++k)
+            ptr[k] = s->arg[k].buf < 0 ? NULL : at[s->arg[k].buf] + s->arg[k].offset;
+        char *scratch = dtp_arena_alloc(arena, dtp_pd_scratch_size(s->work->prim[0]->pd) + DTP_CACHE_LINE);
+        if (!scratch) return dnnl_tp_out_of_memory;
+        scratch = (char *)dtp_round_up_size((size_t)scratch, DTP_CACHE_LINE);
+        dnnl_tp_status_t status = dtp_primitive_run(s->work->prim[0], &alone, ptr, NULL, scratch, -1);
+        if (status != dnnl_tp_success)
+            return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", s->name, s->kind,
+                            dtp_last_detail());
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
+    dtp_ir_node_t *n = &ir->nodes[node];
+    dtp_ir_value_t *out = &ir->values[n->out[0]];
+    dtp_lower_t lower = {.ir = ir, .num_threads = 1};
+    dtp_place_t place;
+    size_t bytes = dtp_info_bytes(out->info);
+    dnnl_tp_status_t status = dtp_lower_node(&lower, n);
+    if (status == dnnl_tp_success) status = dtp_place_dense(&lower, n->out[0], &place);
+    if (status == dnnl_tp_success) {
+        dtp_lock(&ir->graph->lock);
+        *data = dtp_derived_room(ir->graph, bytes ? bytes : 1);
+        dtp_unlock(&ir->graph->lock);
+        status = *data ? run_steps(&lower, place.buf, *data) : dnnl_tp_out_of_memory;
+    }
+    if (status == dnnl_tp_success && lower.nsteps == 0 && bytes) /* a view of a constant */
+        memcpy(*data, (const char *)lower.bufs[place.buf].data + place.offset, bytes);
+    for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
+    /* Whoever reads these values next finds plain constants again. */
+    for (int i = 0; i < n->nin; ++i)
+        if (n->in[i] >= 0) ir->values[n->in[i]].buf = ir->values[n->in[i]].dense_buf = -1;
+    out->buf = out->dense_buf = -1;
+    return status;
+}
+
+double dtp_step_ns(const dtp_step_t *s) {
+    const double flops_per_ns = 100., bytes_per_ns = 10., fixed_ns = 100.;
+    double compute = s->work->flops / flops_per_ns, memory = s->work->bytes / bytes_per_ns;
+    return fixed_ns + (compute > memory ? compute : memory);
+}

@@ -1,0 +1,195 @@
+/* Lowering: nodes become steps (problems of primitives on buffers), then primitives.
+ *
+ * Steps stand in one list in the order of the program text: then before else, condition before body,
+ * functions behind the root; control steps mark where parts begin and end. So the number of a step is a time:
+ * what is used before another buffer is first written is free by then (loops: dtp_buf_ranges).
+ *
+ * A space is where buffers live together: the root, an iteration of a loop, a call of a function. Branches
+ * have none of their own. A step's problem is complete but for the rows: a segment (segment.c) may create it
+ * for a slice. Buffers get their addresses last (plan.c). */
+#ifndef DTP_EXEC_COMPILE_LOWERING_LOWER_H
+#define DTP_EXEC_COMPILE_LOWERING_LOWER_H
+
+#include "common/primitive/primitive_desc.h"
+#include "exec/compile/ir/ir.h"
+
+typedef enum {
+    DTP_BUF_SLAB,
+    DTP_BUF_LOCAL,
+    DTP_BUF_INPUT,
+    DTP_BUF_OUTPUT,
+    DTP_BUF_CONST,
+    DTP_BUF_VAR /* behind a pointer of its space: variable of a loop; parameter or result of a function */
+} dtp_buf_kind_t;
+
+typedef struct {
+    uint8_t kind;   /* dtp_buf_kind_t */
+    uint8_t domain; /* DTP_BY_*: what its units are inside a packed segment */
+    int space;
+    int index;        /* input, output or pointer number */
+    int segment;      /* LOCAL */
+    int first, last;  /* steps that write it first and touch it last */
+    const void *data; /* constant; NULL until packed for derived ones */
+    size_t bytes;
+    int64_t offset;     /* in the slab; LOCAL: bytes per unit of the slice's capacity */
+    int64_t unit_bytes; /* LOCAL: bytes that one unit (row or sequence) takes */
+} dtp_buf_t;
+enum { DTP_BY_NONE = 0, DTP_BY_ROW = 1, DTP_BY_SEQ = 2 };
+
+typedef struct {
+    int64_t offset;  /* bytes */
+    int64_t advance; /* bytes per unit of the slice; set by segment.c */
+    int buf;         /* -1 = absent */
+    bool written;
+    bool sliced; /* advances with the slice */
+} dtp_step_arg_t;
+
+/* Weights in the layout that a primitive chose: parts side by side along the columns. */
+typedef struct {
+    int nparts;
+    int64_t cid[DTP_IR_MAX_PARTS];
+    const void *data[DTP_IR_MAX_PARTS];
+    dtp_md_t src[DTP_IR_MAX_PARTS]; /* as the constants are: {K, N_i}, any strides */
+} dtp_packing_t;
+
+/* Control steps and their arguments. */
+typedef enum {
+    DTP_CTL_NONE,
+    DTP_CTL_IF,    /* predicate; other: ELSE */
+    DTP_CTL_ELSE,  /* other: ENDIF */
+    DTP_CTL_ENDIF, /* other: IF */
+    DTP_CTL_WHILE, /* initial values of the variables; other: EXIT; in the space around the loop */
+    DTP_CTL_TEST,  /* condition; other: EXIT */
+    DTP_CTL_NEXT,  /* next values of the variables; other: WHILE */
+    DTP_CTL_EXIT,  /* variables, then as many results; other: WHILE */
+    DTP_CTL_CALL,  /* parameters, then results; other: number of the function's space */
+    DTP_CTL_END    /* of the root, of a function */
+} dtp_ctl_t;
+
+typedef struct {
+    int parent; /* -1: root and functions */
+    int begin;  /* WHILE; functions: the first step */
+    int end;    /* EXIT; functions: END */
+    int nvars;  /* pointers */
+    int window;
+    int region; /* functions: of the IR */
+} dtp_lower_space_t;
+
+/* What steps but closures have. */
+typedef struct {
+    const dtp_ir_fused_t *fused;
+    double flops, bytes; /* of the whole problem */
+    size_t op_size;
+    int npost;
+    dtp_ir_post_t *post;
+    dtp_md_t *post_md;           /* src1 of binary post-ops, parallel to post */
+    dtp_packing_t *packing;      /* of arg DTP_MATMUL_WEI, NULL = none */
+    dtp_packing_t *bias_packing; /* several biases in a row, arg DTP_MATMUL_BIA */
+    int64_t rows_per_unit;       /* sliced: leading rows of dst that one unit has */
+    dtp_primitive_t *prim[2];    /* for slices of the larger and of the smaller size */
+    size_t copy_bytes;           /* plain copies: from arg 0 to arg 1 */
+    int pred_type;               /* IF, TEST: type of the predicate */
+    int first_body;              /* TEST: the first buffer of the body */
+    size_t *sizes;               /* EXIT: bytes of each variable */
+} dtp_work_t;
+
+typedef struct {
+    const char *name;
+    const char *kind; /* name of the operator's kind */
+    uint8_t ctl;      /* dtp_ctl_t */
+    uint8_t domain;   /* DTP_BY_* */
+    bool wants_seq;   /* attention or pooling with offsets */
+    bool no_slice;    /* its implementation cannot: set when a first attempt showed it */
+    int other;
+    int space;   /* whose pointers its arguments count from */
+    int segment; /* -1 */
+    int truth;   /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
+    int norder;
+    int nargs;      /* the kind's own, by dense index */
+    int npost_args; /* two for each post-op follow: src1, src2 */
+    dtp_step_arg_t *arg;
+    int *order;                    /* buffers that must be written before, though it does not read them */
+    const dtp_gnode_t *host;       /* host closures: in and out are args 0..nin+nout-1 */
+    const int *host_in, *host_out; /* its values */
+    dtp_op_desc_t *op;             /* of the arena; NULL: no problem */
+    dtp_work_t *work;              /* never NULL; closures share one that nobody writes */
+} dtp_step_t;
+
+typedef struct dtp_lower {
+    dtp_ir_t *ir;
+    int num_threads;
+    bool refuse_reference; /* in primitives of runs; constants are computed once */
+    int nsteps, cap_steps, nbufs, cap_bufs;
+    int nproblems, nhosts, npoints; /* of the steps: with a primitive, closures, and these ones' arguments */
+    dtp_step_t **steps;
+    dtp_buf_t *bufs;
+    int space; /* of new steps and buffers */
+    int nspaces, cap_spaces;
+    dtp_lower_space_t *spaces;
+    int *function_space; /* by region */
+    int *dense;          /* values with a dense copy that the open blocks made, in their order */
+    int ndense, cap_dense;
+    int *item_end; /* NULL, or per step: the last one of the item that begins here (schedule.c); -1 */
+    int *stage_of; /* per step */
+} dtp_lower_t;
+
+/* Turns all live nodes into steps, in their order. */
+dnnl_tp_status_t dtp_lower(dtp_lower_t *lower);
+/* Evaluates one node whose inputs are constants, on this thread; *data is room of the graph
+ * (dtp_derived_room). */
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data);
+/* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
+dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
+                                 int num_threads, int slot);
+/* Estimate of a step on one thread in nanoseconds. */
+double dtp_step_ns(const dtp_step_t *step);
+/* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
+void dtp_buf_ranges(dtp_lower_t *lower);
+/* The steps of a region's nodes (lower.c), of control flow (lower_control.c). */
+dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region);
+dnnl_tp_status_t dtp_lower_if(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_lower_while(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_lower_call(dtp_lower_t *lower, const dtp_ir_node_t *node);
+dnnl_tp_status_t dtp_announce_functions(dtp_lower_t *lower);
+dnnl_tp_status_t dtp_lower_functions(dtp_lower_t *lower);
+/* A control step without a problem. */
+dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, dtp_ctl_t ctl, int nargs,
+                                 dtp_step_t **step);
+/* Wants v, and what it is a reshape of, written to buf by whoever in the region makes it. */
+void dtp_want(dtp_lower_t *lower, int v, int region, int buf);
+/* Copies v to buf unless it is there. */
+dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf);
+/* Dense copies that a block makes are forgotten at its end: it may not have run. */
+int dtp_block_begin(const dtp_lower_t *lower);
+void dtp_block_end(dtp_lower_t *lower, int mark);
+/* The lowering of one node, by class (lower_ops.c). */
+dnnl_tp_status_t dtp_lower_node(dtp_lower_t *lower, dtp_ir_node_t *node);
+
+/* ---- For lower_ops.c --------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
+/* A new step with a zeroed problem of size bytes. */
+dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
+                              int nargs, dtp_step_t **step);
+/* Puts v there; strides NULL: dense. */
+dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides);
+/* Gives v a dense buffer of its own: where it is written. */
+dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v);
+/* Makes v dense row-major, with a copy if it is a view. The result is in *place. */
+dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place);
+/* Where v is, as a view; inputs and constants get their buffer when they are first looked at. */
+dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place);
+bool dtp_place_is_dense(const dtp_ir_value_t *v);
+void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides);
+/* Collapses a view to {prod(dims[0..split)), prod(dims[split..))}; false if its strides do not allow it. */
+bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int split, int64_t dims[2],
+                  int64_t out[2]);
+
+/* Appends the node's fused post-operations to the step that writes dst. */
+dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *lower, dtp_step_t *step, const dtp_ir_node_t *node,
+                                  const dtp_md_t *dst);
+dnnl_tp_status_t dtp_lower_matmul(dtp_lower_t *lower, dtp_ir_node_t *node);
+/* The eltwise algorithm of a unary operator; false for other nodes. */
+bool dtp_unary_alg(const dtp_ir_node_t *node, dnnl_tp_alg_kind_t *alg, float *alpha, float *beta);
+
+#endif

@@ -1,0 +1,505 @@
+/* What runs in its fixed order and what through counters: the choice per region, then the program for the
+ * flow engine. Running: run/by_dataflow.c.
+ *
+ * Work is the sum of all steps, span the longest path. A region whose work is small, or hardly more than its
+ * span, is one item that the interpreter runs; all others become nodes. Buffers give the orderings: a reader
+ * comes after the last writer in the text. */
+#include "exec/compile/order/schedule.h"
+
+#include "exec/compile/order/made.h"
+
+static const double hand_off_ns = 3000.;    /* below: not worth two threads */
+static const double worth = 1.25;           /* work by span */
+static const double small_ns = 2000.;       /* regions inside others: cheaper than their counters */
+static const double wide_ns = 200000.;      /* from here on a step takes all threads */
+static const double costly_ns = 5000.;      /* from here on others get what is ready before it starts */
+static const double host_ns = 300.;         /* nobody knows: states of the engine learn it */
+static const double host_worth_ns = 20000.; /* so threads are kept in mind */
+static const double call_ns = 5000.;
+enum { TRIPS = 8 }; /* nobody knows */
+
+typedef struct {
+    dtp_exec_t *e;
+    dtp_lower_t *l;
+    unsigned options; /* DTP_SCHEDULE_* */
+    double *end_of;   /* per buffer: when it is written */
+    int *item_end;    /* per step: the last step of the item that begins here, if the interpreter runs it */
+    double *function; /* per space: work, span */
+    /* Building. */
+    dtp_flow_builder_t *builder;
+    dtp_flow_block_t *block_of; /* per space: of functions */
+    dtp_made_t made;            /* the engine's tokens */
+    dtp_stage_t *items;
+    int nitems, npoints;
+    int *stamp;
+    int stamps;
+} sched_t;
+
+typedef struct {
+    double work, end;
+} cost_t;
+
+static double max(double a, double b) { return a > b ? a : b; }
+
+/* A closure's cost as its author said it, else a guess. */
+static double host_cost(const dtp_step_t *t, double guess) {
+    return t->host->cost_ns > 0 ? (double)t->host->cost_ns : guess;
+}
+
+static bool may_block(const dtp_step_t *t) { return t->host && (t->host->flags & DNNL_TP_HOST_MAY_BLOCK); }
+
+/* May a closure among the steps from..to block? Then they are no item of the interpreter, whose thread would.
+ * A call may, if anything does. */
+static bool have_blocking(const sched_t *s, int from, int to) {
+    if (!s->e->may_block) return false;
+    for (int i = from; i <= to; ++i)
+        if (may_block(s->l->steps[i]) || s->l->steps[i]->ctl == DTP_CTL_CALL) return true;
+    return false;
+}
+
+static bool is_force(const sched_t *s) { return (s->options & DTP_SCHEDULE_ALL) != 0; }
+
+/* ---- Work and span ----------------------------------------------------------------------------------- */
+
+static double ready(const sched_t *s, const dtp_step_t *t, double base) {
+    for (int k = 0; k < t->nargs + t->npost_args; ++k)
+        if (t->arg[k].buf >= 0 && !t->arg[k].written) base = max(base, s->end_of[t->arg[k].buf]);
+    for (int k = 0; k < t->norder; ++k) base = max(base, s->end_of[t->order[k]]);
+    return base;
+}
+
+static void written(const sched_t *s, const dtp_step_t *t, double end) {
+    for (int k = 0; k < t->nargs; ++k)
+        if (t->arg[k].buf >= 0 && t->arg[k].written)
+            s->end_of[t->arg[k].buf] = max(s->end_of[t->arg[k].buf], end);
+}
+
+static cost_t analyse(const sched_t *s, int from, int to, double base);
+
+static cost_t analyse_if(const sched_t *s, int i, double base) {
+    const dtp_lower_t *l = s->l;
+    int other = l->steps[i]->other, end = l->steps[other]->other;
+    double start = ready(s, l->steps[i], base);
+    cost_t a = analyse(s, i + 1, other, start), b = analyse(s, other + 1, end, start);
+    if (!is_force(s) && max(a.work, b.work) < small_ns && !have_blocking(s, i, end)) s->item_end[i] = end;
+    return (cost_t){max(a.work, b.work), max(a.end, b.end)};
+}
+
+static cost_t analyse_while(const sched_t *s, int i, double base) {
+    const dtp_lower_t *l = s->l;
+    const dtp_step_t *w = l->steps[i];
+    double start = ready(s, w, base);
+    for (int k = i; k < w->other; ++k) start = ready(s, l->steps[k], start);
+    cost_t c = analyse(s, i + 1, w->other, start);
+    double span = c.end - start;
+    int window = l->spaces[l->steps[w->other]->space].window;
+    if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
+        !have_blocking(s, i, w->other))
+        s->item_end[i] = w->other;
+    if (s->item_end[i] >= 0) span = c.work;
+    double end = start + TRIPS * span;
+    written(s, l->steps[w->other], end);
+    return (cost_t){TRIPS * c.work, end};
+}
+
+static cost_t analyse(const sched_t *s, int from, int to, double base) {
+    const dtp_lower_t *l = s->l;
+    cost_t sum = {0., base};
+    for (int i = from; i < to; ++i) {
+        const dtp_step_t *t = l->steps[i];
+        cost_t c = {0., base};
+        int last = i;
+        if (t->ctl == DTP_CTL_IF) {
+            c = analyse_if(s, i, base);
+            last = l->steps[t->other]->other;
+        } else if (t->ctl == DTP_CTL_WHILE) {
+            c = analyse_while(s, i, base);
+            last = t->other;
+        } else if (t->segment >= 0) {
+            const dtp_segment_t *g = &s->e->segments[t->segment];
+            last = g->first_step + g->nsteps - 1;
+            double start = base;
+            for (int k = i; k <= last; ++k) start = ready(s, l->steps[k], start);
+            c.work = g->ns / s->e->num_threads; /* uses all threads by itself */
+            c.end = start + c.work;
+            for (int k = i; k <= last; ++k) written(s, l->steps[k], c.end);
+        } else {
+            c.work = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other]
+                     : t->ctl               ? 0.
+                     : t->host              ? host_cost(t, host_worth_ns)
+                                            : dtp_step_ns(t);
+            double span = t->ctl == DTP_CTL_CALL ? s->function[2 * t->other + 1] : c.work;
+            if (c.work > wide_ns && t->op) span = c.work /= s->e->num_threads;
+            c.end = ready(s, t, base) + span;
+            written(s, t, c.end);
+        }
+        sum.work += c.work;
+        sum.end = max(sum.end, c.end);
+        i = last;
+    }
+    return sum;
+}
+
+/* What calls cost, by rounds: a function that calls itself, or one behind it, knows at first only that a call
+ * costs something. Calls into a function that has no work for two are items of the interpreter. */
+static void analyse_functions(const sched_t *s) {
+    enum { ROUNDS = 3 };
+    const dtp_lower_t *l = s->l;
+    for (int i = 1; i < l->nspaces; ++i) s->function[2 * i] = s->function[2 * i + 1] = call_ns;
+    for (int round = 0; round < ROUNDS; ++round) {
+        for (int i = 0; i < l->nsteps; ++i) s->item_end[i] = -1;
+        for (int i = 1; i < l->nspaces; ++i) {
+            if (!s->e->spaces[i].is_function) continue;
+            cost_t c = analyse(s, l->spaces[i].begin, l->spaces[i].end, 0.);
+            s->e->spaces[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
+            s->function[2 * i] = max(c.work, call_ns);
+            s->function[2 * i + 1] = max(c.end, call_ns);
+        }
+    }
+    for (int i = 0; i < l->nsteps; ++i)
+        if (l->steps[i]->ctl == DTP_CTL_CALL && !s->e->spaces[l->steps[i]->other].by_counters)
+            s->item_end[i] = i;
+}
+
+/* Loops that run by counters, and bytes for predicates that the engine cannot read. */
+static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int to) {
+    for (int i = from; i < to; ++i) {
+        dtp_step_t *t = l->steps[i];
+        if (l->item_end[i] >= 0) {
+            i = l->item_end[i];
+        } else if (t->ctl == DTP_CTL_WHILE) {
+            dtp_space_t *loop = &e->spaces[l->steps[t->other]->space];
+            loop->by_counters = true;
+            loop->slabs = loop->window + 1;
+        } else if ((t->ctl == DTP_CTL_IF || t->ctl == DTP_CTL_TEST) && t->work->pred_type != dnnl_tp_u8 &&
+                   t->work->pred_type != dnnl_tp_boolean) {
+            int buf;
+            l->space = t->space;
+            DTP_TRY(dtp_new_buf(l, 1, &buf));
+            l->bufs[buf].first = l->bufs[buf].last = i;
+            t->truth = buf + 1;
+        }
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
+    if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
+    dtp_arena_t *arena = l->ir->arena;
+    sched_t s = {.e = e, .l = l, .options = options};
+    s.end_of = dtp_arena_alloc(arena, sizeof *s.end_of * (size_t)(l->nbufs + 1));
+    s.item_end = dtp_arena_alloc(arena, sizeof *s.item_end * (size_t)(l->nsteps + 1));
+    s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nspaces);
+    if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
+    analyse_functions(&s);
+    cost_t c = analyse(&s, 0, l->spaces[0].end, 0.);
+    dtp_arena_drop(arena, s.end_of, sizeof *s.end_of * (size_t)(l->nbufs + 1));
+    e->by_counters = e->always_flow || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
+    if (!e->by_counters) return dnnl_tp_success;
+    l->item_end = s.item_end;
+    /* Spaces of what the interpreter runs keep their two slabs and share memory by time. */
+    e->spaces[0].by_counters = true;
+    for (int i = 0; i < l->nspaces; ++i)
+        if (i == 0 || (e->spaces[i].is_function && e->spaces[i].by_counters))
+            DTP_TRY(mark_region(e, l, l->spaces[i].begin, l->spaces[i].end));
+    return dnnl_tp_success;
+}
+
+/* ---- Building ---------------------------------------------------------------------------------------- */
+
+static void after_buf(sched_t *s, dtp_flow_token_t later, int buf) {
+    if (buf < 0 || s->made.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
+    s->stamp[buf] = s->stamps;
+    dtp_flow_after(s->builder, later, s->made.token[buf]);
+}
+
+/* What steps from..to read of what others wrote. */
+static void after_reads(sched_t *s, dtp_flow_token_t later, int from, int to) {
+    ++s->stamps;
+    for (int i = from; i <= to; ++i) {
+        const dtp_step_t *t = s->l->steps[i];
+        for (int k = 0; k < t->nargs + t->npost_args; ++k)
+            if (!t->arg[k].written) after_buf(s, later, t->arg[k].buf);
+        for (int k = 0; k < t->norder; ++k)
+            if (s->made.ended[t->order[k]] >= 0)
+                dtp_flow_after(s->builder, later, s->made.ended[t->order[k]]);
+    }
+}
+
+static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from, int to) {
+    for (int i = from; i <= to; ++i) {
+        const dtp_step_t *t = s->l->steps[i];
+        for (int k = 0; k < t->nargs; ++k)
+            if (t->arg[k].buf >= 0 && t->arg[k].written)
+                DTP_TRY(dtp_made_set(&s->made, t->arg[k].buf, token, token));
+    }
+    return dnnl_tp_success;
+}
+
+static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
+    dtp_stage_t *item = &s->items[s->nitems];
+    *item = (dtp_stage_t){.kind = kind, .index = index};
+    if (kind == DTP_STAGE_STEP && s->l->steps[index]->host) {
+        *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
+        s->npoints += s->l->steps[index]->nargs;
+    } else if (kind == DTP_STAGE_RANGE) {
+        item->index = s->l->stage_of[index];
+        item->other = s->l->stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF);
+    }
+    return (uint32_t)s->nitems++;
+}
+
+/* One node for the steps from..to. */
+static dnnl_tp_status_t add_node(sched_t *s, dtp_flow_block_t block, dtp_stage_kind_t kind, int index,
+                                 int from, int to, double ns, unsigned flags) {
+    if (ns > costly_ns) flags |= DTP_FLOW_COSTLY;
+    dtp_flow_token_t t = dtp_flow_node(s->builder, block, new_item(s, kind, index, to), flags, ns);
+    after_reads(s, t, from, to);
+    return set_writes(s, t, from, to);
+}
+
+static dnnl_tp_status_t add_step(sched_t *s, dtp_flow_block_t block, int i) {
+    const dtp_step_t *t = s->l->steps[i];
+    /* Beside closures that block, others are worth a thread. */
+    double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
+    unsigned flags = 0;
+    if (t->host) flags = DTP_FLOW_SIDE_EFFECT | (may_block(t) ? DTP_FLOW_MAY_BLOCK : 0);
+    else if (t->op && ns > wide_ns) flags = DTP_FLOW_WIDE;
+    return add_node(s, block, DTP_STAGE_STEP, i, i, i, ns, flags);
+}
+
+static dnnl_tp_status_t add_range(sched_t *s, dtp_flow_block_t block, int from, int to) {
+    double ns = 0.;
+    unsigned flags = 0;
+    for (int i = from; i <= to; ++i) {
+        const dtp_step_t *t = s->l->steps[i];
+        ns += t->host                  ? host_cost(t, host_ns)
+              : t->ctl == DTP_CTL_CALL ? call_ns
+              : t->ctl                 ? 0.
+                                       : dtp_step_ns(t);
+        if (t->host) flags |= DTP_FLOW_SIDE_EFFECT;
+        if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_FLOW_WIDE;
+        if (t->segment >= 0) flags |= DTP_FLOW_WIDE;
+    }
+    if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;
+    return add_node(s, block, DTP_STAGE_RANGE, from, from, to, ns, flags);
+}
+
+/* Where the engine finds the predicate of an IF or TEST: one byte. */
+static dtp_flow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
+    const dtp_lower_t *l = s->l;
+    if (t->truth) return (dtp_flow_ref_t){.offset = l->bufs[t->truth - 1].offset};
+    const dtp_buf_t *b = &l->bufs[t->arg[0].buf];
+    dtp_flow_ref_t r = {.inner = t->arg[0].offset, .indirect = true, .level = DTP_FLOW_BASES};
+    switch (b->kind) {
+    case DTP_BUF_CONST:
+        r.offset = (int64_t)sizeof(void *) * DTP_BASE_ABSOLUTE;
+        r.inner += (int64_t)(intptr_t)b->data;
+        return r;
+    case DTP_BUF_INPUT: r.offset = (int64_t)sizeof(void *) * (DTP_BASE_ARGS + b->index); return r;
+    case DTP_BUF_OUTPUT:
+        r.offset = (int64_t)sizeof(void *) * (DTP_BASE_ARGS + s->e->nin + b->index);
+        return r;
+    default: break;
+    }
+    r.level = 0;
+    for (int space = t->space; space != b->space; space = l->spaces[space].parent) ++r.level;
+    r.indirect = b->kind == DTP_BUF_VAR;
+    if (r.indirect) {
+        r.offset = (int64_t)sizeof(void *) * (DTP_BASE_VARS + b->index);
+    } else {
+        r.offset = b->offset + r.inner;
+        r.inner = 0;
+    }
+    return r;
+}
+
+/* `later` reads the predicate of step i. */
+static void after_predicate(sched_t *s, dtp_flow_block_t block, dtp_flow_token_t later, int i) {
+    const dtp_step_t *t = s->l->steps[i];
+    if (!t->truth) {
+        after_reads(s, later, i, i);
+        return;
+    }
+    dtp_flow_token_t n = dtp_flow_node(s->builder, block, new_item(s, DTP_STAGE_IF, i, i), 0, 0.);
+    after_reads(s, n, i, i);
+    dtp_flow_after(s->builder, later, n);
+}
+
+static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, int to);
+
+/* A branch; its results are the buffers that it wrote last. */
+static dnnl_tp_status_t add_branch(sched_t *s, dtp_flow_block_t block, int from, int to,
+                                   dtp_made_buf_t **results, int *n) {
+    int mark = s->made.nlog;
+    DTP_TRY(add_steps(s, block, from, to));
+    return dtp_made_take(&s->made, mark, results, n);
+}
+
+static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
+    const dtp_lower_t *l = s->l;
+    int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno;
+    dtp_made_buf_t *yes, *no;
+    dtp_flow_ref_t ref = predicate_ref(s, l->steps[i]);
+    dtp_flow_if_t f = dtp_flow_if(s->builder, block, &ref);
+    after_predicate(s, block, f.token, i);
+    DTP_TRY(add_branch(s, f.branch[1], i + 1, other, &yes, &nyes));
+    DTP_TRY(add_branch(s, f.branch[0], other + 1, end, &no, &nno));
+    /* Results have a writer in both. stamp: of the true branch. */
+    int *at = dtp_arena_alloc(l->ir->arena, sizeof *at * (size_t)(nyes + 1));
+    if (!at) return dnnl_tp_out_of_memory;
+    int stamp = s->stamps += nyes + 1;
+    for (int k = 0; k < nyes; ++k) s->stamp[yes[k].buf] = stamp - nyes + k;
+    for (int k = 0; k < nno; ++k) {
+        int y = s->stamp[no[k].buf] - (stamp - nyes);
+        if (y < 0 || y >= nyes || yes[y].buf != no[k].buf || at[y]) continue;
+        at[y] = 1;
+        DTP_TRY(dtp_made_set(&s->made, no[k].buf,
+                             dtp_flow_if_out(s->builder, f.token, no[k].token, yes[y].token), f.token));
+    }
+    const dtp_step_t *e = l->steps[end];
+    for (int k = 0; k < e->nargs; ++k)
+        if (e->arg[k].buf >= 0) DTP_TRY(dtp_made_set(&s->made, e->arg[k].buf, f.token, f.token));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
+    const dtp_lower_t *l = s->l;
+    const dtp_step_t *w = l->steps[i];
+    int end = w->other, test = i + 1, next = end - 1, mark;
+    const dtp_step_t *x = l->steps[end];
+    int space = x->space;
+    while (l->steps[test]->ctl != DTP_CTL_TEST || l->steps[test]->other != end) ++test;
+    const dtp_space_t *sp = &s->e->spaces[space];
+    dtp_flow_loop_t loop = {.nvars = w->nargs,
+                            .window = sp->window,
+                            .index = (uint32_t)i,
+                            .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
+                            .exit_ns = x->work->bytes / 10.,
+                            .test = predicate_ref(s, l->steps[test]),
+                            .data_offset = sp->ring,
+                            .data_stride = (int64_t)sp->bytes};
+    dtp_flow_while_t f = dtp_flow_while(s->builder, block, &loop);
+    after_reads(s, f.token, i, i);
+    /* What the body hands on from outside is read by the next iteration only, through its pointer. */
+    for (int k = 0; k < w->nargs; ++k) {
+        int buf = l->steps[next]->arg[k].buf;
+        if (l->bufs[buf].space != space) after_buf(s, f.token, buf);
+    }
+    mark = s->made.nlog;
+    for (int b = 0, k = 0; b < l->nbufs && k < w->nargs; ++b) /* variables are made in a row */
+        if (l->bufs[b].space == space && l->bufs[b].kind == DTP_BUF_VAR) {
+            dtp_flow_token_t t = f.first_var + l->bufs[b].index;
+            DTP_TRY(dtp_made_set(&s->made, b, t, t));
+            ++k;
+        }
+    DTP_TRY(add_steps(s, f.cond, i + 1, test));
+    after_predicate(s, f.cond, f.test, test);
+    DTP_TRY(add_steps(s, f.body, test + 1, next));
+    for (int k = 0; k < w->nargs; ++k) {
+        int buf = l->steps[next]->arg[k].buf;
+        const dtp_buf_t *b = &l->bufs[buf];
+        /* What lives outside, and what has no elements, is there at the end of the iteration at the latest.
+         */
+        bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->made.token[buf] >= 0 &&
+                   buf >= l->steps[test]->work->first_body;
+        if (own) dtp_flow_next(s->builder, f.token, k, s->made.token[buf]);
+    }
+    dtp_made_undo(&s->made, mark);
+    return set_writes(s, f.token, end, end);
+}
+
+static dnnl_tp_status_t add_call(sched_t *s, dtp_flow_block_t block, int i) {
+    const dtp_step_t *t = s->l->steps[i];
+    dtp_flow_token_t c = dtp_flow_call(s->builder, block, s->block_of[t->other], (uint32_t)i);
+    after_reads(s, c, i, i);
+    return set_writes(s, c, i, i);
+}
+
+static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, int to) {
+    const dtp_lower_t *l = s->l;
+    for (int i = from; i < to; ++i) {
+        const dtp_step_t *t = l->steps[i];
+        if (l->item_end[i] >= 0) {
+            DTP_TRY(add_range(s, block, i, l->item_end[i]));
+            i = l->item_end[i];
+        } else if (t->ctl == DTP_CTL_IF) {
+            DTP_TRY(add_if(s, block, i));
+            i = l->steps[t->other]->other;
+        } else if (t->ctl == DTP_CTL_WHILE) {
+            DTP_TRY(add_while(s, block, i));
+            i = t->other;
+        } else if (t->ctl == DTP_CTL_CALL) {
+            DTP_TRY(add_call(s, block, i));
+        } else if (t->segment >= 0) {
+            const dtp_segment_t *g = &s->e->segments[t->segment];
+            int last = g->first_step + g->nsteps - 1;
+            DTP_TRY(add_node(s, block, DTP_STAGE_SEGMENT, t->segment, i, last, g->ns, DTP_FLOW_WIDE));
+            i = last;
+        } else if (!t->ctl) {
+            DTP_TRY(add_step(s, block, i));
+        }
+    }
+    return dnnl_tp_success;
+}
+
+/* Items, and what closures read of them, in the order of the nodes. */
+static dnnl_tp_status_t set_items(sched_t *s) {
+    dtp_exec_t *e = s->e;
+    size_t n = (size_t)s->nitems;
+    uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
+    dtp_item_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
+    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(s->npoints + 1));
+    if (!number || !items || !points) return dnnl_tp_out_of_memory;
+    dtp_flow_renumber(e->flow, (uint32_t)n, number);
+    for (size_t i = 0; i < n; ++i) {
+        dtp_item_t *to = &items[number[i]];
+        if (s->items[i].kind == DTP_STAGE_HOST) to->host = e->hosts[s->items[i].index];
+        else to->stage = s->items[i];
+    }
+    for (size_t i = 0; i < n; ++i) {
+        dtp_exec_host_t *h = &items[i].host;
+        if (!h->fn) continue;
+        int args = h->nin + h->nout;
+        if (args) memcpy(points, h->refs, sizeof *points * (size_t)args);
+        h->refs = points;
+        points += args;
+    }
+    e->items = items;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t build(sched_t *s) {
+    const dtp_lower_t *l = s->l;
+    dtp_flow_expect(s->builder, l->nsteps, 2 * l->nsteps);
+    for (int i = 1; i < l->nspaces; ++i)
+        if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
+            s->block_of[i] = s->e->spaces[i].block = dtp_flow_function(s->builder);
+    DTP_TRY(add_steps(s, DTP_FLOW_ROOT, 0, l->spaces[0].end));
+    for (int i = 1; i < l->nspaces; ++i)
+        if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
+            DTP_TRY(add_steps(s, s->block_of[i], l->spaces[i].begin, l->spaces[i].end));
+    unsigned flags =
+        (s->options & DTP_SCHEDULE_ORDERED ? DTP_FLOW_ORDERED : 0) | (is_force(s) ? 0 : DTP_FLOW_CLUSTERS);
+    if (l->nhosts) flags |= DTP_FLOW_LEARN;
+    DTP_TRY(dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow));
+    return set_items(s);
+}
+
+dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
+    if (!e->by_counters) return dnnl_tp_success;
+    dtp_arena_t *arena = l->ir->arena;
+    sched_t s = {.e = e, .l = l, .options = options};
+    size_t nbufs = (size_t)(l->nbufs + 1);
+    s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nspaces);
+    s.stamp = dtp_arena_alloc(arena, sizeof *s.stamp * nbufs);
+    s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
+    if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
+    DTP_TRY(dtp_made_init(&s.made, arena, l->nbufs));
+    s.made.forgets = l->nspaces == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
+    s.builder = dtp_flow_builder_create(e->obj.allocator);
+    if (!s.builder) return dnnl_tp_out_of_memory;
+    dnnl_tp_status_t status = build(&s);
+    dtp_flow_builder_destroy(s.builder);
+    return status;
+}

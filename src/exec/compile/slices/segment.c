@@ -1,0 +1,437 @@
+/* Row segments: the key to batches.
+ *
+ * A run of consecutive steps in which each result row (or sequence) depends only on the same row (or
+ * sequence) of what the run computed before is executed slice by slice, so that activations stay in the
+ * second-level cache and a batch needs one fork and join instead of one per operator. Units are the
+ * contiguous blocks that dimension 0 of every sliced tensor falls into: rows, or whole sequences once a
+ * sequence-wise operator is inside.
+ *
+ * Two forms. Fixed: slices are known now. Packed (attention or pooling with offsets): units are rows, and
+ * each run cuts them at sequence boundaries. Weights of a segment are split into groups (about a transformer
+ * layer) and the loop is group outer, slice inner. Run: run/run.c. */
+#include "exec/compile/slices/segment.h"
+
+enum {
+    SLICE_ROWS = 128,    /* a slice's activations fit the second-level cache */
+    MIN_SLICE_ROWS = 48, /* below it weights are re-read too often for one row's work */
+    MAX_UNIT_ROWS = 512, /* longer sequences are cut by rows between attentions instead */
+    MAX_RANK = DNNL_TP_MAX_NDIMS
+};
+
+/* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
+
+typedef enum { CUT_WHOLE, CUT_SLICED, CUT_BAD } cut_t;
+
+static int dst_index(const dtp_step_t *s) {
+    for (int i = 0; i < s->nargs; ++i)
+        if (s->arg[i].written) return i;
+    return -1;
+}
+
+/* Descriptors of all arguments, post-op tensors included; returns their number. */
+static int arg_mds(const dtp_step_t *s, const dtp_md_t **md) {
+    dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
+    int n = dtp_op_info(s->op->kind)->args(s->op, args);
+    for (int i = 0; i < s->nargs; ++i) md[i] = i < n ? args[i].md : NULL;
+    for (int i = 0; i < s->npost_args; ++i)
+        md[s->nargs + i] = i % 2 == 0 && s->work->post[i / 2].is_binary ? &s->work->post_md[i / 2] : NULL;
+    return s->nargs + s->npost_args;
+}
+
+static cut_t by_dim(const dtp_md_t *md, const dtp_md_t *dst) {
+    if (md->ndims != dst->ndims) return CUT_BAD;
+    return md->dims[0] == dst->dims[0] ? CUT_SLICED : md->dims[0] == 1 ? CUT_WHOLE : CUT_BAD;
+}
+
+static cut_t rule(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    if (arg >= s->nargs) return by_dim(md, dst);
+    switch ((int)s->op->kind) {
+    case dnnl_tp_matmul:
+        if (dst->ndims > 2) return arg == DTP_MATMUL_BIA ? CUT_WHOLE : by_dim(md, dst);
+        return arg == DTP_MATMUL_SRC || arg == DTP_MATMUL_DST ? CUT_SLICED : CUT_WHOLE;
+    case dnnl_tp_eltwise:
+    case dnnl_tp_reorder: return CUT_SLICED;
+    case dnnl_tp_layer_normalization:
+        return arg == DTP_LNORM_SRC || arg == DTP_LNORM_DST ? CUT_SLICED : CUT_WHOLE;
+    case dnnl_tp_binary: return by_dim(md, dst);
+    case dnnl_tp_softmax: return ((const dtp_softmax_desc_t *)s->op)->axis ? CUT_SLICED : CUT_BAD;
+    case dnnl_tp_reduction: return md->dims[0] == dst->dims[0] ? CUT_SLICED : CUT_BAD;
+    case dnnl_tp_concat: return ((const dtp_concat_desc_t *)s->op)->axis ? CUT_SLICED : CUT_BAD;
+    case DTP_KIND_GATHER: return arg == DTP_GATHER_TABLE ? CUT_WHOLE : CUT_SLICED;
+    case DTP_KIND_ATTENTION:
+    case DTP_KIND_POOL_NORMALIZE: return s->wants_seq ? CUT_BAD : CUT_SLICED;
+    default: return CUT_BAD;
+    }
+}
+
+/* Can the step be cut into `units` along dimension 0? Marks its arguments when it can. */
+static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) {
+    const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
+    bool sliced[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
+    if (!s->op || s->no_slice || units < 1) return false;
+    int n = arg_mds(s, md), to = dst_index(s);
+    const dtp_md_t *dst = md[to];
+    if (dst->ndims < 1 || dst->dims[0] % units) return false;
+    for (int i = 0; i < n; ++i) {
+        sliced[i] = false;
+        if (s->arg[i].buf < 0 || !md[i] || dtp_md_is_zero(md[i])) continue;
+        const dtp_buf_t *b = &l->bufs[s->arg[i].buf];
+        cut_t c = rule(s, i, md[i], dst);
+        if (c == CUT_BAD || (c == CUT_WHOLE && b->segment == segment)) return false;
+        if (c == CUT_WHOLE) continue;
+        /* A unit must be the same contiguous block for everybody who touches the buffer. */
+        int64_t advance =
+            md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type);
+        if (md[i]->dims[0] % units || md[i]->format_kind != dnnl_tp_blocked ||
+            (size_t)(advance * units) != b->bytes)
+            return false;
+        sliced[i] = true;
+    }
+    for (int i = 0; i < n; ++i) {
+        s->arg[i].sliced = sliced[i];
+        s->arg[i].advance =
+            sliced[i] ? md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type)
+                      : 0;
+    }
+    int rank = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION ||
+                       s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE
+                   ? 1
+                   : dst->ndims - 1;
+    if (rank < 1) rank = 1;
+    s->work->rows_per_unit = dst->dims[0] / units;
+    for (int d = 1; d < rank; ++d) s->work->rows_per_unit *= dst->dims[d];
+    return true;
+}
+
+/* ---- Packed steps ------------------------------------------------------------------------------------ */
+
+/* Attention or pooling with offsets in a segment of `rows` rows: absolute rows, offsets and pooled rows
+ * advance by sequence. */
+static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segment) {
+    const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
+    int n = arg_mds(s, md);
+    bool is_pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+    int offsets = is_pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS;
+    if (s->no_slice || n > DTP_ATTENTION_NARGS || md[0]->dims[0] != rows) return false;
+    for (int i = 0; i < n; ++i) {
+        dtp_step_arg_t *a = &s->arg[i];
+        a->sliced = false;
+        a->advance = 0;
+        if (a->buf < 0) continue;
+        dtp_buf_t *b = &l->bufs[a->buf];
+        if (i == offsets) {
+            if (b->segment == segment) return false;
+            a->advance = (int64_t)sizeof(int32_t);
+        } else if (is_pool && a->written) {
+            a->advance = md[i]->dims[1] * md[i]->strides[1] * (int64_t)dtp_type_size(md[i]->data_type);
+        } else if (b->bytes % (size_t)rows || b->domain == DTP_BY_SEQ) {
+            return false;
+        }
+    }
+    s->domain = DTP_BY_SEQ;
+    s->work->rows_per_unit = 1;
+    return true;
+}
+
+/* ---- Growing a segment ------------------------------------------------------------------------------- */
+
+typedef struct {
+    int first, end;
+    int64_t units; /* rows in the packed form */
+    int64_t seqs;  /* packed: sequences; 0 = fixed */
+    int offsets_buf;
+    int64_t offsets_at;
+    int64_t rows;
+} grow_t;
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+static const dtp_md_t *dst_md(const dtp_step_t *s) {
+    const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
+    if (!s->op) return NULL;
+    (void)arg_mds(s, md);
+    return md[dst_index(s)];
+}
+
+static void mark(dtp_lower_t *l, dtp_step_t *s, int segment, int domain) {
+    for (int i = 0; i < s->nargs; ++i)
+        if (s->arg[i].written) {
+            l->bufs[s->arg[i].buf].segment = segment;
+            l->bufs[s->arg[i].buf].domain = domain;
+        }
+}
+
+/* A step of a packed segment must take its rows at run time. */
+static dnnl_tp_status_t takes_rows(dtp_lower_t *l, dtp_step_t *s, bool *yes) {
+    *yes = false;
+    if (!s->op || s->no_slice) return dnnl_tp_success;
+    if (!s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, l->num_threads, 0));
+    *yes = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
+    if (s->op->kind == dnnl_tp_matmul) {
+        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
+        *yes = *yes && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
+    }
+    s->no_slice = !*yes;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t packed_step(dtp_lower_t *l, dtp_step_t *s, grow_t *g, int segment, bool *joined) {
+    *joined = false;
+    bool rows_ok;
+    DTP_TRY(takes_rows(l, s, &rows_ok));
+    if (!rows_ok) return dnnl_tp_success;
+    if (s->wants_seq) {
+        int at = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE
+                     ? (int)DTP_POOLN_OFFSETS
+                     : (int)DTP_ATTENTION_OFFSETS;
+        const dtp_step_arg_t *o = &s->arg[at];
+        if (g->seqs && (o->buf != g->offsets_buf || o->offset != g->offsets_at)) return dnnl_tp_success;
+        if (!cut_sequences(l, s, g->units, segment)) return dnnl_tp_success;
+        g->offsets_buf = o->buf;
+        g->offsets_at = o->offset;
+        g->seqs = (int64_t)(l->bufs[o->buf].bytes / sizeof(int32_t)) - 1;
+        bool is_pool =
+            at == (int)DTP_POOLN_OFFSETS && s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
+        mark(l, s, segment, is_pool ? DTP_BY_SEQ : DTP_BY_ROW);
+        *joined = true;
+        return dnnl_tp_success;
+    }
+    /* What reads pooled rows goes on by sequence. */
+    int domain = DTP_BY_ROW;
+    for (int i = 0; i < s->nargs + s->npost_args; ++i)
+        if (s->arg[i].buf >= 0 && l->bufs[s->arg[i].buf].segment == segment &&
+            l->bufs[s->arg[i].buf].domain == DTP_BY_SEQ)
+            domain = DTP_BY_SEQ;
+    const dtp_md_t *dst = dst_md(s);
+    int64_t units = domain == DTP_BY_SEQ ? g->seqs : g->units;
+    if (dst->dims[0] != units || !cut_step(l, s, units, segment)) return dnnl_tp_success;
+    for (int i = 0; i < s->nargs + s->npost_args; ++i)
+        if (s->arg[i].sliced && l->bufs[s->arg[i].buf].segment == segment &&
+            l->bufs[s->arg[i].buf].domain != domain)
+            return dnnl_tp_success;
+    s->domain = domain;
+    mark(l, s, segment, domain);
+    *joined = true;
+    return dnnl_tp_success;
+}
+
+/* The first step with offsets turns a segment of rows into a packed one: its steps so far must take rows. */
+static dnnl_tp_status_t to_packed(dtp_lower_t *l, grow_t *g, bool *ok) {
+    *ok = true;
+    for (int i = g->first; i < g->end && *ok; ++i) {
+        DTP_TRY(takes_rows(l, l->steps[i], ok));
+        const dtp_md_t *dst = dst_md(l->steps[i]);
+        *ok = *ok && dst->dims[0] == g->units;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) {
+    memset(g, 0, sizeof *g);
+    g->first = g->end = first;
+    for (int i = first; i < l->nsteps; ++i) {
+        dtp_step_t *s = l->steps[i];
+        const dtp_md_t *dst = dst_md(s);
+        if (!dst || dst->ndims < 1) break;
+        if (g->seqs || s->wants_seq) {
+            bool ok;
+            if (i == first) {
+                const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
+                (void)arg_mds(s, md);
+                g->units = md[0]->dims[0];
+            }
+            if (!g->seqs) {
+                DTP_TRY(to_packed(l, g, &ok));
+                if (!ok) break;
+            }
+            DTP_TRY(packed_step(l, s, g, segment, &ok));
+            if (!ok) break;
+            g->rows = g->units;
+        } else {
+            int64_t units = i == first ? dst->dims[0] : gcd(g->units, dst->dims[0]);
+            int64_t rows = 1;
+            for (int d = 0; d < (dst->ndims > 1 ? dst->ndims - 1 : 1); ++d) rows *= dst->dims[d];
+            rows = dtp_max64(rows, g->rows);
+            if (i > first && units < g->units &&
+                (units < dtp_max64(2, l->num_threads) || rows / units > MAX_UNIT_ROWS))
+                break;
+            if (units < 2 || !cut_step(l, s, units, segment)) break;
+            g->units = units;
+            g->rows = rows;
+            s->domain = DTP_BY_ROW;
+            mark(l, s, segment, DTP_BY_ROW);
+        }
+        g->end = i + 1;
+    }
+    /* Units may have become coarser since the first steps were marked. */
+    for (int i = g->first; i < g->end && !g->seqs; ++i) (void)cut_step(l, l->steps[i], g->units, -2);
+    return dnnl_tp_success;
+}
+
+/* ---- Slices and groups ------------------------------------------------------------------------------- */
+
+static int count_slices(const grow_t *g, int threads) {
+    int64_t n = dtp_div_up(g->rows, SLICE_ROWS);
+    if (n % threads) {
+        int64_t up = dtp_round_up(n, threads);
+        if (up <= g->units && g->rows / up >= MIN_SLICE_ROWS) n = up;
+    }
+    n = dtp_min64(n, g->units);
+    return (int)dtp_max64(n, 1);
+}
+
+static double weight_bytes(const dtp_step_t *s) {
+    if (!s->work->packing) return 0.;
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
+    return 4. * (double)d->wei.dims[0] * (double)d->wei.dims[1];
+}
+
+/* Bytes per unit of what is written in the segment before step `at` and touched from there on. */
+static double crossing(const dtp_lower_t *l, const dtp_segment_t *seg, int index, int at) {
+    double bytes = 0.;
+    for (int b = 0; b < l->nbufs; ++b) {
+        const dtp_buf_t *buf = &l->bufs[b];
+        if (buf->segment == index && buf->first < at && buf->last >= at) bytes += (double)buf->bytes;
+    }
+    return bytes / (double)seg->units;
+}
+
+/* Group borders: about `limit` bytes of weights each, cut where the least has to be kept for all slices. */
+static dnnl_tp_status_t make_groups(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
+    enum { MIB = 1 << 20 };
+    int64_t l3 = l->ir->engine->l3_bytes;
+    double limit = (double)(l3 > 0 ? dtp_min64(l3 / 4, 16 * MIB) : 8 * MIB), sum = 0.;
+    int *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)(seg->nsteps + 1));
+    if (!groups) return dnnl_tp_out_of_memory;
+    int n = 0, end = seg->first_step + seg->nsteps;
+    groups[n++] = seg->first_step;
+    bool one = seg->offsets_ref < 0 && seg->nslices <= e->num_threads;
+    for (int i = seg->first_step; i < end && !one; ++i) {
+        sum += weight_bytes(l->steps[i]);
+        if (sum <= limit || i == groups[n - 1]) continue;
+        int best = -1;
+        double least = 0.;
+        for (int at = groups[n - 1] + 1; at <= i; ++at) {
+            double c = crossing(l, seg, index, at);
+            if (best < 0 || c <= least) best = at, least = c;
+        }
+        groups[n++] = best;
+        sum = 0.;
+        for (int k = best; k <= i; ++k) sum += weight_bytes(l->steps[k]);
+    }
+    groups[n] = end;
+    seg->ngroups = n;
+    seg->groups = groups;
+    return dnnl_tp_success;
+}
+
+static int group_of(const dtp_segment_t *seg, int step) {
+    int g = 0;
+    while (g + 1 < seg->ngroups && seg->groups[g + 1] <= step) ++g;
+    return g;
+}
+
+/* Buffers that live inside one group of one segment hold a slice only and belong to the participant. */
+static void find_locals(dtp_lower_t *l, const dtp_segment_t *seg, int index) {
+    for (int b = 0; b < l->nbufs; ++b) {
+        dtp_buf_t *buf = &l->bufs[b];
+        if (buf->kind != DTP_BUF_SLAB || buf->segment != index) continue;
+        bool local = buf->domain == DTP_BY_ROW && buf->last < seg->first_step + seg->nsteps &&
+                     group_of(seg, buf->first) == group_of(seg, buf->last);
+        buf->unit_bytes = (int64_t)buf->bytes / seg->units;
+        if (local) buf->kind = DTP_BUF_LOCAL;
+    }
+}
+
+static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_segment_t *seg) {
+    int64_t most = seg->slice + (seg->larger > 0);
+    DTP_TRY(dtp_step_create(l, s, most, seg->units, l->num_threads, 0));
+    bool rows = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
+    if (s->op->kind == dnnl_tp_matmul) {
+        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
+        rows = rows && d->dst.ndims == 2 && dtp_md_is_dense_row_major(&d->src);
+    }
+    if (!rows) {
+        s->domain = DTP_BY_NONE; /* no rows are passed */
+        if (seg->larger) DTP_TRY(dtp_step_create(l, s, seg->slice, seg->units, l->num_threads, 1));
+    }
+    return dnnl_tp_success;
+}
+
+static void unmark(dtp_lower_t *l, int first, int end, int segment) {
+    for (int i = first; i < end; ++i) {
+        dtp_step_t *s = l->steps[i];
+        s->domain = DTP_BY_NONE;
+        s->segment = -1;
+        for (int k = 0; k < s->nargs + s->npost_args; ++k) {
+            s->arg[k].sliced = false;
+            s->arg[k].advance = 0;
+            if (s->arg[k].buf >= 0 && l->bufs[s->arg[k].buf].segment == segment) {
+                l->bufs[s->arg[k].buf].segment = -1;
+                l->bufs[s->arg[k].buf].domain = DTP_BY_NONE;
+            }
+        }
+    }
+}
+
+/* Packed segments hand their bounds over in run objects: this many slices at most. */
+static int packed_slices(const dtp_segment_t *seg, int threads) {
+    int64_t n = dtp_round_up(dtp_div_up(seg->units, SLICE_ROWS), threads);
+    return (int)dtp_max64(1, dtp_min64(n, dtp_max64(seg->seqs, 1)));
+}
+
+static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, dtp_segment_t *seg,
+                               int index) {
+    seg->first_step = g->first;
+    seg->nsteps = g->end - g->first;
+    seg->units = g->units;
+    seg->seqs = g->seqs;
+    seg->rows_per_unit = dtp_max64(g->rows / g->units, 1);
+    seg->offsets_ref = g->seqs ? g->offsets_buf : -1; /* replaced by the plan */
+    if (g->seqs) {
+        seg->nslices = packed_slices(seg, e->num_threads);
+        seg->capacity = dtp_min64(g->units, 4 * SLICE_ROWS) | 1; /* odd: buffers do not alias in the caches */
+    } else {
+        seg->nslices = count_slices(g, e->num_threads);
+        seg->slice = g->units / seg->nslices;
+        seg->larger = g->units % seg->nslices;
+        seg->capacity = seg->slice + (seg->larger > 0);
+    }
+    for (int i = g->first; i < g->end; ++i) l->steps[i]->segment = index;
+    DTP_TRY(make_groups(e, l, seg, index));
+    find_locals(l, seg, index);
+    for (int i = g->first; i < g->end; ++i) {
+        if (!g->seqs) DTP_TRY(create_fixed(l, l->steps[i], seg));
+        seg->ns += dtp_step_ns(l->steps[i]);
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_segments(dtp_exec_t *e, dtp_lower_t *l) {
+    dtp_buf_ranges(l);
+    if (l->nproblems == 0) return dnnl_tp_success;
+    dtp_segment_t *segs = dtp_arena_alloc(&e->arena, sizeof *segs * (size_t)l->nproblems);
+    if (!segs) return dnnl_tp_out_of_memory;
+    e->segments = segs;
+    for (int i = 0; i < l->nsteps && l->ir->fuse;) {
+        grow_t g;
+        int index = e->nsegments;
+        DTP_TRY(grow(l, i, index, &g));
+        bool worth = g.end - g.first >= 2 && (g.seqs || count_slices(&g, e->num_threads) > 1);
+        if (worth) {
+            DTP_TRY(accept(e, l, &g, &segs[index], index));
+            ++e->nsegments;
+        } else {
+            unmark(l, g.first, g.end, index);
+        }
+        i = g.end > i ? g.end : i + 1;
+    }
+    for (int i = 0; i < l->nsteps; ++i) {
+        dtp_step_t *s = l->steps[i];
+        /* What is long can be stopped on one thread, too, if it is made of pieces. */
+        const double long_ns = 1e6;
+        int threads = e->num_threads == 1 && dtp_step_ns(s) > long_ns ? 2 : e->num_threads;
+        if (s->op && !s->work->prim[0]) DTP_TRY(dtp_step_create(l, s, 0, 0, threads, 0));
+    }
+    return dnnl_tp_success;
+}

@@ -1,0 +1,101 @@
+/* Inside of the flow builder; private to build.c, order.c, pads.c and emit.c.
+ *
+ * A program is a list of tokens (things that happen once per instance of their block) and dependencies
+ * between them. dtp_flow_build: order.c checks, lifts and reduces the dependencies and ranks the tokens;
+ * pads.c adds landing pads; emit.c numbers the nodes and writes the plan. */
+#ifndef DTP_EXEC_DATAFLOW_BUILD_BUILD_H
+#define DTP_EXEC_DATAFLOW_BUILD_BUILD_H
+
+#include "exec/dataflow/plan.h"
+
+typedef enum {
+    DTP_FT_NODE,
+    DTP_FT_IF,
+    DTP_FT_WHILE,
+    DTP_FT_CALL,
+    DTP_FT_TEST,
+    DTP_FT_VAR,
+    DTP_FT_OUT, /* output of an If: comes with a or b */
+    DTP_FT_END, /* of an If: a PAD */
+    DTP_FT_PAD, /* join or landing pad */
+    DTP_FT_GONE /* member of a cluster */
+} dtp_ftok_kind_t;
+
+typedef struct {
+    uint8_t kind;
+    bool cluster;   /* NODE: stands for a list of members */
+    bool entry;     /* gets the entry token of its branch */
+    uint16_t flags; /* of the caller */
+    int32_t block;
+    uint32_t index;
+    int32_t a, b; /* OUT: sources; IF, END: a = record, b = END of the IF or -1; TEST, WHILE: a = record; VAR:
+                     a = record, b = number; CALL: a = block of the function */
+    int32_t armed;  /* block among whose counters its own is */
+    int32_t member; /* of a cluster: the next one's token + 1 */
+    uint32_t pending;
+    double ns, rank; /* rank: longest cost from its start to the end of the region */
+} dtp_ftok_t;
+
+typedef enum { DTP_FB_ROOT, DTP_FB_BRANCH, DTP_FB_COND, DTP_FB_BODY, DTP_FB_FUNCTION } dtp_fblk_kind_t;
+typedef struct {
+    uint8_t kind;
+    int32_t up;     /* block around, in the same region: BRANCH, BODY (its condition); else -1 */
+    int32_t owner;  /* token that enters it: IF, TEST; WHILE for COND; -1 */
+    int32_t region; /* number of the region */
+    int32_t depth;  /* branches around, in the region */
+    uint32_t local; /* number in its region */
+} dtp_fblk_t;
+
+typedef struct {
+    dtp_flow_ref_t pred;
+    int32_t branch[2], token;
+} dtp_fif_t;
+typedef struct {
+    dtp_flow_loop_t loop;
+    int32_t cond, body, token, test, first_var, nvars; /* with the dummy */
+} dtp_floop_t;
+typedef struct {
+    int32_t later, earlier;
+} dtp_fdep_t;
+typedef struct {
+    int32_t loop, var, token;
+} dtp_fnext_t;
+
+typedef struct {
+    int32_t *at, *to; /* to[at[i] .. at[i + 1]) */
+} dtp_fcsr_t;
+
+struct dtp_flow_builder {
+    dtp_arena_t arena, scratch; /* scratch: of one pass of dtp_flow_build */
+    dnnl_tp_status_t status;
+    unsigned flags;
+    bool may_block; /* some node may */
+    dtp_ftok_t *tok;
+    dtp_fblk_t *blk;
+    dtp_fif_t *ifs;
+    dtp_floop_t *loops;
+    dtp_fdep_t *dep;
+    dtp_fnext_t *next;
+    int ntok, nblk, nifs, nloops, ndep, nnext, nregions;
+    int tok_room, blk_room, if_room, loop_room, dep_room, next_room;
+};
+typedef struct dtp_flow_builder dtp_fb_t;
+
+int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block);
+void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier);
+/* Of the scratch arena, zeroed. */
+void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size);
+/* Without Ifs and loops: dependencies are the edges. */
+static inline bool dtp_fb_is_flat(const dtp_fb_t *b) { return b->nifs == 0 && b->nloops == 0; }
+/* Lists by[i] = of[i] for all i, grouped: at has n + 1 entries. */
+bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int npairs, bool by_later);
+/* The nodes whose end makes token come: calls fn for each. */
+void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg);
+
+dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b);
+
+dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b);
+dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed);
+dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **plan);
+
+#endif

@@ -1,0 +1,295 @@
+/* The counter-scheduled engine that runs structured programs: nodes and orderings in blocks (the root,
+ * branches of an If, condition and body of a While, functions).
+ *
+ * It knows nodes, orderings, instances of regions ("slabs"), counters and threads; it knows no tensor, no
+ * primitive and no graph. A node's work is one call exec(ctx, slab, index, where). Who lowers a graph to it:
+ * see lower.c. The builder is dataflow/build/build.c (structure), dataflow/build/order.c (reduction, ranks, numbering) and
+ * dataflow/build/emit.c (the plan); the engine is dataflow/run/run.c on the crew of threading/loops/crew.h. */
+#ifndef DTP_EXEC_DATAFLOW_DATAFLOW_H
+#define DTP_EXEC_DATAFLOW_DATAFLOW_H
+
+#include "common/base/arena.h"
+#include "threading/base/parallel.h"
+
+/* ---- What runs when ----------------------------------------------------------------------------------
+ *
+ * Regions and slabs. A region is the root, a While (condition and body together) or a function. An instance
+ * of a region has a slab: a header, one counter per node, one completion counter per block, and a pointer to
+ * the caller's data (buffers) of that instance. Branches of an If live in the slab of the region around them:
+ * they run at most once per instance. A While has a ring of P+1 slabs (P = window) inside every instance of
+ * the region around it; iteration k lives in slab k mod (P+1). A call takes a frame (slab of the function,
+ * with its rings) from the caller's freelist and gives it back when the function has ended.
+ *
+ * Counters. Each node has one: the number of arrivals that it still waits for.
+ *     arrive(c):    if (load_acquire(c) == 1 || fetch_sub(c, 1, acq_rel) == 1) the node is ready
+ * A ready node goes to the private LIFO of the thread that made it ready, or with it to a deque that others
+ * steal from. Nodes with more than 255 predecessors get joins in front.
+ *
+ *   OP     exec; arrive at its successors
+ *   PAD    nothing but arriving: landing pads (one per producer outside and branch: waits for the producer and
+ *          for the branch's entry token, then fans out, so that a producer pays one arrival per skipped branch)
+ *   IF     reads the predicate, sets the counters of the chosen branch, delivers one entry token to each node
+ *          of it that has no producer inside it, then gives the guard of the branch's completion counter
+ *   TEST   an If whose branches are the body of the While and the exit. True: arrive at the slab's gate (2 =
+ *          test + window token), whose last arrival enters the body as an If enters a branch. False: marks the
+ *          slab as exited, gives its share of the completion
+ *   WHILE  sets up the P+1 slabs (iterations 0..P, gates of the first P with their window token), calls enter,
+ *          delivers the variables of iteration 0, then gives iteration 0 the token "previous iteration
+ *          complete" as its last access to the ring
+ *   EXIT   exec(exit_index) in the last iteration's slab, then arrives at the successors of the WHILE
+ *   CALL   takes a frame, calls enter, starts the function's nodes without producers, gives the guard
+ *   END    of an If, where something waits for the whole If; a PAD
+ *
+ * Variables. A While has L variables, edges from body nodes (NEXT edges) into the next slab. A NEXT edge
+ * delivers at once to the consumers of the variable in slab (k+1) mod (P+1); a variable needs no counter. A
+ * variable marked `at_end` (and the dummy of a While without any) is delivered when iteration k is complete.
+ *
+ * Completion. Each block has a completion counter. A node without successor in its own block is a counted
+ * sink: it gives one token to the counter as its very last access to the slab.
+ *   branch     1 (guard, from the IF) + sinks; at zero: one arrival at END if there is one, else one token to
+ *              the block around
+ *   iteration  1 (previous iteration complete) + condition sinks + 1 (body complete, or exit); at zero:
+ *              exited: EXIT becomes ready in this slab. Else, in this order: set the slab's counters anew,
+ *              number it k+P+1, arrive at GATE(k+P), deliver at_end variables of k+1, give the token to
+ *              completion(k+1)
+ *   function   1 (guard) + sinks; at zero: the frame goes back, then CALL's successors get their arrivals
+ *   root       sinks; at zero the run is done
+ *
+ * Rules.
+ *   (a) A node delivers to other blocks (upwards, into branches, NEXT) before it delivers to its own block:
+ *       only the last kind keeps the slab from completing under its feet.
+ *   (b) A sink's token comes last.
+ *   (c) Completion is chained in the order of iterations: a slab is complete only after its predecessor, so
+ *       window tokens always meet counters that are set, and a While ends only after all its iterations.
+ *   (d) A While delivers when its last iteration is complete; thus what its nodes read from outside lives until
+ *       then, and its ring is free after it.
+ *   (e) Counters of a branch are set when it is chosen; what may arrive earlier (a pad, or the only consumer of
+ *       a value from outside) has its counter among those of the block of its outermost producer.
+ *
+ * Threads. The thread that calls dtp_flow_run owns the run (slot 0) and starts alone: plain decrements,
+ * nobody can look. When it has more ready than it runs itself and the surplus is worth it, it opens the crew;
+ * from then on every arrival is atomic. Who may write what: a slab's counters of an If, WHILE, CALL or a
+ * completed iteration are set by the one thread that executes that transition, ordered before everything that
+ * can arrive there by the release of the arrival or of the task's publication; everything else in the run's
+ * state is the worker's own or written in dataflow/run/run.c under the rule stated there.
+ *
+ * Arrivals together. A locked operation on a line that others write as often costs more than all else between
+ * two short nodes. So in a flat region (one block, plain counters) of a shared run
+ *   - a worker keeps the tokens of sinks, and gives them at once when it runs out of tasks, and before it takes
+ *     up a task that is not plain or of another slab, looks at what is rare, or leaves. Nobody waits for
+ *     them: its next task is in the same block, which is not complete before that;
+ *   - the arrival of a node with one successor waits if the next task has that successor, too, and no other:
+ *     the successor waits for that task anyway. That task is executed at once, by the same worker: nothing
+ *     comes between (a look comes after the last one), and what is given away is the LIFO's other end.
+ * One operation for n arrivals releases what all n nodes wrote, because one thread executed them all.
+ *
+ * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (dataflow/run/block.c): whoever met it goes
+ * on, a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it
+ * has nothing else, sleeps without its ticket.
+ *
+ * Failure. The first error wins (one exchange; status and node). From then on nodes are not executed but
+ * still arrive ("ghost walk": tests answer false, an IF takes branch 0, calls end at once), so all
+ * counters drain and the state is as good as new for the next run. cancel and deadline are such errors,
+ * looked at before each node (the clock only around costly ones and every 1024 nodes).
+ *
+ * What the caller of the builder guarantees.
+ * - Orderings are acyclic, and name only tokens that exist in a block around (or the same).
+ * - Whatever exec of a node reads was written by nodes ordered before it (or before the If, While or call
+ * around).
+ * - The token of an If's output is a node of that branch, or an output of an If or While in it; so an output
+ * that is computed outside is copied by a gated node in the branch. A NEXT token likewise is a node of the
+ * body.
+ * - A predicate's memory is written before the If or test is ready and not changed before the branch has
+ * ended.
+ * - Two branches of one If may share memory. Slab k's body buffers are overwritten from the start of body
+ * k+P+1 on, that is after iteration k+1 is complete. */
+
+/* ---- Plan -------------------------------------------------------------------------------------------- */
+
+typedef struct dtp_flow_plan dtp_flow_plan_t;
+typedef struct dtp_flow_state dtp_flow_state_t;
+typedef struct dtp_flow_region dtp_flow_region_t;
+
+/* One instance of a region. The fields in front are for exec and enter; the rest belongs to the engine. */
+typedef struct dtp_flow_slab {
+    char *data;                 /* this instance's buffers */
+    struct dtp_flow_slab *up;   /* the instance around: of the WHILE node, or of the CALL; root: NULL */
+    struct dtp_flow_slab *prev; /* previous slab of the ring (P = 1: both neighbours are one); else NULL */
+    struct dtp_flow_slab *next; /* of the ring */
+    uint64_t iteration;
+    uint32_t number; /* of the slab in its ring, 0..P */
+    uint32_t depth;  /* calls around */
+    uint32_t index;  /* of the WHILE or CALL, as given to the builder */
+    /* Private. */
+    uint32_t node; /* of the WHILE or CALL in `up` */
+    const dtp_flow_region_t *region;
+    uint32_t window, exited;
+    _Atomic uint32_t gate; /* 2 = test + window token */
+    void *frame;           /* what frame_take gave, for the slab of a function */
+} dtp_flow_slab_t;
+
+/* Where a boolean (one byte, not 0 = true) lies: base + offset, or, if indirect, *(char **)(base + offset) +
+ * inner. base: data of the slab `level` regions further out (0 = own), or args.bases for level
+ * DTP_FLOW_BASES. */
+enum { DTP_FLOW_BASES = -1 };
+typedef struct {
+    int32_t level;
+    bool indirect;
+    int64_t offset, inner;
+} dtp_flow_ref_t;
+
+/* ---- Builder -----------------------------------------------------------------------------------------
+ *
+ * A token names something that happens once per instance of its block. Building calls do not fail: the first
+ * mistake or lack of memory is kept and returned by dtp_flow_build. */
+typedef struct dtp_flow_builder dtp_flow_builder_t;
+typedef int32_t dtp_flow_token_t;
+typedef int32_t dtp_flow_block_t;
+
+enum { DTP_FLOW_ROOT = 0 }; /* the root's block */
+enum {
+    DTP_FLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
+    DTP_FLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
+    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
+    DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
+    DTP_FLOW_NOP = 16         /* an ordering only: exec is not called */
+};
+#define DTP_FLOW_NO_INDEX UINT32_MAX
+
+/* The builder's own memory is freed by destroy; the plan goes to the arena that dtp_flow_build gets. */
+dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator);
+void dtp_flow_builder_destroy(dtp_flow_builder_t *builder); /* NULL is allowed */
+
+/* About so many tokens and dependencies will come. */
+void dtp_flow_expect(dtp_flow_builder_t *builder, int nodes, int dependencies);
+
+/* A node: exec(ctx, slab, index, where). ns: estimated cost on one thread (0 = nothing worth sharing). */
+dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *builder, dtp_flow_block_t block, uint32_t index,
+                               unsigned flags, double ns);
+/* `later` starts when `earlier` has ended. later: a node, an If, While, call, or a While's test. earlier: any
+ * token; one of a region further out holds back the While (or the call) around `later`. */
+void dtp_flow_after(dtp_flow_builder_t *builder, dtp_flow_token_t later, dtp_flow_token_t earlier);
+
+typedef struct {
+    dtp_flow_token_t token; /* as later: the choice; as earlier: everything in the chosen branch has ended */
+    dtp_flow_block_t branch[2]; /* [0]: predicate false, [1]: true; nested Ifs and Whiles are made in them */
+} dtp_flow_if_t;
+dtp_flow_if_t dtp_flow_if(dtp_flow_builder_t *builder, dtp_flow_block_t block, const dtp_flow_ref_t *pred);
+/* A token that comes with `on_false` (of branch 0) or `on_true` (of branch 1), whichever branch runs. */
+dtp_flow_token_t dtp_flow_if_out(dtp_flow_builder_t *builder, dtp_flow_token_t if_token,
+                                 dtp_flow_token_t on_false, dtp_flow_token_t on_true);
+
+typedef struct {
+    int nvars;           /* >= 0 */
+    int window;          /* P >= 1 */
+    uint32_t index;      /* slab.index, for enter */
+    uint32_t exit_index; /* exec'd in the last slab: copies the variables out; DTP_FLOW_NO_INDEX = nothing */
+    double exit_ns;
+    unsigned exit_flags; /* COSTLY, WIDE */
+    dtp_flow_ref_t test; /* seen from a slab of the While */
+    int64_t data_offset,
+        data_stride; /* slab number s: data = data of the instance around + offset + s * stride */
+} dtp_flow_loop_t;
+typedef struct {
+    dtp_flow_token_t token; /* as later: the start; as earlier: the variables are out, everything has ended */
+    dtp_flow_token_t test;  /* only as later: reads loop.test */
+    dtp_flow_block_t cond, body;
+    dtp_flow_token_t first_var; /* variable i = first_var + i; only as earlier */
+} dtp_flow_while_t;
+dtp_flow_while_t dtp_flow_while(dtp_flow_builder_t *builder, dtp_flow_block_t block,
+                                const dtp_flow_loop_t *loop);
+/* Variable var of the next iteration comes with token (of the body). Without one it comes at the end of the
+ * iteration. */
+void dtp_flow_next(dtp_flow_builder_t *builder, dtp_flow_token_t while_token, int var,
+                   dtp_flow_token_t token);
+
+/* A function's block; calls may be anywhere, in itself too. The token of a call, as earlier: the function has
+ * ended. */
+dtp_flow_block_t dtp_flow_function(dtp_flow_builder_t *builder);
+dtp_flow_token_t dtp_flow_call(dtp_flow_builder_t *builder, dtp_flow_block_t block, dtp_flow_block_t function,
+                               uint32_t index);
+
+enum {
+    DTP_FLOW_ORDERED = 1,  /* SIDE_EFFECT nodes one after another */
+    DTP_FLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
+    DTP_FLOW_LEARN =
+        4 /* costs of nodes are guesses: states learn them from their runs (dataflow/run/learn.c) */
+};
+/* Errors: invalid_arguments with a text (a cycle, a token that does not exist there), out_of_memory,
+ * unimplemented (more than 4M nodes in one region). */
+dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *builder, unsigned flags, dtp_arena_t *arena,
+                                const dtp_flow_plan_t **plan);
+
+/* Gives the indices 0 .. n - 1 that nodes were built with new numbers, in the order in which one thread would
+ * execute them, about: number[old] = new. Then exec gets the new ones; those of Whiles and calls stay. */
+void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number);
+
+/* ---- Running ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int slot;                  /* of the thread in this run: 0..num_threads-1, never two at once */
+    bool whole;                /* a WIDE node that has all of the pool and the scratch for it */
+    const dtp_parallel_t *par; /* whole: the run's; else the thread alone */
+} dtp_flow_where_t;
+
+/* Not success: the run fails with that status (the first one counts). */
+typedef dnnl_tp_status_t (*dtp_flow_exec_t)(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                                            const dtp_flow_where_t *where);
+/* An instance begins: ring slab 0 for iterations 0 and P+1 (what differs between the first round and all
+ * others: where the variables lie), and a function's frame. Nothing of the instance runs yet. */
+typedef void (*dtp_flow_enter_t)(void *ctx, dtp_flow_slab_t *slab);
+
+typedef struct {
+    void *ctx;
+    dtp_flow_exec_t exec;
+    dtp_flow_enter_t enter; /* NULL: nothing to do */
+    /* Frames of functions; function: its block. NULL from take: the run fails with out_of_memory. *slab: as
+     * dtp_flow_frame_init returned it. Memory that was a frame of one function never becomes one of another
+     * while the run lasts. */
+    void *(*frame_take)(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab);
+    void (*frame_give)(void *ctx, dtp_flow_block_t function, void *frame);
+    uint32_t max_depth; /* of calls; beyond: runtime_error with DTP_FLOW_TOO_DEEP in the result */
+    const char *items;  /* NULL, or items + index * item_bytes is what exec reads first */
+    size_t item_bytes;
+    const void *bases;              /* of refs with level DTP_FLOW_BASES */
+    const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
+    const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */
+    int64_t deadline_ns;            /* CLOCK_MONOTONIC, 0: none */
+    const dtp_share_t *share;       /* dtp_share_here of other threads' work in this run */
+} dtp_flow_args_t;
+
+enum { DTP_FLOW_FAILED_NODE, DTP_FLOW_CANCELLED, DTP_FLOW_DEADLINE, DTP_FLOW_TOO_DEEP, DTP_FLOW_NO_FRAME };
+typedef struct {
+    dnnl_tp_status_t status;
+    int why;        /* if status is not success: DTP_FLOW_* */
+    uint32_t index; /* node or call that failed, or DTP_FLOW_NO_INDEX */
+    uint64_t shared, stolen, invited,
+        parked; /* of all threads: tasks given to others and taken, calls for help */
+} dtp_flow_result_t;
+
+/* State of one run at a time, made once and used again: bytes, aligned to DTP_NO_SHARE, for at most
+ * num_threads. init links all slabs below data (the root's buffers); state and data must stay where they are.
+ * NULL (unimplemented, last error set): memory beyond 48 bits of address, which no system gives unasked. */
+size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads);
+dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory, char *data);
+/* The next runs have the root's buffers at data; only for programs without loops. */
+void dtp_flow_state_move(dtp_flow_state_t *state, char *data);
+/* The same for a frame of a function. */
+size_t dtp_flow_frame_bytes(const dtp_flow_plan_t *plan, dtp_flow_block_t function);
+dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block_t function, void *memory,
+                                     char *data);
+
+/* Runs the program; returns when everything has ended. Allocates nothing. With more than one thread it must
+ * be called inside dtp_pool_run (par is what that gave). */
+dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *state,
+                              const dtp_flow_args_t *args, dtp_flow_result_t *result);
+/* What the runs of this state have shown (DTP_FLOW_LEARN; else false): the nodes are so cheap, or depend on
+ * each other so much, that one after another on one thread they take less time. note_order: the next run was
+ * done so and took ns; after some of them, or when one took much longer than others, prefers_order is false
+ * again and dtp_flow_run looks anew. By the owner of the state, outside runs. */
+bool dtp_flow_prefers_order(const dtp_flow_state_t *state);
+void dtp_flow_note_order(dtp_flow_state_t *state, int64_t ns);
+/* Has the run that this state is in failed? For long-running exec; may be stale. */
+bool dtp_flow_failed(const dtp_flow_state_t *state);
+
+#endif

@@ -1,0 +1,334 @@
+/* What a state learns from its runs about the cost of nodes, if the plan says that it is not known
+ * (DTP_FLOW_LEARN): a mean, which decides when tasks are given away and how often a worker looks up; which
+ * nodes are COSTLY; ranks, hence the order of what is ready; and whether threads are worth it at all.
+ *
+ * Every node is timed in the first run, then in ever fewer ones; all others only read the clock at their
+ * looks, while they are alone. What was learned belongs to the state: the owner of a run writes it before and
+ * after it, but for cost[], which workers write as single numbers. Results do not depend on any of it. */
+#include "exec/dataflow/run/run.h"
+#include "threading/base/futex.h"
+
+#ifndef DTP_FLOW_COSTLY_NS /* tests/flow.cmake: little, so that nodes often turn out to be costly */
+#define DTP_FLOW_COSTLY_NS 5000
+#endif
+enum {
+    TIMER_NS = 15,  /* of a timed node is the timer's */
+    ENGINE_NS = 10, /* of a node between two looks is the engine's */
+    COSTLY_NS = DTP_FLOW_COSTLY_NS,
+    CHEAP_NS = DTP_FLOW_COSTLY_NS / 2, /* a node that was COSTLY is not any more */
+    MOST_APART = 256,                  /* runs between two timed ones of a graph that is not large */
+    MARK_NS = 3,                       /* what learning from a timed run takes per node of the graph, */
+    RANK_NS = 25,                      /* and with ranks; runs in between take LEARN_PART times as long */
+    LEARN_PART = 50,
+    RUN_NS = 100,
+    SHARED_NODE_NS = 40, /* what counters cost per node when threads share it */
+    HAND_OFF_NS = 3000,
+    UNEVEN = 2, /* dearest by mean: from there on order matters */
+    LATE_NS = 5000,
+    JUMP = 2,
+    JUMP_NS = 20,
+    SECOND_LOOK = 4,
+    AGAIN = 3 /* timed runs in a row because of nodes that got dearer */
+};
+static const float by_guess = 1.f; /* of nodes that were never timed: the builder's estimate times this */
+
+/* ---- Memory ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t nodes, edges, cost, rank, all;
+} layout_t;
+
+static layout_t layout(const dtp_flow_plan_t *plan) {
+    const dtp_flow_region_t *r = &plan->regions[0];
+    layout_t l = {0};
+    size_t at = sizeof *r->nodes * (r->n_nodes + 1u);
+    l.edges = at;
+    if (dtp_flow_is_flat(r)) at += sizeof *r->edges * r->n_edges;
+    l.cost = at;
+    at += sizeof(uint32_t) * plan->n_index;
+    l.rank = at;
+    at += sizeof(float) * r->n_nodes;
+    l.all = dtp_round_up_size(at, DTP_NO_SHARE);
+    return l;
+}
+
+size_t dtp_flow_learn_bytes(const dtp_flow_plan_t *plan, int num_threads) {
+    return plan->learns && num_threads > 1 ? layout(plan).all : 0;
+}
+
+const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory) {
+    const dtp_flow_plan_t *plan = s->plan;
+    const dtp_flow_region_t *r = &plan->regions[0];
+    dtp_flow_learn_t *k = &s->learn;
+    layout_t l = layout(plan);
+    k->on = true;
+    k->region = *r;
+    k->nodes = (dtp_flow_node_t *)(void *)(memory + l.nodes);
+    k->edges = (uint32_t *)(void *)(memory + l.edges);
+    k->cost = (DTP_ATOMIC(uint32_t) *)(void *)(memory + l.cost);
+    k->rank = (float *)(void *)(memory + l.rank);
+    memcpy(k->nodes, r->nodes, sizeof *r->nodes * (r->n_nodes + 1u));
+    k->region.nodes = k->nodes;
+    if (dtp_flow_is_flat(r)) {
+        memcpy(k->edges, r->edges, sizeof *r->edges * r->n_edges);
+        k->region.edges = k->edges;
+    }
+    for (uint32_t i = 0; i < plan->n_index; ++i) DTP_STORE(&k->cost[i], 0, relaxed);
+    return &k->region;
+}
+
+/* ---- The mean ---------------------------------------------------------------------------------------- */
+
+void dtp_flow_set_mean(dtp_flow_state_t *s, double ns) {
+    s->mean_ns = ns;
+    s->eager = ns >= DTP_FLOW_EAGER_NS;
+    s->fuel = DTP_FLOW_FUEL;
+    if (ns * DTP_FLOW_FUEL > DTP_FLOW_LOOK_NS) s->fuel = (uint32_t)(DTP_FLOW_LOOK_NS / ns) + 1;
+}
+
+uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
+    dtp_flow_state_t *s = w->state;
+    dtp_flow_learn_t *k = &s->learn;
+    if (k->timed) {
+        if (w->n_timed) dtp_flow_set_mean(s, (double)w->timed_ns / w->n_timed);
+        return s->fuel;
+    }
+    int64_t now = dtp_ticks(), ns = dtp_ns_of_ticks(now - k->looked);
+    k->looked = now;
+    if (!w->given) return s->fuel;
+    double mean = dtp_max64(ns / w->given - ENGINE_NS, 0);
+    /* A thread that was away, or a node with many successors, looks like costly nodes: looks again soon
+     * before it believes that. */
+    k->suspect = !k->suspect && mean > JUMP * s->mean_ns + JUMP_NS;
+    if (k->suspect) return SECOND_LOOK;
+    mean = (s->mean_ns + mean) /
+           2; /* costly nodes are not in it: that they got cheaper is for timed runs to see */
+    dtp_flow_set_mean(s, mean > k->mean_ns ? mean : k->mean_ns);
+    return s->fuel;
+}
+
+/* ---- Timed runs -------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
+                              const dtp_flow_where_t *where) {
+    dtp_flow_state_t *s = ctx;
+    dtp_flow_worker_t *w = &s->workers[where->slot];
+    int64_t begin = dtp_ticks();
+    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, where);
+    int64_t ns = dtp_max64(dtp_ns_of_ticks(dtp_ticks() - begin) - TIMER_NS, 0);
+    w->timed_ns += ns;
+    ++w->n_timed;
+    if (ns > DTP_FLOW_LOOK_NS) w->fuel = 1; /* a look comes next */
+    DTP_ATOMIC(uint32_t) *cost = &s->learn.cost[index];
+    uint32_t old = DTP_LOAD(cost, relaxed), now = ns < UINT32_MAX ? (uint32_t)ns + 1 : UINT32_MAX;
+    /* Downwards at once; upwards half of it, and what looks much dearer is timed again soon: threads get
+     * preempted. */
+    if (old && now > old) {
+        if (now >= COSTLY_NS && now / (2 * JUMP) >= old) DTP_STORE(&s->learn.jumped, true, relaxed);
+        now -= (now - old) / 2;
+    }
+    DTP_STORE(cost, now, relaxed);
+    return status;
+}
+
+void dtp_flow_learn_begin(dtp_flow_state_t *s) {
+    dtp_flow_learn_t *k = &s->learn;
+    dtp_flow_worker_t *w = &s->workers[0];
+    s->exec = s->args.exec;
+    s->exec_ctx = s->args.ctx;
+    if (!k->on || s->args.par->num_threads < 2) {
+        k->active = false;
+        return;
+    }
+    k->active = true;
+    k->timed = k->runs >= k->next;
+    k->looked = dtp_ticks();
+    k->suspect = false;
+    w->timed_ns = 0;
+    w->n_timed = 0;
+    if (k->runs++) dtp_flow_set_mean(s, k->mean_ns);
+    if (!k->timed) return;
+    DTP_STORE(&k->jumped, false, relaxed);
+    s->exec = timed;
+    s->exec_ctx = s;
+}
+
+/* Three digits of a binary number: nodes that do the same are to cost the same, so that they keep their
+ * order. */
+static float rounded(uint32_t ns) {
+    int shift = ns < 8 ? 0 : 29 - __builtin_clz(ns);
+    return (float)(ns >> shift << shift);
+}
+
+static float cost_of(const dtp_flow_learn_t *k, const dtp_flow_node_t *node) {
+    uint32_t kind = DTP_FN_KIND(node->bits);
+    if (kind == DTP_FK_WHILE) return (float)k->region.rings[node->index].region->ns * by_guess;
+    if (kind == DTP_FK_CALL) return (float)k->region.callees[node->index].region->ns * by_guess;
+    if (kind == DTP_FK_CLUSTER) {
+        const dtp_flow_cluster_t *c = &k->region.clusters[node->index];
+        float sum = 0.f;
+        for (uint32_t i = 0; i < c->n; ++i)
+            sum += rounded(DTP_LOAD(&k->cost[k->region.cluster_index[c->first + i]], relaxed));
+        return sum;
+    }
+    if (kind != DTP_FK_OP || node->index == DTP_FLOW_NO_INDEX) return 0.f;
+    return rounded(DTP_LOAD(&k->cost[node->index], relaxed));
+}
+
+static float most_of(const dtp_flow_learn_t *k, uint32_t from, uint32_t end) {
+    float most = 0.f;
+    for (uint32_t i = from; i < end; ++i) {
+        float r = k->rank[k->region.edges[i] & ~DTP_FLOW_DIRECT];
+        if (r > most) most = r;
+    }
+    return most;
+}
+
+/* Less critical; else later in the order of one thread. */
+static bool is_before(const dtp_flow_learn_t *k, uint32_t x, uint32_t y) {
+    uint32_t a = x & ~DTP_FLOW_DIRECT, b = y & ~DTP_FLOW_DIRECT;
+    return k->rank[a] != k->rank[b] ? k->rank[a] < k->rank[b] : a > b;
+}
+
+static void sort_by_rank(const dtp_flow_learn_t *k, uint32_t *edge, uint32_t n) {
+    enum { SHORT = 32 };
+    if (n <= SHORT) {
+        for (uint32_t i = 1; i < n; ++i) {
+            uint32_t e = edge[i], j = i;
+            for (; j > 0 && is_before(k, e, edge[j - 1]); --j) edge[j] = edge[j - 1];
+            edge[j] = e;
+        }
+        return;
+    }
+    /* Many: a heap, the largest at the top. */
+    for (uint32_t n_left = n, i = n / 2; n_left > 1;) {
+        uint32_t e;
+        if (i > 0) {
+            e = edge[--i];
+        } else {
+            e = edge[--n_left];
+            edge[n_left] = edge[0];
+        }
+        uint32_t at = i;
+        for (uint32_t child; (child = 2 * at + 1) < n_left; at = child) {
+            if (child + 1 < n_left && is_before(k, edge[child], edge[child + 1])) ++child;
+            if (!is_before(k, e, edge[child])) break;
+            edge[at] = edge[child];
+        }
+        edge[at] = e;
+    }
+}
+
+/* Longest paths by what the nodes took; edges in their order. The longest path of all. */
+static float rank_again(dtp_flow_state_t *s, bool sort) {
+    dtp_flow_learn_t *k = &s->learn;
+    const dtp_flow_region_t *r = &k->region;
+    float longest = 0.f;
+    for (uint32_t i = r->n_nodes; i-- > 0;) {
+        uint32_t id = s->plan->order[i];
+        const dtp_flow_node_t *node = &k->nodes[id];
+        float most = most_of(k, node->edge, node[1].edge);
+        for (uint32_t b = node->sink; b != DTP_FLOW_NONE; b = r->blocks[b].up)
+            if (r->blocks[b].end != DTP_FLOW_NONE) {
+                most = k->rank[r->blocks[b].end] > most ? k->rank[r->blocks[b].end] : most;
+                break;
+            }
+        if (DTP_FN_KIND(node->bits) == DTP_FK_IF)
+            for (int branch = 0; branch < 2; ++branch) {
+                const dtp_flow_blk_t *b = &r->blocks[r->choices[node->index].block[branch]];
+                float inside = most_of(k, b->entry, b->entry + b->n_entry);
+                if (inside > most) most = inside;
+            }
+        k->rank[id] = most + cost_of(k, node);
+        if (k->rank[id] > longest) longest = k->rank[id];
+        if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + node->edge, node[1].edge - node->edge);
+    }
+    k->ranked = true;
+    if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + r->blocks[0].entry, r->blocks[0].n_entry);
+    return longest;
+}
+
+static void mark_costly(dtp_flow_state_t *s, float *dearest, bool *changed) {
+    dtp_flow_learn_t *k = &s->learn;
+    const dtp_flow_node_t *from = s->plan->regions[0].nodes;
+    for (uint32_t i = 0; i < k->region.n_nodes; ++i) {
+        dtp_flow_node_t *node = &k->nodes[i];
+        uint32_t kind = DTP_FN_KIND(node->bits);
+        if (kind != DTP_FK_OP || node->index >= s->plan->n_index) continue;
+        float ns = (float)DTP_LOAD(&k->cost[node->index], relaxed);
+        uint32_t bits = node->bits;
+        if (ns > *dearest) *dearest = ns;
+        if (ns >= COSTLY_NS) bits |= DTP_FN_COSTLY;
+        else if (ns < CHEAP_NS && !(from[i].bits & DTP_FN_COSTLY)) bits &= ~(uint32_t)DTP_FN_COSTLY;
+        *changed |= bits != node->bits;
+        node->bits = bits;
+    }
+}
+
+/* How many runs the next timed one is away, after one of n nodes. All nodes of the graph are looked at to
+ * learn, and a run may be but a few of them. */
+static uint32_t runs_apart(const dtp_flow_learn_t *k, double work, uint64_t n, bool ranked) {
+    uint32_t apart = k->runs < MOST_APART ? k->runs : MOST_APART;
+    double all = (double)k->region.n_nodes * (ranked ? RANK_NS : MARK_NS) * LEARN_PART;
+    double runs = all / (work + (double)n * ENGINE_NS + RUN_NS);
+    return runs > apart ? (uint32_t)runs : apart;
+}
+
+void dtp_flow_learn_end(dtp_flow_state_t *s) {
+    dtp_flow_learn_t *k = &s->learn;
+    if (!k->active || !k->timed || s->result.status != dnnl_tp_success) return;
+    double work = 0.;
+    uint64_t n = 0;
+    for (int i = 0; i < s->crew_size; ++i) {
+        work += (double)s->workers[i].timed_ns;
+        n += s->workers[i].n_timed;
+    }
+    k->again = DTP_LOAD(&k->jumped, relaxed) && k->again < AGAIN ? k->again + 1 : 0;
+    k->next = k->again ? k->runs : k->runs + runs_apart(k, work, n, false);
+    if (!n) return;
+    k->mean_ns = work / (double)n;
+    dtp_flow_set_mean(s, k->mean_ns);
+    int threads = s->args.par->num_threads;
+    double shared = (work + (double)n * SHARED_NODE_NS) / threads;
+    float dearest = 0.f;
+    bool changed = false;
+    mark_costly(s, &dearest, &changed);
+    if (dearest > 0.f && shared < work) {
+        bool uneven = dearest >= COSTLY_NS && dearest >= UNEVEN * s->mean_ns;
+        if (uneven || changed) {
+            float longest = rank_again(s, uneven);
+            if (!k->again) k->next = k->runs + runs_apart(k, work, n, true);
+            if (longest > shared) shared = longest;
+        }
+    }
+    k->in_order = shared + HAND_OFF_NS > .9 * work;
+    k->order_ns = 0;
+}
+
+double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n) {
+    enum { LOOKED_AT = 8 };
+    const dtp_flow_learn_t *k = &w->state->learn;
+    if (!k->active || !k->ranked) return 0.;
+    float sum = 0.f, most = 0.f;
+    if (n > LOOKED_AT) n = LOOKED_AT;
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t id = w->lifo[i] & DTP_FLOW_NODE_MASK;
+        if (dtp_flow_slab_of(w->lifo[i]) != w->state->root) continue;
+        sum += cost_of(k, &k->nodes[id]);
+        if (k->rank[id] > most) most = k->rank[id];
+    }
+    return sum > most ? sum : most;
+}
+
+/* ---- Threads or not ---------------------------------------------------------------------------------- */
+
+bool dtp_flow_prefers_order(const dtp_flow_state_t *s) {
+    return s->learn.in_order && s->learn.runs < s->learn.next;
+}
+
+void dtp_flow_note_order(dtp_flow_state_t *s, int64_t ns) {
+    dtp_flow_learn_t *k = &s->learn;
+    ++k->runs;
+    if (k->order_ns == 0 || ns < k->order_ns) k->order_ns = ns;
+    else if (ns > 2 * k->order_ns + LATE_NS) k->next = k->runs; /* what it does has changed */
+}

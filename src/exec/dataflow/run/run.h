@@ -1,0 +1,197 @@
+/* One run of a flow program: state, workers and the steps that both forms of the engine share; private to
+ * run.c, step.h and share.c. State machine: dataflow/dataflow.h.
+ *
+ * Who may write what. state: fields up to `result` by the owner before the run; `stop`, result by who turns
+ * stop from 0 to 1; `finished` by who completes the root. worker: its own thread, but for the deque's top
+ * (thieves). While the run is alone no other thread reads any of it; opening the crew (share.c)
+ * publishes it. */
+#ifndef DTP_EXEC_DATAFLOW_RUN_RUN_H
+#define DTP_EXEC_DATAFLOW_RUN_RUN_H
+
+#include "exec/dataflow/plan.h"
+#include "threading/pools/blocking.h"
+#include "threading/loops/crew.h"
+
+#ifndef DTP_FLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
+#define DTP_FLOW_QUEUE_TASKS 1024
+#endif
+#ifndef DTP_FLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
+#define DTP_FLOW_FEW_QUEUES 16
+#endif
+enum {
+    DTP_FLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
+    DTP_FLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
+    DTP_FLOW_QUEUE = DTP_FLOW_QUEUE_TASKS,
+    DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
+    DTP_FLOW_LOOK_NS = 2000,
+    DTP_FLOW_SHARE_NS = 1000, /* a surplus worth giving away */
+    DTP_FLOW_EAGER_NS = 60,
+    DTP_FLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
+};
+
+/* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
+ * only grow. put: words, then bottom (release). take: read top and bottom (acquire), the words, then CAS top;
+ * a word that was overwritten meanwhile is thrown away, because then top has moved. */
+typedef struct {
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) top;
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) bottom;
+    DTP_ATOMIC(uint64_t) word[DTP_FLOW_QUEUE];
+} dtp_flow_queue_t;
+
+typedef struct {
+    /* Private LIFO: lifo[0 .. top). */
+    _Alignas(DTP_NO_SHARE) uint64_t *top;
+    uint64_t *limit;
+    dtp_flow_state_t *state;
+    uint32_t fuel, looks;
+    uint32_t given;   /* nodes since the last look, if that many were run */
+    uint32_t n_timed; /* of this run, with what they took */
+    int64_t timed_ns;
+    int64_t costly_ns;          /* what COSTLY nodes of this shared run took here, lately; 0: not known */
+    uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
+    dtp_flow_where_t where;
+    uint64_t *lifo;
+    uint32_t random;
+    uint64_t shared, stolen, invited, parked;
+    dtp_flow_queue_t queue;
+} dtp_flow_worker_t;
+
+/* learn.c. Everything but cost[] and jumped is written by the owner, while nobody else is inside. */
+typedef struct {
+    bool on;      /* the plan says so, and there are threads */
+    bool active;  /* in this run */
+    bool timed;   /* every node of this run */
+    bool suspect; /* the last look found nodes much dearer than before */
+    bool in_order;
+    bool ranked;         /* rank[] is filled in */
+    double mean_ns;      /* in the last timed run */
+    uint32_t runs, next; /* so far; the next one to be timed */
+    uint32_t again;      /* timed runs in a row */
+    DTP_ATOMIC(bool) jumped;
+    int64_t looked;              /* ticks at the last look */
+    int64_t order_ns;            /* the shortest run in order since the last timed one */
+    DTP_ATOMIC(uint32_t) * cost; /* ns + 1 by index, 0: not known */
+    dtp_flow_node_t *nodes;      /* the root's, COSTLY as learned */
+    uint32_t *edges;
+    float *rank;
+    dtp_flow_region_t region; /* the root's with these tables */
+} dtp_flow_learn_t;
+
+struct dtp_flow_state {
+    const dtp_flow_plan_t *plan;
+    dtp_flow_slab_t *root;
+    int num_threads;
+    dtp_flow_args_t args;
+    dtp_parallel_t alone;
+    dtp_flow_worker_t *workers;
+    dtp_flow_result_t result;
+    dtp_flow_exec_t exec; /* args.exec, or around it what takes its time */
+    void *exec_ctx;
+    int crew_size; /* slots that may be in use: 1 while the run is alone */
+    uint32_t fuel;
+    double mean_ns; /* of nodes, as estimated or learned */
+    bool eager;     /* nodes take so long that tasks are given away before somebody asks */
+    dtp_crew_t crew;
+    dtp_flow_learn_t learn;
+    /* block.c; of the next six, under the crew's lock. */
+    dtp_blocking_t *blocking; /* NULL: nodes that may block run where they are met */
+    dtp_blocking_job_t job;
+    bool linked, crew_open;
+    uint64_t pending_last;
+    DTP_ATOMIC(uint64_t) pending; /* list, oldest first */
+    DTP_ATOMIC(uint32_t) away;    /* handed over and not taken back */
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
+    DTP_ATOMIC(uint32_t) finished;
+    DTP_ATOMIC(uint64_t) returned; /* list of nodes whose closures have ended */
+    _Alignas(DTP_NO_SHARE)
+        DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
+    DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
+    /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
+    _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
+    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_FLOW_* */
+};
+
+/* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one for it. */
+enum { DTP_FLOW_AWAKE, DTP_FLOW_ASLEEP, DTP_FLOW_ASLEEP_LENT };
+
+/* The run fails unless it has failed before. */
+void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);
+/* Is there a reason not to execute? Looks at the caller's cancel. */
+static inline bool dtp_flow_stopped(dtp_flow_state_t *s) {
+    if (DTP_UNLIKELY(DTP_LOAD(&s->stop, relaxed))) return true;
+    if (DTP_LIKELY(!DTP_LOAD(s->args.cancel, relaxed))) return false;
+    dtp_flow_fail(s, dnnl_tp_cancelled, DTP_FLOW_CANCELLED, DTP_FLOW_NO_INDEX);
+    return true;
+}
+
+/* learn.c */
+size_t dtp_flow_learn_bytes(const dtp_flow_plan_t *plan, int num_threads);
+/* The root's region as the state has it. */
+const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory);
+void dtp_flow_learn_begin(dtp_flow_state_t *s);
+void dtp_flow_learn_end(dtp_flow_state_t *s);
+/* The owner looks, alone: nodes until the next time. */
+uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w);
+/* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was learned. */
+double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n);
+void dtp_flow_set_mean(dtp_flow_state_t *s, double ns);
+
+void dtp_flow_check_deadline(dtp_flow_state_t *s);
+/* The root is complete. */
+void dtp_flow_finished(dtp_flow_state_t *s);
+/* Executes a COSTLY node; everything else that is ready is given to others before. */
+void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared);
+/* Every DTP_FLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
+bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
+
+/* block.c. */
+void dtp_flow_block_begin(dtp_flow_state_t *s);
+void dtp_flow_block_open(dtp_flow_state_t *s);
+/* A MAY_BLOCK node is ready and the run has a blocking crew. False: the run is over, it is a ghost. */
+bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *slab, uint32_t node);
+uint64_t dtp_flow_take_returned(dtp_flow_state_t *s); /* the list; 0: none */
+bool dtp_flow_is_away(const dtp_flow_state_t *s);
+/* By the owner, which is dry while closures are away: without its ticket until there is something to do. */
+void dtp_flow_sleep_away(dtp_flow_worker_t *w);
+
+/* share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
+ */
+bool dtp_flow_open_for_costly(dtp_flow_worker_t *w);
+/* The queue is empty and the LIFO is not: gives its older half away if that is worth it. */
+void dtp_flow_feed(dtp_flow_worker_t *w);
+/* Gives tasks away and invites those who are not here. The worker has a task left. */
+void dtp_flow_invite(dtp_flow_worker_t *w);
+/* Fills the LIFO with tasks that others gave away; false if there are none. */
+bool dtp_flow_take(dtp_flow_worker_t *w);
+/* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */
+void dtp_flow_wait(dtp_flow_worker_t *w);
+void dtp_flow_close(dtp_flow_worker_t *w);
+/* Sleeps until somebody wakes the owner, the deadline or timeout_ns (< 0: none); is there anything to do? */
+bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns);
+bool dtp_flow_wake_owner(dtp_flow_state_t *s); /* if it sleeps */
+/* run_tasks with shared = true: false when the worker has to leave. */
+bool dtp_flow_run_shared(dtp_flow_worker_t *w);
+
+/* Makes room for n <= DTP_FLOW_LIFO / 2 tasks: the older half goes to the spill list. */
+void dtp_flow_spill(dtp_flow_worker_t *w);
+/* Fills an empty LIFO from the spill list; false if that is empty, too. */
+bool dtp_flow_unspill(dtp_flow_worker_t *w);
+static inline void dtp_flow_room(dtp_flow_worker_t *w, uint32_t n) {
+    if (DTP_UNLIKELY((size_t)(w->limit - w->top) < n)) dtp_flow_spill(w);
+}
+
+/* Sets the counters of a block. */
+static inline void dtp_flow_arm(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t block) {
+    const dtp_flow_blk_t *k = &r->blocks[block];
+    char *count = (char *)slab + r->count_at;
+    if (k->counted) memcpy(count + k->first, r->init + k->first, k->counted);
+    DTP_STORE(&dtp_flow_done(r, slab)[block], k->done, relaxed);
+}
+static inline void dtp_flow_arm_slab(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t gate) {
+    dtp_flow_arm(r, slab, 0);
+    slab->exited = 0;
+    DTP_STORE(&slab->gate, gate, relaxed);
+}
+
+#endif

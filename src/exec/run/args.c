@@ -1,0 +1,110 @@
+/* The tensors of a run: all are there, and no output overlaps an input or another output. Inputs may overlap. */
+#include "exec/run/run.h"
+
+typedef struct {
+    uintptr_t begin, end;
+    int index;
+} extent_t;
+
+enum { FEW_PAIRS = 64, ON_STACK = 128 };
+
+static dnnl_tp_status_t check_pointers(const size_t *bytes, int want, int n, void *const *p,
+                                       const char *what) {
+    DTP_REQUIRE(n == want, BAD_COUNT, "%d %ss given, the graph has %d", n, what, want);
+    DTP_REQUIRE(n == 0 || p, NULL_ARG, "%ss are NULL", what);
+    for (int i = 0; i < n; ++i) DTP_REQUIRE(p[i] || !bytes[i], NULL_ARG, "%s %d is NULL", what, i);
+    return dnnl_tp_success;
+}
+
+static inline bool overlap(uintptr_t a, size_t a_bytes, uintptr_t b, size_t b_bytes) {
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+static __attribute__((cold)) dnnl_tp_status_t refuse(int out, const char *what, int other) {
+    DTP_REQUIRE(false, ALIAS, "output %d overlaps %s %d", out, what, other);
+    return dnnl_tp_success;
+}
+
+static void sift(extent_t *e, int at, int n) {
+    for (int child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && e[child].begin < e[child + 1].begin) ++child;
+        if (e[at].begin >= e[child].begin) return;
+        extent_t x = e[at];
+        e[at] = e[child];
+        e[child] = x;
+    }
+}
+
+/* By a heap, because qsort may allocate. */
+static void sort(extent_t *e, int n) {
+    for (int i = n / 2 - 1; i >= 0; --i) sift(e, i, n);
+    for (int i = n - 1; i > 0; --i) {
+        extent_t x = e[0];
+        e[0] = e[i];
+        e[i] = x;
+        sift(e, 0, i);
+    }
+}
+
+/* Outputs by address: then neighbours are compared, and each input with those around it. */
+static dnnl_tp_status_t check_many(const dtp_exec_t *e, void *const *in, void *const *out, extent_t *sorted) {
+    int n = 0;
+    bool ascending = true; /* as in one array, the usual case */
+    for (int i = 0; i < e->nout; ++i) {
+        if (!e->out_bytes[i]) continue;
+        sorted[n] = (extent_t){(uintptr_t)out[i], (uintptr_t)out[i] + e->out_bytes[i], i};
+        ascending &= n == 0 || sorted[n - 1].begin <= sorted[n].begin;
+        ++n;
+    }
+    if (!ascending) sort(sorted, n);
+    for (int i = 1; i < n; ++i)
+        if (sorted[i].begin < sorted[i - 1].end)
+            return refuse(sorted[i - 1].index, "output", sorted[i].index);
+    for (int i = 0; i < e->nin; ++i) {
+        if (!e->in_bytes[i]) continue;
+        uintptr_t begin = (uintptr_t)in[i];
+        int low = 0, high = n; /* the first output that ends behind begin */
+        while (low < high) {
+            int middle = (low + high) / 2;
+            if (sorted[middle].end <= begin) low = middle + 1;
+            else high = middle;
+        }
+        if (low < n && sorted[low].begin < begin + e->in_bytes[i])
+            return refuse(sorted[low].index, "input", i);
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t check_overlaps(dtp_exec_t *e, void *const *in, void *const *out) {
+    if ((int64_t)e->nout * (e->nin + e->nout) <= FEW_PAIRS) {
+        for (int i = 0; i < e->nout; ++i) {
+            const uintptr_t begin = (uintptr_t)out[i];
+            const size_t bytes = e->out_bytes[i];
+            if (!bytes) continue;
+            for (int k = 0; k < e->nin; ++k)
+                if (DTP_UNLIKELY(overlap(begin, bytes, (uintptr_t)in[k], e->in_bytes[k])) && e->in_bytes[k])
+                    return refuse(i, "input", k);
+            for (int k = i + 1; k < e->nout; ++k)
+                if (DTP_UNLIKELY(overlap(begin, bytes, (uintptr_t)out[k], e->out_bytes[k])) &&
+                    e->out_bytes[k])
+                    return refuse(i, "output", k);
+        }
+        return dnnl_tp_success;
+    }
+    extent_t few[ON_STACK];
+    if (e->nout <= ON_STACK) return check_many(e, in, out, few);
+    /* Kept, so that runs one after another allocate nothing. */
+    size_t bytes = sizeof(extent_t) * (size_t)e->nout;
+    void *room = atomic_exchange_explicit(&e->extents, NULL, memory_order_acquire);
+    if (!room) room = dtp_alloc(e->obj.allocator, bytes, DTP_CACHE_LINE);
+    if (!room) return dtp_no_memory(bytes);
+    dnnl_tp_status_t status = check_many(e, in, out, room);
+    dtp_free(e->obj.allocator, atomic_exchange_explicit(&e->extents, room, memory_order_acq_rel));
+    return status;
+}
+
+dnnl_tp_status_t dtp_run_check_args(dtp_exec_t *e, int nin, void *const *in, int nout, void *const *out) {
+    DTP_TRY(check_pointers(e->in_bytes, e->nin, nin, in, "input"));
+    DTP_TRY(check_pointers(e->out_bytes, e->nout, nout, out, "output"));
+    return check_overlaps(e, in, out);
+}

@@ -1,0 +1,112 @@
+/* Frames of calls: one lock-free freelist with a tagged head per function. Frames are never freed before the
+ * executable, so a stale pointer read during a take does no harm. */
+#include "exec/run/executable.h"
+
+/* Where number `index` stands: its block and its place there. */
+static int block_of(uint32_t index, uint32_t *place) {
+    uint32_t first = 0, size = DTP_FRAME_BLOCK;
+    int k = 0;
+    for (; index - first >= size; ++k) {
+        first += size;
+        size *= 2;
+    }
+    *place = index - first;
+    return k;
+}
+
+static dtp_frame_t *frame_at(const dtp_frames_t *f, uint32_t index) {
+    uint32_t place;
+    int k = block_of(index, &place);
+    dtp_frame_t *_Atomic *block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
+    return atomic_load_explicit(&block[place], memory_order_acquire);
+}
+
+dnnl_tp_status_t dtp_frames_init(dtp_exec_t *e) {
+    bool any = false;
+    for (int i = 0; i < e->nspaces; ++i) any |= e->spaces[i].is_function;
+    if (!any) return dnnl_tp_success;
+    size_t bytes = sizeof *e->frames * (size_t)e->nspaces;
+    e->frames = dtp_zalloc(e->obj.allocator, bytes, DTP_NO_SHARE);
+    return e->frames ? dnnl_tp_success : dtp_no_memory(bytes);
+}
+
+static dtp_frame_t *make(dtp_exec_t *e, int space) {
+    dtp_frames_t *f = &e->frames[space];
+    size_t head = dtp_round_up_size(sizeof(dtp_frame_t), DTP_NO_SHARE);
+    const dtp_space_t *sp = &e->spaces[space];
+    bool flow = e->flow && sp->by_counters;
+    size_t counters = flow ? dtp_round_up_size(dtp_flow_frame_bytes(e->flow, sp->block), DTP_NO_SHARE) : 0;
+    size_t bytes = head + counters + sp->bytes;
+    dtp_frame_t *frame = dtp_alloc(e->obj.allocator, bytes, DTP_NO_SHARE);
+    if (!frame) return NULL;
+    memset(frame, 0, head);
+    frame->data = (char *)frame + head + counters;
+    if (flow) frame->slab = dtp_flow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
+    uint32_t index = atomic_fetch_add_explicit(&f->made, 1, memory_order_relaxed), place;
+    int k = block_of(index, &place);
+    dtp_frame_t *_Atomic *block = NULL;
+    if (k < DTP_FRAME_BLOCKS) block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
+    if (k < DTP_FRAME_BLOCKS && !block) {
+        dtp_frame_t *_Atomic *mine =
+            dtp_zalloc(e->obj.allocator, sizeof *mine * (size_t)(DTP_FRAME_BLOCK << k), DTP_CACHE_LINE);
+        if (mine && atomic_compare_exchange_strong_explicit(&f->blocks[k], &block, mine, memory_order_acq_rel,
+                                                            memory_order_acquire))
+            block = mine;
+        else dtp_free(e->obj.allocator, mine);
+    }
+    if (!block) { /* the number is lost, which only costs its place */
+        dtp_free(e->obj.allocator, frame);
+        return NULL;
+    }
+    frame->index = index;
+    atomic_store_explicit(&block[place], frame, memory_order_release);
+    return frame;
+}
+
+dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int space) {
+    dtp_frames_t *f = &e->frames[space];
+    uint64_t head = atomic_load_explicit(&f->free, memory_order_acquire);
+    while ((uint32_t)head) {
+        dtp_frame_t *frame = frame_at(f, (uint32_t)head - 1);
+        uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&frame->next, __ATOMIC_RELAXED);
+        if (atomic_compare_exchange_weak_explicit(&f->free, &head, next, memory_order_acquire,
+                                                  memory_order_acquire))
+            return frame;
+    }
+    return make(e, space);
+}
+
+void dtp_frame_give(dtp_exec_t *e, int space, dtp_frame_t *frame) {
+    dtp_frames_t *f = &e->frames[space];
+    uint64_t head = atomic_load_explicit(&f->free, memory_order_relaxed), next;
+    do {
+        __atomic_store_n(&frame->next, (uint32_t)head, __ATOMIC_RELAXED);
+        next = ((head >> 32) + 1) << 32 | (frame->index + 1);
+    } while (!atomic_compare_exchange_weak_explicit(&f->free, &head, next, memory_order_release,
+                                                    memory_order_relaxed));
+}
+
+dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *e, int runs) {
+    enum { FRAMES_PER_RUN = 8 };
+    for (int s = 0; e->frames && s < e->nspaces; ++s) {
+        if (!e->spaces[s].is_function) continue;
+        while (atomic_load_explicit(&e->frames[s].made, memory_order_relaxed) <
+               (uint32_t)(FRAMES_PER_RUN * runs)) {
+            dtp_frame_t *frame = make(e, s);
+            if (!frame) return dtp_no_memory(e->spaces[s].bytes);
+            dtp_frame_give(e, s, frame);
+        }
+    }
+    return dnnl_tp_success;
+}
+
+void dtp_frames_free_all(dtp_exec_t *e) {
+    for (int s = 0; e->frames && s < e->nspaces; ++s)
+        for (int k = 0; k < DTP_FRAME_BLOCKS; ++k) {
+            dtp_frame_t *_Atomic *block = atomic_load_explicit(&e->frames[s].blocks[k], memory_order_acquire);
+            for (int i = 0; block && i < DTP_FRAME_BLOCK << k; ++i)
+                dtp_free(e->obj.allocator, atomic_load_explicit(&block[i], memory_order_acquire));
+            dtp_free(e->obj.allocator, (void *)block);
+        }
+    dtp_free(e->obj.allocator, e->frames);
+}

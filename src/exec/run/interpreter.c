@@ -1,0 +1,179 @@
+/* The sequential interpreter: the stages of an executable, one after another, on the thread of the run.
+ *
+ * A loop lives in two slabs of its ring in turn; variables are pointers that are set in the first round only,
+ * because from then on each slab reads what the other one wrote. Calls take frames, so nothing recurses. */
+#include "exec/run/run.h"
+
+/* The pointer behind a reference of a whole step. */
+static inline char *at(char *const *bases, const dtp_ref_t *r) {
+    return (char *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
+}
+
+bool dtp_read_predicate(const void *p, int type) {
+    float f;
+    int32_t i;
+    switch (type) {
+    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
+    case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
+    default: return *(const uint8_t *)p != 0;
+    }
+}
+
+/* ---- Loops ------------------------------------------------------------------------------------------- */
+
+void dtp_slab_init(const dtp_space_t *s, char *slab, void **up, void **next) {
+    void **bases = (void **)(void *)slab;
+    bases[DTP_BASE_ABSOLUTE] = NULL;
+    bases[DTP_BASE_SLAB] = slab;
+    bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
+    bases[DTP_BASE_NEXT] = next;
+    bases[DTP_BASE_UP] = up;
+    bases[DTP_BASE_ROUND] = NULL;
+    void **to = bases + DTP_BASE_VARS + s->nvars;
+    for (int i = 0; i < s->ncaptures; ++i) to[i] = up[s->captures[i]];
+}
+
+void dtp_slab_point(const dtp_space_t *s, const dtp_ref_t *refs, void **bases, void **from) {
+    for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = at((char *const *)from, &refs[i]);
+}
+
+void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
+    const char *p = at((char *const *)bases, step->work->refs);
+    ((char *)bases[DTP_BASE_SLAB])[step->work->truth_at] = dtp_read_predicate(p, step->work->pred_type);
+}
+
+static void **enter_loop(const dtp_space_t *s, void **up) {
+    char *ring = (char *)up[DTP_BASE_SLAB] + s->ring;
+    void **first = (void **)(void *)ring, **second = (void **)(void *)(ring + s->bytes);
+    dtp_slab_init(s, ring, up, second);
+    dtp_slab_point(s, s->init, first, up);
+    second[DTP_BASE_FRESH] = NULL; /* nothing is set there yet */
+    return first;
+}
+
+/* The slab of the next iteration. */
+static void **next_slab(const dtp_space_t *s, void **bases) {
+    void **next = bases[DTP_BASE_NEXT];
+    if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
+        if (next[DTP_BASE_FRESH] == NULL) dtp_slab_init(s, (char *)next, bases[DTP_BASE_UP], bases);
+        dtp_slab_point(s, s->next, next, bases);
+        next[DTP_BASE_FRESH] = next;
+    }
+    next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
+    return next;
+}
+
+void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases) {
+    int n = step->work->nrefs / 2;
+    for (int i = 0; i < n; ++i)
+        if (!dtp_run_copy(ctx, at((char *const *)bases, &step->work->refs[n + i]),
+                          at((char *const *)bases, &step->work->refs[i]), step->work->sizes[i]))
+            return;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------- */
+
+void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller) {
+    void **own = (void **)(void *)data;
+    own[DTP_BASE_ABSOLUTE] = NULL;
+    own[DTP_BASE_SLAB] = data;
+    for (int i = 0; i < step->work->nrefs; ++i)
+        own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->work->refs[i]);
+}
+
+static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void **bases,
+                               dtp_frame_t *caller, int return_to) {
+    int depth = caller ? caller->depth + 1 : 1;
+    if (depth > ctx->max_depth) {
+        dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_DEPTH, "operator '%s' (call): more than %d",
+                     step->name, ctx->max_depth);
+        return NULL;
+    }
+    dtp_frame_t *f = dtp_frame_take(ctx->exec, step->space);
+    if (!f) {
+        dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", step->name);
+        return NULL;
+    }
+    f->caller = caller;
+    f->caller_bases = bases;
+    f->return_to = return_to;
+    f->depth = depth;
+    f->space = step->space;
+    dtp_call_init(step, f->data, bases);
+    return f;
+}
+
+/* ---- Stages ------------------------------------------------------------------------------------------ */
+
+void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) {
+    dtp_exec_t *e = ctx->exec;
+    const dtp_stage_t *stages = e->stages, *st = stages + first;
+    dtp_frame_t *frame = NULL;
+    void **bases = where->bases;
+    const dtp_stage_t *last = stages + end;
+    while (st != last || frame) {
+        const dtp_exec_step_t *step = &e->steps[st->index];
+        switch (st->kind) {
+        case DTP_STAGE_HOST:
+            for (const dtp_exec_host_t *h = &e->hosts[st->index], *last_host = h + st->other; h < last_host;
+                 ++h)
+                if (!dtp_run_host(ctx, h, bases, where->slot)) goto out;
+            ++st;
+            break;
+        case DTP_STAGE_STEP:
+            if (!dtp_run_step(ctx, step, where)) goto out;
+            ++st;
+            break;
+        case DTP_STAGE_SEGMENT:
+            dtp_run_segment(ctx, &e->segments[st->index], where);
+            if (dtp_run_failed(ctx)) goto out;
+            ++st;
+            break;
+        case DTP_STAGE_IF:
+        case DTP_STAGE_TEST:
+            if (dtp_read_predicate(at((char *const *)bases, step->work->refs), step->work->pred_type)) ++st;
+            else st = stages + st->other;
+            break;
+        case DTP_STAGE_JUMP: st = stages + st->other; break;
+        case DTP_STAGE_WHILE:
+            where->bases = bases = enter_loop(&e->spaces[step->space], bases);
+            ++st;
+            break;
+        case DTP_STAGE_NEXT:
+            /* A loop without steps must see that the run is over. */
+            if (DTP_UNLIKELY(dtp_run_poll(ctx))) goto out;
+            where->bases = bases = next_slab(&e->spaces[step->space], bases);
+            st = stages + st->other;
+            break;
+        case DTP_STAGE_EXIT:
+            dtp_loop_results(ctx, step, bases);
+            where->bases = bases = bases[DTP_BASE_UP];
+            ++st;
+            break;
+        case DTP_STAGE_CALL: {
+            dtp_frame_t *f = enter_call(ctx, step, bases, frame, (int)(st - stages) + 1);
+            if (!f) goto out;
+            frame = f;
+            where->bases = bases = (void **)(void *)f->data;
+            st = stages + st->other;
+            break;
+        }
+        case DTP_STAGE_END: {
+            if (!frame) goto out;
+            dtp_frame_t *f = frame;
+            frame = f->caller;
+            where->bases = bases = f->caller_bases;
+            st = stages + f->return_to;
+            dtp_frame_give(e, f->space, f);
+            break;
+        }
+        case DTP_STAGE_RANGE: break; /* no stage */
+        }
+    }
+out:
+    while (frame) {
+        dtp_frame_t *f = frame;
+        frame = f->caller;
+        dtp_frame_give(e, f->space, f);
+    }
+}

@@ -1,0 +1,144 @@
+/* One run while it goes on: what run.c, interpreter.c, slices.c and by_dataflow.c share. */
+#ifndef DTP_EXEC_RUN_RUN_H
+#define DTP_EXEC_RUN_RUN_H
+
+#include <stdatomic.h>
+
+#include "exec/run/cancel.h"
+#include "exec/run/executable.h"
+#include "threading/streams/event.h"
+#include "trace/trace.h"
+
+enum { DTP_RUN_TEXT = DTP_EVENT_TEXT, DTP_RUN_DEPTH = 4096 };
+
+typedef struct {
+    dtp_exec_t *exec;
+    dtp_run_t *run;
+    const dtp_parallel_t *par; /* at most the planned threads */
+    void *const *in, *const *out;
+    bool watched;               /* steps are timed, for stats or trace */
+    dnnl_tp_run_stats_t *stats; /* or NULL */
+    _Atomic int nevents;
+    dtp_participants_t *participants; /* with stats, while the body runs */
+    int num_participants;
+    dtp_trace_t *trace; /* retained, or NULL; the rest is set with it */
+    uint32_t trace_source, trace_run;
+    uint16_t trace_lane; /* of the stream */
+    int64_t open_ns;
+    unsigned parallelism;
+    int max_depth;
+    int num_threads; /* at most */
+    int priority;
+    int64_t deadline_ns;     /* 0 = none */
+    bool looks;              /* there is one, or the run is inside another one: share.outer */
+    dnnl_tp_cancel_t cancel; /* linked, or NULL */
+    dtp_cancel_link_t link;
+    dtp_sleeper_t sleeper;
+    dtp_share_t share;    /* of loops on one thread, of runs inside this one; a copy is its team's */
+    dtp_parallel_t alone; /* one thread */
+    /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
+    _Atomic uint32_t stop;
+    _Atomic(const char *) late_before, late_in; /* the operator that a passed deadline kept or cut, or NULL */
+    dnnl_tp_status_t status;
+    dtp_reason_t reason;
+    char text[DTP_RUN_TEXT];
+} dtp_run_ctx_t;
+
+/* Checks the arguments of a run and fills ctx, which stays where it is until dtp_run_close. On failure
+ * nothing is left to close. */
+dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t executable,
+                              dnnl_tp_stream_t stream, int nin, void *const *in, int nout, void *const *out,
+                              const dnnl_tp_run_opts_t *opts);
+/* All tensors are there, and no output overlaps an input or another output (args.c). */
+dnnl_tp_status_t dtp_run_check_args(dtp_exec_t *exec, int nin, void *const *in, int nout, void *const *out);
+/* The body of a run (arg = ctx), on whatever thread holds the ticket. */
+void dtp_run_body(void *arg, const dtp_parallel_t *given);
+/* What came of it, with its text as the last error. */
+dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx);
+/* Instead of close where the body was not and will not be called. */
+void dtp_run_drop(dtp_run_ctx_t *ctx);
+
+/* Where a step works. */
+typedef struct {
+    const dtp_parallel_t *par;    /* inside steps */
+    const dtp_parallel_t *across; /* for the slices of a segment */
+    void **bases;                 /* of the instance */
+    int slot;
+    /* For segments: participants' local buffers and scratch, bounds of slices. */
+    char *local, *scratch, *locals, *slot_scratch;
+    int64_t *bounds;
+    int64_t capacity;
+    int64_t first[DTP_UNIT_KINDS], count[DTP_UNIT_KINDS]; /* units of the slice; count < 0: all */
+    int variant;                                          /* dtp_exec_step_t.prim */
+} dtp_where_t;
+
+/* Ends the run if its deadline has passed or the run around it is over. */
+bool dtp_run_late(dtp_run_ctx_t *ctx);
+/* Notes where a deadline ended the run, if that is why it is over. */
+void dtp_run_note_late(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, bool began) __attribute__((cold));
+/* Ends the run with this error unless it is over already. */
+void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
+
+static inline bool dtp_run_failed(dtp_run_ctx_t *ctx) {
+    return atomic_load_explicit(&ctx->stop, memory_order_relaxed) != DTP_STOP_NONE;
+}
+/* Looks at the stop word, and at the clock if there is a deadline; true: the run is over. */
+static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
+    return DTP_UNLIKELY(dtp_run_failed(ctx)) || (DTP_UNLIKELY(ctx->looks) && dtp_run_late(ctx));
+}
+/* trace.c. */
+void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted);
+void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns);
+/* The round of the loop whose slab has these bases; for nodes of the flow engine (they do not count). */
+void dtp_run_trace_round(void **bases, uint32_t round);
+/* The records of a step: begin fills work, end adds it. */
+void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
+                         void *const *bases, int64_t units /* of the slice; -1: all */);
+void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step);
+/* memcpy that ends early with the run; false: it did. */
+bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
+/* Runs one step; false once the run has failed. */
+bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
+void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)
+    __attribute__((cold));
+/* The closure alone: no deadline, no trace. */
+static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *const *infos,
+                                 const dtp_exec_host_t *h, void *const *bases) {
+    dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
+    const dtp_point_t *p = h->refs;
+    int n = h->nin + h->nout;
+    for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
+        *a =
+            (dnnl_tp_host_arg_t){infos[p->value], (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
+    const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
+    dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
+    if (DTP_LIKELY(status == dnnl_tp_success)) return true;
+    dtp_run_host_failed(ctx, h, status);
+    return false;
+}
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot);
+void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
+/* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
+void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
+/* Runs the program of the flow engine (by_dataflow.c). */
+void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
+
+/* Instances of loops. init sets all bases but the variables; point sets these from references in `from`. */
+void dtp_slab_init(const dtp_space_t *space, char *slab, void **up, void **next);
+void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **bases, void **from);
+/* Copies the variables of the last iteration to the results of the loop. */
+void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
+bool dtp_read_predicate(const void *p, int type);
+/* Writes the byte that the flow engine reads instead of a predicate. */
+void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
+/* The pointers of a call in its frame. */
+void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
+
+/* dnnl_tp_executable_run with a second token, that of the run's owner (NULL = none). */
+dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,
+                                    void *const *in, int nout, void *const *out,
+                                    const dnnl_tp_run_opts_t *opts, dnnl_tp_cancel_t owner);
+dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *opts);
+
+#endif

@@ -1,0 +1,125 @@
+/* Pooled run objects: lock-free freelists with tagged heads. A run object holds everything that one run of an
+ * executable writes, in one allocation; or all but the slab, which it then borrows for each run (graph/lent.h). */
+#include "exec/run/executable.h"
+
+static dnnl_tp_status_t enlist(dtp_exec_t *exec, dtp_run_t *run) {
+    uint32_t index = atomic_fetch_add_explicit(&exec->nruns, 1, memory_order_relaxed);
+    /* Another thread's failed attempt may have taken the number back: search the table from there. */
+    for (uint32_t i = 0; i < DTP_MAX_RUNS && index < DTP_MAX_RUNS; ++i) {
+        uint32_t at = (index + i) % DTP_MAX_RUNS;
+        dtp_run_t *none = NULL;
+        run->index = at;
+        if (atomic_compare_exchange_strong_explicit(&exec->runs[at], &none, run, memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return dnnl_tp_success;
+    }
+    atomic_fetch_sub_explicit(&exec->nruns, 1, memory_order_relaxed);
+    return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "more than %d runs of one executable at once",
+                    DTP_MAX_RUNS);
+}
+
+static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
+    size_t head = dtp_round_up_size(sizeof(dtp_run_t), DTP_CACHE_LINE);
+    size_t bases =
+        dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_ARGS + exec->nin + exec->nout), DTP_CACHE_LINE);
+    size_t bounds = dtp_round_up_size(sizeof(int64_t) * 2 * (size_t)(exec->max_slices + 1), DTP_CACHE_LINE);
+    size_t flow =
+        exec->flow ? dtp_round_up_size(dtp_flow_state_bytes(exec->flow, exec->num_threads), DTP_NO_SHARE) : 0;
+    size_t flow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
+    size_t bytes = flow_at + flow + (lent ? 0 : exec->slab_bytes);
+    char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
+    if (!p) return dtp_no_memory(bytes);
+    dtp_run_t *r = (dtp_run_t *)(void *)p;
+    memset(r, 0, sizeof *r);
+    r->bases = (void **)(void *)(p + head);
+    r->bounds = (int64_t *)(void *)(p + head + bases);
+    r->slab = lent ? NULL : p + flow_at + flow;
+    r->lends = lent;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (flow) r->flow = dtp_flow_state_init(exec->flow, exec->num_threads, p + flow_at, r->slab);
+    if (flow && !r->flow) status = dnnl_tp_unimplemented; /* its text is the last error */
+    if (status == dnnl_tp_success) status = enlist(exec, r);
+    if (status != dnnl_tp_success) {
+        dtp_free(exec->obj.allocator, r);
+        return status;
+    }
+    if (!lent) atomic_fetch_add_explicit(&exec->nowners, 1, memory_order_relaxed);
+    *run = r;
+    return dnnl_tp_success;
+}
+
+static dtp_run_t *pop(dtp_exec_t *exec, int list) {
+    _Atomic uint64_t *at = &exec->free_runs[list].head;
+    uint64_t head = atomic_load_explicit(at, memory_order_acquire);
+    for (;;) {
+        uint32_t low = (uint32_t)head;
+        if (low == 0) return NULL;
+        dtp_run_t *r = atomic_load_explicit(&exec->runs[low - 1], memory_order_acquire);
+        /* The tag makes the exchange fail if r was taken and given back in between, so a stale next does no
+         * harm. */
+        uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&r->next, __ATOMIC_RELAXED);
+        if (atomic_compare_exchange_weak_explicit(at, &head, next, memory_order_acquire,
+                                                  memory_order_acquire))
+            return r;
+    }
+}
+
+static void push(dtp_exec_t *exec, dtp_run_t *run) {
+    _Atomic uint64_t *at = &exec->free_runs[run->lends].head;
+    uint64_t head = atomic_load_explicit(at, memory_order_relaxed), next;
+    do {
+        __atomic_store_n(&run->next, (uint32_t)head, __ATOMIC_RELAXED);
+        next = ((head >> 32) + 1) << 32 | (run->index + 1);
+    } while (
+        !atomic_compare_exchange_weak_explicit(at, &head, next, memory_order_release, memory_order_relaxed));
+}
+
+static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
+    run->lent = dtp_slab_take(&exec->graph->slabs, exec->slab_bytes);
+    if (!run->lent) return dtp_no_memory(exec->slab_bytes);
+    run->slab = dtp_slab_data(run->lent);
+    if (run->flow) dtp_flow_state_move(run->flow, run->slab);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run) {
+    dtp_run_t *r = pop(exec, 0);
+    if (!r && exec->lends) r = pop(exec, 1);
+    if (!r) DTP_TRY(make(exec, exec->lends, &r));
+    if (r->lends) {
+        dnnl_tp_status_t status = borrow(exec, r);
+        if (status != dnnl_tp_success) {
+            push(exec, r);
+            return status;
+        }
+    }
+    *run = r;
+    return dnnl_tp_success;
+}
+
+void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run) {
+    if (run->lends) dtp_slab_give(&exec->graph->slabs, run->lent);
+    push(exec, run);
+}
+
+dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
+    dtp_run_t *r;
+    if (runs == 0 && exec->lends) {
+        if (!dtp_slabs_reserve(&exec->graph->slabs, exec->slab_bytes)) return dtp_no_memory(exec->slab_bytes);
+        DTP_TRY(make(exec, true, &r));
+        push(exec, r);
+        return dnnl_tp_success;
+    }
+    if (runs == 0) runs = 1;
+    while ((int)atomic_load_explicit(&exec->nowners, memory_order_relaxed) < runs) {
+        DTP_TRY(make(exec, false, &r));
+        dtp_touch_pages(r->slab, exec->slab_bytes);
+        push(exec, r);
+    }
+    return dnnl_tp_success;
+}
+
+void dtp_run_free_all(dtp_exec_t *exec) {
+    for (int i = 0; i < DTP_MAX_RUNS; ++i)
+        dtp_free(exec->obj.allocator, atomic_load_explicit(&exec->runs[i], memory_order_acquire));
+}

@@ -1,0 +1,137 @@
+/* Running a row segment: cutting packed sequences into slices, handing slices to participants. See segment.c.
+ */
+#include "exec/run/run.h"
+
+enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48 };
+
+typedef struct {
+    dtp_run_ctx_t *ctx;
+    const dtp_where_t *where;
+    const dtp_segment_t *seg;
+    int nslices;
+    int64_t capacity;
+} job_t;
+
+/* ---- Slices ------------------------------------------------------------------------------------------ */
+
+/* Units (and, packed, sequences) before slice i. */
+static int64_t slice_begin(const job_t *j, int i, int64_t *seq) {
+    *seq = 0;
+    if (j->seg->seqs == 0) return i * j->seg->slice + dtp_min64(i, j->seg->larger);
+    *seq = j->where->bounds[2 * i + 1];
+    return j->where->bounds[2 * i];
+}
+
+/* Cuts the sequences into n slices of about equal rows; returns the rows of the largest. Deterministic:
+ * depends on the offsets and n only. */
+static int64_t cut(const int32_t *offsets, int64_t seqs, int n, int64_t *bounds) {
+    int64_t total = offsets[seqs], s = 0, most = 0;
+    bounds[0] = bounds[1] = 0;
+    for (int i = 1; i <= n; ++i) {
+        int64_t want = total * i / n;
+        while (s < seqs && (i == n || 2 * (want - offsets[s]) > offsets[s + 1] - offsets[s])) ++s;
+        bounds[2 * i] = offsets[s];
+        bounds[2 * i + 1] = s;
+        most = dtp_max64(most, offsets[s] - bounds[2 * i - 2]);
+    }
+    return most;
+}
+
+/* ---- Execution --------------------------------------------------------------------------------------- */
+
+static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int begin, int end,
+                       char *scratch) {
+    dtp_run_ctx_t *ctx = j->ctx;
+    const dtp_exec_t *e = ctx->exec;
+    dtp_where_t w = {
+        .par = par, .bases = j->where->bases, .slot = slot, .scratch = scratch, .capacity = j->capacity};
+    w.local = j->where->locals + (size_t)slot * e->slot_bytes;
+    for (int g = 0; g < j->seg->ngroups; ++g) {
+        for (int i = begin; i < end; ++i) {
+            int64_t seq, seq_end, unit = slice_begin(j, i, &seq), unit_end = slice_begin(j, i + 1, &seq_end);
+            if (unit == unit_end && seq == seq_end) continue;
+            w.first[DTP_UNIT_ROW] = unit;
+            w.first[DTP_UNIT_SEQ] = seq;
+            w.count[DTP_UNIT_NONE] = -1;
+            w.count[DTP_UNIT_ROW] = unit_end - unit;
+            w.count[DTP_UNIT_SEQ] = seq_end - seq;
+            w.variant = i >= j->seg->larger && j->seg->larger > 0;
+            for (int s = j->seg->groups[g]; s < j->seg->groups[g + 1]; ++s) {
+                if (w.count[e->steps[s].work->unit] != 0 && !dtp_run_step(ctx, &e->steps[s], &w)) return;
+            }
+        }
+    }
+}
+
+static void slices_fn(void *arg, int slot, int64_t begin, int64_t end) {
+    const job_t *j = arg;
+    const dtp_exec_t *e = j->ctx->exec;
+    char *scratch = j->where->slot_scratch + (size_t)slot * e->slot_scratch_bytes;
+    run_slices(j, &j->ctx->alone, slot, (int)begin, (int)end, scratch);
+}
+
+/* ---- Choice ------------------------------------------------------------------------------------------ */
+
+/* Slices beside each other, each on one thread (true), or one slice after the other with all threads inside
+ * each operator. `longest` is the share of the whole that the largest slice has. */
+static bool slices_win(const dtp_segment_t *seg, int nslices, double share, double longest, int threads) {
+    const double region_ns = 1500.,
+                 inside = .93; /* a hand-off between warm threads; efficiency inside operators */
+    double ns = seg->ns * share, rounds = (double)dtp_div_up(nslices, threads);
+    double beside = ns * longest * rounds + 2. * region_ns;
+    double within = ns / (inside * threads) + region_ns * (double)nslices * (double)seg->nsteps;
+    return nslices > 1 && beside <= within;
+}
+
+/* share: rows of this run by rows planned. A slice costs far more than a hand-off: the loop is told how much.
+ */
+static void run_beside(job_t *j, double share) {
+    double ns = j->seg->ns * share / j->nslices;
+    dtp_parallel_for(j->where->across, j->nslices, -dtp_max64(1, (int64_t)ns), slices_fn, j);
+}
+
+static void run_within(job_t *j, const dtp_parallel_t *par) {
+    run_slices(j, par, 0, 0, j->nslices, j->where->scratch);
+}
+
+static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
+    const dtp_segment_t *seg = j->seg;
+    const dtp_exec_t *e = j->ctx->exec;
+    const dtp_ref_t *ref = &e->offsets[seg->offsets_ref];
+    const int32_t *offsets = (const int32_t *)((char *)j->ctx->run->bases[ref->base] + ref->offset);
+    int64_t *bounds = j->where->bounds, total = offsets[seg->seqs];
+    int64_t most_slices = dtp_min64(e->max_slices, dtp_max64(seg->seqs, 1));
+    int64_t few = dtp_max64(1, dtp_min64(dtp_div_up(total, SLICE_ROWS), most_slices)), many = few;
+    if (many % threads && total / dtp_round_up(many, threads) >= MIN_SLICE_ROWS)
+        many = dtp_min64(dtp_round_up(many, threads), most_slices);
+    double share = (double)total / (double)dtp_max64(seg->units, 1);
+    j->capacity = seg->capacity;
+    j->nslices = (int)many;
+    int64_t most = cut(offsets, seg->seqs, j->nslices, bounds);
+    if (threads > 1 && most <= seg->capacity &&
+        slices_win(seg, j->nslices, share, (double)most / (double)dtp_max64(total, 1), threads)) {
+        run_beside(j, share);
+        return;
+    }
+    j->nslices = (int)few;
+    most = cut(offsets, seg->seqs, j->nslices, bounds);
+    if (most > seg->capacity) { /* a very long sequence: all rows at once, in buffers that hold them */
+        j->nslices = 1;
+        j->capacity = seg->units | 1;
+        (void)cut(offsets, seg->seqs, 1, bounds);
+    }
+    run_within(j, inside);
+}
+
+void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *seg, const dtp_where_t *where) {
+    const dtp_parallel_t *inside = where->par;
+    int threads = where->across->num_threads;
+    job_t j = {.ctx = ctx, .where = where, .seg = seg, .nslices = seg->nslices, .capacity = seg->capacity};
+    if (seg->seqs > 0) {
+        run_packed(&j, threads, inside);
+        return;
+    }
+    double longest = (double)(seg->slice + (seg->larger > 0)) / (double)seg->units;
+    if (threads > 1 && slices_win(seg, seg->nslices, 1., longest, threads)) run_beside(&j, 1.);
+    else run_within(&j, inside);
+}

@@ -1,0 +1,108 @@
+/* A session: names of the graph's values, pools with their idle streams, the cache of executables.
+ *
+ * States of a session: open -> closed; `active` counts runs inside, closed is its highest bit. A run enters
+ * by active+1 and leaves at once if it finds the bit; close sets the bit, fires the session's cancel token
+ * and sleeps on the word until only the bit is left. An entry of the cache is immutable; it is reached
+ * through the lists only under the lock and counts its users: eviction takes it out of the lists, the last
+ * user frees it. */
+#ifndef DTP_EXEC_SESSION_SESSION_H
+#define DTP_EXEC_SESSION_SESSION_H
+
+#include "dnnl_tp/dnnl_tp_session.h"
+#include "exec/run/executable.h"
+#include "threading/base/futex.h"
+#include "threading/pools/named_pool.h"
+
+enum {
+    DTP_SESSION_MAX_NAMES = 1024, /* of one kind in one run */
+    DTP_SESSION_BUCKETS = 256,
+    DTP_SESSION_DEFAULT_EXECUTABLES = 64,
+    DTP_SESSION_CLOSED = INT32_MIN
+};
+
+/* What the names of one run mean, in the order of the run. */
+typedef struct {
+    int nfeeds, nfetches, ntargets, num_threads;
+    uint64_t hash; /* the same for every order */
+    int32_t feeds[DTP_SESSION_MAX_NAMES], fetches[DTP_SESSION_MAX_NAMES], targets[DTP_SESSION_MAX_NAMES];
+    const dnnl_tp_tensor_info_t *infos[DTP_SESSION_MAX_NAMES]; /* of the feeds */
+} dtp_request_t;
+
+/* One executable and what it was made for; the lists are sorted and have no value twice. */
+typedef struct dtp_session_entry {
+    struct dtp_session_entry *next; /* of its bucket */
+    uint64_t hash;
+    _Atomic int users;
+    _Atomic uint64_t stamp; /* last use */
+    int nfeeds, nfetches, ntargets, num_threads;
+    int32_t *feeds, *fetches, *targets;
+    dnnl_tp_tensor_info_t *infos;
+    dnnl_tp_executable_t exec;
+} dtp_session_entry_t;
+
+/* Streams that no run uses now; the last pool of a session is the calling thread alone. */
+typedef struct dtp_idle_stream {
+    struct dtp_idle_stream *next;
+    dnnl_tp_stream_t stream;
+} dtp_idle_stream_t;
+typedef struct {
+    dtp_named_pool_t *pool; /* NULL: the calling thread */
+    dnnl_tp_stream_attr_t attr;
+    int num_threads;
+    dtp_lock_t lock;
+    dtp_idle_stream_t *idle;
+} dtp_session_pool_t;
+
+/* Slot of the table of names: empty without a name. */
+typedef struct {
+    const char *name;
+    int32_t value, nout; /* results of the operator, 1 for inputs and constants */
+    bool ambiguous;
+} dtp_session_name_t;
+
+struct dnnl_tp_session {
+    dtp_object_t obj;
+    dtp_graph_t *graph;      /* retained */
+    dnnl_tp_engine_t engine; /* retained */
+    int64_t timeout_ns;
+    int deterministic, max_executables;
+    size_t memory_budget;
+    int npools; /* without the calling thread */
+    dtp_session_pool_t *pools;
+    dtp_session_name_t *names;
+    uint32_t names_mask;
+    dnnl_tp_cancel_t cancel; /* fired by close */
+    dnnl_tp_trace_t trace;   /* retained, or NULL */
+
+    _Alignas(DTP_NO_SHARE) _Atomic int32_t active;
+    _Atomic uint32_t closers_bell;
+    _Atomic uint64_t runs, clock;
+    _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* buckets, counts */
+    int nentries;
+    uint64_t compilations, evictions;
+    dtp_session_entry_t *bucket[DTP_SESSION_BUCKETS];
+};
+typedef struct dnnl_tp_session dtp_session_t;
+
+struct dnnl_tp_callable {
+    dtp_object_t obj;
+    dtp_session_t *session; /* retained */
+    int nfeeds, nfetches, ntargets;
+    int32_t *feeds, *fetches, *targets; /* as given */
+    dnnl_tp_tensor_info_t *infos;
+    dtp_session_entry_t *entry; /* of the session's pool 0; a user */
+};
+
+/* cache.c. The value of "name" or "name:i". */
+dnnl_tp_status_t dtp_session_names_init(dtp_session_t *session);
+dnnl_tp_status_t dtp_session_value(const dtp_session_t *session, const char *what, const char *name,
+                                   int32_t *value);
+void dtp_request_seal(dtp_request_t *request);
+int dtp_session_find(const int32_t *sorted, int n, int32_t value); /* its position, -1 */
+/* The executable for a request, compiled if there is none; the caller becomes a user. */
+dnnl_tp_status_t dtp_session_entry_get(dtp_session_t *session, const dtp_request_t *request,
+                                       dtp_session_entry_t **entry);
+void dtp_session_entry_release(dtp_session_entry_t *entry);
+void dtp_session_cache_free(dtp_session_t *session);
+
+#endif

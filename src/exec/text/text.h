@@ -1,0 +1,129 @@
+/* The text form of graphs: what its writer and its reader share. The language: doc/graph_files.md.
+ *
+ * Writing (write.c) numbers values in the order of the text, so what is read and written again is
+ * the same text. Reading is one pass that calls the public building functions; lex.c makes tokens
+ * and error texts, data.c the data of constants, read.c the rest. Files: file.c.
+ */
+#ifndef DTP_EXEC_TEXT_TEXT_H
+#define DTP_EXEC_TEXT_TEXT_H
+
+#include <stdio.h>
+
+#include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "exec/graph/graph.h"
+
+enum {
+    DTP_TEXT_VERSION = 1,
+    DTP_TEXT_INLINE = 64,    /* elements of a constant that stand in the text */
+    DTP_TEXT_NUMBER = 64,    /* longest number and longest word */
+    DTP_TEXT_FILE_NAME = 256 /* of the file with data */
+};
+#define DTP_TEXT_SIDE ".data"
+
+/* ---- Writing ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dtp_graph_t *g;
+    FILE *out;
+    FILE *side;            /* data of large constants; NULL: made when the first is met */
+    char *side_path;       /* where it is written; belongs to the caller */
+    const char *side_name; /* what the text calls it */
+    int64_t side_bytes;
+    bool no_weights;
+    dtp_arena_t arena;
+    int32_t *numbers; /* of values in the text, -1 = not yet met */
+    int32_t *functions;
+    int nnumbers;
+} dtp_text_writer_t;
+
+dnnl_tp_status_t dtp_graph_text_write(dtp_text_writer_t *w);
+/* What stands behind "=" of a constant. */
+dnnl_tp_status_t dtp_text_write_data(dtp_text_writer_t *w, const dtp_gvalue_t *v);
+void dtp_text_write_number(FILE *out, dnnl_tp_data_type_t type, const void *data, int64_t i);
+void dtp_text_write_string(FILE *out, const char *text);
+/* Lists the nodes of each region in order: first[r] .. first[r + 1] of the result are those of region r. NULL
+ * when out of memory. values: the inputs and constants in the same way. */
+int32_t *dtp_text_sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, int32_t **first);
+/* A graph that can be written: no region without an operator. */
+dnnl_tp_status_t dtp_text_check_graph(const dtp_graph_t *g);
+
+dnnl_tp_status_t dtp_graph_dot_write(const dtp_graph_t *g, FILE *out);
+
+/* ---- Reading ----------------------------------------------------------------------------------------- */
+
+typedef enum {
+    DTP_TOKEN_END,
+    DTP_TOKEN_SIGN,     /* one of ( ) { } [ ] , = : ? _ */
+    DTP_TOKEN_ARROW,    /* -> */
+    DTP_TOKEN_WORD,     /* a name of the language */
+    DTP_TOKEN_VALUE,    /* %name */
+    DTP_TOKEN_FUNCTION, /* @name */
+    DTP_TOKEN_STRING,   /* with its quotes */
+    DTP_TOKEN_NUMBER
+} dtp_token_kind_t;
+
+typedef struct {
+    dtp_token_kind_t kind;
+    const char *at;
+    size_t size;
+} dtp_token_t;
+
+typedef struct {
+    const char *name; /* with its % or @; NULL = free */
+    size_t size;
+    int32_t number; /* value, or index of the function */
+} dtp_text_name_t;
+
+typedef struct {
+    dnnl_tp_graph_t handle;
+    bool defined;
+} dtp_text_function_t;
+
+typedef struct {
+    const char *path; /* of messages and for files beside it; NULL = in memory */
+    const char *text, *end;
+    dtp_token_t token; /* the next one */
+    const dnnl_tp_graph_read_opts_t *opts;
+    size_t constant_bytes; /* that are left */
+    dtp_arena_t arena;
+    dtp_text_name_t *names; /* hash table */
+    int nnames, cap_names;
+    dtp_text_function_t *functions;
+    int nfunctions, cap_functions;
+    dnnl_tp_graph_t graph;
+} dtp_text_reader_t;
+
+/* Fills r->graph; on failure the caller destroys it. */
+dnnl_tp_status_t dtp_graph_text_read(dtp_text_reader_t *r);
+
+/* Fails with "path:line:column: text"; at: where. Always returns another status than success. */
+dnnl_tp_status_t dtp_text_fail(const dtp_text_reader_t *r, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+/* Puts the place in front of the error that a building call left. */
+dnnl_tp_status_t dtp_text_blame(const dtp_text_reader_t *r, const char *at, dnnl_tp_status_t status);
+/* Reads the next token into r->token. */
+dnnl_tp_status_t dtp_text_next(dtp_text_reader_t *r);
+bool dtp_text_is(const dtp_text_reader_t *r, char sign);
+bool dtp_text_is_word(const dtp_text_reader_t *r, const char *word);
+/* Takes the sign or word if it is there. */
+dnnl_tp_status_t dtp_text_accept(dtp_text_reader_t *r, char sign, bool *taken);
+dnnl_tp_status_t dtp_text_accept_word(dtp_text_reader_t *r, const char *word, bool *taken);
+/* Takes it or fails. */
+dnnl_tp_status_t dtp_text_expect(dtp_text_reader_t *r, char sign);
+dnnl_tp_status_t dtp_text_expect_word(dtp_text_reader_t *r, const char *word);
+/* Take a string, if one is there ("" otherwise), and numbers. */
+dnnl_tp_status_t dtp_text_string(dtp_text_reader_t *r, const char **text);
+dnnl_tp_status_t dtp_text_integer(dtp_text_reader_t *r, int64_t *v);
+dnnl_tp_status_t dtp_text_float(dtp_text_reader_t *r, bool single, double *v);
+/* One element of any type. */
+dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type, void *data, int64_t i);
+/* The data of a constant, from behind "=", and how it was made (NULL: as it stands). data has room for the
+ * elements. */
+dnnl_tp_status_t dtp_text_read_data(dtp_text_reader_t *r, const dnnl_tp_tensor_info_t *info, void *data,
+                                    const char **recipe);
+
+/* ---- Both -------------------------------------------------------------------------------------------- */
+
+uint64_t dtp_text_hash(const void *data, size_t size);
+
+#endif

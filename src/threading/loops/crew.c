@@ -1,0 +1,147 @@
+/* Crews; see crew.h. */
+#include "threading/loops/crew.h"
+
+#include "threading/pools/helpers.h"
+
+static bool possible(const dtp_parallel_t *par) {
+    dtp_pool_t *rec = par->pool;
+    return rec && par->num_threads > 1 && !dtp_pool_dead(rec) && !(rec->host_loops && !par->team);
+}
+
+bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
+    if (!possible(par)) return false;
+    dtp_pool_t *rec = par->pool;
+    DTP_STORE(&crew->due, false, relaxed);
+    uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
+    if (dtp_helpers_idle(rec, par->team, adm) > 0) return est_ns >= rec->parallel_min_ns;
+    /* Helpers of others have time to give their tickets back, as for a long loop. */
+    const bool may_come =
+        dtp_ticket_free(rec, adm) - !par->team > 0 || (est_ns >= rec->wake_min_ns && dtp_adm_joiners(adm));
+    if (!may_come || !dtp_worth_calling(rec, par->team, est_ns)) return false;
+    DTP_STORE(&crew->due, true, relaxed);
+    return true;
+}
+
+bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
+                   void *arg) {
+    dtp_pool_t *rec = par->pool;
+    crew->region = NULL;
+    if (participants > par->num_threads) participants = par->num_threads;
+    if (rec && participants > rec->num_threads) participants = rec->num_threads;
+    if (participants < 2 || !possible(par)) return false;
+    dtp_region_t *r = dtp_region_reserve(rec, !par->team);
+    if (!r) return false;
+    crew->rec = rec;
+    crew->region = r;
+    crew->par = par;
+    crew->most = participants - 1;
+    int index = (int)(r - rec->region);
+    atomic_store_explicit(&r->team, par->team, memory_order_relaxed);
+    r->fn = fn;
+    r->arg = arg;
+    r->chunk = 0;
+    r->n_larger = 0;
+    r->n_chunks = 0;
+    r->first_slot = 1;
+    r->participants = (uint16_t)participants;
+    atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
+    atomic_store_explicit(&r->pays, false, memory_order_relaxed);
+#ifndef DTP_BREAK_CREW_EPOCH
+    r->epoch += DTP_RW_EPOCH;
+#endif
+    atomic_store_explicit(&r->word, r->epoch, memory_order_release);
+    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
+    int cpu = rec->workers ? dtp_this_cpu() : -1;
+    if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
+        atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
+    return true;
+}
+
+/* The word with so many invitations. */
+static uint64_t with_left(uint64_t w, int left) {
+    uint64_t fields = (uint64_t)4095 << DTP_RW_LEFT | (uint64_t)511 << DTP_RW_WANTED;
+    return (w & ~fields) | (uint64_t)left << DTP_RW_LEFT | (uint64_t)left << DTP_RW_WANTED;
+}
+
+int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
+    dtp_pool_t *rec = crew->rec;
+    dtp_region_t *r = crew->region;
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+    if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) &&
+        !atomic_load_explicit(&r->pays, memory_order_relaxed))
+        atomic_store_explicit(&r->pays, true, memory_order_relaxed);
+    int made, left;
+    do {
+        left = dtp_rw_left(w);
+#ifdef DTP_BREAK_CREW_MOST
+        made = crew->most - left;
+#else
+        made = crew->most - dtp_rw_active(w) - left;
+#endif
+        if (made > count) made = count;
+        if (made <= 0) {
+            made = 0;
+            break;
+        }
+        /* seq_cst: sleepers look at the word after they have said that they sleep. */
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, left + made),
+                                                    memory_order_seq_cst, memory_order_relaxed));
+    const int missing = dtp_helpers_missing(rec, crew->par->team, crew->par->num_threads, left + made,
+                                            atomic_load_explicit(&r->pays, memory_order_relaxed));
+    if (missing <= 0) return made;
+    if (DTP_LOAD(&crew->due, relaxed)) DTP_STORE(&crew->due, false, relaxed);
+    else if (!dtp_worth_calling(rec, crew->par->team, est_ns)) return made;
+    dtp_helpers_call(rec, crew->par->team, missing, rec->workers ? dtp_this_cpu() : -1);
+    return made;
+}
+
+bool dtp_crew_is_full(const dtp_crew_t *crew) {
+    return dtp_rw_active(atomic_load_explicit(&crew->region->word, memory_order_relaxed)) >= crew->most;
+}
+
+bool dtp_crew_must_leave(const dtp_crew_t *crew) {
+    return atomic_load_explicit(&crew->rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+}
+
+bool dtp_crew_has_too_many(const dtp_crew_t *crew) {
+    return dtp_region_has_too_many(crew->rec, crew->region);
+}
+
+bool dtp_crew_help(dtp_crew_t *crew) {
+    dtp_pool_t *rec = crew->rec;
+    const dtp_team_t *team = crew->par->team;
+    if (!team) return false; /* other callers' loops are not ours */
+    int own = (int)(crew->region - rec->region);
+    if (own && dtp_region_join(rec, &rec->region[0], team)) return true;
+    uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire);
+    open &= ~(DTP_DOOR_ATTENTION | (uint64_t)1 << own);
+    for (; open; open &= open - 1)
+        if (dtp_region_join(rec, &rec->region[__builtin_ctzll(open)], team)) return true;
+    return false;
+}
+
+bool dtp_crew_lend(dtp_crew_t *crew) { return dtp_ticket_lend(crew->rec); }
+bool dtp_crew_regain(dtp_crew_t *crew, bool wait, const dtp_share_t *share) {
+    return dtp_ticket_regain(crew->rec, wait, share);
+}
+bool dtp_crew_ticket_is_free(const dtp_crew_t *crew) {
+    const uint64_t adm = atomic_load_explicit(&crew->rec->adm, memory_order_relaxed);
+    return !dtp_adm_waiting(adm) && dtp_adm_runs(adm) + dtp_adm_joiners(adm) < crew->rec->num_threads;
+}
+
+void dtp_crew_close(dtp_crew_t *crew) {
+    dtp_pool_t *rec = crew->rec;
+    dtp_region_t *r = crew->region;
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
+#ifdef DTP_BREAK_CREW_CLOSE
+    w = 0;
+#endif
+    while (dtp_rw_left(w) && !atomic_compare_exchange_weak_explicit(
+                                 &r->word, &w, with_left(w, 0), memory_order_relaxed, memory_order_relaxed))
+        ;
+    int index = (int)(r - rec->region);
+    if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    dtp_region_wait(rec, r);
+    dtp_region_give_back(rec, index, !crew->par->team);
+    crew->region = NULL;
+}

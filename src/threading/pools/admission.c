@@ -1,0 +1,547 @@
+/* Runs: one graph execution each, admitted by tickets; and the FIFO of work that waits for one.
+ *
+ * A run executes on its caller while a ticket is free. Otherwise it is published as a root and its caller
+ * sleeps:
+ *
+ *   PUBLISHED -> HINT -> TAKEN -> DONE     state of a root of a run; its publisher sleeps on it
+ *
+ * TAKEN is set under the record's lock by whoever unlinks the root, with a ticket. HINT says that a ticket
+ * was free and some thread was asked to use it; the publisher gives that thread one wake cost and then helps
+ * itself. So the publishers alone suffice for progress (two outside callers may hold both tickets while every
+ * thread of the host has published and sleeps). A thread of the pool that finishes a root keeps its ticket
+ * for the next one: handing it to a sleeping client costs a fifth of the throughput. */
+#include "threading/pools/builtin_pool.h"
+#include "threading/pools/fifo.h"
+#include "threading/pools/helpers.h"
+#include "threading/base/sleeper.h"
+
+_Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
+_Thread_local struct dtp_queue *dtp_left_here __attribute__((tls_model("initial-exec")));
+_Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));
+bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
+
+typedef struct {
+    dtp_root_t root;
+    dtp_run_fn_t fn;
+    void *arg;
+    int num_threads;
+} run_t;
+
+/* ---- The FIFO ---------------------------------------------------------------------------------------- */
+
+void dtp_door_update(dtp_pool_t *rec) {
+    bool attention = rec->n_waiting || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
+    if (attention) atomic_fetch_or_explicit(&rec->region[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
+    else atomic_fetch_and_explicit(&rec->region[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
+}
+
+/* Its count in adm was taken back. */
+static void root_unlink(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_fifo_remove(rec, root);
+    --rec->n_waiting;
+    root->linked = false;
+    atomic_store_explicit(&root->state, DTP_ROOT_TAKEN, memory_order_relaxed);
+    dtp_door_update(rec);
+}
+
+void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_lock(&rec->lock);
+    atomic_store_explicit(&root->state, DTP_ROOT_PUBLISHED, memory_order_relaxed);
+    root->linked = true;
+    root->number = ++rec->n_published;
+    dtp_fifo_append(rec, root, root->kind != DTP_ROOT_QUEUE || dtp_queue_is_awaited(root));
+    const uint64_t one = rec->n_waiting++ < DTP_WAITING_COUNTED ? DTP_ADM_WAITING : 0;
+    uint64_t a = atomic_fetch_add_explicit(&rec->adm, one, memory_order_seq_cst);
+    dtp_ticket_note_runs(rec, a + one);
+    dtp_door_update(rec);
+    dtp_unlock(&rec->lock);
+}
+
+bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_lock(&rec->lock);
+    bool mine = root->linked && dtp_ticket_run(rec, false, true);
+    if (mine) {
+        root_unlink(rec, root);
+    } else if (root->linked && !root->attended) { /* whose thread is going to sleep now */
+        dtp_fifo_remove(rec, root);
+        dtp_fifo_append(rec, root, true);
+    }
+    dtp_unlock(&rec->lock);
+    return mine;
+}
+
+/* Which roots a thread may take: any, or those of one run. */
+typedef struct {
+    bool any;
+    const void *cookie;
+} root_filter_t;
+
+/* The first root, with a ticket for it. */
+static dtp_root_t *root_take(dtp_pool_t *rec, bool from_joiner, root_filter_t filter) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
+    if (root && dtp_ticket_run(rec, from_joiner, true)) root_unlink(rec, root);
+    else root = NULL;
+    dtp_unlock(&rec->lock);
+    return root;
+}
+
+/* The next root for a thread that keeps its run's ticket. */
+static dtp_root_t *root_next(dtp_pool_t *rec) {
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return NULL;
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = dtp_fifo_first(rec);
+    if (root) {
+        if (rec->n_waiting <= DTP_WAITING_COUNTED)
+            atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
+        root_unlink(rec, root);
+    }
+    dtp_unlock(&rec->lock);
+    return root;
+}
+
+/* A host may take its time in schedule. */
+void dtp_root_settle(dtp_root_t *root) {
+    for (int i = 0; i < DTP_SPINS(100); ++i) {
+        if (!atomic_load_explicit(&root->calling, memory_order_acquire)) return;
+        dtp_pause();
+    }
+    uint32_t calls = atomic_fetch_or_explicit(&root->calling, DTP_ROOT_SETTLES, memory_order_acquire);
+    for (calls |= DTP_ROOT_SETTLES; calls != DTP_ROOT_SETTLES;
+         calls = atomic_load_explicit(&root->calling, memory_order_acquire))
+        dtp_futex_wait(&root->calling, calls, -1);
+    atomic_fetch_and_explicit(&root->calling, ~DTP_ROOT_SETTLES, memory_order_relaxed);
+}
+
+/* A call of schedule for root has returned; who settles may free the root at once. */
+static void root_called(dtp_root_t *root) {
+    const uint32_t calls = atomic_fetch_sub_explicit(&root->calling, 1, memory_order_release);
+#ifdef DTP_BREAK_ROOT_SETTLE
+    return;
+#endif
+    if (calls == (DTP_ROOT_SETTLES | 1)) dtp_futex_wake(&root->calling, 1);
+}
+
+/* The ticket that this thread has taken for root belongs to the one that sleeps on it, which may be gone at
+ * once. */
+static void hand_over(dtp_root_t *root) {
+    atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
+    dtp_futex_wake(&root->state, 1);
+}
+
+/* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no ticket is free.
+ */
+static bool grant(dtp_pool_t *rec) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = dtp_fifo_first(rec);
+    bool granted = root && root->kind == DTP_ROOT_TICKET && dtp_ticket_run(rec, false, true);
+    if (granted) {
+        root_unlink(rec, root);
+        hand_over(root);
+    }
+    dtp_unlock(&rec->lock);
+    return granted;
+}
+
+bool dtp_dispatch(dtp_pool_t *rec) {
+    uint64_t a;
+    do {
+        a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
+        if (!dtp_adm_waiting(a)) return true;
+        if (dtp_adm_runs(a) + dtp_adm_joiners(a) >= rec->num_threads)
+            return true; /* their holders look at the end */
+    } while (atomic_load_explicit(&rec->wants_back, memory_order_relaxed) && grant(rec));
+    bool called = false;
+    if (rec->workers) {
+        if (dtp_builtin_wake_at(rec, dtp_this_cpu())) return true; /* our own thread: it comes */
+        called =
+            true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
+    } else {
+        dtp_lock(&rec->lock);
+        dtp_root_t *first = dtp_fifo_first(rec);
+        void *cookie = first ? first->cookie : NULL;
+        if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
+        dtp_unlock(&rec->lock);
+        called = first && dtp_visit_call_runner(rec, cookie);
+        if (cookie) root_called(first);
+    }
+    /* The oldest root that has somebody to run it himself, if need be. */
+    dtp_lock(&rec->lock);
+    for (dtp_root_t *root; (root = rec->fifo[true]) != NULL;) {
+        if (root->kind == DTP_ROOT_QUEUE) {
+            if (!dtp_queue_hint(root)) { /* who waited has gone */
+                dtp_fifo_remove(rec, root);
+                dtp_fifo_append(rec, root, false);
+                continue;
+            }
+        } else {
+            uint32_t published = DTP_ROOT_PUBLISHED;
+            if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT,
+                                                        memory_order_relaxed, memory_order_relaxed))
+                dtp_futex_wake(&root->state, INT_MAX);
+        }
+        called = true;
+        break;
+    }
+    dtp_unlock(&rec->lock);
+    return called;
+}
+
+/* ---- Teams ------------------------------------------------------------------------------------------- */
+
+dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie) {
+    /* A thread's runs find the team that they had before, and pass by no others'. */
+    int at = (int)(dtp_thread_part(1u << 16) * (uint32_t)rec->n_teams >> 16);
+    for (int i = 0; i < rec->n_teams; ++i, at = at + 1 == rec->n_teams ? 0 : at + 1) {
+        dtp_team_t *team = &rec->teams[at];
+        uint64_t state = atomic_load_explicit(&team->state, memory_order_relaxed);
+        if (dtp_team_is_open(state)) continue;
+        uint64_t next = (state & ~(DTP_TEAM_EPOCH - 1)) + DTP_TEAM_EPOCH;
+        if (!atomic_compare_exchange_strong_explicit(&team->state, &state, next, memory_order_acquire,
+                                                     memory_order_relaxed))
+            continue;
+        int64_t wanted_at = atomic_load_explicit(&team->wanted_at, memory_order_relaxed);
+        if (wanted_at > 0) atomic_store_explicit(&team->wanted_at, -wanted_at, memory_order_relaxed);
+        atomic_store_explicit(&team->cookie, cookie, memory_order_relaxed);
+        return team;
+    }
+    return NULL;
+}
+
+/* Who calls the host with the cookie of the run is waited for: run_end comes next. */
+static __attribute__((noinline)) void close_with_cookie(dtp_team_t *team, uint64_t next) {
+    atomic_exchange_explicit(&team->state, next, memory_order_seq_cst);
+    for (uint32_t calls; (calls = atomic_load_explicit(&team->calling, memory_order_seq_cst)) != 0;)
+        dtp_futex_wait(&team->calling, calls, -1);
+}
+
+/* Joiners that are still about see another epoch and leave; nobody waits for them. */
+void dtp_team_close(dtp_team_t *team) {
+    const uint64_t state = atomic_load_explicit(&team->state, memory_order_relaxed);
+    const uint64_t next = dtp_team_epoch(state) + DTP_TEAM_EPOCH;
+    if (DTP_LIKELY(!atomic_load_explicit(&team->cookie, memory_order_relaxed)))
+        atomic_store_explicit(&team->state, next, memory_order_release);
+    else close_with_cookie(team, next);
+}
+
+void dtp_team_let_go(dtp_team_t *team) {
+    if (atomic_fetch_sub_explicit(&team->calling, 1, memory_order_seq_cst) == 1)
+        dtp_futex_wake(&team->calling, INT_MAX);
+}
+
+bool dtp_team_hold(dtp_team_t *team) {
+    atomic_fetch_add_explicit(&team->calling, 1, memory_order_seq_cst);
+    if (dtp_team_is_open(atomic_load_explicit(&team->state, memory_order_seq_cst))) return true;
+    dtp_team_let_go(team);
+    return false;
+}
+
+/* ---- Executing --------------------------------------------------------------------------------------- */
+
+/* The body of a run as whoever executes it gets it; on the stack of a thread that waits for `done`. */
+struct dtp_main {
+    dtp_run_fn_t fn;
+    void *arg;
+    dtp_parallel_t par;
+    dtp_crew_use_t crew;
+    dtp_ticket_use_t ticket;
+    _Atomic uint32_t done;
+};
+
+static void main_run(struct dtp_main *body) {
+    dtp_chain_t chain = {.up = dtp_chain_top,
+                         .rec = body->par.pool,
+                         .kind = DTP_CHAIN_RUN,
+                         .team = body->par.team,
+                         .crew = body->crew,
+                         .ticket = body->ticket};
+    dtp_chain_top = &chain;
+    body->fn(body->arg, &body->par);
+    body->crew = chain.crew;
+    body->ticket = chain.ticket;
+    dtp_chain_pop_inner(&chain);
+}
+
+/* Its helpers are jobs of the same loop, which waits for them: they leave when the team is closed. */
+void dtp_main_take(struct dtp_main *body) {
+    main_run(body);
+    dtp_team_close(body->par.team);
+    dtp_visit_team_closed(body->par.team);
+    atomic_store_explicit(&body->done, 1, memory_order_release);
+    dtp_futex_wake(&body->done, 1);
+}
+
+void dtp_main_wait(struct dtp_main *body) {
+    while (!atomic_load_explicit(&body->done, memory_order_acquire)) dtp_futex_wait(&body->done, 0, -1);
+}
+
+/* False: the run has ended without the ticket that it lent. */
+static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_use_t crew,
+                     dtp_ticket_use_t ticket, dtp_run_fn_t fn, void *arg) {
+    dtp_team_t *team = dtp_team_open(rec, cookie);
+    if (num_threads > rec->num_threads) num_threads = rec->num_threads;
+    struct dtp_main body = {
+        .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew, .ticket = ticket};
+    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) {
+        body.ticket = DTP_TICKET_KEPT; /* another thread may have it */
+        dtp_visit_main(rec, team, &body, num_threads);
+    } else {
+        main_run(&body);
+        if (team) dtp_team_close(team);
+    }
+    if (body.ticket != DTP_TICKET_LENT) return crew != DTP_CREW_TICKET || body.crew == crew;
+    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
+    return false;
+}
+
+void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
+    (void)run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_KEPT, fn, arg);
+}
+
+/* Executes a root that was taken; false: without the ticket in the end. */
+static bool root_execute(dtp_pool_t *rec, dtp_root_t *root) {
+    if (root->kind == DTP_ROOT_QUEUE) {
+        dtp_queue_run_root(rec, root);
+        return true;
+    }
+    run_t *run = (run_t *)root;
+    const bool has_ticket =
+        run_here(rec, run->num_threads, root->cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, run->fn, run->arg);
+    /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
+    hand_over(root);
+    return has_ticket;
+}
+
+static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
+    if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
+    dtp_root_t *root = root_take(rec, *joiner, filter);
+    if (!root) return false;
+    *joiner = false;
+    do {
+        if (root->kind == DTP_ROOT_TICKET) {
+            hand_over(root);
+#ifdef DTP_BREAK_TICKET_HAND_OVER
+            dtp_ticket_end(rec);
+#endif
+            return true;
+        }
+        if (!root_execute(rec, root)) {
+            dtp_look_at_left(NULL);
+            return true;
+        }
+        root = filter.any ? root_next(rec) : NULL;
+    } while (root);
+    dtp_ticket_end(rec);
+    return true;
+}
+
+bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
+    return run_roots(rec, joiner, (root_filter_t){.any = true});
+}
+
+bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
+    return run_roots(rec, joiner,
+                     (root_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
+}
+
+/* Takes back what was published and is not taken. A ticket may have been offered: to somebody else then. */
+static bool withdraw(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_lock(&rec->lock);
+    const bool mine = root->linked;
+    if (mine) {
+        if (rec->n_waiting <= DTP_WAITING_COUNTED)
+            atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
+        root_unlink(rec, root);
+    }
+    dtp_unlock(&rec->lock);
+#ifndef DTP_BREAK_TICKET_WITHDRAW
+    if (mine) dtp_let_go(rec);
+#endif
+    return mine;
+}
+
+/* Sleeps until what was published is done (a run: by another thread), or is this thread's to execute, with a
+ * ticket, or until share is over and nobody has taken it. */
+typedef enum { TURN_DONE, TURN_MINE, TURN_OVER } turn_t;
+static turn_t wait_for_turn(dtp_pool_t *rec, dtp_root_t *root, const dtp_share_t *share) {
+    int64_t grace_ns = rec->form_s || rec->workers ? dtp_ns_of_ticks(rec->wake_ticks) : 0;
+    for (;;) {
+        uint32_t state = atomic_load_explicit(&root->state, memory_order_acquire);
+        if (state == DTP_ROOT_DONE) return TURN_DONE;
+        if (share && dtp_share_over(share)) {
+            if (withdraw(rec, root)) return TURN_OVER;
+            share = NULL; /* who has it is soon through */
+            continue;
+        }
+        if (state != DTP_ROOT_HINT) {
+            dtp_sleep_unless_over(share, &root->state, state, DTP_ROOT_HINT, -1);
+            continue;
+        }
+        if (grace_ns > 0 && dtp_futex_wait(&root->state, DTP_ROOT_HINT, grace_ns)) continue;
+        grace_ns = 0;
+        if (dtp_root_reclaim(rec, root)) return TURN_MINE;
+        /* Another thread has the ticket; when it comes free, dispatch hints again. */
+        uint32_t hint = DTP_ROOT_HINT;
+        if (atomic_compare_exchange_strong_explicit(&root->state, &hint, DTP_ROOT_PUBLISHED,
+                                                    memory_order_seq_cst, memory_order_relaxed))
+            dtp_dispatch(rec);
+    }
+}
+
+bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
+    if (dtp_ticket_run(rec, false, false)) return true;
+    atomic_fetch_add_explicit(&rec->wants_back, 1, memory_order_seq_cst);
+    dtp_root_t root = {.kind = DTP_ROOT_TICKET, .priority = priority};
+    dtp_root_publish(rec, &root);
+    dtp_dispatch(rec);
+    const turn_t turn = wait_for_turn(rec, &root, share); /* taken by itself, or handed over */
+    dtp_root_settle(&root);
+    atomic_fetch_sub_explicit(&rec->wants_back, 1, memory_order_relaxed);
+    return turn != TURN_OVER;
+}
+
+/* Only outermost: a thread that holds something else, too, must not wait for a ticket. */
+bool dtp_ticket_lend(dtp_pool_t *rec) {
+    dtp_chain_t *chain = dtp_chain_top;
+    if (!chain || chain->rec != rec || chain->ticket != DTP_TICKET_LENDABLE) return false;
+    const dtp_chain_t *up = chain->up; /* a thread of the pool that has come for runs holds nothing yet */
+    if (up && (up->up || up->kind != DTP_CHAIN_VISIT || up->rec != rec)) return false;
+    atomic_fetch_add_explicit(&rec->lent, 1, memory_order_relaxed);
+    chain->ticket = DTP_TICKET_LENT;
+    const uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
+#ifdef DTP_BREAK_TICKET_LEND
+    return true;
+#endif
+    if (dtp_adm_waiting(a)) dtp_let_go(rec);
+    else if (dtp_helpers_miss_tickets(rec)) dtp_helpers_call_for_ticket(rec);
+    return true;
+}
+
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share) {
+    if (!(wait ? dtp_ticket_get(rec, DTP_TICKET_BACK, share) : dtp_ticket_run(rec, false, false)))
+        return false;
+    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
+    dtp_chain_top->ticket = DTP_TICKET_LENDABLE;
+    return true;
+}
+
+static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,
+                          const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
+    if (!dtp_ticket_run(rec, false, false)) {
+        if (nested) { /* waiting for a second pool inside a run of a first one could close a circle */
+            dtp_parallel_t alone = {NULL, 1, NULL};
+            fn(arg, &alone);
+            return;
+        }
+        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie, .priority = priority},
+                     .fn = fn,
+                     .arg = arg,
+                     .num_threads = num_threads};
+        dtp_root_publish(rec, &run.root);
+        dtp_dispatch(rec);
+        const turn_t turn = wait_for_turn(rec, &run.root, share);
+        dtp_root_settle(&run.root); /* it is on this stack, and run_end comes next */
+        if (turn != TURN_MINE) return;
+    }
+    if (run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
+    else dtp_look_at_left(NULL);
+}
+
+/* ---- dtp_pool_run ------------------------------------------------------------------------------------ */
+
+static void host_is_done(void *arg) {
+    _Atomic uint32_t *word = arg;
+    atomic_store_explicit(word, 1, memory_order_release);
+    dtp_futex_wake(word, 1);
+}
+
+static void end_host_run(const dnnl_tp_threadpool_iface_t *iface, void *cookie) {
+    if (!iface->run_end) return;
+    _Atomic uint32_t done = 0;
+    iface->run_end(iface->ctx, cookie, dnnl_tp_success, 1, host_is_done, &done);
+    while (!atomic_load_explicit(&done, memory_order_acquire)) dtp_futex_wait(&done, 0, -1);
+}
+
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *rec, void **cookie, bool *begun) {
+    static _Atomic uint64_t run_ids;
+    const dnnl_tp_threadpool_iface_t *iface = &rec->iface;
+    *begun = iface->run_begin && !rec->workers;
+    if (!*begun) return dnnl_tp_success;
+    int refused = iface->run_begin(iface->ctx, atomic_fetch_add(&run_ids, 1) + 1, cookie);
+    if (!refused) return dnnl_tp_success;
+    *begun = false;
+    return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "run_begin returned %d", refused);
+}
+
+/* A run that is part of what this thread does already, at c; beside: in a callback there. */
+static void run_inside(dtp_pool_t *rec, const dtp_chain_t *c, int num_threads, bool beside, dtp_run_fn_t fn,
+                       void *arg) {
+    /* A helper's closure, or a callback inside a run that it is no part of. */
+    const bool own = !c->team || (beside && c->team->share.stop);
+    void *cookie = c->team ? atomic_load_explicit(&c->team->cookie, memory_order_relaxed) : NULL;
+    dtp_team_t *team = !own ? c->team : rec->host_loops ? NULL : dtp_team_open(rec, cookie);
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN, .team = team};
+    dtp_parallel_t par = {rec, num_threads < rec->num_threads ? num_threads : rec->num_threads, team};
+    dtp_chain_top = &chain;
+    fn(arg, &par);
+    dtp_chain_top = chain.up;
+    if (own && team) dtp_team_close(team);
+}
+
+/* The same from a closure of the blocking crew, whose thread has no ticket. One that waits for it must not
+ * hold another pool's. */
+static void run_inside_blocking(dtp_pool_t *rec, const dtp_chain_t *c, int num_threads, bool nested,
+                                const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
+    if (!nested) {
+        if (!dtp_ticket_get(rec, DTP_TICKET_BACK, share)) return;
+    } else if (!dtp_ticket_run(rec, false, false)) {
+        fn(arg, &(dtp_parallel_t){NULL, 1, NULL});
+        return;
+    }
+    run_inside(rec, c, num_threads, false, fn, arg);
+    dtp_ticket_end(rec);
+}
+
+dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned flags, int priority,
+                                    const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
+    if (!rec || dtp_pool_dead(rec)) {
+        dtp_parallel_t alone = {NULL, 1, NULL};
+        fn(arg, &alone);
+        return dnnl_tp_success;
+    }
+    if (num_threads < 1) num_threads = 1;
+    bool nested = false, beside = false;
+    for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
+        beside |= c->kind == DTP_CHAIN_CALLBACK;
+        if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
+            if (DTP_UNLIKELY(c->kind == DTP_CHAIN_BLOCKING))
+                run_inside_blocking(rec, c, num_threads, nested, share, fn, arg);
+            else run_inside(rec, c, num_threads, beside, fn, arg);
+            return dnnl_tp_success;
+        }
+        if (c->kind == DTP_CHAIN_BLOCKING) break; /* below it nothing is held */
+        nested = true;
+    }
+    void *cookie = NULL;
+    bool begun;
+    DTP_TRY(dtp_pool_begin_run(rec, &cookie, &begun));
+    /* A run that waits for closures stays with its caller: workers are for what computes. */
+    const bool blocking = rec->blocking && (flags & DTP_RUN_MAY_BLOCK) && !nested;
+    if (blocking && (flags & DTP_RUN_ADMITTED)) {
+        if (dtp_ticket_get(rec, priority, share)) {
+            if (run_here(rec, num_threads, cookie, DTP_CREW_TICKET, DTP_TICKET_KEPT, fn, arg))
+                dtp_ticket_end(rec);
+            else dtp_look_at_left(NULL);
+        }
+    } else if (flags & DTP_RUN_ADMITTED) {
+        admit_and_run(rec, num_threads, nested, priority, cookie, share, fn, arg);
+    } else {
+        atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+        (void)run_here(rec, num_threads, cookie, blocking ? DTP_CREW_NO_TICKET : DTP_CREW_NONE,
+                       DTP_TICKET_KEPT, fn, arg);
+        atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
+        dtp_look_at_left(NULL);
+    }
+    if (begun) end_host_run(&rec->iface, cookie);
+    return dnnl_tp_success;
+}

@@ -1,0 +1,36 @@
+/* Between the built-in pool's threads and the rest of src/threading. */
+#ifndef DTP_THREADING_POOLS_BUILTIN_POOL_H
+#define DTP_THREADING_POOLS_BUILTIN_POOL_H
+
+#include "threading/pools/record.h"
+#include "threading/pools/runtime.h"
+
+struct dnnl_tp_threadpool {
+    dtp_object_t obj;
+    dtp_pool_t *rec; /* retained */
+};
+
+size_t dtp_worker_size(void);
+/* Starts rec->num_threads workers; on failure those that started are counted in rec->num_started. */
+dnnl_tp_status_t dtp_builtin_start(dtp_pool_t *rec, const char *name, int64_t spin_ns);
+/* The first and the last thing that a thread of the pool does. */
+void dtp_builtin_thread_in(void);
+void dtp_builtin_thread_out(dtp_pool_t *rec);
+/* Ends and joins the workers and the blocking crew, then frees the record; on a thread of any built-in pool,
+ * and inside running work, nobody waits, and the last one out frees. */
+void dtp_builtin_end(dtp_pool_t *rec);
+/* Wakes up to count sleeping workers that do not live on cpu (-1: any) and returns how many; mark counts them
+ * as on their way, so that the next small loop does not call others. */
+int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark);
+/* Wakes one sleeping worker, the one that lives on cpu if it sleeps. */
+bool dtp_builtin_wake_at(dtp_pool_t *rec, int cpu);
+/* Queues a task of the user; false when the ring is full. */
+bool dtp_builtin_task(dtp_pool_t *rec, dnnl_tp_task_fn_t fn, void *arg);
+
+/* Cost of a park + unpark and of a round trip of a cache line, as measured by the first pool (else defaults).
+ */
+void dtp_calibrated(int64_t *wake_ns, int64_t *round_trip_ns);
+/* Thresholds of a record from these costs; spin_ns 0 = calibrated. */
+void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns);
+
+#endif

@@ -1,0 +1,49 @@
+/* Pool records: the library's side of one distinct caller's pool, shared by all streams that use it.
+ *
+ * A record owns the table of region descriptors, the run tickets and the queue of published runs. It is
+ * reference-counted by streams, engines and by every call still queued in the host's pool, so late calls
+ * touch library memory only. */
+#ifndef DTP_THREADING_POOLS_POOL_H
+#define DTP_THREADING_POOLS_POOL_H
+
+#include "common/primitive/engine.h"
+#include "threading/base/parallel.h"
+
+typedef struct dtp_pool dtp_pool_t;
+
+/* The record of the pool that attr names, made at the first request (equal ctx and functions = one record).
+ * *pool = NULL and success for unset and sequential attributes. */
+dnnl_tp_status_t dtp_pool_acquire(dtp_pool_t **pool, const dtp_stream_attr_t *attr);
+void dtp_pool_retain(dtp_pool_t *pool);
+void dtp_pool_release(dtp_pool_t *pool); /* NULL is allowed */
+/* Threads the pool may occupy, 1..DTP_MAX_THREADS; read once at acquisition. */
+int dtp_pool_num_threads(const dtp_pool_t *pool);
+uint64_t dtp_pool_flags(const dtp_pool_t *pool);
+
+/* Is this thread inside a run, an item or a call of the library? Then waiting for others could hang. */
+bool dtp_thread_is_inside(void);
+
+/* One run of a graph. Calls fn(arg, par) exactly once, on this thread or, when all tickets are taken, on a
+ * thread that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once
+ * for the whole run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.
+ * share: of the run, or NULL: once it is over the wait for a ticket ends, and fn may not be called at all.
+ * flags without ADMITTED: no ticket, always here. MAY_BLOCK: nodes of the run may go to the pool's blocking
+ * crew (blocking.h); then fn runs here in any case. Errors: runtime_error when the host's run_begin refused
+ * (fn was not called). */
+typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
+/* priority: before waiting runs of lower priority. */
+enum { DTP_RUN_ADMITTED = 1, DTP_RUN_MAY_BLOCK = 2 };
+dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *pool, int num_threads, unsigned flags, int priority,
+                                    const dtp_share_t *share, dtp_run_fn_t fn, void *arg);
+static inline dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, unsigned flags,
+                                               int priority, dtp_run_fn_t fn, void *arg) {
+    return dtp_pool_run_share(pool, num_threads, flags, priority, NULL, fn, arg);
+}
+static inline dnnl_tp_status_t dtp_pool_run(dtp_pool_t *pool, int num_threads, bool admission,
+                                            dtp_run_fn_t fn, void *arg) {
+    return dtp_pool_run_at(pool, num_threads, admission ? DTP_RUN_ADMITTED : 0, 0, fn, arg);
+}
+/* The host's run_begin, for a run that the caller queues itself; *begun: its run_end must be called. */
+dnnl_tp_status_t dtp_pool_begin_run(dtp_pool_t *pool, void **cookie, bool *begun);
+
+#endif

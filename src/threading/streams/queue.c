@@ -1,0 +1,603 @@
+/* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
+ * queue.h; threads that wait and help: queue_wait.c.
+ *
+ * Where nobody comes for a published root (the pool refuses, or cannot be called from where this thread is),
+ * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
+ * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
+ * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
+#include "threading/streams/queue.h"
+
+#include <stdio.h>
+
+#include "threading/pools/builtin_pool.h"
+
+/* ---- Life -------------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority) {
+    dtp_queue_t *q = dtp_zalloc(NULL, sizeof(*q), DTP_NO_SHARE);
+    *queue = q;
+    if (!q) return dtp_no_memory(sizeof(*q));
+    q->root.kind = DTP_ROOT_QUEUE;
+    q->priority = priority;
+    q->rec = pool;
+    dtp_pool_retain(pool);
+    q->owner = owner;
+    q->head = &q->stub;
+    atomic_init(&q->stub.events, dtp_event_closed_with(dnnl_tp_success));
+    atomic_init(&q->tail, &q->stub);
+    atomic_init(&q->wake_at, UINT64_MAX);
+    atomic_init(&q->refs, 1);
+    q->fork_generation = atomic_load(&dtp_fork_generation);
+#ifndef DTP_WITHOUT_SYNC /* what it costs programs that never call sync: benchdnn/pool/sync_cost */
+    dtp_sync_add(q);
+#endif
+    return dnnl_tp_success;
+}
+
+void dtp_queue_release(dtp_queue_t *q) {
+    if (DTP_SUB(&q->refs, 1, acq_rel) == 1) dtp_free(NULL, q);
+}
+
+/* Once closed nobody comes in, so that the last one out is one. */
+bool dtp_queue_enter(dtp_queue_t *q) {
+    int64_t inside = DTP_LOAD(&q->inside, relaxed);
+    while (!(inside & DTP_QUEUE_CLOSED))
+        if (DTP_CAS_WEAK(&q->inside, &inside, inside + 1, acquire)) return true;
+    return false;
+}
+
+/* Nobody is inside any more. */
+static void end_queue(dtp_queue_t *q) {
+    if (q->head != &q->stub) q->head->recycle(q->head);
+    dtp_pool_release(q->rec);
+    q->rec = NULL;
+    if (q->closed) q->closed(q->closed_arg);
+    dtp_queue_release(q);
+}
+
+void dtp_queue_leave(dtp_queue_t *q) {
+    const bool last = DTP_SUB(&q->inside, 1, acq_rel) == (DTP_QUEUE_CLOSED | DTP_QUEUE_LAST_ENDS) + 1;
+    if (DTP_UNLIKELY(last)) end_queue(q);
+}
+
+dnnl_tp_status_t dtp_queue_refuse_dead(void) {
+    return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the stream belongs to the parent process");
+}
+
+/* ---- Bell -------------------------------------------------------------------------------------------- */
+
+void dtp_queue_ring(dtp_queue_t *q) {
+    if (!DTP_LOAD(&q->waiters, seq_cst)) return;
+    DTP_SWAP(&q->wake_at, UINT64_MAX, seq_cst);
+    DTP_ADD(&q->bell, 1, seq_cst);
+    dtp_futex_wake(&q->bell, INT_MAX);
+}
+
+bool dtp_queue_is_awaited(const dtp_root_t *root) {
+    return DTP_LOAD(&((const dtp_queue_t *)root)->waiters, seq_cst) != 0;
+}
+
+bool dtp_queue_hint(dtp_root_t *root) {
+    if (!dtp_queue_is_awaited(root)) return false;
+    dtp_queue_ring((dtp_queue_t *)root);
+    return true;
+}
+
+/* ---- Poison ------------------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t poison_of(const dtp_queue_t *q, uint32_t generation) {
+    uint64_t poison = DTP_LOAD(&q->poison, acquire);
+    if (!(uint32_t)poison) return dnnl_tp_success;
+#ifdef DTP_BREAK_QUEUE_GENERATION
+    (void)generation;
+    return (dnnl_tp_status_t)(uint32_t)poison;
+#else
+    return poison >> 32 == generation ? (dnnl_tp_status_t)(uint32_t)poison : dnnl_tp_success;
+#endif
+}
+
+static const char skipped_text[] = "skipped because of an earlier failure: ";
+
+/* text is the first failure's, also where it comes from an event of work that was skipped. */
+static void poison(dtp_queue_t *q, uint32_t generation, dnnl_tp_status_t status, const char *text) {
+    const size_t head = sizeof(skipped_text) - 1;
+    if (!strncmp(text, skipped_text, head)) text += head;
+    dtp_lock(&q->lock);
+    snprintf(q->text, sizeof(q->text), "%s", text);
+    dtp_unlock(&q->lock);
+    DTP_STORE(&q->poison, (uint64_t)generation << 32 | (uint32_t)status, release);
+}
+
+void dtp_queue_reset(dtp_queue_t *q) { DTP_ADD(&q->generation, 1, release); }
+
+dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
+    uint32_t generation = DTP_LOAD(&q->generation, acquire);
+    dnnl_tp_status_t status = poison_of(q, generation);
+    if (status == dnnl_tp_success) return status;
+    char text[DTP_EVENT_TEXT];
+    dtp_lock(&q->lock);
+    memcpy(text, q->text, sizeof(text));
+    dtp_unlock(&q->lock);
+    return dtp_fail(status, DTP_ITEM_FAILED, "%s", text);
+}
+
+/* ---- Events that items wait for ---------------------------------------------------------------------- */
+
+struct dtp_wait {
+    dtp_callback_t node;
+    dtp_item_t *_Atomic item; /* NULL: cancelled; or ARRIVED */
+    dtp_queue_t *queue;       /* of the item; valid for who got the item */
+    dtp_event_t *event;       /* retained for the item */
+    _Atomic int32_t refs;     /* the event's list; and the item, or the event that keeps it */
+};
+#define ARRIVED ((dtp_item_t *)1)
+
+static void start(dtp_queue_t *q);
+
+static void wait_release(dtp_wait_t *w) {
+    if (DTP_SUB(&w->refs, 1, acq_rel) == 1) dtp_free(NULL, w);
+}
+
+/* True: the event will give no token. */
+static bool wait_cancel(dtp_wait_t *w, dtp_item_t *item) { return DTP_CAS(&w->item, &item, NULL, acq_rel); }
+
+/* The item needs the node no more. */
+static void wait_end(dtp_wait_t *w) {
+    dtp_event_t *event = w->event;
+    if (!DTP_LOAD(&w->item, relaxed)) dtp_event_keep(event, &w->node);
+    else wait_release(w);
+    dtp_object_release(event);
+}
+
+static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
+    (void)event, (void)status;
+    dtp_wait_t *w = (dtp_wait_t *)node;
+    dtp_item_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
+    dtp_queue_t *q = item ? w->queue : NULL;
+    wait_release(w);
+    DTP_JOLT();
+    if (item && DTP_SUB(&item->deps, 1, acq_rel) == 1) start(q);
+}
+
+/* A cancelled node that is still in the event's list, or NULL. */
+static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    for (dtp_wait_t *w; (w = (dtp_wait_t *)dtp_event_take_kept(event)) != NULL;) {
+        w->queue = q;
+#ifdef DTP_BREAK_QUEUE_AGAIN
+        const dtp_item_t *was = DTP_LOAD(&w->item, acquire);
+        DTP_STORE(&w->item, item, release);
+#else
+        const dtp_item_t *was = DTP_SWAP(&w->item, item, acq_rel);
+#endif
+        if (!was) return w;
+        wait_release(w); /* ARRIVED: nobody looks any more */
+    }
+    return NULL;
+}
+
+dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    enum { EVENT_AND_HEAD = 2 };
+    DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
+    dtp_wait_t *w = wait_again(q, item, event); /* its token may come from now on */
+    const bool again = w != NULL;
+    if (!again) {
+        w = dtp_alloc(NULL, sizeof(*w), 0);
+        if (!w) return dtp_no_memory(sizeof(*w));
+        w->node.fn = wait_arrived;
+        w->queue = q;
+        atomic_init(&w->item, item);
+        atomic_init(&w->refs, 2);
+    }
+    w->event = dtp_object_retain(event);
+    item->wait = w;
+    if (!again) dtp_event_add(event, &w->node);
+    return dnnl_tp_success;
+}
+
+/* The event that the queue is parked on, retained; NULL if none, or if it fired already. */
+dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
+    dtp_event_t *event = NULL;
+    dtp_lock(&q->lock);
+    if (q->parked && !dtp_event_is_done(q->parked->wait->event))
+        event = dtp_object_retain(q->parked->wait->event);
+    dtp_unlock(&q->lock);
+    return event;
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------------- */
+
+/* A pusher between its two stores is waited for: it has only one store left. */
+static dtp_item_t *next_of(const dtp_item_t *item) {
+    for (int i = 0;; ++i) {
+        dtp_item_t *next = DTP_LOAD(&item->next, acquire);
+        if (next) return next;
+        dtp_back_off(i);
+    }
+}
+
+/* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
+ * touched unless something else keeps it open. */
+static bool turn(dtp_queue_t *q) {
+    dtp_item_t *item = next_of(q->head);
+    q->root.cookie = item->cookie;
+    q->root.priority = item->priority ? item->priority : q->priority;
+    dtp_wait_t *w = item->wait;
+    if (!w) return true;
+    if (poison_of(q, item->generation) != dnnl_tp_success) {
+#ifdef DTP_BREAK_QUEUE_CANCEL
+        DTP_SUB(&item->deps, 1, acq_rel);
+#else
+        if (wait_cancel(w, item)) DTP_SUB(&item->deps, 1, acq_rel);
+#endif
+    }
+    dtp_lock(&q->lock);
+    q->parked = item;
+    dtp_unlock(&q->lock);
+    DTP_JOLT();
+    dtp_queue_ring(q); /* who sleeps here looks for the event's queue */
+    return DTP_SUB(&item->deps, 1, acq_rel) == 1;
+}
+
+/* What events of a failed item say. `first` is written for the owner of the turn only. */
+static void tell(char text[DTP_EVENT_TEXT], const dtp_item_t *item, const char *first) {
+    const size_t head = item->skipped ? sizeof(skipped_text) - 1 : 0;
+    memcpy(text, skipped_text, head);
+    snprintf(text + head, DTP_EVENT_TEXT - head, "%.*s", (int)(DTP_EVENT_TEXT - head - 1), first);
+}
+
+static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
+    uintptr_t list = DTP_SWAP(&item->events, dtp_event_closed_with(item->status), acq_rel);
+    dtp_event_t *event = (dtp_event_t *)list, *first = NULL;
+    while (event) { /* in the order in which they were recorded */
+        dtp_event_t *next = event->next;
+        event->next = first;
+        first = event;
+        event = next;
+    }
+    char text[DTP_EVENT_TEXT];
+    if (first && item->status != dnnl_tp_success) tell(text, item, q->text);
+    while (first) {
+        dtp_event_t *next = first->next;
+        dtp_event_fire(first, item->status, item->status == dnnl_tp_success ? NULL : text, item->begin_ns,
+                       item->end_ns);
+        first = next;
+    }
+}
+
+/* The item ran; true if the next one may run now (by this thread, which still has the turn). */
+static bool complete(dtp_queue_t *q, dtp_item_t *item) {
+    fire_events(q, item);
+    DTP_JOLT();
+    dtp_item_t *old = q->head;
+    q->head = item;
+#ifdef DTP_BREAK_QUEUE_DUMMY
+    item->recycle(item);
+    (void)old;
+#else
+    if (old != &q->stub) old->recycle(old);
+#endif
+    uint64_t done = DTP_ADD(&q->completed, 1, seq_cst) + 1;
+    if (DTP_LOAD(&q->waiters, seq_cst) && done >= DTP_LOAD(&q->wake_at, seq_cst)) dtp_queue_ring(q);
+    bool more = DTP_SUB(&q->count, 1, acq_rel) > 1;
+    bool ready = more && turn(q);
+    dtp_queue_leave(q); /* the item's: last access, unless the items that are left keep it open */
+    return ready;
+}
+
+/* On the thread that runs the item, where the error text is. */
+static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t *par) {
+    item->status = item->run(item, par);
+    if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dtp_last_text());
+}
+
+/* A run of a graph, wherever its pool wants it: a thread that the pool called may run it while this one
+ * waits. */
+typedef struct {
+    dtp_queue_t *q;
+    dtp_item_t *item;
+    bool called;
+} whole_run_t;
+static void run_whole(void *arg, const dtp_parallel_t *par) {
+    whole_run_t *r = arg;
+    r->called = true;
+    run_or_poison(r->q, r->item, par);
+}
+
+static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
+    dtp_pool_t *rec = q->rec;
+    int n = item->num_threads;
+    if (!rec) {
+        run_or_poison(q, item, &(dtp_parallel_t){NULL, 1, NULL});
+        return;
+    }
+    if (n > rec->num_threads) n = rec->num_threads;
+    if (item->whole_run) {
+        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item, false});
+        return;
+    }
+    /* Loops of a single primitive go one by one through a host that has only loops. */
+    chain->team = rec->host_loops ? NULL : dtp_team_open(rec, item->cookie);
+    dtp_parallel_t par = {rec, n, chain->team};
+    run_or_poison(q, item, &par);
+    if (chain->team) dtp_team_close(chain->team);
+    chain->team = NULL;
+}
+
+/* The item has run; true if the next one may run now (then this thread still has the turn). */
+static bool end_item(dtp_queue_t *q, dtp_item_t *item) {
+    if (item->finish) {
+        enum { RUN_AND_HOST = 2 };
+        DTP_STORE(&item->deps, RUN_AND_HOST, relaxed);
+        if (!item->finish(item, item->status) && DTP_SUB(&item->deps, 1, acq_rel) != 1) return false;
+    }
+    return complete(q, item);
+}
+
+/* On a thread of the blocking crew. */
+static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) {
+    dtp_item_t *item = (dtp_item_t *)(void *)((char *)job - offsetof(dtp_item_t, job));
+    dtp_queue_t *q = item->queue;
+    (void)thread;
+    dtp_blocking_unlock(crew);
+    item->begin_ns = dtp_now_ns();
+    whole_run_t whole = {q, item, false};
+    (void)dtp_pool_run_share(q->rec, item->num_threads, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK,
+                             item->priority ? item->priority : q->priority, item->share, run_whole, &whole);
+    if (!whole.called) run_or_poison(q, item, NULL); /* over before it got a ticket: says why */
+    item->end_ns = dtp_now_ns();
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
+    dtp_chain_top = &chain;
+    if (end_item(q, item)) start(q);
+    dtp_chain_pop(&chain);
+    dtp_blocking_lock(crew);
+}
+
+static void lend_turn(dtp_queue_t *q, dtp_item_t *item) {
+    dtp_blocking_t *crew = q->rec->blocking;
+    item->job.fn = run_lent;
+    item->queue = q;
+    dtp_blocking_lock(crew);
+    const bool wake = dtp_blocking_link(crew, DTP_BLOCKING_RUNS, &item->job);
+    dtp_blocking_unlock(crew);
+    if (wake) dtp_blocking_wake(crew, DTP_BLOCKING_RUNS);
+}
+
+/* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
+ * when the item before ended on this thread; becomes that of this item. */
+bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
+    dtp_item_t *item = next_of(q->head);
+    dnnl_tp_status_t waited = dnnl_tp_success;
+    if (item->wait) {
+        dtp_wait_t *w = item->wait;
+        waited = dtp_event_is_done(w->event) ? dtp_event_status(w->event) : dnnl_tp_success;
+        if (waited != dnnl_tp_success && poison_of(q, item->generation) == dnnl_tp_success)
+            poison(q, item->generation, waited, w->event->text);
+        dtp_lock(&q->lock);
+        q->parked = NULL;
+        item->wait = NULL;
+        dtp_unlock(&q->lock);
+        wait_end(w);
+    }
+    item->status = poison_of(q, item->generation);
+    item->skipped = item->status != dnnl_tp_success;
+    if (DTP_UNLIKELY(item->may_block) && !item->skipped && dtp_blocking_has(q->rec)) {
+        lend_turn(q, item);
+        return false;
+    }
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = q->rec, .kind = DTP_CHAIN_RUN, .queue = q};
+    dtp_chain_top = &chain;
+    item->begin_ns = *clock_ns ? *clock_ns : dtp_now_ns();
+    if (item->skipped) (void)item->run(item, NULL);
+    else run_item(q, item, &chain);
+    item->end_ns = dtp_now_ns();
+    *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
+    if (item->finish) *clock_ns = 0;
+    bool ready = end_item(q, item);
+    dtp_chain_pop_inner(&chain);
+    return ready;
+}
+
+void dtp_queue_item_done(dtp_queue_t *q, dtp_item_t *item) {
+    if (DTP_SUB(&item->deps, 1, acq_rel) != 1) return;
+    dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
+    dtp_chain_top = &chain;
+    if (complete(q, item)) start(q);
+    dtp_chain_pop(&chain);
+}
+
+void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
+    dtp_queue_t *q = (dtp_queue_t *)root;
+    void *cookie = root->cookie;
+    int64_t clock_ns = 0;
+    while (dtp_queue_run_one(q, &clock_ns)) {
+        /* Others wait for a ticket: back to the FIFO (this thread takes the first of them next). So does an
+         * item of another run, where the host wants to know which is which. */
+        if (root->cookie != cookie || dtp_adm_waiting(DTP_LOAD(&rec->adm, relaxed))) {
+            dtp_root_publish(rec, root);
+            return;
+        }
+    }
+}
+
+/* ---- Starting ---------------------------------------------------------------------------------------- */
+
+/* Runs items until none is left; true if it stopped after `most`. */
+static bool run_some(dtp_queue_t *q, int most) {
+    int64_t clock_ns = 0;
+    for (int i = 0; i < most; ++i)
+        if (!dtp_queue_run_one(q, &clock_ns)) return false;
+    return true;
+}
+
+/* As somebody whom the pool left alone; what is left then comes after what others left (dtp_ticket_end). */
+static void serve(dtp_queue_t *q) {
+    enum { ITEMS_PER_TURN = 8 };
+    dtp_pool_t *rec = q->rec;
+    if (!rec) {
+        (void)run_some(q, INT_MAX);
+    } else if (dtp_root_reclaim(rec, &q->root)) { /* else somebody has it, or who ends a ticket looks */
+        if (run_some(q, ITEMS_PER_TURN)) dtp_root_publish(rec, &q->root);
+        dtp_ticket_end(rec);
+    }
+}
+
+/* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
+static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
+    dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
+    /* Inside a job of the host's loop: dtp_visit_possible must know. */
+    if (after && after->kind == DTP_CHAIN_VISIT) base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
+    const dtp_share_t *here = dtp_share_here;
+    dtp_chain_top = &base;
+    dtp_share_here = NULL;
+    if (q) serve(q);
+    while ((q = dtp_left_here) != NULL) {
+        dtp_left_here = q->next_left;
+        DTP_STORE(&q->is_left, false, seq_cst);
+        if (dtp_queue_enter(q)) {
+            serve(q);
+            dtp_queue_leave(q);
+        }
+        dtp_queue_release(q);
+    }
+    dtp_share_here = here;
+    dtp_chain_top = NULL;
+}
+
+void dtp_queue_run_left(const dtp_chain_t *after) { serve_and_run_left(NULL, after); }
+
+/* Nobody comes for the queue, in which this thread is: this thread serves it, now or when it holds nothing. */
+static void leave_to_self(dtp_queue_t *q) {
+    if (!dtp_chain_top) {
+        serve_and_run_left(q, NULL);
+        return;
+    }
+    if (DTP_SWAP(&q->is_left, true, seq_cst)) return; /* another thread has promised */
+    DTP_ADD(&q->refs, 1, relaxed);
+    q->next_left = NULL;
+    dtp_queue_t **end = &dtp_left_here;
+    while (*end) end = &(*end)->next_left;
+    *end = q;
+}
+
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except) {
+    dtp_lock(&rec->lock);
+    dtp_root_t *root = rec->fifo[false];
+    if (root && root == except) root = root->next != root ? root->next : root->below;
+    dtp_queue_t *q = (dtp_queue_t *)root;
+    if (q && !dtp_queue_enter(q)) q = NULL;
+    dtp_unlock(&rec->lock);
+    if (!q) return;
+    leave_to_self(q);
+    dtp_queue_leave(q);
+}
+
+/* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
+static void start(dtp_queue_t *q) {
+    dtp_pool_t *rec = q->rec;
+    (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
+    bool coming = false;
+    if (rec) {
+        dtp_root_publish(rec, &q->root);
+        coming = dtp_dispatch(rec);
+    }
+    if (!coming) leave_to_self(q);
+    dtp_queue_leave(q);
+}
+
+static void submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    DTP_STORE(&item->next, NULL, relaxed);
+    DTP_STORE(&item->events, (uintptr_t)event, relaxed);
+    item->generation = DTP_LOAD(&q->generation, relaxed);
+    DTP_ADD(&q->inside, 1, relaxed);
+    item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
+    dtp_item_t *before = DTP_SWAP(&q->tail, item, acq_rel);
+    DTP_JOLT();
+    DTP_STORE(&before->next, item, release);
+    if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
+        if (turn(q)) start(q);
+    } else if (DTP_UNLIKELY(q->rec && DTP_LOAD(&q->rec->stranded, relaxed))) {
+        DTP_STORE(&q->rec->stranded, false, relaxed);
+        dtp_let_go(q->rec);
+    }
+}
+
+dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
+    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    submit(q, item, NULL);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
+    *out = NULL;
+    if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+    DTP_ADD(&q->refs, 1, relaxed);
+    return dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1);
+}
+
+void dtp_queue_submit_with(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+    submit(q, item, dtp_object_retain(event)); /* fire drops one */
+}
+
+dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
+    *out = NULL;
+    /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
+    dtp_item_t *tail = DTP_LOAD(&q->tail, acquire);
+    DTP_ADD(&q->refs, 1, relaxed);
+    DTP_TRY(dtp_event_create(out, q, tail == &q->stub ? 0 : tail->seq));
+    dtp_event_t *event = *out;
+    dtp_object_retain(event); /* fire drops one */
+    uintptr_t list;
+    while (!((list = DTP_LOAD(&tail->events, acquire)) & DTP_EVENT_CLOSED)) {
+        event->next = (dtp_event_t *)list;
+        if (DTP_CAS_WEAK(&tail->events, &list, (uintptr_t)event, acq_rel)) return dnnl_tp_success;
+    }
+    /* Complete: its status counts unless the queue was reset since. */
+    uint32_t generation = DTP_LOAD(&q->generation, relaxed);
+    if (tail == &q->stub) {
+        int64_t now = dtp_now_ns();
+        dtp_event_fire(event, dnnl_tp_success, NULL, now, now);
+        return dnnl_tp_success;
+    }
+    bool failed = tail->status != dnnl_tp_success && tail->generation == generation;
+    char text[DTP_EVENT_TEXT];
+    dtp_lock(&q->lock);
+    tell(text, tail, q->text);
+    dtp_unlock(&q->lock);
+    dtp_event_fire(event, failed ? tail->status : dnnl_tp_success, failed ? text : NULL, tail->begin_ns,
+                   tail->end_ns);
+    return dnnl_tp_success;
+}
+
+/* ---- Closing ----------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void *arg) {
+    if (!dtp_queue_dead(q)) {
+        uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
+        DTP_TRY(dtp_queue_wait_seq(q, seq, INT64_MAX));
+#ifndef DTP_WITHOUT_SYNC
+        dtp_sync_remove(q);
+#endif
+        q->closed = closed;
+        q->closed_arg = arg;
+        int64_t inside = DTP_OR(&q->inside, DTP_QUEUE_CLOSED, acq_rel);
+        /* This thread may be inside itself, further up its stack, or wait for one that waits for it. */
+        if (inside && dtp_chain_top) {
+            if (DTP_OR(&q->inside, DTP_QUEUE_LAST_ENDS, acq_rel) != DTP_QUEUE_CLOSED) return dnnl_tp_success;
+        } else {
+            /* Threads leave a few instructions after their item's completion shows. */
+            for (int i = 0; DTP_LOAD(&q->inside, acquire) != DTP_QUEUE_CLOSED; ++i) dtp_back_off(i);
+        }
+    } else {
+        q->closed = closed;
+        q->closed_arg = arg;
+        /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
+        for (dtp_item_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
+            if (!item->wait) continue;
+            (void)wait_cancel(item->wait, item);
+            wait_end(item->wait);
+            item->wait = NULL;
+        }
+    }
+    end_queue(q);
+    return dnnl_tp_success;
+}

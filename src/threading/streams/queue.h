@@ -1,0 +1,188 @@
+/* In-order queues of submission blocks: what an asynchronous stream is made of.
+ *
+ * Items run one after another, each on some thread of the pool (or on a thread that waits), and may use the
+ * pool's other threads through the dtp_parallel_t they get. Nobody blocks while an item waits its turn.
+ *
+ * ---- States -----------------------------------------------------------------------------------------------
+ *
+ * A list with a dummy: `head` is the last completed item (first: the stub), head->next the item whose turn it
+ * is. `count` = items not completed. A queue with count > 0 has exactly one *turn*, the right to touch
+ * `head`; it is in one of these places:
+ *
+ *   published   the root is linked in the record's FIFO; whoever takes it, with a ticket, has the turn
+ *   taken       a thread is in run_one
+ *   parked      the item waits for its event; the turn is a token in item->deps
+ *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
+ *   lent        a run whose closures may block waits for, or is on, a thread of the pool's blocking crew,
+ *               which then has the turn (no worker sleeps as the owner of a run)
+ *
+ *   push      tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
+ *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
+ *             token; who brings it to 0 goes on: publish. So an early event cannot start an item before its turn
+ *   run       begin; run(par), or run(NULL) if it is skipped; finish() if there is one: true, or false and later
+ *             dtp_queue_item_done (two tokens in deps again: who brings it to 0 completes)
+ *   complete  poison if it failed; events exchange(CLOSED), fire them; head = item; recycle the old head;
+ *             completed+1; ring; count-1; next turn
+ *
+ * Invariants. `head` is touched by the owner of the turn only. An item is recycled only when the next one is
+ * complete, so its `next` has been read, and the tail of an idle queue is still an item: an event recorded
+ * then finds its events CLOSED, and status and times beside it. An item counts as completed after its
+ * callbacks returned.
+ *
+ * Events of items. A node (dtp_wait_t) in the event's list is
+ *
+ *   armed       points to an item      -> ARRIVED, by the event; -> cancelled, by who has the turn
+ *   cancelled   points to no item      -> ARRIVED, by the event; -> armed for another item, of any queue
+ *   ARRIVED     the event has been here
+ *
+ * and only who took the item out of it gives the event's token. A skipped item cancels first; if the event was
+ * faster, the item stays parked until the event gave its token. So a late event never reaches a recycled item.
+ * A cancelled node stays in the list and is kept by the event, and the next wait for the event arms it again:
+ * streams that are poisoned and reset for ever do not lengthen the list of an event that never fires. The item that waited for a failed event is skipped with the event's status and poisons its
+ * queue.
+ *
+ * Poison. `poison` = generation : 32 | status : 32 of the last generation that failed; items carry the
+ * generation at which they were pushed; an item is skipped iff its generation is the poisoned one; reset
+ * makes a new generation. Items are in order of generation, so a poisoned one is never overwritten by an
+ * older.
+ *
+ * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes the root of the queue
+ * it waits for, or, where that queue is parked on an event of another queue, of that queue, and so on down to
+ * one that is not (the leaf; events are bound to submitted work, so there is no circle). With nothing to take
+ * it sleeps on the leaf's bell. The bell is rung when `completed` reaches `wake_at` (least target of those
+ * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the root is
+ * published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look at everything again; sleep.
+ * Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake. (Bell before wake_at, or a ringer in
+ * between would drop the new target.)
+ *
+ * Life. `inside` = items in flight + threads that help + CLOSED + LAST_ENDS; close drains, sets CLOSED, after
+ * which nobody comes in, and waits until nobody is inside: then the queue ends, i.e. lets the record go. Inside
+ * running work it may be the waiting thread itself that is inside, further up its stack; so there close sets
+ * LAST_ENDS as well and returns: if somebody was inside then, the last one who leaves ends the queue. `refs`
+ * keeps the memory: the owner, until the end, events, and threads that promised to look at the queue later
+ * (queue.c). */
+#ifndef DTP_THREADING_STREAMS_QUEUE_H
+#define DTP_THREADING_STREAMS_QUEUE_H
+
+#include "threading/pools/blocking.h"
+#include "threading/streams/event.h"
+#include "threading/pools/record.h"
+
+typedef struct dtp_queue dtp_queue_t;
+typedef struct dtp_wait dtp_wait_t;
+
+/* First member of a submission block. The block belongs to the queue from submit until recycle is called. */
+typedef struct dtp_item {
+    struct dtp_item *_Atomic next;
+    /* Set by the submitter, every time: */
+    int num_threads;          /* participants at most */
+    bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
+    bool may_block;           /* such a run with closures that may block */
+    const dtp_share_t *share; /* of that */
+    int priority;             /* of its turn among what waits for a thread; 0: the queue's */
+    void *cookie;             /* of the host's run_begin, or NULL */
+    dtp_wait_t *wait;         /* made by dtp_queue_wait_event, or NULL */
+    /* par NULL: skipped, the item only drops what it holds (the result is ignored). */
+    dnnl_tp_status_t (*run)(struct dtp_item *item, const dtp_parallel_t *par);
+    /* Optional. Called after run with the status of the item. false: the item is complete only when
+     * dtp_queue_item_done was called (by any thread, also before finish returns). */
+    bool (*finish)(struct dtp_item *item, dnnl_tp_status_t status);
+    void (*recycle)(struct dtp_item *item); /* the queue reads the item no more */
+    /* The queue's: */
+    dtp_blocking_job_t job; /* lent: */
+    struct dtp_queue *queue;
+    uint32_t generation;
+    uint64_t seq;
+    _Atomic int32_t deps;
+    _Atomic uintptr_t events; /* dtp_event_t list, or DTP_EVENT_CLOSED */
+    dnnl_tp_status_t status;
+    bool skipped;
+    int64_t begin_ns, end_ns;
+} dtp_item_t;
+
+struct dtp_queue {
+    dtp_root_t root;
+    dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
+    const void *owner; /* the engine, as an address; for sync */
+    int priority;
+    dtp_item_t *head;
+    dtp_item_t stub;
+    _Alignas(DTP_NO_SHARE) dtp_item_t *_Atomic tail;
+    _Atomic int64_t count;
+    _Atomic uint64_t submitted;
+    _Atomic uint32_t generation;
+    _Alignas(DTP_NO_SHARE) _Atomic uint64_t completed;
+    _Atomic uint64_t poison;
+    _Atomic uint64_t wake_at;
+    _Atomic uint32_t bell;
+    _Atomic int32_t waiters;
+    _Atomic int64_t inside;
+    _Atomic int32_t refs;
+    dtp_lock_t lock;    /* parked, text */
+    dtp_item_t *parked; /* the item that waits for its event */
+    char text[DTP_EVENT_TEXT];
+    uint32_t fork_generation;
+    _Atomic bool is_left;               /* in some thread's dtp_left_here: */
+    dtp_queue_t *next_left;             /* written by who set is_left */
+    dtp_queue_t *prev_sync, *next_sync; /* list of all queues: sync.c */
+    void (*closed)(void *arg);          /* written by close, called at the end */
+    void *closed_arg;
+};
+#define DTP_QUEUE_CLOSED ((int64_t)1 << 62)
+#define DTP_QUEUE_LAST_ENDS ((int64_t)1 << 61)
+
+/* owner: what dtp_sync_snapshot calls the queue by. */
+dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority);
+void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
+/* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */
+dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_item_t *item);
+/* In two steps, for items with an event: the event of the item that is submitted next, by the same submitter; it
+ * may be released instead. And the item with it, which cannot fail: what must be undone can stand in between. */
+dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event);
+void dtp_queue_submit_with(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
+/* The item, not yet submitted, waits for event. */
+dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
+/* An event that is done when everything submitted so far is. By the submitter. */
+dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
+/* See dtp_item_t.finish. */
+void dtp_queue_item_done(dtp_queue_t *queue, dtp_item_t *item);
+
+/* Until so many items are complete: success, timed_out, would_deadlock, poisoned (the parent's, after a
+ * fork). Says nothing about what the items returned. until_ns: CLOCK_MONOTONIC, INT64_MAX = none. */
+dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *queue, uint64_t seq, int64_t until_ns);
+dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns);
+/* All items submitted before; then the first error since the last reset. timeout_ns < 0 = none. */
+dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *queue, int64_t timeout_ns);
+/* The same by a run that comes next; timed_out if it is over before that. */
+dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *queue, const dtp_share_t *share);
+/* The first error since the last reset. Fails with its text. */
+dnnl_tp_status_t dtp_queue_result(dtp_queue_t *queue);
+/* Everything complete? Where the pool needs it, runs one item. */
+dnnl_tp_status_t dtp_queue_query(dtp_queue_t *queue, bool *idle);
+/* What dtp_queue_query does for the pool, before an event of the queue is looked at. */
+void dtp_queue_drive(dtp_queue_t *queue);
+void dtp_queue_reset(dtp_queue_t *queue);
+/* Drains, then lets go, and calls closed (NULL: nobody wants to know): before it returns, or, called inside
+ * running work, when the last one has left that was still inside. would_deadlock from inside own work: then the
+ * queue stays, and closed is not called. */
+dnnl_tp_status_t dtp_queue_close(dtp_queue_t *queue, void (*closed)(void *arg), void *arg);
+static inline bool dtp_queue_dead(const dtp_queue_t *q) {
+    return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
+}
+dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
+/* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item
+ * before it ended, or 0. */
+bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
+/* The event that the queue's turn waits for, retained; or NULL. */
+dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
+/* A helper's reference; false once closed. */
+bool dtp_queue_enter(dtp_queue_t *queue);
+void dtp_queue_leave(dtp_queue_t *queue);
+/* Events with sleepers fired. */
+void dtp_queue_ring(dtp_queue_t *queue);
+
+/* sync.c: the list of all queues. */
+void dtp_sync_add(dtp_queue_t *queue);
+void dtp_sync_remove(dtp_queue_t *queue);
+
+#endif

@@ -1,0 +1,190 @@
+/* Threads that wait for a queue or an event, and help meanwhile: they take the root of the queue that must
+ * make progress and run its items. The state machine stands in queue.h; running and completing items:
+ * queue.c. */
+#include "threading/streams/queue.h"
+
+#include "threading/pools/builtin_pool.h"
+#include "threading/base/sleeper.h"
+
+/* What a thread waits for: an event, or a number of completed items. */
+typedef struct {
+    dtp_queue_t *queue;
+    uint64_t seq;
+    dtp_event_t *event;
+    int64_t until_ns;
+    const dtp_share_t *share; /* of the run that waits: ends with it; or NULL */
+} goal_t;
+
+static bool reached(const goal_t *g) {
+    if (g->event) return dtp_event_is_done(g->event);
+    return DTP_LOAD(&g->queue->completed, seq_cst) >= g->seq;
+}
+static bool late(const goal_t *g) {
+    return (g->until_ns != INT64_MAX && dtp_now_ns() >= g->until_ns) ||
+           (g->share && dtp_share_over(g->share));
+}
+
+/* Takes the root of q, if it is there and a ticket is free, and runs items until q has completed seq, the
+ * goal is reached or it is late; gives the rest back. */
+static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
+    dtp_pool_t *rec = q->rec;
+    /* Nobody knows how long an item takes: a run that may end meanwhile leaves it to threads of ours. */
+    if (!rec || (g->share && rec->workers) || !dtp_root_reclaim(rec, &q->root)) return false;
+    bool more;
+    int64_t clock_ns = 0;
+    do {
+        more = dtp_queue_run_one(q, &clock_ns);
+    } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
+    if (more) dtp_root_publish(rec, &q->root);
+    if (!dtp_ticket_give(rec)) {
+        /* For what others published meanwhile this thread is the only one known to come, if it has the time. */
+        if (more || late(g)) DTP_STORE(&rec->stranded, true, relaxed);
+        if (!late(g)) dtp_queue_take_over(rec, &q->root);
+    }
+    dtp_look_at_left(NULL);
+    return true;
+}
+
+/* Of a thread that was told that a ticket is free, or may have been, and does not take it: somebody else is. */
+static void pass_on(dtp_queue_t *q) {
+    dtp_pool_t *rec = q->rec;
+#ifdef DTP_BREAK_QUEUE_PASS_ON
+    rec = NULL;
+#endif
+    if (!rec || rec->workers || DTP_LOAD(&q->root.state, seq_cst) > DTP_ROOT_HINT) return;
+    if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) DTP_STORE(&rec->stranded, true, relaxed);
+}
+
+/* Follows the events that queues are parked on. The caller is inside the goal's queue, and must leave the
+ * leaf, whichever it is: queues go on meanwhile, so that the walk may come back to the goal's queue.
+ * *leaf_seq is where the leaf lets go. */
+static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
+    dtp_queue_t *leaf = g->queue;
+    DTP_ADD(&leaf->inside, 1, relaxed); /* also when it is being closed: that waits for the caller */
+    *leaf_seq = g->seq;
+    dtp_event_t *event;
+    while ((event = dtp_queue_parked_event(leaf)) != NULL) {
+        dtp_queue_t *next = event->queue;
+        if (!next || !dtp_queue_enter(next)) {
+            dtp_object_release(event);
+            break;
+        }
+        *leaf_seq = event->seq;
+        dtp_object_release(event);
+        dtp_queue_leave(leaf);
+        leaf = next;
+    }
+    return leaf;
+}
+
+/* One round: helps, or sleeps until something changed; true if it was the last one. */
+static bool wait_round(const goal_t *g) {
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(g, &seq);
+    DTP_ADD(&leaf->waiters, 1, seq_cst);
+#ifndef DTP_BREAK_QUEUE_BELL
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
+    uint64_t wake_at = DTP_LOAD(&leaf->wake_at, relaxed);
+    while (wake_at > seq && !DTP_CAS_WEAK(&leaf->wake_at, &wake_at, seq, seq_cst))
+        ;
+    DTP_JOLT();
+#ifdef DTP_BREAK_QUEUE_BELL
+    uint32_t bell = DTP_LOAD(&leaf->bell, seq_cst);
+#endif
+    if (g->event) {
+        uint32_t pending = 0;
+        DTP_CAS(&g->event->word, &pending, 1, seq_cst);
+    }
+    DTP_JOLT();
+    bool go_on = reached(g) || help(leaf, seq, g);
+    if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
+    if (!go_on) {
+        dtp_event_t *deeper = dtp_queue_parked_event(leaf);
+        go_on = deeper && deeper->queue;
+        dtp_object_release(deeper);
+    }
+    if (!go_on) {
+        int64_t left = g->until_ns == INT64_MAX ? 0 : g->until_ns - dtp_now_ns();
+        if (g->until_ns == INT64_MAX) dtp_sleep_unless_over(g->share, &leaf->bell, bell, bell + 1, -1);
+        else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
+    }
+    DTP_SUB(&leaf->waiters, 1, seq_cst);
+    const bool over = reached(g) || late(g);
+    if (over || leaf != g->queue) pass_on(leaf);
+    dtp_queue_leave(leaf);
+    return over;
+}
+
+static dnnl_tp_status_t wait_for(const goal_t *g) {
+    if (reached(g)) return dnnl_tp_success;
+    if (dtp_queue_dead(g->queue)) return dtp_queue_refuse_dead();
+    if (dtp_chain_top)
+        return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
+    if (!dtp_queue_enter(g->queue)) return dnnl_tp_success; /* closed: drained */
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (late(g)) {
+        dtp_queue_drive(g->queue);
+    } else {
+        while (!wait_round(g)) continue;
+    }
+    if (!reached(g)) status = dtp_fail(dnnl_tp_timed_out, DTP_TIMED_OUT, "items are left");
+    dtp_queue_leave(g->queue);
+    return status;
+}
+
+dnnl_tp_status_t dtp_queue_wait_seq(dtp_queue_t *q, uint64_t seq, int64_t until_ns) {
+    goal_t g = {q, seq, NULL, until_ns, NULL};
+    return wait_for(&g);
+}
+
+dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *q, dtp_event_t *event, int64_t until_ns) {
+    goal_t g = {q, event->seq, event, until_ns, NULL};
+    return wait_for(&g);
+}
+
+static dnnl_tp_status_t wait_for_result(const goal_t *g) {
+    dtp_queue_t *q = g->queue;
+    DTP_ADD(&q->refs, 1, relaxed); /* a callback of what this thread runs meanwhile may close it */
+    dnnl_tp_status_t status = wait_for(g);
+    if (status == dnnl_tp_success) status = dtp_queue_result(q);
+    dtp_queue_release(q);
+    return status;
+}
+
+dnnl_tp_status_t dtp_queue_wait(dtp_queue_t *q, int64_t timeout_ns) {
+    return wait_for_result(
+        &(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, dtp_until_ns(timeout_ns), NULL});
+}
+
+dnnl_tp_status_t dtp_queue_wait_earlier(dtp_queue_t *q, const dtp_share_t *share) {
+    return wait_for_result(&(goal_t){q, DTP_LOAD(&q->submitted, relaxed), NULL, INT64_MAX, share});
+}
+
+void dtp_queue_drive(dtp_queue_t *q) {
+    if (dtp_chain_top || dtp_queue_dead(q) || !dtp_queue_enter(q)) return;
+    goal_t g = {q, UINT64_MAX, NULL, INT64_MIN + 1, NULL};
+    uint64_t seq;
+    dtp_queue_t *leaf = find_leaf(&g, &seq);
+    dtp_pool_t *rec = leaf->rec;
+    bool published =
+        DTP_LOAD(&leaf->root.state, relaxed) <= DTP_ROOT_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
+    /* Other pools send a thread by themselves. */
+    if (rec && !rec->workers && ((published && !rec->form_s) || DTP_LOAD(&rec->stranded, relaxed))) {
+        DTP_STORE(&rec->stranded, false, relaxed);
+        if (!dtp_dispatch(rec) && !help(leaf, 0, &g)) DTP_STORE(&rec->stranded, true, relaxed);
+    }
+    dtp_queue_leave(leaf);
+    dtp_queue_leave(q);
+}
+
+dnnl_tp_status_t dtp_queue_query(dtp_queue_t *q, bool *idle) {
+    uint64_t seq = DTP_LOAD(&q->submitted, relaxed);
+    *idle = false;
+    if (DTP_LOAD(&q->completed, acquire) < seq) {
+        if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
+        dtp_queue_drive(q);
+    }
+    *idle = DTP_LOAD(&q->completed, acquire) >= seq;
+    return dnnl_tp_success;
+}

@@ -1,0 +1,131 @@
+/* Timed runs; see dnnl_tp_event.h. */
+#include "threading/streams/timed_run.h"
+
+#include <stdlib.h>
+
+#include "common/primitive/engine.h"
+
+enum { IN_FLIGHT = 8, COLD_RUNS = 3, MIN_RUNS = 10, MAX_RUNS = 10000, MIN_TIME_NS = 100000000 };
+
+typedef struct {
+    dnnl_tp_stream_t stream;
+    dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *event);
+    void *arg;
+} job_t;
+
+static void forget(dnnl_tp_event_t *event, int n) {
+    for (int i = 0; i < n; ++i) dtp_object_release(event[i]);
+}
+
+/* n runs, n <= IN_FLIGHT, submitted one behind the other; their times. */
+static dnnl_tp_status_t run_some(const job_t *job, int n, int64_t *ns) {
+    dnnl_tp_event_t event[IN_FLIGHT];
+    for (int i = 0; i < n; ++i) {
+        dnnl_tp_status_t status = job->submit(job->arg, &event[i]);
+        if (status == dnnl_tp_success) continue;
+        forget(event, i);
+        return status;
+    }
+    dnnl_tp_status_t status = dnnl_tp_success;
+    for (int i = 0; i < n; ++i) {
+        if (status == dnnl_tp_success) status = dnnl_tp_event_wait(event[i], -1, NULL);
+        ns[i] = event[i]->end_ns - event[i]->begin_ns;
+    }
+    forget(event, n);
+    return status;
+}
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static dnnl_tp_status_t run_warm(const job_t *job, const dnnl_tp_timed_run_opts_t *o, int64_t *ns,
+                                 dnnl_tp_timing_t *t) {
+    int64_t begin = dtp_now_ns();
+    int n = 0;
+    while (n < o->max_warm_runs && (n < o->min_warm_runs || dtp_now_ns() - begin < o->min_time_ns)) {
+        int some = o->max_warm_runs - n < IN_FLIGHT ? o->max_warm_runs - n : IN_FLIGHT;
+        DTP_TRY(run_some(job, some, ns + n));
+        n += some;
+    }
+    t->warm_runs = n;
+    t->wall_ns = (dtp_now_ns() - begin) / n;
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += (double)ns[i];
+    qsort(ns, (size_t)n, sizeof(*ns), by_size);
+    t->mean_ns = (int64_t)(sum / n);
+    t->min_ns = ns[0];
+    t->median_ns = ns[n / 2];
+    t->p90_ns = ns[(int64_t)n * 9 / 10];
+    t->max_ns = ns[n - 1];
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
+                               dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *event), void *arg,
+                               const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing) {
+    DTP_REQUIRE(timing, NULL_ARG, "timing is NULL");
+    DTP_REQUIRE(timing->struct_size == sizeof(*timing), BAD_STRUCT_SIZE,
+                "timing has %zu bytes, needed are %zu", timing->struct_size, sizeof(*timing));
+    dnnl_tp_timed_run_opts_t o = {0};
+    if (opts) {
+        DTP_REQUIRE(opts->struct_size == sizeof(o), BAD_STRUCT_SIZE, "options have %zu bytes, needed are %zu",
+                    opts->struct_size, sizeof(o));
+        o = *opts;
+    }
+    DTP_REQUIRE(o.cold_runs >= 0 && o.min_warm_runs >= 0 && o.max_warm_runs >= 0 && o.min_time_ns >= 0,
+                BAD_COUNT, "a number is negative");
+    if (!o.cold_runs) o.cold_runs = COLD_RUNS;
+    if (!o.min_warm_runs) o.min_warm_runs = MIN_RUNS;
+    if (!o.max_warm_runs) o.max_warm_runs = o.min_warm_runs > MAX_RUNS ? o.min_warm_runs : MAX_RUNS;
+    if (!o.min_time_ns) o.min_time_ns = MIN_TIME_NS;
+    DTP_TRY(stream->v->wait(stream, -1));
+    const job_t job = {stream, submit, arg};
+    dnnl_tp_timing_t t = {.struct_size = sizeof(t), .cold_runs = o.cold_runs};
+    for (int i = 0; i < o.cold_runs; ++i) {
+        int64_t ns;
+        DTP_TRY(run_some(&job, 1, &ns));
+        if (i == 0) t.first_ns = ns;
+        t.cold_max_ns = dtp_max64(t.cold_max_ns, ns);
+    }
+    size_t bytes = (size_t)o.max_warm_runs * sizeof(int64_t);
+    int64_t *ns = dtp_alloc(NULL, bytes, 0);
+    if (!ns) return dtp_no_memory(bytes);
+    dnnl_tp_status_t status = run_warm(&job, &o, ns, &t);
+    dtp_free(NULL, ns);
+    if (status == dnnl_tp_success) *timing = t;
+    return status;
+}
+
+/* ---- Primitives -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const_dnnl_tp_primitive_t primitive;
+    dnnl_tp_stream_t stream;
+    int nargs;
+    const dnnl_tp_exec_handle_t *args;
+} execution_t;
+
+/* On a synchronous stream the event is done when it is recorded, and this thread did the work. */
+static dnnl_tp_status_t submit_execution(void *arg, dnnl_tp_event_t *event) {
+    const execution_t *x = arg;
+    int64_t begin = dtp_now_ns();
+    DTP_TRY(dnnl_tp_primitive_execute_handles(x->primitive, x->stream, x->nargs, x->args));
+    int64_t end = dtp_now_ns();
+    DTP_TRY(x->stream->v->record_event(x->stream, event));
+    if (!(*event)->queue) {
+        (*event)->begin_ns = begin;
+        (*event)->end_ns = end;
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_primitive_timed_run(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,
+                                             int nargs, const dnnl_tp_exec_handle_t *args,
+                                             const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing) {
+    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
+    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
+    execution_t x = {primitive, stream, nargs, args};
+    DTP_RETURN(dtp_timed_run(stream, submit_execution, &x, opts, timing));
+}
