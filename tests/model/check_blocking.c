@@ -1,9 +1,9 @@
 /* A run whose closures go to the blocking crew (src/exec/dataflow/run/block.c, src/threading/pools/blocking.c), with the
- * product's flow engine on one thread and the product's tickets: every node runs once and is delivered once,
+ * product's dataflow engine on one thread and the product's tickets: every node runs once and is delivered once,
  * with a happens- before edge each way; never more than W threads compute; nobody touches the run after it
  * ended (its memory is freed at once); a run that is cancelled ends though the crew is busy; other runs get
  * the ticket meanwhile. */
-#define DTP_FLOW_LOOK_STOP_NS -1
+#define DTP_DATAFLOW_LOOK_STOP_NS -1
 #include "threading/pools/ticket.c"
 
 #include "threading/pools/admission.c"
@@ -35,16 +35,17 @@ void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
 
 /* ---- The program: two closures that block; after the first of them one that does not ----------------- */
 enum { NODES = 3, LAST = 2 };
-static const dtp_flow_node_t nodes[NODES + 1] = {
-    {.edge = 0, .index = 0, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = DTP_FLOW_NONE},
+static const dtp_dataflow_node_t nodes[NODES + 1] = {
+    {.edge = 0, .index = 0, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = DTP_DATAFLOW_NONE},
     {.edge = 1, .index = 1, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = 0},
     {.edge = 1, .index = 2, .sink = 0},
     {.edge = 1}};
-static const uint32_t edges[] = {DTP_FLOW_DIRECT | LAST, DTP_FLOW_DIRECT | 0, DTP_FLOW_DIRECT | 1};
-static const dtp_flow_blk_t block = {
-    .done = 3, .up = DTP_FLOW_NONE, .end = DTP_FLOW_NONE, .entry = 1, .n_entry = 2};
-static struct dtp_flow_region region;
-static struct dtp_flow_plan plan;
+static const uint32_t edges[] = {DTP_DATAFLOW_DIRECT | LAST, DTP_DATAFLOW_DIRECT | 0,
+                                 DTP_DATAFLOW_DIRECT | 1};
+static const dtp_dataflow_blk_t block = {
+    .done = 3, .up = DTP_DATAFLOW_NONE, .end = DTP_DATAFLOW_NONE, .entry = 1, .n_entry = 2};
+static struct dtp_dataflow_region region;
+static struct dtp_dataflow_plan plan;
 
 static dtp_pool_t *rec;
 static _Atomic int computing, blocked, runs_left;
@@ -52,8 +53,8 @@ static _Atomic uint32_t cancel;
 static bool cancels;
 static int ran[NODES], other_ran;
 
-static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                             const dtp_flow_where_t *where) {
+static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                             const dtp_dataflow_where_t *where) {
     (void)slab;
     int *value = ctx;
     if (index == LAST) {
@@ -75,23 +76,23 @@ static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
 static void body(void *arg, const dtp_parallel_t *par) {
     (void)arg;
     int *value = mc_alloc(sizeof(int) * NODES);
-    dtp_flow_state_t *s = mc_alloc(sizeof *s);
-    dtp_flow_worker_t *w = mc_alloc(sizeof *w);
-    dtp_flow_slab_t *slab = mc_alloc(sizeof *slab + 512);
+    dtp_dataflow_state_t *s = mc_alloc(sizeof *s);
+    dtp_dataflow_worker_t *w = mc_alloc(sizeof *w);
+    dtp_dataflow_slab_t *slab = mc_alloc(sizeof *slab + 512);
     s->plan = &plan;
     s->num_threads = 1;
     s->workers = w;
     s->alone = (dtp_parallel_t){NULL, 1, NULL};
-    s->fuel = DTP_FLOW_FUEL;
+    s->fuel = DTP_DATAFLOW_FUEL;
     s->root = slab;
     slab->region = &region;
     w->state = s;
-    w->lifo = w->top = mc_alloc(2 * DTP_FLOW_LIFO * sizeof(uint64_t));
-    w->limit = w->lifo + DTP_FLOW_LIFO;
-    w->where = (dtp_flow_where_t){.par = &s->alone};
-    dtp_flow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel};
-    dtp_flow_result_t result;
-    dnnl_tp_status_t status = dtp_flow_run(&plan, s, &args, &result);
+    w->lifo = w->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
+    w->limit = w->lifo + DTP_DATAFLOW_LIFO;
+    w->where = (dtp_dataflow_where_t){.par = &s->alone};
+    dtp_dataflow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel};
+    dtp_dataflow_result_t result;
+    dnnl_tp_status_t status = dtp_dataflow_run(&plan, s, &args, &result);
     MC_CHECK(cancels || status == dnnl_tp_success);
     if (status == dnnl_tp_success)
         for (int i = 0; i < NODES; ++i) {
@@ -134,16 +135,16 @@ static void canceller(void *arg) {
 static void member(void *arg) { (void)member_main(arg); }
 
 static void setup(int threads, int runs, bool with_cancel) {
-    region = (struct dtp_flow_region){.nodes = nodes,
-                                      .edges = edges,
-                                      .blocks = &block,
-                                      .n_nodes = NODES,
-                                      .n_edges = 3,
-                                      .n_blocks = 1,
-                                      .done_at = sizeof(dtp_flow_slab_t),
-                                      .count_at = sizeof(dtp_flow_slab_t) + 64,
-                                      .link_at = sizeof(dtp_flow_slab_t) + 128};
-    plan = (struct dtp_flow_plan){.regions = &region, .n_regions = 1, .may_block = true};
+    region = (struct dtp_dataflow_region){.nodes = nodes,
+                                          .edges = edges,
+                                          .blocks = &block,
+                                          .n_nodes = NODES,
+                                          .n_edges = 3,
+                                          .n_blocks = 1,
+                                          .done_at = sizeof(dtp_dataflow_slab_t),
+                                          .count_at = sizeof(dtp_dataflow_slab_t) + 64,
+                                          .link_at = sizeof(dtp_dataflow_slab_t) + 128};
+    plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_block = true};
     enum { TEAMS = 4 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
     rec->num_threads = 1;

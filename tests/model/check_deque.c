@@ -1,8 +1,8 @@
-/* Tasks that threads of a flow run give to each other (src/exec/dataflow/run/share.c): the queue of a worker
+/* Tasks that threads of a dataflow run give to each other (src/exec/dataflow/run/share.c): the queue of a worker
  * (Chase-Lev with many at a time), the list of orphans, and the sleep of the owner. No task is lost or taken
  * twice, also when positions wrap around under a slow taker; an owner that sleeps wakes up. Tasks are words
  * of a program without edges. */
-#define DTP_FLOW_QUEUE_TASKS 2
+#define DTP_DATAFLOW_QUEUE_TASKS 2
 
 #include "exec/dataflow/run/share.c"
 
@@ -12,33 +12,33 @@
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"
-#include "model/no_flow_block.h"
+#include "model/no_dataflow_block.h"
 #include "model/product.h"
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };
-static dtp_flow_state_t *state;
-static dtp_flow_slab_t *slab;
+static dtp_dataflow_state_t *state;
+static dtp_dataflow_slab_t *slab;
 static int taken[TASKS], payload[TASKS], n_tasks;
 static _Atomic int left;
-static struct dtp_flow_region region;
+static struct dtp_dataflow_region region;
 
-static uint64_t task(uint32_t i) { return dtp_flow_tag(slab) | i; }
+static uint64_t task(uint32_t i) { return dtp_dataflow_tag(slab) | i; }
 
 static void run_task(uint64_t word) {
-    MC_CHECK(dtp_flow_slab_of(word) == slab);
-    uint32_t i = word & DTP_FLOW_NODE_MASK;
+    MC_CHECK(dtp_dataflow_slab_of(word) == slab);
+    uint32_t i = word & DTP_DATAFLOW_NODE_MASK;
     MC_CHECK(i < (uint32_t)n_tasks);
     mc_read(&payload[i]); /* written by who made the task */
     MC_CHECK(mc_self() > 0 || model_owner_has_ticket);
     MC_CHECK(++taken[i] == 1);
     if (i && mc_self() > 0) mc_hit("a thief took a task");
-    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) dtp_flow_finished(state);
+    if (atomic_fetch_sub_explicit(&left, 1, memory_order_acq_rel) == 1) dtp_dataflow_finished(state);
 }
-static void drain(dtp_flow_worker_t *w) {
-    while (w->top > w->lifo || (w->spill && dtp_flow_unspill(w))) run_task(*--w->top);
+static void drain(dtp_dataflow_worker_t *w) {
+    while (w->top > w->lifo || (w->spill && dtp_dataflow_unspill(w))) run_task(*--w->top);
 }
-static void make(dtp_flow_worker_t *w, uint32_t from, uint32_t to) {
+static void make(dtp_dataflow_worker_t *w, uint32_t from, uint32_t to) {
     for (; from < to; ++from) {
         mc_write(&payload[from]);
         *w->top++ = task(from);
@@ -47,31 +47,31 @@ static void make(dtp_flow_worker_t *w, uint32_t from, uint32_t to) {
 
 /* Gives tasks away in two portions, so that the second one reuses words, and takes what is left itself. */
 static void giver(void *arg) {
-    dtp_flow_worker_t *w = arg;
+    dtp_dataflow_worker_t *w = arg;
     make(w, 0, 2);
     expose(w, 2, false);
     drain(w); /* what did not fit */
-    if (dtp_flow_take(w)) drain(w);
+    if (dtp_dataflow_take(w)) drain(w);
     if (n_tasks > 2) {
         make(w, 2, (uint32_t)n_tasks);
         expose(w, (size_t)n_tasks - 2, false);
         drain(w);
     }
-    while (dtp_flow_take(w)) drain(w);
+    while (dtp_dataflow_take(w)) drain(w);
 }
 /* Keeps every other task, twice; the second time there may be no room. */
 static void alternate_giver(void *arg) {
-    dtp_flow_worker_t *w = arg;
+    dtp_dataflow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
     expose(w, (size_t)n_tasks - 1, true);
     MC_CHECK(w->top[-1] == task((uint32_t)n_tasks - 1) && w->top - w->lifo == n_tasks - n_tasks / 2);
     expose(w, (size_t)(w->top - w->lifo), true);
     drain(w);
-    while (dtp_flow_take(w)) drain(w);
+    while (dtp_dataflow_take(w)) drain(w);
 }
 static void thief(void *arg) {
-    dtp_flow_worker_t *w = arg;
-    if (!dtp_flow_take(w)) {
+    dtp_dataflow_worker_t *w = arg;
+    if (!dtp_dataflow_take(w)) {
         mc_hit("a thief found nothing");
         return;
     }
@@ -79,20 +79,20 @@ static void thief(void *arg) {
 }
 /* Leaves without running what it took. */
 static void leaver(void *arg) {
-    dtp_flow_worker_t *w = arg;
-    if (!dtp_flow_take(w)) return;
+    dtp_dataflow_worker_t *w = arg;
+    if (!dtp_dataflow_take(w)) return;
     mc_hit("tasks were orphaned");
     abandon(w);
 }
 /* The owner of the run: waits until it is finished. */
 static void owner(void *arg) {
-    dtp_flow_worker_t *w = arg;
+    dtp_dataflow_worker_t *w = arg;
     while (!DTP_LOAD(&state->finished, acquire)) {
-        if (dtp_flow_take(w)) {
+        if (dtp_dataflow_take(w)) {
             mc_hit("the owner took a task");
             drain(w);
         } else {
-            dtp_flow_wait(w);
+            dtp_dataflow_wait(w);
         }
     }
     if (w->parked) mc_hit("the owner slept");
@@ -100,20 +100,20 @@ static void owner(void *arg) {
 }
 /* A joiner with tasks of its own: gives all but one away. */
 static void worker(void *arg) {
-    dtp_flow_worker_t *w = arg;
+    dtp_dataflow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
     expose(w, (size_t)n_tasks - 1, false);
     drain(w);
-    while (dtp_flow_take(w)) drain(w);
+    while (dtp_dataflow_take(w)) drain(w);
 }
 /* The same, but leaves with what it has kept. */
 static void worker_that_leaves(void *arg) {
-    dtp_flow_worker_t *w = arg;
+    dtp_dataflow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
     expose(w, (size_t)n_tasks - 1, false);
     mc_hit("tasks were orphaned");
     abandon(w);
-    while (dtp_flow_take(w)) drain(w);
+    while (dtp_dataflow_take(w)) drain(w);
 }
 /* Has the ticket that the owner lends, for a while; nobody is told when it comes back. */
 static void borrower(void *arg) {
@@ -130,7 +130,7 @@ static void missed(const volatile void *p, uint64_t expected, uint64_t found) {
 static void setup(int tasks, void (*const fns[])(void *), int n) {
     static _Atomic uint32_t cancel;
     static dtp_parallel_t par;
-    static struct dtp_flow_plan plan;
+    static struct dtp_dataflow_plan plan;
     n_tasks = left = tasks;
     model_lends = false;
     model_owner_has_ticket = true;
@@ -141,16 +141,16 @@ static void setup(int tasks, void (*const fns[])(void *), int n) {
     slab = mc_alloc(sizeof *slab + TASKS * sizeof(uint64_t));
     slab->region = &region;
     region.link_at = sizeof *slab;
-    plan.mean_ns = DTP_FLOW_SHARE_NS;
+    plan.mean_ns = DTP_DATAFLOW_SHARE_NS;
     state->plan = &plan;
     state->args.cancel = &cancel;
     state->args.par = &par;
     state->num_threads = state->crew_size = n;
     for (int i = 0; i < n; ++i) {
-        dtp_flow_worker_t *w = &state->workers[i];
+        dtp_dataflow_worker_t *w = &state->workers[i];
         w->state = state;
-        w->lifo = w->top = mc_alloc(2 * DTP_FLOW_LIFO * sizeof(uint64_t));
-        w->limit = w->lifo + DTP_FLOW_LIFO;
+        w->lifo = w->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
+        w->limit = w->lifo + DTP_DATAFLOW_LIFO;
         w->where.slot = i;
     }
     mc_cas_missed = missed;
@@ -166,7 +166,7 @@ static void all_taken(void) {
 }
 /* A leaver may be the last one: then its tasks are in the list. */
 static void all_taken_or_orphans(void) {
-    for (uint64_t word = state->orphans; word; word = *dtp_flow_link(word)) run_task(word);
+    for (uint64_t word = state->orphans; word; word = *dtp_dataflow_link(word)) run_task(word);
     all_taken();
 }
 SETUP(two_thieves, 2, giver, thief, thief)

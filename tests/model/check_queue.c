@@ -29,7 +29,7 @@ void dtp_sync_remove(dtp_queue_t *queue) { (void)queue; }
 /* ---- Items ------------------------------------------------------------------------------------------- */
 enum { ITEMS = 3 };
 typedef struct {
-    dtp_item_t base;
+    dtp_submission_t base;
     int number;
     dnnl_tp_status_t answer;
     int payload;
@@ -39,7 +39,7 @@ static model_item_t *items[ITEMS];
 static int runs[ITEMS], skips[ITEMS], recycled[ITEMS], order, shared, closings, closed;
 static dtp_event_t *gate; /* a host event */
 
-static dnnl_tp_status_t item_run(dtp_item_t *base, const dtp_parallel_t *par) {
+static dnnl_tp_status_t item_run(dtp_submission_t *base, const dtp_parallel_t *par) {
     model_item_t *item = (model_item_t *)base;
     mc_read(&item->payload);
     mc_write(&shared); /* one item after another */
@@ -54,7 +54,7 @@ static dnnl_tp_status_t item_run(dtp_item_t *base, const dtp_parallel_t *par) {
     if (mc_self() == 0) mc_hit("a waiting thread helped");
     return item->answer;
 }
-static void item_recycle(dtp_item_t *base) {
+static void item_recycle(dtp_submission_t *base) {
     model_item_t *item = (model_item_t *)base;
     ++recycled[item->number];
     mc_free(item);

@@ -1,4 +1,4 @@
-/* Checks of the flow engine without the crew that joins a run. Included once per check, after the source of
+/* Checks of the dataflow engine without the crew that joins a run. Included once per check, after the source of
  * dataflow/run/run.c. */
 #ifndef DTP_MODEL_NO_CREW_H
 #define DTP_MODEL_NO_CREW_H

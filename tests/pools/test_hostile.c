@@ -243,14 +243,14 @@ static void runs_take_tickets(void **state) {
 /* ---- Queues ------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    dtp_item_t item;
+    dtp_submission_t item;
     dtp_queue_t *queue;
     _Atomic int *counter, *recycled;
     int index, fail_at;
     int in_order;
     dnnl_tp_status_t waited;
 } order_t;
-static dnnl_tp_status_t order_run(dtp_item_t *item, const dtp_parallel_t *par) {
+static dnnl_tp_status_t order_run(dtp_submission_t *item, const dtp_parallel_t *par) {
     order_t *o = (order_t *)item;
     if (!par) return dnnl_tp_success;
     o->in_order = atomic_fetch_add(o->counter, 1) == o->index;
@@ -258,7 +258,7 @@ static dnnl_tp_status_t order_run(dtp_item_t *item, const dtp_parallel_t *par) {
     grid_once(par, 20, HEAVY);
     return o->index == o->fail_at ? dnnl_tp_runtime_error : dnnl_tp_success;
 }
-static void order_recycle(dtp_item_t *item) { atomic_fetch_add(((order_t *)item)->recycled, 1); }
+static void order_recycle(dtp_submission_t *item) { atomic_fetch_add(((order_t *)item)->recycled, 1); }
 
 static void queue_of(hostile_kind_t kind, int n, int fail_at) {
     enum { ITEMS = 60 };

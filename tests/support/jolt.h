@@ -1,4 +1,4 @@
-/* Forced preemption: DTP_JOLT_FN=flow_jolt calls this at every arrival of the flow engine; defined once per
+/* Forced preemption: DTP_JOLT_FN=dataflow_jolt calls this at every arrival of the dataflow engine; defined once per
  * program, by including this. */
 #ifndef TESTS_SUPPORT_JOLT_H
 #define TESTS_SUPPORT_JOLT_H
@@ -9,11 +9,11 @@
 
 #include "threading/base/futex.h"
 
-void flow_jolt(void);
+void dataflow_jolt(void);
 static _Atomic uint32_t jolt_threads;
 static _Atomic int64_t jolts;
 
-void flow_jolt(void) {
+void dataflow_jolt(void) {
     static _Thread_local uint32_t x;
     if (!x) x = 12345 + atomic_fetch_add(&jolt_threads, 1) * 7919;
     x = x * 1664525 + 1013904223;

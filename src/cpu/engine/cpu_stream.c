@@ -15,7 +15,7 @@ struct cpu_stream;
 
 /* A submission block. Owned by the queue while submitted, by the stream's free list otherwise. */
 typedef struct block {
-    dtp_item_t item;
+    dtp_submission_t item;
     struct block *next_free;
     struct cpu_stream *stream;
     int capacity; /* pointers that fit */
@@ -138,7 +138,7 @@ static void block_destroy(cpu_stream_t *s, block_t *block) {
     dtp_free(s->base.engine->allocator, block);
 }
 
-static void block_recycle(dtp_item_t *item) {
+static void block_recycle(dtp_submission_t *item) {
     block_t *block = (block_t *)item;
     cpu_stream_t *s = block->stream;
     dtp_lock(&s->free_lock);
@@ -147,7 +147,7 @@ static void block_recycle(dtp_item_t *item) {
     dtp_unlock(&s->free_lock);
 }
 
-static dnnl_tp_status_t block_run(dtp_item_t *item, const dtp_parallel_t *par) {
+static dnnl_tp_status_t block_run(dtp_submission_t *item, const dtp_parallel_t *par) {
     block_t *block = (block_t *)item;
     cpu_stream_t *s = block->stream;
     if (block->grown) {
@@ -248,14 +248,14 @@ static dnnl_tp_status_t stream_submit(cpu_stream_t *s, const dtp_primitive_t *pr
 /* ---- Runs of graphs ---------------------------------------------------------------------------------- */
 
 typedef struct run_block {
-    dtp_item_t item;
+    dtp_submission_t item;
     struct run_block *next_free;
     struct cpu_stream *stream;
     dtp_stream_run_t run;
     bool host_run; /* run_begin was called */
 } run_block_t;
 
-static dnnl_tp_status_t run_block_run(dtp_item_t *item, const dtp_parallel_t *par) {
+static dnnl_tp_status_t run_block_run(dtp_submission_t *item, const dtp_parallel_t *par) {
     run_block_t *block = (run_block_t *)item;
     if (par) block->run.fn(block->run.arg, par);
     return block->run.end(block->run.arg, par == NULL);
@@ -267,7 +267,7 @@ static void run_block_host_done(void *arg) {
 }
 
 /* The host hears of the end of its run once nothing more is scheduled for it. */
-static bool run_block_finish(dtp_item_t *item, dnnl_tp_status_t status) {
+static bool run_block_finish(dtp_submission_t *item, dnnl_tp_status_t status) {
     run_block_t *block = (run_block_t *)item;
     dtp_queue_t *queue = block->stream->queue;
     const dnnl_tp_threadpool_iface_t *iface = &queue->rec->iface;
@@ -277,7 +277,7 @@ static bool run_block_finish(dtp_item_t *item, dnnl_tp_status_t status) {
     return false;
 }
 
-static void run_block_recycle(dtp_item_t *item) {
+static void run_block_recycle(dtp_submission_t *item) {
     run_block_t *block = (run_block_t *)item;
     cpu_stream_t *s = block->stream;
     dtp_lock(&s->free_lock);

@@ -66,7 +66,7 @@
  *   (e) Counters of a branch are set when it is chosen; what may arrive earlier (a pad, or the only consumer of
  *       a value from outside) has its counter among those of the block of its outermost producer.
  *
- * Threads. The thread that calls dtp_flow_run owns the run (slot 0) and starts alone: plain decrements,
+ * Threads. The thread that calls dtp_dataflow_run owns the run (slot 0) and starts alone: plain decrements,
  * nobody can look. When it has more ready than it runs itself and the surplus is worth it, it opens the crew;
  * from then on every arrival is atomic. Who may write what: a slab's counters of an If, WHILE, CALL or a
  * completed iteration are set by the one thread that executes that transition, ordered before everything that
@@ -106,123 +106,130 @@
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
 
-typedef struct dtp_flow_plan dtp_flow_plan_t;
-typedef struct dtp_flow_state dtp_flow_state_t;
-typedef struct dtp_flow_region dtp_flow_region_t;
+typedef struct dtp_dataflow_plan dtp_dataflow_plan_t;
+typedef struct dtp_dataflow_state dtp_dataflow_state_t;
+typedef struct dtp_dataflow_region dtp_dataflow_region_t;
 
 /* One instance of a region. The fields in front are for exec and enter; the rest belongs to the engine. */
-typedef struct dtp_flow_slab {
-    char *data;                 /* this instance's buffers */
-    struct dtp_flow_slab *up;   /* the instance around: of the WHILE node, or of the CALL; root: NULL */
-    struct dtp_flow_slab *prev; /* previous slab of the ring (P = 1: both neighbours are one); else NULL */
-    struct dtp_flow_slab *next; /* of the ring */
+typedef struct dtp_dataflow_slab {
+    char *data;                   /* this instance's buffers */
+    struct dtp_dataflow_slab *up; /* the instance around: of the WHILE node, or of the CALL; root: NULL */
+    struct dtp_dataflow_slab
+        *prev; /* previous slab of the ring (P = 1: both neighbours are one); else NULL */
+    struct dtp_dataflow_slab *next; /* of the ring */
     uint64_t iteration;
     uint32_t number; /* of the slab in its ring, 0..P */
     uint32_t depth;  /* calls around */
     uint32_t index;  /* of the WHILE or CALL, as given to the builder */
     /* Private. */
     uint32_t node; /* of the WHILE or CALL in `up` */
-    const dtp_flow_region_t *region;
+    const dtp_dataflow_region_t *region;
     uint32_t window, exited;
     _Atomic uint32_t gate; /* 2 = test + window token */
     void *frame;           /* what frame_take gave, for the slab of a function */
-} dtp_flow_slab_t;
+} dtp_dataflow_slab_t;
 
 /* Where a boolean (one byte, not 0 = true) lies: base + offset, or, if indirect, *(char **)(base + offset) +
  * inner. base: data of the slab `level` regions further out (0 = own), or args.bases for level
- * DTP_FLOW_BASES. */
-enum { DTP_FLOW_BASES = -1 };
+ * DTP_DATAFLOW_BASES. */
+enum { DTP_DATAFLOW_BASES = -1 };
 typedef struct {
     int32_t level;
     bool indirect;
     int64_t offset, inner;
-} dtp_flow_ref_t;
+} dtp_dataflow_ref_t;
 
 /* ---- Builder -----------------------------------------------------------------------------------------
  *
  * A token names something that happens once per instance of its block. Building calls do not fail: the first
- * mistake or lack of memory is kept and returned by dtp_flow_build. */
-typedef struct dtp_flow_builder dtp_flow_builder_t;
-typedef int32_t dtp_flow_token_t;
-typedef int32_t dtp_flow_block_t;
+ * mistake or lack of memory is kept and returned by dtp_dataflow_build. */
+typedef struct dtp_dataflow_builder dtp_dataflow_builder_t;
+typedef int32_t dtp_dataflow_token_t;
+typedef int32_t dtp_dataflow_block_t;
 
-enum { DTP_FLOW_ROOT = 0 }; /* the root's block */
+enum { DTP_DATAFLOW_ROOT = 0 }; /* the root's block */
 enum {
-    DTP_FLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
-    DTP_FLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
-    DTP_FLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
-    DTP_FLOW_SIDE_EFFECT = 8, /* with DTP_FLOW_ORDERED: one after another, in the order of building */
-    DTP_FLOW_NOP = 16         /* an ordering only: exec is not called */
+    DTP_DATAFLOW_COSTLY = 1,      /* publish everything that is ready before it runs */
+    DTP_DATAFLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
+    DTP_DATAFLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
+    DTP_DATAFLOW_SIDE_EFFECT = 8, /* with DTP_DATAFLOW_ORDERED: one after another, in the order of building */
+    DTP_DATAFLOW_NOP = 16         /* an ordering only: exec is not called */
 };
-#define DTP_FLOW_NO_INDEX UINT32_MAX
+#define DTP_DATAFLOW_NO_INDEX UINT32_MAX
 
-/* The builder's own memory is freed by destroy; the plan goes to the arena that dtp_flow_build gets. */
-dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator);
-void dtp_flow_builder_destroy(dtp_flow_builder_t *builder); /* NULL is allowed */
+/* The builder's own memory is freed by destroy; the plan goes to the arena that dtp_dataflow_build gets. */
+dtp_dataflow_builder_t *dtp_dataflow_builder_create(const dnnl_tp_allocator_t *allocator);
+void dtp_dataflow_builder_destroy(dtp_dataflow_builder_t *builder); /* NULL is allowed */
 
 /* About so many tokens and dependencies will come. */
-void dtp_flow_expect(dtp_flow_builder_t *builder, int nodes, int dependencies);
+void dtp_dataflow_expect(dtp_dataflow_builder_t *builder, int nodes, int dependencies);
 
 /* A node: exec(ctx, slab, index, where). ns: estimated cost on one thread (0 = nothing worth sharing). */
-dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *builder, dtp_flow_block_t block, uint32_t index,
-                               unsigned flags, double ns);
+dtp_dataflow_token_t dtp_dataflow_node(dtp_dataflow_builder_t *builder, dtp_dataflow_block_t block,
+                                       uint32_t index, unsigned flags, double ns);
 /* `later` starts when `earlier` has ended. later: a node, an If, While, call, or a While's test. earlier: any
  * token; one of a region further out holds back the While (or the call) around `later`. */
-void dtp_flow_after(dtp_flow_builder_t *builder, dtp_flow_token_t later, dtp_flow_token_t earlier);
+void dtp_dataflow_after(dtp_dataflow_builder_t *builder, dtp_dataflow_token_t later,
+                        dtp_dataflow_token_t earlier);
 
 typedef struct {
-    dtp_flow_token_t token; /* as later: the choice; as earlier: everything in the chosen branch has ended */
-    dtp_flow_block_t branch[2]; /* [0]: predicate false, [1]: true; nested Ifs and Whiles are made in them */
-} dtp_flow_if_t;
-dtp_flow_if_t dtp_flow_if(dtp_flow_builder_t *builder, dtp_flow_block_t block, const dtp_flow_ref_t *pred);
+    dtp_dataflow_token_t
+        token; /* as later: the choice; as earlier: everything in the chosen branch has ended */
+    dtp_dataflow_block_t
+        branch[2]; /* [0]: predicate false, [1]: true; nested Ifs and Whiles are made in them */
+} dtp_dataflow_if_t;
+dtp_dataflow_if_t dtp_dataflow_if(dtp_dataflow_builder_t *builder, dtp_dataflow_block_t block,
+                                  const dtp_dataflow_ref_t *pred);
 /* A token that comes with `on_false` (of branch 0) or `on_true` (of branch 1), whichever branch runs. */
-dtp_flow_token_t dtp_flow_if_out(dtp_flow_builder_t *builder, dtp_flow_token_t if_token,
-                                 dtp_flow_token_t on_false, dtp_flow_token_t on_true);
+dtp_dataflow_token_t dtp_dataflow_if_out(dtp_dataflow_builder_t *builder, dtp_dataflow_token_t if_token,
+                                         dtp_dataflow_token_t on_false, dtp_dataflow_token_t on_true);
 
 typedef struct {
-    int nvars;           /* >= 0 */
-    int window;          /* P >= 1 */
-    uint32_t index;      /* slab.index, for enter */
-    uint32_t exit_index; /* exec'd in the last slab: copies the variables out; DTP_FLOW_NO_INDEX = nothing */
+    int nvars;      /* >= 0 */
+    int window;     /* P >= 1 */
+    uint32_t index; /* slab.index, for enter */
+    uint32_t
+        exit_index; /* exec'd in the last slab: copies the variables out; DTP_DATAFLOW_NO_INDEX = nothing */
     double exit_ns;
-    unsigned exit_flags; /* COSTLY, WIDE */
-    dtp_flow_ref_t test; /* seen from a slab of the While */
+    unsigned exit_flags;     /* COSTLY, WIDE */
+    dtp_dataflow_ref_t test; /* seen from a slab of the While */
     int64_t data_offset,
         data_stride; /* slab number s: data = data of the instance around + offset + s * stride */
-} dtp_flow_loop_t;
+} dtp_dataflow_loop_t;
 typedef struct {
-    dtp_flow_token_t token; /* as later: the start; as earlier: the variables are out, everything has ended */
-    dtp_flow_token_t test;  /* only as later: reads loop.test */
-    dtp_flow_block_t cond, body;
-    dtp_flow_token_t first_var; /* variable i = first_var + i; only as earlier */
-} dtp_flow_while_t;
-dtp_flow_while_t dtp_flow_while(dtp_flow_builder_t *builder, dtp_flow_block_t block,
-                                const dtp_flow_loop_t *loop);
+    dtp_dataflow_token_t
+        token; /* as later: the start; as earlier: the variables are out, everything has ended */
+    dtp_dataflow_token_t test; /* only as later: reads loop.test */
+    dtp_dataflow_block_t cond, body;
+    dtp_dataflow_token_t first_var; /* variable i = first_var + i; only as earlier */
+} dtp_dataflow_while_t;
+dtp_dataflow_while_t dtp_dataflow_while(dtp_dataflow_builder_t *builder, dtp_dataflow_block_t block,
+                                        const dtp_dataflow_loop_t *loop);
 /* Variable var of the next iteration comes with token (of the body). Without one it comes at the end of the
  * iteration. */
-void dtp_flow_next(dtp_flow_builder_t *builder, dtp_flow_token_t while_token, int var,
-                   dtp_flow_token_t token);
+void dtp_dataflow_next(dtp_dataflow_builder_t *builder, dtp_dataflow_token_t while_token, int var,
+                       dtp_dataflow_token_t token);
 
 /* A function's block; calls may be anywhere, in itself too. The token of a call, as earlier: the function has
  * ended. */
-dtp_flow_block_t dtp_flow_function(dtp_flow_builder_t *builder);
-dtp_flow_token_t dtp_flow_call(dtp_flow_builder_t *builder, dtp_flow_block_t block, dtp_flow_block_t function,
-                               uint32_t index);
+dtp_dataflow_block_t dtp_dataflow_function(dtp_dataflow_builder_t *builder);
+dtp_dataflow_token_t dtp_dataflow_call(dtp_dataflow_builder_t *builder, dtp_dataflow_block_t block,
+                                       dtp_dataflow_block_t function, uint32_t index);
 
 enum {
-    DTP_FLOW_ORDERED = 1,  /* SIDE_EFFECT nodes one after another */
-    DTP_FLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
-    DTP_FLOW_LEARN =
+    DTP_DATAFLOW_ORDERED = 1,  /* SIDE_EFFECT nodes one after another */
+    DTP_DATAFLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
+    DTP_DATAFLOW_LEARN =
         4 /* costs of nodes are guesses: states learn them from their runs (dataflow/run/learn.c) */
 };
 /* Errors: invalid_arguments with a text (a cycle, a token that does not exist there), out_of_memory,
  * unimplemented (more than 4M nodes in one region). */
-dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *builder, unsigned flags, dtp_arena_t *arena,
-                                const dtp_flow_plan_t **plan);
+dnnl_tp_status_t dtp_dataflow_build(dtp_dataflow_builder_t *builder, unsigned flags, dtp_arena_t *arena,
+                                    const dtp_dataflow_plan_t **plan);
 
 /* Gives the indices 0 .. n - 1 that nodes were built with new numbers, in the order in which one thread would
  * execute them, about: number[old] = new. Then exec gets the new ones; those of Whiles and calls stay. */
-void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number);
+void dtp_dataflow_renumber(const dtp_dataflow_plan_t *plan, uint32_t n, uint32_t *number);
 
 /* ---- Running ----------------------------------------------------------------------------------------- */
 
@@ -230,66 +237,73 @@ typedef struct {
     int slot;                  /* of the thread in this run: 0..num_threads-1, never two at once */
     bool whole;                /* a WIDE node that has all of the pool and the scratch for it */
     const dtp_parallel_t *par; /* whole: the run's; else the thread alone */
-} dtp_flow_where_t;
+} dtp_dataflow_where_t;
 
 /* Not success: the run fails with that status (the first one counts). */
-typedef dnnl_tp_status_t (*dtp_flow_exec_t)(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                            const dtp_flow_where_t *where);
+typedef dnnl_tp_status_t (*dtp_dataflow_exec_t)(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                                const dtp_dataflow_where_t *where);
 /* An instance begins: ring slab 0 for iterations 0 and P+1 (what differs between the first round and all
  * others: where the variables lie), and a function's frame. Nothing of the instance runs yet. */
-typedef void (*dtp_flow_enter_t)(void *ctx, dtp_flow_slab_t *slab);
+typedef void (*dtp_dataflow_enter_t)(void *ctx, dtp_dataflow_slab_t *slab);
 
 typedef struct {
     void *ctx;
-    dtp_flow_exec_t exec;
-    dtp_flow_enter_t enter; /* NULL: nothing to do */
+    dtp_dataflow_exec_t exec;
+    dtp_dataflow_enter_t enter; /* NULL: nothing to do */
     /* Frames of functions; function: its block. NULL from take: the run fails with out_of_memory. *slab: as
-     * dtp_flow_frame_init returned it. Memory that was a frame of one function never becomes one of another
+     * dtp_dataflow_frame_init returned it. Memory that was a frame of one function never becomes one of another
      * while the run lasts. */
-    void *(*frame_take)(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab);
-    void (*frame_give)(void *ctx, dtp_flow_block_t function, void *frame);
-    uint32_t max_depth; /* of calls; beyond: runtime_error with DTP_FLOW_TOO_DEEP in the result */
+    void *(*frame_take)(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab);
+    void (*frame_give)(void *ctx, dtp_dataflow_block_t function, void *frame);
+    uint32_t max_depth; /* of calls; beyond: runtime_error with DTP_DATAFLOW_TOO_DEEP in the result */
     const char *items;  /* NULL, or items + index * item_bytes is what exec reads first */
     size_t item_bytes;
-    const void *bases;              /* of refs with level DTP_FLOW_BASES */
+    const void *bases;              /* of refs with level DTP_DATAFLOW_BASES */
     const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
     const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */
     int64_t deadline_ns;            /* CLOCK_MONOTONIC, 0: none */
     const dtp_share_t *share;       /* dtp_share_here of other threads' work in this run */
-} dtp_flow_args_t;
+} dtp_dataflow_args_t;
 
-enum { DTP_FLOW_FAILED_NODE, DTP_FLOW_CANCELLED, DTP_FLOW_DEADLINE, DTP_FLOW_TOO_DEEP, DTP_FLOW_NO_FRAME };
+enum {
+    DTP_DATAFLOW_FAILED_NODE,
+    DTP_DATAFLOW_CANCELLED,
+    DTP_DATAFLOW_DEADLINE,
+    DTP_DATAFLOW_TOO_DEEP,
+    DTP_DATAFLOW_NO_FRAME
+};
 typedef struct {
     dnnl_tp_status_t status;
-    int why;        /* if status is not success: DTP_FLOW_* */
-    uint32_t index; /* node or call that failed, or DTP_FLOW_NO_INDEX */
+    int why;        /* if status is not success: DTP_DATAFLOW_* */
+    uint32_t index; /* node or call that failed, or DTP_DATAFLOW_NO_INDEX */
     uint64_t shared, stolen, invited,
         parked; /* of all threads: tasks given to others and taken, calls for help */
-} dtp_flow_result_t;
+} dtp_dataflow_result_t;
 
 /* State of one run at a time, made once and used again: bytes, aligned to DTP_NO_SHARE, for at most
  * num_threads. init links all slabs below data (the root's buffers); state and data must stay where they are.
  * NULL (unimplemented, last error set): memory beyond 48 bits of address, which no system gives unasked. */
-size_t dtp_flow_state_bytes(const dtp_flow_plan_t *plan, int num_threads);
-dtp_flow_state_t *dtp_flow_state_init(const dtp_flow_plan_t *plan, int num_threads, void *memory, char *data);
+size_t dtp_dataflow_state_bytes(const dtp_dataflow_plan_t *plan, int num_threads);
+dtp_dataflow_state_t *dtp_dataflow_state_init(const dtp_dataflow_plan_t *plan, int num_threads, void *memory,
+                                              char *data);
 /* The next runs have the root's buffers at data; only for programs without loops. */
-void dtp_flow_state_move(dtp_flow_state_t *state, char *data);
+void dtp_dataflow_state_move(dtp_dataflow_state_t *state, char *data);
 /* The same for a frame of a function. */
-size_t dtp_flow_frame_bytes(const dtp_flow_plan_t *plan, dtp_flow_block_t function);
-dtp_flow_slab_t *dtp_flow_frame_init(const dtp_flow_plan_t *plan, dtp_flow_block_t function, void *memory,
-                                     char *data);
+size_t dtp_dataflow_frame_bytes(const dtp_dataflow_plan_t *plan, dtp_dataflow_block_t function);
+dtp_dataflow_slab_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan, dtp_dataflow_block_t function,
+                                             void *memory, char *data);
 
 /* Runs the program; returns when everything has ended. Allocates nothing. With more than one thread it must
  * be called inside dtp_pool_run (par is what that gave). */
-dnnl_tp_status_t dtp_flow_run(const dtp_flow_plan_t *plan, dtp_flow_state_t *state,
-                              const dtp_flow_args_t *args, dtp_flow_result_t *result);
-/* What the runs of this state have shown (DTP_FLOW_LEARN; else false): the nodes are so cheap, or depend on
+dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *state,
+                                  const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result);
+/* What the runs of this state have shown (DTP_DATAFLOW_LEARN; else false): the nodes are so cheap, or depend on
  * each other so much, that one after another on one thread they take less time. note_order: the next run was
  * done so and took ns; after some of them, or when one took much longer than others, prefers_order is false
- * again and dtp_flow_run looks anew. By the owner of the state, outside runs. */
-bool dtp_flow_prefers_order(const dtp_flow_state_t *state);
-void dtp_flow_note_order(dtp_flow_state_t *state, int64_t ns);
+ * again and dtp_dataflow_run looks anew. By the owner of the state, outside runs. */
+bool dtp_dataflow_prefers_order(const dtp_dataflow_state_t *state);
+void dtp_dataflow_note_order(dtp_dataflow_state_t *state, int64_t ns);
 /* Has the run that this state is in failed? For long-running exec; may be stale. */
-bool dtp_flow_failed(const dtp_flow_state_t *state);
+bool dtp_dataflow_failed(const dtp_dataflow_state_t *state);
 
 #endif

@@ -5,18 +5,18 @@
 #include "exec/dataflow/dataflow.h"
 #include "threading/base/atomics.h"
 
-#define DTP_FLOW_NONE UINT32_MAX
+#define DTP_DATAFLOW_NONE UINT32_MAX
 
 /* A task is one word: address of the slab / 128 above, node below. */
-enum { DTP_FLOW_NODE_BITS = 23, DTP_FLOW_MAX_NODES = 1 << 22 };
-#define DTP_FLOW_NODE_MASK (((uint64_t)1 << DTP_FLOW_NODE_BITS) - 1)
-static inline uint64_t dtp_flow_tag(const dtp_flow_slab_t *slab) {
-    return (uint64_t)(uintptr_t)slab / DTP_NO_SHARE << DTP_FLOW_NODE_BITS;
+enum { DTP_DATAFLOW_NODE_BITS = 23, DTP_DATAFLOW_MAX_NODES = 1 << 22 };
+#define DTP_DATAFLOW_NODE_MASK (((uint64_t)1 << DTP_DATAFLOW_NODE_BITS) - 1)
+static inline uint64_t dtp_dataflow_tag(const dtp_dataflow_slab_t *slab) {
+    return (uint64_t)(uintptr_t)slab / DTP_NO_SHARE << DTP_DATAFLOW_NODE_BITS;
 }
-static inline dtp_flow_slab_t *dtp_flow_slab_of(uint64_t word) {
-    return (dtp_flow_slab_t *)(uintptr_t)((word >> DTP_FLOW_NODE_BITS) * DTP_NO_SHARE);
+static inline dtp_dataflow_slab_t *dtp_dataflow_slab_of(uint64_t word) {
+    return (dtp_dataflow_slab_t *)(uintptr_t)((word >> DTP_DATAFLOW_NODE_BITS) * DTP_NO_SHARE);
 }
-#define DTP_FLOW_ADDRESS_LIMIT ((uint64_t)DTP_NO_SHARE << (64 - DTP_FLOW_NODE_BITS))
+#define DTP_DATAFLOW_ADDRESS_LIMIT ((uint64_t)DTP_NO_SHARE << (64 - DTP_DATAFLOW_NODE_BITS))
 
 enum {
     DTP_FK_OP,
@@ -31,9 +31,9 @@ enum {
 /* Bits of a node: kind, flags of the builder, what the engine adds. */
 #define DTP_FN_KIND(bits) ((bits)&15)
 #define DTP_FN_FLAGS 4
-#define DTP_FN_COSTLY (DTP_FLOW_COSTLY << DTP_FN_FLAGS)
-#define DTP_FN_WIDE (DTP_FLOW_WIDE << DTP_FN_FLAGS)
-#define DTP_FN_MAY_BLOCK (DTP_FLOW_MAY_BLOCK << DTP_FN_FLAGS)
+#define DTP_FN_COSTLY (DTP_DATAFLOW_COSTLY << DTP_FN_FLAGS)
+#define DTP_FN_WIDE (DTP_DATAFLOW_WIDE << DTP_FN_FLAGS)
+#define DTP_FN_MAY_BLOCK (DTP_DATAFLOW_MAY_BLOCK << DTP_FN_FLAGS)
 #define DTP_FN_NEXT (1u << 14)  /* edges start with NEXT edges */
 #define DTP_FN_WORTH (1u << 15) /* the work below it pays for giving it away */
 /* No OP or PAD that the inner loop can take. */
@@ -46,66 +46,70 @@ typedef struct {
     uint32_t edge;
     uint32_t index; /* the caller's; IF, TEST, WHILE, CALL, CLUSTER: into their table */
     uint32_t bits;
-    uint32_t sink; /* block whose completion it counts in, or DTP_FLOW_NONE */
-} dtp_flow_node_t;
+    uint32_t sink; /* block whose completion it counts in, or DTP_DATAFLOW_NONE */
+} dtp_dataflow_node_t;
 
 /* An edge to a node with one predecessor needs no counter. */
-#define DTP_FLOW_DIRECT 0x80000000u
+#define DTP_DATAFLOW_DIRECT 0x80000000u
 
 typedef struct {
     uint32_t first, counted; /* counters that are set when the block is entered: [first, first + counted) */
     uint32_t done;           /* initial completion counter */
-    uint32_t up;             /* block around; DTP_FLOW_NONE: the instance */
-    uint32_t end;            /* node to arrive at instead, or DTP_FLOW_NONE */
+    uint32_t up;             /* block around; DTP_DATAFLOW_NONE: the instance */
+    uint32_t end;            /* node to arrive at instead, or DTP_DATAFLOW_NONE */
     /* Entry tokens, in edges[]: as edges (DIRECT where nothing else is waited for). */
     uint32_t entry, n_entry;
-} dtp_flow_blk_t;
+} dtp_dataflow_blk_t;
 
 typedef struct {
-    dtp_flow_ref_t pred;
+    dtp_dataflow_ref_t pred;
     uint32_t block[2]; /* TEST: [1] = body, [0] unused */
-} dtp_flow_choice_t;
+} dtp_dataflow_choice_t;
 
 typedef struct {
-    const dtp_flow_region_t *region;
+    const dtp_dataflow_region_t *region;
     uint32_t window, index;
     size_t ring_at; /* from the slab around */
     int64_t data_offset, data_stride;
-} dtp_flow_ring_t;
+} dtp_dataflow_ring_t;
 
 typedef struct {
-    const dtp_flow_region_t *region;
+    const dtp_dataflow_region_t *region;
     uint32_t index;
-} dtp_flow_callee_t;
+} dtp_dataflow_callee_t;
 
 typedef struct {
     uint32_t first, n; /* of cluster_index[] */
-} dtp_flow_cluster_t;
+} dtp_dataflow_cluster_t;
 
-typedef enum { DTP_FLOW_IS_ROOT, DTP_FLOW_IS_LOOP, DTP_FLOW_IS_FUNCTION } dtp_flow_region_kind_t;
+typedef enum {
+    DTP_DATAFLOW_IS_ROOT,
+    DTP_DATAFLOW_IS_LOOP,
+    DTP_DATAFLOW_IS_FUNCTION
+} dtp_dataflow_region_kind_t;
 
-struct dtp_flow_region {
-    const dtp_flow_node_t *nodes; /* n_nodes + 1 */
+struct dtp_dataflow_region {
+    const dtp_dataflow_node_t *nodes; /* n_nodes + 1 */
     const uint32_t *edges;
-    const uint8_t *init;          /* counters */
-    const dtp_flow_blk_t *blocks; /* [0]: the instance's own (condition of a While) */
-    const dtp_flow_choice_t *choices;
-    const dtp_flow_ring_t *rings;
-    const dtp_flow_callee_t *callees;
-    const dtp_flow_cluster_t *clusters;
+    const uint8_t *init;              /* counters */
+    const dtp_dataflow_blk_t *blocks; /* [0]: the instance's own (condition of a While) */
+    const dtp_dataflow_choice_t *choices;
+    const dtp_dataflow_ring_t *rings;
+    const dtp_dataflow_callee_t *callees;
+    const dtp_dataflow_cluster_t *clusters;
     const uint32_t *cluster_index;
     const uint32_t *var_edge; /* n_vars + 1: edges of the variables */
     const uint32_t *at_end;   /* variables delivered at the end of the iteration */
     uint32_t n_nodes, n_edges, n_blocks, n_rings, n_vars, n_at_end;
     uint32_t test, exit; /* nodes of a While */
-    dtp_flow_region_kind_t kind;
-    dtp_flow_block_t block;                   /* of the builder */
+    dtp_dataflow_region_kind_t kind;
+    dtp_dataflow_block_t block;               /* of the builder */
     size_t done_at, count_at, link_at, bytes; /* of a slab; bytes with the rings in it */
     double ns; /* of one instance, Ifs taken on the dear side, Whiles guessed */
 };
 
-struct dtp_flow_plan {
-    const dtp_flow_region_t *regions; /* [0] = root */
+struct dtp_dataflow_plan {
+    const dtp_dataflow_region_t *regions; /* [0] = root */
     uint32_t n_regions;
     double mean_ns; /* of the root's nodes */
     bool learns, may_block;
@@ -113,18 +117,20 @@ struct dtp_flow_plan {
     const uint32_t *order; /* if it learns: the root's nodes, earlier ones first */
 };
 
-static inline DTP_ATOMIC(uint8_t) * dtp_flow_count(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
+static inline DTP_ATOMIC(uint8_t) *
+    dtp_dataflow_count(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab) {
     return (DTP_ATOMIC(uint8_t) *)((char *)slab + r->count_at);
 }
-static inline DTP_ATOMIC(uint32_t) * dtp_flow_done(const dtp_flow_region_t *r, dtp_flow_slab_t *slab) {
+static inline DTP_ATOMIC(uint32_t) *
+    dtp_dataflow_done(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab) {
     return (DTP_ATOMIC(uint32_t) *)(void *)((char *)slab + r->done_at);
 }
 /* One block: arrivals may be made together (dataflow.h). */
-static inline bool dtp_flow_is_flat(const dtp_flow_region_t *r) { return r->n_blocks == 1; }
+static inline bool dtp_dataflow_is_flat(const dtp_dataflow_region_t *r) { return r->n_blocks == 1; }
 /* Next word of an overflow list, per node. */
-static inline uint64_t *dtp_flow_link(uint64_t word) {
-    dtp_flow_slab_t *slab = dtp_flow_slab_of(word);
-    return (uint64_t *)(void *)((char *)slab + slab->region->link_at) + (word & DTP_FLOW_NODE_MASK);
+static inline uint64_t *dtp_dataflow_link(uint64_t word) {
+    dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
+    return (uint64_t *)(void *)((char *)slab + slab->region->link_at) + (word & DTP_DATAFLOW_NODE_MASK);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Running the program of the flow engine: what its nodes do with the executable's steps, and where the
+/* Running the program of the dataflow engine: what its nodes do with the executable's steps, and where the
  * pointers of loops and calls come from. The choice and the program: schedule.c. */
 #include "exec/run/run.h"
 
@@ -6,19 +6,19 @@ typedef struct {
     dtp_run_ctx_t *run;
     const dtp_where_t *whole;
     /* Once more, for closures: */
-    const dtp_item_t *items;
+    const dtp_node_work_t *items;
     const dnnl_tp_tensor_info_t *const *infos;
     void **bases; /* of the root */
     bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
 } flow_t;
 
 /* The bases of an instance: the run's, or those at the begin of its slab. */
-static void **bases_of(const flow_t *f, const dtp_flow_slab_t *slab) {
+static void **bases_of(const flow_t *f, const dtp_dataflow_slab_t *slab) {
     return slab->up ? (void **)(void *)slab->data : f->bases;
 }
 
 /* Where a node with one thread works: scratch, local buffers and bounds of its slot. */
-static void narrow(const flow_t *f, const dtp_flow_where_t *at, dtp_where_t *where) {
+static void narrow(const flow_t *f, const dtp_dataflow_where_t *at, dtp_where_t *where) {
     const dtp_exec_t *e = f->run->exec;
     char *own = f->run->run->slab + e->flow_at + (size_t)at->slot * e->flow_slot_bytes;
     where->scratch = where->slot_scratch = own;
@@ -27,7 +27,7 @@ static void narrow(const flow_t *f, const dtp_flow_where_t *at, dtp_where_t *whe
 }
 
 static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, void **bases, uint32_t index,
-                                                             const dtp_flow_where_t *at) {
+                                                             const dtp_dataflow_where_t *at) {
     dtp_exec_t *e = f->run->exec;
     const dtp_stage_t *item = &f->items[index].stage;
     if (f->items[index].host.fn)
@@ -59,8 +59,8 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, vo
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
 }
 
-static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                  const dtp_flow_where_t *at) {
+static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                  const dtp_dataflow_where_t *at) {
     const flow_t *f = ctx;
     const dtp_exec_host_t *h = &f->items[index].host;
     void **bases = bases_of(f, slab);
@@ -69,15 +69,15 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
 }
 
 /* The same in a run that a trace records: steps find the round of their loop beside its variables. */
-static dnnl_tp_status_t exec_traced(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                    const dtp_flow_where_t *at) {
+static dnnl_tp_status_t exec_traced(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                    const dtp_dataflow_where_t *at) {
     const flow_t *f = ctx;
     void **bases = bases_of(f, slab);
     if (slab->up) dtp_run_trace_round(bases, (uint32_t)slab->iteration);
     return exec_other(f, bases, index, at);
 }
 
-static void enter(void *ctx, dtp_flow_slab_t *slab) {
+static void enter(void *ctx, dtp_dataflow_slab_t *slab) {
     const flow_t *f = ctx;
     const dtp_exec_t *e = f->run->exec;
     const dtp_exec_step_t *step = &e->steps[slab->index];
@@ -91,7 +91,7 @@ static void enter(void *ctx, dtp_flow_slab_t *slab) {
         dtp_slab_point(s, s->next, (void **)(void *)slab->data, (void **)(void *)slab->prev->data);
         return;
     }
-    const dtp_flow_slab_t *q = slab;
+    const dtp_dataflow_slab_t *q = slab;
     do dtp_slab_init(s, q->data, up, (void **)(void *)q->next->data);
     while ((q = q->next) != slab);
     dtp_slab_point(s, s->init, (void **)(void *)slab->data, up);
@@ -99,7 +99,7 @@ static void enter(void *ctx, dtp_flow_slab_t *slab) {
         dtp_slab_point(s, s->next, (void **)(void *)q->data, (void **)(void *)q->prev->data);
 }
 
-static void *frame_take(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab) {
+static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab) {
     const flow_t *f = ctx;
     dtp_exec_t *e = f->run->exec;
     int space = 1;
@@ -113,7 +113,7 @@ static void *frame_take(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **
     return frame;
 }
 
-static void frame_give(void *ctx, dtp_flow_block_t function, void *p) {
+static void frame_give(void *ctx, dtp_dataflow_block_t function, void *p) {
     const flow_t *f = ctx;
     dtp_frame_t *frame = p;
     (void)function;
@@ -128,29 +128,29 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                 .infos = e->infos,
                 .bases = ctx->run->bases,
                 .plain = !ctx->watched && !ctx->looks};
-    dtp_flow_args_t args = {.ctx = &f,
-                            .exec = ctx->trace ? exec_traced : exec_node,
-                            .enter = enter,
-                            .frame_take = frame_take,
-                            .frame_give = frame_give,
-                            .max_depth = (uint32_t)ctx->max_depth,
-                            .items = (const char *)e->items,
-                            .item_bytes = sizeof *e->items,
-                            .bases = ctx->run->bases,
-                            .par = ctx->par,
-                            .cancel = &ctx->stop,
-                            .deadline_ns = ctx->deadline_ns,
-                            .share = &ctx->share};
-    dtp_flow_result_t result;
-    if (DTP_LIKELY(dtp_flow_run(e->flow, ctx->run->flow, &args, &result) == dnnl_tp_success)) return;
-    const char *name = result.index == DTP_FLOW_NO_INDEX ? "" : e->steps[result.index].name;
+    dtp_dataflow_args_t args = {.ctx = &f,
+                                .exec = ctx->trace ? exec_traced : exec_node,
+                                .enter = enter,
+                                .frame_take = frame_take,
+                                .frame_give = frame_give,
+                                .max_depth = (uint32_t)ctx->max_depth,
+                                .items = (const char *)e->items,
+                                .item_bytes = sizeof *e->items,
+                                .bases = ctx->run->bases,
+                                .par = ctx->par,
+                                .cancel = &ctx->stop,
+                                .deadline_ns = ctx->deadline_ns,
+                                .share = &ctx->share};
+    dtp_dataflow_result_t result;
+    if (DTP_LIKELY(dtp_dataflow_run(e->flow, ctx->run->flow, &args, &result) == dnnl_tp_success)) return;
+    const char *name = result.index == DTP_DATAFLOW_NO_INDEX ? "" : e->steps[result.index].name;
     switch (result.why) {
-    case DTP_FLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;
-    case DTP_FLOW_TOO_DEEP:
+    case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;
+    case DTP_DATAFLOW_TOO_DEEP:
         dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_DEPTH, "operator '%s' (call): more than %d", name,
                      ctx->max_depth);
         break;
-    case DTP_FLOW_NO_FRAME:
+    case DTP_DATAFLOW_NO_FRAME:
         dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", name);
         break;
     default: break; /* the node that failed, or who fired the token, said so */

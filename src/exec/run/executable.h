@@ -20,7 +20,7 @@ enum {
         DTP_BASE_LOCAL,            /* not NULL: the pointers are those of the loop's first round, or unset */
     DTP_BASE_NEXT = DTP_BASE_ARGS, /* bases of the next slab of the ring */
     DTP_BASE_UP,                   /* bases of the space around */
-    DTP_BASE_ROUND, /* loops: number of the iteration; the flow engine writes it for traces only */
+    DTP_BASE_ROUND, /* loops: number of the iteration; the dataflow engine writes it for traces only */
     DTP_BASE_VARS
 };
 /* What the units of a slice are. */
@@ -44,7 +44,7 @@ typedef struct {
     int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
     int64_t rows_per_unit;
     int pred_type;       /* predicates: type */
-    int64_t truth_at;    /* predicates that the flow engine cannot read: its byte in the slab */
+    int64_t truth_at;    /* predicates that the dataflow engine cannot read: its byte in the slab */
     const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
     /* For traces: operators that it does as well ("a + b", or NULL); all its work; units of a slice in all. */
     const char *fused;
@@ -105,7 +105,7 @@ typedef enum {
     DTP_STAGE_EXIT,
     DTP_STAGE_CALL, /* goes to other and comes back */
     DTP_STAGE_END,  /* of the run or of a call */
-    DTP_STAGE_RANGE /* items of the flow engine only: stages index .. other - 1 */
+    DTP_STAGE_RANGE /* items of the dataflow engine only: stages index .. other - 1 */
 } dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
@@ -113,7 +113,7 @@ typedef struct {
     int other; /* a stage; HOST: closures one after another */
 } dtp_stage_t;
 
-/* What a node of the flow engine does; items stand in the order of the nodes, with all that most of them
+/* What a node of the dataflow engine does; items stand in the order of the nodes, with all that most of them
  * touch. */
 typedef union {
     dtp_exec_host_t host; /* if it has a function */
@@ -121,13 +121,13 @@ typedef union {
         dnnl_tp_host_fn_t no_fn;
         dtp_stage_t stage;
     };
-} dtp_item_t;
+} dtp_node_work_t;
 
 /* Where buffers live together: the root, an iteration of a loop, a call of a function. */
 typedef struct {
     int parent; /* -1: root and functions */
     bool is_function, by_counters;
-    dtp_flow_block_t block; /* functions by counters */
+    dtp_dataflow_block_t block; /* functions by counters */
     int nvars, ncaptures, cap_captures;
     int32_t *captures;            /* numbers of bases of the space around */
     int window, slabs;            /* loops */
@@ -150,7 +150,7 @@ typedef struct dtp_frame {
     int return_to; /* stage */
     int depth;
     int space;
-    dtp_flow_slab_t *slab; /* NULL: its function does not run by counters */
+    dtp_dataflow_slab_t *slab; /* NULL: its function does not run by counters */
     char *data;
 } dtp_frame_t;
 enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };
@@ -165,8 +165,8 @@ typedef struct dtp_run {
     uint32_t next; /* freelist: index + 1 of the next free run */
     uint32_t index;
     void **bases;
-    int64_t *bounds;        /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
-    dtp_flow_state_t *flow; /* NULL without a plan for it */
+    int64_t *bounds;            /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
+    dtp_dataflow_state_t *flow; /* NULL without a plan for it */
     char *slab;
     bool lends;       /* slab is lent for each run */
     dtp_slab_t *lent; /* NULL between runs */
@@ -198,11 +198,11 @@ struct dnnl_tp_executable {
     const char *const *offsets_name;
     int noffsets;
     int max_slices;
-    bool by_counters, always_flow; /* with any number of threads */
-    bool has_primitives;           /* some step has */
-    bool may_block;                /* has closures that may block: always flow */
-    const dtp_flow_plan_t *flow;   /* NULL: the interpreter runs everything */
-    const dtp_item_t *items;       /* what its nodes do */
+    bool by_counters, always_flow;   /* with any number of threads */
+    bool has_primitives;             /* some step has */
+    bool may_block;                  /* has closures that may block: always flow */
+    const dtp_dataflow_plan_t *flow; /* NULL: the interpreter runs everything */
+    const dtp_node_work_t *items;    /* what its nodes do */
     /* Slab: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
     size_t slab_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */

@@ -35,13 +35,14 @@ static dtp_frame_t *make(dtp_exec_t *e, int space) {
     size_t head = dtp_round_up_size(sizeof(dtp_frame_t), DTP_NO_SHARE);
     const dtp_space_t *sp = &e->spaces[space];
     bool flow = e->flow && sp->by_counters;
-    size_t counters = flow ? dtp_round_up_size(dtp_flow_frame_bytes(e->flow, sp->block), DTP_NO_SHARE) : 0;
+    size_t counters =
+        flow ? dtp_round_up_size(dtp_dataflow_frame_bytes(e->flow, sp->block), DTP_NO_SHARE) : 0;
     size_t bytes = head + counters + sp->bytes;
     dtp_frame_t *frame = dtp_alloc(e->obj.allocator, bytes, DTP_NO_SHARE);
     if (!frame) return NULL;
     memset(frame, 0, head);
     frame->data = (char *)frame + head + counters;
-    if (flow) frame->slab = dtp_flow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
+    if (flow) frame->slab = dtp_dataflow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
     uint32_t index = atomic_fetch_add_explicit(&f->made, 1, memory_order_relaxed), place;
     int k = block_of(index, &place);
     dtp_frame_t *_Atomic *block = NULL;

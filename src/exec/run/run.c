@@ -158,14 +158,14 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
 /* By counters, unless earlier runs have shown that it does not pay. */
 static void run_flow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    dtp_flow_state_t *flow = ctx->run->flow;
-    if (e->always_flow || !dtp_flow_prefers_order(flow)) {
+    dtp_dataflow_state_t *flow = ctx->run->flow;
+    if (e->always_flow || !dtp_dataflow_prefers_order(flow)) {
         dtp_run_flow(ctx, whole);
         return;
     }
     int64_t begin = dtp_ticks();
     dtp_run_stages(ctx, 0, e->nstages, whole);
-    dtp_flow_note_order(flow, dtp_ns_of_ticks(dtp_ticks() - begin));
+    dtp_dataflow_note_order(flow, dtp_ns_of_ticks(dtp_ticks() - begin));
 }
 
 /* Operators one after another, whose loops have all threads; but closures of the blocking crew. */

@@ -90,7 +90,7 @@ static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
 /* trace.c. */
 void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted);
 void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns);
-/* The round of the loop whose slab has these bases; for nodes of the flow engine (they do not count). */
+/* The round of the loop whose slab has these bases; for nodes of the dataflow engine (they do not count). */
 void dtp_run_trace_round(void **bases, uint32_t round);
 /* The records of a step: begin fills work, end adds it. */
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
@@ -121,7 +121,7 @@ bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases,
 void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
-/* Runs the program of the flow engine (by_dataflow.c). */
+/* Runs the program of the dataflow engine (by_dataflow.c). */
 void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
 /* Instances of loops. init sets all bases but the variables; point sets these from references in `from`. */
@@ -130,7 +130,7 @@ void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **base
 /* Copies the variables of the last iteration to the results of the loop. */
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 bool dtp_read_predicate(const void *p, int type);
-/* Writes the byte that the flow engine reads instead of a predicate. */
+/* Writes the byte that the dataflow engine reads instead of a predicate. */
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
 /* The pointers of a call in its frame. */
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);

@@ -24,7 +24,8 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
         dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_ARGS + exec->nin + exec->nout), DTP_CACHE_LINE);
     size_t bounds = dtp_round_up_size(sizeof(int64_t) * 2 * (size_t)(exec->max_slices + 1), DTP_CACHE_LINE);
     size_t flow =
-        exec->flow ? dtp_round_up_size(dtp_flow_state_bytes(exec->flow, exec->num_threads), DTP_NO_SHARE) : 0;
+        exec->flow ? dtp_round_up_size(dtp_dataflow_state_bytes(exec->flow, exec->num_threads), DTP_NO_SHARE)
+                   : 0;
     size_t flow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
     size_t bytes = flow_at + flow + (lent ? 0 : exec->slab_bytes);
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
@@ -36,7 +37,7 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     r->slab = lent ? NULL : p + flow_at + flow;
     r->lends = lent;
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (flow) r->flow = dtp_flow_state_init(exec->flow, exec->num_threads, p + flow_at, r->slab);
+    if (flow) r->flow = dtp_dataflow_state_init(exec->flow, exec->num_threads, p + flow_at, r->slab);
     if (flow && !r->flow) status = dnnl_tp_unimplemented; /* its text is the last error */
     if (status == dnnl_tp_success) status = enlist(exec, r);
     if (status != dnnl_tp_success) {
@@ -78,7 +79,7 @@ static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
     run->lent = dtp_slab_take(&exec->graph->slabs, exec->slab_bytes);
     if (!run->lent) return dtp_no_memory(exec->slab_bytes);
     run->slab = dtp_slab_data(run->lent);
-    if (run->flow) dtp_flow_state_move(run->flow, run->slab);
+    if (run->flow) dtp_dataflow_state_move(run->flow, run->slab);
     return dnnl_tp_success;
 }
 

@@ -1,5 +1,5 @@
 /* The blocking crew of a built-in pool: threads for closures that sleep (DNNL_TP_HOST_MAY_BLOCK), beside the
- * W that compute. The flow engine's side: exec/dataflow/run/block.c.
+ * W that compute. The dataflow engine's side: exec/dataflow/run/block.c.
  *
  * A pool made with blocking_threads = B has W workers, W tickets, and two lines of B threads that hold no
  * ticket:

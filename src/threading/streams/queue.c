@@ -125,12 +125,12 @@ dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
 
 struct dtp_wait {
     dtp_callback_t node;
-    dtp_item_t *_Atomic item; /* NULL: cancelled; or ARRIVED */
-    dtp_queue_t *queue;       /* of the item; valid for who got the item */
-    dtp_event_t *event;       /* retained for the item */
-    _Atomic int32_t refs;     /* the event's list; and the item, or the event that keeps it */
+    dtp_submission_t *_Atomic item; /* NULL: cancelled; or ARRIVED */
+    dtp_queue_t *queue;             /* of the item; valid for who got the item */
+    dtp_event_t *event;             /* retained for the item */
+    _Atomic int32_t refs;           /* the event's list; and the item, or the event that keeps it */
 };
-#define ARRIVED ((dtp_item_t *)1)
+#define ARRIVED ((dtp_submission_t *)1)
 
 static void start(dtp_queue_t *q);
 
@@ -139,7 +139,9 @@ static void wait_release(dtp_wait_t *w) {
 }
 
 /* True: the event will give no token. */
-static bool wait_cancel(dtp_wait_t *w, dtp_item_t *item) { return DTP_CAS(&w->item, &item, NULL, acq_rel); }
+static bool wait_cancel(dtp_wait_t *w, dtp_submission_t *item) {
+    return DTP_CAS(&w->item, &item, NULL, acq_rel);
+}
 
 /* The item needs the node no more. */
 static void wait_end(dtp_wait_t *w) {
@@ -152,7 +154,7 @@ static void wait_end(dtp_wait_t *w) {
 static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
     (void)event, (void)status;
     dtp_wait_t *w = (dtp_wait_t *)node;
-    dtp_item_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
+    dtp_submission_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
     dtp_queue_t *q = item ? w->queue : NULL;
     wait_release(w);
     DTP_JOLT();
@@ -160,14 +162,14 @@ static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_statu
 }
 
 /* A cancelled node that is still in the event's list, or NULL. */
-static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     for (dtp_wait_t *w; (w = (dtp_wait_t *)dtp_event_take_kept(event)) != NULL;) {
         w->queue = q;
 #ifdef DTP_BREAK_QUEUE_AGAIN
-        const dtp_item_t *was = DTP_LOAD(&w->item, acquire);
+        const dtp_submission_t *was = DTP_LOAD(&w->item, acquire);
         DTP_STORE(&w->item, item, release);
 #else
-        const dtp_item_t *was = DTP_SWAP(&w->item, item, acq_rel);
+        const dtp_submission_t *was = DTP_SWAP(&w->item, item, acq_rel);
 #endif
         if (!was) return w;
         wait_release(w); /* ARRIVED: nobody looks any more */
@@ -175,7 +177,7 @@ static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *eve
     return NULL;
 }
 
-dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     enum { EVENT_AND_HEAD = 2 };
     DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
     dtp_wait_t *w = wait_again(q, item, event); /* its token may come from now on */
@@ -207,9 +209,9 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
 /* ---- Turns ------------------------------------------------------------------------------------------- */
 
 /* A pusher between its two stores is waited for: it has only one store left. */
-static dtp_item_t *next_of(const dtp_item_t *item) {
+static dtp_submission_t *next_of(const dtp_submission_t *item) {
     for (int i = 0;; ++i) {
-        dtp_item_t *next = DTP_LOAD(&item->next, acquire);
+        dtp_submission_t *next = DTP_LOAD(&item->next, acquire);
         if (next) return next;
         dtp_back_off(i);
     }
@@ -218,7 +220,7 @@ static dtp_item_t *next_of(const dtp_item_t *item) {
 /* By the owner of the turn: may the next item run now? If not, the turn is parked, and the queue must not be
  * touched unless something else keeps it open. */
 static bool turn(dtp_queue_t *q) {
-    dtp_item_t *item = next_of(q->head);
+    dtp_submission_t *item = next_of(q->head);
     q->root.cookie = item->cookie;
     q->root.priority = item->priority ? item->priority : q->priority;
     dtp_wait_t *w = item->wait;
@@ -239,13 +241,13 @@ static bool turn(dtp_queue_t *q) {
 }
 
 /* What events of a failed item say. `first` is written for the owner of the turn only. */
-static void tell(char text[DTP_EVENT_TEXT], const dtp_item_t *item, const char *first) {
+static void tell(char text[DTP_EVENT_TEXT], const dtp_submission_t *item, const char *first) {
     const size_t head = item->skipped ? sizeof(skipped_text) - 1 : 0;
     memcpy(text, skipped_text, head);
     snprintf(text + head, DTP_EVENT_TEXT - head, "%.*s", (int)(DTP_EVENT_TEXT - head - 1), first);
 }
 
-static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
+static void fire_events(dtp_queue_t *q, dtp_submission_t *item) {
     uintptr_t list = DTP_SWAP(&item->events, dtp_event_closed_with(item->status), acq_rel);
     dtp_event_t *event = (dtp_event_t *)list, *first = NULL;
     while (event) { /* in the order in which they were recorded */
@@ -265,10 +267,10 @@ static void fire_events(dtp_queue_t *q, dtp_item_t *item) {
 }
 
 /* The item ran; true if the next one may run now (by this thread, which still has the turn). */
-static bool complete(dtp_queue_t *q, dtp_item_t *item) {
+static bool complete(dtp_queue_t *q, dtp_submission_t *item) {
     fire_events(q, item);
     DTP_JOLT();
-    dtp_item_t *old = q->head;
+    dtp_submission_t *old = q->head;
     q->head = item;
 #ifdef DTP_BREAK_QUEUE_DUMMY
     item->recycle(item);
@@ -285,7 +287,7 @@ static bool complete(dtp_queue_t *q, dtp_item_t *item) {
 }
 
 /* On the thread that runs the item, where the error text is. */
-static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t *par) {
+static void run_or_poison(dtp_queue_t *q, dtp_submission_t *item, const dtp_parallel_t *par) {
     item->status = item->run(item, par);
     if (item->status != dnnl_tp_success) poison(q, item->generation, item->status, dtp_last_text());
 }
@@ -294,7 +296,7 @@ static void run_or_poison(dtp_queue_t *q, dtp_item_t *item, const dtp_parallel_t
  * waits. */
 typedef struct {
     dtp_queue_t *q;
-    dtp_item_t *item;
+    dtp_submission_t *item;
     bool called;
 } whole_run_t;
 static void run_whole(void *arg, const dtp_parallel_t *par) {
@@ -303,7 +305,7 @@ static void run_whole(void *arg, const dtp_parallel_t *par) {
     run_or_poison(r->q, r->item, par);
 }
 
-static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
+static void run_item(dtp_queue_t *q, dtp_submission_t *item, dtp_chain_t *chain) {
     dtp_pool_t *rec = q->rec;
     int n = item->num_threads;
     if (!rec) {
@@ -324,7 +326,7 @@ static void run_item(dtp_queue_t *q, dtp_item_t *item, dtp_chain_t *chain) {
 }
 
 /* The item has run; true if the next one may run now (then this thread still has the turn). */
-static bool end_item(dtp_queue_t *q, dtp_item_t *item) {
+static bool end_item(dtp_queue_t *q, dtp_submission_t *item) {
     if (item->finish) {
         enum { RUN_AND_HOST = 2 };
         DTP_STORE(&item->deps, RUN_AND_HOST, relaxed);
@@ -335,7 +337,7 @@ static bool end_item(dtp_queue_t *q, dtp_item_t *item) {
 
 /* On a thread of the blocking crew. */
 static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) {
-    dtp_item_t *item = (dtp_item_t *)(void *)((char *)job - offsetof(dtp_item_t, job));
+    dtp_submission_t *item = (dtp_submission_t *)(void *)((char *)job - offsetof(dtp_submission_t, job));
     dtp_queue_t *q = item->queue;
     (void)thread;
     dtp_blocking_unlock(crew);
@@ -352,7 +354,7 @@ static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) 
     dtp_blocking_lock(crew);
 }
 
-static void lend_turn(dtp_queue_t *q, dtp_item_t *item) {
+static void lend_turn(dtp_queue_t *q, dtp_submission_t *item) {
     dtp_blocking_t *crew = q->rec->blocking;
     item->job.fn = run_lent;
     item->queue = q;
@@ -365,7 +367,7 @@ static void lend_turn(dtp_queue_t *q, dtp_item_t *item) {
 /* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
  * when the item before ended on this thread; becomes that of this item. */
 bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
-    dtp_item_t *item = next_of(q->head);
+    dtp_submission_t *item = next_of(q->head);
     dnnl_tp_status_t waited = dnnl_tp_success;
     if (item->wait) {
         dtp_wait_t *w = item->wait;
@@ -397,7 +399,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
     return ready;
 }
 
-void dtp_queue_item_done(dtp_queue_t *q, dtp_item_t *item) {
+void dtp_queue_item_done(dtp_queue_t *q, dtp_submission_t *item) {
     if (DTP_SUB(&item->deps, 1, acq_rel) != 1) return;
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
@@ -504,13 +506,13 @@ static void start(dtp_queue_t *q) {
     dtp_queue_leave(q);
 }
 
-static void submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     DTP_STORE(&item->next, NULL, relaxed);
     DTP_STORE(&item->events, (uintptr_t)event, relaxed);
     item->generation = DTP_LOAD(&q->generation, relaxed);
     DTP_ADD(&q->inside, 1, relaxed);
     item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
-    dtp_item_t *before = DTP_SWAP(&q->tail, item, acq_rel);
+    dtp_submission_t *before = DTP_SWAP(&q->tail, item, acq_rel);
     DTP_JOLT();
     DTP_STORE(&before->next, item, release);
     if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
@@ -521,7 +523,7 @@ static void submit(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
     }
 }
 
-dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_item_t *item) {
+dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *q, dtp_submission_t *item) {
     if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
     submit(q, item, NULL);
     return dnnl_tp_success;
@@ -534,14 +536,14 @@ dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
     return dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1);
 }
 
-void dtp_queue_submit_with(dtp_queue_t *q, dtp_item_t *item, dtp_event_t *event) {
+void dtp_queue_submit_with(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     submit(q, item, dtp_object_retain(event)); /* fire drops one */
 }
 
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     *out = NULL;
     /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
-    dtp_item_t *tail = DTP_LOAD(&q->tail, acquire);
+    dtp_submission_t *tail = DTP_LOAD(&q->tail, acquire);
     DTP_ADD(&q->refs, 1, relaxed);
     DTP_TRY(dtp_event_create(out, q, tail == &q->stub ? 0 : tail->seq));
     dtp_event_t *event = *out;
@@ -591,7 +593,7 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
         q->closed = closed;
         q->closed_arg = arg;
         /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
-        for (dtp_item_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
+        for (dtp_submission_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
             if (!item->wait) continue;
             (void)wait_cancel(item->wait, item);
             wait_end(item->wait);

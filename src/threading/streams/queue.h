@@ -98,16 +98,16 @@ typedef struct dtp_item {
     dnnl_tp_status_t status;
     bool skipped;
     int64_t begin_ns, end_ns;
-} dtp_item_t;
+} dtp_submission_t;
 
 struct dtp_queue {
     dtp_root_t root;
     dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
     const void *owner; /* the engine, as an address; for sync */
     int priority;
-    dtp_item_t *head;
-    dtp_item_t stub;
-    _Alignas(DTP_NO_SHARE) dtp_item_t *_Atomic tail;
+    dtp_submission_t *head;
+    dtp_submission_t stub;
+    _Alignas(DTP_NO_SHARE) dtp_submission_t *_Atomic tail;
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
     _Atomic uint32_t generation;
@@ -118,8 +118,8 @@ struct dtp_queue {
     _Atomic int32_t waiters;
     _Atomic int64_t inside;
     _Atomic int32_t refs;
-    dtp_lock_t lock;    /* parked, text */
-    dtp_item_t *parked; /* the item that waits for its event */
+    dtp_lock_t lock;          /* parked, text */
+    dtp_submission_t *parked; /* the item that waits for its event */
     char text[DTP_EVENT_TEXT];
     uint32_t fork_generation;
     _Atomic bool is_left;               /* in some thread's dtp_left_here: */
@@ -135,17 +135,17 @@ struct dtp_queue {
 dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const void *owner, int priority);
 void dtp_queue_release(dtp_queue_t *queue); /* a reference of the memory */
 /* Never blocks, never allocates. One submitter at a time. Items behind a failed one are skipped. */
-dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_item_t *item);
+dnnl_tp_status_t dtp_queue_submit(dtp_queue_t *queue, dtp_submission_t *item);
 /* In two steps, for items with an event: the event of the item that is submitted next, by the same submitter; it
  * may be released instead. And the item with it, which cannot fail: what must be undone can stand in between. */
 dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event);
-void dtp_queue_submit_with(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
+void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
-dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_item_t *item, dtp_event_t *event);
+dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* An event that is done when everything submitted so far is. By the submitter. */
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
-/* See dtp_item_t.finish. */
-void dtp_queue_item_done(dtp_queue_t *queue, dtp_item_t *item);
+/* See dtp_submission_t.finish. */
+void dtp_queue_item_done(dtp_queue_t *queue, dtp_submission_t *item);
 
 /* Until so many items are complete: success, timed_out, would_deadlock, poisoned (the parent's, after a
  * fork). Says nothing about what the items returned. until_ns: CLOCK_MONOTONIC, INT64_MAX = none. */

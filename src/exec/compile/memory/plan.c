@@ -2,7 +2,7 @@
  *
  * Every space (the root, an iteration of a loop, a call) has a plan of its own: its pointers, then its
  * buffers; a loop takes room for its ring of slabs in the space around it. Buffers share memory when all uses
- * of one happen before the first write of the other: where nodes of the flow engine run in any order, in
+ * of one happen before the first write of the other: where nodes of the dataflow engine run in any order, in
  * every such order (plan_order.c), else in that of the steps. Placing: place.c. In a segment, slices
  * of different participants are at different steps, so its whole-size buffers live from its first to its last
  * step, except that two with equal units may follow one another (a slice overwrites only its own rows).

@@ -1,4 +1,4 @@
-/* What runs when in a space whose items are nodes of the flow engine: the same orderings that schedule.c
+/* What runs when in a space whose items are nodes of the dataflow engine: the same orderings that schedule.c
  * gives to them, as sets of points (reach.h).
  *
  * A point is an item: a step, a segment, what the interpreter runs as one, a whole loop, a call, the choice

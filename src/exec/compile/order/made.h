@@ -1,5 +1,5 @@
 /* By which token each buffer is there, while steps are walked in their order: what a block wrote is taken back
- * when it is left. Tokens are the walker's numbers: of the flow engine (schedule.c), points (plan_order.c). */
+ * when it is left. Tokens are the walker's numbers: of the dataflow engine (schedule.c), points (plan_order.c). */
 #ifndef DTP_EXEC_COMPILE_ORDER_MADE_H
 #define DTP_EXEC_COMPILE_ORDER_MADE_H
 

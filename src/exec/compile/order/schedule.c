@@ -1,5 +1,5 @@
 /* What runs in its fixed order and what through counters: the choice per region, then the program for the
- * flow engine. Running: run/by_dataflow.c.
+ * dataflow engine. Running: run/by_dataflow.c.
  *
  * Work is the sum of all steps, span the longest path. A region whose work is small, or hardly more than its
  * span, is one item that the interpreter runs; all others become nodes. Buffers give the orderings: a reader
@@ -26,9 +26,9 @@ typedef struct {
     int *item_end;    /* per step: the last step of the item that begins here, if the interpreter runs it */
     double *function; /* per space: work, span */
     /* Building. */
-    dtp_flow_builder_t *builder;
-    dtp_flow_block_t *block_of; /* per space: of functions */
-    dtp_made_t made;            /* the engine's tokens */
+    dtp_dataflow_builder_t *builder;
+    dtp_dataflow_block_t *block_of; /* per space: of functions */
+    dtp_made_t made;                /* the engine's tokens */
     dtp_stage_t *items;
     int nitems, npoints;
     int *stamp;
@@ -207,14 +207,14 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
 
 /* ---- Building ---------------------------------------------------------------------------------------- */
 
-static void after_buf(sched_t *s, dtp_flow_token_t later, int buf) {
+static void after_buf(sched_t *s, dtp_dataflow_token_t later, int buf) {
     if (buf < 0 || s->made.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
     s->stamp[buf] = s->stamps;
-    dtp_flow_after(s->builder, later, s->made.token[buf]);
+    dtp_dataflow_after(s->builder, later, s->made.token[buf]);
 }
 
 /* What steps from..to read of what others wrote. */
-static void after_reads(sched_t *s, dtp_flow_token_t later, int from, int to) {
+static void after_reads(sched_t *s, dtp_dataflow_token_t later, int from, int to) {
     ++s->stamps;
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = s->l->steps[i];
@@ -222,11 +222,11 @@ static void after_reads(sched_t *s, dtp_flow_token_t later, int from, int to) {
             if (!t->arg[k].written) after_buf(s, later, t->arg[k].buf);
         for (int k = 0; k < t->norder; ++k)
             if (s->made.ended[t->order[k]] >= 0)
-                dtp_flow_after(s->builder, later, s->made.ended[t->order[k]]);
+                dtp_dataflow_after(s->builder, later, s->made.ended[t->order[k]]);
     }
 }
 
-static dnnl_tp_status_t set_writes(sched_t *s, dtp_flow_token_t token, int from, int to) {
+static dnnl_tp_status_t set_writes(sched_t *s, dtp_dataflow_token_t token, int from, int to) {
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = s->l->steps[i];
         for (int k = 0; k < t->nargs; ++k)
@@ -250,25 +250,25 @@ static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
 }
 
 /* One node for the steps from..to. */
-static dnnl_tp_status_t add_node(sched_t *s, dtp_flow_block_t block, dtp_stage_kind_t kind, int index,
+static dnnl_tp_status_t add_node(sched_t *s, dtp_dataflow_block_t block, dtp_stage_kind_t kind, int index,
                                  int from, int to, double ns, unsigned flags) {
-    if (ns > costly_ns) flags |= DTP_FLOW_COSTLY;
-    dtp_flow_token_t t = dtp_flow_node(s->builder, block, new_item(s, kind, index, to), flags, ns);
+    if (ns > costly_ns) flags |= DTP_DATAFLOW_COSTLY;
+    dtp_dataflow_token_t t = dtp_dataflow_node(s->builder, block, new_item(s, kind, index, to), flags, ns);
     after_reads(s, t, from, to);
     return set_writes(s, t, from, to);
 }
 
-static dnnl_tp_status_t add_step(sched_t *s, dtp_flow_block_t block, int i) {
+static dnnl_tp_status_t add_step(sched_t *s, dtp_dataflow_block_t block, int i) {
     const dtp_step_t *t = s->l->steps[i];
     /* Beside closures that block, others are worth a thread. */
     double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
-    if (t->host) flags = DTP_FLOW_SIDE_EFFECT | (may_block(t) ? DTP_FLOW_MAY_BLOCK : 0);
-    else if (t->op && ns > wide_ns) flags = DTP_FLOW_WIDE;
+    if (t->host) flags = DTP_DATAFLOW_SIDE_EFFECT | (may_block(t) ? DTP_DATAFLOW_MAY_BLOCK : 0);
+    else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
     return add_node(s, block, DTP_STAGE_STEP, i, i, i, ns, flags);
 }
 
-static dnnl_tp_status_t add_range(sched_t *s, dtp_flow_block_t block, int from, int to) {
+static dnnl_tp_status_t add_range(sched_t *s, dtp_dataflow_block_t block, int from, int to) {
     double ns = 0.;
     unsigned flags = 0;
     for (int i = from; i <= to; ++i) {
@@ -277,20 +277,20 @@ static dnnl_tp_status_t add_range(sched_t *s, dtp_flow_block_t block, int from, 
               : t->ctl == DTP_CTL_CALL ? call_ns
               : t->ctl                 ? 0.
                                        : dtp_step_ns(t);
-        if (t->host) flags |= DTP_FLOW_SIDE_EFFECT;
-        if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_FLOW_WIDE;
-        if (t->segment >= 0) flags |= DTP_FLOW_WIDE;
+        if (t->host) flags |= DTP_DATAFLOW_SIDE_EFFECT;
+        if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_DATAFLOW_WIDE;
+        if (t->segment >= 0) flags |= DTP_DATAFLOW_WIDE;
     }
     if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;
     return add_node(s, block, DTP_STAGE_RANGE, from, from, to, ns, flags);
 }
 
 /* Where the engine finds the predicate of an IF or TEST: one byte. */
-static dtp_flow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
+static dtp_dataflow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
     const dtp_lower_t *l = s->l;
-    if (t->truth) return (dtp_flow_ref_t){.offset = l->bufs[t->truth - 1].offset};
+    if (t->truth) return (dtp_dataflow_ref_t){.offset = l->bufs[t->truth - 1].offset};
     const dtp_buf_t *b = &l->bufs[t->arg[0].buf];
-    dtp_flow_ref_t r = {.inner = t->arg[0].offset, .indirect = true, .level = DTP_FLOW_BASES};
+    dtp_dataflow_ref_t r = {.inner = t->arg[0].offset, .indirect = true, .level = DTP_DATAFLOW_BASES};
     switch (b->kind) {
     case DTP_BUF_CONST:
         r.offset = (int64_t)sizeof(void *) * DTP_BASE_ABSOLUTE;
@@ -315,33 +315,33 @@ static dtp_flow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
 }
 
 /* `later` reads the predicate of step i. */
-static void after_predicate(sched_t *s, dtp_flow_block_t block, dtp_flow_token_t later, int i) {
+static void after_predicate(sched_t *s, dtp_dataflow_block_t block, dtp_dataflow_token_t later, int i) {
     const dtp_step_t *t = s->l->steps[i];
     if (!t->truth) {
         after_reads(s, later, i, i);
         return;
     }
-    dtp_flow_token_t n = dtp_flow_node(s->builder, block, new_item(s, DTP_STAGE_IF, i, i), 0, 0.);
+    dtp_dataflow_token_t n = dtp_dataflow_node(s->builder, block, new_item(s, DTP_STAGE_IF, i, i), 0, 0.);
     after_reads(s, n, i, i);
-    dtp_flow_after(s->builder, later, n);
+    dtp_dataflow_after(s->builder, later, n);
 }
 
-static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, int to);
+static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int from, int to);
 
 /* A branch; its results are the buffers that it wrote last. */
-static dnnl_tp_status_t add_branch(sched_t *s, dtp_flow_block_t block, int from, int to,
+static dnnl_tp_status_t add_branch(sched_t *s, dtp_dataflow_block_t block, int from, int to,
                                    dtp_made_buf_t **results, int *n) {
     int mark = s->made.nlog;
     DTP_TRY(add_steps(s, block, from, to));
     return dtp_made_take(&s->made, mark, results, n);
 }
 
-static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
+static dnnl_tp_status_t add_if(sched_t *s, dtp_dataflow_block_t block, int i) {
     const dtp_lower_t *l = s->l;
     int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno;
     dtp_made_buf_t *yes, *no;
-    dtp_flow_ref_t ref = predicate_ref(s, l->steps[i]);
-    dtp_flow_if_t f = dtp_flow_if(s->builder, block, &ref);
+    dtp_dataflow_ref_t ref = predicate_ref(s, l->steps[i]);
+    dtp_dataflow_if_t f = dtp_dataflow_if(s->builder, block, &ref);
     after_predicate(s, block, f.token, i);
     DTP_TRY(add_branch(s, f.branch[1], i + 1, other, &yes, &nyes));
     DTP_TRY(add_branch(s, f.branch[0], other + 1, end, &no, &nno));
@@ -355,7 +355,7 @@ static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
         if (y < 0 || y >= nyes || yes[y].buf != no[k].buf || at[y]) continue;
         at[y] = 1;
         DTP_TRY(dtp_made_set(&s->made, no[k].buf,
-                             dtp_flow_if_out(s->builder, f.token, no[k].token, yes[y].token), f.token));
+                             dtp_dataflow_if_out(s->builder, f.token, no[k].token, yes[y].token), f.token));
     }
     const dtp_step_t *e = l->steps[end];
     for (int k = 0; k < e->nargs; ++k)
@@ -363,7 +363,7 @@ static dnnl_tp_status_t add_if(sched_t *s, dtp_flow_block_t block, int i) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
+static dnnl_tp_status_t add_while(sched_t *s, dtp_dataflow_block_t block, int i) {
     const dtp_lower_t *l = s->l;
     const dtp_step_t *w = l->steps[i];
     int end = w->other, test = i + 1, next = end - 1, mark;
@@ -371,15 +371,15 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
     int space = x->space;
     while (l->steps[test]->ctl != DTP_CTL_TEST || l->steps[test]->other != end) ++test;
     const dtp_space_t *sp = &s->e->spaces[space];
-    dtp_flow_loop_t loop = {.nvars = w->nargs,
-                            .window = sp->window,
-                            .index = (uint32_t)i,
-                            .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
-                            .exit_ns = x->work->bytes / 10.,
-                            .test = predicate_ref(s, l->steps[test]),
-                            .data_offset = sp->ring,
-                            .data_stride = (int64_t)sp->bytes};
-    dtp_flow_while_t f = dtp_flow_while(s->builder, block, &loop);
+    dtp_dataflow_loop_t loop = {.nvars = w->nargs,
+                                .window = sp->window,
+                                .index = (uint32_t)i,
+                                .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
+                                .exit_ns = x->work->bytes / 10.,
+                                .test = predicate_ref(s, l->steps[test]),
+                                .data_offset = sp->ring,
+                                .data_stride = (int64_t)sp->bytes};
+    dtp_dataflow_while_t f = dtp_dataflow_while(s->builder, block, &loop);
     after_reads(s, f.token, i, i);
     /* What the body hands on from outside is read by the next iteration only, through its pointer. */
     for (int k = 0; k < w->nargs; ++k) {
@@ -389,7 +389,7 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
     mark = s->made.nlog;
     for (int b = 0, k = 0; b < l->nbufs && k < w->nargs; ++b) /* variables are made in a row */
         if (l->bufs[b].space == space && l->bufs[b].kind == DTP_BUF_VAR) {
-            dtp_flow_token_t t = f.first_var + l->bufs[b].index;
+            dtp_dataflow_token_t t = f.first_var + l->bufs[b].index;
             DTP_TRY(dtp_made_set(&s->made, b, t, t));
             ++k;
         }
@@ -403,20 +403,20 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_flow_block_t block, int i) {
          */
         bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->made.token[buf] >= 0 &&
                    buf >= l->steps[test]->work->first_body;
-        if (own) dtp_flow_next(s->builder, f.token, k, s->made.token[buf]);
+        if (own) dtp_dataflow_next(s->builder, f.token, k, s->made.token[buf]);
     }
     dtp_made_undo(&s->made, mark);
     return set_writes(s, f.token, end, end);
 }
 
-static dnnl_tp_status_t add_call(sched_t *s, dtp_flow_block_t block, int i) {
+static dnnl_tp_status_t add_call(sched_t *s, dtp_dataflow_block_t block, int i) {
     const dtp_step_t *t = s->l->steps[i];
-    dtp_flow_token_t c = dtp_flow_call(s->builder, block, s->block_of[t->other], (uint32_t)i);
+    dtp_dataflow_token_t c = dtp_dataflow_call(s->builder, block, s->block_of[t->other], (uint32_t)i);
     after_reads(s, c, i, i);
     return set_writes(s, c, i, i);
 }
 
-static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, int to) {
+static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int from, int to) {
     const dtp_lower_t *l = s->l;
     for (int i = from; i < to; ++i) {
         const dtp_step_t *t = l->steps[i];
@@ -434,7 +434,7 @@ static dnnl_tp_status_t add_steps(sched_t *s, dtp_flow_block_t block, int from, 
         } else if (t->segment >= 0) {
             const dtp_segment_t *g = &s->e->segments[t->segment];
             int last = g->first_step + g->nsteps - 1;
-            DTP_TRY(add_node(s, block, DTP_STAGE_SEGMENT, t->segment, i, last, g->ns, DTP_FLOW_WIDE));
+            DTP_TRY(add_node(s, block, DTP_STAGE_SEGMENT, t->segment, i, last, g->ns, DTP_DATAFLOW_WIDE));
             i = last;
         } else if (!t->ctl) {
             DTP_TRY(add_step(s, block, i));
@@ -448,12 +448,12 @@ static dnnl_tp_status_t set_items(sched_t *s) {
     dtp_exec_t *e = s->e;
     size_t n = (size_t)s->nitems;
     uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
-    dtp_item_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
+    dtp_node_work_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
     dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(s->npoints + 1));
     if (!number || !items || !points) return dnnl_tp_out_of_memory;
-    dtp_flow_renumber(e->flow, (uint32_t)n, number);
+    dtp_dataflow_renumber(e->flow, (uint32_t)n, number);
     for (size_t i = 0; i < n; ++i) {
-        dtp_item_t *to = &items[number[i]];
+        dtp_node_work_t *to = &items[number[i]];
         if (s->items[i].kind == DTP_STAGE_HOST) to->host = e->hosts[s->items[i].index];
         else to->stage = s->items[i];
     }
@@ -471,18 +471,18 @@ static dnnl_tp_status_t set_items(sched_t *s) {
 
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
-    dtp_flow_expect(s->builder, l->nsteps, 2 * l->nsteps);
+    dtp_dataflow_expect(s->builder, l->nsteps, 2 * l->nsteps);
     for (int i = 1; i < l->nspaces; ++i)
         if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
-            s->block_of[i] = s->e->spaces[i].block = dtp_flow_function(s->builder);
-    DTP_TRY(add_steps(s, DTP_FLOW_ROOT, 0, l->spaces[0].end));
+            s->block_of[i] = s->e->spaces[i].block = dtp_dataflow_function(s->builder);
+    DTP_TRY(add_steps(s, DTP_DATAFLOW_ROOT, 0, l->spaces[0].end));
     for (int i = 1; i < l->nspaces; ++i)
         if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
             DTP_TRY(add_steps(s, s->block_of[i], l->spaces[i].begin, l->spaces[i].end));
-    unsigned flags =
-        (s->options & DTP_SCHEDULE_ORDERED ? DTP_FLOW_ORDERED : 0) | (is_force(s) ? 0 : DTP_FLOW_CLUSTERS);
-    if (l->nhosts) flags |= DTP_FLOW_LEARN;
-    DTP_TRY(dtp_flow_build(s->builder, flags, &s->e->arena, &s->e->flow));
+    unsigned flags = (s->options & DTP_SCHEDULE_ORDERED ? DTP_DATAFLOW_ORDERED : 0) |
+                     (is_force(s) ? 0 : DTP_DATAFLOW_CLUSTERS);
+    if (l->nhosts) flags |= DTP_DATAFLOW_LEARN;
+    DTP_TRY(dtp_dataflow_build(s->builder, flags, &s->e->arena, &s->e->flow));
     return set_items(s);
 }
 
@@ -497,9 +497,9 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned opti
     if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
     DTP_TRY(dtp_made_init(&s.made, arena, l->nbufs));
     s.made.forgets = l->nspaces == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
-    s.builder = dtp_flow_builder_create(e->obj.allocator);
+    s.builder = dtp_dataflow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);
-    dtp_flow_builder_destroy(s.builder);
+    dtp_dataflow_builder_destroy(s.builder);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "exec/compile/lowering/lower.h"
 #include "exec/run/executable.h"
 
-/* Chooses what runs through counters, before memory is planned; makes the flow engine's program
+/* Chooses what runs through counters, before memory is planned; makes the dataflow engine's program
  * once it is. */
 enum {
     DTP_SCHEDULE_ALL = 1,    /* everything, each step by itself */

@@ -1,7 +1,7 @@
-/* Building calls of the flow engine: they record tokens, blocks and dependencies. See build.h. */
+/* Building calls of the dataflow engine: they record tokens, blocks and dependencies. See build.h. */
 #include "exec/dataflow/build/build.h"
 
-dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator) {
+dtp_dataflow_builder_t *dtp_dataflow_builder_create(const dnnl_tp_allocator_t *allocator) {
     dtp_fb_t *b = dtp_zalloc(allocator, sizeof *b, DTP_CACHE_LINE);
     if (!b) {
         (void)dtp_no_memory(sizeof *b);
@@ -17,7 +17,7 @@ dtp_flow_builder_t *dtp_flow_builder_create(const dnnl_tp_allocator_t *allocator
     return b;
 }
 
-void dtp_flow_builder_destroy(dtp_flow_builder_t *b) {
+void dtp_dataflow_builder_destroy(dtp_dataflow_builder_t *b) {
     if (!b) return;
     const dnnl_tp_allocator_t *allocator = b->arena.allocator;
     dtp_arena_free(&b->scratch);
@@ -37,7 +37,7 @@ static bool grow(dtp_fb_t *b, void **array, int *room, int count, size_t size) {
     return b->status == dnnl_tp_success;
 }
 
-void dtp_flow_expect(dtp_flow_builder_t *b, int nodes, int dependencies) {
+void dtp_dataflow_expect(dtp_dataflow_builder_t *b, int nodes, int dependencies) {
     if (nodes > 0) (void)grow(b, (void **)&b->tok, &b->tok_room, nodes - 1, sizeof *b->tok);
     if (dependencies > 0) (void)grow(b, (void **)&b->dep, &b->dep_room, dependencies - 1, sizeof *b->dep);
 }
@@ -54,8 +54,12 @@ int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block) {
         mistake(b, "there is no block", block);
         return -1;
     }
-    b->tok[b->ntok] = (dtp_ftok_t){
-        .kind = (uint8_t)kind, .block = block, .index = DTP_FLOW_NO_INDEX, .a = -1, .b = -1, .armed = block};
+    b->tok[b->ntok] = (dtp_ftok_t){.kind = (uint8_t)kind,
+                                   .block = block,
+                                   .index = DTP_DATAFLOW_NO_INDEX,
+                                   .a = -1,
+                                   .b = -1,
+                                   .armed = block};
     return b->ntok++;
 }
 
@@ -73,19 +77,19 @@ void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier) {
     b->dep[b->ndep++] = (dtp_fdep_t){later, earlier};
 }
 
-dtp_flow_token_t dtp_flow_node(dtp_flow_builder_t *b, dtp_flow_block_t block, uint32_t index, unsigned flags,
-                               double ns) {
+dtp_dataflow_token_t dtp_dataflow_node(dtp_dataflow_builder_t *b, dtp_dataflow_block_t block, uint32_t index,
+                                       unsigned flags, double ns) {
     int32_t t = dtp_fb_token(b, DTP_FT_NODE, block);
     if (t < 0) return -1;
-    if (flags & (DTP_FLOW_WIDE | DTP_FLOW_MAY_BLOCK)) flags |= DTP_FLOW_COSTLY;
-    if (flags & DTP_FLOW_MAY_BLOCK) b->may_block = true;
+    if (flags & (DTP_DATAFLOW_WIDE | DTP_DATAFLOW_MAY_BLOCK)) flags |= DTP_DATAFLOW_COSTLY;
+    if (flags & DTP_DATAFLOW_MAY_BLOCK) b->may_block = true;
     b->tok[t].index = index;
     b->tok[t].flags = (uint16_t)flags;
     b->tok[t].ns = ns > 0. ? ns : 0.;
     return t;
 }
 
-void dtp_flow_after(dtp_flow_builder_t *b, dtp_flow_token_t later, dtp_flow_token_t earlier) {
+void dtp_dataflow_after(dtp_dataflow_builder_t *b, dtp_dataflow_token_t later, dtp_dataflow_token_t earlier) {
     if (b->status != dnnl_tp_success) return;
     if (later < 0 || later >= b->ntok) mistake(b, "there is no token", later);
     else if (earlier < 0 || earlier >= b->ntok) mistake(b, "there is no token", earlier);
@@ -94,8 +98,9 @@ void dtp_flow_after(dtp_flow_builder_t *b, dtp_flow_token_t later, dtp_flow_toke
     else dtp_fb_dep(b, later, earlier);
 }
 
-dtp_flow_if_t dtp_flow_if(dtp_flow_builder_t *b, dtp_flow_block_t block, const dtp_flow_ref_t *pred) {
-    dtp_flow_if_t none = {-1, {-1, -1}}, r;
+dtp_dataflow_if_t dtp_dataflow_if(dtp_dataflow_builder_t *b, dtp_dataflow_block_t block,
+                                  const dtp_dataflow_ref_t *pred) {
+    dtp_dataflow_if_t none = {-1, {-1, -1}}, r;
     r.token = dtp_fb_token(b, DTP_FT_IF, block);
     if (r.token < 0 || !grow(b, (void **)&b->ifs, &b->if_room, b->nifs, sizeof *b->ifs)) return none;
     for (int i = 0; i < 2; ++i) r.branch[i] = new_block(b, DTP_FB_BRANCH, block, r.token);
@@ -105,8 +110,8 @@ dtp_flow_if_t dtp_flow_if(dtp_flow_builder_t *b, dtp_flow_block_t block, const d
     return r;
 }
 
-dtp_flow_token_t dtp_flow_if_out(dtp_flow_builder_t *b, dtp_flow_token_t if_token, dtp_flow_token_t on_false,
-                                 dtp_flow_token_t on_true) {
+dtp_dataflow_token_t dtp_dataflow_if_out(dtp_dataflow_builder_t *b, dtp_dataflow_token_t if_token,
+                                         dtp_dataflow_token_t on_false, dtp_dataflow_token_t on_true) {
     if (b->status != dnnl_tp_success) return -1;
     if (if_token < 0 || if_token >= b->ntok || b->tok[if_token].kind != DTP_FT_IF) {
         mistake(b, "there is no If", if_token);
@@ -128,8 +133,9 @@ dtp_flow_token_t dtp_flow_if_out(dtp_flow_builder_t *b, dtp_flow_token_t if_toke
     return t;
 }
 
-dtp_flow_while_t dtp_flow_while(dtp_flow_builder_t *b, dtp_flow_block_t block, const dtp_flow_loop_t *loop) {
-    dtp_flow_while_t none = {-1, -1, -1, -1, -1}, r = none;
+dtp_dataflow_while_t dtp_dataflow_while(dtp_dataflow_builder_t *b, dtp_dataflow_block_t block,
+                                        const dtp_dataflow_loop_t *loop) {
+    dtp_dataflow_while_t none = {-1, -1, -1, -1, -1}, r = none;
     if (loop->nvars < 0 || loop->window < 1) {
         mistake(b, "a While has the window", loop->window);
         return none;
@@ -157,7 +163,8 @@ dtp_flow_while_t dtp_flow_while(dtp_flow_builder_t *b, dtp_flow_block_t block, c
     return r;
 }
 
-void dtp_flow_next(dtp_flow_builder_t *b, dtp_flow_token_t while_token, int var, dtp_flow_token_t token) {
+void dtp_dataflow_next(dtp_dataflow_builder_t *b, dtp_dataflow_token_t while_token, int var,
+                       dtp_dataflow_token_t token) {
     if (b->status != dnnl_tp_success) return;
     if (while_token < 0 || while_token >= b->ntok || b->tok[while_token].kind != DTP_FT_WHILE) {
         mistake(b, "there is no While", while_token);
@@ -171,10 +178,12 @@ void dtp_flow_next(dtp_flow_builder_t *b, dtp_flow_token_t while_token, int var,
         b->next[b->nnext++] = (dtp_fnext_t){b->tok[while_token].a, var, token};
 }
 
-dtp_flow_block_t dtp_flow_function(dtp_flow_builder_t *b) { return new_block(b, DTP_FB_FUNCTION, -1, -1); }
+dtp_dataflow_block_t dtp_dataflow_function(dtp_dataflow_builder_t *b) {
+    return new_block(b, DTP_FB_FUNCTION, -1, -1);
+}
 
-dtp_flow_token_t dtp_flow_call(dtp_flow_builder_t *b, dtp_flow_block_t block, dtp_flow_block_t function,
-                               uint32_t index) {
+dtp_dataflow_token_t dtp_dataflow_call(dtp_dataflow_builder_t *b, dtp_dataflow_block_t block,
+                                       dtp_dataflow_block_t function, uint32_t index) {
     if (b->status != dnnl_tp_success) return -1;
     if (function < 0 || function >= b->nblk || b->blk[function].kind != DTP_FB_FUNCTION) {
         mistake(b, "there is no function with block", function);
@@ -210,16 +219,16 @@ void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int3
     fn(arg, token);
 }
 
-dnnl_tp_status_t dtp_flow_build(dtp_flow_builder_t *b, unsigned flags, dtp_arena_t *arena,
-                                const dtp_flow_plan_t **plan) {
+dnnl_tp_status_t dtp_dataflow_build(dtp_dataflow_builder_t *b, unsigned flags, dtp_arena_t *arena,
+                                    const dtp_dataflow_plan_t **plan) {
     *plan = NULL;
     DTP_TRY(b->status);
     b->flags = flags;
-    DTP_TRY(dtp_flow_order(b));
+    DTP_TRY(dtp_dataflow_order(b));
     dtp_arena_free(&b->scratch);
     if (!dtp_fb_is_flat(b)) {
-        DTP_TRY(dtp_flow_pads(b));
+        DTP_TRY(dtp_dataflow_pads(b));
         dtp_arena_free(&b->scratch);
     }
-    return dtp_flow_emit(b, arena, plan);
+    return dtp_dataflow_emit(b, arena, plan);
 }

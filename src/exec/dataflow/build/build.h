@@ -1,7 +1,7 @@
-/* Inside of the flow builder; private to build.c, order.c, pads.c and emit.c.
+/* Inside of the dataflow builder; private to build.c, order.c, pads.c and emit.c.
  *
  * A program is a list of tokens (things that happen once per instance of their block) and dependencies
- * between them. dtp_flow_build: order.c checks, lifts and reduces the dependencies and ranks the tokens;
+ * between them. dtp_dataflow_build: order.c checks, lifts and reduces the dependencies and ranks the tokens;
  * pads.c adds landing pads; emit.c numbers the nodes and writes the plan. */
 #ifndef DTP_EXEC_DATAFLOW_BUILD_BUILD_H
 #define DTP_EXEC_DATAFLOW_BUILD_BUILD_H
@@ -47,11 +47,11 @@ typedef struct {
 } dtp_fblk_t;
 
 typedef struct {
-    dtp_flow_ref_t pred;
+    dtp_dataflow_ref_t pred;
     int32_t branch[2], token;
 } dtp_fif_t;
 typedef struct {
-    dtp_flow_loop_t loop;
+    dtp_dataflow_loop_t loop;
     int32_t cond, body, token, test, first_var, nvars; /* with the dummy */
 } dtp_floop_t;
 typedef struct {
@@ -65,8 +65,8 @@ typedef struct {
     int32_t *at, *to; /* to[at[i] .. at[i + 1]) */
 } dtp_fcsr_t;
 
-struct dtp_flow_builder {
-    dtp_arena_t arena, scratch; /* scratch: of one pass of dtp_flow_build */
+struct dtp_dataflow_builder {
+    dtp_arena_t arena, scratch; /* scratch: of one pass of dtp_dataflow_build */
     dnnl_tp_status_t status;
     unsigned flags;
     bool may_block; /* some node may */
@@ -79,7 +79,7 @@ struct dtp_flow_builder {
     int ntok, nblk, nifs, nloops, ndep, nnext, nregions;
     int tok_room, blk_room, if_room, loop_room, dep_room, next_room;
 };
-typedef struct dtp_flow_builder dtp_fb_t;
+typedef struct dtp_dataflow_builder dtp_fb_t;
 
 int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block);
 void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier);
@@ -92,10 +92,10 @@ bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int
 /* The nodes whose end makes token come: calls fn for each. */
 void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg);
 
-dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b);
+dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b);
 
-dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b);
-dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed);
-dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **plan);
+dnnl_tp_status_t dtp_dataflow_pads(dtp_fb_t *b);
+dnnl_tp_status_t dtp_dataflow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed);
+dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_dataflow_plan_t **plan);
 
 #endif

@@ -15,13 +15,13 @@ enum {
 };
 
 static bool may_join(const dtp_ftok_t *k) {
-    return k->kind == DTP_FT_NODE && !(k->flags & (DTP_FLOW_COSTLY | DTP_FLOW_SIDE_EFFECT)) &&
+    return k->kind == DTP_FT_NODE && !(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_SIDE_EFFECT)) &&
            k->ns < SMALL_NS;
 }
 
 /* order: all tokens with nodes, region by region, as one thread runs them. Members' dependencies become those
  * of the cluster's first member, `rep`. */
-dnnl_tp_status_t dtp_flow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed) {
+dnnl_tp_status_t dtp_dataflow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed) {
     *changed = false;
     for (int i = 1; i < n; ++i) *changed |= may_join(&b->tok[order[i - 1]]) && may_join(&b->tok[order[i]]);
     if (!*changed) return dnnl_tp_success;

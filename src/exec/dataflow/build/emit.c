@@ -1,4 +1,4 @@
-/* Writes the plan of a flow program: numbers nodes in the order in which one thread would run them, sorts
+/* Writes the plan of a dataflow program: numbers nodes in the order in which one thread would run them, sorts
  * edges (other blocks first, the most critical last), sets initial counters, lays out slabs. */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { WORTH_NS = 1500 }; /* what one hand-off costs, about */
 typedef struct {
     dtp_fb_t *b;
     dtp_arena_t *arena;
-    dtp_flow_region_t *regions;
+    dtp_dataflow_region_t *regions;
     dtp_fcsr_t out;  /* per token: consumers of what it makes */
     dtp_fcsr_t next; /* NEXT edges per token: indices of b->next */
     bool *own;       /* has a consumer in its own block */
@@ -226,7 +226,7 @@ typedef struct {
     uint32_t n;
 } words_t;
 
-static uint32_t number_of(const emit_t *e, int32_t token) { return e->edge[token] & ~DTP_FLOW_DIRECT; }
+static uint32_t number_of(const emit_t *e, int32_t token) { return e->edge[token] & ~DTP_DATAFLOW_DIRECT; }
 static uint32_t put_list(const emit_t *e, words_t *w, const dtp_fcsr_t *csr, int i) {
     for (int k = csr->at[i]; k < csr->at[i + 1]; ++k) w->data[w->n++] = e->edge[csr->to[k]];
     return w->n;
@@ -236,7 +236,7 @@ static uint32_t node_kind(const dtp_ftok_t *k) {
     switch (k->kind) {
     case DTP_FT_NODE:
         if (k->cluster) return DTP_FK_CLUSTER;
-        return k->flags & DTP_FLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
+        return k->flags & DTP_DATAFLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
     case DTP_FT_IF: return DTP_FK_IF;
     case DTP_FT_WHILE: return DTP_FK_WHILE;
     case DTP_FT_CALL: return DTP_FK_CALL;
@@ -247,16 +247,17 @@ static uint32_t node_kind(const dtp_ftok_t *k) {
 
 static void *room_for(emit_t *e, size_t n, size_t size) { return dtp_arena_alloc(e->arena, (n + 1) * size); }
 
-static dtp_flow_ring_t ring_of(const dtp_fb_t *b, const dtp_flow_region_t *regions, const dtp_ftok_t *k) {
+static dtp_dataflow_ring_t ring_of(const dtp_fb_t *b, const dtp_dataflow_region_t *regions,
+                                   const dtp_ftok_t *k) {
     const dtp_floop_t *l = &b->loops[k->a];
-    return (dtp_flow_ring_t){.region = &regions[b->blk[l->cond].region],
-                             .window = (uint32_t)l->loop.window,
-                             .index = l->loop.index,
-                             .data_offset = l->loop.data_offset,
-                             .data_stride = l->loop.data_stride};
+    return (dtp_dataflow_ring_t){.region = &regions[b->blk[l->cond].region],
+                                 .window = (uint32_t)l->loop.window,
+                                 .index = l->loop.index,
+                                 .data_offset = l->loop.data_offset,
+                                 .data_stride = l->loop.data_stride};
 }
 
-static dnnl_tp_status_t lay_out(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
+static dnnl_tp_status_t lay_out(dtp_dataflow_region_t *r, dtp_dataflow_ring_t *rings) {
     size_t bytes = dtp_round_up_size(r->link_at + sizeof(uint64_t) * r->n_nodes, DTP_NO_SHARE);
     for (uint32_t i = 0; i < r->n_rings; ++i) { /* inner regions have higher numbers: they are laid out */
         rings[i].ring_at = bytes;
@@ -271,17 +272,17 @@ static dnnl_tp_status_t lay_out(dtp_flow_region_t *r, dtp_flow_ring_t *rings) {
 
 static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, int nblocks) {
     dtp_fb_t *b = e->b;
-    dtp_flow_region_t *r = &e->regions[region];
+    dtp_dataflow_region_t *r = &e->regions[region];
     const int32_t *tokens = e->order + e->first[region];
     const int n = e->first[region + 1] - e->first[region];
     const dtp_floop_t *loop = NULL;
     if (b->blk[top_block].kind == DTP_FB_COND) loop = &b->loops[b->tok[b->blk[top_block].owner].a];
-    r->kind = loop ? DTP_FLOW_IS_LOOP : region ? DTP_FLOW_IS_FUNCTION : DTP_FLOW_IS_ROOT;
+    r->kind = loop ? DTP_DATAFLOW_IS_LOOP : region ? DTP_DATAFLOW_IS_FUNCTION : DTP_DATAFLOW_IS_ROOT;
     r->block = top_block;
     r->n_nodes = (uint32_t)n + (loop != NULL); /* EXIT */
     r->n_blocks = (uint32_t)nblocks;
     r->n_vars = loop ? (uint32_t)loop->nvars : 0;
-    if (r->n_nodes > DTP_FLOW_MAX_NODES)
+    if (r->n_nodes > DTP_DATAFLOW_MAX_NODES)
         return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_FLOW, "%u nodes in one region", r->n_nodes);
 
     const int32_t *order = place_tokens(e, region, nblocks);
@@ -307,14 +308,14 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         words += (size_t)(e->entry.at[g + 1] - e->entry.at[g]);
     }
 
-    dtp_flow_node_t *nodes = room_for(e, r->n_nodes, sizeof *nodes);
+    dtp_dataflow_node_t *nodes = room_for(e, r->n_nodes, sizeof *nodes);
     words_t w = {room_for(e, words, sizeof *w.data), 0};
     uint8_t *init = room_for(e, r->n_nodes, 1);
-    dtp_flow_blk_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
-    dtp_flow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
-    dtp_flow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
-    dtp_flow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
-    dtp_flow_cluster_t *clusters = room_for(e, nclusters, sizeof *clusters);
+    dtp_dataflow_blk_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
+    dtp_dataflow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
+    dtp_dataflow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
+    dtp_dataflow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
+    dtp_dataflow_cluster_t *clusters = room_for(e, nclusters, sizeof *clusters);
     uint32_t *members = room_for(e, nmembers, sizeof *members);
     uint32_t *var_edge = room_for(e, r->n_vars + 1u, sizeof *var_edge);
     uint32_t *at_end = room_for(e, r->n_vars, sizeof *at_end);
@@ -324,35 +325,36 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
 
     for (int k = 0; k < nblocks; ++k) {
         const dtp_fblk_t *from = &b->blk[e->blocks_of[k]];
-        dtp_flow_blk_t *to = &blocks[k];
-        to->up = from->up >= 0 ? b->blk[from->up].local : DTP_FLOW_NONE;
-        to->end = DTP_FLOW_NONE;
+        dtp_dataflow_blk_t *to = &blocks[k];
+        to->up = from->up >= 0 ? b->blk[from->up].local : DTP_DATAFLOW_NONE;
+        to->end = DTP_DATAFLOW_NONE;
         to->done = k == 0 && loop ? 2 : 1; /* previous iteration and body; guard */
     }
     for (int i = 0; i < n; ++i) {
         uint32_t *edge = &e->edge[order[i]];
-        dtp_flow_blk_t *blk = &blocks[*edge / 2];
+        dtp_dataflow_blk_t *blk = &blocks[*edge / 2];
         const bool is_direct = *edge % 2;
         if (!is_direct && blk->counted++ == 0) blk->first = (uint32_t)i;
-        *edge = (uint32_t)i | (is_direct ? DTP_FLOW_DIRECT : 0);
+        *edge = (uint32_t)i | (is_direct ? DTP_DATAFLOW_DIRECT : 0);
     }
     uint32_t nchoice = 0, nring = 0, ncallee = 0, ncluster = 0, nmember = 0;
     for (int i = 0; i < n; ++i) {
         int32_t t = order[i];
         const dtp_ftok_t *k = &b->tok[t];
-        dtp_flow_node_t *node = &nodes[i];
+        dtp_dataflow_node_t *node = &nodes[i];
         uint32_t local = b->blk[k->block].local;
         if (k->pending > 1) init[i] = (uint8_t)k->pending;
-        *node =
-            (dtp_flow_node_t){.edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_FLOW_NONE};
-        if (k->kind == DTP_FT_NODE && !(k->flags & DTP_FLOW_NOP))
-            node->bits |= (uint32_t)(k->flags & (DTP_FLOW_COSTLY | DTP_FLOW_WIDE | DTP_FLOW_MAY_BLOCK))
-                          << DTP_FN_FLAGS;
+        *node = (dtp_dataflow_node_t){
+            .edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_DATAFLOW_NONE};
+        if (k->kind == DTP_FT_NODE && !(k->flags & DTP_DATAFLOW_NOP))
+            node->bits |=
+                (uint32_t)(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE | DTP_DATAFLOW_MAY_BLOCK))
+                << DTP_FN_FLAGS;
         if (k->rank >= WORTH_NS) node->bits |= DTP_FN_WORTH;
         if (k->kind == DTP_FT_IF) {
             const dtp_fif_t *f = &b->ifs[k->a];
             node->index = nchoice;
-            choices[nchoice] = (dtp_flow_choice_t){.pred = f->pred};
+            choices[nchoice] = (dtp_dataflow_choice_t){.pred = f->pred};
             for (int s = 0; s < 2; ++s) {
                 uint32_t branch = b->blk[f->branch[s]].local;
                 choices[nchoice].block[s] = branch;
@@ -364,7 +366,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         }
         if (k->kind == DTP_FT_TEST) {
             node->index = nchoice;
-            choices[nchoice++] = (dtp_flow_choice_t){loop->loop.test, {0, b->blk[loop->body].local}};
+            choices[nchoice++] = (dtp_dataflow_choice_t){loop->loop.test, {0, b->blk[loop->body].local}};
             r->test = (uint32_t)i;
             continue;
         }
@@ -376,13 +378,13 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
             node->index = ncluster;
             clusters[ncluster].first = nmember;
             for (int32_t m = t + 1; m; m = b->tok[m - 1].member)
-                if (!(b->tok[m - 1].flags & DTP_FLOW_NOP)) members[nmember++] = b->tok[m - 1].index;
+                if (!(b->tok[m - 1].flags & DTP_DATAFLOW_NOP)) members[nmember++] = b->tok[m - 1].index;
             clusters[ncluster].n = nmember - clusters[ncluster].first;
             ++ncluster;
         }
         if (k->kind == DTP_FT_CALL) {
             node->index = ncallee;
-            callees[ncallee++] = (dtp_flow_callee_t){&e->regions[b->blk[k->a].region], k->index};
+            callees[ncallee++] = (dtp_dataflow_callee_t){&e->regions[b->blk[k->a].region], k->index};
         }
         if (e->next.at[t] < e->next.at[t + 1]) {
             node->bits |= DTP_FN_NEXT;
@@ -398,10 +400,10 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     }
     if (loop) {
         r->exit = (uint32_t)n;
-        nodes[n] = (dtp_flow_node_t){
-            .edge = w.n, .index = loop->loop.exit_index, .bits = DTP_FK_EXIT, .sink = DTP_FLOW_NONE};
-        unsigned f = loop->loop.exit_flags & (DTP_FLOW_COSTLY | DTP_FLOW_WIDE);
-        if (f & DTP_FLOW_WIDE) f |= DTP_FLOW_COSTLY;
+        nodes[n] = (dtp_dataflow_node_t){
+            .edge = w.n, .index = loop->loop.exit_index, .bits = DTP_FK_EXIT, .sink = DTP_DATAFLOW_NONE};
+        unsigned f = loop->loop.exit_flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE);
+        if (f & DTP_DATAFLOW_WIDE) f |= DTP_DATAFLOW_COSTLY;
         nodes[n].bits |= f << DTP_FN_FLAGS;
     }
     nodes[r->n_nodes].edge = w.n;
@@ -432,7 +434,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     r->cluster_index = members;
     r->var_edge = var_edge;
     r->at_end = at_end;
-    r->done_at = sizeof(dtp_flow_slab_t);
+    r->done_at = sizeof(dtp_dataflow_slab_t);
     r->count_at = r->done_at + sizeof(uint32_t) * r->n_blocks;
     r->link_at = dtp_round_up_size(r->count_at + r->n_nodes, sizeof(uint64_t));
     return lay_out(r, rings);
@@ -453,11 +455,11 @@ static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count)
 }
 
 /* What dataflow/run/learn.c needs. */
-static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan) {
+static dnnl_tp_status_t learn_tables(emit_t *e, dtp_dataflow_plan_t *plan) {
     const dtp_fb_t *b = e->b;
-    plan->learns = (b->flags & DTP_FLOW_LEARN) != 0;
+    plan->learns = (b->flags & DTP_DATAFLOW_LEARN) != 0;
     if (!plan->learns) return dnnl_tp_success;
-    const dtp_flow_region_t *root = &e->regions[0];
+    const dtp_dataflow_region_t *root = &e->regions[0];
     uint32_t n = 0, *order = room_for(e, root->n_nodes, sizeof *order);
     if (!order) return dnnl_tp_out_of_memory;
     for (int i = 0; i < e->first[1]; ++i) order[n++] = number_of(e, e->order[i]);
@@ -466,12 +468,12 @@ static dnnl_tp_status_t learn_tables(emit_t *e, dtp_flow_plan_t *plan) {
     for (int t = 0; t < b->ntok; ++t) {
         const dtp_ftok_t *k = &b->tok[t];
         bool executed = k->kind == DTP_FT_NODE || k->kind == DTP_FT_GONE;
-        if (executed && k->index != DTP_FLOW_NO_INDEX && k->index >= plan->n_index)
+        if (executed && k->index != DTP_DATAFLOW_NO_INDEX && k->index >= plan->n_index)
             plan->n_index = k->index + 1;
     }
     for (int i = 0; i < b->nloops; ++i) {
         uint32_t index = b->loops[i].loop.exit_index;
-        if (index != DTP_FLOW_NO_INDEX && index >= plan->n_index) plan->n_index = index + 1;
+        if (index != DTP_DATAFLOW_NO_INDEX && index >= plan->n_index) plan->n_index = index + 1;
     }
     return dnnl_tp_success;
 }
@@ -483,7 +485,7 @@ static inline int nodes_of(const dtp_fb_t *b) {
     return n;
 }
 
-dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_plan_t **out) {
+dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_dataflow_plan_t **out) {
     emit_t e = {.b = b, .arena = arena};
     int n = b->ntok, count;
     e.first = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *e.first);
@@ -499,7 +501,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
     DTP_TRY(arrange(&e, &in, &count));
     bool changed = false;
-    if (b->flags & DTP_FLOW_CLUSTERS) DTP_TRY(dtp_flow_clusters(b, e.order, count, &changed));
+    if (b->flags & DTP_DATAFLOW_CLUSTERS) DTP_TRY(dtp_dataflow_clusters(b, e.order, count, &changed));
     if (changed) DTP_TRY(arrange(&e, &in, &count));
     assert(count == nodes_of(b));
     e.edge = dtp_fb_alloc(b, (size_t)n, sizeof *e.edge);
@@ -520,7 +522,7 @@ dnnl_tp_status_t dtp_flow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_flow_p
     if (!dtp_fb_csr(b, &e.next, n, nexts.pair, nexts.n, false)) return dnnl_tp_out_of_memory;
 
     e.regions = dtp_arena_alloc(arena, sizeof *e.regions * (size_t)b->nregions);
-    dtp_flow_plan_t *plan = dtp_arena_alloc(arena, sizeof *plan);
+    dtp_dataflow_plan_t *plan = dtp_arena_alloc(arena, sizeof *plan);
     if (!e.regions || !plan) return dnnl_tp_out_of_memory;
     for (int r = b->nregions - 1; r >= 0; --r) {
         e.blocks_of = in.to + in.at[r];
@@ -544,26 +546,26 @@ typedef struct {
 static void give_number(numbering_t *x, const uint32_t *index) {
     uint32_t *i = (uint32_t *)(uintptr_t)index;
     if (*i >= x->n) return;
-    if (x->number[*i] == DTP_FLOW_NONE) x->number[*i] = x->next++;
+    if (x->number[*i] == DTP_DATAFLOW_NONE) x->number[*i] = x->next++;
     *i = x->number[*i];
 }
 
-void dtp_flow_renumber(const dtp_flow_plan_t *plan, uint32_t n, uint32_t *number) {
+void dtp_dataflow_renumber(const dtp_dataflow_plan_t *plan, uint32_t n, uint32_t *number) {
     numbering_t x = {number, n, 0};
-    for (uint32_t i = 0; i < n; ++i) number[i] = DTP_FLOW_NONE;
+    for (uint32_t i = 0; i < n; ++i) number[i] = DTP_DATAFLOW_NONE;
     for (uint32_t k = 0; k < plan->n_regions; ++k) {
-        const dtp_flow_region_t *r = &plan->regions[k];
+        const dtp_dataflow_region_t *r = &plan->regions[k];
         for (uint32_t i = 0; i < r->n_nodes; ++i) {
-            const dtp_flow_node_t *node = &r->nodes[i];
+            const dtp_dataflow_node_t *node = &r->nodes[i];
             uint32_t kind = DTP_FN_KIND(node->bits);
             if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) {
                 give_number(&x, &node->index);
             } else if (kind == DTP_FK_CLUSTER) {
-                const dtp_flow_cluster_t *c = &r->clusters[node->index];
+                const dtp_dataflow_cluster_t *c = &r->clusters[node->index];
                 for (uint32_t m = 0; m < c->n; ++m) give_number(&x, &r->cluster_index[c->first + m]);
             }
         }
     }
     for (uint32_t i = 0; i < n; ++i)
-        if (number[i] == DTP_FLOW_NONE) number[i] = x.next++;
+        if (number[i] == DTP_DATAFLOW_NONE) number[i] = x.next++;
 }

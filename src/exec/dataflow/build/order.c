@@ -1,4 +1,4 @@
-/* Dependencies of a flow program: checked, lifted to the region they hold back, made few, and ranked.
+/* Dependencies of a dataflow program: checked, lifted to the region they hold back, made few, and ranked.
  *
  * A dependency is redundant when another path orders the two tokens in every run. Such a path goes through
  * nodes of one block, from an If to what is in its branches or comes out of it, and never through one branch
@@ -86,7 +86,7 @@ static bool block_has_effects(const dtp_fb_t *b, const int32_t *first_of, const 
                               int32_t block) {
     for (int32_t t = first_of[block]; t >= 0; t = next_of[t]) {
         const dtp_ftok_t *k = &b->tok[t];
-        if (k->kind == DTP_FT_NODE && (k->flags & DTP_FLOW_SIDE_EFFECT)) return true;
+        if (k->kind == DTP_FT_NODE && (k->flags & DTP_DATAFLOW_SIDE_EFFECT)) return true;
         if (k->kind == DTP_FT_CALL) return true;
         if (k->kind == DTP_FT_IF && (block_has_effects(b, first_of, next_of, b->ifs[k->a].branch[0]) ||
                                      block_has_effects(b, first_of, next_of, b->ifs[k->a].branch[1])))
@@ -104,7 +104,7 @@ static dnnl_tp_status_t chain_block(dtp_fb_t *b, const int32_t *first_of, const 
         dtp_ftok_kind_t kind = b->tok[t].kind;
         int32_t record = b->tok[t].a;
         int32_t inner[2] = {-1, -1};
-        bool effect = kind == DTP_FT_NODE && (b->tok[t].flags & DTP_FLOW_SIDE_EFFECT);
+        bool effect = kind == DTP_FT_NODE && (b->tok[t].flags & DTP_DATAFLOW_SIDE_EFFECT);
         if (kind == DTP_FT_CALL) effect = true;
         if (kind == DTP_FT_IF) inner[0] = b->ifs[record].branch[0], inner[1] = b->ifs[record].branch[1];
         if (kind == DTP_FT_WHILE) inner[0] = b->loops[record].cond, inner[1] = b->loops[record].body;
@@ -429,12 +429,12 @@ static dnnl_tp_status_t check_next(dtp_fb_t *b) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_flow_order(dtp_fb_t *b) {
+dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b) {
     dtp_fdep_t *edge = NULL;
     int nedges;
     dtp_fcsr_t succ, pred;
     int32_t *order;
-    if (b->flags & DTP_FLOW_ORDERED) DTP_TRY(order_effects(b));
+    if (b->flags & DTP_DATAFLOW_ORDERED) DTP_TRY(order_effects(b));
     make_ends(b);
     DTP_TRY(b->status);
     DTP_TRY(lift(b));

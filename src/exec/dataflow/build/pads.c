@@ -56,7 +56,7 @@ static void place(const pads_t *p, int32_t earlier, int32_t at, const consumer_t
     }
 }
 
-dnnl_tp_status_t dtp_flow_pads(dtp_fb_t *b) {
+dnnl_tp_status_t dtp_dataflow_pads(dtp_fb_t *b) {
     pads_t p = {.b = b};
     p.pre = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *p.pre);
     p.size = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *p.size);

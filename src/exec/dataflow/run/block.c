@@ -1,4 +1,4 @@
-/* Nodes of a flow run that may block, on a pool with a blocking crew (threading/pools/blocking.h, whose lock keeps
+/* Nodes of a dataflow run that may block, on a pool with a blocking crew (threading/pools/blocking.h, whose lock keeps
  * all of this). Without one they run where they are met, like others.
  *
  *   met        whoever runs tasks and comes to such a node puts it at the end of `pending` and goes on: away + 1
@@ -19,31 +19,31 @@
 #include "threading/base/futex.h"
 #include "threading/pools/record.h"
 
-#ifndef DTP_FLOW_LOOK_STOP_NS /* tests/model: never */
-#define DTP_FLOW_LOOK_STOP_NS 1000000
+#ifndef DTP_DATAFLOW_LOOK_STOP_NS /* tests/model: never */
+#define DTP_DATAFLOW_LOOK_STOP_NS 1000000
 #endif
 enum {
-    INVITE_NS = 1000000,                 /* nobody knows what comes after a closure: worth a wake */
-    LOOK_STOP_NS = DTP_FLOW_LOOK_STOP_NS /* while nodes wait for the crew: who cancels wakes nobody */
+    INVITE_NS = 1000000,                     /* nobody knows what comes after a closure: worth a wake */
+    LOOK_STOP_NS = DTP_DATAFLOW_LOOK_STOP_NS /* while nodes wait for the crew: who cancels wakes nobody */
 };
 
-static dtp_flow_state_t *state_of(dtp_blocking_job_t *job) {
-    return (dtp_flow_state_t *)(void *)((char *)job - offsetof(dtp_flow_state_t, job));
+static dtp_dataflow_state_t *state_of(dtp_blocking_job_t *job) {
+    return (dtp_dataflow_state_t *)(void *)((char *)job - offsetof(dtp_dataflow_state_t, job));
 }
 
-static void give_back(dtp_flow_state_t *s, uint64_t word) {
-    *dtp_flow_link(word) = DTP_LOAD(&s->returned, relaxed);
+static void give_back(dtp_dataflow_state_t *s, uint64_t word) {
+    *dtp_dataflow_link(word) = DTP_LOAD(&s->returned, relaxed);
     DTP_STORE(&s->returned, word, release);
 }
 
-static uint64_t take_pending(dtp_flow_state_t *s) {
+static uint64_t take_pending(dtp_dataflow_state_t *s) {
     uint64_t word = DTP_LOAD(&s->pending, relaxed);
-    DTP_STORE(&s->pending, *dtp_flow_link(word), relaxed);
+    DTP_STORE(&s->pending, *dtp_dataflow_link(word), relaxed);
     return word;
 }
 
 static void run_closure(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) {
-    dtp_flow_state_t *s = state_of(job);
+    dtp_dataflow_state_t *s = state_of(job);
     uint64_t word = take_pending(s);
     s->linked = DTP_LOAD(&s->pending, relaxed) != 0;
     if (s->linked)
@@ -53,14 +53,14 @@ static void run_closure(dtp_blocking_job_t *job, dtp_blocking_t *crew, int threa
 
     dtp_chain_t chain;
     dtp_blocking_enter(crew, &chain, s->args.share);
-    dtp_flow_check_deadline(s);
-    if (!dtp_flow_stopped(s)) {
-        dtp_flow_slab_t *slab = dtp_flow_slab_of(word);
-        const uint32_t index = slab->region->nodes[word & DTP_FLOW_NODE_MASK].index;
-        const dtp_flow_where_t where = {.slot = dtp_blocking_slot(crew, thread), .par = &s->alone};
+    dtp_dataflow_check_deadline(s);
+    if (!dtp_dataflow_stopped(s)) {
+        dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
+        const uint32_t index = slab->region->nodes[word & DTP_DATAFLOW_NODE_MASK].index;
+        const dtp_dataflow_where_t where = {.slot = dtp_blocking_slot(crew, thread), .par = &s->alone};
         dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, &where);
-        if (status != dnnl_tp_success) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, index);
-        dtp_flow_check_deadline(s);
+        if (status != dnnl_tp_success) dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
+        dtp_dataflow_check_deadline(s);
     }
 
     dtp_blocking_lock(crew);
@@ -69,16 +69,16 @@ static void run_closure(dtp_blocking_job_t *job, dtp_blocking_t *crew, int threa
     DTP_JOLT();
 #ifdef DTP_BREAK_BLOCK_LAST_ACCESS
     dtp_blocking_unlock(crew);
-    (void)dtp_flow_wake_owner(s);
+    (void)dtp_dataflow_wake_owner(s);
 #else
-    if (!dtp_flow_wake_owner(s) && s->crew_open) (void)dtp_crew_want(&s->crew, 1, INVITE_NS);
+    if (!dtp_dataflow_wake_owner(s) && s->crew_open) (void)dtp_crew_want(&s->crew, 1, INVITE_NS);
     dtp_blocking_unlock(crew); /* the run may be over */
 #endif
     dtp_blocking_leave(&chain);
     dtp_blocking_lock(crew);
 }
 
-void dtp_flow_block_begin(dtp_flow_state_t *s) {
+void dtp_dataflow_block_begin(dtp_dataflow_state_t *s) {
     s->blocking = dtp_blocking_of(s->args.par);
     if (!s->blocking) return;
     s->job = (dtp_blocking_job_t){.fn = run_closure};
@@ -89,19 +89,19 @@ void dtp_flow_block_begin(dtp_flow_state_t *s) {
     DTP_STORE(&s->parked, 0, relaxed);
 }
 
-void dtp_flow_block_open(dtp_flow_state_t *s) {
+void dtp_dataflow_block_open(dtp_dataflow_state_t *s) {
     dtp_blocking_lock(s->blocking);
     s->crew_open = true;
     dtp_blocking_unlock(s->blocking);
 }
 
-bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *slab, uint32_t node) {
-    if (dtp_flow_stopped(s)) return false;
+bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_slab_t *slab, uint32_t node) {
+    if (dtp_dataflow_stopped(s)) return false;
     dtp_blocking_t *crew = s->blocking;
-    const uint64_t word = dtp_flow_tag(slab) | node;
-    *dtp_flow_link(word) = 0;
+    const uint64_t word = dtp_dataflow_tag(slab) | node;
+    *dtp_dataflow_link(word) = 0;
     dtp_blocking_lock(crew);
-    if (DTP_LOAD(&s->pending, relaxed)) *dtp_flow_link(s->pending_last) = word;
+    if (DTP_LOAD(&s->pending, relaxed)) *dtp_dataflow_link(s->pending_last) = word;
     else DTP_STORE(&s->pending, word, relaxed);
     s->pending_last = word;
     DTP_STORE(&s->away, DTP_LOAD(&s->away, relaxed) + 1, relaxed);
@@ -113,18 +113,18 @@ bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *slab, uint32_t nod
     return true;
 }
 
-uint64_t dtp_flow_take_returned(dtp_flow_state_t *s) {
+uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s) {
     if (!DTP_LOAD(&s->returned, relaxed)) return 0;
     dtp_blocking_lock(s->blocking);
     const uint64_t list = DTP_SWAP(&s->returned, 0, acquire);
     uint32_t n = 0;
-    for (uint64_t word = list; word; word = *dtp_flow_link(word)) ++n;
+    for (uint64_t word = list; word; word = *dtp_dataflow_link(word)) ++n;
     DTP_STORE(&s->away, DTP_LOAD(&s->away, relaxed) - n, relaxed);
     dtp_blocking_unlock(s->blocking);
     return list;
 }
 
-static void recall(dtp_flow_state_t *s) {
+static void recall(dtp_dataflow_state_t *s) {
     dtp_blocking_lock(s->blocking);
     if (s->linked) dtp_blocking_unlink(s->blocking, DTP_BLOCKING_CLOSURES, &s->job);
     s->linked = false;
@@ -132,16 +132,18 @@ static void recall(dtp_flow_state_t *s) {
     dtp_blocking_unlock(s->blocking);
 }
 
-bool dtp_flow_is_away(const dtp_flow_state_t *s) { return s->blocking && DTP_LOAD(&s->away, relaxed) > 0; }
+bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s) {
+    return s->blocking && DTP_LOAD(&s->away, relaxed) > 0;
+}
 
-void dtp_flow_sleep_away(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+void dtp_dataflow_sleep_away(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     const bool lent = dtp_blocking_lend(s->blocking);
     for (;;) {
-        dtp_flow_check_deadline(s);
+        dtp_dataflow_check_deadline(s);
         const bool waits = DTP_LOAD(&s->pending, relaxed) != 0;
-        if (waits && dtp_flow_stopped(s)) recall(s);
-        if (dtp_flow_park(w, waits ? LOOK_STOP_NS : -1)) break;
+        if (waits && dtp_dataflow_stopped(s)) recall(s);
+        if (dtp_dataflow_park(w, waits ? LOOK_STOP_NS : -1)) break;
     }
     if (lent) dtp_blocking_regain(s->blocking, s->args.share);
 }

@@ -1,5 +1,5 @@
 /* What a state learns from its runs about the cost of nodes, if the plan says that it is not known
- * (DTP_FLOW_LEARN): a mean, which decides when tasks are given away and how often a worker looks up; which
+ * (DTP_DATAFLOW_LEARN): a mean, which decides when tasks are given away and how often a worker looks up; which
  * nodes are COSTLY; ranks, hence the order of what is ready; and whether threads are worth it at all.
  *
  * Every node is timed in the first run, then in ever fewer ones; all others only read the clock at their
@@ -8,17 +8,17 @@
 #include "exec/dataflow/run/run.h"
 #include "threading/base/futex.h"
 
-#ifndef DTP_FLOW_COSTLY_NS /* tests/flow.cmake: little, so that nodes often turn out to be costly */
-#define DTP_FLOW_COSTLY_NS 5000
+#ifndef DTP_DATAFLOW_COSTLY_NS /* tests/dataflow.cmake: little, so that nodes often turn out to be costly */
+#define DTP_DATAFLOW_COSTLY_NS 5000
 #endif
 enum {
     TIMER_NS = 15,  /* of a timed node is the timer's */
     ENGINE_NS = 10, /* of a node between two looks is the engine's */
-    COSTLY_NS = DTP_FLOW_COSTLY_NS,
-    CHEAP_NS = DTP_FLOW_COSTLY_NS / 2, /* a node that was COSTLY is not any more */
-    MOST_APART = 256,                  /* runs between two timed ones of a graph that is not large */
-    MARK_NS = 3,                       /* what learning from a timed run takes per node of the graph, */
-    RANK_NS = 25,                      /* and with ranks; runs in between take LEARN_PART times as long */
+    COSTLY_NS = DTP_DATAFLOW_COSTLY_NS,
+    CHEAP_NS = DTP_DATAFLOW_COSTLY_NS / 2, /* a node that was COSTLY is not any more */
+    MOST_APART = 256,                      /* runs between two timed ones of a graph that is not large */
+    MARK_NS = 3,                           /* what learning from a timed run takes per node of the graph, */
+    RANK_NS = 25,                          /* and with ranks; runs in between take LEARN_PART times as long */
     LEARN_PART = 50,
     RUN_NS = 100,
     SHARED_NODE_NS = 40, /* what counters cost per node when threads share it */
@@ -38,12 +38,12 @@ typedef struct {
     size_t nodes, edges, cost, rank, all;
 } layout_t;
 
-static layout_t layout(const dtp_flow_plan_t *plan) {
-    const dtp_flow_region_t *r = &plan->regions[0];
+static layout_t layout(const dtp_dataflow_plan_t *plan) {
+    const dtp_dataflow_region_t *r = &plan->regions[0];
     layout_t l = {0};
     size_t at = sizeof *r->nodes * (r->n_nodes + 1u);
     l.edges = at;
-    if (dtp_flow_is_flat(r)) at += sizeof *r->edges * r->n_edges;
+    if (dtp_dataflow_is_flat(r)) at += sizeof *r->edges * r->n_edges;
     l.cost = at;
     at += sizeof(uint32_t) * plan->n_index;
     l.rank = at;
@@ -52,24 +52,24 @@ static layout_t layout(const dtp_flow_plan_t *plan) {
     return l;
 }
 
-size_t dtp_flow_learn_bytes(const dtp_flow_plan_t *plan, int num_threads) {
+size_t dtp_dataflow_learn_bytes(const dtp_dataflow_plan_t *plan, int num_threads) {
     return plan->learns && num_threads > 1 ? layout(plan).all : 0;
 }
 
-const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory) {
-    const dtp_flow_plan_t *plan = s->plan;
-    const dtp_flow_region_t *r = &plan->regions[0];
-    dtp_flow_learn_t *k = &s->learn;
+const dtp_dataflow_region_t *dtp_dataflow_learn_init(dtp_dataflow_state_t *s, char *memory) {
+    const dtp_dataflow_plan_t *plan = s->plan;
+    const dtp_dataflow_region_t *r = &plan->regions[0];
+    dtp_dataflow_learn_t *k = &s->learn;
     layout_t l = layout(plan);
     k->on = true;
     k->region = *r;
-    k->nodes = (dtp_flow_node_t *)(void *)(memory + l.nodes);
+    k->nodes = (dtp_dataflow_node_t *)(void *)(memory + l.nodes);
     k->edges = (uint32_t *)(void *)(memory + l.edges);
     k->cost = (DTP_ATOMIC(uint32_t) *)(void *)(memory + l.cost);
     k->rank = (float *)(void *)(memory + l.rank);
     memcpy(k->nodes, r->nodes, sizeof *r->nodes * (r->n_nodes + 1u));
     k->region.nodes = k->nodes;
-    if (dtp_flow_is_flat(r)) {
+    if (dtp_dataflow_is_flat(r)) {
         memcpy(k->edges, r->edges, sizeof *r->edges * r->n_edges);
         k->region.edges = k->edges;
     }
@@ -79,18 +79,18 @@ const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory) 
 
 /* ---- The mean ---------------------------------------------------------------------------------------- */
 
-void dtp_flow_set_mean(dtp_flow_state_t *s, double ns) {
+void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns) {
     s->mean_ns = ns;
-    s->eager = ns >= DTP_FLOW_EAGER_NS;
-    s->fuel = DTP_FLOW_FUEL;
-    if (ns * DTP_FLOW_FUEL > DTP_FLOW_LOOK_NS) s->fuel = (uint32_t)(DTP_FLOW_LOOK_NS / ns) + 1;
+    s->eager = ns >= DTP_DATAFLOW_EAGER_NS;
+    s->fuel = DTP_DATAFLOW_FUEL;
+    if (ns * DTP_DATAFLOW_FUEL > DTP_DATAFLOW_LOOK_NS) s->fuel = (uint32_t)(DTP_DATAFLOW_LOOK_NS / ns) + 1;
 }
 
-uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
-    dtp_flow_learn_t *k = &s->learn;
+uint32_t dtp_dataflow_learn_look(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
+    dtp_dataflow_learn_t *k = &s->learn;
     if (k->timed) {
-        if (w->n_timed) dtp_flow_set_mean(s, (double)w->timed_ns / w->n_timed);
+        if (w->n_timed) dtp_dataflow_set_mean(s, (double)w->timed_ns / w->n_timed);
         return s->fuel;
     }
     int64_t now = dtp_ticks(), ns = dtp_ns_of_ticks(now - k->looked);
@@ -103,22 +103,22 @@ uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w) {
     if (k->suspect) return SECOND_LOOK;
     mean = (s->mean_ns + mean) /
            2; /* costly nodes are not in it: that they got cheaper is for timed runs to see */
-    dtp_flow_set_mean(s, mean > k->mean_ns ? mean : k->mean_ns);
+    dtp_dataflow_set_mean(s, mean > k->mean_ns ? mean : k->mean_ns);
     return s->fuel;
 }
 
 /* ---- Timed runs -------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                              const dtp_flow_where_t *where) {
-    dtp_flow_state_t *s = ctx;
-    dtp_flow_worker_t *w = &s->workers[where->slot];
+static dnnl_tp_status_t timed(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                              const dtp_dataflow_where_t *where) {
+    dtp_dataflow_state_t *s = ctx;
+    dtp_dataflow_worker_t *w = &s->workers[where->slot];
     int64_t begin = dtp_ticks();
     dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, where);
     int64_t ns = dtp_max64(dtp_ns_of_ticks(dtp_ticks() - begin) - TIMER_NS, 0);
     w->timed_ns += ns;
     ++w->n_timed;
-    if (ns > DTP_FLOW_LOOK_NS) w->fuel = 1; /* a look comes next */
+    if (ns > DTP_DATAFLOW_LOOK_NS) w->fuel = 1; /* a look comes next */
     DTP_ATOMIC(uint32_t) *cost = &s->learn.cost[index];
     uint32_t old = DTP_LOAD(cost, relaxed), now = ns < UINT32_MAX ? (uint32_t)ns + 1 : UINT32_MAX;
     /* Downwards at once; upwards half of it, and what looks much dearer is timed again soon: threads get
@@ -131,9 +131,9 @@ static dnnl_tp_status_t timed(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
     return status;
 }
 
-void dtp_flow_learn_begin(dtp_flow_state_t *s) {
-    dtp_flow_learn_t *k = &s->learn;
-    dtp_flow_worker_t *w = &s->workers[0];
+void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s) {
+    dtp_dataflow_learn_t *k = &s->learn;
+    dtp_dataflow_worker_t *w = &s->workers[0];
     s->exec = s->args.exec;
     s->exec_ctx = s->args.ctx;
     if (!k->on || s->args.par->num_threads < 2) {
@@ -146,7 +146,7 @@ void dtp_flow_learn_begin(dtp_flow_state_t *s) {
     k->suspect = false;
     w->timed_ns = 0;
     w->n_timed = 0;
-    if (k->runs++) dtp_flow_set_mean(s, k->mean_ns);
+    if (k->runs++) dtp_dataflow_set_mean(s, k->mean_ns);
     if (!k->timed) return;
     DTP_STORE(&k->jumped, false, relaxed);
     s->exec = timed;
@@ -160,37 +160,37 @@ static float rounded(uint32_t ns) {
     return (float)(ns >> shift << shift);
 }
 
-static float cost_of(const dtp_flow_learn_t *k, const dtp_flow_node_t *node) {
+static float cost_of(const dtp_dataflow_learn_t *k, const dtp_dataflow_node_t *node) {
     uint32_t kind = DTP_FN_KIND(node->bits);
     if (kind == DTP_FK_WHILE) return (float)k->region.rings[node->index].region->ns * by_guess;
     if (kind == DTP_FK_CALL) return (float)k->region.callees[node->index].region->ns * by_guess;
     if (kind == DTP_FK_CLUSTER) {
-        const dtp_flow_cluster_t *c = &k->region.clusters[node->index];
+        const dtp_dataflow_cluster_t *c = &k->region.clusters[node->index];
         float sum = 0.f;
         for (uint32_t i = 0; i < c->n; ++i)
             sum += rounded(DTP_LOAD(&k->cost[k->region.cluster_index[c->first + i]], relaxed));
         return sum;
     }
-    if (kind != DTP_FK_OP || node->index == DTP_FLOW_NO_INDEX) return 0.f;
+    if (kind != DTP_FK_OP || node->index == DTP_DATAFLOW_NO_INDEX) return 0.f;
     return rounded(DTP_LOAD(&k->cost[node->index], relaxed));
 }
 
-static float most_of(const dtp_flow_learn_t *k, uint32_t from, uint32_t end) {
+static float most_of(const dtp_dataflow_learn_t *k, uint32_t from, uint32_t end) {
     float most = 0.f;
     for (uint32_t i = from; i < end; ++i) {
-        float r = k->rank[k->region.edges[i] & ~DTP_FLOW_DIRECT];
+        float r = k->rank[k->region.edges[i] & ~DTP_DATAFLOW_DIRECT];
         if (r > most) most = r;
     }
     return most;
 }
 
 /* Less critical; else later in the order of one thread. */
-static bool is_before(const dtp_flow_learn_t *k, uint32_t x, uint32_t y) {
-    uint32_t a = x & ~DTP_FLOW_DIRECT, b = y & ~DTP_FLOW_DIRECT;
+static bool is_before(const dtp_dataflow_learn_t *k, uint32_t x, uint32_t y) {
+    uint32_t a = x & ~DTP_DATAFLOW_DIRECT, b = y & ~DTP_DATAFLOW_DIRECT;
     return k->rank[a] != k->rank[b] ? k->rank[a] < k->rank[b] : a > b;
 }
 
-static void sort_by_rank(const dtp_flow_learn_t *k, uint32_t *edge, uint32_t n) {
+static void sort_by_rank(const dtp_dataflow_learn_t *k, uint32_t *edge, uint32_t n) {
     enum { SHORT = 32 };
     if (n <= SHORT) {
         for (uint32_t i = 1; i < n; ++i) {
@@ -220,39 +220,40 @@ static void sort_by_rank(const dtp_flow_learn_t *k, uint32_t *edge, uint32_t n) 
 }
 
 /* Longest paths by what the nodes took; edges in their order. The longest path of all. */
-static float rank_again(dtp_flow_state_t *s, bool sort) {
-    dtp_flow_learn_t *k = &s->learn;
-    const dtp_flow_region_t *r = &k->region;
+static float rank_again(dtp_dataflow_state_t *s, bool sort) {
+    dtp_dataflow_learn_t *k = &s->learn;
+    const dtp_dataflow_region_t *r = &k->region;
     float longest = 0.f;
     for (uint32_t i = r->n_nodes; i-- > 0;) {
         uint32_t id = s->plan->order[i];
-        const dtp_flow_node_t *node = &k->nodes[id];
+        const dtp_dataflow_node_t *node = &k->nodes[id];
         float most = most_of(k, node->edge, node[1].edge);
-        for (uint32_t b = node->sink; b != DTP_FLOW_NONE; b = r->blocks[b].up)
-            if (r->blocks[b].end != DTP_FLOW_NONE) {
+        for (uint32_t b = node->sink; b != DTP_DATAFLOW_NONE; b = r->blocks[b].up)
+            if (r->blocks[b].end != DTP_DATAFLOW_NONE) {
                 most = k->rank[r->blocks[b].end] > most ? k->rank[r->blocks[b].end] : most;
                 break;
             }
         if (DTP_FN_KIND(node->bits) == DTP_FK_IF)
             for (int branch = 0; branch < 2; ++branch) {
-                const dtp_flow_blk_t *b = &r->blocks[r->choices[node->index].block[branch]];
+                const dtp_dataflow_blk_t *b = &r->blocks[r->choices[node->index].block[branch]];
                 float inside = most_of(k, b->entry, b->entry + b->n_entry);
                 if (inside > most) most = inside;
             }
         k->rank[id] = most + cost_of(k, node);
         if (k->rank[id] > longest) longest = k->rank[id];
-        if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + node->edge, node[1].edge - node->edge);
+        if (sort && dtp_dataflow_is_flat(r))
+            sort_by_rank(k, k->edges + node->edge, node[1].edge - node->edge);
     }
     k->ranked = true;
-    if (sort && dtp_flow_is_flat(r)) sort_by_rank(k, k->edges + r->blocks[0].entry, r->blocks[0].n_entry);
+    if (sort && dtp_dataflow_is_flat(r)) sort_by_rank(k, k->edges + r->blocks[0].entry, r->blocks[0].n_entry);
     return longest;
 }
 
-static void mark_costly(dtp_flow_state_t *s, float *dearest, bool *changed) {
-    dtp_flow_learn_t *k = &s->learn;
-    const dtp_flow_node_t *from = s->plan->regions[0].nodes;
+static void mark_costly(dtp_dataflow_state_t *s, float *dearest, bool *changed) {
+    dtp_dataflow_learn_t *k = &s->learn;
+    const dtp_dataflow_node_t *from = s->plan->regions[0].nodes;
     for (uint32_t i = 0; i < k->region.n_nodes; ++i) {
-        dtp_flow_node_t *node = &k->nodes[i];
+        dtp_dataflow_node_t *node = &k->nodes[i];
         uint32_t kind = DTP_FN_KIND(node->bits);
         if (kind != DTP_FK_OP || node->index >= s->plan->n_index) continue;
         float ns = (float)DTP_LOAD(&k->cost[node->index], relaxed);
@@ -267,15 +268,15 @@ static void mark_costly(dtp_flow_state_t *s, float *dearest, bool *changed) {
 
 /* How many runs the next timed one is away, after one of n nodes. All nodes of the graph are looked at to
  * learn, and a run may be but a few of them. */
-static uint32_t runs_apart(const dtp_flow_learn_t *k, double work, uint64_t n, bool ranked) {
+static uint32_t runs_apart(const dtp_dataflow_learn_t *k, double work, uint64_t n, bool ranked) {
     uint32_t apart = k->runs < MOST_APART ? k->runs : MOST_APART;
     double all = (double)k->region.n_nodes * (ranked ? RANK_NS : MARK_NS) * LEARN_PART;
     double runs = all / (work + (double)n * ENGINE_NS + RUN_NS);
     return runs > apart ? (uint32_t)runs : apart;
 }
 
-void dtp_flow_learn_end(dtp_flow_state_t *s) {
-    dtp_flow_learn_t *k = &s->learn;
+void dtp_dataflow_learn_end(dtp_dataflow_state_t *s) {
+    dtp_dataflow_learn_t *k = &s->learn;
     if (!k->active || !k->timed || s->result.status != dnnl_tp_success) return;
     double work = 0.;
     uint64_t n = 0;
@@ -287,7 +288,7 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
     k->next = k->again ? k->runs : k->runs + runs_apart(k, work, n, false);
     if (!n) return;
     k->mean_ns = work / (double)n;
-    dtp_flow_set_mean(s, k->mean_ns);
+    dtp_dataflow_set_mean(s, k->mean_ns);
     int threads = s->args.par->num_threads;
     double shared = (work + (double)n * SHARED_NODE_NS) / threads;
     float dearest = 0.f;
@@ -305,15 +306,15 @@ void dtp_flow_learn_end(dtp_flow_state_t *s) {
     k->order_ns = 0;
 }
 
-double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n) {
+double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n) {
     enum { LOOKED_AT = 8 };
-    const dtp_flow_learn_t *k = &w->state->learn;
+    const dtp_dataflow_learn_t *k = &w->state->learn;
     if (!k->active || !k->ranked) return 0.;
     float sum = 0.f, most = 0.f;
     if (n > LOOKED_AT) n = LOOKED_AT;
     for (size_t i = 0; i < n; ++i) {
-        uint64_t id = w->lifo[i] & DTP_FLOW_NODE_MASK;
-        if (dtp_flow_slab_of(w->lifo[i]) != w->state->root) continue;
+        uint64_t id = w->lifo[i] & DTP_DATAFLOW_NODE_MASK;
+        if (dtp_dataflow_slab_of(w->lifo[i]) != w->state->root) continue;
         sum += cost_of(k, &k->nodes[id]);
         if (k->rank[id] > most) most = k->rank[id];
     }
@@ -322,12 +323,12 @@ double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n) {
 
 /* ---- Threads or not ---------------------------------------------------------------------------------- */
 
-bool dtp_flow_prefers_order(const dtp_flow_state_t *s) {
+bool dtp_dataflow_prefers_order(const dtp_dataflow_state_t *s) {
     return s->learn.in_order && s->learn.runs < s->learn.next;
 }
 
-void dtp_flow_note_order(dtp_flow_state_t *s, int64_t ns) {
-    dtp_flow_learn_t *k = &s->learn;
+void dtp_dataflow_note_order(dtp_dataflow_state_t *s, int64_t ns) {
+    dtp_dataflow_learn_t *k = &s->learn;
     ++k->runs;
     if (k->order_ns == 0 || ns < k->order_ns) k->order_ns = ns;
     else if (ns > 2 * k->order_ns + LATE_NS) k->next = k->runs; /* what it does has changed */

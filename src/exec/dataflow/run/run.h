@@ -1,4 +1,4 @@
-/* One run of a flow program: state, workers and the steps that both forms of the engine share; private to
+/* One run of a dataflow program: state, workers and the steps that both forms of the engine share; private to
  * run.c, step.h and share.c. State machine: dataflow/dataflow.h.
  *
  * Who may write what. state: fields up to `result` by the owner before the run; `stop`, result by who turns
@@ -12,21 +12,21 @@
 #include "threading/pools/blocking.h"
 #include "threading/loops/crew.h"
 
-#ifndef DTP_FLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
-#define DTP_FLOW_QUEUE_TASKS 1024
+#ifndef DTP_DATAFLOW_QUEUE_TASKS /* tests/model: few, so that positions wrap around */
+#define DTP_DATAFLOW_QUEUE_TASKS 1024
 #endif
-#ifndef DTP_FLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
-#define DTP_FLOW_FEW_QUEUES 16
+#ifndef DTP_DATAFLOW_FEW_QUEUES /* tests: few, so that small crews mark theirs */
+#define DTP_DATAFLOW_FEW_QUEUES 16
 #endif
 enum {
-    DTP_FLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
-    DTP_FLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
-    DTP_FLOW_QUEUE = DTP_FLOW_QUEUE_TASKS,
-    DTP_FLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
-    DTP_FLOW_LOOK_NS = 2000,
-    DTP_FLOW_SHARE_NS = 1000, /* a surplus worth giving away */
-    DTP_FLOW_EAGER_NS = 60,
-    DTP_FLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
+    DTP_DATAFLOW_LIFO = 4096,       /* private tasks, at least; more spill into a list */
+    DTP_DATAFLOW_LIFO_MORE = 16384, /* of programs with more nodes than that */
+    DTP_DATAFLOW_QUEUE = DTP_DATAFLOW_QUEUE_TASKS,
+    DTP_DATAFLOW_FUEL = 64, /* nodes between two looks at what is rare, at most */
+    DTP_DATAFLOW_LOOK_NS = 2000,
+    DTP_DATAFLOW_SHARE_NS = 1000, /* a surplus worth giving away */
+    DTP_DATAFLOW_EAGER_NS = 60,
+    DTP_DATAFLOW_CHEAP_NS = 40 /* nodes that were found to take less are not given away */
 };
 
 /* Tasks that a worker gives away: one producer (its worker), any number of takers, oldest first. Positions
@@ -35,26 +35,26 @@ enum {
 typedef struct {
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) top;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) bottom;
-    DTP_ATOMIC(uint64_t) word[DTP_FLOW_QUEUE];
-} dtp_flow_queue_t;
+    DTP_ATOMIC(uint64_t) word[DTP_DATAFLOW_QUEUE];
+} dtp_dataflow_queue_t;
 
 typedef struct {
     /* Private LIFO: lifo[0 .. top). */
     _Alignas(DTP_NO_SHARE) uint64_t *top;
     uint64_t *limit;
-    dtp_flow_state_t *state;
+    dtp_dataflow_state_t *state;
     uint32_t fuel, looks;
     uint32_t given;   /* nodes since the last look, if that many were run */
     uint32_t n_timed; /* of this run, with what they took */
     int64_t timed_ns;
     int64_t costly_ns;          /* what COSTLY nodes of this shared run took here, lately; 0: not known */
-    uint64_t spill, spill_last; /* list of older tasks, through dtp_flow_link; 0: none */
-    dtp_flow_where_t where;
+    uint64_t spill, spill_last; /* list of older tasks, through dtp_dataflow_link; 0: none */
+    dtp_dataflow_where_t where;
     uint64_t *lifo;
     uint32_t random;
     uint64_t shared, stolen, invited, parked;
-    dtp_flow_queue_t queue;
-} dtp_flow_worker_t;
+    dtp_dataflow_queue_t queue;
+} dtp_dataflow_worker_t;
 
 /* learn.c. Everything but cost[] and jumped is written by the owner, while nobody else is inside. */
 typedef struct {
@@ -71,28 +71,28 @@ typedef struct {
     int64_t looked;              /* ticks at the last look */
     int64_t order_ns;            /* the shortest run in order since the last timed one */
     DTP_ATOMIC(uint32_t) * cost; /* ns + 1 by index, 0: not known */
-    dtp_flow_node_t *nodes;      /* the root's, COSTLY as learned */
+    dtp_dataflow_node_t *nodes;  /* the root's, COSTLY as learned */
     uint32_t *edges;
     float *rank;
-    dtp_flow_region_t region; /* the root's with these tables */
-} dtp_flow_learn_t;
+    dtp_dataflow_region_t region; /* the root's with these tables */
+} dtp_dataflow_learn_t;
 
-struct dtp_flow_state {
-    const dtp_flow_plan_t *plan;
-    dtp_flow_slab_t *root;
+struct dtp_dataflow_state {
+    const dtp_dataflow_plan_t *plan;
+    dtp_dataflow_slab_t *root;
     int num_threads;
-    dtp_flow_args_t args;
+    dtp_dataflow_args_t args;
     dtp_parallel_t alone;
-    dtp_flow_worker_t *workers;
-    dtp_flow_result_t result;
-    dtp_flow_exec_t exec; /* args.exec, or around it what takes its time */
+    dtp_dataflow_worker_t *workers;
+    dtp_dataflow_result_t result;
+    dtp_dataflow_exec_t exec; /* args.exec, or around it what takes its time */
     void *exec_ctx;
     int crew_size; /* slots that may be in use: 1 while the run is alone */
     uint32_t fuel;
     double mean_ns; /* of nodes, as estimated or learned */
     bool eager;     /* nodes take so long that tasks are given away before somebody asks */
     dtp_crew_t crew;
-    dtp_flow_learn_t learn;
+    dtp_dataflow_learn_t learn;
     /* block.c; of the next six, under the crew's lock. */
     dtp_blocking_t *blocking; /* NULL: nodes that may block run where they are met */
     dtp_blocking_job_t job;
@@ -109,87 +109,90 @@ struct dtp_flow_state {
     /* Of a large crew: whose queue may hold tasks, a bit each, so that who is dry need not look at all of them. */
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) given[DTP_MAX_THREADS / 64];
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint64_t) orphans; /* list of tasks whose worker left, through links */
-    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_FLOW_* */
+    DTP_ATOMIC(uint32_t) parked;                         /* the owner sleeps on it; DTP_DATAFLOW_* */
 };
 
 /* The owner sleeps; its ticket serves others, so that tasks alone wake it only while there is one for it. */
-enum { DTP_FLOW_AWAKE, DTP_FLOW_ASLEEP, DTP_FLOW_ASLEEP_LENT };
+enum { DTP_DATAFLOW_AWAKE, DTP_DATAFLOW_ASLEEP, DTP_DATAFLOW_ASLEEP_LENT };
 
 /* The run fails unless it has failed before. */
-void dtp_flow_fail(dtp_flow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);
+void dtp_dataflow_fail(dtp_dataflow_state_t *s, dnnl_tp_status_t status, int why, uint32_t index);
 /* Is there a reason not to execute? Looks at the caller's cancel. */
-static inline bool dtp_flow_stopped(dtp_flow_state_t *s) {
+static inline bool dtp_dataflow_stopped(dtp_dataflow_state_t *s) {
     if (DTP_UNLIKELY(DTP_LOAD(&s->stop, relaxed))) return true;
     if (DTP_LIKELY(!DTP_LOAD(s->args.cancel, relaxed))) return false;
-    dtp_flow_fail(s, dnnl_tp_cancelled, DTP_FLOW_CANCELLED, DTP_FLOW_NO_INDEX);
+    dtp_dataflow_fail(s, dnnl_tp_cancelled, DTP_DATAFLOW_CANCELLED, DTP_DATAFLOW_NO_INDEX);
     return true;
 }
 
 /* learn.c */
-size_t dtp_flow_learn_bytes(const dtp_flow_plan_t *plan, int num_threads);
+size_t dtp_dataflow_learn_bytes(const dtp_dataflow_plan_t *plan, int num_threads);
 /* The root's region as the state has it. */
-const dtp_flow_region_t *dtp_flow_learn_init(dtp_flow_state_t *s, char *memory);
-void dtp_flow_learn_begin(dtp_flow_state_t *s);
-void dtp_flow_learn_end(dtp_flow_state_t *s);
+const dtp_dataflow_region_t *dtp_dataflow_learn_init(dtp_dataflow_state_t *s, char *memory);
+void dtp_dataflow_learn_begin(dtp_dataflow_state_t *s);
+void dtp_dataflow_learn_end(dtp_dataflow_state_t *s);
 /* The owner looks, alone: nodes until the next time. */
-uint32_t dtp_flow_learn_look(dtp_flow_worker_t *w);
+uint32_t dtp_dataflow_learn_look(dtp_dataflow_worker_t *w);
 /* What can be known of the n oldest tasks of the LIFO and what comes after them; 0: nothing was learned. */
-double dtp_flow_learned_ns(const dtp_flow_worker_t *w, size_t n);
-void dtp_flow_set_mean(dtp_flow_state_t *s, double ns);
+double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n);
+void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns);
 
-void dtp_flow_check_deadline(dtp_flow_state_t *s);
+void dtp_dataflow_check_deadline(dtp_dataflow_state_t *s);
 /* The root is complete. */
-void dtp_flow_finished(dtp_flow_state_t *s);
+void dtp_dataflow_finished(dtp_dataflow_state_t *s);
 /* Executes a COSTLY node; everything else that is ready is given to others before. */
-void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared);
-/* Every DTP_FLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
-bool dtp_flow_look(dtp_flow_worker_t *w, bool shared);
+void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_node_t *node,
+                         bool shared);
+/* Every DTP_DATAFLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
+bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared);
 
 /* block.c. */
-void dtp_flow_block_begin(dtp_flow_state_t *s);
-void dtp_flow_block_open(dtp_flow_state_t *s);
+void dtp_dataflow_block_begin(dtp_dataflow_state_t *s);
+void dtp_dataflow_block_open(dtp_dataflow_state_t *s);
 /* A MAY_BLOCK node is ready and the run has a blocking crew. False: the run is over, it is a ghost. */
-bool dtp_flow_hand_over(dtp_flow_state_t *s, dtp_flow_slab_t *slab, uint32_t node);
-uint64_t dtp_flow_take_returned(dtp_flow_state_t *s); /* the list; 0: none */
-bool dtp_flow_is_away(const dtp_flow_state_t *s);
+bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_slab_t *slab, uint32_t node);
+uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s); /* the list; 0: none */
+bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);
 /* By the owner, which is dry while closures are away: without its ticket until there is something to do. */
-void dtp_flow_sleep_away(dtp_flow_worker_t *w);
+void dtp_dataflow_sleep_away(dtp_dataflow_worker_t *w);
 
 /* share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
  */
-bool dtp_flow_open_for_costly(dtp_flow_worker_t *w);
+bool dtp_dataflow_open_for_costly(dtp_dataflow_worker_t *w);
 /* The queue is empty and the LIFO is not: gives its older half away if that is worth it. */
-void dtp_flow_feed(dtp_flow_worker_t *w);
+void dtp_dataflow_feed(dtp_dataflow_worker_t *w);
 /* Gives tasks away and invites those who are not here. The worker has a task left. */
-void dtp_flow_invite(dtp_flow_worker_t *w);
+void dtp_dataflow_invite(dtp_dataflow_worker_t *w);
 /* Fills the LIFO with tasks that others gave away; false if there are none. */
-bool dtp_flow_take(dtp_flow_worker_t *w);
+bool dtp_dataflow_take(dtp_dataflow_worker_t *w);
 /* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */
-void dtp_flow_wait(dtp_flow_worker_t *w);
-void dtp_flow_close(dtp_flow_worker_t *w);
+void dtp_dataflow_wait(dtp_dataflow_worker_t *w);
+void dtp_dataflow_close(dtp_dataflow_worker_t *w);
 /* Sleeps until somebody wakes the owner, the deadline or timeout_ns (< 0: none); is there anything to do? */
-bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns);
-bool dtp_flow_wake_owner(dtp_flow_state_t *s); /* if it sleeps */
+bool dtp_dataflow_park(dtp_dataflow_worker_t *w, int64_t timeout_ns);
+bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s); /* if it sleeps */
 /* run_tasks with shared = true: false when the worker has to leave. */
-bool dtp_flow_run_shared(dtp_flow_worker_t *w);
+bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w);
 
-/* Makes room for n <= DTP_FLOW_LIFO / 2 tasks: the older half goes to the spill list. */
-void dtp_flow_spill(dtp_flow_worker_t *w);
+/* Makes room for n <= DTP_DATAFLOW_LIFO / 2 tasks: the older half goes to the spill list. */
+void dtp_dataflow_spill(dtp_dataflow_worker_t *w);
 /* Fills an empty LIFO from the spill list; false if that is empty, too. */
-bool dtp_flow_unspill(dtp_flow_worker_t *w);
-static inline void dtp_flow_room(dtp_flow_worker_t *w, uint32_t n) {
-    if (DTP_UNLIKELY((size_t)(w->limit - w->top) < n)) dtp_flow_spill(w);
+bool dtp_dataflow_unspill(dtp_dataflow_worker_t *w);
+static inline void dtp_dataflow_room(dtp_dataflow_worker_t *w, uint32_t n) {
+    if (DTP_UNLIKELY((size_t)(w->limit - w->top) < n)) dtp_dataflow_spill(w);
 }
 
 /* Sets the counters of a block. */
-static inline void dtp_flow_arm(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t block) {
-    const dtp_flow_blk_t *k = &r->blocks[block];
+static inline void dtp_dataflow_arm(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab,
+                                    uint32_t block) {
+    const dtp_dataflow_blk_t *k = &r->blocks[block];
     char *count = (char *)slab + r->count_at;
     if (k->counted) memcpy(count + k->first, r->init + k->first, k->counted);
-    DTP_STORE(&dtp_flow_done(r, slab)[block], k->done, relaxed);
+    DTP_STORE(&dtp_dataflow_done(r, slab)[block], k->done, relaxed);
 }
-static inline void dtp_flow_arm_slab(const dtp_flow_region_t *r, dtp_flow_slab_t *slab, uint32_t gate) {
-    dtp_flow_arm(r, slab, 0);
+static inline void dtp_dataflow_arm_slab(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab,
+                                         uint32_t gate) {
+    dtp_dataflow_arm(r, slab, 0);
     slab->exited = 0;
     DTP_STORE(&slab->gate, gate, relaxed);
 }

@@ -1,6 +1,6 @@
-/* Threads of a flow run: when tasks are given away, to whom, who waits for whom.
+/* Threads of a dataflow run: when tasks are given away, to whom, who waits for whom.
  *
- * The run is alone (crew_size 1) until dtp_flow_look or a costly node finds a surplus that is worth it and
+ * The run is alone (crew_size 1) until dtp_dataflow_look or a costly node finds a surplus that is worth it and
  * somebody who could come; then the crew opens, stays open to the end, and all arrivals are atomic.
  *
  * Giving away. `hungry` counts threads that look for tasks. Who has more than one task and sees hungry > 0
@@ -26,7 +26,7 @@ enum {
     MORE = 16 /* tasks: every other one */
 };
 
-bool dtp_flow_wake_owner(dtp_flow_state_t *s) {
+bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s) {
 #ifndef DTP_BREAK_W1
     DTP_FENCE_SC();
 #endif
@@ -34,33 +34,34 @@ bool dtp_flow_wake_owner(dtp_flow_state_t *s) {
     dtp_futex_wake(&s->parked, 1);
     return true;
 }
-static void wake_owner(dtp_flow_state_t *s) { (void)dtp_flow_wake_owner(s); }
+static void wake_owner(dtp_dataflow_state_t *s) { (void)dtp_dataflow_wake_owner(s); }
 /* For tasks that have a thread, and would be done sooner by two. */
-static void wake_to_help(dtp_flow_state_t *s) {
+static void wake_to_help(dtp_dataflow_state_t *s) {
 #ifndef DTP_BREAK_W1
     DTP_FENCE_SC();
 #endif
     const uint32_t parked = DTP_LOAD(&s->parked, relaxed);
-    if (parked == DTP_FLOW_ASLEEP || (parked == DTP_FLOW_ASLEEP_LENT && dtp_crew_ticket_is_free(&s->crew)))
+    if (parked == DTP_DATAFLOW_ASLEEP ||
+        (parked == DTP_DATAFLOW_ASLEEP_LENT && dtp_crew_ticket_is_free(&s->crew)))
         wake_owner(s);
 }
 
-void dtp_flow_finished(dtp_flow_state_t *s) {
+void dtp_dataflow_finished(dtp_dataflow_state_t *s) {
     DTP_STORE(&s->finished, 1, release);
     if (s->crew_size > 1) wake_owner(s);
 }
 
 /* ---- Queue ------------------------------------------------------------------------------------------- */
 
-static bool queue_is_empty(const dtp_flow_queue_t *q) {
+static bool queue_is_empty(const dtp_dataflow_queue_t *q) {
     return DTP_LOAD(&q->top, relaxed) == DTP_LOAD(&q->bottom, relaxed);
 }
 
-static bool is_large(const dtp_flow_state_t *s) { return s->crew_size > DTP_FLOW_FEW_QUEUES; }
+static bool is_large(const dtp_dataflow_state_t *s) { return s->crew_size > DTP_DATAFLOW_FEW_QUEUES; }
 
 /* Sets the bit of a queue that has tasks: they were published, fence, look at the bit. Who finds the queue empty
  * takes the bit away, fence, looks at the queue again. So a bit is there wherever there are tasks. */
-static void mark_given(dtp_flow_state_t *s, int slot) {
+static void mark_given(dtp_dataflow_state_t *s, int slot) {
     DTP_ATOMIC(uint64_t) *word = &s->given[slot / 64];
     const uint64_t bit = (uint64_t)1 << slot % 64;
     DTP_FENCE_SC();
@@ -68,19 +69,19 @@ static void mark_given(dtp_flow_state_t *s, int slot) {
 }
 
 /* The n oldest tasks of the LIFO, or every other one of them, or as many as fit; the youngest first. */
-static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
-    dtp_flow_queue_t *q = &w->queue;
+static void expose(dtp_dataflow_worker_t *w, size_t n, bool every_other) {
+    dtp_dataflow_queue_t *q = &w->queue;
     uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
-    uint64_t room = DTP_FLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
+    uint64_t room = DTP_DATAFLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
 #ifdef DTP_BREAK_DEQUE_ROOM
-    room = DTP_FLOW_QUEUE;
+    room = DTP_DATAFLOW_QUEUE;
 #endif
     const size_t apart = every_other ? 2 : 1, all = (size_t)(w->top - w->lifo), end = n;
     n = (n + apart - 1) / apart;
     if (n > room) n = (size_t)room;
     if (!n) return;
     for (size_t i = 0; i < n; ++i)
-        DTP_STORE(&q->word[(bottom + i) % DTP_FLOW_QUEUE], w->lifo[end - 1 - i * apart], relaxed);
+        DTP_STORE(&q->word[(bottom + i) % DTP_DATAFLOW_QUEUE], w->lifo[end - 1 - i * apart], relaxed);
     DTP_JOLT();
 #ifdef DTP_BREAK_DEQUE_BOTTOM
     DTP_STORE(&q->bottom, bottom + n, relaxed);
@@ -98,7 +99,7 @@ static void expose(dtp_flow_worker_t *w, size_t n, bool every_other) {
 }
 
 /* Takes half of what is there, into an empty LIFO, the oldest on top. */
-static bool take_from(dtp_flow_worker_t *w, dtp_flow_queue_t *q) {
+static bool take_from(dtp_dataflow_worker_t *w, dtp_dataflow_queue_t *q) {
     uint64_t top = DTP_LOAD(&q->top, acquire);
     for (;;) {
         uint64_t bottom = DTP_LOAD(&q->bottom, acquire);
@@ -106,7 +107,7 @@ static bool take_from(dtp_flow_worker_t *w, dtp_flow_queue_t *q) {
         uint64_t n = (bottom - top + 1) / 2;
         if (n > MAX_TAKE) n = MAX_TAKE;
         for (uint64_t i = 0; i < n; ++i)
-            w->lifo[n - 1 - i] = DTP_LOAD(&q->word[(top + i) % DTP_FLOW_QUEUE], relaxed);
+            w->lifo[n - 1 - i] = DTP_LOAD(&q->word[(top + i) % DTP_DATAFLOW_QUEUE], relaxed);
         DTP_JOLT();
 #ifdef DTP_BREAK_DEQUE_TAKE
         top = DTP_LOAD(&q->top, acquire);
@@ -119,35 +120,35 @@ static bool take_from(dtp_flow_worker_t *w, dtp_flow_queue_t *q) {
     }
 }
 
-static bool take_orphans(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+static bool take_orphans(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     if (!DTP_LOAD(&s->orphans, relaxed)) return false;
     w->spill = DTP_SWAP(&s->orphans, 0, acquire);
     if (!w->spill) return false;
-    (void)dtp_flow_unspill(w);
-    for (uint64_t word = w->spill; word; word = *dtp_flow_link(word)) w->spill_last = word;
+    (void)dtp_dataflow_unspill(w);
+    for (uint64_t word = w->spill; word; word = *dtp_dataflow_link(word)) w->spill_last = word;
     return true;
 }
 
 /* A list first..last. It needs no tag: whatever the head is, it becomes the list's successor; takers take
  * all. */
-static void orphan(dtp_flow_state_t *s, uint64_t first, uint64_t last) {
+static void orphan(dtp_dataflow_state_t *s, uint64_t first, uint64_t last) {
     uint64_t head = DTP_LOAD(&s->orphans, relaxed);
     do {
-        *dtp_flow_link(last) = head;
+        *dtp_dataflow_link(last) = head;
     } while (!DTP_CAS_WEAK(&s->orphans, &head, first, release));
     wake_owner(s);
 }
 
-static void orphan_spill(dtp_flow_worker_t *w) {
+static void orphan_spill(dtp_dataflow_worker_t *w) {
     if (!w->spill) return;
     orphan(w->state, w->spill, w->spill_last);
     w->spill = 0;
 }
 
 /* Of a large crew: those that are marked, from a random one on. */
-static bool take_from_marked(dtp_flow_worker_t *w, int from) {
-    dtp_flow_state_t *s = w->state;
+static bool take_from_marked(dtp_dataflow_worker_t *w, int from) {
+    dtp_dataflow_state_t *s = w->state;
     const int words = (s->crew_size + 63) / 64;
     /* The first word twice: its bits from `from` on, in the end the others. */
     for (int i = 0; i <= words; ++i) {
@@ -156,7 +157,7 @@ static bool take_from_marked(dtp_flow_worker_t *w, int from) {
         mask = i == 0 ? mask : i == words ? ~mask : ~(uint64_t)0;
         for (uint64_t bits = DTP_LOAD(&s->given[at], relaxed) & mask; bits; bits &= bits - 1) {
             const int victim = at * 64 + __builtin_ctzll(bits);
-            dtp_flow_queue_t *q = &s->workers[victim].queue;
+            dtp_dataflow_queue_t *q = &s->workers[victim].queue;
             if (take_from(w, q)) {
                 w->stolen += victim == w->where.slot ? 0 : (uint64_t)(w->top - w->lifo);
                 return true;
@@ -169,8 +170,8 @@ static bool take_from_marked(dtp_flow_worker_t *w, int from) {
     return false;
 }
 
-bool dtp_flow_take(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+bool dtp_dataflow_take(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     if (take_from(w, &w->queue)) return true;
     w->random = w->random * 1664525u + 1013904223u;
     int n = s->crew_size, victim = (int)((uint64_t)w->random * (uint32_t)n >> 32);
@@ -187,11 +188,11 @@ bool dtp_flow_take(dtp_flow_worker_t *w) {
 }
 
 /* Is there anything that waits for the owner alone? */
-static bool is_left(dtp_flow_state_t *s) {
+static bool is_left(dtp_dataflow_state_t *s) {
     if (DTP_LOAD(&s->finished, acquire) || DTP_LOAD(&s->orphans, relaxed)) return true;
     return DTP_LOAD(&s->returned, relaxed);
 }
-static bool anything(dtp_flow_state_t *s) {
+static bool anything(dtp_dataflow_state_t *s) {
     if (is_left(s)) return true;
     for (int i = 0; i < s->crew_size; ++i)
         if (!queue_is_empty(&s->workers[i].queue)) return true;
@@ -201,33 +202,33 @@ static bool anything(dtp_flow_state_t *s) {
 /* ---- Giving away ------------------------------------------------------------------------------------- */
 
 static bool leads_far(uint64_t word) {
-    return dtp_flow_slab_of(word)->region->nodes[word & DTP_FLOW_NODE_MASK].bits & DTP_FN_WORTH;
+    return dtp_dataflow_slab_of(word)->region->nodes[word & DTP_DATAFLOW_NODE_MASK].bits & DTP_FN_WORTH;
 }
 
 /* What others could do if the older half of the LIFO were theirs, in ns; 0: not worth it. */
-static int64_t surplus_ns(const dtp_flow_worker_t *w) {
+static int64_t surplus_ns(const dtp_dataflow_worker_t *w) {
     size_t n = (size_t)(w->top - w->lifo);
     if (n < 2) return 0;
-    const dtp_flow_state_t *s = w->state;
-    if (s->learn.active && s->mean_ns < DTP_FLOW_CHEAP_NS) return 0;
-    double ns = (double)(n / 2) * s->mean_ns, known = dtp_flow_learned_ns(w, n - 1);
+    const dtp_dataflow_state_t *s = w->state;
+    if (s->learn.active && s->mean_ns < DTP_DATAFLOW_CHEAP_NS) return 0;
+    double ns = (double)(n / 2) * s->mean_ns, known = dtp_dataflow_learned_ns(w, n - 1);
     if (known > ns) ns = known;
-    if (ns >= DTP_FLOW_SHARE_NS) return (int64_t)ns;
-    return leads_far(w->lifo[0]) ? DTP_FLOW_SHARE_NS : 0;
+    if (ns >= DTP_DATAFLOW_SHARE_NS) return (int64_t)ns;
+    return leads_far(w->lifo[0]) ? DTP_DATAFLOW_SHARE_NS : 0;
 }
 
 /* Is it worth it at all? The same, but what is known at once first. */
-static bool is_surplus(const dtp_flow_worker_t *w) {
+static bool is_surplus(const dtp_dataflow_worker_t *w) {
     size_t n = (size_t)(w->top - w->lifo);
-    const dtp_flow_state_t *s = w->state;
-    if (n < 2 || (s->learn.active && s->mean_ns < DTP_FLOW_CHEAP_NS)) return false;
-    if ((double)(n / 2) * s->mean_ns >= DTP_FLOW_SHARE_NS || leads_far(w->lifo[0])) return true;
+    const dtp_dataflow_state_t *s = w->state;
+    if (n < 2 || (s->learn.active && s->mean_ns < DTP_DATAFLOW_CHEAP_NS)) return false;
+    if ((double)(n / 2) * s->mean_ns >= DTP_DATAFLOW_SHARE_NS || leads_far(w->lifo[0])) return true;
     return surplus_ns(w) > 0;
 }
 
 /* What is left of the run, as far as it can be known. */
-static int64_t rest_ns(const dtp_flow_worker_t *w) {
-    const dtp_flow_state_t *s = w->state;
+static int64_t rest_ns(const dtp_dataflow_worker_t *w) {
+    const dtp_dataflow_state_t *s = w->state;
     double done = (double)w->looks * s->fuel, all = s->plan->regions[0].n_nodes;
     double left = all > done ? (all - done) / 2 * s->mean_ns : 0.;
     int64_t surplus = surplus_ns(w);
@@ -235,39 +236,39 @@ static int64_t rest_ns(const dtp_flow_worker_t *w) {
 }
 
 /* What a costly node takes there: as this worker has found, or as the author of the region's nodes said. */
-static double costly_ns(const dtp_flow_worker_t *w, const dtp_flow_region_t *r) {
+static double costly_ns(const dtp_dataflow_worker_t *w, const dtp_dataflow_region_t *r) {
     const double said = r->n_nodes ? r->ns / r->n_nodes : 0., found = (double)w->costly_ns;
     return found > said ? found : said;
 }
 
 /* What the oldest tasks of the LIFO and those in the queue take, as far as they are costly, or what comes after them
  * in their loop or function: what is known of the root's nodes (rest_ns) tells nothing about those. */
-static double offered_ns(const dtp_flow_worker_t *w) {
+static double offered_ns(const dtp_dataflow_worker_t *w) {
     enum { LOOKED_AT = 8 };
     double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns, after = 0.;
     for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
-        const dtp_flow_region_t *r = dtp_flow_slab_of(*p)->region;
-        const dtp_flow_node_t *node = &r->nodes[*p & DTP_FLOW_NODE_MASK];
+        const dtp_dataflow_region_t *r = dtp_dataflow_slab_of(*p)->region;
+        const dtp_dataflow_node_t *node = &r->nodes[*p & DTP_DATAFLOW_NODE_MASK];
         if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
         else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
         else if (DTP_FN_KIND(node->bits) == DTP_FK_WHILE) ns += r->rings[node->index].region->ns;
-        else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_FLOW_IS_ROOT && r->ns / 2 > after)
+        else if ((node->bits & DTP_FN_WORTH) && r->kind != DTP_DATAFLOW_IS_ROOT && r->ns / 2 > after)
             after = r->ns / 2;
     }
     return ns > after ? ns : after;
 }
 
 /* What others would do if they came: all of the LIFO, before a costly node, or what comes next. */
-static int64_t worth_ns(const dtp_flow_worker_t *w) {
+static int64_t worth_ns(const dtp_dataflow_worker_t *w) {
     const int64_t rest = rest_ns(w), offered = (int64_t)offered_ns(w);
-    return dtp_max64(dtp_max64(rest, offered), DTP_FLOW_SHARE_NS);
+    return dtp_max64(dtp_max64(rest, offered), DTP_DATAFLOW_SHARE_NS);
 }
-static int64_t worth_beside_ns(const dtp_flow_worker_t *w) {
-    return dtp_max64(worth_ns(w), (int64_t)dtp_flow_learned_ns(w, (size_t)(w->top - w->lifo)));
+static int64_t worth_beside_ns(const dtp_dataflow_worker_t *w) {
+    return dtp_max64(worth_ns(w), (int64_t)dtp_dataflow_learned_ns(w, (size_t)(w->top - w->lifo)));
 }
 
-void dtp_flow_feed(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+void dtp_dataflow_feed(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
     if (is_surplus(w)) {
         const bool every_other = n > FEW && n <= MORE;
@@ -276,31 +277,31 @@ void dtp_flow_feed(dtp_flow_worker_t *w) {
 }
 
 /* What does not fit into the queue, and what has to stay when the worker leaves. */
-static void abandon(dtp_flow_worker_t *w) {
+static void abandon(dtp_dataflow_worker_t *w) {
     orphan_spill(w);
     if (w->top == w->lifo) return;
-    for (uint64_t *p = w->lifo; p + 1 < w->top; ++p) *dtp_flow_link(p[1]) = p[0];
+    for (uint64_t *p = w->lifo; p + 1 < w->top; ++p) *dtp_dataflow_link(p[1]) = p[0];
     orphan(w->state, w->top[-1], w->lifo[0]);
     w->top = w->lifo;
 }
 
-static void invite(dtp_flow_worker_t *w, int64_t est_ns) {
-    dtp_flow_state_t *s = w->state;
+static void invite(dtp_dataflow_worker_t *w, int64_t est_ns) {
+    dtp_dataflow_state_t *s = w->state;
     w->invited += (uint64_t)dtp_crew_want(&s->crew, s->crew_size - 1, est_ns);
 }
 
 /* ---- Joiners ----------------------------------------------------------------------------------------- */
 
 /* Looks for tasks for at most DRY_NS. */
-static bool look_for_tasks(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
-    if (dtp_flow_take(w)) return true;
+static bool look_for_tasks(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
+    if (dtp_dataflow_take(w)) return true;
     DTP_ADD(&s->hungry, 1, relaxed);
     bool found = false;
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(DRY_NS);
     for (int i = 1;; ++i) {
         if (DTP_LOAD(&s->finished, relaxed) || DTP_LOAD(&s->wide, relaxed)) break;
-        if ((found = dtp_flow_take(w))) break;
+        if ((found = dtp_dataflow_take(w))) break;
         if (dtp_crew_must_leave(&s->crew)) break;
         dtp_pause();
         if (i % SPINS_PER_LOOK == 0 && dtp_ticks() > until) break;
@@ -310,14 +311,14 @@ static bool look_for_tasks(dtp_flow_worker_t *w) {
 }
 
 static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
-    dtp_flow_state_t *s = arg;
-    dtp_flow_worker_t *w = &s->workers[slot];
+    dtp_dataflow_state_t *s = arg;
+    dtp_dataflow_worker_t *w = &s->workers[slot];
     (void)begin, (void)end;
     const dtp_share_t *around = dtp_share_here;
     dtp_share_here = s->args.share;
     while (look_for_tasks(w)) {
         w->fuel = s->fuel;
-        if (dtp_flow_run_shared(w)) continue;
+        if (dtp_dataflow_run_shared(w)) continue;
         abandon(w);
         break;
     }
@@ -326,8 +327,8 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
 
 /* ---- Opening ----------------------------------------------------------------------------------------- */
 
-static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
-    dtp_flow_state_t *s = w->state;
+static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
+    dtp_dataflow_state_t *s = w->state;
     int most = s->num_threads < s->args.par->num_threads ? s->num_threads : s->args.par->num_threads;
     if (most < 2 || !dtp_crew_prospect(&s->crew, s->args.par, est_ns)) return false;
     for (int i = 0; i < most; ++i) {
@@ -348,21 +349,21 @@ static bool open_crew(dtp_flow_worker_t *w, int64_t est_ns) {
         s->crew_size = 1;
         return false;
     }
-    if (s->blocking) dtp_flow_block_open(s);
+    if (s->blocking) dtp_dataflow_block_open(s);
     return true;
 }
 
-bool dtp_flow_open_for_costly(dtp_flow_worker_t *w) {
+bool dtp_dataflow_open_for_costly(dtp_dataflow_worker_t *w) {
     if (w->state->args.par->num_threads < 2) return false;
     /* What comes after closures that are away must not wait for this node. */
     enum { AWAY_NS = 1000000 };
-    return open_crew(w, dtp_flow_is_away(w->state) ? AWAY_NS : worth_beside_ns(w));
+    return open_crew(w, dtp_dataflow_is_away(w->state) ? AWAY_NS : worth_beside_ns(w));
 }
 
-bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
-    dtp_flow_state_t *s = w->state;
-    w->fuel = w->given = !shared && s->learn.active ? dtp_flow_learn_look(w) : s->fuel;
-    if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_flow_check_deadline(s);
+bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared) {
+    dtp_dataflow_state_t *s = w->state;
+    w->fuel = w->given = !shared && s->learn.active ? dtp_dataflow_learn_look(w) : s->fuel;
+    if (++w->looks % LOOKS_PER_CLOCK == 0) dtp_dataflow_check_deadline(s);
     if (s->args.par->num_threads < 2) return false;
     if (!shared && s->eager && w->looks < 6 && 1u << w->looks < w->fuel) w->fuel = w->given = 1u << w->looks;
     if (shared && w->where.slot) {
@@ -374,11 +375,12 @@ bool dtp_flow_look(dtp_flow_worker_t *w, bool shared) {
     }
     if (!shared) return surplus_ns(w) && open_crew(w, rest_ns(w));
     /* Somebody may be idle in the pool though nobody is hungry here. Only who has a task may invite. */
-    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed) && !dtp_crew_is_full(&s->crew)) dtp_flow_invite(w);
+    if (w->top > w->lifo && !DTP_LOAD(&s->hungry, relaxed) && !dtp_crew_is_full(&s->crew))
+        dtp_dataflow_invite(w);
     return false;
 }
 
-void dtp_flow_invite(dtp_flow_worker_t *w) {
+void dtp_dataflow_invite(dtp_dataflow_worker_t *w) {
     bool given = !queue_is_empty(&w->queue);
     if (!given && !surplus_ns(w)) return;
     const int64_t est_ns = worth_ns(w);
@@ -388,10 +390,11 @@ void dtp_flow_invite(dtp_flow_worker_t *w) {
 
 /* ---- Costly nodes ------------------------------------------------------------------------------------ */
 
-void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_node_t *node, bool shared) {
-    dtp_flow_state_t *s = w->state;
-    dtp_flow_check_deadline(s);
-    if (dtp_flow_stopped(s)) return;
+void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_node_t *node,
+                         bool shared) {
+    dtp_dataflow_state_t *s = w->state;
+    dtp_dataflow_check_deadline(s);
+    if (dtp_dataflow_stopped(s)) return;
     /* What was given away before nobody may have been asked to take. */
     if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
         if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, slab->region);
@@ -417,21 +420,22 @@ void dtp_flow_costly(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow
         if (shared) DTP_STORE(&s->wide, 0, release);
     }
     if (shared) w->costly_ns = dtp_ns_of_ticks(dtp_ticks() - begin);
-    if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
-    dtp_flow_check_deadline(s);
+    if (DTP_UNLIKELY(status != dnnl_tp_success))
+        dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, node->index);
+    dtp_dataflow_check_deadline(s);
     w->fuel = 1; /* a look comes next */
     w->given = 0;
 }
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
-static bool sleep_parked(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
-    dtp_flow_state_t *s = w->state;
-    if (s->args.deadline_ns && !dtp_flow_failed(s)) {
+static bool sleep_parked(dtp_dataflow_worker_t *w, bool lent, int64_t timeout_ns) {
+    dtp_dataflow_state_t *s = w->state;
+    if (s->args.deadline_ns && !dtp_dataflow_failed(s)) {
         int64_t left_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
         if (timeout_ns < 0 || left_ns < timeout_ns) timeout_ns = left_ns;
     }
-    const uint32_t asleep = lent ? DTP_FLOW_ASLEEP_LENT : DTP_FLOW_ASLEEP;
+    const uint32_t asleep = lent ? DTP_DATAFLOW_ASLEEP_LENT : DTP_DATAFLOW_ASLEEP;
     DTP_STORE(&s->parked, asleep, relaxed);
     DTP_FENCE_SC();
 #ifdef DTP_BREAK_FLOW_LENT
@@ -442,50 +446,52 @@ static bool sleep_parked(dtp_flow_worker_t *w, bool lent, int64_t timeout_ns) {
         ++w->parked;
         dtp_futex_wait(&s->parked, asleep, timeout_ns);
     }
-    DTP_STORE(&s->parked, DTP_FLOW_AWAKE, relaxed);
+    DTP_STORE(&s->parked, DTP_DATAFLOW_AWAKE, relaxed);
     return anything(s);
 }
-bool dtp_flow_park(dtp_flow_worker_t *w, int64_t timeout_ns) { return sleep_parked(w, false, timeout_ns); }
+bool dtp_dataflow_park(dtp_dataflow_worker_t *w, int64_t timeout_ns) {
+    return sleep_parked(w, false, timeout_ns);
+}
 
 /* Others may have its ticket meanwhile. What ends the run needs none, tasks need one. Those in queues have a thread that
  * executes them, so that nobody wakes the owner for them unless a ticket is free; one that has come for them waits, if
  * another thread was faster, because nobody wakes it again. */
-static void park_and_lend(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+static void park_and_lend(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     const bool lent = dtp_crew_lend(&s->crew);
     for (;;) {
         const bool any = sleep_parked(w, lent, -1);
         if (!lent || DTP_LOAD(&s->finished, acquire)) return;
-        dtp_flow_check_deadline(s);
+        dtp_dataflow_check_deadline(s);
         /* False: the run is over and has nothing to compute. */
         if (dtp_crew_regain(&s->crew, any, s->args.share) || any) return;
     }
 }
 
-void dtp_flow_wait(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+void dtp_dataflow_wait(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     DTP_ADD(&s->hungry, 1, relaxed);
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     for (int i = 1;; ++i) {
         if (anything(s)) break;
         if (s->crew_size > 1 && dtp_crew_help(&s->crew)) break;
         dtp_pause();
-        const bool away = dtp_flow_is_away(s);
+        const bool away = dtp_dataflow_is_away(s);
         if ((i % SPINS_PER_LOOK || dtp_ticks() <= until) && !(away && dtp_blocking_is_wanted(s->blocking)))
             continue;
         if (away) {
-            dtp_flow_sleep_away(w);
+            dtp_dataflow_sleep_away(w);
             continue;
         }
-        dtp_flow_check_deadline(s);
+        dtp_dataflow_check_deadline(s);
         park_and_lend(w);
         until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     }
     DTP_SUB(&s->hungry, 1, relaxed);
 }
 
-void dtp_flow_close(dtp_flow_worker_t *w) {
-    dtp_flow_state_t *s = w->state;
+void dtp_dataflow_close(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
     dtp_crew_close(&s->crew);
     for (int i = 0; i < s->crew_size; ++i) {
         s->result.shared += s->workers[i].shared;

@@ -28,16 +28,16 @@ STEP bool arrive32(DTP_ATOMIC(uint32_t) * c, const bool shared) {
     return left == 0;
 }
 
-STEP void push(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t node) {
-    dtp_flow_room(w, 1);
-    *w->top++ = dtp_flow_tag(slab) | node;
+STEP void push(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t node) {
+    dtp_dataflow_room(w, 1);
+    *w->top++ = dtp_dataflow_tag(slab) | node;
 }
 
 /* Arrives at edges[0 .. n) of slab. The last access to the slab is the arrival itself. */
 STEP uint64_t *arrive_list(uint64_t *top, uint64_t tag, DTP_ATOMIC(uint8_t) * count, const uint32_t *edge,
                            uint32_t n, const bool shared) {
     for (const uint32_t *end = edge + n; edge < end; ++edge) {
-        uint32_t direct = *edge & DTP_FLOW_DIRECT, node = *edge & ~DTP_FLOW_DIRECT;
+        uint32_t direct = *edge & DTP_DATAFLOW_DIRECT, node = *edge & ~DTP_DATAFLOW_DIRECT;
         if (!shared) {
             /* No branch: which arrival is the last one cannot be predicted. The counter of a direct node
              * means nothing. */
@@ -50,14 +50,14 @@ STEP uint64_t *arrive_list(uint64_t *top, uint64_t tag, DTP_ATOMIC(uint8_t) * co
     return top;
 }
 
-STEP void arrive_all(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const uint32_t *edge, uint32_t n,
+STEP void arrive_all(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const uint32_t *edge, uint32_t n,
                      const bool shared) {
-    const uint32_t most = DTP_FLOW_LIFO / 2;
-    DTP_ATOMIC(uint8_t) *count = dtp_flow_count(slab->region, slab);
-    uint64_t tag = dtp_flow_tag(slab);
+    const uint32_t most = DTP_DATAFLOW_LIFO / 2;
+    DTP_ATOMIC(uint8_t) *count = dtp_dataflow_count(slab->region, slab);
+    uint64_t tag = dtp_dataflow_tag(slab);
     do {
         uint32_t k = n < most ? n : most;
-        dtp_flow_room(w, k);
+        dtp_dataflow_room(w, k);
         w->top = arrive_list(w->top, tag, count, edge, k, shared);
         edge += k;
         n -= k;
@@ -65,17 +65,17 @@ STEP void arrive_all(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const uint32_t
 }
 
 /* A variable of slab comes. */
-STEP void deliver_var(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t var, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
+STEP void deliver_var(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t var, const bool shared) {
+    const dtp_dataflow_region_t *r = slab->region;
     uint32_t from = r->var_edge[var], n = r->var_edge[var + 1] - from;
     if (n) arrive_all(w, slab, r->edges + from, n, shared);
 }
 
 /* A node has ended: NEXT edges, edges to other blocks, edges to its own. The caller gives the sink's token.
  */
-STEP void deliver(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_node_t *node = &r->nodes[id];
+STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t id, const bool shared) {
+    const dtp_dataflow_region_t *r = slab->region;
+    const dtp_dataflow_node_t *node = &r->nodes[id];
     const uint32_t *edge = r->edges + node->edge, *end = r->edges + node[1].edge;
     const uint32_t *next = NULL;
     uint32_t n_next = 0;
@@ -93,78 +93,80 @@ STEP void deliver(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
 #endif
 }
 
-static void complete(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t block, const bool shared);
+static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block, const bool shared);
 
 /* A branch, a body or a function begins: its counters, entry tokens, the guard as the last access. */
-STEP void enter_block(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t block, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_blk_t *k = &r->blocks[block];
-    if (block) dtp_flow_arm(r, slab, block); /* block 0 is armed with the slab */
+STEP void enter_block(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block,
+                      const bool shared) {
+    const dtp_dataflow_region_t *r = slab->region;
+    const dtp_dataflow_blk_t *k = &r->blocks[block];
+    if (block) dtp_dataflow_arm(r, slab, block); /* block 0 is armed with the slab */
     if (k->n_entry) arrive_all(w, slab, r->edges + k->entry, k->n_entry, shared);
     complete(w, slab, block, shared);
 }
 
 /* Iteration j is complete and was not the last one: its slab becomes that of iteration j + P + 1. */
-STEP void recycle(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_args_t *args = &w->state->args;
+STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const bool shared) {
+    const dtp_dataflow_region_t *r = slab->region;
+    const dtp_dataflow_args_t *args = &w->state->args;
     uint64_t round = (uint64_t)slab->window + 1;
-    dtp_flow_arm_slab(r, slab, 2);
+    dtp_dataflow_arm_slab(r, slab, 2);
 #ifdef DTP_BREAK_9_6C
-    DTP_SUB(&dtp_flow_done(r, slab)[0], 1, relaxed);
+    DTP_SUB(&dtp_dataflow_done(r, slab)[0], 1, relaxed);
 #endif
     slab->iteration += round;
-    if (slab->number == 0 && slab->iteration == round && args->enter && !dtp_flow_stopped(w->state))
+    if (slab->number == 0 && slab->iteration == round && args->enter && !dtp_dataflow_stopped(w->state))
         args->enter(args->ctx, slab);
     DTP_JOLT();
-    dtp_flow_slab_t *gated = slab->prev; /* iteration j + P */
+    dtp_dataflow_slab_t *gated = slab->prev; /* iteration j + P */
     if (arrive32(&gated->gate, shared))
         enter_block(w, gated, r->choices[r->nodes[r->test].index].block[1], shared);
     for (uint32_t i = 0; i < r->n_at_end; ++i) deliver_var(w, slab->next, r->at_end[i], shared);
 }
 
 /* One token for a block's completion counter, and what follows from it. */
-static void complete(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t block, const bool shared) {
+static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block, const bool shared) {
     for (;;) {
-        const dtp_flow_region_t *r = slab->region;
-        if (!arrive32(&dtp_flow_done(r, slab)[block], shared)) return;
-        const dtp_flow_blk_t *k = &r->blocks[block];
-        if (k->end != DTP_FLOW_NONE) {
+        const dtp_dataflow_region_t *r = slab->region;
+        if (!arrive32(&dtp_dataflow_done(r, slab)[block], shared)) return;
+        const dtp_dataflow_blk_t *k = &r->blocks[block];
+        if (k->end != DTP_DATAFLOW_NONE) {
             push(w, slab, k->end);
             return;
         }
-        if (k->up != DTP_FLOW_NONE) {
+        if (k->up != DTP_DATAFLOW_NONE) {
             block = k->up;
             continue;
         }
-        if (r->kind == DTP_FLOW_IS_LOOP) {
+        if (r->kind == DTP_DATAFLOW_IS_LOOP) {
             if (slab->exited) {
                 push(w, slab, r->exit);
                 return;
             }
-            dtp_flow_slab_t *next = slab->next;
+            dtp_dataflow_slab_t *next = slab->next;
             recycle(w, slab, shared);
 #ifdef DTP_BREAK_9_6C
             return;
 #endif
             slab = next;
             block = 0;
-        } else if (r->kind == DTP_FLOW_IS_FUNCTION) {
-            dtp_flow_slab_t *up = slab->up;
+        } else if (r->kind == DTP_DATAFLOW_IS_FUNCTION) {
+            dtp_dataflow_slab_t *up = slab->up;
             uint32_t node = slab->node;
             w->state->args.frame_give(w->state->args.ctx, r->block, slab->frame);
             deliver(w, up, node, shared);
             slab = up;
             block = up->region->nodes[node].sink;
-            if (block == DTP_FLOW_NONE) return;
+            if (block == DTP_DATAFLOW_NONE) return;
         } else {
-            dtp_flow_finished(w->state);
+            dtp_dataflow_finished(w->state);
             return;
         }
     }
 }
 
-STEP bool read_ref(const dtp_flow_state_t *s, const dtp_flow_slab_t *slab, const dtp_flow_ref_t *ref) {
+STEP bool read_ref(const dtp_dataflow_state_t *s, const dtp_dataflow_slab_t *slab,
+                   const dtp_dataflow_ref_t *ref) {
     const char *base = s->args.bases;
     if (ref->level >= 0) {
         for (int i = 0; i < ref->level; ++i) slab = slab->up;
@@ -175,36 +177,36 @@ STEP bool read_ref(const dtp_flow_state_t *s, const dtp_flow_slab_t *slab, const
     return *base != 0;
 }
 
-STEP void start_loop(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, const dtp_flow_ring_t *ring,
+STEP void start_loop(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_ring_t *ring,
                      const bool shared) {
-    const dtp_flow_region_t *r = ring->region;
-    dtp_flow_slab_t *first = (dtp_flow_slab_t *)(void *)((char *)slab + ring->ring_at), *q = first;
-    const dtp_flow_args_t *args = &w->state->args;
+    const dtp_dataflow_region_t *r = ring->region;
+    dtp_dataflow_slab_t *first = (dtp_dataflow_slab_t *)(void *)((char *)slab + ring->ring_at), *q = first;
+    const dtp_dataflow_args_t *args = &w->state->args;
     for (uint32_t i = 0; i <= ring->window; ++i, q = q->next) {
         q->iteration = i;
-        dtp_flow_arm_slab(r, q, i < ring->window ? 1 : 2);
+        dtp_dataflow_arm_slab(r, q, i < ring->window ? 1 : 2);
 #ifdef DTP_BREAK_9_6C
-        if (i) DTP_SUB(&dtp_flow_done(r, q)[0], 1, relaxed);
+        if (i) DTP_SUB(&dtp_dataflow_done(r, q)[0], 1, relaxed);
 #endif
     }
-    if (args->enter && !dtp_flow_stopped(w->state)) args->enter(args->ctx, first);
+    if (args->enter && !dtp_dataflow_stopped(w->state)) args->enter(args->ctx, first);
     for (uint32_t v = 0; v < r->n_vars; ++v) deliver_var(w, first, v, shared);
     complete(w, first, 0, shared);
 }
 
 /* False: the function was not called. */
-STEP bool start_call(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t node,
-                     const dtp_flow_callee_t *callee, const bool shared) {
-    dtp_flow_state_t *s = w->state;
-    if (dtp_flow_stopped(s)) return false;
+STEP bool start_call(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t node,
+                     const dtp_dataflow_callee_t *callee, const bool shared) {
+    dtp_dataflow_state_t *s = w->state;
+    if (dtp_dataflow_stopped(s)) return false;
     if (slab->depth >= s->args.max_depth) {
-        dtp_flow_fail(s, dnnl_tp_runtime_error, DTP_FLOW_TOO_DEEP, callee->index);
+        dtp_dataflow_fail(s, dnnl_tp_runtime_error, DTP_DATAFLOW_TOO_DEEP, callee->index);
         return false;
     }
-    dtp_flow_slab_t *q = NULL;
+    dtp_dataflow_slab_t *q = NULL;
     void *frame = s->args.frame_take ? s->args.frame_take(s->args.ctx, callee->region->block, &q) : NULL;
     if (!frame) {
-        dtp_flow_fail(s, dnnl_tp_out_of_memory, DTP_FLOW_NO_FRAME, callee->index);
+        dtp_dataflow_fail(s, dnnl_tp_out_of_memory, DTP_DATAFLOW_NO_FRAME, callee->index);
         return false;
     }
     q->up = slab;
@@ -212,34 +214,35 @@ STEP bool start_call(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t node,
     q->depth = slab->depth + 1;
     q->index = callee->index;
     q->frame = frame;
-    dtp_flow_arm_slab(callee->region, q, 2);
+    dtp_dataflow_arm_slab(callee->region, q, 2);
     if (s->args.enter) s->args.enter(s->args.ctx, q);
     enter_block(w, q, 0, shared);
     return true;
 }
 
-STEP void execute(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t index) {
-    dtp_flow_state_t *s = w->state;
-    if (DTP_UNLIKELY(dtp_flow_stopped(s))) return;
+STEP void execute(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t index) {
+    dtp_dataflow_state_t *s = w->state;
+    if (DTP_UNLIKELY(dtp_dataflow_stopped(s))) return;
     dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, index, &w->where);
-    if (DTP_UNLIKELY(status != dnnl_tp_success)) dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, index);
+    if (DTP_UNLIKELY(status != dnnl_tp_success))
+        dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
 }
 
 /* Everything that is no plain OP or PAD. */
-STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, const bool shared) {
-    const dtp_flow_region_t *r = slab->region;
-    const dtp_flow_node_t *node = &r->nodes[id];
-    dtp_flow_state_t *s = w->state;
+STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t id, const bool shared) {
+    const dtp_dataflow_region_t *r = slab->region;
+    const dtp_dataflow_node_t *node = &r->nodes[id];
+    dtp_dataflow_state_t *s = w->state;
     switch (DTP_FN_KIND(node->bits)) {
     case DTP_FK_IF: {
-        const dtp_flow_choice_t *c = &r->choices[node->index];
-        bool yes = !dtp_flow_stopped(s) && read_ref(s, slab, &c->pred);
+        const dtp_dataflow_choice_t *c = &r->choices[node->index];
+        bool yes = !dtp_dataflow_stopped(s) && read_ref(s, slab, &c->pred);
         enter_block(w, slab, c->block[yes], shared);
         return;
     }
     case DTP_FK_TEST: {
-        const dtp_flow_choice_t *c = &r->choices[node->index];
-        if (!dtp_flow_stopped(s) && read_ref(s, slab, &c->pred)) {
+        const dtp_dataflow_choice_t *c = &r->choices[node->index];
+        if (!dtp_dataflow_stopped(s) && read_ref(s, slab, &c->pred)) {
             if (arrive32(&slab->gate, shared)) enter_block(w, slab, c->block[1], shared);
         } else {
             slab->exited = 1;
@@ -252,8 +255,8 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
         if (start_call(w, slab, id, &r->callees[node->index], shared)) return;
         break;
     case DTP_FK_EXIT: {
-        if (node->index != DTP_FLOW_NO_INDEX) {
-            if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
+        if (node->index != DTP_DATAFLOW_NO_INDEX) {
+            if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, slab, node, shared);
             else execute(w, slab, node->index);
         }
         id = slab->node;
@@ -262,13 +265,13 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
         break;
     }
     case DTP_FK_OP:
-        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking && dtp_flow_hand_over(s, slab, id))
+        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking && dtp_dataflow_hand_over(s, slab, id))
             return;
-        if (node->bits & DTP_FN_COSTLY) dtp_flow_costly(w, slab, node, shared);
+        if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, slab, node, shared);
         else execute(w, slab, node->index);
         break;
     case DTP_FK_CLUSTER: {
-        const dtp_flow_cluster_t *c = &r->clusters[node->index];
+        const dtp_dataflow_cluster_t *c = &r->clusters[node->index];
         for (uint32_t i = 0; i < c->n; ++i) execute(w, slab, r->cluster_index[c->first + i]);
         break;
     }
@@ -276,47 +279,47 @@ STEP void special(dtp_flow_worker_t *w, dtp_flow_slab_t *slab, uint32_t id, cons
     }
     uint32_t sink = node->sink;
     deliver(w, slab, id, shared);
-    if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
+    if (sink != DTP_DATAFLOW_NONE) complete(w, slab, sink, shared);
 }
 
 /* Closures have ended on threads of the blocking crew: what would have come after the nodes; false: none. */
-STEP bool come_back(dtp_flow_worker_t *w, const bool shared) {
-    uint64_t word = dtp_flow_take_returned(w->state), next;
+STEP bool come_back(dtp_dataflow_worker_t *w, const bool shared) {
+    uint64_t word = dtp_dataflow_take_returned(w->state), next;
     if (!word) return false;
     for (; word; word = next) {
-        next = *dtp_flow_link(word);
-        dtp_flow_slab_t *slab = dtp_flow_slab_of(word);
-        const uint32_t id = word & DTP_FLOW_NODE_MASK, sink = slab->region->nodes[id].sink;
+        next = *dtp_dataflow_link(word);
+        dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
+        const uint32_t id = word & DTP_DATAFLOW_NODE_MASK, sink = slab->region->nodes[id].sink;
         deliver(w, slab, id, shared);
-        if (sink != DTP_FLOW_NONE) complete(w, slab, sink, shared);
+        if (sink != DTP_DATAFLOW_NONE) complete(w, slab, sink, shared);
     }
     return true;
 }
-static __attribute__((noinline, cold)) bool come_back_alone(dtp_flow_worker_t *w) {
+static __attribute__((noinline, cold)) bool come_back_alone(dtp_dataflow_worker_t *w) {
     return come_back(w, false);
 }
-static __attribute__((noinline, cold)) bool come_back_shared(dtp_flow_worker_t *w) {
+static __attribute__((noinline, cold)) bool come_back_shared(dtp_dataflow_worker_t *w) {
     return come_back(w, true);
 }
 
 /* A COSTLY node is next and the run is alone: is it worth opening the crew, for what else is ready or will
  * be?
  */
-STEP bool opens_for(dtp_flow_worker_t *w, const dtp_flow_node_t *node) {
-    if (w->top == w->lifo && !dtp_flow_is_away(w->state)) return false;
+STEP bool opens_for(dtp_dataflow_worker_t *w, const dtp_dataflow_node_t *node) {
+    if (w->top == w->lifo && !dtp_dataflow_is_away(w->state)) return false;
     if ((node->bits & DTP_FN_MAY_BLOCK) && w->state->blocking) return false;
-    return dtp_flow_open_for_costly(w);
+    return dtp_dataflow_open_for_costly(w);
 }
 
 /* Is a task (its word but for the tag of a slab) one of that slab and plain? */
-STEP bool is_plain(const dtp_flow_node_t *nodes, uint64_t task) {
-    return !(task >> DTP_FLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
+STEP bool is_plain(const dtp_dataflow_node_t *nodes, uint64_t task) {
+    return !(task >> DTP_DATAFLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
 }
 
 /* And has it this edge only? */
-STEP bool has_edge(const dtp_flow_node_t *nodes, const uint32_t *edges, uint64_t task, uint32_t edge) {
+STEP bool has_edge(const dtp_dataflow_node_t *nodes, const uint32_t *edges, uint64_t task, uint32_t edge) {
     if (!is_plain(nodes, task)) return false;
-    const dtp_flow_node_t *node = &nodes[task];
+    const dtp_dataflow_node_t *node = &nodes[task];
 #ifdef DTP_BREAK_TOGETHER
     edge = edges[node->edge];
 #endif
@@ -324,22 +327,22 @@ STEP bool has_edge(const dtp_flow_node_t *nodes, const uint32_t *edges, uint64_t
 }
 
 /* Sinks of a flat region have ended, in a shared run. */
-static __attribute__((noinline)) void give_tokens(dtp_flow_worker_t *w, dtp_flow_slab_t *slab,
+static __attribute__((noinline)) void give_tokens(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab,
                                                   uint32_t tokens) {
-    if (tokens > 1) (void)DTP_SUB(&dtp_flow_done(slab->region, slab)[0], tokens - 1, release);
+    if (tokens > 1) (void)DTP_SUB(&dtp_dataflow_done(slab->region, slab)[0], tokens - 1, release);
     complete(w, slab, 0, true);
 }
 
-/* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_flow_look) says so. */
-STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
-    dtp_flow_state_t *s = w->state;
-    const dtp_flow_exec_t exec = s->exec;
+/* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_dataflow_look) says so. */
+STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
+    dtp_dataflow_state_t *s = w->state;
+    const dtp_dataflow_exec_t exec = s->exec;
     void *const ctx = s->exec_ctx;
     const char *const items = s->args.items;
     const size_t item_bytes = s->args.item_bytes;
     uint64_t *top = w->top, tag = ~(uint64_t)0;
-    dtp_flow_slab_t *slab = NULL;
-    const dtp_flow_node_t *nodes = NULL;
+    dtp_dataflow_slab_t *slab = NULL;
+    const dtp_dataflow_node_t *nodes = NULL;
     const uint32_t *edges = NULL;
     DTP_ATOMIC(uint8_t) *count = NULL;
     bool flat = false; /* the slab's region is, and the run is shared */
@@ -354,7 +357,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         }
         if (top == w->lifo) {
             w->top = top;
-            if (!w->spill || !dtp_flow_unspill(w)) {
+            if (!w->spill || !dtp_dataflow_unspill(w)) {
                 if (DTP_LIKELY(!DTP_LOAD(&s->returned, relaxed))) return true;
                 (void)(shared ? come_back_shared(w) : come_back_alone(w));
                 top = w->top;
@@ -363,17 +366,17 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
             top = w->top;
         }
         uint64_t word = *--top, id = word ^ tag;
-        if (id >> DTP_FLOW_NODE_BITS) {
-            slab = dtp_flow_slab_of(word);
-            tag = word & ~DTP_FLOW_NODE_MASK;
-            id = word & DTP_FLOW_NODE_MASK;
-            const dtp_flow_region_t *r = slab->region;
+        if (id >> DTP_DATAFLOW_NODE_BITS) {
+            slab = dtp_dataflow_slab_of(word);
+            tag = word & ~DTP_DATAFLOW_NODE_MASK;
+            id = word & DTP_DATAFLOW_NODE_MASK;
+            const dtp_dataflow_region_t *r = slab->region;
             nodes = r->nodes;
             edges = r->edges;
-            count = dtp_flow_count(r, slab);
-            flat = shared && dtp_flow_is_flat(r);
+            count = dtp_dataflow_count(r, slab);
+            flat = shared && dtp_dataflow_is_flat(r);
         }
-        const dtp_flow_node_t *node = &nodes[id];
+        const dtp_dataflow_node_t *node = &nodes[id];
         if (DTP_UNLIKELY(node->bits & DTP_FN_SLOW)) {
             w->top = top;
             if (!shared && (node->bits & DTP_FN_COSTLY) && opens_for(w, node)) {
@@ -383,22 +386,22 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
             special(w, slab, (uint32_t)id, shared);
             top = w->top;
         } else {
-            if (shared && items && top > w->lifo && !((top[-1] ^ tag) >> DTP_FLOW_NODE_BITS))
+            if (shared && items && top > w->lifo && !((top[-1] ^ tag) >> DTP_DATAFLOW_NODE_BITS))
                 __builtin_prefetch(items + nodes[top[-1] ^ tag].index * item_bytes);
-            if (DTP_FN_KIND(node->bits) == DTP_FK_OP && !dtp_flow_stopped(s)) {
+            if (DTP_FN_KIND(node->bits) == DTP_FK_OP && !dtp_dataflow_stopped(s)) {
                 dnnl_tp_status_t status = exec(ctx, slab, node->index, &w->where);
                 if (DTP_UNLIKELY(status != dnnl_tp_success))
-                    dtp_flow_fail(s, status, DTP_FLOW_FAILED_NODE, node->index);
+                    dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, node->index);
             }
             uint32_t from = node->edge, n = node[1].edge - from, sink = node->sink;
             if (shared && flat && n < 2) {
                 /* Where this node was, there is room for one. */
                 const uint32_t edge = n ? edges[from] : 0;
-                sink = DTP_FLOW_NONE;
+                sink = DTP_DATAFLOW_NONE;
                 if (n == 0) {
                     ++tokens;
-                } else if (edge & DTP_FLOW_DIRECT) {
-                    *top++ = tag | (edge & ~DTP_FLOW_DIRECT);
+                } else if (edge & DTP_DATAFLOW_DIRECT) {
+                    *top++ = tag | (edge & ~DTP_DATAFLOW_DIRECT);
                 } else {
                     ++owed;
                     if (top == w->lifo || w->fuel <= 1 || !has_edge(nodes, edges, top[-1] ^ tag, edge)) {
@@ -414,7 +417,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
                 arrive_all(w, slab, edges + from, n, shared);
                 top = w->top;
             }
-            if (sink != DTP_FLOW_NONE) {
+            if (sink != DTP_DATAFLOW_NONE) {
                 w->top = top;
                 complete(w, slab, sink, shared);
                 top = w->top;
@@ -423,7 +426,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
         if (shared && (top - w->lifo > 1 || w->spill) && (s->eager || DTP_LOAD(&s->hungry, relaxed)) &&
             DTP_LOAD(&w->queue.top, relaxed) == DTP_LOAD(&w->queue.bottom, relaxed)) {
             w->top = top;
-            dtp_flow_feed(w);
+            dtp_dataflow_feed(w);
             top = w->top;
         }
         if (DTP_UNLIKELY(--w->fuel == 0)) {
@@ -432,7 +435,7 @@ STEP bool run_tasks(dtp_flow_worker_t *w, const bool shared) {
                 give_tokens(w, slab, tokens);
                 tokens = 0;
             }
-            if (dtp_flow_look(w, shared)) return false;
+            if (dtp_dataflow_look(w, shared)) return false;
             if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed)))
                 (void)(shared ? come_back_shared(w) : come_back_alone(w));
             top = w->top;

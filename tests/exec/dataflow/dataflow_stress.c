@@ -1,7 +1,7 @@
 /* Random structured programs on 1 to 8 threads with forced preemption, compared with a sequential
  * interpreter.
  *
- * flow_stress [runs [first seed [seconds]]]: a line every 10 seconds; exit status 0, or 1 and the seed. Built
+ * dataflow_stress [runs [first seed [seconds]]]: a line every 10 seconds; exit status 0, or 1 and the seed. Built
  * once as it is and once per negative control (DTP_BREAK_*): --broken succeeds when the runs mismatch, crash
  * or hang, which proves that the test can fail. */
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_threadpool.h"
-#include "support/flow_program.h"
+#include "support/dataflow_program.h"
 #include "support/jolt.h"
 #include "support/watchdog.h"
 #include "threading/pools/pool.h"
@@ -21,7 +21,7 @@
 enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60, BROKEN_HANG_S = 10, MOST_CHILDREN = 40 };
 
 typedef struct {
-    flow_program_t *program;
+    dataflow_program_t *program;
     const char *wrong;
     int64_t failing; /* >= 0: the operator that fails */
     bool cancel;
@@ -29,8 +29,8 @@ typedef struct {
 
 static void body(void *arg, const dtp_parallel_t *par) {
     job_t *j = arg;
-    if (j->failing) j->wrong = flow_program_run_failing(j->program, par, j->failing, j->cancel);
-    else j->wrong = flow_program_run(j->program, par);
+    if (j->failing) j->wrong = dataflow_program_run_failing(j->program, par, j->failing, j->cancel);
+    else j->wrong = dataflow_program_run(j->program, par);
 }
 
 static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
@@ -48,21 +48,21 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
     const int64_t begin = dtp_now_ns(), until = begin + seconds * 1000000000;
     int64_t said = begin;
     for (; done < runs && dtp_now_ns() < until; ++seed) {
-        flow_program_opts_t o = {.seed = seed,
-                                 .budget = 10 + (int)(seed * 7 % 190),
-                                 .depth = (int)(seed % 5),
-                                 .calls = seed % 3 == 0,
-                                 .effects = seed % 5 == 0,
-                                 .costly = seed % 4 == 0 ? 20 : 0,
-                                 .flags = (seed % 6 == 1 ? DTP_FLOW_CLUSTERS : 0) |
-                                          (seed % 4 < 2 ? DTP_FLOW_LEARN : 0),
-                                 .ns = seed % 6 == 1 ? 40 : 3000,
-                                 .spin = seed % 2 ? 50 : 0,
-                                 .max_threads = MAX_T};
+        dataflow_program_opts_t o = {.seed = seed,
+                                     .budget = 10 + (int)(seed * 7 % 190),
+                                     .depth = (int)(seed % 5),
+                                     .calls = seed % 3 == 0,
+                                     .effects = seed % 5 == 0,
+                                     .costly = seed % 4 == 0 ? 20 : 0,
+                                     .flags = (seed % 6 == 1 ? DTP_DATAFLOW_CLUSTERS : 0) |
+                                              (seed % 4 < 2 ? DTP_DATAFLOW_LEARN : 0),
+                                     .ns = seed % 6 == 1 ? 40 : 3000,
+                                     .spin = seed % 2 ? 50 : 0,
+                                     .max_threads = MAX_T};
         int t = 1 + (int)(seed * 2654435761u >> 16) % MAX_T;
-        job_t j = {.program = flow_program_create(&o)};
-        int64_t a, b, c, size = flow_program_ops(j.program);
-        flow_program_counts(j.program, &a, &b, &c);
+        job_t j = {.program = dataflow_program_create(&o)};
+        int64_t a, b, c, size = dataflow_program_ops(j.program);
+        dataflow_program_counts(j.program, &a, &b, &c);
         int n = size > 20000 ? 1 : RUNS_PER_PROGRAM;
         for (int i = 0; i < n + 2; ++i) {
             j.failing = i < n ? 0 : 1 + (int64_t)(seed % (size + 1));
@@ -74,11 +74,11 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
                 printf("seed %u, %d threads, run %d: %s\n", seed, t, i, j.wrong);
                 return 1;
             }
-            stolen += (int64_t)flow_program_result(j.program)->stolen;
+            stolen += (int64_t)dataflow_program_result(j.program)->stolen;
             ops += size, ifs += a, iterations += b, calls += c;
             ++done;
         }
-        flow_program_destroy(j.program);
+        dataflow_program_destroy(j.program);
         const int64_t now = dtp_now_ns();
         if (now - said < 10000000000) continue;
         said = now;

@@ -1,4 +1,4 @@
-/* Flow programs on every pool of support/hostile_pools.h and on the built-in one: right results, no hang, no
+/* Dataflow programs on every pool of support/hostile_pools.h and on the built-in one: right results, no hang, no
  * late call into freed memory. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,44 +9,44 @@
 
 #include <cmocka.h>
 
-#include "support/flow_program.h"
+#include "support/dataflow_program.h"
 #include "support/hostile_pools.h"
 #include "threading/pools/pool.h"
 
 enum { PROGRAMS = 12, RUNS = 6 };
 
 typedef struct {
-    flow_program_t *program;
+    dataflow_program_t *program;
     const char *wrong;
     int64_t failing;
 } job_t;
 static void body(void *arg, const dtp_parallel_t *par) {
     job_t *j = arg;
-    if (j->failing) j->wrong = flow_program_run_failing(j->program, par, j->failing, false);
-    else j->wrong = flow_program_run(j->program, par);
+    if (j->failing) j->wrong = dataflow_program_run_failing(j->program, par, j->failing, false);
+    else j->wrong = dataflow_program_run(j->program, par);
 }
 
 static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, int programs) {
     uint64_t stolen = 0;
     for (int i = 0; i < programs; ++i) {
-        flow_program_opts_t o = {.seed = (unsigned)(7000 + i),
-                                 .budget = 60 + 10 * i,
-                                 .depth = 3,
-                                 .calls = i % 3 == 1,
-                                 .effects = i % 4 == 2,
-                                 .costly = i % 2 ? 10 : 0,
-                                 .ns = 4000,
-                                 .flags = i % 2 ? DTP_FLOW_LEARN : 0,
-                                 .spin = 100,
-                                 .max_threads = threads};
-        job_t j = {.program = flow_program_create(&o)};
+        dataflow_program_opts_t o = {.seed = (unsigned)(7000 + i),
+                                     .budget = 60 + 10 * i,
+                                     .depth = 3,
+                                     .calls = i % 3 == 1,
+                                     .effects = i % 4 == 2,
+                                     .costly = i % 2 ? 10 : 0,
+                                     .ns = 4000,
+                                     .flags = i % 2 ? DTP_DATAFLOW_LEARN : 0,
+                                     .spin = 100,
+                                     .max_threads = threads};
+        job_t j = {.program = dataflow_program_create(&o)};
         for (int r = 0; r < RUNS; ++r) {
-            j.failing = r == 3 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
+            j.failing = r == 3 ? 1 + i * 7 % dataflow_program_ops(j.program) : 0;
             assert_int_equal(dtp_pool_run(pool, threads, r % 2, body, &j), dnnl_tp_success);
             if (j.wrong) fail_msg("%s, program %d, run %d: %s", name, i, r, j.wrong);
-            stolen += flow_program_result(j.program)->stolen;
+            stolen += dataflow_program_result(j.program)->stolen;
         }
-        flow_program_destroy(j.program);
+        dataflow_program_destroy(j.program);
     }
     return stolen;
 }
@@ -104,25 +104,25 @@ typedef struct {
 static void *blocking_client(void *arg) {
     client_t *c = arg;
     for (int i = 0; i < BLOCKING_PROGRAMS && !c->wrong; ++i) {
-        flow_program_opts_t o = {.seed = (unsigned)(9000 + 100 * c->client + i),
-                                 .budget = 60 + 20 * i,
-                                 .depth = 3,
-                                 .calls = i % 3 == 1,
-                                 .effects = i % 4 == 2,
-                                 .costly = i % 2 ? 10 : 0,
-                                 .blocking = 2 + 3 * i,
-                                 .ns = 4000,
-                                 .flags = i % 2 ? DTP_FLOW_LEARN : 0,
-                                 .spin = 100,
-                                 .max_threads = c->threads};
-        job_t j = {.program = flow_program_create(&o)};
+        dataflow_program_opts_t o = {.seed = (unsigned)(9000 + 100 * c->client + i),
+                                     .budget = 60 + 20 * i,
+                                     .depth = 3,
+                                     .calls = i % 3 == 1,
+                                     .effects = i % 4 == 2,
+                                     .costly = i % 2 ? 10 : 0,
+                                     .blocking = 2 + 3 * i,
+                                     .ns = 4000,
+                                     .flags = i % 2 ? DTP_DATAFLOW_LEARN : 0,
+                                     .spin = 100,
+                                     .max_threads = c->threads};
+        job_t j = {.program = dataflow_program_create(&o)};
         for (int r = 0; r < BLOCKING_RUNS && !j.wrong; ++r) {
-            j.failing = r == 2 ? 1 + i * 7 % flow_program_ops(j.program) : 0;
+            j.failing = r == 2 ? 1 + i * 7 % dataflow_program_ops(j.program) : 0;
             unsigned flags = DTP_RUN_MAY_BLOCK | (r % 3 ? DTP_RUN_ADMITTED : 0);
             if (dtp_pool_run_at(c->pool, c->threads, flags, r % 2, body, &j)) j.wrong = "refused";
         }
         c->wrong = j.wrong;
-        flow_program_destroy(j.program);
+        dataflow_program_destroy(j.program);
     }
     return NULL;
 }

@@ -1,26 +1,26 @@
-/* See flow_program.h. */
-#include "support/flow_program_parts.h"
+/* See dataflow_program.h. */
+#include "support/dataflow_program_parts.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-_Noreturn void flow_program_die(const char *what) {
-    fprintf(stderr, "flow_program: %s: %s\n", what, dnnl_tp_last_error());
+_Noreturn void dataflow_program_die(const char *what) {
+    fprintf(stderr, "dataflow_program: %s: %s\n", what, dnnl_tp_last_error());
     abort();
 }
-void *flow_program_make(size_t n) {
+void *dataflow_program_make(size_t n) {
     void *p = calloc(1, n ? n : 1);
-    if (!p) flow_program_die("no memory");
+    if (!p) dataflow_program_die("no memory");
     return p;
 }
 
-static uint64_t *address(const dtp_flow_slab_t *slab, const dtp_flow_ref_t *r) {
+static uint64_t *address(const dtp_dataflow_slab_t *slab, const dtp_dataflow_ref_t *r) {
     for (int i = 0; i < r->level; ++i) slab = slab->up;
     char *at = slab->data + r->offset;
     return r->indirect ? *(uint64_t **)(void *)at : (uint64_t *)(void *)at;
 }
 
-static void complain(flow_program_t *p, const char *what) {
+static void complain(dataflow_program_t *p, const char *what) {
     const char *none = NULL;
     atomic_compare_exchange_strong(&p->complaint, &none, what);
 }
@@ -30,9 +30,9 @@ static void touch(void *arg, int slot, int64_t begin, int64_t end) {
     atomic_fetch_add_explicit((_Atomic int64_t *)arg, end - begin, memory_order_relaxed);
 }
 
-static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                             const dtp_flow_where_t *where) {
-    flow_program_t *p = ctx;
+static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                             const dtp_dataflow_where_t *where) {
+    dataflow_program_t *p = ctx;
     const rec_t *r = &p->rec[index];
     if (atomic_fetch_add_explicit(&p->slots_inside[where->slot], 1, memory_order_relaxed))
         complain(p, "two threads have one slot");
@@ -52,29 +52,29 @@ static dnnl_tp_status_t exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
     }
     if (r->nvars) { /* EXIT */
         for (int i = 0; i < r->nvars; ++i) {
-            dtp_flow_ref_t var = {.indirect = true, .offset = r->var_at + 8 * i};
+            dtp_dataflow_ref_t var = {.indirect = true, .offset = r->var_at + 8 * i};
             *(uint64_t *)(void *)(slab->up->data + r->outs[i]) = *address(slab, &var);
         }
     } else if (r->nin || r->counted) {
         uint64_t in[MAX_VARS], v;
         for (int i = 0; i < r->nin; ++i) in[i] = *address(slab, &r->in[i]);
         if (r->op == OP_TICK) v = in[0] > 0, *address(slab, &r->in[0]) -= v;
-        else v = flow_program_eval(r->op, r->salt, in, r->nin, p->opts.spin);
+        else v = dataflow_program_eval(r->op, r->salt, in, r->nin, p->opts.spin);
         uint64_t *out = (uint64_t *)(void *)(slab->data + r->out);
         if (r->to_pointer) out = *(uint64_t **)(void *)out;
         *out = v;
         if (r->counted) {
-            p->part[where->slot].sum += flow_program_mix(v + r->salt);
+            p->part[where->slot].sum += dataflow_program_mix(v + r->salt);
             ++p->part[where->slot].ops;
         }
-        if (r->effect) p->chain = flow_program_mix(p->chain + v);
+        if (r->effect) p->chain = dataflow_program_mix(p->chain + v);
     }
     atomic_fetch_sub_explicit(&p->slots_inside[where->slot], 1, memory_order_relaxed);
     return status;
 }
 
-static void enter(void *ctx, dtp_flow_slab_t *slab) {
-    flow_program_t *p = ctx;
+static void enter(void *ctx, dtp_dataflow_slab_t *slab) {
+    dataflow_program_t *p = ctx;
     const rec_t *r = &p->rec[slab->index];
     uint64_t **var = (uint64_t **)(void *)(slab->data + r->var_at);
     if (!slab->prev) { /* a function */
@@ -84,7 +84,7 @@ static void enter(void *ctx, dtp_flow_slab_t *slab) {
     }
     if (slab->iteration == 0) {
         for (int i = 0; i < r->nvars; ++i) var[i] = address(slab->up, &r->in[i]);
-        for (dtp_flow_slab_t *q = slab->next; q != slab; q = q->next)
+        for (dtp_dataflow_slab_t *q = slab->next; q != slab; q = q->next)
             for (int i = 0; i < r->nvars; ++i)
                 ((char **)(void *)(q->data + r->var_at))[i] = q->prev->data + r->body_out[i];
     } else {
@@ -92,66 +92,67 @@ static void enter(void *ctx, dtp_flow_slab_t *slab) {
     }
 }
 
-static void lock(flow_program_t *p) {
+static void lock(dataflow_program_t *p) {
     while (atomic_exchange_explicit(&p->free_lock, 1, memory_order_acquire))
         ;
 }
-static void unlock(flow_program_t *p) { atomic_store_explicit(&p->free_lock, 0, memory_order_release); }
+static void unlock(dataflow_program_t *p) { atomic_store_explicit(&p->free_lock, 0, memory_order_release); }
 
-static int function_of(const flow_program_t *p, dtp_flow_block_t block) {
+static int function_of(const dataflow_program_t *p, dtp_dataflow_block_t block) {
     int f = 0;
     while (p->fn[f].block != block) ++f;
     return f;
 }
 
-static void *frame_take(void *ctx, dtp_flow_block_t function, dtp_flow_slab_t **slab) {
-    flow_program_t *p = ctx;
+static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab) {
+    dataflow_program_t *p = ctx;
     int f = function_of(p, function);
     frame_t *frame = NULL;
     lock(p);
     if (p->nfree[f]) frame = p->frames[f][--p->nfree[f]];
     else if (p->nmade < FRAMES) {
         frame = &p->made[p->nmade++];
-        size_t bytes = dtp_flow_frame_bytes(p->plan, function);
+        size_t bytes = dtp_dataflow_frame_bytes(p->plan, function);
         frame->memory = dtp_alloc(NULL, bytes, DTP_NO_SHARE);
         frame->data = dtp_zalloc(NULL, (size_t)p->fn[f].bytes, DTP_NO_SHARE);
-        if (!frame->memory || !frame->data) flow_program_die("no memory");
-        frame->slab = dtp_flow_frame_init(p->plan, function, frame->memory, frame->data);
+        if (!frame->memory || !frame->data) dataflow_program_die("no memory");
+        frame->slab = dtp_dataflow_frame_init(p->plan, function, frame->memory, frame->data);
     }
     unlock(p);
     if (frame) *slab = frame->slab;
     return frame;
 }
-static void frame_give(void *ctx, dtp_flow_block_t function, void *frame) {
-    flow_program_t *p = ctx;
+static void frame_give(void *ctx, dtp_dataflow_block_t function, void *frame) {
+    dataflow_program_t *p = ctx;
     int f = function_of(p, function);
     lock(p);
     p->frames[f][p->nfree[f]++] = frame;
     unlock(p);
 }
 
-flow_program_t *flow_program_create(const flow_program_opts_t *opts) {
-    flow_program_t *p = dtp_zalloc(NULL, sizeof *p, 128);
-    if (!p) flow_program_die("no memory");
+dataflow_program_t *dataflow_program_create(const dataflow_program_opts_t *opts) {
+    dataflow_program_t *p = dtp_zalloc(NULL, sizeof *p, 128);
+    if (!p) dataflow_program_die("no memory");
     p->opts = *opts;
     p->rng = opts->seed * 2654435761u + 88172645463325252ull;
     p->budget = opts->budget;
-    flow_program_generate(p);
-    flow_program_lower(p);
+    dataflow_program_generate(p);
+    dataflow_program_lower(p);
     dtp_arena_init(&p->arena, NULL);
-    unsigned flags = opts->flags | (opts->effects ? DTP_FLOW_ORDERED : 0);
-    if (dtp_flow_build(p->b, flags, &p->arena, &p->plan) != dnnl_tp_success) flow_program_die("build");
-    dtp_flow_builder_destroy(p->b);
+    unsigned flags = opts->flags | (opts->effects ? DTP_DATAFLOW_ORDERED : 0);
+    if (dtp_dataflow_build(p->b, flags, &p->arena, &p->plan) != dnnl_tp_success)
+        dataflow_program_die("build");
+    dtp_dataflow_builder_destroy(p->b);
     int threads = opts->max_threads ? opts->max_threads : 1;
-    p->state_memory = dtp_alloc(NULL, dtp_flow_state_bytes(p->plan, threads), DTP_NO_SHARE);
+    p->state_memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(p->plan, threads), DTP_NO_SHARE);
     p->data = dtp_zalloc(NULL, (size_t)p->region_bytes[0] + 8, DTP_NO_SHARE);
-    if (!p->state_memory || !p->data) flow_program_die("no memory");
-    p->state = dtp_flow_state_init(p->plan, threads, p->state_memory, p->data);
+    if (!p->state_memory || !p->data) dataflow_program_die("no memory");
+    p->state = dtp_dataflow_state_init(p->plan, threads, p->state_memory, p->data);
     return p;
 }
 
-void flow_program_destroy(flow_program_t *p) {
-    flow_program_free_blocks(p);
+void dataflow_program_destroy(dataflow_program_t *p) {
+    dataflow_program_free_blocks(p);
     for (int i = 0; i < p->nmade; ++i) {
         dtp_free(NULL, p->made[i].memory);
         dtp_free(NULL, p->made[i].data);
@@ -166,30 +167,30 @@ void flow_program_destroy(flow_program_t *p) {
     dtp_free(NULL, p);
 }
 
-static dnnl_tp_status_t run(flow_program_t *p, const dtp_parallel_t *par) {
+static dnnl_tp_status_t run(dataflow_program_t *p, const dtp_parallel_t *par) {
     static const dtp_parallel_t alone = {NULL, 1, NULL};
     memset(p->part, 0, sizeof p->part);
     p->chain = 0;
     atomic_store(&p->cancel, 0);
-    dtp_flow_args_t args = {.ctx = p,
-                            .exec = exec,
-                            .enter = enter,
-                            .frame_take = frame_take,
-                            .frame_give = frame_give,
-                            .max_depth = MAX_DEPTH,
-                            .par = par ? par : &alone,
-                            .cancel = &p->cancel};
-    return dtp_flow_run(p->plan, p->state, &args, &p->result);
+    dtp_dataflow_args_t args = {.ctx = p,
+                                .exec = exec,
+                                .enter = enter,
+                                .frame_take = frame_take,
+                                .frame_give = frame_give,
+                                .max_depth = MAX_DEPTH,
+                                .par = par ? par : &alone,
+                                .cancel = &p->cancel};
+    return dtp_dataflow_run(p->plan, p->state, &args, &p->result);
 }
 
-static const char *quiet(flow_program_t *p) {
+static const char *quiet(dataflow_program_t *p) {
     if (p->complaint) return p->complaint;
     int made = 0;
     for (int f = 0; f < p->nfn; ++f) made += p->nfree[f];
     return made != p->nmade ? "a frame was not given back" : NULL;
 }
 
-const char *flow_program_run(flow_program_t *p, const dtp_parallel_t *par) {
+const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *par) {
     p->countdown = 0;
     if (run(p, par) != dnnl_tp_success) return "the run failed";
     uint64_t sum = 0;
@@ -201,8 +202,8 @@ const char *flow_program_run(flow_program_t *p, const dtp_parallel_t *par) {
     return quiet(p);
 }
 
-const char *flow_program_run_failing(flow_program_t *p, const dtp_parallel_t *par, int64_t nth,
-                                     bool fire_cancel) {
+const char *dataflow_program_run_failing(dataflow_program_t *p, const dtp_parallel_t *par, int64_t nth,
+                                         bool fire_cancel) {
     p->countdown = nth;
     p->fire_cancel = fire_cancel;
     dnnl_tp_status_t got = run(p, par);
@@ -214,10 +215,10 @@ const char *flow_program_run_failing(flow_program_t *p, const dtp_parallel_t *pa
     return quiet(p);
 }
 
-int64_t flow_program_ops(const flow_program_t *p) { return p->want_ops; }
-void flow_program_counts(const flow_program_t *p, int64_t *ifs, int64_t *iterations, int64_t *calls) {
+int64_t dataflow_program_ops(const dataflow_program_t *p) { return p->want_ops; }
+void dataflow_program_counts(const dataflow_program_t *p, int64_t *ifs, int64_t *iterations, int64_t *calls) {
     *ifs = p->ifs;
     *iterations = p->iterations;
     *calls = p->calls;
 }
-const dtp_flow_result_t *flow_program_result(const flow_program_t *p) { return &p->result; }
+const dtp_dataflow_result_t *dataflow_program_result(const dataflow_program_t *p) { return &p->result; }

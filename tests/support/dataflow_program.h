@@ -1,8 +1,8 @@
-/* Random structured programs for the flow engine, a sequential interpreter of them, and their lowering to the
+/* Random structured programs for the dataflow engine, a sequential interpreter of them, and their lowering to the
  * builder: nested Ifs and Whiles with empty branches, outputs that pass through, loops without variables,
  * reads of outside values, windows, recursive functions, side effects in order. */
-#ifndef TESTS_SUPPORT_FLOW_PROGRAM_H
-#define TESTS_SUPPORT_FLOW_PROGRAM_H
+#ifndef TESTS_SUPPORT_DATAFLOW_PROGRAM_H
+#define TESTS_SUPPORT_DATAFLOW_PROGRAM_H
 
 #include "exec/dataflow/dataflow.h"
 
@@ -12,30 +12,30 @@ typedef struct {
     int depth;       /* nesting; 0: plain graphs */
     int window;      /* of Whiles; 0: random 1..4 */
     bool calls;      /* recursive functions */
-    bool effects;    /* side effects, whose order is checked (DTP_FLOW_ORDERED) */
+    bool effects;    /* side effects, whose order is checked (DTP_DATAFLOW_ORDERED) */
     int costly;      /* percent of operators that are COSTLY; as many are WIDE */
     int blocking;    /* percent that may block; then a run may be on W + B threads */
     double ns;       /* what operators say they cost */
     int spin;        /* what they take: rounds of a hash */
-    unsigned flags;  /* of dtp_flow_build */
+    unsigned flags;  /* of dtp_dataflow_build */
     int max_threads; /* of the state */
-} flow_program_opts_t;
+} dataflow_program_opts_t;
 
-typedef struct flow_program flow_program_t;
+typedef struct dataflow_program dataflow_program_t;
 
 /* Aborts when something fails. */
-flow_program_t *flow_program_create(const flow_program_opts_t *opts);
-void flow_program_destroy(flow_program_t *p);
+dataflow_program_t *dataflow_program_create(const dataflow_program_opts_t *opts);
+void dataflow_program_destroy(dataflow_program_t *p);
 /* Runs once and compares with the interpreter; par NULL: on this thread alone. Returns NULL or what is wrong.
  */
-const char *flow_program_run(flow_program_t *p, const dtp_parallel_t *par);
+const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *par);
 /* The same, but the operator that runs as the n-th fails (or cancels: fire_cancel). The run must end; nothing
  * is compared but the status. */
-const char *flow_program_run_failing(flow_program_t *p, const dtp_parallel_t *par, int64_t nth,
-                                     bool fire_cancel);
-int64_t flow_program_ops(const flow_program_t *p); /* executed by one run */
+const char *dataflow_program_run_failing(dataflow_program_t *p, const dtp_parallel_t *par, int64_t nth,
+                                         bool fire_cancel);
+int64_t dataflow_program_ops(const dataflow_program_t *p); /* executed by one run */
 /* How many Ifs, Whiles, calls ran in one run of the interpreter. */
-void flow_program_counts(const flow_program_t *p, int64_t *ifs, int64_t *iterations, int64_t *calls);
-const dtp_flow_result_t *flow_program_result(const flow_program_t *p);
+void dataflow_program_counts(const dataflow_program_t *p, int64_t *ifs, int64_t *iterations, int64_t *calls);
+const dtp_dataflow_result_t *dataflow_program_result(const dataflow_program_t *p);
 
 #endif

@@ -1,19 +1,19 @@
-# The flow engine with forced preemption, and with one rule broken at a time: those builds must be caught.
+# The dataflow engine with forced preemption, and with one rule broken at a time: those builds must be caught.
 if(DNNL_CPU_RUNTIME STREQUAL "SEQ")
   return()
 endif()
 file(GLOB_RECURSE flow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/dataflow/*.c)
-file(GLOB flow_programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/support/flow_program*.c)
-list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/loops/crew.c ${flow_programs}
-  ${CMAKE_CURRENT_LIST_DIR}/support/watchdog.c ${CMAKE_CURRENT_LIST_DIR}/exec/flow_stress.c)
+file(GLOB dataflow_programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/support/dataflow_program*.c)
+list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/loops/crew.c ${dataflow_programs}
+  ${CMAKE_CURRENT_LIST_DIR}/support/watchdog.c ${CMAKE_CURRENT_LIST_DIR}/exec/dataflow/dataflow_stress.c)
 foreach(rule IN ITEMS "" 9_6A 9_6C TOGETHER)
-  string(TOLOWER "flow_stress_${rule}" target)
+  string(TOLOWER "dataflow_stress_${rule}" target)
   string(REGEX REPLACE "_$" "" target ${target})
   add_executable(${target} ${flow_sources})
   target_link_libraries(${target} PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt
-    DTP_FLOW_COSTLY_NS=100)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=dataflow_jolt
+    DTP_DATAFLOW_COSTLY_NS=100)
   if(rule)
     target_compile_definitions(${target} PRIVATE DTP_BREAK_${rule})
     # A broken engine is not run under sanitizers: whatever they find is no news.
@@ -27,22 +27,22 @@ foreach(rule IN ITEMS "" 9_6A 9_6C TOGETHER)
   endif()
 endforeach()
 # The same with small crews that mark who has given tasks away, as large ones do.
-add_executable(flow_stress_marked ${flow_sources})
-target_link_libraries(flow_stress_marked PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
-target_include_directories(flow_stress_marked PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
-target_compile_definitions(flow_stress_marked PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt
-  DTP_FLOW_COSTLY_NS=100 DTP_FLOW_FEW_QUEUES=1)
-add_test(NAME exec_flow_stress_marked COMMAND flow_stress_marked 20000 3 8)
+add_executable(dataflow_stress_marked ${flow_sources})
+target_link_libraries(dataflow_stress_marked PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
+target_include_directories(dataflow_stress_marked PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
+target_compile_definitions(dataflow_stress_marked PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=dataflow_jolt
+  DTP_DATAFLOW_COSTLY_NS=100 DTP_DATAFLOW_FEW_QUEUES=1)
+add_test(NAME exec_flow_stress_marked COMMAND dataflow_stress_marked 20000 3 8)
 set_tests_properties(exec_flow_stress_marked PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 # The same under whole graphs; with a count, a seed and seconds it is the soak (doc/model_checks.md).
 set(program_sources ${flow_sources} ${CMAKE_CURRENT_LIST_DIR}/support/program.c
-  ${CMAKE_CURRENT_LIST_DIR}/exec/program_stress.c)
-list(FILTER program_sources EXCLUDE REGEX "/support/flow_program|/flow_stress.c$")
+  ${CMAKE_CURRENT_LIST_DIR}/exec/run/program_stress.c)
+list(FILTER program_sources EXCLUDE REGEX "/support/dataflow_program|/dataflow_stress.c$")
 add_executable(program_stress ${program_sources})
 target_link_libraries(program_stress PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads)
 target_include_directories(program_stress PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
-target_compile_definitions(program_stress PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=flow_jolt)
+target_compile_definitions(program_stress PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=dataflow_jolt)
 add_test(NAME exec_program_stress COMMAND program_stress 3000 1 5)
 set_tests_properties(exec_program_stress PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
-add_executable(flow_bench ${CMAKE_CURRENT_LIST_DIR}/exec/flow_bench.c)
-target_link_libraries(flow_bench PRIVATE dnnl_tp_test_support dnnl_tp_build_flags)
+add_executable(dataflow_bench ${CMAKE_CURRENT_LIST_DIR}/exec/dataflow/dataflow_bench.c)
+target_link_libraries(dataflow_bench PRIVATE dnnl_tp_test_support dnnl_tp_build_flags)

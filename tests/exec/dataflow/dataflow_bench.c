@@ -1,5 +1,5 @@
-/* Times the flow engine alone: ns per node of graphs whose nodes do nothing (or spin), per If, per iteration.
- * flow_bench [threads [kernel ns [substring of a name [flags of dtp_flow_build]]]]. The public interface and
+/* Times the dataflow engine alone: ns per node of graphs whose nodes do nothing (or spin), per If, per iteration.
+ * dataflow_bench [threads [kernel ns [substring of a name [flags of dtp_dataflow_build]]]]. The public interface and
  * the peers are measured by benchdnn/exec. */
 #include <dnnl_tp/dnnl_tp_threadpool.h>
 #include <stdio.h>
@@ -124,14 +124,14 @@ static void lstm(graph_t *g, int n, int unused) {
 static int kernel_ns;
 /* A chain of long nodes beside many of 1 us; index = ns. */
 static void bench_skewed(int links, int link_ns, int others);
-static dnnl_tp_status_t empty(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                              const dtp_flow_where_t *where) {
+static dnnl_tp_status_t empty(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                              const dtp_dataflow_where_t *where) {
     (void)ctx, (void)slab, (void)index, (void)where;
     return dnnl_tp_success;
 }
 static int64_t kernel_ticks;
-static dnnl_tp_status_t spin(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                             const dtp_flow_where_t *where) {
+static dnnl_tp_status_t spin(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                             const dtp_dataflow_where_t *where) {
     (void)ctx, (void)slab, (void)index, (void)where;
     int64_t until = dtp_ticks() + kernel_ticks;
     while (dtp_ticks() < until)
@@ -139,8 +139,8 @@ static dnnl_tp_status_t spin(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
     return dnnl_tp_success;
 }
 /* Loop bodies: index = kind: 0 nothing, 1 test of a countdown at data[0], 2 countdown. */
-static dnnl_tp_status_t loop_exec(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                  const dtp_flow_where_t *where) {
+static dnnl_tp_status_t loop_exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                  const dtp_dataflow_where_t *where) {
     int64_t *left = ctx;
     (void)where;
     if (index == 1) *(char *)slab->up->data = *left > 0;
@@ -149,17 +149,17 @@ static dnnl_tp_status_t loop_exec(void *ctx, dtp_flow_slab_t *slab, uint32_t ind
 }
 
 typedef struct {
-    const dtp_flow_plan_t *plan;
-    dtp_flow_state_t *state;
-    dtp_flow_args_t args;
-    dtp_flow_result_t result;
+    const dtp_dataflow_plan_t *plan;
+    dtp_dataflow_state_t *state;
+    dtp_dataflow_args_t args;
+    dtp_dataflow_result_t result;
     int64_t trips, left;
 } job_t;
 static void run_body(void *arg, const dtp_parallel_t *par) {
     job_t *j = arg;
     j->args.par = par;
     j->left = j->trips;
-    if (dtp_flow_run(j->plan, j->state, &j->args, &j->result) != dnnl_tp_success) abort();
+    if (dtp_dataflow_run(j->plan, j->state, &j->args, &j->result) != dnnl_tp_success) abort();
 }
 
 static int threads = 1;
@@ -180,31 +180,31 @@ static double best_of(job_t *j) {
     return (double)best;
 }
 
-static void make(job_t *j, dtp_flow_builder_t *b, dtp_arena_t *arena, void **memory, char *data) {
+static void make(job_t *j, dtp_dataflow_builder_t *b, dtp_arena_t *arena, void **memory, char *data) {
     dtp_arena_init(arena, NULL);
-    if (dtp_flow_build(b, build_flags, arena, &j->plan) != dnnl_tp_success) {
+    if (dtp_dataflow_build(b, build_flags, arena, &j->plan) != dnnl_tp_success) {
         fprintf(stderr, "%s\n", dnnl_tp_last_error());
         abort();
     }
-    dtp_flow_builder_destroy(b);
-    *memory = dtp_zalloc(NULL, dtp_flow_state_bytes(j->plan, threads), DTP_NO_SHARE);
-    j->state = dtp_flow_state_init(j->plan, threads, *memory, data);
+    dtp_dataflow_builder_destroy(b);
+    *memory = dtp_zalloc(NULL, dtp_dataflow_state_bytes(j->plan, threads), DTP_NO_SHARE);
+    j->state = dtp_dataflow_state_init(j->plan, threads, *memory, data);
 }
 
 static bool with_if; /* an If beside the graph: does it slow the rest? */
 static void bench_graph(const char *name, const graph_t *g) {
-    dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
-    for (int i = 0; i < g->n; ++i) dtp_flow_node(b, 0, (uint32_t)i, 0, kernel_ns);
+    dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+    for (int i = 0; i < g->n; ++i) dtp_dataflow_node(b, 0, (uint32_t)i, 0, kernel_ns);
     if (with_if) {
-        dtp_flow_ref_t ref = {0};
-        dtp_flow_if_t f = dtp_flow_if(b, 0, &ref);
-        dtp_flow_after(b, f.token, 0);
-        dtp_flow_token_t side[2];
-        for (int i = 0; i < 2; ++i) side[i] = dtp_flow_node(b, f.branch[i], 0, 0, 0);
-        dtp_flow_token_t out = dtp_flow_if_out(b, f.token, side[0], side[1]);
-        dtp_flow_after(b, dtp_flow_node(b, 0, 0, 0, 0), out);
+        dtp_dataflow_ref_t ref = {0};
+        dtp_dataflow_if_t f = dtp_dataflow_if(b, 0, &ref);
+        dtp_dataflow_after(b, f.token, 0);
+        dtp_dataflow_token_t side[2];
+        for (int i = 0; i < 2; ++i) side[i] = dtp_dataflow_node(b, f.branch[i], 0, 0, 0);
+        dtp_dataflow_token_t out = dtp_dataflow_if_out(b, f.token, side[0], side[1]);
+        dtp_dataflow_after(b, dtp_dataflow_node(b, 0, 0, 0, 0), out);
     }
-    for (int i = 0; i < g->nedges; ++i) dtp_flow_after(b, g->edge[i][1], g->edge[i][0]);
+    for (int i = 0; i < g->nedges; ++i) dtp_dataflow_after(b, g->edge[i][1], g->edge[i][0]);
     job_t j = {0};
     dtp_arena_t arena;
     void *memory;
@@ -224,8 +224,8 @@ static void bench_graph(const char *name, const graph_t *g) {
     dtp_free(NULL, memory);
 }
 
-static dnnl_tp_status_t spin_index(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                   const dtp_flow_where_t *where) {
+static dnnl_tp_status_t spin_index(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                   const dtp_dataflow_where_t *where) {
     (void)ctx, (void)slab, (void)where;
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(index);
     while (dtp_ticks() < until)
@@ -233,13 +233,13 @@ static dnnl_tp_status_t spin_index(void *ctx, dtp_flow_slab_t *slab, uint32_t in
     return dnnl_tp_success;
 }
 static void bench_skewed(int links, int link_ns, int others) {
-    dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
-    unsigned flags = link_ns > 20000 ? DTP_FLOW_COSTLY : 0;
-    for (int i = 0; i < others; ++i) dtp_flow_node(b, 0, 1000, 0, 1000);
-    dtp_flow_token_t last = -1;
+    dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+    unsigned flags = link_ns > 20000 ? DTP_DATAFLOW_COSTLY : 0;
+    for (int i = 0; i < others; ++i) dtp_dataflow_node(b, 0, 1000, 0, 1000);
+    dtp_dataflow_token_t last = -1;
     for (int i = 0; i < links; ++i) {
-        dtp_flow_token_t t = dtp_flow_node(b, 0, (uint32_t)link_ns, flags, link_ns);
-        if (last >= 0) dtp_flow_after(b, t, last);
+        dtp_dataflow_token_t t = dtp_dataflow_node(b, 0, (uint32_t)link_ns, flags, link_ns);
+        if (last >= 0) dtp_dataflow_after(b, t, last);
         last = t;
     }
     job_t j = {0};
@@ -260,23 +260,23 @@ static void bench_skewed(int links, int link_ns, int others) {
 
 static void bench_if(int m, bool taken) {
     enum { IFS = 64 };
-    dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
-    dtp_flow_token_t pred = dtp_flow_node(b, 0, 0, 0, 0), prev = pred;
-    dtp_flow_ref_t ref = {0};
+    dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+    dtp_dataflow_token_t pred = dtp_dataflow_node(b, 0, 0, 0, 0), prev = pred;
+    dtp_dataflow_ref_t ref = {0};
     for (int k = 0; k < IFS; ++k) {
-        dtp_flow_if_t f = dtp_flow_if(b, 0, &ref);
-        dtp_flow_after(b, f.token, pred);
-        dtp_flow_token_t q[2];
+        dtp_dataflow_if_t f = dtp_dataflow_if(b, 0, &ref);
+        dtp_dataflow_after(b, f.token, pred);
+        dtp_dataflow_token_t q[2];
         for (int s = 0; s < 2; ++s)
             for (int i = 0; i < (s ? m : 1); ++i) {
-                dtp_flow_token_t t = dtp_flow_node(b, f.branch[s], 0, 0, 0);
-                dtp_flow_after(b, t, i ? q[s] : prev);
+                dtp_dataflow_token_t t = dtp_dataflow_node(b, f.branch[s], 0, 0, 0);
+                dtp_dataflow_after(b, t, i ? q[s] : prev);
                 q[s] = t;
             }
-        prev = dtp_flow_if_out(b, f.token, q[0], q[1]);
+        prev = dtp_dataflow_if_out(b, f.token, q[0], q[1]);
     }
-    dtp_flow_token_t last = dtp_flow_node(b, 0, 0, 0, 0);
-    dtp_flow_after(b, last, prev);
+    dtp_dataflow_token_t last = dtp_dataflow_node(b, 0, 0, 0, 0);
+    dtp_dataflow_after(b, last, prev);
     job_t j = {0};
     dtp_arena_t arena;
     void *memory;
@@ -292,19 +292,19 @@ static void bench_if(int m, bool taken) {
 
 /* body: one node per variable; the condition reads variable 0. */
 static void bench_while(int trips, int vars, int window) {
-    dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
-    dtp_flow_token_t start = dtp_flow_node(b, 0, 0, 0, 0);
-    dtp_flow_loop_t l = {
+    dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+    dtp_dataflow_token_t start = dtp_dataflow_node(b, 0, 0, 0, 0);
+    dtp_dataflow_loop_t l = {
         .nvars = vars, .window = window, .exit_index = 0, .test = {.level = 1}, .data_offset = 0};
-    dtp_flow_while_t w = dtp_flow_while(b, 0, &l);
-    dtp_flow_after(b, w.token, start);
-    dtp_flow_token_t t = dtp_flow_node(b, w.cond, 1, 0, 0);
-    dtp_flow_after(b, t, w.first_var);
-    dtp_flow_after(b, w.test, t);
+    dtp_dataflow_while_t w = dtp_dataflow_while(b, 0, &l);
+    dtp_dataflow_after(b, w.token, start);
+    dtp_dataflow_token_t t = dtp_dataflow_node(b, w.cond, 1, 0, 0);
+    dtp_dataflow_after(b, t, w.first_var);
+    dtp_dataflow_after(b, w.test, t);
     for (int v = 0; v < vars; ++v) {
-        t = dtp_flow_node(b, w.body, v ? 0 : 2, 0, 0);
-        dtp_flow_after(b, t, w.first_var + v);
-        dtp_flow_next(b, w.token, v, t);
+        t = dtp_dataflow_node(b, w.body, v ? 0 : 2, 0, 0);
+        dtp_dataflow_after(b, t, w.first_var + v);
+        dtp_dataflow_next(b, w.token, v, t);
     }
     job_t j = {.trips = trips};
     dtp_arena_t arena;

@@ -1,5 +1,5 @@
 /* Random structured programs as graphs, run after run, with forced preemption on 1 to 8 threads, compared
- * with a plain interpreter: what the soak and rulings E2 ask for. The engine alone: flow_stress.c.
+ * with a plain interpreter: what the soak and rulings E2 ask for. The engine alone: dataflow_stress.c.
  *
  * program_stress [runs [first seed [seconds]]]: a line of progress every 10 seconds; exit status 0, or 1
  * after what was wrong. Every program runs with all compile flags, a few times with other inputs and threads.

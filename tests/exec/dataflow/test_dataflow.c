@@ -1,6 +1,6 @@
-/* The flow engine on one thread: random structured programs against a sequential interpreter, refusals. */
+/* The dataflow engine on one thread: random structured programs against a sequential interpreter, refusals. */
 #include "support/check.h"
-#include "support/flow_program.h"
+#include "support/dataflow_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,27 +12,27 @@
 
 #include "threading/base/futex.h"
 
-static void run_programs(flow_program_opts_t o, int first, int count, int runs) {
+static void run_programs(dataflow_program_opts_t o, int first, int count, int runs) {
     int64_t total = 0, ifs = 0, iterations = 0, calls = 0;
     for (int seed = first; seed < first + count; ++seed) {
         o.seed = (unsigned)seed;
         o.budget = 20 + seed % 180;
-        flow_program_t *p = flow_program_create(&o);
+        dataflow_program_t *p = dataflow_program_create(&o);
         int64_t a, b, c;
-        flow_program_counts(p, &a, &b, &c);
+        dataflow_program_counts(p, &a, &b, &c);
         ifs += a, iterations += b, calls += c;
         for (int i = 0; i < runs; ++i) {
-            const char *wrong = flow_program_run(p, NULL);
+            const char *wrong = dataflow_program_run(p, NULL);
             if (wrong) fail_msg("seed %d, run %d: %s", seed, i, wrong);
-            total += flow_program_ops(p);
+            total += dataflow_program_ops(p);
         }
-        int64_t nth = 1 + seed % (int)(flow_program_ops(p) + 1);
+        int64_t nth = 1 + seed % (int)(dataflow_program_ops(p) + 1);
         for (int cancel = 0; cancel < 2; ++cancel) {
-            const char *wrong = flow_program_run_failing(p, NULL, nth, cancel);
-            if (!wrong) wrong = flow_program_run(p, NULL);
+            const char *wrong = dataflow_program_run_failing(p, NULL, nth, cancel);
+            if (!wrong) wrong = dataflow_program_run(p, NULL);
             if (wrong) fail_msg("seed %d, failing at %d: %s", seed, (int)nth, wrong);
         }
-        flow_program_destroy(p);
+        dataflow_program_destroy(p);
     }
     print_message("%lld operators, %lld Ifs, %lld iterations, %lld calls\n", (long long)total, (long long)ifs,
                   (long long)iterations, (long long)calls);
@@ -41,30 +41,31 @@ static void run_programs(flow_program_opts_t o, int first, int count, int runs) 
 
 static void test_random(void **state) {
     (void)state;
-    run_programs((flow_program_opts_t){.depth = 3}, 0, 600, 2);
+    run_programs((dataflow_program_opts_t){.depth = 3}, 0, 600, 2);
 }
 static void test_windows(void **state) {
     (void)state;
     for (int window = 1; window <= 4; window *= 2)
-        run_programs((flow_program_opts_t){.depth = 4, .window = window, .costly = 10}, 1000, 200, 2);
+        run_programs((dataflow_program_opts_t){.depth = 4, .window = window, .costly = 10}, 1000, 200, 2);
 }
 static void test_calls(void **state) {
     (void)state;
-    run_programs((flow_program_opts_t){.depth = 3, .calls = true}, 2000, 200, 2);
+    run_programs((dataflow_program_opts_t){.depth = 3, .calls = true}, 2000, 200, 2);
 }
 static void test_effects(void **state) {
     (void)state;
-    run_programs((flow_program_opts_t){.depth = 3, .effects = true}, 3000, 300, 2);
+    run_programs((dataflow_program_opts_t){.depth = 3, .effects = true}, 3000, 300, 2);
 }
 
 static void test_clusters(void **state) {
     (void)state;
-    run_programs((flow_program_opts_t){.depth = 3, .flags = DTP_FLOW_CLUSTERS}, 4000, 400, 2);
+    run_programs((dataflow_program_opts_t){.depth = 3, .flags = DTP_DATAFLOW_CLUSTERS}, 4000, 400, 2);
     run_programs(
-        (flow_program_opts_t){.depth = 3, .calls = true, .flags = DTP_FLOW_CLUSTERS, .ns = 10, .costly = 5},
+        (dataflow_program_opts_t){
+            .depth = 3, .calls = true, .flags = DTP_DATAFLOW_CLUSTERS, .ns = 10, .costly = 5},
         5000, 200, 2);
-    run_programs((flow_program_opts_t){.depth = 3, .effects = true, .flags = DTP_FLOW_CLUSTERS}, 6000, 200,
-                 2);
+    run_programs((dataflow_program_opts_t){.depth = 3, .effects = true, .flags = DTP_DATAFLOW_CLUSTERS}, 6000,
+                 200, 2);
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
@@ -88,30 +89,30 @@ static void failing_free(void *ctx, void *p) {
 }
 
 /* Something of everything, large enough for several blocks of the arenas. */
-static void build_everything(dtp_flow_builder_t *b) {
-    dtp_flow_ref_t ref = {0};
-    dtp_flow_token_t x = dtp_flow_node(b, 0, 0, DTP_FLOW_SIDE_EFFECT, 0), last = x;
+static void build_everything(dtp_dataflow_builder_t *b) {
+    dtp_dataflow_ref_t ref = {0};
+    dtp_dataflow_token_t x = dtp_dataflow_node(b, 0, 0, DTP_DATAFLOW_SIDE_EFFECT, 0), last = x;
     for (int i = 0; i < 40; ++i) {
-        dtp_flow_if_t f = dtp_flow_if(b, 0, &ref);
-        dtp_flow_after(b, f.token, last);
-        dtp_flow_token_t y = dtp_flow_node(b, f.branch[0], 1, 0, 0),
-                         z = dtp_flow_node(b, f.branch[1], 2, 0, 0);
-        dtp_flow_after(b, y, x);
-        dtp_flow_after(b, z, x);
-        last = dtp_flow_if_out(b, f.token, y, z);
-        dtp_flow_loop_t l = {.nvars = 2, .window = 2};
-        dtp_flow_while_t w = dtp_flow_while(b, 0, &l);
-        dtp_flow_after(b, w.token, last);
-        dtp_flow_token_t t = dtp_flow_node(b, w.cond, 3, DTP_FLOW_SIDE_EFFECT, 0);
-        dtp_flow_after(b, w.test, t);
-        y = dtp_flow_node(b, w.body, 4, DTP_FLOW_SIDE_EFFECT, 0);
-        dtp_flow_after(b, y, w.first_var);
-        dtp_flow_next(b, w.token, 0, y);
-        dtp_flow_after(b, dtp_flow_node(b, 0, 5, 0, 0), w.token);
+        dtp_dataflow_if_t f = dtp_dataflow_if(b, 0, &ref);
+        dtp_dataflow_after(b, f.token, last);
+        dtp_dataflow_token_t y = dtp_dataflow_node(b, f.branch[0], 1, 0, 0),
+                             z = dtp_dataflow_node(b, f.branch[1], 2, 0, 0);
+        dtp_dataflow_after(b, y, x);
+        dtp_dataflow_after(b, z, x);
+        last = dtp_dataflow_if_out(b, f.token, y, z);
+        dtp_dataflow_loop_t l = {.nvars = 2, .window = 2};
+        dtp_dataflow_while_t w = dtp_dataflow_while(b, 0, &l);
+        dtp_dataflow_after(b, w.token, last);
+        dtp_dataflow_token_t t = dtp_dataflow_node(b, w.cond, 3, DTP_DATAFLOW_SIDE_EFFECT, 0);
+        dtp_dataflow_after(b, w.test, t);
+        y = dtp_dataflow_node(b, w.body, 4, DTP_DATAFLOW_SIDE_EFFECT, 0);
+        dtp_dataflow_after(b, y, w.first_var);
+        dtp_dataflow_next(b, w.token, 0, y);
+        dtp_dataflow_after(b, dtp_dataflow_node(b, 0, 5, 0, 0), w.token);
     }
-    dtp_flow_block_t fn = dtp_flow_function(b);
-    (void)dtp_flow_node(b, fn, 6, 0, 0);
-    dtp_flow_after(b, dtp_flow_call(b, 0, fn, 7), last);
+    dtp_dataflow_block_t fn = dtp_dataflow_function(b);
+    (void)dtp_dataflow_node(b, fn, 6, 0, 0);
+    dtp_dataflow_after(b, dtp_dataflow_call(b, 0, fn, 7), last);
 }
 
 static void test_out_of_memory(void **state) {
@@ -122,18 +123,19 @@ static void test_out_of_memory(void **state) {
     int failed = 0;
     for (bool built = false; !built; ++failed) {
         f.left = failed;
-        dtp_flow_builder_t *b = dtp_flow_builder_create(&a);
+        dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(&a);
         dtp_arena_t arena;
-        const dtp_flow_plan_t *plan = NULL;
+        const dtp_dataflow_plan_t *plan = NULL;
         dtp_arena_init(&arena, &a);
         if (b) {
             build_everything(b);
-            dnnl_tp_status_t status = dtp_flow_build(b, DTP_FLOW_ORDERED | DTP_FLOW_CLUSTERS, &arena, &plan);
+            dnnl_tp_status_t status =
+                dtp_dataflow_build(b, DTP_DATAFLOW_ORDERED | DTP_DATAFLOW_CLUSTERS, &arena, &plan);
             assert_true(status == dnnl_tp_success || status == dnnl_tp_out_of_memory);
             built = status == dnnl_tp_success;
             assert_true(built == (plan != NULL));
         }
-        dtp_flow_builder_destroy(b);
+        dtp_dataflow_builder_destroy(b);
         dtp_arena_free(&arena);
         assert_int_equal(f.held, 0);
     }
@@ -145,8 +147,8 @@ static void test_out_of_memory(void **state) {
 
 static _Atomic uint32_t cancel;
 static _Atomic int rounds;
-static dnnl_tp_status_t endless(void *ctx, dtp_flow_slab_t *slab, uint32_t index,
-                                const dtp_flow_where_t *where) {
+static dnnl_tp_status_t endless(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+                                const dtp_dataflow_where_t *where) {
     (void)ctx, (void)where;
     slab->up->data[0] = 1;
     if (index == 1 && ++rounds == 1000) cancel = 1;
@@ -160,33 +162,35 @@ static void test_endings(void **state) {
     char data[64] = {0};
     for (int window = 1; window <= 3; ++window) {
         for (uint32_t index = 1; index <= 3; ++index) {
-            dtp_flow_builder_t *b = dtp_flow_builder_create(NULL);
-            dtp_flow_loop_t l = {
-                .nvars = 1, .window = window, .exit_index = DTP_FLOW_NO_INDEX, .test = {.level = 1}};
-            dtp_flow_while_t w = dtp_flow_while(b, 0, &l);
-            dtp_flow_token_t t = dtp_flow_node(b, w.cond, index, 0, 0), y = dtp_flow_node(b, w.body, 0, 0, 0);
-            dtp_flow_after(b, w.test, t);
-            dtp_flow_next(b, w.token, 0, y);
+            dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+            dtp_dataflow_loop_t l = {
+                .nvars = 1, .window = window, .exit_index = DTP_DATAFLOW_NO_INDEX, .test = {.level = 1}};
+            dtp_dataflow_while_t w = dtp_dataflow_while(b, 0, &l);
+            dtp_dataflow_token_t t = dtp_dataflow_node(b, w.cond, index, 0, 0),
+                                 y = dtp_dataflow_node(b, w.body, 0, 0, 0);
+            dtp_dataflow_after(b, w.test, t);
+            dtp_dataflow_next(b, w.token, 0, y);
             dtp_arena_t arena;
-            const dtp_flow_plan_t *plan;
+            const dtp_dataflow_plan_t *plan;
             dtp_arena_init(&arena, NULL);
-            assert_int_equal(dtp_flow_build(b, 0, &arena, &plan), dnnl_tp_success);
-            dtp_flow_builder_destroy(b);
-            void *memory = dtp_alloc(NULL, dtp_flow_state_bytes(plan, 1), DTP_NO_SHARE);
+            assert_int_equal(dtp_dataflow_build(b, 0, &arena, &plan), dnnl_tp_success);
+            dtp_dataflow_builder_destroy(b);
+            void *memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(plan, 1), DTP_NO_SHARE);
             assert_non_null(memory);
-            dtp_flow_state_t *s = dtp_flow_state_init(plan, 1, memory, data);
+            dtp_dataflow_state_t *s = dtp_dataflow_state_init(plan, 1, memory, data);
             dtp_parallel_t alone = {NULL, 1, NULL};
             for (int again = 0; again < 2; ++again) {
-                dtp_flow_result_t result;
+                dtp_dataflow_result_t result;
                 cancel = 0;
                 rounds = 0;
-                dtp_flow_args_t args = {.exec = endless, .par = &alone, .cancel = &cancel};
+                dtp_dataflow_args_t args = {.exec = endless, .par = &alone, .cancel = &cancel};
                 const clock_t began = clock();
                 if (index == 2) args.deadline_ns = dtp_now_ns() + 3000000;
-                dnnl_tp_status_t status = dtp_flow_run(plan, s, &args, &result);
+                dnnl_tp_status_t status = dtp_dataflow_run(plan, s, &args, &result);
                 static const dnnl_tp_status_t want[] = {dnnl_tp_cancelled, dnnl_tp_deadline_exceeded,
                                                         dnnl_tp_runtime_error};
-                static const int why[] = {DTP_FLOW_CANCELLED, DTP_FLOW_DEADLINE, DTP_FLOW_FAILED_NODE};
+                static const int why[] = {DTP_DATAFLOW_CANCELLED, DTP_DATAFLOW_DEADLINE,
+                                          DTP_DATAFLOW_FAILED_NODE};
                 assert_int_equal(status, want[index - 1]);
                 assert_int_equal(result.why, why[index - 1]);
                 if (index == 3) assert_int_equal(result.index, 3);

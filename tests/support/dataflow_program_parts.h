@@ -1,11 +1,11 @@
-/* What the parts of the random programs of flow_program.h share: flow_program_generate.c (statements and
- * their interpreter), flow_program_lower.c (calls of the flow builder), flow_program.c (runs). A value is 8
+/* What the parts of the random programs of dataflow_program.h share: dataflow_program_generate.c (statements and
+ * their interpreter), dataflow_program_lower.c (calls of the dataflow builder), dataflow_program.c (runs). A value is 8
  * bytes in the data of the slab of its region; a loop variable and an argument of a function are pointers
  * there, as in the product's lowering. */
-#ifndef TESTS_SUPPORT_FLOW_PROGRAM_PARTS_H
-#define TESTS_SUPPORT_FLOW_PROGRAM_PARTS_H
+#ifndef TESTS_SUPPORT_DATAFLOW_PROGRAM_PARTS_H
+#define TESTS_SUPPORT_DATAFLOW_PROGRAM_PARTS_H
 
-#include "support/flow_program.h"
+#include "support/dataflow_program.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ typedef struct { /* what exec finds under an index */
     uint32_t salt;
     bool counted, effect, to_pointer;
     int nin;
-    dtp_flow_ref_t in[MAX_VARS];
+    dtp_dataflow_ref_t in[MAX_VARS];
     int64_t out; /* offset in the own slab */
     /* WHILE (exit, enter) and CALL (enter): */
     int nvars;
@@ -62,11 +62,11 @@ typedef struct {
 
 typedef struct frame {
     char *memory, *data;
-    dtp_flow_slab_t *slab;
+    dtp_dataflow_slab_t *slab;
 } frame_t;
 
-struct flow_program {
-    flow_program_opts_t opts;
+struct dataflow_program {
+    dataflow_program_opts_t opts;
     uint64_t rng;
     int nv, budget;
     uint32_t salt;
@@ -78,9 +78,9 @@ struct flow_program {
     uint64_t want_sum, want_chain;
     int64_t want_ops, ifs, iterations, calls;
     /* Lowering. */
-    dtp_flow_builder_t *b;
+    dtp_dataflow_builder_t *b;
     dtp_arena_t arena;
-    const dtp_flow_plan_t *plan;
+    const dtp_dataflow_plan_t *plan;
     rec_t *rec;
     int nrec, rec_room;
     where_t *loc;
@@ -91,8 +91,8 @@ struct flow_program {
     /* Run. */
     void *state_memory;
     char *data;
-    dtp_flow_state_t *state;
-    dtp_flow_result_t result;
+    dtp_dataflow_state_t *state;
+    dtp_dataflow_result_t result;
     struct {
         _Alignas(128) uint64_t sum;
         int64_t ops;
@@ -110,16 +110,16 @@ struct flow_program {
     frame_t made[FRAMES];
 };
 
-_Noreturn void flow_program_die(const char *what);
-void *flow_program_make(size_t n); /* zeroed */
-int flow_program_rnd(flow_program_t *p, int n);
-uint64_t flow_program_mix(uint64_t h);
-uint64_t flow_program_eval(op_t op, uint32_t salt, const uint64_t *in, int nin, int spin);
+_Noreturn void dataflow_program_die(const char *what);
+void *dataflow_program_make(size_t n); /* zeroed */
+int dataflow_program_rnd(dataflow_program_t *p, int n);
+uint64_t dataflow_program_mix(uint64_t h);
+uint64_t dataflow_program_eval(op_t op, uint32_t salt, const uint64_t *in, int nin, int spin);
 
-/* flow_program_generate.c: the statements from opts, then what they must compute. */
-void flow_program_generate(flow_program_t *p);
-void flow_program_free_blocks(flow_program_t *p);
-/* flow_program_lower.c: p->b from the statements. */
-void flow_program_lower(flow_program_t *p);
+/* dataflow_program_generate.c: the statements from opts, then what they must compute. */
+void dataflow_program_generate(dataflow_program_t *p);
+void dataflow_program_free_blocks(dataflow_program_t *p);
+/* dataflow_program_lower.c: p->b from the statements. */
+void dataflow_program_lower(dataflow_program_t *p);
 
 #endif
