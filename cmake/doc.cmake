@@ -1,4 +1,4 @@
-# Target doc: the API reference from the public headers (C in doc/c, C++ in doc/cpp of the build folder), warnings
+# Target doc: the drawing of the rooms of src, and the API reference from the public headers (C in doc/c, C++ in doc/cpp of the build folder), warnings
 # as errors. Not part of `all`.
 find_program(DNNL_TP_DOXYGEN doxygen)
 if(NOT DNNL_TP_DOXYGEN)
@@ -18,7 +18,13 @@ foreach(part IN ITEMS c cpp)
 endforeach()
 set(doc_run ${CMAKE_COMMAND} -E env "DNNL_TP_DOC_STRIP=${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include"
   DNNL_TP_DOC_C=${PROJECT_SOURCE_DIR}/doc/Doxyfile)
+set(doc_rooms)
+find_program(DNNL_TP_DOT dot)
+if(DNNL_TP_DOT)
+  set(doc_rooms COMMAND ${DNNL_TP_DOT} -Tsvg ${PROJECT_SOURCE_DIR}/doc/rooms.dot -o ${PROJECT_BINARY_DIR}/doc/rooms.svg)
+endif()
 add_custom_target(doc
+  ${doc_rooms}
   COMMAND ${doc_run} "DNNL_TP_DOC_INPUT=${doc_input_c}" DNNL_TP_DOC_OUTPUT=${PROJECT_BINARY_DIR}/doc/c
     ${DNNL_TP_DOXYGEN} ${PROJECT_SOURCE_DIR}/doc/Doxyfile
   COMMAND ${doc_run} "DNNL_TP_DOC_INPUT=${doc_input_cpp}" DNNL_TP_DOC_OUTPUT=${PROJECT_BINARY_DIR}/doc/cpp
