@@ -32,8 +32,8 @@ target_link_libraries(dataflow_stress_marked PRIVATE dnnl_tp_static dnnl_tp_buil
 target_include_directories(dataflow_stress_marked PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_LIST_DIR})
 target_compile_definitions(dataflow_stress_marked PRIVATE _GNU_SOURCE DTP_X64=${DNNL_TP_X64} DTP_JOLT_FN=dataflow_jolt
   DTP_DATAFLOW_COSTLY_NS=100 DTP_DATAFLOW_FEW_QUEUES=1)
-add_test(NAME exec_flow_stress_marked COMMAND dataflow_stress_marked 20000 3 8)
-set_tests_properties(exec_flow_stress_marked PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+add_test(NAME exec_dataflow_stress_marked COMMAND dataflow_stress_marked 20000 3 8)
+set_tests_properties(exec_dataflow_stress_marked PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 # The same under whole graphs; with a count, a seed and seconds it is the soak (doc/model_checks.md).
 set(program_sources ${flow_sources} ${CMAKE_CURRENT_LIST_DIR}/support/program.c
   ${CMAKE_CURRENT_LIST_DIR}/exec/run/program_stress.c)
