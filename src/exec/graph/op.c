@@ -186,7 +186,8 @@ dnnl_tp_status_t dtp_info_check(const dnnl_tp_tensor_info_t *info, bool runtime_
                                 "dimension %d of %s '%s' is not known", d, what, name);
             continue;
         }
-        DTP_REQUIRE(v >= 0, BAD_DIMS, "dimension %d of %s '%s' is %lld", d, what, name, (long long)v);
+        DTP_REQUIRE(v >= 0, BAD_DIMS, "dimension %d of %s '%s' is %lld%s", d, what, name, (long long)v,
+                    runtime_allowed ? " (one that is not known yet is DNNL_TP_RUNTIME_DIM_VAL)" : "");
         if (v > 1) {
             DTP_REQUIRE(v <= left, OVERFLOW, "the size of %s '%s' overflows", what, name);
             left /= v;
