@@ -10,6 +10,7 @@
 #include "threading/streams/event.c"
 
 #include "threading/streams/queue.c"
+#include "threading/streams/queue_events.c"
 #include "threading/streams/queue_wait.c"
 
 #include "model/no_blocking.h"

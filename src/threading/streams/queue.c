@@ -1,5 +1,5 @@
 /* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
- * queue.h; threads that wait and help: queue_wait.c.
+ * queue.h; events that items wait for: queue_events.c; threads that wait and help: queue_wait.c.
  *
  * Where nobody comes for a published root (the pool refuses, or cannot be called from where this thread is),
  * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
@@ -22,9 +22,9 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     q->rec = pool;
     dtp_pool_retain(pool);
     q->owner = owner;
-    q->head = &q->stub;
-    atomic_init(&q->stub.events, dtp_event_closed_with(dnnl_tp_success));
-    atomic_init(&q->tail, &q->stub);
+    q->head = &q->dummy;
+    atomic_init(&q->dummy.events, dtp_event_closed_with(dnnl_tp_success));
+    atomic_init(&q->tail, &q->dummy);
     atomic_init(&q->wake_at, UINT64_MAX);
     atomic_init(&q->refs, 1);
     q->fork_generation = atomic_load(&dtp_fork_generation);
@@ -48,7 +48,7 @@ bool dtp_queue_enter(dtp_queue_t *q) {
 
 /* Nobody is inside any more. */
 static void end_queue(dtp_queue_t *q) {
-    if (q->head != &q->stub) q->head->recycle(q->head);
+    if (q->head != &q->dummy) q->head->recycle(q->head);
     dtp_pool_release(q->rec);
     q->rec = NULL;
     if (q->closed) q->closed(q->closed_arg);
@@ -121,91 +121,6 @@ dnnl_tp_status_t dtp_queue_result(dtp_queue_t *q) {
     return dtp_fail(status, DTP_ITEM_FAILED, "%s", text);
 }
 
-/* ---- Events that items wait for ---------------------------------------------------------------------- */
-
-struct dtp_wait {
-    dtp_callback_t node;
-    dtp_submission_t *_Atomic item; /* NULL: cancelled; or ARRIVED */
-    dtp_queue_t *queue;             /* of the item; valid for who got the item */
-    dtp_event_t *event;             /* retained for the item */
-    _Atomic int32_t refs;           /* the event's list; and the item, or the event that keeps it */
-};
-#define ARRIVED ((dtp_submission_t *)1)
-
-static void start(dtp_queue_t *q);
-
-static void wait_release(dtp_wait_t *w) {
-    if (DTP_SUB(&w->refs, 1, acq_rel) == 1) dtp_free(NULL, w);
-}
-
-/* True: the event will give no token. */
-static bool wait_cancel(dtp_wait_t *w, dtp_submission_t *item) {
-    return DTP_CAS(&w->item, &item, NULL, acq_rel);
-}
-
-/* The item needs the node no more. */
-static void wait_end(dtp_wait_t *w) {
-    dtp_event_t *event = w->event;
-    if (!DTP_LOAD(&w->item, relaxed)) dtp_event_keep(event, &w->node);
-    else wait_release(w);
-    dtp_object_release(event);
-}
-
-static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
-    (void)event, (void)status;
-    dtp_wait_t *w = (dtp_wait_t *)node;
-    dtp_submission_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
-    dtp_queue_t *q = item ? w->queue : NULL;
-    wait_release(w);
-    DTP_JOLT();
-    if (item && DTP_SUB(&item->deps, 1, acq_rel) == 1) start(q);
-}
-
-/* A cancelled node that is still in the event's list, or NULL. */
-static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
-    for (dtp_wait_t *w; (w = (dtp_wait_t *)dtp_event_take_kept(event)) != NULL;) {
-        w->queue = q;
-#ifdef DTP_BREAK_QUEUE_AGAIN
-        const dtp_submission_t *was = DTP_LOAD(&w->item, acquire);
-        DTP_STORE(&w->item, item, release);
-#else
-        const dtp_submission_t *was = DTP_SWAP(&w->item, item, acq_rel);
-#endif
-        if (!was) return w;
-        wait_release(w); /* ARRIVED: nobody looks any more */
-    }
-    return NULL;
-}
-
-dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
-    enum { EVENT_AND_HEAD = 2 };
-    DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
-    dtp_wait_t *w = wait_again(q, item, event); /* its token may come from now on */
-    const bool again = w != NULL;
-    if (!again) {
-        w = dtp_alloc(NULL, sizeof(*w), 0);
-        if (!w) return dtp_no_memory(sizeof(*w));
-        w->node.fn = wait_arrived;
-        w->queue = q;
-        atomic_init(&w->item, item);
-        atomic_init(&w->refs, 2);
-    }
-    w->event = dtp_object_retain(event);
-    item->wait = w;
-    if (!again) dtp_event_add(event, &w->node);
-    return dnnl_tp_success;
-}
-
-/* The event that the queue is parked on, retained; NULL if none, or if it fired already. */
-dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
-    dtp_event_t *event = NULL;
-    dtp_lock(&q->lock);
-    if (q->parked && !dtp_event_is_done(q->parked->wait->event))
-        event = dtp_object_retain(q->parked->wait->event);
-    dtp_unlock(&q->lock);
-    return event;
-}
-
 /* ---- Turns ------------------------------------------------------------------------------------------- */
 
 /* A pusher between its two stores is waited for: it has only one store left. */
@@ -229,7 +144,7 @@ static bool turn(dtp_queue_t *q) {
 #ifdef DTP_BREAK_QUEUE_CANCEL
         DTP_SUB(&item->deps, 1, acq_rel);
 #else
-        if (wait_cancel(w, item)) DTP_SUB(&item->deps, 1, acq_rel);
+        if (dtp_wait_cancel(w, item)) DTP_SUB(&item->deps, 1, acq_rel);
 #endif
     }
     dtp_lock(&q->lock);
@@ -276,7 +191,7 @@ static bool complete(dtp_queue_t *q, dtp_submission_t *item) {
     item->recycle(item);
     (void)old;
 #else
-    if (old != &q->stub) old->recycle(old);
+    if (old != &q->dummy) old->recycle(old);
 #endif
     uint64_t done = DTP_ADD(&q->completed, 1, seq_cst) + 1;
     if (DTP_LOAD(&q->waiters, seq_cst) && done >= DTP_LOAD(&q->wake_at, seq_cst)) dtp_queue_ring(q);
@@ -349,7 +264,7 @@ static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) 
     item->end_ns = dtp_now_ns();
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
-    if (end_item(q, item)) start(q);
+    if (end_item(q, item)) dtp_queue_start(q);
     dtp_chain_pop(&chain);
     dtp_blocking_lock(crew);
 }
@@ -378,7 +293,7 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
         q->parked = NULL;
         item->wait = NULL;
         dtp_unlock(&q->lock);
-        wait_end(w);
+        dtp_wait_end(w);
     }
     item->status = poison_of(q, item->generation);
     item->skipped = item->status != dnnl_tp_success;
@@ -403,7 +318,7 @@ void dtp_queue_item_done(dtp_queue_t *q, dtp_submission_t *item) {
     if (DTP_SUB(&item->deps, 1, acq_rel) != 1) return;
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
-    if (complete(q, item)) start(q);
+    if (complete(q, item)) dtp_queue_start(q);
     dtp_chain_pop(&chain);
 }
 
@@ -493,8 +408,7 @@ void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except) {
     dtp_queue_leave(q);
 }
 
-/* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
-static void start(dtp_queue_t *q) {
+void dtp_queue_start(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
     bool coming = false;
@@ -516,7 +430,7 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     DTP_JOLT();
     DTP_STORE(&before->next, item, release);
     if (DTP_ADD(&q->count, 1, acq_rel) == 0) {
-        if (turn(q)) start(q);
+        if (turn(q)) dtp_queue_start(q);
     } else if (DTP_UNLIKELY(q->rec && DTP_LOAD(&q->rec->stranded, relaxed))) {
         DTP_STORE(&q->rec->stranded, false, relaxed);
         dtp_let_go(q->rec);
@@ -545,7 +459,7 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
     dtp_submission_t *tail = DTP_LOAD(&q->tail, acquire);
     DTP_ADD(&q->refs, 1, relaxed);
-    DTP_TRY(dtp_event_create(out, q, tail == &q->stub ? 0 : tail->seq));
+    DTP_TRY(dtp_event_create(out, q, tail == &q->dummy ? 0 : tail->seq));
     dtp_event_t *event = *out;
     dtp_object_retain(event); /* fire drops one */
     uintptr_t list;
@@ -555,7 +469,7 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     }
     /* Complete: its status counts unless the queue was reset since. */
     uint32_t generation = DTP_LOAD(&q->generation, relaxed);
-    if (tail == &q->stub) {
+    if (tail == &q->dummy) {
         int64_t now = dtp_now_ns();
         dtp_event_fire(event, dnnl_tp_success, NULL, now, now);
         return dnnl_tp_success;
@@ -595,8 +509,8 @@ dnnl_tp_status_t dtp_queue_close(dtp_queue_t *q, void (*closed)(void *arg), void
         /* Nothing of the parent's work ends here; events that are signalled here must not find it. */
         for (dtp_submission_t *item = q->head; (item = DTP_LOAD(&item->next, acquire)) != NULL;) {
             if (!item->wait) continue;
-            (void)wait_cancel(item->wait, item);
-            wait_end(item->wait);
+            (void)dtp_wait_cancel(item->wait, item);
+            dtp_wait_end(item->wait);
             item->wait = NULL;
         }
     }

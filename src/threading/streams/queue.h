@@ -5,7 +5,7 @@
  *
  * ---- States -----------------------------------------------------------------------------------------------
  *
- * A list with a dummy: `head` is the last completed item (first: the stub), head->next the item whose turn it
+ * A list with a dummy: `head` is the last completed item (first: the dummy), head->next the item whose turn it
  * is. `count` = items not completed. A queue with count > 0 has exactly one *turn*, the right to touch
  * `head`; it is in one of these places:
  *
@@ -72,8 +72,8 @@ typedef struct dtp_queue dtp_queue_t;
 typedef struct dtp_wait dtp_wait_t;
 
 /* First member of a submission block. The block belongs to the queue from submit until recycle is called. */
-typedef struct dtp_item {
-    struct dtp_item *_Atomic next;
+typedef struct dtp_submission {
+    struct dtp_submission *_Atomic next;
     /* Set by the submitter, every time: */
     int num_threads;          /* participants at most */
     bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
@@ -83,11 +83,11 @@ typedef struct dtp_item {
     void *cookie;             /* of the host's run_begin, or NULL */
     dtp_wait_t *wait;         /* made by dtp_queue_wait_event, or NULL */
     /* par NULL: skipped, the item only drops what it holds (the result is ignored). */
-    dnnl_tp_status_t (*run)(struct dtp_item *item, const dtp_parallel_t *par);
+    dnnl_tp_status_t (*run)(struct dtp_submission *item, const dtp_parallel_t *par);
     /* Optional. Called after run with the status of the item. false: the item is complete only when
      * dtp_queue_item_done was called (by any thread, also before finish returns). */
-    bool (*finish)(struct dtp_item *item, dnnl_tp_status_t status);
-    void (*recycle)(struct dtp_item *item); /* the queue reads the item no more */
+    bool (*finish)(struct dtp_submission *item, dnnl_tp_status_t status);
+    void (*recycle)(struct dtp_submission *item); /* the queue reads the item no more */
     /* The queue's: */
     dtp_blocking_job_t job; /* lent: */
     struct dtp_queue *queue;
@@ -100,13 +100,21 @@ typedef struct dtp_item {
     int64_t begin_ns, end_ns;
 } dtp_submission_t;
 
+struct dtp_wait {
+    dtp_callback_t node;
+    dtp_submission_t *_Atomic item; /* NULL: cancelled; or that the event has arrived */
+    dtp_queue_t *queue;             /* of the item; valid for who got the item */
+    dtp_event_t *event;             /* retained for the item */
+    _Atomic int32_t refs;           /* the event's list; and the item, or the event that keeps it */
+};
+
 struct dtp_queue {
     dtp_root_t root;
     dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
     const void *owner; /* the engine, as an address; for sync */
     int priority;
     dtp_submission_t *head;
-    dtp_submission_t stub;
+    dtp_submission_t dummy;
     _Alignas(DTP_NO_SHARE) dtp_submission_t *_Atomic tail;
     _Atomic int64_t count;
     _Atomic uint64_t submitted;
@@ -142,6 +150,12 @@ dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event
 void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
+/* True: the event will give no token. */
+bool dtp_wait_cancel(dtp_wait_t *wait, dtp_submission_t *item);
+/* The item needs the node no more. */
+void dtp_wait_end(dtp_wait_t *wait);
+/* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
+void dtp_queue_start(dtp_queue_t *queue);
 /* An event that is done when everything submitted so far is. By the submitter. */
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
 /* See dtp_submission_t.finish. */
@@ -173,7 +187,7 @@ dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
 /* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
-/* The event that the queue's turn waits for, retained; or NULL. */
+/* The event that the queue is parked on, retained; NULL if none, or if it fired already. */
 dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
 /* A helper's reference; false once closed. */
 bool dtp_queue_enter(dtp_queue_t *queue);
