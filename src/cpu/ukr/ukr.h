@@ -70,8 +70,10 @@ typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 
 /* Kernels of one instruction set. */
 typedef struct {
-    double flops_per_ns;            /* of one core, for estimates */
-    int max_nv;                     /* widest panel, in slabs */
+    double
+        flops_per_ns; /* of one core of the slowest processors that have the set: a loop that is taken for too short
+                            finds its helpers asleep */
+    int max_nv;       /* widest panel, in slabs */
     int max_mr[DTP_UKR_MAX_NV + 1]; /* by nv */
     int pass_slabs;                 /* slabs of the panels of products of many rows */
     int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide slabs */

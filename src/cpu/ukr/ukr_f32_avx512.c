@@ -412,7 +412,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 }
 
 #define ENTRY(types, mr, nv, isa) [nv][mr] = ukr_##types##_##mr##x##nv,
-const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 260,
+const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
                                        .max_mr = {0, 8, 8, 8, 6},
                                        .pass_slabs = 3,
