@@ -352,7 +352,7 @@ static void random_cases(void **state) {
     }
 }
 
-/* A chain longer than a nest has operands goes to the reference. */
+/* A chain longer than a box has operands goes to the reference. */
 static void long_chain(void **state) {
     (void)state;
     enum { LEN = 20 };

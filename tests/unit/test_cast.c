@@ -1,4 +1,4 @@
-/* Conversions in registers and transposed moves (cpu/nest) of every instruction set against the portable
+/* Conversions in registers and transposed moves (cpu/elementwise/move.h) of every instruction set against the portable
  * table: the same bits, for all types, row lengths, steps, alignments and kinds of stores, and nothing
  * written outside. */
 #include <setjmp.h>

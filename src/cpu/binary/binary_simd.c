@@ -1,9 +1,9 @@
-/* Binary operations as an element-wise map: any layouts, broadcasts and types that have a common nest. */
+/* Binary operations as an element-wise program: any layouts, broadcasts and types that have common boxes. */
 #include "cpu/binary/binary.h"
-#include "cpu/elementwise/map.h"
+#include "cpu/elementwise/program.h"
 
 typedef struct {
-    dtp_map_t map;
+    dtp_program_t program;
 } binary_plan_t;
 
 static bool type_ok(dnnl_tp_data_type_t dt) {
@@ -13,7 +13,7 @@ static bool type_ok(dnnl_tp_data_type_t dt) {
 
 static void resolve(dtp_md_t *md, const dtp_md_t *like) {
     if (!dtp_md_is_any(md)) return;
-    if (dtp_md_same_dims(md, like)) dtp_nest_layout_like(md, like);
+    if (dtp_md_same_dims(md, like)) dtp_boxes_layout_like(md, like);
     else dtp_md_make_plain(md);
 }
 
@@ -41,60 +41,60 @@ dnnl_tp_status_t dtp_binary_check(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-static bool make_program(dtp_map_t *m, dtp_pd_t *pd, unsigned isa, const dtp_md_t **md, dtp_md_t *one) {
+static bool make_program(dtp_program_t *m, dtp_pd_t *pd, unsigned isa, const dtp_md_t **md, dtp_md_t *one) {
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
-    dtp_map_begin(m, isa, op->dst.data_type, DTP_BINARY_DST, op->src0.data_type, DTP_BINARY_SRC0);
-    const int src1 = dtp_map_operand(m, op->src1.data_type, DTP_BINARY_SRC1);
+    dtp_program_begin(m, isa, op->dst.data_type, DTP_BINARY_DST, op->src0.data_type, DTP_BINARY_SRC0);
+    const int src1 = dtp_program_operand(m, op->src1.data_type, DTP_BINARY_SRC1);
     int cond = -1, b = src1;
     md[0] = &op->dst;
     md[1] = &op->src0;
     md[src1] = &op->src1;
     if (op->alg == dnnl_tp_binary_select) {
-        cond = dtp_map_operand(m, op->src2.data_type, DTP_BINARY_SRC2);
+        cond = dtp_program_operand(m, op->src2.data_type, DTP_BINARY_SRC2);
         md[cond] = &op->src2;
     }
-    dtp_nest_mask_md(one, op->dst.ndims, op->dst.dims, 0);
+    dtp_boxes_mask_md(one, op->dst.ndims, op->dst.dims, 0);
     const dtp_quant_t *q0 = dtp_attr_scale(pd->attr, DNNL_TP_ARG_SRC_0);
     if (q0) {
-        int o = dtp_map_operand(m, q0->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC_0));
+        int o = dtp_program_operand(m, q0->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC_0));
         if (o < 0) return false;
         md[o] = one;
-        if (!dtp_map_binary(m, DTP_MAP_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
+        if (!dtp_program_binary(m, DTP_PROGRAM_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
     }
     const dtp_quant_t *q1 = dtp_attr_scale(pd->attr, DNNL_TP_ARG_SRC_1);
     if (q1) {
-        int o = dtp_map_operand(m, q1->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC_1));
+        int o = dtp_program_operand(m, q1->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC_1));
         /* A register for the scaled source: it has a buffer, its pointer is never read. */
-        b = dtp_map_operand(m, dnnl_tp_f32, DTP_BINARY_DST);
+        b = dtp_program_operand(m, dnnl_tp_f32, DTP_BINARY_DST);
         if (o < 0 || b < 0) return false;
         md[o] = one;
         md[b] = &op->dst;
-        if (!dtp_map_binary(m, b, src1, o, -1, dnnl_tp_binary_mul)) return false;
+        if (!dtp_program_binary(m, b, src1, o, -1, dnnl_tp_binary_mul)) return false;
     }
-    return dtp_map_binary(m, DTP_MAP_ACC, dtp_map_value(m), b, cond, op->alg) &&
-           dtp_map_post_ops(m, pd, &op->dst, md);
+    return dtp_program_binary(m, DTP_PROGRAM_ACC, dtp_program_value(m), b, cond, op->alg) &&
+           dtp_program_post_ops(m, pd, &op->dst, md);
 }
 
 static dnnl_tp_status_t binary_pd_init(dtp_pd_t *pd, unsigned isa) {
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
     binary_plan_t *plan = pd->plan;
-    const dtp_md_t *md[DTP_NEST_OPS];
+    const dtp_md_t *md[DTP_BOXES_OPS];
     dtp_md_t one;
     static const dnnl_tp_dims_t zero;
     DTP_TRY(dtp_binary_check(pd));
-    DTP_DISPATCH(make_program(&plan->map, pd, isa, md, &one), UNSUPPORTED_POST_OPS);
-    DTP_DISPATCH(dtp_map_cut(&plan->map, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
-                             pd->engine->l3_bytes),
+    DTP_DISPATCH(make_program(&plan->program, pd, isa, md, &one), UNSUPPORTED_POST_OPS);
+    DTP_DISPATCH(dtp_program_cut(&plan->program, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md,
+                                 &op->dst, pd->engine->l3_bytes),
                  UNSUPPORTED_LAYOUT);
-    dtp_pd_book(pd, 0, dtp_map_slot_bytes(&plan->map));
+    dtp_pd_book(pd, 0, dtp_program_slot_bytes(&plan->program));
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    const dtp_map_t *map = &((const binary_plan_t *)pd->plan)->map;
-    char *ptr[DTP_NEST_OPS];
-    for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
-    dtp_map_run(map, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
+    const dtp_program_t *program = &((const binary_plan_t *)pd->plan)->program;
+    char *ptr[DTP_BOXES_OPS];
+    for (int o = 0; o < program->nops; ++o) ptr[o] = ctx->ptr[program->arg[o]];
+    dtp_program_run(program, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
     return dnnl_tp_success;
 }
 

@@ -2,12 +2,12 @@
  *
  * Where sources and dst are dense, of one type and the parts inside the axis have one layout, the windows are
  * runs of bytes at regular distances and are copied row by row of dst. Everything else is one element-wise
- * map per source (cpu/elementwise/map.h), made at execution in booked scratch: it needs about a microsecond per
+ * program per source (cpu/elementwise/program.h), made at execution in booked scratch: it needs about a microsecond per
  * source. */
 #include "cpu/concat/concat.h"
 
 #include "common/layout/zero_pad.h"
-#include "cpu/elementwise/map.h"
+#include "cpu/elementwise/program.h"
 #include "threading/base/parallel.h"
 
 #define NS_PER_BYTE 0.012
@@ -50,7 +50,7 @@ dnnl_tp_status_t dtp_concat_check(dtp_pd_t *pd) {
         DTP_DISPATCH(k >= 0 && k < op->n && q->mask == 0 && q->group_ndims == 0, UNSUPPORTED_SCALES);
     }
     if (dtp_md_is_any(&op->dst)) {
-        if (starts_fit(op, &op->src[0])) dtp_nest_layout_like(&op->dst, &op->src[0]);
+        if (starts_fit(op, &op->src[0])) dtp_boxes_layout_like(&op->dst, &op->src[0]);
         else dtp_md_make_plain(&op->dst);
     }
     return dnnl_tp_success;
@@ -110,22 +110,22 @@ static void window(const dtp_concat_desc_t *op, int i, dtp_md_t *md) {
     md->dims[op->axis] = op->src[i].dims[op->axis];
 }
 
-static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, int i) {
+static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, int i) {
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
     const int src_arg = DTP_CONCAT_SRC + i;
     dtp_md_t win, one;
     window(op, i, &win);
-    const dtp_md_t *md[DTP_NEST_OPS] = {&win, &op->src[i]};
-    dtp_map_begin(m, isa, op->dst.data_type, DTP_CONCAT_DST, op->src[i].data_type, src_arg);
+    const dtp_md_t *md[DTP_BOXES_OPS] = {&win, &op->src[i]};
+    dtp_program_begin(m, isa, op->dst.data_type, DTP_CONCAT_DST, op->src[i].data_type, src_arg);
     const dtp_quant_t *q = dtp_attr_scale(pd->attr, DNNL_TP_ARG_MULTIPLE_SRC + i);
     if (q) {
-        int o = dtp_map_operand(m, q->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_MULTIPLE_SRC + i));
-        dtp_nest_mask_md(&one, win.ndims, win.dims, 0);
+        int o = dtp_program_operand(m, q->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_MULTIPLE_SRC + i));
+        dtp_boxes_mask_md(&one, win.ndims, win.dims, 0);
         md[o] = &one;
-        if (!dtp_map_binary(m, DTP_MAP_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
+        if (!dtp_program_binary(m, DTP_PROGRAM_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
     }
     static const dnnl_tp_dims_t zero;
-    return dtp_map_cut(m, win.ndims, win.dims, zero, win.dims, md, NULL, pd->engine->l3_bytes);
+    return dtp_program_cut(m, win.ndims, win.dims, zero, win.dims, md, NULL, pd->engine->l3_bytes);
 }
 
 static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd, unsigned isa) {
@@ -141,9 +141,9 @@ static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd, unsigned isa) {
         return dnnl_tp_success;
     }
     DTP_DISPATCH(starts_fit(op, &op->dst), UNSUPPORTED_LAYOUT);
-    dtp_map_t map;
-    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(make_map(&map, pd, isa, i), UNSUPPORTED_LAYOUT);
-    dtp_pd_book(pd, sizeof(dtp_map_t), (DTP_NEST_OPS + 2) * DTP_MAP_TILE * sizeof(float));
+    dtp_program_t program;
+    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(make_program(&program, pd, isa, i), UNSUPPORTED_LAYOUT);
+    dtp_pd_book(pd, sizeof(dtp_program_t), (DTP_BOXES_OPS + 2) * DTP_PROGRAM_TILE * sizeof(float));
     return dnnl_tp_success;
 }
 
@@ -210,13 +210,13 @@ static dnnl_tp_status_t concat_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
         dtp_parallel_for(ctx->par, units, dtp_grain(PIECE * 2 * NS_PER_BYTE), concat_pieces, &e);
         return dnnl_tp_success;
     }
-    dtp_map_t *map = (dtp_map_t *)(void *)ctx->scratch;
+    dtp_program_t *program = (dtp_program_t *)(void *)ctx->scratch;
     for (int i = 0; i < op->n; ++i) {
-        if (!make_map(map, pd, plan->isa, i))
+        if (!make_program(program, pd, plan->isa, i))
             return dtp_fail(dnnl_tp_runtime_error, DTP_UNSUPPORTED_LAYOUT, "source %d", i);
-        char *ptr[DTP_NEST_OPS];
-        for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
-        dtp_map_run(map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+        char *ptr[DTP_BOXES_OPS];
+        for (int o = 0; o < program->nops; ++o) ptr[o] = ctx->ptr[program->arg[o]];
+        dtp_program_run(program, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
     }
     if (dtp_md_is_padded(&op->dst)) dtp_zero_pad(&op->dst, ctx->ptr[DTP_CONCAT_DST]);
     return dnnl_tp_success;

@@ -1,6 +1,6 @@
 /* Conversions from any type to any in registers, over rows whose elements are contiguous on both sides, for
  * programs of which each step is the same for all elements; everything else goes through tiles of f32
- * (map.h). */
+ * (program.h). */
 #ifndef DTP_CPU_ELEMENTWISE_CAST_H
 #define DTP_CPU_ELEMENTWISE_CAST_H
 

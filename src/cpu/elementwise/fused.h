@@ -1,5 +1,5 @@
 /* Binary operations with load, conversion and store in registers, for the frequent cases where both sources
- * and the result have one type; everything else goes through tiles of f32 (map.h). */
+ * and the result have one type; everything else goes through tiles of f32 (program.h). */
 #ifndef DTP_CPU_ELEMENTWISE_FUSED_H
 #define DTP_CPU_ELEMENTWISE_FUSED_H
 

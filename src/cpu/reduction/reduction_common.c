@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "cpu/elementwise/nest.h"
+#include "cpu/elementwise/boxes.h"
 
 dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd) {
     dtp_reduction_desc_t *op = (dtp_reduction_desc_t *)pd->op;
@@ -15,7 +15,7 @@ dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd) {
                      d == dnnl_tp_s8 || d == dnnl_tp_u8,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    if (dtp_md_is_any(&op->dst)) dtp_nest_layout_like(&op->dst, &op->src);
+    if (dtp_md_is_any(&op->dst)) dtp_boxes_layout_like(&op->dst, &op->src);
     return dnnl_tp_success;
 }
 

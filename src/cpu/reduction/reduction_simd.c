@@ -1,16 +1,16 @@
 /* Reductions of any set of dims.
  *
- * The loops of a box (cpu/elementwise/nest.h) are kept loops, then reduced loops, then the innermost one: when that
+ * The loops of a box (cpu/elementwise/boxes.h) are kept loops, then reduced loops, then the innermost one: when that
  * is a reduced loop, outputs are sums along contiguous runs; when it is a kept one, rows are added to a row
  * of outputs. Few outputs with much to reduce are split into shards by the shape; shards are joined in their
  * order, also on one thread. Outputs appear as f32, in dst where it is f32 and nothing follows, otherwise in
- * a dense row-major array that an element-wise map (cpu/elementwise/map.h) takes through post-operations to dst. */
+ * a dense row-major array that an element-wise program (cpu/elementwise/program.h) takes through post-operations to dst. */
 #include "cpu/reduction/reduction.h"
 
 #include <math.h>
 
 #include "common/layout/zero_pad.h"
-#include "cpu/elementwise/map.h"
+#include "cpu/elementwise/program.h"
 #include "cpu/reduction/reduction_kern.h"
 #include "threading/base/parallel.h"
 
@@ -58,11 +58,11 @@ typedef struct {
     dtp_reduce_fn_t once;        /* one call on dst does it all; or NULL */
     dtp_reduce_args_t once_args; /* all but the addresses */
     int nboxes;
-    red_box_t box[DTP_NEST_BOXES];
+    red_box_t box[DTP_BOXES_MAX];
     dtp_md_t out; /* where outputs appear, f32 */
     bool direct;  /* out is dst */
     size_t out_bytes, slot_bytes, map_slot_bytes;
-    dtp_map_t map;
+    dtp_program_t program;
 } red_plan_t;
 
 static const dtp_reduce_kern_t *kernels(unsigned isa) {
@@ -95,7 +95,7 @@ static float neutral(int op) {
 /* Puts the loops into order and fixes tiles and shards. */
 static void shape_box(red_box_t *rb) {
     dtp_box_t *b = &rb->box;
-    dtp_nest_order(b, NOPS, SRC);
+    dtp_boxes_order(b, NOPS, SRC);
     rb->along = b->nd == 0 || b->s[b->nd - 1][OUT] == 0;
     /* Kept loops first, the order among equals stays. The innermost kept loop of the across form goes last.
      */
@@ -103,11 +103,11 @@ static void shape_box(red_box_t *rb) {
     int nk = 0;
     for (int d = 0; d < fixed; ++d)
         if (b->s[d][OUT] != 0) {
-            if (d != nk) dtp_nest_move(b, NOPS, d, nk);
+            if (d != nk) dtp_boxes_move(b, NOPS, d, nk);
             ++nk;
         }
     rb->nred = fixed - nk;
-    rb->reduced = dtp_nest_count(b, nk, fixed);
+    rb->reduced = dtp_boxes_count(b, nk, fixed);
     rb->out_n = 1;
     memset(rb->out_s, 0, sizeof rb->out_s);
     if (!rb->along) {
@@ -125,7 +125,7 @@ static void shape_box(red_box_t *rb) {
             dtp_min64(rb->out_n, dtp_min64(OUT_TILE, dtp_max64(UNIT_ELEMS / dtp_max64(rb->reduced, 1), 1)));
     }
     rb->ntiles = dtp_div_up(rb->out_n, rb->tile);
-    rb->units = dtp_nest_count(b, 0, rb->nkept) * rb->ntiles;
+    rb->units = dtp_boxes_count(b, 0, rb->nkept) * rb->ntiles;
     const int64_t per_unit = rb->reduced * rb->tile;
     rb->shards = 1;
     if (rb->units < ENOUGH_UNITS && per_unit >= 2 * SHARD_ELEMS)
@@ -155,7 +155,7 @@ static void plan_once(red_plan_t *plan, const dtp_reduction_desc_t *d) {
 
 /* Reduced dims are walked over their padding where zeros change nothing: one box instead of tails. */
 static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
-    dtp_box_t box[DTP_NEST_BOXES];
+    dtp_box_t box[DTP_BOXES_MAX];
     dtp_md_t src = d->src;
     const dtp_md_t *md[NOPS] = {&plan->out, &src};
     const bool zeros = plan->op != DTP_REDUCE_MUL && plan->op != DTP_REDUCE_MAX && plan->op != DTP_REDUCE_MIN;
@@ -164,7 +164,7 @@ static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
         if (!zeros) return false;
         src.dims[k] = src.padded_dims[k];
     }
-    int n = dtp_nest_cut_all(box, DTP_NEST_BOXES, src.ndims, src.dims, NOPS, md);
+    int n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, src.ndims, src.dims, NOPS, md);
     if (n <= 0) return false;
     int64_t parts = 0;
     for (int i = 0; i < n; ++i) {
@@ -198,12 +198,12 @@ static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
     plan->out = op->dst;
     if (!plan->direct) {
         DTP_TRY(dtp_md_init_strides(&plan->out, op->dst.ndims, op->dst.dims, dnnl_tp_f32, NULL));
-        const dtp_md_t *md[DTP_NEST_OPS] = {&op->dst, &plan->out};
+        const dtp_md_t *md[DTP_BOXES_OPS] = {&op->dst, &plan->out};
         static const dnnl_tp_dims_t zero;
-        dtp_map_begin(&plan->map, isa, op->dst.data_type, DTP_REDUCTION_DST, dnnl_tp_f32, -1);
-        DTP_DISPATCH(dtp_map_post_ops(&plan->map, pd, &op->dst, md), UNSUPPORTED_POST_OPS);
-        DTP_DISPATCH(dtp_map_cut(&plan->map, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
-                                 pd->engine->l3_bytes),
+        dtp_program_begin(&plan->program, isa, op->dst.data_type, DTP_REDUCTION_DST, dnnl_tp_f32, -1);
+        DTP_DISPATCH(dtp_program_post_ops(&plan->program, pd, &op->dst, md), UNSUPPORTED_POST_OPS);
+        DTP_DISPATCH(dtp_program_cut(&plan->program, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md,
+                                     &op->dst, pd->engine->l3_bytes),
                      UNSUPPORTED_LAYOUT);
     }
     DTP_DISPATCH(cut(plan, op), UNSUPPORTED_LAYOUT);
@@ -211,7 +211,8 @@ static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
     size_t parts = 0, slot = plan->slot_bytes;
     for (int i = 0; i < plan->nboxes; ++i)
         if (plan->box[i].shards > 1) parts += (size_t)(plan->box[i].units * plan->box[i].shards);
-    if (!plan->direct && dtp_map_slot_bytes(&plan->map) > slot) slot = dtp_map_slot_bytes(&plan->map);
+    if (!plan->direct && dtp_program_slot_bytes(&plan->program) > slot)
+        slot = dtp_program_slot_bytes(&plan->program);
     dtp_pd_book(pd, plan->out_bytes + parts * OUT_TILE * sizeof(float), slot);
     return dnnl_tp_success;
 }
@@ -404,9 +405,10 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
         if (dtp_md_is_padded(&plan->out)) dtp_zero_pad(&plan->out, e.out);
         return dnnl_tp_success;
     }
-    char *ptr[DTP_NEST_OPS];
-    for (int o = 0; o < plan->map.nops; ++o) ptr[o] = o == 1 ? ctx->scratch : ctx->ptr[plan->map.arg[o]];
-    dtp_map_run(&plan->map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+    char *ptr[DTP_BOXES_OPS];
+    for (int o = 0; o < plan->program.nops; ++o)
+        ptr[o] = o == 1 ? ctx->scratch : ctx->ptr[plan->program.arg[o]];
+    dtp_program_run(&plan->program, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
     return dnnl_tp_success;
 }
 

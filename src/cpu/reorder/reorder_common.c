@@ -1,7 +1,7 @@
 /* Checks and compensation of reorder. */
 #include "cpu/reorder/reorder.h"
 
-#include "cpu/elementwise/nest.h"
+#include "cpu/elementwise/boxes.h"
 #include "threading/base/parallel.h"
 
 bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt) {
@@ -63,7 +63,7 @@ static void comp_entries(void *arg, int slot, int64_t begin, int64_t end) {
     const comp_env_t *e = arg;
     const dtp_box_t *b = e->box;
     (void)slot;
-    const int64_t inner = dtp_nest_count(b, e->nouter, b->nd);
+    const int64_t inner = dtp_boxes_count(b, e->nouter, b->nd);
     dtp_box_t rest = {.nd = b->nd - e->nouter};
     for (int d = 0; d < rest.nd; ++d) {
         rest.n[d] = b->n[e->nouter + d];
@@ -86,20 +86,20 @@ static void comp_entries(void *arg, int slot, int64_t begin, int64_t end) {
 static void compensate_one(const dtp_exec_ctx_t *ctx, const dtp_md_t *dst, int mask, int32_t factor,
                            int32_t *comp) {
     dtp_md_t out;
-    dtp_box_t box[DTP_NEST_BOXES];
-    dtp_nest_mask_md(&out, dst->ndims, dst->padded_dims, mask);
+    dtp_box_t box[DTP_BOXES_MAX];
+    dtp_boxes_mask_md(&out, dst->ndims, dst->padded_dims, mask);
     memset(comp, 0, sizeof(int32_t) * (size_t)dtp_md_nelems(&out));
     memcpy(out.dims, dst->dims, sizeof out.dims);
     for (int d = 0; d < dst->ndims; ++d)
         if (!(mask >> d & 1)) out.strides[d] = 0;
     const dtp_md_t *md[COMP_NOPS] = {dst, &out};
-    int n = dtp_nest_cut_all(box, DTP_NEST_BOXES, dst->ndims, dst->dims, COMP_NOPS, md);
+    int n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, dst->ndims, dst->dims, COMP_NOPS, md);
     for (int i = 0; i < n; ++i) {
-        dtp_nest_order(&box[i], COMP_NOPS, COMP_OUT);
+        dtp_boxes_order(&box[i], COMP_NOPS, COMP_OUT);
         comp_env_t e = {&box[i], 0, ctx->ptr[DTP_REORDER_DST], comp, factor};
         while (e.nouter < box[i].nd && box[i].s[e.nouter][COMP_OUT] != 0) ++e.nouter;
-        int64_t entries = dtp_nest_count(&box[i], 0, e.nouter);
-        dtp_parallel_for(ctx->par, entries, dtp_grain((double)dtp_nest_count(&box[i], e.nouter, box[i].nd)),
+        int64_t entries = dtp_boxes_count(&box[i], 0, e.nouter);
+        dtp_parallel_for(ctx->par, entries, dtp_grain((double)dtp_boxes_count(&box[i], e.nouter, box[i].nd)),
                          comp_entries, &e);
     }
 }

@@ -1,9 +1,9 @@
-/* Reorder as an element-wise map: any layouts with a common nest, all types and attributes.
+/* Reorder as an element-wise program: any layouts with common boxes, all types and attributes.
  *
  * Formula: dst = round((src - zp_src) * scale_src [+ sum] / scale_dst + zp_dst). Without attributes and with
- * equal types it moves bytes: runs, or transposed squares (cpu/elementwise/move.h). With run-time dims the map is
+ * equal types it moves bytes: runs, or transposed squares (cpu/elementwise/move.h). With run-time dims the program is
  * made at execution, in booked scratch. */
-#include "cpu/elementwise/map.h"
+#include "cpu/elementwise/program.h"
 #include "cpu/reorder/reorder.h"
 
 /* Tiles of at most so many elements are tiny, and so many elements in all pay a second step. */
@@ -13,33 +13,33 @@
 typedef struct {
     unsigned isa;
     size_t slot_bytes;
-    dtp_map_t map;
+    dtp_program_t program;
     bool two_steps;
     dtp_md_t between; /* dst's type, source's order */
-    dtp_map_t second;
+    dtp_program_t second;
 } reorder_plan_t;
 
 /* Quantization vectors of an execution and the descriptors by operand. */
 typedef struct {
     dtp_md_t quant[4];
-    const dtp_md_t *md[DTP_NEST_OPS];
+    const dtp_md_t *md[DTP_BOXES_OPS];
 } reorder_mds_t;
 
-static bool add_quant(dtp_map_t *m, reorder_mds_t *mds, int slot, const dtp_quant_t *q, int arg,
+static bool add_quant(dtp_program_t *m, reorder_mds_t *mds, int slot, const dtp_quant_t *q, int arg,
                       const dtp_md_t *dst, dnnl_tp_alg_kind_t alg) {
     if (!q) return true;
-    int o = dtp_map_operand(m, q->data_type, arg);
+    int o = dtp_program_operand(m, q->data_type, arg);
     if (o < 0) return false;
-    dtp_nest_mask_md(&mds->quant[slot], dst->ndims, dst->dims, q->mask);
+    dtp_boxes_mask_md(&mds->quant[slot], dst->ndims, dst->dims, q->mask);
     mds->md[o] = &mds->quant[slot];
-    return dtp_map_binary(m, DTP_MAP_ACC, m->nsteps ? DTP_MAP_ACC : 1, o, -1, alg);
+    return dtp_program_binary(m, DTP_PROGRAM_ACC, m->nsteps ? DTP_PROGRAM_ACC : 1, o, -1, alg);
 }
 
-static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_md_t *src,
-                     const dtp_md_t *dst) {
+static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_md_t *src,
+                         const dtp_md_t *dst) {
     const dtp_attr_t *attr = pd->attr;
     reorder_mds_t mds = {.md = {dst, src}};
-    dtp_map_begin(m, isa, dst->data_type, DTP_REORDER_DST, src->data_type, DTP_REORDER_SRC);
+    dtp_program_begin(m, isa, dst->data_type, DTP_REORDER_DST, src->data_type, DTP_REORDER_SRC);
     if (!add_quant(m, &mds, 0, dtp_attr_zero_point(attr, DNNL_TP_ARG_SRC),
                    dtp_pd_zero_point_index(pd, DNNL_TP_ARG_SRC), dst, dnnl_tp_binary_sub) ||
         !add_quant(m, &mds, 1, dtp_attr_scale(attr, DNNL_TP_ARG_SRC), dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC),
@@ -47,7 +47,7 @@ static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_m
         return false;
     if (attr->post_ops->len > 0) {
         const dtp_post_op_t *p = &attr->post_ops->entry[0];
-        if (!dtp_map_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
+        if (!dtp_program_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
     }
     if (!add_quant(m, &mds, 2, dtp_attr_scale(attr, DNNL_TP_ARG_DST), dtp_pd_scale_index(pd, DNNL_TP_ARG_DST),
                    dst, dnnl_tp_binary_div) ||
@@ -55,33 +55,33 @@ static bool make_map(dtp_map_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_m
                    dtp_pd_zero_point_index(pd, DNNL_TP_ARG_DST), dst, dnnl_tp_binary_add))
         return false;
     static const dnnl_tp_dims_t zero;
-    return dtp_map_cut(m, dst->ndims, dst->dims, zero, dst->dims, mds.md, dst, pd->engine->l3_bytes);
+    return dtp_program_cut(m, dst->ndims, dst->dims, zero, dst->dims, mds.md, dst, pd->engine->l3_bytes);
 }
 
 /* Elements of the first box's tiles. */
-static int64_t tile_elems(const dtp_map_t *m) {
+static int64_t tile_elems(const dtp_program_t *m) {
     return m->nboxes > 0 ? m->box[0].rows * m->box[0].cols : INT64_MAX;
 }
 
 static bool make_two_steps(reorder_plan_t *plan, const dtp_pd_t *pd, unsigned isa) {
     const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
     dtp_md_t *mid = &plan->between;
-    if (plan->map.moves_bytes || pd->attr->post_ops->len > 0 || op->dst.inner_nblks < 2 ||
+    if (plan->program.moves_bytes || pd->attr->post_ops->len > 0 || op->dst.inner_nblks < 2 ||
         op->src.inner_nblks > 0)
         return false;
-    if (tile_elems(&plan->map) > SMALL_TILE || dtp_md_nelems(&op->dst) < WORTH_TWO_STEPS) return false;
+    if (tile_elems(&plan->program) > SMALL_TILE || dtp_md_nelems(&op->dst) < WORTH_TWO_STEPS) return false;
     memset(mid, 0, sizeof(*mid));
     mid->ndims = op->dst.ndims;
     mid->data_type = op->dst.data_type;
     memcpy(mid->dims, op->dst.dims, sizeof(mid->dims));
-    dtp_nest_layout_like(mid, &op->src);
-    dtp_map_t *m = &plan->second;
+    dtp_boxes_layout_like(mid, &op->src);
+    dtp_program_t *m = &plan->second;
     const dtp_md_t *md[] = {&op->dst, mid};
     static const dnnl_tp_dims_t zero;
-    dtp_map_begin(m, isa, op->dst.data_type, DTP_REORDER_DST, mid->data_type, -1);
-    return dtp_map_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
-                       pd->engine->l3_bytes) &&
-           make_map(&plan->map, pd, isa, &op->src, mid);
+    dtp_program_begin(m, isa, op->dst.data_type, DTP_REORDER_DST, mid->data_type, -1);
+    return dtp_program_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
+                           pd->engine->l3_bytes) &&
+           make_program(&plan->program, pd, isa, &op->src, mid);
 }
 
 static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
@@ -90,7 +90,7 @@ static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
     DTP_TRY(dtp_reorder_check(pd));
     plan->isa = isa;
     if (pd->has_runtime) {
-        /* All that may be needed: src, dst, four vectors, two more buffers. Blocks are known, so a nest
+        /* All that may be needed: src, dst, four vectors, two more buffers. Blocks are known, so a box
          * exists unless they do not divide each other; that is tested with dims of one. */
         dtp_md_t src = op->src, dst = op->dst;
         for (int d = 0; d < dst.ndims; ++d) {
@@ -99,37 +99,37 @@ static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
             src.padded_dims[d] = dtp_md_block_of(&src, d);
             dst.padded_dims[d] = dtp_md_block_of(&dst, d);
         }
-        DTP_DISPATCH(make_map(&plan->map, pd, isa, &src, &dst), UNSUPPORTED_LAYOUT);
-        plan->slot_bytes = (size_t)(plan->map.nops + 2) * DTP_MAP_TILE * sizeof(float);
-        dtp_pd_book(pd, sizeof(dtp_map_t), plan->slot_bytes);
+        DTP_DISPATCH(make_program(&plan->program, pd, isa, &src, &dst), UNSUPPORTED_LAYOUT);
+        plan->slot_bytes = (size_t)(plan->program.nops + 2) * DTP_PROGRAM_TILE * sizeof(float);
+        dtp_pd_book(pd, sizeof(dtp_program_t), plan->slot_bytes);
         return dnnl_tp_success;
     }
-    DTP_DISPATCH(make_map(&plan->map, pd, isa, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(make_program(&plan->program, pd, isa, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
     plan->two_steps = make_two_steps(plan, pd, isa);
-    plan->slot_bytes = dtp_map_slot_bytes(&plan->map);
+    plan->slot_bytes = dtp_program_slot_bytes(&plan->program);
     dtp_pd_book(pd, plan->two_steps ? dtp_md_size(&plan->between) : 0, plan->slot_bytes);
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const reorder_plan_t *plan = pd->plan;
-    const dtp_map_t *map = &plan->map;
+    const dtp_program_t *program = &plan->program;
     const dtp_md_t *dst = &((const dtp_reorder_desc_t *)pd->op)->dst;
     if (DTP_UNLIKELY(pd->has_runtime)) {
         const dtp_md_t *src;
-        dtp_map_t *made = (dtp_map_t *)(void *)ctx->scratch;
+        dtp_program_t *made = (dtp_program_t *)(void *)ctx->scratch;
         DTP_TRY(dtp_reorder_actual(pd, ctx, &src, &dst));
-        if (!make_map(made, pd, plan->isa, src, dst))
+        if (!make_program(made, pd, plan->isa, src, dst))
             return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_LAYOUT, "layouts of this execution");
-        map = made;
+        program = made;
     }
-    char *ptr[DTP_NEST_OPS];
-    for (int o = 0; o < map->nops; ++o) ptr[o] = ctx->ptr[map->arg[o]];
+    char *ptr[DTP_BOXES_OPS];
+    for (int o = 0; o < program->nops; ++o) ptr[o] = ctx->ptr[program->arg[o]];
     if (plan->two_steps) ptr[0] = ctx->scratch;
-    dtp_map_run(map, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+    dtp_program_run(program, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
     if (plan->two_steps) {
         char *const second[] = {ctx->ptr[DTP_REORDER_DST], ctx->scratch};
-        dtp_map_run(&plan->second, ctx->par, second, NULL, 0);
+        dtp_program_run(&plan->second, ctx->par, second, NULL, 0);
     }
     if (DTP_UNLIKELY(dst->extra.flags)) dtp_reorder_compensate(ctx, dst);
     return dnnl_tp_success;

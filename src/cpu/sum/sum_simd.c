@@ -1,8 +1,8 @@
 /* Sum of tensors: dst = sum of scale[i] * src[i], in the order of the sources.
  *
- * Equal dense layouts are walked linearly, with any number of sources; other layouts that have a common nest
- * go through an element-wise map (cpu/elementwise/map.h), with as many sources as a nest has operands. */
-#include "cpu/elementwise/map.h"
+ * Equal dense layouts are walked linearly, with any number of sources; other layouts that have common boxes
+ * go through an element-wise program (cpu/elementwise/program.h), with as many sources as a box has operands. */
+#include "cpu/elementwise/program.h"
 #include "cpu/sum/sum.h"
 #include "threading/base/parallel.h"
 
@@ -17,7 +17,7 @@ typedef struct {
     unsigned isa;
     const dtp_vops_t *vops;
     dtp_fused_fn_t pair; /* two sources and dst of one small type, scales 1 */
-    dtp_map_t map;
+    dtp_program_t program;
 } sum_plan_t;
 
 static bool type_ok(dnnl_tp_data_type_t dt) {
@@ -30,7 +30,7 @@ dnnl_tp_status_t dtp_sum_check(dtp_pd_t *pd) {
     DTP_DISPATCH(type_ok(op->dst.data_type), UNSUPPORTED_DATA_TYPE);
     for (int i = 0; i < op->n; ++i) DTP_DISPATCH(type_ok(op->src[i].data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
-    if (dtp_md_is_any(&op->dst)) dtp_nest_layout_like(&op->dst, &op->src[0]);
+    if (dtp_md_is_any(&op->dst)) dtp_boxes_layout_like(&op->dst, &op->src[0]);
     return dnnl_tp_success;
 }
 
@@ -56,28 +56,29 @@ static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd, unsigned isa) {
         plan->stream = bytes > 0.5 * (double)pd->engine->l3_bytes;
         if (op->n == 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == op->dst.data_type &&
             op->src[1].data_type == op->dst.data_type)
-            plan->pair = dtp_map_fused(isa, op->dst.data_type, dnnl_tp_binary_add);
+            plan->pair = dtp_program_fused(isa, op->dst.data_type, dnnl_tp_binary_add);
         dtp_pd_book(pd, 0, 2 * TILE * sizeof(float));
         return dnnl_tp_success;
     }
-    DTP_DISPATCH(op->n < DTP_NEST_OPS, UNSUPPORTED_SHAPE);
-    dtp_map_t *m = &plan->map;
-    const dtp_md_t *md[DTP_NEST_OPS] = {&op->dst, &op->src[0]};
-    dtp_map_begin(m, isa, op->dst.data_type, DTP_SUM_DST, op->src[0].data_type, DTP_SUM_SRC);
-    bool ok = scale[0] == 1.f || dtp_map_eltwise(m, dnnl_tp_eltwise_linear, scale[0], 0.f);
+    DTP_DISPATCH(op->n < DTP_BOXES_OPS, UNSUPPORTED_SHAPE);
+    dtp_program_t *m = &plan->program;
+    const dtp_md_t *md[DTP_BOXES_OPS] = {&op->dst, &op->src[0]};
+    dtp_program_begin(m, isa, op->dst.data_type, DTP_SUM_DST, op->src[0].data_type, DTP_SUM_SRC);
+    bool ok = scale[0] == 1.f || dtp_program_eltwise(m, dnnl_tp_eltwise_linear, scale[0], 0.f);
     for (int i = 1; i < op->n && ok; ++i) {
-        int o = dtp_map_operand(m, op->src[i].data_type, DTP_SUM_SRC + i);
+        int o = dtp_program_operand(m, op->src[i].data_type, DTP_SUM_SRC + i);
         if (o < 0) return dtp_refuse(DTP_UNSUPPORTED_SHAPE);
         md[o] = &op->src[i];
-        ok = scale[i] == 1.f ? dtp_map_binary(m, DTP_MAP_ACC, dtp_map_value(m), o, -1, dnnl_tp_binary_add)
-                             : dtp_map_axpy(m, o, scale[i]);
+        ok = scale[i] == 1.f
+                 ? dtp_program_binary(m, DTP_PROGRAM_ACC, dtp_program_value(m), o, -1, dnnl_tp_binary_add)
+                 : dtp_program_axpy(m, o, scale[i]);
     }
     DTP_DISPATCH(ok, UNSUPPORTED_SHAPE);
     static const dnnl_tp_dims_t zero;
-    DTP_DISPATCH(
-        dtp_map_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst, pd->engine->l3_bytes),
-        UNSUPPORTED_LAYOUT);
-    dtp_pd_book(pd, 0, dtp_map_slot_bytes(m));
+    DTP_DISPATCH(dtp_program_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
+                                 pd->engine->l3_bytes),
+                 UNSUPPORTED_LAYOUT);
+    dtp_pd_book(pd, 0, dtp_program_slot_bytes(m));
     return dnnl_tp_success;
 }
 
@@ -175,9 +176,9 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
                          &e);
         return dnnl_tp_success;
     }
-    char *ptr[DTP_NEST_OPS];
-    for (int o = 0; o < plan->map.nops; ++o) ptr[o] = ctx->ptr[plan->map.arg[o]];
-    dtp_map_run(&plan->map, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
+    char *ptr[DTP_BOXES_OPS];
+    for (int o = 0; o < plan->program.nops; ++o) ptr[o] = ctx->ptr[plan->program.arg[o]];
+    dtp_program_run(&plan->program, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
     return dnnl_tp_success;
 }
 

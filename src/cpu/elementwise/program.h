@@ -1,41 +1,46 @@
 /* Element-wise programs over tensors of any layouts: dst = store(steps(load(operands))).
  *
- * Reorder, binary, sum and concat are maps: they name operands and steps, cut the problem into boxes (nest.h)
- * and run tiles of a few hundred elements, in f32, through the vector tables of cpu/simd/vops.h. A map
+ * Reorder, binary, sum and concat are programs: they name operands and steps, cut the problem into boxes (boxes.h)
+ * and run tiles of a few hundred elements, in f32, through the vector tables of cpu/simd/vops.h. A program
  * without steps whose types are equal moves bytes (move.h). Padding of the destination is zeroed. Arithmetic
  * is in logical order per element, so a result never depends on threads or on tiling. */
-#ifndef DTP_CPU_ELEMENTWISE_MAP_H
-#define DTP_CPU_ELEMENTWISE_MAP_H
+#ifndef DTP_CPU_ELEMENTWISE_PROGRAM_H
+#define DTP_CPU_ELEMENTWISE_PROGRAM_H
 
 #include "common/primitive/primitive_desc.h"
 #include "cpu/elementwise/cast.h"
 #include "cpu/elementwise/fused.h"
 #include "cpu/elementwise/move.h"
-#include "cpu/elementwise/nest.h"
+#include "cpu/elementwise/boxes.h"
 #include "cpu/simd/vops.h"
 
-#define DTP_MAP_STEPS 40
+#define DTP_PROGRAM_STEPS 40
 /* Elements of a tile that passes through buffers: 4 KB of f32 each. */
-#define DTP_MAP_TILE 1024
+#define DTP_PROGRAM_TILE 1024
 
 /* Rows of at most so many elements, in tiles of at least so many rows, get repeated sources. */
-#define DTP_MAP_REPEAT_COLS 64
-#define DTP_MAP_REPEAT_ROWS 16
+#define DTP_PROGRAM_REPEAT_COLS 64
+#define DTP_PROGRAM_REPEAT_ROWS 16
 
 /* Registers of steps: an operand's index, or the value under construction. */
-#define DTP_MAP_ACC DTP_NEST_OPS
+#define DTP_PROGRAM_ACC DTP_BOXES_OPS
 
-typedef enum { DTP_MAP_BINARY, DTP_MAP_ELTWISE, DTP_MAP_SUM, DTP_MAP_AXPY } dtp_map_step_kind_t;
+typedef enum {
+    DTP_PROGRAM_BINARY,
+    DTP_PROGRAM_ELTWISE,
+    DTP_PROGRAM_SUM,
+    DTP_PROGRAM_AXPY
+} dtp_program_step_kind_t;
 
 typedef struct {
-    dtp_map_step_kind_t kind;
+    dtp_program_step_kind_t kind;
     int y, a, b, c; /* registers: y = a op b (c: condition of select, -1 none) */
     dnnl_tp_alg_kind_t alg;
     dtp_binary_fn_t binary;
     dtp_eltwise_fn_t eltwise;
     float alpha, beta;      /* eltwise; sum: acc += alpha * (old dst - beta) */
     dnnl_tp_data_type_t dt; /* sum: type of the old dst */
-} dtp_map_step_t;
+} dtp_program_step_t;
 
 /* A box with its two innermost loops handed to tiles of chunk_y x chunk_x. */
 typedef struct {
@@ -45,21 +50,21 @@ typedef struct {
     int64_t first_unit; /* number of the box's first tile */
     int64_t depth; /* > 0: tiles are small and take chunk_y iterations of the loop around them, of depth */
     int64_t fill;  /* zeros that every row of a tile writes behind itself: padding of the destination */
-    int move;      /* DTP_MOVE_*: how bytes travel in a map that moves */
-} dtp_map_box_t;
+    int move;      /* DTP_MOVE_*: how bytes travel in a program that moves */
+} dtp_program_box_t;
 
-/* A map of one tile whose operands lie as its function wants them. off: bytes. */
+/* A program of one tile whose operands lie as its function wants them. off: bytes. */
 typedef enum {
-    DTP_MAP_TILES,
-    DTP_MAP_ONE_BINARY,
-    DTP_MAP_ONE_FUSED,
-    DTP_MAP_ONE_CAST,
-    DTP_MAP_ONE_ROWS,
-    DTP_MAP_ONE_TRANSPOSE
-} dtp_map_once_t;
+    DTP_PROGRAM_TILES,
+    DTP_PROGRAM_ONE_BINARY,
+    DTP_PROGRAM_ONE_FUSED,
+    DTP_PROGRAM_ONE_CAST,
+    DTP_PROGRAM_ONE_ROWS,
+    DTP_PROGRAM_ONE_TRANSPOSE
+} dtp_program_once_t;
 
-typedef struct dtp_map {
-    dtp_map_once_t once;
+typedef struct dtp_program {
+    dtp_program_once_t once;
     int64_t once_off[3];
     union {
         dtp_binary_args_t binary;
@@ -72,10 +77,10 @@ typedef struct dtp_map {
     int nops, nsteps;
     const dtp_vops_t *vops;
     const dtp_move_t *moves;
-    dnnl_tp_data_type_t dt[DTP_NEST_OPS]; /* operand 0 is the destination */
-    size_t size[DTP_NEST_OPS];            /* bytes of an element */
-    int arg[DTP_NEST_OPS];                /* dense index of the pointer */
-    dtp_map_step_t step[DTP_MAP_STEPS];
+    dnnl_tp_data_type_t dt[DTP_BOXES_OPS]; /* operand 0 is the destination */
+    size_t size[DTP_BOXES_OPS];            /* bytes of an element */
+    int arg[DTP_BOXES_OPS];                /* dense index of the pointer */
+    dtp_program_step_t step[DTP_PROGRAM_STEPS];
     unsigned isa;
     bool moves_bytes, reads_dst, buffers;
     bool stream, stream_shared;   /* non-temporal stores on one thread, on several */
@@ -85,48 +90,48 @@ typedef struct dtp_map {
     int cast_op[DTP_CAST_NSTEPS]; /* operand of each of its steps, -1 = none */
     int64_t nunits, grain;
     int nboxes, nzero;
-    dtp_map_box_t box[DTP_NEST_BOXES];
-    dtp_box_t zero[DTP_NEST_BOXES]; /* padding of the destination */
-} dtp_map_t;
+    dtp_program_box_t box[DTP_BOXES_MAX];
+    dtp_box_t zero[DTP_BOXES_MAX]; /* padding of the destination */
+} dtp_program_t;
 
 /* Starts a program: operand 0 = dst, operand 1 = the first value of ACC. */
-void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
-                   dnnl_tp_data_type_t src_dt, int src_arg);
+void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
+                       dnnl_tp_data_type_t src_dt, int src_arg);
 /* Adds an operand; its index, or -1 when there is no room. */
-int dtp_map_operand(dtp_map_t *m, dnnl_tp_data_type_t dt, int arg);
+int dtp_program_operand(dtp_program_t *m, dnnl_tp_data_type_t dt, int arg);
 /* Adds a step; false when there is no room or the function does not exist. */
-bool dtp_map_binary(dtp_map_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg);
-bool dtp_map_eltwise(dtp_map_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta);
-bool dtp_map_sum(dtp_map_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt);
+bool dtp_program_binary(dtp_program_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg);
+bool dtp_program_eltwise(dtp_program_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta);
+bool dtp_program_sum(dtp_program_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt);
 /* acc += scale * operand o; o's steps along the innermost loop must not be broadcast. */
-bool dtp_map_axpy(dtp_map_t *m, int o, float scale);
+bool dtp_program_axpy(dtp_program_t *m, int o, float scale);
 /* Adds the steps of pd's chain; md[] gets the descriptors of the operands that it adds. dst: the resolved
  * destination; `any` of src1 and src2 is resolved as for every kind: at most one dim other than 1 -> plain,
  * otherwise dst's layout where the dims are dst's, otherwise plain. */
-bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md);
+bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md);
 /* The register that holds the value so far: operand 1 until a step wrote ACC. */
-int dtp_map_value(const dtp_map_t *m);
+int dtp_program_value(const dtp_program_t *m);
 
 /* Cuts lo..hi of a problem of dims full into tiles; md by operand, zero_md: the descriptor whose padding is
- * to be zeroed or NULL. False when the layouts have no common nest. l3_bytes decides about streaming stores.
+ * to be zeroed or NULL. False when the layouts have no common boxes. l3_bytes decides about streaming stores.
  */
-bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
-                 const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes);
+bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
+                     const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes);
 /* The fused operation of one type, NULL where there is none. */
-dtp_fused_fn_t dtp_map_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg);
+dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg);
 /* Bytes of buffers that a participant needs. */
-size_t dtp_map_slot_bytes(const dtp_map_t *m);
+size_t dtp_program_slot_bytes(const dtp_program_t *m);
 /* Runs it. ptr: by operand. slots: slot_bytes apart, at least par's number of threads. */
-void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
-                 size_t slot_bytes);
+void dtp_program_run(const dtp_program_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
+                     size_t slot_bytes);
 
 /* Strides of the two loops of a tile; a box of one element is a contiguous row. */
 static inline const int64_t *dtp_box_sx(const dtp_box_t *b) {
-    static const int64_t one[DTP_NEST_OPS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t one[DTP_BOXES_OPS] = {1, 1, 1, 1, 1, 1, 1, 1};
     return b->nd > 0 ? b->s[b->nd - 1] : one;
 }
 static inline const int64_t *dtp_box_sy(const dtp_box_t *b) {
-    static const int64_t none[DTP_NEST_OPS];
+    static const int64_t none[DTP_BOXES_OPS];
     return b->nd > 1 ? b->s[b->nd - 2] : none;
 }
 

@@ -1,5 +1,5 @@
-/* Building element-wise programs: steps, tiles, grain. map_run.c runs them. */
-#include "cpu/elementwise/map.h"
+/* Building element-wise programs: steps, tiles, grain. program_run.c runs them. */
+#include "cpu/elementwise/program.h"
 
 #include "threading/base/parallel.h"
 
@@ -14,8 +14,8 @@
 /* Tiles of at most so many elements are run several at once. */
 #define SMALL_TILE 1024
 
-void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
-                   dnnl_tp_data_type_t src_dt, int src_arg) {
+void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
+                       dnnl_tp_data_type_t src_dt, int src_arg) {
     m->vops = dtp_vops(isa);
     m->moves = dtp_moves(isa);
     m->nops = m->nsteps = m->nboxes = m->nzero = 0;
@@ -24,29 +24,29 @@ void dtp_map_begin(dtp_map_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int d
     m->moves_bytes = m->reads_dst = m->stream = false;
     m->fused = NULL;
     m->cast = NULL;
-    (void)dtp_map_operand(m, dst_dt, dst_arg);
-    (void)dtp_map_operand(m, src_dt, src_arg);
+    (void)dtp_program_operand(m, dst_dt, dst_arg);
+    (void)dtp_program_operand(m, src_dt, src_arg);
 }
 
-int dtp_map_operand(dtp_map_t *m, dnnl_tp_data_type_t dt, int arg) {
-    if (m->nops == DTP_NEST_OPS) return -1;
+int dtp_program_operand(dtp_program_t *m, dnnl_tp_data_type_t dt, int arg) {
+    if (m->nops == DTP_BOXES_OPS) return -1;
     m->dt[m->nops] = dt;
     m->size[m->nops] = dtp_type_size(dt);
     m->arg[m->nops] = arg;
     return m->nops++;
 }
 
-static dtp_map_step_t *new_step(dtp_map_t *m, dtp_map_step_kind_t kind) {
-    if (m->nsteps == DTP_MAP_STEPS) return NULL;
-    dtp_map_step_t *s = &m->step[m->nsteps++];
-    *s = (dtp_map_step_t){.kind = kind, .y = DTP_MAP_ACC, .a = DTP_MAP_ACC, .b = -1, .c = -1};
+static dtp_program_step_t *new_step(dtp_program_t *m, dtp_program_step_kind_t kind) {
+    if (m->nsteps == DTP_PROGRAM_STEPS) return NULL;
+    dtp_program_step_t *s = &m->step[m->nsteps++];
+    *s = (dtp_program_step_t){.kind = kind, .y = DTP_PROGRAM_ACC, .a = DTP_PROGRAM_ACC, .b = -1, .c = -1};
     if (m->nsteps == 1) s->a = 1;
     return s;
 }
 
-bool dtp_map_binary(dtp_map_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg) {
+bool dtp_program_binary(dtp_program_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg) {
     dtp_binary_fn_t fn = dtp_vops_binary(m->vops, alg);
-    dtp_map_step_t *s = fn && a >= 0 && b >= 0 ? new_step(m, DTP_MAP_BINARY) : NULL;
+    dtp_program_step_t *s = fn && a >= 0 && b >= 0 ? new_step(m, DTP_PROGRAM_BINARY) : NULL;
     if (!s) return false;
     s->y = y;
     s->a = a;
@@ -57,16 +57,16 @@ bool dtp_map_binary(dtp_map_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t
     return true;
 }
 
-int dtp_map_value(const dtp_map_t *m) {
+int dtp_program_value(const dtp_program_t *m) {
     for (int i = 0; i < m->nsteps; ++i)
-        if (m->step[i].y == DTP_MAP_ACC) return DTP_MAP_ACC;
+        if (m->step[i].y == DTP_PROGRAM_ACC) return DTP_PROGRAM_ACC;
     return 1;
 }
 
-bool dtp_map_eltwise(dtp_map_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta) {
-    int a = dtp_map_value(m);
+bool dtp_program_eltwise(dtp_program_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta) {
+    int a = dtp_program_value(m);
     dtp_eltwise_fn_t fn = dtp_vops_eltwise(m->vops, alg);
-    dtp_map_step_t *s = fn ? new_step(m, DTP_MAP_ELTWISE) : NULL;
+    dtp_program_step_t *s = fn ? new_step(m, DTP_PROGRAM_ELTWISE) : NULL;
     if (!s) return false;
     s->a = a;
     s->alg = alg;
@@ -76,9 +76,9 @@ bool dtp_map_eltwise(dtp_map_t *m, dnnl_tp_alg_kind_t alg, float alpha, float be
     return true;
 }
 
-bool dtp_map_sum(dtp_map_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt) {
-    int a = dtp_map_value(m);
-    dtp_map_step_t *s = new_step(m, DTP_MAP_SUM);
+bool dtp_program_sum(dtp_program_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt) {
+    int a = dtp_program_value(m);
+    dtp_program_step_t *s = new_step(m, DTP_PROGRAM_SUM);
     if (!s) return false;
     s->a = a;
     s->alpha = scale;
@@ -88,9 +88,9 @@ bool dtp_map_sum(dtp_map_t *m, float scale, float zero_point, dnnl_tp_data_type_
     return true;
 }
 
-bool dtp_map_axpy(dtp_map_t *m, int o, float scale) {
-    int a = dtp_map_value(m);
-    dtp_map_step_t *s = o >= 0 ? new_step(m, DTP_MAP_AXPY) : NULL;
+bool dtp_program_axpy(dtp_program_t *m, int o, float scale) {
+    int a = dtp_program_value(m);
+    dtp_program_step_t *s = o >= 0 ? new_step(m, DTP_PROGRAM_AXPY) : NULL;
     if (!s) return false;
     s->a = a;
     s->b = o;
@@ -102,38 +102,38 @@ static void resolve_any(dtp_md_t *md, const dtp_md_t *dst) {
     if (dtp_md_is_zero(md) || !dtp_md_is_any(md)) return;
     int wide = 0;
     for (int d = 0; d < md->ndims; ++d) wide += md->dims[d] != 1;
-    if (wide > 1 && dtp_md_same_dims(md, dst)) dtp_nest_layout_like(md, dst);
+    if (wide > 1 && dtp_md_same_dims(md, dst)) dtp_boxes_layout_like(md, dst);
     else dtp_md_make_plain(md);
 }
 
-bool dtp_map_post_ops(dtp_map_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md) {
+bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, const dtp_md_t **md) {
     for (int i = 0; i < pd->attr->post_ops->len; ++i) {
         dtp_post_op_t *p = &pd->attr->post_ops->entry[i];
         resolve_any(&p->src1, dst);
         resolve_any(&p->src2, dst);
         if (p->kind == dnnl_tp_eltwise) {
-            if (!dtp_map_eltwise(m, p->alg, p->alpha, p->beta)) return false;
+            if (!dtp_program_eltwise(m, p->alg, p->alpha, p->beta)) return false;
         } else if (p->kind == dnnl_tp_sum) {
-            if (!dtp_map_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
+            if (!dtp_program_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
         } else if (p->kind != dnnl_tp_binary) {
             return false;
         } else {
-            int b = dtp_map_operand(m, p->src1.data_type, pd->post_op_arg + 2 * i), c = -1;
+            int b = dtp_program_operand(m, p->src1.data_type, pd->post_op_arg + 2 * i), c = -1;
             if (b < 0) return false;
             md[b] = &p->src1;
             if (p->alg == dnnl_tp_binary_select) {
-                c = dtp_map_operand(m, p->src2.data_type, pd->post_op_arg + 2 * i + 1);
+                c = dtp_program_operand(m, p->src2.data_type, pd->post_op_arg + 2 * i + 1);
                 if (c < 0) return false;
                 md[c] = &p->src2;
             }
-            if (!dtp_map_binary(m, DTP_MAP_ACC, dtp_map_value(m), b, c, p->alg)) return false;
+            if (!dtp_program_binary(m, DTP_PROGRAM_ACC, dtp_program_value(m), b, c, p->alg)) return false;
         }
     }
     return true;
 }
 
 /* An operand of a tile can be used where it lies. */
-static bool lies_as_f32(const dtp_map_t *m, int o, int64_t sx) {
+static bool lies_as_f32(const dtp_program_t *m, int o, int64_t sx) {
     return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
 }
 
@@ -146,7 +146,7 @@ static const dtp_fused_t *fused_table(unsigned isa) {
     return NULL;
 }
 
-dtp_fused_fn_t dtp_map_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
+dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
     const dtp_fused_t *f = fused_table(isa);
     const int i = (int)alg - dnnl_tp_binary_add;
     if (!f || i < 0 || i >= DTP_FUSED_NBINARY) return NULL;
@@ -160,9 +160,9 @@ dtp_fused_fn_t dtp_map_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_k
 }
 
 /* A program of one binary step, or of one and a relu, on one type and unit strides. */
-static dtp_fused_fn_t find_fused(const dtp_map_t *m) {
-    const dtp_map_step_t *s = m->step;
-    if (m->nops != 3 || m->nsteps < 1 || s[0].kind != DTP_MAP_BINARY || s[0].a != 1 || s[0].b != 2 ||
+static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
+    const dtp_program_step_t *s = m->step;
+    if (m->nops != 3 || m->nsteps < 1 || s[0].kind != DTP_PROGRAM_BINARY || s[0].a != 1 || s[0].b != 2 ||
         s[0].c >= 0)
         return NULL;
     if (m->dt[0] != m->dt[1] || m->dt[0] != m->dt[2]) return NULL;
@@ -170,15 +170,16 @@ static dtp_fused_fn_t find_fused(const dtp_map_t *m) {
         const int64_t *sx = dtp_box_sx(&m->box[i].box);
         if (sx[0] != 1 || sx[1] < 0 || sx[1] > 1 || sx[2] < 0 || sx[2] > 1 || sx[1] + sx[2] == 0) return NULL;
     }
-    if (m->nsteps == 1) return dtp_map_fused(m->isa, m->dt[0], s[0].alg);
+    if (m->nsteps == 1) return dtp_program_fused(m->isa, m->dt[0], s[0].alg);
     const dtp_fused_t *f = fused_table(m->isa);
     if (!f || m->nsteps != 2 || m->dt[0] != dnnl_tp_f32) return NULL;
-    if (s[1].kind != DTP_MAP_ELTWISE || s[1].alg != dnnl_tp_eltwise_relu || s[1].alpha != 0.f) return NULL;
+    if (s[1].kind != DTP_PROGRAM_ELTWISE || s[1].alg != dnnl_tp_eltwise_relu || s[1].alpha != 0.f)
+        return NULL;
     return s[0].alg == dnnl_tp_binary_add ? f->relu[0] : s[0].alg == dnnl_tp_binary_mul ? f->relu[1] : NULL;
 }
 
 /* A conversion of contiguous rows, with some of the steps of cast.h in their order, each by one number. */
-static dtp_cast_fn_t find_cast(dtp_map_t *m, const dtp_box_t *box, int nboxes) {
+static dtp_cast_fn_t find_cast(dtp_program_t *m, const dtp_box_t *box, int nboxes) {
     static const dnnl_tp_alg_kind_t alg[DTP_CAST_NSTEPS] = {dnnl_tp_binary_sub, dnnl_tp_binary_mul,
                                                             dnnl_tp_binary_div, dnnl_tp_binary_add};
     const dtp_cast_t *table = NULL;
@@ -189,11 +190,11 @@ static dtp_cast_fn_t find_cast(dtp_map_t *m, const dtp_box_t *box, int nboxes) {
     if (!table || m->moves_bytes || m->nops != 2 + m->nsteps || m->nsteps > DTP_CAST_NSTEPS) return NULL;
     int next = 0;
     for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {
-        const dtp_map_step_t *s = &m->step[next];
-        const bool wanted = next < m->nsteps && s->kind == DTP_MAP_BINARY && s->alg == alg[i];
+        const dtp_program_step_t *s = &m->step[next];
+        const bool wanted = next < m->nsteps && s->kind == DTP_PROGRAM_BINARY && s->alg == alg[i];
         m->cast_op[i] = wanted ? s->b : -1;
         if (!wanted) continue;
-        if (s->y != DTP_MAP_ACC || s->a != (next ? DTP_MAP_ACC : 1) || s->b < 2 || s->b >= m->nops ||
+        if (s->y != DTP_PROGRAM_ACC || s->a != (next ? DTP_PROGRAM_ACC : 1) || s->b < 2 || s->b >= m->nops ||
             s->c >= 0)
             return NULL;
         ++next;
@@ -210,7 +211,7 @@ static dtp_cast_fn_t find_cast(dtp_map_t *m, const dtp_box_t *box, int nboxes) {
 }
 
 /* Gives the two innermost loops to the tile and fixes its sides. */
-static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
+static void shape_box(dtp_program_t *m, dtp_program_box_t *mb) {
     dtp_box_t *b = &mb->box;
     int x = b->nd - 1, y = b->nd - 2;
     bool cross = false;
@@ -220,7 +221,7 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
         for (int d = x - 1; d >= 0 && !cross; --d)
             if (b->s[d][o] == 1 && b->n[d] > 1) y = d, cross = true;
     }
-    if (cross && y != b->nd - 2) dtp_nest_move(b, m->nops, y, b->nd - 2);
+    if (cross && y != b->nd - 2) dtp_boxes_move(b, m->nops, y, b->nd - 2);
     mb->cols = b->nd > 0 ? b->n[b->nd - 1] : 1;
     mb->rows = b->nd > 1 ? b->n[b->nd - 2] : 1;
     mb->nouter = b->nd > 2 ? b->nd - 2 : 0;
@@ -234,7 +235,7 @@ static void shape_box(dtp_map_t *m, dtp_map_box_t *mb) {
         if (sx[0] == 1 && sx[1] == 1) mb->move = DTP_MOVE_ROWS;
         if (sx[0] == 1 && sx[1] != 1 && sy[1] == 1 && mb->rows > 1) mb->move = DTP_MOVE_TRANSPOSE;
     }
-    int64_t tile = direct ? DIRECT_TILE : DTP_MAP_TILE;
+    int64_t tile = direct ? DIRECT_TILE : DTP_PROGRAM_TILE;
     if (cross) {
         mb->chunk_x = dtp_min64(mb->cols, CROSS_COLS);
         /* Runs of the source that end within the tile need not be few. */
@@ -270,14 +271,14 @@ static int fill_dim(const dtp_md_t *md) {
 }
 
 /* Rows so short that a source which is the same for all of them is better repeated in a buffer. */
-static bool repeats(const dtp_map_box_t *mb, int o) {
+static bool repeats(const dtp_program_box_t *mb, int o) {
     const dtp_box_t *b = &mb->box;
-    return mb->cols <= DTP_MAP_REPEAT_COLS && mb->rows >= DTP_MAP_REPEAT_ROWS && dtp_box_sx(b)[o] == 1 &&
-           dtp_box_sy(b)[o] == 0;
+    return mb->cols <= DTP_PROGRAM_REPEAT_COLS && mb->rows >= DTP_PROGRAM_REPEAT_ROWS &&
+           dtp_box_sx(b)[o] == 1 && dtp_box_sy(b)[o] == 0;
 }
 
 /* Some tile needs buffers. */
-static bool needs_buffers(const dtp_map_t *m) {
+static bool needs_buffers(const dtp_program_t *m) {
     if (m->moves_bytes || m->fused || m->cast) return false;
     if (m->nsteps > 1 || m->reads_dst) return true;
     for (int i = 0; i < m->nboxes; ++i) {
@@ -289,28 +290,28 @@ static bool needs_buffers(const dtp_map_t *m) {
     return false;
 }
 
-/* Fixes the one call of a map of one tile. */
-static void plan_once(dtp_map_t *m) {
-    const dtp_map_box_t *mb = &m->box[0];
-    m->once = DTP_MAP_TILES;
+/* Fixes the one call of a program of one tile. */
+static void plan_once(dtp_program_t *m) {
+    const dtp_program_box_t *mb = &m->box[0];
+    m->once = DTP_PROGRAM_TILES;
     if (m->nunits != 1 || m->nzero > 0 || mb->depth > 0 || m->stream || m->nops > 3) return;
     const int64_t *sx = dtp_box_sx(&mb->box), *sy = dtp_box_sy(&mb->box), size = (int64_t)m->size[0];
     for (int o = 0; o < m->nops; ++o) m->once_off[o] = mb->box.off[o] * (int64_t)m->size[o];
     if (m->moves_bytes && mb->move == DTP_MOVE_ROWS && mb->fill == 0) {
-        m->once = DTP_MAP_ONE_ROWS;
+        m->once = DTP_PROGRAM_ONE_ROWS;
         m->once_args.move.ldd = sy[0] * size;
         m->once_args.move.lds = sy[1] * size;
         m->once_args.move.rows = mb->rows;
         m->once_args.move.cols = mb->cols * size;
     } else if (m->moves_bytes && mb->move == DTP_MOVE_TRANSPOSE) {
-        m->once = DTP_MAP_ONE_TRANSPOSE;
+        m->once = DTP_PROGRAM_ONE_TRANSPOSE;
         m->once_args.move.ldd = sy[0];
         m->once_args.move.lds = sx[1];
         m->once_args.move.rows = mb->rows;
         m->once_args.move.cols = mb->cols;
         m->once_args.move.fill = mb->fill;
     } else if (m->one_binary && mb->fill == 0) {
-        m->once = DTP_MAP_ONE_BINARY;
+        m->once = DTP_PROGRAM_ONE_BINARY;
         m->once_args.binary = (dtp_binary_args_t){.ld0 = sy[1],
                                                   .ld1 = sy[2],
                                                   .ldy = sy[0],
@@ -319,19 +320,19 @@ static void plan_once(dtp_map_t *m) {
                                                   .cs0 = (int)sx[1],
                                                   .cs1 = (int)sx[2]};
     } else if (m->fused && mb->fill == 0) {
-        m->once = DTP_MAP_ONE_FUSED;
+        m->once = DTP_PROGRAM_ONE_FUSED;
         m->once_args.fused = (dtp_fused_args_t){NULL,     NULL,     NULL,       sy[1],      sy[2], sy[0],
                                                 mb->rows, mb->cols, (int)sx[1], (int)sx[2], 0};
     } else if (m->cast && m->nsteps == 0 && mb->fill == 0) {
-        m->once = DTP_MAP_ONE_CAST;
+        m->once = DTP_PROGRAM_ONE_CAST;
         m->once_args.cast = (dtp_cast_args_t){NULL, NULL, sy[1], sy[0], mb->rows, mb->cols, NULL, 0};
     }
 }
 
-bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
-                 const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes) {
-    dtp_box_t box[DTP_NEST_BOXES];
-    m->once = DTP_MAP_TILES;
+bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
+                     const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes) {
+    dtp_box_t box[DTP_BOXES_MAX];
+    m->once = DTP_PROGRAM_TILES;
     m->nboxes = m->nzero = 0;
     m->nunits = 0;
     m->grain = 1;
@@ -343,33 +344,33 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
         const int64_t block = dtp_md_block_of(zero_md, fd), cut = zero_md->dims[fd] / block * block;
         memcpy(at, hi, sizeof(at));
         at[fd] = cut;
-        n = cut > 0 ? dtp_nest_cut(box, DTP_NEST_BOXES, ndims, full, lo, at, m->nops, md) : 0;
+        n = cut > 0 ? dtp_boxes_cut(box, DTP_BOXES_MAX, ndims, full, lo, at, m->nops, md) : 0;
         if (n < 0) return false;
         memcpy(at, lo, sizeof(at));
         at[fd] = cut;
-        tail = dtp_nest_cut(box + n, DTP_NEST_BOXES - n, ndims, full, at, hi, m->nops, md);
+        tail = dtp_boxes_cut(box + n, DTP_BOXES_MAX - n, ndims, full, at, hi, m->nops, md);
         if (tail < 0) return false;
     } else {
-        n = dtp_nest_cut(box, DTP_NEST_BOXES, ndims, full, lo, hi, m->nops, md);
+        n = dtp_boxes_cut(box, DTP_BOXES_MAX, ndims, full, lo, hi, m->nops, md);
         if (n < 0) return false;
     }
     const int64_t tail_n = fd >= 0 ? zero_md->dims[fd] % dtp_md_block_of(zero_md, fd) : 0;
     for (int i = 0; i < n + tail; ++i) {
         dtp_box_t *b = &box[i];
-        dtp_nest_order(b, m->nops, 0);
+        dtp_boxes_order(b, m->nops, 0);
         if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
     }
     m->cast = find_cast(m, box, n + tail);
     double elems = 0, bytes_each = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
     for (int i = 0; i < n + tail; ++i) {
-        dtp_map_box_t *mb = &m->box[m->nboxes++];
+        dtp_program_box_t *mb = &m->box[m->nboxes++];
         mb->box = box[i];
         mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(zero_md, fd) - tail_n : 0;
         shape_box(m, mb);
         mb->first_unit = m->nunits;
-        m->nunits += dtp_nest_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
-        elems += (double)dtp_nest_count(&mb->box, 0, mb->box.nd);
+        m->nunits += dtp_boxes_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
+        elems += (double)dtp_boxes_count(&mb->box, 0, mb->box.nd);
     }
     if (m->nunits > 0)
         m->grain =
@@ -378,17 +379,17 @@ bool dtp_map_cut(dtp_map_t *m, int ndims, const int64_t *full, const int64_t *lo
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
     m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&
-                    m->step[0].kind == DTP_MAP_BINARY;
+                    m->step[0].kind == DTP_PROGRAM_BINARY;
     if (zero_md && dtp_md_is_padded(zero_md)) {
-        m->nzero = dtp_nest_cut_padding(m->zero, DTP_NEST_BOXES, zero_md, fd);
+        m->nzero = dtp_boxes_cut_padding(m->zero, DTP_BOXES_MAX, zero_md, fd);
         if (m->nzero < 0) return false;
-        for (int i = 0; i < m->nzero; ++i) dtp_nest_order(&m->zero[i], 1, 0);
+        for (int i = 0; i < m->nzero; ++i) dtp_boxes_order(&m->zero[i], 1, 0);
     }
     plan_once(m);
     return true;
 }
 
-size_t dtp_map_slot_bytes(const dtp_map_t *m) {
+size_t dtp_program_slot_bytes(const dtp_program_t *m) {
     /* One per operand (the destination's holds its old value), one for ACC, one to turn tiles in. */
-    return m->buffers ? (size_t)(m->nops + 2) * DTP_MAP_TILE * sizeof(float) : 0;
+    return m->buffers ? (size_t)(m->nops + 2) * DTP_PROGRAM_TILE * sizeof(float) : 0;
 }

@@ -1,5 +1,5 @@
-/* Running element-wise programs: tiles and their order. map.c builds them. */
-#include "cpu/elementwise/map.h"
+/* Running element-wise programs: tiles and their order. program.c builds them. */
+#include "cpu/elementwise/program.h"
 #include "threading/base/parallel.h"
 
 /* Bytes of a row from which non-temporal stores pay their fence. */
@@ -15,16 +15,16 @@ typedef struct {
 } view_t;
 
 typedef struct {
-    const dtp_map_t *m;
+    const dtp_program_t *m;
     char *const *ptr;
-    float *buf; /* (nops + 2) * DTP_MAP_TILE */
+    float *buf; /* (nops + 2) * DTP_PROGRAM_TILE */
     bool stream;
-    int64_t sx[DTP_NEST_OPS], sy[DTP_NEST_OPS];
+    int64_t sx[DTP_BOXES_OPS], sy[DTP_BOXES_OPS];
 } tile_env_t;
 
 static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char *p, int64_t sx, int64_t sy,
                         float *buf, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
+    const dtp_program_t *m = e->m;
     const dtp_load_fn_t load = m->vops->load[dt];
     const int64_t size = (int64_t)dtp_type_size(dt);
     if (dt == dnnl_tp_f32 && (sx == 0 || sx == 1)) return (view_t){(float *)(uintptr_t)p, sy, (int)sx};
@@ -37,7 +37,7 @@ static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char 
         return (view_t){buf, 0, 1};
     }
     if (sx != 1 && sy == 1 && rows > 1) {
-        float *turn = e->buf + (m->nops + 1) * DTP_MAP_TILE;
+        float *turn = e->buf + (m->nops + 1) * DTP_PROGRAM_TILE;
         for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
         m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0, 0);
         return (view_t){buf, cols, 1};
@@ -49,7 +49,7 @@ static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char 
 }
 
 static void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
+    const dtp_program_t *m = e->m;
     const dtp_store_fn_t store = m->vops->store[m->dt[0]];
     const int64_t sx = e->sx[0], sy = e->sy[0], size = (int64_t)m->size[0];
     if (v.ld == cols && sy == cols * sx) store(p, v.p, rows * cols, sx);
@@ -58,10 +58,10 @@ static void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int
 }
 
 /* y = a op b for short rows and a b that is the same for all: b is repeated, rows become long. */
-static void binary_repeated(const tile_env_t *e, const dtp_map_step_t *s, view_t a, view_t b, view_t y,
+static void binary_repeated(const tile_env_t *e, const dtp_program_step_t *s, view_t a, view_t b, view_t y,
                             int64_t rows, int64_t cols) {
-    const int64_t many = DTP_MAP_TILE / cols, n = rows / many, wide = many * cols;
-    float *x = e->buf + s->b * DTP_MAP_TILE;
+    const int64_t many = DTP_PROGRAM_TILE / cols, n = rows / many, wide = many * cols;
+    float *x = e->buf + s->b * DTP_PROGRAM_TILE;
     for (int64_t r = many - 1; r >= 0; --r) memmove(x + r * cols, b.p, (size_t)cols * sizeof(float));
     dtp_binary_args_t args = {
         .x0 = a.p, .x1 = x, .y = y.p, .ld0 = wide, .ldy = wide, .rows = n, .cols = wide, .cs0 = 1, .cs1 = 1};
@@ -75,15 +75,15 @@ static void binary_repeated(const tile_env_t *e, const dtp_map_step_t *s, view_t
 
 /* The general tile: loads, steps, store. off: element offsets of the tile by operand. */
 static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int64_t cols) {
-    const dtp_map_t *m = e->m;
-    view_t reg[DTP_NEST_OPS + 1];
-    bool loaded[DTP_NEST_OPS + 1] = {false};
+    const dtp_program_t *m = e->m;
+    view_t reg[DTP_BOXES_OPS + 1];
+    bool loaded[DTP_BOXES_OPS + 1] = {false};
     char *dst = e->ptr[0] + off[0] * (int64_t)m->size[0];
     /* Only the last step writes the destination: a post-operation's tensor may lie at the same address. */
     const bool lies = m->dt[0] == dnnl_tp_f32 && e->sx[0] == 1;
     const view_t stay = {(float *)(uintptr_t)dst, e->sy[0], 1};
-    const view_t out = {e->buf + m->nops * DTP_MAP_TILE, cols, 1};
-    reg[DTP_MAP_ACC] = out;
+    const view_t out = {e->buf + m->nops * DTP_PROGRAM_TILE, cols, 1};
+    reg[DTP_PROGRAM_ACC] = out;
     if (m->nsteps == 0) {
         const char *src = e->ptr[1] + off[1] * (int64_t)m->size[1];
         if (lies && !(e->sx[1] != 1 && e->sy[1] == 1)) {
@@ -93,30 +93,31 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
                 load(stay.p + r * stay.ld, src + r * e->sy[1] * (int64_t)m->size[1], cols, e->sx[1]);
             return;
         }
-        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], e->buf + DTP_MAP_TILE, rows, cols);
+        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], e->buf + DTP_PROGRAM_TILE, rows, cols);
         store_tile(e, dst, v, rows, cols);
         return;
     }
     for (int i = 0; i < m->nsteps; ++i) {
-        const dtp_map_step_t *s = &m->step[i];
+        const dtp_program_step_t *s = &m->step[i];
         const int in[3] = {s->a, s->b, s->c};
         for (int k = 0; k < 3; ++k) {
             int o = in[k];
-            if (o < 0 || o == DTP_MAP_ACC || loaded[o]) continue;
+            if (o < 0 || o == DTP_PROGRAM_ACC || loaded[o]) continue;
             reg[o] = load_tile(e, m->dt[o], e->ptr[o] + off[o] * (int64_t)m->size[o], e->sx[o], e->sy[o],
-                               e->buf + o * DTP_MAP_TILE, rows, cols);
+                               e->buf + o * DTP_PROGRAM_TILE, rows, cols);
             loaded[o] = true;
         }
         view_t a = reg[s->a], y = out;
         bool last = i + 1 == m->nsteps;
-        if (s->y != DTP_MAP_ACC) y = (view_t){e->buf + s->y * DTP_MAP_TILE, cols, 1};
-        const bool stays = last && lies && s->kind <= DTP_MAP_ELTWISE;
+        if (s->y != DTP_PROGRAM_ACC) y = (view_t){e->buf + s->y * DTP_PROGRAM_TILE, cols, 1};
+        const bool stays = last && lies && s->kind <= DTP_PROGRAM_ELTWISE;
         const int stream = stays && e->stream;
         if (stays) y = stay;
-        if (s->kind == DTP_MAP_BINARY) {
+        if (s->kind == DTP_PROGRAM_BINARY) {
             view_t b = reg[s->b];
-            if (m->buffers && s->c < 0 && !stream && b.ld == 0 && b.cs == 1 && cols <= DTP_MAP_REPEAT_COLS &&
-                rows >= DTP_MAP_REPEAT_ROWS && a.cs == 1 && a.ld == cols && y.ld == cols) {
+            if (m->buffers && s->c < 0 && !stream && b.ld == 0 && b.cs == 1 &&
+                cols <= DTP_PROGRAM_REPEAT_COLS && rows >= DTP_PROGRAM_REPEAT_ROWS && a.cs == 1 &&
+                a.ld == cols && y.ld == cols) {
                 binary_repeated(e, s, a, b, y, rows, cols);
                 reg[s->y] = y;
                 loaded[s->y] = true;
@@ -138,7 +139,7 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
                                            .cs1 = b.cs,
                                            .csc = c.cs,
                                            .stream = stream});
-        } else if (s->kind == DTP_MAP_ELTWISE) {
+        } else if (s->kind == DTP_PROGRAM_ELTWISE) {
             s->eltwise(&(dtp_eltwise_args_t){.x = a.p,
                                              .y = y.p,
                                              .ldx = a.ld,
@@ -149,7 +150,7 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
                                              .beta = s->beta,
                                              .stream = stream});
         } else {
-            view_t add = s->kind == DTP_MAP_AXPY
+            view_t add = s->kind == DTP_PROGRAM_AXPY
                              ? reg[s->b]
                              : load_tile(e, s->dt, dst, e->sx[0], e->sy[0], e->buf, rows, cols);
             if (a.p != y.p)
@@ -161,19 +162,20 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
         loaded[s->y] = true;
         if (stays) return;
     }
-    store_tile(e, dst, reg[DTP_MAP_ACC], rows, cols);
+    store_tile(e, dst, reg[DTP_PROGRAM_ACC], rows, cols);
 }
 
 /* Zeroes the destination's padding behind the rows of a tile. */
-static void fill_tile(const tile_env_t *e, const dtp_map_box_t *b, char *dst, int64_t rows, int64_t cols) {
+static void fill_tile(const tile_env_t *e, const dtp_program_box_t *b, char *dst, int64_t rows,
+                      int64_t cols) {
     const int64_t size = (int64_t)e->m->size[0];
     for (int64_t r = 0; b->fill > 0 && r < rows; ++r)
         memset(dst + (r * e->sy[0] + cols) * size, 0, (size_t)(b->fill * size));
 }
 
-static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t *off, int64_t rows,
+static void move_tile(const tile_env_t *e, const dtp_program_box_t *b, const int64_t *off, int64_t rows,
                       int64_t cols) {
-    const dtp_map_t *m = e->m;
+    const dtp_program_t *m = e->m;
     const int64_t size = (int64_t)m->size[0];
     char *dst = e->ptr[0] + off[0] * size;
     const char *src = e->ptr[1] + off[1] * size;
@@ -202,7 +204,7 @@ static void move_tile(const tile_env_t *e, const dtp_map_box_t *b, const int64_t
 }
 
 typedef struct {
-    const dtp_map_t *m;
+    const dtp_program_t *m;
     char *const *ptr;
     char *slots;
     size_t slot_bytes;
@@ -212,7 +214,7 @@ typedef struct {
 
 static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     const run_env_t *r = arg;
-    const dtp_map_t *m = r->m;
+    const dtp_program_t *m = r->m;
     tile_env_t e = {.m = m,
                     .ptr = r->ptr,
                     .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes),
@@ -220,7 +222,7 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     int i = m->nboxes - 1;
     while (m->box[i].first_unit > begin) --i;
     for (int64_t u = begin; u < end; ++i) {
-        const dtp_map_box_t *mb = &m->box[i];
+        const dtp_program_box_t *mb = &m->box[i];
         const dtp_box_t *b = &mb->box;
         const int64_t last = i + 1 < m->nboxes ? dtp_min64(end, m->box[i + 1].first_unit) : end;
         const int64_t *sx = dtp_box_sx(b), *sy = dtp_box_sy(b);
@@ -236,7 +238,7 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
         dtp_cursor_t cur;
         dtp_cursor_set(&cur, b, mb->nouter, m->nops, outer);
         for (; u < last; ++u) {
-            int64_t off[DTP_NEST_OPS];
+            int64_t off[DTP_BOXES_OPS];
             const int64_t y0 = iy * mb->chunk_y, x0 = ix * mb->chunk_x;
             if (mb->depth > 0) {
                 /* Several small tiles along the loop around them. */
@@ -296,14 +298,14 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
-static void zero_padding(const dtp_map_t *m, char *dst) {
+static void zero_padding(const dtp_program_t *m, char *dst) {
     const size_t size = m->size[0];
     for (int i = 0; i < m->nzero; ++i) {
         const dtp_box_t *b = &m->zero[i];
         const bool run = b->nd > 0 && b->s[b->nd - 1][0] == 1;
         const int nouter = run ? b->nd - 1 : b->nd;
         const size_t bytes = run ? size * (size_t)b->n[b->nd - 1] : size;
-        const int64_t count = dtp_nest_count(b, 0, nouter);
+        const int64_t count = dtp_boxes_count(b, 0, nouter);
         dtp_cursor_t cur;
         dtp_cursor_set(&cur, b, nouter, 1, 0);
         for (int64_t k = 0; k < count; ++k) {
@@ -313,11 +315,11 @@ static void zero_padding(const dtp_map_t *m, char *dst) {
     }
 }
 
-static inline void run_once(const dtp_map_t *m, char *const *ptr) {
+static inline void run_once(const dtp_program_t *m, char *const *ptr) {
     char *dst = ptr[0] + m->once_off[0];
     const char *src = ptr[1] + m->once_off[1];
     switch (m->once) {
-    case DTP_MAP_ONE_BINARY: {
+    case DTP_PROGRAM_ONE_BINARY: {
         dtp_binary_args_t a = m->once_args.binary;
         a.x0 = (const float *)(const void *)src;
         a.x1 = (const float *)(const void *)(ptr[2] + m->once_off[2]);
@@ -325,7 +327,7 @@ static inline void run_once(const dtp_map_t *m, char *const *ptr) {
         m->step[0].binary(&a);
         break;
     }
-    case DTP_MAP_ONE_FUSED: {
+    case DTP_PROGRAM_ONE_FUSED: {
         dtp_fused_args_t a = m->once_args.fused;
         a.x0 = src;
         a.x1 = ptr[2] + m->once_off[2];
@@ -333,14 +335,14 @@ static inline void run_once(const dtp_map_t *m, char *const *ptr) {
         m->fused(&a);
         break;
     }
-    case DTP_MAP_ONE_CAST: {
+    case DTP_PROGRAM_ONE_CAST: {
         dtp_cast_args_t a = m->once_args.cast;
         a.x = src;
         a.y = dst;
         m->cast(&a);
         break;
     }
-    case DTP_MAP_ONE_ROWS:
+    case DTP_PROGRAM_ONE_ROWS:
         m->moves->rows(dst, m->once_args.move.ldd, src, m->once_args.move.lds, m->once_args.move.rows,
                        m->once_args.move.cols, 0);
         break;
@@ -351,8 +353,8 @@ static inline void run_once(const dtp_map_t *m, char *const *ptr) {
     }
 }
 
-void dtp_map_run(const dtp_map_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
-                 size_t slot_bytes) {
+void dtp_program_run(const dtp_program_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
+                     size_t slot_bytes) {
     if (m->once) {
         run_once(m, ptr);
         return;

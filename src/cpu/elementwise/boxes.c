@@ -1,5 +1,5 @@
 /* Cutting ranges of tensors into boxes with linear addresses. */
-#include "cpu/elementwise/nest.h"
+#include "cpu/elementwise/boxes.h"
 
 /* Levels of one dim: sizes in falling order, the last is 1. The top level repeats without bound, level i
  * repeats size[i-1] / size[i] times. */
@@ -7,7 +7,7 @@
 typedef struct {
     int n;
     int64_t size[MAX_LEVELS];
-    int64_t stride[MAX_LEVELS][DTP_NEST_OPS];
+    int64_t stride[MAX_LEVELS][DTP_BOXES_OPS];
 } levels_t;
 
 /* A run inside a dim: `count` steps of level `level` from position `at`. */
@@ -111,7 +111,7 @@ static bool push_run(dtp_box_t *box, const levels_t *l, const run_t *run, int no
     for (int i = run->level; i < l->n; ++i) {
         int64_t n = i == run->level ? run->count : l->size[i - 1] / l->size[i];
         if (n == 1) continue;
-        if (box->nd == DTP_NEST_DIMS) return false;
+        if (box->nd == DTP_BOXES_DIMS) return false;
         box->n[box->nd] = n;
         for (int o = 0; o < nops; ++o) box->s[box->nd][o] = l->stride[i][o];
         ++box->nd;
@@ -119,8 +119,8 @@ static bool push_run(dtp_box_t *box, const levels_t *l, const run_t *run, int no
     return true;
 }
 
-int dtp_nest_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, const int64_t *lo,
-                 const int64_t *hi, int nops, const dtp_md_t *const *md) {
+int dtp_boxes_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, const int64_t *lo,
+                  const int64_t *hi, int nops, const dtp_md_t *const *md) {
     levels_t level[DNNL_TP_MAX_NDIMS];
     run_t run[DNNL_TP_MAX_NDIMS][MAX_RUNS];
     int nrun[DNNL_TP_MAX_NDIMS], pick[DNNL_TP_MAX_NDIMS] = {0};
@@ -145,13 +145,13 @@ int dtp_nest_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, c
     }
 }
 
-int dtp_nest_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *full, int nops,
-                     const dtp_md_t *const *md) {
+int dtp_boxes_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *full, int nops,
+                      const dtp_md_t *const *md) {
     static const dnnl_tp_dims_t zero;
-    return dtp_nest_cut(box, capacity, ndims, full, zero, full, nops, md);
+    return dtp_boxes_cut(box, capacity, ndims, full, zero, full, nops, md);
 }
 
-int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip) {
+int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip) {
     dnnl_tp_dims_t lo = {0}, hi;
     int n = 0;
     memcpy(hi, md->padded_dims, sizeof(hi));
@@ -161,7 +161,7 @@ int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int s
         if (d == skip) continue;
         lo[d] = md->dims[d];
         hi[d] = md->padded_dims[d];
-        int k = dtp_nest_cut(box + n, capacity - n, md->ndims, md->dims, lo, hi, 1, &md);
+        int k = dtp_boxes_cut(box + n, capacity - n, md->ndims, md->dims, lo, hi, 1, &md);
         if (k < 0) return -1;
         n += k;
         lo[d] = 0;
@@ -170,7 +170,7 @@ int dtp_nest_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int s
     return n;
 }
 
-void dtp_nest_fuse(dtp_box_t *box, int nops) {
+void dtp_boxes_fuse(dtp_box_t *box, int nops) {
     int nd = 0;
     for (int d = 0; d < box->nd; ++d) {
         bool fits = nd > 0;
@@ -183,8 +183,8 @@ void dtp_nest_fuse(dtp_box_t *box, int nops) {
     box->nd = nd;
 }
 
-void dtp_nest_move(dtp_box_t *box, int nops, int d, int to) {
-    int64_t n = box->n[d], s[DTP_NEST_OPS];
+void dtp_boxes_move(dtp_box_t *box, int nops, int d, int to) {
+    int64_t n = box->n[d], s[DTP_BOXES_OPS];
     int step = d < to ? 1 : -1;
     for (int o = 0; o < nops; ++o) s[o] = box->s[d][o];
     for (; d != to; d += step) {
@@ -203,22 +203,22 @@ static bool outside(const int64_t *a, const int64_t *b, int nops, int lead) {
     return false;
 }
 
-void dtp_nest_order(dtp_box_t *box, int nops, int lead) {
+void dtp_boxes_order(dtp_box_t *box, int nops, int lead) {
     for (int i = 1; i < box->nd; ++i) {
         int to = i;
         while (to > 0 && outside(box->s[i], box->s[to - 1], nops, lead)) --to;
-        if (to != i) dtp_nest_move(box, nops, i, to);
+        if (to != i) dtp_boxes_move(box, nops, i, to);
     }
-    dtp_nest_fuse(box, nops);
+    dtp_boxes_fuse(box, nops);
 }
 
-int64_t dtp_nest_count(const dtp_box_t *box, int first, int last) {
+int64_t dtp_boxes_count(const dtp_box_t *box, int first, int last) {
     int64_t n = 1;
     for (int d = first; d < last; ++d) n *= box->n[d];
     return n;
 }
 
-void dtp_nest_mask_md(dtp_md_t *md, int ndims, const int64_t *full, int mask) {
+void dtp_boxes_mask_md(dtp_md_t *md, int ndims, const int64_t *full, int mask) {
     memset(md, 0, sizeof(*md));
     md->ndims = ndims;
     md->format_kind = dnnl_tp_blocked;
@@ -232,7 +232,7 @@ void dtp_nest_mask_md(dtp_md_t *md, int ndims, const int64_t *full, int mask) {
     }
 }
 
-void dtp_nest_layout_like(dtp_md_t *md, const dtp_md_t *like) {
+void dtp_boxes_layout_like(dtp_md_t *md, const dtp_md_t *like) {
     int order[DNNL_TP_MAX_NDIMS];
     md->format_kind = dnnl_tp_blocked;
     md->inner_nblks = like->inner_nblks;
