@@ -1,4 +1,4 @@
-/* A run whose closures go to the blocking crew (src/exec/dataflow/run/block.c, src/threading/pools/blocking.c), with the
+/* A run whose closures go to the blocking crew (src/exec/dataflow/run/blocking.c, src/threading/pools/blocking.c), with the
  * product's dataflow engine on one thread and the product's tickets: every node runs once and is delivered once,
  * with a happens- before edge each way; never more than W threads compute; nobody touches the run after it
  * ended (its memory is freed at once); a run that is cancelled ends though the crew is busy; other runs get
@@ -10,7 +10,7 @@
 
 #include "threading/pools/blocking.c"
 
-#include "exec/dataflow/run/block.c"
+#include "exec/dataflow/run/blocking.c"
 
 #include "exec/dataflow/run/share.c"
 
@@ -42,7 +42,7 @@ static const dtp_dataflow_node_t nodes[NODES + 1] = {
     {.edge = 1}};
 static const uint32_t edges[] = {DTP_DATAFLOW_DIRECT | LAST, DTP_DATAFLOW_DIRECT | 0,
                                  DTP_DATAFLOW_DIRECT | 1};
-static const dtp_dataflow_blk_t block = {
+static const dtp_dataflow_control_block_t block = {
     .done = 3, .up = DTP_DATAFLOW_NONE, .end = DTP_DATAFLOW_NONE, .entry = 1, .n_entry = 2};
 static struct dtp_dataflow_region region;
 static struct dtp_dataflow_plan plan;
@@ -53,9 +53,9 @@ static _Atomic uint32_t cancel;
 static bool cancels;
 static int ran[NODES], other_ran;
 
-static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                              const dtp_dataflow_where_t *where) {
-    (void)slab;
+    (void)instance;
     int *value = ctx;
     if (index == LAST) {
         MC_CHECK(atomic_fetch_add_explicit(&computing, 1, memory_order_relaxed) < rec->num_threads);
@@ -78,14 +78,14 @@ static void body(void *arg, const dtp_parallel_t *par) {
     int *value = mc_alloc(sizeof(int) * NODES);
     dtp_dataflow_state_t *s = mc_alloc(sizeof *s);
     dtp_dataflow_worker_t *w = mc_alloc(sizeof *w);
-    dtp_dataflow_slab_t *slab = mc_alloc(sizeof *slab + 512);
+    dtp_dataflow_instance_t *instance = mc_alloc(sizeof *instance + 512);
     s->plan = &plan;
     s->num_threads = 1;
     s->workers = w;
     s->alone = (dtp_parallel_t){NULL, 1, NULL};
     s->fuel = DTP_DATAFLOW_FUEL;
-    s->root = slab;
-    slab->region = &region;
+    s->root = instance;
+    instance->region = &region;
     w->state = s;
     w->lifo = w->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
     w->limit = w->lifo + DTP_DATAFLOW_LIFO;
@@ -103,7 +103,7 @@ static void body(void *arg, const dtp_parallel_t *par) {
     if (w->parked) mc_hit("the owner slept");
     mc_free(w->lifo);
     mc_free(w);
-    mc_free(slab);
+    mc_free(instance);
     mc_free(s);
     mc_free(value);
 }
@@ -141,9 +141,9 @@ static void setup(int threads, int runs, bool with_cancel) {
                                           .n_nodes = NODES,
                                           .n_edges = 3,
                                           .n_blocks = 1,
-                                          .done_at = sizeof(dtp_dataflow_slab_t),
-                                          .count_at = sizeof(dtp_dataflow_slab_t) + 64,
-                                          .link_at = sizeof(dtp_dataflow_slab_t) + 128};
+                                          .done_at = sizeof(dtp_dataflow_instance_t),
+                                          .count_at = sizeof(dtp_dataflow_instance_t) + 64,
+                                          .link_at = sizeof(dtp_dataflow_instance_t) + 128};
     plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_block = true};
     enum { TEAMS = 4 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);

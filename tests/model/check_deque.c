@@ -12,21 +12,21 @@
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"
-#include "model/no_dataflow_block.h"
+#include "model/no_dataflow_blocking.h"
 #include "model/product.h"
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { TASKS = 4, WORKERS = 3 };
 static dtp_dataflow_state_t *state;
-static dtp_dataflow_slab_t *slab;
+static dtp_dataflow_instance_t *instance;
 static int taken[TASKS], payload[TASKS], n_tasks;
 static _Atomic int left;
 static struct dtp_dataflow_region region;
 
-static uint64_t task(uint32_t i) { return dtp_dataflow_tag(slab) | i; }
+static uint64_t task(uint32_t i) { return dtp_dataflow_tag(instance) | i; }
 
 static void run_task(uint64_t word) {
-    MC_CHECK(dtp_dataflow_slab_of(word) == slab);
+    MC_CHECK(dtp_dataflow_instance_of(word) == instance);
     uint32_t i = word & DTP_DATAFLOW_NODE_MASK;
     MC_CHECK(i < (uint32_t)n_tasks);
     mc_read(&payload[i]); /* written by who made the task */
@@ -138,9 +138,9 @@ static void setup(int tasks, void (*const fns[])(void *), int n) {
     memset(taken, 0, sizeof taken);
     state = mc_alloc(sizeof *state);
     state->workers = mc_alloc((size_t)n * sizeof *state->workers);
-    slab = mc_alloc(sizeof *slab + TASKS * sizeof(uint64_t));
-    slab->region = &region;
-    region.link_at = sizeof *slab;
+    instance = mc_alloc(sizeof *instance + TASKS * sizeof(uint64_t));
+    instance->region = &region;
+    region.link_at = sizeof *instance;
     plan.mean_ns = DTP_DATAFLOW_SHARE_NS;
     state->plan = &plan;
     state->args.cancel = &cancel;

@@ -14,9 +14,9 @@ void *dataflow_program_make(size_t n) {
     return p;
 }
 
-static uint64_t *address(const dtp_dataflow_slab_t *slab, const dtp_dataflow_ref_t *r) {
-    for (int i = 0; i < r->level; ++i) slab = slab->up;
-    char *at = slab->data + r->offset;
+static uint64_t *address(const dtp_dataflow_instance_t *instance, const dtp_dataflow_ref_t *r) {
+    for (int i = 0; i < r->level; ++i) instance = instance->up;
+    char *at = instance->data + r->offset;
     return r->indirect ? *(uint64_t **)(void *)at : (uint64_t *)(void *)at;
 }
 
@@ -30,7 +30,7 @@ static void touch(void *arg, int slot, int64_t begin, int64_t end) {
     atomic_fetch_add_explicit((_Atomic int64_t *)arg, end - begin, memory_order_relaxed);
 }
 
-static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                              const dtp_dataflow_where_t *where) {
     dataflow_program_t *p = ctx;
     const rec_t *r = &p->rec[index];
@@ -53,14 +53,14 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t inde
     if (r->nvars) { /* EXIT */
         for (int i = 0; i < r->nvars; ++i) {
             dtp_dataflow_ref_t var = {.indirect = true, .offset = r->var_at + 8 * i};
-            *(uint64_t *)(void *)(slab->up->data + r->outs[i]) = *address(slab, &var);
+            *(uint64_t *)(void *)(instance->up->data + r->outs[i]) = *address(instance, &var);
         }
     } else if (r->nin || r->counted) {
         uint64_t in[MAX_VARS], v;
-        for (int i = 0; i < r->nin; ++i) in[i] = *address(slab, &r->in[i]);
-        if (r->op == OP_TICK) v = in[0] > 0, *address(slab, &r->in[0]) -= v;
+        for (int i = 0; i < r->nin; ++i) in[i] = *address(instance, &r->in[i]);
+        if (r->op == OP_TICK) v = in[0] > 0, *address(instance, &r->in[0]) -= v;
         else v = dataflow_program_eval(r->op, r->salt, in, r->nin, p->opts.spin);
-        uint64_t *out = (uint64_t *)(void *)(slab->data + r->out);
+        uint64_t *out = (uint64_t *)(void *)(instance->data + r->out);
         if (r->to_pointer) out = *(uint64_t **)(void *)out;
         *out = v;
         if (r->counted) {
@@ -73,22 +73,23 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t inde
     return status;
 }
 
-static void enter(void *ctx, dtp_dataflow_slab_t *slab) {
+static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
     dataflow_program_t *p = ctx;
-    const rec_t *r = &p->rec[slab->index];
-    uint64_t **var = (uint64_t **)(void *)(slab->data + r->var_at);
-    if (!slab->prev) { /* a function */
-        for (int i = 0; i < r->nin; ++i) var[i] = address(slab->up, &r->in[i]);
-        var[MAX_VARS] = (uint64_t *)(void *)(slab->up->data + r->out);
+    const rec_t *r = &p->rec[instance->index];
+    uint64_t **var = (uint64_t **)(void *)(instance->data + r->var_at);
+    if (!instance->prev) { /* a function */
+        for (int i = 0; i < r->nin; ++i) var[i] = address(instance->up, &r->in[i]);
+        var[MAX_VARS] = (uint64_t *)(void *)(instance->up->data + r->out);
         return;
     }
-    if (slab->iteration == 0) {
-        for (int i = 0; i < r->nvars; ++i) var[i] = address(slab->up, &r->in[i]);
-        for (dtp_dataflow_slab_t *q = slab->next; q != slab; q = q->next)
+    if (instance->iteration == 0) {
+        for (int i = 0; i < r->nvars; ++i) var[i] = address(instance->up, &r->in[i]);
+        for (dtp_dataflow_instance_t *q = instance->next; q != instance; q = q->next)
             for (int i = 0; i < r->nvars; ++i)
                 ((char **)(void *)(q->data + r->var_at))[i] = q->prev->data + r->body_out[i];
     } else {
-        for (int i = 0; i < r->nvars; ++i) var[i] = (uint64_t *)(void *)(slab->prev->data + r->body_out[i]);
+        for (int i = 0; i < r->nvars; ++i)
+            var[i] = (uint64_t *)(void *)(instance->prev->data + r->body_out[i]);
     }
 }
 
@@ -104,7 +105,7 @@ static int function_of(const dataflow_program_t *p, dtp_dataflow_block_t block) 
     return f;
 }
 
-static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab) {
+static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_instance_t **instance) {
     dataflow_program_t *p = ctx;
     int f = function_of(p, function);
     frame_t *frame = NULL;
@@ -116,10 +117,10 @@ static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_s
         frame->memory = dtp_alloc(NULL, bytes, DTP_NO_SHARE);
         frame->data = dtp_zalloc(NULL, (size_t)p->fn[f].bytes, DTP_NO_SHARE);
         if (!frame->memory || !frame->data) dataflow_program_die("no memory");
-        frame->slab = dtp_dataflow_frame_init(p->plan, function, frame->memory, frame->data);
+        frame->instance = dtp_dataflow_frame_init(p->plan, function, frame->memory, frame->data);
     }
     unlock(p);
-    if (frame) *slab = frame->slab;
+    if (frame) *instance = frame->instance;
     return frame;
 }
 static void frame_give(void *ctx, dtp_dataflow_block_t function, void *frame) {

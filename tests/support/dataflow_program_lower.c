@@ -182,7 +182,7 @@ static void lower_function_body(dataflow_program_t *p, function_t *f) {
 void dataflow_program_lower(dataflow_program_t *p) {
     p->loc = dataflow_program_make(sizeof *p->loc * (size_t)(p->nv + 1));
     p->want_at = dataflow_program_make(sizeof *p->want_at * (size_t)(p->nv + 1));
-    /* The room for a loop's slabs is known when the loop was lowered once: until nothing changes. */
+    /* The room for a loop's instances is known when the loop was lowered once: until nothing changes. */
     uint64_t rng = p->rng;
     for (bool changed = true; changed;) {
         p->rng = rng;

@@ -1,6 +1,6 @@
 /* What the parts of the random programs of dataflow_program.h share: dataflow_program_generate.c (statements and
  * their interpreter), dataflow_program_lower.c (calls of the dataflow builder), dataflow_program.c (runs). A value is 8
- * bytes in the data of the slab of its region; a loop variable and an argument of a function are pointers
+ * bytes in the data of the instance of its region; a loop variable and an argument of a function are pointers
  * there, as in the product's lowering. */
 #ifndef TESTS_SUPPORT_DATAFLOW_PROGRAM_PARTS_H
 #define TESTS_SUPPORT_DATAFLOW_PROGRAM_PARTS_H
@@ -39,7 +39,7 @@ typedef struct { /* what exec finds under an index */
     bool counted, effect, to_pointer;
     int nin;
     dtp_dataflow_ref_t in[MAX_VARS];
-    int64_t out; /* offset in the own slab */
+    int64_t out; /* offset in the own instance */
     /* WHILE (exit, enter) and CALL (enter): */
     int nvars;
     int64_t var_at, body_out[MAX_VARS], outs[MAX_VARS];
@@ -62,7 +62,7 @@ typedef struct {
 
 typedef struct frame {
     char *memory, *data;
-    dtp_dataflow_slab_t *slab;
+    dtp_dataflow_instance_t *instance;
 } frame_t;
 
 struct dataflow_program {

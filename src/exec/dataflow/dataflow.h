@@ -1,8 +1,8 @@
-/* The counter-scheduled engine that runs structured programs: nodes and orderings in blocks (the root,
+/* The counter-scheduled engine that runs structured programs: nodes and orderings in control blocks (the root,
  * branches of an If, condition and body of a While, functions).
  *
- * It knows nodes, orderings, instances of regions ("slabs"), counters and threads; it knows no tensor, no
- * primitive and no graph. A node's work is one call exec(ctx, slab, index, where). Who lowers a graph to it:
+ * It knows nodes, orderings, instances of regions, counters and threads; it knows no tensor, no
+ * primitive and no graph. A node's work is one call exec(ctx, instance, index, where). Who lowers a graph to it:
  * see lower.c. The builder is dataflow/build/build.c (structure), dataflow/build/order.c (reduction, ranks, numbering) and
  * dataflow/build/emit.c (the plan); the engine is dataflow/run/run.c on the crew of threading/loops/crew.h. */
 #ifndef DTP_EXEC_DATAFLOW_DATAFLOW_H
@@ -13,12 +13,13 @@
 
 /* ---- What runs when ----------------------------------------------------------------------------------
  *
- * Regions and slabs. A region is the root, a While (condition and body together) or a function. An instance
- * of a region has a slab: a header, one counter per node, one completion counter per block, and a pointer to
- * the caller's data (buffers) of that instance. Branches of an If live in the slab of the region around them:
- * they run at most once per instance. A While has a ring of P+1 slabs (P = window) inside every instance of
- * the region around it; iteration k lives in slab k mod (P+1). A call takes a frame (slab of the function,
- * with its rings) from the caller's freelist and gives it back when the function has ended.
+ * Regions and instances. A region is the root, a While (condition and body together) or a function; it consists of
+ * control blocks ("block" from here on). An instance of a region is a header, one counter per node, one completion
+ * counter per block, and a pointer to the caller's data (buffers) of that instance. Branches of an If live in the
+ * instance of the region around them: they run at most once in it. A While has a ring of P+1 instances (P = window)
+ * inside every instance of the region around it; iteration k lives in instance k mod (P+1). A call takes a frame
+ * (an instance of the function, with its rings) from the caller's freelist and gives it back when the function has
+ * ended.
  *
  * Counters. Each node has one: the number of arrivals that it still waits for.
  *     arrive(c):    if (load_acquire(c) == 1 || fetch_sub(c, 1, acq_rel) == 1) the node is ready
@@ -30,26 +31,26 @@
  *          for the branch's entry token, then fans out, so that a producer pays one arrival per skipped branch)
  *   IF     reads the predicate, sets the counters of the chosen branch, delivers one entry token to each node
  *          of it that has no producer inside it, then gives the guard of the branch's completion counter
- *   TEST   an If whose branches are the body of the While and the exit. True: arrive at the slab's gate (2 =
+ *   TEST   an If whose branches are the body of the While and the exit. True: arrive at the instance's gate (2 =
  *          test + window token), whose last arrival enters the body as an If enters a branch. False: marks the
- *          slab as exited, gives its share of the completion
- *   WHILE  sets up the P+1 slabs (iterations 0..P, gates of the first P with their window token), calls enter,
+ *          instance as exited, gives its share of the completion
+ *   WHILE  sets up the P+1 instances (iterations 0..P, gates of the first P with their window token), calls enter,
  *          delivers the variables of iteration 0, then gives iteration 0 the token "previous iteration
  *          complete" as its last access to the ring
- *   EXIT   exec(exit_index) in the last iteration's slab, then arrives at the successors of the WHILE
+ *   EXIT   exec(exit_index) in the last iteration's instance, then arrives at the successors of the WHILE
  *   CALL   takes a frame, calls enter, starts the function's nodes without producers, gives the guard
  *   END    of an If, where something waits for the whole If; a PAD
  *
- * Variables. A While has L variables, edges from body nodes (NEXT edges) into the next slab. A NEXT edge
- * delivers at once to the consumers of the variable in slab (k+1) mod (P+1); a variable needs no counter. A
+ * Variables. A While has L variables, edges from body nodes (NEXT edges) into the next instance. A NEXT edge
+ * delivers at once to the consumers of the variable in instance (k+1) mod (P+1); a variable needs no counter. A
  * variable marked `at_end` (and the dummy of a While without any) is delivered when iteration k is complete.
  *
  * Completion. Each block has a completion counter. A node without successor in its own block is a counted
- * sink: it gives one token to the counter as its very last access to the slab.
+ * sink: it gives one token to the counter as its very last access to the instance.
  *   branch     1 (guard, from the IF) + sinks; at zero: one arrival at END if there is one, else one token to
  *              the block around
  *   iteration  1 (previous iteration complete) + condition sinks + 1 (body complete, or exit); at zero:
- *              exited: EXIT becomes ready in this slab. Else, in this order: set the slab's counters anew,
+ *              exited: EXIT becomes ready in this instance. Else, in this order: set the instance's counters anew,
  *              number it k+P+1, arrive at GATE(k+P), deliver at_end variables of k+1, give the token to
  *              completion(k+1)
  *   function   1 (guard) + sinks; at zero: the frame goes back, then CALL's successors get their arrivals
@@ -57,9 +58,9 @@
  *
  * Rules.
  *   (a) A node delivers to other blocks (upwards, into branches, NEXT) before it delivers to its own block:
- *       only the last kind keeps the slab from completing under its feet.
+ *       only the last kind keeps the instance from completing under its feet.
  *   (b) A sink's token comes last.
- *   (c) Completion is chained in the order of iterations: a slab is complete only after its predecessor, so
+ *   (c) Completion is chained in the order of iterations: an instance is complete only after its predecessor, so
  *       window tokens always meet counters that are set, and a While ends only after all its iterations.
  *   (d) A While delivers when its last iteration is complete; thus what its nodes read from outside lives until
  *       then, and its ring is free after it.
@@ -68,7 +69,7 @@
  *
  * Threads. The thread that calls dtp_dataflow_run owns the run (slot 0) and starts alone: plain decrements,
  * nobody can look. When it has more ready than it runs itself and the surplus is worth it, it opens the crew;
- * from then on every arrival is atomic. Who may write what: a slab's counters of an If, WHILE, CALL or a
+ * from then on every arrival is atomic. Who may write what: an instance's counters of an If, WHILE, CALL or a
  * completed iteration are set by the one thread that executes that transition, ordered before everything that
  * can arrive there by the release of the arrival or of the task's publication; everything else in the run's
  * state is the worker's own or written in dataflow/run/run.c under the rule stated there.
@@ -76,14 +77,14 @@
  * Arrivals together. A locked operation on a line that others write as often costs more than all else between
  * two short nodes. So in a flat region (one block, plain counters) of a shared run
  *   - a worker keeps the tokens of sinks, and gives them at once when it runs out of tasks, and before it takes
- *     up a task that is not plain or of another slab, looks at what is rare, or leaves. Nobody waits for
+ *     up a task that is not plain or of another instance, looks at what is rare, or leaves. Nobody waits for
  *     them: its next task is in the same block, which is not complete before that;
  *   - the arrival of a node with one successor waits if the next task has that successor, too, and no other:
  *     the successor waits for that task anyway. That task is executed at once, by the same worker: nothing
  *     comes between (a look comes after the last one), and what is given away is the LIFO's other end.
  * One operation for n arrivals releases what all n nodes wrote, because one thread executed them all.
  *
- * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (dataflow/run/block.c): whoever met it goes
+ * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (dataflow/run/blocking.c): whoever met it goes
  * on, a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it
  * has nothing else, sleeps without its ticket.
  *
@@ -101,7 +102,7 @@
  * body.
  * - A predicate's memory is written before the If or test is ready and not changed before the branch has
  * ended.
- * - Two branches of one If may share memory. Slab k's body buffers are overwritten from the start of body
+ * - Two branches of one If may share memory. Instance k's body buffers are overwritten from the start of body
  * k+P+1 on, that is after iteration k+1 is complete. */
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
@@ -111,14 +112,14 @@ typedef struct dtp_dataflow_state dtp_dataflow_state_t;
 typedef struct dtp_dataflow_region dtp_dataflow_region_t;
 
 /* One instance of a region. The fields in front are for exec and enter; the rest belongs to the engine. */
-typedef struct dtp_dataflow_slab {
-    char *data;                   /* this instance's buffers */
-    struct dtp_dataflow_slab *up; /* the instance around: of the WHILE node, or of the CALL; root: NULL */
-    struct dtp_dataflow_slab
-        *prev; /* previous slab of the ring (P = 1: both neighbours are one); else NULL */
-    struct dtp_dataflow_slab *next; /* of the ring */
+typedef struct dtp_dataflow_instance {
+    char *data;                       /* this instance's buffers */
+    struct dtp_dataflow_instance *up; /* the instance around: of the WHILE node, or of the CALL; root: NULL */
+    struct dtp_dataflow_instance
+        *prev; /* previous instance of the ring (P = 1: both neighbours are one); else NULL */
+    struct dtp_dataflow_instance *next; /* of the ring */
     uint64_t iteration;
-    uint32_t number; /* of the slab in its ring, 0..P */
+    uint32_t number; /* of this one in its ring, 0..P */
     uint32_t depth;  /* calls around */
     uint32_t index;  /* of the WHILE or CALL, as given to the builder */
     /* Private. */
@@ -126,11 +127,11 @@ typedef struct dtp_dataflow_slab {
     const dtp_dataflow_region_t *region;
     uint32_t window, exited;
     _Atomic uint32_t gate; /* 2 = test + window token */
-    void *frame;           /* what frame_take gave, for the slab of a function */
-} dtp_dataflow_slab_t;
+    void *frame;           /* what frame_take gave, for that of a function */
+} dtp_dataflow_instance_t;
 
 /* Where a boolean (one byte, not 0 = true) lies: base + offset, or, if indirect, *(char **)(base + offset) +
- * inner. base: data of the slab `level` regions further out (0 = own), or args.bases for level
+ * inner. base: data of the instance `level` regions further out (0 = own), or args.bases for level
  * DTP_DATAFLOW_BASES. */
 enum { DTP_DATAFLOW_BASES = -1 };
 typedef struct {
@@ -164,7 +165,7 @@ void dtp_dataflow_builder_destroy(dtp_dataflow_builder_t *builder); /* NULL is a
 /* About so many tokens and dependencies will come. */
 void dtp_dataflow_expect(dtp_dataflow_builder_t *builder, int nodes, int dependencies);
 
-/* A node: exec(ctx, slab, index, where). ns: estimated cost on one thread (0 = nothing worth sharing). */
+/* A node: exec(ctx, instance, index, where). ns: estimated cost on one thread (0 = nothing worth sharing). */
 dtp_dataflow_token_t dtp_dataflow_node(dtp_dataflow_builder_t *builder, dtp_dataflow_block_t block,
                                        uint32_t index, unsigned flags, double ns);
 /* `later` starts when `earlier` has ended. later: a node, an If, While, call, or a While's test. earlier: any
@@ -187,14 +188,14 @@ dtp_dataflow_token_t dtp_dataflow_if_out(dtp_dataflow_builder_t *builder, dtp_da
 typedef struct {
     int nvars;      /* >= 0 */
     int window;     /* P >= 1 */
-    uint32_t index; /* slab.index, for enter */
+    uint32_t index; /* instance.index, for enter */
     uint32_t
-        exit_index; /* exec'd in the last slab: copies the variables out; DTP_DATAFLOW_NO_INDEX = nothing */
+        exit_index; /* exec'd in the last instance: copies the variables out; DTP_DATAFLOW_NO_INDEX = nothing */
     double exit_ns;
     unsigned exit_flags;     /* COSTLY, WIDE */
-    dtp_dataflow_ref_t test; /* seen from a slab of the While */
+    dtp_dataflow_ref_t test; /* seen from an instance of the While */
     int64_t data_offset,
-        data_stride; /* slab number s: data = data of the instance around + offset + s * stride */
+        data_stride; /* instance number s: data = data of the instance around + offset + s * stride */
 } dtp_dataflow_loop_t;
 typedef struct {
     dtp_dataflow_token_t
@@ -240,20 +241,20 @@ typedef struct {
 } dtp_dataflow_where_t;
 
 /* Not success: the run fails with that status (the first one counts). */
-typedef dnnl_tp_status_t (*dtp_dataflow_exec_t)(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+typedef dnnl_tp_status_t (*dtp_dataflow_exec_t)(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                                 const dtp_dataflow_where_t *where);
-/* An instance begins: ring slab 0 for iterations 0 and P+1 (what differs between the first round and all
+/* An instance begins: ring instance 0 for iterations 0 and P+1 (what differs between the first round and all
  * others: where the variables lie), and a function's frame. Nothing of the instance runs yet. */
-typedef void (*dtp_dataflow_enter_t)(void *ctx, dtp_dataflow_slab_t *slab);
+typedef void (*dtp_dataflow_enter_t)(void *ctx, dtp_dataflow_instance_t *instance);
 
 typedef struct {
     void *ctx;
     dtp_dataflow_exec_t exec;
     dtp_dataflow_enter_t enter; /* NULL: nothing to do */
-    /* Frames of functions; function: its block. NULL from take: the run fails with out_of_memory. *slab: as
+    /* Frames of functions; function: its block. NULL from take: the run fails with out_of_memory. *instance: as
      * dtp_dataflow_frame_init returned it. Memory that was a frame of one function never becomes one of another
      * while the run lasts. */
-    void *(*frame_take)(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab);
+    void *(*frame_take)(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_instance_t **instance);
     void (*frame_give)(void *ctx, dtp_dataflow_block_t function, void *frame);
     uint32_t max_depth; /* of calls; beyond: runtime_error with DTP_DATAFLOW_TOO_DEEP in the result */
     const char *items;  /* NULL, or items + index * item_bytes is what exec reads first */
@@ -281,7 +282,7 @@ typedef struct {
 } dtp_dataflow_result_t;
 
 /* State of one run at a time, made once and used again: bytes, aligned to DTP_NO_SHARE, for at most
- * num_threads. init links all slabs below data (the root's buffers); state and data must stay where they are.
+ * num_threads. init links all instances below data (the root's buffers); state and data must stay where they are.
  * NULL (unimplemented, last error set): memory beyond 48 bits of address, which no system gives unasked. */
 size_t dtp_dataflow_state_bytes(const dtp_dataflow_plan_t *plan, int num_threads);
 dtp_dataflow_state_t *dtp_dataflow_state_init(const dtp_dataflow_plan_t *plan, int num_threads, void *memory,
@@ -290,8 +291,8 @@ dtp_dataflow_state_t *dtp_dataflow_state_init(const dtp_dataflow_plan_t *plan, i
 void dtp_dataflow_state_move(dtp_dataflow_state_t *state, char *data);
 /* The same for a frame of a function. */
 size_t dtp_dataflow_frame_bytes(const dtp_dataflow_plan_t *plan, dtp_dataflow_block_t function);
-dtp_dataflow_slab_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan, dtp_dataflow_block_t function,
-                                             void *memory, char *data);
+dtp_dataflow_instance_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan,
+                                                 dtp_dataflow_block_t function, void *memory, char *data);
 
 /* Runs the program; returns when everything has ended. Allocates nothing. With more than one thread it must
  * be called inside dtp_pool_run (par is what that gave). */

@@ -7,14 +7,14 @@
 
 #define DTP_DATAFLOW_NONE UINT32_MAX
 
-/* A task is one word: address of the slab / 128 above, node below. */
+/* A task is one word: address of the instance / 128 above, node below. */
 enum { DTP_DATAFLOW_NODE_BITS = 23, DTP_DATAFLOW_MAX_NODES = 1 << 22 };
 #define DTP_DATAFLOW_NODE_MASK (((uint64_t)1 << DTP_DATAFLOW_NODE_BITS) - 1)
-static inline uint64_t dtp_dataflow_tag(const dtp_dataflow_slab_t *slab) {
-    return (uint64_t)(uintptr_t)slab / DTP_NO_SHARE << DTP_DATAFLOW_NODE_BITS;
+static inline uint64_t dtp_dataflow_tag(const dtp_dataflow_instance_t *instance) {
+    return (uint64_t)(uintptr_t)instance / DTP_NO_SHARE << DTP_DATAFLOW_NODE_BITS;
 }
-static inline dtp_dataflow_slab_t *dtp_dataflow_slab_of(uint64_t word) {
-    return (dtp_dataflow_slab_t *)(uintptr_t)((word >> DTP_DATAFLOW_NODE_BITS) * DTP_NO_SHARE);
+static inline dtp_dataflow_instance_t *dtp_dataflow_instance_of(uint64_t word) {
+    return (dtp_dataflow_instance_t *)(uintptr_t)((word >> DTP_DATAFLOW_NODE_BITS) * DTP_NO_SHARE);
 }
 #define DTP_DATAFLOW_ADDRESS_LIMIT ((uint64_t)DTP_NO_SHARE << (64 - DTP_DATAFLOW_NODE_BITS))
 
@@ -59,7 +59,7 @@ typedef struct {
     uint32_t end;            /* node to arrive at instead, or DTP_DATAFLOW_NONE */
     /* Entry tokens, in edges[]: as edges (DIRECT where nothing else is waited for). */
     uint32_t entry, n_entry;
-} dtp_dataflow_blk_t;
+} dtp_dataflow_control_block_t;
 
 typedef struct {
     dtp_dataflow_ref_t pred;
@@ -69,7 +69,7 @@ typedef struct {
 typedef struct {
     const dtp_dataflow_region_t *region;
     uint32_t window, index;
-    size_t ring_at; /* from the slab around */
+    size_t ring_at; /* from the instance around */
     int64_t data_offset, data_stride;
 } dtp_dataflow_ring_t;
 
@@ -91,8 +91,8 @@ typedef enum {
 struct dtp_dataflow_region {
     const dtp_dataflow_node_t *nodes; /* n_nodes + 1 */
     const uint32_t *edges;
-    const uint8_t *init;              /* counters */
-    const dtp_dataflow_blk_t *blocks; /* [0]: the instance's own (condition of a While) */
+    const uint8_t *init;                        /* counters */
+    const dtp_dataflow_control_block_t *blocks; /* [0]: the instance's own (condition of a While) */
     const dtp_dataflow_choice_t *choices;
     const dtp_dataflow_ring_t *rings;
     const dtp_dataflow_callee_t *callees;
@@ -104,7 +104,7 @@ struct dtp_dataflow_region {
     uint32_t test, exit; /* nodes of a While */
     dtp_dataflow_region_kind_t kind;
     dtp_dataflow_block_t block;               /* of the builder */
-    size_t done_at, count_at, link_at, bytes; /* of a slab; bytes with the rings in it */
+    size_t done_at, count_at, link_at, bytes; /* of an instance; bytes with the rings in it */
     double ns; /* of one instance, Ifs taken on the dear side, Whiles guessed */
 };
 
@@ -118,19 +118,20 @@ struct dtp_dataflow_plan {
 };
 
 static inline DTP_ATOMIC(uint8_t) *
-    dtp_dataflow_count(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab) {
-    return (DTP_ATOMIC(uint8_t) *)((char *)slab + r->count_at);
+    dtp_dataflow_count(const dtp_dataflow_region_t *r, dtp_dataflow_instance_t *instance) {
+    return (DTP_ATOMIC(uint8_t) *)((char *)instance + r->count_at);
 }
 static inline DTP_ATOMIC(uint32_t) *
-    dtp_dataflow_done(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab) {
-    return (DTP_ATOMIC(uint32_t) *)(void *)((char *)slab + r->done_at);
+    dtp_dataflow_done(const dtp_dataflow_region_t *r, dtp_dataflow_instance_t *instance) {
+    return (DTP_ATOMIC(uint32_t) *)(void *)((char *)instance + r->done_at);
 }
 /* One block: arrivals may be made together (dataflow.h). */
 static inline bool dtp_dataflow_is_flat(const dtp_dataflow_region_t *r) { return r->n_blocks == 1; }
 /* Next word of an overflow list, per node. */
 static inline uint64_t *dtp_dataflow_link(uint64_t word) {
-    dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
-    return (uint64_t *)(void *)((char *)slab + slab->region->link_at) + (word & DTP_DATAFLOW_NODE_MASK);
+    dtp_dataflow_instance_t *instance = dtp_dataflow_instance_of(word);
+    return (uint64_t *)(void *)((char *)instance + instance->region->link_at) +
+           (word & DTP_DATAFLOW_NODE_MASK);
 }
 
 #endif

@@ -12,9 +12,9 @@ typedef struct {
     bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
 } flow_t;
 
-/* The bases of an instance: the run's, or those at the begin of its slab. */
-static void **bases_of(const flow_t *f, const dtp_dataflow_slab_t *slab) {
-    return slab->up ? (void **)(void *)slab->data : f->bases;
+/* The bases of an instance: the run's, or those at the begin of its instance. */
+static void **bases_of(const flow_t *f, const dtp_dataflow_instance_t *instance) {
+    return instance->up ? (void **)(void *)instance->data : f->bases;
 }
 
 /* Where a node with one thread works: scratch, local buffers and bounds of its slot. */
@@ -59,47 +59,47 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, vo
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
 }
 
-static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                   const dtp_dataflow_where_t *at) {
     const flow_t *f = ctx;
     const dtp_exec_host_t *h = &f->items[index].host;
-    void **bases = bases_of(f, slab);
+    void **bases = bases_of(f, instance);
     if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
     return dtp_call_host(f->run, f->infos, h, bases) ? dnnl_tp_success : dnnl_tp_runtime_error;
 }
 
 /* The same in a run that a trace records: steps find the round of their loop beside its variables. */
-static dnnl_tp_status_t exec_traced(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t exec_traced(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                     const dtp_dataflow_where_t *at) {
     const flow_t *f = ctx;
-    void **bases = bases_of(f, slab);
-    if (slab->up) dtp_run_trace_round(bases, (uint32_t)slab->iteration);
+    void **bases = bases_of(f, instance);
+    if (instance->up) dtp_run_trace_round(bases, (uint32_t)instance->iteration);
     return exec_other(f, bases, index, at);
 }
 
-static void enter(void *ctx, dtp_dataflow_slab_t *slab) {
+static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
     const flow_t *f = ctx;
     const dtp_exec_t *e = f->run->exec;
-    const dtp_exec_step_t *step = &e->steps[slab->index];
+    const dtp_exec_step_t *step = &e->steps[instance->index];
     const dtp_space_t *s = &e->spaces[step->space];
-    void **up = bases_of(f, slab->up);
+    void **up = bases_of(f, instance->up);
     if (s->is_function) {
-        dtp_call_init(step, slab->data, up);
+        dtp_call_init(step, instance->data, up);
         return;
     }
-    if (slab->iteration) { /* the second round: from here on every slab reads the one before */
-        dtp_slab_point(s, s->next, (void **)(void *)slab->data, (void **)(void *)slab->prev->data);
+    if (instance->iteration) { /* the second round: from here on every instance reads the one before */
+        dtp_slab_point(s, s->next, (void **)(void *)instance->data, (void **)(void *)instance->prev->data);
         return;
     }
-    const dtp_dataflow_slab_t *q = slab;
+    const dtp_dataflow_instance_t *q = instance;
     do dtp_slab_init(s, q->data, up, (void **)(void *)q->next->data);
-    while ((q = q->next) != slab);
-    dtp_slab_point(s, s->init, (void **)(void *)slab->data, up);
-    for (q = slab->next; q != slab; q = q->next)
+    while ((q = q->next) != instance);
+    dtp_slab_point(s, s->init, (void **)(void *)instance->data, up);
+    for (q = instance->next; q != instance; q = q->next)
         dtp_slab_point(s, s->next, (void **)(void *)q->data, (void **)(void *)q->prev->data);
 }
 
-static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_slab_t **slab) {
+static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_instance_t **instance) {
     const flow_t *f = ctx;
     dtp_exec_t *e = f->run->exec;
     int space = 1;
@@ -109,7 +109,7 @@ static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_s
     dtp_frame_t *frame = dtp_frame_take(e, space);
     if (!frame) return NULL;
     frame->space = space;
-    *slab = frame->slab;
+    *instance = frame->instance;
     return frame;
 }
 

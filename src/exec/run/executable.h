@@ -150,7 +150,7 @@ typedef struct dtp_frame {
     int return_to; /* stage */
     int depth;
     int space;
-    dtp_dataflow_slab_t *slab; /* NULL: its function does not run by counters */
+    dtp_dataflow_instance_t *instance; /* NULL: its function does not run by counters */
     char *data;
 } dtp_frame_t;
 enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };

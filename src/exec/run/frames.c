@@ -42,7 +42,8 @@ static dtp_frame_t *make(dtp_exec_t *e, int space) {
     if (!frame) return NULL;
     memset(frame, 0, head);
     frame->data = (char *)frame + head + counters;
-    if (flow) frame->slab = dtp_dataflow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
+    if (flow)
+        frame->instance = dtp_dataflow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
     uint32_t index = atomic_fetch_add_explicit(&f->made, 1, memory_order_relaxed), place;
     int k = block_of(index, &place);
     dtp_frame_t *_Atomic *block = NULL;

@@ -1,5 +1,5 @@
 /* The blocking crew of a built-in pool: threads for closures that sleep (DNNL_TP_HOST_MAY_BLOCK), beside the
- * W that compute. The dataflow engine's side: exec/dataflow/run/block.c.
+ * W that compute. The dataflow engine's side: exec/dataflow/run/blocking.c.
  *
  * A pool made with blocking_threads = B has W workers, W tickets, and two lines of B threads that hold no
  * ticket:
@@ -25,7 +25,7 @@
  *
  * ---- The lines --------------------------------------------------------------------------------------------
  *
- * Everything here, and the lists of nodes in exec/dataflow/run/block.c, is under one lock; foreign code is called
+ * Everything here, and the lists of nodes in exec/dataflow/run/blocking.c, is under one lock; foreign code is called
  * without it. A job is linked into at most one line. Its fn is called with the lock held by the thread that
  * unlinked it, and returns with the lock held; it may link the job again. Thread: under the lock, job or, if
  * none, idle + 1, read bell, unlock, sleep on it. Who links a job: under the lock; idle > 0: bell + 1, and

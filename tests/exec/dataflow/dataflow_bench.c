@@ -124,26 +124,26 @@ static void lstm(graph_t *g, int n, int unused) {
 static int kernel_ns;
 /* A chain of long nodes beside many of 1 us; index = ns. */
 static void bench_skewed(int links, int link_ns, int others);
-static dnnl_tp_status_t empty(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t empty(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                               const dtp_dataflow_where_t *where) {
-    (void)ctx, (void)slab, (void)index, (void)where;
+    (void)ctx, (void)instance, (void)index, (void)where;
     return dnnl_tp_success;
 }
 static int64_t kernel_ticks;
-static dnnl_tp_status_t spin(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t spin(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                              const dtp_dataflow_where_t *where) {
-    (void)ctx, (void)slab, (void)index, (void)where;
+    (void)ctx, (void)instance, (void)index, (void)where;
     int64_t until = dtp_ticks() + kernel_ticks;
     while (dtp_ticks() < until)
         ;
     return dnnl_tp_success;
 }
 /* Loop bodies: index = kind: 0 nothing, 1 test of a countdown at data[0], 2 countdown. */
-static dnnl_tp_status_t loop_exec(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t loop_exec(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                   const dtp_dataflow_where_t *where) {
     int64_t *left = ctx;
     (void)where;
-    if (index == 1) *(char *)slab->up->data = *left > 0;
+    if (index == 1) *(char *)instance->up->data = *left > 0;
     if (index == 2) --*left;
     return dnnl_tp_success;
 }
@@ -224,9 +224,9 @@ static void bench_graph(const char *name, const graph_t *g) {
     dtp_free(NULL, memory);
 }
 
-static dnnl_tp_status_t spin_index(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t spin_index(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                    const dtp_dataflow_where_t *where) {
-    (void)ctx, (void)slab, (void)where;
+    (void)ctx, (void)instance, (void)where;
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(index);
     while (dtp_ticks() < until)
         ;

@@ -147,10 +147,10 @@ static void test_out_of_memory(void **state) {
 
 static _Atomic uint32_t cancel;
 static _Atomic int rounds;
-static dnnl_tp_status_t endless(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t endless(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                 const dtp_dataflow_where_t *where) {
     (void)ctx, (void)where;
-    slab->up->data[0] = 1;
+    instance->up->data[0] = 1;
     if (index == 1 && ++rounds == 1000) cancel = 1;
     if (index == 3 && ++rounds == 1000) return dnnl_tp_runtime_error;
     return dnnl_tp_success;

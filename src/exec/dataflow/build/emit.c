@@ -1,5 +1,5 @@
 /* Writes the plan of a dataflow program: numbers nodes in the order in which one thread would run them, sorts
- * edges (other blocks first, the most critical last), sets initial counters, lays out slabs. */
+ * edges (other blocks first, the most critical last), sets initial counters, lays out instances. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -261,8 +261,8 @@ static dnnl_tp_status_t lay_out(dtp_dataflow_region_t *r, dtp_dataflow_ring_t *r
     size_t bytes = dtp_round_up_size(r->link_at + sizeof(uint64_t) * r->n_nodes, DTP_NO_SHARE);
     for (uint32_t i = 0; i < r->n_rings; ++i) { /* inner regions have higher numbers: they are laid out */
         rings[i].ring_at = bytes;
-        size_t all, slabs = (size_t)rings[i].window + 1;
-        if (__builtin_mul_overflow(rings[i].region->bytes, slabs, &all) || bytes > SIZE_MAX / 4 - all)
+        size_t all, instances = (size_t)rings[i].window + 1;
+        if (__builtin_mul_overflow(rings[i].region->bytes, instances, &all) || bytes > SIZE_MAX / 4 - all)
             return dtp_no_memory(SIZE_MAX);
         bytes += all;
     }
@@ -311,7 +311,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     dtp_dataflow_node_t *nodes = room_for(e, r->n_nodes, sizeof *nodes);
     words_t w = {room_for(e, words, sizeof *w.data), 0};
     uint8_t *init = room_for(e, r->n_nodes, 1);
-    dtp_dataflow_blk_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
+    dtp_dataflow_control_block_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
     dtp_dataflow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
     dtp_dataflow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
     dtp_dataflow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
@@ -325,14 +325,14 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
 
     for (int k = 0; k < nblocks; ++k) {
         const dtp_fblk_t *from = &b->blk[e->blocks_of[k]];
-        dtp_dataflow_blk_t *to = &blocks[k];
+        dtp_dataflow_control_block_t *to = &blocks[k];
         to->up = from->up >= 0 ? b->blk[from->up].local : DTP_DATAFLOW_NONE;
         to->end = DTP_DATAFLOW_NONE;
         to->done = k == 0 && loop ? 2 : 1; /* previous iteration and body; guard */
     }
     for (int i = 0; i < n; ++i) {
         uint32_t *edge = &e->edge[order[i]];
-        dtp_dataflow_blk_t *blk = &blocks[*edge / 2];
+        dtp_dataflow_control_block_t *blk = &blocks[*edge / 2];
         const bool is_direct = *edge % 2;
         if (!is_direct && blk->counted++ == 0) blk->first = (uint32_t)i;
         *edge = (uint32_t)i | (is_direct ? DTP_DATAFLOW_DIRECT : 0);
@@ -434,7 +434,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     r->cluster_index = members;
     r->var_edge = var_edge;
     r->at_end = at_end;
-    r->done_at = sizeof(dtp_dataflow_slab_t);
+    r->done_at = sizeof(dtp_dataflow_instance_t);
     r->count_at = r->done_at + sizeof(uint32_t) * r->n_blocks;
     r->link_at = dtp_round_up_size(r->count_at + r->n_nodes, sizeof(uint64_t));
     return lay_out(r, rings);

@@ -109,12 +109,12 @@ uint32_t dtp_dataflow_learn_look(dtp_dataflow_worker_t *w) {
 
 /* ---- Timed runs -------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t timed(void *ctx, dtp_dataflow_slab_t *slab, uint32_t index,
+static dnnl_tp_status_t timed(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                               const dtp_dataflow_where_t *where) {
     dtp_dataflow_state_t *s = ctx;
     dtp_dataflow_worker_t *w = &s->workers[where->slot];
     int64_t begin = dtp_ticks();
-    dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, where);
+    dnnl_tp_status_t status = s->args.exec(s->args.ctx, instance, index, where);
     int64_t ns = dtp_max64(dtp_ns_of_ticks(dtp_ticks() - begin) - TIMER_NS, 0);
     w->timed_ns += ns;
     ++w->n_timed;
@@ -235,7 +235,7 @@ static float rank_again(dtp_dataflow_state_t *s, bool sort) {
             }
         if (DTP_FN_KIND(node->bits) == DTP_FK_IF)
             for (int branch = 0; branch < 2; ++branch) {
-                const dtp_dataflow_blk_t *b = &r->blocks[r->choices[node->index].block[branch]];
+                const dtp_dataflow_control_block_t *b = &r->blocks[r->choices[node->index].block[branch]];
                 float inside = most_of(k, b->entry, b->entry + b->n_entry);
                 if (inside > most) most = inside;
             }
@@ -314,7 +314,7 @@ double dtp_dataflow_learned_ns(const dtp_dataflow_worker_t *w, size_t n) {
     if (n > LOOKED_AT) n = LOOKED_AT;
     for (size_t i = 0; i < n; ++i) {
         uint64_t id = w->lifo[i] & DTP_DATAFLOW_NODE_MASK;
-        if (dtp_dataflow_slab_of(w->lifo[i]) != w->state->root) continue;
+        if (dtp_dataflow_instance_of(w->lifo[i]) != w->state->root) continue;
         sum += cost_of(k, &k->nodes[id]);
         if (k->rank[id] > most) most = k->rank[id];
     }

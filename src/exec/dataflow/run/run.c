@@ -10,20 +10,20 @@ enum { UNSPILL = DTP_DATAFLOW_LIFO / 4 };
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
 static bool is_while(const dtp_dataflow_node_t *node) { return DTP_FN_KIND(node->bits) == DTP_FK_WHILE; }
-static void link_rings(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab) {
+static void link_rings(const dtp_dataflow_region_t *r, dtp_dataflow_instance_t *instance) {
     for (uint32_t i = 0; i < r->n_rings; ++i) {
         const dtp_dataflow_ring_t *ring = &r->rings[i];
-        char *at = (char *)slab + ring->ring_at;
+        char *at = (char *)instance + ring->ring_at;
         size_t bytes = ring->region->bytes;
-        uint32_t slabs = ring->window + 1, node = 0;
+        uint32_t instances = ring->window + 1, node = 0;
         while (!is_while(&r->nodes[node]) || r->nodes[node].index != i) ++node;
-        for (uint32_t k = 0; k < slabs; ++k) {
-            dtp_dataflow_slab_t *q = (dtp_dataflow_slab_t *)(void *)(at + bytes * k);
+        for (uint32_t k = 0; k < instances; ++k) {
+            dtp_dataflow_instance_t *q = (dtp_dataflow_instance_t *)(void *)(at + bytes * k);
             memset(q, 0, sizeof *q);
-            q->data = slab->data + ring->data_offset + (int64_t)k * ring->data_stride;
-            q->up = slab;
-            q->prev = (dtp_dataflow_slab_t *)(void *)(at + bytes * ((k + slabs - 1) % slabs));
-            q->next = (dtp_dataflow_slab_t *)(void *)(at + bytes * ((k + 1) % slabs));
+            q->data = instance->data + ring->data_offset + (int64_t)k * ring->data_stride;
+            q->up = instance;
+            q->prev = (dtp_dataflow_instance_t *)(void *)(at + bytes * ((k + instances - 1) % instances));
+            q->next = (dtp_dataflow_instance_t *)(void *)(at + bytes * ((k + 1) % instances));
             q->number = k;
             q->index = ring->index;
             q->node = node;
@@ -55,19 +55,19 @@ static bool addressable(const void *memory, size_t bytes) {
     return true;
 }
 
-static dtp_dataflow_slab_t *slab_init(const dtp_dataflow_region_t *r, void *memory, char *data) {
-    dtp_dataflow_slab_t *slab = memory;
-    memset(slab, 0, sizeof *slab);
-    slab->data = data;
-    slab->region = r;
-    link_rings(r, slab);
-    return slab;
+static dtp_dataflow_instance_t *instance_init(const dtp_dataflow_region_t *r, void *memory, char *data) {
+    dtp_dataflow_instance_t *instance = memory;
+    memset(instance, 0, sizeof *instance);
+    instance->data = data;
+    instance->region = r;
+    link_rings(r, instance);
+    return instance;
 }
 
-dtp_dataflow_slab_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan, dtp_dataflow_block_t function,
-                                             void *memory, char *data) {
+dtp_dataflow_instance_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan,
+                                                 dtp_dataflow_block_t function, void *memory, char *data) {
     if (!addressable(memory, dtp_dataflow_frame_bytes(plan, function))) return NULL;
-    return slab_init(function_region(plan, function), memory, data);
+    return instance_init(function_region(plan, function), memory, data);
 }
 
 static size_t workers_at(void) { return dtp_round_up_size(sizeof(dtp_dataflow_state_t), DTP_NO_SHARE); }
@@ -112,7 +112,7 @@ dtp_dataflow_state_t *dtp_dataflow_state_init(const dtp_dataflow_plan_t *plan, i
     const dtp_dataflow_region_t *root = &plan->regions[0];
     if (dtp_dataflow_learn_bytes(plan, num_threads))
         root = dtp_dataflow_learn_init(s, base + root_at(plan, num_threads) + root->bytes);
-    s->root = slab_init(root, base + root_at(plan, num_threads), data);
+    s->root = instance_init(root, base + root_at(plan, num_threads), data);
     return s;
 }
 
@@ -164,7 +164,7 @@ void dtp_dataflow_check_deadline(dtp_dataflow_state_t *s) {
 /* ---- The run ----------------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) bool run_alone(dtp_dataflow_worker_t *w) { return run_tasks(w, false); }
-static __attribute__((noinline)) void start_alone(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *root) {
+static __attribute__((noinline)) void start_alone(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *root) {
     enter_block(w, root, 0, false);
 }
 bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w) { return run_tasks(w, true); }
@@ -197,8 +197,8 @@ dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
     s->blocking = NULL;
-    if (DTP_UNLIKELY(plan->may_block)) dtp_dataflow_block_begin(s);
-    dtp_dataflow_arm_slab(s->root->region, s->root, 2);
+    if (DTP_UNLIKELY(plan->may_block)) dtp_dataflow_blocking_begin(s);
+    dtp_dataflow_arm_instance(s->root->region, s->root, 2);
     if (s->args.deadline_ns) dtp_dataflow_check_deadline(s);
     start_alone(w, s->root);
     for (;;) {

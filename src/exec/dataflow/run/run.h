@@ -79,7 +79,7 @@ typedef struct {
 
 struct dtp_dataflow_state {
     const dtp_dataflow_plan_t *plan;
-    dtp_dataflow_slab_t *root;
+    dtp_dataflow_instance_t *root;
     int num_threads;
     dtp_dataflow_args_t args;
     dtp_parallel_t alone;
@@ -141,16 +141,16 @@ void dtp_dataflow_check_deadline(dtp_dataflow_state_t *s);
 /* The root is complete. */
 void dtp_dataflow_finished(dtp_dataflow_state_t *s);
 /* Executes a COSTLY node; everything else that is ready is given to others before. */
-void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_node_t *node,
-                         bool shared);
+void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
+                         const dtp_dataflow_node_t *node, bool shared);
 /* Every DTP_DATAFLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
 bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared);
 
 /* block.c. */
-void dtp_dataflow_block_begin(dtp_dataflow_state_t *s);
-void dtp_dataflow_block_open(dtp_dataflow_state_t *s);
+void dtp_dataflow_blocking_begin(dtp_dataflow_state_t *s);
+void dtp_dataflow_blocking_open(dtp_dataflow_state_t *s);
 /* A MAY_BLOCK node is ready and the run has a blocking crew. False: the run is over, it is a ghost. */
-bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_slab_t *slab, uint32_t node);
+bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_instance_t *instance, uint32_t node);
 uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s); /* the list; 0: none */
 bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);
 /* By the owner, which is dry while closures are away: without its ticket until there is something to do. */
@@ -183,18 +183,18 @@ static inline void dtp_dataflow_room(dtp_dataflow_worker_t *w, uint32_t n) {
 }
 
 /* Sets the counters of a block. */
-static inline void dtp_dataflow_arm(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab,
+static inline void dtp_dataflow_arm(const dtp_dataflow_region_t *r, dtp_dataflow_instance_t *instance,
                                     uint32_t block) {
-    const dtp_dataflow_blk_t *k = &r->blocks[block];
-    char *count = (char *)slab + r->count_at;
+    const dtp_dataflow_control_block_t *k = &r->blocks[block];
+    char *count = (char *)instance + r->count_at;
     if (k->counted) memcpy(count + k->first, r->init + k->first, k->counted);
-    DTP_STORE(&dtp_dataflow_done(r, slab)[block], k->done, relaxed);
+    DTP_STORE(&dtp_dataflow_done(r, instance)[block], k->done, relaxed);
 }
-static inline void dtp_dataflow_arm_slab(const dtp_dataflow_region_t *r, dtp_dataflow_slab_t *slab,
-                                         uint32_t gate) {
-    dtp_dataflow_arm(r, slab, 0);
-    slab->exited = 0;
-    DTP_STORE(&slab->gate, gate, relaxed);
+static inline void dtp_dataflow_arm_instance(const dtp_dataflow_region_t *r,
+                                             dtp_dataflow_instance_t *instance, uint32_t gate) {
+    dtp_dataflow_arm(r, instance, 0);
+    instance->exited = 0;
+    DTP_STORE(&instance->gate, gate, relaxed);
 }
 
 #endif

@@ -202,7 +202,7 @@ static bool anything(dtp_dataflow_state_t *s) {
 /* ---- Giving away ------------------------------------------------------------------------------------- */
 
 static bool leads_far(uint64_t word) {
-    return dtp_dataflow_slab_of(word)->region->nodes[word & DTP_DATAFLOW_NODE_MASK].bits & DTP_FN_WORTH;
+    return dtp_dataflow_instance_of(word)->region->nodes[word & DTP_DATAFLOW_NODE_MASK].bits & DTP_FN_WORTH;
 }
 
 /* What others could do if the older half of the LIFO were theirs, in ns; 0: not worth it. */
@@ -247,7 +247,7 @@ static double offered_ns(const dtp_dataflow_worker_t *w) {
     enum { LOOKED_AT = 8 };
     double ns = queue_is_empty(&w->queue) ? 0. : (double)w->costly_ns, after = 0.;
     for (const uint64_t *p = w->lifo; p < w->top && p < w->lifo + LOOKED_AT; ++p) {
-        const dtp_dataflow_region_t *r = dtp_dataflow_slab_of(*p)->region;
+        const dtp_dataflow_region_t *r = dtp_dataflow_instance_of(*p)->region;
         const dtp_dataflow_node_t *node = &r->nodes[*p & DTP_DATAFLOW_NODE_MASK];
         if (node->bits & DTP_FN_COSTLY) ns += costly_ns(w, r);
         else if (DTP_FN_KIND(node->bits) == DTP_FK_CALL) ns += r->callees[node->index].region->ns;
@@ -349,7 +349,7 @@ static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
         s->crew_size = 1;
         return false;
     }
-    if (s->blocking) dtp_dataflow_block_open(s);
+    if (s->blocking) dtp_dataflow_blocking_open(s);
     return true;
 }
 
@@ -390,14 +390,14 @@ void dtp_dataflow_invite(dtp_dataflow_worker_t *w) {
 
 /* ---- Costly nodes ------------------------------------------------------------------------------------ */
 
-void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_node_t *node,
-                         bool shared) {
+void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
+                         const dtp_dataflow_node_t *node, bool shared) {
     dtp_dataflow_state_t *s = w->state;
     dtp_dataflow_check_deadline(s);
     if (dtp_dataflow_stopped(s)) return;
     /* What was given away before nobody may have been asked to take. */
     if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
-        if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, slab->region);
+        if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, instance->region);
         const int64_t est_ns = worth_beside_ns(w);
         expose(w, (size_t)(w->top - w->lifo), false);
         abandon(w);
@@ -413,7 +413,7 @@ void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, co
         /* The owner may sleep while a loop is open. */
         if (shared && w->where.slot) wake_to_help(s);
     }
-    dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, node->index, &w->where);
+    dnnl_tp_status_t status = s->exec(s->exec_ctx, instance, node->index, &w->where);
     if (wide) {
         w->where.whole = false;
         w->where.par = &s->alone;

@@ -28,12 +28,12 @@ STEP bool arrive32(DTP_ATOMIC(uint32_t) * c, const bool shared) {
     return left == 0;
 }
 
-STEP void push(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t node) {
+STEP void push(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t node) {
     dtp_dataflow_room(w, 1);
-    *w->top++ = dtp_dataflow_tag(slab) | node;
+    *w->top++ = dtp_dataflow_tag(instance) | node;
 }
 
-/* Arrives at edges[0 .. n) of slab. The last access to the slab is the arrival itself. */
+/* Arrives at edges[0 .. n) of instance. The last access to the instance is the arrival itself. */
 STEP uint64_t *arrive_list(uint64_t *top, uint64_t tag, DTP_ATOMIC(uint8_t) * count, const uint32_t *edge,
                            uint32_t n, const bool shared) {
     for (const uint32_t *end = edge + n; edge < end; ++edge) {
@@ -50,11 +50,11 @@ STEP uint64_t *arrive_list(uint64_t *top, uint64_t tag, DTP_ATOMIC(uint8_t) * co
     return top;
 }
 
-STEP void arrive_all(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const uint32_t *edge, uint32_t n,
-                     const bool shared) {
+STEP void arrive_all(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, const uint32_t *edge,
+                     uint32_t n, const bool shared) {
     const uint32_t most = DTP_DATAFLOW_LIFO / 2;
-    DTP_ATOMIC(uint8_t) *count = dtp_dataflow_count(slab->region, slab);
-    uint64_t tag = dtp_dataflow_tag(slab);
+    DTP_ATOMIC(uint8_t) *count = dtp_dataflow_count(instance->region, instance);
+    uint64_t tag = dtp_dataflow_tag(instance);
     do {
         uint32_t k = n < most ? n : most;
         dtp_dataflow_room(w, k);
@@ -64,17 +64,19 @@ STEP void arrive_all(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const 
     } while (n);
 }
 
-/* A variable of slab comes. */
-STEP void deliver_var(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t var, const bool shared) {
-    const dtp_dataflow_region_t *r = slab->region;
+/* A variable of instance comes. */
+STEP void deliver_var(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t var,
+                      const bool shared) {
+    const dtp_dataflow_region_t *r = instance->region;
     uint32_t from = r->var_edge[var], n = r->var_edge[var + 1] - from;
-    if (n) arrive_all(w, slab, r->edges + from, n, shared);
+    if (n) arrive_all(w, instance, r->edges + from, n, shared);
 }
 
 /* A node has ended: NEXT edges, edges to other blocks, edges to its own. The caller gives the sink's token.
  */
-STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t id, const bool shared) {
-    const dtp_dataflow_region_t *r = slab->region;
+STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
+                  const bool shared) {
+    const dtp_dataflow_region_t *r = instance->region;
     const dtp_dataflow_node_t *node = &r->nodes[id];
     const uint32_t *edge = r->edges + node->edge, *end = r->edges + node[1].edge;
     const uint32_t *next = NULL;
@@ -85,53 +87,56 @@ STEP void deliver(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t 
         edge += n_next + 1;
     }
 #ifdef DTP_BREAK_9_6A
-    if (edge < end) arrive_all(w, slab, edge, (uint32_t)(end - edge), shared);
+    if (edge < end) arrive_all(w, instance, edge, (uint32_t)(end - edge), shared);
 #endif
-    for (uint32_t i = 0; i < n_next; ++i) deliver_var(w, slab->next, next[i], shared);
+    for (uint32_t i = 0; i < n_next; ++i) deliver_var(w, instance->next, next[i], shared);
 #ifndef DTP_BREAK_9_6A
-    if (edge < end) arrive_all(w, slab, edge, (uint32_t)(end - edge), shared);
+    if (edge < end) arrive_all(w, instance, edge, (uint32_t)(end - edge), shared);
 #endif
 }
 
-static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block, const bool shared);
+static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
+                     const bool shared);
 
 /* A branch, a body or a function begins: its counters, entry tokens, the guard as the last access. */
-STEP void enter_block(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block,
+STEP void enter_block(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
                       const bool shared) {
-    const dtp_dataflow_region_t *r = slab->region;
-    const dtp_dataflow_blk_t *k = &r->blocks[block];
-    if (block) dtp_dataflow_arm(r, slab, block); /* block 0 is armed with the slab */
-    if (k->n_entry) arrive_all(w, slab, r->edges + k->entry, k->n_entry, shared);
-    complete(w, slab, block, shared);
+    const dtp_dataflow_region_t *r = instance->region;
+    const dtp_dataflow_control_block_t *k = &r->blocks[block];
+    if (block) dtp_dataflow_arm(r, instance, block); /* block 0 is armed with the instance */
+    if (k->n_entry) arrive_all(w, instance, r->edges + k->entry, k->n_entry, shared);
+    complete(w, instance, block, shared);
 }
 
-/* Iteration j is complete and was not the last one: its slab becomes that of iteration j + P + 1. */
-STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const bool shared) {
-    const dtp_dataflow_region_t *r = slab->region;
+/* Iteration j is complete and was not the last one: its instance becomes that of iteration j + P + 1. */
+STEP void recycle(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, const bool shared) {
+    const dtp_dataflow_region_t *r = instance->region;
     const dtp_dataflow_args_t *args = &w->state->args;
-    uint64_t round = (uint64_t)slab->window + 1;
-    dtp_dataflow_arm_slab(r, slab, 2);
+    uint64_t round = (uint64_t)instance->window + 1;
+    dtp_dataflow_arm_instance(r, instance, 2);
 #ifdef DTP_BREAK_9_6C
-    DTP_SUB(&dtp_dataflow_done(r, slab)[0], 1, relaxed);
+    DTP_SUB(&dtp_dataflow_done(r, instance)[0], 1, relaxed);
 #endif
-    slab->iteration += round;
-    if (slab->number == 0 && slab->iteration == round && args->enter && !dtp_dataflow_stopped(w->state))
-        args->enter(args->ctx, slab);
+    instance->iteration += round;
+    if (instance->number == 0 && instance->iteration == round && args->enter &&
+        !dtp_dataflow_stopped(w->state))
+        args->enter(args->ctx, instance);
     DTP_JOLT();
-    dtp_dataflow_slab_t *gated = slab->prev; /* iteration j + P */
+    dtp_dataflow_instance_t *gated = instance->prev; /* iteration j + P */
     if (arrive32(&gated->gate, shared))
         enter_block(w, gated, r->choices[r->nodes[r->test].index].block[1], shared);
-    for (uint32_t i = 0; i < r->n_at_end; ++i) deliver_var(w, slab->next, r->at_end[i], shared);
+    for (uint32_t i = 0; i < r->n_at_end; ++i) deliver_var(w, instance->next, r->at_end[i], shared);
 }
 
 /* One token for a block's completion counter, and what follows from it. */
-static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t block, const bool shared) {
+static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t block,
+                     const bool shared) {
     for (;;) {
-        const dtp_dataflow_region_t *r = slab->region;
-        if (!arrive32(&dtp_dataflow_done(r, slab)[block], shared)) return;
-        const dtp_dataflow_blk_t *k = &r->blocks[block];
+        const dtp_dataflow_region_t *r = instance->region;
+        if (!arrive32(&dtp_dataflow_done(r, instance)[block], shared)) return;
+        const dtp_dataflow_control_block_t *k = &r->blocks[block];
         if (k->end != DTP_DATAFLOW_NONE) {
-            push(w, slab, k->end);
+            push(w, instance, k->end);
             return;
         }
         if (k->up != DTP_DATAFLOW_NONE) {
@@ -139,23 +144,23 @@ static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32
             continue;
         }
         if (r->kind == DTP_DATAFLOW_IS_LOOP) {
-            if (slab->exited) {
-                push(w, slab, r->exit);
+            if (instance->exited) {
+                push(w, instance, r->exit);
                 return;
             }
-            dtp_dataflow_slab_t *next = slab->next;
-            recycle(w, slab, shared);
+            dtp_dataflow_instance_t *next = instance->next;
+            recycle(w, instance, shared);
 #ifdef DTP_BREAK_9_6C
             return;
 #endif
-            slab = next;
+            instance = next;
             block = 0;
         } else if (r->kind == DTP_DATAFLOW_IS_FUNCTION) {
-            dtp_dataflow_slab_t *up = slab->up;
-            uint32_t node = slab->node;
-            w->state->args.frame_give(w->state->args.ctx, r->block, slab->frame);
+            dtp_dataflow_instance_t *up = instance->up;
+            uint32_t node = instance->node;
+            w->state->args.frame_give(w->state->args.ctx, r->block, instance->frame);
             deliver(w, up, node, shared);
-            slab = up;
+            instance = up;
             block = up->region->nodes[node].sink;
             if (block == DTP_DATAFLOW_NONE) return;
         } else {
@@ -165,26 +170,27 @@ static void complete(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32
     }
 }
 
-STEP bool read_ref(const dtp_dataflow_state_t *s, const dtp_dataflow_slab_t *slab,
+STEP bool read_ref(const dtp_dataflow_state_t *s, const dtp_dataflow_instance_t *instance,
                    const dtp_dataflow_ref_t *ref) {
     const char *base = s->args.bases;
     if (ref->level >= 0) {
-        for (int i = 0; i < ref->level; ++i) slab = slab->up;
-        base = slab->data;
+        for (int i = 0; i < ref->level; ++i) instance = instance->up;
+        base = instance->data;
     }
     base += ref->offset;
     if (ref->indirect) base = *(const char *const *)(const void *)base + ref->inner;
     return *base != 0;
 }
 
-STEP void start_loop(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const dtp_dataflow_ring_t *ring,
-                     const bool shared) {
+STEP void start_loop(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
+                     const dtp_dataflow_ring_t *ring, const bool shared) {
     const dtp_dataflow_region_t *r = ring->region;
-    dtp_dataflow_slab_t *first = (dtp_dataflow_slab_t *)(void *)((char *)slab + ring->ring_at), *q = first;
+    dtp_dataflow_instance_t *first = (dtp_dataflow_instance_t *)(void *)((char *)instance + ring->ring_at),
+                            *q = first;
     const dtp_dataflow_args_t *args = &w->state->args;
     for (uint32_t i = 0; i <= ring->window; ++i, q = q->next) {
         q->iteration = i;
-        dtp_dataflow_arm_slab(r, q, i < ring->window ? 1 : 2);
+        dtp_dataflow_arm_instance(r, q, i < ring->window ? 1 : 2);
 #ifdef DTP_BREAK_9_6C
         if (i) DTP_SUB(&dtp_dataflow_done(r, q)[0], 1, relaxed);
 #endif
@@ -195,91 +201,93 @@ STEP void start_loop(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, const 
 }
 
 /* False: the function was not called. */
-STEP bool start_call(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t node,
+STEP bool start_call(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t node,
                      const dtp_dataflow_callee_t *callee, const bool shared) {
     dtp_dataflow_state_t *s = w->state;
     if (dtp_dataflow_stopped(s)) return false;
-    if (slab->depth >= s->args.max_depth) {
+    if (instance->depth >= s->args.max_depth) {
         dtp_dataflow_fail(s, dnnl_tp_runtime_error, DTP_DATAFLOW_TOO_DEEP, callee->index);
         return false;
     }
-    dtp_dataflow_slab_t *q = NULL;
+    dtp_dataflow_instance_t *q = NULL;
     void *frame = s->args.frame_take ? s->args.frame_take(s->args.ctx, callee->region->block, &q) : NULL;
     if (!frame) {
         dtp_dataflow_fail(s, dnnl_tp_out_of_memory, DTP_DATAFLOW_NO_FRAME, callee->index);
         return false;
     }
-    q->up = slab;
+    q->up = instance;
     q->node = node;
-    q->depth = slab->depth + 1;
+    q->depth = instance->depth + 1;
     q->index = callee->index;
     q->frame = frame;
-    dtp_dataflow_arm_slab(callee->region, q, 2);
+    dtp_dataflow_arm_instance(callee->region, q, 2);
     if (s->args.enter) s->args.enter(s->args.ctx, q);
     enter_block(w, q, 0, shared);
     return true;
 }
 
-STEP void execute(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t index) {
+STEP void execute(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t index) {
     dtp_dataflow_state_t *s = w->state;
     if (DTP_UNLIKELY(dtp_dataflow_stopped(s))) return;
-    dnnl_tp_status_t status = s->exec(s->exec_ctx, slab, index, &w->where);
+    dnnl_tp_status_t status = s->exec(s->exec_ctx, instance, index, &w->where);
     if (DTP_UNLIKELY(status != dnnl_tp_success))
         dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
 }
 
 /* Everything that is no plain OP or PAD. */
-STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab, uint32_t id, const bool shared) {
-    const dtp_dataflow_region_t *r = slab->region;
+STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
+                  const bool shared) {
+    const dtp_dataflow_region_t *r = instance->region;
     const dtp_dataflow_node_t *node = &r->nodes[id];
     dtp_dataflow_state_t *s = w->state;
     switch (DTP_FN_KIND(node->bits)) {
     case DTP_FK_IF: {
         const dtp_dataflow_choice_t *c = &r->choices[node->index];
-        bool yes = !dtp_dataflow_stopped(s) && read_ref(s, slab, &c->pred);
-        enter_block(w, slab, c->block[yes], shared);
+        bool yes = !dtp_dataflow_stopped(s) && read_ref(s, instance, &c->pred);
+        enter_block(w, instance, c->block[yes], shared);
         return;
     }
     case DTP_FK_TEST: {
         const dtp_dataflow_choice_t *c = &r->choices[node->index];
-        if (!dtp_dataflow_stopped(s) && read_ref(s, slab, &c->pred)) {
-            if (arrive32(&slab->gate, shared)) enter_block(w, slab, c->block[1], shared);
+        if (!dtp_dataflow_stopped(s) && read_ref(s, instance, &c->pred)) {
+            if (arrive32(&instance->gate, shared)) enter_block(w, instance, c->block[1], shared);
         } else {
-            slab->exited = 1;
-            complete(w, slab, 0, shared);
+            instance->exited = 1;
+            complete(w, instance, 0, shared);
         }
         return;
     }
-    case DTP_FK_WHILE: start_loop(w, slab, &r->rings[node->index], shared); return;
+    case DTP_FK_WHILE: start_loop(w, instance, &r->rings[node->index], shared); return;
     case DTP_FK_CALL:
-        if (start_call(w, slab, id, &r->callees[node->index], shared)) return;
+        if (start_call(w, instance, id, &r->callees[node->index], shared)) return;
         break;
     case DTP_FK_EXIT: {
         if (node->index != DTP_DATAFLOW_NO_INDEX) {
-            if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, slab, node, shared);
-            else execute(w, slab, node->index);
+            if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, instance, node, shared);
+            else execute(w, instance, node->index);
         }
-        id = slab->node;
-        slab = slab->up;
-        node = &slab->region->nodes[id];
+        id = instance->node;
+        instance = instance->up;
+        node = &instance->region->nodes[id];
         break;
     }
     case DTP_FK_OP:
-        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking && dtp_dataflow_hand_over(s, slab, id))
+        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking &&
+            dtp_dataflow_hand_over(s, instance, id))
             return;
-        if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, slab, node, shared);
-        else execute(w, slab, node->index);
+        if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, instance, node, shared);
+        else execute(w, instance, node->index);
         break;
     case DTP_FK_CLUSTER: {
         const dtp_dataflow_cluster_t *c = &r->clusters[node->index];
-        for (uint32_t i = 0; i < c->n; ++i) execute(w, slab, r->cluster_index[c->first + i]);
+        for (uint32_t i = 0; i < c->n; ++i) execute(w, instance, r->cluster_index[c->first + i]);
         break;
     }
     default: break;
     }
     uint32_t sink = node->sink;
-    deliver(w, slab, id, shared);
-    if (sink != DTP_DATAFLOW_NONE) complete(w, slab, sink, shared);
+    deliver(w, instance, id, shared);
+    if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
 }
 
 /* Closures have ended on threads of the blocking crew: what would have come after the nodes; false: none. */
@@ -288,10 +296,10 @@ STEP bool come_back(dtp_dataflow_worker_t *w, const bool shared) {
     if (!word) return false;
     for (; word; word = next) {
         next = *dtp_dataflow_link(word);
-        dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
-        const uint32_t id = word & DTP_DATAFLOW_NODE_MASK, sink = slab->region->nodes[id].sink;
-        deliver(w, slab, id, shared);
-        if (sink != DTP_DATAFLOW_NONE) complete(w, slab, sink, shared);
+        dtp_dataflow_instance_t *instance = dtp_dataflow_instance_of(word);
+        const uint32_t id = word & DTP_DATAFLOW_NODE_MASK, sink = instance->region->nodes[id].sink;
+        deliver(w, instance, id, shared);
+        if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
     }
     return true;
 }
@@ -311,7 +319,7 @@ STEP bool opens_for(dtp_dataflow_worker_t *w, const dtp_dataflow_node_t *node) {
     return dtp_dataflow_open_for_costly(w);
 }
 
-/* Is a task (its word but for the tag of a slab) one of that slab and plain? */
+/* Is a task (its word but for the tag of an instance) one of that instance and plain? */
 STEP bool is_plain(const dtp_dataflow_node_t *nodes, uint64_t task) {
     return !(task >> DTP_DATAFLOW_NODE_BITS) && !(nodes[task].bits & DTP_FN_SLOW);
 }
@@ -327,10 +335,10 @@ STEP bool has_edge(const dtp_dataflow_node_t *nodes, const uint32_t *edges, uint
 }
 
 /* Sinks of a flat region have ended, in a shared run. */
-static __attribute__((noinline)) void give_tokens(dtp_dataflow_worker_t *w, dtp_dataflow_slab_t *slab,
+static __attribute__((noinline)) void give_tokens(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
                                                   uint32_t tokens) {
-    if (tokens > 1) (void)DTP_SUB(&dtp_dataflow_done(slab->region, slab)[0], tokens - 1, release);
-    complete(w, slab, 0, true);
+    if (tokens > 1) (void)DTP_SUB(&dtp_dataflow_done(instance->region, instance)[0], tokens - 1, release);
+    complete(w, instance, 0, true);
 }
 
 /* Runs what is in the LIFO, until nothing is left (true) or a look at rare things (dtp_dataflow_look) says so. */
@@ -341,17 +349,17 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
     const char *const items = s->args.items;
     const size_t item_bytes = s->args.item_bytes;
     uint64_t *top = w->top, tag = ~(uint64_t)0;
-    dtp_dataflow_slab_t *slab = NULL;
+    dtp_dataflow_instance_t *instance = NULL;
     const dtp_dataflow_node_t *nodes = NULL;
     const uint32_t *edges = NULL;
     DTP_ATOMIC(uint8_t) *count = NULL;
-    bool flat = false; /* the slab's region is, and the run is shared */
+    bool flat = false; /* the instance's region is, and the run is shared */
     /* Of nodes that have ended: arrivals at the successor of the next task, tokens of sinks. */
     uint32_t owed = 0, tokens = 0;
     for (;;) {
         if (shared && tokens && (top == w->lifo || !is_plain(nodes, top[-1] ^ tag))) {
             w->top = top;
-            give_tokens(w, slab, tokens);
+            give_tokens(w, instance, tokens);
             tokens = 0;
             top = w->top;
         }
@@ -367,13 +375,13 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
         }
         uint64_t word = *--top, id = word ^ tag;
         if (id >> DTP_DATAFLOW_NODE_BITS) {
-            slab = dtp_dataflow_slab_of(word);
+            instance = dtp_dataflow_instance_of(word);
             tag = word & ~DTP_DATAFLOW_NODE_MASK;
             id = word & DTP_DATAFLOW_NODE_MASK;
-            const dtp_dataflow_region_t *r = slab->region;
+            const dtp_dataflow_region_t *r = instance->region;
             nodes = r->nodes;
             edges = r->edges;
-            count = dtp_dataflow_count(r, slab);
+            count = dtp_dataflow_count(r, instance);
             flat = shared && dtp_dataflow_is_flat(r);
         }
         const dtp_dataflow_node_t *node = &nodes[id];
@@ -383,13 +391,13 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                 *w->top++ = word;
                 return false;
             }
-            special(w, slab, (uint32_t)id, shared);
+            special(w, instance, (uint32_t)id, shared);
             top = w->top;
         } else {
             if (shared && items && top > w->lifo && !((top[-1] ^ tag) >> DTP_DATAFLOW_NODE_BITS))
                 __builtin_prefetch(items + nodes[top[-1] ^ tag].index * item_bytes);
             if (DTP_FN_KIND(node->bits) == DTP_FK_OP && !dtp_dataflow_stopped(s)) {
-                dnnl_tp_status_t status = exec(ctx, slab, node->index, &w->where);
+                dnnl_tp_status_t status = exec(ctx, instance, node->index, &w->where);
                 if (DTP_UNLIKELY(status != dnnl_tp_success))
                     dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, node->index);
             }
@@ -414,12 +422,12 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                 top = arrive_list(top, tag, count, edges + from, n, shared);
             } else {
                 w->top = top;
-                arrive_all(w, slab, edges + from, n, shared);
+                arrive_all(w, instance, edges + from, n, shared);
                 top = w->top;
             }
             if (sink != DTP_DATAFLOW_NONE) {
                 w->top = top;
-                complete(w, slab, sink, shared);
+                complete(w, instance, sink, shared);
                 top = w->top;
             }
         }
@@ -432,7 +440,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
         if (DTP_UNLIKELY(--w->fuel == 0)) {
             w->top = top;
             if (shared && tokens) {
-                give_tokens(w, slab, tokens);
+                give_tokens(w, instance, tokens);
                 tokens = 0;
             }
             if (dtp_dataflow_look(w, shared)) return false;

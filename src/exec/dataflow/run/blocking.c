@@ -55,10 +55,10 @@ static void run_closure(dtp_blocking_job_t *job, dtp_blocking_t *crew, int threa
     dtp_blocking_enter(crew, &chain, s->args.share);
     dtp_dataflow_check_deadline(s);
     if (!dtp_dataflow_stopped(s)) {
-        dtp_dataflow_slab_t *slab = dtp_dataflow_slab_of(word);
-        const uint32_t index = slab->region->nodes[word & DTP_DATAFLOW_NODE_MASK].index;
+        dtp_dataflow_instance_t *instance = dtp_dataflow_instance_of(word);
+        const uint32_t index = instance->region->nodes[word & DTP_DATAFLOW_NODE_MASK].index;
         const dtp_dataflow_where_t where = {.slot = dtp_blocking_slot(crew, thread), .par = &s->alone};
-        dnnl_tp_status_t status = s->args.exec(s->args.ctx, slab, index, &where);
+        dnnl_tp_status_t status = s->args.exec(s->args.ctx, instance, index, &where);
         if (status != dnnl_tp_success) dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
         dtp_dataflow_check_deadline(s);
     }
@@ -78,7 +78,7 @@ static void run_closure(dtp_blocking_job_t *job, dtp_blocking_t *crew, int threa
     dtp_blocking_lock(crew);
 }
 
-void dtp_dataflow_block_begin(dtp_dataflow_state_t *s) {
+void dtp_dataflow_blocking_begin(dtp_dataflow_state_t *s) {
     s->blocking = dtp_blocking_of(s->args.par);
     if (!s->blocking) return;
     s->job = (dtp_blocking_job_t){.fn = run_closure};
@@ -89,16 +89,16 @@ void dtp_dataflow_block_begin(dtp_dataflow_state_t *s) {
     DTP_STORE(&s->parked, 0, relaxed);
 }
 
-void dtp_dataflow_block_open(dtp_dataflow_state_t *s) {
+void dtp_dataflow_blocking_open(dtp_dataflow_state_t *s) {
     dtp_blocking_lock(s->blocking);
     s->crew_open = true;
     dtp_blocking_unlock(s->blocking);
 }
 
-bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_slab_t *slab, uint32_t node) {
+bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_instance_t *instance, uint32_t node) {
     if (dtp_dataflow_stopped(s)) return false;
     dtp_blocking_t *crew = s->blocking;
-    const uint64_t word = dtp_dataflow_tag(slab) | node;
+    const uint64_t word = dtp_dataflow_tag(instance) | node;
     *dtp_dataflow_link(word) = 0;
     dtp_blocking_lock(crew);
     if (DTP_LOAD(&s->pending, relaxed)) *dtp_dataflow_link(s->pending_last) = word;
