@@ -7,7 +7,7 @@
 #include "exec/compile/ir/ir.h"
 #include "exec/compile/memory/plan.h"
 #include "exec/compile/order/schedule.h"
-#include "exec/compile/slices/segment.h"
+#include "exec/compile/slices/slice_groups.h"
 #include "threading/base/parallel.h"
 
 /* ---- Derived constants ------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ typedef struct {
     dtp_md_t dst;
     int buf;
     pack_key_t *key;
-    const dtp_derived_t *made;
+    const dtp_derived_t *derived;
     size_t at;
 } pack_job_t;
 
@@ -125,22 +125,22 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
     enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
     size_t total = 0;
     for (int i = 0; i < n; ++i) {
-        jobs[i].made = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key);
-        if (jobs[i].made) continue;
+        jobs[i].derived = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key);
+        if (jobs[i].derived) continue;
         jobs[i].at = total;
         total += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
     }
-    char *block = total ? dtp_derived_room(g, total + PREFETCH_SLACK) : NULL;
+    char *block = total ? dtp_derived_alloc(g, total + PREFETCH_SLACK) : NULL;
     if (total && !block) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {
-        if (!jobs[i].made)
-            jobs[i].made = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key); /* used twice */
-        if (!jobs[i].made) {
+        if (!jobs[i].derived)
+            jobs[i].derived = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key); /* used twice */
+        if (!jobs[i].derived) {
             DTP_TRY(pack_one(l, &jobs[i], block + jobs[i].at));
-            jobs[i].made = dtp_derived_add(g, jobs[i].key, sizeof *jobs[i].key, block + jobs[i].at);
-            if (!jobs[i].made) return dnnl_tp_out_of_memory;
+            jobs[i].derived = dtp_derived_add(g, jobs[i].key, sizeof *jobs[i].key, block + jobs[i].at);
+            if (!jobs[i].derived) return dnnl_tp_out_of_memory;
         }
-        l->bufs[jobs[i].buf].data = jobs[i].made->data;
+        l->bufs[jobs[i].buf].data = jobs[i].derived->data;
         l->bufs[jobs[i].buf].bytes = dtp_md_size(&jobs[i].dst);
     }
     return dnnl_tp_success;
@@ -179,7 +179,7 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
 static void exec_free(dtp_object_t *obj) {
     dtp_exec_t *e = (dtp_exec_t *)obj;
     dtp_run_free_all(e);
-    if (e->in_slabs) dtp_slabs_leave(&e->graph->slabs);
+    if (e->may_lend) dtp_lent_leave(&e->graph->lent);
     dtp_async_free_all(e);
     dtp_frames_free_all(e);
     for (int i = 0; i < e->nsteps && e->has_primitives; ++i)
@@ -223,13 +223,13 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->graph->nnodes);
     ir->values = NULL;
     ir->nodes = NULL;
-    DTP_TRY(dtp_segments(e, lower));
+    DTP_TRY(dtp_slice_groups(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
     for (int i = 0; i < lower->nsteps && ir->may_block; ++i) /* of those that run */
         e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
-    e->always_flow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
-    DTP_TRY(dtp_emit_spaces(e, lower));
+    e->always_dataflow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
+    DTP_TRY(dtp_emit_scopes(e, lower));
     DTP_TRY(dtp_schedule_choose(e, lower, options));
     DTP_TRY(pack_constants(lower));
     DTP_TRY(dtp_plan(e, lower, opts ? opts->memory_budget : 0));
@@ -275,7 +275,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_init(&e->arena, engine->allocator);
     e->graph = dtp_object_retain(g);
     e->engine = dtp_object_retain(engine);
-    e->in_slabs = dtp_slabs_enter(&g->slabs, engine->allocator);
+    e->may_lend = dtp_lent_enter(&g->lent, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
@@ -290,7 +290,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
     dtp_arena_free(&arena);
     /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
-    e->lends = e->in_slabs && e->nspaces <= 1 && e->slab_bytes >= DTP_SLABS_MIN;
+    e->lends = e->may_lend && e->nscopes <= 1 && e->memory_bytes >= DTP_LENT_MIN;
     if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
     if (status == dnnl_tp_success)
         status = dtp_frames_reserve(e, opts && opts->reserved_runs ? opts->reserved_runs : 1);

@@ -29,7 +29,7 @@ const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t
     return d;
 }
 
-void *dtp_derived_room(dtp_graph_t *graph, size_t bytes) {
+void *dtp_derived_alloc(dtp_graph_t *graph, size_t bytes) {
     struct dtp_blob *b = dtp_alloc(graph->base.obj.allocator, DTP_CACHE_LINE + bytes, DTP_CACHE_LINE);
     if (!b) {
         (void)dtp_no_memory(DTP_CACHE_LINE + bytes);

@@ -5,9 +5,9 @@
  * number is unique in the whole graph. A region is closed when the operator that owns it is added, so what it
  * reads from outside was made before, and the order of nodes is an order in which they may run.
  *
- * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of derived
- * constants and the slabs change, each under its own lock. Executables retain their graph. Compilation works
- * on a copy: see ir.h. */
+ * Built by one thread; frozen by the first compilation that succeeds; from then on only the cache of
+ * derived constants and the lent blocks change, each under its own lock. Executables retain their graph.
+ * Compilation works on a copy: see ir.h. */
 #ifndef DTP_EXEC_GRAPH_GRAPH_H
 #define DTP_EXEC_GRAPH_GRAPH_H
 
@@ -128,10 +128,10 @@ typedef struct dtp_graph {
     struct dtp_blob {
         struct dtp_blob *next;
     } * blobs; /* data */
-    dtp_slabs_t slabs;
+    dtp_lent_t lent;
 } dtp_graph_t;
 
-/* ---- Building (for build.c and region.c) ------------------------------------------------- */
+/* ---- Building (for build.c and region.c) ------------------------------------------------------------- */
 
 /* The handle may still get operators. */
 dnnl_tp_status_t dtp_graph_check_open(const struct dnnl_tp_graph *handle);
@@ -161,8 +161,8 @@ const char *dtp_node_kind_name(const dtp_gnode_t *node);
  */
 const dtp_derived_t *dtp_derived_find(const dtp_graph_t *graph, const void *key, size_t size);
 const dtp_derived_t *dtp_derived_add(dtp_graph_t *graph, const void *key, size_t size, const void *data);
-/* Uninitialised room for data of derived constants, 64-byte aligned, freed with the graph; with the lock
+/* Uninitialised memory for data of derived constants, 64-byte aligned, freed with the graph; with the lock
  * held. */
-void *dtp_derived_room(dtp_graph_t *graph, size_t bytes);
+void *dtp_derived_alloc(dtp_graph_t *graph, size_t bytes);
 
 #endif

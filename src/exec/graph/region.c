@@ -89,7 +89,7 @@ static void close_region(dtp_graph_t *g, int region, dtp_region_kind_t kind, int
 }
 
 /* Infos of n results in the graph's arena; NULL when out of memory. */
-static dnnl_tp_tensor_info_t *room_for_infos(dtp_graph_t *g, int n) {
+static dnnl_tp_tensor_info_t *alloc_infos(dtp_graph_t *g, int n) {
     return dtp_arena_alloc(&g->arena, sizeof(dnnl_tp_tensor_info_t) * (size_t)n);
 }
 
@@ -121,7 +121,7 @@ static dnnl_tp_status_t add_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_
         DTP_TRY(dtp_graph_check_values(g, branch[b] ? sub[b] : graph->region, id, names[b][1], nout, yield[b],
                                        true));
     }
-    dnnl_tp_tensor_info_t *info = room_for_infos(g, nout);
+    dnnl_tp_tensor_info_t *info = alloc_infos(g, nout);
     int32_t *copy = dtp_arena_alloc(&g->arena, sizeof *copy * 2 * (size_t)nout);
     if (!info || !copy) return dnnl_tp_out_of_memory;
     for (int i = 0; i < nout; ++i) {
@@ -171,7 +171,7 @@ static dnnl_tp_status_t add_while(dnnl_tp_graph_t graph, const char *name, dnnl_
     DTP_TRY(dtp_graph_check_values(g, body->region, id, "body_out", nvars, body_out, false));
     DTP_TRY(dtp_graph_check_values(g, cond->region, id, "cond_out", 1, &cond_out, false));
     DTP_TRY(check_predicate(g, id, cond_out));
-    dnnl_tp_tensor_info_t *info = room_for_infos(g, nvars);
+    dnnl_tp_tensor_info_t *info = alloc_infos(g, nvars);
     int32_t *yield = dtp_arena_alloc(&g->arena, sizeof *yield * (size_t)(nvars + 1));
     int32_t *from = dtp_arena_alloc(&g->arena, sizeof *from * (size_t)nvars);
     int32_t *vars = dtp_arena_alloc(&g->arena, sizeof *vars * (size_t)nvars);
@@ -256,7 +256,7 @@ static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph
     for (int i = 0; i < nin; ++i) DTP_TRY(dtp_info_check(&in[i], false, "an input of function", name));
     for (int i = 0; i < nout; ++i) DTP_TRY(dtp_info_check(&out[i], false, "an output of function", name));
     dtp_gregion_t r = {.kind = DTP_REGION_FUNCTION, .node = -1, .nout = nout, .ninputs = nin};
-    dnnl_tp_tensor_info_t *infos = room_for_infos(g, nout), *in_infos = room_for_infos(g, nin);
+    dnnl_tp_tensor_info_t *infos = alloc_infos(g, nout), *in_infos = alloc_infos(g, nin);
     r.name = dtp_arena_text(&g->arena, name);
     r.inputs = dtp_arena_alloc(&g->arena, sizeof *r.inputs * (size_t)nin);
     r.out = dtp_arena_alloc(&g->arena, sizeof *r.out * (size_t)nout);

@@ -95,11 +95,11 @@ static dnnl_tp_status_t check_overlaps(dtp_exec_t *e, void *const *in, void *con
     if (e->nout <= ON_STACK) return check_many(e, in, out, few);
     /* Kept, so that runs one after another allocate nothing. */
     size_t bytes = sizeof(extent_t) * (size_t)e->nout;
-    void *room = atomic_exchange_explicit(&e->extents, NULL, memory_order_acquire);
-    if (!room) room = dtp_alloc(e->obj.allocator, bytes, DTP_CACHE_LINE);
-    if (!room) return dtp_no_memory(bytes);
-    dnnl_tp_status_t status = check_many(e, in, out, room);
-    dtp_free(e->obj.allocator, atomic_exchange_explicit(&e->extents, room, memory_order_acq_rel));
+    void *extents = atomic_exchange_explicit(&e->extents, NULL, memory_order_acquire);
+    if (!extents) extents = dtp_alloc(e->obj.allocator, bytes, DTP_CACHE_LINE);
+    if (!extents) return dtp_no_memory(bytes);
+    dnnl_tp_status_t status = check_many(e, in, out, extents);
+    dtp_free(e->obj.allocator, atomic_exchange_explicit(&e->extents, extents, memory_order_acq_rel));
     return status;
 }
 

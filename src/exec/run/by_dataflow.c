@@ -10,24 +10,24 @@ typedef struct {
     const dnnl_tp_tensor_info_t *const *infos;
     void **bases; /* of the root */
     bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
-} flow_t;
+} dataflow_run_t;
 
-/* The bases of an instance: the run's, or those at the begin of its instance. */
-static void **bases_of(const flow_t *f, const dtp_dataflow_instance_t *instance) {
+/* The bases of an instance: the run's, or those at the begin of its memory. */
+static void **bases_of(const dataflow_run_t *f, const dtp_dataflow_instance_t *instance) {
     return instance->up ? (void **)(void *)instance->data : f->bases;
 }
 
 /* Where a node with one thread works: scratch, local buffers and bounds of its slot. */
-static void narrow(const flow_t *f, const dtp_dataflow_where_t *at, dtp_where_t *where) {
+static void narrow(const dataflow_run_t *f, const dtp_dataflow_where_t *at, dtp_where_t *where) {
     const dtp_exec_t *e = f->run->exec;
-    char *own = f->run->run->slab + e->flow_at + (size_t)at->slot * e->flow_slot_bytes;
+    char *own = f->run->run->memory + e->dataflow_at + (size_t)at->slot * e->dataflow_slot_bytes;
     where->scratch = where->slot_scratch = own;
-    where->locals = own + e->flow_local_at;
-    where->bounds = (int64_t *)(void *)(own + e->flow_bounds_at);
+    where->locals = own + e->dataflow_local_at;
+    where->bounds = (int64_t *)(void *)(own + e->dataflow_bounds_at);
 }
 
-static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, void **bases, uint32_t index,
-                                                             const dtp_dataflow_where_t *at) {
+static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dataflow_run_t *f, void **bases,
+                                                             uint32_t index, const dtp_dataflow_where_t *at) {
     dtp_exec_t *e = f->run->exec;
     const dtp_stage_t *item = &f->items[index].stage;
     if (f->items[index].host.fn)
@@ -53,7 +53,8 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, vo
     where.bases = bases;
     where.slot = at->slot;
     if (item->kind == DTP_STAGE_STEP) (void)dtp_run_step(f->run, &e->steps[item->index], &where);
-    else if (item->kind == DTP_STAGE_SEGMENT) dtp_run_segment(f->run, &e->segments[item->index], &where);
+    else if (item->kind == DTP_STAGE_SLICE_GROUP)
+        dtp_run_slice_group(f->run, &e->slice_groups[item->index], &where);
     else dtp_run_stages(f->run, item->index, item->other, &where);
     /* The run keeps the first failure; the engine needs to know that there is one. */
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
@@ -61,7 +62,7 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const flow_t *f, vo
 
 static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                   const dtp_dataflow_where_t *at) {
-    const flow_t *f = ctx;
+    const dataflow_run_t *f = ctx;
     const dtp_exec_host_t *h = &f->items[index].host;
     void **bases = bases_of(f, instance);
     if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
@@ -71,63 +72,64 @@ static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, 
 /* The same in a run that a trace records: steps find the round of their loop beside its variables. */
 static dnnl_tp_status_t exec_traced(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                     const dtp_dataflow_where_t *at) {
-    const flow_t *f = ctx;
+    const dataflow_run_t *f = ctx;
     void **bases = bases_of(f, instance);
     if (instance->up) dtp_run_trace_round(bases, (uint32_t)instance->iteration);
     return exec_other(f, bases, index, at);
 }
 
 static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
-    const flow_t *f = ctx;
+    const dataflow_run_t *f = ctx;
     const dtp_exec_t *e = f->run->exec;
     const dtp_exec_step_t *step = &e->steps[instance->index];
-    const dtp_space_t *s = &e->spaces[step->space];
+    const dtp_scope_t *s = &e->scopes[step->scope];
     void **up = bases_of(f, instance->up);
     if (s->is_function) {
         dtp_call_init(step, instance->data, up);
         return;
     }
     if (instance->iteration) { /* the second round: from here on every instance reads the one before */
-        dtp_slab_point(s, s->next, (void **)(void *)instance->data, (void **)(void *)instance->prev->data);
+        dtp_instance_set_vars(s, s->next, (void **)(void *)instance->data,
+                              (void **)(void *)instance->prev->data);
         return;
     }
     const dtp_dataflow_instance_t *q = instance;
-    do dtp_slab_init(s, q->data, up, (void **)(void *)q->next->data);
+    do dtp_instance_init(s, q->data, up, (void **)(void *)q->next->data);
     while ((q = q->next) != instance);
-    dtp_slab_point(s, s->init, (void **)(void *)instance->data, up);
+    dtp_instance_set_vars(s, s->init, (void **)(void *)instance->data, up);
     for (q = instance->next; q != instance; q = q->next)
-        dtp_slab_point(s, s->next, (void **)(void *)q->data, (void **)(void *)q->prev->data);
+        dtp_instance_set_vars(s, s->next, (void **)(void *)q->data, (void **)(void *)q->prev->data);
 }
 
 static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_instance_t **instance) {
-    const flow_t *f = ctx;
+    const dataflow_run_t *f = ctx;
     dtp_exec_t *e = f->run->exec;
-    int space = 1;
-    while (!e->spaces[space].is_function || !e->spaces[space].by_counters ||
-           e->spaces[space].block != function)
-        ++space;
-    dtp_frame_t *frame = dtp_frame_take(e, space);
+    int scope = 1;
+    while (!e->scopes[scope].is_function || !e->scopes[scope].by_counters ||
+           e->scopes[scope].block != function)
+        ++scope;
+    dtp_frame_t *frame = dtp_frame_take(e, scope);
     if (!frame) return NULL;
-    frame->space = space;
+    frame->scope = scope;
     *instance = frame->instance;
     return frame;
 }
 
 static void frame_give(void *ctx, dtp_dataflow_block_t function, void *p) {
-    const flow_t *f = ctx;
+    const dataflow_run_t *f = ctx;
     dtp_frame_t *frame = p;
     (void)function;
-    dtp_frame_give(f->run->exec, frame->space, frame);
+    dtp_frame_give(f->run->exec, frame->scope, frame);
 }
 
-void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
+void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    flow_t f = {.run = ctx,
-                .whole = whole,
-                .items = e->items,
-                .infos = e->infos,
-                .bases = ctx->run->bases,
-                .plain = !ctx->watched && !ctx->looks};
+    dataflow_run_t f = {.run = ctx,
+                        .whole = whole,
+                        .items = e->items,
+                        .infos = e->infos,
+                        .bases = ctx->run->bases,
+                        .plain = !ctx->watched && !ctx->looks};
     dtp_dataflow_args_t args = {.ctx = &f,
                                 .exec = ctx->trace ? exec_traced : exec_node,
                                 .enter = enter,
@@ -142,7 +144,8 @@ void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
                                 .deadline_ns = ctx->deadline_ns,
                                 .share = &ctx->share};
     dtp_dataflow_result_t result;
-    if (DTP_LIKELY(dtp_dataflow_run(e->flow, ctx->run->flow, &args, &result) == dnnl_tp_success)) return;
+    if (DTP_LIKELY(dtp_dataflow_run(e->dataflow, ctx->run->dataflow, &args, &result) == dnnl_tp_success))
+        return;
     const char *name = result.index == DTP_DATAFLOW_NO_INDEX ? "" : e->steps[result.index].name;
     switch (result.why) {
     case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;

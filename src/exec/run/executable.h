@@ -12,14 +12,14 @@
 #include "threading/pools/pool.h"
 
 /* Bases that pointers count from, in an array of the run: inputs follow from DTP_BASE_ARGS on, then outputs.
- * An iteration of a loop and a call have an array of their own at the begin of their slab: variables (or
+ * An iteration of a loop and a call have an array of their own at the begin of their memory: variables (or
  * parameters and results) follow from DTP_BASE_VARS on, then copies of outer bases that they use. */
-enum { DTP_BASE_ABSOLUTE, DTP_BASE_SLAB, DTP_BASE_LOCAL, DTP_BASE_ARGS };
+enum { DTP_BASE_ABSOLUTE, DTP_BASE_INSTANCE, DTP_BASE_LOCAL, DTP_BASE_ARGS };
 enum {
     DTP_BASE_FRESH =
         DTP_BASE_LOCAL,            /* not NULL: the pointers are those of the loop's first round, or unset */
-    DTP_BASE_NEXT = DTP_BASE_ARGS, /* bases of the next slab of the ring */
-    DTP_BASE_UP,                   /* bases of the space around */
+    DTP_BASE_NEXT = DTP_BASE_ARGS, /* bases of the next instance of the ring */
+    DTP_BASE_UP,                   /* bases of the scope around */
     DTP_BASE_ROUND, /* loops: number of the iteration; the dataflow engine writes it for traces only */
     DTP_BASE_VARS
 };
@@ -44,7 +44,7 @@ typedef struct {
     int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
     int64_t rows_per_unit;
     int pred_type;       /* predicates: type */
-    int64_t truth_at;    /* predicates that the dataflow engine cannot read: its byte in the slab */
+    int64_t truth_at;    /* predicates that the dataflow engine cannot read: its byte in the instance */
     const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
     /* For traces: operators that it does as well ("a + b", or NULL); all its work; units of a slice in all. */
     const char *fused;
@@ -57,7 +57,7 @@ typedef struct {
     const char *kind;
     const dtp_exec_work_t *work; /* never NULL */
     int host;                    /* number of the closure, -1 = none */
-    int space;                   /* of the loop or function that begins here, else its own */
+    int scope;                   /* of the loop or function that begins here, else its own */
     int nafter; /* steps that write what it reads, the last writer of each buffer in the program's text */
     const int32_t *after;
 } dtp_exec_step_t;
@@ -67,36 +67,37 @@ typedef struct {
     int64_t offset;
     int32_t base;
     int32_t value; /* of infos */
-} dtp_point_t;
+} dtp_host_ref_t;
 typedef struct {
     dnnl_tp_host_fn_t fn;
     void *arg;
-    const dtp_point_t *refs; /* inputs, then results */
+    const dtp_host_ref_t *refs; /* inputs, then results */
     int32_t step;
     int16_t nin, nout;
 } dtp_exec_host_t;
 
-/* A run of steps executed slice by slice; see segment.c. */
+/* A run of steps executed slice by slice; see slice_groups.c. */
 typedef struct {
     int first_step, nsteps;
-    int ngroups;
-    const int *groups; /* ngroups + 1 step numbers: within a group all steps of a slice run back to back */
-    int offsets_ref;   /* index into dtp_exec.offsets, -1: slices are fixed */
-    int64_t units;     /* rows or batch entries; packed: rows at most */
-    int64_t seqs;      /* packed: number of sequences */
+    int nsections;
+    const int
+        *sections;   /* nsections + 1 step numbers: within a section all steps of a slice run back to back */
+    int offsets_ref; /* index into dtp_exec.offsets, -1: slices are fixed */
+    int64_t units;   /* rows or batch entries; packed: rows at most */
+    int64_t seqs;    /* packed: number of sequences */
     int64_t rows_per_unit; /* fixed slices: leading rows of one unit */
     int nslices;           /* fixed slices: the first `larger` have slice + 1 units */
     int64_t slice, larger;
     int64_t capacity;      /* units that a participant's local buffers hold */
     double ns;             /* estimate of the whole on one thread */
     size_t local_per_unit; /* packed: bytes of local buffers per unit of capacity */
-} dtp_segment_t;
+} dtp_slice_group_t;
 
 /* What the sequential interpreter runs, one after another (interpreter.c). */
 typedef enum {
     DTP_STAGE_HOST,
     DTP_STAGE_STEP,
-    DTP_STAGE_SEGMENT,
+    DTP_STAGE_SLICE_GROUP,
     DTP_STAGE_IF,   /* false: goes to other */
     DTP_STAGE_JUMP, /* to other */
     DTP_STAGE_WHILE,
@@ -109,7 +110,7 @@ typedef enum {
 } dtp_stage_kind_t;
 typedef struct {
     dtp_stage_kind_t kind;
-    int index; /* (first) closure, step or segment */
+    int index; /* (first) closure, step or slice group */
     int other; /* a stage; HOST: closures one after another */
 } dtp_stage_t;
 
@@ -129,34 +130,34 @@ typedef struct {
     bool is_function, by_counters;
     dtp_dataflow_block_t block; /* functions by counters */
     int nvars, ncaptures, cap_captures;
-    int32_t *captures;            /* numbers of bases of the space around */
-    int window, slabs;            /* loops */
-    int64_t ring;                 /* loops: in the slab of the space around */
-    size_t bytes;                 /* of one slab */
+    int32_t *captures;            /* numbers of bases of the scope around */
+    int window, instances;        /* loops */
+    int64_t ring;                 /* loops: in the instance of the scope around */
+    size_t bytes;                 /* of one instance */
     const dtp_ref_t *init, *next; /* loops: pointers of the first iteration (around it), of all others (in the
-                                     slab before) */
-} dtp_space_t;
+                                     instance before) */
+} dtp_scope_t;
 /* Bytes of the array of bases. */
-static inline size_t dtp_space_head(const dtp_space_t *s) {
+static inline size_t dtp_scope_head(const dtp_scope_t *s) {
     return dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_VARS + s->nvars + s->ncaptures),
                              DTP_CACHE_LINE);
 }
 
-/* Slab of a call, pooled. */
+/* Instance of a call, pooled. */
 typedef struct dtp_frame {
     uint32_t next, index; /* freelist */
     struct dtp_frame *caller;
     void **caller_bases;
     int return_to; /* stage */
     int depth;
-    int space;
+    int scope;
     dtp_dataflow_instance_t *instance; /* NULL: its function does not run by counters */
     char *data;
 } dtp_frame_t;
 enum { DTP_FRAME_BLOCKS = 20, DTP_FRAME_BLOCK = 32 };
 typedef struct {
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t free; /* tag << 32 | index + 1 */
-    _Alignas(DTP_NO_SHARE) _Atomic uint32_t made;
+    _Alignas(DTP_NO_SHARE) _Atomic uint32_t count;
     /* Block k holds DTP_FRAME_BLOCK << k pointers. */
     dtp_frame_t *_Atomic *_Atomic blocks[DTP_FRAME_BLOCKS];
 } dtp_frames_t;
@@ -165,11 +166,11 @@ typedef struct dtp_run {
     uint32_t next; /* freelist: index + 1 of the next free run */
     uint32_t index;
     void **bases;
-    int64_t *bounds;            /* packed segments: slice boundaries, row then sequence, nslices + 1 pairs */
-    dtp_dataflow_state_t *flow; /* NULL without a plan for it */
-    char *slab;
-    bool lends;       /* slab is lent for each run */
-    dtp_slab_t *lent; /* NULL between runs */
+    int64_t *bounds; /* packed slice groups: slice boundaries, row then sequence, nslices + 1 pairs */
+    dtp_dataflow_state_t *dataflow; /* NULL without a plan for it */
+    char *memory;
+    bool lends;             /* memory is lent for each run */
+    dtp_lent_block_t *lent; /* NULL between runs */
 } dtp_run_t;
 
 enum { DTP_MAX_RUNS = 1024 };
@@ -182,42 +183,42 @@ struct dnnl_tp_executable {
     int nvalues;
     const dnnl_tp_tensor_info_t *const *infos; /* of the graph's values; many are the graph's own */
     int num_threads;
-    int nin, nout, nstages, nsteps, nsegments;
+    int nin, nout, nstages, nsteps, nslice_groups;
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
-    _Atomic(void *) extents;            /* room to sort many outputs, between runs (args.c) */
+    _Atomic(void *) extents;            /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_exec_host_t *hosts;
     int nhosts;
-    const dtp_segment_t *segments;
-    int nspaces;
-    dtp_space_t *spaces;      /* written by compilation */
-    dtp_frames_t *frames;     /* by space; NULL without functions */
+    const dtp_slice_group_t *slice_groups;
+    int nscopes;
+    dtp_scope_t *scopes;      /* written by compilation */
+    dtp_frames_t *frames;     /* by scope; NULL without functions */
     const dtp_ref_t *offsets; /* of sequence offsets, checked at each run */
     const int64_t *offsets_seqs, *offsets_rows;
     const char *const *offsets_name;
     int noffsets;
     int max_slices;
-    bool by_counters, always_flow;   /* with any number of threads */
-    bool has_primitives;             /* some step has */
-    bool may_block;                  /* has closures that may block: always flow */
-    const dtp_dataflow_plan_t *flow; /* NULL: the interpreter runs everything */
-    const dtp_node_work_t *items;    /* what its nodes do */
-    /* Slab: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
-    size_t slab_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
+    bool by_counters, always_dataflow;   /* with any number of threads */
+    bool has_primitives;                 /* some step has */
+    bool may_block;                      /* has closures that may block: always by dataflow */
+    const dtp_dataflow_plan_t *dataflow; /* NULL: the interpreter runs everything */
+    const dtp_node_work_t *items;        /* what its nodes do */
+    /* Memory of a run: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
+    size_t memory_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */
     /* For nodes that have one thread: per slot scratch, local buffers, bounds. */
-    size_t flow_at, flow_slot_bytes, flow_local_at, flow_bounds_at;
+    size_t dataflow_at, dataflow_slot_bytes, dataflow_local_at, dataflow_bounds_at;
     double ns; /* estimate of a run on one thread */
 
-    bool in_slabs, lends; /* run objects may be, are made without a slab of their own */
-    /* Free run objects with a slab of their own, and without: tag << 32 | index + 1; 0 in the low half = none.
+    bool may_lend, lends; /* run objects may be, are made without memory of their own */
+    /* Free run objects with memory of their own, and without: tag << 32 | index + 1; 0 in the low half = none.
      */
     struct {
         _Alignas(DTP_NO_SHARE) _Atomic uint64_t head;
     } free_runs[2];
     _Alignas(DTP_NO_SHARE) _Atomic uint32_t nruns;
-    _Atomic uint32_t nowners; /* of them with a slab of their own */
+    _Atomic uint32_t nowners; /* of them with memory of their own */
     dtp_run_t *_Atomic runs[DTP_MAX_RUNS];
     dtp_lock_t async_lock;
     struct dtp_async_run *async_free; /* under async_lock; async.c */
@@ -235,8 +236,8 @@ void dtp_async_free_all(dtp_exec_t *exec); /* async.c */
 
 /* Frames of calls (frames.c). take allocates only when no free one is left; NULL: no memory. */
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *exec);
-dtp_frame_t *dtp_frame_take(dtp_exec_t *exec, int space);
-void dtp_frame_give(dtp_exec_t *exec, int space, dtp_frame_t *frame);
+dtp_frame_t *dtp_frame_take(dtp_exec_t *exec, int scope);
+void dtp_frame_give(dtp_exec_t *exec, int scope, dtp_frame_t *frame);
 dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *exec, int runs);
 void dtp_frames_free_all(dtp_exec_t *exec);
 

@@ -2,50 +2,50 @@
  * executable, so a stale pointer read during a take does no harm. */
 #include "exec/run/executable.h"
 
-/* Where number `index` stands: its block and its place there. */
-static int block_of(uint32_t index, uint32_t *place) {
+/* Where number `index` stands: its block and its number there. */
+static int block_of(uint32_t index, uint32_t *at) {
     uint32_t first = 0, size = DTP_FRAME_BLOCK;
     int k = 0;
     for (; index - first >= size; ++k) {
         first += size;
         size *= 2;
     }
-    *place = index - first;
+    *at = index - first;
     return k;
 }
 
 static dtp_frame_t *frame_at(const dtp_frames_t *f, uint32_t index) {
-    uint32_t place;
-    int k = block_of(index, &place);
+    uint32_t at;
+    int k = block_of(index, &at);
     dtp_frame_t *_Atomic *block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
-    return atomic_load_explicit(&block[place], memory_order_acquire);
+    return atomic_load_explicit(&block[at], memory_order_acquire);
 }
 
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *e) {
     bool any = false;
-    for (int i = 0; i < e->nspaces; ++i) any |= e->spaces[i].is_function;
+    for (int i = 0; i < e->nscopes; ++i) any |= e->scopes[i].is_function;
     if (!any) return dnnl_tp_success;
-    size_t bytes = sizeof *e->frames * (size_t)e->nspaces;
+    size_t bytes = sizeof *e->frames * (size_t)e->nscopes;
     e->frames = dtp_zalloc(e->obj.allocator, bytes, DTP_NO_SHARE);
     return e->frames ? dnnl_tp_success : dtp_no_memory(bytes);
 }
 
-static dtp_frame_t *make(dtp_exec_t *e, int space) {
-    dtp_frames_t *f = &e->frames[space];
+static dtp_frame_t *make(dtp_exec_t *e, int scope) {
+    dtp_frames_t *f = &e->frames[scope];
     size_t head = dtp_round_up_size(sizeof(dtp_frame_t), DTP_NO_SHARE);
-    const dtp_space_t *sp = &e->spaces[space];
-    bool flow = e->flow && sp->by_counters;
+    const dtp_scope_t *sp = &e->scopes[scope];
+    bool flow = e->dataflow && sp->by_counters;
     size_t counters =
-        flow ? dtp_round_up_size(dtp_dataflow_frame_bytes(e->flow, sp->block), DTP_NO_SHARE) : 0;
+        flow ? dtp_round_up_size(dtp_dataflow_frame_bytes(e->dataflow, sp->block), DTP_NO_SHARE) : 0;
     size_t bytes = head + counters + sp->bytes;
     dtp_frame_t *frame = dtp_alloc(e->obj.allocator, bytes, DTP_NO_SHARE);
     if (!frame) return NULL;
     memset(frame, 0, head);
     frame->data = (char *)frame + head + counters;
     if (flow)
-        frame->instance = dtp_dataflow_frame_init(e->flow, sp->block, (char *)frame + head, frame->data);
-    uint32_t index = atomic_fetch_add_explicit(&f->made, 1, memory_order_relaxed), place;
-    int k = block_of(index, &place);
+        frame->instance = dtp_dataflow_frame_init(e->dataflow, sp->block, (char *)frame + head, frame->data);
+    uint32_t index = atomic_fetch_add_explicit(&f->count, 1, memory_order_relaxed), at;
+    int k = block_of(index, &at);
     dtp_frame_t *_Atomic *block = NULL;
     if (k < DTP_FRAME_BLOCKS) block = atomic_load_explicit(&f->blocks[k], memory_order_acquire);
     if (k < DTP_FRAME_BLOCKS && !block) {
@@ -61,12 +61,12 @@ static dtp_frame_t *make(dtp_exec_t *e, int space) {
         return NULL;
     }
     frame->index = index;
-    atomic_store_explicit(&block[place], frame, memory_order_release);
+    atomic_store_explicit(&block[at], frame, memory_order_release);
     return frame;
 }
 
-dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int space) {
-    dtp_frames_t *f = &e->frames[space];
+dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int scope) {
+    dtp_frames_t *f = &e->frames[scope];
     uint64_t head = atomic_load_explicit(&f->free, memory_order_acquire);
     while ((uint32_t)head) {
         dtp_frame_t *frame = frame_at(f, (uint32_t)head - 1);
@@ -75,11 +75,11 @@ dtp_frame_t *dtp_frame_take(dtp_exec_t *e, int space) {
                                                   memory_order_acquire))
             return frame;
     }
-    return make(e, space);
+    return make(e, scope);
 }
 
-void dtp_frame_give(dtp_exec_t *e, int space, dtp_frame_t *frame) {
-    dtp_frames_t *f = &e->frames[space];
+void dtp_frame_give(dtp_exec_t *e, int scope, dtp_frame_t *frame) {
+    dtp_frames_t *f = &e->frames[scope];
     uint64_t head = atomic_load_explicit(&f->free, memory_order_relaxed), next;
     do {
         __atomic_store_n(&frame->next, (uint32_t)head, __ATOMIC_RELAXED);
@@ -90,12 +90,12 @@ void dtp_frame_give(dtp_exec_t *e, int space, dtp_frame_t *frame) {
 
 dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *e, int runs) {
     enum { FRAMES_PER_RUN = 8 };
-    for (int s = 0; e->frames && s < e->nspaces; ++s) {
-        if (!e->spaces[s].is_function) continue;
-        while (atomic_load_explicit(&e->frames[s].made, memory_order_relaxed) <
+    for (int s = 0; e->frames && s < e->nscopes; ++s) {
+        if (!e->scopes[s].is_function) continue;
+        while (atomic_load_explicit(&e->frames[s].count, memory_order_relaxed) <
                (uint32_t)(FRAMES_PER_RUN * runs)) {
             dtp_frame_t *frame = make(e, s);
-            if (!frame) return dtp_no_memory(e->spaces[s].bytes);
+            if (!frame) return dtp_no_memory(e->scopes[s].bytes);
             dtp_frame_give(e, s, frame);
         }
     }
@@ -103,7 +103,7 @@ dnnl_tp_status_t dtp_frames_reserve(dtp_exec_t *e, int runs) {
 }
 
 void dtp_frames_free_all(dtp_exec_t *e) {
-    for (int s = 0; e->frames && s < e->nspaces; ++s)
+    for (int s = 0; e->frames && s < e->nscopes; ++s)
         for (int k = 0; k < DTP_FRAME_BLOCKS; ++k) {
             dtp_frame_t *_Atomic *block = atomic_load_explicit(&e->frames[s].blocks[k], memory_order_acquire);
             for (int i = 0; block && i < DTP_FRAME_BLOCK << k; ++i)

@@ -1,7 +1,8 @@
 /* The sequential interpreter: the stages of an executable, one after another, on the thread of the run.
  *
- * A loop lives in two slabs of its ring in turn; variables are pointers that are set in the first round only,
- * because from then on each slab reads what the other one wrote. Calls take frames, so nothing recurses. */
+ * A loop lives in two instances of its ring in turn; variables are pointers that are set in the first
+ * round only, because from then on each instance reads what the other one wrote. Calls take frames, so
+ * nothing recurses. */
 #include "exec/run/run.h"
 
 /* The pointer behind a reference of a whole step. */
@@ -21,10 +22,10 @@ bool dtp_read_predicate(const void *p, int type) {
 
 /* ---- Loops ------------------------------------------------------------------------------------------- */
 
-void dtp_slab_init(const dtp_space_t *s, char *slab, void **up, void **next) {
-    void **bases = (void **)(void *)slab;
+void dtp_instance_init(const dtp_scope_t *s, char *memory, void **up, void **next) {
+    void **bases = (void **)(void *)memory;
     bases[DTP_BASE_ABSOLUTE] = NULL;
-    bases[DTP_BASE_SLAB] = slab;
+    bases[DTP_BASE_INSTANCE] = memory;
     bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
     bases[DTP_BASE_NEXT] = next;
     bases[DTP_BASE_UP] = up;
@@ -33,30 +34,30 @@ void dtp_slab_init(const dtp_space_t *s, char *slab, void **up, void **next) {
     for (int i = 0; i < s->ncaptures; ++i) to[i] = up[s->captures[i]];
 }
 
-void dtp_slab_point(const dtp_space_t *s, const dtp_ref_t *refs, void **bases, void **from) {
+void dtp_instance_set_vars(const dtp_scope_t *s, const dtp_ref_t *refs, void **bases, void **from) {
     for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = at((char *const *)from, &refs[i]);
 }
 
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
     const char *p = at((char *const *)bases, step->work->refs);
-    ((char *)bases[DTP_BASE_SLAB])[step->work->truth_at] = dtp_read_predicate(p, step->work->pred_type);
+    ((char *)bases[DTP_BASE_INSTANCE])[step->work->truth_at] = dtp_read_predicate(p, step->work->pred_type);
 }
 
-static void **enter_loop(const dtp_space_t *s, void **up) {
-    char *ring = (char *)up[DTP_BASE_SLAB] + s->ring;
+static void **enter_loop(const dtp_scope_t *s, void **up) {
+    char *ring = (char *)up[DTP_BASE_INSTANCE] + s->ring;
     void **first = (void **)(void *)ring, **second = (void **)(void *)(ring + s->bytes);
-    dtp_slab_init(s, ring, up, second);
-    dtp_slab_point(s, s->init, first, up);
+    dtp_instance_init(s, ring, up, second);
+    dtp_instance_set_vars(s, s->init, first, up);
     second[DTP_BASE_FRESH] = NULL; /* nothing is set there yet */
     return first;
 }
 
-/* The slab of the next iteration. */
-static void **next_slab(const dtp_space_t *s, void **bases) {
+/* The instance of the next iteration. */
+static void **next_instance(const dtp_scope_t *s, void **bases) {
     void **next = bases[DTP_BASE_NEXT];
     if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
-        if (next[DTP_BASE_FRESH] == NULL) dtp_slab_init(s, (char *)next, bases[DTP_BASE_UP], bases);
-        dtp_slab_point(s, s->next, next, bases);
+        if (next[DTP_BASE_FRESH] == NULL) dtp_instance_init(s, (char *)next, bases[DTP_BASE_UP], bases);
+        dtp_instance_set_vars(s, s->next, next, bases);
         next[DTP_BASE_FRESH] = next;
     }
     next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
@@ -76,7 +77,7 @@ void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *con
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller) {
     void **own = (void **)(void *)data;
     own[DTP_BASE_ABSOLUTE] = NULL;
-    own[DTP_BASE_SLAB] = data;
+    own[DTP_BASE_INSTANCE] = data;
     for (int i = 0; i < step->work->nrefs; ++i)
         own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->work->refs[i]);
 }
@@ -89,7 +90,7 @@ static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, 
                      step->name, ctx->max_depth);
         return NULL;
     }
-    dtp_frame_t *f = dtp_frame_take(ctx->exec, step->space);
+    dtp_frame_t *f = dtp_frame_take(ctx->exec, step->scope);
     if (!f) {
         dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", step->name);
         return NULL;
@@ -98,7 +99,7 @@ static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, 
     f->caller_bases = bases;
     f->return_to = return_to;
     f->depth = depth;
-    f->space = step->space;
+    f->scope = step->scope;
     dtp_call_init(step, f->data, bases);
     return f;
 }
@@ -124,8 +125,8 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             if (!dtp_run_step(ctx, step, where)) goto out;
             ++st;
             break;
-        case DTP_STAGE_SEGMENT:
-            dtp_run_segment(ctx, &e->segments[st->index], where);
+        case DTP_STAGE_SLICE_GROUP:
+            dtp_run_slice_group(ctx, &e->slice_groups[st->index], where);
             if (dtp_run_failed(ctx)) goto out;
             ++st;
             break;
@@ -136,13 +137,13 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             break;
         case DTP_STAGE_JUMP: st = stages + st->other; break;
         case DTP_STAGE_WHILE:
-            where->bases = bases = enter_loop(&e->spaces[step->space], bases);
+            where->bases = bases = enter_loop(&e->scopes[step->scope], bases);
             ++st;
             break;
         case DTP_STAGE_NEXT:
             /* A loop without steps must see that the run is over. */
             if (DTP_UNLIKELY(dtp_run_poll(ctx))) goto out;
-            where->bases = bases = next_slab(&e->spaces[step->space], bases);
+            where->bases = bases = next_instance(&e->scopes[step->scope], bases);
             st = stages + st->other;
             break;
         case DTP_STAGE_EXIT:
@@ -164,7 +165,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             frame = f->caller;
             where->bases = bases = f->caller_bases;
             st = stages + f->return_to;
-            dtp_frame_give(e, f->space, f);
+            dtp_frame_give(e, f->scope, f);
             break;
         }
         case DTP_STAGE_RANGE: break; /* no stage */
@@ -174,6 +175,6 @@ out:
     while (frame) {
         dtp_frame_t *f = frame;
         frame = f->caller;
-        dtp_frame_give(e, f->space, f);
+        dtp_frame_give(e, f->scope, f);
     }
 }

@@ -1,5 +1,5 @@
 /* Running an executable: arguments, single steps, errors and traces. Nothing is allocated once there are as
- * many run objects as concurrent runs. Stages: interpreter.c. Segments: slices.c. Operators beside each
+ * many run objects as concurrent runs. Stages: interpreter.c. Slice groups: slices.c. Operators beside each
  * other: by_dataflow.c. */
 #include "exec/run/run.h"
 
@@ -156,16 +156,16 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
 }
 
 /* By counters, unless earlier runs have shown that it does not pay. */
-static void run_flow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
+static void run_by_dataflow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    dtp_dataflow_state_t *flow = ctx->run->flow;
-    if (e->always_flow || !dtp_dataflow_prefers_order(flow)) {
-        dtp_run_flow(ctx, whole);
+    dtp_dataflow_state_t *state = ctx->run->dataflow;
+    if (e->always_dataflow || !dtp_dataflow_prefers_order(state)) {
+        dtp_run_by_dataflow(ctx, whole);
         return;
     }
     int64_t begin = dtp_ticks();
     dtp_run_stages(ctx, 0, e->nstages, whole);
-    dtp_dataflow_note_order(flow, dtp_ns_of_ticks(dtp_ticks() - begin));
+    dtp_dataflow_note_order(state, dtp_ns_of_ticks(dtp_ticks() - begin));
 }
 
 /* Operators one after another, whose loops have all threads; but closures of the blocking crew. */
@@ -173,7 +173,7 @@ static void run_one_by_one(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     dtp_parallel_t alone = *ctx->par;
     alone.num_threads = 1;
     ctx->par = &alone;
-    dtp_run_flow(ctx, whole);
+    dtp_run_by_dataflow(ctx, whole);
 }
 
 static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
@@ -192,7 +192,7 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     ctx->run = run;
     ctx->par = &par;
     run->bases[DTP_BASE_ABSOLUTE] = NULL;
-    run->bases[DTP_BASE_SLAB] = run->slab;
+    run->bases[DTP_BASE_INSTANCE] = run->memory;
     run->bases[DTP_BASE_LOCAL] = NULL;
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
@@ -211,14 +211,15 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     dtp_where_t whole = {.par = intra ? &par : &ctx->alone,
                          .across = &par,
                          .bases = run->bases,
-                         .scratch = run->slab + e->scratch_at,
+                         .scratch = run->memory + e->scratch_at,
                          .count = {-1, -1, -1}};
-    whole.locals = run->slab + e->slots_at;
-    whole.slot_scratch = run->slab + e->slot_scratch_at;
+    whole.locals = run->memory + e->slots_at;
+    whole.slot_scratch = run->memory + e->slot_scratch_at;
     whole.bounds = run->bounds;
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
     if (!check_offsets(ctx)) inter = false;
-    else if (e->flow && (inter || (e->always_flow && par.num_threads < 2))) run_flow(ctx, &whole);
+    else if (e->dataflow && (inter || (e->always_dataflow && par.num_threads < 2)))
+        run_by_dataflow(ctx, &whole);
     else if (DTP_UNLIKELY(e->may_block) && dtp_blocking_of(&par)) run_one_by_one(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     dtp_share_here = around;

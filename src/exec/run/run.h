@@ -61,10 +61,10 @@ void dtp_run_drop(dtp_run_ctx_t *ctx);
 /* Where a step works. */
 typedef struct {
     const dtp_parallel_t *par;    /* inside steps */
-    const dtp_parallel_t *across; /* for the slices of a segment */
+    const dtp_parallel_t *across; /* for the slices of a slice group */
     void **bases;                 /* of the instance */
     int slot;
-    /* For segments: participants' local buffers and scratch, bounds of slices. */
+    /* For slice groups: participants' local buffers and scratch, bounds of slices. */
     char *local, *scratch, *locals, *slot_scratch;
     int64_t *bounds;
     int64_t capacity;
@@ -90,7 +90,7 @@ static inline bool dtp_run_poll(dtp_run_ctx_t *ctx) {
 /* trace.c. */
 void dtp_run_trace_open(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream, dtp_trace_t *wanted);
 void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns);
-/* The round of the loop whose slab has these bases; for nodes of the dataflow engine (they do not count). */
+/* The round of the loop whose instance has these bases; for nodes of the dataflow engine (they do not count). */
 void dtp_run_trace_round(void **bases, uint32_t round);
 /* The records of a step: begin fills work, end adds it. */
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
@@ -106,7 +106,7 @@ void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_t
 static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *const *infos,
                                  const dtp_exec_host_t *h, void *const *bases) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
-    const dtp_point_t *p = h->refs;
+    const dtp_host_ref_t *p = h->refs;
     int n = h->nin + h->nout;
     for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
         *a =
@@ -118,15 +118,15 @@ static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t
     return false;
 }
 bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot);
-void dtp_run_segment(dtp_run_ctx_t *ctx, const dtp_segment_t *segment, const dtp_where_t *where);
+void dtp_run_slice_group(dtp_run_ctx_t *ctx, const dtp_slice_group_t *group, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
 /* Runs the program of the dataflow engine (by_dataflow.c). */
-void dtp_run_flow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
+void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
-/* Instances of loops. init sets all bases but the variables; point sets these from references in `from`. */
-void dtp_slab_init(const dtp_space_t *space, char *slab, void **up, void **next);
-void dtp_slab_point(const dtp_space_t *space, const dtp_ref_t *refs, void **bases, void **from);
+/* Instances of loops. init sets all bases but the variables; set_vars sets these from references in `from`. */
+void dtp_instance_init(const dtp_scope_t *scope, char *memory, void **up, void **next);
+void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void **bases, void **from);
 /* Copies the variables of the last iteration to the results of the loop. */
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 bool dtp_read_predicate(const void *p, int type);

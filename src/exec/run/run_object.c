@@ -1,5 +1,6 @@
-/* Pooled run objects: lock-free freelists with tagged heads. A run object holds everything that one run of an
- * executable writes, in one allocation; or all but the slab, which it then borrows for each run (graph/lent.h). */
+/* Pooled run objects: lock-free freelists with tagged heads. A run object holds everything that one run of
+ * an executable writes, in one allocation; or all but its memory, which it then borrows for each run
+ * (graph/lent.h). */
 #include "exec/run/executable.h"
 
 static dnnl_tp_status_t enlist(dtp_exec_t *exec, dtp_run_t *run) {
@@ -23,22 +24,24 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     size_t bases =
         dtp_round_up_size(sizeof(void *) * (size_t)(DTP_BASE_ARGS + exec->nin + exec->nout), DTP_CACHE_LINE);
     size_t bounds = dtp_round_up_size(sizeof(int64_t) * 2 * (size_t)(exec->max_slices + 1), DTP_CACHE_LINE);
-    size_t flow =
-        exec->flow ? dtp_round_up_size(dtp_dataflow_state_bytes(exec->flow, exec->num_threads), DTP_NO_SHARE)
-                   : 0;
-    size_t flow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
-    size_t bytes = flow_at + flow + (lent ? 0 : exec->slab_bytes);
+    size_t state =
+        exec->dataflow
+            ? dtp_round_up_size(dtp_dataflow_state_bytes(exec->dataflow, exec->num_threads), DTP_NO_SHARE)
+            : 0;
+    size_t dataflow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
+    size_t bytes = dataflow_at + state + (lent ? 0 : exec->memory_bytes);
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
     if (!p) return dtp_no_memory(bytes);
     dtp_run_t *r = (dtp_run_t *)(void *)p;
     memset(r, 0, sizeof *r);
     r->bases = (void **)(void *)(p + head);
     r->bounds = (int64_t *)(void *)(p + head + bases);
-    r->slab = lent ? NULL : p + flow_at + flow;
+    r->memory = lent ? NULL : p + dataflow_at + state;
     r->lends = lent;
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (flow) r->flow = dtp_dataflow_state_init(exec->flow, exec->num_threads, p + flow_at, r->slab);
-    if (flow && !r->flow) status = dnnl_tp_unimplemented; /* its text is the last error */
+    if (state)
+        r->dataflow = dtp_dataflow_state_init(exec->dataflow, exec->num_threads, p + dataflow_at, r->memory);
+    if (state && !r->dataflow) status = dnnl_tp_unimplemented; /* its text is the last error */
     if (status == dnnl_tp_success) status = enlist(exec, r);
     if (status != dnnl_tp_success) {
         dtp_free(exec->obj.allocator, r);
@@ -76,10 +79,10 @@ static void push(dtp_exec_t *exec, dtp_run_t *run) {
 }
 
 static dnnl_tp_status_t borrow(dtp_exec_t *exec, dtp_run_t *run) {
-    run->lent = dtp_slab_take(&exec->graph->slabs, exec->slab_bytes);
-    if (!run->lent) return dtp_no_memory(exec->slab_bytes);
-    run->slab = dtp_slab_data(run->lent);
-    if (run->flow) dtp_dataflow_state_move(run->flow, run->slab);
+    run->lent = dtp_lent_take(&exec->graph->lent, exec->memory_bytes);
+    if (!run->lent) return dtp_no_memory(exec->memory_bytes);
+    run->memory = dtp_lent_data(run->lent);
+    if (run->dataflow) dtp_dataflow_state_move(run->dataflow, run->memory);
     return dnnl_tp_success;
 }
 
@@ -99,14 +102,15 @@ dnnl_tp_status_t dtp_run_take(dtp_exec_t *exec, dtp_run_t **run) {
 }
 
 void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run) {
-    if (run->lends) dtp_slab_give(&exec->graph->slabs, run->lent);
+    if (run->lends) dtp_lent_give(&exec->graph->lent, run->lent);
     push(exec, run);
 }
 
 dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     dtp_run_t *r;
     if (runs == 0 && exec->lends) {
-        if (!dtp_slabs_reserve(&exec->graph->slabs, exec->slab_bytes)) return dtp_no_memory(exec->slab_bytes);
+        if (!dtp_lent_reserve(&exec->graph->lent, exec->memory_bytes))
+            return dtp_no_memory(exec->memory_bytes);
         DTP_TRY(make(exec, true, &r));
         push(exec, r);
         return dnnl_tp_success;
@@ -114,7 +118,7 @@ dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     if (runs == 0) runs = 1;
     while ((int)atomic_load_explicit(&exec->nowners, memory_order_relaxed) < runs) {
         DTP_TRY(make(exec, false, &r));
-        dtp_touch_pages(r->slab, exec->slab_bytes);
+        dtp_touch_pages(r->memory, exec->memory_bytes);
         push(exec, r);
     }
     return dnnl_tp_success;

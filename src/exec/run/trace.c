@@ -58,7 +58,7 @@ void dtp_run_trace_body(dtp_run_ctx_t *ctx, int64_t begin_ns) {
 
 /* ---- Steps ------------------------------------------------------------------------------------------- */
 
-/* Nodes of one slab write the same number. */
+/* Nodes of one instance write the same number. */
 void dtp_run_trace_round(void **bases, uint32_t round) {
     __atomic_store_n(&bases[DTP_BASE_ROUND], (char *)NULL + round, __ATOMIC_RELAXED);
 }
@@ -71,9 +71,9 @@ static uint16_t part_of(int64_t units, int64_t all) {
 
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
                          void *const *bases, int64_t units) {
-    const dtp_space_t *space = &ctx->exec->spaces[step->space];
+    const dtp_scope_t *scope = &ctx->exec->scopes[step->scope];
     int32_t round = -1;
-    if (ctx->trace && space->parent >= 0)
+    if (ctx->trace && scope->parent >= 0)
         round = (int32_t)(intptr_t)__atomic_load_n(&bases[DTP_BASE_ROUND], __ATOMIC_RELAXED);
     work->trace = ctx->trace;
     work->participants = ctx->participants;

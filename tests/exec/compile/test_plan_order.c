@@ -32,22 +32,22 @@ typedef struct {
     dtp_ir_t ir;
     dtp_lower_t l;
     dtp_exec_t e;
-    dtp_space_t space;
-    dtp_lower_space_t lspace;
+    dtp_scope_t scope;
+    dtp_lower_scope_t lscope;
     dtp_step_t *steps[MAX_STEPS];
     dtp_buf_t bufs[MAX_STEPS];
     int item_end[MAX_STEPS], heir_of[MAX_STEPS], nifs;
     int seen[MAX_STEPS], nseen; /* buffers that may be read */
     int ifs[MAX_IFS];
     dtp_order_t order;
-    dtp_room_t room[MAX_STEPS];
-    int nrooms;
+    dtp_allocation_t allocation[MAX_STEPS];
+    int nallocations;
 } prog_t;
 static prog_t g;
 
 static int new_buf(void) {
-    g.bufs[g.l.nbufs] =
-        (dtp_buf_t){.kind = DTP_BUF_SLAB, .first = -1, .last = -1, .bytes = 64u << below(3), .segment = -1};
+    g.bufs[g.l.nbufs] = (dtp_buf_t){
+        .kind = DTP_BUF_INSTANCE, .first = -1, .last = -1, .bytes = 64u << below(3), .slice_group = -1};
     g.heir_of[g.l.nbufs] = -1;
     return g.l.nbufs++;
 }
@@ -57,7 +57,7 @@ static int new_step(dtp_ctl_t ctl) {
     dtp_step_t *s = g.steps[i] = dtp_arena_alloc(&g.arena, sizeof *s);
     assert_non_null(s);
     s->ctl = ctl;
-    s->segment = s->other = -1;
+    s->slice_group = s->other = -1;
     s->arg = dtp_arena_alloc(&g.arena, sizeof *s->arg * MAX_ARGS);
     s->order = dtp_arena_alloc(&g.arena, sizeof *s->order * MAX_ARGS);
     assert_true(s->arg && s->order);
@@ -113,25 +113,25 @@ static void make(uint64_t number, int size, int depth, int back) {
     seed = number * 7919 + 1;
     memset(&g.l, 0, sizeof g.l);
     memset(&g.e, 0, sizeof g.e);
-    g.nifs = g.nseen = g.nrooms = 0;
+    g.nifs = g.nseen = g.nallocations = 0;
     dtp_arena_init(&g.arena, dtp_process_allocator());
     g.ir.arena = &g.arena;
     g.l.ir = &g.ir;
     g.l.steps = g.steps;
     g.l.bufs = g.bufs;
-    g.l.spaces = &g.lspace;
-    g.l.nspaces = 1;
+    g.l.scopes = &g.lscope;
+    g.l.nscopes = 1;
     g.l.item_end = g.item_end;
-    g.e.spaces = &g.space;
+    g.e.scopes = &g.scope;
     random_block(size, depth, back);
-    g.lspace = (dtp_lower_space_t){.parent = -1, .end = g.l.nsteps};
+    g.lscope = (dtp_lower_scope_t){.parent = -1, .end = g.l.nsteps};
     dtp_buf_ranges(&g.l);
     for (int b = 0; b < g.l.nbufs; ++b)
         if (g.bufs[b].first >= 0)
-            g.room[g.nrooms++] = (dtp_room_t){
+            g.allocation[g.nallocations++] = (dtp_allocation_t){
                 .buf = b, .first = g.bufs[b].first, .last = g.bufs[b].last, .bytes = g.bufs[b].bytes};
     OK(dtp_order_init(&g.order, &g.e, &g.l, g.heir_of));
-    OK(dtp_order_space(&g.order, 0));
+    OK(dtp_order_scope(&g.order, 0));
 }
 
 /* ---- Brute force ------------------------------------------------------------------------------------- */
@@ -200,22 +200,22 @@ static bool touches(int i, int buf, bool written) {
     return !written && s->ctl == DTP_CTL_ENDIF && g.steps[s->other]->arg[0].buf == buf; /* predicate */
 }
 
-/* Steps that run and touch, or write, each room. */
+/* Steps that run and touch, or write, each allocation. */
 static uint64_t users[SMALL * 8][WORDS], writers[SMALL * 8][WORDS];
 
 static void find_users(void) {
     memset(users, 0, sizeof users);
     memset(writers, 0, sizeof writers);
-    for (int a = 0; a < g.nrooms; ++a)
+    for (int a = 0; a < g.nallocations; ++a)
         for (int i = 0; i < g.l.nsteps; ++i) {
             if (!runs[i]) continue;
-            if (touches(i, g.room[a].buf, false)) users[a][i / 64] |= (uint64_t)1 << (i % 64);
-            if (touches(i, g.room[a].buf, true)) writers[a][i / 64] |= (uint64_t)1 << (i % 64);
+            if (touches(i, g.allocation[a].buf, false)) users[a][i / 64] |= (uint64_t)1 << (i % 64);
+            if (touches(i, g.allocation[a].buf, true)) writers[a][i / 64] |= (uint64_t)1 << (i % 64);
         }
 }
 
 static bool brute_frees(int a, int b) {
-    if (g.room[a].last >= g.room[b].first) return false;
+    if (g.allocation[a].last >= g.allocation[b].first) return false;
     for (int u = 0; u < g.l.nsteps; ++u)
         for (int w = 0; (users[a][u / 64] >> (u % 64) & 1) && w < WORDS; ++w)
             if (writers[b][w] & ~path[u][w]) return false;
@@ -233,22 +233,23 @@ static void test_brute_force(void **state) {
         for (unsigned choice = 0; choice < 1u << g.nifs; ++choice) {
             brute(choice);
             find_users();
-            for (int a = 0; a < g.nrooms; ++a)
-                for (int b = 0; b < g.nrooms; ++b) frees[a][b] = frees[a][b] && brute_frees(a, b);
+            for (int a = 0; a < g.nallocations; ++a)
+                for (int b = 0; b < g.nallocations; ++b) frees[a][b] = frees[a][b] && brute_frees(a, b);
         }
-        for (int a = 0; a < g.nrooms; ++a)
-            for (int b = 0; b < g.nrooms; ++b, ++pairs) {
-                bool ours = dtp_order_frees(&g.order, &g.room[a], &g.room[b]);
+        for (int a = 0; a < g.nallocations; ++a)
+            for (int b = 0; b < g.nallocations; ++b, ++pairs) {
+                bool ours = dtp_order_frees(&g.order, &g.allocation[a], &g.allocation[b]);
                 if (ours && !frees[a][b])
-                    fail_msg("seed %d: buffer %d must not follow %d", (int)s, g.room[b].buf, g.room[a].buf);
+                    fail_msg("seed %d: buffer %d must not follow %d", (int)s, g.allocation[b].buf,
+                             g.allocation[a].buf);
                 missed += frees[a][b] && !ours;
                 shared += frees[a][b];
             }
         size_t total = 0;
-        OK(dtp_place_rooms(&g.arena, &g.order, g.room, g.nrooms, &total));
-        for (int a = 0; a < g.nrooms; ++a)
+        OK(dtp_place_allocations(&g.arena, &g.order, g.allocation, g.nallocations, &total));
+        for (int a = 0; a < g.nallocations; ++a)
             for (int b = 0; b < a; ++b) {
-                const dtp_room_t *x = &g.room[a], *y = &g.room[b];
+                const dtp_allocation_t *x = &g.allocation[a], *y = &g.allocation[b];
                 if (x->at < y->at + y->bytes && y->at < x->at + x->bytes)
                     assert_true(dtp_order_frees(&g.order, x, y) || dtp_order_frees(&g.order, y, x));
                 assert_true(x->at + x->bytes <= total);
@@ -264,11 +265,11 @@ static void test_brute_force(void **state) {
 /* ---- Large programs ---------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
-    const dtp_room_t *x = a, *y = b;
+    const dtp_allocation_t *x = a, *y = b;
     return x->at != y->at ? x->at < y->at ? -1 : 1 : x->buf - y->buf;
 }
 
-/* Without Ifs: full rows by the test's own hand; rooms in one place must be ordered in them. */
+/* Without Ifs: full rows computed by the test itself; allocations in one place must be ordered in them. */
 static void check_large(int size, int back, double most) {
     make((uint64_t)size, size, 0, back);
     int n = g.l.nsteps, words = n / 64 + 1, *writer = calloc((size_t)n, sizeof *writer);
@@ -286,8 +287,8 @@ static void check_large(int size, int back, double most) {
         writer[s->arg[s->nargs - 1].buf] = i;
     }
     size_t total = 0, sum = 0;
-    OK(dtp_place_rooms(&g.arena, &g.order, g.room, g.nrooms, &total));
-    /* Every user of x against the writer of every later room in its place. */
+    OK(dtp_place_allocations(&g.arena, &g.order, g.allocation, g.nallocations, &total));
+    /* Every user of x against the writer of every later allocation in its place. */
     int *user = calloc((size_t)n * MAX_ARGS, sizeof *user),
         *next = calloc((size_t)n * MAX_ARGS, sizeof *next);
     int *first = calloc((size_t)n, sizeof *first), nusers = 0;
@@ -299,12 +300,13 @@ static void check_large(int size, int back, double most) {
             next[nusers] = first[buf];
             first[buf] = ++nusers;
         }
-    qsort(g.room, (size_t)g.nrooms, sizeof *g.room, by_place);
-    for (int i = 0; i < g.nrooms; ++i) {
-        sum += g.room[i].bytes;
-        for (int j = i + 1; j < g.nrooms && g.room[j].at < g.room[i].at + g.room[i].bytes; ++j) {
-            const dtp_room_t *x = &g.room[i], *y = &g.room[j];
-            if (y->first < x->first) x = y, y = &g.room[i];
+    qsort(g.allocation, (size_t)g.nallocations, sizeof *g.allocation, by_place);
+    for (int i = 0; i < g.nallocations; ++i) {
+        sum += g.allocation[i].bytes;
+        for (int j = i + 1;
+             j < g.nallocations && g.allocation[j].at < g.allocation[i].at + g.allocation[i].bytes; ++j) {
+            const dtp_allocation_t *x = &g.allocation[i], *y = &g.allocation[j];
+            if (y->first < x->first) x = y, y = &g.allocation[i];
             const uint64_t *before = row + (size_t)y->first * (size_t)words;
             for (int k = first[x->buf]; k; k = next[k - 1])
                 if (!(before[user[k - 1] / 64] >> (user[k - 1] % 64) & 1))
@@ -323,8 +325,8 @@ static void check_large(int size, int back, double most) {
 
 static void test_large(void **state) {
     (void)state;
-    check_large(1500, 4, 0.9);  /* exact, few rooms */
-    check_large(4000, 4, 0.9);  /* exact, many rooms */
+    check_large(1500, 4, 0.9);  /* exact, few allocations */
+    check_large(4000, 4, 0.9);  /* exact, many allocations */
     check_large(12000, 4, 0.9); /* short rows */
     check_large(12000, 1000, 1.);
 }
@@ -369,7 +371,7 @@ static dnnl_tp_value_t fan(dnnl_tp_graph_t graph, dnnl_tp_value_t x) {
     return sum;
 }
 
-/* Bytes that values take of a run's slab, when compiled for so many threads; computes the same as others. */
+/* Bytes that values take of a run's memory, when compiled for so many threads; computes the same as others. */
 static size_t buffers_of(graph_fn_t build, int threads, float *result) {
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_attr_t attr;
@@ -397,7 +399,7 @@ static size_t buffers_of(graph_fn_t build, int threads, float *result) {
     OK(dnnl_tp_executable_compile(&e, graph, engine, 0, NULL, &o));
     void *pin[1] = {in}, *pout[1] = {result};
     for (int i = 0; i < 5; ++i) OK(dnnl_tp_executable_run(e, stream, 1, pin, 1, pout, NULL));
-    if (threads > 1) assert_non_null(e->flow);
+    if (threads > 1) assert_non_null(e->dataflow);
     size_t bytes = e->scratch_at;
     OK(dnnl_tp_executable_destroy(e));
     OK(dnnl_tp_graph_destroy(graph));

@@ -1,6 +1,6 @@
-/* Forks of a process with pools, graphs and sessions, while other threads of it compile, run, and make and end
- * sessions on a shared pool: in the child everything that nobody used at that moment goes on without threads
- * of the parent, and new things can be made. */
+/* Forks of a process with pools, graphs and sessions, while other threads of it compile, run, and make and
+ * end sessions on a shared pool: in the child everything that nobody used at that moment goes on without
+ * threads of the parent, and new things can be made. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -176,8 +176,8 @@ static void forks(void **state) {
     free(t.y);
 }
 
-/* A fork while another thread holds the locks of what the child uses: of the graph and the slabs that two sessions
- * share, of one of these sessions, of a trace and of a token. */
+/* A fork while another thread holds the locks of what the child uses: of the graph and the blocks that two
+ * sessions share, of one of these sessions, of a trace and of a token. */
 static void held_locks(void **state) {
     (void)state;
     dnnl_tp_engine_t engine;
@@ -194,8 +194,8 @@ static void held_locks(void **state) {
     float *x = malloc(2 * N * sizeof *x);
     for (int i = 0; i < N; ++i) x[i] = 2;
     assert_true(session_works(s[0], x, x + N, 4.25f));
-    dtp_lock_t *locks[] = {&graph->lock,       &graph->slabs.lock, &s[0]->lock,
-                           &s[0]->pools->lock, &trace->lock,       &token->lock};
+    dtp_lock_t *locks[] = {&graph->lock,       &graph->lent.lock, &s[0]->lock,
+                           &s[0]->pools->lock, &trace->lock,      &token->lock};
     enum { LOCKS = sizeof locks / sizeof *locks };
     for (int i = 0; i < LOCKS; ++i) dtp_lock(locks[i]);
     watchdog(100, NULL);

@@ -178,12 +178,12 @@ static void test_change(void **state) {
     set_sleep(0);
     compile(&w, 0, NULL);
     dtp_run_t *r = atomic_load(&w.e->runs[0]);
-    assert_non_null(w.e->flow);
+    assert_non_null(w.e->dataflow);
     /* Timed runs get rare, and one that a busy machine stretches tells of long closures. */
     bool in_order = false;
     for (int i = 0; i < 256 * ATTEMPTS && !in_order; ++i) {
         (void)run(&w);
-        in_order = dtp_dataflow_prefers_order(r->flow);
+        in_order = dtp_dataflow_prefers_order(r->dataflow);
     }
     assert_true(in_order);
     set_sleep(SLEEP_NS);
@@ -262,7 +262,7 @@ static void test_large(void **state) {
     dnnl_tp_graph_destroy(yes);
     dnnl_tp_graph_destroy(no);
     dnnl_tp_graph_destroy(g);
-    const dtp_dataflow_learn_t *learn = &atomic_load(&w.e->runs[0])->flow->learn;
+    const dtp_dataflow_learn_t *learn = &atomic_load(&w.e->runs[0])->dataflow->learn;
     int timed = 0;
     for (int i = 0; i < RUNS; ++i) {
         int32_t zero = 0, result = 1;

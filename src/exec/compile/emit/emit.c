@@ -5,33 +5,33 @@
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
 
-/* The number of a pointer in the space where it is kept. */
-static int home_of(const dtp_exec_t *e, const dtp_buf_t *b, int *space) {
-    *space = b->space;
+/* The number of a pointer in the scope where it is kept. */
+static int home_of(const dtp_exec_t *e, const dtp_buf_t *b, int *scope) {
+    *scope = b->scope;
     switch (b->kind) {
-    case DTP_BUF_INPUT: *space = 0; return DTP_BASE_ARGS + b->index;
-    case DTP_BUF_OUTPUT: *space = 0; return DTP_BASE_ARGS + e->nin + b->index;
+    case DTP_BUF_INPUT: *scope = 0; return DTP_BASE_ARGS + b->index;
+    case DTP_BUF_OUTPUT: *scope = 0; return DTP_BASE_ARGS + e->nin + b->index;
     case DTP_BUF_VAR: return DTP_BASE_VARS + b->index;
-    default: return DTP_BASE_SLAB;
+    default: return DTP_BASE_INSTANCE;
     }
 }
 
-static int find_capture(const dtp_space_t *s, int32_t outer) {
+static int find_capture(const dtp_scope_t *s, int32_t outer) {
     int k = 0;
     while (k < s->ncaptures && s->captures[k] != outer) ++k;
     return k;
 }
 
-/* The number that a pointer of an outer space has in this one; every space between has a copy. */
-static int number_in(const dtp_exec_t *e, int space, int home, int number) {
-    if (space == home) return number;
-    const dtp_space_t *s = &e->spaces[space];
+/* The number that a pointer of an outer scope has in this one; every scope between has a copy. */
+static int number_in(const dtp_exec_t *e, int scope, int home, int number) {
+    if (scope == home) return number;
+    const dtp_scope_t *s = &e->scopes[scope];
     return DTP_BASE_VARS + s->nvars + find_capture(s, number_in(e, s->parent, home, number));
 }
 
-static dnnl_tp_status_t capture(dtp_exec_t *e, int space, int home, int number) {
-    if (space == home) return dnnl_tp_success;
-    dtp_space_t *s = &e->spaces[space];
+static dnnl_tp_status_t capture(dtp_exec_t *e, int scope, int home, int number) {
+    if (scope == home) return dnnl_tp_success;
+    dtp_scope_t *s = &e->scopes[scope];
     DTP_TRY(capture(e, s->parent, home, number));
     int outer = number_in(e, s->parent, home, number);
     if (find_capture(s, outer) < s->ncaptures) return dnnl_tp_success;
@@ -41,35 +41,35 @@ static dnnl_tp_status_t capture(dtp_exec_t *e, int space, int home, int number) 
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t capture_buf(dtp_exec_t *e, int space, const dtp_buf_t *b) {
+static dnnl_tp_status_t capture_buf(dtp_exec_t *e, int scope, const dtp_buf_t *b) {
     int home;
     if (b->kind == DTP_BUF_CONST || b->kind == DTP_BUF_LOCAL) return dnnl_tp_success;
     int number = home_of(e, b, &home);
-    return capture(e, space, home, number);
+    return capture(e, scope, home, number);
 }
 
-static int base_of(const dtp_exec_t *e, int space, const dtp_buf_t *b) {
+static int base_of(const dtp_exec_t *e, int scope, const dtp_buf_t *b) {
     int home, number = home_of(e, b, &home);
-    return number_in(e, space, home, number);
+    return number_in(e, scope, home, number);
 }
 
-/* The space of the loop that a step begins. */
-static int space_of(const dtp_lower_t *l, int step) { return l->steps[l->steps[step]->other]->space; }
+/* The scope of the loop that a step begins. */
+static int scope_of(const dtp_lower_t *l, int step) { return l->steps[l->steps[step]->other]->scope; }
 
 static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, const dtp_step_arg_t *a,
                     dtp_ref_t *ref) {
     memset(ref, 0, sizeof *ref);
     if (a->buf < 0) return;
     const dtp_buf_t *b = &l->bufs[a->buf];
-    bool packed = s->segment >= 0 && e->segments[s->segment].seqs > 0;
+    bool packed = s->slice_group >= 0 && e->slice_groups[s->slice_group].seqs > 0;
     ref->offset = a->offset;
     switch (b->kind) {
     case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
     case DTP_BUF_INPUT:
     case DTP_BUF_OUTPUT:
-    case DTP_BUF_VAR: ref->base = base_of(e, s->space, b); break;
-    case DTP_BUF_SLAB:
-        ref->base = base_of(e, s->space, b);
+    case DTP_BUF_VAR: ref->base = base_of(e, s->scope, b); break;
+    case DTP_BUF_INSTANCE:
+        ref->base = base_of(e, s->scope, b);
         ref->offset += b->offset;
         break;
     case DTP_BUF_LOCAL:
@@ -78,7 +78,7 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
         else ref->offset += b->offset;
         break;
     }
-    if (s->segment < 0) return;
+    if (s->slice_group < 0) return;
     if (!packed) {
         if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
         ref->unit = DTP_UNIT_ROW;
@@ -95,19 +95,19 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
 }
 
 static void emit_host(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, dtp_exec_step_t *x,
-                      dtp_point_t **room) {
+                      dtp_host_ref_t **free_refs) {
     dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
-    dtp_point_t *points = *room;
+    dtp_host_ref_t *host_refs = *free_refs;
     const int nin = s->host->nin;
-    *room += s->nargs;
+    *free_refs += s->nargs;
     for (int i = 0; i < s->nargs; ++i) {
         dtp_ref_t ref;
         set_ref(e, l, s, &s->arg[i], &ref);
-        points[i] = (dtp_point_t){ref.offset, ref.base, i < nin ? s->host_in[i] : s->host_out[i - nin]};
+        host_refs[i] = (dtp_host_ref_t){ref.offset, ref.base, i < nin ? s->host_in[i] : s->host_out[i - nin]};
     }
     *h = (dtp_exec_host_t){.fn = s->host->fn,
                            .arg = s->host->arg,
-                           .refs = points,
+                           .refs = host_refs,
                            .step = (int32_t)(x - e->steps),
                            .nin = (int16_t)nin,
                            .nout = (int16_t)s->host->nout};
@@ -165,9 +165,9 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
     x->fused = fused_text(e, s->work->fused);
     x->flops = s->work->flops;
     x->bytes = s->work->bytes;
-    if (s->segment >= 0) {
-        const dtp_segment_t *seg = &e->segments[s->segment];
-        x->units = s->domain == DTP_BY_SEQ && seg->offsets_ref >= 0 ? seg->seqs : seg->units;
+    if (s->slice_group >= 0) {
+        const dtp_slice_group_t *group = &e->slice_groups[s->slice_group];
+        x->units = s->domain == DTP_BY_SEQ && group->offsets_ref >= 0 ? group->seqs : group->units;
     }
     x->unit = s->domain == DTP_BY_SEQ ? DTP_UNIT_SEQ : s->domain == DTP_BY_ROW ? DTP_UNIT_ROW : DTP_UNIT_NONE;
     x->rows_per_unit = s->work->rows_per_unit;
@@ -180,16 +180,16 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
 }
 
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
-                                  dtp_exec_step_t *x, dtp_point_t **points) {
+                                  dtp_exec_step_t *x, dtp_host_ref_t **host_refs) {
     static const dtp_exec_work_t none;
     x->name = s->name[0] ? s->name : s->kind;
     x->kind = s->kind;
     x->host = -1;
-    x->space = s->ctl == DTP_CTL_WHILE  ? space_of(l, (int)(x - e->steps))
+    x->scope = s->ctl == DTP_CTL_WHILE  ? scope_of(l, (int)(x - e->steps))
                : s->ctl == DTP_CTL_CALL ? s->other
-                                        : s->space;
+                                        : s->scope;
     x->work = &none;
-    if (s->host) emit_host(e, l, s, x, points);
+    if (s->host) emit_host(e, l, s, x, host_refs);
     else DTP_TRY(emit_work(e, l, s, &x->work));
     e->nsteps = (int)(x - e->steps) + 1;
     return dnnl_tp_success;
@@ -220,8 +220,8 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
         while (k < e->noffsets && bufs[k] != a->buf) ++k;
         if (k == e->noffsets) {
             dtp_step_t plain = *s;
-            plain.segment = -1;
-            plain.space = 0;
+            plain.slice_group = -1;
+            plain.scope = 0;
             bufs[k] = a->buf;
             set_ref(e, l, &plain, a, &refs[k]);
             seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
@@ -232,9 +232,9 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
         const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src
                                  : &((const dtp_attention_desc_t *)s->op)->q;
         rows[k] = dtp_min64(rows[k], x->dims[0]);
-        if (s->segment >= 0) {
-            dtp_segment_t *seg = (dtp_segment_t *)(uintptr_t)&e->segments[s->segment];
-            seg->offsets_ref = k;
+        if (s->slice_group >= 0) {
+            dtp_slice_group_t *group = (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[s->slice_group];
+            group->offsets_ref = k;
         }
     }
     e->offsets = refs;
@@ -275,7 +275,7 @@ static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t
     case DTP_CTL_ELSE: return stage_of[s->other];
     case DTP_CTL_TEST: return stage_of[s->other];
     case DTP_CTL_NEXT: return stage_of[s->other] + 1;
-    case DTP_CTL_CALL: return stage_of[l->spaces[s->other].begin];
+    case DTP_CTL_CALL: return stage_of[l->scopes[s->other].begin];
     default: return -1;
     }
 }
@@ -301,9 +301,9 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
             continue;
         }
         ++e->nstages;
-        if (s->segment >= 0) {
-            *st = (dtp_stage_t){.kind = DTP_STAGE_SEGMENT, .index = s->segment};
-            i += e->segments[s->segment].nsteps;
+        if (s->slice_group >= 0) {
+            *st = (dtp_stage_t){.kind = DTP_STAGE_SLICE_GROUP, .index = s->slice_group};
+            i += e->slice_groups[s->slice_group].nsteps;
         } else {
             *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
             if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host, .other = 1};
@@ -319,9 +319,9 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
 /* ---- Loops and functions ----------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
-    for (int i = 1; i < l->nspaces; ++i) {
-        dtp_space_t *s = &e->spaces[i];
-        const dtp_lower_space_t *from = &l->spaces[i];
+    for (int i = 1; i < l->nscopes; ++i) {
+        dtp_scope_t *s = &e->scopes[i];
+        const dtp_lower_scope_t *from = &l->scopes[i];
         if (from->parent < 0) continue;
         s->init = e->steps[from->begin].work->refs;
         s->next = e->steps[from->end - 1].work->refs; /* NEXT stands before EXIT */
@@ -329,23 +329,23 @@ static dnnl_tp_status_t emit_pointers(dtp_exec_t *e, const dtp_lower_t *l) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
-    e->spaces = dtp_arena_alloc(&e->arena, sizeof *e->spaces * (size_t)l->nspaces);
-    if (!e->spaces) return dnnl_tp_out_of_memory;
-    e->nspaces = l->nspaces;
-    for (int i = 0; i < l->nspaces; ++i) {
-        dtp_space_t *s = &e->spaces[i];
-        s->parent = l->spaces[i].parent;
-        s->nvars = l->spaces[i].nvars;
-        s->window = l->spaces[i].window;
-        s->slabs = 2;
+dnnl_tp_status_t dtp_emit_scopes(dtp_exec_t *e, const dtp_lower_t *l) {
+    e->scopes = dtp_arena_alloc(&e->arena, sizeof *e->scopes * (size_t)l->nscopes);
+    if (!e->scopes) return dnnl_tp_out_of_memory;
+    e->nscopes = l->nscopes;
+    for (int i = 0; i < l->nscopes; ++i) {
+        dtp_scope_t *s = &e->scopes[i];
+        s->parent = l->scopes[i].parent;
+        s->nvars = l->scopes[i].nvars;
+        s->window = l->scopes[i].window;
+        s->instances = 2;
         s->is_function = i > 0 && s->parent < 0;
     }
-    /* Every use of something outside is known before the heads of slabs get their sizes. */
-    for (int i = 0; i < l->nsteps && l->nspaces > 1; ++i) {
+    /* Every use of something outside is known before the heads of instances get their sizes. */
+    for (int i = 0; i < l->nsteps && l->nscopes > 1; ++i) {
         const dtp_step_t *s = l->steps[i];
         for (int k = 0; k < s->nargs + s->npost_args; ++k)
-            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->space, &l->bufs[s->arg[k].buf]));
+            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->scope, &l->bufs[s->arg[k].buf]));
     }
     return dnnl_tp_success;
 }
@@ -353,16 +353,16 @@ dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *e, const dtp_lower_t *l) {
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
     dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(l->npoints + 1));
+    dtp_host_ref_t *host_refs = dtp_arena_alloc(&e->arena, sizeof *host_refs * (size_t)(l->nhost_refs + 1));
     e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(l->nhosts + 1));
-    if (!steps || !e->hosts || !points) return dnnl_tp_out_of_memory;
+    if (!steps || !e->hosts || !host_refs) return dnnl_tp_out_of_memory;
     e->steps = steps;
     e->has_primitives = l->nproblems > 0;
     int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
     if (!writer) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
     for (int i = 0; i < l->nsteps; ++i) {
-        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &points));
+        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &host_refs));
         DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
         e->ns += dtp_step_ns(l->steps[i]);
     }

@@ -5,8 +5,8 @@
 #include "exec/compile/lowering/lower.h"
 #include "exec/run/executable.h"
 
-/* Spaces and what they use of each other; then pointers, steps and stages. */
-dnnl_tp_status_t dtp_emit_spaces(dtp_exec_t *exec, const dtp_lower_t *lower);
+/* Scopes and what they use of each other; then pointers, steps and stages. */
+dnnl_tp_status_t dtp_emit_scopes(dtp_exec_t *exec, const dtp_lower_t *lower);
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *exec, dtp_lower_t *lower);
 
 #endif

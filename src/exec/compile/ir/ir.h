@@ -1,9 +1,9 @@
 /* The graph during one compilation: a copy with known shapes that passes rewrite.
  *
- * Passes, in the order of compile.c: import (ir.c: copy, inference, constants), folding (fold.c) and dead code (
- * sweep.c), fusion (fuse_*.c), lowering to steps (lower*.c), segments (segment.c), memory plan (plan.c).
- * Nodes stand in an order in which they may run: those of an operator's regions directly before it, functions
- * before everything. All memory comes from one arena that ends with the compilation. */
+ * Passes, in the order of compile.c: import (ir.c: copy, inference, constants), folding (fold.c) and dead
+ * code ( sweep.c), fusion (fuse_*.c), lowering to steps (lower*.c), slice groups (slice_groups.c), memory
+ * plan (plan.c). Nodes stand in an order in which they may run: those of an operator's regions directly
+ * before it, functions before everything. All memory comes from one arena that ends with the compilation. */
 #ifndef DTP_EXEC_COMPILE_IR_IR_H
 #define DTP_EXEC_COMPILE_IR_IR_H
 
@@ -15,7 +15,7 @@ typedef struct {
     int buf;                            /* -1 = nowhere yet */
     int64_t offset;                     /* bytes */
     int64_t strides[DNNL_TP_MAX_NDIMS]; /* elements */
-} dtp_place_t;
+} dtp_view_t;
 
 typedef struct {
     const dnnl_tp_tensor_info_t *info; /* the graph's, or one of dtp_ir_set_info */
@@ -27,7 +27,7 @@ typedef struct {
     int dest;         /* the buffer that it should be written to, -1 */
     const void *data; /* constant */
     int64_t cid;      /* identity of the constant; -1 = not a constant */
-    /* Its place, and a dense copy of a view: */
+    /* Its view, and a dense copy of a view: */
     int buf, dense_buf; /* -1 = nowhere yet */
     int64_t offset;
     const int64_t *strides; /* NULL: dense */
@@ -63,7 +63,7 @@ typedef struct {
     int nin, nout;
     const int *in, *out; /* values; in: -1 = absent */
     int npost;
-    dtp_ir_post_t *post; /* room for DTP_IR_MAX_POST from the first one on */
+    dtp_ir_post_t *post; /* DTP_IR_MAX_POST of them from the first one on */
     /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
      * each */
     int nparts;
@@ -110,8 +110,8 @@ typedef struct dtp_ir {
 dnnl_tp_status_t dtp_ir_select(dtp_ir_t *ir, const dtp_selection_t *selection);
 /* Copies the graph and infers all shapes from those of the inputs (NULL = as declared). */
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes);
-/* v has this info from now on: a copy unless it is as before. It belongs to the executable; of rewrites, which
- * come later, to the compilation. */
+/* v has this info from now on: a copy unless it is as before. It belongs to the executable; of rewrites,
+ * which come later, to the compilation. */
 dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena);
 /* Marks nodes whose results nobody needs as dead and counts uses. */
 void dtp_ir_sweep(dtp_ir_t *ir);
@@ -125,8 +125,8 @@ void dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 void dtp_fuse_post_ops(dtp_ir_t *ir);
 
-/* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory traces know
- * less. */
+/* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory
+ * traces know less. */
 void dtp_ir_fused(dtp_ir_t *ir, dtp_ir_node_t *into, const char *name, const char *kind);
 /* After a rewrite and a sweep: operators that made values of `in` and died are parts of `into` now. */
 void dtp_ir_absorb(dtp_ir_t *ir, dtp_ir_node_t *into, const int *in, int nin);

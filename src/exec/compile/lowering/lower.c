@@ -14,7 +14,7 @@ void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides) {
     }
 }
 
-bool dtp_place_is_dense(const dtp_ir_value_t *v) {
+bool dtp_view_is_dense(const dtp_ir_value_t *v) {
     int64_t s = 1;
     for (int d = v->info->ndims - 1; d >= 0 && v->strides; --d) {
         if (v->info->dims[d] == 0) return true;
@@ -52,14 +52,14 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
     dtp_buf_t *b = &lower->bufs[lower->nbufs];
     memset(b, 0, sizeof *b);
     b->bytes = bytes;
-    b->space = lower->space;
+    b->scope = lower->scope;
     b->first = b->last = -1;
-    b->segment = -1;
+    b->slice_group = -1;
     *buf = lower->nbufs++;
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides) {
+dnnl_tp_status_t dtp_view_set(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides) {
     dtp_ir_value_t *value = &lower->ir->values[v];
     int64_t *copy = NULL;
     if (strides && value->info->ndims) {
@@ -74,7 +74,7 @@ dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offs
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v) {
+dnnl_tp_status_t dtp_view_new(dtp_lower_t *lower, int v) {
     dtp_ir_value_t *value = &lower->ir->values[v];
     value->offset = 0;
     value->strides = NULL;
@@ -96,7 +96,7 @@ void dtp_want(dtp_lower_t *lower, int v, int region, int buf) {
 }
 
 /* Inputs and constants get their buffers when they are first looked at. */
-static dnnl_tp_status_t ensure_place(dtp_lower_t *lower, int v) {
+static dnnl_tp_status_t ensure_view(dtp_lower_t *lower, int v) {
     dtp_ir_value_t *value = &lower->ir->values[v];
     if (value->buf >= 0) return dnnl_tp_success;
     value->offset = 0;
@@ -119,13 +119,13 @@ static dnnl_tp_status_t view_md(dtp_md_t *md, const dnnl_tp_tensor_info_t *info,
     return dtp_md_init_strides(md, info->ndims, info->dims, info->data_type, strides);
 }
 
-dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place) {
-    DTP_TRY(ensure_place(lower, v));
+dnnl_tp_status_t dtp_view_any(dtp_lower_t *lower, int v, dtp_view_t *view) {
+    DTP_TRY(ensure_view(lower, v));
     const dtp_ir_value_t *value = &lower->ir->values[v];
-    place->buf = value->buf;
-    place->offset = value->offset;
-    if (!value->strides) dtp_dense_strides(value->info->ndims, value->info->dims, place->strides);
-    else memcpy(place->strides, value->strides, sizeof *value->strides * (size_t)value->info->ndims);
+    view->buf = value->buf;
+    view->offset = value->offset;
+    if (!value->strides) dtp_dense_strides(value->info->ndims, value->info->dims, view->strides);
+    else memcpy(view->strides, value->strides, sizeof *value->strides * (size_t)value->info->ndims);
     return dnnl_tp_success;
 }
 
@@ -152,22 +152,22 @@ static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
 
 /* Where v is, dense. */
 static dnnl_tp_status_t dense_arg(dtp_lower_t *lower, int v, dtp_step_arg_t *arg) {
-    DTP_TRY(ensure_place(lower, v));
+    DTP_TRY(ensure_view(lower, v));
     const dtp_ir_value_t *value = &lower->ir->values[v];
-    bool is_dense = dtp_place_is_dense(value);
+    bool is_dense = dtp_view_is_dense(value);
     if (!is_dense && value->dense_buf < 0) DTP_TRY(copy_view(lower, v));
     *arg = (dtp_step_arg_t){.buf = is_dense ? value->buf : value->dense_buf,
                             .offset = is_dense ? value->offset : 0};
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place) {
+dnnl_tp_status_t dtp_view_dense(dtp_lower_t *lower, int v, dtp_view_t *view) {
     dtp_step_arg_t at;
     DTP_TRY(dense_arg(lower, v, &at));
     const dnnl_tp_tensor_info_t *info = lower->ir->values[v].info;
-    place->buf = at.buf;
-    place->offset = at.offset;
-    dtp_dense_strides(info->ndims, info->dims, place->strides);
+    view->buf = at.buf;
+    view->offset = at.offset;
+    dtp_dense_strides(info->ndims, info->dims, view->strides);
     return dnnl_tp_success;
 }
 
@@ -187,14 +187,14 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     static const dtp_work_t none;
     dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
-    int room = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
+    int nalloc = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
     const bool is_host = !op_size && node && node->host;
     s->work = is_host ? (dtp_work_t *)(uintptr_t)&none : dtp_arena_alloc(arena, sizeof *s->work);
     if (!s->work) return dnnl_tp_out_of_memory;
-    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)room);
+    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)nalloc);
     s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
     if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < room; ++i) s->arg[i].buf = -1;
+    for (int i = 0; i < nalloc; ++i) s->arg[i].buf = -1;
     s->name = node ? node->name : "";
     s->kind = node ? node->row ? node->row->name : "host" : "copy";
     if (!is_host) {
@@ -203,13 +203,13 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     }
     if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
     s->nargs = nargs;
-    s->segment = -1;
+    s->slice_group = -1;
     s->other = -1;
-    s->space = lower->space;
+    s->scope = lower->scope;
     lower->steps[lower->nsteps++] = s;
     lower->nproblems += op_size > 0;
     lower->nhosts += is_host;
-    lower->npoints += is_host ? nargs : 0;
+    lower->nhost_refs += is_host ? nargs : 0;
     *step = s;
     return dnnl_tp_success;
 }
@@ -226,7 +226,7 @@ static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *ste
     for (int i = 0; i < lower->nsteps && lower->steps[i] != step; ++i) {
         const dtp_step_t *o = lower->steps[i];
         if (!o->work->prim[slot] || o->work->op_size != step->work->op_size ||
-            o->work->npost != step->work->npost || o->segment != step->segment ||
+            o->work->npost != step->work->npost || o->slice_group != step->slice_group ||
             memcmp(o->op, step->op, step->work->op_size))
             continue;
         bool same = true;
@@ -324,7 +324,7 @@ static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     dtp_step_t *s;
     dtp_step_arg_t in[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < n->nin; ++i) DTP_TRY(dense_arg(lower, n->in[i], &in[i])); /* may make steps */
-    for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_place_new(lower, n->out[i]));
+    for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_view_new(lower, n->out[i]));
     DTP_TRY(dtp_new_step(lower, n, 0, 0, n->nin + n->nout, &s));
     s->host = n->host;
     s->host_in = n->in;
@@ -407,24 +407,24 @@ dnnl_tp_status_t dtp_lower(dtp_lower_t *lower) {
                            ir->nnodes + ir->noutputs + 1, sizeof *lower->steps));
     DTP_TRY(dtp_arena_grow(ir->arena, (void **)&lower->bufs, &lower->cap_bufs, ir->nvalues + ir->noutputs,
                            sizeof *lower->bufs));
-    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->spaces, &lower->cap_spaces, 1,
-                           sizeof *lower->spaces));
-    lower->spaces[0] = (dtp_lower_space_t){.parent = -1};
-    lower->nspaces = 1;
+    DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->scopes, &lower->cap_scopes, 1,
+                           sizeof *lower->scopes));
+    lower->scopes[0] = (dtp_lower_scope_t){.parent = -1};
+    lower->nscopes = 1;
     DTP_TRY(dtp_announce_functions(lower));
     DTP_TRY(lower_root(lower));
     dtp_step_t *s;
-    lower->spaces[0].end = lower->nsteps;
+    lower->scopes[0].end = lower->nsteps;
     DTP_TRY(dtp_new_control(lower, NULL, DTP_CTL_END, 0, &s));
     return dtp_lower_functions(lower);
 }
 
-/* The time at which a step of space `at` touches a buffer of space `home`: inside a loop, its end. */
+/* The time at which a step of scope `at` touches a buffer of scope `home`: inside a loop, its end. */
 static int touched(const dtp_lower_t *lower, int step, int at, int home) {
     int time = step;
     while (at != home && at >= 0) {
-        time = lower->spaces[at].end;
-        at = lower->spaces[at].parent;
+        time = lower->scopes[at].end;
+        at = lower->scopes[at].parent;
     }
     return time;
 }
@@ -433,8 +433,8 @@ static void touch(dtp_lower_t *lower, int i, int buf) {
     if (buf < 0) return;
     dtp_buf_t *b = &lower->bufs[buf];
     const dtp_step_t *s = lower->steps[i];
-    /* The begin of a loop reads in the space around it, its end writes there. */
-    int time = s->ctl == DTP_CTL_EXIT ? i : touched(lower, i, s->space, b->space);
+    /* The begin of a loop reads in the scope around it, its end writes there. */
+    int time = s->ctl == DTP_CTL_EXIT ? i : touched(lower, i, s->scope, b->scope);
     if (b->first < 0) b->first = i;
     if (time > b->last) b->last = time;
 }
@@ -489,18 +489,18 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     dtp_ir_node_t *n = &ir->nodes[node];
     dtp_ir_value_t *out = &ir->values[n->out[0]];
     dtp_lower_t lower = {.ir = ir, .num_threads = 1};
-    dtp_place_t place;
+    dtp_view_t view;
     size_t bytes = dtp_info_bytes(out->info);
     dnnl_tp_status_t status = dtp_lower_node(&lower, n);
-    if (status == dnnl_tp_success) status = dtp_place_dense(&lower, n->out[0], &place);
+    if (status == dnnl_tp_success) status = dtp_view_dense(&lower, n->out[0], &view);
     if (status == dnnl_tp_success) {
         dtp_lock(&ir->graph->lock);
-        *data = dtp_derived_room(ir->graph, bytes ? bytes : 1);
+        *data = dtp_derived_alloc(ir->graph, bytes ? bytes : 1);
         dtp_unlock(&ir->graph->lock);
-        status = *data ? run_steps(&lower, place.buf, *data) : dnnl_tp_out_of_memory;
+        status = *data ? run_steps(&lower, view.buf, *data) : dnnl_tp_out_of_memory;
     }
     if (status == dnnl_tp_success && lower.nsteps == 0 && bytes) /* a view of a constant */
-        memcpy(*data, (const char *)lower.bufs[place.buf].data + place.offset, bytes);
+        memcpy(*data, (const char *)lower.bufs[view.buf].data + view.offset, bytes);
     for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
     /* Whoever reads these values next finds plain constants again. */
     for (int i = 0; i < n->nin; ++i)

@@ -4,9 +4,9 @@
  * functions behind the root; control steps mark where parts begin and end. So the number of a step is a time:
  * what is used before another buffer is first written is free by then (loops: dtp_buf_ranges).
  *
- * A space is where buffers live together: the root, an iteration of a loop, a call of a function. Branches
- * have none of their own. A step's problem is complete but for the rows: a segment (segment.c) may create it
- * for a slice. Buffers get their addresses last (plan.c). */
+ * A scope is where buffers live together: the root, an iteration of a loop, a call of a function. Branches
+ * have none of their own. A step's problem is complete but for the rows: a slice group (slice_groups.c)
+ * may create it for a slice. Buffers get their addresses last (plan.c). */
 #ifndef DTP_EXEC_COMPILE_LOWERING_LOWER_H
 #define DTP_EXEC_COMPILE_LOWERING_LOWER_H
 
@@ -14,31 +14,31 @@
 #include "exec/compile/ir/ir.h"
 
 typedef enum {
-    DTP_BUF_SLAB,
+    DTP_BUF_INSTANCE,
     DTP_BUF_LOCAL,
     DTP_BUF_INPUT,
     DTP_BUF_OUTPUT,
     DTP_BUF_CONST,
-    DTP_BUF_VAR /* behind a pointer of its space: variable of a loop; parameter or result of a function */
+    DTP_BUF_VAR /* behind a pointer of its scope: variable of a loop; parameter or result of a function */
 } dtp_buf_kind_t;
 
 typedef struct {
     uint8_t kind;   /* dtp_buf_kind_t */
-    uint8_t domain; /* DTP_BY_*: what its units are inside a packed segment */
-    int space;
+    uint8_t domain; /* DTP_BY_*: what its units are inside a packed slice group */
+    int scope;
     int index;        /* input, output or pointer number */
-    int segment;      /* LOCAL */
+    int slice_group;  /* LOCAL */
     int first, last;  /* steps that write it first and touch it last */
     const void *data; /* constant; NULL until packed for derived ones */
     size_t bytes;
-    int64_t offset;     /* in the slab; LOCAL: bytes per unit of the slice's capacity */
+    int64_t offset;     /* in the instance; LOCAL: bytes per unit of the slice's capacity */
     int64_t unit_bytes; /* LOCAL: bytes that one unit (row or sequence) takes */
 } dtp_buf_t;
 enum { DTP_BY_NONE = 0, DTP_BY_ROW = 1, DTP_BY_SEQ = 2 };
 
 typedef struct {
     int64_t offset;  /* bytes */
-    int64_t advance; /* bytes per unit of the slice; set by segment.c */
+    int64_t advance; /* bytes per unit of the slice; set by slice_groups.c */
     int buf;         /* -1 = absent */
     bool written;
     bool sliced; /* advances with the slice */
@@ -58,11 +58,11 @@ typedef enum {
     DTP_CTL_IF,    /* predicate; other: ELSE */
     DTP_CTL_ELSE,  /* other: ENDIF */
     DTP_CTL_ENDIF, /* other: IF */
-    DTP_CTL_WHILE, /* initial values of the variables; other: EXIT; in the space around the loop */
+    DTP_CTL_WHILE, /* initial values of the variables; other: EXIT; in the scope around the loop */
     DTP_CTL_TEST,  /* condition; other: EXIT */
     DTP_CTL_NEXT,  /* next values of the variables; other: WHILE */
     DTP_CTL_EXIT,  /* variables, then as many results; other: WHILE */
-    DTP_CTL_CALL,  /* parameters, then results; other: number of the function's space */
+    DTP_CTL_CALL,  /* parameters, then results; other: number of the function's scope */
     DTP_CTL_END    /* of the root, of a function */
 } dtp_ctl_t;
 
@@ -73,7 +73,7 @@ typedef struct {
     int nvars;  /* pointers */
     int window;
     int region; /* functions: of the IR */
-} dtp_lower_space_t;
+} dtp_lower_scope_t;
 
 /* What steps but closures have. */
 typedef struct {
@@ -101,9 +101,9 @@ typedef struct {
     bool wants_seq;   /* attention or pooling with offsets */
     bool no_slice;    /* its implementation cannot: set when a first attempt showed it */
     int other;
-    int space;   /* whose pointers its arguments count from */
-    int segment; /* -1 */
-    int truth;   /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
+    int scope;       /* whose pointers its arguments count from */
+    int slice_group; /* -1 */
+    int truth;       /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
     int norder;
     int nargs;      /* the kind's own, by dense index */
     int npost_args; /* two for each post-op follow: src1, src2 */
@@ -120,13 +120,14 @@ typedef struct dtp_lower {
     int num_threads;
     bool refuse_reference; /* in primitives of runs; constants are computed once */
     int nsteps, cap_steps, nbufs, cap_bufs;
-    int nproblems, nhosts, npoints; /* of the steps: with a primitive, closures, and these ones' arguments */
+    int nproblems, nhosts,
+        nhost_refs; /* of the steps: with a primitive, closures, and these ones' arguments */
     dtp_step_t **steps;
     dtp_buf_t *bufs;
-    int space; /* of new steps and buffers */
-    int nspaces, cap_spaces;
-    dtp_lower_space_t *spaces;
-    int *function_space; /* by region */
+    int scope; /* of new steps and buffers */
+    int nscopes, cap_scopes;
+    dtp_lower_scope_t *scopes;
+    int *function_scope; /* by region */
     int *dense;          /* values with a dense copy that the open blocks made, in their order */
     int ndense, cap_dense;
     int *item_end; /* NULL, or per step: the last one of the item that begins here (schedule.c); -1 */
@@ -135,8 +136,8 @@ typedef struct dtp_lower {
 
 /* Turns all live nodes into steps, in their order. */
 dnnl_tp_status_t dtp_lower(dtp_lower_t *lower);
-/* Evaluates one node whose inputs are constants, on this thread; *data is room of the graph
- * (dtp_derived_room). */
+/* Evaluates one node whose inputs are constants, on this thread; *data is memory of the graph
+ * (dtp_derived_alloc). */
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
@@ -172,14 +173,14 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
 dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
                               int nargs, dtp_step_t **step);
 /* Puts v there; strides NULL: dense. */
-dnnl_tp_status_t dtp_place_view(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides);
+dnnl_tp_status_t dtp_view_set(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides);
 /* Gives v a dense buffer of its own: where it is written. */
-dnnl_tp_status_t dtp_place_new(dtp_lower_t *lower, int v);
-/* Makes v dense row-major, with a copy if it is a view. The result is in *place. */
-dnnl_tp_status_t dtp_place_dense(dtp_lower_t *lower, int v, dtp_place_t *place);
+dnnl_tp_status_t dtp_view_new(dtp_lower_t *lower, int v);
+/* Makes v dense row-major, with a copy if it is a view. The result is in *view. */
+dnnl_tp_status_t dtp_view_dense(dtp_lower_t *lower, int v, dtp_view_t *view);
 /* Where v is, as a view; inputs and constants get their buffer when they are first looked at. */
-dnnl_tp_status_t dtp_place_any(dtp_lower_t *lower, int v, dtp_place_t *place);
-bool dtp_place_is_dense(const dtp_ir_value_t *v);
+dnnl_tp_status_t dtp_view_any(dtp_lower_t *lower, int v, dtp_view_t *view);
+bool dtp_view_is_dense(const dtp_ir_value_t *v);
 void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides);
 /* Collapses a view to {prod(dims[0..split)), prod(dims[split..))}; false if its strides do not allow it. */
 bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int split, int64_t dims[2],

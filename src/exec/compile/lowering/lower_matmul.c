@@ -41,12 +41,12 @@ static dnnl_tp_status_t pad_md(dtp_md_t *md, const info_t *t, const int64_t *str
 /* A view that a matmul can read: one of the last two dims has stride 1. */
 static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool transposed, info_t *t,
                                 int64_t *strides, dtp_step_arg_t *arg) {
-    dtp_place_t p;
-    DTP_TRY(dtp_place_any(l, v, &p));
+    dtp_view_t p;
+    DTP_TRY(dtp_view_any(l, v, &p));
     const info_t *info = val(l, v)->info;
     int n = info->ndims;
     bool ok = p.strides[n - 1] == 1 || info->dims[n - 1] == 1 || (n > 1 && p.strides[n - 2] == 1);
-    if (!ok) DTP_TRY(dtp_place_dense(l, v, &p));
+    if (!ok) DTP_TRY(dtp_view_dense(l, v, &p));
     as_matrix(info, p.strides, is_weights, transposed, t, strides);
     arg->buf = p.buf;
     arg->offset = p.offset;
@@ -98,8 +98,8 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
     for (int i = 0; i < nd; ++i) dims[i] = i == nd - 1 ? cols : 1;
     DTP_TRY(dtp_md_init_strides(&d->bia, nd, dims, val(l, bias[0])->info->data_type, NULL));
     if (n->nparts == 1) {
-        dtp_place_t p;
-        DTP_TRY(dtp_place_dense(l, bias[0], &p));
+        dtp_view_t p;
+        DTP_TRY(dtp_view_dense(l, bias[0], &p));
         s->arg[DTP_MATMUL_BIA] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
         return dnnl_tp_success;
     }
@@ -118,8 +118,8 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
 }
 
 /* One buffer for all parts; each result is a window of its columns. */
-static dnnl_tp_status_t place_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int64_t rows, int64_t cols,
-                                    int *buf) {
+static dnnl_tp_status_t view_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int64_t rows, int64_t cols,
+                                   int *buf) {
     size_t size = dtp_type_size(val(l, n->out[0])->info->data_type);
     DTP_TRY(dtp_new_buf(l, (size_t)(rows * cols) * size, buf));
     int64_t at = 0;
@@ -128,7 +128,7 @@ static dnnl_tp_status_t place_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int6
         int64_t width = t->dims[t->ndims - 1], strides[DNNL_TP_MAX_NDIMS];
         dtp_dense_strides(t->ndims, t->dims, strides);
         for (int d = 0; d < t->ndims - 1; ++d) strides[d] = strides[d] / width * cols;
-        DTP_TRY(dtp_place_view(l, n->out[i], *buf, at * (int64_t)size, strides));
+        DTP_TRY(dtp_view_set(l, n->out[i], *buf, at * (int64_t)size, strides));
         at += width;
     }
     return dnnl_tp_success;
@@ -139,8 +139,8 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
                              dtp_step_arg_t wei, dtp_step_t **step) {
     int64_t dims[2], strides[2];
     if (!dtp_collapse(a, a_strides, a->ndims - 1, dims, strides)) {
-        dtp_place_t p;
-        DTP_TRY(dtp_place_dense(l, n->in[0], &p));
+        dtp_view_t p;
+        DTP_TRY(dtp_view_dense(l, n->in[0], &p));
         src.buf = p.buf;
         src.offset = p.offset;
         int64_t dense[DNNL_TP_MAX_NDIMS];
@@ -171,9 +171,9 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     DTP_TRY(add_bias(l, n, s, 2, cols));
     int buf;
     if (n->nparts > 1) {
-        DTP_TRY(place_parts(l, n, rows, cols, &buf));
+        DTP_TRY(view_parts(l, n, rows, cols, &buf));
     } else {
-        DTP_TRY(dtp_place_new(l, n->out[0]));
+        DTP_TRY(dtp_view_new(l, n->out[0]));
         buf = val(l, n->out[0])->buf;
     }
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
@@ -202,7 +202,7 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     out[nd - 1] = cols;
     for (int i = 0; i < nd; ++i) count *= out[i];
     DTP_TRY(add_bias(l, n, s, nd, cols));
-    DTP_TRY(dtp_place_new(l, n->out[0]));
+    DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
     s->work->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];

@@ -20,8 +20,8 @@ static dnnl_tp_status_t md2_dense(dtp_md_t *md, int64_t rows, int64_t cols, dnnl
 
 /* v as {prod(dims[0..split)), the rest}, dense. */
 static dnnl_tp_status_t dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg) {
-    dtp_place_t p;
-    DTP_TRY(dtp_place_dense(l, v, &p));
+    dtp_view_t p;
+    DTP_TRY(dtp_view_dense(l, v, &p));
     const info_t *t = val(l, v)->info;
     arg->buf = p.buf;
     arg->offset = p.offset;
@@ -30,7 +30,7 @@ static dnnl_tp_status_t dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, d
 
 /* The result of a step, dense, as {M, N}. */
 static dnnl_tp_status_t result2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg) {
-    DTP_TRY(dtp_place_new(l, v));
+    DTP_TRY(dtp_view_new(l, v));
     DTP_TRY(dense2(l, v, split, md, arg));
     arg->written = true;
     return dnnl_tp_success;
@@ -61,8 +61,8 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
         s->npost_args = 2 * (i + 1);
         if (!n->post[i].is_binary) continue;
         int v = n->post[i].value;
-        dtp_place_t p;
-        DTP_TRY(dtp_place_dense(l, v, &p));
+        dtp_view_t p;
+        DTP_TRY(dtp_view_dense(l, v, &p));
         const info_t *t = val(l, v)->info;
         int64_t count = dtp_info_nelems(t), dims[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         if (dst->ndims == 2) {
@@ -175,16 +175,16 @@ static dnnl_tp_status_t binary(dtp_lower_t *l, dtp_ir_node_t *n) {
         x = y;
         y = t;
     }
-    dtp_place_t px, py;
-    DTP_TRY(dtp_place_dense(l, x, &px));
-    DTP_TRY(dtp_place_dense(l, y, &py));
+    dtp_view_t px, py;
+    DTP_TRY(dtp_view_dense(l, x, &px));
+    DTP_TRY(dtp_view_dense(l, y, &py));
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_binary_desc_t), dnnl_tp_binary, DTP_BINARY_NARGS, &s));
     dtp_binary_desc_t *d = (dtp_binary_desc_t *)s->op;
     d->alg = alg;
     s->arg[DTP_BINARY_SRC0] = (dtp_step_arg_t){.buf = px.buf, .offset = px.offset};
     s->arg[DTP_BINARY_SRC1] = (dtp_step_arg_t){.buf = py.buf, .offset = py.offset};
-    DTP_TRY(dtp_place_new(l, out));
+    DTP_TRY(dtp_view_new(l, out));
     s->arg[DTP_BINARY_DST] = (dtp_step_arg_t){.buf = val(l, out)->buf, .written = true};
     const info_t *tx = val(l, x)->info, *ty = val(l, y)->info;
     int64_t count = dtp_info_nelems(to);
@@ -315,15 +315,15 @@ static bool reshape_view(const info_t *from, const int64_t *strides, const info_
 }
 
 static dnnl_tp_status_t alias(dtp_lower_t *l, int from, int to) {
-    dtp_place_t p;
+    dtp_view_t p;
     dtp_ir_value_t *dst = val(l, to);
-    DTP_TRY(dtp_place_any(l, from, &p));
+    DTP_TRY(dtp_view_any(l, from, &p));
     int64_t strides[DNNL_TP_MAX_NDIMS];
     if (l->ir->fuse && dtp_info_nelems(dst->info) > 0 &&
         reshape_view(val(l, from)->info, p.strides, dst->info, strides))
-        return dtp_place_view(l, to, p.buf, p.offset, strides);
-    DTP_TRY(dtp_place_dense(l, from, &p));
-    return dtp_place_view(l, to, p.buf, p.offset, NULL);
+        return dtp_view_set(l, to, p.buf, p.offset, strides);
+    DTP_TRY(dtp_view_dense(l, from, &p));
+    return dtp_view_set(l, to, p.buf, p.offset, NULL);
 }
 
 static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
@@ -353,9 +353,9 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
     if (!any) /* one element each: nothing is summed */
         return is_norm ? eltwise_step(l, n, n->in[0], n->out[0], dnnl_tp_eltwise_abs, 0.f, 0.f)
                        : alias(l, n->in[0], n->out[0]);
-    dtp_place_t p;
+    dtp_view_t p;
     dtp_step_t *s;
-    DTP_TRY(dtp_place_dense(l, n->in[0], &p));
+    DTP_TRY(dtp_view_dense(l, n->in[0], &p));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_reduction_desc_t), dnnl_tp_reduction, DTP_REDUCTION_NARGS, &s));
     dtp_reduction_desc_t *d = (dtp_reduction_desc_t *)s->op;
     for (size_t i = 0; i < sizeof algs / sizeof *algs; ++i)
@@ -365,7 +365,7 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
         }
     DTP_TRY(dtp_md_init_strides(&d->src, t->ndims, t->dims, t->data_type, NULL));
     DTP_TRY(dtp_md_init_strides(&d->dst, t->ndims, kept.dims, t->data_type, NULL));
-    DTP_TRY(dtp_place_new(l, n->out[0]));
+    DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_REDUCTION_SRC] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
     s->arg[DTP_REDUCTION_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     s->work->bytes = (double)bytes_of(l, n->in[0]);
@@ -376,25 +376,25 @@ static dnnl_tp_status_t reduce(dtp_lower_t *l, dtp_ir_node_t *n) {
 /* ---- Layout ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t transpose(dtp_lower_t *l, dtp_ir_node_t *n) {
-    dtp_place_t p;
-    DTP_TRY(dtp_place_any(l, n->in[0], &p));
+    dtp_view_t p;
+    DTP_TRY(dtp_view_any(l, n->in[0], &p));
     const dtp_ir_value_t *to = val(l, n->out[0]);
     int64_t strides[DNNL_TP_MAX_NDIMS];
     for (int d = 0; d < to->info->ndims; ++d) {
         int64_t axis = n->attrs->list[d];
         strides[d] = p.strides[axis < 0 ? axis + to->info->ndims : axis];
     }
-    DTP_TRY(dtp_place_view(l, n->out[0], p.buf, p.offset, strides));
-    if (l->ir->fuse || dtp_place_is_dense(to))
+    DTP_TRY(dtp_view_set(l, n->out[0], p.buf, p.offset, strides));
+    if (l->ir->fuse || dtp_view_is_dense(to))
         return dnnl_tp_success; /* a view; copied only if somebody needs that */
-    return dtp_place_dense(l, n->out[0], &p);
+    return dtp_view_dense(l, n->out[0], &p);
 }
 
 static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *to = val(l, n->out[0])->info;
     int axis = (int)(n->attrs->axis < 0 ? n->attrs->axis + to->ndims : n->attrs->axis);
-    dtp_place_t places[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_place_dense(l, n->in[i], &places[i]));
+    dtp_view_t views[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_dense(l, n->in[i], &views[i]));
     if (n->nin == 1) return alias(l, n->in[0], n->out[0]);
     dtp_step_t *s;
     size_t size = sizeof(dtp_concat_desc_t) + (size_t)n->nin * sizeof(dtp_md_t);
@@ -406,9 +406,9 @@ static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
     for (int i = 0; i < n->nin; ++i) {
         const info_t *t = val(l, n->in[i])->info;
         DTP_TRY(dtp_md_init_strides(&d->src[i], t->ndims, t->dims, t->data_type, NULL));
-        s->arg[DTP_CONCAT_SRC + i] = (dtp_step_arg_t){.buf = places[i].buf, .offset = places[i].offset};
+        s->arg[DTP_CONCAT_SRC + i] = (dtp_step_arg_t){.buf = views[i].buf, .offset = views[i].offset};
     }
-    DTP_TRY(dtp_place_new(l, n->out[0]));
+    DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_CONCAT_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
     s->work->bytes = 2. * (double)bytes_of(l, n->out[0]);
     return dnnl_tp_success;
@@ -417,9 +417,9 @@ static dnnl_tp_status_t concat(dtp_lower_t *l, dtp_ir_node_t *n) {
 static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *ids = val(l, n->in[1])->info, *to = val(l, n->out[0])->info;
     dtp_step_t *s;
-    dtp_place_t table, p;
-    DTP_TRY(dtp_place_dense(l, n->in[0], &table));
-    DTP_TRY(dtp_place_dense(l, n->in[1], &p));
+    dtp_view_t table, p;
+    DTP_TRY(dtp_view_dense(l, n->in[0], &table));
+    DTP_TRY(dtp_view_dense(l, n->in[1], &p));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_gather_desc_t), DTP_KIND_GATHER, DTP_GATHER_NARGS, &s));
     dtp_gather_desc_t *d = (dtp_gather_desc_t *)s->op;
     int64_t count = dtp_info_nelems(ids);
@@ -437,10 +437,10 @@ static dnnl_tp_status_t gather(dtp_lower_t *l, dtp_ir_node_t *n) {
 
 /* v as a view whose last dim is dense: {B, S, H} or {T, H}; alone: {T, H} becomes {1, T, H}. */
 static dnnl_tp_status_t sequence_md(dtp_lower_t *l, int v, bool alone, dtp_md_t *md, dtp_step_arg_t *arg) {
-    dtp_place_t p;
-    DTP_TRY(dtp_place_any(l, v, &p));
+    dtp_view_t p;
+    DTP_TRY(dtp_view_any(l, v, &p));
     const info_t *t = val(l, v)->info;
-    if (p.strides[t->ndims - 1] != 1 && t->dims[t->ndims - 1] != 1) DTP_TRY(dtp_place_dense(l, v, &p));
+    if (p.strides[t->ndims - 1] != 1 && t->dims[t->ndims - 1] != 1) DTP_TRY(dtp_view_dense(l, v, &p));
     arg->buf = p.buf;
     arg->offset = p.offset;
     if (!alone) return dtp_md_init_strides(md, t->ndims, t->dims, t->data_type, p.strides);
@@ -456,8 +456,8 @@ static dnnl_tp_status_t mask_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step_ar
 }
 
 static dnnl_tp_status_t offsets_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step_arg_t *arg) {
-    dtp_place_t p;
-    DTP_TRY(dtp_place_dense(l, v, &p));
+    dtp_view_t p;
+    DTP_TRY(dtp_view_dense(l, v, &p));
     arg->buf = p.buf;
     arg->offset = p.offset;
     return dtp_md_init_strides(md, 1, val(l, v)->info->dims, dnnl_tp_s32, NULL);
@@ -480,7 +480,7 @@ static dnnl_tp_status_t attention(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(sequence_md(l, n->in[2], alone, &d->v, &arg[DTP_ATTENTION_V]));
     if (mask >= 0) DTP_TRY(mask_md(l, mask, &d->mask, &arg[DTP_ATTENTION_MASK]));
     if (offsets >= 0) DTP_TRY(offsets_md(l, offsets, &d->offsets, &arg[DTP_ATTENTION_OFFSETS]));
-    DTP_TRY(dtp_place_new(l, n->out[0]));
+    DTP_TRY(dtp_view_new(l, n->out[0]));
     DTP_TRY(sequence_md(l, n->out[0], alone, &d->dst, &arg[DTP_ATTENTION_DST]));
     arg[DTP_ATTENTION_DST].written = true;
     dtp_step_t *s;
@@ -538,6 +538,6 @@ dnnl_tp_status_t dtp_lower_node(dtp_lower_t *l, dtp_ir_node_t *n) {
         [DTP_CLASS_POOL] = pool,
     };
     if (n->row->cls == DTP_CLASS_RESHAPE) return alias(l, n->in[0], n->out[0]);
-    if (dtp_info_nelems(val(l, n->out[0])->info) == 0 && n->nparts <= 1) return dtp_place_new(l, n->out[0]);
+    if (dtp_info_nelems(val(l, n->out[0])->info) == 0 && n->nparts <= 1) return dtp_view_new(l, n->out[0]);
     return by_class[n->row->cls](l, n);
 }

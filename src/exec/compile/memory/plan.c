@@ -1,12 +1,13 @@
 /* The memory plan of an executable. Tables: compile/emit/emit.c.
  *
- * Every space (the root, an iteration of a loop, a call) has a plan of its own: its pointers, then its
- * buffers; a loop takes room for its ring of slabs in the space around it. Buffers share memory when all uses
- * of one happen before the first write of the other: where nodes of the dataflow engine run in any order, in
- * every such order (plan_order.c), else in that of the steps. Placing: place.c. In a segment, slices
- * of different participants are at different steps, so its whole-size buffers live from its first to its last
- * step, except that two with equal units may follow one another (a slice overwrites only its own rows).
- * Buffers inside a group are planned per unit and belong to the participant. */
+ * Every scope (the root, an iteration of a loop, a call) has a plan of its own: its pointers, then its
+ * buffers; a loop takes memory for its ring of instances in the scope around it. Buffers share memory when
+ * all uses of one happen before the first write of the other: where nodes of the dataflow engine run in
+ * any order, in every such order (plan_order.c), else in that of the steps. Placing: placement.c. In a
+ * slice group, slices of different participants are at different steps, so its whole-size buffers live
+ * from its first to its last step, except that two with equal units may follow one another (a slice
+ * overwrites only its own rows). Buffers inside a group are planned per unit and belong to the
+ * participant. */
 #include "exec/compile/memory/plan.h"
 
 #include "exec/compile/emit/emit.h"
@@ -20,84 +21,86 @@ static size_t padded(size_t bytes) {
 
 /* ---- Whole-size buffers ------------------------------------------------------------------------------ */
 
-/* The buffer whose place b takes over: in the same segment, of equal units, dead before b is written. -1 =
- * none. */
+/* The buffer whose place b takes over: in the same slice group, of equal units, dead before b is written.
+ * -1 = none. */
 static int predecessor(const dtp_lower_t *l, const int *heir, int b) {
     const dtp_buf_t *x = &l->bufs[b];
-    for (int i = 0; i < b && x->segment >= 0; ++i) {
+    for (int i = 0; i < b && x->slice_group >= 0; ++i) {
         const dtp_buf_t *y = &l->bufs[i];
-        if (y->kind == DTP_BUF_SLAB && y->segment == x->segment && y->domain == x->domain &&
+        if (y->kind == DTP_BUF_INSTANCE && y->slice_group == x->slice_group && y->domain == x->domain &&
             y->unit_bytes == x->unit_bytes && heir[i] < 0 && y->last < x->first)
             return i;
     }
     return -1;
 }
 
-/* What a space holds: its buffers and the rings of its loops (named nbufs + space). */
-static dnnl_tp_status_t find_rooms(const dtp_exec_t *e, const dtp_lower_t *l, int space, const int *heir_of,
-                                   dtp_room_t *r, int *count) {
+/* What a scope holds: its buffers and the rings of its loops (named nbufs + scope). */
+static dnnl_tp_status_t find_allocations(const dtp_exec_t *e, const dtp_lower_t *l, int scope,
+                                         const int *heir_of, dtp_allocation_t *r, int *count) {
     int n = 0;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->kind != DTP_BUF_SLAB || buf->space != space || buf->first < 0 || heir_of[b] >= 0 ||
+        if (buf->kind != DTP_BUF_INSTANCE || buf->scope != scope || buf->first < 0 || heir_of[b] >= 0 ||
             buf->bytes == 0)
             continue;
-        r[n++] = (dtp_room_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
+        r[n++] =
+            (dtp_allocation_t){.buf = b, .first = buf->first, .last = buf->last, .bytes = padded(buf->bytes)};
     }
-    for (int s = space + 1; s < l->nspaces; ++s) {
-        if (l->spaces[s].parent != space) continue;
-        const dtp_space_t *loop = &e->spaces[s];
-        r[n++] = (dtp_room_t){.buf = l->nbufs + s,
-                              .first = l->spaces[s].begin,
-                              .last = l->spaces[s].end,
-                              .bytes = padded(loop->bytes * (size_t)loop->slabs)};
+    for (int s = scope + 1; s < l->nscopes; ++s) {
+        if (l->scopes[s].parent != scope) continue;
+        const dtp_scope_t *loop = &e->scopes[s];
+        r[n++] = (dtp_allocation_t){.buf = l->nbufs + s,
+                                    .first = l->scopes[s].begin,
+                                    .last = l->scopes[s].end,
+                                    .bytes = padded(loop->bytes * (size_t)loop->instances)};
     }
     *count = n;
     return dnnl_tp_success;
 }
 
-/* Widens to all of each segment that touches it: slices pass its steps at different times. */
-static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_room_t *x) {
-    int s = l->steps[x->first]->segment;
-    if (s >= 0) x->first = e->segments[s].first_step;
-    s = l->steps[x->last]->segment;
-    if (s >= 0) x->last = e->segments[s].first_step + e->segments[s].nsteps - 1;
+/* Widens to all of each slice group that touches it: slices pass its steps at different times. */
+static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_allocation_t *x) {
+    int s = l->steps[x->first]->slice_group;
+    if (s >= 0) x->first = e->slice_groups[s].first_step;
+    s = l->steps[x->last]->slice_group;
+    if (s >= 0) x->last = e->slice_groups[s].first_step + e->slice_groups[s].nsteps - 1;
 }
 
-enum { SMALL_ROOM = 2 * DTP_CACHE_LINE }; /* on the average */
+enum { SMALL_ALLOCATION = 2 * DTP_CACHE_LINE }; /* on the average */
 
-static dnnl_tp_status_t plan_space(dtp_exec_t *e, dtp_lower_t *l, int space, const int *from,
-                                   dtp_order_t *order, dtp_room_t *r) {
+static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, int scope, const int *from,
+                                   dtp_order_t *order, dtp_allocation_t *r) {
     int n;
-    DTP_TRY(find_rooms(e, l, space, from, r, &n));
+    DTP_TRY(find_allocations(e, l, scope, from, r, &n));
     for (int i = 0; i < n; ++i) widen(e, l, &r[i]);
-    size_t total, head = space ? dtp_space_head(&e->spaces[space]) : 0;
-    const bool any_order = e->by_counters && e->spaces[space].by_counters && n > 1;
+    size_t total, head = scope ? dtp_scope_head(&e->scopes[scope]) : 0;
+    const bool any_order = e->by_counters && e->scopes[scope].by_counters && n > 1;
     size_t all = 0;
     for (int i = 0; i < n; ++i) all += r[i].bytes;
-    if (any_order && all <= SMALL_ROOM * (size_t)n) {
+    if (any_order && all <= SMALL_ALLOCATION * (size_t)n) {
         /* What happens before what costs more memory than it can save. */
         total = 0;
         for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
     } else {
         if (any_order && !order->l) DTP_TRY(dtp_order_init(order, e, l, from));
         order->worth = all;
-        if (any_order) DTP_TRY(dtp_order_space(order, space));
-        DTP_TRY(dtp_place_rooms(l->ir->arena, any_order ? order : NULL, r, n, &total));
+        if (any_order) DTP_TRY(dtp_order_scope(order, scope));
+        DTP_TRY(dtp_place_allocations(l->ir->arena, any_order ? order : NULL, r, n, &total));
     }
     for (int i = 0; i < n; ++i) {
         if (r[i].buf < l->nbufs) l->bufs[r[i].buf].offset = (int64_t)(head + r[i].at);
-        else e->spaces[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
+        else e->scopes[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
     }
-    e->spaces[space].bytes = dtp_round_up_size(head + total, DTP_NO_SHARE);
+    e->scopes[scope].bytes = dtp_round_up_size(head + total, DTP_NO_SHARE);
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
+static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_arena_t *arena = l->ir->arena;
-    size_t rooms = (size_t)l->nspaces;
-    for (int b = 0; b < l->nbufs; ++b) rooms += l->bufs[b].kind == DTP_BUF_SLAB && l->bufs[b].bytes > 0;
-    dtp_room_t *r = dtp_arena_alloc(arena, sizeof *r * rooms);
+    size_t allocations = (size_t)l->nscopes;
+    for (int b = 0; b < l->nbufs; ++b)
+        allocations += l->bufs[b].kind == DTP_BUF_INSTANCE && l->bufs[b].bytes > 0;
+    dtp_allocation_t *r = dtp_arena_alloc(arena, sizeof *r * allocations);
     int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
     int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
     dtp_order_t order;
@@ -105,53 +108,53 @@ static dnnl_tp_status_t plan_spaces(dtp_exec_t *e, dtp_lower_t *l) {
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->kind != DTP_BUF_SLAB || buf->first < 0 || buf->segment < 0) continue;
-        const dtp_segment_t *seg = &e->segments[buf->segment];
-        if (buf->last >= seg->first_step + seg->nsteps) continue;
+        if (buf->kind != DTP_BUF_INSTANCE || buf->first < 0 || buf->slice_group < 0) continue;
+        const dtp_slice_group_t *group = &e->slice_groups[buf->slice_group];
+        if (buf->last >= group->first_step + group->nsteps) continue;
         from[b] = predecessor(l, heir, b);
         if (from[b] >= 0) heir[from[b]] = b;
     }
-    order.l = NULL; /* made when a space needs it */
-    for (int s = l->nspaces - 1; s >= 0; --s) DTP_TRY(plan_space(e, l, s, from, &order, r));
+    order.l = NULL; /* made when a scope needs it */
+    for (int s = l->nscopes - 1; s >= 0; --s) DTP_TRY(plan_scope(e, l, s, from, &order, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
-    e->slab_bytes = e->spaces[0].bytes;
-    dtp_arena_drop(arena, r, sizeof *r * rooms);
+    e->memory_bytes = e->scopes[0].bytes;
+    dtp_arena_drop(arena, r, sizeof *r * allocations);
     return dnnl_tp_success;
 }
 
 /* ---- Local buffers ----------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
-    dtp_room_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
+static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index) {
+    dtp_allocation_t *r = dtp_arena_alloc(l->ir->arena, sizeof *r * (size_t)(l->nbufs + 1));
     if (!r) return dnnl_tp_out_of_memory;
-    bool packed = seg->seqs > 0;
+    bool packed = group->seqs > 0;
     size_t most = 0;
-    for (int g = 0; g < seg->ngroups; ++g) {
+    for (int g = 0; g < group->nsections; ++g) {
         int n = 0;
         for (int b = 0; b < l->nbufs; ++b) {
             const dtp_buf_t *buf = &l->bufs[b];
-            if (buf->kind != DTP_BUF_LOCAL || buf->segment != index || buf->first < seg->groups[g] ||
-                buf->first >= seg->groups[g + 1])
+            if (buf->kind != DTP_BUF_LOCAL || buf->slice_group != index || buf->first < group->sections[g] ||
+                buf->first >= group->sections[g + 1])
                 continue;
-            dtp_room_t *x = &r[n++];
+            dtp_allocation_t *x = &r[n++];
             x->buf = b;
             x->first = buf->first;
             x->last = buf->last;
             x->bytes = packed ? dtp_round_up_size((size_t)buf->unit_bytes, DTP_CACHE_LINE)
-                              : padded((size_t)(buf->unit_bytes * seg->capacity));
+                              : padded((size_t)(buf->unit_bytes * group->capacity));
         }
         size_t total;
-        DTP_TRY(dtp_place_rooms(l->ir->arena, NULL, r, n, &total));
+        DTP_TRY(dtp_place_allocations(l->ir->arena, NULL, r, n, &total));
         if (total > most) most = total;
         for (int i = 0; i < n; ++i) l->bufs[r[i].buf].offset = (int64_t)r[i].at;
     }
-    size_t slot = packed ? most * (size_t)seg->capacity : most;
-    seg->local_per_unit = packed ? most : 0;
+    size_t slot = packed ? most * (size_t)group->capacity : most;
+    group->local_per_unit = packed ? most : 0;
     slot = dtp_round_up_size(slot, DTP_NO_SHARE);
     if (slot > e->slot_bytes) e->slot_bytes = slot;
-    size_t whole = packed ? most * (size_t)(seg->units | 1) : 0; /* all rows as one slice */
+    size_t whole = packed ? most * (size_t)(group->units | 1) : 0; /* all rows as one slice */
     if (whole > e->local_total) e->local_total = whole;
     return dnnl_tp_success;
 }
@@ -167,39 +170,39 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
             if (!p) continue;
             size_t all = dtp_pd_scratch_size(p->pd), one = p->pd->scratch_shared + p->pd->scratch_per_slot;
             if (all > *whole) *whole = all;
-            if ((l->steps[i]->segment >= 0 || e->by_counters) && one > *slot) *slot = one;
+            if ((l->steps[i]->slice_group >= 0 || e->by_counters) && one > *slot) *slot = one;
         }
     *whole = dtp_round_up_size(*whole, DTP_NO_SHARE);
     *slot = dtp_round_up_size(*slot, DTP_NO_SHARE);
 }
 
 dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, size_t memory_budget) {
-    DTP_TRY(plan_spaces(e, l));
-    for (int i = 0; i < e->nsegments; ++i)
-        DTP_TRY(plan_local(e, l, (dtp_segment_t *)(uintptr_t)&e->segments[i], i));
+    DTP_TRY(plan_scopes(e, l));
+    for (int i = 0; i < e->nslice_groups; ++i)
+        DTP_TRY(plan_local(e, l, (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[i], i));
     DTP_TRY(dtp_emit_tables(e, l));
-    for (int i = 0; i < e->nsegments; ++i)
-        if (e->segments[i].nslices > e->max_slices) e->max_slices = e->segments[i].nslices;
+    for (int i = 0; i < e->nslice_groups; ++i)
+        if (e->slice_groups[i].nslices > e->max_slices) e->max_slices = e->slice_groups[i].nslices;
     size_t whole, slot;
     measure_scratch(e, l, &whole, &slot);
-    size_t slots = e->nsegments ? (size_t)e->num_threads : 0, alone = e->local_total;
+    size_t slots = e->nslice_groups ? (size_t)e->num_threads : 0, alone = e->local_total;
     if (e->slot_bytes * slots > e->local_total) e->local_total = e->slot_bytes * slots;
     e->slot_scratch_bytes = slot;
-    e->scratch_at = dtp_round_up_size(e->slab_bytes, DTP_NO_SHARE);
+    e->scratch_at = dtp_round_up_size(e->memory_bytes, DTP_NO_SHARE);
     e->slots_at = e->scratch_at + whole;
     e->slot_scratch_at = e->slots_at + dtp_round_up_size(e->local_total, DTP_NO_SHARE);
-    e->slab_bytes = e->slot_scratch_at + slot * slots;
+    e->memory_bytes = e->slot_scratch_at + slot * slots;
     if (e->by_counters) {
-        e->flow_at = e->slab_bytes;
-        e->flow_local_at = slot;
+        e->dataflow_at = e->memory_bytes;
+        e->dataflow_local_at = slot;
         if (e->slot_bytes > alone) alone = e->slot_bytes;
-        e->flow_bounds_at = e->flow_local_at + dtp_round_up_size(alone, DTP_NO_SHARE);
-        size_t bounds = e->nsegments ? sizeof(int64_t) * 2 * (size_t)(e->max_slices + 1) : 0;
-        e->flow_slot_bytes = e->flow_bounds_at + dtp_round_up_size(bounds, DTP_NO_SHARE);
-        e->slab_bytes += e->flow_slot_bytes * (size_t)e->num_threads;
+        e->dataflow_bounds_at = e->dataflow_local_at + dtp_round_up_size(alone, DTP_NO_SHARE);
+        size_t bounds = e->nslice_groups ? sizeof(int64_t) * 2 * (size_t)(e->max_slices + 1) : 0;
+        e->dataflow_slot_bytes = e->dataflow_bounds_at + dtp_round_up_size(bounds, DTP_NO_SHARE);
+        e->memory_bytes += e->dataflow_slot_bytes * (size_t)e->num_threads;
     }
-    if (memory_budget && e->slab_bytes > memory_budget)
+    if (memory_budget && e->memory_bytes > memory_budget)
         return dtp_fail(dnnl_tp_out_of_memory, DTP_GRAPH_BUDGET, "a run needs %zu bytes, the budget is %zu",
-                        e->slab_bytes, memory_budget);
+                        e->memory_bytes, memory_budget);
     return dnnl_tp_success;
 }

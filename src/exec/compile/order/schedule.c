@@ -6,7 +6,7 @@
  * comes after the last writer in the text. */
 #include "exec/compile/order/schedule.h"
 
-#include "exec/compile/order/made.h"
+#include "exec/compile/order/producers.h"
 
 static const double hand_off_ns = 3000.;    /* below: not worth two threads */
 static const double worth = 1.25;           /* work by span */
@@ -24,13 +24,13 @@ typedef struct {
     unsigned options; /* DTP_SCHEDULE_* */
     double *end_of;   /* per buffer: when it is written */
     int *item_end;    /* per step: the last step of the item that begins here, if the interpreter runs it */
-    double *function; /* per space: work, span */
+    double *function; /* per scope: work, span */
     /* Building. */
     dtp_dataflow_builder_t *builder;
-    dtp_dataflow_block_t *block_of; /* per space: of functions */
-    dtp_made_t made;                /* the engine's tokens */
+    dtp_dataflow_block_t *block_of; /* per scope: of functions */
+    dtp_producers_t producers;      /* the engine's tokens */
     dtp_stage_t *items;
-    int nitems, npoints;
+    int nitems, nhost_refs;
     int *stamp;
     int stamps;
 } sched_t;
@@ -92,7 +92,7 @@ static cost_t analyse_while(const sched_t *s, int i, double base) {
     for (int k = i; k < w->other; ++k) start = ready(s, l->steps[k], start);
     cost_t c = analyse(s, i + 1, w->other, start);
     double span = c.end - start;
-    int window = l->spaces[l->steps[w->other]->space].window;
+    int window = l->scopes[l->steps[w->other]->scope].window;
     if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
         !have_blocking(s, i, w->other))
         s->item_end[i] = w->other;
@@ -115,8 +115,8 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
         } else if (t->ctl == DTP_CTL_WHILE) {
             c = analyse_while(s, i, base);
             last = t->other;
-        } else if (t->segment >= 0) {
-            const dtp_segment_t *g = &s->e->segments[t->segment];
+        } else if (t->slice_group >= 0) {
+            const dtp_slice_group_t *g = &s->e->slice_groups[t->slice_group];
             last = g->first_step + g->nsteps - 1;
             double start = base;
             for (int k = i; k <= last; ++k) start = ready(s, l->steps[k], start);
@@ -145,19 +145,19 @@ static cost_t analyse(const sched_t *s, int from, int to, double base) {
 static void analyse_functions(const sched_t *s) {
     enum { ROUNDS = 3 };
     const dtp_lower_t *l = s->l;
-    for (int i = 1; i < l->nspaces; ++i) s->function[2 * i] = s->function[2 * i + 1] = call_ns;
+    for (int i = 1; i < l->nscopes; ++i) s->function[2 * i] = s->function[2 * i + 1] = call_ns;
     for (int round = 0; round < ROUNDS; ++round) {
         for (int i = 0; i < l->nsteps; ++i) s->item_end[i] = -1;
-        for (int i = 1; i < l->nspaces; ++i) {
-            if (!s->e->spaces[i].is_function) continue;
-            cost_t c = analyse(s, l->spaces[i].begin, l->spaces[i].end, 0.);
-            s->e->spaces[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
+        for (int i = 1; i < l->nscopes; ++i) {
+            if (!s->e->scopes[i].is_function) continue;
+            cost_t c = analyse(s, l->scopes[i].begin, l->scopes[i].end, 0.);
+            s->e->scopes[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
             s->function[2 * i] = max(c.work, call_ns);
             s->function[2 * i + 1] = max(c.end, call_ns);
         }
     }
     for (int i = 0; i < l->nsteps; ++i)
-        if (l->steps[i]->ctl == DTP_CTL_CALL && !s->e->spaces[l->steps[i]->other].by_counters)
+        if (l->steps[i]->ctl == DTP_CTL_CALL && !s->e->scopes[l->steps[i]->other].by_counters)
             s->item_end[i] = i;
 }
 
@@ -168,13 +168,13 @@ static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int
         if (l->item_end[i] >= 0) {
             i = l->item_end[i];
         } else if (t->ctl == DTP_CTL_WHILE) {
-            dtp_space_t *loop = &e->spaces[l->steps[t->other]->space];
+            dtp_scope_t *loop = &e->scopes[l->steps[t->other]->scope];
             loop->by_counters = true;
-            loop->slabs = loop->window + 1;
+            loop->instances = loop->window + 1;
         } else if ((t->ctl == DTP_CTL_IF || t->ctl == DTP_CTL_TEST) && t->work->pred_type != dnnl_tp_u8 &&
                    t->work->pred_type != dnnl_tp_boolean) {
             int buf;
-            l->space = t->space;
+            l->scope = t->scope;
             DTP_TRY(dtp_new_buf(l, 1, &buf));
             l->bufs[buf].first = l->bufs[buf].last = i;
             t->truth = buf + 1;
@@ -184,33 +184,33 @@ static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int
 }
 
 dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
-    if (e->num_threads < 2 && !e->always_flow) return dnnl_tp_success;
+    if (e->num_threads < 2 && !e->always_dataflow) return dnnl_tp_success;
     dtp_arena_t *arena = l->ir->arena;
     sched_t s = {.e = e, .l = l, .options = options};
     s.end_of = dtp_arena_alloc(arena, sizeof *s.end_of * (size_t)(l->nbufs + 1));
     s.item_end = dtp_arena_alloc(arena, sizeof *s.item_end * (size_t)(l->nsteps + 1));
-    s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nspaces);
+    s.function = dtp_arena_alloc(arena, sizeof *s.function * 2 * (size_t)l->nscopes);
     if (!s.end_of || !s.item_end || !s.function) return dnnl_tp_out_of_memory;
     analyse_functions(&s);
-    cost_t c = analyse(&s, 0, l->spaces[0].end, 0.);
+    cost_t c = analyse(&s, 0, l->scopes[0].end, 0.);
     dtp_arena_drop(arena, s.end_of, sizeof *s.end_of * (size_t)(l->nbufs + 1));
-    e->by_counters = e->always_flow || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
+    e->by_counters = e->always_dataflow || (c.work >= 2. * hand_off_ns && c.work >= worth * c.end);
     if (!e->by_counters) return dnnl_tp_success;
     l->item_end = s.item_end;
-    /* Spaces of what the interpreter runs keep their two slabs and share memory by time. */
-    e->spaces[0].by_counters = true;
-    for (int i = 0; i < l->nspaces; ++i)
-        if (i == 0 || (e->spaces[i].is_function && e->spaces[i].by_counters))
-            DTP_TRY(mark_region(e, l, l->spaces[i].begin, l->spaces[i].end));
+    /* Scopes of what the interpreter runs keep their two instances and share memory by time. */
+    e->scopes[0].by_counters = true;
+    for (int i = 0; i < l->nscopes; ++i)
+        if (i == 0 || (e->scopes[i].is_function && e->scopes[i].by_counters))
+            DTP_TRY(mark_region(e, l, l->scopes[i].begin, l->scopes[i].end));
     return dnnl_tp_success;
 }
 
 /* ---- Building ---------------------------------------------------------------------------------------- */
 
 static void after_buf(sched_t *s, dtp_dataflow_token_t later, int buf) {
-    if (buf < 0 || s->made.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
+    if (buf < 0 || s->producers.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
     s->stamp[buf] = s->stamps;
-    dtp_dataflow_after(s->builder, later, s->made.token[buf]);
+    dtp_dataflow_after(s->builder, later, s->producers.token[buf]);
 }
 
 /* What steps from..to read of what others wrote. */
@@ -221,8 +221,8 @@ static void after_reads(sched_t *s, dtp_dataflow_token_t later, int from, int to
         for (int k = 0; k < t->nargs + t->npost_args; ++k)
             if (!t->arg[k].written) after_buf(s, later, t->arg[k].buf);
         for (int k = 0; k < t->norder; ++k)
-            if (s->made.ended[t->order[k]] >= 0)
-                dtp_dataflow_after(s->builder, later, s->made.ended[t->order[k]]);
+            if (s->producers.ended[t->order[k]] >= 0)
+                dtp_dataflow_after(s->builder, later, s->producers.ended[t->order[k]]);
     }
 }
 
@@ -231,7 +231,7 @@ static dnnl_tp_status_t set_writes(sched_t *s, dtp_dataflow_token_t token, int f
         const dtp_step_t *t = s->l->steps[i];
         for (int k = 0; k < t->nargs; ++k)
             if (t->arg[k].buf >= 0 && t->arg[k].written)
-                DTP_TRY(dtp_made_set(&s->made, t->arg[k].buf, token, token));
+                DTP_TRY(dtp_producers_set(&s->producers, t->arg[k].buf, token, token));
     }
     return dnnl_tp_success;
 }
@@ -241,7 +241,7 @@ static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
     *item = (dtp_stage_t){.kind = kind, .index = index};
     if (kind == DTP_STAGE_STEP && s->l->steps[index]->host) {
         *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
-        s->npoints += s->l->steps[index]->nargs;
+        s->nhost_refs += s->l->steps[index]->nargs;
     } else if (kind == DTP_STAGE_RANGE) {
         item->index = s->l->stage_of[index];
         item->other = s->l->stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF);
@@ -279,7 +279,7 @@ static dnnl_tp_status_t add_range(sched_t *s, dtp_dataflow_block_t block, int fr
                                        : dtp_step_ns(t);
         if (t->host) flags |= DTP_DATAFLOW_SIDE_EFFECT;
         if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_DATAFLOW_WIDE;
-        if (t->segment >= 0) flags |= DTP_DATAFLOW_WIDE;
+        if (t->slice_group >= 0) flags |= DTP_DATAFLOW_WIDE;
     }
     if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;
     return add_node(s, block, DTP_STAGE_RANGE, from, from, to, ns, flags);
@@ -303,7 +303,7 @@ static dtp_dataflow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
     default: break;
     }
     r.level = 0;
-    for (int space = t->space; space != b->space; space = l->spaces[space].parent) ++r.level;
+    for (int scope = t->scope; scope != b->scope; scope = l->scopes[scope].parent) ++r.level;
     r.indirect = b->kind == DTP_BUF_VAR;
     if (r.indirect) {
         r.offset = (int64_t)sizeof(void *) * (DTP_BASE_VARS + b->index);
@@ -330,16 +330,16 @@ static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int fr
 
 /* A branch; its results are the buffers that it wrote last. */
 static dnnl_tp_status_t add_branch(sched_t *s, dtp_dataflow_block_t block, int from, int to,
-                                   dtp_made_buf_t **results, int *n) {
-    int mark = s->made.nlog;
+                                   dtp_producer_t **results, int *n) {
+    int mark = s->producers.nlog;
     DTP_TRY(add_steps(s, block, from, to));
-    return dtp_made_take(&s->made, mark, results, n);
+    return dtp_producers_take(&s->producers, mark, results, n);
 }
 
 static dnnl_tp_status_t add_if(sched_t *s, dtp_dataflow_block_t block, int i) {
     const dtp_lower_t *l = s->l;
     int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno;
-    dtp_made_buf_t *yes, *no;
+    dtp_producer_t *yes, *no;
     dtp_dataflow_ref_t ref = predicate_ref(s, l->steps[i]);
     dtp_dataflow_if_t f = dtp_dataflow_if(s->builder, block, &ref);
     after_predicate(s, block, f.token, i);
@@ -354,12 +354,13 @@ static dnnl_tp_status_t add_if(sched_t *s, dtp_dataflow_block_t block, int i) {
         int y = s->stamp[no[k].buf] - (stamp - nyes);
         if (y < 0 || y >= nyes || yes[y].buf != no[k].buf || at[y]) continue;
         at[y] = 1;
-        DTP_TRY(dtp_made_set(&s->made, no[k].buf,
-                             dtp_dataflow_if_out(s->builder, f.token, no[k].token, yes[y].token), f.token));
+        DTP_TRY(dtp_producers_set(&s->producers, no[k].buf,
+                                  dtp_dataflow_if_out(s->builder, f.token, no[k].token, yes[y].token),
+                                  f.token));
     }
     const dtp_step_t *e = l->steps[end];
     for (int k = 0; k < e->nargs; ++k)
-        if (e->arg[k].buf >= 0) DTP_TRY(dtp_made_set(&s->made, e->arg[k].buf, f.token, f.token));
+        if (e->arg[k].buf >= 0) DTP_TRY(dtp_producers_set(&s->producers, e->arg[k].buf, f.token, f.token));
     return dnnl_tp_success;
 }
 
@@ -368,9 +369,9 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_dataflow_block_t block, int i)
     const dtp_step_t *w = l->steps[i];
     int end = w->other, test = i + 1, next = end - 1, mark;
     const dtp_step_t *x = l->steps[end];
-    int space = x->space;
+    int scope = x->scope;
     while (l->steps[test]->ctl != DTP_CTL_TEST || l->steps[test]->other != end) ++test;
-    const dtp_space_t *sp = &s->e->spaces[space];
+    const dtp_scope_t *sp = &s->e->scopes[scope];
     dtp_dataflow_loop_t loop = {.nvars = w->nargs,
                                 .window = sp->window,
                                 .index = (uint32_t)i,
@@ -384,13 +385,13 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_dataflow_block_t block, int i)
     /* What the body hands on from outside is read by the next iteration only, through its pointer. */
     for (int k = 0; k < w->nargs; ++k) {
         int buf = l->steps[next]->arg[k].buf;
-        if (l->bufs[buf].space != space) after_buf(s, f.token, buf);
+        if (l->bufs[buf].scope != scope) after_buf(s, f.token, buf);
     }
-    mark = s->made.nlog;
+    mark = s->producers.nlog;
     for (int b = 0, k = 0; b < l->nbufs && k < w->nargs; ++b) /* variables are made in a row */
-        if (l->bufs[b].space == space && l->bufs[b].kind == DTP_BUF_VAR) {
+        if (l->bufs[b].scope == scope && l->bufs[b].kind == DTP_BUF_VAR) {
             dtp_dataflow_token_t t = f.first_var + l->bufs[b].index;
-            DTP_TRY(dtp_made_set(&s->made, b, t, t));
+            DTP_TRY(dtp_producers_set(&s->producers, b, t, t));
             ++k;
         }
     DTP_TRY(add_steps(s, f.cond, i + 1, test));
@@ -401,11 +402,11 @@ static dnnl_tp_status_t add_while(sched_t *s, dtp_dataflow_block_t block, int i)
         const dtp_buf_t *b = &l->bufs[buf];
         /* What lives outside, and what has no elements, is there at the end of the iteration at the latest.
          */
-        bool own = b->kind == DTP_BUF_SLAB && b->space == space && s->made.token[buf] >= 0 &&
+        bool own = b->kind == DTP_BUF_INSTANCE && b->scope == scope && s->producers.token[buf] >= 0 &&
                    buf >= l->steps[test]->work->first_body;
-        if (own) dtp_dataflow_next(s->builder, f.token, k, s->made.token[buf]);
+        if (own) dtp_dataflow_next(s->builder, f.token, k, s->producers.token[buf]);
     }
-    dtp_made_undo(&s->made, mark);
+    dtp_producers_undo(&s->producers, mark);
     return set_writes(s, f.token, end, end);
 }
 
@@ -431,10 +432,11 @@ static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int fr
             i = t->other;
         } else if (t->ctl == DTP_CTL_CALL) {
             DTP_TRY(add_call(s, block, i));
-        } else if (t->segment >= 0) {
-            const dtp_segment_t *g = &s->e->segments[t->segment];
+        } else if (t->slice_group >= 0) {
+            const dtp_slice_group_t *g = &s->e->slice_groups[t->slice_group];
             int last = g->first_step + g->nsteps - 1;
-            DTP_TRY(add_node(s, block, DTP_STAGE_SEGMENT, t->segment, i, last, g->ns, DTP_DATAFLOW_WIDE));
+            DTP_TRY(
+                add_node(s, block, DTP_STAGE_SLICE_GROUP, t->slice_group, i, last, g->ns, DTP_DATAFLOW_WIDE));
             i = last;
         } else if (!t->ctl) {
             DTP_TRY(add_step(s, block, i));
@@ -449,9 +451,9 @@ static dnnl_tp_status_t set_items(sched_t *s) {
     size_t n = (size_t)s->nitems;
     uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
     dtp_node_work_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
-    dtp_point_t *points = dtp_arena_alloc(&e->arena, sizeof *points * (size_t)(s->npoints + 1));
-    if (!number || !items || !points) return dnnl_tp_out_of_memory;
-    dtp_dataflow_renumber(e->flow, (uint32_t)n, number);
+    dtp_host_ref_t *host_refs = dtp_arena_alloc(&e->arena, sizeof *host_refs * (size_t)(s->nhost_refs + 1));
+    if (!number || !items || !host_refs) return dnnl_tp_out_of_memory;
+    dtp_dataflow_renumber(e->dataflow, (uint32_t)n, number);
     for (size_t i = 0; i < n; ++i) {
         dtp_node_work_t *to = &items[number[i]];
         if (s->items[i].kind == DTP_STAGE_HOST) to->host = e->hosts[s->items[i].index];
@@ -461,9 +463,9 @@ static dnnl_tp_status_t set_items(sched_t *s) {
         dtp_exec_host_t *h = &items[i].host;
         if (!h->fn) continue;
         int args = h->nin + h->nout;
-        if (args) memcpy(points, h->refs, sizeof *points * (size_t)args);
-        h->refs = points;
-        points += args;
+        if (args) memcpy(host_refs, h->refs, sizeof *host_refs * (size_t)args);
+        h->refs = host_refs;
+        host_refs += args;
     }
     e->items = items;
     return dnnl_tp_success;
@@ -472,17 +474,17 @@ static dnnl_tp_status_t set_items(sched_t *s) {
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
     dtp_dataflow_expect(s->builder, l->nsteps, 2 * l->nsteps);
-    for (int i = 1; i < l->nspaces; ++i)
-        if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
-            s->block_of[i] = s->e->spaces[i].block = dtp_dataflow_function(s->builder);
-    DTP_TRY(add_steps(s, DTP_DATAFLOW_ROOT, 0, l->spaces[0].end));
-    for (int i = 1; i < l->nspaces; ++i)
-        if (s->e->spaces[i].is_function && s->e->spaces[i].by_counters)
-            DTP_TRY(add_steps(s, s->block_of[i], l->spaces[i].begin, l->spaces[i].end));
+    for (int i = 1; i < l->nscopes; ++i)
+        if (s->e->scopes[i].is_function && s->e->scopes[i].by_counters)
+            s->block_of[i] = s->e->scopes[i].block = dtp_dataflow_function(s->builder);
+    DTP_TRY(add_steps(s, DTP_DATAFLOW_ROOT, 0, l->scopes[0].end));
+    for (int i = 1; i < l->nscopes; ++i)
+        if (s->e->scopes[i].is_function && s->e->scopes[i].by_counters)
+            DTP_TRY(add_steps(s, s->block_of[i], l->scopes[i].begin, l->scopes[i].end));
     unsigned flags = (s->options & DTP_SCHEDULE_ORDERED ? DTP_DATAFLOW_ORDERED : 0) |
                      (is_force(s) ? 0 : DTP_DATAFLOW_CLUSTERS);
     if (l->nhosts) flags |= DTP_DATAFLOW_LEARN;
-    DTP_TRY(dtp_dataflow_build(s->builder, flags, &s->e->arena, &s->e->flow));
+    DTP_TRY(dtp_dataflow_build(s->builder, flags, &s->e->arena, &s->e->dataflow));
     return set_items(s);
 }
 
@@ -491,12 +493,13 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned opti
     dtp_arena_t *arena = l->ir->arena;
     sched_t s = {.e = e, .l = l, .options = options};
     size_t nbufs = (size_t)(l->nbufs + 1);
-    s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nspaces);
+    s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nscopes);
     s.stamp = dtp_arena_alloc(arena, sizeof *s.stamp * nbufs);
     s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
     if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
-    DTP_TRY(dtp_made_init(&s.made, arena, l->nbufs));
-    s.made.forgets = l->nspaces == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
+    DTP_TRY(dtp_producers_init(&s.producers, arena, l->nbufs));
+    s.producers.forgets =
+        l->nscopes == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
     s.builder = dtp_dataflow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);

@@ -1,43 +1,43 @@
-/* Placing rooms: no two that are in use at the same time share bytes. */
+/* Placing allocations: no two that are in use at the same time share bytes. */
 #include "exec/compile/memory/plan.h"
 
 enum {
     MANY = 2000,
     LARGEST = 512,
-    SMALL_BYTES = 1024, /* of more than FEW rooms: not worth comparing with all others */
+    SMALL_BYTES = 1024, /* of more than FEW allocations: not worth comparing with all others */
     FEW = 64,
     LISTS = 4096,
     TRIES = 32
 };
 
 static int by_size(const void *a, const void *b) {
-    const dtp_room_t *x = a, *y = b;
+    const dtp_allocation_t *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return x->buf - y->buf;
 }
 
 static int by_first(const void *a, const void *b) {
-    const dtp_room_t *x = a, *y = b;
+    const dtp_allocation_t *x = a, *y = b;
     return x->first != y->first ? x->first - y->first : x->buf - y->buf;
 }
 
-static void sift(dtp_room_t *r, int at, int n, int (*compare)(const void *, const void *)) {
+static void sift(dtp_allocation_t *r, int at, int n, int (*compare)(const void *, const void *)) {
     for (int child; (child = 2 * at + 1) < n; at = child) {
         if (child + 1 < n && compare(&r[child], &r[child + 1]) < 0) ++child;
         if (compare(&r[at], &r[child]) >= 0) return;
-        dtp_room_t x = r[at];
+        dtp_allocation_t x = r[at];
         r[at] = r[child];
         r[child] = x;
     }
 }
 
-static void heap_sort(dtp_room_t *r, int n, int (*compare)(const void *, const void *)) {
+static void heap_sort(dtp_allocation_t *r, int n, int (*compare)(const void *, const void *)) {
     int sorted = 1;
     while (sorted < n && compare(&r[sorted - 1], &r[sorted]) <= 0) ++sorted;
     if (sorted >= n) return;
     for (int i = n / 2 - 1; i >= 0; --i) sift(r, i, n, compare);
     for (int i = n - 1; i > 0; --i) {
-        dtp_room_t x = r[0];
+        dtp_allocation_t x = r[0];
         r[0] = r[i];
         r[i] = x;
         sift(r, 0, i, compare);
@@ -48,14 +48,14 @@ static int list_of(size_t bytes) { return (int)((bytes / DTP_CACHE_LINE) % LISTS
 
 /* ---- One step after another -------------------------------------------------------------------------- */
 
-static void push_end(const dtp_room_t *r, int *heap, int *n, int room) {
+static void push_end(const dtp_allocation_t *r, int *heap, int *n, int allocation) {
     int at = (*n)++;
-    for (; at > 0 && r[heap[(at - 1) / 2]].last > r[room].last; at = (at - 1) / 2)
+    for (; at > 0 && r[heap[(at - 1) / 2]].last > r[allocation].last; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
-    heap[at] = room;
+    heap[at] = allocation;
 }
 
-static int pop_end(const dtp_room_t *r, int *heap, int *n) {
+static int pop_end(const dtp_allocation_t *r, int *heap, int *n) {
     int top = heap[0], last = heap[--*n], at = 0;
     for (int child; (child = 2 * at + 1) < *n; at = child) {
         if (child + 1 < *n && r[heap[child + 1]].last < r[heap[child]].last) ++child;
@@ -66,13 +66,13 @@ static int pop_end(const dtp_room_t *r, int *heap, int *n) {
     return top;
 }
 
-/* Many rooms: in the order of time, each in the place of an earlier one of its size that is free again. */
-static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, dtp_room_t *r, int n, size_t *total) {
+/* Many allocations: in the order of time, each in the place of an earlier one of its size that is free again. */
+static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, dtp_allocation_t *r, int n, size_t *total) {
     int *free_at = dtp_arena_alloc(arena, sizeof *free_at * LISTS), *next = NULL, *ends = NULL;
     next = dtp_arena_alloc(arena, sizeof *next * (size_t)(n + 1));
     ends = dtp_arena_alloc(arena, sizeof *ends * (size_t)(n + 1));
     if (!free_at || !next || !ends) return dnnl_tp_out_of_memory;
-    int nends = 0; /* rooms in use: a heap, the one that ends first on top */
+    int nends = 0; /* allocations in use: a heap, the one that ends first on top */
     for (int i = 0; i < n; ++i) {
         while (nends && r[ends[0]].last < r[i].first) {
             int done = pop_end(r, ends, &nends), *list = &free_at[list_of(r[done].bytes)];
@@ -95,26 +95,28 @@ static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, dtp_room_t *r, int n, 
 
 /* ---- In any order ------------------------------------------------------------------------------------ */
 
-/* A room whose place may be taken over, in a ring of those of its list. */
+/* An allocation whose place may be taken over, in a ring of those of its list. */
 typedef struct {
     int prev, next; /* of the ring */
-    int before;     /* the room that had the place earlier, -1 */
-} place_t;
+    int before;     /* the allocation that had the place earlier, -1 */
+} placement_t;
 
-/* Is the place of `room` free for b? Rooms that are used in every run speak for those before them. */
-static bool is_free(const dtp_order_t *o, const dtp_room_t *r, const place_t *p, int room, int b) {
-    for (int i = 0; room >= 0; room = p[room].before, ++i) {
-        if (i == TRIES || !dtp_order_frees(o, &r[room], &r[b])) return false;
-        if (o->rooms[r[room].buf].always) return true;
+/* Is the place of `allocation` free for b? Allocations that are used in every run speak for those before
+ * them. */
+static bool is_free(const dtp_order_t *o, const dtp_allocation_t *r, const placement_t *p, int allocation,
+                    int b) {
+    for (int i = 0; allocation >= 0; allocation = p[allocation].before, ++i) {
+        if (i == TRIES || !dtp_order_frees(o, &r[allocation], &r[b])) return false;
+        if (o->allocations[r[allocation].buf].always) return true;
     }
     return true;
 }
 
-/* Many rooms: each in the place of one of its size, of those that were given out longest ago or last. */
-static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o, dtp_room_t *r, int n,
+/* Many allocations: each in the place of one of its size, of those that were given out longest ago or last. */
+static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o, dtp_allocation_t *r, int n,
                                        size_t *total) {
     int *head = dtp_arena_alloc(arena, sizeof *head * LISTS);
-    place_t *p = dtp_arena_alloc(arena, sizeof *p * (size_t)(n + 1));
+    placement_t *p = dtp_arena_alloc(arena, sizeof *p * (size_t)(n + 1));
     if (!head || !p) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {
         int *first = &head[list_of(r[i].bytes)], found = -1;
@@ -125,7 +127,7 @@ static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o,
             if (k % 2 ? (new = p[new].prev) == old : old == new) break;
             if (k % 2 == 0) old = p[old].next;
         }
-        p[i] = (place_t){i, i, found};
+        p[i] = (placement_t){i, i, found};
         if (found >= 0) {
             r[i].at = r[found].at;
             if (*first == found + 1) *first = p[found].next == found ? 0 : p[found].next + 1;
@@ -147,16 +149,16 @@ static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o,
     return dnnl_tp_success;
 }
 
-/* ---- Few rooms, or the largest ----------------------------------------------------------------------- */
+/* ---- Few allocations, or the largest ----------------------------------------------------------------- */
 
-static bool together(const dtp_order_t *o, const dtp_room_t *a, const dtp_room_t *b) {
+static bool together(const dtp_order_t *o, const dtp_allocation_t *a, const dtp_allocation_t *b) {
     if (!o) return a->first <= b->last && b->first <= a->last;
     return !dtp_order_frees(o, a, b) && !dtp_order_frees(o, b, a);
 }
 
 /* In the order of r, large ones first: each in the lowest place where nothing that lives at the same time
  * stands. */
-static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_room_t *r, int n,
+static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_allocation_t *r, int n,
                                   size_t *total) {
     int *up = dtp_arena_alloc(arena, sizeof *up * (size_t)(n + 1)); /* those placed, the lowest first */
     if (!up) return dnnl_tp_out_of_memory;
@@ -164,7 +166,7 @@ static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_
         size_t at = 0;
         int k = 0;
         for (; k < i; ++k) {
-            const dtp_room_t *x = &r[up[k]];
+            const dtp_allocation_t *x = &r[up[k]];
             if (at + r[i].bytes <= x->at) break;
             if (at < x->at + x->bytes && together(o, x, &r[i])) at = x->at + x->bytes;
         }
@@ -176,8 +178,8 @@ static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_place_rooms(dtp_arena_t *arena, const dtp_order_t *order, dtp_room_t *r, int n,
-                                 size_t *total) {
+dnnl_tp_status_t dtp_place_allocations(dtp_arena_t *arena, const dtp_order_t *order, dtp_allocation_t *r,
+                                       int n, size_t *total) {
     *total = 0;
     heap_sort(r, n, by_size);
     int few = order ? (n < LARGEST ? n : LARGEST) : n <= MANY ? n : 0;

@@ -1,37 +1,37 @@
-/* Sets of earlier points, see reach.h. */
-#include "exec/compile/memory/reach.h"
+/* Sets of earlier events, see ancestors.h. */
+#include "exec/compile/memory/ancestors.h"
 
 enum { EXACT = 8192, MIN_WORDS = 4, LEAST_WORDS = 16, BITS = 1 << 26 };
 
-dnnl_tp_status_t dtp_reach_init(dtp_reach_t *r, dtp_arena_t *arena, int points, size_t worth) {
-    *r = (dtp_reach_t){.room = points};
-    if (points == 0) return dnnl_tp_success;
-    r->words = points / 64 + 1;
-    if (points > EXACT) r->words = (int)dtp_max64(MIN_WORDS, BITS / 64 / points);
-    const size_t words = worth / sizeof *r->row / (size_t)points,
+dnnl_tp_status_t dtp_ancestors_init(dtp_ancestors_t *r, dtp_arena_t *arena, int events, size_t worth) {
+    *r = (dtp_ancestors_t){.allocation = events};
+    if (events == 0) return dnnl_tp_success;
+    r->words = events / 64 + 1;
+    if (events > EXACT) r->words = (int)dtp_max64(MIN_WORDS, BITS / 64 / events);
+    const size_t words = worth / sizeof *r->row / (size_t)events,
                  least = words > LEAST_WORDS ? words : LEAST_WORDS;
     if ((size_t)r->words > least) r->words = (int)least;
-    r->low = dtp_arena_alloc(arena, sizeof *r->low * (size_t)points);
-    r->row = dtp_arena_alloc(arena, sizeof *r->row * (size_t)points * (size_t)r->words);
+    r->low = dtp_arena_alloc(arena, sizeof *r->low * (size_t)events);
+    r->row = dtp_arena_alloc(arena, sizeof *r->row * (size_t)events * (size_t)r->words);
     return r->low && r->row ? dnnl_tp_success : dnnl_tp_out_of_memory;
 }
 
-int dtp_reach_new(dtp_reach_t *r) { return r->n++; }
+int dtp_ancestors_new(dtp_ancestors_t *r) { return r->n++; }
 
 /* The first word that p's row covers. */
-static int base(const dtp_reach_t *r, int p) { return p / 64 < r->words ? 0 : p / 64 + 1 - r->words; }
+static int base(const dtp_ancestors_t *r, int p) { return p / 64 < r->words ? 0 : p / 64 + 1 - r->words; }
 
-static uint64_t *words_of(const dtp_reach_t *r, int p) { return r->row + (size_t)p * (size_t)r->words; }
+static uint64_t *words_of(const dtp_ancestors_t *r, int p) { return r->row + (size_t)p * (size_t)r->words; }
 
-bool dtp_reach_has(const dtp_reach_t *r, int u, int p) {
+bool dtp_ancestors_has(const dtp_ancestors_t *r, int u, int p) {
     if (!r->row || u >= p) return false;
     if (u < r->low[p]) return true;
     int k = u / 64 - base(r, p);
     return k >= 0 && (words_of(r, p)[k] >> (u % 64) & 1);
 }
 
-void dtp_reach_add(dtp_reach_t *r, int p, int d) {
-    if (!r->row || dtp_reach_has(r, d, p)) return;
+void dtp_ancestors_add(dtp_ancestors_t *r, int p, int d) {
+    if (!r->row || dtp_ancestors_has(r, d, p)) return;
     if (r->low[d] > r->low[p]) r->low[p] = r->low[d];
     int shift = base(r, p) - base(r, d), at = d / 64 - base(r, p);
     if (at < 0) return;
@@ -41,7 +41,7 @@ void dtp_reach_add(dtp_reach_t *r, int p, int d) {
     to[at] |= (uint64_t)1 << (d % 64);
 }
 
-/* Which of the points from .. to - 1 are in word w. */
+/* Which of the events from .. to - 1 are in word w. */
 static uint64_t range_word(int from, int to, int w) {
     from -= w * 64, to -= w * 64;
     if (from >= 64 || to <= 0 || from >= to) return 0;
@@ -49,19 +49,19 @@ static uint64_t range_word(int from, int to, int w) {
     return (from > 0 ? all << from : all) & (to < 64 ? ~(all << to) : all);
 }
 
-void dtp_reach_never(dtp_reach_t *r, int p, int from, int to) {
+void dtp_ancestors_never(dtp_ancestors_t *r, int p, int from, int to) {
     if (!r->row) return;
     for (int w = base(r, p); w <= p / 64; ++w) words_of(r, p)[w - base(r, p)] |= range_word(from, to, w);
 }
 
 /* Word w of p's set with p in it. */
-static uint64_t whole_word(const dtp_reach_t *r, int p, int w) {
+static uint64_t whole_word(const dtp_ancestors_t *r, int p, int w) {
     int k = w - base(r, p);
     uint64_t x = k >= 0 && w <= p / 64 ? words_of(r, p)[k] : 0;
     return x | range_word(0, r->low[p], w) | range_word(p, p + 1, w);
 }
 
-void dtp_reach_either(dtp_reach_t *r, int p, int a, int b, int begin, int middle, int end) {
+void dtp_ancestors_either(dtp_ancestors_t *r, int p, int a, int b, int begin, int middle, int end) {
     if (!r->row) return;
     for (int w = base(r, p); w <= p / 64; ++w)
         words_of(r, p)[w - base(r, p)] = (whole_word(r, a, w) | range_word(middle, end, w)) &
@@ -69,7 +69,7 @@ void dtp_reach_either(dtp_reach_t *r, int p, int a, int b, int begin, int middle
     r->low[p] = r->low[a] < r->low[b] ? r->low[a] : r->low[b];
 }
 
-void dtp_reach_seal(dtp_reach_t *r, int p) {
+void dtp_ancestors_seal(dtp_ancestors_t *r, int p) {
     if (!r->row) return;
     int low = r->low[p];
     while (low < p && low / 64 >= base(r, p)) {

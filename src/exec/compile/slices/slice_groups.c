@@ -1,4 +1,4 @@
-/* Row segments: the key to batches.
+/* Slice groups: the key to batches.
  *
  * A run of consecutive steps in which each result row (or sequence) depends only on the same row (or
  * sequence) of what the run computed before is executed slice by slice, so that activations stay in the
@@ -7,9 +7,9 @@
  * sequence-wise operator is inside.
  *
  * Two forms. Fixed: slices are known now. Packed (attention or pooling with offsets): units are rows, and
- * each run cuts them at sequence boundaries. Weights of a segment are split into groups (about a transformer
- * layer) and the loop is group outer, slice inner. Run: run/run.c. */
-#include "exec/compile/slices/segment.h"
+ * each run cuts them at sequence boundaries. Weights of a slice group are split into sections (about a
+ * transformer layer) and the loop is group outer, slice inner. Run: run/run.c. */
+#include "exec/compile/slices/slice_groups.h"
 
 enum {
     SLICE_ROWS = 128,    /* a slice's activations fit the second-level cache */
@@ -65,7 +65,7 @@ static cut_t rule(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md
 }
 
 /* Can the step be cut into `units` along dimension 0? Marks its arguments when it can. */
-static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) {
+static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
     const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
     bool sliced[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
     if (!s->op || s->no_slice || units < 1) return false;
@@ -77,7 +77,7 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) 
         if (s->arg[i].buf < 0 || !md[i] || dtp_md_is_zero(md[i])) continue;
         const dtp_buf_t *b = &l->bufs[s->arg[i].buf];
         cut_t c = rule(s, i, md[i], dst);
-        if (c == CUT_BAD || (c == CUT_WHOLE && b->segment == segment)) return false;
+        if (c == CUT_BAD || (c == CUT_WHOLE && b->slice_group == group)) return false;
         if (c == CUT_WHOLE) continue;
         /* A unit must be the same contiguous block for everybody who touches the buffer. */
         int64_t advance =
@@ -105,9 +105,9 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int segment) 
 
 /* ---- Packed steps ------------------------------------------------------------------------------------ */
 
-/* Attention or pooling with offsets in a segment of `rows` rows: absolute rows, offsets and pooled rows
+/* Attention or pooling with offsets in a slice group of `rows` rows: absolute rows, offsets and pooled rows
  * advance by sequence. */
-static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segment) {
+static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int group) {
     const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
     int n = arg_mds(s, md);
     bool is_pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
@@ -120,7 +120,7 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segme
         if (a->buf < 0) continue;
         dtp_buf_t *b = &l->bufs[a->buf];
         if (i == offsets) {
-            if (b->segment == segment) return false;
+            if (b->slice_group == group) return false;
             a->advance = (int64_t)sizeof(int32_t);
         } else if (is_pool && a->written) {
             a->advance = md[i]->dims[1] * md[i]->strides[1] * (int64_t)dtp_type_size(md[i]->data_type);
@@ -133,7 +133,7 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int segme
     return true;
 }
 
-/* ---- Growing a segment ------------------------------------------------------------------------------- */
+/* ---- Growing a slice group --------------------------------------------------------------------------- */
 
 typedef struct {
     int first, end;
@@ -153,15 +153,15 @@ static const dtp_md_t *dst_md(const dtp_step_t *s) {
     return md[dst_index(s)];
 }
 
-static void mark(dtp_lower_t *l, dtp_step_t *s, int segment, int domain) {
+static void mark(dtp_lower_t *l, dtp_step_t *s, int group, int domain) {
     for (int i = 0; i < s->nargs; ++i)
         if (s->arg[i].written) {
-            l->bufs[s->arg[i].buf].segment = segment;
+            l->bufs[s->arg[i].buf].slice_group = group;
             l->bufs[s->arg[i].buf].domain = domain;
         }
 }
 
-/* A step of a packed segment must take its rows at run time. */
+/* A step of a packed slice group must take its rows at run time. */
 static dnnl_tp_status_t takes_rows(dtp_lower_t *l, dtp_step_t *s, bool *yes) {
     *yes = false;
     if (!s->op || s->no_slice) return dnnl_tp_success;
@@ -175,7 +175,7 @@ static dnnl_tp_status_t takes_rows(dtp_lower_t *l, dtp_step_t *s, bool *yes) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t packed_step(dtp_lower_t *l, dtp_step_t *s, grow_t *g, int segment, bool *joined) {
+static dnnl_tp_status_t packed_step(dtp_lower_t *l, dtp_step_t *s, grow_t *g, int group, bool *joined) {
     *joined = false;
     bool rows_ok;
     DTP_TRY(takes_rows(l, s, &rows_ok));
@@ -186,36 +186,36 @@ static dnnl_tp_status_t packed_step(dtp_lower_t *l, dtp_step_t *s, grow_t *g, in
                      : (int)DTP_ATTENTION_OFFSETS;
         const dtp_step_arg_t *o = &s->arg[at];
         if (g->seqs && (o->buf != g->offsets_buf || o->offset != g->offsets_at)) return dnnl_tp_success;
-        if (!cut_sequences(l, s, g->units, segment)) return dnnl_tp_success;
+        if (!cut_sequences(l, s, g->units, group)) return dnnl_tp_success;
         g->offsets_buf = o->buf;
         g->offsets_at = o->offset;
         g->seqs = (int64_t)(l->bufs[o->buf].bytes / sizeof(int32_t)) - 1;
         bool is_pool =
             at == (int)DTP_POOLN_OFFSETS && s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
-        mark(l, s, segment, is_pool ? DTP_BY_SEQ : DTP_BY_ROW);
+        mark(l, s, group, is_pool ? DTP_BY_SEQ : DTP_BY_ROW);
         *joined = true;
         return dnnl_tp_success;
     }
     /* What reads pooled rows goes on by sequence. */
     int domain = DTP_BY_ROW;
     for (int i = 0; i < s->nargs + s->npost_args; ++i)
-        if (s->arg[i].buf >= 0 && l->bufs[s->arg[i].buf].segment == segment &&
+        if (s->arg[i].buf >= 0 && l->bufs[s->arg[i].buf].slice_group == group &&
             l->bufs[s->arg[i].buf].domain == DTP_BY_SEQ)
             domain = DTP_BY_SEQ;
     const dtp_md_t *dst = dst_md(s);
     int64_t units = domain == DTP_BY_SEQ ? g->seqs : g->units;
-    if (dst->dims[0] != units || !cut_step(l, s, units, segment)) return dnnl_tp_success;
+    if (dst->dims[0] != units || !cut_step(l, s, units, group)) return dnnl_tp_success;
     for (int i = 0; i < s->nargs + s->npost_args; ++i)
-        if (s->arg[i].sliced && l->bufs[s->arg[i].buf].segment == segment &&
+        if (s->arg[i].sliced && l->bufs[s->arg[i].buf].slice_group == group &&
             l->bufs[s->arg[i].buf].domain != domain)
             return dnnl_tp_success;
     s->domain = domain;
-    mark(l, s, segment, domain);
+    mark(l, s, group, domain);
     *joined = true;
     return dnnl_tp_success;
 }
 
-/* The first step with offsets turns a segment of rows into a packed one: its steps so far must take rows. */
+/* The first step with offsets turns a slice group of rows into a packed one: its steps so far must take rows. */
 static dnnl_tp_status_t to_packed(dtp_lower_t *l, grow_t *g, bool *ok) {
     *ok = true;
     for (int i = g->first; i < g->end && *ok; ++i) {
@@ -226,7 +226,7 @@ static dnnl_tp_status_t to_packed(dtp_lower_t *l, grow_t *g, bool *ok) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) {
+static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
     memset(g, 0, sizeof *g);
     g->first = g->end = first;
     for (int i = first; i < l->nsteps; ++i) {
@@ -244,7 +244,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) 
                 DTP_TRY(to_packed(l, g, &ok));
                 if (!ok) break;
             }
-            DTP_TRY(packed_step(l, s, g, segment, &ok));
+            DTP_TRY(packed_step(l, s, g, group, &ok));
             if (!ok) break;
             g->rows = g->units;
         } else {
@@ -255,11 +255,11 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) 
             if (i > first && units < g->units &&
                 (units < dtp_max64(2, l->num_threads) || rows / units > MAX_UNIT_ROWS))
                 break;
-            if (units < 2 || !cut_step(l, s, units, segment)) break;
+            if (units < 2 || !cut_step(l, s, units, group)) break;
             g->units = units;
             g->rows = rows;
             s->domain = DTP_BY_ROW;
-            mark(l, s, segment, DTP_BY_ROW);
+            mark(l, s, group, DTP_BY_ROW);
         }
         g->end = i + 1;
     }
@@ -268,7 +268,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int segment, grow_t *g) 
     return dnnl_tp_success;
 }
 
-/* ---- Slices and groups ------------------------------------------------------------------------------- */
+/* ---- Slices and sections ----------------------------------------------------------------------------- */
 
 static int count_slices(const grow_t *g, int threads) {
     int64_t n = dtp_div_up(g->rows, SLICE_ROWS);
@@ -286,66 +286,66 @@ static double weight_bytes(const dtp_step_t *s) {
     return 4. * (double)d->wei.dims[0] * (double)d->wei.dims[1];
 }
 
-/* Bytes per unit of what is written in the segment before step `at` and touched from there on. */
-static double crossing(const dtp_lower_t *l, const dtp_segment_t *seg, int index, int at) {
+/* Bytes per unit of what is written in the slice group before step `at` and touched from there on. */
+static double crossing(const dtp_lower_t *l, const dtp_slice_group_t *group, int index, int at) {
     double bytes = 0.;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->segment == index && buf->first < at && buf->last >= at) bytes += (double)buf->bytes;
+        if (buf->slice_group == index && buf->first < at && buf->last >= at) bytes += (double)buf->bytes;
     }
-    return bytes / (double)seg->units;
+    return bytes / (double)group->units;
 }
 
-/* Group borders: about `limit` bytes of weights each, cut where the least has to be kept for all slices. */
-static dnnl_tp_status_t make_groups(dtp_exec_t *e, dtp_lower_t *l, dtp_segment_t *seg, int index) {
+/* Section borders: about `limit` bytes of weights each, cut where the least has to be kept for all slices. */
+static dnnl_tp_status_t make_sections(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index) {
     enum { MIB = 1 << 20 };
     int64_t l3 = l->ir->engine->l3_bytes;
     double limit = (double)(l3 > 0 ? dtp_min64(l3 / 4, 16 * MIB) : 8 * MIB), sum = 0.;
-    int *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)(seg->nsteps + 1));
-    if (!groups) return dnnl_tp_out_of_memory;
-    int n = 0, end = seg->first_step + seg->nsteps;
-    groups[n++] = seg->first_step;
-    bool one = seg->offsets_ref < 0 && seg->nslices <= e->num_threads;
-    for (int i = seg->first_step; i < end && !one; ++i) {
+    int *sections = dtp_arena_alloc(&e->arena, sizeof *sections * (size_t)(group->nsteps + 1));
+    if (!sections) return dnnl_tp_out_of_memory;
+    int n = 0, end = group->first_step + group->nsteps;
+    sections[n++] = group->first_step;
+    bool one = group->offsets_ref < 0 && group->nslices <= e->num_threads;
+    for (int i = group->first_step; i < end && !one; ++i) {
         sum += weight_bytes(l->steps[i]);
-        if (sum <= limit || i == groups[n - 1]) continue;
+        if (sum <= limit || i == sections[n - 1]) continue;
         int best = -1;
         double least = 0.;
-        for (int at = groups[n - 1] + 1; at <= i; ++at) {
-            double c = crossing(l, seg, index, at);
+        for (int at = sections[n - 1] + 1; at <= i; ++at) {
+            double c = crossing(l, group, index, at);
             if (best < 0 || c <= least) best = at, least = c;
         }
-        groups[n++] = best;
+        sections[n++] = best;
         sum = 0.;
         for (int k = best; k <= i; ++k) sum += weight_bytes(l->steps[k]);
     }
-    groups[n] = end;
-    seg->ngroups = n;
-    seg->groups = groups;
+    sections[n] = end;
+    group->nsections = n;
+    group->sections = sections;
     return dnnl_tp_success;
 }
 
-static int group_of(const dtp_segment_t *seg, int step) {
+static int section_of(const dtp_slice_group_t *group, int step) {
     int g = 0;
-    while (g + 1 < seg->ngroups && seg->groups[g + 1] <= step) ++g;
+    while (g + 1 < group->nsections && group->sections[g + 1] <= step) ++g;
     return g;
 }
 
-/* Buffers that live inside one group of one segment hold a slice only and belong to the participant. */
-static void find_locals(dtp_lower_t *l, const dtp_segment_t *seg, int index) {
+/* Buffers that live inside one section of one slice group hold a slice only and belong to the participant. */
+static void find_locals(dtp_lower_t *l, const dtp_slice_group_t *group, int index) {
     for (int b = 0; b < l->nbufs; ++b) {
         dtp_buf_t *buf = &l->bufs[b];
-        if (buf->kind != DTP_BUF_SLAB || buf->segment != index) continue;
-        bool local = buf->domain == DTP_BY_ROW && buf->last < seg->first_step + seg->nsteps &&
-                     group_of(seg, buf->first) == group_of(seg, buf->last);
-        buf->unit_bytes = (int64_t)buf->bytes / seg->units;
+        if (buf->kind != DTP_BUF_INSTANCE || buf->slice_group != index) continue;
+        bool local = buf->domain == DTP_BY_ROW && buf->last < group->first_step + group->nsteps &&
+                     section_of(group, buf->first) == section_of(group, buf->last);
+        buf->unit_bytes = (int64_t)buf->bytes / group->units;
         if (local) buf->kind = DTP_BUF_LOCAL;
     }
 }
 
-static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_segment_t *seg) {
-    int64_t most = seg->slice + (seg->larger > 0);
-    DTP_TRY(dtp_step_create(l, s, most, seg->units, l->num_threads, 0));
+static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_slice_group_t *group) {
+    int64_t most = group->slice + (group->larger > 0);
+    DTP_TRY(dtp_step_create(l, s, most, group->units, l->num_threads, 0));
     bool rows = (s->work->prim[0]->pd->impl->flags & DTP_IMPL_ROWS) != 0;
     if (s->op->kind == dnnl_tp_matmul) {
         const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
@@ -353,74 +353,75 @@ static dnnl_tp_status_t create_fixed(dtp_lower_t *l, dtp_step_t *s, const dtp_se
     }
     if (!rows) {
         s->domain = DTP_BY_NONE; /* no rows are passed */
-        if (seg->larger) DTP_TRY(dtp_step_create(l, s, seg->slice, seg->units, l->num_threads, 1));
+        if (group->larger) DTP_TRY(dtp_step_create(l, s, group->slice, group->units, l->num_threads, 1));
     }
     return dnnl_tp_success;
 }
 
-static void unmark(dtp_lower_t *l, int first, int end, int segment) {
+static void unmark(dtp_lower_t *l, int first, int end, int group) {
     for (int i = first; i < end; ++i) {
         dtp_step_t *s = l->steps[i];
         s->domain = DTP_BY_NONE;
-        s->segment = -1;
+        s->slice_group = -1;
         for (int k = 0; k < s->nargs + s->npost_args; ++k) {
             s->arg[k].sliced = false;
             s->arg[k].advance = 0;
-            if (s->arg[k].buf >= 0 && l->bufs[s->arg[k].buf].segment == segment) {
-                l->bufs[s->arg[k].buf].segment = -1;
+            if (s->arg[k].buf >= 0 && l->bufs[s->arg[k].buf].slice_group == group) {
+                l->bufs[s->arg[k].buf].slice_group = -1;
                 l->bufs[s->arg[k].buf].domain = DTP_BY_NONE;
             }
         }
     }
 }
 
-/* Packed segments hand their bounds over in run objects: this many slices at most. */
-static int packed_slices(const dtp_segment_t *seg, int threads) {
-    int64_t n = dtp_round_up(dtp_div_up(seg->units, SLICE_ROWS), threads);
-    return (int)dtp_max64(1, dtp_min64(n, dtp_max64(seg->seqs, 1)));
+/* Packed slice groups hand their bounds over in run objects: this many slices at most. */
+static int packed_slices(const dtp_slice_group_t *group, int threads) {
+    int64_t n = dtp_round_up(dtp_div_up(group->units, SLICE_ROWS), threads);
+    return (int)dtp_max64(1, dtp_min64(n, dtp_max64(group->seqs, 1)));
 }
 
-static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, dtp_segment_t *seg,
+static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, dtp_slice_group_t *group,
                                int index) {
-    seg->first_step = g->first;
-    seg->nsteps = g->end - g->first;
-    seg->units = g->units;
-    seg->seqs = g->seqs;
-    seg->rows_per_unit = dtp_max64(g->rows / g->units, 1);
-    seg->offsets_ref = g->seqs ? g->offsets_buf : -1; /* replaced by the plan */
+    group->first_step = g->first;
+    group->nsteps = g->end - g->first;
+    group->units = g->units;
+    group->seqs = g->seqs;
+    group->rows_per_unit = dtp_max64(g->rows / g->units, 1);
+    group->offsets_ref = g->seqs ? g->offsets_buf : -1; /* replaced by the plan */
     if (g->seqs) {
-        seg->nslices = packed_slices(seg, e->num_threads);
-        seg->capacity = dtp_min64(g->units, 4 * SLICE_ROWS) | 1; /* odd: buffers do not alias in the caches */
+        group->nslices = packed_slices(group, e->num_threads);
+        group->capacity =
+            dtp_min64(g->units, 4 * SLICE_ROWS) | 1; /* odd: buffers do not alias in the caches */
     } else {
-        seg->nslices = count_slices(g, e->num_threads);
-        seg->slice = g->units / seg->nslices;
-        seg->larger = g->units % seg->nslices;
-        seg->capacity = seg->slice + (seg->larger > 0);
+        group->nslices = count_slices(g, e->num_threads);
+        group->slice = g->units / group->nslices;
+        group->larger = g->units % group->nslices;
+        group->capacity = group->slice + (group->larger > 0);
     }
-    for (int i = g->first; i < g->end; ++i) l->steps[i]->segment = index;
-    DTP_TRY(make_groups(e, l, seg, index));
-    find_locals(l, seg, index);
+    for (int i = g->first; i < g->end; ++i) l->steps[i]->slice_group = index;
+    DTP_TRY(make_sections(e, l, group, index));
+    find_locals(l, group, index);
     for (int i = g->first; i < g->end; ++i) {
-        if (!g->seqs) DTP_TRY(create_fixed(l, l->steps[i], seg));
-        seg->ns += dtp_step_ns(l->steps[i]);
+        if (!g->seqs) DTP_TRY(create_fixed(l, l->steps[i], group));
+        group->ns += dtp_step_ns(l->steps[i]);
     }
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_segments(dtp_exec_t *e, dtp_lower_t *l) {
+dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_buf_ranges(l);
     if (l->nproblems == 0) return dnnl_tp_success;
-    dtp_segment_t *segs = dtp_arena_alloc(&e->arena, sizeof *segs * (size_t)l->nproblems);
-    if (!segs) return dnnl_tp_out_of_memory;
-    e->segments = segs;
+    dtp_slice_group_t *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)l->nproblems);
+    if (!groups) return dnnl_tp_out_of_memory;
+    e->slice_groups = groups;
     for (int i = 0; i < l->nsteps && l->ir->fuse;) {
         grow_t g;
-        int index = e->nsegments;
+        int index = e->nslice_groups;
         DTP_TRY(grow(l, i, index, &g));
         bool worth = g.end - g.first >= 2 && (g.seqs || count_slices(&g, e->num_threads) > 1);
         if (worth) {
-            DTP_TRY(accept(e, l, &g, &segs[index], index));
-            ++e->nsegments;
+            DTP_TRY(accept(e, l, &g, &groups[index], index));
+            ++e->nslice_groups;
         } else {
             unmark(l, g.first, g.end, index);
         }
