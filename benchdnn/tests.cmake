@@ -5,8 +5,12 @@ foreach(name IN ITEMS cli list flow onednn)
   set_tests_properties(benchdnn_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 endforeach()
 
+# The drivers' names, from the list that the program is made of.
+file(STRINGS drivers/drivers.inc drivers REGEX "^BD_DRIVER")
+list(TRANSFORM drivers REPLACE "BD_DRIVER\\((.*)\\)" "\\1")
+
 # Every set runs on the widest instruction set; _ci also on AVX2 and on the portable code, and bitwise.
-foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
+foreach(driver IN LISTS drivers)
   add_test(NAME benchdnn_smoke_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_smoke)
   set_tests_properties(benchdnn_smoke_${driver} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   add_test(NAME benchdnn_ci_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_ci)
@@ -49,6 +53,7 @@ if(CLANG)
 endif()
 
 add_executable(benchdnn_control ${cases}/control.c)
+target_include_directories(benchdnn_control PRIVATE ${PROJECT_SOURCE_DIR}/src) # kinds.inc
 target_link_libraries(benchdnn_control PRIVATE benchdnn_core dnnl_tp_build_flags)
 add_test(NAME benchdnn_control COMMAND benchdnn_control)
 set_tests_properties(benchdnn_control PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
@@ -59,7 +64,7 @@ function(peer_test name timeout)
   add_test(NAME benchdnn_peer_${name} COMMAND ${cases}/with_peer.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:benchdnn> ${ARGN})
   set_tests_properties(benchdnn_peer_${name} PROPERTIES LABELS full TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
 endfunction()
-foreach(driver IN ITEMS matmul ip softmax lnorm eltwise binary reduction reorder concat sum)
+foreach(driver IN LISTS drivers)
   peer_test(${driver} 300 --threads=1 --${driver} --batch=test_${driver}_smoke)
 endforeach()
 peer_test(itself 120 --subject=peer --threads=1 --matmul 17x33:33x35 3x17x64:3x64x19)

@@ -97,15 +97,15 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 100;
 }
 
-const bd_driver_t bd_binary_drv = {.name = "binary",
-                                   .kind = dnnl_tp_binary,
-                                   .loop = loop,
-                                   .print = print,
-                                   .parse = parse,
-                                   .desc = bd_desc_vdims,
-                                   .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%alg%,%attr%,%desc%",
-                                   .init = init,
-                                   .create_pd = create_pd,
-                                   .fill = fill,
-                                   .ref = ref,
-                                   .judge = judge};
+const bd_driver_t bd_driver_binary = {.name = "binary",
+                                      .kind = dnnl_tp_binary,
+                                      .loop = loop,
+                                      .print = print,
+                                      .parse = parse,
+                                      .desc = bd_desc_vdims,
+                                      .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%alg%,%attr%,%desc%",
+                                      .init = init,
+                                      .create_pd = create_pd,
+                                      .fill = fill,
+                                      .ref = ref,
+                                      .judge = judge};

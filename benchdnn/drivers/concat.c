@@ -66,15 +66,15 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->threshold = 0;
 }
 
-const bd_driver_t bd_concat = {.name = "concat",
-                               .kind = dnnl_tp_concat,
-                               .loop = loop,
-                               .print = print,
-                               .parse = parse,
-                               .desc = bd_desc_vdims,
-                               .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%axis%,%attr%,%desc%",
-                               .init = init,
-                               .create_pd = create_pd,
-                               .fill = fill,
-                               .ref = ref,
-                               .judge = judge};
+const bd_driver_t bd_driver_concat = {.name = "concat",
+                                      .kind = dnnl_tp_concat,
+                                      .loop = loop,
+                                      .print = print,
+                                      .parse = parse,
+                                      .desc = bd_desc_vdims,
+                                      .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%axis%,%attr%,%desc%",
+                                      .init = init,
+                                      .create_pd = create_pd,
+                                      .fill = fill,
+                                      .ref = ref,
+                                      .judge = judge};

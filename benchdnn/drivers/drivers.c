@@ -1,9 +1,10 @@
 /* The list of drivers, and what they share. */
 #include "drivers/drivers.h"
 
-const bd_driver_t *const bd_drivers[] = {&bd_matmul,      &bd_ip,         &bd_softmax,   &bd_lnorm,
-                                         &bd_eltwise_drv, &bd_binary_drv, &bd_reduction, &bd_reorder,
-                                         &bd_concat,      &bd_sum,        NULL};
+#define BD_DRIVER(name) &bd_driver_##name,
+const bd_driver_t *const bd_drivers[] = {
+#include "drivers/drivers.inc"
+    NULL};
 
 bool bd_driver_known_elsewhere(const char *name) {
     static const char *const names[] = {"self",       "conv",    "deconv", "shuffle", "bnorm",

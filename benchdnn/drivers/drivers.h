@@ -40,7 +40,7 @@ bool bd_has_eltwise_po(const bd_prb_t *);
 /* True when the library has the type. */
 bool bd_type_ok(int dt);
 
-extern const bd_driver_t bd_matmul, bd_ip, bd_softmax, bd_lnorm, bd_eltwise_drv, bd_binary_drv, bd_reduction,
-    bd_reorder, bd_concat, bd_sum;
+#define BD_DRIVER(name) extern const bd_driver_t bd_driver_##name;
+#include "drivers/drivers.inc"
 
 #endif

@@ -96,16 +96,16 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 100;
 }
 
-const bd_driver_t bd_eltwise_drv = {.name = "eltwise",
-                                    .kind = dnnl_tp_eltwise,
-                                    .loop = loop,
-                                    .print = print,
-                                    .parse = parse,
-                                    .desc = bd_desc_vdims,
-                                    .perf_csv = "%dir%,%dt%,%tag%,%alg%,%attr%,%desc%",
-                                    .init = init,
-                                    .create_pd = create_pd,
-                                    .fill = bd_fill_src,
-                                    .fill_src = fill_src,
-                                    .ref = ref,
-                                    .judge = judge};
+const bd_driver_t bd_driver_eltwise = {.name = "eltwise",
+                                       .kind = dnnl_tp_eltwise,
+                                       .loop = loop,
+                                       .print = print,
+                                       .parse = parse,
+                                       .desc = bd_desc_vdims,
+                                       .perf_csv = "%dir%,%dt%,%tag%,%alg%,%attr%,%desc%",
+                                       .init = init,
+                                       .create_pd = create_pd,
+                                       .fill = bd_fill_src,
+                                       .fill_src = fill_src,
+                                       .ref = ref,
+                                       .judge = judge};

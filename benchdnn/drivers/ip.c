@@ -131,15 +131,15 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 90;
 }
 
-const bd_driver_t bd_ip = {.name = "ip",
-                           .kind = dnnl_tp_inner_product,
-                           .loop = loop,
-                           .print = print,
-                           .parse = parse,
-                           .desc = desc,
-                           .perf_csv = "%dir%,%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%attr%,%desc%",
-                           .init = init,
-                           .create_pd = create_pd,
-                           .fill = fill,
-                           .ref = ref,
-                           .judge = judge};
+const bd_driver_t bd_driver_ip = {.name = "ip",
+                                  .kind = dnnl_tp_inner_product,
+                                  .loop = loop,
+                                  .print = print,
+                                  .parse = parse,
+                                  .desc = desc,
+                                  .perf_csv = "%dir%,%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%attr%,%desc%",
+                                  .init = init,
+                                  .create_pd = create_pd,
+                                  .fill = fill,
+                                  .ref = ref,
+                                  .judge = judge};

@@ -122,15 +122,15 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 100;
 }
 
-const bd_driver_t bd_lnorm = {.name = "lnorm",
-                              .kind = dnnl_tp_layer_normalization,
-                              .loop = loop,
-                              .print = print,
-                              .parse = parse,
-                              .desc = bd_desc_vdims,
-                              .perf_csv = "%dir%,%sdt%,%tag%,%stat_tag%,%flags%,%attr%,%desc%",
-                              .init = init,
-                              .create_pd = create_pd,
-                              .fill = fill,
-                              .ref = ref,
-                              .judge = judge};
+const bd_driver_t bd_driver_lnorm = {.name = "lnorm",
+                                     .kind = dnnl_tp_layer_normalization,
+                                     .loop = loop,
+                                     .print = print,
+                                     .parse = parse,
+                                     .desc = bd_desc_vdims,
+                                     .perf_csv = "%dir%,%sdt%,%tag%,%stat_tag%,%flags%,%attr%,%desc%",
+                                     .init = init,
+                                     .create_pd = create_pd,
+                                     .fill = fill,
+                                     .ref = ref,
+                                     .judge = judge};

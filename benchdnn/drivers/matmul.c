@@ -189,16 +189,16 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 90;
 }
 
-const bd_driver_t bd_matmul = {.name = "matmul",
-                               .kind = dnnl_tp_matmul,
-                               .loop = loop,
-                               .print = print,
-                               .parse = parse,
-                               .desc = bd_desc_vdims,
-                               .perf_csv = "%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%attr%,%desc%",
-                               .init = init,
-                               .create_pd = create_pd,
-                               .fill = fill,
-                               .ref = ref,
-                               .judge = judge,
-                               .skip_combination = skip_combination};
+const bd_driver_t bd_driver_matmul = {.name = "matmul",
+                                      .kind = dnnl_tp_matmul,
+                                      .loop = loop,
+                                      .print = print,
+                                      .parse = parse,
+                                      .desc = bd_desc_vdims,
+                                      .perf_csv = "%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%attr%,%desc%",
+                                      .init = init,
+                                      .create_pd = create_pd,
+                                      .fill = fill,
+                                      .ref = ref,
+                                      .judge = judge,
+                                      .skip_combination = skip_combination};

@@ -107,16 +107,16 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->allow_nan_inf = true; /* an empty maximum, 0 / 0 of an empty mean */
 }
 
-const bd_driver_t bd_reduction = {.name = "reduction",
-                                  .kind = dnnl_tp_reduction,
-                                  .loop = loop,
-                                  .print = print,
-                                  .parse = parse,
-                                  .desc = bd_desc_vdims,
-                                  .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%alg%,%attr%,%desc%",
-                                  .init = init,
-                                  .create_pd = create_pd,
-                                  .fill = bd_fill_src,
-                                  .fill_src = fill_src,
-                                  .ref = ref,
-                                  .judge = judge};
+const bd_driver_t bd_driver_reduction = {.name = "reduction",
+                                         .kind = dnnl_tp_reduction,
+                                         .loop = loop,
+                                         .print = print,
+                                         .parse = parse,
+                                         .desc = bd_desc_vdims,
+                                         .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%alg%,%attr%,%desc%",
+                                         .init = init,
+                                         .create_pd = create_pd,
+                                         .fill = bd_fill_src,
+                                         .fill_src = fill_src,
+                                         .ref = ref,
+                                         .judge = judge};

@@ -64,16 +64,16 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 80;
 }
 
-const bd_driver_t bd_reorder = {.name = "reorder",
-                                .kind = dnnl_tp_reorder,
-                                .loop = loop,
-                                .print = print,
-                                .parse = parse,
-                                .desc = bd_desc_vdims,
-                                .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%flags%,%attr%,%desc%",
-                                .init = init,
-                                .create_pd = create_pd,
-                                .fill = bd_fill_src,
-                                .fill_src = fill_src,
-                                .ref = ref,
-                                .judge = judge};
+const bd_driver_t bd_driver_reorder = {.name = "reorder",
+                                       .kind = dnnl_tp_reorder,
+                                       .loop = loop,
+                                       .print = print,
+                                       .parse = parse,
+                                       .desc = bd_desc_vdims,
+                                       .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%flags%,%attr%,%desc%",
+                                       .init = init,
+                                       .create_pd = create_pd,
+                                       .fill = bd_fill_src,
+                                       .fill_src = fill_src,
+                                       .ref = ref,
+                                       .judge = judge};

@@ -78,16 +78,17 @@ static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
     c->zero_trust = 100;
 }
 
-const bd_driver_t bd_softmax = {.name = "softmax",
-                                .kind = dnnl_tp_softmax,
-                                .loop = loop,
-                                .print = print,
-                                .parse = parse,
-                                .desc = bd_desc_vdims,
-                                .perf_csv = "%dir%,%sdt%,%ddt%,%stag%,%dtag%,%alg%,%axis%,%attr%,%desc%",
-                                .init = init,
-                                .create_pd = create_pd,
-                                .fill = bd_fill_src,
-                                .fill_src = fill_src,
-                                .ref = ref,
-                                .judge = judge};
+const bd_driver_t bd_driver_softmax = {.name = "softmax",
+                                       .kind = dnnl_tp_softmax,
+                                       .loop = loop,
+                                       .print = print,
+                                       .parse = parse,
+                                       .desc = bd_desc_vdims,
+                                       .perf_csv =
+                                           "%dir%,%sdt%,%ddt%,%stag%,%dtag%,%alg%,%axis%,%attr%,%desc%",
+                                       .init = init,
+                                       .create_pd = create_pd,
+                                       .fill = bd_fill_src,
+                                       .fill_src = fill_src,
+                                       .ref = ref,
+                                       .judge = judge};

@@ -43,15 +43,15 @@ static void ref(const bd_prb_t *p, double *const *v) {
 
 static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) { c->threshold = bd_eps(p->t[i].dt) * p->n_dt; }
 
-const bd_driver_t bd_sum = {.name = "sum",
-                            .kind = dnnl_tp_sum,
-                            .loop = loop,
-                            .print = print,
-                            .parse = parse,
-                            .desc = bd_desc_vdims,
-                            .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%attr%,%desc%",
-                            .init = init,
-                            .create_pd = create_pd,
-                            .fill = fill,
-                            .ref = ref,
-                            .judge = judge};
+const bd_driver_t bd_driver_sum = {.name = "sum",
+                                   .kind = dnnl_tp_sum,
+                                   .loop = loop,
+                                   .print = print,
+                                   .parse = parse,
+                                   .desc = bd_desc_vdims,
+                                   .perf_csv = "%sdt%,%ddt%,%stag%,%dtag%,%attr%,%desc%",
+                                   .init = init,
+                                   .create_pd = create_pd,
+                                   .fill = fill,
+                                   .ref = ref,
+                                   .judge = judge};

@@ -10,8 +10,7 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     const dtp_primitive_t *p = object;
     (void)index;
     *names = (dtp_trace_names_t){.op = p->pd->info->name, .impl = p->pd->impl->name};
-    const bool product = p->pd->info->kind == dnnl_tp_matmul || p->pd->info->kind == dnnl_tp_inner_product;
-    names->flops = (product ? 2. : 1.) * (double)dtp_pd_operations(p->pd, NULL);
+    names->flops = (p->pd->info->depth ? 2. : 1.) * (double)dtp_pd_operations(p->pd, NULL);
     for (int i = 0; i < p->pd->nargs; ++i) names->bytes += (double)p->pd->arg_bytes[i];
 }
 

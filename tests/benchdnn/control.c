@@ -102,7 +102,7 @@ static void test_compare(void) {
     const int64_t d = 100;
     bd_cmp_t c = {.threshold = 1e-6};
     double got[100], exp[100];
-    p.drv = &bd_eltwise_drv;
+    p.drv = &bd_driver_eltwise;
     p.alg = dnnl_tp_eltwise_relu;
     p.nt = 0;
     bd_add_tensor(&p, DNNL_TP_ARG_DST, "dst", 1, &d, dnnl_tp_f32, NULL, BD_OUT);
@@ -127,7 +127,7 @@ static void test_compare(void) {
 static void test_side(void) {
     bd_side_t s;
     memset(&p, 0, sizeof p);
-    p.drv = &bd_eltwise_drv;
+    p.drv = &bd_driver_eltwise;
     for (int i = 0; p.drv->loop[i]; ++i)
         if (p.drv->loop[i]->set(&p, p.drv->loop[i]->def)) abort();
     CHECK(!p.drv->parse(&p, "3x5") && !p.drv->init(&p));
@@ -150,8 +150,24 @@ static void test_side(void) {
     bd_side_destroy(&s);
 }
 
+/* Every public kind of the library has a driver. */
+static void test_drivers(void) {
+    static const dnnl_tp_primitive_kind_t kinds[] = {
+#define DTP_KIND(name, number) number,
+#define DTP_GRAPH_KIND(name, NAME, number)
+#include "common/primitive/kinds.inc"
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        int found = 0;
+        for (int i = 0; bd_drivers[i]; ++i) found += bd_drivers[i]->kind == kinds[k];
+        if (found != 1) printf("%s has %d drivers\n", dnnl_tp_prim_kind2str(kinds[k]), found);
+        CHECK(found == 1);
+    }
+}
+
 int main(void) {
     bd_options_init();
+    test_drivers();
     test_layouts();
     test_conversions();
     test_rows();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/attention.h"
 #include "support/tensor.h"
 #include "threading/base/parallel.h"
 

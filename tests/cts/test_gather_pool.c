@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/gather.h"
+#include "common/problems/pool_normalize.h"
 #include "support/tensor.h"
 #include "threading/base/parallel.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/eltwise.h"
 #include "cpu/postops/postops.h"
 #include "support/tensor.h"
 

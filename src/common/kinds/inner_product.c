@@ -1,4 +1,6 @@
-/* Inner product: argument checks. dst[n][oc] = sum over ic and space of src * weights + bias. */
+/* Inner product: argument checks and tables. dst[n][oc] = sum over ic and space of src * weights + bias. */
+#include "common/problems/inner_product.h"
+
 #include "common/primitive/kind_checks.h"
 
 dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
@@ -42,3 +44,29 @@ dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
     DTP_TRY(dtp_check_post_ops(attr, dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t inner_product_fields[] = {
+    DTP_FIELD(dtp_inner_product_desc_t, prop, S32), DTP_FIELD(dtp_inner_product_desc_t, src, MD),
+    DTP_FIELD(dtp_inner_product_desc_t, wei, MD), DTP_FIELD(dtp_inner_product_desc_t, bia, MD),
+    DTP_FIELD(dtp_inner_product_desc_t, dst, MD)};
+
+static int inner_product_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    const dtp_inner_product_desc_t *d = (const dtp_inner_product_desc_t *)op;
+    dtp_put_input(out, DTP_IP_SRC, DNNL_TP_ARG_SRC, &d->src);
+    dtp_put_input(out, DTP_IP_WEI, DNNL_TP_ARG_WEIGHTS, &d->wei);
+    dtp_put_input(out, DTP_IP_BIA, DNNL_TP_ARG_BIAS, &d->bia);
+    dtp_put_output(out, DTP_IP_DST, DNNL_TP_ARG_DST, &d->dst);
+    return DTP_IP_NARGS;
+}
+
+static int64_t inner_product_depth(const dtp_md_t *src) {
+    return dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
+}
+
+static const dtp_attr_rules_t inner_product_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
+                                                               {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
+                                                               {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
+                                                    .post_ops = DTP_TAKES_EVERY};
+DTP_KIND_INFO(inner_product, -1, &inner_product_attr, .depth = inner_product_depth);

@@ -1,4 +1,6 @@
-/* Matrix multiplication: argument checks. Reference: src/cpu/matmul/matmul_ref.c. */
+/* Matrix multiplication: argument checks and tables. Reference: src/cpu/matmul/matmul_ref.c. */
+#include "common/problems/matmul.h"
+
 #include "common/primitive/kind_checks.h"
 
 /* a and b agree as matrix dimensions: both run-time or both equal. */
@@ -55,7 +57,7 @@ dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr));
 }
 
-dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md) {
+static dnnl_tp_status_t matmul_check_runtime(const dtp_md_t *const *md) {
     dtp_matmul_desc_t d;
     memset(&d, 0, sizeof d);
     d.src = *md[DTP_MATMUL_SRC];
@@ -66,3 +68,30 @@ dnnl_tp_status_t dtp_matmul_check_runtime(const dtp_md_t *const *md) {
         return dtp_fail(dnnl_tp_invalid_arguments, DTP_RUNTIME_INCONSISTENT, "%s", dtp_last_detail());
     return dnnl_tp_success;
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t matmul_fields[] = {
+    DTP_FIELD(dtp_matmul_desc_t, src, MD), DTP_FIELD(dtp_matmul_desc_t, wei, MD),
+    DTP_FIELD(dtp_matmul_desc_t, bia, MD), DTP_FIELD(dtp_matmul_desc_t, dst, MD),
+    DTP_FIELD(dtp_matmul_desc_t, rows_vary, S32)};
+
+static int matmul_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)op;
+    dtp_put_input(out, DTP_MATMUL_SRC, DNNL_TP_ARG_SRC, &d->src);
+    dtp_put_input(out, DTP_MATMUL_WEI, DNNL_TP_ARG_WEIGHTS, &d->wei);
+    dtp_put_input(out, DTP_MATMUL_BIA, DNNL_TP_ARG_BIAS, &d->bia);
+    dtp_put_output(out, DTP_MATMUL_DST, DNNL_TP_ARG_DST, &d->dst);
+    return DTP_MATMUL_NARGS;
+}
+
+static int64_t matmul_depth(const dtp_md_t *src) { return src->dims[src->ndims - 1]; }
+
+static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
+                                                        {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
+                                                        {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
+                                             .zero_points = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
+                                                             {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
+                                                             {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
+                                             .post_ops = DTP_TAKES_EVERY};
+DTP_KIND_INFO(matmul, -1, &matmul_attr, .depth = matmul_depth, .check_runtime = matmul_check_runtime);

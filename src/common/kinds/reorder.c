@@ -1,4 +1,6 @@
-/* Reorder: argument checks. */
+/* Reorder: argument checks and tables. */
+#include "common/problems/reorder.h"
+
 #include "common/primitive/kind_checks.h"
 
 dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t *primitive_desc,
@@ -22,3 +24,28 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
     op.dst = *dst_desc;
     DTP_RETURN(dtp_pd_create(primitive_desc, dst_engine, &op.base, sizeof op, attr));
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t reorder_fields[] = {DTP_FIELD(dtp_reorder_desc_t, src, MD),
+                                             DTP_FIELD(dtp_reorder_desc_t, dst, MD)};
+
+static int reorder_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    const dtp_reorder_desc_t *d = (const dtp_reorder_desc_t *)op;
+    dtp_put_input(out, DTP_REORDER_SRC, DNNL_TP_ARG_FROM, &d->src);
+    dtp_put_output(out, DTP_REORDER_DST, DNNL_TP_ARG_TO, &d->dst);
+    return DTP_REORDER_NARGS;
+}
+
+static dnnl_tp_status_t reorder_check_runtime(const dtp_md_t *const *md) {
+    DTP_REQUIRE(dtp_md_same_dims(md[DTP_REORDER_SRC], md[DTP_REORDER_DST]), RUNTIME_INCONSISTENT,
+                "src and dst differ");
+    return dnnl_tp_success;
+}
+
+static const dtp_attr_rules_t reorder_attr = {
+    .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY}, {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
+    .zero_points = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY}, {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
+    .real_zero_points = true,
+    .post_ops = DTP_TAKES_SUM};
+DTP_KIND_INFO(reorder, -1, &reorder_attr, .single = true, .check_runtime = reorder_check_runtime);

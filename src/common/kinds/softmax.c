@@ -1,4 +1,6 @@
-/* Softmax and logsoftmax: argument checks. */
+/* Softmax and logsoftmax: argument checks and tables. */
+#include "common/problems/softmax.h"
+
 #include "common/primitive/kind_checks.h"
 
 dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
@@ -27,3 +29,22 @@ dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
     op.dst = *dst_desc;
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t softmax_fields[] = {
+    DTP_FIELD(dtp_softmax_desc_t, prop, S32), DTP_FIELD(dtp_softmax_desc_t, alg, S32),
+    DTP_FIELD(dtp_softmax_desc_t, axis, S32), DTP_FIELD(dtp_softmax_desc_t, src, MD),
+    DTP_FIELD(dtp_softmax_desc_t, dst, MD)};
+
+static int softmax_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)op;
+    dtp_put_input(out, DTP_SOFTMAX_SRC, DNNL_TP_ARG_SRC, &d->src);
+    dtp_put_output(out, DTP_SOFTMAX_DST, DNNL_TP_ARG_DST, &d->dst);
+    return DTP_SOFTMAX_NARGS;
+}
+
+static const dtp_attr_rules_t softmax_attr = {
+    .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
+    .post_ops = DTP_TAKES_EVERY};
+DTP_KIND_INFO(softmax, DTP_SOFTMAX_SRC, &softmax_attr);

@@ -1,4 +1,6 @@
-/* Sum of several tensors: argument checks and the derived destination. */
+/* Sum of several tensors: argument checks and tables and the derived destination. */
+#include "common/problems/sum.h"
+
 #include "common/primitive/kind_checks.h"
 
 #define MAX_SOURCES 112 /* bounded by the execution's argument array */
@@ -41,3 +43,20 @@ dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(dnnl_tp_primitive_desc_t *pri
     dtp_free(NULL, op);
     DTP_RETURN(status);
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t sum_fields[] = {
+    DTP_FIELD(dtp_sum_desc_t, n, S32), DTP_FIELD(dtp_sum_desc_t, dst, MD),
+    DTP_FIELD_ARRAY(dtp_sum_desc_t, src, MD_ARRAY, n), DTP_FIELD_ARRAY(dtp_sum_desc_t, src, F32_ARRAY, n)};
+
+static int sum_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    const dtp_sum_desc_t *d = (const dtp_sum_desc_t *)op;
+    dtp_put_output(out, DTP_SUM_DST, DNNL_TP_ARG_DST, &d->dst);
+    for (int i = 0; i < d->n; ++i)
+        dtp_put_input(out, DTP_SUM_SRC + i, DNNL_TP_ARG_MULTIPLE_SRC + i, &d->src[i]);
+    return DTP_SUM_SRC + d->n;
+}
+
+static const dtp_attr_rules_t sum_attr = {.post_ops = 0};
+DTP_KIND_INFO(sum, DTP_SUM_SRC, &sum_attr, .single = true);

@@ -82,22 +82,10 @@ const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v) {
 }
 
 const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
-    switch (v) {
-    case dnnl_tp_undefined_primitive:
-        return "undef";
-        CASE(, reorder);
-        CASE(, concat);
-        CASE(, sum);
-        CASE(, eltwise);
-        CASE(, inner_product);
-        CASE(, binary);
-        CASE(, matmul);
-        CASE(, reduction);
-        CASE(, prelu);
-        CASE(, softmax);
-        CASE(, layer_normalization);
-    default: return "unknown prim_kind";
-    }
+    if (v == dnnl_tp_undefined_primitive) return "undef";
+    if (v == dnnl_tp_prelu) return "prelu"; /* a post-operation only */
+    const dtp_op_info_t *info = dtp_op_info(v);
+    return info && info->attr ? info->name : "unknown prim_kind";
 }
 
 const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {

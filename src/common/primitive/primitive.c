@@ -263,10 +263,7 @@ static __attribute__((noinline)) dnnl_tp_status_t execute_runtime(const dtp_prim
     DTP_TRY(check_runtime_lists(pd, mds));
     DTP_TRY(check_runtime_post_ops(pd, mds));
     DTP_TRY(check_runtime_aliases(pd, ptrs, mds));
-    if (pd->info->kind == dnnl_tp_matmul) DTP_TRY(dtp_matmul_check_runtime(mds));
-    else if (pd->info->kind == dnnl_tp_reorder)
-        DTP_REQUIRE(dtp_md_same_dims(mds[DTP_REORDER_SRC], mds[DTP_REORDER_DST]), RUNTIME_INCONSISTENT,
-                    "src and dst differ");
+    if (pd->info->check_runtime) DTP_TRY(pd->info->check_runtime(mds));
     return finish(primitive, stream, ptrs, mds, scratch);
 }
 

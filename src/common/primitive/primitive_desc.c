@@ -136,12 +136,10 @@ int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
         const dtp_md_t *md = mds ? mds[i] : pd->args[i].md;
         if (!dtp_md_is_zero(md)) most = dtp_max64(most, dtp_md_nelems(md));
     }
-    bool matmul = pd->info->kind == dnnl_tp_matmul;
-    if (!matmul && pd->info->kind != dnnl_tp_inner_product) return most;
-    const dtp_md_t *src = mds ? mds[DTP_MATMUL_SRC] : pd->args[DTP_MATMUL_SRC].md;
-    const dtp_md_t *dst = mds ? mds[DTP_MATMUL_DST] : pd->args[DTP_MATMUL_DST].md;
-    int64_t k = matmul ? src->dims[src->ndims - 1] : dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
-    return dtp_md_nelems(dst) * k;
+    if (!pd->info->depth) return most;
+    const int src = dtp_pd_arg_index(pd, DNNL_TP_ARG_SRC), dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
+    return dtp_md_nelems(mds ? mds[dst] : pd->args[dst].md) *
+           pd->info->depth(mds ? mds[src] : pd->args[src].md);
 }
 
 /* Tries implementations from pd->impl_index on; leaves pd with the first that takes the problem. */
@@ -257,10 +255,8 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
     dtp_pd_t *pd = primitive_desc;
     const dtp_impl_t *const *list = pd->engine->v->impl_list(pd->info->kind);
-    bool single = pd->info->kind == dnnl_tp_reorder || pd->info->kind == dnnl_tp_concat ||
-                  pd->info->kind == dnnl_tp_sum;
     int next = pd->impl_index + 1;
-    if (single || !list[next]) DTP_RETURN(last_impl(pd));
+    if (pd->info->single || !list[next]) DTP_RETURN(last_impl(pd));
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
     DTP_TRY(pd_alloc(&probe, pd->engine, pd->user, pd->op_size, pd->attr, list));

@@ -1,12 +1,35 @@
 /* Queries of primitive descriptors. Scalar fields come from the field tables. */
 #include "common/primitive/primitive_desc.h"
 
-/* Index of the i-th argument with number in [lo, hi] of the kind's own arguments; -1 if there is none. */
-static const dtp_md_t *nth_md(const dtp_pd_t *pd, int lo, int hi, int index) {
-    for (int i = 0; i < pd->attr_arg; ++i) {
-        if (pd->args[i].arg < lo || pd->args[i].arg > hi) continue;
-        if (index-- == 0) return pd->args[i].md;
-    }
+/* What a query of sources, weights or destinations counts: arguments whose numbers lie in one of the ranges.
+ * Statistics are sources or destinations, as the problem has it. */
+typedef struct {
+    unsigned flag; /* DTP_ARG_* */
+    struct {
+        int lo, hi; /* DNNL_TP_ARG_* */
+    } range[3];
+} selection_t;
+static const selection_t sources = {DTP_ARG_INPUT,
+                                    {{DNNL_TP_ARG_SRC, DNNL_TP_ARG_SRC_2},
+                                     {DNNL_TP_ARG_MULTIPLE_SRC, DNNL_TP_ARG_ATTR_SCALES - 1},
+                                     {DNNL_TP_ARG_MEAN, DNNL_TP_ARG_VARIANCE}}};
+static const selection_t weights = {DTP_ARG_INPUT,
+                                    {{DNNL_TP_ARG_WEIGHTS, DNNL_TP_ARG_WEIGHTS},
+                                     {DNNL_TP_ARG_BIAS, DNNL_TP_ARG_BIAS},
+                                     {DNNL_TP_ARG_SCALE, DNNL_TP_ARG_SHIFT}}};
+static const selection_t destinations = {
+    DTP_ARG_OUTPUT, {{DNNL_TP_ARG_DST, DNNL_TP_ARG_DST}, {DNNL_TP_ARG_MEAN, DNNL_TP_ARG_VARIANCE}}};
+
+static bool selects(const selection_t *s, const dtp_pd_arg_t *arg) {
+    for (size_t i = 0; i < sizeof s->range / sizeof *s->range; ++i)
+        if (arg->arg >= s->range[i].lo && arg->arg <= s->range[i].hi && (arg->flags & s->flag)) return true;
+    return false;
+}
+
+/* The index-th of the kind's own arguments that are selected. */
+static const dtp_md_t *nth_md(const dtp_pd_t *pd, const selection_t *s, int index) {
+    for (int i = 0; i < pd->attr_arg; ++i)
+        if (selects(s, &pd->args[i]) && index-- == 0) return pd->args[i].md;
     return &dtp_md_zero;
 }
 
@@ -22,26 +45,9 @@ const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(const_dnnl_tp_primit
     const dtp_pd_t *pd = primitive_desc;
     if (index < 0) return what == dnnl_tp_query_exec_arg_md ? &dtp_md_zero : NULL;
     switch (what) {
-    case dnnl_tp_query_src_md:
-        if (pd->info->kind == dnnl_tp_concat || pd->info->kind == dnnl_tp_sum)
-            return nth_md(pd, DNNL_TP_ARG_MULTIPLE_SRC, DNNL_TP_ARG_MULTIPLE_SRC + 1023, index);
-        if (pd->info->kind == dnnl_tp_layer_normalization && index > 0) {
-            bool in = *(const unsigned *)((const char *)pd->op + offsetof(dtp_layer_norm_desc_t, flags)) &
-                      dnnl_tp_use_global_stats;
-            return in && index < 3 ? pd->args[DTP_LNORM_MEAN + index - 1].md : &dtp_md_zero;
-        }
-        return nth_md(pd, DNNL_TP_ARG_SRC, DNNL_TP_ARG_SRC_2, index);
-    case dnnl_tp_query_weights_md:
-        if (pd->info->kind == dnnl_tp_layer_normalization)
-            return nth_md(pd, DNNL_TP_ARG_SCALE, DNNL_TP_ARG_SHIFT, index);
-        if (index == 1) return nth_md(pd, DNNL_TP_ARG_BIAS, DNNL_TP_ARG_BIAS, 0);
-        return nth_md(pd, DNNL_TP_ARG_WEIGHTS, DNNL_TP_ARG_WEIGHTS, index);
-    case dnnl_tp_query_dst_md:
-        if (pd->info->kind == dnnl_tp_layer_normalization && index > 0) {
-            const dtp_pd_arg_t *arg = index < 3 ? &pd->args[DTP_LNORM_MEAN + index - 1] : NULL;
-            return arg && (arg->flags & DTP_ARG_OUTPUT) ? arg->md : &dtp_md_zero;
-        }
-        return nth_md(pd, DNNL_TP_ARG_DST, DNNL_TP_ARG_DST, index);
+    case dnnl_tp_query_src_md: return nth_md(pd, &sources, index);
+    case dnnl_tp_query_weights_md: return nth_md(pd, &weights, index);
+    case dnnl_tp_query_dst_md: return nth_md(pd, &destinations, index);
     case dnnl_tp_query_diff_src_md:
     case dnnl_tp_query_diff_weights_md:
     case dnnl_tp_query_diff_dst_md:
@@ -65,16 +71,26 @@ static int count_args(const dtp_pd_t *pd, unsigned flag) {
     return n;
 }
 
-/* A 4-byte field of the problem by name. */
-static dnnl_tp_status_t field_of(const dtp_pd_t *pd, const char *name, void *result) {
+/* Members of problems that can be asked for. */
+static const struct {
+    dnnl_tp_query_t what;
+    const char *name;
+} members[] = {{dnnl_tp_query_prop_kind, "prop"},  {dnnl_tp_query_alg_kind, "alg"},
+               {dnnl_tp_query_flags, "flags"},     {dnnl_tp_query_axis_s32, "axis"},
+               {dnnl_tp_query_alpha_f32, "alpha"}, {dnnl_tp_query_beta_f32, "beta"},
+               {dnnl_tp_query_epsilon_f32, "eps"}, {dnnl_tp_query_epsilon_f32, "epsilon"},
+               {dnnl_tp_query_p_f32, "p"}};
+
+/* A 4-byte member of the problem by name; false: there is none. */
+static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
     for (int f = 0; f < pd->info->nfields; ++f) {
         const dtp_field_t *field = &pd->info->fields[f];
         if (strcmp(field->name, name) || (field->type != DTP_FIELD_S32 && field->type != DTP_FIELD_F32))
             continue;
         memcpy(result, (const char *)pd->op + field->offset, 4);
-        return dnnl_tp_success;
+        return true;
     }
-    return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "%s has no %s", pd->info->name, name);
+    return false;
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t primitive_desc,
@@ -106,17 +122,14 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
             pd->attr->scratchpad_mode == dnnl_tp_scratchpad_mode_user ? 0 : (int64_t)dtp_pd_scratch_size(pd);
         return dnnl_tp_success;
     case dnnl_tp_query_impl_info_str: *(const char **)result = pd->impl->name; return dnnl_tp_success;
-    case dnnl_tp_query_prop_kind: DTP_RETURN(field_of(pd, "prop", result));
-    case dnnl_tp_query_epsilon_f32:
-        DTP_RETURN(field_of(pd, pd->info->kind == dnnl_tp_reduction ? "eps" : "epsilon", result));
-    case dnnl_tp_query_flags: DTP_RETURN(field_of(pd, "flags", result));
-    case dnnl_tp_query_alg_kind: DTP_RETURN(field_of(pd, "alg", result));
-    case dnnl_tp_query_alpha_f32: DTP_RETURN(field_of(pd, "alpha", result));
-    case dnnl_tp_query_beta_f32: DTP_RETURN(field_of(pd, "beta", result));
-    case dnnl_tp_query_axis_s32: DTP_RETURN(field_of(pd, "axis", result));
-    case dnnl_tp_query_p_f32: DTP_RETURN(field_of(pd, "p", result));
     default: break;
     }
+    const char *asked = NULL;
+    for (size_t i = 0; i < sizeof members / sizeof *members; ++i)
+        if (members[i].what == what && read_member(pd, asked = members[i].name, result))
+            return dnnl_tp_success;
+    if (asked)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "%s has no %s", pd->info->name, asked));
     if ((what >= dnnl_tp_query_some_md && what < dnnl_tp_query_ndims_s32)) {
         const dtp_md_t *md = dnnl_tp_primitive_desc_query_md(pd, what, index);
         if (!md) DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "query %d", (int)what));

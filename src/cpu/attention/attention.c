@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/attention.h"
 #include "threading/base/parallel.h"
 
 /* Floats of a block of transposed keys: a part of the second-level cache. */

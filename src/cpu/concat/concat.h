@@ -3,6 +3,7 @@
 #define DTP_CPU_CONCAT_H
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/concat.h"
 
 /* Types, attributes and `any` of dst: the first source's layout where every source starts at a whole block of
  * it, otherwise plain. */

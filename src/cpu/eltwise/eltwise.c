@@ -4,7 +4,8 @@
  * else passes a tile of scratch per participant: load, compute, post-ops, store. Kernels:
  * cpu/simd/eltwise_kern.inc. */
 #include "common/layout/zero_pad.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/eltwise.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/rows.h"
 #include "threading/base/parallel.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/engine/cpu_lists.h"
 #include "threading/base/futex.h"
 #include "threading/streams/sync.h"
 
@@ -150,23 +149,16 @@ static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index
     return dnnl_tp_success;
 }
 
+/* src/cpu/<kind>/<kind>_list.c: implementations in order, fastest first, reference last, NULL at the end. The
+ * first whose pd_init takes the problem wins. */
+#define DTP_KIND(name, number) extern const dtp_impl_t *const dtp_cpu_##name##_list[];
+#include "common/primitive/kinds.inc"
+
 static const dtp_impl_t *const *cpu_impl_list(dnnl_tp_primitive_kind_t kind) {
-    switch ((int)kind) {
-    case dnnl_tp_matmul: return dtp_cpu_matmul_list;
-    case dnnl_tp_inner_product: return dtp_cpu_inner_product_list;
-    case dnnl_tp_softmax: return dtp_cpu_softmax_list;
-    case dnnl_tp_layer_normalization: return dtp_cpu_layer_norm_list;
-    case dnnl_tp_eltwise: return dtp_cpu_eltwise_list;
-    case dnnl_tp_binary: return dtp_cpu_binary_list;
-    case dnnl_tp_reduction: return dtp_cpu_reduction_list;
-    case dnnl_tp_reorder: return dtp_cpu_reorder_list;
-    case dnnl_tp_concat: return dtp_cpu_concat_list;
-    case dnnl_tp_sum: return dtp_cpu_sum_list;
-    case DTP_KIND_GATHER: return dtp_cpu_gather_list;
-    case DTP_KIND_ATTENTION: return dtp_cpu_attention_list;
-    case DTP_KIND_POOL_NORMALIZE: return dtp_cpu_pool_normalize_list;
-    default: return NULL;
-    }
+#define DTP_KIND(name, number) \
+    if ((int)kind == (int)(number)) return dtp_cpu_##name##_list;
+#include "common/primitive/kinds.inc"
+    return NULL;
 }
 
 const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {

@@ -3,7 +3,8 @@
  *
  * All ids are checked before anything is written. The table may have any served type (converted to f32); its
  * rows and dst's are dense in the last dim. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/gather.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 

@@ -1,7 +1,8 @@
 /* Reference inner product: any type and layout; channels and space are one dimension k in logical order. The
  * sums are in cpu/gemm/product_ref.h. */
 #include "common/primitive/kind_checks.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/problems/inner_product.h"
+#include "common/primitive/primitive_desc.h"
 #include "cpu/gemm/product_ref.h"
 
 static bool ip_type_is_known(dnnl_tp_data_type_t dt) { return dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8; }

@@ -5,7 +5,8 @@
  * k-major plain. Layouts whose k dimensions do not join in one order in src and weights are refused. */
 #include <stdio.h>
 
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/inner_product.h"
 #include "cpu/gemm/product.h"
 
 /* Dims 1.. of src from the outermost to the innermost one in memory. */

@@ -3,7 +3,8 @@
  * Dense f32 rows without attributes go straight through the row kernel; everything else passes a tile of
  * scratch per participant: load, normalise, src scale, post-ops, dst scale, store. */
 #include "cpu/layer_norm/lnorm_kern.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/layer_normalization.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/quant.h"
 #include "common/base/scalar.h"

@@ -1,7 +1,8 @@
 /* Reference matmul: any type, layout, broadcast and attribute. The sums are in cpu/gemm/product_ref.h; the fast
  * implementations in matmul_ukr.c. */
 #include "common/primitive/kind_checks.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/problems/matmul.h"
+#include "common/primitive/primitive_desc.h"
 #include "cpu/gemm/product_ref.h"
 
 static bool type_is_known(dnnl_tp_data_type_t dt) {

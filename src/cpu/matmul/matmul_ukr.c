@@ -3,7 +3,8 @@
  *
  * Weights of format any become slabs of 16 columns (BA16a16b, batched aCB16b16c), or of 64 for few rows. The
  * work is in cpu/ukr. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/matmul.h"
 #include "cpu/gemm/product.h"
 
 /* Stride of a dim that may be broadcast. */

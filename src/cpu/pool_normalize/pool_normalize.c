@@ -3,7 +3,8 @@
  * src is {B, S, H} with an optional mask {B, S} (weights; 1 counts, 0 does not), or packed {T, H} with
  * offsets. A sequence without a row that counts gives zeros. Rows are added in their order, one sequence per
  * item of work. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/pool_normalize.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 

@@ -3,6 +3,7 @@
 #define DTP_CPU_REDUCTION_H
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/reduction.h"
 
 /* Types, attributes and `any` of dst: blocks and order of src. */
 dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd);

@@ -3,6 +3,7 @@
 #define DTP_CPU_REORDER_H
 
 #include "common/primitive/primitive_desc.h"
+#include "common/problems/reorder.h"
 
 /* f32, bf16, f16, s32, s8, u8. */
 bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt);

@@ -5,7 +5,8 @@
  * Everything else passes a tile of scratch per participant: load, softmax, src scale, post-ops, dst scale,
  * store. */
 #include "common/layout/zero_pad.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/softmax.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/quant.h"
 #include "common/base/scalar.h"

@@ -2,7 +2,8 @@
 #include <math.h>
 
 #include "common/layout/zero_pad.h"
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/softmax.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/quant.h"
 #include "common/base/scalar.h"

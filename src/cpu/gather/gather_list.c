@@ -1,5 +1,5 @@
 /* Implementations of gather on the CPU, fastest first. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
 
 extern const dtp_impl_t dtp_cpu_gather__avx512, dtp_cpu_gather__avx2, dtp_cpu_gather__ref;
 

@@ -1,5 +1,5 @@
 /* Implementations of inner_product on the CPU, fastest first. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
 
 extern const dtp_impl_t dtp_cpu_inner_product__avx512, dtp_cpu_inner_product__avx2,
     dtp_cpu_inner_product__portable, dtp_cpu_inner_product__ref;

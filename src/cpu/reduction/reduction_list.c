@@ -1,5 +1,5 @@
 /* Implementations of reduction on the CPU, fastest first. */
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
 
 extern const dtp_impl_t dtp_cpu_reduction__avx512, dtp_cpu_reduction__avx2, dtp_cpu_reduction__any,
     dtp_cpu_reduction__ref;
