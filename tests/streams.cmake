@@ -31,6 +31,6 @@ stress(stream_stress 300 2000 SOURCES streams/queue.c streams/queue_events.c str
 if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   stress(pool_stress 20 2000 SOURCES loops/shared_loop.c pools/ticket.c pools/admission.c pools/builtin_pool.c
       streams/event.c
-    RULES REGION_CLAIM REGION_WAIT REGION_BELL TICKET_END TICKET_CAS SLEEP_LOOK TASK_DRAIN EVENT_WAKE EVENT_OPEN
+    RULES LOOP_CLAIM LOOP_WAIT LOOP_BELL TICKET_END TICKET_CAS SLEEP_LOOK TASK_DRAIN EVENT_WAKE EVENT_OPEN
     EVENT_QUERY)
 endif()

@@ -21,8 +21,8 @@
 #include "model/no_crew.h"
 #include "model/no_helpers.h"
 #include "model/no_queues.h"
-#include "model/no_regions.h"
-#include "model/no_visits.h"
+#include "model/no_shared_loops.h"
+#include "model/no_host_calls.h"
 #include "model/product.h"
 
 /* ---- What they call ---------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static _Atomic uint32_t bell; /* rung for the joiner that sleeps */
 _Thread_local dtp_chain_t *dtp_chain_top;
 _Thread_local struct dtp_queue *dtp_left_here;
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) { (void)pool, (void)except; }
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) { (void)pool, (void)except; }
 bool dtp_dispatch(dtp_pool_t *pool) {
     (void)pool;
     return true;
@@ -49,9 +49,11 @@ int dtp_builtin_wake(dtp_pool_t *pool, int count, int cpu, bool mark) {
     dtp_futex_wake(&bell, 1);
     return 1;
 }
-void dtp_visit_call(dtp_pool_t *pool, dtp_team_t *team, int count) { (void)pool, (void)team, (void)count; }
-void dtp_visit_loop(dtp_pool_t *pool, dtp_region_t *r, int jobs) { (void)pool, (void)r, (void)jobs; }
-bool dtp_visit_possible(const dtp_pool_t *pool) {
+void dtp_host_call_joiners(dtp_pool_t *pool, dtp_team_t *team, int count) {
+    (void)pool, (void)team, (void)count;
+}
+void dtp_host_call_loop(dtp_pool_t *pool, dtp_shared_loop_t *r, int jobs) { (void)pool, (void)r, (void)jobs; }
+bool dtp_host_call_possible(const dtp_pool_t *pool) {
     (void)pool;
     return false;
 }
@@ -124,7 +126,7 @@ static void owner(void *arg) {
 }
 static void joiner(void *arg) {
     for (int i = 0; i < joins; ++i)
-        if (!dtp_region_help(rec, arg, 0)) mc_hit("a joiner found nothing");
+        if (!dtp_shared_loop_help(rec, arg, 0)) mc_hit("a joiner found nothing");
 }
 /* One that falls asleep as soon as it finds nothing, with its ticket or without. */
 static bool over;
@@ -134,7 +136,7 @@ static void sleeper(void *arg) {
         uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
         bool end = over;
         if (dtp_ticket_join(rec)) {
-            if (!end) (void)dtp_region_help(rec, NULL, 0);
+            if (!end) (void)dtp_shared_loop_help(rec, NULL, 0);
             dtp_ticket_leave(rec);
         }
         if (end) return;
@@ -181,7 +183,7 @@ static void like_a_worker(void *arg) {
     for (;;) {
         const uint32_t seen = atomic_load_explicit(&bell, memory_order_seq_cst);
         if (has_ticket || dtp_ticket_join(rec)) {
-            while (dtp_region_help(rec, NULL, 0)) continue;
+            while (dtp_shared_loop_help(rec, NULL, 0)) continue;
             dtp_ticket_leave(rec);
         }
         has_ticket = false;
@@ -210,13 +212,13 @@ static void setup(int joiners, int n_participants, void (*own)(void *), void (*j
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(&rec->max_running, sizeof rec->max_running);
     mc_ignore(rec->counts, sizeof rec->counts);
-    for (int i = 0; i < CREWS; ++i) mc_ignore(&rec->region[i].pays, sizeof rec->region[i].pays);
+    for (int i = 0; i < CREWS; ++i) mc_ignore(&rec->loop[i].pays, sizeof rec->loop[i].pays);
     if (own) mc_thread(own, NULL);
     for (int i = 0; i < joiners; ++i) mc_thread(join, arg);
 }
 static void end(void) {
-    const dtp_region_t *r = &rec->region[0];
-    MC_CHECK(dtp_rw_active(r->word) == 0 && dtp_rw_left(r->word) == 0);
+    const dtp_shared_loop_t *r = &rec->loop[0];
+    MC_CHECK(dtp_lw_active(r->word) == 0 && dtp_lw_left(r->word) == 0);
     MC_CHECK(rec->reserved == 0 && r->slots[0] == 0);
     for (int i = 0; i < CREWS; ++i) MC_CHECK(!crews[i].open);
 }

@@ -15,8 +15,8 @@
 
 #include "model/no_blocking.h"
 #include "model/no_helpers.h"
-#include "model/no_regions.h"
-#include "model/no_visits.h"
+#include "model/no_shared_loops.h"
+#include "model/no_host_calls.h"
 #include "model/one_worker.h"
 #include "model/product.h"
 
@@ -299,7 +299,7 @@ int main(int argc, char **argv) {
          .setup = push,
          .end = end,
          .preemptions = 3,
-         .reach = {"the worker ran a root", "a waiting thread helped"}},
+         .reach = {"the worker ran pending work", "a waiting thread helped"}},
         {.name = "close inside other work",
          .setup = close_inside,
          .end = end,

@@ -10,8 +10,8 @@
 #include "model/no_blocking.h"
 #include "model/no_helpers.h"
 #include "model/no_queues.h"
-#include "model/no_regions.h"
-#include "model/no_visits.h"
+#include "model/no_shared_loops.h"
+#include "model/no_host_calls.h"
 #include "model/product.h"
 
 /* ---- What they call ---------------------------------------------------------------------------------- */
@@ -19,7 +19,7 @@ static dtp_pool_t *rec;
 static bool freed;
 /* A loop that wants one helper. */
 static _Atomic int loop_wants, helped;
-bool dtp_region_help(dtp_pool_t *pool, const dtp_team_t *team, uint64_t run) {
+bool dtp_shared_loop_help(dtp_pool_t *pool, const dtp_team_t *team, uint64_t run) {
     (void)run;
     (void)pool, (void)team;
     int one = 1;

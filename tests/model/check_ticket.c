@@ -6,8 +6,8 @@
 
 #include "model/no_helpers.h"
 #include "model/no_queues.h"
-#include "model/no_regions.h"
-#include "model/no_visits.h"
+#include "model/no_shared_loops.h"
+#include "model/no_host_calls.h"
 #include "model/one_worker.h"
 #include "model/product.h"
 
@@ -138,7 +138,7 @@ static void joiner(void *arg) {
     mc_hit("a joiner held a ticket");
     atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
     bool held = true;
-    if (dtp_run_roots(rec, &held)) mc_hit("a joiner's ticket became a run's");
+    if (dtp_run_pending(rec, &held)) mc_hit("a joiner's ticket became a run's");
     if (held) dtp_ticket_leave(rec);
 }
 
@@ -170,7 +170,7 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
 static void end(void) {
     MC_CHECK(rec->adm == 0 && rec->lent == 0 && rec->wants_back == 0 && !rec->n_waiting &&
              !dtp_fifo_first(rec));
-    MC_CHECK(!(rec->region[0].door & DTP_DOOR_ATTENTION));
+    MC_CHECK(!(rec->loop[0].door & DTP_DOOR_ATTENTION));
 }
 static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
     n_lenders = n;
@@ -235,7 +235,7 @@ int main(int argc, char **argv) {
          .setup = with_worker,
          .end = end,
          .preemptions = 3,
-         .reach = {"the worker ran a root", "ran on another thread"}},
+         .reach = {"the worker ran pending work", "ran on another thread"}},
         {.name = "a client that lends its ticket and one that does not", .setup = one_lender, .end = end},
         {.name = "two clients that lend", .setup = two_lenders, .end = end, .preemptions = 3},
         {.name = "two clients that lend, weak",

@@ -5,7 +5,7 @@
 
 #include "threading/loops/crew.h"
 
-bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
+bool dtp_crew_expects_helper(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
     (void)crew, (void)par, (void)est_ns;
     return false;
 }

@@ -4,16 +4,16 @@
 
 #include "threading/pools/pool.h"
 
-bool dtp_queue_hint(dtp_root_t *root) {
-    (void)root;
+bool dtp_queue_hint(dtp_pending_work_t *work) {
+    (void)work;
     return false;
 }
-bool dtp_queue_is_awaited(const dtp_root_t *root) {
-    (void)root;
+bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
+    (void)work;
     return false;
 }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) { (void)pool, (void)except; }
-void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) { (void)pool, (void)root; }
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) { (void)pool, (void)except; }
+void dtp_queue_run_pending(dtp_pool_t *pool, dtp_pending_work_t *work) { (void)pool, (void)work; }
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
 
 #endif

@@ -26,8 +26,8 @@ static void worker(void *arg) {
     for (;;) {
         uint32_t bell = atomic_load_explicit(&worker_bell, memory_order_seq_cst);
         bool held = false;
-        if (dtp_run_roots(rec, &held)) {
-            mc_hit("the worker ran a root");
+        if (dtp_run_pending(rec, &held)) {
+            mc_hit("the worker ran pending work");
             continue;
         }
         if (!atomic_load_explicit(&left, memory_order_acquire)) return;

@@ -10,7 +10,15 @@
 #include "support/watchdog.h"
 #include "threading/pools/record.h"
 
-enum { W = 4, ROOM = 4 * DTP_VISITS, LOOPS = 3, ITERATIONS = 64, EACH_NS = 100000, CLIENTS = 8, RUNS = 100 };
+enum {
+    W = 4,
+    ROOM = 4 * DTP_HOST_CALLS,
+    LOOPS = 3,
+    ITERATIONS = 64,
+    EACH_NS = 100000,
+    CLIENTS = 8,
+    RUNS = 100
+};
 
 typedef struct {
     dnnl_tp_task_fn_t fn;
@@ -61,23 +69,23 @@ static void no_room_for_more(void **state) {
     CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
     CHECK_OK(dnnl_tp_stream_attr_set_threadpool(attr, &iface));
     CHECK_OK(dtp_pool_acquire(&rec, attr));
-    for (int i = 0; i < DTP_VISITS; ++i) CHECK_OK(dtp_pool_run(rec, W, true, body, (void *)&done));
-    assert_int_equal(atomic_load(&n_calls), DTP_VISITS);
-    assert_int_equal(atomic_load(&done), DTP_VISITS);
+    for (int i = 0; i < DTP_HOST_CALLS; ++i) CHECK_OK(dtp_pool_run(rec, W, true, body, (void *)&done));
+    assert_int_equal(atomic_load(&n_calls), DTP_HOST_CALLS);
+    assert_int_equal(atomic_load(&done), DTP_HOST_CALLS);
 
     /* Twice as many clients as tickets. */
     pthread_t thread[CLIENTS];
     for (int i = 0; i < CLIENTS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, client, rec), 0);
     for (int i = 0; i < CLIENTS; ++i) pthread_join(thread[i], NULL);
-    assert_int_equal(atomic_load(&n_calls), DTP_VISITS);
-    assert_int_equal(atomic_load(&done), DTP_VISITS + CLIENTS * RUNS);
+    assert_int_equal(atomic_load(&n_calls), DTP_HOST_CALLS);
+    assert_int_equal(atomic_load(&done), DTP_HOST_CALLS + CLIENTS * RUNS);
     assert_int_equal(dnnl_tp_threadpool_quiesce(&iface, 1000000), dnnl_tp_timed_out);
 
-    for (int i = 0; i < DTP_VISITS; ++i) calls[i].fn(calls[i].arg);
+    for (int i = 0; i < DTP_HOST_CALLS; ++i) calls[i].fn(calls[i].arg);
     CHECK_OK(dnnl_tp_threadpool_quiesce(&iface, -1));
     CHECK_OK(dtp_pool_run(rec, W, true, body, (void *)&done));
-    assert_true(atomic_load(&n_calls) > DTP_VISITS);
-    for (int i = DTP_VISITS; i < atomic_load(&n_calls); ++i) calls[i].fn(calls[i].arg);
+    assert_true(atomic_load(&n_calls) > DTP_HOST_CALLS);
+    for (int i = DTP_HOST_CALLS; i < atomic_load(&n_calls); ++i) calls[i].fn(calls[i].arg);
     CHECK_OK(dnnl_tp_threadpool_quiesce(&iface, -1));
     dtp_pool_release(rec);
     CHECK_OK(dnnl_tp_stream_attr_destroy(attr));

@@ -97,10 +97,11 @@ static const char *name_of(const line_t *l) {
         {offsetof(dtp_pool_t, holds), "record: holds, waking, visits"},
     };
     const uintptr_t at = l->line * LINE, base = (uintptr_t)rec;
-    if (at >= base && at < base + sizeof rec->region)
-        return (at - base) % sizeof(dtp_region_t) < LINE
-                   ? (at - base) / sizeof(dtp_region_t) ? "region k: word" : "region 0: word, door"
-                   : "region: slots, bell";
+    if (at >= base && at < base + sizeof rec->loop)
+        return (at - base) % sizeof(dtp_shared_loop_t) < LINE ? (at - base) / sizeof(dtp_shared_loop_t)
+                                                                    ? "shared loop k: word"
+                                                                    : "shared loop 0: word, door"
+                                                              : "shared loop: slots, bell";
     const char *name = l->what;
     if (at >= base && at < base + sizeof *rec)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)

@@ -272,7 +272,7 @@ static bool run_block_finish(dtp_submission_t *item, dnnl_tp_status_t status) {
     dtp_queue_t *queue = block->stream->queue;
     const dnnl_tp_threadpool_iface_t *iface = &queue->rec->iface;
     if (!block->host_run || !iface->run_end) return true;
-    dtp_root_settle(&queue->root);
+    dtp_pending_settle(&queue->work);
     iface->run_end(iface->ctx, item->cookie, (int)status, 0, run_block_host_done, block);
     return false;
 }

@@ -392,7 +392,7 @@ void dtp_check_saturation(dtp_check_t *c) {
                             atomic_load(&s->ended), accepted, atomic_load(&s->wrong), how);
         return;
     }
-    dtp_visit_quiesce(rec, -1);
+    dtp_host_call_quiesce(rec, -1);
     dtp_pool_release(rec);
     dtp_free(NULL, s);
 }

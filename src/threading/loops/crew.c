@@ -8,7 +8,7 @@ static bool possible(const dtp_parallel_t *par) {
     return rec && par->num_threads > 1 && !dtp_pool_dead(rec) && !(rec->host_loops && !par->team);
 }
 
-bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
+bool dtp_crew_expects_helper(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns) {
     if (!possible(par)) return false;
     dtp_pool_t *rec = par->pool;
     DTP_STORE(&crew->due, false, relaxed);
@@ -25,17 +25,17 @@ bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_
 bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
                    void *arg) {
     dtp_pool_t *rec = par->pool;
-    crew->region = NULL;
+    crew->loop = NULL;
     if (participants > par->num_threads) participants = par->num_threads;
     if (rec && participants > rec->num_threads) participants = rec->num_threads;
     if (participants < 2 || !possible(par)) return false;
-    dtp_region_t *r = dtp_region_reserve(rec, !par->team);
+    dtp_shared_loop_t *r = dtp_shared_loop_reserve(rec, !par->team);
     if (!r) return false;
     crew->rec = rec;
-    crew->region = r;
+    crew->loop = r;
     crew->par = par;
     crew->most = participants - 1;
-    int index = (int)(r - rec->region);
+    int index = (int)(r - rec->loop);
     atomic_store_explicit(&r->team, par->team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;
@@ -47,36 +47,36 @@ bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants
     atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
     atomic_store_explicit(&r->pays, false, memory_order_relaxed);
 #ifndef DTP_BREAK_CREW_EPOCH
-    r->epoch += DTP_RW_EPOCH;
+    r->epoch += DTP_LW_EPOCH;
 #endif
     atomic_store_explicit(&r->word, r->epoch, memory_order_release);
-    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_release);
+    if (index) atomic_fetch_or_explicit(&rec->loop[0].door, (uint64_t)1 << index, memory_order_release);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
-    if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
-        atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
+    if (atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) != cpu)
+        atomic_store_explicit(&rec->loop[0].cpu, cpu, memory_order_relaxed);
     return true;
 }
 
 /* The word with so many invitations. */
 static uint64_t with_left(uint64_t w, int left) {
-    uint64_t fields = (uint64_t)4095 << DTP_RW_LEFT | (uint64_t)511 << DTP_RW_WANTED;
-    return (w & ~fields) | (uint64_t)left << DTP_RW_LEFT | (uint64_t)left << DTP_RW_WANTED;
+    uint64_t fields = (uint64_t)4095 << DTP_LW_LEFT | (uint64_t)511 << DTP_LW_WANTED;
+    return (w & ~fields) | (uint64_t)left << DTP_LW_LEFT | (uint64_t)left << DTP_LW_WANTED;
 }
 
 int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
     dtp_pool_t *rec = crew->rec;
-    dtp_region_t *r = crew->region;
+    dtp_shared_loop_t *r = crew->loop;
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     if ((est_ns >= rec->wake_min_ns || DTP_LOAD(&crew->due, relaxed)) &&
         !atomic_load_explicit(&r->pays, memory_order_relaxed))
         atomic_store_explicit(&r->pays, true, memory_order_relaxed);
     int made, left;
     do {
-        left = dtp_rw_left(w);
+        left = dtp_lw_left(w);
 #ifdef DTP_BREAK_CREW_MOST
         made = crew->most - left;
 #else
-        made = crew->most - dtp_rw_active(w) - left;
+        made = crew->most - dtp_lw_active(w) - left;
 #endif
         if (made > count) made = count;
         if (made <= 0) {
@@ -96,27 +96,27 @@ int dtp_crew_want(dtp_crew_t *crew, int count, int64_t est_ns) {
 }
 
 bool dtp_crew_is_full(const dtp_crew_t *crew) {
-    return dtp_rw_active(atomic_load_explicit(&crew->region->word, memory_order_relaxed)) >= crew->most;
+    return dtp_lw_active(atomic_load_explicit(&crew->loop->word, memory_order_relaxed)) >= crew->most;
 }
 
 bool dtp_crew_must_leave(const dtp_crew_t *crew) {
-    return atomic_load_explicit(&crew->rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+    return atomic_load_explicit(&crew->rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }
 
 bool dtp_crew_has_too_many(const dtp_crew_t *crew) {
-    return dtp_region_has_too_many(crew->rec, crew->region);
+    return dtp_shared_loop_has_too_many(crew->rec, crew->loop);
 }
 
 bool dtp_crew_help(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;
     const dtp_team_t *team = crew->par->team;
     if (!team) return false; /* other callers' loops are not ours */
-    int own = (int)(crew->region - rec->region);
-    if (own && dtp_region_join(rec, &rec->region[0], team)) return true;
-    uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire);
+    int own = (int)(crew->loop - rec->loop);
+    if (own && dtp_shared_loop_join(rec, &rec->loop[0], team)) return true;
+    uint64_t open = atomic_load_explicit(&rec->loop[0].door, memory_order_acquire);
     open &= ~(DTP_DOOR_ATTENTION | (uint64_t)1 << own);
     for (; open; open &= open - 1)
-        if (dtp_region_join(rec, &rec->region[__builtin_ctzll(open)], team)) return true;
+        if (dtp_shared_loop_join(rec, &rec->loop[__builtin_ctzll(open)], team)) return true;
     return false;
 }
 
@@ -131,17 +131,17 @@ bool dtp_crew_ticket_is_free(const dtp_crew_t *crew) {
 
 void dtp_crew_close(dtp_crew_t *crew) {
     dtp_pool_t *rec = crew->rec;
-    dtp_region_t *r = crew->region;
+    dtp_shared_loop_t *r = crew->loop;
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
 #ifdef DTP_BREAK_CREW_CLOSE
     w = 0;
 #endif
-    while (dtp_rw_left(w) && !atomic_compare_exchange_weak_explicit(
+    while (dtp_lw_left(w) && !atomic_compare_exchange_weak_explicit(
                                  &r->word, &w, with_left(w, 0), memory_order_relaxed, memory_order_relaxed))
         ;
-    int index = (int)(r - rec->region);
-    if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
-    dtp_region_wait(rec, r);
-    dtp_region_give_back(rec, index, !crew->par->team);
-    crew->region = NULL;
+    int index = (int)(r - rec->loop);
+    if (index) atomic_fetch_and_explicit(&rec->loop[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    dtp_shared_loop_wait(rec, r);
+    dtp_shared_loop_give_back(rec, index, !crew->par->team);
+    crew->loop = NULL;
 }

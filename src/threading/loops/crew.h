@@ -1,13 +1,13 @@
-/* The threads of one run of a program: its owner and joiners of one open region of the pool's record.
+/* The threads of one run of a program: its owner and joiners of one open shared loop of the pool's record.
  *
  * A joiner calls fn(arg, slot, 0, 0), which works until it finds nothing, and returns; it is then an ordinary
  * idle helper of the pool again (it joins loops of the same run, spins, sleeps, gives its ticket to who needs
  * it) and comes back when it is invited. So a crew has no parking of its own and no budget beside the pool's
  * tickets.
  *
- * State machine: the region's word (record.h) with other meanings. left = wanted = invitations that nobody
+ * State machine: the shared loop's word (record.h) with other meanings. left = wanted = invitations that nobody
  * has taken; active = joiners inside. open: left 0. dtp_crew_want: CAS left + n, wanted = left. A joiner
- * takes an invitation by the region's join; one whose fn has returned takes another if there is one, else
+ * takes an invitation by the shared loop's join; one whose fn has returned takes another if there is one, else
  * leaves. close: CAS left = wanted = 0, then wait for active == 0. Chunk numbers mean nothing. Only the owner
  * opens and closes; want may come from any thread that still has a task of the run (so never after close). */
 #ifndef DTP_THREADING_LOOPS_CREW_H
@@ -20,7 +20,7 @@
 
 typedef struct {
     struct dtp_pool *rec;
-    struct dtp_region *region; /* NULL: not open */
+    struct dtp_shared_loop *loop; /* NULL: not open */
     const dtp_parallel_t *par;
     int most;             /* joiners at once */
     DTP_ATOMIC(bool) due; /* sleeping threads are to be called at the next invitation */
@@ -28,7 +28,7 @@ typedef struct {
 
 /* Would anybody come for work of est_ns (all that could be shared from now on)? Small amounts add up over
  * calls. */
-bool dtp_crew_prospect(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns);
+bool dtp_crew_expects_helper(dtp_crew_t *crew, const dtp_parallel_t *par, int64_t est_ns);
 /* Opens; false if that is not possible now. Slots of joiners: 1..min(participants, par->num_threads) - 1. */
 bool dtp_crew_open(dtp_crew_t *crew, const dtp_parallel_t *par, int participants, dtp_loop_fn_t fn,
                    void *arg);

@@ -30,7 +30,7 @@ int64_t dtp_grain(double ns_per_iteration) {
 /* ---- Chunks and slots -------------------------------------------------------------------------------- */
 
 /* The remainder is spread over all chunks: half of the chunks, from either end, are half of the loop. */
-static inline int64_t region_chunk_begin(const dtp_region_t *r, uint32_t index) {
+static inline int64_t loop_chunk_begin(const dtp_shared_loop_t *r, uint32_t index) {
     return r->chunk * index + (r->n_larger ? (uint32_t)r->n_larger * index / r->n_chunks : 0);
 }
 
@@ -65,8 +65,8 @@ static void run_pieces(const dtp_share_t *share, int64_t piece, dtp_loop_fn_t fn
     }
 }
 
-static void region_run_chunk(dtp_region_t *r, int slot, int index) {
-    int64_t begin = region_chunk_begin(r, (uint32_t)index), end = region_chunk_begin(r, (uint32_t)index + 1);
+static void loop_run_chunk(dtp_shared_loop_t *r, int slot, int index) {
+    int64_t begin = loop_chunk_begin(r, (uint32_t)index), end = loop_chunk_begin(r, (uint32_t)index + 1);
     const dtp_parallel_t par = {.team = atomic_load_explicit(&r->team, memory_order_relaxed)};
     const dtp_share_t *share = begin < end ? dtp_parallel_stop(&par) : NULL; /* a crew has no iterations */
     if (!share) {
@@ -87,17 +87,17 @@ static void run_alone(const dtp_parallel_t *par, int64_t n, int64_t piece, dtp_l
 
 /* Index of the claimed chunk, -1 when none is left; *last: none is left after it (or it is -1). Relaxed:
  * whoever is inside has synchronised by joining. */
-static int region_claim(dtp_region_t *r, bool from_front, bool *last) {
+static int loop_claim(dtp_shared_loop_t *r, bool from_front, bool *last) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
     for (;;) {
-        int left = dtp_rw_left(w), front = dtp_rw_front(w);
+        int left = dtp_lw_left(w), front = dtp_lw_front(w);
         *last = left <= 1;
         if (left == 0) return -1;
-        uint64_t next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
+        uint64_t next = w - DTP_LW_ONE(LEFT) + (from_front ? DTP_LW_ONE(FRONT) : 0);
         DTP_JOLT();
-#ifdef DTP_BREAK_REGION_CLAIM
+#ifdef DTP_BREAK_LOOP_CLAIM
         w = atomic_load_explicit(&r->word, memory_order_relaxed);
-        next = w - DTP_RW_ONE(LEFT) + (from_front ? DTP_RW_ONE(FRONT) : 0);
+        next = w - DTP_LW_ONE(LEFT) + (from_front ? DTP_LW_ONE(FRONT) : 0);
 #endif
         if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_relaxed,
                                                   memory_order_relaxed))
@@ -105,7 +105,7 @@ static int region_claim(dtp_region_t *r, bool from_front, bool *last) {
     }
 }
 
-static int region_take_slot(dtp_region_t *r) {
+static int loop_take_slot(dtp_shared_loop_t *r) {
     for (int base = 0;; base = (base + 64) % DTP_MAX_THREADS) {
         int above = base + 64 < r->participants ? 64 : r->participants - base;
         if (above <= 0) continue;
@@ -120,66 +120,67 @@ static int region_take_slot(dtp_region_t *r) {
     }
 }
 
-static void region_return_slot(dtp_region_t *r, int slot) {
+static void loop_return_slot(dtp_shared_loop_t *r, int slot) {
     atomic_fetch_and_explicit(&r->slots[slot / 64], ~((uint64_t)1 << (slot % 64)), memory_order_release);
 }
 
 /* ---- Joining ----------------------------------------------------------------------------------------- */
 
 static bool ticket_wanted(const dtp_pool_t *rec) {
-    return atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
+    return atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION;
 }
 
-static bool others_are_open(const dtp_pool_t *rec, const dtp_region_t *r) {
-    const dtp_region_t *first = &rec->region[0];
+static bool others_are_open(const dtp_pool_t *rec, const dtp_shared_loop_t *r) {
+    const dtp_shared_loop_t *first = &rec->loop[0];
     const uint64_t door = atomic_load_explicit(&first->door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION;
     if (r == first) return door != 0;
     return (door & ~((uint64_t)1 << (r - first))) ||
-           dtp_rw_wanted(atomic_load_explicit(&first->word, memory_order_relaxed));
+           dtp_lw_wanted(atomic_load_explicit(&first->word, memory_order_relaxed));
 }
 
-bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team) {
-    const dtp_region_t *first = &rec->region[0];
+bool dtp_shared_loop_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team) {
+    const dtp_shared_loop_t *first = &rec->loop[0];
     uint64_t open = atomic_load_explicit(&first->door, memory_order_seq_cst) | 1;
     for (; open; open &= open - 1) {
-        const dtp_region_t *r = &first[__builtin_ctzll(open)];
+        const dtp_shared_loop_t *r = &first[__builtin_ctzll(open)];
         const uint64_t w = atomic_load_explicit(&r->word, memory_order_seq_cst);
-        if (!dtp_rw_left(w) || !dtp_rw_wanted(w)) continue;
+        if (!dtp_lw_left(w) || !dtp_lw_wanted(w)) continue;
         if (!team || atomic_load_explicit(&r->team, memory_order_relaxed) == team) return true;
     }
     return false;
 }
 
-static bool wants_helpers(uint64_t w) { return dtp_rw_left(w) && dtp_rw_wanted(w); }
+static bool wants_helpers(uint64_t w) { return dtp_lw_left(w) && dtp_lw_wanted(w); }
 
-/* The open region beside r (NULL: of all) that wants helpers and has fewest inside: fewer than `below`. NULL: none. */
-static dtp_region_t *fewest_inside(dtp_pool_t *rec, const dtp_region_t *r, int below, bool must_pay) {
-    dtp_region_t *first = &rec->region[0], *found = NULL;
+/* The open shared loop beside r (NULL: of all) that wants helpers and has fewest inside: fewer than `below`. NULL: none. */
+static dtp_shared_loop_t *fewest_inside(dtp_pool_t *rec, const dtp_shared_loop_t *r, int below,
+                                        bool must_pay) {
+    dtp_shared_loop_t *first = &rec->loop[0], *found = NULL;
     uint64_t open = atomic_load_explicit(&first->door, memory_order_relaxed) | 1;
     if (r) open &= ~((uint64_t)1 << (r - first));
     for (; open; open &= open - 1) {
-        dtp_region_t *q = &first[__builtin_ctzll(open)];
+        dtp_shared_loop_t *q = &first[__builtin_ctzll(open)];
         const uint64_t w = atomic_load_explicit(&q->word, memory_order_relaxed);
-        if (!wants_helpers(w) || dtp_rw_active(w) >= below) continue;
+        if (!wants_helpers(w) || dtp_lw_active(w) >= below) continue;
         if (must_pay && !atomic_load_explicit(&q->pays, memory_order_relaxed)) continue;
-        below = dtp_rw_active(w);
+        below = dtp_lw_active(w);
         found = q;
     }
     return found;
 }
 
-bool dtp_region_has_too_many(dtp_pool_t *rec, const dtp_region_t *r) {
+bool dtp_shared_loop_has_too_many(dtp_pool_t *rec, const dtp_shared_loop_t *r) {
     if (!rec->workers) return false; /* helpers of a caller's pool are bound to their run */
     if (!others_are_open(rec, r)) return false;
-    const int inside = dtp_rw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
+    const int inside = dtp_lw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
     return inside > 1 && fewest_inside(rec, r, inside - 1, true);
 }
 
-static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team, uint64_t run) {
+static bool loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_t *team, uint64_t run) {
     uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
     int index;
     for (;;) {
-        if (dtp_rw_left(w) == 0 || dtp_rw_wanted(w) == 0) return false;
+        if (dtp_lw_left(w) == 0 || dtp_lw_wanted(w) == 0) return false;
         /* Read between two looks at the word: the exchange fails if it belongs to another epoch. */
         if (team && atomic_load_explicit(&r->team, memory_order_relaxed) != team) return false;
 #ifdef DTP_BREAK_RUN_EPOCH
@@ -188,33 +189,34 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
         /* The run of this opening, whose team was open before: it may be the next one by now. */
         if (run && dtp_team_epoch(atomic_load_explicit(&team->state, memory_order_acquire)) != run)
             return false;
-        index = dtp_rw_front(w) + dtp_rw_left(w) - 1;
-        uint64_t next = w + DTP_RW_ONE(ACTIVE) - DTP_RW_ONE(WANTED) - DTP_RW_ONE(LEFT);
+        index = dtp_lw_front(w) + dtp_lw_left(w) - 1;
+        uint64_t next = w + DTP_LW_ONE(ACTIVE) - DTP_LW_ONE(WANTED) - DTP_LW_ONE(LEFT);
         if (atomic_compare_exchange_weak_explicit(&r->word, &w, next, memory_order_seq_cst,
                                                   memory_order_acquire))
             break;
     }
     if ((rec->workers || (!team && rec->form_s)) && others_are_open(rec, r)) dtp_helpers_hand_on(rec, r);
     bool only_joiner = r->participants == 2 && r->first_slot; /* one may be inside: it has slot 1 */
-    int slot = only_joiner ? 1 : region_take_slot(r);
-    bool last = dtp_rw_left(w) == 1; /* no chunk comes back: nothing to look for afterwards */
+    int slot = only_joiner ? 1 : loop_take_slot(r);
+    bool last = dtp_lw_left(w) == 1; /* no chunk comes back: nothing to look for afterwards */
     int chunks = 0;
     do {
-        region_run_chunk(r, slot, index);
+        loop_run_chunk(r, slot, index);
         ++chunks;
-    } while (!last && !ticket_wanted(rec) &&
-             !(atomic_load_explicit(&r->pays, memory_order_relaxed) && dtp_region_has_too_many(rec, r)) &&
-             (index = region_claim(r, false, &last)) >= 0);
-    if (!only_joiner) region_return_slot(r, slot);
+    } while (
+        !last && !ticket_wanted(rec) &&
+        !(atomic_load_explicit(&r->pays, memory_order_relaxed) && dtp_shared_loop_has_too_many(rec, r)) &&
+        (index = loop_claim(r, false, &last)) >= 0);
+    if (!only_joiner) loop_return_slot(r, slot);
 
     /* The opener waits for this one exchange; a `wanted` that was given back for nothing does no harm. */
-    uint64_t leave = DTP_RW_ONE(ACTIVE) - (last ? 0 : DTP_RW_ONE(WANTED));
-#ifdef DTP_BREAK_REGION_LEAVE
+    uint64_t leave = DTP_LW_ONE(ACTIVE) - (last ? 0 : DTP_LW_ONE(WANTED));
+#ifdef DTP_BREAK_LOOP_LEAVE
     uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_relaxed) - leave;
 #else
     uint64_t next = atomic_fetch_sub_explicit(&r->word, leave, memory_order_release) - leave;
 #endif
-    if ((next & DTP_RW_WAITING) && dtp_rw_active(next) == 0) {
+    if ((next & DTP_LW_WAITING) && dtp_lw_active(next) == 0) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         dtp_futex_wake(&r->bell, 1);
     }
@@ -222,19 +224,19 @@ static bool region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team
     return true;
 }
 
-bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *r, const dtp_team_t *team) {
-    return region_join(rec, r, team, 0);
+bool dtp_shared_loop_join(dtp_pool_t *rec, dtp_shared_loop_t *r, const dtp_team_t *team) {
+    return loop_join(rec, r, team, 0);
 }
 
-bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
-    if (!team && (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION)) {
-        dtp_region_t *r = fewest_inside(rec, NULL, INT_MAX, false);
-        if (r && region_join(rec, r, NULL, 0)) return true;
+bool dtp_shared_loop_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
+    if (!team && (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & ~DTP_DOOR_ATTENTION)) {
+        dtp_shared_loop_t *r = fewest_inside(rec, NULL, INT_MAX, false);
+        if (r && loop_join(rec, r, NULL, 0)) return true;
     }
-    if (region_join(rec, &rec->region[0], team, run)) return true;
-    uint64_t open = atomic_load_explicit(&rec->region[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
+    if (loop_join(rec, &rec->loop[0], team, run)) return true;
+    uint64_t open = atomic_load_explicit(&rec->loop[0].door, memory_order_acquire) & ~DTP_DOOR_ATTENTION;
     for (; open; open &= open - 1)
-        if (region_join(rec, &rec->region[__builtin_ctzll(open)], team, run)) return true;
+        if (loop_join(rec, &rec->loop[__builtin_ctzll(open)], team, run)) return true;
     return false;
 }
 
@@ -242,7 +244,7 @@ bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run) {
 
 /* Outside runs the opener counts as a caller, which displaces a helper while its loop is open: for entry 0 by
  * a mark that comes with the entry, else in adm. */
-dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller) {
+dtp_shared_loop_t *dtp_shared_loop_reserve(dtp_pool_t *rec, bool caller) {
     uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
     for (;;) {
         uint64_t bit = ~taken & (taken + 1), mark = caller && bit == 1 ? DTP_RESERVED_BY_CALLER : 0;
@@ -251,25 +253,25 @@ dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller) {
                                                    memory_order_acquire, memory_order_relaxed))
             continue;
         if (caller && !mark) atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
-        return &rec->region[__builtin_ctzll(bit)];
+        return &rec->loop[__builtin_ctzll(bit)];
     }
 }
 
-void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller) {
+void dtp_shared_loop_give_back(dtp_pool_t *rec, int index, bool caller) {
     uint64_t mark = caller && index == 0 ? DTP_RESERVED_BY_CALLER : 0;
     atomic_fetch_and_explicit(&rec->reserved, ~((uint64_t)1 << index | mark), memory_order_release);
     if (caller && index) atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
 }
 
 /* Waits until every joiner has left; chunks are all claimed. Spins for the cost of a sleep, then sleeps. */
-void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
-#ifdef DTP_BREAK_REGION_WAIT
+void dtp_shared_loop_wait(dtp_pool_t *rec, dtp_shared_loop_t *r) {
+#ifdef DTP_BREAK_LOOP_WAIT
     return;
 #endif
     int64_t until = 0;
     for (int i = 1;; ++i) {
         /* A locked look: see worker_help. */
-        if (dtp_rw_active(atomic_fetch_or_explicit(&r->word, 0, memory_order_acquire)) == 0) return;
+        if (dtp_lw_active(atomic_fetch_or_explicit(&r->word, 0, memory_order_acquire)) == 0) return;
         dtp_pause();
         if (i % OPENER_SPINS_PER_LOOK) continue;
         int64_t now = dtp_ticks();
@@ -279,13 +281,13 @@ void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *r) {
     for (;;) {
         uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
         uint64_t w = atomic_load_explicit(&r->word, memory_order_acquire);
-        if (dtp_rw_active(w) == 0) return;
-        if (!(w & DTP_RW_WAITING) &&
-            !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_RW_WAITING, memory_order_acquire,
+        if (dtp_lw_active(w) == 0) return;
+        if (!(w & DTP_LW_WAITING) &&
+            !atomic_compare_exchange_strong_explicit(&r->word, &w, w | DTP_LW_WAITING, memory_order_acquire,
                                                      memory_order_acquire))
             continue;
         DTP_JOLT();
-#ifdef DTP_BREAK_REGION_BELL
+#ifdef DTP_BREAK_LOOP_BELL
         bell = atomic_load_explicit(&r->bell, memory_order_acquire);
 #endif
         dtp_futex_wait(&r->bell, bell, -1);
@@ -306,24 +308,24 @@ static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
     int64_t count = dtp_max64((int64_t)participants * per, est_ns / CHUNK_NS);
-    return (int)dtp_min64(dtp_min64(count, units), DTP_RW_MAX_CHUNKS);
+    return (int)dtp_min64(dtp_min64(count, units), DTP_LW_MAX_CHUNKS);
 }
 
-/* Fills a reserved region and opens it; the opener works itself (first chunk its own) or leaves the loop to
+/* Fills a reserved shared loop and opens it; the opener works itself (first chunk its own) or leaves the loop to
  * jobs. pays: sleeping helpers are worth a call, and the opener counts who comes next (the publishing half of a
  * Dekker pair). */
-static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int64_t piece, int n_chunks,
-                        int participants, bool opener_works, bool pays, dtp_loop_fn_t fn, void *arg) {
-#ifndef DTP_BREAK_REGION_EPOCH
-    r->epoch += DTP_RW_EPOCH;
+static void loop_open(dtp_shared_loop_t *r, dtp_team_t *team, int64_t n, int64_t piece, int n_chunks,
+                      int participants, bool opener_works, bool pays, dtp_loop_fn_t fn, void *arg) {
+#ifndef DTP_BREAK_LOOP_EPOCH
+    r->epoch += DTP_LW_EPOCH;
 #endif
     uint64_t word = r->epoch;
     atomic_store_explicit(&r->loops, atomic_load_explicit(&r->loops, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     if (opener_works)
-        word += DTP_RW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_RW_ONE(LEFT) +
-                (uint64_t)(participants - 1) * DTP_RW_ONE(WANTED);
-    else word += (uint64_t)n_chunks * DTP_RW_ONE(LEFT) + (uint64_t)participants * DTP_RW_ONE(WANTED);
+        word += DTP_LW_ONE(FRONT) + (uint64_t)(n_chunks - 1) * DTP_LW_ONE(LEFT) +
+                (uint64_t)(participants - 1) * DTP_LW_ONE(WANTED);
+    else word += (uint64_t)n_chunks * DTP_LW_ONE(LEFT) + (uint64_t)participants * DTP_LW_ONE(WANTED);
     atomic_store_explicit(&r->team, team, memory_order_relaxed);
     r->fn = fn;
     r->arg = arg;
@@ -344,47 +346,49 @@ static void region_open(dtp_region_t *r, dtp_team_t *team, int64_t n, int64_t pi
 }
 
 /* A synchronous pool that has parallel_for only: its call is the loop. */
-static void region_through_host(dtp_pool_t *rec, dtp_region_t *r, int jobs) {
-    dtp_visit_loop(rec, r, jobs);
+static void loop_through_host(dtp_pool_t *rec, dtp_shared_loop_t *r, int jobs) {
+    dtp_host_call_loop(rec, r, jobs);
     /* What the host left: all of it if it refused, something if it returned early. Where there is no room to
      * join, those who are inside leave nothing or make room. */
-    while (dtp_rw_left(atomic_load_explicit(&r->word, memory_order_relaxed)))
-        if (!dtp_region_join(rec, r, NULL)) dtp_region_wait(rec, r);
+    while (dtp_lw_left(atomic_load_explicit(&r->word, memory_order_relaxed)))
+        if (!dtp_shared_loop_join(rec, r, NULL)) dtp_shared_loop_wait(rec, r);
 }
 
 /* In a loop that takes its time: who is still wanted and will not come is called. Those who were counted on may
  * have been on their way out, or have gone elsewhere; who was called and has not arrived is not called again. */
-static void call_missing(dtp_pool_t *rec, dtp_team_t *team, const dtp_region_t *r, int num_threads, int cpu) {
+static void call_missing(dtp_pool_t *rec, dtp_team_t *team, const dtp_shared_loop_t *r, int num_threads,
+                         int cpu) {
     const uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed);
-    const int wanted = (int)dtp_min64(dtp_rw_wanted(w), dtp_rw_left(w));
+    const int wanted = (int)dtp_min64(dtp_lw_wanted(w), dtp_lw_left(w));
     if (wanted) dtp_helpers_call(rec, team, dtp_helpers_missing(rec, team, num_threads, wanted, true), cpu);
 }
 
 /* Are helpers that are awake busy elsewhere? Each other open loop is a line to read: of short loops one in a
  * few looks, for all of them. */
-static bool near_are_busy(dtp_pool_t *rec, const dtp_team_t *team, const dtp_region_t *r, int participants) {
+static bool near_are_busy(dtp_pool_t *rec, const dtp_team_t *team, const dtp_shared_loop_t *r,
+                          int participants) {
     const uint64_t taken = atomic_load_explicit(&rec->reserved, memory_order_relaxed);
-    if (!((taken & ~DTP_RESERVED_BY_CALLER) & ~((uint64_t)1 << (r - rec->region)))) return false;
+    if (!((taken & ~DTP_RESERVED_BY_CALLER) & ~((uint64_t)1 << (r - rec->loop)))) return false;
     if (atomic_load_explicit(&r->loops, memory_order_relaxed) % LOOPS_PER_LOOK) return false;
     const uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     return dtp_helpers_idle(rec, team, adm) < participants - 1;
 }
 
-static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int64_t n, int64_t units,
-                                                 int64_t est_ns, int64_t piece, bool guess, dtp_loop_fn_t fn,
-                                                 void *arg) {
+static __attribute__((noinline)) void loop_run(const dtp_parallel_t *par, int64_t n, int64_t units,
+                                               int64_t est_ns, int64_t piece, bool guess, dtp_loop_fn_t fn,
+                                               void *arg) {
     dtp_pool_t *rec = par->pool;
     dtp_team_t *team = par->team;
     int participants =
         (int)dtp_min64(par->num_threads < rec->num_threads ? par->num_threads : rec->num_threads, units);
     /* A run on such a pool has its joiners from the start (pools/admission.c). */
     bool through_host = rec->host_loops && !team;
-    if (through_host && !dtp_visit_possible(rec)) participants = 1;
+    if (through_host && !dtp_host_call_possible(rec)) participants = 1;
     if (est_ns < rec->parallel_min_ns || participants < 2 || dtp_pool_dead(rec)) {
         run_alone(par, n, piece, fn, arg);
         return;
     }
-    dtp_prefetch_write(&rec->region[0]); /* on its way while we decide */
+    dtp_prefetch_write(&rec->loop[0]); /* on its way while we decide */
     uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_relaxed);
     const int near = through_host ? 0 : dtp_helpers_near(rec, team, adm);
     uint32_t key = 0;
@@ -397,13 +401,15 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         }
     }
     bool call = near < participants - 1 && dtp_worth_calling(rec, team, est_ns);
-    if (call && through_host && est_ns < SHORT_LOOP_NS && dtp_visit_short_loop(rec, n, participants, fn, arg))
+    if (call && through_host && est_ns < SHORT_LOOP_NS &&
+        dtp_host_call_short_loop(rec, n, participants, fn, arg))
         return;
-    dtp_region_t *r = NULL;
+    dtp_shared_loop_t *r = NULL;
     int free_threads = dtp_ticket_free(rec, adm) - !team;
     /* Of a long loop, helpers of others have time to give their tickets back; of a longer one runs end, too. */
     const bool later = est_ns >= rec->wake_min_ns && (dtp_adm_joiners(adm) || est_ns >= MEDIUM_LOOP_NS);
-    if (near > 0 || (call && (through_host || free_threads > 0 || later))) r = dtp_region_reserve(rec, !team);
+    if (near > 0 || (call && (through_host || free_threads > 0 || later)))
+        r = dtp_shared_loop_reserve(rec, !team);
     if (!r) {
         DTP_COUNT(rec, alone, 1);
         int64_t t0 = learned ? dtp_ticks() : 0;
@@ -415,31 +421,31 @@ static __attribute__((noinline)) void region_run(const dtp_parallel_t *par, int6
         }
         return;
     }
-    int index = (int)(r - rec->region);
+    int index = (int)(r - rec->loop);
     int n_chunks = chunk_count(est_ns, units, participants, rec->flags);
     int cpu = rec->workers ? dtp_this_cpu() : -1;
     /* Of entry 0 unseen: reading would fetch the line once more before it is written. */
-    if (!index || atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) != cpu)
-        atomic_store_explicit(&rec->region[0].cpu, cpu, memory_order_relaxed);
+    if (!index || atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) != cpu)
+        atomic_store_explicit(&rec->loop[0].cpu, cpu, memory_order_relaxed);
     const bool is_long = !through_host && est_ns >= rec->wake_min_ns;
     if (!call && !is_long && near > 0 && near_are_busy(rec, team, r, participants))
         call = dtp_worth_calling(rec, team, LOOPS_PER_LOOK * est_ns);
     if (call || is_long) atomic_store_explicit(&r->num_threads, par->num_threads, memory_order_relaxed);
-    region_open(r, team, n, piece, n_chunks, participants, !through_host, call || is_long, fn, arg);
-    if (index) atomic_fetch_or_explicit(&rec->region[0].door, (uint64_t)1 << index, memory_order_seq_cst);
+    loop_open(r, team, n, piece, n_chunks, participants, !through_host, call || is_long, fn, arg);
+    if (index) atomic_fetch_or_explicit(&rec->loop[0].door, (uint64_t)1 << index, memory_order_seq_cst);
     if (through_host) {
-        region_through_host(rec, r, participants);
+        loop_through_host(rec, r, participants);
     } else {
         if (call || is_long) call_missing(rec, team, r, par->num_threads, cpu);
         bool last = n_chunks == 1;
-        for (int chunk = 0; chunk >= 0; chunk = last ? -1 : region_claim(r, true, &last)) {
-            region_run_chunk(r, 0, chunk);
+        for (int chunk = 0; chunk >= 0; chunk = last ? -1 : loop_claim(r, true, &last)) {
+            loop_run_chunk(r, 0, chunk);
             if (is_long && est_ns >= MEDIUM_LOOP_NS) call_missing(rec, team, r, par->num_threads, cpu);
         }
     }
-    if (index) atomic_fetch_and_explicit(&rec->region[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
-    dtp_region_wait(rec, r);
-    dtp_region_give_back(rec, index, !team);
+    if (index) atomic_fetch_and_explicit(&rec->loop[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
+    dtp_shared_loop_wait(rec, r);
+    dtp_shared_loop_give_back(rec, index, !team);
 }
 
 void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp_loop_fn_t fn, void *arg) {
@@ -465,5 +471,5 @@ void dtp_parallel_share(const dtp_parallel_t *par, int64_t n, int64_t grain, dtp
     const int64_t piece = grain < 0 ? 0 : first_piece(dtp_parallel_stop(par), n, est_ns, grain == 1);
     if (par->num_threads < 2 || !par->pool) run_alone(par, n, piece, fn, arg);
     else if (units < 2) fn(arg, 0, 0, n);
-    else region_run(par, n, units, est_ns, piece, grain == 1, fn, arg);
+    else loop_run(par, n, units, est_ns, piece, grain == 1, fn, arg);
 }

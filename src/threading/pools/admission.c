@@ -1,14 +1,14 @@
 /* Runs: one graph execution each, admitted by tickets; and the FIFO of work that waits for one.
  *
- * A run executes on its caller while a ticket is free. Otherwise it is published as a root and its caller
+ * A run executes on its caller while a ticket is free. Otherwise it is published as pending work and its caller
  * sleeps:
  *
- *   PUBLISHED -> HINT -> TAKEN -> DONE     state of a root of a run; its publisher sleeps on it
+ *   PUBLISHED -> HINT -> TAKEN -> DONE     state of the pending work of a run; its publisher sleeps on it
  *
- * TAKEN is set under the record's lock by whoever unlinks the root, with a ticket. HINT says that a ticket
+ * TAKEN is set under the record's lock by whoever unlinks it, with a ticket. HINT says that a ticket
  * was free and some thread was asked to use it; the publisher gives that thread one wake cost and then helps
  * itself. So the publishers alone suffice for progress (two outside callers may hold both tickets while every
- * thread of the host has published and sleeps). A thread of the pool that finishes a root keeps its ticket
+ * thread of the host has published and sleeps). A thread of the pool that finishes a piece of it keeps its ticket
  * for the next one: handing it to a sleeping client costs a fifth of the throughput. */
 #include "threading/pools/builtin_pool.h"
 #include "threading/pools/fifo.h"
@@ -21,7 +21,7 @@ _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initia
 bool dtp_thread_is_inside(void) { return dtp_chain_top != NULL; }
 
 typedef struct {
-    dtp_root_t root;
+    dtp_pending_work_t work;
     dtp_run_fn_t fn;
     void *arg;
     int num_threads;
@@ -31,25 +31,25 @@ typedef struct {
 
 void dtp_door_update(dtp_pool_t *rec) {
     bool attention = rec->n_waiting || rec->task_head != rec->task_tail || atomic_load(&rec->ending);
-    if (attention) atomic_fetch_or_explicit(&rec->region[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
-    else atomic_fetch_and_explicit(&rec->region[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
+    if (attention) atomic_fetch_or_explicit(&rec->loop[0].door, DTP_DOOR_ATTENTION, memory_order_seq_cst);
+    else atomic_fetch_and_explicit(&rec->loop[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
 }
 
 /* Its count in adm was taken back. */
-static void root_unlink(dtp_pool_t *rec, dtp_root_t *root) {
-    dtp_fifo_remove(rec, root);
+static void pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work) {
+    dtp_fifo_remove(rec, work);
     --rec->n_waiting;
-    root->linked = false;
-    atomic_store_explicit(&root->state, DTP_ROOT_TAKEN, memory_order_relaxed);
+    work->linked = false;
+    atomic_store_explicit(&work->state, DTP_PENDING_TAKEN, memory_order_relaxed);
     dtp_door_update(rec);
 }
 
-void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root) {
+void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
-    atomic_store_explicit(&root->state, DTP_ROOT_PUBLISHED, memory_order_relaxed);
-    root->linked = true;
-    root->number = ++rec->n_published;
-    dtp_fifo_append(rec, root, root->kind != DTP_ROOT_QUEUE || dtp_queue_is_awaited(root));
+    atomic_store_explicit(&work->state, DTP_PENDING_PUBLISHED, memory_order_relaxed);
+    work->linked = true;
+    work->number = ++rec->n_published;
+    dtp_fifo_append(rec, work, work->kind != DTP_PENDING_QUEUE || dtp_queue_is_awaited(work));
     const uint64_t one = rec->n_waiting++ < DTP_WAITING_COUNTED ? DTP_ADM_WAITING : 0;
     uint64_t a = atomic_fetch_add_explicit(&rec->adm, one, memory_order_seq_cst);
     dtp_ticket_note_runs(rec, a + one);
@@ -57,87 +57,87 @@ void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root) {
     dtp_unlock(&rec->lock);
 }
 
-bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root) {
+bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
-    bool mine = root->linked && dtp_ticket_run(rec, false, true);
+    bool mine = work->linked && dtp_ticket_run(rec, false, true);
     if (mine) {
-        root_unlink(rec, root);
-    } else if (root->linked && !root->attended) { /* whose thread is going to sleep now */
-        dtp_fifo_remove(rec, root);
-        dtp_fifo_append(rec, root, true);
+        pending_unlink(rec, work);
+    } else if (work->linked && !work->attended) { /* whose thread is going to sleep now */
+        dtp_fifo_remove(rec, work);
+        dtp_fifo_append(rec, work, true);
     }
     dtp_unlock(&rec->lock);
     return mine;
 }
 
-/* Which roots a thread may take: any, or those of one run. */
+/* Which pending work a thread may take: any, or that of one run. */
 typedef struct {
     bool any;
     const void *cookie;
-} root_filter_t;
+} pending_filter_t;
 
-/* The first root, with a ticket for it. */
-static dtp_root_t *root_take(dtp_pool_t *rec, bool from_joiner, root_filter_t filter) {
+/* The first pending work, with a ticket for it. */
+static dtp_pending_work_t *pending_take(dtp_pool_t *rec, bool from_joiner, pending_filter_t filter) {
     dtp_lock(&rec->lock);
-    dtp_root_t *root = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
-    if (root && dtp_ticket_run(rec, from_joiner, true)) root_unlink(rec, root);
-    else root = NULL;
+    dtp_pending_work_t *work = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
+    if (work && dtp_ticket_run(rec, from_joiner, true)) pending_unlink(rec, work);
+    else work = NULL;
     dtp_unlock(&rec->lock);
-    return root;
+    return work;
 }
 
-/* The next root for a thread that keeps its run's ticket. */
-static dtp_root_t *root_next(dtp_pool_t *rec) {
+/* The next pending work for a thread that keeps its run's ticket. */
+static dtp_pending_work_t *pending_next(dtp_pool_t *rec) {
     if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return NULL;
     dtp_lock(&rec->lock);
-    dtp_root_t *root = dtp_fifo_first(rec);
-    if (root) {
+    dtp_pending_work_t *work = dtp_fifo_first(rec);
+    if (work) {
         if (rec->n_waiting <= DTP_WAITING_COUNTED)
             atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
-        root_unlink(rec, root);
+        pending_unlink(rec, work);
     }
     dtp_unlock(&rec->lock);
-    return root;
+    return work;
 }
 
 /* A host may take its time in schedule. */
-void dtp_root_settle(dtp_root_t *root) {
+void dtp_pending_settle(dtp_pending_work_t *work) {
     for (int i = 0; i < DTP_SPINS(100); ++i) {
-        if (!atomic_load_explicit(&root->calling, memory_order_acquire)) return;
+        if (!atomic_load_explicit(&work->calling, memory_order_acquire)) return;
         dtp_pause();
     }
-    uint32_t calls = atomic_fetch_or_explicit(&root->calling, DTP_ROOT_SETTLES, memory_order_acquire);
-    for (calls |= DTP_ROOT_SETTLES; calls != DTP_ROOT_SETTLES;
-         calls = atomic_load_explicit(&root->calling, memory_order_acquire))
-        dtp_futex_wait(&root->calling, calls, -1);
-    atomic_fetch_and_explicit(&root->calling, ~DTP_ROOT_SETTLES, memory_order_relaxed);
+    uint32_t calls = atomic_fetch_or_explicit(&work->calling, DTP_PENDING_SETTLES, memory_order_acquire);
+    for (calls |= DTP_PENDING_SETTLES; calls != DTP_PENDING_SETTLES;
+         calls = atomic_load_explicit(&work->calling, memory_order_acquire))
+        dtp_futex_wait(&work->calling, calls, -1);
+    atomic_fetch_and_explicit(&work->calling, ~DTP_PENDING_SETTLES, memory_order_relaxed);
 }
 
-/* A call of schedule for root has returned; who settles may free the root at once. */
-static void root_called(dtp_root_t *root) {
-    const uint32_t calls = atomic_fetch_sub_explicit(&root->calling, 1, memory_order_release);
-#ifdef DTP_BREAK_ROOT_SETTLE
+/* A call of schedule for pending work has returned; who settles may free it at once. */
+static void pending_called(dtp_pending_work_t *work) {
+    const uint32_t calls = atomic_fetch_sub_explicit(&work->calling, 1, memory_order_release);
+#ifdef DTP_BREAK_PENDING_SETTLE
     return;
 #endif
-    if (calls == (DTP_ROOT_SETTLES | 1)) dtp_futex_wake(&root->calling, 1);
+    if (calls == (DTP_PENDING_SETTLES | 1)) dtp_futex_wake(&work->calling, 1);
 }
 
-/* The ticket that this thread has taken for root belongs to the one that sleeps on it, which may be gone at
+/* The ticket that this thread has taken for work belongs to the thread that sleeps on it, which may be gone at
  * once. */
-static void hand_over(dtp_root_t *root) {
-    atomic_store_explicit(&root->state, DTP_ROOT_DONE, memory_order_release);
-    dtp_futex_wake(&root->state, 1);
+static void hand_over(dtp_pending_work_t *work) {
+    atomic_store_explicit(&work->state, DTP_PENDING_DONE, memory_order_release);
+    dtp_futex_wake(&work->state, 1);
 }
 
 /* A thread that waits for nothing but a ticket gets a free one: false if none is first, or no ticket is free.
  */
 static bool grant(dtp_pool_t *rec) {
     dtp_lock(&rec->lock);
-    dtp_root_t *root = dtp_fifo_first(rec);
-    bool granted = root && root->kind == DTP_ROOT_TICKET && dtp_ticket_run(rec, false, true);
+    dtp_pending_work_t *work = dtp_fifo_first(rec);
+    bool granted = work && work->kind == DTP_PENDING_TICKET && dtp_ticket_run(rec, false, true);
     if (granted) {
-        root_unlink(rec, root);
-        hand_over(root);
+        pending_unlink(rec, work);
+        hand_over(work);
     }
     dtp_unlock(&rec->lock);
     return granted;
@@ -158,27 +158,27 @@ bool dtp_dispatch(dtp_pool_t *rec) {
             true; /* none sleeps, and each looks before it does; those in a user's task may not for long */
     } else {
         dtp_lock(&rec->lock);
-        dtp_root_t *first = dtp_fifo_first(rec);
+        dtp_pending_work_t *first = dtp_fifo_first(rec);
         void *cookie = first ? first->cookie : NULL;
         if (cookie) atomic_fetch_add_explicit(&first->calling, 1, memory_order_relaxed);
         dtp_unlock(&rec->lock);
-        called = first && dtp_visit_call_runner(rec, cookie);
-        if (cookie) root_called(first);
+        called = first && dtp_host_call_runner(rec, cookie);
+        if (cookie) pending_called(first);
     }
-    /* The oldest root that has somebody to run it himself, if need be. */
+    /* The oldest pending work that has somebody to run it himself, if need be. */
     dtp_lock(&rec->lock);
-    for (dtp_root_t *root; (root = rec->fifo[true]) != NULL;) {
-        if (root->kind == DTP_ROOT_QUEUE) {
-            if (!dtp_queue_hint(root)) { /* who waited has gone */
-                dtp_fifo_remove(rec, root);
-                dtp_fifo_append(rec, root, false);
+    for (dtp_pending_work_t *work; (work = rec->fifo[true]) != NULL;) {
+        if (work->kind == DTP_PENDING_QUEUE) {
+            if (!dtp_queue_hint(work)) { /* who waited has gone */
+                dtp_fifo_remove(rec, work);
+                dtp_fifo_append(rec, work, false);
                 continue;
             }
         } else {
-            uint32_t published = DTP_ROOT_PUBLISHED;
-            if (atomic_compare_exchange_strong_explicit(&root->state, &published, DTP_ROOT_HINT,
+            uint32_t published = DTP_PENDING_PUBLISHED;
+            if (atomic_compare_exchange_strong_explicit(&work->state, &published, DTP_PENDING_HINT,
                                                         memory_order_relaxed, memory_order_relaxed))
-                dtp_futex_wake(&root->state, INT_MAX);
+                dtp_futex_wake(&work->state, INT_MAX);
         }
         called = true;
         break;
@@ -266,7 +266,7 @@ static void main_run(struct dtp_main *body) {
 void dtp_main_take(struct dtp_main *body) {
     main_run(body);
     dtp_team_close(body->par.team);
-    dtp_visit_team_closed(body->par.team);
+    dtp_host_call_team_closed(body->par.team);
     atomic_store_explicit(&body->done, 1, memory_order_release);
     dtp_futex_wake(&body->done, 1);
 }
@@ -282,9 +282,9 @@ static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_us
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
     struct dtp_main body = {
         .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew, .ticket = ticket};
-    if (rec->host_loops && team && num_threads > 1 && dtp_visit_possible(rec)) {
+    if (rec->host_loops && team && num_threads > 1 && dtp_host_call_possible(rec)) {
         body.ticket = DTP_TICKET_KEPT; /* another thread may have it */
-        dtp_visit_main(rec, team, &body, num_threads);
+        dtp_host_call_main(rec, team, &body, num_threads);
     } else {
         main_run(&body);
         if (team) dtp_team_close(team);
@@ -298,60 +298,60 @@ void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t f
     (void)run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_KEPT, fn, arg);
 }
 
-/* Executes a root that was taken; false: without the ticket in the end. */
-static bool root_execute(dtp_pool_t *rec, dtp_root_t *root) {
-    if (root->kind == DTP_ROOT_QUEUE) {
-        dtp_queue_run_root(rec, root);
+/* Executes pending work that was taken; false: without the ticket in the end. */
+static bool pending_execute(dtp_pool_t *rec, dtp_pending_work_t *work) {
+    if (work->kind == DTP_PENDING_QUEUE) {
+        dtp_queue_run_pending(rec, work);
         return true;
     }
-    run_t *run = (run_t *)root;
+    run_t *run = (run_t *)work;
     const bool has_ticket =
-        run_here(rec, run->num_threads, root->cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, run->fn, run->arg);
-    /* The publisher returns as soon as it sees DONE: its stack frame holds the root. */
-    hand_over(root);
+        run_here(rec, run->num_threads, work->cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, run->fn, run->arg);
+    /* The publisher returns as soon as it sees DONE: its stack frame holds the pending work. */
+    hand_over(work);
     return has_ticket;
 }
 
-static bool run_roots(dtp_pool_t *rec, bool *joiner, root_filter_t filter) {
+static bool run_pending(dtp_pool_t *rec, bool *joiner, pending_filter_t filter) {
     if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return false;
-    dtp_root_t *root = root_take(rec, *joiner, filter);
-    if (!root) return false;
+    dtp_pending_work_t *work = pending_take(rec, *joiner, filter);
+    if (!work) return false;
     *joiner = false;
     do {
-        if (root->kind == DTP_ROOT_TICKET) {
-            hand_over(root);
+        if (work->kind == DTP_PENDING_TICKET) {
+            hand_over(work);
 #ifdef DTP_BREAK_TICKET_HAND_OVER
             dtp_ticket_end(rec);
 #endif
             return true;
         }
-        if (!root_execute(rec, root)) {
+        if (!pending_execute(rec, work)) {
             dtp_look_at_left(NULL);
             return true;
         }
-        root = filter.any ? root_next(rec) : NULL;
-    } while (root);
+        work = filter.any ? pending_next(rec) : NULL;
+    } while (work);
     dtp_ticket_end(rec);
     return true;
 }
 
-bool dtp_run_roots(dtp_pool_t *rec, bool *joiner) {
-    return run_roots(rec, joiner, (root_filter_t){.any = true});
+bool dtp_run_pending(dtp_pool_t *rec, bool *joiner) {
+    return run_pending(rec, joiner, (pending_filter_t){.any = true});
 }
 
-bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
-    return run_roots(rec, joiner,
-                     (root_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
+bool dtp_run_pending_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
+    return run_pending(rec, joiner,
+                       (pending_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
 }
 
 /* Takes back what was published and is not taken. A ticket may have been offered: to somebody else then. */
-static bool withdraw(dtp_pool_t *rec, dtp_root_t *root) {
+static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
-    const bool mine = root->linked;
+    const bool mine = work->linked;
     if (mine) {
         if (rec->n_waiting <= DTP_WAITING_COUNTED)
             atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
-        root_unlink(rec, root);
+        pending_unlink(rec, work);
     }
     dtp_unlock(&rec->lock);
 #ifndef DTP_BREAK_TICKET_WITHDRAW
@@ -363,26 +363,26 @@ static bool withdraw(dtp_pool_t *rec, dtp_root_t *root) {
 /* Sleeps until what was published is done (a run: by another thread), or is this thread's to execute, with a
  * ticket, or until share is over and nobody has taken it. */
 typedef enum { TURN_DONE, TURN_MINE, TURN_OVER } turn_t;
-static turn_t wait_for_turn(dtp_pool_t *rec, dtp_root_t *root, const dtp_share_t *share) {
+static turn_t wait_for_turn(dtp_pool_t *rec, dtp_pending_work_t *work, const dtp_share_t *share) {
     int64_t grace_ns = rec->form_s || rec->workers ? dtp_ns_of_ticks(rec->wake_ticks) : 0;
     for (;;) {
-        uint32_t state = atomic_load_explicit(&root->state, memory_order_acquire);
-        if (state == DTP_ROOT_DONE) return TURN_DONE;
+        uint32_t state = atomic_load_explicit(&work->state, memory_order_acquire);
+        if (state == DTP_PENDING_DONE) return TURN_DONE;
         if (share && dtp_share_over(share)) {
-            if (withdraw(rec, root)) return TURN_OVER;
+            if (withdraw(rec, work)) return TURN_OVER;
             share = NULL; /* who has it is soon through */
             continue;
         }
-        if (state != DTP_ROOT_HINT) {
-            dtp_sleep_unless_over(share, &root->state, state, DTP_ROOT_HINT, -1);
+        if (state != DTP_PENDING_HINT) {
+            dtp_sleep_unless_over(share, &work->state, state, DTP_PENDING_HINT, -1);
             continue;
         }
-        if (grace_ns > 0 && dtp_futex_wait(&root->state, DTP_ROOT_HINT, grace_ns)) continue;
+        if (grace_ns > 0 && dtp_futex_wait(&work->state, DTP_PENDING_HINT, grace_ns)) continue;
         grace_ns = 0;
-        if (dtp_root_reclaim(rec, root)) return TURN_MINE;
+        if (dtp_pending_reclaim(rec, work)) return TURN_MINE;
         /* Another thread has the ticket; when it comes free, dispatch hints again. */
-        uint32_t hint = DTP_ROOT_HINT;
-        if (atomic_compare_exchange_strong_explicit(&root->state, &hint, DTP_ROOT_PUBLISHED,
+        uint32_t hint = DTP_PENDING_HINT;
+        if (atomic_compare_exchange_strong_explicit(&work->state, &hint, DTP_PENDING_PUBLISHED,
                                                     memory_order_seq_cst, memory_order_relaxed))
             dtp_dispatch(rec);
     }
@@ -391,11 +391,11 @@ static turn_t wait_for_turn(dtp_pool_t *rec, dtp_root_t *root, const dtp_share_t
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
     if (dtp_ticket_run(rec, false, false)) return true;
     atomic_fetch_add_explicit(&rec->wants_back, 1, memory_order_seq_cst);
-    dtp_root_t root = {.kind = DTP_ROOT_TICKET, .priority = priority};
-    dtp_root_publish(rec, &root);
+    dtp_pending_work_t work = {.kind = DTP_PENDING_TICKET, .priority = priority};
+    dtp_pending_publish(rec, &work);
     dtp_dispatch(rec);
-    const turn_t turn = wait_for_turn(rec, &root, share); /* taken by itself, or handed over */
-    dtp_root_settle(&root);
+    const turn_t turn = wait_for_turn(rec, &work, share); /* taken by itself, or handed over */
+    dtp_pending_settle(&work);
     atomic_fetch_sub_explicit(&rec->wants_back, 1, memory_order_relaxed);
     return turn != TURN_OVER;
 }
@@ -405,7 +405,7 @@ bool dtp_ticket_lend(dtp_pool_t *rec) {
     dtp_chain_t *chain = dtp_chain_top;
     if (!chain || chain->rec != rec || chain->ticket != DTP_TICKET_LENDABLE) return false;
     const dtp_chain_t *up = chain->up; /* a thread of the pool that has come for runs holds nothing yet */
-    if (up && (up->up || up->kind != DTP_CHAIN_VISIT || up->rec != rec)) return false;
+    if (up && (up->up || up->kind != DTP_CHAIN_HOST_CALL || up->rec != rec)) return false;
     atomic_fetch_add_explicit(&rec->lent, 1, memory_order_relaxed);
     chain->ticket = DTP_TICKET_LENT;
     const uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
@@ -433,14 +433,14 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
             fn(arg, &alone);
             return;
         }
-        run_t run = {.root = {.kind = DTP_ROOT_RUN, .cookie = cookie, .priority = priority},
+        run_t run = {.work = {.kind = DTP_PENDING_RUN, .cookie = cookie, .priority = priority},
                      .fn = fn,
                      .arg = arg,
                      .num_threads = num_threads};
-        dtp_root_publish(rec, &run.root);
+        dtp_pending_publish(rec, &run.work);
         dtp_dispatch(rec);
-        const turn_t turn = wait_for_turn(rec, &run.root, share);
-        dtp_root_settle(&run.root); /* it is on this stack, and run_end comes next */
+        const turn_t turn = wait_for_turn(rec, &run.work, share);
+        dtp_pending_settle(&run.work); /* it is on this stack, and run_end comes next */
         if (turn != TURN_MINE) return;
     }
     if (run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
@@ -513,7 +513,7 @@ dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned f
     bool nested = false, beside = false;
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
         beside |= c->kind == DTP_CHAIN_CALLBACK;
-        if (c->rec == rec && c->kind != DTP_CHAIN_HOST_CALL) { /* the ticket is the parent's */
+        if (c->rec == rec && c->kind != DTP_CHAIN_IN_HOST) { /* the ticket is the parent's */
             if (DTP_UNLIKELY(c->kind == DTP_CHAIN_BLOCKING))
                 run_inside_blocking(rec, c, num_threads, nested, share, fn, arg);
             else run_inside(rec, c, num_threads, beside, fn, arg);

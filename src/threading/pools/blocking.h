@@ -14,7 +14,7 @@
  *     closure of the crew runs without one, and nothing that it ends with needs one: its thread only puts the
  *     node on its run's list and wakes the owner.
  * (2) The owner of a run (its caller, or a thread of RUNS; never a worker) that is dry while closures are away
- *     lends its ticket (dtp_ticket_end), sleeps, and takes one again (dtp_ticket_get, before all other roots)
+ *     lends its ticket (dtp_ticket_end), sleeps, and takes one again (dtp_ticket_get, before all other pending work)
  *     when there is something to do. It waits for the ticket with nothing in its hands.
  * (3) So no circle: who holds a ticket gives it back after computing; who waits for one holds none; a closure
  *     waits for what the program says. While k <= B closures sleep, W tickets and W workers are there for

@@ -1,8 +1,8 @@
 /* The built-in pool: W named pthreads with all signals blocked, each with a home CPU where the pool covers
  * the process' mask (a woken thread else lands on the waker's CPU and waits for it).
  *
- * A worker: executes roots (a run's ticket), then tasks of the user, then helps in regions and spins for more
- * (a joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a region.
+ * A worker: executes pending work (a run's ticket), then tasks of the user, then helps in shared loops and spins for more
+ * (a joiner's ticket), then sleeps. It never spins on the CPU of the thread that last opened a shared loop.
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
  * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
  */
@@ -69,8 +69,7 @@ struct dtp_worker {
 static _Thread_local bool is_built_in; /* a thread of some built-in pool */
 
 static bool worker_must_act(const dtp_pool_t *rec) {
-    if (!(atomic_load_explicit(&rec->region[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION))
-        return false;
+    if (!(atomic_load_explicit(&rec->loop[0].door, memory_order_seq_cst) & DTP_DOOR_ATTENTION)) return false;
     if (atomic_load_explicit(&rec->ending, memory_order_acquire)) return true;
     if (atomic_load_explicit(&rec->n_tasks, memory_order_seq_cst)) return true;
     uint64_t a = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
@@ -99,22 +98,22 @@ static bool worker_task(dtp_pool_t *rec) {
 }
 
 /* Helps and spins with a joiner's ticket until there was nothing to do for the spin time, a ticket is wanted,
- * or this is the CPU of the thread that opens regions. */
+ * or this is the CPU of the thread that opens shared loops. */
 static void worker_help(dtp_pool_t *rec) {
     int64_t until = dtp_ticks() + rec->spin_ticks;
     bool alone = rec->num_threads == 2; /* no other worker can be spinning */
     for (int i = 1;; ++i) {
         /* Looking with a locked operation brings the line here ready for the join: one transfer less. */
-        if (alone) atomic_fetch_or_explicit(&rec->region[0].word, 0, memory_order_relaxed);
-        if (dtp_region_help(rec, NULL, 0)) {
+        if (alone) atomic_fetch_or_explicit(&rec->loop[0].word, 0, memory_order_relaxed);
+        if (dtp_shared_loop_help(rec, NULL, 0)) {
             until = dtp_ticks() + rec->spin_ticks;
             i = 0;
         }
-        if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) return;
+        if (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) return;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed || dtp_ticks() > until) return;
-        if (atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed) == dtp_this_cpu()) return;
+        if (atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) == dtp_this_cpu()) return;
         /* Rarely, because openers write that line. */
         if (i % (SPINS_PER_LOOK * LOOKS_PER_TICKET_LOOK) == 0 && !dtp_ticket_may_spin(rec)) return;
     }
@@ -158,7 +157,7 @@ static void *worker_main(void *arg) {
     struct dtp_worker *self = arg;
     dtp_pool_t *rec = self->rec;
     dtp_builtin_thread_in();
-    dtp_chain_t chain = {.rec = rec, .kind = DTP_CHAIN_VISIT};
+    dtp_chain_t chain = {.rec = rec, .kind = DTP_CHAIN_HOST_CALL};
     dtp_chain_top = &chain;
     if (atomic_load_explicit(&self->reply, memory_order_relaxed)) calibration_peer(self);
     while (!atomic_load_explicit(&rec->go, memory_order_acquire)) dtp_futex_wait(&rec->go, 0, -1);
@@ -168,11 +167,11 @@ static void *worker_main(void *arg) {
             dtp_chain_pop(&chain);
             dtp_chain_top = &chain;
         }
-        if (dtp_run_roots(rec, &joiner) || worker_task(rec)) continue;
+        if (dtp_run_pending(rec, &joiner) || worker_task(rec)) continue;
         if (dtp_ticket_join(rec)) {
             worker_help(rec);
             joiner = true;
-            dtp_run_roots(rec, &joiner);
+            dtp_run_pending(rec, &joiner);
             if (joiner) dtp_ticket_leave(rec);
             if (worker_must_act(rec) || dtp_left_here) continue;
         }

@@ -17,7 +17,7 @@ int dtp_helpers_near(const dtp_pool_t *rec, const dtp_team_t *team, uint64_t adm
     return inside > 0 ? inside : 0;
 }
 
-/* Helpers inside open regions: of all, and of team's. */
+/* Helpers inside open shared loops: of all, and of team's. */
 typedef struct {
     int all, own;
 } busy_t;
@@ -25,15 +25,15 @@ static busy_t count_busy(const dtp_pool_t *rec, const dtp_team_t *team) {
     busy_t busy = {0, 0};
     uint64_t open = atomic_load_explicit(&rec->reserved, memory_order_relaxed) & ~DTP_RESERVED_BY_CALLER;
     for (; open; open &= open - 1) {
-        const dtp_region_t *r = &rec->region[__builtin_ctzll(open)];
-        const int inside = dtp_rw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
+        const dtp_shared_loop_t *r = &rec->loop[__builtin_ctzll(open)];
+        const int inside = dtp_lw_active(atomic_load_explicit(&r->word, memory_order_relaxed));
         busy.all += inside;
         if (team && atomic_load_explicit(&r->team, memory_order_relaxed) == team) busy.own += inside;
     }
     return busy;
 }
 
-/* Helpers of a caller's pool are bound to their run: others' regions do not keep them. */
+/* Helpers of a caller's pool are bound to their run: others' shared loops do not keep them. */
 static int idle_of(const dtp_pool_t *rec, const dtp_team_t *team, int near, busy_t busy) {
 #ifdef DTP_BREAK_HELPERS_BUSY
     return near;
@@ -70,11 +70,11 @@ int dtp_helpers_missing(dtp_pool_t *rec, const dtp_team_t *team, int num_threads
 void dtp_helpers_call(dtp_pool_t *rec, dtp_team_t *team, int count, int cpu) {
     if (count <= 0) return;
     if (rec->workers) (void)dtp_builtin_wake(rec, count, cpu, true);
-    else dtp_visit_call(rec, team, count);
+    else dtp_host_call_joiners(rec, team, count);
 }
 
 bool dtp_helpers_may_come(dtp_pool_t *rec, const dtp_team_t *team) {
-    if (!dtp_region_is_wanted(rec, team)) return false;
+    if (!dtp_shared_loop_is_wanted(rec, team)) return false;
     do {
         const uint64_t adm = atomic_load_explicit(&rec->adm, memory_order_seq_cst);
         if (!dtp_adm_waiting(adm) && dtp_ticket_free(rec, adm) > 0) return true;
@@ -83,16 +83,16 @@ bool dtp_helpers_may_come(dtp_pool_t *rec, const dtp_team_t *team) {
 }
 
 /* A loop that pays, of which w was seen, wants somebody. */
-static void call_for(dtp_pool_t *rec, const dtp_region_t *r, uint64_t w) {
-    const int wanted = (int)dtp_min64(dtp_rw_left(w), dtp_rw_wanted(w));
+static void call_for(dtp_pool_t *rec, const dtp_shared_loop_t *r, uint64_t w) {
+    const int wanted = (int)dtp_min64(dtp_lw_left(w), dtp_lw_wanted(w));
     if (!wanted || !atomic_load_explicit(&r->pays, memory_order_relaxed)) return;
     dtp_team_t *team = atomic_load_explicit(&r->team, memory_order_relaxed);
     if (team && !dtp_team_hold(team)) return;
     /* Of another opening all that was read may be another's; its opener looks itself. */
-    if (atomic_load_explicit(&r->word, memory_order_seq_cst) / DTP_RW_EPOCH == w / DTP_RW_EPOCH) {
+    if (atomic_load_explicit(&r->word, memory_order_seq_cst) / DTP_LW_EPOCH == w / DTP_LW_EPOCH) {
         const int threads = atomic_load_explicit(&r->num_threads, memory_order_relaxed);
         dtp_helpers_call(rec, team, dtp_helpers_missing(rec, team, threads, wanted, true),
-                         atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed));
+                         atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed));
     }
     if (team) dtp_team_let_go(team);
 }
@@ -101,26 +101,26 @@ void dtp_helpers_call_for_ticket(dtp_pool_t *rec) {
     atomic_exchange_explicit(&rec->short_of_tickets, false, memory_order_seq_cst);
     uint64_t open = atomic_load_explicit(&rec->reserved, memory_order_seq_cst) & ~DTP_RESERVED_BY_CALLER;
     for (; open; open &= open - 1) {
-        const dtp_region_t *r = &rec->region[__builtin_ctzll(open)];
+        const dtp_shared_loop_t *r = &rec->loop[__builtin_ctzll(open)];
         call_for(rec, r, atomic_load_explicit(&r->word, memory_order_seq_cst));
     }
 }
 
 /* Others' loops that pay, as far as they still want somebody. */
-static int wanted_elsewhere(const dtp_pool_t *rec, const dtp_region_t *except) {
+static int wanted_elsewhere(const dtp_pool_t *rec, const dtp_shared_loop_t *except) {
     int wanted = 0;
     uint64_t open = atomic_load_explicit(&rec->reserved, memory_order_relaxed) & ~DTP_RESERVED_BY_CALLER;
     for (; open; open &= open - 1) {
-        const dtp_region_t *r = &rec->region[__builtin_ctzll(open)];
+        const dtp_shared_loop_t *r = &rec->loop[__builtin_ctzll(open)];
         if (r == except) continue;
         const uint64_t w = atomic_load_explicit(&r->word, memory_order_seq_cst);
         if (atomic_load_explicit(&r->pays, memory_order_relaxed))
-            wanted += (int)dtp_min64(dtp_rw_left(w), dtp_rw_wanted(w));
+            wanted += (int)dtp_min64(dtp_lw_left(w), dtp_lw_wanted(w));
     }
     return wanted;
 }
 
-void dtp_helpers_hand_on(dtp_pool_t *rec, const dtp_region_t *r) {
+void dtp_helpers_hand_on(dtp_pool_t *rec, const dtp_shared_loop_t *r) {
 #ifdef DTP_BREAK_HELPERS_HAND_ON
     return;
 #endif
@@ -128,7 +128,7 @@ void dtp_helpers_hand_on(dtp_pool_t *rec, const dtp_region_t *r) {
     if (!wanted) return;
     const int missing = dtp_helpers_missing(rec, NULL, rec->num_threads, wanted, true);
     dtp_helpers_call(rec, NULL, missing < CHAIN ? missing : CHAIN,
-                     atomic_load_explicit(&rec->region[0].cpu, memory_order_relaxed));
+                     atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed));
 }
 
 /* Work that ran without helpers since some were last called is up to `most` with est_ns more of it. */

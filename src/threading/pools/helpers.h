@@ -1,7 +1,7 @@
 /* Who helps in loops and crews: how many helpers are free to come, and calling those who sleep.
  *
- * A helper counts as free while it is at hand and inside nobody's region. Who is inside is told by the words of
- * the open regions, so nothing is written for it: a loop that is open alone reads no line that it does not read
+ * A helper counts as free while it is at hand and inside nobody's shared loop. Who is inside is told by the words of
+ * the open shared loops, so nothing is written for it: a loop that is open alone reads no line that it does not read
  * anyway. Helpers that were counted on may be counted by others, too, or go to sleep; so
  * - who opens a loop that pays, or invites, publishes first and counts then (seq_cst);
  * - a helper that has come where another loop waits, too, looks whether somebody is left for that, and else
@@ -27,7 +27,7 @@
 /* Of the pool's helpers, those that may come to a loop of team (NULL: outside runs) at the moment of adm: with a
  * joiner's ticket or, of a caller's pool, called for it. */
 int dtp_helpers_near(const dtp_pool_t *rec, const dtp_team_t *team, uint64_t adm);
-/* The same, without those who are inside a region. */
+/* The same, without those who are inside a shared loop. */
 int dtp_helpers_idle(dtp_pool_t *rec, const dtp_team_t *team, uint64_t adm);
 /* How many of `wanted` have to be called, because nobody else will come, and there are tickets for them.
  * num_threads: of the run, or of the loop outside runs. pays: as soon as there are tickets for more they are called
@@ -48,7 +48,7 @@ static inline bool dtp_helpers_miss_tickets(const dtp_pool_t *rec) {
     return __builtin_expect(atomic_load_explicit(&rec->short_of_tickets, memory_order_seq_cst), 0);
 }
 /* By a helper that serves any loop and has just joined r. */
-void dtp_helpers_hand_on(dtp_pool_t *rec, const dtp_region_t *r);
+void dtp_helpers_hand_on(dtp_pool_t *rec, const dtp_shared_loop_t *r);
 /* Is it worth while to call sleeping helpers for est_ns of work that finds nobody awake? Small amounts add up. */
 bool dtp_worth_calling(dtp_pool_t *rec, dtp_team_t *team, int64_t est_ns);
 

@@ -1,6 +1,6 @@
 /* Calls that the library queues in a caller's pool.
  *
- * A visit lives in the record, so a call may come at any time, after the loop, the run, the stream and the
+ * A host call lives in the record, so a call may come at any time, after the loop, the run, the stream and the
  * engine are gone: it then finds another epoch, touches nothing else and leaves. Each expected call holds the
  * record (record.h, Life). A host that calls back inline, before schedule has
  * returned, finds its own HOST_CALL on the chain and only leaves a mark, so nothing recurses; the starter
@@ -11,15 +11,15 @@
 
 enum { SPINS_PER_LOOK = DTP_SPINS(32) };
 
-static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
-    for (int i = 0; i < DTP_VISITS; ++i) {
-        dtp_visit_t *v = &rec->visits[i];
+static dtp_host_call_t *call_take(dtp_pool_t *rec, int calls) {
+    for (int i = 0; i < DTP_HOST_CALLS; ++i) {
+        dtp_host_call_t *v = &rec->host_calls[i];
         int32_t none = 0;
         if (atomic_load_explicit(&v->calls, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(&v->calls, &none, calls, memory_order_acquire,
                                                     memory_order_relaxed)) {
             v->rec = rec;
-            v->region = NULL;
+            v->loop = NULL;
             v->team = NULL;
             v->runner = v->unbound = false;
             atomic_store_explicit(&v->main, NULL, memory_order_relaxed);
@@ -30,11 +30,11 @@ static dtp_visit_t *visit_take(dtp_pool_t *rec, int calls) {
     return NULL;
 }
 
-static void visit_left_team(dtp_visit_t *v, int calls) {
+static void call_left_team(dtp_host_call_t *v, int calls) {
     if (v->unbound) atomic_fetch_sub_explicit(&v->rec->unbound, calls, memory_order_seq_cst);
     if (!v->team) return;
     uint64_t state = atomic_load_explicit(&v->team->state, memory_order_relaxed);
-#ifdef DTP_BREAK_VISIT_TEAM
+#ifdef DTP_BREAK_HOST_CALL_TEAM
     atomic_fetch_sub_explicit(&v->team->state, (uint64_t)calls, memory_order_seq_cst);
     return;
 #endif
@@ -46,22 +46,22 @@ static void visit_left_team(dtp_visit_t *v, int calls) {
 
 static _Atomic uint32_t quiet_bell; /* rung for those who wait until a record has no calls */
 
-static void visit_done(dtp_visit_t *v, int calls) {
+static void call_done(dtp_host_call_t *v, int calls) {
     dtp_pool_t *rec = v->rec;
     const uint64_t all = (uint64_t)calls * DTP_HOLD_CALL;
     if (v->runner) atomic_fetch_sub_explicit(&rec->runners, calls, memory_order_relaxed);
     atomic_fetch_sub_explicit(&v->calls, calls, memory_order_release);
-#ifdef DTP_BREAK_VISIT_QUIESCE
+#ifdef DTP_BREAK_HOST_CALL_QUIESCE
     const uint64_t seen = atomic_load_explicit(&rec->holds, memory_order_seq_cst);
 #endif
-#ifdef DTP_BREAK_VISIT_LIFE
+#ifdef DTP_BREAK_HOST_CALL_LIFE
     dtp_pool_retain(rec);
 #endif
     uint64_t left = atomic_fetch_sub_explicit(&rec->holds, all, memory_order_seq_cst) - all;
-#ifdef DTP_BREAK_VISIT_LIFE
+#ifdef DTP_BREAK_HOST_CALL_LIFE
     dtp_pool_release(rec);
 #endif
-#ifdef DTP_BREAK_VISIT_QUIESCE
+#ifdef DTP_BREAK_HOST_CALL_QUIESCE
     left &= seen | (DTP_HOLD_WAITER - 1);
 #endif
     if (!left) dtp_record_end(rec);
@@ -70,24 +70,24 @@ static void visit_done(dtp_visit_t *v, int calls) {
     dtp_futex_wake(&quiet_bell, INT_MAX);
 }
 
-static bool team_moved_on(const dtp_visit_t *v) {
+static bool team_moved_on(const dtp_host_call_t *v) {
     return v->team &&
            (atomic_load_explicit(&v->team->state, memory_order_acquire) & ~(DTP_TEAM_EPOCH - 1)) != v->epoch;
 }
 
 /* Helps with a joiner's ticket until the run is over, a ticket is wanted, or nothing came for the spin time. False:
  * there was no ticket. */
-static bool help_awhile(dtp_visit_t *v) {
+static bool help_awhile(dtp_host_call_t *v) {
     dtp_pool_t *rec = v->rec;
     if (!dtp_ticket_join(rec)) return false;
     int64_t until = dtp_ticks() + rec->spin_ticks;
     for (int i = 1; !team_moved_on(v); ++i) {
-        if (dtp_region_help(rec, v->team, v->team ? v->epoch : 0)) {
+        if (dtp_shared_loop_help(rec, v->team, v->team ? v->epoch : 0)) {
             until = dtp_ticks() + rec->spin_ticks;
             if (!dtp_ticket_may_spin(rec)) break;
             i = 0;
         }
-        if (atomic_load_explicit(&rec->region[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
+        if (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) break;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
         if (!rec->spin_allowed || dtp_ticks() > until) break;
@@ -95,7 +95,7 @@ static bool help_awhile(dtp_visit_t *v) {
     /* Others wait: keep the ticket for them where any task may serve any run, else dispatch asks for a fresh
      * one. */
     bool joiner = true;
-    if (!rec->iface.run_begin) dtp_run_roots(rec, &joiner);
+    if (!rec->iface.run_begin) dtp_run_pending(rec, &joiner);
     if (joiner) dtp_ticket_leave(rec);
     return true;
 }
@@ -115,8 +115,8 @@ static void team_wake(dtp_team_t *team, int count) {
     dtp_futex_wake(&team->bell, count);
 }
 
-void dtp_visit_team_closed(dtp_team_t *team) {
-#ifdef DTP_BREAK_VISIT_TEAM_BELL
+void dtp_host_call_team_closed(dtp_team_t *team) {
+#ifdef DTP_BREAK_HOST_CALL_TEAM_BELL
     return;
 #endif
     DTP_FENCE_SC();
@@ -130,7 +130,7 @@ static void make_room(dtp_pool_t *rec) {
 }
 
 /* Until there may be something to do; false: to leave. */
-static bool sleep_in_loop(dtp_visit_t *v) {
+static bool sleep_in_loop(dtp_host_call_t *v) {
     dtp_team_t *team = v->team;
     for (;;) {
         const uint32_t bell = atomic_load_explicit(&team->bell, memory_order_seq_cst);
@@ -144,9 +144,9 @@ static bool sleep_in_loop(dtp_visit_t *v) {
 }
 
 /* A helper has left the count of its run. Who opened a loop meanwhile may have counted on it: then it comes back. */
-static bool visit_comes_back(dtp_visit_t *v) {
+static bool call_comes_back(dtp_host_call_t *v) {
     dtp_pool_t *rec = v->rec;
-#ifdef DTP_BREAK_VISIT_LOOK
+#ifdef DTP_BREAK_HOST_CALL_LOOK
     return false;
 #endif
     if (!dtp_helpers_may_come(rec, v->team)) return false;
@@ -163,24 +163,24 @@ static bool visit_comes_back(dtp_visit_t *v) {
 }
 
 /* Leaves the count of its run, too. */
-static void visit_help(dtp_visit_t *v) {
+static void call_help(dtp_host_call_t *v) {
     const bool stays = v->rec->host_loops && v->team;
     do {
         while (!team_moved_on(v) && help_awhile(v) && stays && sleep_in_loop(v)) continue;
-        visit_left_team(v, 1);
-    } while (!stays && visit_comes_back(v));
+        call_left_team(v, 1);
+    } while (!stays && call_comes_back(v));
 }
 
-/* Executes roots. A thread that publishes one meanwhile may count on this call; so the call is over before
+/* Executes pending work. A thread that publishes some meanwhile may count on this call; so the call is over before
  * the FIFO is looked at for the last time, and where nobody else can be asked it begins anew. */
-static void visit_run_roots(dtp_visit_t *v) {
+static void call_run_pending(dtp_host_call_t *v) {
     dtp_pool_t *rec = v->rec;
     for (bool any = false;; any = true) {
         bool joiner = false;
-        if (any) dtp_run_roots(rec, &joiner);
-        else dtp_run_roots_of(rec, &joiner, v->cookie);
+        if (any) dtp_run_pending(rec, &joiner);
+        else dtp_run_pending_of(rec, &joiner, v->cookie);
         atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
-#ifdef DTP_BREAK_VISIT_RUNNER
+#ifdef DTP_BREAK_HOST_CALL_RUNNER
         break;
 #endif
         if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_seq_cst)) || dtp_dispatch(rec))
@@ -204,57 +204,57 @@ static void learn_arrival(dtp_pool_t *rec, int64_t opened) {
 }
 
 static bool called_inline(const dtp_pool_t *rec, const dtp_chain_t *top) {
-    return top && top->kind == DTP_CHAIN_HOST_CALL && top->rec == rec;
+    return top && top->kind == DTP_CHAIN_IN_HOST && top->rec == rec;
 }
 
-static void visit_call(void *arg) {
-    dtp_visit_t *v = arg;
+static void call_host(void *arg) {
+    dtp_host_call_t *v = arg;
     dtp_pool_t *rec = v->rec;
     dtp_chain_t *top = dtp_chain_top;
-    if (called_inline(rec, top) && !v->region && !atomic_load(&v->main) && !rec->host_loops) {
+    if (called_inline(rec, top) && !v->loop && !atomic_load(&v->main) && !rec->host_loops) {
         /* The thread that called the host looks at the FIFO itself: others may rely on this call. */
-#ifndef DTP_BREAK_VISIT_BOUNCE
+#ifndef DTP_BREAK_HOST_CALL_BOUNCE
         top->bounced |= v->runner;
 #else
         (void)top;
 #endif
-        visit_left_team(v, 1);
-        visit_done(v, 1);
+        call_left_team(v, 1);
+        call_done(v, 1);
         return;
     }
-    dtp_chain_t chain = {.up = top, .rec = rec, .kind = DTP_CHAIN_VISIT, .team = v->team};
+    dtp_chain_t chain = {.up = top, .rec = rec, .kind = DTP_CHAIN_HOST_CALL, .team = v->team};
     bool counted = true;
     dtp_chain_top = &chain;
-#ifdef DTP_BREAK_VISIT_MAIN
+#ifdef DTP_BREAK_HOST_CALL_MAIN
     struct dtp_main *body = atomic_load_explicit(&v->main, memory_order_acquire);
 #else
     struct dtp_main *body = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
 #endif
     if (body) {
         dtp_main_take(body);
-    } else if (v->region) {
+    } else if (v->loop) {
         if (!called_inline(rec, top)) learn_arrival(rec, v->opened);
-        dtp_region_join(rec, v->region, NULL);
+        dtp_shared_loop_join(rec, v->loop, NULL);
     } else if (!dtp_pool_dead(rec)) {
         if (v->runner) {
-            visit_run_roots(v);
+            call_run_pending(v);
         } else {
             if (!v->team) learn_arrival(rec, v->opened);
-            visit_help(v);
+            call_help(v);
             counted = false;
         }
     }
     dtp_chain_pop(&chain);
-    if (counted) visit_left_team(v, 1);
-    visit_done(v, 1);
+    if (counted) call_left_team(v, 1);
+    call_done(v, 1);
 }
 
-static void visit_job(void *arg, int i, int n) {
+static void call_job(void *arg, int i, int n) {
     (void)i, (void)n;
-    visit_call(arg);
+    call_host(arg);
 }
 
-bool dtp_visit_possible(const dtp_pool_t *rec) {
+bool dtp_host_call_possible(const dtp_pool_t *rec) {
     if (dtp_pool_dead(rec)) return false;
     if (rec->form_s || (rec->flags & DNNL_TP_THREADPOOL_NESTABLE)) return true;
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up)
@@ -264,7 +264,7 @@ bool dtp_visit_possible(const dtp_pool_t *rec) {
 
 static bool host_enter(dtp_pool_t *rec, dtp_chain_t *chain) {
     if ((rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER) && !dtp_try_lock(&rec->host_lock)) return false;
-    *chain = (dtp_chain_t){.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_HOST_CALL};
+    *chain = (dtp_chain_t){.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_IN_HOST};
     dtp_chain_top = chain;
     return true;
 }
@@ -275,33 +275,33 @@ static void host_leave(dtp_pool_t *rec, const dtp_chain_t *chain) {
 }
 
 /* Gives v to the host for `calls` calls; false if none will come. */
-static bool host_call(dtp_pool_t *rec, dtp_visit_t *v, void *cookie, int calls) {
+static bool host_call(dtp_pool_t *rec, dtp_host_call_t *v, void *cookie, int calls) {
     dtp_chain_t chain;
     int refused = -1;
     chain.bounced = false;
-    dtp_pool_retain(rec); /* the visit may be over before the host returns */
+    dtp_pool_retain(rec); /* the host call may be over before the host returns */
     if (host_enter(rec, &chain)) {
         DTP_COUNT(rec, wakes, (uint64_t)calls);
         make_room(rec);
-        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
-                              : rec->iface.parallel_for(rec->iface.ctx, calls, visit_job, v);
+        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, call_host, v)
+                              : rec->iface.parallel_for(rec->iface.ctx, calls, call_job, v);
         host_leave(rec, &chain);
     }
     if (refused) {
-        visit_left_team(v, calls);
-        visit_done(v, calls);
+        call_left_team(v, calls);
+        call_done(v, calls);
     }
     if (DTP_UNLIKELY(chain.bounced)) dtp_let_go(rec);
     dtp_pool_release(rec);
     return !refused;
 }
 
-void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
+void dtp_host_call_joiners(dtp_pool_t *rec, dtp_team_t *team, int count) {
     if (rec->host_loops && team) team_wake(team, count);
-    if (rec->host_loops || count <= 0 || !dtp_visit_possible(rec)) return;
+    if (rec->host_loops || count <= 0 || !dtp_host_call_possible(rec)) return;
     while (count > 0) {
         int calls = rec->form_s ? 1 : count;
-        dtp_visit_t *v = visit_take(rec, calls);
+        dtp_host_call_t *v = call_take(rec, calls);
         if (!v) return;
         v->opened = dtp_ticks();
         void *cookie = NULL;
@@ -321,16 +321,16 @@ void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) {
 
 /* Counted when the host has accepted the call, because others rely on the count: who finds it full looks for
  * nobody else. So it may miss calls, but each that it counts looks at the FIFO once more. */
-bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
-    if (rec->host_loops || !dtp_visit_possible(rec)) return false;
-#ifdef DTP_BREAK_VISIT_PROMISE
+bool dtp_host_call_runner(dtp_pool_t *rec, void *cookie) {
+    if (rec->host_loops || !dtp_host_call_possible(rec)) return false;
+#ifdef DTP_BREAK_HOST_CALL_PROMISE
     const int32_t before = atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
     atomic_fetch_sub_explicit(&rec->runners, 1, memory_order_seq_cst);
     if (before >= rec->num_threads) return true;
 #else
     if (atomic_load_explicit(&rec->runners, memory_order_seq_cst) >= rec->num_threads) return true;
 #endif
-    dtp_visit_t *v = visit_take(rec, 1);
+    dtp_host_call_t *v = call_take(rec, 1);
     if (!v) return false;
     v->runner = true;
     v->cookie = cookie;
@@ -340,13 +340,13 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     chain.bounced = false;
     if (host_enter(rec, &chain)) {
         DTP_COUNT(rec, wakes, 1);
-        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, visit_call, v)
-                              : rec->iface.parallel_for(rec->iface.ctx, 1, visit_job, v);
+        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, call_host, v)
+                              : rec->iface.parallel_for(rec->iface.ctx, 1, call_job, v);
         host_leave(rec, &chain);
     }
     if (refused) {
         v->runner = false;
-        visit_done(v, 1);
+        call_done(v, 1);
     } else {
         atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
     }
@@ -354,10 +354,10 @@ bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie) {
     return !refused && !chain.bounced;
 }
 
-void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) {
-    dtp_visit_t *v = visit_take(rec, jobs);
+void dtp_host_call_loop(dtp_pool_t *rec, dtp_shared_loop_t *loop, int jobs) {
+    dtp_host_call_t *v = call_take(rec, jobs);
     if (!v) return;
-    v->region = region;
+    v->loop = loop;
     v->opened = dtp_ticks();
     host_call(rec, v, NULL, jobs);
 }
@@ -371,7 +371,7 @@ typedef struct {
 
 static void short_loop_job(void *arg, int i, int jobs) {
     const short_loop_t *loop = arg;
-    dtp_chain_t chain = {.up = dtp_chain_top, .rec = loop->rec, .kind = DTP_CHAIN_VISIT};
+    dtp_chain_t chain = {.up = dtp_chain_top, .rec = loop->rec, .kind = DTP_CHAIN_HOST_CALL};
     if (!called_inline(loop->rec, chain.up)) learn_arrival(loop->rec, loop->opened);
     dtp_chain_top = &chain;
     int64_t each = loop->n / jobs, larger = loop->n % jobs, begin = i * each + dtp_min64(i, larger);
@@ -379,9 +379,9 @@ static void short_loop_job(void *arg, int i, int jobs) {
     dtp_chain_pop(&chain);
 }
 
-/* No region and no visit: nothing of the loop is left when a synchronous host returns, and it is over before
+/* No shared loop and no host call: nothing of the loop is left when a synchronous host returns, and it is over before
  * anybody who waits for a ticket has waited for long. */
-bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
+bool dtp_host_call_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
     int jobs = dtp_ticket_join_several(rec, participants);
     if (!jobs) return false;
     dtp_chain_t chain;
@@ -400,8 +400,8 @@ bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop
     return done;
 }
 
-void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs) {
-    dtp_visit_t *v = visit_take(rec, jobs);
+void dtp_host_call_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs) {
+    dtp_host_call_t *v = call_take(rec, jobs);
     if (!v) {
         dtp_main_take(body);
         return;
@@ -423,7 +423,7 @@ void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, in
     else dtp_main_wait(body);
 }
 
-dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
+dnnl_tp_status_t dtp_host_call_quiesce(dtp_pool_t *rec, int64_t timeout_ns) {
     const int64_t until = dtp_until_ns(timeout_ns);
     dnnl_tp_status_t status = dnnl_tp_success;
     atomic_fetch_add_explicit(&rec->holds, DTP_HOLD_WAITER, memory_order_seq_cst);

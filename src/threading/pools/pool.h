@@ -1,6 +1,6 @@
 /* Pool records: the library's side of one distinct caller's pool, shared by all streams that use it.
  *
- * A record owns the table of region descriptors, the run tickets and the queue of published runs. It is
+ * A record owns the table of shared loop descriptors, the run tickets and the queue of published runs. It is
  * reference-counted by streams, engines and by every call still queued in the host's pool, so late calls
  * touch library memory only. */
 #ifndef DTP_THREADING_POOLS_POOL_H

@@ -60,7 +60,7 @@ dtp_pool_t *dtp_record_create(int num_threads, int num_workers) {
     rec->spin_allowed = true;
     rec->fork_generation = atomic_load(&dtp_fork_generation);
     atomic_store(&rec->holds, DTP_HOLD_REF);
-    atomic_store(&rec->region[0].cpu, -1);
+    atomic_store(&rec->loop[0].cpu, -1);
     dtp_record_set_costs(rec, 0);
     return rec;
 }

@@ -9,10 +9,10 @@
 #include "threading/base/futex.h"
 #include "threading/pools/pool.h"
 
-/* ---- Regions -----------------------------------------------------------------------------------------
+/* ---- Shared loops -----------------------------------------------------------------------------------------
  *
- * A region is one loop that others may join: an entry of the record's table, reserved by a bit of `reserved`
- * (on another line, so that a hand-off moves the region's line as few times as possible). One word holds its
+ * A shared loop is one loop that others may join: an entry of the record's table, reserved by a bit of `reserved`
+ * (on another line, so that a hand-off moves the shared loop's line as few times as possible). One word holds its
  * state:
  *
  *   epoch : 21 | waiting : 1 | front : 12 | left : 12 | wanted : 9 | active : 9
@@ -32,27 +32,27 @@
  *
  * Invariants: chunks 0..front-1 and front+left..n_chunks-1 are claimed, each by one participant; with left ==
  * 0 only leaving and the waiting bit can change the word; a claim cannot hit another epoch, because its owner
- * keeps the region open (the opener itself, or a joiner counted in active); a join by a stale word fails by
+ * keeps the shared loop open (the opener itself, or a joiner counted in active); a join by a stale word fails by
  * the epoch, and one that hits a wrapped epoch is a legal join, because everything is read after it. Slots
  * come from a bitmap and are returned before active-1, so a joiner always finds a free one below
  * `participants`. */
-#define DTP_REGIONS 63
+#define DTP_SHARED_LOOPS 63
 #define DTP_RESERVED_BY_CALLER ((uint64_t)1 << 63)
 
-#define DTP_RW_ACTIVE 0
-#define DTP_RW_WANTED 9
-#define DTP_RW_LEFT 18
-#define DTP_RW_FRONT 30
-#define DTP_RW_ONE(field) ((uint64_t)1 << DTP_RW_##field)
-#define DTP_RW_WAITING ((uint64_t)1 << 42)
-#define DTP_RW_EPOCH ((uint64_t)1 << 43)
-#define DTP_RW_MAX_CHUNKS 4095
-#define dtp_rw_active(w) ((int)((w)&511)) /* joiners inside */
-#define dtp_rw_wanted(w) ((int)((w) >> DTP_RW_WANTED & 511))
-#define dtp_rw_left(w) ((int)((w) >> DTP_RW_LEFT & 4095))
-#define dtp_rw_front(w) ((int)((w) >> DTP_RW_FRONT & 4095))
+#define DTP_LW_ACTIVE 0
+#define DTP_LW_WANTED 9
+#define DTP_LW_LEFT 18
+#define DTP_LW_FRONT 30
+#define DTP_LW_ONE(field) ((uint64_t)1 << DTP_LW_##field)
+#define DTP_LW_WAITING ((uint64_t)1 << 42)
+#define DTP_LW_EPOCH ((uint64_t)1 << 43)
+#define DTP_LW_MAX_CHUNKS 4095
+#define dtp_lw_active(w) ((int)((w)&511)) /* joiners inside */
+#define dtp_lw_wanted(w) ((int)((w) >> DTP_LW_WANTED & 511))
+#define dtp_lw_left(w) ((int)((w) >> DTP_LW_LEFT & 4095))
+#define dtp_lw_front(w) ((int)((w) >> DTP_LW_FRONT & 4095))
 
-typedef struct dtp_region {
+typedef struct dtp_shared_loop {
     /* The line that a hand-off moves once to the joiner and once back. */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t word;
     struct dtp_team *_Atomic team; /* whose run it belongs to; NULL outside runs */
@@ -72,11 +72,11 @@ typedef struct dtp_region {
     _Atomic uint64_t loops;      /* opened so far; opener */
     _Atomic int32_t num_threads; /* of its run, or of the loop outside runs; for who calls helpers; opener */
     _Atomic uint32_t bell;       /* rung by the last joiner that leaves when the opener sleeps */
-} dtp_region_t;
-_Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
+} dtp_shared_loop_t;
+_Static_assert(sizeof(dtp_shared_loop_t) == DTP_NO_SHARE, "shared loop = two lines");
 
-/* Door word, in the line that idle workers watch: bit i = region i is open (entry 0 is watched itself). */
-#define DTP_DOOR_ATTENTION ((uint64_t)1) /* roots or tasks are queued, or the pool ends */
+/* Door word, in the line that idle workers watch: bit i = shared loop i is open (entry 0 is watched itself). */
+#define DTP_DOOR_ATTENTION ((uint64_t)1) /* pending work or tasks are queued, or the pool ends */
 
 /* ---- Tickets -----------------------------------------------------------------------------------------
  *
@@ -84,9 +84,9 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
  *   runs     tickets held by threads that execute runs or items of queues; W at most with joiners
  *   joiners  tickets held by threads that help: taken only while nobody waits, given back at the next chunk
  *            boundary when somebody does; an idle worker that spins holds one
- *   callers  openers of regions outside runs: they take no ticket but displace joiners (the opener of entry 0
+ *   callers  openers of shared loops outside runs: they take no ticket but displace joiners (the opener of entry 0
  *            is counted in `reserved` instead)
- *   waiting  roots in the FIFO, as far as they can be counted here; written under the lock
+ *   waiting  pieces of pending work in the FIFO, as far as they can be counted here; written under the lock
  * Invariant: runs + joiners <= W. (waiting > 0 and a free ticket) never lasts: who causes it calls
  * dtp_let_go, which finds somebody (dtp_dispatch), or makes the caller serve the FIFO when it holds nothing any
  * more. Whoever saw all tickets taken, and left, relies on that. */
@@ -100,38 +100,38 @@ _Static_assert(sizeof(dtp_region_t) == DTP_NO_SHARE, "region = two lines");
 #define dtp_adm_waiting(a) ((int)((a) >> 48))
 enum { DTP_WAITING_COUNTED = 0x7fff };
 
-/* What needs a ticket: a published run, a queue with items, or a thread that sleeps until it gets one and
+/* Pending work, one piece; what needs a ticket: a published run, a queue with items, or a thread that sleeps until it gets one and
  * goes on itself. */
-typedef enum { DTP_ROOT_RUN, DTP_ROOT_QUEUE, DTP_ROOT_TICKET } dtp_root_kind_t;
-typedef struct dtp_root {
+typedef enum { DTP_PENDING_RUN, DTP_PENDING_QUEUE, DTP_PENDING_TICKET } dtp_pending_kind_t;
+typedef struct dtp_pending_work {
     /* Of the FIFO (fifo.h), under the record's lock. */
-    struct dtp_root *next, *prev, *above, *below;
+    struct dtp_pending_work *next, *prev, *above, *below;
     uint64_t number; /* of its publication */
     bool linked, attended, is_oldest;
-    dtp_root_kind_t kind;
-    int priority; /* before roots of lower priority */
+    dtp_pending_kind_t kind;
+    int priority; /* before pending work of lower priority */
     void *cookie; /* of the host's run_begin, or NULL */
     /* Calls of the host's schedule with the cookie that are in progress; counted under the lock while linked.
-     * The host's run_end comes when there are none: who waits for that sleeps here, with DTP_ROOT_SETTLES. */
+     * The host's run_end comes when there are none: who waits for that sleeps here, with DTP_PENDING_SETTLES. */
     _Atomic uint32_t calling;
-    /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_ROOT_*. */
+    /* Where its owner (publisher, or waiters of the queue) sleeps: DTP_PENDING_*. */
     _Atomic uint32_t state;
-} dtp_root_t;
+} dtp_pending_work_t;
 enum {
-    DTP_ROOT_PUBLISHED = 0, /* in the FIFO */
-    DTP_ROOT_HINT = 1,      /* in the FIFO, and a ticket is free: the owner may claim it after a wake cost */
-    DTP_ROOT_TAKEN = 2,
-    DTP_ROOT_DONE = 3
+    DTP_PENDING_PUBLISHED = 0, /* in the FIFO */
+    DTP_PENDING_HINT = 1, /* in the FIFO, and a ticket is free: the owner may claim it after a wake cost */
+    DTP_PENDING_TAKEN = 2,
+    DTP_PENDING_DONE = 3
 };
-#define DTP_ROOT_SETTLES ((uint32_t)1 << 31)
+#define DTP_PENDING_SETTLES ((uint32_t)1 << 31)
 
 /* ---- Teams -------------------------------------------------------------------------------------------
  *
- * Joiners of one run. An entry of the record, because joiners may come late: a visit carries (team, epoch)
+ * Joiners of one run. An entry of the record, because joiners may come late: a host call carries (team, epoch)
  * and leaves at once if the epoch moved on. Odd epoch = open. */
 typedef struct dtp_team {
     dtp_share_t share; /* written by the run before its first loop and after its last */
-    /* epoch : 32 | inside : 32 (visits that were called for this epoch and have not left). */
+    /* epoch : 32 | inside : 32 (host calls for this epoch that have come and not left). */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t state;
     _Atomic int64_t debt_ns; /* parallel work that ran without helpers since some were last called */
     /* Ticks at the end of the last of it; negative in a run that has not yet added any: then what was before
@@ -148,22 +148,23 @@ typedef struct dtp_team {
 #define dtp_team_is_open(state) ((state)&DTP_TEAM_EPOCH)
 #define dtp_team_epoch(state) ((state) & ~(DTP_TEAM_EPOCH - 1))
 
-/* ---- Visits ------------------------------------------------------------------------------------------
+/* ---- Host calls ------------------------------------------------------------------------------------------
  *
- * A call that waits in a caller's pool. Lives in the record until it was called as often as promised. */
-typedef struct dtp_visit {
+ * A call that the library asked a caller's pool for and that has not come yet. Lives in the record until it was called as often as promised. */
+typedef struct dtp_host_call {
     struct dtp_pool *rec;
-    struct dtp_region *region;     /* serve this region only (parallel_for of a synchronous pool), or NULL */
-    struct dtp_team *team;         /* serve this run only, or NULL */
-    uint64_t epoch;                /* of team: DTP_TEAM_EPOCH multiples */
-    int64_t opened;                /* team NULL: ticks when the host was called */
-    bool runner;                   /* take a ticket and execute roots */
-    bool unbound;                  /* help in any loop */
-    void *cookie;                  /* a runner's: it serves this run only, if the host has runs */
+    struct dtp_shared_loop
+        *loop;             /* serve this shared loop only (parallel_for of a synchronous pool), or NULL */
+    struct dtp_team *team; /* serve this run only, or NULL */
+    uint64_t epoch;        /* of team: DTP_TEAM_EPOCH multiples */
+    int64_t opened;        /* team NULL: ticks when the host was called */
+    bool runner;           /* take a ticket and execute pending work */
+    bool unbound;          /* help in any loop */
+    void *cookie;          /* a runner's: it serves this run only, if the host has runs */
     struct dtp_main *_Atomic main; /* body of a run: the first call takes it; see admission.c */
     _Atomic int32_t calls;         /* still expected; 0 = free */
-} dtp_visit_t;
-#define DTP_VISITS 128
+} dtp_host_call_t;
+#define DTP_HOST_CALLS 128
 
 /* ---- Life --------------------------------------------------------------------------------------------
  *
@@ -180,7 +181,7 @@ typedef struct dtp_visit {
 #define DTP_HOLD_WAITER ((uint64_t)1 << 52)
 #define dtp_hold_calls(h) ((uint32_t)((h) >> 32 & 0xfffff))
 #define dtp_hold_waiters(h) ((uint32_t)((h) >> 52))
-_Static_assert(DTP_VISITS *DTP_MAX_THREADS <= 0xfffff, "calls fit");
+_Static_assert(DTP_HOST_CALLS *DTP_MAX_THREADS <= 0xfffff, "calls fit");
 
 /* ---- The record -------------------------------------------------------------------------------------- */
 
@@ -196,8 +197,8 @@ typedef struct {
 /* What this thread is doing inside the library, innermost first; the head is thread-local. */
 typedef enum {
     DTP_CHAIN_RUN,       /* executes a run or an item and holds a ticket (or inherited one) */
-    DTP_CHAIN_VISIT,     /* inside a call of the host's pool, or a worker of ours helping */
-    DTP_CHAIN_HOST_CALL, /* inside schedule or parallel_for of the host */
+    DTP_CHAIN_HOST_CALL, /* inside a call of the host's pool, or a worker of ours helping */
+    DTP_CHAIN_IN_HOST,   /* inside schedule or parallel_for of the host */
     DTP_CHAIN_CALLBACK,  /* inside callbacks of an event, or hooks of the host */
     DTP_CHAIN_BLOCKING   /* a thread of the blocking crew in a closure: no ticket (blocking.h) */
 } dtp_chain_kind_t;
@@ -239,10 +240,11 @@ typedef struct {
 #define DTP_COUNT_PARTS 64
 
 struct dtp_pool {
-    dtp_region_t region[DTP_REGIONS];
+    dtp_shared_loop_t loop[DTP_SHARED_LOOPS];
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t adm;
-    _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64];  /* built-in workers that sleep */
-    _Alignas(DTP_NO_SHARE) _Atomic uint64_t reserved; /* regions in use; helpers that spin do not read it */
+    _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64]; /* built-in workers that sleep */
+    _Alignas(
+        DTP_NO_SHARE) _Atomic uint64_t reserved; /* shared loops in use; helpers that spin do not read it */
     _Alignas(DTP_NO_SHARE) _Atomic int64_t last_open; /* ticks; openers that found no helper */
     _Atomic int64_t debt_ns;
     _Atomic int64_t uncalled_ns; /* of loops outside runs since the host was last called to learn */
@@ -257,7 +259,7 @@ struct dtp_pool {
     _Atomic int32_t wants_back;             /* threads that wait for nothing but a ticket */
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
-    dtp_root_t *fifo[2];                    /* fifo.h */
+    dtp_pending_work_t *fifo[2];            /* fifo.h */
     uint64_t n_waiting, n_published;
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
     dtp_task_t *task;
@@ -281,13 +283,13 @@ struct dtp_pool {
     dtp_team_t *teams;
     struct dtp_pool *next; /* registry */
     uintptr_t releaser;    /* thread that calls the host's release; under the registry's lock */
-    /* Roots are published, tickets are free, and nobody is known to come: who left them had a limit of time. The
+    /* Pending work is published, tickets are free, and nobody is known to come: who left them had a limit of time. The
      * next submission, query or wait on any stream of the pool, or end of a ticket, looks after them. */
     _Atomic bool stranded;
     _Atomic bool short_of_tickets; /* a loop wants helpers for which there were no tickets; see helpers.h */
     /* Counted from many threads. */
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t holds; /* see Life */
-    _Atomic int32_t runners;                       /* calls asked to execute roots */
+    _Atomic int32_t runners;                       /* calls asked to execute pending work */
     _Atomic int32_t unbound;                       /* calls asked to help outside runs */
     _Atomic int32_t short_jobs;                    /* of short loops that are with the host */
     _Atomic int32_t alive;                         /* built-in threads */
@@ -295,7 +297,7 @@ struct dtp_pool {
     _Atomic uint32_t go;     /* built-in pool: set when the record is complete */
     _Atomic uint32_t ending; /* built-in pool: DTP_ENDING* once nothing holds it */
     dtp_lock_t host_lock;    /* SINGLE_CALLER pools */
-    dtp_visit_t visits[DTP_VISITS];
+    dtp_host_call_t host_calls[DTP_HOST_CALLS];
 };
 /* A number below `parts` (a power of 2) that hardly two threads share: thread-local memory lies far apart. */
 static inline uint32_t dtp_thread_part(uint32_t parts) {
@@ -326,39 +328,39 @@ void dtp_record_end(dtp_pool_t *rec);                                 /* nothing
 void dtp_record_free(dtp_pool_t *rec);
 
 /* loops/shared_loop.c */
-/* Joins one open region of the record (of team, if not NULL; run: of that epoch of it, 0 = whichever) and
+/* Joins one open shared loop of the record (of team, if not NULL; run: of that epoch of it, 0 = whichever) and
  * works until it has no chunk left or a ticket is wanted; false if there was none. */
-bool dtp_region_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run);
-bool dtp_region_join(dtp_pool_t *rec, dtp_region_t *region, const dtp_team_t *team);
-/* Does an open region (of team, if not NULL) want somebody? For helpers that are about to sleep or to leave. */
-bool dtp_region_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team);
-/* Does another region that pays want helpers and have at least two fewer inside than r? Then a helper of r that could
+bool dtp_shared_loop_help(dtp_pool_t *rec, const dtp_team_t *team, uint64_t run);
+bool dtp_shared_loop_join(dtp_pool_t *rec, dtp_shared_loop_t *loop, const dtp_team_t *team);
+/* Does an open shared loop (of team, if not NULL) want somebody? For helpers that are about to sleep or to leave. */
+bool dtp_shared_loop_is_wanted(const dtp_pool_t *rec, const dtp_team_t *team);
+/* Does another shared loop that pays want helpers and have at least two fewer inside than r? Then a helper of r that could
  * as well help there leaves. */
-bool dtp_region_has_too_many(dtp_pool_t *rec, const dtp_region_t *r);
+bool dtp_shared_loop_has_too_many(dtp_pool_t *rec, const dtp_shared_loop_t *r);
 /* Steps of an opener, for crew.c: an idle entry (caller: outside runs), its return, the wait for joiners that
  * are inside. */
-dtp_region_t *dtp_region_reserve(dtp_pool_t *rec, bool caller);
-void dtp_region_give_back(dtp_pool_t *rec, int index, bool caller);
-void dtp_region_wait(dtp_pool_t *rec, dtp_region_t *region);
+dtp_shared_loop_t *dtp_shared_loop_reserve(dtp_pool_t *rec, bool caller);
+void dtp_shared_loop_give_back(dtp_pool_t *rec, int index, bool caller);
+void dtp_shared_loop_wait(dtp_pool_t *rec, dtp_shared_loop_t *loop);
 
 /* host_call.c */
-/* Asks the host for count more joiners for team (NULL: any region); they may come at any time or never. */
-void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count);
-/* Runs region, or the body of a run with its team, through the parallel_for of a synchronous pool; may run
+/* Asks the host for count more joiners for team (NULL: any shared loop); they may come at any time or never. */
+void dtp_host_call_joiners(dtp_pool_t *rec, dtp_team_t *team, int count);
+/* Runs a shared loop, or the body of a run with its team, through the parallel_for of a synchronous pool; may run
  * nothing. */
-void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs);
+void dtp_host_call_loop(dtp_pool_t *rec, dtp_shared_loop_t *loop, int jobs);
 /* The run of team is over: helpers that sleep in the host's loop leave. */
-void dtp_visit_team_closed(dtp_team_t *team);
+void dtp_host_call_team_closed(dtp_team_t *team);
 /* A short loop outside runs as one loop of a synchronous host, a job for each participant; false: nothing was
  * done. */
-bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg);
-void dtp_visit_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs);
-/* Asks the host for a thread that executes roots; false if none will come. */
-bool dtp_visit_call_runner(dtp_pool_t *rec, void *cookie);
+bool dtp_host_call_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg);
+void dtp_host_call_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body, int jobs);
+/* Asks the host for a thread that executes pending work; false if none will come. */
+bool dtp_host_call_runner(dtp_pool_t *rec, void *cookie);
 /* Until no call is outstanding. */
-dnnl_tp_status_t dtp_visit_quiesce(dtp_pool_t *rec, int64_t timeout_ns);
+dnnl_tp_status_t dtp_host_call_quiesce(dtp_pool_t *rec, int64_t timeout_ns);
 /* The host's calls may be made from here. */
-bool dtp_visit_possible(const dtp_pool_t *rec);
+bool dtp_host_call_possible(const dtp_pool_t *rec);
 
 /* ticket.c */
 bool dtp_ticket_join(dtp_pool_t *rec);  /* of a joiner; refused while anybody waits for one */
@@ -367,10 +369,10 @@ void dtp_ticket_leave(dtp_pool_t *rec); /* gives a joiner's back */
  * be less than two. */
 int dtp_ticket_join_several(dtp_pool_t *rec, int most);
 void dtp_ticket_leave_several(dtp_pool_t *rec, int n);
-/* A run's ticket: exchanged for a joiner's that is held, and for one waiting root under the record's lock. */
+/* A run's ticket: exchanged for a joiner's that is held, and for one piece of pending work under the record's lock. */
 bool dtp_ticket_run(dtp_pool_t *rec, bool from_joiner, bool from_waiting);
 void dtp_ticket_end(dtp_pool_t *rec);
-/* Without a promise: false if roots wait and nobody is known to come. */
+/* Without a promise: false if pending work waits and nobody is known to come. */
 bool dtp_ticket_give(dtp_pool_t *rec);
 /* Threads that could still be called, at the moment of adm, and would find a joiner's ticket: those of callers
  * that were seen together a moment ago are left to them. */
@@ -380,21 +382,21 @@ bool dtp_ticket_may_spin(const dtp_pool_t *rec);
 void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 
 /* admission.c */
-/* Finds somebody for the oldest root if a ticket is free; false if nobody is known to come. May call the
+/* Finds somebody for the oldest piece of pending work if a ticket is free; false if nobody is known to come. May call the
  * host. */
 bool dtp_dispatch(dtp_pool_t *rec);
 /* The same by who let go of what others relied on: where nobody comes it is this thread. */
 static inline void dtp_let_go(dtp_pool_t *rec);
-/* Appends root to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
+/* Appends work to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
  * ticket. */
-void dtp_root_publish(dtp_pool_t *rec, dtp_root_t *root);
-bool dtp_root_reclaim(dtp_pool_t *rec, dtp_root_t *root);
-/* Takes a ticket and executes roots until none is left; *joiner: a joiner's ticket is held on entry (true)
+void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
+bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work);
+/* Takes a ticket and executes pending work until nothing is left; *joiner: a joiner's ticket is held on entry (true)
  * and has been exchanged (false on return if anything ran). */
-bool dtp_run_roots(dtp_pool_t *rec, bool *joiner);
+bool dtp_run_pending(dtp_pool_t *rec, bool *joiner);
 /* The same for a call that carries the cookie of a run (NULL: of none): serves it only, where the host has
  * runs. */
-bool dtp_run_roots_of(dtp_pool_t *rec, bool *joiner, const void *cookie);
+bool dtp_run_pending_of(dtp_pool_t *rec, bool *joiner, const void *cookie);
 /* Calls fn on this thread, which holds a ticket (or needs none), with a team; on a pool that only has a
  * synchronous loop, inside one loop of which one job is fn and the others join it. */
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg);
@@ -407,8 +409,8 @@ bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
 bool dtp_ticket_lend(dtp_pool_t *rec);
 /* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
 bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
-/* Until no thread is in a call of the host's schedule for the root. */
-void dtp_root_settle(dtp_root_t *root);
+/* Until no thread is in a call of the host's schedule for the pending work. */
+void dtp_pending_settle(dtp_pending_work_t *work);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
 
 dtp_team_t *dtp_team_open(dtp_pool_t *rec, void *cookie); /* NULL: too many runs, go without joiners */
@@ -416,19 +418,19 @@ void dtp_team_close(dtp_team_t *team);
 /* By who calls the host for another's run: false if it is over. Its end waits until the call has returned. */
 bool dtp_team_hold(dtp_team_t *team);
 void dtp_team_let_go(dtp_team_t *team);
-void dtp_main_take(struct dtp_main *body); /* executes the body of a run that a visit took */
+void dtp_main_take(struct dtp_main *body); /* executes the body of a run that a host call took */
 void dtp_main_wait(struct dtp_main *body);
 
 /* sync.c: forgets the parent's queues. */
 void dtp_sync_forked(void);
-/* queue.c: executes items of a queue whose root was taken by this thread, which holds a ticket. */
-void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root);
+/* queue.c: executes items of a queue that this thread took as pending work, which holds a ticket. */
+void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Tells those who wait for the queue that a ticket is free; false if nobody waits. */
-bool dtp_queue_hint(dtp_root_t *root);
-bool dtp_queue_is_awaited(const dtp_root_t *root);
+bool dtp_queue_hint(dtp_pending_work_t *work);
+bool dtp_queue_is_awaited(const dtp_pending_work_t *work);
 /* This thread serves the oldest queue of the FIFO for which nobody waits, and then the others, as soon as it
  * holds nothing (dtp_left_here). except: not this one, unless others come first. */
-void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except);
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except);
 static inline void dtp_let_go(dtp_pool_t *rec) {
     if (!dtp_dispatch(rec)) dtp_queue_take_over(rec, NULL);
 }

@@ -1,5 +1,5 @@
 /* The runtime OMP: see runtime.h. The only file that is compiled with OpenMP. One loop at a time, because
- * each thread that opens a parallel region has a team of its own. */
+ * each thread that opens a parallel shared loop has a team of its own. */
 #include "threading/pools/runtime.h"
 
 #if DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_OMP

@@ -182,7 +182,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool
     all.max_blocked = crew.most;
     all.closures = crew.closures;
 #endif
-    for (int i = 0; i < DTP_REGIONS; ++i) all.loops += COUNT(region[i].loops);
+    for (int i = 0; i < DTP_SHARED_LOOPS; ++i) all.loops += COUNT(loop[i].loops);
 #undef COUNT
     memcpy(stats, &all, bytes);
     dtp_pool_release(rec);

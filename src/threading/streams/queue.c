@@ -1,7 +1,7 @@
 /* In-order queues of submission blocks: items, turns, poison. The state machine and its invariants stand in
  * queue.h; events that items wait for: queue_events.c; threads that wait and help: queue_wait.c.
  *
- * Where nobody comes for a published root (the pool refuses, or cannot be called from where this thread is),
+ * Where nobody comes for published work (the pool refuses, or cannot be called from where this thread is),
  * the thread that published it, or that let go of the ticket for which it waits, serves it: at once if it holds
  * nothing, else when it has let go of its ticket, its outermost piece of work and the host (dtp_left_here), one
  * after another and never by recursion. Only a thread whose wait has a limit leaves it stranded (record.h). */
@@ -17,7 +17,7 @@ dnnl_tp_status_t dtp_queue_create(dtp_queue_t **queue, dtp_pool_t *pool, const v
     dtp_queue_t *q = dtp_zalloc(NULL, sizeof(*q), DTP_NO_SHARE);
     *queue = q;
     if (!q) return dtp_no_memory(sizeof(*q));
-    q->root.kind = DTP_ROOT_QUEUE;
+    q->work.kind = DTP_PENDING_QUEUE;
     q->priority = priority;
     q->rec = pool;
     dtp_pool_retain(pool);
@@ -73,13 +73,13 @@ void dtp_queue_ring(dtp_queue_t *q) {
     dtp_futex_wake(&q->bell, INT_MAX);
 }
 
-bool dtp_queue_is_awaited(const dtp_root_t *root) {
-    return DTP_LOAD(&((const dtp_queue_t *)root)->waiters, seq_cst) != 0;
+bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
+    return DTP_LOAD(&((const dtp_queue_t *)work)->waiters, seq_cst) != 0;
 }
 
-bool dtp_queue_hint(dtp_root_t *root) {
-    if (!dtp_queue_is_awaited(root)) return false;
-    dtp_queue_ring((dtp_queue_t *)root);
+bool dtp_queue_hint(dtp_pending_work_t *work) {
+    if (!dtp_queue_is_awaited(work)) return false;
+    dtp_queue_ring((dtp_queue_t *)work);
     return true;
 }
 
@@ -136,8 +136,8 @@ static dtp_submission_t *next_of(const dtp_submission_t *item) {
  * touched unless something else keeps it open. */
 static bool turn(dtp_queue_t *q) {
     dtp_submission_t *item = next_of(q->head);
-    q->root.cookie = item->cookie;
-    q->root.priority = item->priority ? item->priority : q->priority;
+    q->work.cookie = item->cookie;
+    q->work.priority = item->priority ? item->priority : q->priority;
     dtp_wait_t *w = item->wait;
     if (!w) return true;
     if (poison_of(q, item->generation) != dnnl_tp_success) {
@@ -322,15 +322,15 @@ void dtp_queue_item_done(dtp_queue_t *q, dtp_submission_t *item) {
     dtp_chain_pop(&chain);
 }
 
-void dtp_queue_run_root(dtp_pool_t *rec, dtp_root_t *root) {
-    dtp_queue_t *q = (dtp_queue_t *)root;
-    void *cookie = root->cookie;
+void dtp_queue_run_pending(dtp_pool_t *rec, dtp_pending_work_t *work) {
+    dtp_queue_t *q = (dtp_queue_t *)work;
+    void *cookie = work->cookie;
     int64_t clock_ns = 0;
     while (dtp_queue_run_one(q, &clock_ns)) {
         /* Others wait for a ticket: back to the FIFO (this thread takes the first of them next). So does an
          * item of another run, where the host wants to know which is which. */
-        if (root->cookie != cookie || dtp_adm_waiting(DTP_LOAD(&rec->adm, relaxed))) {
-            dtp_root_publish(rec, root);
+        if (work->cookie != cookie || dtp_adm_waiting(DTP_LOAD(&rec->adm, relaxed))) {
+            dtp_pending_publish(rec, work);
             return;
         }
     }
@@ -352,8 +352,8 @@ static void serve(dtp_queue_t *q) {
     dtp_pool_t *rec = q->rec;
     if (!rec) {
         (void)run_some(q, INT_MAX);
-    } else if (dtp_root_reclaim(rec, &q->root)) { /* else somebody has it, or who ends a ticket looks */
-        if (run_some(q, ITEMS_PER_TURN)) dtp_root_publish(rec, &q->root);
+    } else if (dtp_pending_reclaim(rec, &q->work)) { /* else somebody has it, or who ends a ticket looks */
+        if (run_some(q, ITEMS_PER_TURN)) dtp_pending_publish(rec, &q->work);
         dtp_ticket_end(rec);
     }
 }
@@ -361,8 +361,9 @@ static void serve(dtp_queue_t *q) {
 /* The chain is empty. What comes up meanwhile goes to the end of what this thread has promised. */
 static void serve_and_run_left(dtp_queue_t *q, const dtp_chain_t *after) {
     dtp_chain_t base = {.kind = DTP_CHAIN_CALLBACK};
-    /* Inside a job of the host's loop: dtp_visit_possible must know. */
-    if (after && after->kind == DTP_CHAIN_VISIT) base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
+    /* Inside a job of the host's loop: dtp_host_call_possible must know. */
+    if (after && after->kind == DTP_CHAIN_HOST_CALL)
+        base = (dtp_chain_t){.rec = after->rec, .kind = after->kind};
     const dtp_share_t *here = dtp_share_here;
     dtp_chain_top = &base;
     dtp_share_here = NULL;
@@ -396,11 +397,11 @@ static void leave_to_self(dtp_queue_t *q) {
     *end = q;
 }
 
-void dtp_queue_take_over(dtp_pool_t *rec, const dtp_root_t *except) {
+void dtp_queue_take_over(dtp_pool_t *rec, const dtp_pending_work_t *except) {
     dtp_lock(&rec->lock);
-    dtp_root_t *root = rec->fifo[false];
-    if (root && root == except) root = root->next != root ? root->next : root->below;
-    dtp_queue_t *q = (dtp_queue_t *)root;
+    dtp_pending_work_t *work = rec->fifo[false];
+    if (work && work == except) work = work->next != work ? work->next : work->below;
+    dtp_queue_t *q = (dtp_queue_t *)work;
     if (q && !dtp_queue_enter(q)) q = NULL;
     dtp_unlock(&rec->lock);
     if (!q) return;
@@ -413,7 +414,7 @@ void dtp_queue_start(dtp_queue_t *q) {
     (void)dtp_queue_enter(q); /* others may finish it meanwhile; an item is in flight, so it is open */
     bool coming = false;
     if (rec) {
-        dtp_root_publish(rec, &q->root);
+        dtp_pending_publish(rec, &q->work);
         coming = dtp_dispatch(rec);
     }
     if (!coming) leave_to_self(q);

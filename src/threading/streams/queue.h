@@ -9,7 +9,7 @@
  * is. `count` = items not completed. A queue with count > 0 has exactly one *turn*, the right to touch
  * `head`; it is in one of these places:
  *
- *   published   the root is linked in the record's FIFO; whoever takes it, with a ticket, has the turn
+ *   published   the queue is linked in the record's FIFO as pending work; whoever takes it, with a ticket, has the turn
  *   taken       a thread is in run_one
  *   parked      the item waits for its event; the turn is a token in item->deps
  *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
@@ -46,11 +46,11 @@
  * makes a new generation. Items are in order of generation, so a poisoned one is never overwritten by an
  * older.
  *
- * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes the root of the queue
+ * Waiting. A thread whose chain is not empty never waits. Another one helps: it takes, as pending work, the queue
  * it waits for, or, where that queue is parked on an event of another queue, of that queue, and so on down to
  * one that is not (the leaf; events are bound to submitted work, so there is no circle). With nothing to take
  * it sleeps on the leaf's bell. The bell is rung when `completed` reaches `wake_at` (least target of those
- * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the root is
+ * who sleep), when the queue parks, when an event with sleepers fires, and by dtp_dispatch when the pending work is
  * published and a ticket free. Sleeper: waiters+1; read bell; lower wake_at; look at everything again; sleep.
  * Ringer: publish; read waiters; exchange(wake_at, none); bell+1; wake. (Bell before wake_at, or a ringer in
  * between would drop the new target.)
@@ -109,7 +109,7 @@ struct dtp_wait {
 };
 
 struct dtp_queue {
-    dtp_root_t root;
+    dtp_pending_work_t work;
     dtp_pool_t *rec;   /* retained while open; NULL: the submitter runs items */
     const void *owner; /* the engine, as an address; for sync */
     int priority;
@@ -154,7 +154,7 @@ dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_submission_t *item
 bool dtp_wait_cancel(dtp_wait_t *wait, dtp_submission_t *item);
 /* The item needs the node no more. */
 void dtp_wait_end(dtp_wait_t *wait);
-/* The caller has the turn, and the item may run: makes the queue a root and finds a thread for it. */
+/* The caller has the turn, and the item may run: makes the queue pending work and finds a thread for it. */
 void dtp_queue_start(dtp_queue_t *queue);
 /* An event that is done when everything submitted so far is. By the submitter. */
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
@@ -184,7 +184,7 @@ static inline bool dtp_queue_dead(const dtp_queue_t *q) {
     return q->fork_generation != DTP_LOAD(&dtp_fork_generation, relaxed);
 }
 dnnl_tp_status_t dtp_queue_refuse_dead(void) __attribute__((cold));
-/* Runs the item whose turn it is, by who has the root; true if more may run now. *clock_ns: when the item
+/* Runs the item whose turn it is, by who has the turn; true if more may run now. *clock_ns: when the item
  * before it ended, or 0. */
 bool dtp_queue_run_one(dtp_queue_t *queue, int64_t *clock_ns);
 /* The event that the queue is parked on, retained; NULL if none, or if it fired already. */

@@ -1,4 +1,4 @@
-/* Threads that wait for a queue or an event, and help meanwhile: they take the root of the queue that must
+/* Threads that wait for a queue or an event, and help meanwhile: they take the pending work of the queue that must
  * make progress and run its items. The state machine stands in queue.h; running and completing items:
  * queue.c. */
 #include "threading/streams/queue.h"
@@ -24,22 +24,22 @@ static bool late(const goal_t *g) {
            (g->share && dtp_share_over(g->share));
 }
 
-/* Takes the root of q, if it is there and a ticket is free, and runs items until q has completed seq, the
+/* Takes the pending work of q, if it is there and a ticket is free, and runs items until q has completed seq, the
  * goal is reached or it is late; gives the rest back. */
 static bool help(dtp_queue_t *q, uint64_t seq, const goal_t *g) {
     dtp_pool_t *rec = q->rec;
     /* Nobody knows how long an item takes: a run that may end meanwhile leaves it to threads of ours. */
-    if (!rec || (g->share && rec->workers) || !dtp_root_reclaim(rec, &q->root)) return false;
+    if (!rec || (g->share && rec->workers) || !dtp_pending_reclaim(rec, &q->work)) return false;
     bool more;
     int64_t clock_ns = 0;
     do {
         more = dtp_queue_run_one(q, &clock_ns);
     } while (more && DTP_LOAD(&q->completed, relaxed) < seq && !reached(g) && !late(g));
-    if (more) dtp_root_publish(rec, &q->root);
+    if (more) dtp_pending_publish(rec, &q->work);
     if (!dtp_ticket_give(rec)) {
         /* For what others published meanwhile this thread is the only one known to come, if it has the time. */
         if (more || late(g)) DTP_STORE(&rec->stranded, true, relaxed);
-        if (!late(g)) dtp_queue_take_over(rec, &q->root);
+        if (!late(g)) dtp_queue_take_over(rec, &q->work);
     }
     dtp_look_at_left(NULL);
     return true;
@@ -51,7 +51,7 @@ static void pass_on(dtp_queue_t *q) {
 #ifdef DTP_BREAK_QUEUE_PASS_ON
     rec = NULL;
 #endif
-    if (!rec || rec->workers || DTP_LOAD(&q->root.state, seq_cst) > DTP_ROOT_HINT) return;
+    if (!rec || rec->workers || DTP_LOAD(&q->work.state, seq_cst) > DTP_PENDING_HINT) return;
     if (DTP_LOAD(&q->count, relaxed) > 0 && !dtp_dispatch(rec)) DTP_STORE(&rec->stranded, true, relaxed);
 }
 
@@ -168,7 +168,7 @@ void dtp_queue_drive(dtp_queue_t *q) {
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
     bool published =
-        DTP_LOAD(&leaf->root.state, relaxed) <= DTP_ROOT_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
+        DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
     /* Other pools send a thread by themselves. */
     if (rec && !rec->workers && ((published && !rec->form_s) || DTP_LOAD(&rec->stranded, relaxed))) {
         DTP_STORE(&rec->stranded, false, relaxed);

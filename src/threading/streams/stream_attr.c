@@ -283,7 +283,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_quiesce(const dnnl_tp_threadpool_iface_t *po
     dnnl_tp_status_t status = dnnl_tp_success;
     for (dtp_chain_t *c = dtp_chain_top; c; c = c->up)
         if (c->rec == rec) status = dnnl_tp_would_deadlock;
-    if (status == dnnl_tp_success) status = dtp_visit_quiesce(rec, timeout_ns);
+    if (status == dnnl_tp_success) status = dtp_host_call_quiesce(rec, timeout_ns);
     else dtp_fail(status, DTP_WOULD_DEADLOCK, "called from inside work of this pool");
     dtp_pool_release(rec);
     DTP_RETURN(status);

@@ -330,7 +330,7 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
 static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
     dtp_dataflow_state_t *s = w->state;
     int most = s->num_threads < s->args.par->num_threads ? s->num_threads : s->args.par->num_threads;
-    if (most < 2 || !dtp_crew_prospect(&s->crew, s->args.par, est_ns)) return false;
+    if (most < 2 || !dtp_crew_expects_helper(&s->crew, s->args.par, est_ns)) return false;
     for (int i = 0; i < most; ++i) {
         s->workers[i].shared = s->workers[i].stolen = s->workers[i].invited = s->workers[i].parked = 0;
         s->workers[i].costly_ns = 0;

@@ -1,6 +1,6 @@
 /* Calls that the library queues in a caller's pool (src/threading/pools/host_call.c): the host calls them late, at
  * once, or not at all. Each loop and each body of a run is done once; a call helps in the run that it was
- * made for and in no later one; a root that was handed to a call does not wait for ever; who waits for the
+ * made for and in no later one; pending work that was handed to a call does not wait for ever; who waits for the
  * end of the calls is woken, when there is none left; the record lives as long as a call, and no longer: who
  * was woken and lets go of it finds none. */
 #include "threading/pools/record.c"
@@ -107,7 +107,7 @@ static _Atomic int n_begun;
 static int schedule(void *ctx, void *run, dnnl_tp_task_fn_t fn, void *arg) {
     MC_CHECK(ctx == &host_lock);
     MC_CHECK(!run || !*(bool *)run);
-    mc_write(arg); /* the visit was filled */
+    mc_write(arg); /* the host call was filled */
     if (rec->flags & DNNL_TP_THREADPOOL_SINGLE_CALLER)
         MC_CHECK(atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed) == 0);
     if (calls_inside && mc_choose(2) && call_one()) mc_hit("called another one inside schedule");
@@ -212,7 +212,7 @@ static void loop_caller(void *arg) {
 static void quiet_caller(void *arg) {
     const dtp_parallel_t par = {rec, rec->num_threads, NULL};
     one_loop(arg, &par);
-    MC_CHECK(dtp_visit_quiesce(rec, -1) == dnnl_tp_success);
+    MC_CHECK(dtp_host_call_quiesce(rec, -1) == dnnl_tp_success);
     MC_CHECK(first_call == n_calls &&
              !dtp_hold_calls(atomic_load_explicit(&rec->holds, memory_order_relaxed)));
     gone = true;
@@ -229,51 +229,51 @@ static void run_caller(void *arg) {
         mc_read(&loop->bodies);
         MC_CHECK(loop->bodies == 1);
     }
-    MC_CHECK(dtp_visit_quiesce(rec, -1) == dnnl_tp_success);
+    MC_CHECK(dtp_host_call_quiesce(rec, -1) == dnnl_tp_success);
     for (int i = 0; i < rec->n_teams; ++i) MC_CHECK(!dtp_team_is_open(rec->teams[i].state));
     dtp_pool_release(rec);
     leave();
 }
-/* A root that only a call can execute, as those of queues are. Where the host may refuse calls, its publisher
+/* Pending work that only a call can execute, as those of queues are. Where the host may refuse calls, its publisher
  * looks after it now and then, as those who query an event do. */
-static dtp_root_t roots[THREADS];
+static dtp_pending_work_t pending[THREADS];
 static _Atomic int executed[THREADS], stranded[THREADS];
-bool dtp_queue_hint(dtp_root_t *root) {
-    (void)root;
+bool dtp_queue_hint(dtp_pending_work_t *work) {
+    (void)work;
     return false;
 }
-bool dtp_queue_is_awaited(const dtp_root_t *root) {
-    (void)root;
+bool dtp_queue_is_awaited(const dtp_pending_work_t *work) {
+    (void)work;
     return false;
 }
-void dtp_queue_take_over(dtp_pool_t *pool, const dtp_root_t *except) {
+void dtp_queue_take_over(dtp_pool_t *pool, const dtp_pending_work_t *except) {
     (void)except;
     dtp_lock(&pool->lock);
-    const dtp_root_t *root = dtp_fifo_first(pool);
-    if (root) atomic_store_explicit(&stranded[root - roots], 1, memory_order_relaxed);
+    const dtp_pending_work_t *work = dtp_fifo_first(pool);
+    if (work) atomic_store_explicit(&stranded[work - pending], 1, memory_order_relaxed);
     dtp_unlock(&pool->lock);
 }
-void dtp_queue_run_root(dtp_pool_t *pool, dtp_root_t *root) {
+void dtp_queue_run_pending(dtp_pool_t *pool, dtp_pending_work_t *work) {
     MC_CHECK(pool == rec);
-    const int i = (int)(root - roots);
+    const int i = (int)(work - pending);
     MC_CHECK(atomic_fetch_add_explicit(&executed[i], 1, memory_order_relaxed) == 0);
-    if (mc_self() != i) mc_hit("a call executed a root");
+    if (mc_self() != i) mc_hit("a call executed pending work");
     leave();
 }
-static void look_after(dtp_root_t *root) {
-    if (dtp_dispatch(rec) || !dtp_root_reclaim(rec, root)) return;
-    dtp_queue_run_root(rec, root);
+static void look_after(dtp_pending_work_t *work) {
+    if (dtp_dispatch(rec) || !dtp_pending_reclaim(rec, work)) return;
+    dtp_queue_run_pending(rec, work);
     dtp_ticket_end(rec);
 }
 static void publisher(void *arg) {
-    dtp_root_t *root = arg;
-    const int i = (int)(root - roots);
-    dtp_root_publish(rec, root);
-    look_after(root);
+    dtp_pending_work_t *work = arg;
+    const int i = (int)(work - pending);
+    dtp_pending_publish(rec, work);
+    look_after(work);
     while (answers > 1 && !atomic_load_explicit(&executed[i], memory_order_relaxed)) {
         if (atomic_exchange_explicit(&stranded[i], 0, memory_order_relaxed)) {
-            mc_hit("a root was stranded");
-            look_after(root);
+            mc_hit("pending work was stranded");
+            look_after(work);
         } else {
             mc_yield();
         }
@@ -294,7 +294,7 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     dtp_record_register(rec);
     memset(calls, 0, sizeof calls);
     memset(loops, 0, sizeof loops);
-    memset(roots, 0, sizeof roots);
+    memset(pending, 0, sizeof pending);
     memset((void *)executed, 0, sizeof executed);
     memset((void *)stranded, 0, sizeof stranded);
     memset(ended, 0, sizeof ended);
@@ -310,7 +310,7 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     left = callers;
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
-    mc_ignore(&rec->region[0].pays, sizeof rec->region[0].pays);
+    mc_ignore(&rec->loop[0].pays, sizeof rec->loop[0].pays);
     mc_ignore(&rec->max_running, sizeof rec->max_running);
     mc_ignore(rec->counts, sizeof rec->counts);
     mc_ignore(&dtp_fork_generation, sizeof dtp_fork_generation);
@@ -319,8 +319,8 @@ static void setup(int num_threads, int callers, void (*caller)(void *), int host
     mc_thread_local((void **)&dtp_left_here);
     dtp_left_here = NULL;
     for (int i = 0; i < callers; ++i) {
-        roots[i].kind = DTP_ROOT_QUEUE;
-        mc_thread(caller, caller == publisher ? (void *)&roots[i] : &loops[i]);
+        pending[i].kind = DTP_PENDING_QUEUE;
+        mc_thread(caller, caller == publisher ? (void *)&pending[i] : &loops[i]);
         left += caller == publisher;
     }
     for (int i = 0; i < hosts; ++i) mc_thread(host, NULL);
@@ -356,12 +356,12 @@ static void runs_that_meet(void) {
     two_runs();
     meets = true;
 }
-static void two_roots(void) { setup(1, 2, publisher, 1); }
-static void any_root(void) {
-    two_roots();
+static void two_pending(void) { setup(1, 2, publisher, 1); }
+static void any_pending(void) {
+    two_pending();
     answers = 2;
 }
-/* A root relies on a call that the host makes inside somebody else's call of schedule. */
+/* Pending work relies on a call that the host makes inside somebody else's call of schedule. */
 static void called_inside(void) {
     setup(2, 1, publisher, 1);
     calls_inside = true;
@@ -403,8 +403,8 @@ int main(int argc, char **argv) {
          .setup = runs_that_meet,
          .end = end,
          .preemptions = 2},
-        {.name = "two roots", .setup = two_roots, .end = end, .preemptions = 2},
-        {.name = "two roots, a host that refuses", .setup = any_root, .end = end, .preemptions = 2},
+        {.name = "two pending work", .setup = two_pending, .end = end, .preemptions = 2},
+        {.name = "two pending work, a host that refuses", .setup = any_pending, .end = end, .preemptions = 2},
         {.name = "a host that calls inside schedule",
          .setup = called_inside,
          .end = end,

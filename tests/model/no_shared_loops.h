@@ -1,6 +1,6 @@
 /* Checks without loops: what runs need of them. Included once per check, after its source. */
-#ifndef DTP_MODEL_NO_REGIONS_H
-#define DTP_MODEL_NO_REGIONS_H
+#ifndef DTP_MODEL_NO_SHARED_LOOPS_H
+#define DTP_MODEL_NO_SHARED_LOOPS_H
 
 #include "threading/base/parallel.h"
 

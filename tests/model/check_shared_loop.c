@@ -10,7 +10,7 @@
 #include "threading/pools/helpers.c"
 
 #include "model/no_queues.h"
-#include "model/no_visits.h"
+#include "model/no_host_calls.h"
 #include "model/product.h"
 
 /* ---- What they call ---------------------------------------------------------------------------------- */
@@ -22,12 +22,16 @@ int dtp_builtin_wake(dtp_pool_t *rec, int count, int cpu, bool mark) {
     (void)rec, (void)count, (void)cpu, (void)mark;
     return 0;
 }
-void dtp_visit_call(dtp_pool_t *rec, dtp_team_t *team, int count) { (void)rec, (void)team, (void)count; }
-bool dtp_visit_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
+void dtp_host_call_joiners(dtp_pool_t *rec, dtp_team_t *team, int count) {
+    (void)rec, (void)team, (void)count;
+}
+bool dtp_host_call_short_loop(dtp_pool_t *rec, int64_t n, int participants, dtp_loop_fn_t fn, void *arg) {
     (void)rec, (void)n, (void)participants, (void)fn, (void)arg;
     return false;
 }
-void dtp_visit_loop(dtp_pool_t *rec, dtp_region_t *region, int jobs) { (void)rec, (void)region, (void)jobs; }
+void dtp_host_call_loop(dtp_pool_t *rec, dtp_shared_loop_t *loop, int jobs) {
+    (void)rec, (void)loop, (void)jobs;
+}
 
 /* ---- Loops ------------------------------------------------------------------------------------------- */
 enum { JOINERS = 2, LOOPS = 2, CHUNKS = 3, SLOTS = JOINERS + 1 };
@@ -82,13 +86,13 @@ static void opener(void *arg) {
 }
 static void joiner(void *arg) {
     for (int i = 0; i < joins; ++i)
-        if (dtp_region_help(rec, arg, of_run)) chunks |= 1;
+        if (dtp_shared_loop_help(rec, arg, of_run)) chunks |= 1;
         else mc_hit("a joiner found nothing");
 }
 /* A joiner that saw a loop and finds the entry in another one's hands. */
 static void missed(const volatile void *p, uint64_t expected, uint64_t found) {
-    if (p != &rec->region[0].word) return;
-    if (expected / DTP_RW_EPOCH != found / DTP_RW_EPOCH) mc_hit("the entry was reopened under a joiner");
+    if (p != &rec->loop[0].word) return;
+    if (expected / DTP_LW_EPOCH != found / DTP_LW_EPOCH) mc_hit("the entry was reopened under a joiner");
 }
 
 static void setup(int num_joiners, int n_loops, int n_joins, int n0, int n1, void (*open)(void *),
@@ -97,7 +101,7 @@ static void setup(int num_joiners, int n_loops, int n_joins, int n0, int n1, voi
     rec->num_threads = num_joiners + 1;
     rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
     rec->adm = (uint64_t)num_joiners * DTP_ADM_JOINER;
-    mc_ignore(&rec->region[0].pays, sizeof rec->region[0].pays);
+    mc_ignore(&rec->loop[0].pays, sizeof rec->loop[0].pays);
     memset(loops, 0, sizeof loops);
     memset(in_slot, 0, sizeof in_slot);
     loops[0].n = n0;
@@ -113,8 +117,8 @@ static void setup(int num_joiners, int n_loops, int n_joins, int n0, int n1, voi
     for (int i = 0; i < num_joiners; ++i) mc_thread(joiner, joiner_team);
 }
 static void end(void) {
-    const dtp_region_t *r = &rec->region[0];
-    MC_CHECK(dtp_rw_active(r->word) == 0 && dtp_rw_left(r->word) == 0);
+    const dtp_shared_loop_t *r = &rec->loop[0];
+    MC_CHECK(dtp_lw_active(r->word) == 0 && dtp_lw_left(r->word) == 0);
     MC_CHECK(rec->reserved == 0 && r->slots[0] == 0);
 }
 
