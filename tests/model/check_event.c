@@ -13,14 +13,7 @@ _Thread_local struct dtp_queue *dtp_left_here;
 _Thread_local const dtp_share_t *dtp_share_here;
 _Atomic uint32_t dtp_fork_generation;
 _Atomic int64_t dtp_ticks_per_us;
-void dtp_queue_release(dtp_queue_t *queue) { (void)queue; }
-void dtp_queue_ring(dtp_queue_t *queue) { (void)queue; }
-void dtp_queue_drive(dtp_queue_t *queue) { (void)queue; }
 void dtp_queue_run_left(const dtp_chain_t *after) { (void)after; }
-dnnl_tp_status_t dtp_queue_wait_for_event(dtp_queue_t *queue, dtp_event_t *event, int64_t until_ns) {
-    (void)queue, (void)event, (void)until_ns;
-    return dnnl_tp_success;
-}
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
 enum { MOST = 4 };
@@ -120,7 +113,7 @@ static void setup(void (*const fns[])(void *), int n) {
     mc_ignore(&live_objects, sizeof live_objects);
     mc_thread_local((void **)&dtp_chain_top);
     dtp_chain_top = NULL;
-    (void)dtp_event_create(&event, NULL, 0);
+    (void)dtp_event_create(&event, &dtp_host_event, NULL, 0);
     event->host = true;
     event->obj.refs = n;
     for (int i = 0; i < n; ++i) mc_thread(fns[i], &called[i]);
@@ -151,7 +144,7 @@ SETUP(hurry, signaller, adder, hasty_waiter)
 static void chain(void) {
     void (*const fns[])(void *) = {chaining_signaller, next_adder};
     setup(fns, 2);
-    (void)dtp_event_create(&next_event, NULL, 0);
+    (void)dtp_event_create(&next_event, &dtp_host_event, NULL, 0);
     next_event->host = true;
     next_event->obj.refs = 2;
     depth = 0;

@@ -236,7 +236,7 @@ static void setup(void (*const fns[])(void *), int n, int n_items) {
         items[i]->base.run = item_run;
         items[i]->base.recycle = item_recycle;
     }
-    (void)dtp_event_create(&gate, NULL, 0);
+    (void)dtp_event_create(&gate, &dtp_host_event, NULL, 0);
     gate->host = true;
     gate->obj.refs = 2; /* of the submitter and of the signaller */
     (void)dtp_queue_create(&queue, rec, NULL, 0);

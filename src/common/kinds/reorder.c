@@ -11,8 +11,6 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
                                                        const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, src_engine, attr));
     DTP_REQUIRE_HANDLE(dst_engine, DTP_OBJ_ENGINE);
-    if (src_engine->v != dst_engine->v)
-        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENGINE, "engines of different kinds"));
     DTP_TRY(dtp_check_md(src_desc, "src", false));
     DTP_TRY(dtp_check_md(dst_desc, "dst", false));
     DTP_TRY(dtp_check_same_dims(src_desc, "src", dst_desc, "dst"));
@@ -22,7 +20,16 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
     op.base.kind = dnnl_tp_reorder;
     op.src = *src_desc;
     op.dst = *dst_desc;
-    DTP_RETURN(dtp_pd_create(primitive_desc, dst_engine, &op.base, sizeof op, attr));
+    if (src_engine->device == dst_engine->device)
+        DTP_RETURN(dtp_pd_create(primitive_desc, dst_engine, &op.base, sizeof op, attr));
+    dnnl_tp_engine_t runs = dtp_engine_of_reorder(src_engine, dst_engine);
+    if (!runs)
+        DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENGINE,
+                            "neither %s %zu nor %s %zu reaches the memory of the other", src_engine->v->name,
+                            src_engine->index, dst_engine->v->name, dst_engine->index));
+    const bool by_src = runs == src_engine;
+    DTP_RETURN(dtp_pd_create_between(primitive_desc, runs, by_src ? dst_engine : src_engine,
+                                     by_src ? DTP_REORDER_DST : DTP_REORDER_SRC, &op.base, sizeof op, attr));
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */

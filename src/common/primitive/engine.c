@@ -32,6 +32,16 @@ dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine, dnnl_tp_engine
     return dnnl_tp_success;
 }
 
+uint64_t dtp_engine_device(dnnl_tp_engine_kind_t kind, size_t index) {
+    const uint64_t odd = 0x9e3779b97f4a7c15u; /* spreads small numbers: devices are part of hashes */
+    return ((uint64_t)kind << 32 | (index + 1)) * odd;
+}
+
+dnnl_tp_engine_t dtp_engine_of_reorder(dnnl_tp_engine_t src, dnnl_tp_engine_t dst) {
+    if (dtp_engine_can(src, DTP_ENGINE_HOST_READABLE)) return dst;
+    return dtp_engine_can(dst, DTP_ENGINE_HOST_READABLE) ? src : NULL;
+}
+
 dnnl_tp_status_t dnnl_tp_engine_destroy(dnnl_tp_engine_t engine) {
     if (!engine) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);

@@ -1,4 +1,4 @@
-/* Engines: a device, its implementation lists, its defaults; and the stream as its users see it.
+/* Engines: a device, its memory, its implementation lists, its defaults; and the stream as its users see it.
  * src/engines.c holds the one table of the engines of this build. */
 #ifndef DTP_COMMON_PRIMITIVE_ENGINE_H
 #define DTP_COMMON_PRIMITIVE_ENGINE_H
@@ -7,6 +7,7 @@
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 struct dtp_impl;
+struct dnnl_tp_memory_desc;
 struct dtp_parallel;
 struct dtp_exec_ctx;
 struct dtp_sync;
@@ -52,9 +53,19 @@ struct dnnl_tp_engine_attr {
     dnnl_tp_allocator_t engine_allocator;
 };
 
+/* What an engine can, as bits. */
+enum {
+    DTP_ENGINE_HOST_READABLE = 1, /* its memory is the host's, and so are the threads that run its kernels */
+    DTP_ENGINE_ROWS = 2,          /* implementations honour the rows of dtp_exec_ctx_t */
+    DTP_ENGINE_CACHES = 4         /* sizes of caches and estimates of times in ns hold for it */
+};
+typedef enum { DTP_COPY_TO_ENGINE, DTP_COPY_TO_HOST, DTP_COPY_WITHIN } dtp_copy_t;
+
 /* What a kind of device must provide. */
 typedef struct dtp_engine_vtbl {
     dnnl_tp_engine_kind_t kind;
+    const char *name; /* in verbose lines and traces */
+    unsigned can;     /* DTP_ENGINE_* */
     size_t (*count)(void);
     dnnl_tp_status_t (*create)(dnnl_tp_engine_t *engine, size_t index,
                                const struct dnnl_tp_engine_attr *attr);
@@ -65,12 +76,25 @@ typedef struct dtp_engine_vtbl {
     /* Notes what must be waited for (threading/streams/sync.h); engine NULL = all engines of the kind. NULL: sync
      * calls answer unimplemented. */
     dnnl_tp_status_t (*sync)(dnnl_tp_engine_t engine, struct dtp_sync *sync);
+    /* Memory of the engine, aligned for its kernels; NULL: there is no more. No work may use what is freed. */
+    void *(*alloc)(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
+    void (*free)(dnnl_tp_engine_t engine, void *handle);
+    /* A pointer with which the host reads and writes the bytes at handle; what it wrote is there once it is unmapped.
+     * No work may use them meanwhile. unmap refuses what is not the pointer that map gave. */
+    dnnl_tp_status_t (*map)(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
+    dnnl_tp_status_t (*unmap)(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped);
+    /* On a stream, behind what it was given before. The host's memory of a copy stays the stream's until it has
+     * come so far. */
+    dnnl_tp_status_t (*zero_pad)(dnnl_tp_stream_t stream, const struct dnnl_tp_memory_desc *md, void *handle);
+    dnnl_tp_status_t (*copy)(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
+                             size_t bytes);
 } dtp_engine_vtbl_t;
 
 struct dnnl_tp_engine {
     dtp_object_t obj;
     const dtp_engine_vtbl_t *v;
     size_t index;
+    uint64_t device;                /* where its memory lies: 0 = the host's, else of kind and index */
     unsigned isa;                   /* DTP_ISA_* bits it may use */
     int num_threads;                /* default of its primitives; 0 = process default */
     dtp_stream_attr_t *stream_attr; /* default pool, or NULL */
@@ -81,6 +105,13 @@ struct dnnl_tp_engine {
 
 /* Engine kinds of this build (src/engines.c). */
 const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);
+static inline bool dtp_engine_can(const struct dnnl_tp_engine *engine, unsigned what) {
+    return (engine->v->can & what) == what;
+}
+/* dnnl_tp_engine.device of a kind and an index of which the memory is not the host's. */
+uint64_t dtp_engine_device(dnnl_tp_engine_kind_t kind, size_t index);
+/* Which of two engines runs a reorder from memory of src's device to memory of dst's; NULL: none reaches both. */
+dnnl_tp_engine_t dtp_engine_of_reorder(dnnl_tp_engine_t src, dnnl_tp_engine_t dst);
 bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa);
 /* min(affinity count, ceil(cgroup quota)), or what set_max_concurrency said. */
 int dtp_process_num_threads(void);

@@ -1,11 +1,15 @@
-/* Memory objects: a descriptor and a buffer, the library's or the caller's. */
+/* Memory objects: a descriptor and a buffer, the library's or the caller's. What is done with the bytes is in the
+ * engine's table. */
 #include "common/primitive/memory.h"
 
-#include "common/layout/zero_pad.h"
+/* Bytes behind the handle that belong to the memory. */
+static size_t bytes_of(const struct dnnl_tp_memory *memory) {
+    return memory->bytes + (size_t)memory->md.offset0 * dtp_type_size(memory->md.data_type);
+}
 
 static void memory_destroy(dtp_object_t *obj) {
     struct dnnl_tp_memory *memory = (struct dnnl_tp_memory *)obj;
-    dtp_free(memory->engine->allocator, memory->owned);
+    memory->engine->v->free(memory->engine, memory->owned);
     dtp_object_release(memory->engine);
 }
 
@@ -23,14 +27,11 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
     m->engine = dtp_object_retain(engine);
     m->md = *md;
     m->bytes = dtp_md_size(md);
-    m->identity = dtp_md_identity(md);
+    m->identity = dtp_md_identity(md) ^ engine->device;
     m->handle = handle;
     if (handle == DNNL_TP_MEMORY_ALLOCATE) {
-        enum { PAGE = 4096, BIG = 1 << 20 };
-        size_t offset_bytes = (size_t)md->offset0 * dtp_type_size(md->data_type);
-        size_t bytes = dtp_round_up_size(m->bytes + offset_bytes, DTP_CACHE_LINE);
-        m->handle = m->owned =
-            m->bytes ? dtp_zalloc(engine->allocator, bytes, bytes >= BIG ? PAGE : DTP_CACHE_LINE) : NULL;
+        size_t bytes = dtp_round_up_size(bytes_of(m), DTP_CACHE_LINE);
+        m->handle = m->owned = m->bytes ? engine->v->alloc(engine, bytes, true) : NULL;
         if (m->bytes && !m->owned) {
             dtp_object_release(m);
             DTP_RETURN(dtp_no_memory(bytes));
@@ -107,7 +108,7 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle(dnnl_tp_memory_t memory, void *h
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
     DTP_REQUIRE(handle != DNNL_TP_MEMORY_ALLOCATE, BAD_PARAM, "the library allocates at creation only");
     if (memory->owned && handle != memory->owned) {
-        dtp_free(memory->engine->allocator, memory->owned);
+        memory->engine->v->free(memory->engine, memory->owned);
         memory->owned = NULL;
     }
     memory->handle = handle;
@@ -119,10 +120,8 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle_on_stream(dnnl_tp_memory_t memor
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine == memory->engine, BAD_ENGINE, "the stream is of another engine");
-    if (handle && dtp_md_is_padded(&memory->md)) {
-        DTP_TRY(stream->v->wait(stream, -1));
-        dtp_zero_pad(&memory->md, handle);
-    }
+    if (handle && dtp_md_is_padded(&memory->md))
+        DTP_TRY(stream->engine->v->zero_pad(stream, &memory->md, handle));
     DTP_RETURN(dnnl_tp_memory_set_data_handle(memory, handle));
 }
 
@@ -147,14 +146,12 @@ dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **m
     DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
     *mapped_ptr = NULL;
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    *mapped_ptr = memory->handle;
-    return dnnl_tp_success;
+    DTP_RETURN(memory->engine->v->map(memory->engine, memory->handle, bytes_of(memory), mapped_ptr));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_unmap_data(const_dnnl_tp_memory_t memory, void *mapped_ptr) {
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    DTP_REQUIRE(mapped_ptr == memory->handle, BAD_PARAM, "not the pointer that map_data gave");
-    return dnnl_tp_success;
+    DTP_RETURN(memory->engine->v->unmap(memory->engine, memory->handle, bytes_of(memory), mapped_ptr));
 }
 
 dnnl_tp_status_t dnnl_tp_memory_map_data_v2(const_dnnl_tp_memory_t memory, void **mapped_ptr, int index) {

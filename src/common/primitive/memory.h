@@ -10,7 +10,7 @@ struct dnnl_tp_memory {
     dnnl_tp_engine_t engine; /* retained */
     void *handle;
     size_t bytes;      /* dtp_md_size(&md) */
-    uint64_t identity; /* dtp_md_identity(&md) */
+    uint64_t identity; /* dtp_md_identity(&md) with the engine's device */
     void *owned;       /* the library's buffer or NULL */
     dtp_md_t md;
 };

@@ -7,6 +7,8 @@
 
 static void primitive_destroy(dtp_object_t *obj) {
     dtp_primitive_t *p = (dtp_primitive_t *)obj;
+    const dtp_impl_constants_t *constants = p->pd->impl->constants;
+    if (constants && constants->unprepare) constants->unprepare(p);
     for (size_t i = 0; i < sizeof p->prepared / sizeof *p->prepared; ++i)
         dtp_free(p->pd->engine->allocator, p->prepared[i]);
     dtp_object_release(p->pd);
@@ -23,7 +25,7 @@ static dnnl_tp_status_t make_primitive(dtp_primitive_t **out, const dtp_pd_t *pd
         dtp_object_release(p);
         return status;
     }
-    if (p->pd->impl->prepare) status = p->pd->impl->prepare(p);
+    if (p->pd->impl->constants) status = p->pd->impl->constants->prepare(p);
     if (status) dtp_object_release(p);
     else *out = p;
     return status;
@@ -75,11 +77,22 @@ dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, con
 
 /* ---- Checks before execution ------------------------------------------------------------------------- */
 
+static dnnl_tp_status_t check_engine(int number, const struct dnnl_tp_engine *needed,
+                                     const struct dnnl_tp_memory *memory) {
+    const struct dnnl_tp_engine *got = memory->engine;
+    char arg[DTP_ARG_TEXT];
+    DTP_REQUIRE(got->device == needed->device, BAD_ENGINE,
+                "argument %s lies in memory of %s %zu, needed is %s %zu", dtp_arg_text(number, arg),
+                got->v->name, got->index, needed->v->name, needed->index);
+    return dnnl_tp_success;
+}
+
 /* A memory whose descriptor has run-time values, or another identity. Scales and zero points are lists: their
  * memory may have any dims of as many elements. */
 static __attribute__((noinline)) dnnl_tp_status_t check_memory_fully(const dtp_pd_t *pd, int i,
                                                                      const struct dnnl_tp_memory *memory) {
     const dtp_md_t *want = pd->args[i].md, *got = &memory->md;
+    DTP_TRY(check_engine(pd->args[i].arg, dtp_pd_arg_engine(pd, i), memory));
     if (dtp_md_accepts(want, got)) return dnnl_tp_success;
     bool list = i >= pd->attr_arg && i < pd->post_op_arg;
     if (list && got->data_type == want->data_type && dtp_md_is_dense_row_major(got) &&
@@ -189,6 +202,7 @@ static inline __attribute__((always_inline)) dnnl_tp_status_t collect(const dtp_
             DTP_REQUIRE(memory->bytes >= dtp_md_size(&pd->scratch_md), MEMORY_MISMATCH,
                         "scratchpad has %zu bytes, needed are %zu", memory->bytes,
                         dtp_md_size(&pd->scratch_md));
+            DTP_TRY(check_engine(arg, pd->engine, memory));
             *scratch = memory->handle;
             continue;
         }

@@ -18,7 +18,7 @@ typedef struct entry {
     uint8_t *key;
     size_t key_size;
     dtp_primitive_t *primitive; /* retained; NULL while MAKING */
-    const struct dnnl_tp_engine *engine;
+    const struct dnnl_tp_engine *engine, *peer;
 } entry_t;
 
 enum { BUCKETS = 1024, DEFAULT_CAPACITY = 1024 };
@@ -77,6 +77,8 @@ static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
                       a->post_ops->len};
     dtp_bytes_put(b, head, sizeof head);
     dtp_bytes_put(b, &pd->engine, sizeof pd->engine);
+    dtp_bytes_put(b, &pd->peer, sizeof pd->peer);
+    dtp_bytes_put(b, &pd->peer_arg, sizeof pd->peer_arg);
     for (int i = 0; i < a->n_scales + a->n_zero_points; ++i) {
         const dtp_quant_t *q = i < a->n_scales ? &a->scales[i] : &a->zero_points[i - a->n_scales];
         int64_t fields[] = {q->arg, q->mask, q->group_ndims, q->groups[0], q->groups[1], q->data_type};
@@ -191,6 +193,7 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
     dtp_bytes_free(&key);
     e->hash = hash;
     e->engine = pd->engine;
+    e->peer = pd->peer;
     e->chain = bucket[hash % BUCKETS];
     bucket[hash % BUCKETS] = e;
     lru_push(e);
@@ -221,7 +224,7 @@ void dtp_cache_purge(const struct dnnl_tp_engine *engine) {
     entry_t *taken = NULL;
     for (entry_t *e = oldest, *next; e; e = next) {
         next = e->newer;
-        if (!e->primitive || (engine && e->engine != engine)) continue;
+        if (!e->primitive || (engine && e->engine != engine && e->peer != engine)) continue;
         unlink_entry(e);
         e->chain = taken;
         taken = e;

@@ -8,6 +8,7 @@
 static void pd_destroy(dtp_object_t *obj) {
     dtp_pd_t *pd = (dtp_pd_t *)obj;
     dtp_object_release(pd->attr);
+    dtp_object_release(pd->peer);
     dtp_object_release(pd->engine);
 }
 
@@ -92,7 +93,7 @@ static void finish_args(dtp_pd_t *pd) {
         bool runtime = dtp_md_has_runtime(md);
         pd->has_runtime |= runtime;
         if (!runtime) pd->arg_bytes[i] = dtp_md_size(md);
-        pd->arg_identity[i] = dtp_md_identity(md);
+        pd->arg_identity[i] = runtime ? 0 : dtp_md_identity(md) ^ dtp_pd_arg_engine(pd, i)->device;
         if ((pd->args[i].flags & DTP_ARG_OUTPUT) && (runtime || dtp_md_nelems(md) != 0)) pd->is_empty = false;
     }
     pd->n_present = pd->n_outputs = 0;
@@ -181,9 +182,17 @@ static dnnl_tp_status_t refuse_problem(const dtp_pd_t *pd, dtp_reason_t reason) 
 
 static size_t align64(size_t n) { return dtp_round_up_size(n, DTP_CACHE_LINE); }
 
-static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
-                                 size_t op_size, const dtp_attr_t *attr, const dtp_impl_t *const *list) {
+/* Who runs the problem, and a reorder's other engine. */
+typedef struct {
+    dnnl_tp_engine_t runs, peer;
+    int peer_arg;
+} engines_t;
+static engines_t engines_of(const dtp_pd_t *pd) { return (engines_t){pd->engine, pd->peer, pd->peer_arg}; }
+
+static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op_desc_t *op, size_t op_size,
+                                 const dtp_attr_t *attr, const dtp_impl_t *const *list) {
     *out = NULL;
+    dnnl_tp_engine_t engine = engines.runs;
     const dtp_op_info_t *info = dtp_op_info(op->kind);
     size_t plan = 0;
     for (int i = 0; list[i]; ++i)
@@ -204,6 +213,8 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const 
     }
     char *at = (char *)pd + head;
     pd->engine = dtp_object_retain(engine);
+    pd->peer = dtp_object_retain(engines.peer);
+    pd->peer_arg = engines.peer_arg;
     pd->info = info;
     pd->attr = copy;
     pd->op_size = op_size;
@@ -222,16 +233,16 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, dnnl_tp_engine_t engine, const 
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t engine,
-                               const dtp_op_desc_t *op, size_t op_size, const dtp_attr_t *attr) {
+static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines, const dtp_op_desc_t *op,
+                               size_t op_size, const dtp_attr_t *attr) {
     *out = NULL;
     double start = dtp_verbose_on(DTP_VERBOSE_CREATE) ? dtp_now_ms() : 0;
-    const dtp_impl_t *const *list = engine->v->impl_list(op->kind);
+    const dtp_impl_t *const *list = engines.runs->v->impl_list(op->kind);
     if (!list)
         return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "this engine has no %s",
                         dtp_op_info(op->kind)->name);
     dtp_pd_t *pd;
-    DTP_TRY(pd_alloc(&pd, engine, op, op_size, attr, list));
+    DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr, list));
     dnnl_tp_status_t status = dtp_check_attr(pd);
     if (status == dnnl_tp_success) {
         status = choose_impl(pd, list, 0);
@@ -244,6 +255,17 @@ dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t e
     if (dtp_verbose_on(DTP_VERBOSE_CREATE)) dtp_verbose_primitive("create:pd", pd, dtp_now_ms() - start);
     *out = pd;
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t engine,
+                               const dtp_op_desc_t *op, size_t op_size, const dtp_attr_t *attr) {
+    return create(out, (engines_t){engine, NULL, -1}, op, op_size, attr);
+}
+
+dnnl_tp_status_t dtp_pd_create_between(dnnl_tp_primitive_desc_t *out, dnnl_tp_engine_t engine,
+                                       dnnl_tp_engine_t peer, int peer_arg, const dtp_op_desc_t *op,
+                                       size_t op_size, const dtp_attr_t *attr) {
+    return create(out, (engines_t){engine, peer, peer_arg}, op, op_size, attr);
 }
 
 static dnnl_tp_status_t last_impl(const dtp_pd_t *pd) {
@@ -259,7 +281,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     if (pd->info->single || !list[next]) DTP_RETURN(last_impl(pd));
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
-    DTP_TRY(pd_alloc(&probe, pd->engine, pd->user, pd->op_size, pd->attr, list));
+    DTP_TRY(pd_alloc(&probe, engines_of(pd), pd->user, pd->op_size, pd->attr, list));
     dnnl_tp_status_t status = choose_impl(probe, list, next);
     if (status == dnnl_tp_success) {
         next = probe->impl_index;
@@ -276,7 +298,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_PD);
     const dtp_impl_t *const *list = existing->engine->v->impl_list(existing->info->kind);
     dtp_pd_t *pd;
-    DTP_TRY(pd_alloc(&pd, existing->engine, existing->user, existing->op_size, existing->attr, list));
+    DTP_TRY(pd_alloc(&pd, engines_of(existing), existing->user, existing->op_size, existing->attr, list));
     dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index);
     if (status) dtp_object_release(pd);
     else *primitive_desc = pd;

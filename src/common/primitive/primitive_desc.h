@@ -22,6 +22,7 @@ typedef struct dtp_exec_ctx {
     char *scratch;         /* shared bytes, then scratch_per_slot for each slot; 64-byte aligned */
     int64_t rows;          /* DTP_IMPL_ROWS implementations: leading rows to compute; -1 = all */
     void *const *prepared; /* constants made by prepare, by the implementation's own numbering; may be NULL */
+    dnnl_tp_stream_t stream; /* to which kernels are submitted; NULL where threads of the host run them */
 } dtp_exec_ctx_t;
 
 enum {
@@ -32,6 +33,13 @@ enum {
     DTP_IMPL_ANY_THREADS = 2
 };
 
+/* Constants of a primitive, made once per cached primitive. */
+typedef struct dtp_impl_constants {
+    dnnl_tp_status_t (*prepare)(dtp_primitive_t *primitive);
+    /* Undoes what is not memory of the host, also after a prepare that failed, and sets it to NULL; may be NULL. */
+    void (*unprepare)(dtp_primitive_t *primitive);
+} dtp_impl_constants_t;
+
 typedef struct dtp_impl {
     const char *name; /* "ukr:avx512", "simd:avx2", "ref:any" */
     unsigned isa;     /* DTP_ISA_* bits needed */
@@ -41,8 +49,7 @@ typedef struct dtp_impl {
      * fixes thread count, split and grain. unimplemented = try the next one; anything else ends the search.
      */
     dnnl_tp_status_t (*pd_init)(dtp_pd_t *pd);
-    /* May be NULL; makes constants of the primitive (once per cached primitive). */
-    dnnl_tp_status_t (*prepare)(dtp_primitive_t *primitive);
+    const dtp_impl_constants_t *constants; /* NULL: none */
     dnnl_tp_status_t (*execute)(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
 } dtp_impl_t;
 
@@ -52,6 +59,9 @@ static inline bool dtp_impl_is_reference(const dtp_impl_t *impl) { return !strnc
 struct dnnl_tp_primitive_desc {
     dtp_object_t obj;
     dnnl_tp_engine_t engine; /* retained */
+    dnnl_tp_engine_t
+        peer;     /* of a reorder between engines: the one that does not run it, retained; else NULL */
+    int peer_arg; /* dense index of the argument in the peer's memory; -1 = none */
     const dtp_op_info_t *info;
     dtp_op_desc_t *user; /* the problem as given: cache key */
     dtp_op_desc_t *op;   /* the problem with layouts resolved; pd_init may write it */
@@ -69,7 +79,7 @@ struct dnnl_tp_primitive_desc {
     int nargs;
     dtp_pd_arg_t *args;     /* nargs entries; md NULL: a post-op slot that its operation does not use */
     size_t *arg_bytes;      /* dtp_md_size of each, 0 when absent or run-time */
-    uint64_t *arg_identity; /* dtp_md_identity of each, 0 when absent or run-time */
+    uint64_t *arg_identity; /* dtp_md_identity of each with its engine's device, 0 when absent or run-time */
     dtp_md_t *quant_md;     /* descriptors of scales and zero points */
     int attr_arg;           /* dense index of the first scale; zero points follow, then 2 slots per post-op */
     int post_op_arg;        /* src1 of post-op i is at post_op_arg + 2 i, src2 behind it */
@@ -84,6 +94,13 @@ struct dnnl_tp_primitive_desc {
 /* Checks nothing about the problem itself: the kind's own creation function did. Walks the list. */
 dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
                                size_t op_size, const dtp_attr_t *attr);
+/* The same where the argument of dense index peer_arg lies in memory of the peer. */
+dnnl_tp_status_t dtp_pd_create_between(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine,
+                                       dnnl_tp_engine_t peer, int peer_arg, const dtp_op_desc_t *op,
+                                       size_t op_size, const dtp_attr_t *attr);
+static inline dnnl_tp_engine_t dtp_pd_arg_engine(const dtp_pd_t *pd, int i) {
+    return i == pd->peer_arg ? pd->peer : pd->engine;
+}
 /* Books scratch; called by pd_init. */
 static inline void dtp_pd_book(dtp_pd_t *pd, size_t shared, size_t per_slot) {
     pd->scratch_shared = dtp_round_up_size(shared, DTP_CACHE_LINE);
@@ -112,8 +129,9 @@ int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds);
 
 struct dnnl_tp_primitive {
     dtp_object_t obj;
-    dtp_pd_t *pd;      /* retained */
-    void *prepared[4]; /* owned by the primitive, from pd->engine->allocator */
+    dtp_pd_t *pd; /* retained */
+    void *prepared
+        [4]; /* owned by the primitive, from pd->engine->allocator but for what unprepare takes back */
     _Atomic bool told; /* that a reference serves a large problem */
 };
 
@@ -126,7 +144,7 @@ static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitiv
                                                  const struct dtp_parallel *par, void *const *ptrs,
                                                  const dtp_md_t *const *mds, char *scratch, int64_t rows) {
     const dtp_pd_t *pd = primitive->pd;
-    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared};
+    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared, NULL};
     if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC | DTP_VERBOSE_DISPATCH)))
         return dtp_primitive_run_verbose(primitive, &ctx);
     return pd->impl->execute(pd, &ctx);

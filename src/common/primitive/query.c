@@ -105,7 +105,9 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
     case dnnl_tp_query_reorder_dst_engine:
         if (pd->info->kind != dnnl_tp_reorder)
             DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_BAD_ENUM, "not a reorder"));
-        *(dnnl_tp_engine_t *)result = pd->engine;
+        *(dnnl_tp_engine_t *)result = dtp_pd_arg_engine(
+            pd, dtp_pd_arg_index(pd, what == dnnl_tp_query_reorder_src_engine ? DNNL_TP_ARG_FROM
+                                                                              : DNNL_TP_ARG_TO));
         return dnnl_tp_success;
     case dnnl_tp_query_primitive_kind:
         *(dnnl_tp_primitive_kind_t *)result = pd->info->kind;

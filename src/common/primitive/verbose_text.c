@@ -122,8 +122,8 @@ void dtp_verbose_reference(const dtp_pd_t *pd, int64_t operations) {
     text_t t = {text, text + sizeof text};
     put_problem(&t, pd);
     dtp_verbose_line(
-        "primitive,exec:dispatch,cpu,%s,%s,%s,a reference implementation executes %lld operations",
-        pd->info->name, pd->impl->name, text, (long long)operations);
+        "primitive,exec:dispatch,%s,%s,%s,%s,a reference implementation executes %lld operations",
+        pd->engine->v->name, pd->info->name, pd->impl->name, text, (long long)operations);
 }
 
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
@@ -131,14 +131,14 @@ void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {
     text_t t = {text, text + sizeof text};
     double begin = dtp_now_ms() - ms;
     put_problem(&t, pd);
-    dtp_verbose_line_at(begin, "primitive,%s,cpu,%s,%s,%s,%g", what, pd->info->name, pd->impl->name, text,
-                        ms);
+    dtp_verbose_line_at(begin, "primitive,%s,%s,%s,%s,%s,%g", what, pd->engine->v->name, pd->info->name,
+                        pd->impl->name, text, ms);
 }
 
 void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason) {
     char text[1600];
     text_t t = {text, text + sizeof text};
     put_problem(&t, pd);
-    dtp_verbose_line("primitive,create:dispatch,cpu,%s,%s,%s,%s", pd->info->name, impl->name, text,
-                     dtp_reason_text(reason));
+    dtp_verbose_line("primitive,create:dispatch,%s,%s,%s,%s,%s", pd->engine->v->name, pd->info->name,
+                     impl->name, text, dtp_reason_text(reason));
 }

@@ -4,7 +4,7 @@
 
 #include "common/primitive/primitive_desc.h"
 
-/* "primitive,<what>,cpu,<kind>,<impl>,<prop>,<mds>,<attrs>,<aux>,<problem>,<ms>" */
+/* "primitive,<what>,<engine>,<kind>,<impl>,<prop>,<mds>,<attrs>,<aux>,<problem>,<ms>" */
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms);
 /* "64x128:128x32": the problem in short. */
 void dtp_verbose_dims(const dtp_pd_t *pd, char *text, size_t size);

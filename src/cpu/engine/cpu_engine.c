@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/layout/zero_pad.h"
 #include "threading/base/futex.h"
 #include "threading/streams/sync.h"
 
@@ -161,5 +162,53 @@ static const dtp_impl_t *const *cpu_impl_list(dnnl_tp_primitive_kind_t kind) {
     return NULL;
 }
 
+/* ---- Memory ------------------------------------------------------------------------------------------ */
+
+static void *cpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
+    enum { PAGE = 4096, BIG = 1 << 20 };
+    size_t align = bytes >= BIG ? PAGE : DTP_CACHE_LINE;
+    return zeroed ? dtp_zalloc(engine->allocator, bytes, align) : dtp_alloc(engine->allocator, bytes, align);
+}
+static void cpu_free(dnnl_tp_engine_t engine, void *handle) { dtp_free(engine->allocator, handle); }
+
+static dnnl_tp_status_t cpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped) {
+    (void)engine, (void)bytes;
+    *mapped = handle;
+    return dnnl_tp_success;
+}
+static dnnl_tp_status_t cpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped) {
+    (void)engine, (void)bytes;
+    DTP_REQUIRE(mapped == handle, BAD_PARAM, "not the pointer that map_data gave");
+    return dnnl_tp_success;
+}
+
+/* The caller does it, once the stream has come so far. */
+static dnnl_tp_status_t cpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle) {
+    DTP_TRY(stream->v->wait(stream, -1));
+    dtp_zero_pad(md, handle);
+    return dnnl_tp_success;
+}
+static dnnl_tp_status_t cpu_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
+                                 size_t bytes) {
+    (void)how;
+    DTP_TRY(stream->v->wait(stream, -1));
+    memcpy(to, from, bytes);
+    return dnnl_tp_success;
+}
+
 const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {
-    dnnl_tp_cpu, cpu_count, cpu_engine_create, cpu_impl_list, dtp_cpu_stream_create, dtp_sync_note_queues};
+    .kind = dnnl_tp_cpu,
+    .name = "cpu",
+    .can = DTP_ENGINE_HOST_READABLE | DTP_ENGINE_ROWS | DTP_ENGINE_CACHES,
+    .count = cpu_count,
+    .create = cpu_engine_create,
+    .impl_list = cpu_impl_list,
+    .stream_create = dtp_cpu_stream_create,
+    .sync = dtp_sync_note_queues,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .zero_pad = cpu_zero_pad,
+    .copy = cpu_copy,
+};

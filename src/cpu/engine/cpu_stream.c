@@ -351,8 +351,8 @@ static dnnl_tp_status_t cpu_stream_submit_run(dnnl_tp_stream_t stream, const dtp
     cpu_stream_t *s = (cpu_stream_t *)stream;
     *event = NULL;
     DTP_TRY(stream_enter(s));
-    dnnl_tp_status_t status =
-        s->queue ? dtp_queue_event_of_next(s->queue, event) : dtp_event_create(event, NULL, 0);
+    dnnl_tp_status_t status = s->queue ? dtp_queue_event_of_next(s->queue, event)
+                                       : dtp_event_create(event, &dtp_host_event, NULL, 0);
     if (status == dnnl_tp_success) {
         status = s->queue ? queue_run(s, run, *event) : run_at_once(s, run, *event);
         if (status != dnnl_tp_success) {
@@ -371,7 +371,7 @@ static dnnl_tp_status_t cpu_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = dnnl_tp_success;
     if (!s->queue) {
-        status = dtp_event_create(event, NULL, 0);
+        status = dtp_event_create(event, &dtp_host_event, NULL, 0);
         if (status == dnnl_tp_success) {
             int64_t now = dtp_now_ns();
             dtp_event_fire(dtp_object_retain(*event), dnnl_tp_success, NULL, now, now);

@@ -1,27 +1,29 @@
-/* Events: life, firing, callbacks, host events; the state machine stands in event.h. How a waiting thread
- * helps: queue.c. */
+/* Events: life, firing, callbacks, host events; the state machine stands in event.h. Events of queues:
+ * queue_events.c. */
 #include "threading/streams/event.h"
 
 #include <stdio.h>
 
-#include "threading/streams/queue.h"
+#include "threading/pools/record.h"
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
 static void event_destroy(dtp_object_t *object) {
     dtp_event_t *event = (dtp_event_t *)object;
     for (dtp_callback_t *node; (node = dtp_event_take_kept(event)) != NULL;) dtp_free(NULL, node);
-    if (event->queue) dtp_queue_release(event->queue);
+    if (event->source) event->v->drop(event->source);
 }
 
-dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, uint64_t seq) {
+dnnl_tp_status_t dtp_event_create(dtp_event_t **event, const dtp_event_vtbl_t *v, void *source,
+                                  uint64_t seq) {
     dtp_event_t *e = dtp_object_create(NULL, sizeof(*e), DTP_OBJ_EVENT, event_destroy);
     *event = e;
     if (!e) {
-        if (queue) dtp_queue_release(queue);
+        if (source) v->drop(source);
         return dnnl_tp_out_of_memory;
     }
-    e->queue = queue;
+    e->v = v;
+    e->source = source;
     e->seq = seq;
     return dnnl_tp_success;
 }
@@ -36,9 +38,7 @@ static void publish_word(dtp_event_t *event, dnnl_tp_status_t status) {
 #else
     uint32_t old = DTP_SWAP(&event->word, 2 | (uint32_t)status << 8, acq_rel);
 #endif
-    if (old != 1) return;
-    if (event->queue) dtp_queue_ring(event->queue);
-    else dtp_futex_wake(&event->word, INT_MAX);
+    if (old == 1) event->v->wake(event);
 }
 
 static dtp_callback_t *oldest_first(dtp_callback_t *list) {
@@ -135,7 +135,7 @@ dtp_callback_t *dtp_event_take_kept(dtp_event_t *event) {
 
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
 
-static dnnl_tp_status_t wait_for_host(dtp_event_t *event, int64_t until_ns) {
+dnnl_tp_status_t dtp_host_event_wait(dtp_event_t *event, int64_t until_ns) {
     if (dtp_chain_top)
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
     for (;;) {
@@ -151,11 +151,18 @@ static dnnl_tp_status_t wait_for_host(dtp_event_t *event, int64_t until_ns) {
     }
 }
 
+void dtp_host_event_wake(dtp_event_t *event) { dtp_futex_wake(&event->word, INT_MAX); }
+
+static dnnl_tp_status_t poll_host(dtp_event_t *event) {
+    (void)event;
+    return dnnl_tp_success;
+}
+
+const dtp_event_vtbl_t dtp_host_event = {poll_host, dtp_host_event_wait, dtp_host_event_wake, NULL};
+
 dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns) {
     if (dtp_event_is_done(event)) return dnnl_tp_success;
-    int64_t until_ns = dtp_until_ns(timeout_ns);
-    return event->queue ? dtp_queue_wait_for_event(event->queue, event, until_ns)
-                        : wait_for_host(event, until_ns);
+    return event->v->wait(event, dtp_until_ns(timeout_ns));
 }
 
 /* ---- Calls of the program ---------------------------------------------------------------------------- */
@@ -164,7 +171,7 @@ dnnl_tp_status_t dnnl_tp_event_create_host(dnnl_tp_event_t *event, dnnl_tp_engin
     DTP_REQUIRE(event, NULL_ARG, "event is NULL");
     *event = NULL;
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    DTP_TRY(dtp_event_create(event, NULL, 0));
+    DTP_TRY(dtp_event_create(event, &dtp_host_event, NULL, 0));
     (*event)->host = true;
     return dnnl_tp_success;
 }
@@ -197,12 +204,7 @@ dnnl_tp_status_t dnnl_tp_event_query(dnnl_tp_event_t event, int *done, dnnl_tp_s
     if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     if (!dtp_event_is_done(event)) {
-        if (event->queue) {
-            if (dtp_queue_dead(event->queue))
-                DTP_RETURN(
-                    dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the event belongs to the parent process"));
-            dtp_queue_drive(event->queue);
-        }
+        DTP_TRY(event->v->poll(event));
         if (!dtp_event_is_done(event)) return dnnl_tp_success;
     }
     *done = 1;

@@ -30,7 +30,7 @@
 #include "threading/base/atomics.h"
 #include "threading/base/futex.h"
 
-struct dtp_queue;
+struct dnnl_tp_event;
 
 enum { DTP_EVENT_TEXT = 384 };
 #define DTP_EVENT_CLOSED ((uintptr_t)1)
@@ -44,24 +44,40 @@ typedef struct dtp_callback {
     void (*fn)(struct dtp_callback *self, struct dnnl_tp_event *event, dnnl_tp_status_t status);
 } dtp_callback_t;
 
+/* Where events come from: queues of src/threading (queue_events.c), the program (event.c), or an engine that runs
+ * its streams itself and fires from a thread of its own. */
+typedef struct dtp_event_vtbl {
+    /* A look at a pending event: makes progress where that takes a thread, and fails where it will never be done. */
+    dnnl_tp_status_t (*poll)(struct dnnl_tp_event *event);
+    /* Until it is done: success, timed_out, would_deadlock, poisoned (the parent's, after a fork). */
+    dnnl_tp_status_t (*wait)(struct dnnl_tp_event *event, int64_t until_ns);
+    void (*wake)(struct dnnl_tp_event *event); /* fired while somebody slept (word was 1) */
+    void (*drop)(void *source);                /* an event's reference to its source, which is not NULL */
+} dtp_event_vtbl_t;
+/* Host events: done when signalled, or from the start. Waiting threads sleep on the word. */
+extern const dtp_event_vtbl_t dtp_host_event;
+dnnl_tp_status_t dtp_host_event_wait(struct dnnl_tp_event *event, int64_t until_ns);
+void dtp_host_event_wake(struct dnnl_tp_event *event);
+
 struct dnnl_tp_event {
     dtp_object_t obj;
+    const dtp_event_vtbl_t *v;
     _Atomic uint32_t word;
     _Atomic uintptr_t callbacks;
     dtp_callback_t *_Atomic kept; /* written under kept_lock */
     dtp_lock_t kept_lock;
-    _Atomic bool claimed; /* host events: somebody has signalled */
-    bool host;
-    struct dtp_queue *queue;    /* memory retained; NULL: host event, or done from the start */
-    uint64_t seq;               /* done at the latest when the queue has completed so many items */
+    _Atomic bool claimed;       /* host events: somebody has signalled */
+    bool host;                  /* the program signals it */
+    void *source;               /* retained: a queue's memory, or what the engine calls its stream; or NULL */
+    uint64_t seq;               /* done at the latest when the source has completed so many items */
     struct dnnl_tp_event *next; /* of the same item; the queue's while pending */
     int64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC */
     char text[DTP_EVENT_TEXT];  /* of the error */
 };
 typedef struct dnnl_tp_event dtp_event_t;
 
-/* Pending, with one reference. queue NULL or retained by this call. */
-dnnl_tp_status_t dtp_event_create(dtp_event_t **event, struct dtp_queue *queue, uint64_t seq);
+/* Pending, with one reference. The reference to source (or NULL) becomes the event's, or is dropped on failure. */
+dnnl_tp_status_t dtp_event_create(dtp_event_t **event, const dtp_event_vtbl_t *v, void *source, uint64_t seq);
 /* By the only one who may; text NULL = none. Drops a reference. */
 void dtp_event_fire(dtp_event_t *event, dnnl_tp_status_t status, const char *text, int64_t begin_ns,
                     int64_t end_ns);

@@ -448,7 +448,7 @@ dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *q, dtp_event_t **out) {
     *out = NULL;
     if (dtp_queue_dead(q)) return dtp_queue_refuse_dead();
     DTP_ADD(&q->refs, 1, relaxed);
-    return dtp_event_create(out, q, DTP_LOAD(&q->submitted, relaxed) + 1);
+    return dtp_event_create(out, &dtp_queue_event, q, DTP_LOAD(&q->submitted, relaxed) + 1);
 }
 
 void dtp_queue_submit_with(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
@@ -460,7 +460,7 @@ dnnl_tp_status_t dtp_queue_record(dtp_queue_t *q, dtp_event_t **out) {
     /* Only submitters move the tail, so it stays what it is, complete or not, while this one is here. */
     dtp_submission_t *tail = DTP_LOAD(&q->tail, acquire);
     DTP_ADD(&q->refs, 1, relaxed);
-    DTP_TRY(dtp_event_create(out, q, tail == &q->dummy ? 0 : tail->seq));
+    DTP_TRY(dtp_event_create(out, &dtp_queue_event, q, tail == &q->dummy ? 0 : tail->seq));
     dtp_event_t *event = *out;
     dtp_object_retain(event); /* fire drops one */
     uintptr_t list;

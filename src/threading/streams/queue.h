@@ -156,6 +156,10 @@ bool dtp_wait_cancel(dtp_wait_t *wait, dtp_submission_t *item);
 void dtp_wait_end(dtp_wait_t *wait);
 /* The caller has the turn, and the item may run: makes the queue pending work and finds a thread for it. */
 void dtp_queue_start(dtp_queue_t *queue);
+extern const dtp_event_vtbl_t dtp_queue_event; /* of events whose source is a queue */
+static inline dtp_queue_t *dtp_event_queue(const dtp_event_t *event) {
+    return event->v == &dtp_queue_event ? event->source : NULL;
+}
 /* An event that is done when everything submitted so far is. By the submitter. */
 dnnl_tp_status_t dtp_queue_record(dtp_queue_t *queue, dtp_event_t **event);
 /* See dtp_submission_t.finish. */

@@ -1,5 +1,5 @@
-/* Events that items of a queue wait for: a node in the event's list, which gives the item its token. The states of
- * dtp_wait_t stand in queue.h. */
+/* Events of queues, and events that items of a queue wait for: a node in the event's list, which gives the item its
+ * token. The states of dtp_wait_t stand in queue.h. */
 #include "threading/streams/queue.h"
 
 #define ARRIVED ((dtp_submission_t *)1) /* dtp_wait_t.item: the event has given its token */
@@ -72,3 +72,19 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *q) {
     dtp_unlock(&q->lock);
     return event;
 }
+
+/* ---- Events of items --------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t poll_queue(dtp_event_t *event) {
+    if (dtp_queue_dead(event->source))
+        return dtp_fail(dnnl_tp_poisoned, DTP_POOL_FAILED, "the event belongs to the parent process");
+    dtp_queue_drive(event->source);
+    return dnnl_tp_success;
+}
+static dnnl_tp_status_t wait_queue(dtp_event_t *event, int64_t until_ns) {
+    return dtp_queue_wait_for_event(event->source, event, until_ns);
+}
+static void wake_queue(dtp_event_t *event) { dtp_queue_ring(event->source); }
+static void drop_queue(void *queue) { dtp_queue_release(queue); }
+
+const dtp_event_vtbl_t dtp_queue_event = {poll_queue, wait_queue, wake_queue, drop_queue};

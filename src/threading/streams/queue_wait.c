@@ -64,7 +64,7 @@ static dtp_queue_t *find_leaf(const goal_t *g, uint64_t *leaf_seq) {
     *leaf_seq = g->seq;
     dtp_event_t *event;
     while ((event = dtp_queue_parked_event(leaf)) != NULL) {
-        dtp_queue_t *next = event->queue;
+        dtp_queue_t *next = dtp_event_queue(event);
         if (!next || !dtp_queue_enter(next)) {
             dtp_object_release(event);
             break;
@@ -101,7 +101,7 @@ static bool wait_round(const goal_t *g) {
     if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
     if (!go_on) {
         dtp_event_t *deeper = dtp_queue_parked_event(leaf);
-        go_on = deeper && deeper->queue;
+        go_on = deeper && dtp_event_queue(deeper);
         dtp_object_release(deeper);
     }
     if (!go_on) {

@@ -114,7 +114,7 @@ static dnnl_tp_status_t submit_execution(void *arg, dnnl_tp_event_t *event) {
     DTP_TRY(dnnl_tp_primitive_execute_handles(x->primitive, x->stream, x->nargs, x->args));
     int64_t end = dtp_now_ns();
     DTP_TRY(x->stream->v->record_event(x->stream, event));
-    if (!(*event)->queue) {
+    if (!(*event)->source) {
         (*event)->begin_ns = begin;
         (*event)->end_ns = end;
     }
