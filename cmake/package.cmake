@@ -48,7 +48,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "${deb_text} the shared library.")
-set(CPACK_DEBIAN_DEV_DESCRIPTION "${deb_text} headers for C and C++, the static library, adapters
+set(CPACK_DEBIAN_DEV_DESCRIPTION "${deb_text} headers for C and C++, static libraries, adapters
 for pools of oneTBB, Eigen, OpenMP and others, and pool_check.")
 set(CPACK_DEBIAN_DOC_DESCRIPTION "${deb_text} the guides and the examples.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)

@@ -45,6 +45,7 @@ endif()
 # jax programs that call the library on XLA's own threads; needs scripts/get_jax. Not in sanitized builds: jaxlib is not.
 if(NOT DNNL_TP_SANITIZE AND DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   add_test(NAME integrations_jax COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/integrations/jax_test.sh ${PROJECT_SOURCE_DIR}
-    ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} $<TARGET_FILE:dnnl_tp_static> ${CMAKE_CURRENT_BINARY_DIR}/integrations_jax)
+    ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} $<TARGET_FILE:dnnl_tp_static> $<TARGET_FILE:dnnl_tp_pool_check>
+    ${CMAKE_CURRENT_BINARY_DIR}/integrations_jax)
   set_tests_properties(integrations_jax PROPERTIES LABELS full TIMEOUT 600 PROCESSORS 2 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()

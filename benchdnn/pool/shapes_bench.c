@@ -31,7 +31,7 @@
 #include "pool/work.h"
 #include "threading/base/futex.h"
 #include "threading/pools/pool.h"
-#include "threading/base/topology.h"
+#include "threading/check/runnable.h"
 
 enum { MAX_SIDES = 16, MAX_SAMPLES = 1 << 14, MAX_IDS = 1024, BLOCK = 16, DROPPED = 4, BIG = 64 << 20 };
 

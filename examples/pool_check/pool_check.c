@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp.h"
-#include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "dnnl_tp/dnnl_tp_pool_check.h"
 
 typedef const dnnl_tp_threadpool_iface_t *(*make_pool_t)(int threads);
 

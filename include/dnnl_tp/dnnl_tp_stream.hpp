@@ -287,20 +287,6 @@ class event : public detail::handle<dnnl_tp_event_t, dnnl_tp_event_destroy> {
     }
 };
 
-/** Whether a pool keeps its promises, and what was seen. */
-struct pool_report {
-    bool good;        /**< No promise was broken. */
-    std::string text; /**< A line for each broken promise, and notes. */
-};
-/** Checks a pool, for its author: dnnl_tp_pool_check(). */
-inline pool_report pool_check(const dnnl_tp_threadpool_iface_t &pool,
-                              unsigned tests = DNNL_TP_POOL_CHECK_ALL) {
-    std::vector<char> text(65536);
-    const dnnl_tp_status_t status = dnnl_tp_pool_check(&pool, tests, text.data(), text.size());
-    if (status != dnnl_tp_runtime_error) check(status);
-    return {status == dnnl_tp_success, text.data()};
-}
-
 /** Waits for everything submitted before, on all engines; false if the time ran out. */
 inline bool sync_devices(std::int64_t timeout_ns = -1) {
     return detail::in_time(dnnl_tp_sync_devices(timeout_ns));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dnnl_tp/dnnl_tp_pool_check.hpp"
 #include "support/check.hpp"
 
 namespace t = dnnl_tp;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dnnl_tp/dnnl_tp_graph.h"
+#include "dnnl_tp/dnnl_tp_pool_check.h"
 #include "hosts/hosts.h"
 #include "support/problems.h"
 #include "support/watchdog.h"

@@ -26,6 +26,7 @@
 #include "threading/pools/pool.h"
 #include "threading/pools/record.h"
 #include "threading/base/topology.h"
+#include "threading/check/runnable.h"
 
 enum { CLIENTS = 4, LOOPS = 20, ITEMS = 8, ITEM_NS = 20000, MIN_RATE_HZ = 1000 };
 enum { WINDOW_NS = 10000000, WINDOWS = 40, MOST_WINDOWS = 1000, BEST = 10 /* one in so many */ };

@@ -1,6 +1,6 @@
-# The shared library exports every function that the public headers declare, and nothing else. The static library
-# defines only names of the project. Only the library of the
-# runtime EXT_THREADPOOL starts threads.
+# The shared library exports every function that the public headers declare, and nothing else; what the library
+# beside it has (pool_check) stands there alone and needs public functions only. Static libraries define only names of
+# the project. Only the library of the runtime EXT_THREADPOOL starts threads.
 cmake_minimum_required(VERSION 3.25)
 function(symbols out)
   execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
@@ -18,6 +18,18 @@ endfunction()
 symbols(exported -D --defined-only ${SHARED_LIBRARY})
 include(${CMAKE_CURRENT_LIST_DIR}/declared.cmake)
 
+symbols(beside --extern-only --defined-only ${POOL_CHECK_LIBRARY})
+symbols(beside_needs --extern-only --undefined-only ${POOL_CHECK_LIBRARY})
+if(NOT "dnnl_tp_pool_check" IN_LIST beside)
+  message(SEND_ERROR "${POOL_CHECK_LIBRARY} has no dnnl_tp_pool_check")
+endif()
+list(REMOVE_ITEM declared ${beside})
+list(REMOVE_ITEM beside_needs ${beside} ${declared})
+list(FILTER beside_needs INCLUDE REGEX "^(dnnl_tp_|dtp_)")
+if(beside_needs)
+  message(SEND_ERROR "${POOL_CHECK_LIBRARY} needs what the main library does not export: ${beside_needs}")
+endif()
+
 set(missing ${declared})
 list(REMOVE_ITEM missing ${exported})
 set(extra ${exported})
@@ -33,6 +45,7 @@ if(extra)
 endif()
 
 symbols(defined --extern-only --defined-only ${STATIC_LIBRARY})
+list(APPEND defined ${beside})
 list(FILTER defined EXCLUDE REGEX "^(dnnl_tp_|dtp_)")
 if(SANITIZE)
   list(FILTER defined EXCLUDE REGEX "^(__asan|__ubsan|__tsan|__odr_asan|__sanitizer)")
@@ -41,7 +54,7 @@ if(RUNTIME STREQUAL "TBB") # templates of oneTBB
   list(FILTER defined EXCLUDE REGEX "^(_Z|DW\\.ref\\.)")
 endif()
 if(defined)
-  message(SEND_ERROR "names in the static library that are not the project's: ${defined}")
+  message(SEND_ERROR "names in the static libraries that are not the project's: ${defined}")
 endif()
 
 symbols(needed -D --undefined-only ${SHARED_LIBRARY})

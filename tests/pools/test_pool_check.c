@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dnnl_tp/dnnl_tp_pool_check.h"
 #include "support/hostile_pools.h"
 
 /* ---- A small pool with a fault ----------------------------------------------------------------------- */

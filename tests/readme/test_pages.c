@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "dnnl_tp/dnnl_tp_pool_check.h"
 #include "dnnl_tp/dnnl_tp_session.h"
 #include "dnnl_tp/dnnl_tp_trace.h"
 

@@ -3,7 +3,6 @@
  * slow). Next: record.c. */
 #include "threading/base/topology.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -149,26 +148,4 @@ int dtp_process_num_threads(void) {
     if (user > 0) return user < DTP_MAX_THREADS ? user : DTP_MAX_THREADS;
     int measured = atomic_load_explicit(&measured_num_threads, memory_order_relaxed);
     return measured > 0 ? measured : dtp_measure_num_threads();
-}
-
-int dtp_runnable_threads(void) {
-    long self = syscall(SYS_gettid);
-    DIR *dir = opendir("/proc/self/task");
-    if (!dir) return -1;
-    int count = 0;
-    for (struct dirent *e; (e = readdir(dir));) {
-        long tid = strtol(e->d_name, NULL, 10);
-        if (tid <= 0 || tid == self) continue;
-        char path[64], text[128];
-        snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", tid);
-        FILE *file = fopen(path, "re");
-        if (!file) continue;
-        size_t n = fread(text, 1, sizeof(text) - 1, file);
-        fclose(file);
-        text[n] = 0;
-        char *end = strrchr(text, ')'); /* of the name, which may hold anything */
-        count += end && end[1] && end[2] == 'R';
-    }
-    closedir(dir);
-    return count;
 }

@@ -19,7 +19,5 @@ int dtp_affinity_cpus(int *cpus, int capacity);
 int dtp_measure_num_threads(void);
 /* Replaces the process default of the thread count; 0 = back to the measured one. */
 void dtp_set_process_num_threads(int num_threads);
-/* Threads of this process, the caller apart, that run or wait for a CPU; -1 if the system does not tell. */
-int dtp_runnable_threads(void);
 
 #endif

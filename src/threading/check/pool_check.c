@@ -3,17 +3,30 @@
  * memory that the pool may still touch is never freed. The tests are in pool_check_tests.c. */
 #include "threading/check/pool_check.h"
 
-#include <stddef.h>
-
-#if DTP_OWN_THREADS
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "threading/base/topology.h"
+#include "threading/check/runnable.h"
+
+/* The status, with the text of dnnl_tp_last_error(). */
+static dnnl_tp_status_t refuse(dnnl_tp_status_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static dnnl_tp_status_t refuse(dnnl_tp_status_t status, const char *format, ...) {
+    char text[256] = "dnnl_tp_pool_check: ";
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    return dnnl_tp_fail(status, text);
+}
+
+#if DTP_CHECK_HAS_THREADS
 
 dtp_batch_t *dtp_check_batches;
-dtp_lock_t dtp_check_batches_lock;
+pthread_mutex_t dtp_check_batches_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dtp_check_sleep(int64_t ns) {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
@@ -23,7 +36,7 @@ void dtp_check_sleep(int64_t ns) {
 void dtp_check_say(dtp_check_t *c, const char *kind, const char *name, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    dtp_lock(&c->lock);
+    pthread_mutex_lock(&c->lock);
     size_t room = sizeof(c->text) - c->used;
     int n = snprintf(c->text + c->used, room, "%s: %s: ", kind, name);
     if (n > 0 && (size_t)n < room) {
@@ -35,13 +48,13 @@ void dtp_check_say(dtp_check_t *c, const char *kind, const char *name, const cha
         }
     }
     c->text[c->used] = 0; /* a line that does not fit is left out whole */
-    dtp_unlock(&c->lock);
+    pthread_mutex_unlock(&c->lock);
     va_end(args);
 }
 
 dtp_batch_t *dtp_check_batch(dtp_check_t *c, int n, int work_ns) {
     size_t bytes = sizeof(dtp_batch_t) + (size_t)n * sizeof(struct dtp_check_node);
-    dtp_batch_t *b = dtp_zalloc(NULL, bytes, DTP_CACHE_LINE);
+    dtp_batch_t *b = calloc(1, bytes);
     if (!b) {
         dtp_check_note(c, "memory", "out of memory; tests were left out");
         return NULL;
@@ -50,10 +63,10 @@ dtp_batch_t *dtp_check_batch(dtp_check_t *c, int n, int work_ns) {
     b->n = n;
     b->work_ns = work_ns;
     for (int i = 0; i < n; ++i) b->node[i].batch = b;
-    dtp_lock(&dtp_check_batches_lock);
+    pthread_mutex_lock(&dtp_check_batches_lock);
     b->next = dtp_check_batches;
     dtp_check_batches = b;
-    dtp_unlock(&dtp_check_batches_lock);
+    pthread_mutex_unlock(&dtp_check_batches_lock);
     return b;
 }
 
@@ -99,7 +112,7 @@ typedef struct {
 
 static void *drive(void *arg) {
     driver_t d = *(driver_t *)arg;
-    dtp_free(NULL, arg);
+    free(arg);
     d.run(d.check);
     atomic_store(&d.check->finished, 1);
     dtp_futex_wake(&d.check->finished, 1);
@@ -109,13 +122,13 @@ static void *drive(void *arg) {
 /* false: the test hangs, or could not be started; the check ends. */
 static bool run_watched(dtp_check_t *c, void (*run)(dtp_check_t *)) {
     enum { MORE_PATIENCE = 2 * DTP_CHECK_PATIENCE }; /* the tests' own waits end earlier */
-    driver_t *d = dtp_alloc(NULL, sizeof(*d), DTP_CACHE_LINE);
+    driver_t *d = malloc(sizeof(*d));
     pthread_t thread;
     if (d) *d = (driver_t){c, run};
     atomic_store(&c->finished, 0);
     dtp_check_phase(c, "hang", "");
     if (!d || pthread_create(&thread, NULL, drive, d)) {
-        dtp_free(NULL, d);
+        free(d);
         dtp_check_note(c, "memory", "a thread could not be started; tests were left out");
         return false;
     }
@@ -155,13 +168,13 @@ static bool check_members(dtp_check_t *c, const dnnl_tp_threadpool_iface_t *pool
 }
 
 static void ask(dtp_check_t *c) {
-    enum { KNOWN = 63 };
+    enum { KNOWN = 63, MOST_USED = 256 };
     const dnnl_tp_threadpool_iface_t *p = &c->iface;
     dtp_check_phase(c, "num_threads_blocks", "call get_num_threads once");
     int n = p->get_num_threads ? p->get_num_threads(p->ctx) : 0;
     if (n <= 0) dtp_check_note(c, "num_threads", "the pool does not say how many threads it has (%d)", n);
-    if (n > DTP_MAX_THREADS)
-        dtp_check_note(c, "num_threads", "the pool says %d threads, %d are used", n, DTP_MAX_THREADS);
+    if (n > MOST_USED)
+        dtp_check_note(c, "num_threads", "the pool says %d threads, %d are used", n, MOST_USED);
     c->threads = n < 1 ? 1 : n > DTP_CHECK_THREADS ? DTP_CHECK_THREADS : n;
     dtp_check_phase(c, "flags_block", "call get_flags once");
     c->flags = p->get_flags ? p->get_flags(p->ctx) : 0;
@@ -183,8 +196,9 @@ static dnnl_tp_status_t check_pool(const dnnl_tp_threadpool_iface_t *pool, unsig
                                    {DNNL_TP_POOL_CHECK_RUNS, dtp_check_runs},
                                    {DNNL_TP_POOL_CHECK_SATURATION, dtp_check_saturation}};
     if (!tests) tests = DNNL_TP_POOL_CHECK_ALL;
-    dtp_check_t *c = dtp_zalloc(NULL, sizeof(*c), DTP_CACHE_LINE);
-    if (!c) return dtp_no_memory(sizeof(*c));
+    dtp_check_t *c = calloc(1, sizeof(*c));
+    if (!c) return refuse(dnnl_tp_out_of_memory, "%zu bytes wanted", sizeof(*c));
+    pthread_mutex_init(&c->lock, NULL);
     bool go_on = check_members(c, pool) && run_watched(c, ask);
     for (size_t i = 0; go_on && i < sizeof(table) / sizeof(*table); ++i)
         if (tests & table[i].bit) go_on = run_watched(c, table[i].run) && !atomic_load(&c->violations);
@@ -195,17 +209,16 @@ static dnnl_tp_status_t check_pool(const dnnl_tp_threadpool_iface_t *pool, unsig
                                 promised - atomic_load(&c->kept));
     }
     int violations = atomic_load(&c->violations);
-    dtp_lock(&c->lock); /* a test that hangs may still wake up and write */
+    pthread_mutex_lock(&c->lock); /* a test that hangs may still wake up and write */
     if (report_size) snprintf(report, report_size, "%s", c->text);
-    dtp_unlock(&c->lock);
+    pthread_mutex_unlock(&c->lock);
     if (violations) {
         static dtp_check_t *left_behind; /* under one_at_a_time */
         c->next = left_behind;
         left_behind = c;
-        return dtp_fail(dnnl_tp_runtime_error, DTP_POOL_FAILED, "the pool breaks %d promises; see the report",
-                        violations);
+        return refuse(dnnl_tp_runtime_error, "the pool breaks %d promises; see the report", violations);
     }
-    dtp_lock(&dtp_check_batches_lock);
+    pthread_mutex_lock(&dtp_check_batches_lock);
     for (dtp_batch_t **at = &dtp_check_batches; *at;) {
         dtp_batch_t *b = *at;
         if (b->check != c) {
@@ -213,25 +226,26 @@ static dnnl_tp_status_t check_pool(const dnnl_tp_threadpool_iface_t *pool, unsig
             continue;
         }
         *at = b->next;
-        dtp_free(NULL, b);
+        free(b);
     }
-    dtp_unlock(&dtp_check_batches_lock);
-    dtp_free(NULL, c);
+    pthread_mutex_unlock(&dtp_check_batches_lock);
+    free(c);
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dnnl_tp_pool_check(const dnnl_tp_threadpool_iface_t *pool, unsigned tests, char *report,
                                     size_t report_size) {
     if (report && report_size) *report = 0;
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    DTP_REQUIRE(!(tests & ~DNNL_TP_POOL_CHECK_ALL), BAD_FLAGS, "tests 0x%x has bits beyond 0x%x", tests,
-                DNNL_TP_POOL_CHECK_ALL);
-    DTP_REQUIRE(!report_size || report, NULL_ARG, "report is NULL, its size is not 0");
-    static dtp_lock_t one_at_a_time;
-    dtp_lock(&one_at_a_time);
+    if (!pool) return refuse(dnnl_tp_invalid_arguments, "pool is NULL");
+    if (tests & ~DNNL_TP_POOL_CHECK_ALL)
+        return refuse(dnnl_tp_invalid_arguments, "tests 0x%x has bits beyond 0x%x", tests,
+                      DNNL_TP_POOL_CHECK_ALL);
+    if (report_size && !report) return refuse(dnnl_tp_invalid_arguments, "report is NULL, its size is not 0");
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
     dnnl_tp_status_t status = check_pool(pool, tests, report, report_size);
-    dtp_unlock(&one_at_a_time);
-    DTP_RETURN(status);
+    pthread_mutex_unlock(&one_at_a_time);
+    return status;
 }
 
 #else
@@ -240,8 +254,7 @@ dnnl_tp_status_t dnnl_tp_pool_check(const dnnl_tp_threadpool_iface_t *pool, unsi
                                     size_t report_size) {
     (void)pool, (void)tests;
     if (report && report_size) *report = 0;
-    DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
-                        "this build starts no threads to check with"));
+    return refuse(dnnl_tp_unimplemented, "this build starts no threads to check with");
 }
 
 #endif

@@ -1,10 +1,16 @@
 /* Inside of dnnl_tp_pool_check: what its tests share. pool_check.c drives them and writes the report,
- * pool_check_tests.c holds them. */
+ * pool_check_tests.c holds them. The check is a library of its own, which calls the main one through its public
+ * functions; of src it uses inline functions only. */
 #ifndef DTP_THREADING_CHECK_POOL_CHECK_H
 #define DTP_THREADING_CHECK_POOL_CHECK_H
 
-#include "threading/pools/record.h"
-#include "threading/pools/runtime.h"
+#include <pthread.h>
+
+#include "dnnl_tp/dnnl_tp_pool_check.h"
+#include "threading/base/futex.h"
+
+/* Threads to check with are started only where the library starts some itself. */
+#define DTP_CHECK_HAS_THREADS (DNNL_TP_CPU_RUNTIME == DNNL_TP_RUNTIME_THREADPOOL)
 
 typedef struct dtp_check dtp_check_t;
 
@@ -48,14 +54,14 @@ struct dtp_check {
     _Atomic uint32_t finished;  /* the test that runs has returned */
     _Atomic int violations;
     _Atomic int promised, kept; /* calls, of all batches */
-    dtp_lock_t lock;            /* guards what follows */
+    pthread_mutex_t lock;       /* guards what follows */
     size_t used;
     char text[4096];
 };
 
 /* Batches of all checks, those that outlived a broken pool's check included. */
 extern dtp_batch_t *dtp_check_batches;
-extern dtp_lock_t dtp_check_batches_lock;
+extern pthread_mutex_t dtp_check_batches_lock;
 
 enum {
     DTP_CHECK_THREADS = 8,

@@ -2,9 +2,9 @@
  * names the promise that was broken. See pool_check.h; the promises stand in dnnl_tp_threadpool.h. */
 #include "threading/check/pool_check.h"
 
-#if DTP_OWN_THREADS
-#include <pthread.h>
+#if DTP_CHECK_HAS_THREADS
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     SHORT_NS = 20000,
@@ -59,22 +59,22 @@ static _Atomic int strangers;
 
 static struct dtp_check_node *node_of(const void *arg) {
     struct dtp_check_node *found = NULL;
-    dtp_lock(&dtp_check_batches_lock);
+    pthread_mutex_lock(&dtp_check_batches_lock);
     for (dtp_batch_t *b = dtp_check_batches; b && !found; b = b->next) {
         uintptr_t at = (uintptr_t)arg, first = (uintptr_t)b->node;
         if (at >= first && at < first + (size_t)b->n * sizeof(b->node[0]) &&
             (at - first) % sizeof(b->node[0]) == 0)
             found = &b->node[(at - first) / sizeof(b->node[0])];
     }
-    dtp_unlock(&dtp_check_batches_lock);
+    pthread_mutex_unlock(&dtp_check_batches_lock);
     return found;
 }
 
 static dtp_batch_t *batch_of(const void *arg) {
-    dtp_lock(&dtp_check_batches_lock);
+    pthread_mutex_lock(&dtp_check_batches_lock);
     dtp_batch_t *b = dtp_check_batches;
     while (b && b != arg) b = b->next;
-    dtp_unlock(&dtp_check_batches_lock);
+    pthread_mutex_unlock(&dtp_check_batches_lock);
     return b;
 }
 
@@ -330,30 +330,28 @@ void dtp_check_nested(dtp_check_t *c) {
     }
 }
 
-/* All workers call the library at once: the loops of the library itself, on this pool. */
+/* All workers call the library at once: its loops, here those of a product of matrices of ones, on this pool. */
+enum { SIDE = 256 };
 typedef struct {
     dtp_check_t *check;
-    dtp_pool_t *rec;
-    int threads;
+    dnnl_tp_threadpool_iface_t pool;
     _Atomic int ended, wrong;
+    float ones[SIDE * SIDE];
 } saturation_t;
-enum { SATURATION_N = 64 };
-static void saturation_body(void *arg, int slot, int64_t begin, int64_t end) {
-    (void)slot;
-    _Atomic unsigned char *seen = arg;
-    for (int64_t i = begin; i < end; ++i) {
-        atomic_fetch_add(&seen[i], 1);
-        for (int64_t until = dtp_now_ns() + SHORT_NS; dtp_now_ns() < until;) dtp_pause();
-    }
+static int wrong_elements(const saturation_t *s) {
+    float *product = calloc(SIDE * SIDE, sizeof *product);
+    dnnl_tp_status_t status = product ? dnnl_tp_sgemm_tp('N', 'N', SIDE, SIDE, SIDE, 1.0f, s->ones, SIDE,
+                                                         s->ones, SIDE, 0.0f, product, SIDE, &s->pool)
+                                      : dnnl_tp_out_of_memory;
+    int wrong = status != dnnl_tp_success && status != dnnl_tp_out_of_memory;
+    for (int i = 0; status == dnnl_tp_success && i < SIDE * SIDE; ++i) wrong += product[i] != SIDE;
+    free(product);
+    return wrong;
 }
 static void saturate(void *arg) {
     saturation_t *s = arg;
-    dtp_parallel_t par = {s->rec, s->threads, NULL};
     for (int round = 0; round < 3; ++round) {
-        _Atomic unsigned char seen[SATURATION_N] = {0};
-        dtp_parallel_for(&par, SATURATION_N, -SHORT_NS, saturation_body, (void *)seen);
-        for (int i = 0; i < SATURATION_N; ++i)
-            if (atomic_load(&seen[i]) != 1) atomic_fetch_add(&s->wrong, 1);
+        atomic_fetch_add(&s->wrong, wrong_elements(s));
         atomic_fetch_add(&s->check->progress, 1);
     }
     atomic_fetch_add(&s->ended, 1);
@@ -370,14 +368,11 @@ void dtp_check_saturation(dtp_check_t *c) {
      * calls). */
     if (!c->iface.schedule && !c->iface.get_in_parallel && !(c->flags & DNNL_TP_THREADPOOL_NESTABLE)) return;
     dtp_check_phase(c, "hangs_when_workers_call_in", how);
-    dtp_pool_t *rec;
-    if (dtp_record_of(&rec, &c->iface) != dnnl_tp_success) return;
-    saturation_t *s = dtp_zalloc(NULL, sizeof(*s), DTP_CACHE_LINE); /* stays when the pool hangs */
-    if (!s) {
-        dtp_pool_release(rec);
-        return;
-    }
-    *s = (saturation_t){.check = c, .rec = rec, .threads = c->threads};
+    saturation_t *s = calloc(1, sizeof(*s)); /* stays when the pool hangs */
+    if (!s) return;
+    s->check = c;
+    s->pool = c->iface;
+    for (int i = 0; i < SIDE * SIDE; ++i) s->ones[i] = 1.0f;
     int accepted = 0;
     const dnnl_tp_threadpool_iface_t *p = &c->iface;
     for (int i = 0; i < 2 * c->threads && p->schedule; ++i)
@@ -388,13 +383,12 @@ void dtp_check_saturation(dtp_check_t *c) {
     if (all && accepted == 0) saturate(s);
     if (!all || atomic_load(&s->wrong)) {
         dtp_check_violation(c, all ? "loops_go_wrong" : "hangs_when_workers_call_in",
-                            "%d of %d callers came back, %d iterations went wrong; reproduce: %s",
+                            "%d of %d callers came back, %d elements were wrong; reproduce: %s",
                             atomic_load(&s->ended), accepted, atomic_load(&s->wrong), how);
         return;
     }
-    dtp_host_call_quiesce(rec, -1);
-    dtp_pool_release(rec);
-    dtp_free(NULL, s);
+    if (dnnl_tp_threadpool_quiesce(&c->iface, -1) != dnnl_tp_success) return; /* it stays */
+    free(s);
 }
 
 /* ---- Order, waiting, runs ---------------------------------------------------------------------------- */
