@@ -342,7 +342,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *re
  * @param then_out nout values that then_region made or sees; -1: it makes no such result. Then whoever reads
  * the result finds anything in it when that branch ran.
  * @param else_out the same of else_region; shape and type of each are those of the one in then_out, and one
- * of both is not -1
+ * of both is not -1. Where pred is a constant, which nobody feeds, only the branch that runs counts
  * @param[out] out nout numbers; all -1 on failure
  * @return success; invalid_arguments (a value or region is not one that may stand there); invalid_shape,
  *     invalid_data_type (the predicate, or results that differ); out_of_memory. The text names the operator.

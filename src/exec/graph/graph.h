@@ -131,6 +131,17 @@ typedef struct dtp_graph {
     dtp_lent_t lent;
 } dtp_graph_t;
 
+/* What a predicate says: its element, of one of the types that region.c takes. */
+static inline bool dtp_is_true(const void *p, int type) {
+    float f;
+    int32_t i;
+    switch (type) {
+    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
+    case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
+    default: return *(const uint8_t *)p != 0;
+    }
+}
+
 /* ---- Building (for build.c and region.c) ------------------------------------------------------------- */
 
 /* The handle may still get operators. */

@@ -124,11 +124,13 @@ static dnnl_tp_status_t add_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_
     dnnl_tp_tensor_info_t *info = alloc_infos(g, nout);
     int32_t *copy = dtp_arena_alloc(&g->arena, sizeof *copy * 2 * (size_t)nout);
     if (!info || !copy) return dnnl_tp_out_of_memory;
+    const dtp_gvalue_t *p = &g->values[pred]; /* of a constant one only the branch that runs counts */
     for (int i = 0; i < nout; ++i) {
         DTP_REQUIRE(then_out[i] >= 0 || else_out[i] >= 0, GRAPH_BAD_VALUE,
                     "operator '%s' (if): neither branch makes output %d", id.name, i);
         const dnnl_tp_tensor_info_t *t = g->values[then_out[i] < 0 ? else_out[i] : then_out[i]].info;
         const dnnl_tp_tensor_info_t *e = g->values[else_out[i] < 0 ? then_out[i] : else_out[i]].info;
+        if (p->data) t = e = dtp_is_true(p->data, (int)p->info->data_type) ? t : e;
         DTP_TRY(check_agree(id, "output", i, t, e));
         info[i] = *t;
         for (int d = 0; d < t->ndims; ++d)

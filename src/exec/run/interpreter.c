@@ -10,16 +10,6 @@ static inline char *at(char *const *bases, const dtp_ref_t *r) {
     return (char *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
 }
 
-bool dtp_read_predicate(const void *p, int type) {
-    float f;
-    int32_t i;
-    switch (type) {
-    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
-    case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
-    default: return *(const uint8_t *)p != 0;
-    }
-}
-
 /* ---- Loops ------------------------------------------------------------------------------------------- */
 
 void dtp_instance_init(const dtp_scope_t *s, char *memory, void **up, void **next) {
@@ -40,7 +30,7 @@ void dtp_instance_set_vars(const dtp_scope_t *s, const dtp_ref_t *refs, void **b
 
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
     const char *p = at((char *const *)bases, step->work->refs);
-    ((char *)bases[DTP_BASE_INSTANCE])[step->work->truth_at] = dtp_read_predicate(p, step->work->pred_type);
+    ((char *)bases[DTP_BASE_INSTANCE])[step->work->truth_at] = dtp_is_true(p, step->work->pred_type);
 }
 
 static void **enter_loop(const dtp_scope_t *s, void **up) {
@@ -132,7 +122,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             break;
         case DTP_STAGE_IF:
         case DTP_STAGE_TEST:
-            if (dtp_read_predicate(at((char *const *)bases, step->work->refs), step->work->pred_type)) ++st;
+            if (dtp_is_true(at((char *const *)bases, step->work->refs), step->work->pred_type)) ++st;
             else st = stages + st->other;
             break;
         case DTP_STAGE_JUMP: st = stages + st->other; break;

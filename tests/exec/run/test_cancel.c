@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/primitive/op_desc.h"
+#include "common/problems/matmul.h"
 #include "common/primitive/primitive_desc.h"
 #include "exec/run/run.h"
 #include "threading/base/futex.h"

@@ -55,7 +55,8 @@ static dnnl_tp_status_t equal(const dtp_gnode_t *g, const char *what, int i, con
 typedef struct {
     dtp_ir_t *ir;
     int *same_as;        /* by value, -1 */
-    int *node_of;        /* by region, -1: the graph's node that owns it */
+    int *home;           /* by region: where its nodes go: itself, or the region around an If that is known */
+    bool *awaited;       /* by value: nodes wait for its operator that do not read it; NULL until asked for */
     const int *first_of; /* by region: where its nodes stand in order */
     const int *order;
     const int *numbers; /* of all values: 0, 1, 2, ... */
@@ -79,8 +80,54 @@ static const int *resolve_all(const import_t *m, int n, const int32_t *from) {
 
 static dnnl_tp_status_t import_region(import_t *m, int region);
 
-static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n) {
+/* *is_awaited: some node waits for g without reading from it. */
+static dnnl_tp_status_t find_awaited(import_t *m, const dtp_gnode_t *g, bool *is_awaited) {
+    const dtp_graph_t *graph = m->ir->graph;
+    if (!m->awaited) {
+        m->awaited = dtp_arena_alloc(m->ir->arena, sizeof *m->awaited * (size_t)graph->nvalues);
+        if (!m->awaited) return dnnl_tp_out_of_memory;
+        for (int i = 0; i < graph->nnodes; ++i)
+            for (int k = 0; k < graph->nodes[i].nbefore; ++k) m->awaited[graph->nodes[i].before[k]] = true;
+    }
+    *is_awaited = false;
+    for (int i = 0; i < g->nout; ++i) *is_awaited |= m->awaited[g->out + i];
+    return dnnl_tp_success;
+}
+
+/* An If whose predicate is known keeps one branch: only its shapes count. Where no ordering names the If, it
+ * ends here: the nodes of the branch become nodes of the region around it. */
+static dnnl_tp_status_t import_known_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n, int taken,
+                                        bool *is_gone) {
     dtp_ir_t *ir = m->ir;
+    const int other = 1 - taken, region = g->sub[taken];
+    int *yield = dtp_arena_alloc(ir->arena, sizeof *yield * 2 * (size_t)g->nout);
+    if (!yield) return dnnl_tp_out_of_memory;
+    bool is_awaited;
+    DTP_TRY(find_awaited(m, g, &is_awaited));
+    bool ends = g->nbefore == 0 && !g->target && !is_awaited;
+    for (int i = 0; i < g->nout; ++i) ends &= g->yield[taken * g->nout + i] >= 0;
+    if (region >= 0) {
+        if (ends) m->home[region] = m->home[g->region];
+        DTP_TRY(import_region(m, region));
+    }
+    n->sub[other] = -1;
+    for (int i = 0; i < g->nout; ++i) {
+        const int v = resolve(m, g->yield[taken * g->nout + i]);
+        yield[taken * g->nout + i] = v;
+        yield[other * g->nout + i] = -1;
+        if (ends) m->same_as[g->out + i] = v;
+        if (v >= 0) ir->values[g->out + i].info = ir->values[v].info;
+    }
+    n->yield = yield;
+    *is_gone = ends;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t import_if(import_t *m, const dtp_gnode_t *g, dtp_ir_node_t *n, bool *is_gone) {
+    dtp_ir_t *ir = m->ir;
+    const dtp_ir_value_t *p = &ir->values[n->in[0]];
+    if (p->data)
+        return import_known_if(m, g, n, dtp_is_true(p->data, (int)p->info->data_type) ? 0 : 1, is_gone);
     for (int b = 0; b < 2; ++b)
         if (g->sub[b] >= 0) DTP_TRY(import_region(m, g->sub[b]));
     n->yield = resolve_all(m, 2 * g->nout, g->yield);
@@ -137,7 +184,7 @@ static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp
 static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_t *ir = m->ir;
     dtp_ir_node_t node = {.kind = g->kind}, *n = &node;
-    n->region = g->region;
+    n->region = m->home[g->region];
     n->row = g->row;
     n->host = g->kind == DTP_NODE_HOST ? g : NULL;
     n->name = g->name;
@@ -152,11 +199,17 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     n->before = g->before;
     n->nbefore = g->nbefore;
     n->out = m->numbers + g->out;
-    if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n));
+    bool is_gone = false;
+    if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n, &is_gone));
     else if (g->kind == DTP_NODE_WHILE) DTP_TRY(import_while(m, g, n));
     else if (g->kind == DTP_NODE_CALL) DTP_TRY(import_call(m, g, n));
-    for (int i = 0; i < g->nout; ++i) ir->values[g->out + i].node = ir->nnodes;
-    dtp_ir_region_t *r = &ir->regions[g->region];
+    if (is_gone) return dnnl_tp_success;
+    for (int i = 0; i < g->nout; ++i) {
+        ir->values[g->out + i].node = ir->nnodes;
+        ir->values[g->out + i].region = n->region;
+    }
+    dtp_ir_region_t *r = &ir->regions[n->region];
+    DTP_TRY(dtp_arena_grow(ir->arena, (void **)&r->nodes, &r->cap_nodes, r->nnodes + 1, sizeof *r->nodes));
     r->nodes[r->nnodes++] = ir->nnodes;
     ir->nodes[ir->nnodes++] = node;
     r->effects |= node.effects;
@@ -221,7 +274,8 @@ static dnnl_tp_status_t sort_regions(import_t *m) {
                             from->nbound);
         to->kind = from->kind;
         to->parent = from->parent;
-        to->nodes = dtp_arena_alloc(ir->arena, sizeof *to->nodes * (size_t)(first[r + 1] - first[r]));
+        to->cap_nodes = first[r + 1] - first[r];
+        to->nodes = dtp_arena_alloc(ir->arena, sizeof *to->nodes * (size_t)to->cap_nodes);
         to->inputs = dtp_arena_alloc(ir->arena, sizeof *to->inputs * (size_t)from->ninputs);
         to->out = dtp_arena_alloc(ir->arena, sizeof *to->out * (size_t)from->nout);
         if (!to->nodes || !to->inputs || !to->out) return dnnl_tp_out_of_memory;
@@ -239,8 +293,10 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
     import_t m = {.ir = ir};
     m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
+    m.home = dtp_arena_alloc(ir->arena, sizeof *m.home * (size_t)g->nregions);
     int *numbers = dtp_arena_alloc(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
-    if (!ir->values || !ir->nodes || !m.same_as || !numbers) return dnnl_tp_out_of_memory;
+    if (!ir->values || !ir->nodes || !m.same_as || !m.home || !numbers) return dnnl_tp_out_of_memory;
+    for (int r = 0; r < g->nregions; ++r) m.home[r] = r;
     ir->nvalues = g->nvalues;
     for (int i = 0; i < g->nvalues; ++i) {
         dtp_ir_value_t *v = &ir->values[i];
@@ -267,7 +323,8 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     ir->outputs = resolve_all(&m, ir->noutputs, ir->selection ? ir->selection->fetches : g->outputs);
     if (!ir->outputs) return dnnl_tp_out_of_memory;
     for (int i = 0; ir->selection && i < ir->selection->ntargets; ++i) {
-        int node = ir->values[ir->selection->targets[i]].node;
+        int target = ir->selection->targets[i], node = ir->values[target].node;
+        if (node < 0) node = ir->values[resolve(&m, target)].node; /* an If that ended */
         if (node >= 0) ir->nodes[node].effects = ir->regions[ir->nodes[node].region].effects = true;
     }
     ir->simple = true;

@@ -21,16 +21,6 @@ static dtp_step_arg_t value_arg(const dtp_lower_t *l, int v) {
     return (dtp_step_arg_t){.buf = l->ir->values[v].buf, .offset = l->ir->values[v].offset};
 }
 
-static bool is_true(const dtp_ir_value_t *v) {
-    float f;
-    int32_t i;
-    switch (v->info->data_type) {
-    case dnnl_tp_f32: memcpy(&f, v->data, sizeof f); return f != 0.f;
-    case dnnl_tp_s32: memcpy(&i, v->data, sizeof i); return i != 0;
-    default: return *(const uint8_t *)v->data != 0;
-    }
-}
-
 /* ---- If ---------------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t branch(dtp_lower_t *l, const dtp_ir_node_t *n, int b, const int *bufs) {
@@ -59,7 +49,7 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
         DTP_TRY(dtp_view_new(l, n->out[i]));
         bufs[i] = l->ir->values[n->out[i]].buf;
     }
-    if (p->cid >= 0) return branch(l, n, is_true(p) ? 0 : 1, bufs);
+    if (p->cid >= 0) return branch(l, n, dtp_is_true(p->data, (int)p->info->data_type) ? 0 : 1, bufs);
     int pred_type = (int)p->info->data_type, begin = l->nsteps;
     dtp_step_t *s, *other;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_IF, 1, &s));
