@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#include "cpu/engine/cpu_lists.h"
+#include "common/primitive/primitive_desc.h"
+
+#define DTP_KIND(name, number) extern const dtp_impl_t *const dtp_cpu_##name##_list[];
+#include "common/primitive/kinds.inc"
 
 static char *read_page(const char *kind) {
     char path[512];
@@ -41,16 +44,9 @@ static void check_page(const char *kind, const dtp_impl_t *const *list) {
 
 static void test_pages(void **state) {
     (void)state;
-    check_page("matmul", dtp_cpu_matmul_list);
-    check_page("inner_product", dtp_cpu_inner_product_list);
-    check_page("softmax", dtp_cpu_softmax_list);
-    check_page("layer_normalization", dtp_cpu_layer_norm_list);
-    check_page("eltwise", dtp_cpu_eltwise_list);
-    check_page("binary", dtp_cpu_binary_list);
-    check_page("reduction", dtp_cpu_reduction_list);
-    check_page("reorder", dtp_cpu_reorder_list);
-    check_page("concat", dtp_cpu_concat_list);
-    check_page("sum", dtp_cpu_sum_list);
+#define DTP_KIND(name, number) check_page(#name, dtp_cpu_##name##_list);
+#define DTP_GRAPH_KIND(name, NAME, number)
+#include "common/primitive/kinds.inc"
 }
 
 int main(void) {
