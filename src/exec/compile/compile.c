@@ -231,9 +231,11 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     e->always_dataflow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
     DTP_TRY(dtp_emit_scopes(e, lower));
     DTP_TRY(dtp_schedule_choose(e, lower, options));
+    dtp_orderings_t orderings;
+    DTP_TRY(dtp_orderings_derive(&orderings, e, lower));
     DTP_TRY(pack_constants(lower));
-    DTP_TRY(dtp_plan(e, lower, opts ? opts->memory_budget : 0));
-    DTP_TRY(dtp_schedule_build(e, lower, options));
+    DTP_TRY(dtp_plan(e, lower, &orderings, opts ? opts->memory_budget : 0));
+    DTP_TRY(dtp_schedule_build(e, lower, &orderings, options));
     return dtp_frames_init(e);
 }
 

@@ -1,6 +1,6 @@
 /* Memory by what happens before what: random programs of steps and Ifs against brute force (every choice of
- * the predicates, all paths); large programs, where rows are short, against full rows; and the bytes
- * of real graphs. Loops and calls: program_stress, which runs them. */
+ * the predicates, all paths), and against the dataflow engine's program for them; large programs, where rows
+ * are short, against full rows; and the bytes of real graphs. Loops and calls: program_stress runs them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,8 @@
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "exec/compile/memory/plan.h"
+#include "exec/compile/order/schedule.h"
+#include "exec/dataflow/plan.h"
 #include "support/check.h"
 
 #define OK(expr) assert_int_equal(expr, dnnl_tp_success)
@@ -39,6 +41,7 @@ typedef struct {
     int item_end[MAX_STEPS], heir_of[MAX_STEPS], nifs;
     int seen[MAX_STEPS], nseen; /* buffers that may be read */
     int ifs[MAX_IFS];
+    dtp_orderings_t orderings;
     dtp_order_t order;
     dtp_allocation_t allocation[MAX_STEPS];
     int nallocations;
@@ -56,7 +59,9 @@ static int new_step(dtp_ctl_t ctl) {
     int i = g.l.nsteps++;
     dtp_step_t *s = g.steps[i] = dtp_arena_alloc(&g.arena, sizeof *s);
     assert_non_null(s);
+    static dtp_work_t none = {.pred_type = dnnl_tp_u8};
     s->ctl = ctl;
+    s->work = &none;
     s->slice_group = s->other = -1;
     s->arg = dtp_arena_alloc(&g.arena, sizeof *s->arg * MAX_ARGS);
     s->order = dtp_arena_alloc(&g.arena, sizeof *s->order * MAX_ARGS);
@@ -130,7 +135,9 @@ static void make(uint64_t number, int size, int depth, int back) {
         if (g.bufs[b].first >= 0)
             g.allocation[g.nallocations++] = (dtp_allocation_t){
                 .buf = b, .first = g.bufs[b].first, .last = g.bufs[b].last, .bytes = g.bufs[b].bytes};
-    OK(dtp_order_init(&g.order, &g.e, &g.l, g.heir_of));
+    g.e.by_counters = true;
+    OK(dtp_orderings_derive(&g.orderings, &g.e, &g.l));
+    OK(dtp_order_init(&g.order, &g.orderings, &g.l, g.heir_of));
     OK(dtp_order_scope(&g.order, 0));
 }
 
@@ -260,6 +267,121 @@ static void test_brute_force(void **state) {
     /* Two results of one If may together prove what neither does alone. */
     print_message("%ld pairs, %ld may share, %ld more could\n", pairs, shared - missed, missed);
     assert_true(missed * 100 < shared);
+}
+
+/* ---- The dataflow engine's program ------------------------------------------------------------------- */
+
+/* Executes it node by node for one choice of all predicates. ended[n]: all nodes that have ended before n
+ * starts, however the threads run. */
+enum { NODES = SMALL * 16, NODE_WORDS = NODES / 64 };
+typedef struct {
+    const dtp_dataflow_region_t *r;
+    unsigned choice;
+    uint64_t ended[NODES][NODE_WORDS], done[NODES][NODE_WORDS]; /* done: by block, of what completes it */
+    uint32_t count[NODES], left[NODES], ready[NODES];
+    int nready, node_of[SMALL * 8]; /* per step; -1: does not run */
+} engine_t;
+static engine_t engine;
+
+static void add(uint64_t *to, const uint64_t *set, int node) {
+    for (int w = 0; w < NODE_WORDS; ++w) to[w] |= set[w];
+    if (node >= 0) to[node / 64] |= (uint64_t)1 << (node % 64);
+}
+
+static void arrive(uint32_t edge, const uint64_t *set, int node) {
+    uint32_t to = edge & ~DTP_DATAFLOW_DIRECT;
+    add(engine.ended[to], set, node);
+    if (edge & DTP_DATAFLOW_DIRECT || --engine.count[to] == 0) engine.ready[engine.nready++] = to;
+}
+
+static void complete(uint32_t block, const uint64_t *set, int node) {
+    const dtp_dataflow_control_block_t *k = &engine.r->blocks[block];
+    add(engine.done[block], set, node);
+    if (--engine.left[block]) return;
+    if (k->end != DTP_DATAFLOW_NONE) arrive(k->end | DTP_DATAFLOW_DIRECT, engine.done[block], -1);
+    else if (k->up != DTP_DATAFLOW_NONE) complete(k->up, engine.done[block], -1);
+}
+
+static void enter(uint32_t block, const uint64_t *set, int node) {
+    const dtp_dataflow_control_block_t *k = &engine.r->blocks[block];
+    for (uint32_t i = 0; i < k->n_entry; ++i) arrive(engine.r->edges[k->entry + i], set, node);
+    complete(block, set, node);
+}
+
+static void execute(unsigned choice) {
+    static const uint64_t none[NODE_WORDS];
+    const dtp_dataflow_region_t *r = &g.e.dataflow->regions[0];
+    memset(&engine, 0, sizeof engine);
+    memset(engine.node_of, -1, sizeof engine.node_of);
+    engine.r = r;
+    assert_true(r->n_nodes < NODES && r->n_blocks < NODES);
+    for (uint32_t n = 0; n < r->n_nodes; ++n) engine.count[n] = r->init[n];
+    for (uint32_t b = 0; b < r->n_blocks; ++b) engine.left[b] = r->blocks[b].done;
+    enter(0, none, -1);
+    while (engine.nready) {
+        int n = (int)engine.ready[--engine.nready];
+        const dtp_dataflow_node_t *node = &r->nodes[n];
+        if (DTP_FN_KIND(node->bits) == DTP_FK_OP) {
+            engine.node_of[g.e.items[node->index].stage.index] = n;
+        } else if (DTP_FN_KIND(node->bits) == DTP_FK_IF) {
+            const dtp_dataflow_choice_t *c = &r->choices[node->index];
+            int i = (int)c->pred.offset, nr = 0; /* check_scheduler() wrote the number of the step there */
+            while (g.ifs[nr] != i) ++nr;
+            engine.node_of[i] = n;
+            enter(c->block[choice >> nr & 1], engine.ended[n], n);
+        }
+        for (uint32_t k = node[0].edge; k < node[1].edge; ++k) arrive(r->edges[k], engine.ended[n], n);
+        if (node->sink != DTP_DATAFLOW_NONE) complete(node->sink, engine.ended[n], n);
+    }
+    assert_int_equal(engine.left[0], 0);
+}
+
+/* All that touches x has ended before what writes y. */
+static bool follows(const dtp_allocation_t *x, const dtp_allocation_t *y) {
+    for (int u = 0; u < g.l.nsteps; ++u)
+        for (int w = 0; engine.node_of[u] >= 0 && touches(u, x->buf, false) && w < g.l.nsteps; ++w) {
+            int before = engine.node_of[u], n = engine.node_of[w];
+            if (n < 0 || !touches(w, y->buf, true)) continue;
+            if (!(engine.ended[n][before / 64] >> (before % 64) & 1)) return false;
+        }
+    return true;
+}
+
+/* What the plan puts in one place, the engine never has in use at the same time. */
+static void test_scheduler(void **state) {
+    (void)state;
+    long pairs = 0;
+    for (uint64_t s = 1; s <= 200; ++s) {
+        make(s, 6 + (int)(s % 20), (int)(s % 4), s % 3 ? 4 : 1000);
+        size_t total = 0;
+        OK(dtp_place_allocations(&g.arena, &g.order, g.allocation, g.nallocations, &total));
+        for (int i = 0; i < g.nifs; ++i) g.steps[g.ifs[i]]->arg[0].offset = g.ifs[i];
+        dtp_arena_init(&g.e.arena, dtp_process_allocator());
+        g.e.obj.allocator = dtp_process_allocator();
+        g.e.num_threads = 2;
+        OK(dtp_schedule_build(&g.e, &g.l, &g.orderings, DTP_SCHEDULE_ALL));
+        for (unsigned choice = 0; choice < 1u << g.nifs; ++choice) {
+            execute(choice);
+            memset(runs, 0, sizeof runs);
+            mark_block(0, g.l.nsteps, choice);
+            for (int i = 0; i < g.l.nsteps; ++i)
+                if (!g.steps[i]->ctl || g.steps[i]->ctl == DTP_CTL_IF)
+                    assert_int_equal(engine.node_of[i] >= 0, runs[i]);
+            for (int a = 0; a < g.nallocations; ++a)
+                for (int b = 0; b < a; ++b) {
+                    const dtp_allocation_t *x = &g.allocation[a], *y = &g.allocation[b];
+                    if (x->at >= y->at + y->bytes || y->at >= x->at + x->bytes) continue;
+                    ++pairs;
+                    if (!follows(x, y) && !follows(y, x))
+                        fail_msg("seed %d, choice %u: buffers %d and %d share memory", (int)s, choice, x->buf,
+                                 y->buf);
+                }
+        }
+        dtp_arena_free(&g.e.arena);
+        dtp_arena_free(&g.arena);
+    }
+    print_message("%ld pairs share memory\n", pairs);
+    assert_true(pairs > 1000);
 }
 
 /* ---- Large programs ---------------------------------------------------------------------------------- */
@@ -427,7 +549,7 @@ static void test_graphs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_brute_force), cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_graphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_brute_force), cmocka_unit_test(test_scheduler),
+                                       cmocka_unit_test(test_large), cmocka_unit_test(test_graphs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

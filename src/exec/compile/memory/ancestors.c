@@ -24,14 +24,14 @@ static int base(const dtp_ancestors_t *r, int p) { return p / 64 < r->words ? 0 
 static uint64_t *words_of(const dtp_ancestors_t *r, int p) { return r->row + (size_t)p * (size_t)r->words; }
 
 bool dtp_ancestors_has(const dtp_ancestors_t *r, int u, int p) {
-    if (!r->row || u >= p) return false;
+    if (u >= p) return false;
     if (u < r->low[p]) return true;
     int k = u / 64 - base(r, p);
     return k >= 0 && (words_of(r, p)[k] >> (u % 64) & 1);
 }
 
 void dtp_ancestors_add(dtp_ancestors_t *r, int p, int d) {
-    if (!r->row || dtp_ancestors_has(r, d, p)) return;
+    if (dtp_ancestors_has(r, d, p)) return;
     if (r->low[d] > r->low[p]) r->low[p] = r->low[d];
     int shift = base(r, p) - base(r, d), at = d / 64 - base(r, p);
     if (at < 0) return;
@@ -50,7 +50,6 @@ static uint64_t range_word(int from, int to, int w) {
 }
 
 void dtp_ancestors_never(dtp_ancestors_t *r, int p, int from, int to) {
-    if (!r->row) return;
     for (int w = base(r, p); w <= p / 64; ++w) words_of(r, p)[w - base(r, p)] |= range_word(from, to, w);
 }
 
@@ -62,7 +61,6 @@ static uint64_t whole_word(const dtp_ancestors_t *r, int p, int w) {
 }
 
 void dtp_ancestors_either(dtp_ancestors_t *r, int p, int a, int b, int begin, int middle, int end) {
-    if (!r->row) return;
     for (int w = base(r, p); w <= p / 64; ++w)
         words_of(r, p)[w - base(r, p)] = (whole_word(r, a, w) | range_word(middle, end, w)) &
                                          (whole_word(r, b, w) | range_word(begin, middle, w));
@@ -70,7 +68,6 @@ void dtp_ancestors_either(dtp_ancestors_t *r, int p, int a, int b, int begin, in
 }
 
 void dtp_ancestors_seal(dtp_ancestors_t *r, int p) {
-    if (!r->row) return;
     int low = r->low[p];
     while (low < p && low / 64 >= base(r, p)) {
         uint64_t rest = ~words_of(r, p)[low / 64 - base(r, p)] >> (low % 64);

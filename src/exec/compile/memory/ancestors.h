@@ -15,10 +15,10 @@
 typedef struct {
     int n, allocation, words;
     int *low;
-    uint64_t *row; /* NULL: only counts events */
+    uint64_t *row;
 } dtp_ancestors_t;
 
-/* Capacity for so many events; 0: counts them. worth: bytes that rows may take together, but for 128 bytes
+/* For so many events. worth: bytes that rows may take together, but for 128 bytes
  * each. */
 dnnl_tp_status_t dtp_ancestors_init(dtp_ancestors_t *r, dtp_arena_t *arena, int events, size_t worth);
 /* An event with an empty set. */

@@ -68,8 +68,8 @@ static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_allocation_t *x
 
 enum { SMALL_ALLOCATION = 2 * DTP_CACHE_LINE }; /* on the average */
 
-static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, int scope, const int *from,
-                                   dtp_order_t *order, dtp_allocation_t *r) {
+static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings, int scope,
+                                   const int *from, dtp_order_t *order, dtp_allocation_t *r) {
     int n;
     DTP_TRY(find_allocations(e, l, scope, from, r, &n));
     for (int i = 0; i < n; ++i) widen(e, l, &r[i]);
@@ -82,7 +82,7 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, int scope, con
         total = 0;
         for (int i = 0; i < n; total += r[i++].bytes) r[i].at = total;
     } else {
-        if (any_order && !order->l) DTP_TRY(dtp_order_init(order, e, l, from));
+        if (any_order && !order->l) DTP_TRY(dtp_order_init(order, orderings, l, from));
         order->worth = all;
         if (any_order) DTP_TRY(dtp_order_scope(order, scope));
         DTP_TRY(dtp_place_allocations(l->ir->arena, any_order ? order : NULL, r, n, &total));
@@ -95,7 +95,7 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, int scope, con
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l) {
+static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings) {
     dtp_arena_t *arena = l->ir->arena;
     size_t allocations = (size_t)l->nscopes;
     for (int b = 0; b < l->nbufs; ++b)
@@ -115,7 +115,7 @@ static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l) {
         if (from[b] >= 0) heir[from[b]] = b;
     }
     order.l = NULL; /* made when a scope needs it */
-    for (int s = l->nscopes - 1; s >= 0; --s) DTP_TRY(plan_scope(e, l, s, from, &order, r));
+    for (int s = l->nscopes - 1; s >= 0; --s) DTP_TRY(plan_scope(e, l, orderings, s, from, &order, r));
     for (int b = 0; b < l->nbufs; ++b)
         if (from[b] >= 0)
             l->bufs[b].offset = l->bufs[from[b]].offset; /* earlier in the order, so already final */
@@ -176,8 +176,9 @@ static void measure_scratch(const dtp_exec_t *e, const dtp_lower_t *l, size_t *w
     *slot = dtp_round_up_size(*slot, DTP_NO_SHARE);
 }
 
-dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, size_t memory_budget) {
-    DTP_TRY(plan_scopes(e, l));
+dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings,
+                          size_t memory_budget) {
+    DTP_TRY(plan_scopes(e, l, orderings));
     for (int i = 0; i < e->nslice_groups; ++i)
         DTP_TRY(plan_local(e, l, (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[i], i));
     DTP_TRY(dtp_emit_tables(e, l));

@@ -2,10 +2,8 @@
 #ifndef DTP_EXEC_COMPILE_MEMORY_PLAN_H
 #define DTP_EXEC_COMPILE_MEMORY_PLAN_H
 
-#include "exec/run/executable.h"
-#include "exec/compile/lowering/lower.h"
 #include "exec/compile/memory/ancestors.h"
-#include "exec/compile/order/producers.h"
+#include "exec/compile/order/orderings.h"
 
 /* Something that needs memory: from step `first` to step `last`, if steps run one after another. */
 typedef struct {
@@ -17,14 +15,15 @@ typedef struct {
 
 /* What runs when in scopes whose nodes run in any order (plan_order.c). */
 typedef struct {
-    const dtp_exec_t *e;
+    const dtp_orderings_t *orderings;
     const dtp_lower_t *l;
     const int *heir_of; /* per buffer: whose place it takes over, -1 */
     dtp_ancestors_t ancestors;
-    int scope, body; /* of a loop: its first step behind the test */
-    size_t worth;    /* bytes that can be saved in this scope */
-    bool flat;       /* no choices, one scope */
-    int ifs;         /* around the current step */
+    int *set_of;      /* per event of the program: its number in `ancestors`, -1: of another scope */
+    int scope, begin; /* its first event */
+    bool is_body;     /* not the condition of a loop */
+    size_t worth;     /* bytes that can be saved in this scope */
+    int ifs;          /* around the current event */
     struct dtp_order_use {
         int event, next; /* of the same allocation */
         bool write, always;
@@ -38,11 +37,10 @@ typedef struct {
         bool stays, next, early, always;
     } * allocations; /* per buffer, then per scope */
     int *events, nevents, cap_events, *touched, ntouched;
-    dtp_producers_t producers; /* events */
-    uint8_t *in_order;         /* per event: an item of the interpreter */
+    uint8_t *in_order; /* per event: an item of the interpreter */
 } dtp_order_t;
 
-dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_exec_t *e, const dtp_lower_t *l,
+dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_orderings_t *orderings, const dtp_lower_t *l,
                                 const int *heir_of);
 /* Then dtp_order_frees speaks of allocations of this scope. */
 dnnl_tp_status_t dtp_order_scope(dtp_order_t *o, int scope);
@@ -55,6 +53,7 @@ dnnl_tp_status_t dtp_place_allocations(dtp_arena_t *arena, const dtp_order_t *or
                                        int n, size_t *total);
 
 /* Lays out memory and writes the executable's tables (plan.c). */
-dnnl_tp_status_t dtp_plan(dtp_exec_t *exec, dtp_lower_t *lower, size_t memory_budget);
+dnnl_tp_status_t dtp_plan(dtp_exec_t *exec, dtp_lower_t *lower, const dtp_orderings_t *orderings,
+                          size_t memory_budget);
 
 #endif

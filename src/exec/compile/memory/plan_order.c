@@ -1,11 +1,9 @@
-/* What runs when in a scope whose items are nodes of the dataflow engine: the same orderings that schedule.c
- * gives to them, as sets of events (ancestors.h).
+/* What runs when in a scope whose steps are nodes of the dataflow engine: the orderings of the program
+ * (order/orderings.h) as sets of events (ancestors.h); a loop inside the scope is one event.
  *
- * An event is an item: a step, a slice group, what the interpreter runs as one, a whole loop, a call, the
- * choice of an If, the begin and the end of its branches, a result of it, its end. An allocation may follow
- * another one in the same memory if all events that touch that one come before each event that writes it. Of
- * an If's ancestors only those of both branches come before its results; the branches may share, because one
- * of them runs.
+ * An allocation may follow another one in the same memory if all events that touch that one come before each
+ * event that writes it. Of an If's ancestors only those of both branches come before its results; the
+ * branches may share, because one of them runs.
  *
  * Iterations of a loop: an instance of the ring is used again by iteration k + window + 1. Its condition
  * starts when iteration k is complete, its body when k + 1 is. What the body hands on is read by k + 1, so
@@ -21,7 +19,6 @@ static int new_event(dtp_order_t *o, int owner) {
 
 static dnnl_tp_status_t use_allocation(dtp_order_t *o, int allocation, int event, bool write) {
     struct dtp_order_allocation *x = &o->allocations[allocation];
-    if (!o->ancestors.row) return dnnl_tp_success;
     if (x->uses && o->uses[x->uses - 1].event == event && o->uses[x->uses - 1].write >= write)
         return dnnl_tp_success;
     DTP_TRY(dtp_arena_grow(o->l->ir->arena, (void **)&o->uses, &o->cap_uses, o->nuses + 1, sizeof *o->uses));
@@ -31,7 +28,7 @@ static dnnl_tp_status_t use_allocation(dtp_order_t *o, int allocation, int event
     }
     if (write) {
         x->always = x->always && o->ifs == 0;
-        if (o->body < 0) x->early = true;
+        if (!o->is_body) x->early = true;
     }
     o->uses[o->nuses] = (struct dtp_order_use){event, x->uses, write, o->ifs == 0};
     x->uses = ++o->nuses;
@@ -81,143 +78,118 @@ static dnnl_tp_status_t use_buf(dtp_order_t *o, int buf, int event, bool write) 
     return allocation < 0 ? dnnl_tp_success : use_allocation(o, allocation, event, write);
 }
 
-/* Steps from..to are event p. */
+/* What steps from..to touch, they touch in event p. */
 static dnnl_tp_status_t touch(dtp_order_t *o, int p, int from, int to) {
     const dtp_lower_t *l = o->l;
     for (int i = from; i <= to; ++i) {
         const dtp_step_t *t = l->steps[i];
-        for (int k = 0; k < t->nargs + t->npost_args; ++k) {
-            int buf = t->arg[k].buf;
-            if (buf < 0) continue;
-            DTP_TRY(use_buf(o, buf, p, t->arg[k].written));
-            if (!t->arg[k].written && o->producers.token[buf] >= 0)
-                dtp_ancestors_add(&o->ancestors, p, o->producers.token[buf]);
-        }
-        if (t->truth) DTP_TRY(use_buf(o, t->truth - 1, p, true));
-        for (int k = 0; k < t->norder; ++k)
-            if (o->producers.ended[t->order[k]] >= 0)
-                dtp_ancestors_add(&o->ancestors, p, o->producers.ended[t->order[k]]);
+        for (int k = 0; k < t->nargs + t->npost_args; ++k)
+            DTP_TRY(use_buf(o, t->arg[k].buf, p, t->arg[k].written));
         if (t->ctl == DTP_CTL_WHILE) {
             int inner = l->steps[t->other]->scope;
             if (l->scopes[inner].parent == o->scope) DTP_TRY(use_allocation(o, l->nbufs + inner, p, true));
         }
     }
-    dtp_ancestors_seal(&o->ancestors, p);
-    for (int i = from; i <= to; ++i) {
-        const dtp_step_t *t = l->steps[i];
-        for (int k = 0; k < t->nargs; ++k)
-            if (t->arg[k].buf >= 0 && t->arg[k].written)
-                DTP_TRY(dtp_producers_set(&o->producers, t->arg[k].buf, p, p));
+    return dnnl_tp_success;
+}
+
+/* p comes after what event k comes after, in this scope. */
+static void add_after(dtp_order_t *o, int p, int k) {
+    const dtp_event_t *v = &o->orderings->events[k];
+    for (int i = 0; i < v->nafter; ++i) {
+        int earlier = o->orderings->after[v->after + i];
+        if (earlier >= o->begin && o->set_of[earlier] >= 0)
+            dtp_ancestors_add(&o->ancestors, p, o->set_of[earlier]);
     }
+}
+
+/* Event k with what it touches, behind `owner` if that is not -1. */
+static dnnl_tp_status_t add_event(dtp_order_t *o, int k, int owner) {
+    const dtp_event_t *v = &o->orderings->events[k];
+    int p = o->set_of[k] = new_event(o, owner), truth = o->l->steps[v->first]->truth - 1;
+    add_after(o, p, k);
+    for (int i = k + 1; i <= v->end && v->kind == DTP_EVENT_WHILE; ++i) add_after(o, p, i);
+    if (v->kind == DTP_EVENT_STEPS && o->l->item_end[v->first] >= 0) o->in_order[p] = 1;
+    if (truth >= 0) DTP_TRY(use_buf(o, truth, p, v->kind == DTP_EVENT_TRUTH));
+    DTP_TRY(touch(o, p, v->first, v->last));
+    dtp_ancestors_seal(&o->ancestors, p);
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t walk(dtp_order_t *o, int from, int to, int owner);
 
 /* A branch and its end, an event behind all that is in it. */
-static dnnl_tp_status_t branch(dtp_order_t *o, int from, int to, int owner, int *end,
-                               dtp_producer_t **results, int *n) {
-    int mark = o->producers.nlog, begin = o->ancestors.n;
+static dnnl_tp_status_t branch(dtp_order_t *o, int from, int to, int owner, int *end) {
+    int begin = o->ancestors.n;
     ++o->ifs;
     DTP_TRY(walk(o, from, to, owner));
     --o->ifs;
     *end = new_event(o, owner);
     for (int p = *end - 1; p >= begin; --p) dtp_ancestors_add(&o->ancestors, *end, p);
     dtp_ancestors_seal(&o->ancestors, *end);
-    return dtp_producers_take(&o->producers, mark, results, n);
+    return dnnl_tp_success;
 }
 
-/* The predicate stays as it is until the branch has ended. */
-static dnnl_tp_status_t keep_predicate(dtp_order_t *o, int i, int end) {
-    const dtp_step_t *t = o->l->steps[i];
-    if (t->truth) DTP_TRY(use_buf(o, t->truth - 1, end, false));
-    return use_buf(o, t->arg[0].buf, end, false);
-}
-
-static dnnl_tp_status_t choice(dtp_order_t *o, int i, int owner) {
-    const dtp_lower_t *l = o->l;
+/* The If of event k up to its last result. */
+static dnnl_tp_status_t choice(dtp_order_t *o, int k, int owner, int *last) {
+    const dtp_event_t *v = o->orderings->events;
+    const int *after = o->orderings->after;
     dtp_ancestors_t *r = &o->ancestors;
-    int other = l->steps[i]->other, last = l->steps[other]->other, nyes, nno;
-    dtp_producer_t *yes, *no;
-    int p = new_event(o, owner), begin = r->n, on_true, on_false;
-    DTP_TRY(touch(o, p, i, i));
-    DTP_TRY(branch(o, i + 1, other, p, &on_true, &yes, &nyes));
+    int other = v[k].end, endif = v[other].end, i = v[k].first, on_true, on_false;
+    DTP_TRY(add_event(o, k, owner));
+    int p = o->set_of[k], begin = r->n;
+    DTP_TRY(branch(o, k + 1, other, p, &on_true));
     int middle = r->n, otherwise = new_event(o, p);
     dtp_ancestors_never(r, otherwise, begin, middle);
     dtp_ancestors_seal(r, otherwise);
-    DTP_TRY(branch(o, other + 1, last, otherwise, &on_false, &no, &nno));
-    int end = r->n, done = new_event(o, p);
+    DTP_TRY(branch(o, other + 1, endif, otherwise, &on_false));
+    int end = r->n, done = o->set_of[endif] = new_event(o, p);
     dtp_ancestors_either(r, done, on_true, on_false, begin, middle, end);
     dtp_ancestors_seal(r, done);
-    DTP_TRY(keep_predicate(o, i, done));
-    for (int k = 0; k < nyes; ++k)
-        DTP_TRY(dtp_producers_set(&o->producers, yes[k].buf, yes[k].token, -2 - k));
-    int mark = o->producers.nlog - nyes;
-    for (int k = 0; k < nno; ++k) {
-        int y = -2 - o->producers.ended[no[k].buf]; /* written in both branches? */
-        no[k].token = y >= 0 && y < nyes && yes[y].buf == no[k].buf ? no[k].token : -1;
-        if (no[k].token < 0) continue;
-        int out = new_event(o, -1);
-        dtp_ancestors_either(r, out, yes[y].token, no[k].token, begin, middle, end);
+    /* The predicate stays as it is until the branch has ended. */
+    DTP_TRY(use_buf(o, o->l->steps[i]->truth - 1, done, false));
+    DTP_TRY(use_buf(o, o->l->steps[i]->arg[0].buf, done, false));
+    const dtp_step_t *e = o->l->steps[v[endif].first]; /* results that not both branches write */
+    for (int n = 0; n < e->nargs; ++n) DTP_TRY(use_buf(o, e->arg[n].buf, done, true));
+    for (k = endif + 1; k < o->orderings->n && v[k].kind == DTP_EVENT_OUT && v[k].end == endif; ++k) {
+        int out = o->set_of[k] = new_event(o, -1);
+        dtp_ancestors_either(r, out, o->set_of[after[v[k].after]], o->set_of[after[v[k].after + 1]], begin,
+                             middle, end);
         dtp_ancestors_seal(r, out);
-        no[k].token = out;
     }
-    dtp_producers_undo(&o->producers, mark);
-    for (int k = 0; k < nno; ++k)
-        if (no[k].token >= 0) DTP_TRY(dtp_producers_set(&o->producers, no[k].buf, no[k].token, done));
-    const dtp_step_t *e = l->steps[last]; /* results that not both branches write */
-    for (int k = 0; k < e->nargs; ++k) {
-        if (e->arg[k].buf < 0) continue;
-        DTP_TRY(use_buf(o, e->arg[k].buf, done, true));
-        DTP_TRY(dtp_producers_set(&o->producers, e->arg[k].buf, done, done));
-    }
+    *last = k - 1;
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t walk(dtp_order_t *o, int from, int to, int owner) {
-    const dtp_lower_t *l = o->l;
-    for (int i = from; i < to; ++i) {
-        const dtp_step_t *t = l->steps[i];
-        int last = i;
-        bool in_order = l->item_end[i] >= 0;
-        if (in_order) {
-            last = l->item_end[i];
-        } else if (t->ctl == DTP_CTL_IF) {
-            DTP_TRY(choice(o, i, owner));
-            i = l->steps[t->other]->other;
-            continue;
-        } else if (t->ctl == DTP_CTL_WHILE) {
-            last = t->other;
-        } else if (t->slice_group >= 0) {
-            const dtp_slice_group_t *g = &o->e->slice_groups[t->slice_group];
-            last = g->first_step + g->nsteps - 1;
-        } else if (t->ctl && t->ctl != DTP_CTL_CALL) {
+    const dtp_event_t *v = o->orderings->events;
+    for (int k = from; k < to; ++k) {
+        if (v[k].kind == DTP_EVENT_VAR) continue;
+        if (v[k].kind == DTP_EVENT_IF) {
+            DTP_TRY(choice(o, k, owner, &k));
             continue;
         }
-        int p = new_event(o, owner);
-        if (in_order && o->in_order) o->in_order[p] = 1;
-        DTP_TRY(touch(o, p, i, last));
-        i = last;
+        DTP_TRY(add_event(o, k, owner));
+        if (v[k].kind == DTP_EVENT_WHILE) k = v[k].end;
     }
     return dnnl_tp_success;
 }
 
 /* One iteration: the condition, the test, the body behind it. */
 static dnnl_tp_status_t walk_loop(dtp_order_t *o, int begin, int end) {
-    const dtp_lower_t *l = o->l;
-    int test = begin + 1;
-    while (l->steps[test]->ctl != DTP_CTL_TEST || l->steps[test]->other != end) ++test;
-    DTP_TRY(walk(o, begin + 1, test, -1));
-    int p = new_event(o, -1);
-    DTP_TRY(touch(o, p, test, test));
-    const dtp_step_t *t = l->steps[test];
+    const dtp_event_t *v = o->orderings->events;
+    const dtp_step_t *next = o->l->steps[v[end].first], *t;
+    int test = end - 1;
+    while (v[test].kind != DTP_EVENT_TEST || o->l->steps[v[test].first]->scope != o->scope) --test;
+    t = o->l->steps[v[test].first];
+    DTP_TRY(walk(o, begin, test, -1));
+    DTP_TRY(add_event(o, test, -1));
     for (int k = 0; k < 2; ++k) {
         int allocation = allocation_of(o, k ? t->truth - 1 : t->arg[0].buf);
         if (allocation >= 0) o->allocations[allocation].stays = true;
     }
-    o->body = test + 1;
-    DTP_TRY(walk(o, test + 1, end - 1, p));
-    const dtp_step_t *next = l->steps[end - 1];
+    o->is_body = true;
+    DTP_TRY(walk(o, test + 1, end, o->set_of[test]));
     for (int k = 0; k < next->nargs; ++k) {
         int allocation = allocation_of(o, next->arg[k].buf);
         if (allocation >= 0) o->allocations[allocation].stays = o->allocations[allocation].next = true;
@@ -226,36 +198,36 @@ static dnnl_tp_status_t walk_loop(dtp_order_t *o, int begin, int end) {
 }
 
 dnnl_tp_status_t dtp_order_scope(dtp_order_t *o, int scope) {
-    const dtp_lower_t *l = o->l;
-    dtp_arena_t *arena = l->ir->arena;
-    bool loop = l->scopes[scope].parent >= 0;
-    o->scope = scope;
-    int events = o->flat ? l->scopes[scope].end : 0;
-    for (int pass = o->flat && events; pass < 2; ++pass) {
-        DTP_TRY(dtp_ancestors_init(&o->ancestors, arena, events, o->worth));
-        o->in_order = pass ? dtp_arena_alloc(arena, (size_t)events + 1) : NULL;
-        if (pass && !o->in_order) return dnnl_tp_out_of_memory;
-        o->body = loop ? -1 : 0;
-        if (loop) DTP_TRY(walk_loop(o, l->scopes[scope].begin, l->scopes[scope].end));
-        else DTP_TRY(walk(o, scope ? l->scopes[scope].begin : 0, l->scopes[scope].end, -1));
-        dtp_producers_undo(&o->producers, 0);
-        events = o->ancestors.n;
-        if (events == 0) break;
+    const dtp_event_t *v = o->orderings->events;
+    const struct dtp_event_range range = o->orderings->scopes[scope];
+    bool loop = o->l->scopes[scope].parent >= 0;
+    int events = 0;
+    for (int k = range.begin; k < range.end + loop; ++k) {
+        events +=
+            v[k].kind == DTP_EVENT_ELSE || v[k].kind == DTP_EVENT_ENDIF ? 2 : v[k].kind != DTP_EVENT_VAR;
+        o->set_of[k] = -1;
+        if (v[k].kind == DTP_EVENT_WHILE)
+            for (int end = v[k].end; k < end;) o->set_of[++k] = -1;
     }
+    o->scope = scope;
+    o->begin = range.begin;
+    o->is_body = !loop;
+    DTP_TRY(dtp_ancestors_init(&o->ancestors, o->l->ir->arena, events, o->worth));
+    o->in_order = dtp_arena_alloc(o->l->ir->arena, (size_t)events + 1);
+    if (!o->in_order) return dnnl_tp_out_of_memory;
+    if (loop) DTP_TRY(walk_loop(o, range.begin, range.end));
+    else DTP_TRY(walk(o, range.begin, range.end, -1));
     return collect_events(o);
 }
 
-dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_exec_t *e, const dtp_lower_t *l,
+dnnl_tp_status_t dtp_order_init(dtp_order_t *o, const dtp_orderings_t *orderings, const dtp_lower_t *l,
                                 const int *heir_of) {
     dtp_arena_t *arena = l->ir->arena;
-    *o = (dtp_order_t){.e = e, .l = l, .heir_of = heir_of, .worth = SIZE_MAX, .flat = l->nscopes == 1};
-    for (int i = 0; i < l->nsteps && o->flat; ++i) o->flat = l->steps[i]->ctl != DTP_CTL_IF;
+    *o = (dtp_order_t){.orderings = orderings, .l = l, .heir_of = heir_of, .worth = SIZE_MAX};
     o->allocations = dtp_arena_alloc(arena, sizeof *o->allocations * (size_t)(l->nbufs + l->nscopes + 1));
     o->touched = dtp_arena_alloc(arena, sizeof *o->touched * (size_t)(l->nbufs + l->nscopes + 1));
-    if (!o->allocations || !o->touched) return dnnl_tp_out_of_memory;
-    DTP_TRY(dtp_producers_init(&o->producers, arena, l->nbufs));
-    o->producers.forgets = o->flat;
-    return dnnl_tp_success;
+    o->set_of = dtp_arena_alloc(arena, sizeof *o->set_of * (size_t)(orderings->n + 1));
+    return o->allocations && o->touched && o->set_of ? dnnl_tp_success : dnnl_tp_out_of_memory;
 }
 
 bool dtp_order_frees(const dtp_order_t *o, const dtp_allocation_t *a, const dtp_allocation_t *b) {

@@ -2,11 +2,8 @@
  * dataflow engine. Running: run/by_dataflow.c.
  *
  * Work is the sum of all steps, span the longest path. A region whose work is small, or hardly more than its
- * span, is one item that the interpreter runs; all others become nodes. Buffers give the orderings: a reader
- * comes after the last writer in the text. */
+ * span, is one item that the interpreter runs; all others become nodes in the orderings of orderings.c. */
 #include "exec/compile/order/schedule.h"
-
-#include "exec/compile/order/producers.h"
 
 static const double hand_off_ns = 3000.;    /* below: not worth two threads */
 static const double worth = 1.25;           /* work by span */
@@ -27,12 +24,11 @@ typedef struct {
     double *function; /* per scope: work, span */
     /* Building. */
     dtp_dataflow_builder_t *builder;
+    const dtp_orderings_t *o;
+    dtp_dataflow_token_t *token;    /* per event */
     dtp_dataflow_block_t *block_of; /* per scope: of functions */
-    dtp_producers_t producers;      /* the engine's tokens */
     dtp_stage_t *items;
     int nitems, nhost_refs;
-    int *stamp;
-    int stamps;
 } sched_t;
 
 typedef struct {
@@ -207,33 +203,11 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
 
 /* ---- Building ---------------------------------------------------------------------------------------- */
 
-static void after_buf(sched_t *s, dtp_dataflow_token_t later, int buf) {
-    if (buf < 0 || s->producers.token[buf] < 0 || s->stamp[buf] == s->stamps) return;
-    s->stamp[buf] = s->stamps;
-    dtp_dataflow_after(s->builder, later, s->producers.token[buf]);
-}
-
-/* What steps from..to read of what others wrote. */
-static void after_reads(sched_t *s, dtp_dataflow_token_t later, int from, int to) {
-    ++s->stamps;
-    for (int i = from; i <= to; ++i) {
-        const dtp_step_t *t = s->l->steps[i];
-        for (int k = 0; k < t->nargs + t->npost_args; ++k)
-            if (!t->arg[k].written) after_buf(s, later, t->arg[k].buf);
-        for (int k = 0; k < t->norder; ++k)
-            if (s->producers.ended[t->order[k]] >= 0)
-                dtp_dataflow_after(s->builder, later, s->producers.ended[t->order[k]]);
-    }
-}
-
-static dnnl_tp_status_t set_writes(sched_t *s, dtp_dataflow_token_t token, int from, int to) {
-    for (int i = from; i <= to; ++i) {
-        const dtp_step_t *t = s->l->steps[i];
-        for (int k = 0; k < t->nargs; ++k)
-            if (t->arg[k].buf >= 0 && t->arg[k].written)
-                DTP_TRY(dtp_producers_set(&s->producers, t->arg[k].buf, token, token));
-    }
-    return dnnl_tp_success;
+/* `later` comes after what event k comes after. */
+static void add_after(const sched_t *s, dtp_dataflow_token_t later, int k) {
+    const dtp_event_t *v = &s->o->events[k];
+    for (int i = 0; i < v->nafter; ++i)
+        dtp_dataflow_after(s->builder, later, s->token[s->o->after[v->after + i]]);
 }
 
 static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
@@ -249,26 +223,28 @@ static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
     return (uint32_t)s->nitems++;
 }
 
-/* One node for the steps from..to. */
-static dnnl_tp_status_t add_node(sched_t *s, dtp_dataflow_block_t block, dtp_stage_kind_t kind, int index,
-                                 int from, int to, double ns, unsigned flags) {
+/* A node for event k. */
+static void add_node(sched_t *s, dtp_dataflow_block_t block, int k, dtp_stage_kind_t kind, int index,
+                     double ns, unsigned flags) {
     if (ns > costly_ns) flags |= DTP_DATAFLOW_COSTLY;
-    dtp_dataflow_token_t t = dtp_dataflow_node(s->builder, block, new_item(s, kind, index, to), flags, ns);
-    after_reads(s, t, from, to);
-    return set_writes(s, t, from, to);
+    uint32_t item = new_item(s, kind, index, s->o->events[k].last);
+    s->token[k] = dtp_dataflow_node(s->builder, block, item, flags, ns);
+    add_after(s, s->token[k], k);
 }
 
-static dnnl_tp_status_t add_step(sched_t *s, dtp_dataflow_block_t block, int i) {
+static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
+    const int i = s->o->events[k].first;
     const dtp_step_t *t = s->l->steps[i];
     /* Beside closures that block, others are worth a thread. */
     double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
     if (t->host) flags = DTP_DATAFLOW_SIDE_EFFECT | (may_block(t) ? DTP_DATAFLOW_MAY_BLOCK : 0);
     else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
-    return add_node(s, block, DTP_STAGE_STEP, i, i, i, ns, flags);
+    add_node(s, block, k, DTP_STAGE_STEP, i, ns, flags);
 }
 
-static dnnl_tp_status_t add_range(sched_t *s, dtp_dataflow_block_t block, int from, int to) {
+static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
+    const int from = s->o->events[k].first, to = s->o->events[k].last;
     double ns = 0.;
     unsigned flags = 0;
     for (int i = from; i <= to; ++i) {
@@ -282,7 +258,7 @@ static dnnl_tp_status_t add_range(sched_t *s, dtp_dataflow_block_t block, int fr
         if (t->slice_group >= 0) flags |= DTP_DATAFLOW_WIDE;
     }
     if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;
-    return add_node(s, block, DTP_STAGE_RANGE, from, from, to, ns, flags);
+    add_node(s, block, k, DTP_STAGE_RANGE, from, ns, flags);
 }
 
 /* Where the engine finds the predicate of an IF or TEST: one byte. */
@@ -314,135 +290,90 @@ static dtp_dataflow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
     return r;
 }
 
-/* `later` reads the predicate of step i. */
-static void after_predicate(sched_t *s, dtp_dataflow_block_t block, dtp_dataflow_token_t later, int i) {
-    const dtp_step_t *t = s->l->steps[i];
-    if (!t->truth) {
-        after_reads(s, later, i, i);
-        return;
-    }
-    dtp_dataflow_token_t n = dtp_dataflow_node(s->builder, block, new_item(s, DTP_STAGE_IF, i, i), 0, 0.);
-    after_reads(s, n, i, i);
-    dtp_dataflow_after(s->builder, later, n);
-}
+static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to);
 
-static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int from, int to);
-
-/* A branch; its results are the buffers that it wrote last. */
-static dnnl_tp_status_t add_branch(sched_t *s, dtp_dataflow_block_t block, int from, int to,
-                                   dtp_producer_t **results, int *n) {
-    int mark = s->producers.nlog;
-    DTP_TRY(add_steps(s, block, from, to));
-    return dtp_producers_take(&s->producers, mark, results, n);
-}
-
-static dnnl_tp_status_t add_if(sched_t *s, dtp_dataflow_block_t block, int i) {
-    const dtp_lower_t *l = s->l;
-    int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno;
-    dtp_producer_t *yes, *no;
-    dtp_dataflow_ref_t ref = predicate_ref(s, l->steps[i]);
+static void add_if(sched_t *s, dtp_dataflow_block_t block, int k) {
+    const dtp_event_t *v = s->o->events;
+    int other = v[k].end, end = v[other].end;
+    dtp_dataflow_ref_t ref = predicate_ref(s, s->l->steps[v[k].first]);
     dtp_dataflow_if_t f = dtp_dataflow_if(s->builder, block, &ref);
-    after_predicate(s, block, f.token, i);
-    DTP_TRY(add_branch(s, f.branch[1], i + 1, other, &yes, &nyes));
-    DTP_TRY(add_branch(s, f.branch[0], other + 1, end, &no, &nno));
-    /* Results have a writer in both. stamp: of the true branch. */
-    int *at = dtp_arena_alloc(l->ir->arena, sizeof *at * (size_t)(nyes + 1));
-    if (!at) return dnnl_tp_out_of_memory;
-    int stamp = s->stamps += nyes + 1;
-    for (int k = 0; k < nyes; ++k) s->stamp[yes[k].buf] = stamp - nyes + k;
-    for (int k = 0; k < nno; ++k) {
-        int y = s->stamp[no[k].buf] - (stamp - nyes);
-        if (y < 0 || y >= nyes || yes[y].buf != no[k].buf || at[y]) continue;
-        at[y] = 1;
-        DTP_TRY(dtp_producers_set(&s->producers, no[k].buf,
-                                  dtp_dataflow_if_out(s->builder, f.token, no[k].token, yes[y].token),
-                                  f.token));
-    }
-    const dtp_step_t *e = l->steps[end];
-    for (int k = 0; k < e->nargs; ++k)
-        if (e->arg[k].buf >= 0) DTP_TRY(dtp_producers_set(&s->producers, e->arg[k].buf, f.token, f.token));
-    return dnnl_tp_success;
+    s->token[k] = s->token[end] = f.token;
+    add_after(s, f.token, k);
+    add_events(s, f.branch[1], k + 1, other);
+    add_events(s, f.branch[0], other + 1, end);
 }
 
-static dnnl_tp_status_t add_while(sched_t *s, dtp_dataflow_block_t block, int i) {
+static void add_while(sched_t *s, dtp_dataflow_block_t block, int k) {
+    const dtp_event_t *v = s->o->events;
     const dtp_lower_t *l = s->l;
-    const dtp_step_t *w = l->steps[i];
-    int end = w->other, test = i + 1, next = end - 1, mark;
+    const int end = v[k].last, next = v[k].end, nvars = v[next].nafter;
     const dtp_step_t *x = l->steps[end];
-    int scope = x->scope;
-    while (l->steps[test]->ctl != DTP_CTL_TEST || l->steps[test]->other != end) ++test;
-    const dtp_scope_t *sp = &s->e->scopes[scope];
-    dtp_dataflow_loop_t loop = {.nvars = w->nargs,
+    const dtp_scope_t *sp = &s->e->scopes[x->scope];
+    int test = k + 1;
+    while (v[test].kind != DTP_EVENT_TEST || l->steps[v[test].first]->other != end) ++test;
+    dtp_dataflow_loop_t loop = {.nvars = nvars,
                                 .window = sp->window,
-                                .index = (uint32_t)i,
+                                .index = (uint32_t)v[k].first,
                                 .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
                                 .exit_ns = x->work->bytes / 10.,
-                                .test = predicate_ref(s, l->steps[test]),
+                                .test = predicate_ref(s, l->steps[v[test].first]),
                                 .data_offset = sp->ring,
                                 .data_stride = (int64_t)sp->bytes};
     dtp_dataflow_while_t f = dtp_dataflow_while(s->builder, block, &loop);
-    after_reads(s, f.token, i, i);
-    /* What the body hands on from outside is read by the next iteration only, through its pointer. */
-    for (int k = 0; k < w->nargs; ++k) {
-        int buf = l->steps[next]->arg[k].buf;
-        if (l->bufs[buf].scope != scope) after_buf(s, f.token, buf);
+    s->token[k] = f.token;
+    add_after(s, f.token, k);
+    for (int i = 0; i < nvars; ++i) s->token[k + 1 + i] = f.first_var + i;
+    add_events(s, f.cond, k + 1 + nvars, test);
+    add_after(s, f.test, test);
+    add_events(s, f.body, test + 1, next);
+    for (int i = 0; i < nvars; ++i) {
+        int writer = s->o->after[v[next].after + i];
+        if (writer >= 0) dtp_dataflow_next(s->builder, f.token, i, s->token[writer]);
     }
-    mark = s->producers.nlog;
-    for (int b = 0, k = 0; b < l->nbufs && k < w->nargs; ++b) /* variables are made in a row */
-        if (l->bufs[b].scope == scope && l->bufs[b].kind == DTP_BUF_VAR) {
-            dtp_dataflow_token_t t = f.first_var + l->bufs[b].index;
-            DTP_TRY(dtp_producers_set(&s->producers, b, t, t));
-            ++k;
-        }
-    DTP_TRY(add_steps(s, f.cond, i + 1, test));
-    after_predicate(s, f.cond, f.test, test);
-    DTP_TRY(add_steps(s, f.body, test + 1, next));
-    for (int k = 0; k < w->nargs; ++k) {
-        int buf = l->steps[next]->arg[k].buf;
-        const dtp_buf_t *b = &l->bufs[buf];
-        /* What lives outside, and what has no elements, is there at the end of the iteration at the latest.
-         */
-        bool own = b->kind == DTP_BUF_INSTANCE && b->scope == scope && s->producers.token[buf] >= 0 &&
-                   buf >= l->steps[test]->work->first_body;
-        if (own) dtp_dataflow_next(s->builder, f.token, k, s->producers.token[buf]);
-    }
-    dtp_producers_undo(&s->producers, mark);
-    return set_writes(s, f.token, end, end);
 }
 
-static dnnl_tp_status_t add_call(sched_t *s, dtp_dataflow_block_t block, int i) {
-    const dtp_step_t *t = s->l->steps[i];
-    dtp_dataflow_token_t c = dtp_dataflow_call(s->builder, block, s->block_of[t->other], (uint32_t)i);
-    after_reads(s, c, i, i);
-    return set_writes(s, c, i, i);
+static void add_steps(sched_t *s, dtp_dataflow_block_t block, int k) {
+    const dtp_event_t *v = &s->o->events[k];
+    const dtp_step_t *t = s->l->steps[v->first];
+    if (s->l->item_end[v->first] >= 0) {
+        add_range(s, block, k);
+    } else if (t->ctl == DTP_CTL_CALL) {
+        s->token[k] = dtp_dataflow_call(s->builder, block, s->block_of[t->other], (uint32_t)v->first);
+        add_after(s, s->token[k], k);
+    } else if (t->slice_group >= 0) {
+        add_node(s, block, k, DTP_STAGE_SLICE_GROUP, t->slice_group, s->e->slice_groups[t->slice_group].ns,
+                 DTP_DATAFLOW_WIDE);
+    } else {
+        add_step(s, block, k);
+    }
 }
 
-static dnnl_tp_status_t add_steps(sched_t *s, dtp_dataflow_block_t block, int from, int to) {
-    const dtp_lower_t *l = s->l;
-    for (int i = from; i < to; ++i) {
-        const dtp_step_t *t = l->steps[i];
-        if (l->item_end[i] >= 0) {
-            DTP_TRY(add_range(s, block, i, l->item_end[i]));
-            i = l->item_end[i];
-        } else if (t->ctl == DTP_CTL_IF) {
-            DTP_TRY(add_if(s, block, i));
-            i = l->steps[t->other]->other;
-        } else if (t->ctl == DTP_CTL_WHILE) {
-            DTP_TRY(add_while(s, block, i));
-            i = t->other;
-        } else if (t->ctl == DTP_CTL_CALL) {
-            DTP_TRY(add_call(s, block, i));
-        } else if (t->slice_group >= 0) {
-            const dtp_slice_group_t *g = &s->e->slice_groups[t->slice_group];
-            int last = g->first_step + g->nsteps - 1;
-            DTP_TRY(
-                add_node(s, block, DTP_STAGE_SLICE_GROUP, t->slice_group, i, last, g->ns, DTP_DATAFLOW_WIDE));
-            i = last;
-        } else if (!t->ctl) {
-            DTP_TRY(add_step(s, block, i));
+static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to) {
+    const dtp_event_t *v = s->o->events;
+    for (int k = from; k < to; ++k) {
+        const int *after = &s->o->after[v[k].after];
+        switch ((dtp_event_kind_t)v[k].kind) {
+        case DTP_EVENT_STEPS: add_steps(s, block, k); break;
+        case DTP_EVENT_TRUTH: add_node(s, block, k, DTP_STAGE_IF, v[k].first, 0., 0); break;
+        case DTP_EVENT_IF:
+            add_if(s, block, k);
+            k = v[v[k].end].end;
+            break;
+        case DTP_EVENT_OUT:
+            s->token[k] =
+                dtp_dataflow_if_out(s->builder, s->token[v[k].end], s->token[after[1]], s->token[after[0]]);
+            break;
+        case DTP_EVENT_WHILE:
+            add_while(s, block, k);
+            k = v[k].end;
+            break;
+        case DTP_EVENT_ELSE:
+        case DTP_EVENT_ENDIF:
+        case DTP_EVENT_VAR:
+        case DTP_EVENT_TEST:
+        case DTP_EVENT_NEXT: break; /* of what is around */
         }
     }
-    return dnnl_tp_success;
 }
 
 /* Items, and what closures read of them, in the order of the nodes. */
@@ -473,14 +404,13 @@ static dnnl_tp_status_t set_items(sched_t *s) {
 
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
-    dtp_dataflow_expect(s->builder, l->nsteps, 2 * l->nsteps);
+    dtp_dataflow_expect(s->builder, s->o->n, s->o->nafter);
     for (int i = 1; i < l->nscopes; ++i)
         if (s->e->scopes[i].is_function && s->e->scopes[i].by_counters)
             s->block_of[i] = s->e->scopes[i].block = dtp_dataflow_function(s->builder);
-    DTP_TRY(add_steps(s, DTP_DATAFLOW_ROOT, 0, l->scopes[0].end));
-    for (int i = 1; i < l->nscopes; ++i)
-        if (s->e->scopes[i].is_function && s->e->scopes[i].by_counters)
-            DTP_TRY(add_steps(s, s->block_of[i], l->scopes[i].begin, l->scopes[i].end));
+    for (int i = 0; i < l->nscopes; ++i)
+        if (i == 0 || (s->e->scopes[i].is_function && s->e->scopes[i].by_counters))
+            add_events(s, s->block_of[i], s->o->scopes[i].begin, s->o->scopes[i].end);
     unsigned flags = (s->options & DTP_SCHEDULE_ORDERED ? DTP_DATAFLOW_ORDERED : 0) |
                      (is_force(s) ? 0 : DTP_DATAFLOW_CLUSTERS);
     if (l->nhosts) flags |= DTP_DATAFLOW_LEARN;
@@ -488,18 +418,15 @@ static dnnl_tp_status_t build(sched_t *s) {
     return set_items(s);
 }
 
-dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
+dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings,
+                                    unsigned options) {
     if (!e->by_counters) return dnnl_tp_success;
     dtp_arena_t *arena = l->ir->arena;
-    sched_t s = {.e = e, .l = l, .options = options};
-    size_t nbufs = (size_t)(l->nbufs + 1);
-    s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nscopes);
-    s.stamp = dtp_arena_alloc(arena, sizeof *s.stamp * nbufs);
+    sched_t s = {.e = e, .l = l, .o = orderings, .options = options};
+    s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nscopes); /* root: 0 */
+    s.token = dtp_arena_alloc(arena, sizeof *s.token * (size_t)(orderings->n + 1));
     s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
-    if (!s.block_of || !s.stamp || !s.items) return dnnl_tp_out_of_memory;
-    DTP_TRY(dtp_producers_init(&s.producers, arena, l->nbufs));
-    s.producers.forgets =
-        l->nscopes == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
+    if (!s.block_of || !s.token || !s.items) return dnnl_tp_out_of_memory;
     s.builder = dtp_dataflow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
     dnnl_tp_status_t status = build(&s);
