@@ -2,6 +2,7 @@
 #ifndef DTP_COMMON_PRIMITIVE_ATTR_H
 #define DTP_COMMON_PRIMITIVE_ATTR_H
 
+#include "common/base/elementwise.h"
 #include "common/layout/memory_desc.h"
 #include "common/base/object.h"
 
@@ -64,8 +65,6 @@ dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_pos
                                    const dtp_post_ops_t *in);
 /* Weights of a prelu entry for this destination, into e->src1. */
 dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst);
-bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg);
-bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg);
 /* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */
 dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta);
 

@@ -4,8 +4,10 @@
 #include "common/base/base.h"
 #include "common/primitive/op_desc.h"
 
-#define CASE(prefix, name) \
-    case dnnl_tp_##prefix##name: return #prefix #name
+#define NAMED(number, prefix, name) \
+    case number:                    \
+        return #prefix #name
+#define CASE(prefix, name) NAMED(dnnl_tp_##prefix##name, prefix, name)
 
 const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
     switch (v) {
@@ -89,51 +91,13 @@ const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
 }
 
 const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
-    if (v == DTP_ELTWISE_ERF) return "eltwise_erf"; /* graphs only */
-    switch (v) {
-    case dnnl_tp_alg_kind_undef:
-        return "undef";
-        CASE(eltwise_, relu);
-        CASE(eltwise_, tanh);
-        CASE(eltwise_, elu);
-        CASE(eltwise_, square);
-        CASE(eltwise_, abs);
-        CASE(eltwise_, sqrt);
-        CASE(eltwise_, linear);
-        CASE(eltwise_, soft_relu);
-        CASE(eltwise_, hardsigmoid);
-        CASE(eltwise_, logistic);
-        CASE(eltwise_, exp);
-        CASE(eltwise_, gelu_tanh);
-        CASE(eltwise_, swish);
-        CASE(eltwise_, log);
-        CASE(eltwise_, clip);
-        CASE(eltwise_, clip_v2);
-        CASE(eltwise_, pow);
-        CASE(eltwise_, gelu_erf);
-        CASE(eltwise_, round);
-        CASE(eltwise_, mish);
-        CASE(eltwise_, hardswish);
-        CASE(eltwise_, relu_use_dst_for_bwd);
-        CASE(eltwise_, tanh_use_dst_for_bwd);
-        CASE(eltwise_, elu_use_dst_for_bwd);
-        CASE(eltwise_, sqrt_use_dst_for_bwd);
-        CASE(eltwise_, logistic_use_dst_for_bwd);
-        CASE(eltwise_, exp_use_dst_for_bwd);
-        CASE(eltwise_, clip_v2_use_dst_for_bwd);
-        CASE(binary_, add);
-        CASE(binary_, mul);
-        CASE(binary_, max);
-        CASE(binary_, min);
-        CASE(binary_, div);
-        CASE(binary_, sub);
-        CASE(binary_, ge);
-        CASE(binary_, gt);
-        CASE(binary_, le);
-        CASE(binary_, lt);
-        CASE(binary_, eq);
-        CASE(binary_, ne);
-        CASE(binary_, select);
+    switch ((int)v) {
+    case dnnl_tp_alg_kind_undef: return "undef";
+#define DTP_EW1(name, number, ...) NAMED(number, eltwise_, name);
+#define DTP_EW1_ALIAS(name, number, of) NAMED(number, eltwise_, name);
+#define DTP_EW2(name, number, ...) NAMED(number, binary_, name);
+#define DTP_EW3(name, number, ...) NAMED(number, binary_, name);
+#include "common/base/elementwise.inc"
         CASE(reduction_, max);
         CASE(reduction_, min);
         CASE(reduction_, sum);

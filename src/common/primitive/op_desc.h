@@ -6,6 +6,7 @@
 #define DTP_COMMON_PRIMITIVE_OP_DESC_H
 
 #include "common/layout/memory_desc.h"
+#include "common/base/elementwise.h"
 
 /* First member of every problem. */
 typedef struct {
@@ -21,9 +22,6 @@ enum {
 #define DTP_GRAPH_KIND(name, NAME, number) DTP_KIND_##NAME = number,
 #include "common/primitive/kinds.inc"
 };
-
-/* Algorithm of eltwise that only graphs reach: erf(s). */
-#define DTP_ELTWISE_ERF ((dnnl_tp_alg_kind_t)0x10001)
 
 /* ---- Field tables ------------------------------------------------------------------------------------ */
 

@@ -88,15 +88,6 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_sum(dnnl_tp_post_ops_t post_ops, float 
     return dnnl_tp_success;
 }
 
-bool dtp_alg_is_eltwise(dnnl_tp_alg_kind_t alg) {
-    return (alg >= dnnl_tp_eltwise_relu && alg <= dnnl_tp_eltwise_hardswish) ||
-           (alg >= dnnl_tp_eltwise_relu_use_dst_for_bwd && alg <= dnnl_tp_eltwise_clip_v2_use_dst_for_bwd);
-}
-
-bool dtp_alg_is_binary(dnnl_tp_alg_kind_t alg) {
-    return alg >= dnnl_tp_binary_add && alg <= dnnl_tp_binary_select;
-}
-
 dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta) {
     DTP_REQUIRE(dtp_alg_is_eltwise(alg), BAD_ALG, "%s (%d) is not an eltwise algorithm",
                 dnnl_tp_alg_kind2str(alg), (int)alg);

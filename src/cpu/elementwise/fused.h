@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-enum { DTP_FUSED_NBINARY = 12, DTP_FUSED_NRELU = 2 };
+#include "common/base/elementwise.h"
+
+enum { DTP_FUSED_NRELU = 2 };
 
 /* y[i * ldy + j] = x0[i * ld0 + j * cs0] op x1[i * ld1 + j * cs1]; cs0, cs1: 0 or 1, not both 0; strides in
  * elements. */
@@ -18,9 +20,8 @@ typedef struct {
 typedef void (*dtp_fused_fn_t)(const dtp_fused_args_t *a);
 
 typedef struct dtp_fused {
-    /* By dnnl_tp_data_type_t of 16-bit and 8-bit types and dnnl_tp_binary_add + i; f32 has no entries. */
-    dtp_fused_fn_t bf16[DTP_FUSED_NBINARY], f16[DTP_FUSED_NBINARY], s8[DTP_FUSED_NBINARY],
-        u8[DTP_FUSED_NBINARY];
+    /* By index (DTP_EW_*), NULL for select; f32 has no entries. */
+    dtp_fused_fn_t bf16[DTP_EW_NBINARY], f16[DTP_EW_NBINARY], s8[DTP_EW_NBINARY], u8[DTP_EW_NBINARY];
     /* f32: max(0, x0 + x1), max(0, x0 * x1). */
     dtp_fused_fn_t relu[DTP_FUSED_NRELU];
 } dtp_fused_t;

@@ -148,8 +148,8 @@ static const dtp_fused_t *fused_table(unsigned isa) {
 
 dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
     const dtp_fused_t *f = fused_table(isa);
-    const int i = (int)alg - dnnl_tp_binary_add;
-    if (!f || i < 0 || i >= DTP_FUSED_NBINARY) return NULL;
+    const int i = dtp_ew_binary(alg);
+    if (!f || i < 0) return NULL;
     switch (dt) {
     case dnnl_tp_bf16: return f->bf16[i];
     case dnnl_tp_f16: return f->f16[i];

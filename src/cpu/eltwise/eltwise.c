@@ -30,21 +30,11 @@ typedef struct {
 
 /* Nanoseconds per element on AVX-512, in the first-level cache. */
 static double eltwise_cost(dnnl_tp_alg_kind_t alg) {
-    switch (alg) {
-    case dnnl_tp_eltwise_relu:
-    case dnnl_tp_eltwise_relu_use_dst_for_bwd:
-    case dnnl_tp_eltwise_square:
-    case dnnl_tp_eltwise_abs:
-    case dnnl_tp_eltwise_linear:
-    case dnnl_tp_eltwise_hardsigmoid:
-    case dnnl_tp_eltwise_clip:
-    case dnnl_tp_eltwise_clip_v2:
-    case dnnl_tp_eltwise_clip_v2_use_dst_for_bwd:
-    case dnnl_tp_eltwise_round:
-    case dnnl_tp_eltwise_hardswish: return .016;
-    case dnnl_tp_eltwise_pow: return .2;
-    default: return .1;
-    }
+    static const double cost[] = {
+#define DTP_EW1(name, number, types, ns, ...) ns,
+#include "common/base/elementwise.inc"
+    };
+    return cost[dtp_ew_unary(alg)];
 }
 
 static bool eltwise_zero_to_zero(const plan_t *plan) {

@@ -5,6 +5,7 @@
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/eltwise.h"
 #include "cpu/postops/postops.h"
+#include "cpu/simd/scalar_op.h"
 #include "common/base/scalar.h"
 #include "threading/base/parallel.h"
 
@@ -13,37 +14,14 @@ typedef struct {
     int64_t n;
 } plan_t;
 
-static double eltwise_ref_value(dnnl_tp_alg_kind_t alg, double s, double a, double b) {
-    if (alg == DTP_ELTWISE_ERF) return erf(s);
-    switch (alg) {
-    case dnnl_tp_eltwise_relu:
-    case dnnl_tp_eltwise_relu_use_dst_for_bwd: return s > 0 ? s : a == 0 && s == s ? 0 : a * s;
-    case dnnl_tp_eltwise_tanh:
-    case dnnl_tp_eltwise_tanh_use_dst_for_bwd: return tanh(s);
-    case dnnl_tp_eltwise_elu:
-    case dnnl_tp_eltwise_elu_use_dst_for_bwd: return s > 0 ? s : a * expm1(s);
-    case dnnl_tp_eltwise_square: return s * s;
-    case dnnl_tp_eltwise_abs: return fabs(s);
-    case dnnl_tp_eltwise_sqrt:
-    case dnnl_tp_eltwise_sqrt_use_dst_for_bwd: return sqrt(s);
-    case dnnl_tp_eltwise_linear: return a * s + b;
-    case dnnl_tp_eltwise_soft_relu: return a * s > 700 ? s : log1p(exp(a * s)) / a;
-    case dnnl_tp_eltwise_hardsigmoid: s = a * s + b; return s < 0 ? 0 : s > 1 ? 1 : s;
-    case dnnl_tp_eltwise_logistic:
-    case dnnl_tp_eltwise_logistic_use_dst_for_bwd: return 1 / (1 + exp(-s));
-    case dnnl_tp_eltwise_exp:
-    case dnnl_tp_eltwise_exp_use_dst_for_bwd: return exp(s);
-    case dnnl_tp_eltwise_gelu_tanh: return s / (1 + exp(-1.5957691216057308 * s * (1 + 0.044715 * s * s)));
-    case dnnl_tp_eltwise_swish: return s / (1 + exp(-a * s));
-    case dnnl_tp_eltwise_log: return log(s);
-    case dnnl_tp_eltwise_clip:
-    case dnnl_tp_eltwise_clip_v2:
-    case dnnl_tp_eltwise_clip_v2_use_dst_for_bwd: return s < a ? a : s > b ? b : s;
-    case dnnl_tp_eltwise_pow: return a * pow(s, b);
-    case dnnl_tp_eltwise_gelu_erf: return .5 * s * erfc(-s * M_SQRT1_2);
-    case dnnl_tp_eltwise_round: return nearbyint(s);
-    case dnnl_tp_eltwise_mish: return s * tanh(s > 700 ? s : log1p(exp(s)));
-    default: a = a * s + b; return s * (a < 0 ? 0 : a > 1 ? 1 : a); /* hardswish */
+#define VALUE(name, scalar) \
+    case DTP_EW_##name: return scalar
+
+static double eltwise_ref_value(dnnl_tp_alg_kind_t alg, double x, double a, double b) {
+    switch (dtp_ew_unary(alg)) {
+#define DTP_EW1(name, number, types, ns, unroll, vector, scalar) VALUE(name, scalar);
+#include "common/base/elementwise.inc"
+    default: return x;
     }
 }
 

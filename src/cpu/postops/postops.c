@@ -106,7 +106,7 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
         }
         case dnnl_tp_prelu:
             DTP_DISPATCH(allowed & DTP_PO_BINARY, UNSUPPORTED_POST_OPS);
-            s->binary = dtp_vops_prelu(po->vops);
+            s->binary = dtp_vops_binary(po->vops, DTP_ALG_prelu);
             s->dt = dnnl_tp_f32;
             s->md = &e->src1;
             s->arg = pd->post_op_arg + 2 * i;

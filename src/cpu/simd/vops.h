@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "common/base/elementwise.h"
+
 /* Where a tensor lies: in caches; in memory, so that non-temporal stores pay (and alignment allows them); in
  * memory and in place, so that lines are asked for early. */
 enum { DTP_MEM_NEAR, DTP_MEM_STREAM, DTP_MEM_FAR };
@@ -39,15 +41,11 @@ typedef void (*dtp_load_fn_t)(float *y, const void *x, int64_t n, int64_t stride
 /* n values of f32 to the type: y[i * stride] = saturate(round_to_nearest_even(x[i])); NaN to integers: 0. */
 typedef void (*dtp_store_fn_t)(void *y, const float *x, int64_t n, int64_t stride);
 
-enum {
-    DTP_VOPS_NELTWISE = 22, /* dnnl_tp_eltwise_relu + i; the last one is DTP_ELTWISE_ERF */
-    DTP_VOPS_NBINARY = 14,  /* dnnl_tp_binary_add + i; the last one is prelu: x0 < 0 ? x0 * x1 : x0 */
-    DTP_VOPS_NTYPES = 8     /* dnnl_tp_data_type_t: f16, bf16, f32, s32, s8, u8; others NULL */
-};
+enum { DTP_VOPS_NTYPES = 8 }; /* dnnl_tp_data_type_t: f16, bf16, f32, s32, s8, u8; others NULL */
 
 typedef struct dtp_vops {
-    dtp_eltwise_fn_t eltwise[DTP_VOPS_NELTWISE];
-    dtp_binary_fn_t binary[DTP_VOPS_NBINARY];
+    dtp_eltwise_fn_t eltwise[DTP_EW_NUNARY]; /* by index; NULL where f32 has none */
+    dtp_binary_fn_t binary[DTP_EW_NBINARY];
     dtp_load_fn_t load[DTP_VOPS_NTYPES];
     dtp_store_fn_t store[DTP_VOPS_NTYPES];
     /* x[i] = x[i] * scale + shift, in place. */
@@ -59,9 +57,8 @@ typedef struct dtp_vops {
 
 /* The fastest table that the bits (DTP_ISA_*) allow. */
 const dtp_vops_t *dtp_vops(unsigned isa);
-/* The function of an eltwise algorithm, *_use_dst_for_bwd included; NULL when alg is none. */
+/* The function of a number (dnnl_tp_alg_kind_t or DTP_ALG_*) in f32; NULL when it is none. */
 dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg);
 dtp_binary_fn_t dtp_vops_binary(const dtp_vops_t *v, int alg);
-dtp_binary_fn_t dtp_vops_prelu(const dtp_vops_t *v);
 
 #endif

@@ -104,7 +104,7 @@ static void unary_alg(const dtp_ir_node_t *n, dnnl_tp_alg_kind_t *alg, float *al
         IS(tanh, tanh, 0.f, 0.f);
         IS(hard_sigmoid, hardsigmoid, a->alpha, a->beta);
         IS(pow, pow, 1.f, a->beta);
-    case dnnl_tp_op_erf: *alg = DTP_ELTWISE_ERF; break;
+    case dnnl_tp_op_erf: *alg = (dnnl_tp_alg_kind_t)DTP_ALG_erf; break;
     default: *alg = a->gelu_tanh ? dnnl_tp_eltwise_gelu_tanh : dnnl_tp_eltwise_gelu_erf; break;
     }
 #undef IS
