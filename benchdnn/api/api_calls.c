@@ -108,6 +108,82 @@ static void build_and_compile(world_t *w, long n) {
     dnnl_tp_executable_destroy(executable);
 }
 
+/* ---- Runs of graphs, on the calling thread ------------------------------------------------------------ */
+
+static const dnnl_tp_tensor_info_t number = {.ndims = 0, .data_type = dnnl_tp_s32};
+
+static dnnl_tp_value_t closure(dnnl_tp_graph_t g, dnnl_tp_host_fn_t fn, dnnl_tp_value_t in) {
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_host(g, fn, NULL, NULL, 0, "closure", 1, &in, 1, &number, &v));
+    return v;
+}
+static dnnl_tp_status_t count_down(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
+                                   int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg, (void)stop, (void)nin, (void)nout;
+    *(int32_t *)out[0].data = *(const int32_t *)in[0].data - 1;
+    return dnnl_tp_success;
+}
+/* Compiles graph, whose output is y, runs it n times on `first`, and destroys all. */
+static void run_graph(world_t *w, dnnl_tp_graph_t graph, dnnl_tp_value_t y, unsigned flags, long n,
+                      int32_t first) {
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .flags = flags};
+    dnnl_tp_executable_t executable;
+    int32_t result;
+    void *in[1] = {&first}, *out[1] = {&result};
+    OK(dnnl_tp_graph_output(graph, y, "y"));
+    OK(dnnl_tp_executable_compile(&executable, graph, w->engine, 0, NULL, &opts));
+    for (long i = 0; i < n; ++i) OK(dnnl_tp_executable_run(executable, w->stream, 1, in, 1, out, NULL));
+    dnnl_tp_executable_destroy(executable);
+    dnnl_tp_graph_destroy(graph);
+}
+static dnnl_tp_graph_t graph_of_number(dnnl_tp_value_t *x) {
+    dnnl_tp_graph_t graph;
+    OK(dnnl_tp_graph_create(&graph, dnnl_tp_cpu));
+    OK(dnnl_tp_graph_input(graph, x, "x", dnnl_tp_s32, 0, NULL));
+    return graph;
+}
+
+/* One closure. */
+static void run(world_t *w, long n) {
+    dnnl_tp_value_t x;
+    dnnl_tp_graph_t graph = graph_of_number(&x);
+    run_graph(w, graph, closure(graph, nothing, x), 0, n, 0);
+}
+/* A chain of n closures, run once: one after another, and each a node of the dataflow engine. */
+static void chain(world_t *w, long n, unsigned flags) {
+    dnnl_tp_value_t x;
+    dnnl_tp_graph_t graph = graph_of_number(&x);
+    for (long i = 0; i < IN_LAYER; ++i) x = closure(graph, nothing, x);
+    run_graph(w, graph, x, flags, n / IN_LAYER, 0);
+}
+static void run_closures(world_t *w, long n) { chain(w, n, 0); }
+static void run_nodes(world_t *w, long n) { chain(w, n, DNNL_TP_COMPILE_NO_CLUSTERS); }
+/* An If with a closure in each branch. */
+static void run_if(world_t *w, long n) {
+    dnnl_tp_value_t x, y;
+    dnnl_tp_graph_t graph = graph_of_number(&x), branch[2];
+    for (int b = 0; b < 2; ++b) OK(dnnl_tp_graph_create_region(&branch[b], graph));
+    dnnl_tp_value_t a = closure(branch[0], nothing, x), b = closure(branch[1], nothing, x);
+    OK(dnnl_tp_graph_if(graph, "if", x, branch[0], branch[1], 1, &a, &b, &y));
+    for (int k = 0; k < 2; ++k) dnnl_tp_graph_destroy(branch[k]);
+    run_graph(w, graph, y, 0, n, 1);
+}
+/* n iterations of a loop with one closure. */
+static void iterate(world_t *w, long n, unsigned flags) {
+    dnnl_tp_value_t x, left, next, y;
+    dnnl_tp_graph_t graph = graph_of_number(&x), cond, body;
+    OK(dnnl_tp_graph_create_region(&cond, graph));
+    OK(dnnl_tp_graph_input(cond, &left, "left", dnnl_tp_s32, 0, NULL));
+    OK(dnnl_tp_graph_create_region(&body, cond));
+    next = closure(body, count_down, left);
+    OK(dnnl_tp_graph_while(graph, "while", cond, left, body, 1, &x, &left, &next, 1, &y));
+    dnnl_tp_graph_destroy(cond);
+    dnnl_tp_graph_destroy(body);
+    run_graph(w, graph, y, flags, 1, (int32_t)n);
+}
+static void run_while(world_t *w, long n) { iterate(w, n, 0); }
+static void run_while_nodes(world_t *w, long n) { iterate(w, n, DNNL_TP_COMPILE_NO_CLUSTERS); }
+
 static const struct {
     const char *name;
     void (*run)(world_t *, long n);
@@ -115,7 +191,13 @@ static const struct {
              {"execute_handles", execute_handles},
              {"create", create},
              {"build", build},
-             {"build_and_compile", build_and_compile}};
+             {"build_and_compile", build_and_compile},
+             {"run", run},
+             {"run_closures", run_closures},
+             {"run_nodes", run_nodes},
+             {"run_if", run_if},
+             {"run_while", run_while},
+             {"run_while_nodes", run_while_nodes}};
 enum { N_CALLS = sizeof calls / sizeof *calls };
 
 /* Without arguments: the names, and each once, to see that it works. */
