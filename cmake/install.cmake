@@ -7,7 +7,7 @@ set(dnnl_tp_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dnnl_tp)
 set(dnnl_tp_integrations_dir ${CMAKE_INSTALL_DATADIR}/dnnl_tp/integrations)
 set(dnnl_tp_examples_dir ${CMAKE_INSTALL_DOCDIR}/examples)
 
-install(TARGETS dnnl_tp_shared dnnl_tp_static dnnl_tp_pool_check EXPORT dnnl_tp_targets
+install(TARGETS dnnl_tp_shared dnnl_tp_static EXPORT dnnl_tp_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
@@ -64,7 +64,5 @@ install(FILES ${PROJECT_BINARY_DIR}/dnnl_tpConfig.cmake ${PROJECT_BINARY_DIR}/dn
 # The file finds the tree by its own place, so that an install tree can be moved.
 file(RELATIVE_PATH dnnl_tp_pc_prefix
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-foreach(name IN ITEMS dnnl_tp dnnl_tp_pool_check)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
-endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/dnnl_tp.pc.in ${PROJECT_BINARY_DIR}/dnnl_tp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/dnnl_tp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

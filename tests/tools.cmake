@@ -7,7 +7,7 @@ function(fuzzer name)
   list(TRANSFORM arg_SOURCES PREPEND ${fuzz}/)
   list(PREPEND arg_SOURCES ${fuzz}/fuzz_${name}.c)
   add_executable(replay_${name} ${fuzz}/fuzz_replay.c ${arg_SOURCES})
-  target_link_libraries(replay_${name} PRIVATE dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
+  target_link_libraries(replay_${name} PRIVATE dnnl_tp_switch_merge dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
   target_compile_definitions(replay_${name} PRIVATE _GNU_SOURCE)
   add_test(NAME fuzz_replay_${name} COMMAND replay_${name} ${fuzz}/corpus/${name} ${arg_REPLAY})
   set_tests_properties(fuzz_replay_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
@@ -18,7 +18,7 @@ function(fuzzer name)
   list(TRANSFORM arg_PARTS APPEND .c)
   add_custom_command(OUTPUT fuzz_${name}
     COMMAND ${CLANG} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-      -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+      -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/integrations
       ${arg_SOURCES} ${arg_PARTS} $<TARGET_FILE:dnnl_tp_static> -lm -lpthread -ldl -o fuzz_${name}
     DEPENDS ${arg_SOURCES} ${arg_PARTS} dnnl_tp_static VERBATIM)
   add_custom_target(build_fuzz_${name} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name})
@@ -32,7 +32,8 @@ set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/r
 fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
   PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/read exec/text/write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
-  PARTS ${graph_parts} exec/switch_merge/import exec/switch_merge/emit exec/switch_merge/gate exec/switch_merge/live)
+  PARTS ../integrations/switch_merge/import ../integrations/switch_merge/emit ../integrations/switch_merge/gate
+    ../integrations/switch_merge/live ../integrations/switch_merge/memory)
 
 # What is wrong with environment variables is said, in lines of verbose mode (doc/variables.md).
 if(TARGET example_matmul)

@@ -87,6 +87,13 @@ typedef struct {
  * @return success; invalid_arguments (objects exist, struct_size is wrong, or a member is NULL). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator);
 
+/** The allocator of objects that are made without an engine, for libraries that stand on this one and want their
+ * memory from the same place. Thread-safe.
+ *
+ * @return what dnnl_tp_set_allocator() was given, or the library's own; never NULL; lent until the next
+ *     dnnl_tp_set_allocator(). */
+DNNL_TP_API const dnnl_tp_allocator_t *dnnl_tp_get_allocator(void);
+
 /** Limits the instruction sets of all engines (also: environment variable DNNL_TP_MAX_CPU_ISA, with the names
  * of the enumerators in capitals, e.g. AVX2). To be called before the first engine exists; an engine
  * attribute may limit further. Thread-safe.

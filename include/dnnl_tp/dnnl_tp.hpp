@@ -46,6 +46,8 @@ template <typename F> void set_verbose_callback(F &f) {
 inline void reset_verbose_callback() { set_verbose_callback(nullptr, nullptr); }
 /** Chooses the allocator of objects without an engine. */
 inline void set_allocator(const dnnl_tp_allocator_t &a) { check(dnnl_tp_set_allocator(&a)); }
+/** The allocator of objects that are made without an engine. */
+inline const dnnl_tp_allocator_t &get_allocator() { return *dnnl_tp_get_allocator(); }
 /** Limits the instruction sets of all engines. */
 inline status set_max_cpu_isa(detail::either<cpu_isa> isa) {
     check(dnnl_tp_set_max_cpu_isa(isa));

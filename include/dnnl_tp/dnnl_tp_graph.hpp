@@ -12,7 +12,6 @@
 
 #include "dnnl_tp/dnnl_tp.hpp"
 #include "dnnl_tp/dnnl_tp_graph_file.h"
-#include "dnnl_tp/dnnl_tp_graph_import.h"
 
 namespace dnnl_tp {
 
@@ -159,17 +158,6 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
         check(dnnl_tp_graph_op(get(), kind, name, static_cast<int>(in.size()), in.data(), attrs.size(),
                                attrs.data(), nout, result.data()));
         return result;
-    }
-    /** A graph from nodes with Switch, Merge, Enter, Exit: dnnl_tp_graph_import_v1(). */
-    static graph import_v1(const std::vector<dnnl_tp_v1_node_t> &nodes,
-                           const std::vector<const char *> &outputs,
-                           const std::vector<const char *> &targets = {},
-                           detail::either<engine::kind> kind = dnnl_tp_cpu) {
-        graph g(nullptr);
-        g.create(dnnl_tp_graph_import_v1, kind, static_cast<int>(nodes.size()), nodes.data(),
-                 static_cast<int>(outputs.size()), outputs.data(), static_cast<int>(targets.size()),
-                 targets.data());
-        return g;
     }
     /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments,
      * or as f(inputs, outputs, should_stop). What it throws fails the run: an error with its status, bad_alloc

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/check.hpp"
+#include "switch_merge/dnnl_tp_switch_merge.hpp"
 
 namespace t = dnnl_tp;
 
@@ -91,7 +92,10 @@ void test_names_and_import(void **) {
     assert_int_equal(g.inputs().size(), 1);
     assert_true(g.inputs()[0].name == "x" && g.inputs()[0].number == x);
     assert_true(g.outputs().size() == 2 && g.outputs()[1].name == "z" && g.outputs()[1].number == x);
+}
 
+void test_import_v1(void **) {
+    fixture f;
     const char *const to_abs[] = {"in"};
     dnnl_tp_v1_node_t in = {}, abs = {};
     in.name = "in";
@@ -102,11 +106,11 @@ void test_names_and_import(void **) {
     abs.op = dnnl_tp_op_abs;
     abs.nin = 1;
     abs.in = to_abs;
-    const t::graph imported = t::graph::import_v1({in, abs}, {"abs"});
+    const t::graph imported = t::import_v1({in, abs}, {"abs"});
     float from[2] = {-1, 2}, to[2] = {0, 0};
     t::executable(imported, f.e).run(f.s, {from}, {to});
     assert_true(to[0] == 1 && to[1] == 2);
-    ASSERT_STATUS(dnnl_tp_invalid_graph, t::graph::import_v1({abs}, {"abs"}));
+    ASSERT_STATUS(dnnl_tp_invalid_graph, t::import_v1({abs}, {"abs"}));
 }
 
 void test_trace(void **) {
@@ -229,6 +233,7 @@ int main() {
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_names_and_import),
+        cmocka_unit_test(test_import_v1),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_graph_host_function),
     };

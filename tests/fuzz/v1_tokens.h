@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dnnl_tp/dnnl_tp_graph_import.h"
+#include "switch_merge/dnnl_tp_switch_merge.h"
 
 enum { V1_NODES = 100, V1_IN = 5, V1_NAME = 16, V1_OUT = 3, V1_INPUTS = 3, V1_FRAMES = 3, V1_DEPTH = 4 };
 

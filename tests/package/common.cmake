@@ -14,7 +14,7 @@ function(run_consumer folder prefix)
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_PREFIX_PATH=${prefix}
     -DEXPECTED_VERSION=${VERSION})
   run(${CMAKE_COMMAND} --build ${folder})
-  set(programs c_default c_static cxx_shared cxx_static check_shared check_static)
+  set(programs c_default c_static cxx_shared cxx_static check_shared check_static import_shared import_static)
   if(RUNTIME STREQUAL "EXT_THREADPOOL")
     file(STRINGS ${folder}/adapters.txt adapters)
     if(NOT "on_std_thread" IN_LIST adapters)

@@ -18,7 +18,7 @@ file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_INSTALL_PREFIX=/usr -DDNNL_TP_DEB=ON
   -DDNNL_TP_BUILD_TESTS=OFF -DDNNL_TP_BUILD_BENCHDNN=OFF)
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --target dnnl_tp_shared dnnl_tp_static dnnl_tp_pool_check pool_check)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --target dnnl_tp_shared dnnl_tp_static dnnl_tp_pool_check dnnl_tp_switch_merge pool_check)
 get_filename_component(bin ${CMAKE_COMMAND} DIRECTORY)
 run(${bin}/cpack --config ${WORK_DIR}/build/CPackConfig.cmake)
 file(GLOB packages ${WORK_DIR}/build/packages/*.deb)

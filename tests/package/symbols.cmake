@@ -1,5 +1,5 @@
-# The shared library exports every function that the public headers declare, and nothing else; what the library
-# beside it has (pool_check) stands there alone and needs public functions only. Static libraries define only names of
+# The shared library exports every function that the public headers declare, and nothing else; what the libraries
+# beside it have (pool_check, switch_merge) stands there alone and needs public functions only. Static libraries define only names of
 # the project. Only the library of the runtime EXT_THREADPOOL starts threads.
 cmake_minimum_required(VERSION 3.25)
 function(symbols out)
@@ -18,17 +18,22 @@ endfunction()
 symbols(exported -D --defined-only ${SHARED_LIBRARY})
 include(${CMAKE_CURRENT_LIST_DIR}/declared.cmake)
 
-symbols(beside --extern-only --defined-only ${POOL_CHECK_LIBRARY})
-symbols(beside_needs --extern-only --undefined-only ${POOL_CHECK_LIBRARY})
-if(NOT "dnnl_tp_pool_check" IN_LIST beside)
-  message(SEND_ERROR "${POOL_CHECK_LIBRARY} has no dnnl_tp_pool_check")
-endif()
-list(REMOVE_ITEM declared ${beside})
-list(REMOVE_ITEM beside_needs ${beside} ${declared})
-list(FILTER beside_needs INCLUDE REGEX "^(dnnl_tp_|dtp_)")
-if(beside_needs)
-  message(SEND_ERROR "${POOL_CHECK_LIBRARY} needs what the main library does not export: ${beside_needs}")
-endif()
+foreach(library IN ITEMS ${POOL_CHECK_LIBRARY} ${SWITCH_MERGE_LIBRARY})
+  symbols(defined --extern-only --defined-only ${library})
+  symbols(needs --extern-only --undefined-only ${library})
+  list(REMOVE_ITEM declared ${defined})
+  list(REMOVE_ITEM needs ${defined} ${declared})
+  list(FILTER needs INCLUDE REGEX "^(dnnl_tp_|dtp_)")
+  if(needs)
+    message(SEND_ERROR "${library} needs what the main library does not export: ${needs}")
+  endif()
+  list(APPEND beside ${defined})
+endforeach()
+foreach(name IN ITEMS dnnl_tp_pool_check dnnl_tp_graph_import_v1)
+  if(NOT name IN_LIST beside OR name IN_LIST exported)
+    message(SEND_ERROR "${name} is not where it should be")
+  endif()
+endforeach()
 
 set(missing ${declared})
 list(REMOVE_ITEM missing ${exported})

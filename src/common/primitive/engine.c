@@ -62,6 +62,8 @@ dnnl_tp_status_t dnnl_tp_set_allocator(const dnnl_tp_allocator_t *allocator) {
     return dnnl_tp_success;
 }
 
+const dnnl_tp_allocator_t *dnnl_tp_get_allocator(void) { return dtp_process_allocator(); }
+
 /* ---- Attributes -------------------------------------------------------------------------------------- */
 
 static void engine_attr_destroy(dtp_object_t *obj) {

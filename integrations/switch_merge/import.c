@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "exec/switch_merge/import.h"
+#include "switch_merge/import.h"
 
-enum { MAX_NODES = 1 << 24, MAX_INPUTS = 1 << 20, TEXT = 256, MAX_DEPTH = 128 };
+enum { MAX_NODES = 1 << 24, MAX_INPUTS = 1 << 20, TEXT = 400, MAX_DEPTH = 128 };
 
 const char *dtp_v1_kind_name(dnnl_tp_v1_kind_t kind) {
     static const char *const names[] = {"input",    "constant", "operator",      "host",
@@ -16,13 +16,23 @@ const char *dtp_v1_kind_name(dnnl_tp_v1_kind_t kind) {
 
 dnnl_tp_status_t dtp_v1_refuse(const dtp_v1_t *t, int node, const char *format, ...) {
     char text[TEXT];
+    const dnnl_tp_v1_node_t *v = t->nodes[node].v1;
+    const int used = snprintf(text, sizeof text, "node '%.100s' (%s): ", v->name, dtp_v1_kind_name(v->kind));
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - (size_t)used, format, args);
+    va_end(args);
+    return dnnl_tp_fail(dnnl_tp_invalid_graph, text);
+}
+/* invalid_arguments with a text. */
+static dnnl_tp_status_t wrong_call(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+static dnnl_tp_status_t wrong_call(const char *format, ...) {
+    char text[TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const dnnl_tp_v1_node_t *v = t->nodes[node].v1;
-    return dtp_fail(dnnl_tp_invalid_graph, DTP_GRAPH_IMPORT, "node '%.100s' (%s): %s", v->name,
-                    dtp_v1_kind_name(v->kind), text);
+    return dnnl_tp_fail(dnnl_tp_invalid_arguments, text);
 }
 #define CHECK(cond, node, ...)                                          \
     do {                                                                \
@@ -90,7 +100,7 @@ static int parse(const names_t *names, const char *text, dtp_v1_tensor_t *x, boo
 static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
     dtp_v1_node_t *node = &t->nodes[i];
     const dnnl_tp_v1_node_t *v = node->v1;
-    dtp_v1_tensor_t *in = dtp_arena_alloc(&t->arena, sizeof *in * (size_t)v->nin);
+    dtp_v1_tensor_t *in = dtp_v1_alloc(&t->memory, sizeof *in * (size_t)v->nin);
     if (!in) return dnnl_tp_out_of_memory;
     node->in = in;
     for (int k = 0; k < v->nin; ++k) {
@@ -119,17 +129,17 @@ static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
 }
 
 static dnnl_tp_status_t read_nodes(dtp_v1_t *t, const dnnl_tp_v1_node_t *nodes, names_t *names) {
-    names->sorted = dtp_arena_alloc(&t->arena, sizeof *names->sorted * (size_t)t->n);
+    names->sorted = dtp_v1_alloc(&t->memory, sizeof *names->sorted * (size_t)t->n);
     if (!names->sorted) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i) {
         t->nodes[i] = (dtp_v1_node_t){
             .v1 = &nodes[i], .context = -1, .frame = -1, .enter = -1, .next = -1, .pair = -1, .slot = -1};
-        DTP_REQUIRE(nodes[i].name && *nodes[i].name, NULL_ARG, "node %d has no name", i);
+        if (!nodes[i].name || !*nodes[i].name) return wrong_call("node %d has no name", i);
         CHECK((unsigned)nodes[i].kind <= dnnl_tp_v1_loop_cond, i, "kind %d is not known", (int)nodes[i].kind);
         CHECK(nodes[i].nin >= 0 && nodes[i].nin <= MAX_INPUTS && (nodes[i].nin == 0 || nodes[i].in), i,
               "%d inputs", nodes[i].nin);
-        CHECK(nodes[i].kind != dnnl_tp_v1_host || (nodes[i].nout >= 0 && nodes[i].nout <= DTP_GRAPH_MAX_ARGS),
-              i, "%d outputs", nodes[i].nout);
+        CHECK(nodes[i].kind != dnnl_tp_v1_host || (nodes[i].nout >= 0 && nodes[i].nout <= MAX_INPUTS), i,
+              "%d outputs", nodes[i].nout);
         names->sorted[i] = (name_t){nodes[i].name, i};
     }
     names->n = t->n;
@@ -137,7 +147,7 @@ static dnnl_tp_status_t read_nodes(dtp_v1_t *t, const dnnl_tp_v1_node_t *nodes, 
     for (int i = 1; i < t->n; ++i)
         CHECK(strcmp(names->sorted[i - 1].name, names->sorted[i].name), names->sorted[i].node,
               "two nodes have this name");
-    for (int i = 0; i < t->n; ++i) DTP_TRY(read_node(t, names, i));
+    for (int i = 0; i < t->n; ++i) TRY(read_node(t, names, i));
     return dnnl_tp_success;
 }
 
@@ -155,15 +165,15 @@ static bool back_edge(const dtp_v1_t *t, int node, int k) {
 
 static dnnl_tp_status_t find_frames(dtp_v1_t *t) {
     int n = 0;
-    name_t *enters = dtp_arena_alloc(&t->arena, sizeof *enters * (size_t)t->n);
+    name_t *enters = dtp_v1_alloc(&t->memory, sizeof *enters * (size_t)t->n);
     if (!enters) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i)
         if (is_kind(t, i, dnnl_tp_v1_enter)) enters[n++] = (name_t){t->nodes[i].v1->frame, i};
     qsort(enters, (size_t)n, sizeof *enters, by_name);
     for (int k = 0; k < n; ++k) {
         if (k == 0 || strcmp(enters[k - 1].name, enters[k].name)) {
-            DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->frames, &t->cap_frames, t->nframes + 1,
-                                   sizeof *t->frames));
+            TRY(dtp_v1_grow(&t->memory, (void **)&t->frames, &t->cap_frames, t->nframes + 1,
+                            sizeof *t->frames));
             t->frames[t->nframes++] =
                 (dtp_v1_frame_t){.name = enters[k].name, .base = -1, .loop_cond = -1, .slot = -1};
         }
@@ -196,11 +206,11 @@ static dnnl_tp_status_t refuse_cycle(const dtp_v1_t *t, const int *left) {
 static dnnl_tp_status_t sort(dtp_v1_t *t) {
     int total = t->n + t->nframes, edges = 0;
     for (int i = 0; i < t->n; ++i) edges += 2 * (t->nodes[i].ndata + t->nodes[i].ncontrol) + 1;
-    int *left = dtp_arena_alloc(&t->arena, sizeof *left * (size_t)total);
-    int *first = dtp_arena_alloc(&t->arena, sizeof *first * (size_t)(total + 2));
-    int *to = dtp_arena_alloc(&t->arena, sizeof *to * (size_t)edges);
-    int *queue = dtp_arena_alloc(&t->arena, sizeof *queue * (size_t)total);
-    t->order = dtp_arena_alloc(&t->arena, sizeof *t->order * (size_t)t->n);
+    int *left = dtp_v1_alloc(&t->memory, sizeof *left * (size_t)total);
+    int *first = dtp_v1_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
+    int *to = dtp_v1_alloc(&t->memory, sizeof *to * (size_t)edges);
+    int *queue = dtp_v1_alloc(&t->memory, sizeof *queue * (size_t)total);
+    t->order = dtp_v1_alloc(&t->memory, sizeof *t->order * (size_t)t->n);
     if (!left || !first || !to || !queue || !t->order) return dnnl_tp_out_of_memory;
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < t->n; ++i) {
@@ -252,7 +262,7 @@ static dnnl_tp_status_t more_buckets(dtp_v1_t *t) {
     enum { LEAST = 64, MOST = 1 << 24 };
     if (t->ncontexts < t->nbuckets || t->nbuckets == MOST) return dnnl_tp_success;
     int n = t->nbuckets ? 4 * t->nbuckets : LEAST,
-        *buckets = dtp_arena_alloc(&t->arena, sizeof *buckets * (size_t)n);
+        *buckets = dtp_v1_alloc(&t->memory, sizeof *buckets * (size_t)n);
     if (!buckets) return dnnl_tp_out_of_memory;
     memset(buckets, 0xff, sizeof *buckets * (size_t)n);
     t->buckets = buckets;
@@ -273,9 +283,9 @@ static dnnl_tp_status_t context_of(dtp_v1_t *t, dtp_v1_context_t want, int *id) 
             *id = c;
             return dnnl_tp_success;
         }
-    DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->contexts, &t->cap_contexts, t->ncontexts + 1,
-                           sizeof *t->contexts));
-    DTP_TRY(more_buckets(t));
+    TRY(dtp_v1_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, t->ncontexts + 1,
+                    sizeof *t->contexts));
+    TRY(more_buckets(t));
     const dtp_v1_context_t *parent = &t->contexts[want.parent];
     want.depth = parent->depth + 1;
     want.loops = parent->loops + (want.kind == DTP_V1_TEST);
@@ -339,11 +349,11 @@ static dnnl_tp_status_t join(dtp_v1_t *t, int i, int from, int to, int *context)
     for (int k = from; k < to; ++k) {
         if (node->in[k].node < 0) continue;
         int c;
-        if (k < node->ndata) DTP_TRY(alive(t, node->in[k], &c));
+        if (k < node->ndata) TRY(alive(t, node->in[k], &c));
         else c = t->nodes[node->in[k].node].context;
         /* A control input from an Enter waits inside of the frame. */
         if (k >= node->ndata && is_kind(t, node->in[k].node, dnnl_tp_v1_enter))
-            DTP_TRY(alive(t, node->in[k], &c));
+            TRY(alive(t, node->in[k], &c));
         const dtp_v1_node_t *source = &t->nodes[node->in[k].node];
         bool free = source->v1->kind == dnnl_tp_v1_constant && source->v1->nin == 0;
         if (!free) {
@@ -375,7 +385,7 @@ static dnnl_tp_status_t place_loop_merge(dtp_v1_t *t, int i) {
     node->enter = enter;
     node->next = node->in[next].node;
     dtp_v1_frame_t *f = &t->frames[node->frame];
-    DTP_TRY(dtp_arena_grow(&t->arena, (void **)&f->vars, &f->cap_vars, f->nvars + 1, sizeof *f->vars));
+    TRY(dtp_v1_grow(&t->memory, (void **)&f->vars, &f->cap_vars, f->nvars + 1, sizeof *f->vars));
     f->vars[f->nvars++] = i;
     return alive(t, node->in[!next], &node->context);
 }
@@ -386,7 +396,7 @@ static dnnl_tp_status_t place_merge(dtp_v1_t *t, int i) {
     for (int k = 0; k < 2; ++k)
         if (is_kind(t, node->in[k].node, dnnl_tp_v1_next_iteration)) return place_loop_merge(t, i);
     int c[2];
-    for (int k = 0; k < 2; ++k) DTP_TRY(alive(t, node->in[k], &c[k]));
+    for (int k = 0; k < 2; ++k) TRY(alive(t, node->in[k], &c[k]));
     const dtp_v1_context_t *a = &t->contexts[c[0]], *b = &t->contexts[c[1]];
     CHECK(!on_path(t, c[0], c[1]) && !on_path(t, c[1], c[0]), i, "both inputs can be alive");
     bool pair = a->kind == DTP_V1_SIDE && b->kind == DTP_V1_SIDE && a->parent == b->parent &&
@@ -404,7 +414,7 @@ static dnnl_tp_status_t place(dtp_v1_t *t, int i) {
     const dnnl_tp_v1_kind_t kind = node->v1->kind;
     if (kind == dnnl_tp_v1_merge) return place_merge(t, i);
     int context = 0;
-    DTP_TRY(join(t, i, 0, node->ndata + node->ncontrol, &context));
+    TRY(join(t, i, 0, node->ndata + node->ncontrol, &context));
     const dtp_v1_context_t *c = &t->contexts[context];
     node->context = context;
     CHECK(kind != dnnl_tp_v1_input || context == 0, i, "an input of the graph inside of control flow");
@@ -471,10 +481,10 @@ static dnnl_tp_status_t check_frames(const dtp_v1_t *t) {
 }
 
 dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
-    DTP_TRY(dtp_arena_grow(&t->arena, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
+    TRY(dtp_v1_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
     t->contexts[t->ncontexts++] = (dtp_v1_context_t){.kind = DTP_V1_ROOT, .parent = -1};
-    DTP_TRY(more_buckets(t));
-    for (int i = 0; i < t->n; ++i) DTP_TRY(place(t, t->order[i]));
+    TRY(more_buckets(t));
+    for (int i = 0; i < t->n; ++i) TRY(place(t, t->order[i]));
     return check_frames(t);
 }
 
@@ -482,10 +492,10 @@ dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
 
 static dnnl_tp_status_t import_structured(dtp_v1_t *t, int nout, const dtp_v1_tensor_t *out,
                                           const char *const *outputs) {
-    DTP_TRY(dtp_v1_analyse(t));
+    TRY(dtp_v1_analyse(t));
     for (int i = 0; i < nout; ++i) {
         int c;
-        DTP_TRY(alive(t, out[i], &c));
+        TRY(alive(t, out[i], &c));
         CHECK(c == 0, out[i].node, "output '%.100s' is not always alive", outputs[i]);
     }
     return dtp_v1_emit(t);
@@ -506,55 +516,62 @@ static dnnl_tp_status_t import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind, const dn
                                const char *const *targets) {
     names_t names;
     bool control;
-    DTP_TRY(read_nodes(t, nodes, &names));
-    dtp_v1_tensor_t x, *out = dtp_arena_alloc(&t->arena, sizeof *out * (size_t)nout);
+    TRY(read_nodes(t, nodes, &names));
+    dtp_v1_tensor_t x, *out = dtp_v1_alloc(&t->memory, sizeof *out * (size_t)nout);
     if (!out) return dnnl_tp_out_of_memory;
     for (int i = 0; i < ntargets; ++i) {
-        DTP_REQUIRE(targets[i] && parse(&names, targets[i], &x, &control) == 0 && !control, GRAPH_IMPORT,
-                    "target '%.100s' is not there", targets[i] ? targets[i] : "");
+        if (!targets[i] || parse(&names, targets[i], &x, &control) != 0 || control)
+            return wrong_call("target '%.100s' is not there", targets[i] ? targets[i] : "");
         t->nodes[x.node].target = true;
     }
     for (int i = 0; i < nout; ++i)
-        DTP_REQUIRE(outputs[i] && parse(&names, outputs[i], &out[i], &control) == 0 && !control &&
-                        out[i].out < dtp_v1_nout(t->nodes[out[i].node].v1),
-                    GRAPH_IMPORT, "output '%.100s' is not there", outputs[i] ? outputs[i] : "");
+        if (!outputs[i] || parse(&names, outputs[i], &out[i], &control) != 0 || control ||
+            out[i].out >= dtp_v1_nout(t->nodes[out[i].node].v1))
+            return wrong_call("output '%.100s' is not there", outputs[i] ? outputs[i] : "");
     bool frames = false;
     for (int i = 0; i < t->n; ++i) frames |= t->nodes[i].v1->kind >= dnnl_tp_v1_enter;
-    DTP_TRY(find_frames(t));
-    DTP_TRY(sort(t));
+    TRY(find_frames(t));
+    TRY(sort(t));
     pass_targets(t);
-    DTP_TRY(dnnl_tp_graph_create(&t->graph, kind));
+    TRY(dnnl_tp_graph_create(&t->graph, kind));
     dnnl_tp_status_t status = import_structured(t, nout, out, outputs);
     if (status == dnnl_tp_invalid_graph && !frames && !t->building)
         status = dtp_v1_emit_gated(t, nout, out, outputs);
-    DTP_TRY(status);
-    for (int i = 0; i < nout; ++i)
-        DTP_TRY(dnnl_tp_graph_output(t->graph, dtp_v1_value(t, out[i]), outputs[i]));
+    TRY(status);
+    for (int i = 0; i < nout; ++i) TRY(dnnl_tp_graph_output(t->graph, dtp_v1_value(t, out[i]), outputs[i]));
     return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t check_and_import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind,
+                                         const dnnl_tp_v1_node_t *nodes, int nout, const char *const *outputs,
+                                         int ntargets, const char *const *targets) {
+    if (t->n < 0 || t->n > MAX_NODES || nout < 0 || nout > MAX_INPUTS || ntargets < 0)
+        return wrong_call("%d nodes, %d outputs, %d targets", t->n, nout, ntargets);
+    if ((t->n && !nodes) || (nout && !outputs) || (ntargets && !targets))
+        return wrong_call("nodes, outputs or targets are NULL");
+    t->nodes = dtp_v1_alloc(&t->memory, sizeof *t->nodes * (size_t)t->n);
+    t->mark = dtp_v1_alloc(&t->memory, sizeof *t->mark * (size_t)t->n);
+    t->path = dtp_v1_alloc(&t->memory, sizeof *t->path * (size_t)t->n);
+    if (!t->nodes || !t->mark || !t->path) return dnnl_tp_out_of_memory;
+    return import(t, kind, nodes, nout, outputs, ntargets, targets);
 }
 
 dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind, int n,
                                          const dnnl_tp_v1_node_t *nodes, int nout, const char *const *outputs,
                                          int ntargets, const char *const *targets) {
-    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
-    *graph = NULL;
-    DTP_REQUIRE(n >= 0 && n <= MAX_NODES && nout >= 0 && nout <= MAX_INPUTS && ntargets >= 0, BAD_COUNT,
-                "%d nodes, %d outputs, %d targets", n, nout, ntargets);
-    DTP_REQUIRE((n == 0 || nodes) && (nout == 0 || outputs) && (ntargets == 0 || targets), NULL_ARG,
-                "nodes, outputs or targets are NULL");
+    static const char name[] = "dnnl_tp_graph_import_v1: ";
+    if (!graph) return wrong_call("%sgraph is NULL", name);
     dtp_v1_t t = {.n = n};
-    dtp_arena_init(&t.arena, dtp_process_allocator());
-    t.nodes = dtp_arena_alloc(&t.arena, sizeof *t.nodes * (size_t)n);
-    t.mark = dtp_arena_alloc(&t.arena, sizeof *t.mark * (size_t)n);
-    t.path = dtp_arena_alloc(&t.arena, sizeof *t.path * (size_t)n);
-    dnnl_tp_status_t status = t.nodes && t.mark && t.path
-                                  ? import(&t, kind, nodes, nout, outputs, ntargets, targets)
-                                  : dnnl_tp_out_of_memory;
-    for (int i = 0; i < n && status != dnnl_tp_success; ++i)
+    dtp_v1_memory_init(&t.memory);
+    dnnl_tp_status_t status = check_and_import(&t, kind, nodes, nout, outputs, ntargets, targets);
+    for (int i = 0; i < n && nodes && status != dnnl_tp_success; ++i)
         if (nodes[i].kind == dnnl_tp_v1_host && nodes[i].drop && !(t.nodes && t.nodes[i].taken))
             nodes[i].drop(nodes[i].arg);
-    dtp_arena_free(&t.arena);
-    if (status == dnnl_tp_success) *graph = t.graph;
-    else dnnl_tp_graph_destroy(t.graph);
-    DTP_RETURN(status);
+    dtp_v1_memory_free(&t.memory);
+    *graph = status == dnnl_tp_success ? t.graph : NULL;
+    if (status == dnnl_tp_success) return status;
+    dnnl_tp_graph_destroy(t.graph);
+    char text[2 * TEXT];
+    snprintf(text, sizeof text, "%s%s", name, dnnl_tp_last_error());
+    return dnnl_tp_fail(status, text);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dnnl_tp/dnnl_tp_graph_import.h"
+#include "switch_merge/dnnl_tp_switch_merge.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/check.h"
 

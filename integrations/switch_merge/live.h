@@ -4,10 +4,10 @@
  * a Switch adds its predicate or the negation to its outputs, a Merge is alive if one of its inputs is.
  * Functions are decision diagrams: two are equal if they have the same number. live.c finds them,
  * gate.c makes Ifs of them. */
-#ifndef DTP_EXEC_SWITCH_MERGE_LIVE_H
-#define DTP_EXEC_SWITCH_MERGE_LIVE_H
+#ifndef DTP_SWITCH_MERGE_LIVE_H
+#define DTP_SWITCH_MERGE_LIVE_H
 
-#include "exec/switch_merge/import.h"
+#include "switch_merge/import.h"
 
 enum { DTP_LIVE_NEVER = 0, DTP_LIVE_ALWAYS = 1 };
 

@@ -6,11 +6,21 @@
  * the other, the graph has no structure, and the node is refused. import.c resolves names and finds
  * contexts; emit.c makes one If of the nodes of a predicate that hang together, one While of each
  * frame, and builds the graph from the outside in. Acyclic graphs without structure: live.h. */
-#ifndef DTP_EXEC_SWITCH_MERGE_IMPORT_H
-#define DTP_EXEC_SWITCH_MERGE_IMPORT_H
+#ifndef DTP_SWITCH_MERGE_IMPORT_H
+#define DTP_SWITCH_MERGE_IMPORT_H
 
-#include "dnnl_tp/dnnl_tp_graph_import.h"
-#include "exec/graph/graph.h"
+#include <stdbool.h>
+#include <string.h>
+
+#include "switch_merge/dnnl_tp_switch_merge.h"
+#include "switch_merge/memory.h"
+
+#define TRY(expr)                                               \
+    do {                                                        \
+        const dnnl_tp_status_t try_status_ = (expr);            \
+        if (try_status_ != dnnl_tp_success) return try_status_; \
+    } while (0)
+static inline int dtp_v1_max(int a, int b) { return a > b ? a : b; }
 
 typedef struct {
     int node, out; /* node -1: an absent input */
@@ -75,7 +85,9 @@ typedef struct {
     int marks;
     dtp_v1_step_t *path;  /* from a node to its inputs, as deep as the graph */
     bool building, gated; /* the graph has got nodes; as gate.c makes them */
-    dtp_arena_t arena;
+    int *maker;           /* per value of the graph: number of the call that made it, 0: input or constant */
+    int cap_maker, makers;
+    dtp_v1_memory_t memory;
     dnnl_tp_graph_t graph;
 } dtp_v1_t;
 
@@ -108,6 +120,8 @@ dnnl_tp_status_t dtp_v1_each_before(dtp_v1_t *t, int node, bool with_data, dtp_v
  * target.
  */
 dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after, int node);
+/* One building call has made these values; -1: none. */
+dnnl_tp_status_t dtp_v1_made(dtp_v1_t *t, int n, const int32_t *values);
 /* The value in the graph, after its maker was emitted. */
 int32_t dtp_v1_value(const dtp_v1_t *t, dtp_v1_tensor_t x);
 

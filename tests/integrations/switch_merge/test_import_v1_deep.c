@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dnnl_tp/dnnl_tp_graph_import.h"
+#include "switch_merge/dnnl_tp_switch_merge.h"
 #include "support/check.h"
 
 enum { LENGTH = 20000, STACK = 256 << 10, NAME = 16 };

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "exec/switch_merge/live.h"
+#include "switch_merge/live.h"
 
 typedef struct {
     int level, home, at; /* at: in the order of the nodes */
@@ -76,7 +76,7 @@ static int gate_level(gates_t *g, int f) {
     if (g->gate_level[f]) return g->gate_level[f] - 1;
     const struct dtp_live_choice *c = &g->live.choices[f];
     int maker = g->live.vars[c->var].node, level = g->level[maker] + (home(g, maker) != DTP_LIVE_ALWAYS);
-    level = (int)dtp_max64(level, dtp_max64(gate_level(g, c->yes), gate_level(g, c->no)));
+    level = dtp_v1_max(level, dtp_v1_max(gate_level(g, c->yes), gate_level(g, c->no)));
     g->gate_level[f] = level + 1;
     return level;
 }
@@ -92,10 +92,10 @@ static int by_level(const void *a, const void *b) {
 static dnnl_tp_status_t arrange(gates_t *g, int nout, const dtp_v1_tensor_t *out) {
     dtp_v1_t *t = g->t;
     size_t n = (size_t)t->n, choices = (size_t)g->live.nchoices;
-    g->level = dtp_arena_alloc(&t->arena, sizeof *g->level * n);
-    g->wanted = dtp_arena_alloc(&t->arena, sizeof *g->wanted * n);
-    g->items = dtp_arena_alloc(&t->arena, sizeof *g->items * n);
-    g->gate_level = dtp_arena_alloc(&t->arena, sizeof *g->gate_level * choices);
+    g->level = dtp_v1_alloc(&t->memory, sizeof *g->level * n);
+    g->wanted = dtp_v1_alloc(&t->memory, sizeof *g->wanted * n);
+    g->items = dtp_v1_alloc(&t->memory, sizeof *g->items * n);
+    g->gate_level = dtp_v1_alloc(&t->memory, sizeof *g->gate_level * choices);
     if (!g->level || !g->wanted || !g->items || !g->gate_level) return dnnl_tp_out_of_memory;
     for (int at = 0; at < t->n; ++at) {
         int i = t->order[at];
@@ -104,11 +104,11 @@ static dnnl_tp_status_t arrange(gates_t *g, int nout, const dtp_v1_tensor_t *out
         need_all(g, i, raise);
         int level = gate_level(g, home(g, i));
         for (int k = 0; node->v1->kind == dnnl_tp_v1_merge && k < node->ndata; ++k)
-            level = (int)dtp_max64(level, gate_level(g, dtp_live_of(&g->live, node->in[k])));
+            level = dtp_v1_max(level, gate_level(g, dtp_live_of(&g->live, node->in[k])));
         if (level > g->level[i]) g->level[i] = level;
         g->items[g->nitems++] = (item_t){g->level[i], home(g, i), at};
         if (home(g, i) == DTP_LIVE_ALWAYS) continue;
-        g->wanted[i] = dtp_arena_alloc(&t->arena, (size_t)dtp_v1_nout(node->v1));
+        g->wanted[i] = dtp_v1_alloc(&t->memory, (size_t)dtp_v1_nout(node->v1));
         if (!g->wanted[i]) return dnnl_tp_out_of_memory;
     }
     for (int k = 0; k < g->nitems; ++k) need_all(g, t->order[g->items[k].at], want);
@@ -126,16 +126,17 @@ static dnnl_tp_status_t gate_value(gates_t *g, int f, int32_t *value) {
     static const uint8_t data[2] = {0, 1};
     const dnnl_tp_dims_t none = {0};
     if (f < 2) {
-        DTP_TRY(dnnl_tp_graph_constant(g->t->graph, value, NULL, dnnl_tp_u8, 0, none, &data[f],
-                                       DNNL_TP_CONSTANT_COPY, NULL, NULL));
+        TRY(dnnl_tp_graph_constant(g->t->graph, value, NULL, dnnl_tp_u8, 0, none, &data[f],
+                                   DNNL_TP_CONSTANT_COPY, NULL, NULL));
     } else {
         const struct dtp_live_choice *c = &g->live.choices[f];
         dtp_v1_tensor_t var = g->live.vars[c->var];
         int32_t yes, no;
-        DTP_TRY(gate_value(g, c->yes, &yes));
-        DTP_TRY(gate_value(g, c->no, &no));
-        DTP_TRY(dnnl_tp_graph_if(g->t->graph, g->t->nodes[var.node].v1->name, dtp_v1_value(g->t, var), NULL,
-                                 NULL, 1, &yes, &no, value));
+        TRY(gate_value(g, c->yes, &yes));
+        TRY(gate_value(g, c->no, &no));
+        TRY(dnnl_tp_graph_if(g->t->graph, g->t->nodes[var.node].v1->name, dtp_v1_value(g->t, var), NULL, NULL,
+                             1, &yes, &no, value));
+        TRY(dtp_v1_made(g->t, 1, value));
     }
     g->gate[f] = *value;
     return dnnl_tp_success;
@@ -149,14 +150,15 @@ static dnnl_tp_status_t add_if(gates_t *g, int f, const char *name, dnnl_tp_grap
     bool plain = c && c->yes < 2 && c->no < 2, turned = plain && c->no; /* a predicate or its negation */
     int32_t pred, *none = NULL;
     if (plain) pred = dtp_v1_value(t, g->live.vars[c->var]);
-    else DTP_TRY(gate_value(g, f, &pred));
+    else TRY(gate_value(g, f, &pred));
     if (!others) {
-        others = none = dtp_arena_alloc(&t->arena, sizeof *none * (size_t)n);
+        others = none = dtp_v1_alloc(&t->memory, sizeof *none * (size_t)n);
         if (!none) return dnnl_tp_out_of_memory;
         for (int i = 0; i < n; ++i) none[i] = -1;
     }
-    return dnnl_tp_graph_if(t->graph, name, pred, turned ? NULL : region, turned ? region : NULL, n,
-                            turned ? others : values, turned ? values : others, out);
+    TRY(dnnl_tp_graph_if(t->graph, name, pred, turned ? NULL : region, turned ? region : NULL, n,
+                         turned ? others : values, turned ? values : others, out));
+    return dtp_v1_made(t, n, out);
 }
 
 /* The nodes of items from .. to - 1, of one group. */
@@ -165,10 +167,10 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
     int n = 0;
     for (int k = from; k < to; ++k) {
         int i = t->order[g->items[k].at];
-        DTP_TRY(dtp_v1_emit_node(t, region, i));
+        TRY(dtp_v1_emit_node(t, region, i));
         for (int o = 0; o < dtp_v1_nout(t->nodes[i].v1); ++o) n += g->wanted[i][o];
     }
-    int32_t *values = dtp_arena_alloc(&t->arena, sizeof *values * 2 * (size_t)n);
+    int32_t *values = dtp_v1_alloc(&t->memory, sizeof *values * 2 * (size_t)n);
     if (!values) return dnnl_tp_out_of_memory;
     int32_t *out = values + n;
     n = 0;
@@ -178,7 +180,7 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
             if (g->wanted[i][o]) values[n++] = t->nodes[i].values[o];
     }
     int first = t->order[g->items[from].at];
-    DTP_TRY(add_if(g, g->items[from].home, t->nodes[first].v1->name, region, n, values, NULL, out));
+    TRY(add_if(g, g->items[from].home, t->nodes[first].v1->name, region, n, values, NULL, out));
     n = 0;
     for (int k = from; k < to; ++k) {
         int i = t->order[g->items[k].at];
@@ -191,14 +193,13 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
 static dnnl_tp_status_t emit_merge(gates_t *g, int i) {
     dtp_v1_t *t = g->t;
     dtp_v1_node_t *node = &t->nodes[i];
-    node->values = dtp_arena_alloc(&t->arena, sizeof *node->values);
+    node->values = dtp_v1_alloc(&t->memory, sizeof *node->values);
     if (!node->values) return dnnl_tp_out_of_memory;
     int last = node->ndata - 1;
     int32_t result = last > 0 ? dtp_v1_value(t, node->in[last]) : -1;
     for (int k = last > 0 ? last - 1 : 0; k >= 0; --k) {
         int32_t value = dtp_v1_value(t, node->in[k]), other = result;
-        DTP_TRY(
-            add_if(g, dtp_live_of(&g->live, node->in[k]), node->v1->name, NULL, 1, &value, &other, &result));
+        TRY(add_if(g, dtp_live_of(&g->live, node->in[k]), node->v1->name, NULL, 1, &value, &other, &result));
     }
     node->values[0] = result;
     return dtp_v1_order(t, t->graph, result, i);
@@ -216,11 +217,11 @@ static dnnl_tp_status_t fail(void *arg, const volatile int *should_stop, int nin
 static dnnl_tp_status_t fail_if(gates_t *g, int f, const char *name, const char *what) {
     dtp_v1_t *t = g->t;
     size_t room = strlen(name) + strlen(what) + 3;
-    char *text = dtp_arena_alloc(&t->arena, room);
+    char *text = dtp_v1_alloc(&t->memory, room);
     if (!text) return dnnl_tp_out_of_memory;
     snprintf(text, room, "%s: %s", name, what);
     dnnl_tp_graph_t region;
-    DTP_TRY(dnnl_tp_graph_create_region(&region, t->graph));
+    TRY(dnnl_tp_graph_create_region(&region, t->graph));
     dnnl_tp_status_t status = dnnl_tp_graph_host(region, fail, NULL, NULL, 0, text, 0, NULL, 0, NULL, NULL);
     if (status == dnnl_tp_success) status = add_if(g, f, text, region, 0, NULL, NULL, NULL);
     dnnl_tp_graph_destroy(region);
@@ -236,16 +237,16 @@ static dnnl_tp_status_t emit(gates_t *g) {
         int i = t->order[x->at];
         end = k + 1;
         if (x->home == DTP_LIVE_ALWAYS) {
-            DTP_TRY(t->nodes[i].v1->kind == dnnl_tp_v1_merge ? emit_merge(g, i)
-                                                             : dtp_v1_emit_node(t, t->graph, i));
+            TRY(t->nodes[i].v1->kind == dnnl_tp_v1_merge ? emit_merge(g, i)
+                                                         : dtp_v1_emit_node(t, t->graph, i));
             continue;
         }
         while (end < g->nitems && g->items[end].level == x->level && g->items[end].home == x->home) ++end;
         dnnl_tp_graph_t region;
-        DTP_TRY(dnnl_tp_graph_create_region(&region, t->graph));
+        TRY(dnnl_tp_graph_create_region(&region, t->graph));
         dnnl_tp_status_t status = fill(g, region, k, end);
         dnnl_tp_graph_destroy(region);
-        DTP_TRY(status);
+        TRY(status);
     }
     return dnnl_tp_success;
 }
@@ -253,24 +254,24 @@ static dnnl_tp_status_t emit(gates_t *g) {
 dnnl_tp_status_t dtp_v1_emit_gated(dtp_v1_t *t, int nout, const dtp_v1_tensor_t *out,
                                    const char *const *names) {
     gates_t g = {.t = t};
-    DTP_TRY(dtp_live_find(&g.live, t));
-    int *dead = dtp_arena_alloc(&t->arena, sizeof *dead * (size_t)nout);
+    TRY(dtp_live_find(&g.live, t));
+    int *dead = dtp_v1_alloc(&t->memory, sizeof *dead * (size_t)nout);
     if (!dead) return dnnl_tp_out_of_memory;
     for (int k = 0; k < nout; ++k) {
-        DTP_TRY(dtp_live_dead(&g.live, out[k], &dead[k]));
+        TRY(dtp_live_dead(&g.live, out[k], &dead[k]));
         if (dead[k] == DTP_LIVE_ALWAYS)
             return dtp_v1_refuse(t, out[k].node, "output '%.100s' is never alive", names[k]);
     }
-    DTP_TRY(arrange(&g, nout, out));
-    g.gate = dtp_arena_alloc(&t->arena, sizeof *g.gate * (size_t)g.live.nchoices);
+    TRY(arrange(&g, nout, out));
+    g.gate = dtp_v1_alloc(&t->memory, sizeof *g.gate * (size_t)g.live.nchoices);
     if (!g.gate) return dnnl_tp_out_of_memory;
     for (int f = 0; f < g.live.nchoices; ++f) g.gate[f] = -1;
     t->building = t->gated = true;
-    DTP_TRY(emit(&g));
+    TRY(emit(&g));
     for (int i = 0; i < t->n; ++i)
         if (g.live.crowd[i] != DTP_LIVE_NEVER)
-            DTP_TRY(fail_if(&g, g.live.crowd[i], t->nodes[i].v1->name, "two inputs of the Merge are alive"));
+            TRY(fail_if(&g, g.live.crowd[i], t->nodes[i].v1->name, "two inputs of the Merge are alive"));
     for (int k = 0; k < nout; ++k)
-        if (dead[k] != DTP_LIVE_NEVER) DTP_TRY(fail_if(&g, dead[k], names[k], "the output is dead"));
+        if (dead[k] != DTP_LIVE_NEVER) TRY(fail_if(&g, dead[k], names[k], "the output is dead"));
     return dnnl_tp_success;
 }

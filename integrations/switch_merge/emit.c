@@ -5,7 +5,7 @@
  * class of slots is one If. Ifs and loops are items like nodes; every item stands in a block (the graph, a
  * side of an If, test or body of a loop), and one sort orders all items against their neighbours in the same
  * block. */
-#include "exec/switch_merge/import.h"
+#include "switch_merge/import.h"
 
 typedef struct {
     int compound, part; /* -1: the graph */
@@ -72,8 +72,8 @@ static dnnl_tp_status_t unite_all(emit_t *e) {
         t->frames[f].slot = e->nslots;
         e->nslots += sides_of(t, t->frames[f].base);
     }
-    e->united = dtp_arena_alloc(&t->arena, sizeof *e->united * (size_t)e->nslots);
-    e->compound_of = dtp_arena_alloc(&t->arena, sizeof *e->compound_of * (size_t)e->nslots);
+    e->united = dtp_v1_alloc(&t->memory, sizeof *e->united * (size_t)e->nslots);
+    e->compound_of = dtp_v1_alloc(&t->memory, sizeof *e->compound_of * (size_t)e->nslots);
     if (!e->united || !e->compound_of) return dnnl_tp_out_of_memory;
     for (int s = 0; s < e->nslots; ++s) e->united[s] = s, e->compound_of[s] = -1;
     for (int i = 0; i < t->n; ++i) {
@@ -110,9 +110,9 @@ static dnnl_tp_status_t locate(emit_t *e, int slot, int context, int node, block
     int root = find(e, slot + c->sides - 1);
     if (e->compound_of[root] < 0) {
         compound_t x = {.pair = context, .some = node};
-        DTP_TRY(locate(e, slot, c->parent, node, &x.place));
-        DTP_TRY(dtp_arena_grow(&e->t->arena, (void **)&e->compounds, &e->cap_compounds, e->ncompounds + 1,
-                               sizeof *e->compounds));
+        TRY(locate(e, slot, c->parent, node, &x.place));
+        TRY(dtp_v1_grow(&e->t->memory, (void **)&e->compounds, &e->cap_compounds, e->ncompounds + 1,
+                        sizeof *e->compounds));
         e->compounds[e->ncompounds] = x;
         e->compound_of[root] = e->ncompounds++;
     }
@@ -122,27 +122,26 @@ static dnnl_tp_status_t locate(emit_t *e, int slot, int context, int node, block
 
 static dnnl_tp_status_t locate_all(emit_t *e) {
     dtp_v1_t *t = e->t;
-    DTP_TRY(dtp_arena_grow(&t->arena, (void **)&e->compounds, &e->cap_compounds, t->nframes + 1,
-                           sizeof *e->compounds));
+    TRY(dtp_v1_grow(&t->memory, (void **)&e->compounds, &e->cap_compounds, t->nframes + 1,
+                    sizeof *e->compounds));
     for (int f = 0; f < t->nframes; ++f)
         e->compounds[e->ncompounds++] =
             (compound_t){.loop = true, .frame = f, .pair = -1, .some = t->frames[f].loop_cond};
     for (int f = 0; f < t->nframes; ++f) {
         block_t place;
-        DTP_TRY(locate(e, t->frames[f].slot, t->frames[f].base, t->frames[f].loop_cond, &place));
+        TRY(locate(e, t->frames[f].slot, t->frames[f].base, t->frames[f].loop_cond, &place));
         e->compounds[f].place = place;
     }
-    e->place = dtp_arena_alloc(&t->arena, sizeof *e->place * (size_t)t->n);
+    e->place = dtp_v1_alloc(&t->memory, sizeof *e->place * (size_t)t->n);
     if (!e->place) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i) {
         const dtp_v1_node_t *node = &t->nodes[i];
-        DTP_TRY(locate(e, node->slot, node->context, i, &e->place[i]));
+        TRY(locate(e, node->slot, node->context, i, &e->place[i]));
         if (node->pair < 0) continue;
         block_t side;
-        DTP_TRY(locate(e, node->slot, node->pair, i, &side));
+        TRY(locate(e, node->slot, node->pair, i, &side));
         compound_t *x = &e->compounds[side.compound];
-        DTP_TRY(dtp_arena_grow(&t->arena, (void **)&x->merges, &x->cap_merges, x->nmerges + 1,
-                               sizeof *x->merges));
+        TRY(dtp_v1_grow(&t->memory, (void **)&x->merges, &x->cap_merges, x->nmerges + 1, sizeof *x->merges));
         x->merges[x->nmerges++] = i;
     }
     return dnnl_tp_success;
@@ -187,12 +186,12 @@ static dnnl_tp_status_t sort(emit_t *e) {
     dtp_v1_t *t = e->t;
     int total = t->n + e->ncompounds, blocks = 1 + 2 * e->ncompounds, edges = 0, a, b;
     for (int i = 0; i < t->n; ++i) edges += t->nodes[i].ndata + t->nodes[i].ncontrol;
-    int *left = dtp_arena_alloc(&t->arena, sizeof *left * (size_t)total);
-    int *first = dtp_arena_alloc(&t->arena, sizeof *first * (size_t)(total + 2));
-    int *to = dtp_arena_alloc(&t->arena, sizeof *to * (size_t)edges);
-    int *queue = dtp_arena_alloc(&t->arena, sizeof *queue * (size_t)total);
-    e->items = dtp_arena_alloc(&t->arena, sizeof *e->items * (size_t)total);
-    e->first = dtp_arena_alloc(&t->arena, sizeof *e->first * (size_t)(blocks + 2));
+    int *left = dtp_v1_alloc(&t->memory, sizeof *left * (size_t)total);
+    int *first = dtp_v1_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
+    int *to = dtp_v1_alloc(&t->memory, sizeof *to * (size_t)edges);
+    int *queue = dtp_v1_alloc(&t->memory, sizeof *queue * (size_t)total);
+    e->items = dtp_v1_alloc(&t->memory, sizeof *e->items * (size_t)total);
+    e->first = dtp_v1_alloc(&t->memory, sizeof *e->first * (size_t)(blocks + 2));
     if (!left || !first || !to || !queue || !e->items || !e->first) return dnnl_tp_out_of_memory;
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < t->n; ++i) {
@@ -266,7 +265,7 @@ static dnnl_tp_status_t makers(dtp_v1_t *t, int from, dtp_v1_maker_fn_t fn, void
             case dnnl_tp_v1_op:
             case dnnl_tp_v1_host:
             case dnnl_tp_v1_merge:
-            case dnnl_tp_v1_exit: DTP_TRY(fn(arg, from)); break;
+            case dnnl_tp_v1_exit: TRY(fn(arg, from)); break;
             default: t->path[top++] = (dtp_v1_step_t){from, 0};
             }
         }
@@ -282,23 +281,38 @@ static dnnl_tp_status_t makers(dtp_v1_t *t, int from, dtp_v1_maker_fn_t fn, void
 
 static dnnl_tp_status_t makers_of_control(dtp_v1_t *t, const dtp_v1_node_t *node, dtp_v1_maker_fn_t fn,
                                           void *arg) {
-    for (int k = 0; k < node->ncontrol; ++k) DTP_TRY(makers(t, node->in[node->ndata + k].node, fn, arg));
+    for (int k = 0; k < node->ncontrol; ++k) TRY(makers(t, node->in[node->ndata + k].node, fn, arg));
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_v1_each_before(dtp_v1_t *t, int i, bool with_data, dtp_v1_maker_fn_t fn, void *arg) {
     const dtp_v1_node_t *node = &t->nodes[i];
     ++t->marks;
-    DTP_TRY(makers_of_control(t, node, fn, arg));
+    TRY(makers_of_control(t, node, fn, arg));
     for (int k = 0; with_data && k < node->ndata; ++k)
         for (int from = node->in[k].node; from >= 0;) {
             const dtp_v1_node_t *x = &t->nodes[from];
             bool passes = x->v1->kind == dnnl_tp_v1_identity || x->v1->kind == dnnl_tp_v1_switch;
             if (!passes && x->v1->kind != dnnl_tp_v1_constant) break;
-            DTP_TRY(makers_of_control(t, x, fn, arg));
+            TRY(makers_of_control(t, x, fn, arg));
             from = passes ? x->in[0].node : -1;
         }
     return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_v1_made(dtp_v1_t *t, int n, const int32_t *values) {
+    ++t->makers;
+    for (int i = 0; i < n; ++i) {
+        const int had = t->cap_maker;
+        if (values[i] < 0) continue;
+        TRY(dtp_v1_grow(&t->memory, (void **)&t->maker, &t->cap_maker, values[i] + 1, sizeof *t->maker));
+        memset(t->maker + had, 0, sizeof *t->maker * (size_t)(t->cap_maker - had));
+        t->maker[values[i]] = t->makers;
+    }
+    return dnnl_tp_success;
+}
+static int maker_of(const dtp_v1_t *t, int32_t value) {
+    return value >= 0 && value < t->cap_maker ? t->maker[value] : 0;
 }
 
 typedef struct {
@@ -314,9 +328,8 @@ static dnnl_tp_status_t order(void *arg, int from) {
         return dtp_v1_refuse(o->t, from,
                              "something waits for it; give it a result, which may be without elements");
     int32_t before = dtp_v1_value(o->t, (dtp_v1_tensor_t){from, 0});
-    const dtp_gvalue_t *values = o->t->graph->root->values;
-    if (before < 0 || values[before].node < 0) return dnnl_tp_success;
-    if (values[before].node == values[o->after].node) return dnnl_tp_success; /* results of one If */
+    const int maker = maker_of(o->t, before);
+    if (maker == 0 || maker == maker_of(o->t, o->after)) return dnnl_tp_success; /* results of one If */
     return dnnl_tp_graph_control_dependency(o->region, before, o->after);
 }
 
@@ -324,7 +337,7 @@ dnnl_tp_status_t dtp_v1_order(dtp_v1_t *t, dnnl_tp_graph_t region, int32_t after
     const dtp_v1_node_t *node = &t->nodes[i];
     /* A Merge of an If or a loop waits inside for what its data goes through. */
     bool with_data = t->gated || node->v1->kind != dnnl_tp_v1_merge;
-    DTP_TRY(dtp_v1_each_before(t, i, with_data, order, &(order_t){t, region, after}));
+    TRY(dtp_v1_each_before(t, i, with_data, order, &(order_t){t, region, after}));
     return node->target ? dnnl_tp_graph_target(region, after) : dnnl_tp_success;
 }
 
@@ -337,8 +350,8 @@ dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int i) {
     const dnnl_tp_v1_node_t *v = node->v1;
     if (v->kind > dnnl_tp_v1_host) return dnnl_tp_success; /* stands for another value */
     int nout = dtp_v1_nout(v);
-    node->values = dtp_arena_alloc(&t->arena, sizeof *node->values * (size_t)nout);
-    int32_t *in = dtp_arena_alloc(&t->arena, sizeof *in * (size_t)node->ndata);
+    node->values = dtp_v1_alloc(&t->memory, sizeof *node->values * (size_t)nout);
+    int32_t *in = dtp_v1_alloc(&t->memory, sizeof *in * (size_t)node->ndata);
     if (!node->values || !in) return dnnl_tp_out_of_memory;
     for (int k = 0; k < node->ndata; ++k) in[k] = node->in[k].node < 0 ? -1 : dtp_v1_value(t, node->in[k]);
     switch (v->kind) {
@@ -349,14 +362,14 @@ dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int i) {
         return dnnl_tp_graph_constant(region, node->values, v->name, v->info.data_type, v->info.ndims,
                                       v->info.dims, v->data, DNNL_TP_CONSTANT_COPY, NULL, NULL);
     case dnnl_tp_v1_op:
-        DTP_TRY(
-            dnnl_tp_graph_op(region, v->op, v->name, node->ndata, in, v->nattr, v->attr, 1, node->values));
+        TRY(dnnl_tp_graph_op(region, v->op, v->name, node->ndata, in, v->nattr, v->attr, 1, node->values));
         break;
     default:
         node->taken = true; /* drop is called even if this fails */
-        DTP_TRY(dnnl_tp_graph_host(region, v->fn, v->arg, v->drop, v->flags, v->name, node->ndata, in, nout,
-                                   v->out_info, node->values));
+        TRY(dnnl_tp_graph_host(region, v->fn, v->arg, v->drop, v->flags, v->name, node->ndata, in, nout,
+                               v->out_info, node->values));
     }
+    TRY(dtp_v1_made(t, nout, node->values));
     if (nout > 0) return dtp_v1_order(t, region, node->values[0], i);
     if (node->ncontrol)
         return dtp_v1_refuse(t, i, "it waits for something; give it a result, which may be without elements");
@@ -367,19 +380,20 @@ static dnnl_tp_status_t emit_if(emit_t *e, dnnl_tp_graph_t around, int number, d
     dtp_v1_t *t = e->t;
     const compound_t *x = &e->compounds[number];
     int n = x->nmerges;
-    int32_t *yield = dtp_arena_alloc(&t->arena, sizeof *yield * 3 * (size_t)n);
+    int32_t *yield = dtp_v1_alloc(&t->memory, sizeof *yield * 3 * (size_t)n);
     if (!yield) return dnnl_tp_out_of_memory;
     int32_t *out = yield + 2 * n;
     for (int side = 1; side >= 0; --side) {
-        DTP_TRY(dnnl_tp_graph_create_region(&region[side], around));
-        DTP_TRY(emit_block(e, region[side], (block_t){number, side}));
+        TRY(dnnl_tp_graph_create_region(&region[side], around));
+        TRY(emit_block(e, region[side], (block_t){number, side}));
         for (int i = 0; i < n; ++i) yield[side * n + i] = dtp_v1_value(t, t->nodes[x->merges[i]].side[side]);
     }
-    DTP_TRY(dnnl_tp_graph_if(around, t->nodes[n ? x->merges[0] : x->some].v1->name,
-                             dtp_v1_value(t, t->contexts[x->pair].pred), region[1], region[0], n, yield + n,
-                             yield, out));
+    TRY(dnnl_tp_graph_if(around, t->nodes[n ? x->merges[0] : x->some].v1->name,
+                         dtp_v1_value(t, t->contexts[x->pair].pred), region[1], region[0], n, yield + n,
+                         yield, out));
+    TRY(dtp_v1_made(t, n, out));
     for (int i = 0; i < n; ++i) t->nodes[x->merges[i]].values = out + i;
-    for (int i = 0; i < n; ++i) DTP_TRY(dtp_v1_order(t, around, out[i], x->merges[i]));
+    for (int i = 0; i < n; ++i) TRY(dtp_v1_order(t, around, out[i], x->merges[i]));
     return dnnl_tp_success;
 }
 
@@ -387,29 +401,28 @@ static dnnl_tp_status_t emit_loop(emit_t *e, dnnl_tp_graph_t around, int number,
     dtp_v1_t *t = e->t;
     const dtp_v1_frame_t *f = &t->frames[number];
     int n = f->nvars;
-    int32_t *init = dtp_arena_alloc(&t->arena, sizeof *init * 4 * (size_t)n);
+    int32_t *init = dtp_v1_alloc(&t->memory, sizeof *init * 4 * (size_t)n);
     if (!init) return dnnl_tp_out_of_memory;
     int32_t *var = init + n, *next = var + n, *out = next + n;
-    DTP_TRY(dnnl_tp_graph_create_region(&region[0], around));
+    TRY(dnnl_tp_graph_create_region(&region[0], around));
     for (int i = 0; i < n; ++i) {
         dtp_v1_node_t *merge = &t->nodes[f->vars[i]];
         dnnl_tp_tensor_info_t info;
         init[i] = dtp_v1_value(t, (dtp_v1_tensor_t){merge->enter, 0});
-        DTP_TRY(dnnl_tp_graph_value_info(t->graph, init[i], &info));
-        DTP_TRY(
-            dnnl_tp_graph_input(region[0], &var[i], merge->v1->name, info.data_type, info.ndims, info.dims));
+        TRY(dnnl_tp_graph_value_info(t->graph, init[i], &info));
+        TRY(dnnl_tp_graph_input(region[0], &var[i], merge->v1->name, info.data_type, info.ndims, info.dims));
         merge->values = &var[i];
     }
-    DTP_TRY(emit_block(e, region[0], (block_t){number, 0}));
+    TRY(emit_block(e, region[0], (block_t){number, 0}));
     int32_t test = dtp_v1_value(t, (dtp_v1_tensor_t){f->loop_cond, 0});
-    DTP_TRY(dnnl_tp_graph_create_region(&region[1], region[0]));
-    DTP_TRY(emit_block(e, region[1], (block_t){number, 1}));
+    TRY(dnnl_tp_graph_create_region(&region[1], region[0]));
+    TRY(emit_block(e, region[1], (block_t){number, 1}));
     for (int i = 0; i < n; ++i) next[i] = dtp_v1_value(t, (dtp_v1_tensor_t){t->nodes[f->vars[i]].next, 0});
-    DTP_TRY(
-        dnnl_tp_graph_while(around, f->name, region[0], test, region[1], n, init, var, next, f->window, out));
+    TRY(dnnl_tp_graph_while(around, f->name, region[0], test, region[1], n, init, var, next, f->window, out));
+    TRY(dtp_v1_made(t, n, out));
     for (int i = 0; i < n; ++i) {
         t->nodes[f->vars[i]].result = out[i];
-        if (t->nodes[f->vars[i]].target) DTP_TRY(dnnl_tp_graph_target(around, out[i]));
+        if (t->nodes[f->vars[i]].target) TRY(dnnl_tp_graph_target(around, out[i]));
     }
     return dnnl_tp_success;
 }
@@ -419,7 +432,7 @@ static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t bl
     for (int k = e->first[number]; k < e->first[number + 1]; ++k) {
         int item = e->items[k], compound = item - e->t->n;
         if (compound < 0) {
-            DTP_TRY(dtp_v1_emit_node(e->t, region, item));
+            TRY(dtp_v1_emit_node(e->t, region, item));
             continue;
         }
         dnnl_tp_graph_t inner[2] = {NULL, NULL};
@@ -427,16 +440,16 @@ static dnnl_tp_status_t emit_block(emit_t *e, dnnl_tp_graph_t region, block_t bl
                                                               : emit_if(e, region, compound, inner);
         dnnl_tp_graph_destroy(inner[1]);
         dnnl_tp_graph_destroy(inner[0]);
-        DTP_TRY(status);
+        TRY(status);
     }
     return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_v1_emit(dtp_v1_t *t) {
     emit_t e = {.t = t};
-    DTP_TRY(unite_all(&e));
-    DTP_TRY(locate_all(&e));
-    DTP_TRY(sort(&e));
+    TRY(unite_all(&e));
+    TRY(locate_all(&e));
+    TRY(sort(&e));
     t->building = true;
     return emit_block(&e, t->graph, (block_t){-1, 0});
 }

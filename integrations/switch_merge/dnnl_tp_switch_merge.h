@@ -5,10 +5,11 @@
  * Such graphs have no regions: a Switch sends its data to one of two outputs, what comes after the other one
  * is dead, a Merge passes on what is alive; Enter, NextIteration and Exit carry values into, around and out
  * of frames. The import finds the Ifs and loops behind them; acyclic graphs need no structure, what is alive
- * together becomes an If. doc/import_v1.md says which graphs it accepts.
+ * together becomes an If. doc/import_v1.md says which graphs it accepts. The library dnnl_tp_switch_merge holds it,
+ * which is linked before dnnl_tp and calls its public functions only.
  */
-#ifndef DNNL_TP_GRAPH_IMPORT_H
-#define DNNL_TP_GRAPH_IMPORT_H
+#ifndef DNNL_TP_SWITCH_MERGE_H
+#define DNNL_TP_SWITCH_MERGE_H
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 
