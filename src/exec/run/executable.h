@@ -76,6 +76,11 @@ typedef struct {
     int16_t nin, nout;
 } dtp_exec_host_t;
 
+enum {
+    DTP_SLICE_ROWS = 128,   /* a slice's activations fit the second-level cache */
+    DTP_MIN_SLICE_ROWS = 48 /* below it weights are re-read too often for one row's work */
+};
+
 /* A run of steps executed slice by slice; see slice_groups.c. */
 typedef struct {
     int first_step, nsteps;

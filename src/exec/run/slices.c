@@ -2,8 +2,6 @@
  * slice_groups.c. */
 #include "exec/run/run.h"
 
-enum { SLICE_ROWS = 128, MIN_SLICE_ROWS = 48 };
-
 typedef struct {
     dtp_run_ctx_t *ctx;
     const dtp_where_t *where;
@@ -102,8 +100,8 @@ static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
     const int32_t *offsets = (const int32_t *)((char *)j->ctx->run->bases[ref->base] + ref->offset);
     int64_t *bounds = j->where->bounds, total = offsets[group->seqs];
     int64_t most_slices = dtp_min64(e->max_slices, dtp_max64(group->seqs, 1));
-    int64_t few = dtp_max64(1, dtp_min64(dtp_div_up(total, SLICE_ROWS), most_slices)), many = few;
-    if (many % threads && total / dtp_round_up(many, threads) >= MIN_SLICE_ROWS)
+    int64_t few = dtp_max64(1, dtp_min64(dtp_div_up(total, DTP_SLICE_ROWS), most_slices)), many = few;
+    if (many % threads && total / dtp_round_up(many, threads) >= DTP_MIN_SLICE_ROWS)
         many = dtp_min64(dtp_round_up(many, threads), most_slices);
     double share = (double)total / (double)dtp_max64(group->units, 1);
     j->capacity = group->capacity;

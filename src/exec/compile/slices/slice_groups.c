@@ -11,12 +11,7 @@
  * transformer layer) and the loop is group outer, slice inner. Run: run/run.c. */
 #include "exec/compile/slices/slice_groups.h"
 
-enum {
-    SLICE_ROWS = 128,    /* a slice's activations fit the second-level cache */
-    MIN_SLICE_ROWS = 48, /* below it weights are re-read too often for one row's work */
-    MAX_UNIT_ROWS = 512, /* longer sequences are cut by rows between attentions instead */
-    MAX_RANK = DNNL_TP_MAX_NDIMS
-};
+enum { MAX_UNIT_ROWS = 512 }; /* longer sequences are cut by rows between attentions instead */
 
 /* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
 
@@ -271,10 +266,10 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
 /* ---- Slices and sections ----------------------------------------------------------------------------- */
 
 static int count_slices(const grow_t *g, int threads) {
-    int64_t n = dtp_div_up(g->rows, SLICE_ROWS);
+    int64_t n = dtp_div_up(g->rows, DTP_SLICE_ROWS);
     if (n % threads) {
         int64_t up = dtp_round_up(n, threads);
-        if (up <= g->units && g->rows / up >= MIN_SLICE_ROWS) n = up;
+        if (up <= g->units && g->rows / up >= DTP_MIN_SLICE_ROWS) n = up;
     }
     n = dtp_min64(n, g->units);
     return (int)dtp_max64(n, 1);
@@ -376,7 +371,7 @@ static void unmark(dtp_lower_t *l, int first, int end, int group) {
 
 /* Packed slice groups hand their bounds over in run objects: this many slices at most. */
 static int packed_slices(const dtp_slice_group_t *group, int threads) {
-    int64_t n = dtp_round_up(dtp_div_up(group->units, SLICE_ROWS), threads);
+    int64_t n = dtp_round_up(dtp_div_up(group->units, DTP_SLICE_ROWS), threads);
     return (int)dtp_max64(1, dtp_min64(n, dtp_max64(group->seqs, 1)));
 }
 
@@ -391,7 +386,7 @@ static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, d
     if (g->seqs) {
         group->nslices = packed_slices(group, e->num_threads);
         group->capacity =
-            dtp_min64(g->units, 4 * SLICE_ROWS) | 1; /* odd: buffers do not alias in the caches */
+            dtp_min64(g->units, 4 * DTP_SLICE_ROWS) | 1; /* odd: buffers do not alias in the caches */
     } else {
         group->nslices = count_slices(g, e->num_threads);
         group->slice = g->units / group->nslices;
