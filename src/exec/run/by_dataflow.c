@@ -6,7 +6,7 @@ typedef struct {
     dtp_run_ctx_t *run;
     const dtp_where_t *whole;
     /* Once more, for closures: */
-    const dtp_node_work_t *items;
+    const dtp_stage_t *items;
     const dnnl_tp_tensor_info_t *const *infos;
     void **bases; /* of the root */
     bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
@@ -17,44 +17,27 @@ static void **bases_of(const dataflow_run_t *f, const dtp_dataflow_instance_t *i
     return instance->up ? (void **)(void *)instance->data : f->bases;
 }
 
-/* Where a node with one thread works: scratch, local buffers and bounds of its slot. */
-static void narrow(const dataflow_run_t *f, const dtp_dataflow_where_t *at, dtp_where_t *where) {
-    const dtp_exec_t *e = f->run->exec;
-    char *own = f->run->run->memory + e->dataflow_at + (size_t)at->slot * e->dataflow_slot_bytes;
-    where->scratch = where->slot_scratch = own;
-    where->locals = own + e->dataflow_local_at;
-    where->bounds = (int64_t *)(void *)(own + e->dataflow_bounds_at);
-}
-
 static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dataflow_run_t *f, void **bases,
                                                              uint32_t index, const dtp_dataflow_where_t *at) {
-    dtp_exec_t *e = f->run->exec;
-    const dtp_stage_t *item = &f->items[index].stage;
-    if (f->items[index].host.fn)
-        return dtp_run_host(f->run, &f->items[index].host, bases, at->slot) ? dnnl_tp_success
-                                                                            : dnnl_tp_runtime_error;
-    if (item->kind == DTP_STAGE_EXIT) {
-        dtp_loop_results(f->run, &e->steps[item->index], bases);
+    const dtp_stage_t *item = &f->items[index];
+    if (item->fn)
+        return dtp_run_host(f->run, item, bases, at->slot) ? dnnl_tp_success : dnnl_tp_runtime_error;
+    if (item->kind == DTP_STAGE_TRUTH) {
+        dtp_write_truth(&f->run->exec->steps[item->index], bases);
         return dnnl_tp_success;
     }
-    if (item->kind == DTP_STAGE_IF) {
-        dtp_write_truth(&e->steps[item->index], bases);
-        return dnnl_tp_success;
-    }
-    dtp_where_t where;
-    if (at->whole) {
-        where = *f->whole;
-    } else {
-        memset(&where, 0, sizeof where);
+    const dtp_exec_t *e = f->run->exec;
+    dtp_where_t where = *f->whole;
+    if (!at->whole) { /* one thread: scratch, local buffers and bounds of its slot */
+        char *own = f->run->run->memory + e->dataflow_at + (size_t)at->slot * e->dataflow_slot_bytes;
         where.par = where.across = &f->run->alone;
-        memset(where.count, -1, sizeof where.count);
-        narrow(f, at, &where);
+        where.scratch = where.slot_scratch = own;
+        where.locals = own + e->dataflow_local_at;
+        where.bounds = (int64_t *)(void *)(own + e->dataflow_bounds_at);
     }
     where.bases = bases;
     where.slot = at->slot;
     if (item->kind == DTP_STAGE_STEP) (void)dtp_run_step(f->run, &e->steps[item->index], &where);
-    else if (item->kind == DTP_STAGE_SLICE_GROUP)
-        dtp_run_slice_group(f->run, &e->slice_groups[item->index], &where);
     else dtp_run_stages(f->run, item->index, item->other, &where);
     /* The run keeps the first failure; the engine needs to know that there is one. */
     return DTP_UNLIKELY(dtp_run_failed(f->run)) ? dnnl_tp_runtime_error : dnnl_tp_success;
@@ -63,7 +46,7 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dataflow_run_
 static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                   const dtp_dataflow_where_t *at) {
     const dataflow_run_t *f = ctx;
-    const dtp_exec_host_t *h = &f->items[index].host;
+    const dtp_stage_t *h = &f->items[index];
     void **bases = bases_of(f, instance);
     if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
     return dtp_call_host(f->run, f->infos, h, bases) ? dnnl_tp_success : dnnl_tp_runtime_error;
@@ -149,13 +132,8 @@ void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     const char *name = result.index == DTP_DATAFLOW_NO_INDEX ? "" : e->steps[result.index].name;
     switch (result.why) {
     case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;
-    case DTP_DATAFLOW_TOO_DEEP:
-        dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_DEPTH, "operator '%s' (call): more than %d", name,
-                     ctx->max_depth);
-        break;
-    case DTP_DATAFLOW_NO_FRAME:
-        dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", name);
-        break;
+    case DTP_DATAFLOW_TOO_DEEP: dtp_call_failed(ctx, name, true); break;
+    case DTP_DATAFLOW_NO_FRAME: dtp_call_failed(ctx, name, false); break;
     default: break; /* the node that failed, or who fired the token, said so */
     }
 }

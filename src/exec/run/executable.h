@@ -56,25 +56,17 @@ typedef struct {
     const char *name; /* of the operator, for traces and errors; the graph's, as kind */
     const char *kind;
     const dtp_exec_work_t *work; /* never NULL */
-    int host;                    /* number of the closure, -1 = none */
     int scope;                   /* of the loop or function that begins here, else its own */
     int nafter; /* steps that write what it reads, the last writer of each buffer in the program's text */
     const int32_t *after;
 } dtp_exec_step_t;
 
-/* A host closure, with all that a call of it touches close together. */
+/* An argument of a host closure. */
 typedef struct {
     int64_t offset;
     int32_t base;
     int32_t value; /* of infos */
 } dtp_host_ref_t;
-typedef struct {
-    dnnl_tp_host_fn_t fn;
-    void *arg;
-    const dtp_host_ref_t *refs; /* inputs, then results */
-    int32_t step;
-    int16_t nin, nout;
-} dtp_exec_host_t;
 
 enum {
     DTP_SLICE_ROWS = 128,   /* a slice's activations fit the second-level cache */
@@ -98,9 +90,9 @@ typedef struct {
     size_t local_per_unit; /* packed: bytes of local buffers per unit of capacity */
 } dtp_slice_group_t;
 
-/* What the sequential interpreter runs, one after another (interpreter.c). */
+/* What is done at once: by the sequential interpreter (interpreter.c), which goes from stage to stage, and by a
+ * node of the dataflow engine. */
 typedef enum {
-    DTP_STAGE_HOST,
     DTP_STAGE_STEP,
     DTP_STAGE_SLICE_GROUP,
     DTP_STAGE_IF,   /* false: goes to other */
@@ -109,25 +101,28 @@ typedef enum {
     DTP_STAGE_TEST, /* false: goes to other, the exit */
     DTP_STAGE_NEXT, /* goes to other, the first stage of the condition */
     DTP_STAGE_EXIT,
-    DTP_STAGE_CALL, /* goes to other and comes back */
-    DTP_STAGE_END,  /* of the run or of a call */
-    DTP_STAGE_RANGE /* items of the dataflow engine only: stages index .. other - 1 */
+    DTP_STAGE_CALL,  /* goes to other and comes back */
+    DTP_STAGE_END,   /* of the run or of a call */
+    DTP_STAGE_RANGE, /* nodes only: stages index .. other - 1 */
+    DTP_STAGE_TRUTH  /* nodes only: the byte of a predicate that the engine cannot read */
 } dtp_stage_kind_t;
 typedef struct {
-    dtp_stage_kind_t kind;
-    int index; /* (first) closure, step or slice group */
-    int other; /* a stage; HOST: closures one after another */
-} dtp_stage_t;
-
-/* What a node of the dataflow engine does; items stand in the order of the nodes, with all that most of them
- * touch. */
-typedef union {
-    dtp_exec_host_t host; /* if it has a function */
-    struct {
-        dnnl_tp_host_fn_t no_fn;
-        dtp_stage_t stage;
+    dnnl_tp_host_fn_t
+        fn; /* of a closure, whose call touches nothing else; NULL: the kind says what is done */
+    union {
+        struct {
+            void *arg;
+            const dtp_host_ref_t *refs; /* inputs, then results */
+            int32_t step;
+            int16_t nin, nout;
+        };
+        struct {
+            dtp_stage_kind_t kind;
+            int index; /* step, slice group or stage */
+            int other; /* a stage */
+        };
     };
-} dtp_node_work_t;
+} dtp_stage_t;
 
 /* Where buffers live together: the root, an iteration of a loop, a call of a function. */
 typedef struct {
@@ -193,8 +188,6 @@ struct dnnl_tp_executable {
     _Atomic(void *) extents;            /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
-    const dtp_exec_host_t *hosts;
-    int nhosts;
     const dtp_slice_group_t *slice_groups;
     int nscopes;
     dtp_scope_t *scopes;      /* written by compilation */
@@ -208,7 +201,7 @@ struct dnnl_tp_executable {
     bool has_primitives;                 /* some step has */
     bool may_block;                      /* has closures that may block: always by dataflow */
     const dtp_dataflow_plan_t *dataflow; /* NULL: the interpreter runs everything */
-    const dtp_node_work_t *items;        /* what its nodes do */
+    const dtp_stage_t *items;            /* what its nodes do, in their order */
     /* Memory of a run: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
     size_t memory_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */

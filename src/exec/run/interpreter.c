@@ -72,17 +72,19 @@ void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller)
         own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->work->refs[i]);
 }
 
+void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) {
+    if (too_deep)
+        dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_DEPTH, "operator '%s' (call): more than %d", name,
+                     ctx->max_depth);
+    else dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", name);
+}
+
 static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void **bases,
                                dtp_frame_t *caller, int return_to) {
     int depth = caller ? caller->depth + 1 : 1;
-    if (depth > ctx->max_depth) {
-        dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_DEPTH, "operator '%s' (call): more than %d",
-                     step->name, ctx->max_depth);
-        return NULL;
-    }
-    dtp_frame_t *f = dtp_frame_take(ctx->exec, step->scope);
+    dtp_frame_t *f = depth > ctx->max_depth ? NULL : dtp_frame_take(ctx->exec, step->scope);
     if (!f) {
-        dtp_run_fail(ctx, dnnl_tp_out_of_memory, DTP_NO_MEMORY, "operator '%s' (call)", step->name);
+        dtp_call_failed(ctx, step->name, depth > ctx->max_depth);
         return NULL;
     }
     f->caller = caller;
@@ -102,15 +104,17 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
     dtp_frame_t *frame = NULL;
     void **bases = where->bases;
     const dtp_stage_t *last = stages + end;
+    const bool plain = !ctx->watched && !ctx->looks;
     while (st != last || frame) {
+        if (st->fn) {
+            bool ok = plain ? !dtp_run_failed(ctx) && dtp_call_host(ctx, e->infos, st, bases)
+                            : dtp_run_host(ctx, st, bases, where->slot);
+            if (DTP_UNLIKELY(!ok)) goto out;
+            ++st;
+            continue;
+        }
         const dtp_exec_step_t *step = &e->steps[st->index];
         switch (st->kind) {
-        case DTP_STAGE_HOST:
-            for (const dtp_exec_host_t *h = &e->hosts[st->index], *last_host = h + st->other; h < last_host;
-                 ++h)
-                if (!dtp_run_host(ctx, h, bases, where->slot)) goto out;
-            ++st;
-            break;
         case DTP_STAGE_STEP:
             if (!dtp_run_step(ctx, step, where)) goto out;
             ++st;
@@ -158,7 +162,8 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             dtp_frame_give(e, f->scope, f);
             break;
         }
-        case DTP_STAGE_RANGE: break; /* no stage */
+        case DTP_STAGE_RANGE:
+        case DTP_STAGE_TRUTH: break; /* of nodes */
         }
     }
 out:

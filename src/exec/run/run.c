@@ -39,20 +39,17 @@ void dtp_run_note_late(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, bool beg
 
 static __attribute__((cold, noinline)) void fail_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step,
                                                       dnnl_tp_status_t status) {
-    if (step->host >= 0) {
-        const char *said = dtp_said(status);
-        dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s%s%s", step->name,
-                     dnnl_tp_status2str(status), said ? ": " : "", said ? said : "");
-    } else {
-        dtp_run_fail(ctx, status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
-                     dtp_last_detail());
-    }
+    dtp_run_fail(ctx, status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
+                 dtp_last_detail());
 }
 
 /* ---- One step ---------------------------------------------------------------------------------------- */
 
-void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *h, dnnl_tp_status_t status) {
-    fail_step(ctx, &ctx->exec->steps[h->step], status);
+void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, dnnl_tp_status_t status) {
+    const char *said = dtp_said(status);
+    dtp_run_fail(ctx, status, DTP_GRAPH_HOST_FAILED, "operator '%s' (host) returned %s%s%s",
+                 ctx->exec->steps[host->step].name, dnnl_tp_status2str(status), said ? ": " : "",
+                 said ? said : "");
 }
 
 int dnnl_tp_should_stop(const volatile int *should_stop) {
@@ -60,7 +57,7 @@ int dnnl_tp_should_stop(const volatile int *should_stop) {
     return dtp_run_poll((dtp_run_ctx_t *)((uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop)));
 }
 
-bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot) {
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot) {
     const dtp_exec_step_t *step = &ctx->exec->steps[host->step];
     bool ok = false;
     const bool began = !dtp_run_poll(ctx);

@@ -100,11 +100,11 @@ void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exe
 bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
 /* Runs one step; false once the run has failed. */
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
-void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, dnnl_tp_status_t status)
+void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, dnnl_tp_status_t status)
     __attribute__((cold));
 /* The closure alone: no deadline, no trace. */
 static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *const *infos,
-                                 const dtp_exec_host_t *h, void *const *bases) {
+                                 const dtp_stage_t *h, void *const *bases) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
     const dtp_host_ref_t *p = h->refs;
     int n = h->nin + h->nout;
@@ -117,7 +117,7 @@ static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t
     dtp_run_host_failed(ctx, h, status);
     return false;
 }
-bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_exec_host_t *host, void **bases, int slot);
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot);
 void dtp_run_slice_group(dtp_run_ctx_t *ctx, const dtp_slice_group_t *group, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
@@ -131,6 +131,8 @@ void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 /* Writes the byte that the dataflow engine reads instead of a predicate. */
 void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
+/* The run ends because a call is too deep, or has no memory. */
+void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attribute__((cold));
 /* The pointers of a call in its frame. */
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
 

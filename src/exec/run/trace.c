@@ -11,7 +11,7 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     if (index == DTP_TRACE_WHOLE) return;
     const dtp_exec_step_t *step = &e->steps[index];
     names->name = step->name;
-    names->op = step->host >= 0 ? "host" : step->kind;
+    names->op = step->kind;
     names->fused = step->work->fused;
     names->after = step->after;
     names->nafter = step->nafter;

@@ -38,7 +38,8 @@ typedef struct {
     dtp_lower_scope_t lscope;
     dtp_step_t *steps[MAX_STEPS];
     dtp_buf_t bufs[MAX_STEPS];
-    int item_end[MAX_STEPS], heir_of[MAX_STEPS], nifs;
+    int item_end[MAX_STEPS], stage_of[MAX_STEPS], heir_of[MAX_STEPS], nifs;
+    dtp_stage_t stages[MAX_STEPS];
     int seen[MAX_STEPS], nseen; /* buffers that may be read */
     int ifs[MAX_IFS];
     dtp_orderings_t orderings;
@@ -67,6 +68,7 @@ static int new_step(dtp_ctl_t ctl) {
     s->order = dtp_arena_alloc(&g.arena, sizeof *s->order * MAX_ARGS);
     assert_true(s->arg && s->order);
     g.item_end[i] = -1;
+    g.stage_of[i] = g.stages[i].index = i;
     return i;
 }
 
@@ -127,7 +129,9 @@ static void make(uint64_t number, int size, int depth, int back) {
     g.l.scopes = &g.lscope;
     g.l.nscopes = 1;
     g.l.item_end = g.item_end;
+    g.l.stage_of = g.stage_of;
     g.e.scopes = &g.scope;
+    g.e.stages = g.stages;
     random_block(size, depth, back);
     g.lscope = (dtp_lower_scope_t){.parent = -1, .end = g.l.nsteps};
     dtp_buf_ranges(&g.l);
@@ -322,7 +326,7 @@ static void execute(unsigned choice) {
         int n = (int)engine.ready[--engine.nready];
         const dtp_dataflow_node_t *node = &r->nodes[n];
         if (DTP_FN_KIND(node->bits) == DTP_FK_OP) {
-            engine.node_of[g.e.items[node->index].stage.index] = n;
+            engine.node_of[g.e.items[node->index].index] = n;
         } else if (DTP_FN_KIND(node->bits) == DTP_FK_IF) {
             const dtp_dataflow_choice_t *c = &r->choices[node->index];
             int i = (int)c->pred.offset, nr = 0; /* check_scheduler() wrote the number of the step there */

@@ -94,24 +94,23 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
     }
 }
 
-static void emit_host(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, dtp_exec_step_t *x,
+static void emit_host(const dtp_exec_t *e, const dtp_lower_t *l, int i, dtp_stage_t *stage,
                       dtp_host_ref_t **free_refs) {
-    dtp_exec_host_t *h = (dtp_exec_host_t *)(uintptr_t)&e->hosts[e->nhosts];
-    dtp_host_ref_t *host_refs = *free_refs;
+    const dtp_step_t *s = l->steps[i];
+    dtp_host_ref_t *refs = *free_refs;
     const int nin = s->host->nin;
     *free_refs += s->nargs;
-    for (int i = 0; i < s->nargs; ++i) {
+    for (int k = 0; k < s->nargs; ++k) {
         dtp_ref_t ref;
-        set_ref(e, l, s, &s->arg[i], &ref);
-        host_refs[i] = (dtp_host_ref_t){ref.offset, ref.base, i < nin ? s->host_in[i] : s->host_out[i - nin]};
+        set_ref(e, l, s, &s->arg[k], &ref);
+        refs[k] = (dtp_host_ref_t){ref.offset, ref.base, k < nin ? s->host_in[k] : s->host_out[k - nin]};
     }
-    *h = (dtp_exec_host_t){.fn = s->host->fn,
+    *stage = (dtp_stage_t){.fn = s->host->fn,
                            .arg = s->host->arg,
-                           .refs = host_refs,
-                           .step = (int32_t)(x - e->steps),
+                           .refs = refs,
+                           .step = (int32_t)i,
                            .nin = (int16_t)nin,
                            .nout = (int16_t)s->host->nout};
-    x->host = e->nhosts++;
 }
 
 /* Names of what was fused, in the order of the fusions; NULL without any, or without memory. */
@@ -180,17 +179,15 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
 }
 
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
-                                  dtp_exec_step_t *x, dtp_host_ref_t **host_refs) {
+                                  dtp_exec_step_t *x) {
     static const dtp_exec_work_t none;
     x->name = s->name[0] ? s->name : s->kind;
     x->kind = s->kind;
-    x->host = -1;
     x->scope = s->ctl == DTP_CTL_WHILE  ? scope_of(l, (int)(x - e->steps))
                : s->ctl == DTP_CTL_CALL ? s->other
                                         : s->scope;
     x->work = &none;
-    if (s->host) emit_host(e, l, s, x, host_refs);
-    else DTP_TRY(emit_work(e, l, s, &x->work));
+    if (!s->host) DTP_TRY(emit_work(e, l, s, &x->work));
     e->nsteps = (int)(x - e->steps) + 1;
     return dnnl_tp_success;
 }
@@ -283,7 +280,8 @@ static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t
 static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
     int *stage_of = l->stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
-    if (!stages || !stage_of) return dnnl_tp_out_of_memory;
+    dtp_host_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(l->nhost_refs + 1));
+    if (!stages || !stage_of || !refs) return dnnl_tp_out_of_memory;
     e->stages = stages;
     for (int i = 0; i < l->nsteps;) {
         const dtp_step_t *s = l->steps[i];
@@ -293,22 +291,15 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
             ++i;
             continue;
         }
-        /* A row of closures is one stage; nobody jumps into it. */
-        if (s->host && i > 0 && l->steps[i - 1]->host) {
-            stage_of[i] = e->nstages - 1;
-            ++stages[e->nstages - 1].other;
-            ++i;
-            continue;
-        }
         ++e->nstages;
         if (s->slice_group >= 0) {
             *st = (dtp_stage_t){.kind = DTP_STAGE_SLICE_GROUP, .index = s->slice_group};
-            i += e->slice_groups[s->slice_group].nsteps;
-        } else {
-            *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
-            if (s->host) *st = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = e->steps[i].host, .other = 1};
-            ++i;
+            for (int n = e->slice_groups[s->slice_group].nsteps; n > 0; --n) stage_of[i++] = e->nstages - 1;
+            continue;
         }
+        if (s->host) emit_host(e, l, i, st, &refs);
+        else *st = (dtp_stage_t){.kind = stage_of_control(s->ctl), .index = i};
+        ++i;
     }
     for (int i = 0; i < l->nsteps; ++i)
         if (l->steps[i]->ctl && l->steps[i]->ctl != DTP_CTL_ENDIF)
@@ -353,16 +344,14 @@ dnnl_tp_status_t dtp_emit_scopes(dtp_exec_t *e, const dtp_lower_t *l) {
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
     dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
-    dtp_host_ref_t *host_refs = dtp_arena_alloc(&e->arena, sizeof *host_refs * (size_t)(l->nhost_refs + 1));
-    e->hosts = dtp_arena_alloc(&e->arena, sizeof *e->hosts * (size_t)(l->nhosts + 1));
-    if (!steps || !e->hosts || !host_refs) return dnnl_tp_out_of_memory;
+    if (!steps) return dnnl_tp_out_of_memory;
     e->steps = steps;
     e->has_primitives = l->nproblems > 0;
     int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
     if (!writer) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
     for (int i = 0; i < l->nsteps; ++i) {
-        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i], &host_refs));
+        DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
         DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
         e->ns += dtp_step_ns(l->steps[i]);
     }

@@ -16,6 +16,10 @@ static const double call_ns = 5000.;
 enum { TRIPS = 8 }; /* nobody knows */
 
 typedef struct {
+    int first, end; /* stages; end -1: the truth of step `first` */
+} item_t;
+
+typedef struct {
     dtp_exec_t *e;
     dtp_lower_t *l;
     unsigned options; /* DTP_SCHEDULE_* */
@@ -27,8 +31,8 @@ typedef struct {
     const dtp_orderings_t *o;
     dtp_dataflow_token_t *token;    /* per event */
     dtp_dataflow_block_t *block_of; /* per scope: of functions */
-    dtp_stage_t *items;
-    int nitems, nhost_refs;
+    item_t *items;
+    int nitems;
 } sched_t;
 
 typedef struct {
@@ -210,37 +214,32 @@ static void add_after(const sched_t *s, dtp_dataflow_token_t later, int k) {
         dtp_dataflow_after(s->builder, later, s->token[s->o->after[v->after + i]]);
 }
 
-static uint32_t new_item(sched_t *s, dtp_stage_kind_t kind, int index, int to) {
-    dtp_stage_t *item = &s->items[s->nitems];
-    *item = (dtp_stage_t){.kind = kind, .index = index};
-    if (kind == DTP_STAGE_STEP && s->l->steps[index]->host) {
-        *item = (dtp_stage_t){.kind = DTP_STAGE_HOST, .index = s->e->steps[index].host};
-        s->nhost_refs += s->l->steps[index]->nargs;
-    } else if (kind == DTP_STAGE_RANGE) {
-        item->index = s->l->stage_of[index];
-        item->other = s->l->stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF);
-    }
+/* What a node does: the stages of the steps from..to; to < 0: the byte of the predicate of step `from`. */
+static uint32_t new_item(sched_t *s, int from, int to) {
+    const int *stage_of = s->l->stage_of;
+    item_t *item = &s->items[s->nitems];
+    if (to < 0) *item = (item_t){from, -1};
+    else *item = (item_t){stage_of[from], stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF)};
     return (uint32_t)s->nitems++;
 }
 
 /* A node for event k. */
-static void add_node(sched_t *s, dtp_dataflow_block_t block, int k, dtp_stage_kind_t kind, int index,
-                     double ns, unsigned flags) {
+static void add_node(sched_t *s, dtp_dataflow_block_t block, int k, double ns, unsigned flags) {
+    const dtp_event_t *v = &s->o->events[k];
     if (ns > costly_ns) flags |= DTP_DATAFLOW_COSTLY;
-    uint32_t item = new_item(s, kind, index, s->o->events[k].last);
+    uint32_t item = new_item(s, v->first, v->kind == DTP_EVENT_TRUTH ? -1 : v->last);
     s->token[k] = dtp_dataflow_node(s->builder, block, item, flags, ns);
     add_after(s, s->token[k], k);
 }
 
 static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
-    const int i = s->o->events[k].first;
-    const dtp_step_t *t = s->l->steps[i];
+    const dtp_step_t *t = s->l->steps[s->o->events[k].first];
     /* Beside closures that block, others are worth a thread. */
     double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
     if (t->host) flags = DTP_DATAFLOW_SIDE_EFFECT | (may_block(t) ? DTP_DATAFLOW_MAY_BLOCK : 0);
     else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
-    add_node(s, block, k, DTP_STAGE_STEP, i, ns, flags);
+    add_node(s, block, k, ns, flags);
 }
 
 static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
@@ -258,7 +257,7 @@ static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
         if (t->slice_group >= 0) flags |= DTP_DATAFLOW_WIDE;
     }
     if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;
-    add_node(s, block, k, DTP_STAGE_RANGE, from, ns, flags);
+    add_node(s, block, k, ns, flags);
 }
 
 /* Where the engine finds the predicate of an IF or TEST: one byte. */
@@ -314,7 +313,7 @@ static void add_while(sched_t *s, dtp_dataflow_block_t block, int k) {
     dtp_dataflow_loop_t loop = {.nvars = nvars,
                                 .window = sp->window,
                                 .index = (uint32_t)v[k].first,
-                                .exit_index = new_item(s, DTP_STAGE_EXIT, end, end),
+                                .exit_index = new_item(s, end, end),
                                 .exit_ns = x->work->bytes / 10.,
                                 .test = predicate_ref(s, l->steps[v[test].first]),
                                 .data_offset = sp->ring,
@@ -341,8 +340,7 @@ static void add_steps(sched_t *s, dtp_dataflow_block_t block, int k) {
         s->token[k] = dtp_dataflow_call(s->builder, block, s->block_of[t->other], (uint32_t)v->first);
         add_after(s, s->token[k], k);
     } else if (t->slice_group >= 0) {
-        add_node(s, block, k, DTP_STAGE_SLICE_GROUP, t->slice_group, s->e->slice_groups[t->slice_group].ns,
-                 DTP_DATAFLOW_WIDE);
+        add_node(s, block, k, s->e->slice_groups[t->slice_group].ns, DTP_DATAFLOW_WIDE);
     } else {
         add_step(s, block, k);
     }
@@ -354,7 +352,7 @@ static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to)
         const int *after = &s->o->after[v[k].after];
         switch ((dtp_event_kind_t)v[k].kind) {
         case DTP_EVENT_STEPS: add_steps(s, block, k); break;
-        case DTP_EVENT_TRUTH: add_node(s, block, k, DTP_STAGE_IF, v[k].first, 0., 0); break;
+        case DTP_EVENT_TRUTH: add_node(s, block, k, 0., 0); break;
         case DTP_EVENT_IF:
             add_if(s, block, k);
             k = v[v[k].end].end;
@@ -379,24 +377,28 @@ static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to)
 /* Items, and what closures read of them, in the order of the nodes. */
 static dnnl_tp_status_t set_items(sched_t *s) {
     dtp_exec_t *e = s->e;
-    size_t n = (size_t)s->nitems;
+    size_t n = (size_t)s->nitems, nrefs = 0;
     uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
-    dtp_node_work_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
-    dtp_host_ref_t *host_refs = dtp_arena_alloc(&e->arena, sizeof *host_refs * (size_t)(s->nhost_refs + 1));
-    if (!number || !items || !host_refs) return dnnl_tp_out_of_memory;
+    dtp_stage_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
+    if (!number || !items) return dnnl_tp_out_of_memory;
     dtp_dataflow_renumber(e->dataflow, (uint32_t)n, number);
     for (size_t i = 0; i < n; ++i) {
-        dtp_node_work_t *to = &items[number[i]];
-        if (s->items[i].kind == DTP_STAGE_HOST) to->host = e->hosts[s->items[i].index];
-        else to->stage = s->items[i];
+        const item_t from = s->items[i];
+        const dtp_stage_t *stage = &e->stages[from.first];
+        dtp_stage_t *to = &items[number[i]];
+        if (from.end < 0) *to = (dtp_stage_t){.kind = DTP_STAGE_TRUTH, .index = from.first};
+        else if (from.end == from.first + 1 && (stage->fn || stage->kind == DTP_STAGE_STEP)) *to = *stage;
+        else *to = (dtp_stage_t){.kind = DTP_STAGE_RANGE, .index = from.first, .other = from.end};
+        if (to->fn) nrefs += (size_t)(to->nin + to->nout);
     }
-    for (size_t i = 0; i < n; ++i) {
-        dtp_exec_host_t *h = &items[i].host;
-        if (!h->fn) continue;
-        int args = h->nin + h->nout;
-        if (args) memcpy(host_refs, h->refs, sizeof *host_refs * (size_t)args);
-        h->refs = host_refs;
-        host_refs += args;
+    dtp_host_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (nrefs + 1));
+    if (!refs) return dnnl_tp_out_of_memory;
+    for (dtp_stage_t *to = items; to < items + n; ++to) {
+        if (!to->fn) continue;
+        int args = to->nin + to->nout;
+        if (args) memcpy(refs, to->refs, sizeof *refs * (size_t)args);
+        to->refs = refs;
+        refs += args;
     }
     e->items = items;
     return dnnl_tp_success;
