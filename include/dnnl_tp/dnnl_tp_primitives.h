@@ -128,6 +128,21 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
     dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
     float alpha, float beta, const_dnnl_tp_primitive_attr_t attr);
 
+/** dst = src < 0 ? weights * src : src. Arguments: SRC, WEIGHTS, DST (the buffer of SRC allowed). Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param src_desc any shape
+ * @param weights_desc each dimension src's or 1; any = src's layout where the shape is src's, else plain
+ * @param dst_desc src's shape; any = src's layout
+ * @param attr NULL = defaults
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_prelu_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t weights_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
+
 /** dst = op(src0, src1) with broadcasting. Arguments: SRC_0, SRC_1, DST (the buffer of SRC_0 allowed).
  * Thread-safe.
  *

@@ -374,6 +374,30 @@ class eltwise_forward : public primitive {
     eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
+/** ReLU with a slope per weight. */
+class prelu_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    struct primitive_desc : primitive_desc_base {
+        using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** Weights broadcast to src. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &weights, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_prelu_forward_primitive_desc_create, e.get(), prop,
+                            src.get(), weights.get(), dst.get(), attr);
+        }
+        /** A copy with a handle of its own. */
+        primitive_desc clone() const { return clone_as<primitive_desc>(); }
+    };
+    /** Owns nothing. */
+    prelu_forward() noexcept = default;
+    /** Creates. */
+    prelu_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
 /** Two tensors, element by element. */
 class binary : public primitive {
   public:

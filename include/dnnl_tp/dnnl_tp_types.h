@@ -101,7 +101,7 @@ typedef enum {
     dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
     dnnl_tp_reduction = 17,             /**< One value from many along dimensions. */
-    dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight: a post-operation only. */
+    dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight. */
     dnnl_tp_softmax = 19,               /**< Softmax and its logarithm. */
     dnnl_tp_layer_normalization = 20,   /**< Normalization over the last dimension. */
     dnnl_tp_primitive_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */

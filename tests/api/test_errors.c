@@ -144,6 +144,7 @@ static void failures_name_their_call(void **state) {
                                                         2, NULL));
     NAMED(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_eltwise_relu, md, md,
                                                         0, 0, NULL));
+    NAMED(dnnl_tp_prelu_forward_primitive_desc_create(&pd, engine, backward, md, md, md, NULL));
     NAMED(dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, md, NULL));
     NAMED(dnnl_tp_layer_normalization_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, 0, 0,
                                                                     NULL));
@@ -223,6 +224,8 @@ MAKE(make_lnorm,
                                                                NULL, 1e-5f, 0, attr))
 MAKE(make_eltwise, dnnl_tp_eltwise_forward_primitive_desc_create(pd, engine, dnnl_tp_forward_inference,
                                                                  dnnl_tp_eltwise_relu, m, m, 0, 0, attr))
+MAKE(make_prelu,
+     dnnl_tp_prelu_forward_primitive_desc_create(pd, engine, dnnl_tp_forward_inference, m, row, m, attr))
 MAKE(make_binary, dnnl_tp_binary_primitive_desc_create(pd, engine, dnnl_tp_binary_add, m, m, m, attr))
 MAKE(make_reduction,
      dnnl_tp_reduction_primitive_desc_create(pd, engine, dnnl_tp_reduction_sum, m, row, 0, 0, attr))
@@ -248,6 +251,7 @@ static const struct {
              {make_softmax, "softmax", {SRC, DST}, {0}},
              {make_lnorm, "layer_normalization", {SRC, DST}, {0}},
              {make_eltwise, "eltwise", {0}, {0}},
+             {make_prelu, "prelu", {0}, {0}},
              {make_binary, "binary", {SRC, SRC_1}, {0}},
              {make_reduction, "reduction", {0}, {0}},
              {make_reorder, "reorder", {SRC, DST}, {SRC, DST}},

@@ -221,6 +221,12 @@ void test_row_kinds(void **) {
         .execute(f.s, {{DNNL_TP_ARG_SRC, dst}, {DNNL_TP_ARG_DST, dst}});
     f.s.wait();
     assert_close(dst.data_as<float>(), {0, 2});
+    t::memory down = f.make(md, {-2, 2}), slope = f.make(md, {0.5f, 0.5f}), bent = f.make(md, {0, 0});
+    t::prelu_forward(
+        t::prelu_forward::primitive_desc(f.e, t::prop_kind::forward_training, md, md, md).clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, down}, {DNNL_TP_ARG_WEIGHTS, slope}, {DNNL_TP_ARG_DST, bent}});
+    f.s.wait();
+    assert_close(bent.data_as<float>(), {-1, 2});
     t::layer_normalization_forward(
         t::layer_normalization_forward::primitive_desc(f.e, dnnl_tp_forward_inference, md, md, 0.0f,
                                                        dnnl_tp_normalization_flags_none))

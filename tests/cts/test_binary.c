@@ -7,7 +7,7 @@
 
 #include "support/tensor.h"
 
-enum { POST_RELU = 1, POST_SUM = 2, POST_ADD_COL = 4, POST_MUL_FULL = 8, POST_SELECT = 16 };
+enum { POST_RELU = 1, POST_SUM = 2, POST_ADD_COL = 4, POST_MUL_FULL = 8, POST_SELECT = 16, POST_PRELU = 32 };
 
 typedef struct {
     dnnl_tp_alg_kind_t alg;
@@ -53,6 +53,7 @@ static const case_t cases[] = {
      3,
      false,
      "simd"},
+    {dnnl_tp_binary_sub, 2, {9, 21}, {9, 21}, ALLF, "ab", "ab", "ab", POST_PRELU, 0, false, "simd"},
     {dnnl_tp_binary_ge, 2, {9, 21}, {9, 21}, ALLF, "ab", "ab", "ab", 0, 0, false, "simd"},
     {dnnl_tp_binary_gt,
      2,
@@ -205,6 +206,7 @@ static void check(const case_t *c, const data_t *d, const char *place) {
         }
         if (c->post & POST_SELECT)
             x = tensor_get_bcast(&d->cond, pos) != 0 ? x : tensor_get_bcast(&d->col, pos);
+        if ((c->post & POST_PRELU) && x < 0) x *= tensor_get_bcast(&d->col, pos), mag *= 5;
         const double got = tensor_get(&d->dst, pos),
                      err = c->post == 0 && c->scales == 0 ? 6e-8 * fabs(x) : 6e-7 * mag;
         if (!rounds_near(c->ddt, got, x, err))
@@ -286,6 +288,11 @@ static void run_case(const case_t *c, uint64_t stream) {
             (dnnl_tp_exec_handle_t){DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(k) | DNNL_TP_ARG_SRC_1, d.col.data};
         args[nargs++] =
             (dnnl_tp_exec_handle_t){DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(k) | DNNL_TP_ARG_SRC_2, d.cond.data};
+    }
+    if (c->post & POST_PRELU) {
+        CHECK_OK(dnnl_tp_post_ops_append_prelu(po, 1 << (c->ndims - 1)));
+        args[nargs++] =
+            (dnnl_tp_exec_handle_t){DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(k) | DNNL_TP_ARG_WEIGHTS, d.col.data};
     }
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
     CHECK_OK(dnnl_tp_post_ops_destroy(po));

@@ -15,7 +15,7 @@ typedef struct {
     const char *slayout;
     dnnl_tp_data_type_t ddt;
     const char *dlayout;
-    int post; /* 0 none, 1 relu + sum + binary add per last dim */
+    int post; /* 0 none, 1 relu + sum + binary add and prelu per last dim */
     const char *impl;
 } case_t;
 
@@ -149,6 +149,7 @@ static void check(const case_t *c, const data_t *d, const char *place) {
             want += 0.5 * tensor_get(&d->old, pos);
             want += tensor_get_bcast(&d->add, pos);
             err += 1e-6 * (fabs(want) + 10);
+            if (want < 0) want *= tensor_get_bcast(&d->add, pos), err *= 5;
         }
         const double got = tensor_get(&d->dst, pos);
         if (!rounds_near(c->ddt, got, want, err))
@@ -181,6 +182,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f));
         CHECK_OK(dnnl_tp_post_ops_append_sum(po, 0.5f, 0, dnnl_tp_data_type_undef));
         CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add, &d.add.md));
+        CHECK_OK(dnnl_tp_post_ops_append_prelu(po, 1 << (c->ndims - 1)));
         CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
         CHECK_OK(dnnl_tp_post_ops_destroy(po));
     }
@@ -198,8 +200,9 @@ static void run_case(const case_t *c, uint64_t stream) {
             {DNNL_TP_ARG_SRC, d.src.data},
             {DNNL_TP_ARG_DST, d.dst.data},
             {DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(2) | DNNL_TP_ARG_SRC_1, d.add.data},
+            {DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(3) | DNNL_TP_ARG_WEIGHTS, d.add.data},
         };
-        CHECK_OK(run_pd(&at[i], pd, c->post ? 3 : 2, args));
+        CHECK_OK(run_pd(&at[i], pd, c->post ? 4 : 2, args));
         tensor_check(&d.dst, at[i].name);
         if (at[i].threads == 1) check(c, &d, at[i].name);
         check_same_bits(&at[i], &d.dst, &first, c->slayout);

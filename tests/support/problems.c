@@ -67,6 +67,12 @@ static dnnl_tp_status_t make_eltwise(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engin
              dnnl_tp_eltwise_forward_primitive_desc_create(
                  pd, e, dnnl_tp_forward_inference, dnnl_tp_eltwise_gelu_erf, md[0], md[0], 0.f, 0.f, a));
 }
+static dnnl_tp_status_t make_prelu(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                   const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(2, MD(0, 301, 331, 0, dnnl_tp_ab);
+             MD(1, 1, 331, 0, dnnl_tp_ab), dnnl_tp_prelu_forward_primitive_desc_create(
+                                               pd, e, dnnl_tp_forward_inference, md[0], md[1], md[0], a));
+}
 static dnnl_tp_status_t make_binary(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                     const_dnnl_tp_primitive_attr_t a) {
     WITH_MDS(3, MD(0, 301, 331, 0, dnnl_tp_ab); MD(1, 301, 1, 0, dnnl_tp_ab);
@@ -116,6 +122,7 @@ static const struct {
                 {"softmax", make_softmax},
                 {"layer norm", make_layer_norm},
                 {"eltwise", make_eltwise},
+                {"prelu", make_prelu},
                 {"binary", make_binary},
                 {"reduction", make_reduction},
                 {"reduction of all", make_reduction_of_all},

@@ -85,7 +85,6 @@ const char *dnnl_tp_prop_kind2str(dnnl_tp_prop_kind_t v) {
 
 const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
     if (v == dnnl_tp_undefined_primitive) return "undef";
-    if (v == dnnl_tp_prelu) return "prelu"; /* a post-operation only */
     const dtp_op_info_t *info = dtp_op_info(v);
     return info && info->attr ? info->name : "unknown prim_kind";
 }

@@ -115,18 +115,20 @@ bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, c
             if (!dtp_program_eltwise(m, p->alg, p->alpha, p->beta)) return false;
         } else if (p->kind == dnnl_tp_sum) {
             if (!dtp_program_sum(m, p->scale, (float)p->zero_point, p->sum_dt)) return false;
-        } else if (p->kind != dnnl_tp_binary) {
+        } else if (p->kind != dnnl_tp_binary && p->kind != dnnl_tp_prelu) {
             return false;
         } else {
+            const dnnl_tp_alg_kind_t alg =
+                p->kind == dnnl_tp_prelu ? (dnnl_tp_alg_kind_t)DTP_ALG_prelu : p->alg;
             int b = dtp_program_operand(m, p->src1.data_type, pd->post_op_arg + 2 * i), c = -1;
             if (b < 0) return false;
             md[b] = &p->src1;
-            if (p->alg == dnnl_tp_binary_select) {
+            if (alg == dnnl_tp_binary_select) {
                 c = dtp_program_operand(m, p->src2.data_type, pd->post_op_arg + 2 * i + 1);
                 if (c < 0) return false;
                 md[c] = &p->src2;
             }
-            if (!dtp_program_binary(m, DTP_PROGRAM_ACC, dtp_program_value(m), b, c, p->alg)) return false;
+            if (!dtp_program_binary(m, DTP_PROGRAM_ACC, dtp_program_value(m), b, c, alg)) return false;
         }
     }
     return true;
