@@ -10,7 +10,7 @@ endif()
 
 file(GLOB doc_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/dnnl_tp/*.h)
 list(APPEND doc_c ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_config.h
-  ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_version.h)
+  ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_operators.h ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_version.h)
 file(GLOB doc_cpp CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/dnnl_tp/*.hpp)
 foreach(part IN ITEMS c cpp)
   list(JOIN doc_${part} " " doc_input_${part})

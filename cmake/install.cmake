@@ -14,7 +14,7 @@ install(TARGETS dnnl_tp_shared dnnl_tp_static EXPORT dnnl_tp_targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dnnl_tp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_config.h
-  ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_version.h
+  ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_operators.h ${PROJECT_BINARY_DIR}/include/dnnl_tp/dnnl_tp_version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dnnl_tp COMPONENT dev)
 # A program that is installed finds the library by its own place, unless that is where the system looks.
 if(TARGET pool_check)

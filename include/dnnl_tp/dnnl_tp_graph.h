@@ -7,6 +7,7 @@
 #ifndef DNNL_TP_GRAPH_H
 #define DNNL_TP_GRAPH_H
 
+#include "dnnl_tp/dnnl_tp_operators.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 
 #ifdef __cplusplus
@@ -26,94 +27,6 @@ typedef struct {
     dnnl_tp_dims_t dims;           /**< ndims sizes in elements */
     dnnl_tp_data_type_t data_type; /**< Type of an element. */
 } dnnl_tp_tensor_info_t;
-
-/** Kind of an operator. Values below 0x10000 are those of oneDNN's graph API. */
-typedef enum {
-    dnnl_tp_op_abs = 0,         /**< |x| */
-    dnnl_tp_op_add = 2,         /**< x + y, broadcast */
-    dnnl_tp_op_bias_add = 8,    /**< x + bias along the last dimension */
-    dnnl_tp_op_clamp = 10,      /**< min(max(x, min), max) */
-    dnnl_tp_op_concat = 12,     /**< inputs one behind the other along axis */
-    dnnl_tp_op_divide = 20,     /**< x / y, broadcast */
-    dnnl_tp_op_elu = 23,        /**< x > 0 ? x : alpha * (exp(x) - 1) */
-    dnnl_tp_op_exp = 26,        /**< exp(x) */
-    dnnl_tp_op_gelu = 27,       /**< x/2 * (1 + erf(x / sqrt(2))), or its tanh form (mode) */
-    dnnl_tp_op_hard_swish = 29, /**< x * clamp(x / 6 + 1/2, 0, 1) */
-    dnnl_tp_op_layer_norm =
-        33, /**< normalization over the dimensions from begin_norm_axis; inputs x, gamma, beta */
-    dnnl_tp_op_leaky_relu = 35,         /**< x > 0 ? x : alpha * x */
-    dnnl_tp_op_log = 36,                /**< ln(x) */
-    dnnl_tp_op_log_softmax = 37,        /**< logarithm of softmax along axis */
-    dnnl_tp_op_matmul = 39,             /**< product of matrices, batch broadcast; optional bias */
-    dnnl_tp_op_maximum = 40,            /**< max(x, y), broadcast */
-    dnnl_tp_op_minimum = 43,            /**< min(x, y), broadcast */
-    dnnl_tp_op_mish = 44,               /**< x * tanh(ln(1 + exp(x))) */
-    dnnl_tp_op_multiply = 46,           /**< x * y, broadcast */
-    dnnl_tp_op_reciprocal = 50,         /**< 1 / x */
-    dnnl_tp_op_reduce_l1 = 51,          /**< sum |x| over axes */
-    dnnl_tp_op_reduce_l2 = 52,          /**< sqrt(sum x^2) over axes */
-    dnnl_tp_op_reduce_max = 53,         /**< largest over axes */
-    dnnl_tp_op_reduce_mean = 54,        /**< mean over axes */
-    dnnl_tp_op_reduce_min = 55,         /**< smallest over axes */
-    dnnl_tp_op_reduce_prod = 56,        /**< product over axes */
-    dnnl_tp_op_reduce_sum = 57,         /**< sum over axes */
-    dnnl_tp_op_relu = 58,               /**< max(x, 0) */
-    dnnl_tp_op_round = 61,              /**< round half to even */
-    dnnl_tp_op_sigmoid = 62,            /**< 1 / (1 + exp(-x)) */
-    dnnl_tp_op_softmax = 64,            /**< softmax along axis */
-    dnnl_tp_op_softplus = 66,           /**< ln(1 + exp(beta * x)) / beta */
-    dnnl_tp_op_sqrt = 68,               /**< sqrt(x) */
-    dnnl_tp_op_square = 70,             /**< x^2 */
-    dnnl_tp_op_squared_difference = 71, /**< (x - y)^2, broadcast */
-    dnnl_tp_op_static_reshape =
-        72, /**< the same elements in shape; -1 = the rest, 0 = copied with special_zero */
-    dnnl_tp_op_static_transpose = 73, /**< dimensions in order */
-    dnnl_tp_op_subtract = 74,         /**< x - y, broadcast */
-    dnnl_tp_op_tanh = 75,             /**< tanh(x) */
-    dnnl_tp_op_hard_sigmoid = 79,     /**< clamp(alpha * x + beta, 0, 1) */
-    dnnl_tp_op_pow = 82,              /**< x^beta */
-    dnnl_tp_op_rms_norm = 86,         /**< x / sqrt(mean x^2 + epsilon) * gamma */
-    /** out[..., :] = table[ids[...], :]. Inputs: table {V, H}, ids s32 or s64 of any shape; an id outside
-     * 0..V-1 fails the run. Output: {ids dims..., H}. */
-    dnnl_tp_op_gather = 0x10000,
-    dnnl_tp_op_erf = 0x10001, /**< erf(x) */
-    /** Multi-head scaled dot-product attention: softmax(scale * Q K^T + mask) V for each head, without
-     * materialised transposes. Inputs: Q, K, V as {B, S, heads * d} or packed {T, heads * d}; optional mask,
-     * additive f32 {B, 1, 1, S} or {B, S}; optional offsets s32 {n + 1} (packed form: sequence i is rows
-     * offsets[i]..offsets[i+1]-1). An absent optional input is value -1; packed without offsets is one
-     * sequence. Offsets are an input of the graph or a constant, start at 0, do not decrease and end at T or
-     * before: rows behind the last sequence are room to spare, what they hold changes no other row, and their
-     * results are undefined (ids that are gathered there must be valid all the same). Attributes: heads
-     * (s64), scale (f32, default 1/sqrt(d)). Output: shape of Q. */
-    dnnl_tp_op_attention = 0x10007,
-    /** Mean over each sequence, then division by the L2 norm. Inputs: x {B, S, H} or packed {T, H};
-     * optional mask f32 {B, S} (1 = counts) or offsets s32 {n + 1} as for attention. Attribute: epsilon (f32,
-     * default 1e-12, the smallest norm). Output: {B, H} or {n, H}; an empty sequence gives zeros. */
-    dnnl_tp_op_pool_normalize = 0x10008
-} dnnl_tp_op_kind_t;
-
-/** Name of an operator's attribute. Values below 0x10000 are those of oneDNN's graph API. */
-typedef enum {
-    dnnl_tp_op_attr_alpha = 1,            /**< alpha of the formula (f32) */
-    dnnl_tp_op_attr_beta = 2,             /**< beta of the formula (f32) */
-    dnnl_tp_op_attr_epsilon = 3,          /**< added to a variance (f32) */
-    dnnl_tp_op_attr_max = 4,              /**< upper bound (f32) */
-    dnnl_tp_op_attr_min = 5,              /**< lower bound (f32) */
-    dnnl_tp_op_attr_axis = 48,            /**< dimension; negative counts from the end (s64) */
-    dnnl_tp_op_attr_begin_norm_axis = 49, /**< first dimension that is normalized (s64) */
-    dnnl_tp_op_attr_axes = 64,            /**< dimensions to reduce (s64 list) */
-    dnnl_tp_op_attr_order = 67,           /**< source dimension of each result dimension (s64 list) */
-    dnnl_tp_op_attr_shape = 72,           /**< sizes (s64 list) */
-    dnnl_tp_op_attr_keep_dims = 97,       /**< 1: reduced dimensions stay with size 1 (bool) */
-    dnnl_tp_op_attr_special_zero = 100,   /**< 1: 0 in shape copies the size (bool) */
-    dnnl_tp_op_attr_transpose_a =
-        101, /**< 1: the last two dimensions of the first input are exchanged (bool) */
-    dnnl_tp_op_attr_transpose_b = 102, /**< the same for the second input (bool) */
-    dnnl_tp_op_attr_use_affine = 103,  /**< 1: gamma and beta are inputs (bool) */
-    dnnl_tp_op_attr_mode = 132,        /**< gelu: "gelu_erf" (default) or "gelu_tanh" */
-    dnnl_tp_op_attr_heads = 0x10000,   /**< attention */
-    dnnl_tp_op_attr_scale = 0x10001    /**< attention */
-} dnnl_tp_op_attr_key_t;
 
 /** Type of an attribute's value. */
 typedef enum {

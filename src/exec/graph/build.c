@@ -1,4 +1,4 @@
-/* Building of graphs: inputs, constants, operators, host closures, outputs. Shapes: infer.c. Regions:
+/* Building of graphs: inputs, constants, operators, host closures, outputs. Shapes: src/exec/ops. Regions:
  * region.c. */
 #include "exec/graph/graph.h"
 
@@ -207,21 +207,25 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
         return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP,
                         "operator '%s' has kind %d, which is none of dnnl_tp_op_kind_t", name, (int)kind);
     dtp_op_id_t id = {name, row->name};
-    if (nout != 1)
+    if (nout < 1 || nout > DTP_GRAPH_MAX_ARGS)
         return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY,
-                        "operator '%s' (%s) has 1 output, not %d", name, row->name, nout);
+                        "operator '%s' (%s) cannot have %d outputs", name, row->name, nout);
     DTP_TRY(check_inputs(graph, id, nin, in, true));
-    dtp_op_attrs_t attrs;
+    union {
+        dtp_op_attrs_t base;
+        int64_t all[DTP_OP_MAX_ATTRS / sizeof(int64_t)];
+    } attrs;
     DTP_TRY(dtp_op_attrs_read(&attrs, row, id, nattr, attr));
     const dnnl_tp_tensor_info_t *infos[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < nin; ++i) infos[i] = in[i] < 0 ? NULL : g->values[in[i]].info;
-    dnnl_tp_tensor_info_t info;
-    DTP_TRY(dtp_op_infer(row, id, &attrs, nin, infos, &info));
-    dtp_op_attrs_t *kept = dtp_arena_alloc(&g->arena, sizeof *kept);
+    dnnl_tp_tensor_info_t results[DTP_GRAPH_MAX_ARGS];
+    const dtp_infer_t infer = {row, id, &attrs, nin, nout, infos, results};
+    DTP_TRY(dtp_op_infer(&infer));
+    void *kept = dtp_arena_alloc(&g->arena, row->cls->attrs_size);
     if (!kept) return dnnl_tp_out_of_memory;
-    *kept = attrs;
+    memcpy(kept, &attrs, row->cls->attrs_size);
     dtp_gnode_t *n;
-    DTP_TRY(dtp_graph_push_node(g, graph->region, DTP_NODE_OP, name, nin, in, 1, &info, &n, out));
+    DTP_TRY(dtp_graph_push_node(g, graph->region, DTP_NODE_OP, name, nin, in, nout, results, &n, out));
     n->row = row;
     n->attrs = kept;
     return dnnl_tp_success;

@@ -56,8 +56,8 @@ typedef struct {
     int sub[2];
     int32_t *before; /* values whose operators end before this one starts */
     const char *name;
-    const dtp_op_row_t *row;     /* operators only */
-    const dtp_op_attrs_t *attrs; /* operators only */
+    const dtp_op_row_t *row; /* operators only */
+    const void *attrs;       /* of its class */
     const int32_t *yield;
     int64_t cost_ns; /* of a closure, as its author said; 0: nobody did */
     dnnl_tp_host_fn_t fn;

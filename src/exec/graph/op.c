@@ -1,4 +1,4 @@
-/* Table of operators and reading of their attributes. Shape inference: infer.c. */
+/* Operators of graphs: finding rows, reading attributes, inference as far as it is the same for all classes. */
 #include "exec/graph/op.h"
 
 #include <math.h>
@@ -6,59 +6,36 @@
 
 #include "common/layout/memory_desc.h"
 
-static const dtp_op_row_t rows[] = {
-#define DTP_OP(name, cls, min_in, max_in, allowed, required) \
-    {dnnl_tp_op_##name, #name, DTP_CLASS_##cls, min_in, max_in, allowed, required},
-#include "exec/graph/ops.inc"
-#undef DTP_OP
-};
-
 const dtp_op_row_t *dtp_op_row(int kind) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-        if (rows[i].kind == kind) return &rows[i];
+    for (int i = 0; i < dtp_op_nrows; ++i)
+        if (dtp_op_rows[i].kind == kind) return &dtp_op_rows[i];
     return NULL;
 }
 
 const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-        if (strlen(rows[i].name) == size && !memcmp(rows[i].name, name, size)) return &rows[i];
+    for (int i = 0; i < dtp_op_nrows; ++i)
+        if (strlen(dtp_op_rows[i].name) == size && !memcmp(dtp_op_rows[i].name, name, size))
+            return &dtp_op_rows[i];
     return NULL;
 }
 
-#define AT(field) offsetof(dtp_op_attrs_t, field)
-static const dtp_op_key_t keys[] = {
-    {dnnl_tp_op_attr_alpha, DTP_A_ALPHA, "alpha", dnnl_tp_op_attr_f32, AT(alpha), false},
-    {dnnl_tp_op_attr_beta, DTP_A_BETA, "beta", dnnl_tp_op_attr_f32, AT(beta), false},
-    {dnnl_tp_op_attr_epsilon, DTP_A_EPSILON, "epsilon", dnnl_tp_op_attr_f32, AT(epsilon), false},
-    {dnnl_tp_op_attr_max, DTP_A_MAX, "max", dnnl_tp_op_attr_f32, AT(max), false},
-    {dnnl_tp_op_attr_min, DTP_A_MIN, "min", dnnl_tp_op_attr_f32, AT(min), false},
-    {dnnl_tp_op_attr_axis, DTP_A_AXIS, "axis", dnnl_tp_op_attr_s64, AT(axis), false},
-    {dnnl_tp_op_attr_begin_norm_axis, DTP_A_BEGIN_NORM_AXIS, "begin_norm_axis", dnnl_tp_op_attr_s64,
-     AT(begin_norm_axis), false},
-    {dnnl_tp_op_attr_axes, DTP_A_AXES, "axes", dnnl_tp_op_attr_s64, AT(list), true},
-    {dnnl_tp_op_attr_order, DTP_A_ORDER, "order", dnnl_tp_op_attr_s64, AT(list), true},
-    {dnnl_tp_op_attr_shape, DTP_A_SHAPE, "shape", dnnl_tp_op_attr_s64, AT(list), true},
-    {dnnl_tp_op_attr_keep_dims, DTP_A_KEEP_DIMS, "keep_dims", dnnl_tp_op_attr_bool, AT(keep_dims), false},
-    {dnnl_tp_op_attr_special_zero, DTP_A_SPECIAL_ZERO, "special_zero", dnnl_tp_op_attr_bool, AT(special_zero),
-     false},
-    {dnnl_tp_op_attr_transpose_a, DTP_A_TRANSPOSE_A, "transpose_a", dnnl_tp_op_attr_bool, AT(transpose_a),
-     false},
-    {dnnl_tp_op_attr_transpose_b, DTP_A_TRANSPOSE_B, "transpose_b", dnnl_tp_op_attr_bool, AT(transpose_b),
-     false},
-    {dnnl_tp_op_attr_use_affine, DTP_A_USE_AFFINE, "use_affine", dnnl_tp_op_attr_bool, AT(use_affine), false},
-    {dnnl_tp_op_attr_mode, DTP_A_MODE, "mode", dnnl_tp_op_attr_string, AT(gelu_tanh), false},
-    {dnnl_tp_op_attr_heads, DTP_A_HEADS, "heads", dnnl_tp_op_attr_s64, AT(heads), false},
-    {dnnl_tp_op_attr_scale, DTP_A_SCALE, "scale", dnnl_tp_op_attr_f32, AT(scale), false},
-};
-#undef AT
+/* ---- Attributes -------------------------------------------------------------------------------------- */
 
-const dtp_op_key_t *dtp_op_keys(int *count) {
-    *count = (int)(sizeof keys / sizeof *keys);
-    return keys;
+static const char *attr_name(int key) {
+    for (int r = 0, n; r < dtp_op_nrows; ++r) {
+        const dtp_op_field_t *f = dtp_op_fields(&dtp_op_rows[r], &n);
+        for (int i = 0; i < n; ++i)
+            if (f[i].key == key) return f[i].name;
+    }
+    return "of this number";
 }
 
-static bool text_is(const dnnl_tp_op_attr_t *a, const char *text) {
-    return (size_t)a->count == strlen(text) && !memcmp(a->data, text, strlen(text));
+bool dtp_op_given(const dtp_op_row_t *row, const void *attrs, size_t offset) {
+    int n;
+    const dtp_op_field_t *f = dtp_op_fields(row, &n);
+    for (int i = 0; i < n; ++i)
+        if (f[i].offset == offset) return ((const dtp_op_attrs_t *)attrs)->given >> i & 1;
+    return false;
 }
 
 #define BAD_ATTR(cond, ...)                                                                      \
@@ -71,36 +48,56 @@ static const char *attr_type_name(int type) {
     return (unsigned)type < sizeof names / sizeof *names ? names[type] : "of no type";
 }
 
-static dnnl_tp_status_t read_one(dtp_op_attrs_t *attrs, const dtp_op_key_t *k, dtp_op_id_t id,
+static void set_standard(void *attrs, const dtp_op_field_t *f) {
+    char *at = (char *)attrs + f->offset;
+    const float single = (float)f->standard;
+    const int64_t whole = f->type == dnnl_tp_op_attr_s64 ? (int64_t)f->standard : 0;
+    if (f->most) return; /* no elements */
+    if (f->type == dnnl_tp_op_attr_f32) memcpy(at, &single, sizeof single);
+    else if (f->type == dnnl_tp_op_attr_s64) memcpy(at, &whole, sizeof whole);
+    else *(uint8_t *)at = f->standard != 0.;
+}
+
+static dnnl_tp_status_t read_word(uint8_t *at, const dtp_op_field_t *f, dtp_op_id_t id,
+                                  const dnnl_tp_op_attr_t *a) {
+    char all[64] = "";
+    for (int i = 0; f->words[i]; ++i) {
+        if ((size_t)a->count == strlen(f->words[i]) && !memcmp(a->data, f->words[i], (size_t)a->count)) {
+            *at = (uint8_t)i;
+            return dnnl_tp_success;
+        }
+        const size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", f->words[i]);
+    }
+    return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR, "operator '%s' (%s): %s is none of %s",
+                    id.name, id.kind, f->name, all);
+}
+
+static dnnl_tp_status_t read_one(void *attrs, const dtp_op_field_t *f, dtp_op_id_t id,
                                  const dnnl_tp_op_attr_t *a) {
-    char *at = (char *)attrs + k->offset;
-    BAD_ATTR(a->type == k->type, "operator '%s' (%s): attribute %s is %s (%d), needed is %s", id.name,
-             id.kind, k->name, attr_type_name(a->type), a->type, attr_type_name(k->type));
+    char *at = (char *)attrs + f->offset;
+    BAD_ATTR(a->type == f->type, "operator '%s' (%s): attribute %s is %s (%d), needed is %s", id.name,
+             id.kind, f->name, attr_type_name(a->type), a->type, attr_type_name(f->type));
     BAD_ATTR(a->data || a->count == 0, "operator '%s' (%s): attribute %s has no data", id.name, id.kind,
-             k->name);
-    if (k->is_list) {
-        BAD_ATTR(a->count >= 0 && a->count <= DNNL_TP_MAX_NDIMS,
+             f->name);
+    if (f->most) {
+        BAD_ATTR(a->count >= 0 && a->count <= f->most,
                  "operator '%s' (%s): attribute %s has %d elements, at most %d are allowed", id.name, id.kind,
-                 k->name, a->count, DNNL_TP_MAX_NDIMS);
-        if (a->count) memcpy(at, a->data, (size_t)a->count * sizeof(int64_t));
-        attrs->nlist = a->count;
+                 f->name, a->count, f->most);
+        const int64_t n = a->count;
+        memcpy(at, &n, sizeof n); /* dtp_list_t, dtp_lengths_t */
+        if (n) memcpy(at + sizeof n, a->data, (size_t)n * sizeof(int64_t));
         return dnnl_tp_success;
     }
-    if (k->type == dnnl_tp_op_attr_string) {
-        bool tanh = text_is(a, "gelu_tanh");
-        BAD_ATTR(tanh || text_is(a, "gelu_erf"), "operator '%s' (%s): mode is neither gelu_erf nor gelu_tanh",
-                 id.name, id.kind);
-        attrs->gelu_tanh = tanh;
-        return dnnl_tp_success;
-    }
+    if (f->type == dnnl_tp_op_attr_string) return read_word((uint8_t *)at, f, id, a);
     BAD_ATTR(a->count == 1, "operator '%s' (%s): attribute %s has %d elements, needs 1", id.name, id.kind,
-             k->name, a->count);
-    if (k->type == dnnl_tp_op_attr_s64) {
+             f->name, a->count);
+    if (f->type == dnnl_tp_op_attr_s64) {
         memcpy(at, a->data, sizeof(int64_t));
-    } else if (k->type == dnnl_tp_op_attr_f32) {
+    } else if (f->type == dnnl_tp_op_attr_f32) {
         float v;
         memcpy(&v, a->data, sizeof v);
-        BAD_ATTR(!isnan(v), "operator '%s' (%s): attribute %s is not a number", id.name, id.kind, k->name);
+        BAD_ATTR(!isnan(v), "operator '%s' (%s): attribute %s is not a number", id.name, id.kind, f->name);
         memcpy(at, &v, sizeof v);
     } else {
         *(uint8_t *)at = *(const uint8_t *)a->data != 0;
@@ -108,39 +105,61 @@ static dnnl_tp_status_t read_one(dtp_op_attrs_t *attrs, const dtp_op_key_t *k, d
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_op_attrs_read(dtp_op_attrs_t *attrs, const dtp_op_row_t *row, dtp_op_id_t id, int nattr,
+dnnl_tp_status_t dtp_op_attrs_read(void *attrs, const dtp_op_row_t *row, dtp_op_id_t id, int nattr,
                                    const dnnl_tp_op_attr_t *attr) {
-    memset(attrs, 0, sizeof *attrs);
-    attrs->axis = -1;
-    attrs->begin_norm_axis = -1;
-    attrs->epsilon = row->cls == DTP_CLASS_POOL ? 1e-12f : 1e-5f;
-    if (row->kind == dnnl_tp_op_softplus) attrs->beta = 1.f;
+    int n;
+    const dtp_op_field_t *f = dtp_op_fields(row, &n);
+    uint32_t given = 0;
+    memset(attrs, 0, row->cls->attrs_size);
+    for (int i = 0; i < n; ++i) set_standard(attrs, &f[i]);
     BAD_ATTR(nattr >= 0 && (nattr == 0 || attr), "operator '%s' (%s): %d attributes at NULL", id.name,
              id.kind, nattr);
     for (int i = 0; i < nattr; ++i) {
-        const dtp_op_key_t *k = NULL;
-        for (size_t j = 0; j < sizeof keys / sizeof *keys && !k; ++j)
-            if (keys[j].key == attr[i].key) k = &keys[j];
-        BAD_ATTR(k && (row->allowed & k->bit), "operator '%s' (%s) has no attribute %s (%d)", id.name,
-                 id.kind, k ? k->name : "of this number", attr[i].key);
-        BAD_ATTR(!(attrs->set & k->bit), "operator '%s' (%s): attribute %s is given twice", id.name, id.kind,
-                 k->name);
-        DTP_TRY(read_one(attrs, k, id, &attr[i]));
-        attrs->set |= k->bit;
+        int k = 0;
+        while (k < n && (f[k].key == DTP_ATTR_FIXED || f[k].key != attr[i].key)) ++k;
+        BAD_ATTR(k < n, "operator '%s' (%s) has no attribute %s (%d)", id.name, id.kind,
+                 attr_name(attr[i].key), attr[i].key);
+        BAD_ATTR(!(given >> k & 1), "operator '%s' (%s): attribute %s is given twice", id.name, id.kind,
+                 f[k].name);
+        DTP_TRY(read_one(attrs, &f[k], id, &attr[i]));
+        given |= 1u << k;
     }
-    unsigned missing = row->required & ~attrs->set;
-    for (size_t j = 0; missing && j < sizeof keys / sizeof *keys; ++j)
-        BAD_ATTR(!(missing & keys[j].bit), "operator '%s' (%s) needs the attribute %s", id.name, id.kind,
-                 keys[j].name);
-    if (row->kind == dnnl_tp_op_clamp)
-        BAD_ATTR(attrs->min <= attrs->max, "operator '%s' (clamp): min %g is above max %g", id.name,
-                 (double)attrs->min, (double)attrs->max);
-    if (row->kind == dnnl_tp_op_softplus)
-        BAD_ATTR(attrs->beta != 0.f, "operator '%s' (softplus): beta is 0", id.name);
-    BAD_ATTR(!(attrs->set & DTP_A_EPSILON) || attrs->epsilon >= 0.f,
-             "operator '%s' (%s): epsilon %g is negative", id.name, id.kind, (double)attrs->epsilon);
+    for (int k = 0; k < n; ++k)
+        BAD_ATTR(!f[k].needed || (given >> k & 1), "operator '%s' (%s) needs the attribute %s", id.name,
+                 id.kind, f[k].name);
+    ((dtp_op_attrs_t *)attrs)->given = given;
     return dnnl_tp_success;
 }
+
+/* ---- Inference --------------------------------------------------------------------------------------- */
+
+#define BAD_ARITY(cond, ...)                                                                      \
+    do {                                                                                          \
+        if (!(cond)) return dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY, __VA_ARGS__); \
+    } while (0)
+
+dnnl_tp_status_t dtp_op_infer(const dtp_infer_t *c) {
+    const dtp_op_row_t *row = c->row;
+    const dtp_op_class_t *cls = row->cls;
+    BAD_ARITY(c->nin >= row->min_in && (row->max_in < 0 || c->nin <= row->max_in),
+              "operator '%s' (%s): got %d inputs, needs %d..%d", c->id.name, c->id.kind, c->nin, row->min_in,
+              row->max_in);
+    for (int i = 0; i < c->nin; ++i)
+        BAD_ARITY(c->in[i] || ((cls->flags & DTP_OP_MAY_LACK) && i >= row->min_in),
+                  "operator '%s' (%s): input %d is absent", c->id.name, c->id.kind, i);
+    const int results = cls->results(c->attrs, c->nout);
+    BAD_ARITY(c->nout == results, "operator '%s' (%s) has %d output%s, not %d", c->id.name, c->id.kind,
+              results, results == 1 ? "" : "s", c->nout);
+    memset(c->out, 0, sizeof *c->out * (size_t)c->nout);
+    DTP_TRY(cls->infer(c));
+    for (int i = 0; i < c->nout; ++i) {
+        for (int d = c->out[i].ndims; d < DNNL_TP_MAX_NDIMS; ++d) c->out[i].dims[d] = 0;
+        DTP_TRY(dtp_info_check(&c->out[i], true, "the result of operator", c->id.name));
+    }
+    return dnnl_tp_success;
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------ */
 
 int64_t dtp_info_product(const dnnl_tp_tensor_info_t *info, int from, int to) {
     int64_t n = 1;

@@ -1,4 +1,5 @@
-/* Operators of graphs: their table, their attributes, and shape inference. */
+/* Operators of graphs: rows, classes, attributes, inference; what every class has in common. The classes
+ * themselves: src/exec/ops. */
 #ifndef DTP_EXEC_GRAPH_OP_H
 #define DTP_EXEC_GRAPH_OP_H
 
@@ -7,79 +8,64 @@
 
 enum { DTP_GRAPH_MAX_ARGS = 64 }; /* inputs or outputs of one operator */
 
-typedef enum {
-    DTP_CLASS_UNARY,
-    DTP_CLASS_BINARY,
-    DTP_CLASS_BIAS_ADD,
-    DTP_CLASS_CONCAT,
-    DTP_CLASS_LAYER_NORM,
-    DTP_CLASS_RMS_NORM,
-    DTP_CLASS_MATMUL,
-    DTP_CLASS_REDUCE,
-    DTP_CLASS_SOFTMAX,
-    DTP_CLASS_RESHAPE,
-    DTP_CLASS_TRANSPOSE,
-    DTP_CLASS_GATHER,
-    DTP_CLASS_ATTENTION,
-    DTP_CLASS_POOL,
-    DTP_CLASS_HOST /* not in the table */
-} dtp_op_class_t;
+/* ---- Attributes -------------------------------------------------------------------------------------- */
 
-/* Attributes as bits. */
-enum {
-    DTP_A_ALPHA = 1 << 0,
-    DTP_A_BETA = 1 << 1,
-    DTP_A_EPSILON = 1 << 2,
-    DTP_A_MAX = 1 << 3,
-    DTP_A_MIN = 1 << 4,
-    DTP_A_AXIS = 1 << 5,
-    DTP_A_BEGIN_NORM_AXIS = 1 << 6,
-    DTP_A_AXES = 1 << 7,
-    DTP_A_ORDER = 1 << 8,
-    DTP_A_SHAPE = 1 << 9,
-    DTP_A_KEEP_DIMS = 1 << 10,
-    DTP_A_SPECIAL_ZERO = 1 << 11,
-    DTP_A_TRANSPOSE_A = 1 << 12,
-    DTP_A_TRANSPOSE_B = 1 << 13,
-    DTP_A_USE_AFFINE = 1 << 14,
-    DTP_A_MODE = 1 << 15,
-    DTP_A_HEADS = 1 << 16,
-    DTP_A_SCALE = 1 << 17
-};
-
-/* The attributes of one operator with defaults filled in; plain data, unused parts zero. */
+/* What the attributes of every class begin with. Each class has a struct of its own; the C type of a member is
+ * the type of the attribute: float, int64_t, bool, dtp_word_t (one of some words), dtp_list_t or dtp_lengths_t
+ * (s64 lists). Plain data, padding zero, so equal bytes are equal attributes. */
 typedef struct {
-    unsigned set; /* DTP_A_* that were given */
-    float alpha, beta, epsilon, max, min, scale;
-    int64_t axis, begin_norm_axis, heads;
-    int64_t list[DNNL_TP_MAX_NDIMS]; /* axes, order or shape */
-    int32_t nlist;
-    uint8_t keep_dims, special_zero, transpose_a, transpose_b, use_affine, gelu_tanh;
-    uint8_t reserved[6];
+    uint32_t given; /* bit i: field i was given, not left to its default */
 } dtp_op_attrs_t;
 
 typedef struct {
-    int kind; /* dnnl_tp_op_kind_t */
-    const char *name;
-    dtp_op_class_t cls;
-    int min_in, max_in;
-    unsigned allowed, required; /* DTP_A_* */
-} dtp_op_row_t;
-
-/* NULL when the kind, or the name, is not known. */
-const dtp_op_row_t *dtp_op_row(int kind);
-const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size);
-
-/* An attribute: where its value stands in dtp_op_attrs_t; the mode of gelu is a flag there. */
+    uint8_t at; /* which word of the field */
+} dtp_word_t;
 typedef struct {
-    int key;
-    unsigned bit;
+    int64_t n, at[DNNL_TP_MAX_NDIMS];
+} dtp_list_t;
+typedef struct {
+    int64_t n, at[DTP_GRAPH_MAX_ARGS];
+} dtp_lengths_t;
+
+enum { DTP_OP_MAX_ATTRS = 1024 }; /* bytes of the attributes of one operator */
+
+/* One attribute of a class: reading, text files and messages are made from these. */
+typedef struct {
+    int key; /* dnnl_tp_op_attr_key_t; DTP_ATTR_FIXED: a number of the row that nobody can give */
     const char *name;
-    int type;
-    size_t offset; /* into dtp_op_attrs_t; lists go to `list` */
-    bool is_list;
-} dtp_op_key_t;
-const dtp_op_key_t *dtp_op_keys(int *count);
+    uint8_t type; /* dnnl_tp_op_attr_type_t */
+    bool needed;
+    uint16_t offset;          /* into the struct of the class */
+    uint16_t most;            /* elements of a list; 0: one value */
+    double standard;          /* what it is when it is not given; lists: no elements */
+    const char *const *words; /* strings: those that are allowed, then NULL */
+} dtp_op_field_t;
+enum { DTP_ATTR_FIXED = -1 };
+
+#define DTP_FIELD_MEMBER(attrs, name) (((attrs *)0)->name)
+#define DTP_FIELD_(attrs, name_, needed_, standard_, words_)    \
+    {                                                           \
+        dnnl_tp_op_attr_##name_, #name_,                        \
+            _Generic(DTP_FIELD_MEMBER(attrs, name_), float      \
+                     : dnnl_tp_op_attr_f32, bool                \
+                     : dnnl_tp_op_attr_bool, dtp_word_t         \
+                     : dnnl_tp_op_attr_string, int64_t          \
+                     : dnnl_tp_op_attr_s64, dtp_list_t          \
+                     : dnnl_tp_op_attr_s64, dtp_lengths_t       \
+                     : dnnl_tp_op_attr_s64),                    \
+            needed_, offsetof(attrs, name_),                    \
+            _Generic(DTP_FIELD_MEMBER(attrs, name_), dtp_list_t \
+                     : DNNL_TP_MAX_NDIMS, dtp_lengths_t         \
+                     : DTP_GRAPH_MAX_ARGS, default : 0),        \
+            standard_, words_                                   \
+    }
+/* An attribute that must be given; one that need not, and what it is then; one word of several, the first if it
+ * is not given. */
+#define DTP_NEEDED(attrs, name) DTP_FIELD_(attrs, name, true, 0, NULL)
+#define DTP_OPTIONAL(attrs, name, standard) DTP_FIELD_(attrs, name, false, standard, NULL)
+#define DTP_WORD(attrs, name, words) DTP_FIELD_(attrs, name, false, 0, words)
+
+/* ---- Classes and operators --------------------------------------------------------------------------- */
 
 /* How an operator is called in messages. */
 typedef struct {
@@ -87,14 +73,90 @@ typedef struct {
     const char *kind;
 } dtp_op_id_t;
 
-/* Reads the public attributes; refuses unknown, repeated, mistyped and missing ones. */
-dnnl_tp_status_t dtp_op_attrs_read(dtp_op_attrs_t *attrs, const dtp_op_row_t *row, dtp_op_id_t id, int nattr,
+typedef struct dtp_op_row dtp_op_row_t;
+struct dtp_lower;
+struct dtp_step;
+struct dtp_ir;
+struct dtp_ir_node;
+struct dtp_ir_post;
+
+/* What inference reads and writes. Dimensions may be run-time ones, of inputs and then of results. */
+typedef struct {
+    const dtp_op_row_t *row;
+    dtp_op_id_t id;
+    const void *attrs; /* of the class */
+    int nin, nout;
+    const dnnl_tp_tensor_info_t *const *in; /* NULL: absent */
+    dnnl_tp_tensor_info_t *out;             /* zeros at first */
+} dtp_infer_t;
+
+/* What an argument of a step does when dimension 0 of the step's result is cut into slices. */
+typedef enum { DTP_CUT_REFUSED, DTP_CUT_WHOLE, DTP_CUT_SLICED } dtp_cut_t;
+typedef dtp_cut_t dtp_cut_fn_t(const struct dtp_step *step, int arg, const dtp_md_t *md, const dtp_md_t *dst);
+
+/* All that is known of a class of operators: src/exec/ops, one file per class. DTP_OP_CLASS wants every entry, in
+ * this order, so that none can be forgotten. */
+typedef struct {
+    size_t attrs_size;
+    const dtp_op_field_t *fields; /* its attributes; rows may have their own */
+    int nfields;
+    unsigned flags;    /* DTP_OP_* */
+    unsigned packable; /* inputs, as bits, that may be laid out as the implementation likes, being constant */
+    /* How many results there are with these attributes if the user wants so many. */
+    int (*results)(const void *attrs, int wanted);
+    dnnl_tp_status_t (*infer)(const dtp_infer_t *c);
+    dnnl_tp_status_t (*lower)(struct dtp_lower *lower, struct dtp_ir_node *node);
+    dtp_cut_fn_t *cut; /* DTP_NO_CUT: its steps are never cut */
+    /* What the node does to its input x as a post-operation of whatever makes x; false: it cannot be one.
+     * DTP_NO_POST: never. */
+    bool (*post)(const struct dtp_ir *ir, const struct dtp_ir_node *node, int x, struct dtp_ir_post *post);
+} dtp_op_class_t;
+enum {
+    DTP_OP_MAY_LACK = 1,     /* inputs behind the fewest may be absent */
+    DTP_OP_SAME_ELEMENTS = 2 /* the result has the elements of the first input, in their order */
+};
+#define DTP_FIELDS(fields) fields, (int)(sizeof(fields) / sizeof *(fields))
+#define DTP_NO_FIELDS NULL, 0
+#define DTP_NO_CUT NULL
+#define DTP_NO_POST NULL
+#define DTP_OP_CLASS(attrs, fields, flags, packable, results, infer, lower, cut, post)               \
+    {                                                                                                \
+        sizeof(attrs) + 0 * sizeof(char[sizeof(attrs) <= DTP_OP_MAX_ATTRS ? 1 : -1]), fields, flags, \
+            packable, results, infer, lower, cut, post                                               \
+    }
+
+/* An operator: a line of ops.inc. */
+struct dtp_op_row {
+    int kind; /* dnnl_tp_op_kind_t */
+    const char *name;
+    const dtp_op_class_t *cls;
+    int min_in, max_in;           /* -1: any number */
+    const void *param;            /* of the class: which of its operators this is */
+    const dtp_op_field_t *fields; /* NULL: those of the class */
+    int nfields;
+};
+extern const dtp_op_row_t dtp_op_rows[]; /* src/exec/ops/rows.c */
+extern const int dtp_op_nrows;
+
+/* NULL when the kind, or the name, is not known. */
+const dtp_op_row_t *dtp_op_row(int kind);
+const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size);
+static inline const dtp_op_field_t *dtp_op_fields(const dtp_op_row_t *row, int *count) {
+    *count = row->fields ? row->nfields : row->cls->nfields;
+    return row->fields ? row->fields : row->cls->fields;
+}
+/* Was the attribute that stands at this offset given? */
+bool dtp_op_given(const dtp_op_row_t *row, const void *attrs, size_t offset);
+
+/* Reads the public attributes; refuses unknown, repeated, mistyped and missing ones. attrs: room for those of the
+ * class. */
+dnnl_tp_status_t dtp_op_attrs_read(void *attrs, const dtp_op_row_t *row, dtp_op_id_t id, int nattr,
                                    const dnnl_tp_op_attr_t *attr);
 
-/* Shape and type of the output; in[i] = NULL for an absent input. Dimensions may be run-time ones, of inputs
- * and then of the output. */
-dnnl_tp_status_t dtp_op_infer(const dtp_op_row_t *row, dtp_op_id_t id, const dtp_op_attrs_t *attrs, int nin,
-                              const dnnl_tp_tensor_info_t *const *in, dnnl_tp_tensor_info_t *out);
+/* Shapes and types of the results. */
+dnnl_tp_status_t dtp_op_infer(const dtp_infer_t *c);
+
+/* ---- Shapes ------------------------------------------------------------------------------------------ */
 
 /* Number of elements; -1 with run-time dims. */
 int64_t dtp_info_nelems(const dnnl_tp_tensor_info_t *info);

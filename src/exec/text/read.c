@@ -246,23 +246,25 @@ static dnnl_tp_status_t read_attribute(dtp_text_reader_t *r, const dtp_op_row_t 
                                        dnnl_tp_op_attr_t *attr) {
     dtp_token_t name = r->token;
     int count;
-    const dtp_op_key_t *keys = dtp_op_keys(&count), *key = NULL;
+    const dtp_op_field_t *f = dtp_op_fields(row, &count), *key = NULL;
     for (int k = 0; k < count; ++k)
-        if (dtp_text_is_word(r, keys[k].name)) key = &keys[k];
+        if (f[k].key != DTP_ATTR_FIXED && dtp_text_is_word(r, f[k].name)) key = &f[k];
     if (!key)
-        return dtp_text_fail(r, name.at, "%s has no attribute %.*s", row->name, (int)name.size, name.at);
+        return dtp_text_blame(r, name.at,
+                              dtp_fail(dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR,
+                                       "%s has no attribute %.*s", row->name, (int)name.size, name.at));
     DTP_TRY(dtp_text_next(r));
     DTP_TRY(dtp_text_expect(r, '='));
-    int64_t *data = dtp_arena_alloc(&r->arena, sizeof *data * DNNL_TP_MAX_NDIMS);
+    int64_t *data = dtp_arena_alloc(&r->arena, sizeof *data * (size_t)(key->most ? key->most : 1));
     if (!data) return dnnl_tp_out_of_memory;
     *attr = (dnnl_tp_op_attr_t){key->key, key->type, 1, data};
-    if (key->is_list) {
+    if (key->most) {
         bool more;
         attr->count = 0;
         DTP_TRY(dtp_text_expect(r, '['));
         for (more = !dtp_text_is(r, ']'); more;) {
-            if (attr->count == DNNL_TP_MAX_NDIMS)
-                return dtp_text_fail(r, r->token.at, "more than %d elements", DNNL_TP_MAX_NDIMS);
+            if (attr->count == key->most)
+                return dtp_text_fail(r, r->token.at, "more than %d elements", key->most);
             DTP_TRY(dtp_text_integer(r, &data[attr->count++]));
             DTP_TRY(dtp_text_accept(r, ',', &more));
         }
@@ -312,7 +314,7 @@ static dnnl_tp_status_t read_op(dtp_text_reader_t *r, dnnl_tp_graph_t region, co
     const char *text;
     list_t in;
     order_t order;
-    dnnl_tp_op_attr_t attr[8 * sizeof row->allowed];
+    dnnl_tp_op_attr_t attr[8 * sizeof(uint32_t)]; /* as many as dtp_op_attrs_t can mark */
     int nattr = 0;
     DTP_TRY(dtp_text_string(r, &text));
     DTP_TRY(read_inputs(r, &in));

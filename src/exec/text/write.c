@@ -86,27 +86,36 @@ static void list(const ctx_t *c, int n, const int32_t *values) {
     }
 }
 
+static void attribute(FILE *out, const dtp_op_field_t *f, const void *attrs) {
+    const char *at = (const char *)attrs + f->offset;
+    fprintf(out, " %s=", f->name);
+    if (f->most) {
+        const int64_t *list = (const int64_t *)(const void *)at;
+        fputc('[', out);
+        for (int64_t i = 0; i < list[0]; ++i) fprintf(out, "%s%lld", i ? ", " : "", (long long)list[1 + i]);
+        fputc(']', out);
+    } else if (f->type == dnnl_tp_op_attr_s64) {
+        dtp_text_write_number(out, dnnl_tp_s64, at, 0);
+    } else if (f->type == dnnl_tp_op_attr_f32) {
+        dtp_text_write_number(out, dnnl_tp_f32, at, 0);
+    } else if (f->type == dnnl_tp_op_attr_bool) {
+        fputs(*(const uint8_t *)at ? "true" : "false", out);
+    } else {
+        fprintf(out, "\"%s\"", f->words[*(const uint8_t *)at]);
+    }
+}
+
+/* Those that were given, in the order of their numbers. */
 static void attributes(const ctx_t *c, const dtp_gnode_t *n) {
     int count;
-    const dtp_op_key_t *keys = dtp_op_keys(&count);
-    for (int k = 0; k < count; ++k) {
-        if (!(n->attrs->set & keys[k].bit)) continue;
-        const char *at = (const char *)n->attrs + keys[k].offset;
-        fprintf(c->w->out, " %s=", keys[k].name);
-        if (keys[k].is_list) {
-            fputc('[', c->w->out);
-            for (int i = 0; i < n->attrs->nlist; ++i)
-                fprintf(c->w->out, "%s%lld", i ? ", " : "", (long long)n->attrs->list[i]);
-            fputc(']', c->w->out);
-        } else if (keys[k].type == dnnl_tp_op_attr_s64) {
-            dtp_text_write_number(c->w->out, dnnl_tp_s64, at, 0);
-        } else if (keys[k].type == dnnl_tp_op_attr_f32) {
-            dtp_text_write_number(c->w->out, dnnl_tp_f32, at, 0);
-        } else if (keys[k].type == dnnl_tp_op_attr_bool) {
-            fputs(*(const uint8_t *)at ? "true" : "false", c->w->out);
-        } else {
-            fputs(*(const uint8_t *)at ? "\"gelu_tanh\"" : "\"gelu_erf\"", c->w->out);
-        }
+    const dtp_op_field_t *f = dtp_op_fields(n->row, &count), *next;
+    const uint32_t given = ((const dtp_op_attrs_t *)n->attrs)->given;
+    for (int last = DTP_ATTR_FIXED;; last = next->key) {
+        next = NULL;
+        for (int k = 0; k < count; ++k)
+            if ((given >> k & 1) && f[k].key > last && (!next || f[k].key < next->key)) next = &f[k];
+        if (!next) break;
+        attribute(c->w->out, next, n->attrs);
     }
 }
 

@@ -58,7 +58,7 @@ static const struct {
     {HEAD "input %0: f32[]\n%1 = rleu (%0)", ":3:6: 'rleu' is no operator", dnnl_tp_invalid_graph},
     {HEAD "input %0: f32[]\n%1 = relu %0", "'('", dnnl_tp_invalid_graph},
     {HEAD "input %0: f32[]\n%1 = relu (%0) alpha=1", "no attribute", dnnl_tp_invalid_graph_op},
-    {HEAD "input %0: f32[]\n%1 = elu (%0) aplha=1", "elu has no attribute aplha", dnnl_tp_invalid_graph},
+    {HEAD "input %0: f32[]\n%1 = elu (%0) aplha=1", "elu has no attribute aplha", dnnl_tp_invalid_graph_op},
     {HEAD "input %0: f32[]\n%1 = elu (%0) alpha=nan", "a number is needed", dnnl_tp_invalid_graph},
     {HEAD "input %0: f32[]\n%1 = elu (%0)", ":3:6: operator '' (elu) needs", dnnl_tp_invalid_graph_op},
     {HEAD "input %0: s32[]\n%1 = relu \"r\" (%0)", ":3:6: operator 'r'", dnnl_tp_invalid_data_type},

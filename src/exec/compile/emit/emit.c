@@ -83,7 +83,7 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
         if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
         ref->unit = DTP_UNIT_ROW;
         ref->advance = a->advance;
-    } else if (s->wants_seq) {
+    } else if (s->work->offsets) {
         /* Offsets and pooled rows advance by sequence; rows are absolute, so local buffers start before row
          * 0. */
         ref->unit = a->advance ? DTP_UNIT_SEQ : DTP_UNIT_ROW;
@@ -195,7 +195,7 @@ static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp
 /* Sequence offsets are checked once per run, so they must be there from the start. */
 static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
     size_t most = 0;
-    for (int i = 0; i < l->nsteps && l->nproblems; ++i) most += l->steps[i]->wants_seq;
+    for (int i = 0; i < l->nsteps && l->nproblems; ++i) most += l->steps[i]->work->offsets > 0;
     if (most == 0) return dnnl_tp_success;
     dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * most);
     int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * most);
@@ -205,9 +205,8 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
     if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
-        if (!s->wants_seq) continue;
-        bool pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
-        const dtp_step_arg_t *a = &s->arg[pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS];
+        if (!s->work->offsets) continue;
+        const dtp_step_arg_t *a = &s->arg[s->work->offsets - 1];
         const dtp_buf_t *b = &l->bufs[a->buf];
         if (b->kind != DTP_BUF_INPUT && b->kind != DTP_BUF_CONST)
             return dtp_fail(dnnl_tp_unimplemented, DTP_GRAPH_BAD_VALUE,
@@ -226,9 +225,9 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
             names[k] = s->name;
             ++e->noffsets;
         }
-        const dtp_md_t *x = pool ? &((const dtp_pool_normalize_desc_t *)s->op)->src
-                                 : &((const dtp_attention_desc_t *)s->op)->q;
-        rows[k] = dtp_min64(rows[k], x->dims[0]);
+        dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS];
+        (void)dtp_op_info(s->op->kind)->args(s->op, args);
+        rows[k] = dtp_min64(rows[k], args[0].md->dims[0]);
         if (s->slice_group >= 0) {
             dtp_slice_group_t *group = (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[s->slice_group];
             group->offsets_ref = k;

@@ -219,9 +219,11 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
     for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
     dtp_op_id_t id = {g->name, g->row->name};
-    dnnl_tp_tensor_info_t info;
-    DTP_TRY(dtp_op_infer(g->row, id, g->attrs, g->nin, in, &info));
-    return dtp_ir_set_info(ir, g->out, &info, ir->info_arena);
+    dnnl_tp_tensor_info_t out[DTP_GRAPH_MAX_ARGS];
+    const dtp_infer_t infer = {g->row, id, g->attrs, g->nin, g->nout, in, out};
+    DTP_TRY(dtp_op_infer(&infer));
+    for (int i = 0; i < g->nout; ++i) DTP_TRY(dtp_ir_set_info(ir, g->out + i, &out[i], ir->info_arena));
+    return dnnl_tp_success;
 }
 
 /* Results that are fed stay inputs, with the shape that was given. */

@@ -34,11 +34,12 @@ typedef struct {
 } dtp_ir_value_t;
 
 /* One post-operation of a fused node. */
-typedef struct {
+typedef struct dtp_ir_post {
     bool is_binary;
+    bool adds_row; /* whatever is_binary says, it adds the row `value`: a bias */
     dnnl_tp_alg_kind_t alg;
     float alpha, beta;
-    int value; /* binary */
+    int value; /* the other operand */
 } dtp_ir_post_t;
 enum { DTP_IR_MAX_POST = 8, DTP_IR_MAX_PARTS = 4 };
 
@@ -48,7 +49,7 @@ typedef struct dtp_ir_fused {
     const char *name, *kind;
 } dtp_ir_fused_t;
 
-typedef struct {
+typedef struct dtp_ir_node {
     uint8_t kind;        /* dtp_node_kind_t */
     bool effects;        /* runs though nobody needs its results */
     bool dead, absorbed; /* absorbed: dead, and among the fused of another node */
@@ -56,9 +57,9 @@ typedef struct {
     const dtp_op_row_t *row; /* operators */
     const dtp_gnode_t *host; /* host closures */
     const char *name;
-    dtp_ir_fused_t *fused;       /* the last one first */
-    const int *before;           /* values whose operators end before this one starts */
-    const dtp_op_attrs_t *attrs; /* the graph's, until a pass makes another operator of it */
+    dtp_ir_fused_t *fused; /* the last one first */
+    const int *before;     /* values whose operators end before this one starts */
+    const void *attrs;     /* of its class; the graph's, until a pass makes another operator of it */
     int nbefore;
     int nin, nout;
     const int *in, *out; /* values; in: -1 = absent */

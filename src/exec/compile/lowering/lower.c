@@ -1,5 +1,5 @@
-/* Lowering of a graph to steps: buffers, views, graph outputs, creation of primitives. Operators:
- * lower_ops.c, lower_matmul.c. Control flow: lower_control.c. */
+/* Lowering of a graph to steps: buffers, views, graph outputs, creation of primitives. Operators: src/exec/ops.
+ * Control flow: lower_control.c. */
 #include "exec/compile/lowering/lower.h"
 
 #include "threading/base/parallel.h"
@@ -90,7 +90,7 @@ void dtp_want(dtp_lower_t *lower, int v, int region, int buf) {
         if (value->region != region || value->node < 0 || value->dest >= 0) return;
         value->dest = buf;
         const dtp_ir_node_t *n = &ir->nodes[value->node];
-        if (n->dead || !n->row || n->row->cls != DTP_CLASS_RESHAPE) return;
+        if (n->dead || !n->row || !(n->row->cls->flags & DTP_OP_SAME_ELEMENTS)) return;
         v = n->in[0];
     }
 }
@@ -142,6 +142,7 @@ static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
     DTP_TRY(view_md(&d->dst, value->info, NULL));
     s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
     s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
+    s->work->cut = dtp_cut_all;
     s->work->bytes = 2. * (double)dtp_info_bytes(value->info);
     DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
                            sizeof *lower->dense));
@@ -199,6 +200,7 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     s->kind = node ? node->row ? node->row->name : "host" : "copy";
     if (!is_host) {
         s->work->fused = node ? node->fused : NULL;
+        s->work->cut = node && node->row ? node->row->cls->cut : NULL;
         s->work->op_size = op_size;
     }
     if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
@@ -318,6 +320,75 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
     return status;
 }
 
+/* ---- Operators --------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_md_dense2(dtp_md_t *md, int64_t rows, int64_t cols, dnnl_tp_data_type_t dt) {
+    int64_t dims[2] = {rows, cols}, strides[2] = {dtp_max64(cols, 1), 1};
+    return dtp_md_init_strides(md, 2, dims, dt, strides);
+}
+
+dnnl_tp_status_t dtp_md_padded(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, const int64_t *strides, int nd) {
+    int64_t dims[DNNL_TP_MAX_NDIMS], out[DNNL_TP_MAX_NDIMS], all = 1;
+    const int lead = nd - t->ndims;
+    for (int d = 0; d < t->ndims; ++d) all *= dtp_max64(t->dims[d], 1);
+    for (int d = 0; d < nd; ++d) {
+        dims[d] = d < lead ? 1 : t->dims[d - lead];
+        out[d] = d < lead ? all : strides[d - lead];
+    }
+    return dtp_md_init_strides(md, nd, dims, t->data_type, out);
+}
+
+dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_node_t *n,
+                                  const dtp_md_t *dst) {
+    if (n->npost == 0) return dnnl_tp_success;
+    s->work->npost = n->npost;
+    s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post * (size_t)n->npost);
+    s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md * (size_t)n->npost);
+    if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n->npost; ++i) {
+        s->work->post[i] = n->post[i];
+        s->npost_args = 2 * (i + 1);
+        if (!n->post[i].is_binary) continue;
+        int v = n->post[i].value;
+        dtp_view_t p;
+        DTP_TRY(dtp_view_dense(l, v, &p));
+        const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
+        int64_t count = dtp_info_nelems(t);
+        if (dst->ndims == 2) {
+            int64_t cols = dst->dims[1], rows = count == dst->dims[0] * cols ? dst->dims[0] : 1;
+            DTP_TRY(dtp_md_dense2(&s->work->post_md[i], rows, count == 1 ? 1 : cols, t->data_type));
+        } else {
+            DTP_TRY(dtp_md_padded(&s->work->post_md[i], t, p.strides, dst->ndims));
+        }
+        s->arg[s->nargs + 2 * i] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
+        s->work->bytes += (double)dtp_info_bytes(t);
+    }
+    return dnnl_tp_success;
+}
+
+dtp_cut_t dtp_cut_all(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    (void)s;
+    (void)arg;
+    (void)md;
+    (void)dst;
+    return DTP_CUT_SLICED;
+}
+
+dtp_cut_t dtp_cut_by_dim(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    (void)s;
+    (void)arg;
+    if (md->ndims != dst->ndims) return DTP_CUT_REFUSED;
+    return md->dims[0] == dst->dims[0] ? DTP_CUT_SLICED : md->dims[0] == 1 ? DTP_CUT_WHOLE : DTP_CUT_REFUSED;
+}
+
+dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *n) {
+    bool any = n->nparts > 1 || (n->row->cls->flags & DTP_OP_SAME_ELEMENTS);
+    for (int i = 0; i < n->nout; ++i) any |= dtp_info_nelems(lower->ir->values[n->out[i]].info) != 0;
+    if (any) return n->row->cls->lower(lower, n);
+    for (int i = 0; i < n->nout; ++i) DTP_TRY(dtp_view_new(lower, n->out[i]));
+    return dnnl_tp_success;
+}
+
 /* ---- The whole graph --------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t lower_host(dtp_lower_t *lower, const dtp_ir_node_t *n) {
@@ -373,7 +444,7 @@ dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
         if (n->dead) continue;
         int first = lower->nsteps;
         switch (n->kind) {
-        case DTP_NODE_OP: DTP_TRY(dtp_lower_node(lower, n)); break;
+        case DTP_NODE_OP: DTP_TRY(dtp_lower_op(lower, n)); break;
         case DTP_NODE_HOST: DTP_TRY(lower_host(lower, n)); break;
         case DTP_NODE_IF: DTP_TRY(dtp_lower_if(lower, n)); break;
         case DTP_NODE_WHILE: DTP_TRY(dtp_lower_while(lower, n)); break;
@@ -449,64 +520,6 @@ void dtp_buf_ranges(dtp_lower_t *lower) {
                 lower->bufs[s->arg[k].buf].last = s->other;
         }
     }
-}
-
-/* ---- Constants --------------------------------------------------------------------------------------- */
-
-/* Runs steps on this thread with buffers of their own; the values' final buffer is `result`. */
-static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int result, void *data) {
-    dtp_arena_t *arena = lower->ir->arena;
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
-    char **at = dtp_arena_alloc(arena, sizeof *at * (size_t)lower->nbufs);
-    if (!at) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < lower->nbufs; ++i) {
-        dtp_buf_t *b = &lower->bufs[i];
-        at[i] = i == result                ? data
-                : b->kind == DTP_BUF_CONST ? (char *)(uintptr_t)b->data
-                                           : dtp_arena_alloc(arena, b->bytes + DTP_CACHE_LINE);
-        if (!at[i]) return dnnl_tp_out_of_memory;
-        if (i != result && b->kind != DTP_BUF_CONST)
-            at[i] = (char *)dtp_round_up_size((size_t)at[i], DTP_CACHE_LINE);
-    }
-    for (int i = 0; i < lower->nsteps; ++i) {
-        dtp_step_t *s = lower->steps[i];
-        void *ptr[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
-        DTP_TRY(dtp_step_create(lower, s, 0, 0, 1, 0));
-        for (int k = 0; k < s->nargs + s->npost_args; ++k)
-            ptr[k] = s->arg[k].buf < 0 ? NULL : at[s->arg[k].buf] + s->arg[k].offset;
-        char *scratch = dtp_arena_alloc(arena, dtp_pd_scratch_size(s->work->prim[0]->pd) + DTP_CACHE_LINE);
-        if (!scratch) return dnnl_tp_out_of_memory;
-        scratch = (char *)dtp_round_up_size((size_t)scratch, DTP_CACHE_LINE);
-        dnnl_tp_status_t status = dtp_primitive_run(s->work->prim[0], &alone, ptr, NULL, scratch, -1);
-        if (status != dnnl_tp_success)
-            return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", s->name, s->kind,
-                            dtp_last_detail());
-    }
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
-    dtp_ir_node_t *n = &ir->nodes[node];
-    dtp_ir_value_t *out = &ir->values[n->out[0]];
-    dtp_lower_t lower = {.ir = ir, .num_threads = 1};
-    dtp_view_t view;
-    size_t bytes = dtp_info_bytes(out->info);
-    dnnl_tp_status_t status = dtp_lower_node(&lower, n);
-    if (status == dnnl_tp_success) status = dtp_view_dense(&lower, n->out[0], &view);
-    if (status == dnnl_tp_success) {
-        dtp_lock(&ir->graph->lock);
-        *data = dtp_derived_alloc(ir->graph, bytes ? bytes : 1);
-        dtp_unlock(&ir->graph->lock);
-        status = *data ? run_steps(&lower, view.buf, *data) : dnnl_tp_out_of_memory;
-    }
-    if (status == dnnl_tp_success && lower.nsteps == 0 && bytes) /* a view of a constant */
-        memcpy(*data, (const char *)lower.bufs[view.buf].data + view.offset, bytes);
-    for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
-    /* Whoever reads these values next finds plain constants again. */
-    for (int i = 0; i < n->nin; ++i)
-        if (n->in[i] >= 0) ir->values[n->in[i]].buf = ir->values[n->in[i]].dense_buf = -1;
-    out->buf = out->dense_buf = -1;
-    return status;
 }
 
 double dtp_step_ns(const dtp_step_t *s) {

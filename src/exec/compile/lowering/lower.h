@@ -91,6 +91,10 @@ typedef struct {
     const dtp_ir_fused_t *fused;
     double flops, bytes; /* of the whole problem */
     size_t op_size;
+    dtp_cut_fn_t *cut;    /* what slices of the result make of its arguments; NULL: it has no slices */
+    uint8_t offsets;      /* 1 + the argument with offsets of sequences; 0 = none */
+    bool whole_sequences; /* dimension 0 counts sequences or packed rows, never rows of several dimensions */
+    bool pools;           /* with offsets: a result row is a sequence */
     int npost;
     dtp_ir_post_t *post;
     dtp_md_t *post_md;           /* src1 of binary post-ops, parallel to post */
@@ -104,12 +108,11 @@ typedef struct {
     size_t *sizes;               /* EXIT: bytes of each variable */
 } dtp_work_t;
 
-typedef struct {
+typedef struct dtp_step {
     const char *name;
     const char *kind; /* name of the operator's kind */
     uint8_t ctl;      /* dtp_ctl_t */
     uint8_t domain;   /* DTP_BY_* */
-    bool wants_seq;   /* attention or pooling with offsets */
     bool no_slice;    /* its implementation cannot: set when a first attempt showed it */
     int other;
     int scope;       /* whose pointers its arguments count from */
@@ -130,6 +133,7 @@ typedef struct dtp_lower {
     dtp_ir_t *ir;
     int num_threads;
     bool refuse_reference; /* in primitives of runs; constants are computed once */
+    bool at_once;          /* steps run here and now, on constants: these are not packed */
     int nsteps, cap_steps, nbufs, cap_bufs;
     int nproblems, nhosts,
         nhost_refs; /* of the steps: with a primitive, closures, and these ones' arguments */
@@ -147,8 +151,10 @@ typedef struct dtp_lower {
 
 /* Turns all live nodes into steps, in their order. */
 dnnl_tp_status_t dtp_lower(dtp_lower_t *lower);
-/* Evaluates one node whose inputs are constants, on this thread; *data is memory of the graph
- * (dtp_derived_alloc). */
+/* The lowering of one operator, by its class. */
+dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *node);
+/* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: its results, memory of the
+ * graph (dtp_derived_alloc). */
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
@@ -167,17 +173,14 @@ dnnl_tp_status_t dtp_lower_functions(dtp_lower_t *lower);
 /* A control step without a problem. */
 dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, dtp_ctl_t ctl, int nargs,
                                  dtp_step_t **step);
-/* Wants v, and what it is a reshape of, written to buf by whoever in the region makes it. */
+/* Wants v, and what has the same elements, written to buf by whoever in the region makes it. */
 void dtp_want(dtp_lower_t *lower, int v, int region, int buf);
 /* Copies v to buf unless it is there. */
 dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf);
 /* Dense copies that a block makes are forgotten at its end: it may not have run. */
 int dtp_block_begin(const dtp_lower_t *lower);
 void dtp_block_end(dtp_lower_t *lower, int mark);
-/* The lowering of one node, by class (lower_ops.c). */
-dnnl_tp_status_t dtp_lower_node(dtp_lower_t *lower, dtp_ir_node_t *node);
-
-/* ---- For lower_ops.c --------------------------------------------------------------------------------- */
+/* ---- For the classes of operators (src/exec/ops) ----------------------------------------------------- */
 
 dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
 /* A new step with a zeroed problem of size bytes. */
@@ -200,8 +203,10 @@ bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int
 /* Appends the node's fused post-operations to the step that writes dst. */
 dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *lower, dtp_step_t *step, const dtp_ir_node_t *node,
                                   const dtp_md_t *dst);
-dnnl_tp_status_t dtp_lower_matmul(dtp_lower_t *lower, dtp_ir_node_t *node);
-/* The eltwise algorithm of a unary operator; false for other nodes. */
-bool dtp_unary_alg(const dtp_ir_node_t *node, dnnl_tp_alg_kind_t *alg, float *alpha, float *beta);
+dnnl_tp_status_t dtp_md_dense2(dtp_md_t *md, int64_t rows, int64_t cols, dnnl_tp_data_type_t dt);
+/* A tensor seen with nd dimensions: the leading ones that it lacks are 1 long. */
+dnnl_tp_status_t dtp_md_padded(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, const int64_t *strides, int nd);
+/* Rules of slices: everything is cut; dimensions 0 that are 1 long are read whole. */
+dtp_cut_fn_t dtp_cut_all, dtp_cut_by_dim;
 
 #endif

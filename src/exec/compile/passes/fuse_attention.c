@@ -6,8 +6,11 @@
 #include <math.h>
 
 #include "exec/compile/ir/ir.h"
+#include "exec/ops/attrs.h"
 
 typedef dnnl_tp_tensor_info_t info_t;
+
+static const dtp_matmul_attrs_t *of_matmul(const dtp_ir_node_t *n) { return n->attrs; }
 
 /* The operand of a binary operator that is not a scalar constant, and the factor by which the constant scales
  * it. */
@@ -28,10 +31,11 @@ static int unscale(const dtp_ir_t *ir, int v, float *scale) {
 }
 
 static bool order_is(const dtp_ir_node_t *t, int a, int b, int c, int d) {
+    const dtp_list_t *order = &((const dtp_transpose_attrs_t *)t->attrs)->order;
     const int want[4] = {a, b, c, d};
     for (int i = 0; i < 4; ++i)
-        if ((t->attrs->list[i] + 4) % 4 != want[i]) return false;
-    return t->attrs->nlist == 4;
+        if ((order->at[i] + 4) % 4 != want[i]) return false;
+    return order->n == 4;
 }
 
 /* v = transpose(reshape(x) to {B, S, h, d}): the reshape, if both are used once. swapped: to {B, h, d, S}. */
@@ -72,9 +76,8 @@ static dtp_ir_node_t *reader(const dtp_ir_t *ir, int v, int kind, int at) {
 static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     int v = softmax->in[0], mask = -1;
     const info_t *scores = ir->values[v].info;
-    if (scores->ndims != 4 || (softmax->attrs->axis != 3 && softmax->attrs->axis != -1) ||
-        !dtp_ir_single(ir, v))
-        return dnnl_tp_success;
+    const int64_t axis = ((const dtp_softmax_attrs_t *)softmax->attrs)->axis;
+    if (scores->ndims != 4 || (axis != 3 && axis != -1) || !dtp_ir_single(ir, v)) return dnnl_tp_success;
     const dtp_ir_node_t *add = dtp_ir_producer(ir, v, dnnl_tp_op_add);
     if (add) {
         int m = is_key_mask(ir->values[add->in[1]].info, scores) ? 1 : 0;
@@ -85,13 +88,14 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     float scale = 1.f;
     v = unscale(ir, v, &scale);
     const dtp_ir_node_t *qk = dtp_ir_producer(ir, v, dnnl_tp_op_matmul);
-    if (!qk || !dtp_ir_single(ir, v) || qk->nin > 2 || qk->attrs->transpose_a) return dnnl_tp_success;
+    if (!qk || !dtp_ir_single(ir, v) || qk->nin > 2 || of_matmul(qk)->transpose_a) return dnnl_tp_success;
     bool q_swapped, k_swapped, v_swapped;
     dtp_ir_node_t *q = heads_of(ir, unscale(ir, qk->in[0], &scale), &q_swapped);
     dtp_ir_node_t *k = heads_of(ir, unscale(ir, qk->in[1], &scale), &k_swapped);
-    if (!q || !k || q_swapped || k_swapped == (qk->attrs->transpose_b != 0)) return dnnl_tp_success;
+    if (!q || !k || q_swapped || k_swapped == (of_matmul(qk)->transpose_b != 0)) return dnnl_tp_success;
     const dtp_ir_node_t *pv = reader(ir, softmax->out[0], dnnl_tp_op_matmul, 0);
-    if (!pv || pv->nin > 2 || pv->attrs->transpose_a || pv->attrs->transpose_b) return dnnl_tp_success;
+    if (!pv || pv->nin > 2 || of_matmul(pv)->transpose_a || of_matmul(pv)->transpose_b)
+        return dnnl_tp_success;
     dtp_ir_node_t *w = heads_of(ir, pv->in[1], &v_swapped);
     dtp_ir_node_t *last = reader(ir, pv->out[0], dnnl_tp_op_static_transpose, 0);
     if (!w || v_swapped || !last || !order_is(last, 0, 2, 1, 3)) return dnnl_tp_success;
@@ -102,7 +106,7 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
         return dnnl_tp_success;
 
     int *in = dtp_arena_alloc(ir->arena, sizeof *in * 4);
-    dtp_op_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
+    dtp_attention_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
     if (!in || !attrs) return dnnl_tp_out_of_memory;
     int64_t heads = tq->dims[2];
     DTP_TRY(join_heads(ir, q->out[0]));
@@ -119,7 +123,6 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     last->row = dtp_op_row(dnnl_tp_op_attention);
     attrs->heads = heads;
     attrs->scale = scale;
-    attrs->set = DTP_A_HEADS | DTP_A_SCALE;
     last->attrs = attrs;
     last->in = in;
     last->nin = 4;
@@ -148,7 +151,7 @@ static dtp_ir_node_t *projection(const dtp_ir_t *ir, int v) {
         v = r->in[0];
     }
     dtp_ir_node_t *n = dtp_ir_producer(ir, v, dnnl_tp_op_matmul);
-    if (!n || !dtp_ir_single(ir, v) || n->npost || n->nparts > 1 || n->attrs->transpose_a) return NULL;
+    if (!n || !dtp_ir_single(ir, v) || n->npost || n->nparts > 1 || of_matmul(n)->transpose_a) return NULL;
     const dtp_ir_value_t *w = &ir->values[n->in[1]];
     bool has_bias = n->nin == 3 && n->in[2] >= 0;
     if (w->cid < 0 || w->info->ndims != 2 || (has_bias && !dtp_ir_is_const(ir, n->in[2]))) return NULL;
@@ -157,7 +160,7 @@ static dtp_ir_node_t *projection(const dtp_ir_t *ir, int v) {
 
 static bool fits(const dtp_ir_node_t *a, const dtp_ir_node_t *b) {
     bool bias_a = a->nin == 3 && a->in[2] >= 0, bias_b = b->nin == 3 && b->in[2] >= 0;
-    return a != b && a->in[0] == b->in[0] && a->attrs->transpose_b == b->attrs->transpose_b &&
+    return a != b && a->in[0] == b->in[0] && of_matmul(a)->transpose_b == of_matmul(b)->transpose_b &&
            bias_a == bias_b;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "exec/compile/ir/ir.h"
+#include "exec/ops/attrs.h"
 
 static bool near(float a, double b) { return fabs((double)a - b) <= 1e-5 * fabs(b); }
 
@@ -55,7 +56,7 @@ static dtp_ir_node_t *tail(const dtp_ir_t *ir, int t, int x) {
 /* x when v = x^3. */
 static int cubed(const dtp_ir_t *ir, int v) {
     const dtp_ir_node_t *n = dtp_ir_producer(ir, v, dnnl_tp_op_pow);
-    if (n) return near(n->attrs->beta, 3.) ? n->in[0] : -1;
+    if (n) return near(((const dtp_unary_attrs_t *)n->attrs)->beta, 3.) ? n->in[0] : -1;
     n = dtp_ir_producer(ir, v, dnnl_tp_op_multiply);
     for (int k = 0; n && k < 2; ++k) {
         int x = n->in[k], square = n->in[1 - k];
@@ -82,10 +83,10 @@ static int tanh_argument(const dtp_ir_t *ir, int v) {
 static void become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
     const int before[] = {n->in[0], n->nin > 1 ? n->in[1] : -1};
     const char *kind = n->row->name;
-    dtp_op_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
+    dtp_gelu_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
     int *in = dtp_arena_alloc(ir->arena, sizeof *in);
     if (!attrs || !in) return; /* unfused is right, too */
-    attrs->gelu_tanh = tanh;
+    attrs->mode.at = tanh ? DTP_GELU_TANH : DTP_GELU_ERF;
     n->row = dtp_op_row(dnnl_tp_op_gelu);
     n->attrs = attrs;
     *in = x;

@@ -15,8 +15,6 @@ enum { MAX_UNIT_ROWS = 512 }; /* longer sequences are cut by rows between attent
 
 /* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
 
-typedef enum { CUT_WHOLE, CUT_SLICED, CUT_BAD } cut_t;
-
 static int dst_index(const dtp_step_t *s) {
     for (int i = 0; i < s->nargs; ++i)
         if (s->arg[i].written) return i;
@@ -33,37 +31,11 @@ static int arg_mds(const dtp_step_t *s, const dtp_md_t **md) {
     return s->nargs + s->npost_args;
 }
 
-static cut_t by_dim(const dtp_md_t *md, const dtp_md_t *dst) {
-    if (md->ndims != dst->ndims) return CUT_BAD;
-    return md->dims[0] == dst->dims[0] ? CUT_SLICED : md->dims[0] == 1 ? CUT_WHOLE : CUT_BAD;
-}
-
-static cut_t rule(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    if (arg >= s->nargs) return by_dim(md, dst);
-    switch ((int)s->op->kind) {
-    case dnnl_tp_matmul:
-        if (dst->ndims > 2) return arg == DTP_MATMUL_BIA ? CUT_WHOLE : by_dim(md, dst);
-        return arg == DTP_MATMUL_SRC || arg == DTP_MATMUL_DST ? CUT_SLICED : CUT_WHOLE;
-    case dnnl_tp_eltwise:
-    case dnnl_tp_reorder: return CUT_SLICED;
-    case dnnl_tp_layer_normalization:
-        return arg == DTP_LNORM_SRC || arg == DTP_LNORM_DST ? CUT_SLICED : CUT_WHOLE;
-    case dnnl_tp_binary: return by_dim(md, dst);
-    case dnnl_tp_softmax: return ((const dtp_softmax_desc_t *)s->op)->axis ? CUT_SLICED : CUT_BAD;
-    case dnnl_tp_reduction: return md->dims[0] == dst->dims[0] ? CUT_SLICED : CUT_BAD;
-    case dnnl_tp_concat: return ((const dtp_concat_desc_t *)s->op)->axis ? CUT_SLICED : CUT_BAD;
-    case DTP_KIND_GATHER: return arg == DTP_GATHER_TABLE ? CUT_WHOLE : CUT_SLICED;
-    case DTP_KIND_ATTENTION:
-    case DTP_KIND_POOL_NORMALIZE: return s->wants_seq ? CUT_BAD : CUT_SLICED;
-    default: return CUT_BAD;
-    }
-}
-
 /* Can the step be cut into `units` along dimension 0? Marks its arguments when it can. */
 static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
     const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
     bool sliced[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
-    if (!s->op || s->no_slice || units < 1) return false;
+    if (!s->op || !s->work->cut || s->no_slice || units < 1) return false;
     int n = arg_mds(s, md), to = dst_index(s);
     const dtp_md_t *dst = md[to];
     if (dst->ndims < 1 || dst->dims[0] % units) return false;
@@ -71,9 +43,9 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
         sliced[i] = false;
         if (s->arg[i].buf < 0 || !md[i] || dtp_md_is_zero(md[i])) continue;
         const dtp_buf_t *b = &l->bufs[s->arg[i].buf];
-        cut_t c = rule(s, i, md[i], dst);
-        if (c == CUT_BAD || (c == CUT_WHOLE && b->slice_group == group)) return false;
-        if (c == CUT_WHOLE) continue;
+        dtp_cut_t c = (i < s->nargs ? s->work->cut : dtp_cut_by_dim)(s, i, md[i], dst);
+        if (c == DTP_CUT_REFUSED || (c == DTP_CUT_WHOLE && b->slice_group == group)) return false;
+        if (c == DTP_CUT_WHOLE) continue;
         /* A unit must be the same contiguous block for everybody who touches the buffer. */
         int64_t advance =
             md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type);
@@ -88,10 +60,7 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
             sliced[i] ? md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type)
                       : 0;
     }
-    int rank = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION ||
-                       s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE
-                   ? 1
-                   : dst->ndims - 1;
+    int rank = s->work->whole_sequences ? 1 : dst->ndims - 1;
     if (rank < 1) rank = 1;
     s->work->rows_per_unit = dst->dims[0] / units;
     for (int d = 1; d < rank; ++d) s->work->rows_per_unit *= dst->dims[d];
@@ -105,8 +74,6 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
 static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int group) {
     const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
     int n = arg_mds(s, md);
-    bool is_pool = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
-    int offsets = is_pool ? (int)DTP_POOLN_OFFSETS : (int)DTP_ATTENTION_OFFSETS;
     if (s->no_slice || n > DTP_ATTENTION_NARGS || md[0]->dims[0] != rows) return false;
     for (int i = 0; i < n; ++i) {
         dtp_step_arg_t *a = &s->arg[i];
@@ -114,10 +81,10 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int group
         a->advance = 0;
         if (a->buf < 0) continue;
         dtp_buf_t *b = &l->bufs[a->buf];
-        if (i == offsets) {
+        if (i + 1 == s->work->offsets) {
             if (b->slice_group == group) return false;
             a->advance = (int64_t)sizeof(int32_t);
-        } else if (is_pool && a->written) {
+        } else if (s->work->pools && a->written) {
             a->advance = md[i]->dims[1] * md[i]->strides[1] * (int64_t)dtp_type_size(md[i]->data_type);
         } else if (b->bytes % (size_t)rows || b->domain == DTP_BY_SEQ) {
             return false;
@@ -175,19 +142,14 @@ static dnnl_tp_status_t packed_step(dtp_lower_t *l, dtp_step_t *s, grow_t *g, in
     bool rows_ok;
     DTP_TRY(takes_rows(l, s, &rows_ok));
     if (!rows_ok) return dnnl_tp_success;
-    if (s->wants_seq) {
-        int at = s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE
-                     ? (int)DTP_POOLN_OFFSETS
-                     : (int)DTP_ATTENTION_OFFSETS;
-        const dtp_step_arg_t *o = &s->arg[at];
+    if (s->work->offsets) {
+        const dtp_step_arg_t *o = &s->arg[s->work->offsets - 1];
         if (g->seqs && (o->buf != g->offsets_buf || o->offset != g->offsets_at)) return dnnl_tp_success;
         if (!cut_sequences(l, s, g->units, group)) return dnnl_tp_success;
         g->offsets_buf = o->buf;
         g->offsets_at = o->offset;
         g->seqs = (int64_t)(l->bufs[o->buf].bytes / sizeof(int32_t)) - 1;
-        bool is_pool =
-            at == (int)DTP_POOLN_OFFSETS && s->op->kind == (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
-        mark(l, s, group, is_pool ? DTP_BY_SEQ : DTP_BY_ROW);
+        mark(l, s, group, s->work->pools ? DTP_BY_SEQ : DTP_BY_ROW);
         *joined = true;
         return dnnl_tp_success;
     }
@@ -228,7 +190,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
         dtp_step_t *s = l->steps[i];
         const dtp_md_t *dst = dst_md(s);
         if (!dst || dst->ndims < 1) break;
-        if (g->seqs || s->wants_seq) {
+        if (g->seqs || s->work->offsets) {
             bool ok;
             if (i == first) {
                 const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];

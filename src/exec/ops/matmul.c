@@ -1,10 +1,48 @@
-/* Lowering of matmul: {rows, K} x constant weights in the layout that the implementation likes best, several
+/* Products of matrices: {rows, K} x constant weights in the layout that the implementation likes best, several
  * projections of one source side by side, and the general batched form over strided views. */
-#include "exec/compile/lowering/lower.h"
+#include "exec/ops/ops.h"
 
-typedef dnnl_tp_tensor_info_t info_t;
-
-static dtp_ir_value_t *val(dtp_lower_t *l, int v) { return &l->ir->values[v]; }
+static dnnl_tp_status_t matmul_infer(const dtp_infer_t *c) {
+    const dtp_matmul_attrs_t *at = c->attrs;
+    const info_t *a = c->in[0], *b = c->in[1];
+    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
+    TYPE(dtp_is_float(a->data_type) && a->data_type == b->data_type, "src has type %s, weights %s",
+         dnnl_tp_dt2str(a->data_type), dnnl_tp_dt2str(b->data_type));
+    SHAPE(a->ndims >= 1 && b->ndims >= 1, "src %s and weights %s need at least one dimension",
+          dtp_info_text(a, ta), dtp_info_text(b, tb));
+    /* One dimension: a row for src, a column for weights; it does not appear in the result. */
+    int na = a->ndims < 2 ? 2 : a->ndims, nb = b->ndims < 2 ? 2 : b->ndims;
+    int64_t m = a->ndims < 2 ? 1 : a->dims[na - (at->transpose_a ? 1 : 2)];
+    int64_t ka = a->ndims < 2 ? a->dims[0] : a->dims[na - (at->transpose_a ? 2 : 1)];
+    int64_t kb = b->ndims < 2 ? b->dims[0] : b->dims[nb - (at->transpose_b ? 1 : 2)];
+    int64_t n = b->ndims < 2 ? 1 : b->dims[nb - (at->transpose_b ? 2 : 1)];
+    SHAPE(dtp_dims_fit(ka, kb), "src %s%s and weights %s%s differ in the dimension that is summed",
+          dtp_info_text(a, ta), at->transpose_a ? " transposed" : "", dtp_info_text(b, tb),
+          at->transpose_b ? " transposed" : "");
+    info_t *o = c->out;
+    o->data_type = a->data_type;
+    int nd = na > nb ? na : nb, k = 0;
+    for (int d = 0; d < nd - 2; ++d) {
+        int da = d - (nd - na), db = d - (nd - nb);
+        int64_t x = da < 0 ? 1 : a->dims[da], y = db < 0 ? 1 : b->dims[db];
+        SHAPE(dtp_dims_fit(x, y) || x == 1 || y == 1,
+              "batch dimensions of src %s and weights %s do not broadcast", dtp_info_text(a, ta),
+              dtp_info_text(b, tb));
+        o->dims[k++] = x == 1 ? y : y == 1 || y == DNNL_TP_RUNTIME_DIM_VAL ? x : y;
+    }
+    if (a->ndims > 1) o->dims[k++] = m;
+    if (b->ndims > 1) o->dims[k++] = n;
+    o->ndims = k;
+    if (c->nin == 3) {
+        const info_t *bias = c->in[2];
+        TYPE(bias->data_type == a->data_type, "bias has type %s, src %s", dnnl_tp_dt2str(bias->data_type),
+             dnnl_tp_dt2str(a->data_type));
+        SHAPE(b->ndims > 1 && bias->ndims == 1 && dtp_dims_fit(bias->dims[0], n),
+              "bias %s does not fit the columns of weights %s", dtp_info_text(bias, ta),
+              dtp_info_text(b, tb));
+    }
+    return dnnl_tp_success;
+}
 
 /* Shape and strides with at least two dims: a vector is a row of src, a column of the weights. */
 static void as_matrix(const info_t *t, const int64_t *strides, bool is_weights, bool transposed, info_t *out,
@@ -27,23 +65,12 @@ static void as_matrix(const info_t *t, const int64_t *strides, bool is_weights, 
     }
 }
 
-static dnnl_tp_status_t pad_md(dtp_md_t *md, const info_t *t, const int64_t *strides, int nd) {
-    int64_t dims[DNNL_TP_MAX_NDIMS], out[DNNL_TP_MAX_NDIMS], all = 1;
-    int lead = nd - t->ndims;
-    for (int d = 0; d < t->ndims; ++d) all *= dtp_max64(t->dims[d], 1);
-    for (int d = 0; d < nd; ++d) {
-        dims[d] = d < lead ? 1 : t->dims[d - lead];
-        out[d] = d < lead ? all : strides[d - lead];
-    }
-    return dtp_md_init_strides(md, nd, dims, t->data_type, out);
-}
-
 /* A view that a matmul can read: one of the last two dims has stride 1. */
 static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool transposed, info_t *t,
                                 int64_t *strides, dtp_step_arg_t *arg) {
     dtp_view_t p;
     DTP_TRY(dtp_view_any(l, v, &p));
-    const info_t *info = val(l, v)->info;
+    const info_t *info = dtp_info(l, v);
     int n = info->ndims;
     bool ok = p.strides[n - 1] == 1 || info->dims[n - 1] == 1 || (n > 1 && p.strides[n - 2] == 1);
     if (!ok) DTP_TRY(dtp_view_dense(l, v, &p));
@@ -70,15 +97,15 @@ static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t 
 static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, int64_t k,
                                        int64_t cols) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
-    const dnnl_tp_data_type_t dt = val(l, n->in[1])->info->data_type;
+    const dnnl_tp_data_type_t dt = dtp_info(l, n->in[1])->data_type;
     s->work->packing = packing_of(l, n->nparts);
     if (!s->work->packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
-        const dtp_ir_value_t *w = val(l, n->in[1 + i]);
+        const dtp_ir_value_t *w = dtp_value(l, n->in[1 + i]);
         int64_t dense[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         info_t t;
         dtp_dense_strides(w->info->ndims, w->info->dims, dense);
-        as_matrix(w->info, dense, true, n->attrs->transpose_b, &t, strides);
+        as_matrix(w->info, dense, true, ((const dtp_matmul_attrs_t *)n->attrs)->transpose_b, &t, strides);
         DTP_TRY(pack_part(s->work->packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
@@ -96,17 +123,17 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
     if (n->nin <= 1 + n->nparts || bias[0] < 0) return dnnl_tp_success;
     int64_t dims[DNNL_TP_MAX_NDIMS], one[2];
     for (int i = 0; i < nd; ++i) dims[i] = i == nd - 1 ? cols : 1;
-    DTP_TRY(dtp_md_init_strides(&d->bia, nd, dims, val(l, bias[0])->info->data_type, NULL));
+    DTP_TRY(dtp_md_init_strides(&d->bia, nd, dims, dtp_info(l, bias[0])->data_type, NULL));
     if (n->nparts == 1) {
         dtp_view_t p;
         DTP_TRY(dtp_view_dense(l, bias[0], &p));
-        s->arg[DTP_MATMUL_BIA] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
+        s->arg[DTP_MATMUL_BIA] = dtp_view_arg(&p);
         return dnnl_tp_success;
     }
     s->work->bias_packing = packing_of(l, n->nparts);
     if (!s->work->bias_packing) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n->nparts; ++i) {
-        const dtp_ir_value_t *b = val(l, bias[i]);
+        const dtp_ir_value_t *b = dtp_value(l, bias[i]);
         int64_t strides[2] = {dtp_max64(b->info->dims[0], 1), 1};
         one[0] = 1;
         one[1] = b->info->dims[0];
@@ -120,11 +147,11 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
 /* One buffer for all parts; each result is a window of its columns. */
 static dnnl_tp_status_t view_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int64_t rows, int64_t cols,
                                    int *buf) {
-    size_t size = dtp_type_size(val(l, n->out[0])->info->data_type);
+    size_t size = dtp_type_size(dtp_info(l, n->out[0])->data_type);
     DTP_TRY(dtp_new_buf(l, (size_t)(rows * cols) * size, buf));
     int64_t at = 0;
     for (int i = 0; i < n->nparts; ++i) {
-        const info_t *t = val(l, n->out[i])->info;
+        const info_t *t = dtp_info(l, n->out[i]);
         int64_t width = t->dims[t->ndims - 1], strides[DNNL_TP_MAX_NDIMS];
         dtp_dense_strides(t->ndims, t->dims, strides);
         for (int d = 0; d < t->ndims - 1; ++d) strides[d] = strides[d] / width * cols;
@@ -148,12 +175,12 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
         (void)dtp_collapse(a, dense, a->ndims - 1, dims, strides);
     }
     int64_t rows = dims[0], k = dims[1], cols = b->dims[1];
-    bool constant = true;
-    for (int i = 0; i < n->nparts; ++i) constant &= dtp_ir_is_const(l->ir, n->in[1 + i]);
+    bool packable = rows > 0 && k > 0 && dtp_packable(l, n, 1);
+    for (int i = 1; i < n->nparts; ++i) packable &= dtp_ir_is_const(l->ir, n->in[1 + i]);
     if (n->nparts > 1) {
         cols = 0;
         for (int i = 0; i < n->nparts; ++i) {
-            const info_t *t = val(l, n->out[i])->info;
+            const info_t *t = dtp_info(l, n->out[i]);
             cols += t->dims[t->ndims - 1];
         }
     }
@@ -162,7 +189,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
     DTP_TRY(dtp_md_init_strides(&d->src, 2, dims, a->data_type, strides));
     s->arg[DTP_MATMUL_SRC] = src;
-    if (constant && l->ir->fuse && rows > 0 && k > 0) {
+    if (packable) {
         DTP_TRY(packed_weights(l, n, s, k, cols));
     } else {
         DTP_TRY(dtp_md_init_strides(&d->wei, 2, b->dims, b->data_type, b_strides));
@@ -174,7 +201,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
         DTP_TRY(view_parts(l, n, rows, cols, &buf));
     } else {
         DTP_TRY(dtp_view_new(l, n->out[0]));
-        buf = val(l, n->out[0])->buf;
+        buf = dtp_value(l, n->out[0])->buf;
     }
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     int64_t out[2] = {rows, cols};
@@ -192,8 +219,8 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_matmul_desc_t), dnnl_tp_matmul, DTP_MATMUL_NARGS, &s));
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
-    DTP_TRY(pad_md(&d->src, a, a_strides, nd));
-    DTP_TRY(pad_md(&d->wei, b, b_strides, nd));
+    DTP_TRY(dtp_md_padded(&d->src, a, a_strides, nd));
+    DTP_TRY(dtp_md_padded(&d->wei, b, b_strides, nd));
     s->arg[DTP_MATMUL_SRC] = src;
     s->arg[DTP_MATMUL_WEI] = wei;
     int64_t cols = b->dims[b->ndims - 1], out[DNNL_TP_MAX_NDIMS], count = 1;
@@ -203,7 +230,7 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     for (int i = 0; i < nd; ++i) count *= out[i];
     DTP_TRY(add_bias(l, n, s, nd, cols));
     DTP_TRY(dtp_view_new(l, n->out[0]));
-    s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = val(l, n->out[0])->buf, .written = true};
+    s->arg[DTP_MATMUL_DST] = dtp_written_arg(l, n->out[0]);
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
     s->work->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];
     s->work->bytes = 4. * (double)(count + dtp_info_nelems(a) + dtp_info_nelems(b));
@@ -211,16 +238,31 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_lower_matmul(dtp_lower_t *l, dtp_ir_node_t *n) {
+static dnnl_tp_status_t matmul_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const dtp_matmul_attrs_t *at = n->attrs;
     info_t a, b;
     int64_t a_strides[DNNL_TP_MAX_NDIMS], b_strides[DNNL_TP_MAX_NDIMS];
     dtp_step_arg_t src = {.buf = -1}, wei = {.buf = -1};
     if (n->nparts == 0) n->nparts = 1;
-    DTP_TRY(operand(l, n->in[0], false, n->attrs->transpose_a, &a, a_strides, &src));
-    DTP_TRY(operand(l, n->in[1], true, n->attrs->transpose_b, &b, b_strides, &wei));
+    DTP_TRY(operand(l, n->in[0], false, at->transpose_a, &a, a_strides, &src));
+    DTP_TRY(operand(l, n->in[1], true, at->transpose_b, &b, b_strides, &wei));
     dtp_step_t *s;
-    if (b.ndims == 2 && (a.ndims == 2 || !n->attrs->transpose_a))
+    if (b.ndims == 2 && (a.ndims == 2 || !at->transpose_a))
         DTP_TRY(flat(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
     else DTP_TRY(batched(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
     return dtp_add_post_ops(l, s, n, &((dtp_matmul_desc_t *)s->op)->dst);
 }
+
+static dtp_cut_t matmul_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    if (dst->ndims > 2) return arg == DTP_MATMUL_BIA ? DTP_CUT_WHOLE : dtp_cut_by_dim(s, arg, md, dst);
+    return arg == DTP_MATMUL_SRC || arg == DTP_MATMUL_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
+}
+
+static const dtp_op_field_t matmul_fields[] = {
+    DTP_OPTIONAL(dtp_matmul_attrs_t, transpose_a, 0),
+    DTP_OPTIONAL(dtp_matmul_attrs_t, transpose_b, 0),
+};
+
+const dtp_op_class_t dtp_class_matmul =
+    DTP_OP_CLASS(dtp_matmul_attrs_t, DTP_FIELDS(matmul_fields), 0, 1 << 1 /* the weights */, dtp_one_result,
+                 matmul_infer, matmul_lower, matmul_cut, DTP_NO_POST);

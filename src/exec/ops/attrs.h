@@ -1,0 +1,40 @@
+/* Attributes of those classes that passes of the compiler read or make. The others stand with their classes. */
+#ifndef DTP_EXEC_OPS_ATTRS_H
+#define DTP_EXEC_OPS_ATTRS_H
+
+#include "exec/graph/op.h"
+
+/* The parameters of the algorithm: each an attribute of the operator, or a number of its row. */
+typedef struct {
+    dtp_op_attrs_t base;
+    float alpha, beta;
+} dtp_unary_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_word_t mode;
+} dtp_gelu_attrs_t;
+enum { DTP_GELU_ERF, DTP_GELU_TANH };
+
+typedef struct {
+    dtp_op_attrs_t base;
+    bool transpose_a, transpose_b;
+} dtp_matmul_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t axis;
+} dtp_softmax_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_list_t order;
+} dtp_transpose_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t heads;
+    float scale; /* not a number: 1 / sqrt(features of a head) */
+} dtp_attention_attrs_t;
+
+#endif

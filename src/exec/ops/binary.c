@@ -1,0 +1,149 @@
+/* Arithmetic on two tensors, broadcast; bias_add, which only differs in what it accepts. */
+#include "exec/ops/ops.h"
+
+/* numpy rules: aligned at the last dimension, 1 stretches. */
+static dnnl_tp_status_t binary_infer(const dtp_infer_t *c) {
+    const info_t *x = c->in[0], *y = c->in[1];
+    char tx[DTP_SHAPE_TEXT], ty[DTP_SHAPE_TEXT];
+    TYPE(x->data_type == y->data_type, "src0 has type %s, src1 %s", dnnl_tp_dt2str(x->data_type),
+         dnnl_tp_dt2str(y->data_type));
+    TYPE(dtp_is_float(x->data_type), "type %s is not a floating-point type", dnnl_tp_dt2str(x->data_type));
+    int n = x->ndims > y->ndims ? x->ndims : y->ndims;
+    c->out->ndims = n;
+    c->out->data_type = x->data_type;
+    for (int d = 0; d < n; ++d) {
+        int dx = d - (n - x->ndims), dy = d - (n - y->ndims);
+        int64_t a = dx < 0 ? 1 : x->dims[dx], b = dy < 0 ? 1 : y->dims[dy], r;
+        if (a == b) r = a;
+        else if (a == 1) r = b;
+        else if (b == 1) r = a;
+        else {
+            SHAPE(a == DNNL_TP_RUNTIME_DIM_VAL || b == DNNL_TP_RUNTIME_DIM_VAL, "%s and %s do not broadcast",
+                  dtp_info_text(x, tx), dtp_info_text(y, ty));
+            r = a == DNNL_TP_RUNTIME_DIM_VAL ? b : a;
+        }
+        c->out->dims[d] = r;
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t bias_add_infer(const dtp_infer_t *c) {
+    const info_t *x = c->in[0], *b = c->in[1];
+    char tx[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
+    DTP_TRY(dtp_infer_same(c));
+    TYPE(b->data_type == x->data_type, "bias has type %s, src %s", dnnl_tp_dt2str(b->data_type),
+         dnnl_tp_dt2str(x->data_type));
+    SHAPE(x->ndims >= 1 && b->ndims == 1 && dtp_dims_fit(b->dims[0], x->dims[x->ndims - 1]),
+          "bias %s does not fit the last dimension of src %s", dtp_info_text(b, tb), dtp_info_text(x, tx));
+    return dnnl_tp_success;
+}
+
+/* How many trailing dims of out y covers fully, when it has nothing else but ones; -1 otherwise. */
+static int suffix_of(const info_t *y, const info_t *out) {
+    int d = y->ndims, n = 0;
+    while (d > 0 && y->dims[d - 1] == out->dims[out->ndims - 1 - n]) --d, ++n;
+    for (int i = 0; i < d; ++i)
+        if (y->dims[i] != 1) return -1;
+    return n;
+}
+
+static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    int x = n->in[0], y = n->in[1], out = n->out[0];
+    const info_t *to = dtp_info(l, out);
+    const dtp_binary_row_t *row = n->row->param;
+    bool commutes = row->alg != dnnl_tp_binary_div && row->alg != dnnl_tp_binary_sub;
+    if (commutes && dtp_info_nelems(dtp_info(l, x)) < dtp_info_nelems(dtp_info(l, y))) {
+        int t = x;
+        x = y;
+        y = t;
+    }
+    dtp_view_t px, py;
+    DTP_TRY(dtp_view_dense(l, x, &px));
+    DTP_TRY(dtp_view_dense(l, y, &py));
+    dtp_step_t *s;
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_binary_desc_t), dnnl_tp_binary, DTP_BINARY_NARGS, &s));
+    dtp_binary_desc_t *d = (dtp_binary_desc_t *)s->op;
+    d->alg = row->alg;
+    s->arg[DTP_BINARY_SRC0] = dtp_view_arg(&px);
+    s->arg[DTP_BINARY_SRC1] = dtp_view_arg(&py);
+    DTP_TRY(dtp_view_new(l, out));
+    s->arg[DTP_BINARY_DST] = dtp_written_arg(l, out);
+    const info_t *tx = dtp_info(l, x), *ty = dtp_info(l, y);
+    int64_t count = dtp_info_nelems(to);
+    int suffix = suffix_of(ty, to);
+    if (dtp_info_nelems(tx) == count && suffix >= 0) {
+        /* The same shape, a row, a plane or one element: two dims are enough. */
+        int split = suffix == 0 || suffix == to->ndims ? dtp_last_split(to) : to->ndims - suffix;
+        int64_t rows = dtp_info_product(to, 0, split), cols = dtp_info_product(to, split, to->ndims);
+        DTP_TRY(dtp_md_dense2(&d->src0, rows, cols, tx->data_type));
+        if (suffix == to->ndims) d->src1 = d->src0;
+        else DTP_TRY(dtp_md_dense2(&d->src1, 1, suffix == 0 ? 1 : cols, ty->data_type));
+        DTP_TRY(dtp_md_dense2(&d->dst, rows, cols, to->data_type));
+    } else {
+        DTP_TRY(dtp_md_padded(&d->src0, tx, px.strides, to->ndims));
+        DTP_TRY(dtp_md_padded(&d->src1, ty, py.strides, to->ndims));
+        DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
+    }
+    s->work->bytes = (double)(dtp_value_bytes(l, x) + dtp_value_bytes(l, y) + dtp_value_bytes(l, out));
+    s->work->flops = (double)count;
+    if (row->then) {
+        s->work->npost = 1;
+        s->npost_args = 2;
+        s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post);
+        s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md);
+        if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
+        s->work->post[0] = (dtp_ir_post_t){.alg = row->then};
+        return dnnl_tp_success;
+    }
+    return dtp_add_post_ops(l, s, n, &d->dst);
+}
+
+/* Row vector of n elements: {n}, {1, n}, ... */
+static bool is_row(const info_t *t, int64_t n) {
+    return t->ndims >= 1 && t->dims[t->ndims - 1] == n && dtp_info_nelems(t) == n;
+}
+
+static bool same_dims(const info_t *a, const info_t *b) {
+    return a->ndims == b->ndims && !memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->ndims);
+}
+
+/* With one number c: alpha x + beta. */
+static void linear_post(dnnl_tp_alg_kind_t alg, bool first, float c, dtp_ir_post_t *post) {
+    float alpha = 1.f, beta = 0.f;
+    if (alg == dnnl_tp_binary_add) beta = c;
+    else if (alg == dnnl_tp_binary_mul) alpha = c;
+    else if (alg == dnnl_tp_binary_sub) alpha = first ? 1.f : -1.f, beta = first ? -c : c;
+    else alpha = 1.f / c;
+    *post = (dtp_ir_post_t){.alg = dnnl_tp_eltwise_linear, .alpha = alpha, .beta = beta};
+}
+
+static bool binary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_post_t *post) {
+    const dtp_binary_row_t *row = n->row->param;
+    if (row->then || n->in[0] == n->in[1]) return false;
+    const bool first = n->in[0] == x, is_div = row->alg == dnnl_tp_binary_div;
+    const int other = first ? n->in[1] : n->in[0];
+    const info_t *out = ir->values[x].info, *o = ir->values[other].info;
+    if (!same_dims(ir->values[n->out[0]].info, out)) return false;
+    const bool add = row->alg == dnnl_tp_binary_add, keeps_order = is_div || row->alg == dnnl_tp_binary_sub;
+    const bool has_linear = add || keeps_order || row->alg == dnnl_tp_binary_mul;
+    const bool is_row_of_x = is_row(o, out->ndims ? out->dims[out->ndims - 1] : 1);
+    float c;
+    if (has_linear && dtp_ir_scalar(ir, other, &c)) {
+        if (is_div && (!first || c == 0.f)) return false;
+        linear_post(row->alg, first, c, post);
+    } else if (same_dims(o, out) || is_row_of_x || dtp_info_nelems(o) == 1) {
+        if (keeps_order && !first) return false;
+        *post = (dtp_ir_post_t){.is_binary = true, .alg = row->alg};
+    } else {
+        return false;
+    }
+    post->value = other;
+    post->adds_row = add && is_row_of_x;
+    return true;
+}
+
+const dtp_op_class_t dtp_class_binary = DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result,
+                                                     binary_infer, binary_lower, dtp_cut_by_dim, binary_post);
+const dtp_op_class_t dtp_class_bias_add =
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result, bias_add_infer, binary_lower,
+                 dtp_cut_by_dim, binary_post);

@@ -1,0 +1,111 @@
+/* What classes share. */
+#include "exec/ops/ops.h"
+
+/* ---- Inference --------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_infer_axis(const dtp_infer_t *c, const char *what, int64_t axis, int ndims, int *out) {
+    ATTR(axis >= -ndims && axis < ndims, "%s %lld is outside %d..%d", what, (long long)axis, -ndims,
+         ndims - 1);
+    *out = dtp_axis(axis, ndims);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_infer_same(const dtp_infer_t *c) {
+    TYPE(dtp_is_float(c->in[0]->data_type), "src has type %s, a floating-point type is needed",
+         dnnl_tp_dt2str(c->in[0]->data_type));
+    *c->out = *c->in[0];
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_infer_epsilon(const dtp_infer_t *c, float epsilon) {
+    ATTR(epsilon >= 0.f, "epsilon %g is negative", (double)epsilon);
+    return dnnl_tp_success;
+}
+
+int dtp_one_result(const void *attrs, int wanted) {
+    (void)attrs;
+    (void)wanted;
+    return 1;
+}
+
+/* ---- Lowering ---------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg) {
+    dtp_view_t p;
+    DTP_TRY(dtp_view_dense(l, v, &p));
+    const info_t *t = dtp_info(l, v);
+    arg->buf = p.buf;
+    arg->offset = p.offset;
+    return dtp_md_dense2(md, dtp_info_product(t, 0, split), dtp_info_product(t, split, t->ndims),
+                         t->data_type);
+}
+
+dnnl_tp_status_t dtp_result2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg) {
+    DTP_TRY(dtp_view_new(l, v));
+    DTP_TRY(dtp_dense2(l, v, split, md, arg));
+    arg->written = true;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
+                                   dnnl_tp_alg_kind_t alg, float alpha, float beta) {
+    dtp_step_t *s;
+    dtp_step_arg_t src = {.buf = -1};
+    dtp_md_t src_md;
+    int split = dtp_last_split(dtp_info(l, from));
+    DTP_TRY(dtp_dense2(l, from, split, &src_md, &src));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_eltwise_desc_t), dnnl_tp_eltwise, DTP_ELTWISE_NARGS, &s));
+    dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)s->op;
+    d->prop = dnnl_tp_forward_inference;
+    d->alg = alg;
+    d->alpha = alpha;
+    d->beta = beta;
+    d->src = src_md;
+    s->arg[DTP_ELTWISE_SRC] = src;
+    DTP_TRY(dtp_result2(l, to, split, &d->dst, &s->arg[DTP_ELTWISE_DST]));
+    s->work->bytes = 2. * (double)dtp_value_bytes(l, from);
+    s->work->flops = 8. * (double)dtp_info_nelems(dtp_info(l, from));
+    return dtp_add_post_ops(l, s, n, &d->dst);
+}
+
+/* The strides of a view under another shape; false when the view would have to be copied. */
+static bool reshape_view(const info_t *from, const int64_t *strides, const info_t *to, int64_t *out) {
+    int i = 0, k = 0;
+    while (i < from->ndims || k < to->ndims) {
+        /* The smallest ranges [i, i2) and [k, k2) with equal products. */
+        int i2 = i, k2 = k;
+        int64_t a = i2 < from->ndims ? from->dims[i2++] : 1, b = k2 < to->ndims ? to->dims[k2++] : 1;
+        while (a != b) {
+            if (a < b && i2 < from->ndims) a *= from->dims[i2++];
+            else if (k2 < to->ndims) b *= to->dims[k2++];
+            else return false;
+        }
+        while (i2 < from->ndims && from->dims[i2] == 1) ++i2;
+        int64_t dims[2], st[2];
+        info_t range = {.ndims = i2 - i};
+        memcpy(range.dims, from->dims + i, sizeof(int64_t) * (size_t)(i2 - i));
+        if (!dtp_collapse(&range, strides + i, 0, dims, st)) return false;
+        int64_t s = st[1];
+        for (int d = k2 - 1; d >= k; --d) {
+            out[d] = s;
+            s *= dtp_max64(to->dims[d], 1);
+        }
+        i = i2;
+        k = k2;
+        while (k < to->ndims && to->dims[k] == 1) out[k++] = s;
+    }
+    return true;
+}
+
+dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const int from = n->in[0], to = n->out[0];
+    dtp_view_t p;
+    dtp_ir_value_t *dst = dtp_value(l, to);
+    DTP_TRY(dtp_view_any(l, from, &p));
+    int64_t strides[DNNL_TP_MAX_NDIMS];
+    if (l->ir->fuse && dtp_info_nelems(dst->info) > 0 &&
+        reshape_view(dtp_info(l, from), p.strides, dst->info, strides))
+        return dtp_view_set(l, to, p.buf, p.offset, strides);
+    DTP_TRY(dtp_view_dense(l, from, &p));
+    return dtp_view_set(l, to, p.buf, p.offset, NULL);
+}

@@ -1,0 +1,68 @@
+/* Tensors one behind the other along a dimension. */
+#include "exec/ops/ops.h"
+
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t axis;
+} attrs_t;
+static const dtp_op_field_t concat_fields[] = {DTP_NEEDED(attrs_t, axis)};
+
+static dnnl_tp_status_t concat_infer(const dtp_infer_t *c) {
+    const attrs_t *a = c->attrs;
+    int axis;
+    char t0[DTP_SHAPE_TEXT], ti[DTP_SHAPE_TEXT];
+    DTP_TRY(dtp_infer_axis(c, "axis", a->axis, c->in[0]->ndims, &axis));
+    *c->out = *c->in[0];
+    for (int i = 1; i < c->nin; ++i) {
+        const info_t *x = c->in[i];
+        TYPE(x->data_type == c->in[0]->data_type, "src %d has type %s, src 0 %s", i,
+             dnnl_tp_dt2str(x->data_type), dnnl_tp_dt2str(c->in[0]->data_type));
+        bool ok = x->ndims == c->in[0]->ndims;
+        for (int d = 0; ok && d < x->ndims; ++d) {
+            if (d == axis) continue;
+            ok = dtp_dims_fit(x->dims[d], c->out->dims[d]);
+            if (c->out->dims[d] == DNNL_TP_RUNTIME_DIM_VAL) c->out->dims[d] = x->dims[d];
+        }
+        SHAPE(ok, "src %d %s does not fit src 0 %s along axis %d", i, dtp_info_text(x, ti),
+              dtp_info_text(c->in[0], t0), axis);
+        int64_t *sum = &c->out->dims[axis];
+        *sum = *sum == DNNL_TP_RUNTIME_DIM_VAL || x->dims[axis] == DNNL_TP_RUNTIME_DIM_VAL
+                   ? DNNL_TP_RUNTIME_DIM_VAL
+                   : *sum + x->dims[axis];
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const info_t *to = dtp_info(l, n->out[0]);
+    const int axis = dtp_axis(((const attrs_t *)n->attrs)->axis, to->ndims);
+    dtp_view_t views[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_dense(l, n->in[i], &views[i]));
+    if (n->nin == 1) return dtp_lower_alias(l, n);
+    dtp_step_t *s;
+    size_t size = sizeof(dtp_concat_desc_t) + (size_t)n->nin * sizeof(dtp_md_t);
+    DTP_TRY(dtp_new_step(l, n, size, dnnl_tp_concat, 1 + n->nin, &s));
+    dtp_concat_desc_t *d = (dtp_concat_desc_t *)s->op;
+    d->axis = axis;
+    d->n = n->nin;
+    DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
+    for (int i = 0; i < n->nin; ++i) {
+        const info_t *t = dtp_info(l, n->in[i]);
+        DTP_TRY(dtp_md_init_strides(&d->src[i], t->ndims, t->dims, t->data_type, NULL));
+        s->arg[DTP_CONCAT_SRC + i] = dtp_view_arg(&views[i]);
+    }
+    DTP_TRY(dtp_view_new(l, n->out[0]));
+    s->arg[DTP_CONCAT_DST] = dtp_written_arg(l, n->out[0]);
+    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->out[0]);
+    return dnnl_tp_success;
+}
+
+static dtp_cut_t concat_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    (void)arg;
+    (void)md;
+    (void)dst;
+    return ((const dtp_concat_desc_t *)s->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
+}
+
+const dtp_op_class_t dtp_class_concat = DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), 0, 0, dtp_one_result,
+                                                     concat_infer, concat_lower, concat_cut, DTP_NO_POST);

@@ -1,0 +1,113 @@
+/* What the classes of operators share: checks of inference, problems over views of buffers. A class is a file that
+ * defines dtp_class_NAME with DTP_OP_CLASS (graph/op.h says what each entry means) and is named by its operators in
+ * ops.inc. doc/howto/add_an_operator_class.md goes through one. */
+#ifndef DTP_EXEC_OPS_OPS_H
+#define DTP_EXEC_OPS_OPS_H
+
+#include "exec/compile/lowering/lower.h"
+#include "exec/ops/attrs.h"
+
+/* ---- Rows of ops.inc --------------------------------------------------------------------------------- */
+
+typedef struct {
+    dnnl_tp_alg_kind_t alg;
+} dtp_alg_row_t; /* unary, softmax */
+typedef struct {
+    dnnl_tp_alg_kind_t alg, then; /* then: what is done to its result; 0 = nothing */
+} dtp_binary_row_t;
+typedef struct {
+    dnnl_tp_alg_kind_t alg;
+    float p; /* of norms; 0 = it is none */
+} dtp_reduce_row_t;
+
+#define DTP_OP(name, number, cls, min_in, max_in) extern const dtp_op_class_t dtp_class_##cls;
+#define DTP_UNARY(name, number, alg, alpha, beta)
+#define DTP_BINARY(name, number, cls, alg, then) extern const dtp_op_class_t dtp_class_##cls;
+#define DTP_REDUCE(name, number, alg, p)
+#define DTP_SOFTMAX(name, number, alg)
+#include "exec/ops/ops.inc"
+#undef DTP_OP
+#undef DTP_UNARY
+#undef DTP_BINARY
+#undef DTP_REDUCE
+#undef DTP_SOFTMAX
+extern const dtp_op_class_t dtp_class_unary, dtp_class_reduce, dtp_class_softmax;
+
+/* ---- Inference --------------------------------------------------------------------------------------- */
+
+/* Every refusal names the operator first; c: the dtp_infer_t. */
+#define DTP_INFER_CHECK(cond, status, reason, format, ...)                                                  \
+    do {                                                                                                    \
+        if (!(cond)) {                                                                                      \
+            (void)dtp_fail(dnnl_tp_##status, DTP_GRAPH_##reason, "operator '%s' (%s): " format, c->id.name, \
+                           c->id.kind, __VA_ARGS__);                                                        \
+            return dnnl_tp_##status; /* a constant, so that compilers see the failure */                    \
+        }                                                                                                   \
+    } while (0)
+#define SHAPE(cond, format, ...) DTP_INFER_CHECK(cond, invalid_shape, SHAPE, format, __VA_ARGS__)
+#define TYPE(cond, format, ...) DTP_INFER_CHECK(cond, invalid_data_type, DATA_TYPE, format, __VA_ARGS__)
+#define ATTR(cond, format, ...) DTP_INFER_CHECK(cond, invalid_graph_op, BAD_ATTR, format, __VA_ARGS__)
+#define ARITY(cond, format, ...) DTP_INFER_CHECK(cond, invalid_graph_op, BAD_ARITY, format, __VA_ARGS__)
+
+typedef dnnl_tp_tensor_info_t info_t;
+
+static inline bool dtp_is_float(dnnl_tp_data_type_t t) {
+    return t == dnnl_tp_f32 || t == dnnl_tp_bf16 || t == dnnl_tp_f16 || t == dnnl_tp_f64;
+}
+/* Equal, as far as they are known. */
+static inline bool dtp_dims_fit(int64_t a, int64_t b) {
+    return a == b || a == DNNL_TP_RUNTIME_DIM_VAL || b == DNNL_TP_RUNTIME_DIM_VAL;
+}
+/* A dimension that may be counted from the end; it was checked before. */
+static inline int dtp_axis(int64_t axis, int ndims) { return (int)(axis < 0 ? axis + ndims : axis); }
+dnnl_tp_status_t dtp_infer_axis(const dtp_infer_t *c, const char *what, int64_t axis, int ndims, int *out);
+/* The result is like the first input, of a floating-point type. */
+dnnl_tp_status_t dtp_infer_same(const dtp_infer_t *c);
+dnnl_tp_status_t dtp_infer_epsilon(const dtp_infer_t *c, float epsilon);
+/* Entry `results` of classes with one. */
+int dtp_one_result(const void *attrs, int wanted);
+
+/* ---- Lowering ---------------------------------------------------------------------------------------- */
+
+static inline dtp_ir_value_t *dtp_value(const dtp_lower_t *l, int v) { return &l->ir->values[v]; }
+static inline const info_t *dtp_info(const dtp_lower_t *l, int v) { return l->ir->values[v].info; }
+static inline size_t dtp_value_bytes(const dtp_lower_t *l, int v) {
+    return v < 0 ? 0 : dtp_info_bytes(dtp_info(l, v));
+}
+/* Where the last dimension begins. */
+static inline int dtp_last_split(const info_t *t) { return t->ndims > 0 ? t->ndims - 1 : 0; }
+
+/* v as {prod(dims[0..split)), the rest}, dense. */
+dnnl_tp_status_t dtp_dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg);
+/* The result of a step, dense, in the same form. */
+dnnl_tp_status_t dtp_result2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_step_arg_t *arg);
+static inline dtp_step_arg_t dtp_view_arg(const dtp_view_t *p) {
+    return (dtp_step_arg_t){.buf = p->buf, .offset = p->offset};
+}
+/* The buffer of a result that was placed before. */
+static inline dtp_step_arg_t dtp_written_arg(const dtp_lower_t *l, int v) {
+    return (dtp_step_arg_t){.buf = dtp_value(l, v)->buf, .written = true};
+}
+/* A step that applies an element-wise function. */
+dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
+                                   dnnl_tp_alg_kind_t alg, float alpha, float beta);
+/* The result is the same elements as the first input: a view of it where that can be. */
+dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n);
+/* Is the input one that may be laid out as the implementation likes? */
+static inline bool dtp_packable(const dtp_lower_t *l, const dtp_ir_node_t *n, int input) {
+    return l->ir->fuse && !l->at_once && (n->row->cls->packable >> input & 1) &&
+           dtp_ir_is_const(l->ir, n->in[input]);
+}
+
+/* ---- Shared by two classes --------------------------------------------------------------------------- */
+
+/* attention.c: attention, pool_normalize. Mask and offsets of sequences; what a step reads of them. */
+dnnl_tp_status_t dtp_infer_mask(const dtp_infer_t *c, const info_t *x, const info_t *mask);
+dnnl_tp_status_t dtp_infer_offsets(const dtp_infer_t *c, const info_t *x, const info_t *offsets);
+/* v as a view whose last dimension is dense: {B, S, H} or {T, H}; alone: {T, H} becomes {1, T, H}. */
+dnnl_tp_status_t dtp_sequence_md(dtp_lower_t *l, int v, bool alone, dtp_md_t *md, dtp_step_arg_t *arg);
+dnnl_tp_status_t dtp_mask_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step_arg_t *arg);
+dnnl_tp_status_t dtp_offsets_md(dtp_lower_t *l, int v, dtp_md_t *md, dtp_step_arg_t *arg);
+dtp_cut_fn_t dtp_cut_sequences;
+
+#endif

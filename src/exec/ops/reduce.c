@@ -1,0 +1,74 @@
+/* Sums, means, extremes and norms over dimensions. */
+#include "exec/ops/ops.h"
+
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_list_t axes; /* not given: all */
+    bool keep_dims;
+} attrs_t;
+static const dtp_op_field_t reduce_fields[] = {DTP_OPTIONAL(attrs_t, axes, 0),
+                                               DTP_OPTIONAL(attrs_t, keep_dims, 0)};
+
+static dnnl_tp_status_t reduce_infer(const dtp_infer_t *c) {
+    const attrs_t *a = c->attrs;
+    const info_t *x = c->in[0];
+    bool gone[DNNL_TP_MAX_NDIMS] = {false};
+    DTP_TRY(dtp_infer_same(c));
+    if (!dtp_op_given(c->row, a, offsetof(attrs_t, axes)))
+        for (int d = 0; d < x->ndims; ++d) gone[d] = true;
+    for (int i = 0; i < (int)a->axes.n; ++i) {
+        int axis;
+        DTP_TRY(dtp_infer_axis(c, "axis", a->axes.at[i], x->ndims, &axis));
+        ATTR(!gone[axis], "axis %d is given twice", axis);
+        gone[axis] = true;
+    }
+    memset(c->out->dims, 0, sizeof c->out->dims);
+    int k = 0;
+    for (int d = 0; d < x->ndims; ++d) {
+        if (!gone[d]) c->out->dims[k++] = x->dims[d];
+        else if (a->keep_dims) c->out->dims[k++] = 1;
+    }
+    c->out->ndims = k;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const attrs_t *a = n->attrs;
+    const dtp_reduce_row_t *row = n->row->param;
+    const bool all = !dtp_op_given(n->row, a, offsetof(attrs_t, axes));
+    const info_t *t = dtp_info(l, n->in[0]);
+    info_t kept = *t;
+    bool any = false;
+    for (int i = 0; i < (all ? t->ndims : (int)a->axes.n); ++i) {
+        const int axis = all ? i : dtp_axis(a->axes.at[i], t->ndims);
+        any |= t->dims[axis] != 1;
+        kept.dims[axis] = 1;
+    }
+    if (!any) /* one element each: nothing is summed */
+        return row->p != 0.f ? dtp_lower_eltwise(l, n, n->in[0], n->out[0], dnnl_tp_eltwise_abs, 0.f, 0.f)
+                             : dtp_lower_alias(l, n);
+    dtp_view_t p;
+    dtp_step_t *s;
+    DTP_TRY(dtp_view_dense(l, n->in[0], &p));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_reduction_desc_t), dnnl_tp_reduction, DTP_REDUCTION_NARGS, &s));
+    dtp_reduction_desc_t *d = (dtp_reduction_desc_t *)s->op;
+    d->alg = row->alg;
+    d->p = row->p;
+    DTP_TRY(dtp_md_init_strides(&d->src, t->ndims, t->dims, t->data_type, NULL));
+    DTP_TRY(dtp_md_init_strides(&d->dst, t->ndims, kept.dims, t->data_type, NULL));
+    DTP_TRY(dtp_view_new(l, n->out[0]));
+    s->arg[DTP_REDUCTION_SRC] = dtp_view_arg(&p);
+    s->arg[DTP_REDUCTION_DST] = dtp_written_arg(l, n->out[0]);
+    s->work->bytes = (double)dtp_value_bytes(l, n->in[0]);
+    s->work->flops = (double)dtp_info_nelems(t);
+    return dtp_add_post_ops(l, s, n, &d->dst);
+}
+
+static dtp_cut_t reduce_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
+    (void)s;
+    (void)arg;
+    return md->dims[0] == dst->dims[0] ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
+}
+
+const dtp_op_class_t dtp_class_reduce = DTP_OP_CLASS(attrs_t, DTP_FIELDS(reduce_fields), 0, 0, dtp_one_result,
+                                                     reduce_infer, reduce_lower, reduce_cut, DTP_NO_POST);

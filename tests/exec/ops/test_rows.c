@@ -1,0 +1,326 @@
+/* All rows of operators: each infers, compiles, runs the same fused, alone, folded and read back from its text, and
+ * refuses attributes that are missing, unknown, repeated or of another type, and wrong numbers of inputs and results.
+ * A new operator is in here by being in the table. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+#include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "exec/graph/op.h"
+
+enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 8 };
+
+/* ---- A sample of each operator ----------------------------------------------------------------------- */
+
+typedef struct {
+    const dtp_op_row_t *row;
+    int nin, nout, nattr;
+    dnnl_tp_op_attr_t attr[MOST_ATTRS];
+} sample_t;
+
+/* A value of each attribute with which every operator that has it takes {4, 4}. */
+static void set_attr(sample_t *s, const dtp_op_field_t *f) {
+    static const struct {
+        const char *name;
+        int n;
+        int64_t at[2];
+    } lists[] = {{"axes", 1, {0}}, {"order", 2, {1, 0}}, {"shape", 2, {2, -1}}, {"sizes", 2, {3, 1}}};
+    static const float half = .5f;
+    static const int64_t one = 1;
+    static const uint8_t yes = 1, no = 0;
+    dnnl_tp_op_attr_t *a = &s->attr[s->nattr++];
+    assert_true(s->nattr < MOST_ATTRS);
+    *a = (dnnl_tp_op_attr_t){f->key, f->type, 1, NULL};
+    if (f->most) {
+        size_t k = 0;
+        while (k < sizeof lists / sizeof *lists && strcmp(lists[k].name, f->name)) ++k;
+        if (k == sizeof lists / sizeof *lists) fail_msg("no sample of the list %s", f->name);
+        a->count = lists[k].n;
+        a->data = lists[k].at;
+    } else if (f->type == dnnl_tp_op_attr_string) {
+        a->count = (int)strlen(f->words[0]);
+        a->data = f->words[0];
+    } else if (f->type == dnnl_tp_op_attr_f32) {
+        a->data = &half;
+    } else if (f->type == dnnl_tp_op_attr_bool) {
+        a->data = strcmp(f->name, "use_affine") ? &yes : &no; /* there is one input */
+    } else {
+        a->data = &one;
+    }
+}
+
+/* With the attributes that it needs, or with all. */
+static sample_t sample_of(const dtp_op_row_t *row, bool all) {
+    sample_t s = {.row = row, .nin = row->min_in};
+    int n;
+    const dtp_op_field_t *f = dtp_op_fields(row, &n);
+    for (int i = 0; i < n; ++i)
+        if (f[i].key != DTP_ATTR_FIXED && (all || f[i].needed)) set_attr(&s, &f[i]);
+    return s;
+}
+
+/* ---- Building and running ---------------------------------------------------------------------------- */
+
+static float floats[MOST][ELEMS];
+static const int32_t ids[SIDE] = {2, 0, 3, 1};
+
+static bool is_ids(const dtp_op_row_t *row, int input) {
+    return row->kind == dnnl_tp_op_gather && input == 1;
+}
+
+/* The inputs: as inputs of the graph, or as constants. */
+static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnnl_tp_value_t *in) {
+    const dnnl_tp_dims_t dims = {SIDE, SIDE};
+    for (int i = 0; i < s->nin; ++i) {
+        const dnnl_tp_data_type_t dt = is_ids(s->row, i) ? dnnl_tp_s32 : dnnl_tp_f32;
+        const int ndims = is_ids(s->row, i) || (s->row->kind == dnnl_tp_op_bias_add && i == 1) ? 1 : 2;
+        const void *data = is_ids(s->row, i) ? (const void *)ids : floats[i];
+        if (constants)
+            CHECK_OK(dnnl_tp_graph_constant(g, &in[i], "c", dt, ndims, dims, data, DNNL_TP_CONSTANT_COPY,
+                                            NULL, NULL));
+        else CHECK_OK(dnnl_tp_graph_input(g, &in[i], "x", dt, ndims, dims));
+    }
+}
+
+static dnnl_tp_status_t add_op(dnnl_tp_graph_t g, const sample_t *s, const dnnl_tp_value_t *in,
+                               dnnl_tp_value_t *out) {
+    return dnnl_tp_graph_op(g, (dnnl_tp_op_kind_t)s->row->kind, "op", s->nin, in, s->nattr, s->attr, s->nout,
+                            out);
+}
+
+/* How many results the sample has; two of a kind whose user chooses. */
+static int count_results(sample_t *s) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t in[MOST], out[MOST];
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    add_inputs(g, s, false, in);
+    for (s->nout = 2; s->nout; --s->nout)
+        if (add_op(g, s, in, out) == dnnl_tp_success) break;
+    if (!s->nout) fail_msg("%s: %s", s->row->name, dnnl_tp_last_error());
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    return s->nout;
+}
+
+static dnnl_tp_graph_t build(const sample_t *s, bool constants) {
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t in[MOST], out[MOST];
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    add_inputs(g, s, constants, in);
+    CHECK_OK(add_op(g, s, in, out));
+    for (int i = 0; i < s->nout; ++i) CHECK_OK(dnnl_tp_graph_output(g, out[i], NULL));
+    return g;
+}
+
+typedef struct {
+    float y[MOST][ELEMS];
+} results_t;
+
+static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned flags, results_t *r) {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_executable_t e;
+    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .flags = flags};
+    void *in[MOST], *out[MOST];
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < s->nin; ++i) in[i] = is_ids(s->row, i) ? (void *)(uintptr_t)ids : (void *)floats[i];
+    for (int i = 0; i < s->nout; ++i) out[i] = r->y[i];
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
+    CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
+    CHECK_OK(dnnl_tp_executable_run(e, stream, constants ? 0 : s->nin, in, s->nout, out, NULL));
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+}
+
+static void assert_near(const char *name, const results_t *a, const results_t *b) {
+    for (int i = 0; i < MOST; ++i)
+        for (int k = 0; k < ELEMS; ++k) {
+            const float x = a->y[i][k], y = b->y[i][k];
+            if (!(fabsf(x - y) <= 1e-6f * (1.f + fabsf(y))))
+                fail_msg("%s: result %d, element %d: %g and %g", name, i, k, (double)x, (double)y);
+        }
+}
+
+static char *text_of(dnnl_tp_graph_t g) {
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/dnnl_tp_rows_%d.graph", (int)getpid());
+    CHECK_OK(dnnl_tp_graph_write(g, path, DNNL_TP_GRAPH_TEXT));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
+    fclose(f);
+    remove(path);
+    return text;
+}
+
+static void check_sample(const sample_t *s) {
+    results_t fused, alone, folded, again;
+    dnnl_tp_graph_t g = build(s, false), c = build(s, true), read;
+    char *text = text_of(g);
+    CHECK_OK(dnnl_tp_graph_read_text(&read, text, strlen(text), NULL));
+    char *second = text_of(read);
+    assert_string_equal(text, second);
+    run(g, s, false, 0, &fused);
+    run(g, s, false, DNNL_TP_COMPILE_NO_FUSION, &alone);
+    run(c, s, true, 0, &folded);
+    run(read, s, false, 0, &again);
+    assert_near(s->row->name, &alone, &fused);
+    assert_near(s->row->name, &folded, &fused);
+    assert_memory_equal(&again, &fused, sizeof again);
+    bool any = false;
+    for (int k = 0; k < ELEMS; ++k) any |= fused.y[0][k] != 0.f;
+    if (!any) fail_msg("%s wrote nothing but zeros", s->row->name);
+    free(text);
+    free(second);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    CHECK_OK(dnnl_tp_graph_destroy(c));
+    CHECK_OK(dnnl_tp_graph_destroy(read));
+}
+
+static void test_run(void **state) {
+    (void)state;
+    for (int i = 0; i < MOST; ++i)
+        for (int k = 0; k < ELEMS; ++k) floats[i][k] = .1f + .8f * (float)((7 * k + 5 * i) % 17) / 17.f;
+    for (int r = 0; r < dtp_op_nrows; ++r)
+        for (int all = 0; all < 2; ++all) {
+            sample_t s = sample_of(&dtp_op_rows[r], all);
+            print_message("%s, %s attributes, %d results\n", s.row->name, all ? "all" : "needed",
+                          count_results(&s));
+            check_sample(&s);
+        }
+}
+
+/* ---- Refusals ---------------------------------------------------------------------------------------- */
+
+static void refused(dnnl_tp_graph_t g, const sample_t *s, const dnnl_tp_value_t *in, dtp_reason_t reason,
+                    const char *what) {
+    dnnl_tp_value_t out[DTP_GRAPH_MAX_ARGS + 1];
+    print_message("%s: %s\n", s->row->name, what);
+    CHECK_STATUS(add_op(g, s, in, out), dnnl_tp_invalid_graph_op);
+    assert_int_equal(dtp_last_reason(), reason);
+    assert_non_null(strstr(dnnl_tp_last_error(), s->row->name));
+    for (int i = 0; i < s->nout; ++i) assert_int_equal(out[i], -1);
+}
+
+static void refuse_attributes(dnnl_tp_graph_t g, const sample_t *s, const dnnl_tp_value_t *in) {
+    int n;
+    const dtp_op_field_t *f = dtp_op_fields(s->row, &n);
+    for (int i = 0; i < s->nattr; ++i) {
+        sample_t t = *s;
+        const dtp_op_field_t *field = f;
+        while (field->key != s->attr[i].key) ++field;
+        for (int type = 0; type < 5; ++type) { /* one more than there are */
+            t.attr[i].type = type;
+            if (type != field->type) refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "another type");
+        }
+        t = *s;
+        t.attr[t.nattr++] = s->attr[i];
+        refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "given twice");
+        t = *s;
+        t.attr[i].data = NULL;
+        refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "no data");
+        t = *s;
+        t.attr[i].count = field->most ? field->most + 1 : 3;
+        static const int64_t zeros[DTP_GRAPH_MAX_ARGS + 1];
+        t.attr[i].data = zeros;
+        refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "too many elements");
+        if (!field->needed) continue;
+        t = *s;
+        t.attr[i] = t.attr[--t.nattr];
+        refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "missing");
+    }
+    /* What other operators have, and what none has. */
+    for (int r = 0; r < dtp_op_nrows; ++r) {
+        sample_t other = sample_of(&dtp_op_rows[r], true), t = *s;
+        for (int i = 0; i < other.nattr; ++i) {
+            bool has = false;
+            for (int k = 0; k < n; ++k) has |= f[k].key == other.attr[i].key;
+            t.attr[s->nattr] = other.attr[i];
+            t.nattr = s->nattr + 1;
+            if (!has) refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "an attribute of another operator");
+        }
+    }
+    static const float one = 1.f;
+    sample_t t = *s;
+    t.attr[t.nattr++] = (dnnl_tp_op_attr_t){DTP_ATTR_FIXED, dnnl_tp_op_attr_f32, 1, &one};
+    refused(g, &t, in, DTP_GRAPH_BAD_ATTR, "an unknown attribute");
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    for (int r = 0; r < dtp_op_nrows; ++r) {
+        const dtp_op_row_t *row = &dtp_op_rows[r];
+        sample_t s = sample_of(row, true);
+        dnnl_tp_graph_t g;
+        dnnl_tp_value_t in[MOST + DTP_GRAPH_MAX_ARGS] = {0};
+        count_results(&s);
+        CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+        add_inputs(g, &s, false, in);
+        refuse_attributes(g, &s, in);
+        sample_t t = s;
+        if (row->min_in > 0) {
+            t.nin = row->min_in - 1;
+            refused(g, &t, in, DTP_GRAPH_BAD_ARITY, "too few inputs");
+        }
+        if (row->max_in >= 0) {
+            t.nin = row->max_in + 1;
+            refused(g, &t, in, DTP_GRAPH_BAD_ARITY, "too many inputs");
+        }
+        for (int i = 0; i < s.nin; ++i) {
+            dnnl_tp_value_t lacking[MOST];
+            memcpy(lacking, in, sizeof lacking);
+            lacking[i] = -1;
+            refused(g, &s, lacking, DTP_GRAPH_BAD_ARITY, "an absent input");
+        }
+        t = s;
+        t.nout = 0;
+        refused(g, &t, in, DTP_GRAPH_BAD_ARITY, "no results");
+        t.nout = DTP_GRAPH_MAX_ARGS + 1;
+        refused(g, &t, in, DTP_GRAPH_BAD_ARITY, "too many results");
+        t.nout = s.nout + 1;
+        refused(g, &t, in, DTP_GRAPH_BAD_ARITY, "one result more");
+        CHECK_OK(dnnl_tp_graph_destroy(g));
+    }
+}
+
+/* ---- The table --------------------------------------------------------------------------------------- */
+
+/* Nothing is left out, no number or name stands there twice, and attributes lie where they should. */
+static void test_table(void **state) {
+    (void)state;
+    for (int r = 0; r < dtp_op_nrows; ++r) {
+        const dtp_op_row_t *row = &dtp_op_rows[r];
+        const dtp_op_class_t *cls = row->cls;
+        int n;
+        const dtp_op_field_t *f = dtp_op_fields(row, &n);
+        assert_true(cls->results && cls->infer && cls->lower && cls->attrs_size >= sizeof(dtp_op_attrs_t));
+        assert_true(n >= 0 && n <= 32);
+        assert_ptr_equal(dtp_op_row(row->kind), row);
+        assert_ptr_equal(dtp_op_row_named(row->name, strlen(row->name)), row);
+        for (int i = 0; i < n; ++i) {
+            const size_t bytes = f[i].most ? (1 + (size_t)f[i].most) * sizeof(int64_t)
+                                 : f[i].type == dnnl_tp_op_attr_s64 ? sizeof(int64_t)
+                                 : f[i].type == dnnl_tp_op_attr_f32 ? sizeof(float)
+                                                                    : 1;
+            assert_true(f[i].offset >= sizeof(dtp_op_attrs_t) && f[i].offset + bytes <= cls->attrs_size);
+            assert_true((f[i].type == dnnl_tp_op_attr_string) == (f[i].words != NULL));
+            for (int k = 0; k < i; ++k) assert_true(f[k].offset != f[i].offset);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
