@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/product_check.h"
+#include "support/upload.h"
 #include "support/tensor.h"
 #include "threading/base/parallel.h"
 
@@ -29,7 +30,7 @@ static int setup(void **state) {
         dnnl_tp_engine_attr_t attr;
         CHECK_OK(dnnl_tp_engine_attr_create(&attr));
         CHECK_OK(dnnl_tp_engine_attr_set_max_isa(attr, t->isa));
-        CHECK_OK(dnnl_tp_engine_create_v2(&t->engine, dnnl_tp_cpu, 0, attr));
+        CHECK_OK(dnnl_tp_engine_create_v2(&t->engine, test_engine_kind(), 0, attr));
         CHECK_OK(dnnl_tp_engine_attr_destroy(attr));
         if ((t->engine->isa & t->bits) != t->bits) {
             CHECK_OK(dnnl_tp_engine_destroy(t->engine));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "support/tensor.h"
+#include "support/upload.h"
 
 enum { NONE = -1 }; /* attribute mask: unset */
 
@@ -306,11 +307,13 @@ static void runtime_dims(void **state) {
                 tensor_layout(&src, 2, sizes[k], dnnl_tp_f32, layouts[l][0]);
                 tensor_layout(&dst, 2, sizes[k], dnnl_tp_bf16, layouts[l][1]);
                 tensor_fill(&src, &r, -100.f, 100.f, true);
-                CHECK_OK(dnnl_tp_memory_create(&ms, &src.md, at[i].engine, src.data));
-                CHECK_OK(dnnl_tp_memory_create(&mt, &dst.md, at[i].engine, dst.data));
+                CHECK_OK(dnnl_tp_memory_create(&ms, &src.md, at[i].engine, DNNL_TP_MEMORY_ALLOCATE));
+                CHECK_OK(dnnl_tp_memory_create(&mt, &dst.md, at[i].engine, DNNL_TP_MEMORY_ALLOCATE));
+                test_upload(ms, src.data, src.bytes);
                 const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, ms}, {DNNL_TP_ARG_DST, mt}};
                 CHECK_OK(dnnl_tp_primitive_execute(prim, at[i].stream, 2, args));
                 CHECK_OK(dnnl_tp_stream_wait(at[i].stream));
+                test_download(mt, dst.data, dst.bytes);
                 int64_t pos[2] = {0};
                 do assert_true(tensor_get(&src, pos) == tensor_get(&dst, pos));
                 while (tensor_next(&dst.md, pos));

@@ -1,5 +1,7 @@
 #include "support/product_check.h"
 
+#include "support/upload.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +37,8 @@ static void operand_init(operand_t *t, const dtp_md_t *md, dnnl_tp_engine_t engi
         dtp_store(md->data_type, t->data, dtp_md_offset_linear(md, i), v);
     }
     /* The API takes element 0 of the parent; offset0 is in the descriptor. */
-    CHECK_OK(dnnl_tp_memory_create(&t->memory, md, engine, t->bytes ? t->data : NULL));
+    void *handle = test_engine_is_far(engine) ? DNNL_TP_MEMORY_ALLOCATE : t->bytes ? t->data : NULL;
+    CHECK_OK(dnnl_tp_memory_create(&t->memory, md, engine, handle));
 }
 
 static void operand_free(operand_t *t) {
@@ -254,8 +257,13 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
         CHECK_OK(dtp_primitive_run(primitive, &par, ptrs, pd->has_runtime ? mds : NULL, scratch, p->rows));
         free(scratch);
     } else {
+        for (int i = 0; i < 4 && test_engine_is_far(engine); ++i)
+            if (r.t[i].data) test_upload(r.t[i].memory, r.t[i].data, r.t[i].bytes);
+        for (int i = 0; i < PC_MAX_STEPS && test_engine_is_far(engine); ++i)
+            if (r.extra[i].data) test_upload(r.extra[i].memory, r.extra[i].data, r.extra[i].bytes);
         CHECK_OK(dnnl_tp_primitive_execute(primitive, stream, n, args));
         CHECK_OK(dnnl_tp_stream_wait(stream));
+        if (test_engine_is_far(engine)) test_download(r.t[3].memory, r.t[3].data, r.t[3].bytes);
     }
     compare(&r);
     if (result) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/upload.h"
+
 enum { CANARY = 64 };
 
 void tensor_init(tensor_t *t, const dtp_md_t *md) {
@@ -188,22 +190,25 @@ static const struct {
 static const int threads[] = {1, 2, 3, 7};
 enum { NISAS = sizeof isas / sizeof *isas, NTHREADS = sizeof threads / sizeof *threads };
 static place_t all[NISAS * NTHREADS];
-static bool made;
+static int n_all;
 
 const place_t *places(int *n) {
-    *n = NISAS * NTHREADS;
-    if (made) return all;
-    made = true;
+    const dnnl_tp_engine_kind_t kind = test_engine_kind();
+    const int counts = kind == dnnl_tp_cpu ? NTHREADS : 1; /* other engines' threads are their own */
+    *n = NISAS * counts;
+    if (n_all) return all;
     for (int i = 0; i < NISAS; ++i)
-        for (int k = 0; k < NTHREADS; ++k) {
-            place_t *p = &all[i * NTHREADS + k];
+        for (int k = 0; k < counts; ++k) {
+            place_t *p = &all[n_all++];
             dnnl_tp_stream_attr_t sattr;
             dnnl_tp_engine_attr_t eattr;
             p->isa = isas[i].isa;
             p->name = isas[i].name;
             p->threads = threads[k];
-            CHECK_OK(dnnl_tp_stream_attr_create(&sattr, dnnl_tp_cpu));
-            if (p->threads > 1 && DNNL_TP_WITH_THREADPOOL) {
+            CHECK_OK(dnnl_tp_stream_attr_create(&sattr, kind));
+            if (kind != dnnl_tp_cpu) {
+                p->threads = 1;
+            } else if (p->threads > 1 && DNNL_TP_WITH_THREADPOOL) {
                 dnnl_tp_threadpool_opts_t opts = {.struct_size = sizeof opts, .num_threads = p->threads};
                 CHECK_OK(dnnl_tp_threadpool_create(&p->pool, &opts));
                 CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(sattr, p->pool));
@@ -213,7 +218,7 @@ const place_t *places(int *n) {
             CHECK_OK(dnnl_tp_engine_attr_create(&eattr));
             CHECK_OK(dnnl_tp_engine_attr_set_max_isa(eattr, p->isa));
             CHECK_OK(dnnl_tp_engine_attr_set_num_threads(eattr, p->threads));
-            CHECK_OK(dnnl_tp_engine_create_v2(&p->engine, dnnl_tp_cpu, 0, eattr));
+            CHECK_OK(dnnl_tp_engine_create_v2(&p->engine, kind, 0, eattr));
             CHECK_OK(dnnl_tp_stream_create_v2(&p->stream, p->engine, dnnl_tp_stream_default_flags, sattr));
             CHECK_OK(dnnl_tp_engine_attr_destroy(eattr));
             CHECK_OK(dnnl_tp_stream_attr_destroy(sattr));
@@ -222,13 +227,13 @@ const place_t *places(int *n) {
 }
 
 void places_free(void) {
-    for (int i = 0; made && i < NISAS * NTHREADS; ++i) {
+    for (int i = 0; i < n_all; ++i) {
         CHECK_OK(dnnl_tp_stream_destroy(all[i].stream));
         CHECK_OK(dnnl_tp_engine_destroy(all[i].engine));
         if (all[i].pool) CHECK_OK(dnnl_tp_threadpool_destroy(all[i].pool));
     }
     memset(all, 0, sizeof all);
-    made = false;
+    n_all = 0;
 }
 
 int places_teardown(void **state) {
@@ -256,8 +261,9 @@ dnnl_tp_status_t run_pd(const place_t *at, dnnl_tp_primitive_desc_t pd, int narg
                         const dnnl_tp_exec_handle_t *args) {
     dnnl_tp_primitive_t primitive;
     CHECK_OK(dnnl_tp_primitive_create(&primitive, pd));
-    dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, at->stream, nargs, args);
-    if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(at->stream);
+    dnnl_tp_status_t status = test_execute(primitive, at->stream, nargs, args);
+    if (status != dnnl_tp_success)
+        CHECK_OK(dnnl_tp_stream_reset(at->stream)); /* work may be skipped because of it */
     CHECK_OK(dnnl_tp_primitive_destroy(primitive));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     return status;

@@ -138,16 +138,19 @@ struct dnnl_tp_primitive {
 /* Runs and writes the verbose lines that are asked for. */
 dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx)
     __attribute__((cold));
-/* The body of an execution, after all checks: fills ctx and calls the implementation. scratch must hold
- * dtp_pd_scratch_size(pd) bytes. Called by streams and by the executor. */
+static inline dnnl_tp_status_t dtp_primitive_run_in(const dtp_primitive_t *primitive,
+                                                    const dtp_exec_ctx_t *ctx) {
+    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC | DTP_VERBOSE_DISPATCH)))
+        return dtp_primitive_run_verbose(primitive, ctx);
+    return primitive->pd->impl->execute(primitive->pd, ctx);
+}
+/* The body of an execution on threads of the host, after all checks: fills ctx and calls the implementation.
+ * scratch must hold dtp_pd_scratch_size(pd) bytes. Called by the CPU's streams and by the executor. */
 static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive,
                                                  const struct dtp_parallel *par, void *const *ptrs,
                                                  const dtp_md_t *const *mds, char *scratch, int64_t rows) {
-    const dtp_pd_t *pd = primitive->pd;
     const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared, NULL};
-    if (DTP_UNLIKELY(dtp_verbose_on(DTP_VERBOSE_EXEC | DTP_VERBOSE_DISPATCH)))
-        return dtp_primitive_run_verbose(primitive, &ctx);
-    return pd->impl->execute(pd, &ctx);
+    return dtp_primitive_run_in(primitive, &ctx);
 }
 
 #endif

@@ -1,0 +1,92 @@
+/* Tensors of the host on engines whose memory the host cannot read; see upload.h. */
+#include "support/upload.h"
+
+#include <string.h>
+
+#include "common/primitive/primitive_desc.h"
+#include "support/check.h"
+
+dnnl_tp_engine_kind_t test_engine_kind(void) {
+    return dnnl_tp_engine_get_count(dnnl_tp_gpu) ? dnnl_tp_gpu : dnnl_tp_cpu;
+}
+bool test_engine_is_far(dnnl_tp_engine_t engine) { return !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE); }
+
+void test_upload(dnnl_tp_memory_t memory, const void *data, size_t bytes) {
+    void *mapped;
+    CHECK_OK(dnnl_tp_memory_map_data(memory, &mapped));
+    if (bytes) memcpy(mapped, data, bytes);
+    CHECK_OK(dnnl_tp_memory_unmap_data(memory, mapped));
+}
+
+void test_download(dnnl_tp_memory_t memory, void *data, size_t bytes) {
+    void *mapped;
+    CHECK_OK(dnnl_tp_memory_map_data(memory, &mapped));
+    if (bytes) memcpy(data, mapped, bytes);
+    CHECK_OK(dnnl_tp_memory_unmap_data(memory, mapped));
+}
+
+/* Bytes behind the pointer that an argument of the pd has; 0: it has none. */
+static size_t bytes_of(const dtp_pd_t *pd, int arg) {
+    const dtp_md_t *md = arg == DNNL_TP_ARG_SCRATCHPAD ? &pd->scratch_md : NULL;
+    const int i = dtp_pd_arg_index(pd, arg);
+    if (i >= 0) md = pd->args[i].md;
+    if (!md || dtp_md_is_zero(md) || !dtp_md_size(md)) return 0;
+    return dtp_md_size(md) + (size_t)md->offset0 * dtp_type_size(md->data_type);
+}
+
+void upload_args(upload_t *u, const_dnnl_tp_primitive_desc_t pd, int nargs, const dnnl_tp_exec_handle_t *args,
+                 dnnl_tp_exec_handle_t *there) {
+    u->n = 0;
+    int of[UPLOAD_MOST];
+    for (int i = 0; i < nargs; ++i) {
+        there[i] = args[i];
+        if (!test_engine_is_far(pd->engine) || !args[i].handle) continue;
+        const size_t bytes = bytes_of(pd, args[i].arg);
+        if (!bytes) {
+            there[i].handle = NULL;
+            continue;
+        }
+        int k = 0;
+        while (k < u->n && u->host[k] != args[i].handle) ++k;
+        assert_true(k < UPLOAD_MOST && i < UPLOAD_MOST);
+        of[i] = k;
+        if (k == u->n) {
+            u->output[k] = false;
+            u->bytes[u->n++] = 0;
+        }
+        const int index = dtp_pd_arg_index(pd, args[i].arg);
+        u->output[k] |= index >= 0 && (pd->args[index].flags & DTP_ARG_OUTPUT);
+        u->host[k] = args[i].handle;
+        if (u->bytes[k] < bytes) u->bytes[k] = bytes;
+    }
+    for (int k = 0; k < u->n; ++k) {
+        dnnl_tp_memory_desc_t md;
+        const dnnl_tp_dims_t dims = {(int64_t)u->bytes[k]};
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_u8, dnnl_tp_a));
+        CHECK_OK(dnnl_tp_memory_create(&u->memory[k], md, pd->engine, DNNL_TP_MEMORY_ALLOCATE));
+        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+        test_upload(u->memory[k], u->host[k], u->bytes[k]);
+    }
+    for (int i = 0; i < nargs && u->n; ++i)
+        if (there[i].handle) CHECK_OK(dnnl_tp_memory_get_data_handle(u->memory[of[i]], &there[i].handle));
+}
+
+void upload_end(upload_t *u) {
+    for (int k = 0; k < u->n; ++k) {
+        if (u->output[k]) test_download(u->memory[k], u->host[k], u->bytes[k]);
+        CHECK_OK(dnnl_tp_memory_destroy(u->memory[k]));
+    }
+    u->n = 0;
+}
+
+dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, int nargs,
+                              const dnnl_tp_exec_handle_t *args) {
+    upload_t u;
+    dnnl_tp_exec_handle_t there[UPLOAD_MOST];
+    assert_true(nargs <= UPLOAD_MOST);
+    upload_args(&u, primitive->pd, nargs, args, there);
+    dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, stream, nargs, there);
+    if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(stream);
+    upload_end(&u);
+    return status;
+}
