@@ -24,6 +24,23 @@ foreach(driver IN LISTS drivers)
     PROPERTIES LABELS full TIMEOUT 900)
 endforeach()
 
+# The same on an engine with a memory of its own, which tests have (tests/support/far_engine).
+if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
+  add_executable(benchdnn_far main.c ${sources} $<TARGET_OBJECTS:dnnl_tp_far_engine>)
+  target_include_directories(benchdnn_far PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(benchdnn_far PRIVATE _GNU_SOURCE)
+  target_link_libraries(benchdnn_far PRIVATE bench_timing dnnl_tp_static Threads::Threads m ${CMAKE_DL_LIBS} dnnl_tp_build_flags)
+  add_dependencies(benchdnn_far benchdnn_inputs)
+  foreach(driver IN LISTS drivers)
+    add_test(NAME benchdnn_far_${driver} COMMAND benchdnn_far --engine=gpu --${driver} --batch=test_${driver}_smoke)
+    set_tests_properties(benchdnn_far_${driver} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+  endforeach()
+  add_test(NAME benchdnn_far_times COMMAND benchdnn_far --engine=gpu:1 --mode=P --fix-times-per-prb=5 --cold-cache=all
+    --matmul 7x8:8x9)
+  set_tests_properties(benchdnn_far_times PROPERTIES LABELS quick TIMEOUT ${quick_timeout}
+    PASS_REGULAR_EXPRESSION "perf,gpu:1,")
+endif()
+
 # Graphs from files.
 file(GLOB graphs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph/*.graph)
 list(TRANSFORM graphs PREPEND --graph=)

@@ -13,10 +13,11 @@
     X(1, stream_create)                                                                                      \
     X(1, stream_wait)                                                                                        \
     X(1, stream_destroy)                                                                                     \
-    X(1, memory_desc_destroy) X(1, memory_desc_create_with_strides) X(1, memory_desc_create_with_tag)        \
-        X(1, memory_desc_query) X(1, memory_desc_equal) X(1, memory_desc_get_size) X(1, memory_create) X(    \
-            1, memory_set_data_handle) X(1, memory_destroy) X(1, primitive_attr_create)                      \
-            X(1, primitive_attr_destroy) X(1, primitive_attr_set_fpmath_mode) X(                             \
+    X(1, memory_desc_destroy)                                                                                \
+    X(1, memory_desc_create_with_strides) X(1, memory_desc_create_with_tag) X(1, memory_desc_query) X(       \
+        1, memory_map_data) X(1, memory_unmap_data) X(1, memory_get_data_handle) X(1, memory_desc_equal)     \
+        X(1, memory_desc_get_size) X(1, memory_create) X(1, memory_set_data_handle) X(1, memory_destroy)     \
+            X(1, primitive_attr_create) X(1, primitive_attr_destroy) X(1, primitive_attr_set_fpmath_mode) X( \
                 0, primitive_attr_set_fpmath_mode_v2) X(0, primitive_attr_set_deterministic)                 \
                 X(0, primitive_attr_set_accumulation_mode) X(1, primitive_attr_set_scratchpad_mode) X(       \
                     1, primitive_attr_set_scales_mask) X(0, primitive_attr_set_scales)                       \

@@ -64,6 +64,8 @@ typedef struct {
     double max_gops; /* problems with more operations are skipped; 0 = none are */
     long start;
     bool sum_failures, sum_impl, sum_impl_csv;
+    dnnl_tp_engine_kind_t engine_kind; /* ours; the peer's is the CPU */
+    size_t engine_index;
     char buffer_prefix[256], execution_mode[16], isa_hints[16], engine_text[16], memory_kind[32],
         stream_kind[16];
     /* Ours. */

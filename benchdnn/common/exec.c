@@ -15,7 +15,7 @@ static struct {
     dnnl_tp_stream_t stream;
 } ctx[MAX_CONTEXTS];
 static int n_ctx;
-static dnnl_tp_engine_t ours, theirs;
+static dnnl_tp_engine_t ours, theirs, host;
 static dnnl_tp_stream_t their_stream;
 
 #define MUST(e)                                                                              \
@@ -55,10 +55,18 @@ dnnl_tp_engine_t bd_engine(const bd_api_t *api) {
         dnnl_tp_engine_attr_t attr;
         MUST(dnnl_tp_engine_attr_create(&attr));
         if (*bd.isa) MUST(dnnl_tp_engine_attr_set_max_isa(attr, isa()));
-        MUST(dnnl_tp_engine_create_v2(&ours, dnnl_tp_cpu, 0, attr));
+        MUST(dnnl_tp_engine_create_v2(&ours, bd.engine_kind, bd.engine_index, attr));
         dnnl_tp_engine_attr_destroy(attr);
     }
     return ours;
+}
+
+bool bd_is_far(const bd_api_t *api) { return !api->is_peer && bd.engine_kind != dnnl_tp_cpu; }
+
+dnnl_tp_engine_t bd_host_engine(const bd_api_t *api) {
+    if (!bd_is_far(api)) return bd_engine(api);
+    if (!host) MUST(dnnl_tp_engine_create(&host, dnnl_tp_cpu, 0));
+    return host;
 }
 
 dnnl_tp_stream_t bd_stream(const bd_api_t *api, int threads) {
@@ -73,13 +81,15 @@ dnnl_tp_stream_t bd_stream(const bd_api_t *api, int threads) {
         if (ctx[i].threads == threads && ctx[i].kind == bd.pool) return ctx[i].stream;
     if (n_ctx == MAX_CONTEXTS) bd_die(BD_EXIT_FAIL, "Error: more than %d thread contexts.", MAX_CONTEXTS);
     dnnl_tp_stream_attr_t attr;
-    MUST(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    MUST(dnnl_tp_stream_attr_create(&attr, bd.engine_kind));
     dnnl_tp_threadpool_t pool = NULL;
-    if (bd.pool == BD_POOL_NONE || threads == 1 || !DNNL_TP_WITH_THREADPOOL) {
+    if (bd.engine_kind != dnnl_tp_cpu) {
+        /* Pools are for CPUs. */
+    } else if (bd.pool == BD_POOL_NONE || threads == 1 || !DNNL_TP_WITH_THREADPOOL) {
         if (bd.pool != BD_POOL_ASYNC || !DNNL_TP_WITH_THREADPOOL)
             MUST(dnnl_tp_stream_attr_set_threadpool(attr, NULL));
     }
-    if (DNNL_TP_WITH_THREADPOOL &&
+    if (DNNL_TP_WITH_THREADPOOL && bd.engine_kind == dnnl_tp_cpu &&
         (bd.pool == BD_POOL_ASYNC || (bd.pool == BD_POOL_BUILTIN && threads > 1))) {
         dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
         if (bd.pool == BD_POOL_ASYNC) o.flags = DNNL_TP_THREADPOOL_ASYNCHRONOUS;
@@ -103,5 +113,6 @@ void bd_exec_shutdown(void) {
     }
     n_ctx = 0;
     if (ours) dnnl_tp_engine_destroy(ours);
-    ours = NULL;
+    if (host) dnnl_tp_engine_destroy(host);
+    ours = host = NULL;
 }

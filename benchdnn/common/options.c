@@ -19,6 +19,7 @@ void bd_options_init(void) {
     strcpy(bd.execution_mode, "direct");
     strcpy(bd.isa_hints, "none");
     strcpy(bd.engine_text, "cpu");
+    bd.engine_kind = dnnl_tp_cpu;
 }
 
 static void bad_value(const char *tok) { bd_die(BD_EXIT_FAIL, "Error: bad value in '%s'.", tok); }
@@ -85,7 +86,15 @@ static int g_fix_times(const char *v) {
 }
 static int g_verbose(const char *v) { return g_int(v, 0, 1 << 20, &bd.verbose); }
 static int g_engine(const char *v) {
-    if (strncmp(v, "cpu", 3) || (v[3] && strcmp(v + 3, ":0"))) return 1;
+    const bool gpu = !strncmp(v, "gpu", 3);
+    char *end = NULL;
+    const long index = v[0] && v[1] && v[2] == 'u' && v[3] == ':' && isdigit((unsigned char)v[4])
+                           ? strtol(v + 4, &end, 10)
+                           : 0;
+    if ((!gpu && strncmp(v, "cpu", 3)) || (end ? *end : v[3]) || index < 0) return 1;
+    if ((size_t)index >= dnnl_tp_engine_get_count(gpu ? dnnl_tp_gpu : dnnl_tp_cpu)) return 1;
+    bd.engine_kind = gpu ? dnnl_tp_gpu : dnnl_tp_cpu;
+    bd.engine_index = (size_t)index;
     return g_text(v, bd.engine_text, sizeof bd.engine_text);
 }
 static int g_repeats(const char *v) { return g_int(v, 1, 1 << 20, &bd.repeats); }
@@ -192,7 +201,7 @@ static const struct {
     {"mode", g_mode, "C",
      "L list, I create, R run, C check, P performance, F fast performance, S single run, B bitwise"},
     {"mode-modifier", g_modifier, "", "P creation on several threads, M no reference memory"},
-    {"engine", g_engine, "cpu", "cpu or cpu:0"},
+    {"engine", g_engine, "cpu", "cpu or gpu, with :index"},
     {"verbose", g_verbose, "0", "N, also -vN; from 1: create: and run: lines"},
     {"max-ms-per-prb", g_max_ms, "3000", "time for one problem in performance modes, 10..60000"},
     {"fix-times-per-prb", g_fix_times, "0", "number of timed executions; 0 = by time"},

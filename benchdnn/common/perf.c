@@ -41,7 +41,7 @@ dnnl_tp_status_t bd_rotation_init(bd_rotation_t *r, bd_side_t *s) {
             char *b = bd_alloc(s->lay[i].bytes, 4096);
             memcpy(b, s->data[i], s->lay[i].bytes);
             dnnl_tp_memory_t m;
-            dnnl_tp_status_t st = s->api->memory_create(&m, bd_side_md(s, i), bd_engine(s->api), b);
+            dnnl_tp_status_t st = bd_memory_create(s->api, &m, bd_side_md(s, i), b, s->lay[i].bytes);
             if (st != dnnl_tp_success) {
                 bd_free(b);
                 return st;
@@ -114,7 +114,7 @@ static void field(const line_t *l, char mod, char unit, const char *name, char *
     double scale = unit == 'K' ? 1e3 : unit == 'M' ? 1e6 : unit == 'G' ? 1e9 : 1, ms = pick(&l->t, mod);
     double s = ms * 1e-3;
     char text[BD_TEXT] = "";
-    if (!strcmp(name, "engine")) bd_cat(out, size, "cpu");
+    if (!strcmp(name, "engine")) bd_cat(out, size, "%s", bd.engine_text);
     else if (!strcmp(name, "impl")) bd_cat(out, size, "%s", l->impl);
     else if (!strcmp(name, "name")) bd_cat(out, size, "%s", l->p->label);
     else if (!strcmp(name, "driver")) bd_cat(out, size, "%s", l->p->drv->name);
@@ -213,6 +213,8 @@ dnnl_tp_status_t bd_perf(bd_side_t *s, const char *repro) {
     line_t l = {.s = s, .p = s->prb, .impl = s->impl, .repro = repro};
     bd_rotation_t r;
     dnnl_tp_status_t st = time_creation(s, &l.create);
+    if (st != dnnl_tp_success) return st;
+    st = bd_side_upload(s);
     if (st != dnnl_tp_success) return st;
     st = bd_rotation_init(&r, s);
     int threads = s->prb->ctx_exe.max_concurrency;

@@ -138,6 +138,34 @@ static void guarded_free(char *p, size_t bytes) {
     bd_free(p);
 }
 
+static dnnl_tp_status_t transfer(const bd_api_t *api, dnnl_tp_memory_t memory, void *data, size_t bytes,
+                                 bool up) {
+    void *mapped;
+    dnnl_tp_status_t st = api->memory_map_data(memory, &mapped);
+    if (st != dnnl_tp_success) return st;
+    if (bytes) memcpy(up ? mapped : data, up ? data : mapped, bytes);
+    return api->memory_unmap_data(memory, mapped);
+}
+
+dnnl_tp_status_t bd_memory_create(const bd_api_t *api, dnnl_tp_memory_t *memory,
+                                  const_dnnl_tp_memory_desc_t md, void *data, size_t bytes) {
+    if (!bd_is_far(api)) return api->memory_create(memory, md, bd_engine(api), data);
+    dnnl_tp_status_t st = api->memory_create(memory, md, bd_engine(api), DNNL_TP_MEMORY_ALLOCATE);
+    return st == dnnl_tp_success ? transfer(api, *memory, data, bytes, true) : st;
+}
+
+static dnnl_tp_status_t transfer_all(bd_side_t *s, bool up) {
+    dnnl_tp_status_t st = dnnl_tp_success;
+    for (int i = 0; bd_is_far(s->api) && i < s->prb->nt && st == dnnl_tp_success; ++i) {
+        if (s->prb->t[i].alias >= 0) continue;
+        s->what = up ? "upload of the harness" : "download of the harness";
+        st = transfer(s->api, s->mem[i], s->data[i], s->lay[i].bytes, up);
+    }
+    return st;
+}
+dnnl_tp_status_t bd_side_upload(bd_side_t *s) { return transfer_all(s, true); }
+dnnl_tp_status_t bd_side_download(bd_side_t *s) { return transfer_all(s, false); }
+
 dnnl_tp_status_t bd_side_alloc(bd_side_t *s) {
     const bd_prb_t *p = s->prb;
     dnnl_tp_status_t st;
@@ -149,7 +177,13 @@ dnnl_tp_status_t bd_side_alloc(bd_side_t *s) {
     }
     for (int i = 0; i < p->nt; ++i) {
         if (p->t[i].alias >= 0) s->data[i] = s->data[p->t[i].alias];
-        TRY(s->api->memory_create(&s->mem[i], bd_side_md(s, i), bd_engine(s->api), s->data[i]));
+        if (bd_is_far(s->api) && p->t[i].alias >= 0) {
+            void *handle; /* of the tensor in whose place it is */
+            TRY(s->api->memory_get_data_handle(s->mem[p->t[i].alias], &handle));
+            TRY(s->api->memory_create(&s->mem[i], bd_side_md(s, i), bd_engine(s->api), handle));
+        } else {
+            TRY(bd_memory_create(s->api, &s->mem[i], bd_side_md(s, i), s->data[i], s->lay[i].bytes));
+        }
         s->args[s->nargs].arg = p->t[i].arg;
         s->args[s->nargs++].memory = s->mem[i];
     }
@@ -157,7 +191,7 @@ dnnl_tp_status_t bd_side_alloc(bd_side_t *s) {
         const_dnnl_tp_memory_desc_t md =
             s->api->primitive_desc_query_md(s->pd, dnnl_tp_query_scratchpad_md, 0);
         s->scratch_raw = guarded(s->scratch_bytes);
-        TRY(s->api->memory_create(&s->scratch, md, bd_engine(s->api), s->scratch_raw + GUARD));
+        TRY(bd_memory_create(s->api, &s->scratch, md, s->scratch_raw + GUARD, s->scratch_bytes));
         s->args[s->nargs].arg = DNNL_TP_ARG_SCRATCHPAD;
         s->args[s->nargs++].memory = s->scratch;
     }
@@ -177,17 +211,18 @@ static dnnl_tp_status_t reorder_values(bd_side_t *s, int i, double *v, bool stor
     plain.tag = "abx";
     plain.strides = NULL;
     plain.rt = 0;
-    dnnl_tp_engine_t e = bd_engine(api);
+    dnnl_tp_engine_t e = bd_engine(api), he = bd_host_engine(api);
     dnnl_tp_status_t st = bd_md_create(api, &plain, true, &md);
     if (st == dnnl_tp_success) st = bd_layout(api, md, &lay);
     if (st == dnnl_tp_success) {
         buf = bd_alloc(lay.bytes, 64);
         if (store) bd_store(&lay, buf, v);
-        st = api->memory_create(&mem, md, e, buf);
+        st = api->memory_create(&mem, md, he, buf);
     }
     const_dnnl_tp_memory_desc_t there = bd_side_md(s, i);
     if (st == dnnl_tp_success)
-        st = api->reorder_primitive_desc_create(&pd, store ? md : there, e, store ? there : md, e, NULL);
+        st = api->reorder_primitive_desc_create(&pd, store ? md : there, store ? he : e, store ? there : md,
+                                                store ? e : he, NULL);
     if (st == dnnl_tp_success) st = api->primitive_create(&prim, pd);
     if (st == dnnl_tp_success) {
         dnnl_tp_exec_arg_t a[2] = {{DNNL_TP_ARG_FROM, store ? mem : s->mem[i]},
@@ -196,6 +231,8 @@ static dnnl_tp_status_t reorder_values(bd_side_t *s, int i, double *v, bool stor
         if (st == dnnl_tp_success) st = api->stream_wait(bd_stream(api, 0));
     }
     if (st == dnnl_tp_success && !store) bd_load(&lay, buf, v);
+    if (st == dnnl_tp_success && store && bd_is_far(api))
+        st = transfer(api, s->mem[i], s->data[i], s->lay[i].bytes, false);
     if (prim) api->primitive_destroy(prim);
     if (pd) api->primitive_desc_destroy(pd);
     if (mem) api->memory_destroy(mem);
@@ -225,9 +262,10 @@ dnnl_tp_status_t bd_side_load(bd_side_t *s, int i, double *v) {
 dnnl_tp_status_t bd_side_execute(bd_side_t *s, int threads) {
     dnnl_tp_status_t st;
     dnnl_tp_stream_t stream = bd_stream(s->api, threads);
+    TRY(bd_side_upload(s));
     TRY(s->api->primitive_execute(s->prim, stream, s->nargs, s->args));
     TRY(s->api->stream_wait(stream));
-    return dnnl_tp_success;
+    return bd_side_download(s);
 }
 
 static bool guard_ok(const char *raw, size_t bytes) {

@@ -33,6 +33,12 @@ typedef struct {
 
 /* Descriptor and primitive. init_threads: thread count of the descriptor. */
 dnnl_tp_status_t bd_side_create(bd_side_t *, const bd_prb_t *, const bd_api_t *, int init_threads);
+/* A memory of the examined engine with these bytes: in this very buffer, or a copy of it. */
+dnnl_tp_status_t bd_memory_create(const bd_api_t *, dnnl_tp_memory_t *, const_dnnl_tp_memory_desc_t,
+                                  void *data, size_t bytes);
+/* Of engines with a memory of their own: data to the memories, for executions; and back. */
+dnnl_tp_status_t bd_side_upload(bd_side_t *);
+dnnl_tp_status_t bd_side_download(bd_side_t *);
 /* Memories, prefilled with BD_FILL_BYTE. */
 dnnl_tp_status_t bd_side_alloc(bd_side_t *);
 double bd_side_bytes(const bd_side_t *);
