@@ -92,7 +92,12 @@ typedef struct {
 
 /* What an argument of a step does when dimension 0 of the step's result is cut into slices. */
 typedef enum { DTP_CUT_REFUSED, DTP_CUT_WHOLE, DTP_CUT_SLICED } dtp_cut_t;
-typedef dtp_cut_t dtp_cut_fn_t(const struct dtp_step *step, int arg, const dtp_md_t *md, const dtp_md_t *dst);
+typedef struct {
+    const struct dtp_step *step;
+    int arg;
+    const dtp_md_t *md, *dst; /* of the argument, of the result */
+} dtp_cut_arg_t;
+typedef dtp_cut_t dtp_cut_fn_t(const dtp_cut_arg_t *a);
 
 /* All that is known of a class of operators: src/exec/ops, one file per class. DTP_OP_CLASS wants every entry, in
  * this order, so that none can be forgotten. */

@@ -119,11 +119,8 @@ static dnnl_tp_status_t attention_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-dtp_cut_t dtp_cut_sequences(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)arg;
-    (void)md;
-    (void)dst;
-    return s->work->offsets ? DTP_CUT_REFUSED : DTP_CUT_SLICED;
+dtp_cut_t dtp_cut_sequences(const dtp_cut_arg_t *a) {
+    return a->step->work->offsets ? DTP_CUT_REFUSED : DTP_CUT_SLICED;
 }
 
 const dtp_op_class_t dtp_class_attention =

@@ -57,11 +57,8 @@ static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-static dtp_cut_t concat_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)arg;
-    (void)md;
-    (void)dst;
-    return ((const dtp_concat_desc_t *)s->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
+static dtp_cut_t concat_cut(const dtp_cut_arg_t *a) {
+    return ((const dtp_concat_desc_t *)a->step->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
 }
 
 const dtp_op_class_t dtp_class_concat = DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), 0, 0, dtp_one_result,

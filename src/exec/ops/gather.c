@@ -34,11 +34,8 @@ static dnnl_tp_status_t gather_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-static dtp_cut_t gather_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)s;
-    (void)md;
-    (void)dst;
-    return arg == DTP_GATHER_TABLE ? DTP_CUT_WHOLE : DTP_CUT_SLICED;
+static dtp_cut_t gather_cut(const dtp_cut_arg_t *a) {
+    return a->arg == DTP_GATHER_TABLE ? DTP_CUT_WHOLE : DTP_CUT_SLICED;
 }
 
 const dtp_op_class_t dtp_class_gather = DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result,

@@ -253,9 +253,9 @@ static dnnl_tp_status_t matmul_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &((dtp_matmul_desc_t *)s->op)->dst);
 }
 
-static dtp_cut_t matmul_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    if (dst->ndims > 2) return arg == DTP_MATMUL_BIA ? DTP_CUT_WHOLE : dtp_cut_by_dim(s, arg, md, dst);
-    return arg == DTP_MATMUL_SRC || arg == DTP_MATMUL_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
+static dtp_cut_t matmul_cut(const dtp_cut_arg_t *a) {
+    if (a->dst->ndims > 2) return a->arg == DTP_MATMUL_BIA ? DTP_CUT_WHOLE : dtp_cut_by_dim(a);
+    return a->arg == DTP_MATMUL_SRC || a->arg == DTP_MATMUL_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
 }
 
 static const dtp_op_field_t matmul_fields[] = {

@@ -92,11 +92,8 @@ static dnnl_tp_status_t rms_norm_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return norm_lower(l, n, dnnl_tp_rms_norm);
 }
 
-static dtp_cut_t norm_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)s;
-    (void)md;
-    (void)dst;
-    return arg == DTP_LNORM_SRC || arg == DTP_LNORM_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
+static dtp_cut_t norm_cut(const dtp_cut_arg_t *a) {
+    return a->arg == DTP_LNORM_SRC || a->arg == DTP_LNORM_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
 }
 
 const dtp_op_class_t dtp_class_layer_norm =

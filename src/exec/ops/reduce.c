@@ -64,10 +64,8 @@ static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
-static dtp_cut_t reduce_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)s;
-    (void)arg;
-    return md->dims[0] == dst->dims[0] ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
+static dtp_cut_t reduce_cut(const dtp_cut_arg_t *a) {
+    return a->md->dims[0] == a->dst->dims[0] ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
 }
 
 const dtp_op_class_t dtp_class_reduce = DTP_OP_CLASS(attrs_t, DTP_FIELDS(reduce_fields), 0, 0, dtp_one_result,

@@ -36,11 +36,8 @@ static dnnl_tp_status_t softmax_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
-static dtp_cut_t softmax_cut(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)arg;
-    (void)md;
-    (void)dst;
-    return ((const dtp_softmax_desc_t *)s->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
+static dtp_cut_t softmax_cut(const dtp_cut_arg_t *a) {
+    return ((const dtp_softmax_desc_t *)a->step->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
 }
 
 const dtp_op_class_t dtp_class_softmax =

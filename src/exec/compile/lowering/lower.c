@@ -366,19 +366,16 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
     return dnnl_tp_success;
 }
 
-dtp_cut_t dtp_cut_all(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)s;
-    (void)arg;
-    (void)md;
-    (void)dst;
+dtp_cut_t dtp_cut_all(const dtp_cut_arg_t *a) {
+    (void)a;
     return DTP_CUT_SLICED;
 }
 
-dtp_cut_t dtp_cut_by_dim(const dtp_step_t *s, int arg, const dtp_md_t *md, const dtp_md_t *dst) {
-    (void)s;
-    (void)arg;
-    if (md->ndims != dst->ndims) return DTP_CUT_REFUSED;
-    return md->dims[0] == dst->dims[0] ? DTP_CUT_SLICED : md->dims[0] == 1 ? DTP_CUT_WHOLE : DTP_CUT_REFUSED;
+dtp_cut_t dtp_cut_by_dim(const dtp_cut_arg_t *a) {
+    if (a->md->ndims != a->dst->ndims) return DTP_CUT_REFUSED;
+    return a->md->dims[0] == a->dst->dims[0] ? DTP_CUT_SLICED
+           : a->md->dims[0] == 1             ? DTP_CUT_WHOLE
+                                             : DTP_CUT_REFUSED;
 }
 
 dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *n) {

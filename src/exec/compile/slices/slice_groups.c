@@ -43,7 +43,7 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
         sliced[i] = false;
         if (s->arg[i].buf < 0 || !md[i] || dtp_md_is_zero(md[i])) continue;
         const dtp_buf_t *b = &l->bufs[s->arg[i].buf];
-        dtp_cut_t c = (i < s->nargs ? s->work->cut : dtp_cut_by_dim)(s, i, md[i], dst);
+        dtp_cut_t c = (i < s->nargs ? s->work->cut : dtp_cut_by_dim)(&(dtp_cut_arg_t){s, i, md[i], dst});
         if (c == DTP_CUT_REFUSED || (c == DTP_CUT_WHOLE && b->slice_group == group)) return false;
         if (c == DTP_CUT_WHOLE) continue;
         /* A unit must be the same contiguous block for everybody who touches the buffer. */
