@@ -186,6 +186,8 @@ static double unary(const attrs_t *a, double s) {
     case dnnl_tp_op_hard_sigmoid: return fmin(fmax(alpha * s + beta, 0), 1);
     case dnnl_tp_op_pow: return pow(s, beta);
     case dnnl_tp_op_erf: return erf(s);
+    case dnnl_tp_op_hard_tanh:
+        return fmin(fmax(s, attr_f(a, dnnl_tp_op_attr_min, -1)), attr_f(a, dnnl_tp_op_attr_max, 1));
     case dnnl_tp_op_gelu: {
         const dnnl_tp_op_attr_t *mode = find(a, dnnl_tp_op_attr_mode);
         if (mode && mode->count == 9) return s / 2 * (1 + tanh(sqrt(2 / M_PI) * (s + .044715 * s * s * s)));

@@ -56,6 +56,8 @@ static void test_unary(void **state) {
         {dnnl_tp_op_hard_sigmoid, 0, {dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_beta}, {.4f, .3f}},
         {dnnl_tp_op_pow, 1, {dnnl_tp_op_attr_beta}, {2.5f}},
         {dnnl_tp_op_erf, 0, {0}, {0}},
+        {dnnl_tp_op_hard_tanh, 0, {dnnl_tp_op_attr_max}, {.25f}},
+        {dnnl_tp_op_hard_tanh, 0, {dnnl_tp_op_attr_min, dnnl_tp_op_attr_max}, {-.5f, .25f}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         mirror_t *m = fresh(i + 1);
@@ -71,6 +73,9 @@ static void test_unary(void **state) {
     dnnl_tp_op_attr_t mode = {dnnl_tp_op_attr_mode, dnnl_tp_op_attr_string, 9, "gelu_tanh"};
     int x = mirror_input(m, 3, shape3);
     finish(m, mirror_op(m, dnnl_tp_op_gelu, "u", 1, &x, 1, &mode), tolerance);
+    m = fresh(98); /* with its defaults, on what lies on both sides of them */
+    x = mirror_binary(m, dnnl_tp_op_multiply, mirror_input(m, 3, shape3), mirror_scalar(m, 3.));
+    finish(m, mirror_unary(m, dnnl_tp_op_hard_tanh, x), tolerance);
 }
 
 static void test_binary(void **state) {
