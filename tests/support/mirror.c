@@ -143,6 +143,7 @@ typedef struct {
     int kind;
     const dnnl_tp_op_attr_t *attr;
     int nattr;
+    int64_t before; /* elements of the results before this one */
 } attrs_t;
 
 static const dnnl_tp_op_attr_t *find(const attrs_t *a, int key) {
@@ -416,6 +417,16 @@ static void evaluate(const attrs_t *a, int nin, const mirror_value_t *const *v, 
         }
         return;
     }
+    case dnnl_tp_op_split: {
+        int64_t axis = attr_i(a, dnnl_tp_op_attr_axis, 0), inner = 1;
+        if (axis < 0) axis += t->ndims;
+        for (int64_t d = axis + 1; d < t->ndims; ++d) inner *= t->dims[d];
+        const int64_t run = o->dims[axis] * inner, whole = t->dims[axis] * inner,
+                      outer = whole ? v[0]->n / whole : 0;
+        for (int64_t r = 0; r < outer; ++r)
+            memcpy(y->x + r * run, v[0]->x + r * whole + a->before / outer, sizeof *y->x * (size_t)run);
+        return;
+    }
     default: break;
     }
     if (a->kind >= dnnl_tp_op_reduce_l1 && a->kind <= dnnl_tp_op_reduce_sum) reduce(a, v[0], y);
@@ -429,32 +440,43 @@ static void evaluate(const attrs_t *a, int nin, const mirror_value_t *const *v, 
 
 /* The library infers the shape; a wrong one shows as a wrong count or a wrong position. With unknown input
  * dims the shape comes from a graph of its own with known ones. */
-int mirror_op(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
-              const dnnl_tp_op_attr_t *attr) {
-    dnnl_tp_value_t ids[64], v;
-    const mirror_value_t *args[64];
+void mirror_op_n(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
+                 const dnnl_tp_op_attr_t *attr, int nout, int *out) {
+    dnnl_tp_value_t ids[64], v[64];
+    info_t t[64];
+    const mirror_value_t *args[64] = {NULL};
     for (int i = 0; i < nin; ++i) {
         ids[i] = in[i];
         args[i] = in[i] < 0 ? NULL : &m->value[in[i]];
     }
-    MUST(dnnl_tp_graph_op(m->graph, kind, name, nin, ids, nattr, attr, 1, &v));
-    info_t t;
-    MUST(dnnl_tp_graph_value_info(m->graph, v, &t));
+    MUST(dnnl_tp_graph_op(m->graph, kind, name, nin, ids, nattr, attr, nout, v));
+    for (int i = 0; i < nout; ++i) MUST(dnnl_tp_graph_value_info(m->graph, v[i], &t[i]));
     if (m->runtime_dims) {
         dnnl_tp_graph_t g;
-        dnnl_tp_value_t out;
+        dnnl_tp_value_t known[64];
         MUST(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
         for (int i = 0; i < nin; ++i)
             if (in[i] >= 0)
                 MUST(dnnl_tp_graph_input(g, &ids[i], "in", args[i]->info.data_type, args[i]->info.ndims,
                                          args[i]->info.dims));
-        MUST(dnnl_tp_graph_op(g, kind, name, nin, ids, nattr, attr, 1, &out));
-        MUST(dnnl_tp_graph_value_info(g, out, &t));
+        MUST(dnnl_tp_graph_op(g, kind, name, nin, ids, nattr, attr, nout, known));
+        for (int i = 0; i < nout; ++i) MUST(dnnl_tp_graph_value_info(g, known[i], &t[i]));
         dnnl_tp_graph_destroy(g);
     }
-    attrs_t a = {kind, attr, nattr};
-    evaluate(&a, nin, args, enter(m, v, &t));
-    return v;
+    attrs_t a = {kind, attr, nattr, 0};
+    for (int i = 0; i < nout; ++i) {
+        mirror_value_t *y = enter(m, v[i], &t[i]);
+        evaluate(&a, nin, args, y);
+        a.before += y->n;
+        out[i] = v[i];
+    }
+}
+
+int mirror_op(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
+              const dnnl_tp_op_attr_t *attr) {
+    int out;
+    mirror_op_n(m, kind, name, nin, in, nattr, attr, 1, &out);
+    return out;
 }
 
 void mirror_output(mirror_t *m, int v) {

@@ -37,6 +37,8 @@ int mirror_constant(mirror_t *m, int ndims, const int64_t *dims, double scale);
 int mirror_scalar(mirror_t *m, double x);
 int mirror_op(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
               const dnnl_tp_op_attr_t *attr);
+void mirror_op_n(mirror_t *m, dnnl_tp_op_kind_t kind, const char *name, int nin, const int *in, int nattr,
+                 const dnnl_tp_op_attr_t *attr, int nout, int *out);
 void mirror_output(mirror_t *m, int v);
 
 /* Shorthands. */

@@ -1,0 +1,57 @@
+/* Parts of a tensor along a dimension: views of it, nothing is copied unless a reader wants a part dense. As many
+ * results as `sizes` has, or, without sizes, as the user wants: of equal size, the last one what is left. */
+#include "exec/ops/ops.h"
+
+typedef struct {
+    dtp_op_attrs_t base;
+    int64_t axis;
+    dtp_lengths_t sizes; /* none: equal parts */
+} attrs_t;
+static const dtp_op_field_t split_fields[] = {DTP_OPTIONAL(attrs_t, axis, 0),
+                                              DTP_OPTIONAL(attrs_t, sizes, 0)};
+
+static int split_results(const void *attrs, int wanted) {
+    const attrs_t *a = attrs;
+    return a->sizes.n ? (int)a->sizes.n : wanted;
+}
+
+static dnnl_tp_status_t split_infer(const dtp_infer_t *c) {
+    const attrs_t *a = c->attrs;
+    const info_t *x = c->in[0];
+    char tx[DTP_SHAPE_TEXT];
+    int axis;
+    DTP_TRY(dtp_infer_axis(c, "axis", a->axis, x->ndims, &axis));
+    const int64_t all = x->dims[axis];
+    const bool known = all != DNNL_TP_RUNTIME_DIM_VAL;
+    int64_t left = all;
+    for (int i = 0; i < c->nout; ++i) {
+        const int64_t part = a->sizes.n ? a->sizes.at[i]
+                             : known    ? dtp_min64(dtp_div_up(all, c->nout), left)
+                                        : all;
+        ATTR(part >= 0 || !a->sizes.n, "size %d is %lld", i, (long long)part);
+        SHAPE(!known || part <= left, "the sizes are more than dimension %d of src %s", axis,
+              dtp_info_text(x, tx));
+        c->out[i] = *x;
+        c->out[i].dims[axis] = part;
+        if (known) left -= part;
+    }
+    SHAPE(!known || left == 0, "the sizes are less than dimension %d of src %s", axis, dtp_info_text(x, tx));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t split_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const info_t *x = dtp_info(l, n->in[0]);
+    const int axis = dtp_axis(((const attrs_t *)n->attrs)->axis, x->ndims);
+    dtp_view_t from, copy;
+    DTP_TRY(dtp_view_any(l, n->in[0], &from));
+    const int64_t row = from.strides[axis] * (int64_t)dtp_type_size(x->data_type);
+    for (int i = 0; i < n->nout; ++i) {
+        DTP_TRY(dtp_view_set(l, n->out[i], from.buf, from.offset, from.strides));
+        from.offset += dtp_info(l, n->out[i])->dims[axis] * row;
+        if (!l->ir->fuse) DTP_TRY(dtp_view_dense(l, n->out[i], &copy));
+    }
+    return dnnl_tp_success;
+}
+
+const dtp_op_class_t dtp_class_split = DTP_OP_CLASS(attrs_t, DTP_FIELDS(split_fields), 0, 0, split_results,
+                                                    split_infer, split_lower, DTP_NO_CUT, DTP_NO_POST);
