@@ -263,7 +263,8 @@ static void refusals(void **state) {
         refused(&at[i], dnnl_tp_eltwise_exp, dnnl_tp_s8);
         refused(&at[i], dnnl_tp_eltwise_round, dnnl_tp_bf16);
         refused(&at[i], dnnl_tp_eltwise_tanh, dnnl_tp_s32);
-        refused(&at[i], dnnl_tp_eltwise_relu, dnnl_tp_s64);
+        refused(&at[i], dnnl_tp_eltwise_tanh, dnnl_tp_s64);
+        refused(&at[i], dnnl_tp_eltwise_square, dnnl_tp_boolean);
     }
 }
 

@@ -81,8 +81,9 @@ static void creation_refuses_by_reason(void **state) {
             DTP_BAD_TAG);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 13, dims, dnnl_tp_f32, dnnl_tp_ab), DTP_BAD_NDIMS);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, -1, dims, dnnl_tp_f32, dnnl_tp_ab), DTP_BAD_NDIMS);
-    refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_boolean, dnnl_tp_ab),
-            DTP_BAD_DATA_TYPE);
+    refuses(
+        dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, (dnnl_tp_data_type_t)(dnnl_tp_s64 + 1), dnnl_tp_ab),
+        DTP_BAD_DATA_TYPE);
     refuses(dnnl_tp_memory_desc_create_with_tag(&md, 2, dims, dnnl_tp_data_type_undef, dnnl_tp_ab),
             DTP_BAD_DATA_TYPE);
     dnnl_tp_dims_t negative = {2, -3}, huge = {INT64_MAX / 4, 8}, runtime = {DNNL_TP_RUNTIME_DIM_VAL, 3};

@@ -61,9 +61,9 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(dnnl_tp_primitive_desc_t *
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
 static const dtp_field_t binary_fields[] = {
-    DTP_FIELD(dtp_binary_desc_t, alg, S32), DTP_FIELD(dtp_binary_desc_t, src0, MD),
-    DTP_FIELD(dtp_binary_desc_t, src1, MD), DTP_FIELD(dtp_binary_desc_t, src2, MD),
-    DTP_FIELD(dtp_binary_desc_t, dst, MD)};
+    DTP_FIELD(dtp_binary_desc_t, alg, S32), DTP_FIELD(dtp_binary_desc_t, exact, S32),
+    DTP_FIELD(dtp_binary_desc_t, src0, MD), DTP_FIELD(dtp_binary_desc_t, src1, MD),
+    DTP_FIELD(dtp_binary_desc_t, src2, MD), DTP_FIELD(dtp_binary_desc_t, dst, MD)};
 
 static int binary_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
     const dtp_binary_desc_t *d = (const dtp_binary_desc_t *)op;

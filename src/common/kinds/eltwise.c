@@ -32,7 +32,8 @@ dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
 static const dtp_field_t eltwise_fields[] = {
     DTP_FIELD(dtp_eltwise_desc_t, prop, S32),  DTP_FIELD(dtp_eltwise_desc_t, alg, S32),
     DTP_FIELD(dtp_eltwise_desc_t, alpha, F32), DTP_FIELD(dtp_eltwise_desc_t, beta, F32),
-    DTP_FIELD(dtp_eltwise_desc_t, src, MD),    DTP_FIELD(dtp_eltwise_desc_t, dst, MD)};
+    DTP_FIELD(dtp_eltwise_desc_t, exact, S32), DTP_FIELD(dtp_eltwise_desc_t, src, MD),
+    DTP_FIELD(dtp_eltwise_desc_t, dst, MD)};
 
 static int eltwise_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
     const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)op;

@@ -28,8 +28,7 @@ dnnl_tp_status_t dtp_md_init_any(dtp_md_t *md, int ndims, const int64_t *dims, d
     DTP_REQUIRE(ndims > 0 && ndims <= DNNL_TP_MAX_NDIMS, BAD_NDIMS, "%d is outside 1..%d", ndims,
                 DNNL_TP_MAX_NDIMS);
     DTP_REQUIRE(dims, NULL_ARG, "dims");
-    DTP_REQUIRE(dtp_type_size(dt) != 0 && dt != dnnl_tp_boolean, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt),
-                (int)dt);
+    DTP_REQUIRE(dtp_type_size(dt) != 0, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt), (int)dt);
     int64_t elems = 1;
     bool empty = false;
     for (int d = 0; d < ndims; ++d) {

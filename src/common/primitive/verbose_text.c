@@ -72,7 +72,8 @@ static void put_aux(text_t *t, const dtp_pd_t *pd) {
         if (field->type != DTP_FIELD_S32) continue;
         if (!strcmp(field->name, "alg"))
             PUT(t, "alg:%s ", dnnl_tp_alg_kind2str(*(const dnnl_tp_alg_kind_t *)at));
-        else PUT(t, "%s:%d ", field->name, *(const int *)at);
+        else if (strcmp(field->name, "exact") || *(const int *)at)
+            PUT(t, "%s:%d ", field->name, *(const int *)at);
     }
     if (t->at[-1] == ' ') *--t->at = 0;
 }

@@ -9,6 +9,7 @@ typedef struct {
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
     float alpha, beta;
+    int exact; /* integers of up to 32 bits in their own arithmetic: graphs */
     dtp_md_t src, dst;
 } dtp_eltwise_desc_t;
 enum { DTP_ELTWISE_SRC, DTP_ELTWISE_DST, DTP_ELTWISE_NARGS };

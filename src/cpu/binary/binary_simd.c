@@ -6,21 +6,29 @@ typedef struct {
     dtp_program_t program;
 } binary_plan_t;
 
-static bool type_ok(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
-           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
-}
-
 static void resolve(dtp_md_t *md, const dtp_md_t *like) {
     if (!dtp_md_is_any(md)) return;
     if (dtp_md_same_dims(md, like)) dtp_boxes_layout_like(md, like);
     else dtp_md_make_plain(md);
 }
 
+/* One type, computed in its own arithmetic. */
+static bool exact_types_ok(const dtp_binary_desc_t *op) {
+    const dnnl_tp_data_type_t src = op->src0.data_type, dst = op->dst.data_type;
+    return op->src1.data_type == src && (dst == src || dst == dnnl_tp_boolean) && dtp_ew_takes(op->alg, src);
+}
+
 dnnl_tp_status_t dtp_binary_check(dtp_pd_t *pd) {
     dtp_binary_desc_t *op = (dtp_binary_desc_t *)pd->op;
-    DTP_DISPATCH(type_ok(op->src0.data_type) && type_ok(op->src1.data_type) && type_ok(op->dst.data_type),
-                 UNSUPPORTED_DATA_TYPE);
+    if (dtp_binary_arithmetic(op) != dnnl_tp_f32) {
+        DTP_DISPATCH(exact_types_ok(op), UNSUPPORTED_DATA_TYPE);
+        DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    } else {
+        DTP_DISPATCH(dtp_vops_takes(op->src0.data_type) && dtp_vops_takes(op->src1.data_type) &&
+                         dtp_vops_takes(op->dst.data_type),
+                     UNSUPPORTED_DATA_TYPE);
+        DTP_DISPATCH(dtp_ew_takes(op->alg, dnnl_tp_f32), UNSUPPORTED_ALG);
+    }
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     for (int i = 0; i < pd->attr->n_scales; ++i) {
         const dtp_quant_t *q = &pd->attr->scales[i];
@@ -30,7 +38,7 @@ dnnl_tp_status_t dtp_binary_check(dtp_pd_t *pd) {
     }
     for (int i = 0; i < pd->attr->post_ops->len; ++i) {
         const dtp_post_op_t *p = &pd->attr->post_ops->entry[i];
-        DTP_DISPATCH(p->kind != dnnl_tp_binary || type_ok(p->src1.data_type), UNSUPPORTED_POST_OPS);
+        DTP_DISPATCH(p->kind != dnnl_tp_binary || dtp_vops_takes(p->src1.data_type), UNSUPPORTED_POST_OPS);
     }
     /* dst follows the source that has its dims. */
     const bool from_src1 =
@@ -44,6 +52,7 @@ dnnl_tp_status_t dtp_binary_check(dtp_pd_t *pd) {
 static bool make_program(dtp_program_t *m, dtp_pd_t *pd, unsigned isa, const dtp_md_t **md, dtp_md_t *one) {
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
     dtp_program_begin(m, isa, op->dst.data_type, DTP_BINARY_DST, op->src0.data_type, DTP_BINARY_SRC0);
+    if (dtp_binary_arithmetic(op) != dnnl_tp_f32) dtp_program_exact(m, dtp_binary_arithmetic(op));
     const int src1 = dtp_program_operand(m, op->src1.data_type, DTP_BINARY_SRC1);
     int cond = -1, b = src1;
     md[0] = &op->dst;

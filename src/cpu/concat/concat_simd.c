@@ -21,11 +21,6 @@ typedef struct {
     const dtp_move_t *moves;
 } concat_plan_t;
 
-static bool type_ok(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
-           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
-}
-
 int64_t dtp_concat_start(const dtp_concat_desc_t *op, int i) {
     int64_t at = 0;
     for (int k = 0; k < i; ++k) at += op->src[k].dims[op->axis];
@@ -42,7 +37,10 @@ static bool starts_fit(const dtp_concat_desc_t *op, const dtp_md_t *md) {
 
 dnnl_tp_status_t dtp_concat_check(dtp_pd_t *pd) {
     dtp_concat_desc_t *op = (dtp_concat_desc_t *)pd->op;
-    DTP_DISPATCH(type_ok(op->dst.data_type) && type_ok(op->src[0].data_type), UNSUPPORTED_DATA_TYPE);
+    /* Other types than those of f32's tables are moved only. */
+    const bool moves = op->src[0].data_type == op->dst.data_type && dtp_attr_only(pd->attr, 0);
+    DTP_DISPATCH(moves || (dtp_vops_takes(op->dst.data_type) && dtp_vops_takes(op->src[0].data_type)),
+                 UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     for (int i = 0; i < pd->attr->n_scales; ++i) {
         const dtp_quant_t *q = &pd->attr->scales[i];

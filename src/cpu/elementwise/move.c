@@ -45,6 +45,29 @@ static void transpose4(void *dst, int64_t ldd, const void *src, int64_t lds, int
     fill_rows(dst, ldd, rows, cols, fill, 4);
 }
 
+void dtp_transpose8__any(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols,
+                         int64_t fill, int stream) {
+    (void)stream;
+    transpose_any(dst, ldd, src, lds, rows, cols, 8);
+    fill_rows(dst, ldd, rows, cols, fill, 8);
+}
+
+void dtp_move_strided(char *dst, int64_t ldd, const char *src, int64_t lds, int64_t n, int64_t size) {
+    switch (size) {
+    case 1:
+        for (int64_t i = 0; i < n; ++i) dst[i * ldd] = src[i * lds];
+        break;
+    case 2:
+        for (int64_t i = 0; i < n; ++i) memcpy(dst + i * ldd * 2, src + i * lds * 2, 2);
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; ++i) memcpy(dst + i * ldd * 4, src + i * lds * 4, 4);
+        break;
+    default:
+        for (int64_t i = 0; i < n; ++i) memcpy(dst + i * ldd * 8, src + i * lds * 8, 8);
+    }
+}
+
 static void interleave1(void *dst, int64_t ldz, const void *src, int64_t lds, int64_t lsz, int64_t n) {
     for (int64_t z = 0; z < n; ++z)
         transpose_any((char *)dst + z * ldz, 4, (const char *)src + z * lsz, lds, 16, 4, 1);
@@ -61,7 +84,7 @@ static void rows_any(char *dst, int64_t ldd, const char *src, int64_t lds, int64
 }
 
 const dtp_move_t dtp_moves__any = {
-    {transpose1, transpose2, transpose4}, {interleave1, interleave2}, rows_any};
+    {transpose1, transpose2, transpose4, dtp_transpose8__any}, {interleave1, interleave2}, rows_any};
 
 const dtp_move_t *dtp_moves(unsigned isa) {
 #if DTP_X64

@@ -273,6 +273,7 @@ static void rows__avx2(char *dst, int64_t ldd, const char *src, int64_t lds, int
     if (stream) _mm_sfence();
 }
 
-const dtp_move_t dtp_moves__avx2 = {{dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx2},
-                                    {dtp_interleave1__avx2, dtp_interleave2__avx2},
-                                    rows__avx2};
+const dtp_move_t dtp_moves__avx2 = {
+    {dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx2, dtp_transpose8__any},
+    {dtp_interleave1__avx2, dtp_interleave2__avx2},
+    rows__avx2};

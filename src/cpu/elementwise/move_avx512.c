@@ -180,6 +180,7 @@ static void rows__avx512(char *dst, int64_t ldd, const char *src, int64_t lds, i
     if (stream) _mm_sfence();
 }
 
-const dtp_move_t dtp_moves__avx512 = {{dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx512},
-                                      {dtp_interleave1__avx2, dtp_interleave2__avx2},
-                                      rows__avx512};
+const dtp_move_t dtp_moves__avx512 = {
+    {dtp_transpose1__avx2, dtp_transpose2__avx2, transpose4__avx512, dtp_transpose8__any},
+    {dtp_interleave1__avx2, dtp_interleave2__avx2},
+    rows__avx512};

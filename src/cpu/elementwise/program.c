@@ -20,12 +20,31 @@ void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_d
     m->moves = dtp_moves(isa);
     m->nops = m->nsteps = m->nboxes = m->nzero = 0;
     m->isa = isa;
+    m->arithmetic = dnnl_tp_f32;
+    m->word = sizeof(float);
     m->nunits = 0;
     m->moves_bytes = m->reads_dst = m->stream = false;
     m->fused = NULL;
     m->cast = NULL;
     (void)dtp_program_operand(m, dst_dt, dst_arg);
     (void)dtp_program_operand(m, src_dt, src_arg);
+}
+
+void dtp_program_exact(dtp_program_t *m, dnnl_tp_data_type_t dt) {
+    m->arithmetic = dt;
+    m->word = (int64_t)dtp_type_size(dt);
+}
+
+/* The functions of the program's arithmetic. */
+static dtp_binary_fn_t binary_fn(const dtp_program_t *m, int alg) {
+    if (m->arithmetic == dnnl_tp_f32) return dtp_vops_binary(m->vops, alg);
+    const int i = dtp_ew_binary(alg);
+    return i >= 0 ? dtp_exact(m->isa, m->arithmetic)->binary[i] : NULL;
+}
+static dtp_eltwise_fn_t eltwise_fn(const dtp_program_t *m, int alg) {
+    if (m->arithmetic == dnnl_tp_f32) return dtp_vops_eltwise(m->vops, alg);
+    const int i = dtp_ew_unary(alg);
+    return i >= 0 ? dtp_exact(m->isa, m->arithmetic)->eltwise[i] : NULL;
 }
 
 int dtp_program_operand(dtp_program_t *m, dnnl_tp_data_type_t dt, int arg) {
@@ -45,7 +64,7 @@ static dtp_program_step_t *new_step(dtp_program_t *m, dtp_program_step_kind_t ki
 }
 
 bool dtp_program_binary(dtp_program_t *m, int y, int a, int b, int c, dnnl_tp_alg_kind_t alg) {
-    dtp_binary_fn_t fn = dtp_vops_binary(m->vops, alg);
+    dtp_binary_fn_t fn = binary_fn(m, alg);
     dtp_program_step_t *s = fn && a >= 0 && b >= 0 ? new_step(m, DTP_PROGRAM_BINARY) : NULL;
     if (!s) return false;
     s->y = y;
@@ -65,7 +84,7 @@ int dtp_program_value(const dtp_program_t *m) {
 
 bool dtp_program_eltwise(dtp_program_t *m, dnnl_tp_alg_kind_t alg, float alpha, float beta) {
     int a = dtp_program_value(m);
-    dtp_eltwise_fn_t fn = dtp_vops_eltwise(m->vops, alg);
+    dtp_eltwise_fn_t fn = eltwise_fn(m, alg);
     dtp_program_step_t *s = fn ? new_step(m, DTP_PROGRAM_ELTWISE) : NULL;
     if (!s) return false;
     s->a = a;
@@ -77,6 +96,7 @@ bool dtp_program_eltwise(dtp_program_t *m, dnnl_tp_alg_kind_t alg, float alpha, 
 }
 
 bool dtp_program_sum(dtp_program_t *m, float scale, float zero_point, dnnl_tp_data_type_t dt) {
+    if (m->arithmetic != dnnl_tp_f32) return false;
     int a = dtp_program_value(m);
     dtp_program_step_t *s = new_step(m, DTP_PROGRAM_SUM);
     if (!s) return false;
@@ -90,7 +110,7 @@ bool dtp_program_sum(dtp_program_t *m, float scale, float zero_point, dnnl_tp_da
 
 bool dtp_program_axpy(dtp_program_t *m, int o, float scale) {
     int a = dtp_program_value(m);
-    dtp_program_step_t *s = o >= 0 ? new_step(m, DTP_PROGRAM_AXPY) : NULL;
+    dtp_program_step_t *s = o >= 0 && m->arithmetic == dnnl_tp_f32 ? new_step(m, DTP_PROGRAM_AXPY) : NULL;
     if (!s) return false;
     s->a = a;
     s->b = o;
@@ -135,8 +155,8 @@ bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, c
 }
 
 /* An operand of a tile can be used where it lies. */
-static bool lies_as_f32(const dtp_program_t *m, int o, int64_t sx) {
-    return m->dt[o] == dnnl_tp_f32 && (sx == 0 || sx == 1);
+static bool lies(const dtp_program_t *m, int o, int64_t sx) {
+    return m->dt[o] == m->arithmetic && (sx == 0 || sx == 1);
 }
 
 static const dtp_fused_t *fused_table(unsigned isa) {
@@ -164,8 +184,8 @@ dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_a
 /* A program of one binary step, or of one and a relu, on one type and unit strides. */
 static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
     const dtp_program_step_t *s = m->step;
-    if (m->nops != 3 || m->nsteps < 1 || s[0].kind != DTP_PROGRAM_BINARY || s[0].a != 1 || s[0].b != 2 ||
-        s[0].c >= 0)
+    if (m->arithmetic != dnnl_tp_f32 || m->nops != 3 || m->nsteps < 1 || s[0].kind != DTP_PROGRAM_BINARY ||
+        s[0].a != 1 || s[0].b != 2 || s[0].c >= 0)
         return NULL;
     if (m->dt[0] != m->dt[1] || m->dt[0] != m->dt[2]) return NULL;
     for (int i = 0; i < m->nboxes; ++i) {
@@ -189,7 +209,9 @@ static dtp_cast_fn_t find_cast(dtp_program_t *m, const dtp_box_t *box, int nboxe
     if (m->isa & DTP_ISA_AVX512) table = &dtp_cast__avx512;
     else if (m->isa & DTP_ISA_AVX2) table = &dtp_cast__avx2;
 #endif
-    if (!table || m->moves_bytes || m->nops != 2 + m->nsteps || m->nsteps > DTP_CAST_NSTEPS) return NULL;
+    if (!table || m->moves_bytes || m->arithmetic != dnnl_tp_f32 || m->nops != 2 + m->nsteps ||
+        m->nsteps > DTP_CAST_NSTEPS)
+        return NULL;
     int next = 0;
     for (int i = 0; i < DTP_CAST_NSTEPS; ++i) {
         const dtp_program_step_t *s = &m->step[next];
@@ -229,7 +251,7 @@ static void shape_box(dtp_program_t *m, dtp_program_box_t *mb) {
     mb->nouter = b->nd > 2 ? b->nd - 2 : 0;
     const int64_t *sx = dtp_box_sx(b), *sy = dtp_box_sy(b);
     bool direct = m->moves_bytes || m->nsteps <= 1;
-    for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies_as_f32(m, o, sx[o]);
+    for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies(m, o, sx[o]);
     if (m->reads_dst) direct = false;
     if (m->cast) direct = true;
     if (m->moves_bytes) {
@@ -286,7 +308,7 @@ static bool needs_buffers(const dtp_program_t *m) {
     for (int i = 0; i < m->nboxes; ++i) {
         const dtp_box_t *b = &m->box[i].box;
         for (int o = 0; o < m->nops; ++o)
-            if (!lies_as_f32(m, o, dtp_box_sx(b)[o]) || (o > 0 && repeats(&m->box[i], o))) return true;
+            if (!lies(m, o, dtp_box_sx(b)[o]) || (o > 0 && repeats(&m->box[i], o))) return true;
         if (dtp_box_sx(b)[0] == 0) return true;
     }
     return false;
@@ -338,7 +360,7 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
     m->nboxes = m->nzero = 0;
     m->nunits = 0;
     m->grain = 1;
-    m->moves_bytes = m->nsteps == 0 && m->dt[0] == m->dt[1] && m->size[0] <= 4;
+    m->moves_bytes = m->nsteps == 0 && m->dt[0] == m->dt[1];
     /* Boxes of the tail that the tiles fill come last. */
     int fd = zero_md ? fill_dim(zero_md) : -1, n, tail = 0;
     if (fd >= 0) {
@@ -393,5 +415,5 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
 
 size_t dtp_program_slot_bytes(const dtp_program_t *m) {
     /* One per operand (the destination's holds its old value), one for ACC, one to turn tiles in. */
-    return m->buffers ? (size_t)(m->nops + 2) * DTP_PROGRAM_TILE * sizeof(float) : 0;
+    return m->buffers ? (size_t)(m->nops + 2) * (size_t)(DTP_PROGRAM_TILE * m->word) : 0;
 }

@@ -1,8 +1,8 @@
 /* Element-wise programs over tensors of any layouts: dst = store(steps(load(operands))).
  *
- * Reorder, binary, sum and concat are programs: they name operands and steps, cut the problem into boxes (boxes.h)
- * and run tiles of a few hundred elements, in f32, through the vector tables of cpu/simd/vops.h. A program
- * without steps whose types are equal moves bytes (move.h). Padding of the destination is zeroed. Arithmetic
+ * Reorder, binary, sum and concat are programs: they name operands and steps, cut the problem into boxes
+ * (boxes.h) and run tiles of a few hundred elements through the tables of cpu/simd/vops.h, in f32 or in the
+ * arithmetic of one other type. A program without steps whose types are equal moves bytes (move.h). Padding of the destination is zeroed. Arithmetic
  * is in logical order per element, so a result never depends on threads or on tiling. */
 #ifndef DTP_CPU_ELEMENTWISE_PROGRAM_H
 #define DTP_CPU_ELEMENTWISE_PROGRAM_H
@@ -15,7 +15,7 @@
 #include "cpu/simd/vops.h"
 
 #define DTP_PROGRAM_STEPS 40
-/* Elements of a tile that passes through buffers: 4 KB of f32 each. */
+/* Elements of a tile that passes through buffers. */
 #define DTP_PROGRAM_TILE 1024
 
 /* Rows of at most so many elements, in tiles of at least so many rows, get repeated sources. */
@@ -77,6 +77,8 @@ typedef struct dtp_program {
     int nops, nsteps;
     const dtp_vops_t *vops;
     const dtp_move_t *moves;
+    dnnl_tp_data_type_t arithmetic;        /* of the steps: f32, or the type of all operands */
+    int64_t word;                          /* bytes of a value of it */
     dnnl_tp_data_type_t dt[DTP_BOXES_OPS]; /* operand 0 is the destination */
     size_t size[DTP_BOXES_OPS];            /* bytes of an element */
     int arg[DTP_BOXES_OPS];                /* dense index of the pointer */
@@ -97,6 +99,9 @@ typedef struct dtp_program {
 /* Starts a program: operand 0 = dst, operand 1 = the first value of ACC. */
 void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                        dnnl_tp_data_type_t src_dt, int src_arg);
+/* The steps compute in the arithmetic of this type, which all operands have; dst may also be boolean: other
+ * than 0. Before the first step; no sums and axpys. */
+void dtp_program_exact(dtp_program_t *m, dnnl_tp_data_type_t dt);
 /* Adds an operand; its index, or -1 when there is no room. */
 int dtp_program_operand(dtp_program_t *m, dnnl_tp_data_type_t dt, int arg);
 /* Adds a step; false when there is no room or the function does not exist. */

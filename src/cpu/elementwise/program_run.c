@@ -7,9 +7,9 @@
 
 /* ---- Tiles ------------------------------------------------------------------------------------------- */
 
-/* A matrix of f32: element (r, c) at p[r * ld + c * cs]. */
+/* A matrix of values: element (r, c) lies (r * ld + c * cs) values behind p. */
 typedef struct {
-    float *p;
+    char *p;
     int64_t ld;
     int cs;
 } view_t;
@@ -17,17 +17,64 @@ typedef struct {
 typedef struct {
     const dtp_program_t *m;
     char *const *ptr;
-    float *buf; /* (nops + 2) * DTP_PROGRAM_TILE */
+    char *buf;          /* nops + 2 tiles */
+    int64_t tile_bytes; /* of each */
     bool stream;
     int64_t sx[DTP_BOXES_OPS], sy[DTP_BOXES_OPS];
 } tile_env_t;
 
+/* Rows between operands and buffers in another arithmetic than f32's: copies, and the truth of values. */
+#define EXACT_ROWS(type, c_type)                                                               \
+    static void load_##type(void *y, const void *x, int64_t n, int64_t stride) {               \
+        for (int64_t i = 0; i < n; ++i) ((c_type *)y)[i] = ((const c_type *)x)[i * stride];    \
+    }                                                                                          \
+    static void store_##type(void *y, const void *x, int64_t n, int64_t stride) {              \
+        for (int64_t i = 0; i < n; ++i) ((c_type *)y)[i * stride] = ((const c_type *)x)[i];    \
+    }                                                                                          \
+    static void truth_##type(void *y, const void *x, int64_t n, int64_t stride) {              \
+        for (int64_t i = 0; i < n; ++i) ((char *)y)[i * stride] = ((const c_type *)x)[i] != 0; \
+    }
+EXACT_ROWS(f64, double)
+EXACT_ROWS(s64, int64_t)
+EXACT_ROWS(s32, int32_t)
+EXACT_ROWS(s8, int8_t)
+#undef EXACT_ROWS
+
+/* To values from type dt, and from values to the destination. */
+static dtp_load_fn_t exact_load(dnnl_tp_data_type_t arithmetic) {
+    switch (arithmetic) {
+    case dnnl_tp_f64: return load_f64;
+    case dnnl_tp_s64: return load_s64;
+    case dnnl_tp_s32: return load_s32;
+    default: return load_s8;
+    }
+}
+static dtp_store_fn_t exact_store(dnnl_tp_data_type_t arithmetic, bool truth) {
+    switch (arithmetic) {
+    case dnnl_tp_f64: return truth ? truth_f64 : store_f64;
+    case dnnl_tp_s64: return truth ? truth_s64 : store_s64;
+    case dnnl_tp_s32: return truth ? truth_s32 : store_s32;
+    default: return truth ? truth_s8 : store_s8;
+    }
+}
+
+static inline dtp_load_fn_t load_of(const dtp_program_t *m, dnnl_tp_data_type_t dt) {
+    return DTP_UNLIKELY(m->arithmetic != dnnl_tp_f32) ? exact_load(m->arithmetic) : m->vops->load[dt];
+}
+static inline dtp_store_fn_t store_of(const dtp_program_t *m) {
+    if (DTP_UNLIKELY(m->arithmetic != dnnl_tp_f32))
+        return exact_store(m->arithmetic, m->dt[0] != m->arithmetic);
+    return m->vops->store[m->dt[0]];
+}
+
+static char *tile_buf(const tile_env_t *e, int i) { return e->buf + i * e->tile_bytes; }
+
 static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char *p, int64_t sx, int64_t sy,
-                        float *buf, int64_t rows, int64_t cols) {
+                        char *buf, int64_t rows, int64_t cols) {
     const dtp_program_t *m = e->m;
-    const dtp_load_fn_t load = m->vops->load[dt];
-    const int64_t size = (int64_t)dtp_type_size(dt);
-    if (dt == dnnl_tp_f32 && (sx == 0 || sx == 1)) return (view_t){(float *)(uintptr_t)p, sy, (int)sx};
+    const dtp_load_fn_t load = load_of(m, dt);
+    const int64_t size = (int64_t)dtp_type_size(dt), word = m->word;
+    if (dt == m->arithmetic && (sx == 0 || sx == 1)) return (view_t){(char *)(uintptr_t)p, sy, (int)sx};
     if (sx == 0) {
         load(buf, p, sy == 0 ? 1 : rows, sy == 0 ? 1 : sy);
         return (view_t){buf, sy == 0 ? 0 : 1, 0};
@@ -37,37 +84,38 @@ static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char 
         return (view_t){buf, 0, 1};
     }
     if (sx != 1 && sy == 1 && rows > 1) {
-        float *turn = e->buf + (m->nops + 1) * DTP_PROGRAM_TILE;
-        for (int64_t c = 0; c < cols; ++c) load(turn + c * rows, p + c * sx * size, rows, 1);
-        m->moves->transpose[2](buf, cols, turn, rows, rows, cols, 0, 0);
+        char *turn = tile_buf(e, m->nops + 1);
+        for (int64_t c = 0; c < cols; ++c) load(turn + c * rows * word, p + c * sx * size, rows, 1);
+        dtp_move_transpose(m->moves, (size_t)word)(buf, cols, turn, rows, rows, cols, 0, 0);
         return (view_t){buf, cols, 1};
     }
     if (sy == cols * sx) load(buf, p, rows * cols, sx);
     else
-        for (int64_t r = 0; r < rows; ++r) load(buf + r * cols, p + r * sy * size, cols, sx);
+        for (int64_t r = 0; r < rows; ++r) load(buf + r * cols * word, p + r * sy * size, cols, sx);
     return (view_t){buf, cols, 1};
 }
 
-static void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
+static inline void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
     const dtp_program_t *m = e->m;
-    const dtp_store_fn_t store = m->vops->store[m->dt[0]];
+    const dtp_store_fn_t store = store_of(m);
     const int64_t sx = e->sx[0], sy = e->sy[0], size = (int64_t)m->size[0];
     if (v.ld == cols && sy == cols * sx) store(p, v.p, rows * cols, sx);
     else
-        for (int64_t r = 0; r < rows; ++r) store(p + r * sy * size, v.p + r * v.ld, cols, sx);
+        for (int64_t r = 0; r < rows; ++r) store(p + r * sy * size, v.p + r * v.ld * m->word, cols, sx);
 }
 
 /* y = a op b for short rows and a b that is the same for all: b is repeated, rows become long. */
 static void binary_repeated(const tile_env_t *e, const dtp_program_step_t *s, view_t a, view_t b, view_t y,
                             int64_t rows, int64_t cols) {
-    const int64_t many = DTP_PROGRAM_TILE / cols, n = rows / many, wide = many * cols;
-    float *x = e->buf + s->b * DTP_PROGRAM_TILE;
-    for (int64_t r = many - 1; r >= 0; --r) memmove(x + r * cols, b.p, (size_t)cols * sizeof(float));
+    const int64_t word = e->m->word, many = dtp_min64(DTP_PROGRAM_TILE / cols, rows), n = rows / many,
+                  wide = many * cols;
+    char *x = tile_buf(e, s->b);
+    for (int64_t r = many - 1; r >= 0; --r) memmove(x + r * cols * word, b.p, (size_t)(cols * word));
     dtp_binary_args_t args = {
         .x0 = a.p, .x1 = x, .y = y.p, .ld0 = wide, .ldy = wide, .rows = n, .cols = wide, .cs0 = 1, .cs1 = 1};
     s->binary(&args);
-    args.x0 += n * wide;
-    args.y += n * wide;
+    args.x0 = a.p + n * wide * word;
+    args.y = y.p + n * wide * word;
     args.rows = 1;
     args.cols = (rows - n * many) * cols;
     if (args.cols > 0) s->binary(&args);
@@ -80,20 +128,21 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
     bool loaded[DTP_BOXES_OPS + 1] = {false};
     char *dst = e->ptr[0] + off[0] * (int64_t)m->size[0];
     /* Only the last step writes the destination: a post-operation's tensor may lie at the same address. */
-    const bool lies = m->dt[0] == dnnl_tp_f32 && e->sx[0] == 1;
-    const view_t stay = {(float *)(uintptr_t)dst, e->sy[0], 1};
-    const view_t out = {e->buf + m->nops * DTP_PROGRAM_TILE, cols, 1};
+    const bool lies = m->dt[0] == m->arithmetic && e->sx[0] == 1;
+    const view_t stay = {dst, e->sy[0], 1};
+    const view_t out = {tile_buf(e, m->nops), cols, 1};
     reg[DTP_PROGRAM_ACC] = out;
     if (m->nsteps == 0) {
         const char *src = e->ptr[1] + off[1] * (int64_t)m->size[1];
         if (lies && !(e->sx[1] != 1 && e->sy[1] == 1)) {
             /* Convert straight into the destination. */
-            const dtp_load_fn_t load = m->vops->load[m->dt[1]];
+            const dtp_load_fn_t load = load_of(m, m->dt[1]);
             for (int64_t r = 0; r < rows; ++r)
-                load(stay.p + r * stay.ld, src + r * e->sy[1] * (int64_t)m->size[1], cols, e->sx[1]);
+                load(stay.p + r * stay.ld * m->word, src + r * e->sy[1] * (int64_t)m->size[1], cols,
+                     e->sx[1]);
             return;
         }
-        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], e->buf + DTP_PROGRAM_TILE, rows, cols);
+        view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], tile_buf(e, 1), rows, cols);
         store_tile(e, dst, v, rows, cols);
         return;
     }
@@ -104,12 +153,12 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
             int o = in[k];
             if (o < 0 || o == DTP_PROGRAM_ACC || loaded[o]) continue;
             reg[o] = load_tile(e, m->dt[o], e->ptr[o] + off[o] * (int64_t)m->size[o], e->sx[o], e->sy[o],
-                               e->buf + o * DTP_PROGRAM_TILE, rows, cols);
+                               tile_buf(e, o), rows, cols);
             loaded[o] = true;
         }
         view_t a = reg[s->a], y = out;
         bool last = i + 1 == m->nsteps;
-        if (s->y != DTP_PROGRAM_ACC) y = (view_t){e->buf + s->y * DTP_PROGRAM_TILE, cols, 1};
+        if (s->y != DTP_PROGRAM_ACC) y = (view_t){tile_buf(e, s->y), cols, 1};
         const bool stays = last && lies && s->kind <= DTP_PROGRAM_ELTWISE;
         const int stream = stays && e->stream;
         if (stays) y = stay;
@@ -153,10 +202,13 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
             view_t add = s->kind == DTP_PROGRAM_AXPY
                              ? reg[s->b]
                              : load_tile(e, s->dt, dst, e->sx[0], e->sy[0], e->buf, rows, cols);
+            float *to = (float *)(void *)y.p;
+            const float *from = (const float *)(const void *)a.p;
             if (a.p != y.p)
                 for (int64_t r = 0; r < rows; ++r)
-                    for (int64_t c = 0; c < cols; ++c) y.p[r * y.ld + c] = a.p[r * a.ld + c * a.cs];
-            m->vops->axpy(y.p, y.ld, add.p, add.ld, rows, cols, s->alpha, s->beta);
+                    for (int64_t c = 0; c < cols; ++c) to[r * y.ld + c] = from[r * a.ld + c * a.cs];
+            m->vops->axpy(to, y.ld, (const float *)(const void *)add.p, add.ld, rows, cols, s->alpha,
+                          s->beta);
         }
         reg[s->y] = y;
         loaded[s->y] = true;
@@ -186,20 +238,13 @@ static void move_tile(const tile_env_t *e, const dtp_program_box_t *b, const int
         return;
     }
     if (b->move == DTP_MOVE_TRANSPOSE) {
-        m->moves->transpose[size >> 1](dst, e->sy[0], src, e->sx[1], rows, cols, b->fill, e->stream);
+        dtp_move_transpose(m->moves, m->size[0])(dst, e->sy[0], src, e->sx[1], rows, cols, b->fill,
+                                                 e->stream);
         return;
     }
-    for (int64_t r = 0; r < rows; ++r) {
-        char *d = dst + r * e->sy[0] * size;
-        const char *s = src + r * e->sy[1] * size;
-        const int64_t dx = e->sx[0] * size, sx = e->sx[1] * size;
-        if (size == 4)
-            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 4);
-        else if (size == 2)
-            for (int64_t c = 0; c < cols; ++c) memcpy(d + c * dx, s + c * sx, 2);
-        else
-            for (int64_t c = 0; c < cols; ++c) d[c * dx] = s[c * sx];
-    }
+    for (int64_t r = 0; r < rows; ++r)
+        dtp_move_strided(dst + r * e->sy[0] * size, e->sx[0], src + r * e->sy[1] * size, e->sx[1], cols,
+                         size);
     fill_tile(e, b, dst, rows, cols);
 }
 
@@ -217,7 +262,8 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_program_t *m = r->m;
     tile_env_t e = {.m = m,
                     .ptr = r->ptr,
-                    .buf = (float *)(void *)(r->slots + (size_t)slot * r->slot_bytes),
+                    .buf = r->slots + (size_t)slot * r->slot_bytes,
+                    .tile_bytes = DTP_PROGRAM_TILE * m->word,
                     .stream = r->stream};
     int i = m->nboxes - 1;
     while (m->box[i].first_unit > begin) --i;
@@ -259,19 +305,18 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                 if (m->moves_bytes) {
                     move_tile(&e, mb, off, rows, cols);
                 } else if (m->one_binary) {
-                    const int64_t size = sizeof(float);
-                    m->step[0].binary(
-                        &(dtp_binary_args_t){.x0 = (const float *)(const void *)(r->ptr[1] + off[1] * size),
-                                             .x1 = (const float *)(const void *)(r->ptr[2] + off[2] * size),
-                                             .y = (float *)(void *)(r->ptr[0] + off[0] * size),
-                                             .ld0 = sy[1],
-                                             .ld1 = sy[2],
-                                             .ldy = sy[0],
-                                             .rows = rows,
-                                             .cols = cols,
-                                             .cs0 = (int)sx[1],
-                                             .cs1 = (int)sx[2],
-                                             .stream = r->stream});
+                    const int64_t size = m->word;
+                    m->step[0].binary(&(dtp_binary_args_t){.x0 = r->ptr[1] + off[1] * size,
+                                                           .x1 = r->ptr[2] + off[2] * size,
+                                                           .y = r->ptr[0] + off[0] * size,
+                                                           .ld0 = sy[1],
+                                                           .ld1 = sy[2],
+                                                           .ldy = sy[0],
+                                                           .rows = rows,
+                                                           .cols = cols,
+                                                           .cs0 = (int)sx[1],
+                                                           .cs1 = (int)sx[2],
+                                                           .stream = r->stream});
                     if (mb->fill) fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
                 } else if (m->fused) {
                     const int64_t size = (int64_t)m->size[0];
@@ -321,9 +366,9 @@ static inline void run_once(const dtp_program_t *m, char *const *ptr) {
     switch (m->once) {
     case DTP_PROGRAM_ONE_BINARY: {
         dtp_binary_args_t a = m->once_args.binary;
-        a.x0 = (const float *)(const void *)src;
-        a.x1 = (const float *)(const void *)(ptr[2] + m->once_off[2]);
-        a.y = (float *)(void *)dst;
+        a.x0 = src;
+        a.x1 = ptr[2] + m->once_off[2];
+        a.y = dst;
         m->step[0].binary(&a);
         break;
     }
@@ -347,9 +392,9 @@ static inline void run_once(const dtp_program_t *m, char *const *ptr) {
                        m->once_args.move.cols, 0);
         break;
     default:
-        m->moves->transpose[m->size[0] >> 1](dst, m->once_args.move.ldd, src, m->once_args.move.lds,
-                                             m->once_args.move.rows, m->once_args.move.cols,
-                                             m->once_args.move.fill, 0);
+        dtp_move_transpose(m->moves, m->size[0])(dst, m->once_args.move.ldd, src, m->once_args.move.lds,
+                                                 m->once_args.move.rows, m->once_args.move.cols,
+                                                 m->once_args.move.fill, 0);
     }
 }
 

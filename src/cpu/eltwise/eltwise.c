@@ -54,6 +54,7 @@ static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd, unsigned isa) {
     dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     dnnl_tp_data_type_t st = d->src.data_type, dt = d->dst.data_type;
+    DTP_DISPATCH(dtp_ew_arithmetic(st, d->exact) == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(st >= dnnl_tp_f16 && st <= dnnl_tp_u8 && dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(st <= dnnl_tp_f32 || eltwise_int_alg(d->alg), UNSUPPORTED_DATA_TYPE);

@@ -31,6 +31,8 @@ static dnnl_tp_status_t eltwise_ref_pd_init(dtp_pd_t *pd) {
     dnnl_tp_data_type_t st = d->src.data_type, dt = d->dst.data_type;
     bool int_alg = d->alg == dnnl_tp_eltwise_relu || d->alg == dnnl_tp_eltwise_linear ||
                    d->alg == dnnl_tp_eltwise_clip || d->alg == dnnl_tp_eltwise_clip_v2;
+    DTP_DISPATCH(dtp_ew_arithmetic(st, d->exact) == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_ew_takes(d->alg, dnnl_tp_f32), UNSUPPORTED_ALG);
     DTP_DISPATCH(st <= dnnl_tp_u8 && dt <= dnnl_tp_u8 && (st <= dnnl_tp_f32 || int_alg),
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);

@@ -57,8 +57,6 @@ static int postops_add_view(dtp_postops_t *po, const dtp_md_t *md, const dtp_md_
     return po->nviews++;
 }
 
-static bool postops_type_known(dnnl_tp_data_type_t dt) { return dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8; }
-
 dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                   unsigned allowed, unsigned isa) {
     dtp_post_ops_t *chain = pd->attr->post_ops;
@@ -86,7 +84,7 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
             DTP_DISPATCH(allowed & DTP_PO_BINARY, UNSUPPORTED_POST_OPS);
             s->binary = dtp_vops_binary(po->vops, e->alg);
             DTP_DISPATCH(s->binary, UNSUPPORTED_POST_OPS);
-            DTP_DISPATCH(postops_type_known(e->src1.data_type), UNSUPPORTED_DATA_TYPE);
+            DTP_DISPATCH(dtp_vops_takes(e->src1.data_type), UNSUPPORTED_DATA_TYPE);
             DTP_DISPATCH(e->src1.ndims == dst->ndims, UNSUPPORTED_POST_OPS);
             postops_resolve_any(&e->src1, dst);
             s->dt = e->src1.data_type;
@@ -115,7 +113,7 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
         case dnnl_tp_sum:
             DTP_DISPATCH(allowed & DTP_PO_SUM, UNSUPPORTED_POST_OPS);
             s->dt = e->sum_dt == dnnl_tp_data_type_undef ? dst->data_type : e->sum_dt;
-            DTP_DISPATCH(postops_type_known(s->dt), UNSUPPORTED_DATA_TYPE);
+            DTP_DISPATCH(dtp_vops_takes(s->dt), UNSUPPORTED_DATA_TYPE);
             DTP_DISPATCH(dtp_type_size(s->dt) == dtp_type_size(dst->data_type), UNSUPPORTED_DATA_TYPE);
             s->scale = e->scale;
             s->zero_point = (float)e->zero_point;

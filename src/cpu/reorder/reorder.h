@@ -5,8 +5,6 @@
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/reorder.h"
 
-/* f32, bf16, f16, s32, s8, u8. */
-bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt);
 /* Attributes that reorder takes: scales and zero points of src and dst, one sum. */
 dnnl_tp_status_t dtp_reorder_check(const dtp_pd_t *pd);
 /* Descriptors of this execution; dims that differ give invalid_arguments. */

@@ -2,17 +2,15 @@
 #include "cpu/reorder/reorder.h"
 
 #include "cpu/elementwise/boxes.h"
+#include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
-
-bool dtp_reorder_type_ok(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
-           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
-}
 
 dnnl_tp_status_t dtp_reorder_check(const dtp_pd_t *pd) {
     const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
     const dtp_attr_t *attr = pd->attr;
-    DTP_DISPATCH(dtp_reorder_type_ok(op->src.data_type) && dtp_reorder_type_ok(op->dst.data_type),
+    /* Other types than those of f32's tables are moved only. */
+    const bool moves = op->src.data_type == op->dst.data_type && dtp_attr_only(attr, 0);
+    DTP_DISPATCH(moves || (dtp_vops_takes(op->src.data_type) && dtp_vops_takes(op->dst.data_type)),
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(op->src.format_kind == dnnl_tp_blocked && op->dst.format_kind == dnnl_tp_blocked,
                  UNSUPPORTED_LAYOUT);

@@ -20,15 +20,10 @@ typedef struct {
     dtp_program_t program;
 } sum_plan_t;
 
-static bool type_ok(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
-           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
-}
-
 dnnl_tp_status_t dtp_sum_check(dtp_pd_t *pd) {
     dtp_sum_desc_t *op = (dtp_sum_desc_t *)pd->op;
-    DTP_DISPATCH(type_ok(op->dst.data_type), UNSUPPORTED_DATA_TYPE);
-    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(type_ok(op->src[i].data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_vops_takes(op->dst.data_type), UNSUPPORTED_DATA_TYPE);
+    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(dtp_vops_takes(op->src[i].data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
     if (dtp_md_is_any(&op->dst)) dtp_boxes_layout_like(&op->dst, &op->src[0]);
     return dnnl_tp_success;
