@@ -145,10 +145,10 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool floats) {
     print_message("  %s\n", name);
     assert_true(set->flops_per_ns > 0);
     assert_in_range(set->max_nv, 1, DTP_UKR_MAX_NV);
-    assert_in_range(set->pass_slabs, 1, set->max_nv);
+    assert_in_range(set->pass_panels, 1, set->max_nv);
     assert_in_range(set->pf_shift, 0, 2);
     assert_in_range(set->wide_rows, 0, DTP_UKR_MAX_MR);
-    assert_true(set->max_mr[1] > 0); /* narrower panels are looked for until there is one */
+    assert_true(set->max_mr[1] > 0); /* narrower strips are looked for until there is one */
     assert_true(set->max_mr[set->max_nv] > 0);
     assert_true(set->wide_rows <= set->max_mr[DTP_UKR_MAX_NV]);
     for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) {
@@ -240,17 +240,17 @@ static void packing(void **state) {
     static const int64_t sizes[] = {1, 7, 8, 15, 16, 17, 33, 64, 70};
     for (int s = 0; s < n; ++s)
         for (int i = 0; i < 81; ++i) {
-            const int64_t k = sizes[i % 9], c = sizes[i / 9], slabs = (c + 15) / 16;
-            float *src = values((size_t)(k * (c + 1))), *dst = values((size_t)(slabs * 16 * k));
+            const int64_t k = sizes[i % 9], c = sizes[i / 9], panels = (c + 15) / 16;
+            float *src = values((size_t)(k * (c + 1))), *dst = values((size_t)(panels * 16 * k));
             set[s]->pack((const char *)src, (c + 1) * 4, k, c, (char *)dst, k * 64);
             for (int64_t p = 0; p < k; ++p)
-                for (int64_t j = 0; j < slabs * 16; ++j)
+                for (int64_t j = 0; j < panels * 16; ++j)
                     assert_true(dst[j / 16 * k * 16 + p * 16 + j % 16] == (j < c ? src[p * (c + 1) + j] : 0));
             free(src);
             src = values((size_t)(c * (k + 1)));
             set[s]->pack_trans((const char *)src, (k + 1) * 4, k, c, (char *)dst, k * 64);
             for (int64_t p = 0; p < k; ++p)
-                for (int64_t j = 0; j < slabs * 16; ++j)
+                for (int64_t j = 0; j < panels * 16; ++j)
                     assert_true(dst[j / 16 * k * 16 + p * 16 + j % 16] == (j < c ? src[j * (k + 1) + p] : 0));
             free(dst);
             dst = values((size_t)(k * (c + 2)));
@@ -348,8 +348,8 @@ static void to_matrix(const void *arg, int64_t batch, float *tile, int64_t ld, i
 static void groups(void **state) {
     (void)state;
     rng = test_rng(9);
-    const int64_t slabs = (GROUPS_N + 15) / 16;
-    float *a = values(GROUPS_M * GROUPS_K), *b = values((size_t)(slabs * GROUPS_K * 16)),
+    const int64_t panels = (GROUPS_N + 15) / 16;
+    float *a = values(GROUPS_M * GROUPS_K), *b = values((size_t)(panels * GROUPS_K * 16)),
           *c = values(GROUPS_M * GROUPS_N);
     for (int v = 0; v < 4; ++v) {
         dtp_gemm_t g;
@@ -358,7 +358,7 @@ static void groups(void **state) {
         g.l2_bytes = 16 << 10;
         g.num_threads = v & 2 ? 3 : 1;
         g.sam = GROUPS_K * 4, g.sak = 4;
-        g.sbk = DTP_UKR_SLAB_BYTES, g.sbn = GROUPS_K * DTP_UKR_SLAB_BYTES;
+        g.sbk = DTP_UKR_PANEL_BYTES, g.sbn = GROUPS_K * DTP_UKR_PANEL_BYTES;
         g.scm = GROUPS_N * 4;
         g.tiled = v & 1;
         dtp_gemm_set_shape(&g, GROUPS_M, GROUPS_N, GROUPS_K);

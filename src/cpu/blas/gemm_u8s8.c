@@ -23,11 +23,12 @@ enum {
 typedef struct {
     const dtp_gemm8_t *x;
     int64_t n0, n, m0, m; /* this block */
-    int64_t k4, bs, lda;  /* bytes: of padded k, from slab to slab, from row to row of packed A */
+    int64_t k4, bs,
+        lda; /* bytes: of padded k, from column panel to column panel, from row to row of packed A */
     bool pack_a;
     bool direct;
     int ao; /* of A as u8 */
-    char *b, *a, *slabs;
+    char *b, *a, *panels;
     int32_t *col, *row; /* what is added to the sums of a column, of a row */
 } run_t;
 
@@ -47,7 +48,7 @@ static void pack_b_loop(void *arg, int slot, int64_t begin, int64_t end) {
     (void)slot;
     const int64_t j0 = begin * GROUP, n = dtp_min64(end * GROUP, r->n) - j0, at = r->n0 + j0;
     dtp_u8s8_pack_b__avx512_vnni(x->b + (x->s.trans_b ? at * x->s.ldb : at), x->s.ldb, x->s.trans_b, x->s.k,
-                                 n, r->b + j0 / DTP_UKR_SLAB * r->bs, r->bs, r->col + j0);
+                                 n, r->b + j0 / DTP_UKR_PANEL * r->bs, r->bs, r->col + j0);
     settle_columns(r, r->col + j0, j0, n);
 }
 
@@ -57,7 +58,7 @@ static void pack_a_loop(void *arg, int slot, int64_t begin, int64_t end) {
     const int64_t i0 = begin * GROUP, m = dtp_min64(end * GROUP, r->m) - i0, at = r->m0 + i0;
     dtp_u8s8_pack_a__avx512_vnni(x->a + (x->s.trans_a ? at : at * x->s.lda), x->s.lda, x->s.trans_a, m,
                                  x->s.k, x->a_signed ? 0x80 : 0, r->a + i0 * r->lda, r->lda,
-                                 r->slabs + slot * dtp_round_up(16 * r->k4, DTP_CACHE_LINE),
+                                 r->panels + slot * dtp_round_up(16 * r->k4, DTP_CACHE_LINE),
                                  x->bo ? r->row + i0 : NULL);
     for (int64_t i = i0; x->bo && i < i0 + m; ++i)
         r->row[i] = (int32_t)(0u - (uint32_t)x->bo * (uint32_t)r->row[i]);
@@ -123,7 +124,7 @@ static void product_of(const run_t *r, int num_threads, dtp_gemm_t *g) {
     g->sam = r->lda;
     g->sak = 4;
     g->b_form = DTP_GEMM_B_PACKED;
-    g->sbk = DTP_UKR_SLAB_BYTES;
+    g->sbk = DTP_UKR_PANEL_BYTES;
     g->sbn = r->bs;
     g->scm = r->x->s.ldc * 4;
     g->has_bias = true;
@@ -135,7 +136,7 @@ dnnl_tp_status_t dtp_gemm_u8s8(const dtp_gemm8_t *x, const dtp_parallel_t *par) 
     const bool few = s->m <= FEW_ROWS && !s->trans_b;
     run_t r = {.x = x, .k4 = dtp_round_up(s->k, 4), .ao = x->ao + (x->a_signed ? 0x80 : 0)};
     r.direct = !few && is_direct(x);
-    r.bs = r.k4 * DTP_UKR_SLAB;
+    r.bs = r.k4 * DTP_UKR_PANEL;
     r.pack_a = x->a_signed || s->trans_a || s->k % 4 || x->bo;
     r.lda = r.pack_a ? dtp_round_up(r.k4, DTP_CACHE_LINE) + A_GAP : s->lda;
     const int64_t nb = few ? s->n : block_of(s->n, r.k4), mb = r.pack_a ? block_of(s->m, r.k4) : s->m;
@@ -147,16 +148,17 @@ dnnl_tp_status_t dtp_gemm_u8s8(const dtp_gemm8_t *x, const dtp_parallel_t *par) 
                  slots = (size_t)par->num_threads, b_bytes = few ? 0 : (size_t)(nb * r.k4),
                  col_bytes = few ? 0 : (size_t)nb * 4,
                  row_bytes = dtp_round_up_size(x->bo ? (size_t)mb * 4 : 0, DTP_CACHE_LINE),
-                 slab_bytes = s->trans_a ? dtp_round_up_size((size_t)(16 * r.k4), DTP_CACHE_LINE) * slots : 0,
+                 panel_bytes =
+                     s->trans_a ? dtp_round_up_size((size_t)(16 * r.k4), DTP_CACHE_LINE) * slots : 0,
                  a_bytes = r.pack_a ? (size_t)(mb * r.lda) : 0,
-                 bytes = b_bytes + col_bytes + row_bytes + slab_bytes + a_bytes + per_slot * slots;
+                 bytes = b_bytes + col_bytes + row_bytes + panel_bytes + a_bytes + per_slot * slots;
     char *scratch = bytes ? dtp_alloc(NULL, bytes, DTP_CACHE_LINE) : NULL;
     if (bytes && !scratch) return dtp_no_memory(bytes);
     r.b = scratch;
     r.col = (int32_t *)(void *)(scratch + b_bytes);
     r.row = (int32_t *)(void *)(scratch + b_bytes + col_bytes);
-    r.slabs = scratch + b_bytes + col_bytes + row_bytes;
-    r.a = r.slabs + slab_bytes;
+    r.panels = scratch + b_bytes + col_bytes + row_bytes;
+    r.a = r.panels + panel_bytes;
     char *tiles = r.a + a_bytes;
 
     const int64_t group_ns = GROUP * r.k4 / PACK_BYTES_PER_NS + 1;

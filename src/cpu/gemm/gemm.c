@@ -1,8 +1,8 @@
-/* Driver of the micro-kernels: see gemm.h. Loops, from outside: k passes, groups of packed panels, row chunks
- * that stay in L2, panels of nv slabs, blocks of mr rows (inside the kernel).
+/* Driver of the micro-kernels: see gemm.h. Loops, from outside: k passes, groups of packed strips, row chunks
+ * that stay in L2, strips of nv column panels, blocks of mr rows (inside the kernel).
  *
- * Row blocks are balanced (49 rows are 7 x 7, not 6 x 8 + 1). Lines of the next panel are prefetched while
- * the last row blocks of this one are computed; behind the last panel the prefetch goes on past the end of B,
+ * Row blocks are balanced (49 rows are 7 x 7, not 6 x 8 + 1). Lines of the next strip are prefetched while
+ * the last row blocks of this one are computed; behind the last strip the prefetch goes on past the end of B,
  * where a caller with many products keeps the weights of the next one. */
 #include "cpu/gemm/gemm.h"
 
@@ -12,7 +12,7 @@
 enum {
     STREAM_AHEAD = 16384,   /* bytes of weights in flight for single row blocks */
     PLAIN_AHEAD = 16,       /* k-steps of row-major B in flight */
-    WIDE_AHEAD = 8,         /* the same of wide slabs; */
+    WIDE_AHEAD = 8,         /* the same of wide column panels; */
     WIDE_ALONE = 12 << 20,  /* so much for a thread, with one row, the processor prefetches better itself */
     AHEAD_BYTES = 96 << 10, /* of an operand of the next product of a batch */
     LOOK_NS = 50000,        /* work between two looks whether the run is over, by the estimate */
@@ -20,18 +20,18 @@ enum {
     LOOK_ROWS = 32          /* fewer rows take as long */
 };
 
-/* ---- Panels ------------------------------------------------------------------------------------------ */
+/* ---- Strips ------------------------------------------------------------------------------------------ */
 
-/* The panel that starts at a slab, of those that are left up to end; two even ones rather than a narrow rest.
+/* The strip that starts at a column panel, of those that are left up to end; two even ones rather than a narrow rest.
  */
-static inline int64_t gemm_panel_end(const dtp_gemm_t *g, int64_t slab, int64_t end) {
-    const int64_t left = end - slab;
+static inline int64_t gemm_strip_end(const dtp_gemm_t *g, int64_t panel, int64_t end) {
+    const int64_t left = end - panel;
     if (left <= g->nv) return end;
-    if (left < 2 * g->nv && g->unit_slabs == 1) {
+    if (left < 2 * g->nv && g->unit_panels == 1) {
         const int64_t half = dtp_div_up(left, 2);
-        if (g->ukr->max_mr[half]) return slab + half;
+        if (g->ukr->max_mr[half]) return panel + half;
     }
-    return slab + g->nv;
+    return panel + g->nv;
 }
 
 /* What the next product of a batch reads: A, then B. */
@@ -39,7 +39,7 @@ typedef struct {
     const char *at[2], *end[2];
 } gemm_ahead_t;
 
-/* Row blocks over a panel that is at hand: they prefetch ahead, a slab of lines each, not the next panel. */
+/* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
 static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr, int64_t high,
                             gemm_ahead_t *ahead) {
     u->pf_first = 0;
@@ -66,8 +66,8 @@ static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t n
     }
 }
 
-/* rows x nv slabs: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
- * panel. */
+/* rows x nv column panels: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
+ * strip. */
 static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
                       gemm_ahead_t *ahead) {
     const dtp_ukr_set_t *ukr = g->ukr;
@@ -80,9 +80,9 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         gemm_rows(g, &v, first, rows, u->b + first * u->bs, NULL);
         u->b += first * u->bs;
         if (u->copy) u->copy += first * u->copy_bs;
-        u->c += first * DTP_UKR_SLAB_BYTES;
-        if (u->bias) u->bias += first * DTP_UKR_SLAB;
-        if (u->add) u->add += first * DTP_UKR_SLAB_BYTES;
+        u->c += first * DTP_UKR_PANEL_BYTES;
+        if (u->bias) u->bias += first * DTP_UKR_PANEL;
+        if (u->add) u->add += first * DTP_UKR_PANEL_BYTES;
         gemm_rows(g, u, nv - first, rows, pf, ahead);
         return;
     }
@@ -96,7 +96,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->nblk = 1;
         u->pf_count = 1;
         u->pf_mode = DTP_UKR_PF_STREAM;
-        if (u->bstep == DTP_UKR_SLAB_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
+        if (u->bstep == DTP_UKR_PANEL_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
         fn[rows](u);
         return;
     }
@@ -112,7 +112,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         if (u->add) u->add += mr * u->ldadd;
         u->b = u->copy;
         u->bs = u->copy_bs;
-        u->bstep = DTP_UKR_SLAB_BYTES;
+        u->bstep = DTP_UKR_PANEL_BYTES;
         u->copy = NULL;
         --nblk;
         if (--high == 0) high = nblk, --mr;
@@ -132,11 +132,11 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         }
         return;
     }
-    if (ahead && u->bstep == DTP_UKR_SLAB_BYTES) {
+    if (ahead && u->bstep == DTP_UKR_PANEL_BYTES) {
         gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
         return;
     }
-    if (u->bstep == DTP_UKR_SLAB_BYTES && nblk < nv) {
+    if (u->bstep == DTP_UKR_PANEL_BYTES && nblk < nv) {
         /* Fewer blocks than lines: the first blocks take two each. */
         u->nblk = 1;
         u->pf_count = 1;
@@ -153,9 +153,9 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         }
         return;
     }
-    /* A slab of the next panel in each of the last nv blocks, or in more blocks a part of one: memory is slower than a
-     * row block that asks for a line per k-step. */
-    const bool packed = u->bstep == DTP_UKR_SLAB_BYTES;
+    /* A column panel of the next strip in each of the last nv blocks, or in more blocks a part of one: memory is
+     * slower than a row block that asks for a line per k-step. */
+    const bool packed = u->bstep == DTP_UKR_PANEL_BYTES;
     int shift = ukr->pf_shift;
     while (shift > 0 && nblk < (int64_t)nv << shift) shift--;
     const int64_t count = packed ? (int64_t)nv << shift : 0;
@@ -186,15 +186,15 @@ typedef struct {
     int64_t batch;           /* the matrix; and */
     const void *arg;         /* the user's, for touch_a and touch_b */
     const dtp_share_t *stop; /* of the run, or NULL */
-    int64_t unseen;          /* work (rows x slabs x k) since the last look at it */
+    int64_t unseen;          /* work (rows x column panels x k) since the last look at it */
     bool over;
 } gemm_slot_t;
 
-/* After each panel: is the run over? */
-static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t slabs, int64_t k) {
-    enum { FLOPS = 2 * DTP_UKR_SLAB };
+/* After each strip: is the run over? */
+static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t panels, int64_t k) {
+    enum { FLOPS = 2 * DTP_UKR_PANEL };
     if (DTP_LIKELY(!s->stop)) return false;
-    s->unseen += dtp_max64(rows, LOOK_ROWS) * slabs * k;
+    s->unseen += dtp_max64(rows, LOOK_ROWS) * panels * k;
     if (DTP_LIKELY((double)s->unseen * FLOPS < s->g->ukr->flops_per_ns * LOOK_NS)) return false;
     s->unseen = 0;
     s->over = dtp_share_over(s->stop);
@@ -220,68 +220,68 @@ static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t 
         s->g->touch_a(s->arg, s->batch, (float *)(void *)s->a_buf, s->a_ld / 4, m0, rows, k0, k);
 }
 
-static void gemm_pack_b(const gemm_slot_t *s, int64_t slab0, int64_t slab1, int64_t buf_slab, int64_t k0,
+static void gemm_pack_b(const gemm_slot_t *s, int64_t panel0, int64_t panel1, int64_t buf_panel, int64_t k0,
                         int64_t k) {
     const dtp_gemm_t *g = s->g;
-    const int64_t n0 = slab0 * DTP_UKR_SLAB, n = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - n0;
-    const int64_t bs = k * DTP_UKR_SLAB_BYTES;
+    const int64_t n0 = panel0 * DTP_UKR_PANEL, n = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - n0;
+    const int64_t bs = k * DTP_UKR_PANEL_BYTES;
     const char *b = s->p.b + n0 * g->sbn + k0 * g->sbk;
-    char *to = s->b_buf + (slab0 - buf_slab) * bs;
+    char *to = s->b_buf + (panel0 - buf_panel) * bs;
     if (g->b_form == DTP_GEMM_B_PLAIN) {
         g->ukr->pack(b, g->sbk, k, n, to, bs);
     } else if (g->b_form == DTP_GEMM_B_TRANS) {
         g->ukr->pack_trans(b, g->sbn, k, n, to, bs);
     } else {
-        for (int64_t j = 0; j < (slab1 - slab0) * DTP_UKR_SLAB; j++)
+        for (int64_t j = 0; j < (panel1 - panel0) * DTP_UKR_PANEL; j++)
             for (int64_t i = 0; i < k; i++)
-                *(float *)(to + j / DTP_UKR_SLAB * bs + i * DTP_UKR_SLAB_BYTES + j % DTP_UKR_SLAB * 4) =
+                *(float *)(to + j / DTP_UKR_PANEL * bs + i * DTP_UKR_PANEL_BYTES + j % DTP_UKR_PANEL * 4) =
                     j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
     }
     if (g->touch_b) g->touch_b(s->arg, s->batch, (float *)(void *)to, n0, n, k0, k);
 }
 
-/* Where panel [slab0, ..) of pass k0 starts and how it is stepped through; buf_slab: first slab in b_buf,
+/* Where strip [panel0, ..) of pass k0 starts and how it is stepped through; buf_panel: first column panel in b_buf,
  * which is to be filled in the first row chunk. */
-static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t slab0, int64_t slab1,
-                             int64_t buf_slab, int64_t k0, bool fill) {
+static inline void gemm_b_of(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t panel0, int64_t panel1,
+                             int64_t buf_panel, int64_t k0, bool fill) {
     const dtp_gemm_t *g = s->g;
     u->copy = NULL;
-    if (g->b_slabs && !(fill && g->b_copy)) {
-        if (fill) gemm_pack_b(s, slab0, slab1, buf_slab, k0, u->k);
-        u->bs = u->k * DTP_UKR_SLAB_BYTES;
-        u->bstep = DTP_UKR_SLAB_BYTES;
-        u->b = s->b_buf + (slab0 - buf_slab) * u->bs;
+    if (g->b_panels && !(fill && g->b_copy)) {
+        if (fill) gemm_pack_b(s, panel0, panel1, buf_panel, k0, u->k);
+        u->bs = u->k * DTP_UKR_PANEL_BYTES;
+        u->bstep = DTP_UKR_PANEL_BYTES;
+        u->b = s->b_buf + (panel0 - buf_panel) * u->bs;
     } else if (g->b_form == DTP_GEMM_B_PACKED) {
         u->bs = g->sbn;
-        u->bstep = DTP_UKR_SLAB_BYTES;
-        u->b = s->p.b + slab0 * u->bs + k0 * DTP_UKR_SLAB_BYTES;
+        u->bstep = DTP_UKR_PANEL_BYTES;
+        u->b = s->p.b + panel0 * u->bs + k0 * DTP_UKR_PANEL_BYTES;
     } else if (g->b_form == DTP_GEMM_B_WIDE) {
-        enum { NARROW = DTP_GEMM_WIDE / DTP_UKR_SLAB };
-        u->bs = DTP_UKR_SLAB_BYTES;
+        enum { NARROW = DTP_GEMM_WIDE / DTP_UKR_PANEL };
+        u->bs = DTP_UKR_PANEL_BYTES;
         u->bstep = g->sbk;
-        u->b = s->p.b + slab0 / NARROW * g->sbn + slab0 % NARROW * DTP_UKR_SLAB_BYTES + k0 * g->sbk;
+        u->b = s->p.b + panel0 / NARROW * g->sbn + panel0 % NARROW * DTP_UKR_PANEL_BYTES + k0 * g->sbk;
         u->pf_dist =
             g->m == 1 && g->nunits * g->sbn >= WIDE_ALONE * (int64_t)g->num_threads ? 0 : WIDE_AHEAD * g->sbk;
     } else {
-        u->bs = DTP_UKR_SLAB_BYTES;
+        u->bs = DTP_UKR_PANEL_BYTES;
         u->bstep = g->sbk;
-        u->b = s->p.b + slab0 * u->bs + k0 * g->sbk;
-        u->pf_dist = g->along_rows ? (slab1 - slab0) * DTP_UKR_SLAB_BYTES : PLAIN_AHEAD * g->sbk;
-        if (g->b_slabs) {
-            u->copy_bs = u->k * DTP_UKR_SLAB_BYTES;
-            u->copy = s->b_buf + (slab0 - buf_slab) * u->copy_bs;
+        u->b = s->p.b + panel0 * u->bs + k0 * g->sbk;
+        u->pf_dist = g->along_rows ? (panel1 - panel0) * DTP_UKR_PANEL_BYTES : PLAIN_AHEAD * g->sbk;
+        if (g->b_panels) {
+            u->copy_bs = u->k * DTP_UKR_PANEL_BYTES;
+            u->copy = s->b_buf + (panel0 - buf_panel) * u->copy_bs;
         }
     }
 }
 
-/* Rows [m0, m0 + rows) x panel [slab0, slab1) of pass k0, straight into C. */
-static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t slab0,
-                       int64_t slab1, int64_t k0, bool last_pass, const char *pf) {
+/* Rows [m0, m0 + rows) x strip [panel0, panel1) of pass k0, straight into C. */
+static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int64_t rows, int64_t panel0,
+                       int64_t panel1, int64_t k0, bool last_pass, const char *pf) {
     const dtp_gemm_t *g = s->g;
-    const int64_t col0 = slab0 * DTP_UKR_SLAB;
+    const int64_t col0 = panel0 * DTP_UKR_PANEL;
     u->c = s->p.c + m0 * g->scm + col0 * 4;
     u->ldc = g->scm;
-    u->mask = dtp_gemm_mask(g, slab1);
+    u->mask = dtp_gemm_mask(g, panel1);
     u->flags = k0 || g->way != DTP_GEMM_TILES ? DTP_UKR_ACC : 0;
     u->bias = NULL;
     u->add = NULL;
@@ -296,10 +296,10 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->add_scale = g->add_scale;
     }
     if (!(last_pass && g->act)) {
-        gemm_rows(g, u, (int)(slab1 - slab0), rows, pf, s->ahead);
+        gemm_rows(g, u, (int)(panel1 - panel0), rows, pf, s->ahead);
         return;
     }
-    const int64_t cols = dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0;
+    const int64_t cols = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - col0;
     const int64_t step = dtp_max64(DTP_GEMM_TILE_ROWS / g->ukr->max_mr[g->nv], 1) * g->ukr->max_mr[g->nv];
     const dtp_ukr_args_t first = *u;
     for (int64_t r = 0; r < rows; r += step) {
@@ -308,23 +308,23 @@ static void gemm_panel(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         const bool packed = first.copy && r;
         u->b = packed ? first.copy : first.b;
         u->bs = packed ? first.copy_bs : first.bs;
-        u->bstep = packed ? DTP_UKR_SLAB_BYTES : first.bstep;
+        u->bstep = packed ? DTP_UKR_PANEL_BYTES : first.bstep;
         u->copy = packed ? NULL : first.copy;
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        gemm_rows(g, u, (int)(slab1 - slab0), h, r + h < rows ? u->b : pf, s->ahead);
+        gemm_rows(g, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
     }
 }
 
-/* Few rows: sums straight into C, then what follows them panel by panel, as a product over no k. */
+/* Few rows: sums straight into C, then what follows them strip by strip, as a product over no k. */
 static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
-    const int64_t col0 = s0 * DTP_UKR_SLAB;
-    const int64_t cols = dtp_min64(s1 * DTP_UKR_SLAB, g->n) - col0;
+    const int64_t col0 = s0 * DTP_UKR_PANEL;
+    const int64_t cols = dtp_min64(s1 * DTP_UKR_PANEL, g->n) - col0;
     const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
     char *c = s->p.c + m0 * g->scm + col0 * 4;
     if (g->way == DTP_GEMM_GEMV) {
@@ -336,7 +336,7 @@ static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
         }
     } else {
         const int64_t step =
-            s->stop ? dtp_max64(LOOK_BYTES / (4 * DTP_UKR_SLAB * g->k), 1) * DTP_UKR_SLAB : cols;
+            s->stop ? dtp_max64(LOOK_BYTES / (4 * DTP_UKR_PANEL * g->k), 1) * DTP_UKR_PANEL : cols;
         for (int64_t j = 0; j < cols; j += step) {
             if (j && (s->over = dtp_share_over(s->stop))) return;
             g->ukr->dot(a, g->sam, (int)(m1 - m0), b + j * g->sbn, g->sbn, dtp_min64(step, cols - j), g->k,
@@ -350,18 +350,18 @@ static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
     u.a = a;
     u.lda = g->sam;
     u.b = b;
-    u.bs = u.bstep = DTP_UKR_SLAB_BYTES;
+    u.bs = u.bstep = DTP_UKR_PANEL_BYTES;
     for (int64_t p = s0, next; p < s1; p = next) {
-        next = gemm_panel_end(g, p, s1);
-        gemm_panel(s, &u, m0, m1 - m0, p, next, 0, true, b);
+        next = gemm_strip_end(g, p, s1);
+        gemm_strip(s, &u, m0, m1 - m0, p, next, 0, true, b);
     }
 }
 
-/* Rows [m0, m1) x slabs [s0, s1) of one matrix. */
+/* Rows [m0, m1) x column panels [s0, s1) of one matrix. */
 static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
     const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
-    const int64_t group = g->b_slabs ? g->b_slabs : s1 - s0;
+    const int64_t group = g->b_panels ? g->b_panels : s1 - s0;
     dtp_ukr_args_t u;
     u.row_a = u.row_c = NULL;
     u.taps = NULL;
@@ -382,20 +382,20 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
                 }
                 if (g->a_form != DTP_GEMM_A_DIRECT) gemm_pack_a(s, r0, r1 - r0, k0, k);
                 for (int64_t p = q0, next; p < q1; p = next) {
-                    next = gemm_panel_end(g, p, q1);
+                    next = gemm_strip_end(g, p, q1);
                     gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
-                    /* After the last panel: the first, for the next rows or the next pass; else what follows
+                    /* After the last strip: the first, for the next rows or the next pass; else what follows
                      * B.
                      */
                     const char *pf = u.b + (next - p) * u.bs;
                     if (next == q1 && c + 1 < chunks) pf = u.b - (p - q0) * u.bs;
                     else if (next == s1 && !last_pass && g->b_form == DTP_GEMM_B_PACKED)
-                        pf = u.b - (p - s0) * u.bs + k * DTP_UKR_SLAB_BYTES;
-                    const int64_t slabs = next - p;
-                    gemm_panel(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
-                    if (gemm_over(s, r1 - r0, slabs, k)) return;
+                        pf = u.b - (p - s0) * u.bs + k * DTP_UKR_PANEL_BYTES;
+                    const int64_t panels = next - p;
+                    gemm_strip(s, &u, r0, r1 - r0, p, next, k0, last_pass, pf);
+                    if (gemm_over(s, r1 - r0, panels, k)) return;
                 }
             }
         }
@@ -409,9 +409,9 @@ static void gemm_block(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64
         gemm_block_passes(s, m0, m1, s0, s1);
         return;
     }
-    /* All passes of a panel together, in the order of memory. */
+    /* All passes of a strip together, in the order of memory. */
     for (int64_t next; s0 < s1 && !s->over; s0 = next) {
-        next = gemm_panel_end(g, s0, s1);
+        next = gemm_strip_end(g, s0, s1);
         gemm_block_passes(s, m0, m1, s0, next);
     }
 }
@@ -428,33 +428,33 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
     u.add = NULL;
     for (int64_t r0 = m0; r0 < m1; r0 += g->mc) {
         const int64_t rows = dtp_min64(g->mc, m1 - r0);
-        for (int64_t slab0 = s0, slab1; slab0 < s1; slab0 = slab1) {
-            slab1 = gemm_panel_end(g, slab0, s1);
+        for (int64_t panel0 = s0, panel1; panel0 < s1; panel0 = panel1) {
+            panel1 = gemm_strip_end(g, panel0, s1);
             int64_t k0 = 0;
             do {
                 u.k = dtp_min64(g->kc, g->k - k0);
-                gemm_b_of(s, &u, slab0, slab1, slab0, k0, true);
+                gemm_b_of(s, &u, panel0, panel1, panel0, k0, true);
                 if (g->a_form == DTP_GEMM_A_DIRECT) {
                     u.a = s->p.a + r0 * g->sam + k0 * 4;
                     u.lda = g->sam;
                 } else {
-                    if (slab0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
+                    if (panel0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
                     u.a = s->a_buf;
                     u.lda = s->a_ld;
                 }
                 u.c = (char *)s->tile;
                 u.ldc = DTP_GEMM_TILE_LD * 4;
-                u.mask = dtp_gemm_mask(g, slab1);
+                u.mask = dtp_gemm_mask(g, panel1);
                 u.flags = k0 ? DTP_UKR_ACC : 0;
-                const char *pf = u.b + (slab1 - slab0) * u.bs;
+                const char *pf = u.b + (panel1 - panel0) * u.bs;
                 k0 += u.k;
                 const int64_t k = u.k;
-                gemm_rows(g, &u, (int)(slab1 - slab0), rows, pf, s->ahead);
-                if (gemm_over(s, rows, slab1 - slab0, k)) return;
+                gemm_rows(g, &u, (int)(panel1 - panel0), rows, pf, s->ahead);
+                if (gemm_over(s, rows, panel1 - panel0, k)) return;
             } while (k0 < g->k);
-            const int64_t col0 = slab0 * DTP_UKR_SLAB;
+            const int64_t col0 = panel0 * DTP_UKR_PANEL;
             finish(arg, batch, s->tile, DTP_GEMM_TILE_LD, r0, rows, col0,
-                   dtp_min64(slab1 * DTP_UKR_SLAB, g->n) - col0);
+                   dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - col0);
         }
     }
 }
@@ -506,7 +506,7 @@ static gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, gemm_
     const dtp_gemm_t *g = run->g;
     const int64_t a_bytes = g->m * g->sam,
                   b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->sbk;
-    if (!g->b_slabs || g->k == 0 || g->a_form != DTP_GEMM_A_DIRECT || batch >= g->batches ||
+    if (!g->b_panels || g->k == 0 || g->a_form != DTP_GEMM_A_DIRECT || batch >= g->batches ||
         a_bytes > AHEAD_BYTES || b_bytes > AHEAD_BYTES || g->sam > 8 * g->k)
         return NULL;
     gemm_slot_t next;
@@ -527,7 +527,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t u1 = dtp_min64(u0 + (end - begin), g->group_units);
         const int64_t chunk = part % g->mchunks, group = part / g->mchunks % g->groups,
                       batch = part / (g->mchunks * g->groups), g0 = group * g->group_units;
-        const int64_t s0 = (g0 + u0) * g->unit_slabs, s1 = dtp_min64((g0 + u1) * g->unit_slabs, g->nslabs);
+        const int64_t s0 = (g0 + u0) * g->unit_panels, s1 = dtp_min64((g0 + u1) * g->unit_panels, g->npanels);
         begin += u1 - u0;
         if (s0 >= s1) continue; /* the last group has less */
         gemm_to_batch(&s, run, batch);
@@ -585,10 +585,10 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
     if (g->batches == 1 && !g->tiled && alone) {
         gemm_slot_t s;
         gemm_slot_init(&s, &run, 0);
-        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->nslabs);
-        const int64_t group = g->group_units * g->unit_slabs;
-        for (int64_t s0 = 0; g->way == DTP_GEMM_TILES && s0 < g->nslabs && !s.over; s0 += group)
-            gemm_block(&s, 0, g->m, s0, dtp_min64(s0 + group, g->nslabs));
+        if (g->way != DTP_GEMM_TILES) gemm_block_vector(&s, 0, g->m, 0, g->npanels);
+        const int64_t group = g->group_units * g->unit_panels;
+        for (int64_t s0 = 0; g->way == DTP_GEMM_TILES && s0 < g->npanels && !s.over; s0 += group)
+            gemm_block(&s, 0, g->m, s0, dtp_min64(s0 + group, g->npanels));
         return;
     }
     if (alone) gemm_loop(&run, 0, 0, g->units);

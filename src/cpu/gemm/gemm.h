@@ -17,7 +17,7 @@
 #define DTP_GEMM_WIDE 64
 #define DTP_GEMM_K_PASS 2048  /* k of one pass at most, with any cache */
 #define DTP_GEMM_TILE_ROWS 64 /* rows of a tile that is finished outside of the kernel */
-#define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_SLAB)
+#define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_PANEL)
 
 typedef enum {
     DTP_GEMM_A_DIRECT, /* k dense: read in place */
@@ -25,8 +25,8 @@ typedef enum {
     DTP_GEMM_A_ANY
 } dtp_gemm_a_t;
 typedef enum {
-    DTP_GEMM_B_PACKED, /* slabs [N / 16][padded K][16] */
-    DTP_GEMM_B_WIDE,  /* the same with slabs of DTP_GEMM_WIDE columns: one stream from memory, for few rows */
+    DTP_GEMM_B_PACKED, /* column panels [N / 16][padded K][16] */
+    DTP_GEMM_B_WIDE, /* the same with column panels of DTP_GEMM_WIDE columns: one stream from memory, for few rows */
     DTP_GEMM_B_PLAIN, /* n dense; read in place or packed per call, whichever is faster */
     DTP_GEMM_B_TRANS, /* k dense */
     DTP_GEMM_B_ANY
@@ -51,7 +51,7 @@ typedef struct {
     dtp_gemm_a_t a_form;
     dtp_gemm_b_t b_form;
     int64_t sam, sak;       /* A: from row to row, along k */
-    int64_t sbk, sbn;       /* B: along k, along n; packed, wide: sbn is from slab to slab */
+    int64_t sbk, sbn;       /* B: along k, along n; packed, wide: sbn is from column panel to column panel */
     int64_t scm;            /* C: from row to row; columns are dense. Unused with finish */
     uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
     bool has_bias;          /* one row of N values, the same for all rows */
@@ -62,7 +62,7 @@ typedef struct {
     float act_alpha, act_beta;
     /* Called with dtp_gemm_run's arg on parts of the operands that were packed (hence A_ANY or A_TRANS, and
      * not B_PACKED or B_WIDE) for matrix `batch`; tiled only. a[i * ld + j]: row m0 + i, k-step k0 + j. b:
-     * slabs of [k][DTP_UKR_SLAB], the first one with column n0. NULL: nothing to do. */
+     * column panels of [k][DTP_UKR_PANEL], the first one with column n0. NULL: nothing to do. */
     void (*touch_a)(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
                     int64_t k0, int64_t k);
     void (*touch_b)(const void *arg, int64_t batch, float *b, int64_t n0, int64_t n, int64_t k0, int64_t k);
@@ -74,20 +74,20 @@ typedef struct {
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches;
-    int64_t k_pass;  /* k up to which one pass is best: two panels of B fit the L2 beside rows of A */
+    int64_t k_pass;  /* k up to which one pass is best: two strips of B fit the L2 beside rows of A */
     int64_t k_split; /* a longer k is split into passes of at most so many steps */
-    int64_t nslabs, unit_slabs, nunits, mchunks;
+    int64_t npanels, unit_panels, nunits, mchunks;
     int64_t groups,
-        group_units; /* of a B that is too large for the shared cache: all rows, then the next units */
-    int64_t units;   /* batches * groups * mchunks * group_units */
-    int64_t unit_ns; /* estimated cost of a unit */
-    bool alone;      /* not worth threads */
-    int64_t kc, mc;  /* k per pass; rows of A that stay in L2 */
-    int64_t b_slabs; /* slabs packed at a time; 0 = B is read in place */
+        group_units;  /* of a B that is too large for the shared cache: all rows, then the next units */
+    int64_t units;    /* batches * groups * mchunks * group_units */
+    int64_t unit_ns;  /* estimated cost of a unit */
+    bool alone;       /* not worth threads */
+    int64_t kc, mc;   /* k per pass; rows of A that stay in L2 */
+    int64_t b_panels; /* column panels packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
-    bool along_rows;          /* few rows of a large row-major B: the next panel is prefetched */
-    bool b_copy;              /* the first row block of a panel packs it */
-    int nv;                   /* slabs per panel */
+    bool along_rows;          /* few rows of a large row-major B: the next strip is prefetched */
+    bool b_copy;              /* the first row block of a strip packs it */
+    int nv;                   /* column panels per strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
     dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
@@ -102,9 +102,9 @@ void dtp_gemm_set_rows(dtp_gemm_t *g, int64_t m);
 /* Scratch per slot that g needs for its shape; and what no shape exceeds (forms and tiled must be set). */
 size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g);
 size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g);
-/* Columns of the last slab before slab1 that exist, one bit each. */
-static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t slab1) {
-    const int64_t over = slab1 * DTP_UKR_SLAB - g->n;
+/* Columns of the last column panel before panel1 that exist, one bit each. */
+static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t panel1) {
+    const int64_t over = panel1 * DTP_UKR_PANEL - g->n;
     return over > 0 ? 0xffffu >> over : 0xffffu;
 }
 /* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */

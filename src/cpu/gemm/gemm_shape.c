@@ -10,16 +10,16 @@ enum {
     PLAIN_ROWS = 128, /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
     FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows, */
-    FEW_PASS = 192,      /* so many at a time: their pages and a copy of a panel stay at hand */
+    FEW_PASS = 192,      /* so many at a time: their pages and a copy of a strip stay at hand */
     B_BYTES_PER_NS = 60, /* of one core, from the shared cache */
     ALONE_NS = 2000,     /* not worth a second thread */
-    PANEL_PARTS = 3,     /* of PANEL_WHOLE parts of the L2, for a panel of B; the next one takes as much, */
+    STRIP_PARTS = 3,     /* of STRIP_WHOLE parts of the L2, for a strip of B; the next one takes as much, */
     ROWS_PARTS = 7,      /* the rows of A that stay there so many */
-    PANEL_WHOLE = 16,
+    STRIP_WHOLE = 16,
     LEAST_PASS = 256,         /* k of a pass that is worth reading and writing C once more */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
-    B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one panel */
+    B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
     GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
     GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
 };
@@ -33,39 +33,39 @@ const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
     return &dtp_ukr__ref;
 }
 
-static int gemm_panel_width(const dtp_gemm_t *g, int64_t m, int64_t nslabs) {
+static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
     const dtp_ukr_set_t *ukr = g->ukr;
     int nv = 1;
     if (g->b_form == DTP_GEMM_B_WIDE) {
-        /* Panels divide the wide slabs. Tiles of less than four rows are for products that have no more. */
-        nv = DTP_GEMM_WIDE / DTP_UKR_SLAB;
+        /* Strips divide the wide column panels. Tiles of less than four rows are for products that have no more. */
+        nv = DTP_GEMM_WIDE / DTP_UKR_PANEL;
         while (nv > 1 && ukr->max_mr[nv] < dtp_min64(m, 4)) nv /= 2;
     } else if (ukr->max_nv > 1) {
         if (m <= ukr->max_mr[4]) nv = 4;
-        else if (ukr->max_mr[3]) nv = nslabs % 3 && nslabs % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
+        else if (ukr->max_mr[3]) nv = npanels % 3 && npanels % 4 == 0 && m > 2 * ukr->max_mr[4] ? 4 : 3;
         else nv = m <= ukr->max_mr[2] ? 2 : 1;
     }
-    if (nslabs < nv) nv = (int)nslabs;
+    if (npanels < nv) nv = (int)npanels;
     /* One row block: no narrow rest. */
     if (m <= ukr->max_mr[nv] && g->b_form != DTP_GEMM_B_WIDE)
-        nv = (int)dtp_div_up(nslabs, dtp_div_up(nslabs, nv));
+        nv = (int)dtp_div_up(npanels, dtp_div_up(npanels, nv));
     while (ukr->max_mr[nv] == 0) nv--;
     return nv;
 }
 
 /* With an addend, passes depend on the caches and on k alone, as the old C is added after the first. */
 static void gemm_set_passes(dtp_gemm_t *g) {
-    const int64_t panel = (int64_t)g->ukr->pass_slabs * DTP_UKR_SLAB_BYTES; /* of a k-step */
-    const int64_t most = g->l2_bytes * PANEL_PARTS / PANEL_WHOLE / panel;
+    const int64_t strip = (int64_t)g->ukr->pass_panels * DTP_UKR_PANEL_BYTES; /* of a k-step */
+    const int64_t most = g->l2_bytes * STRIP_PARTS / STRIP_WHOLE / strip;
     g->k_pass = dtp_min64(dtp_max64(most, 2 * LEAST_PASS), K_PASS);
     g->k_split = dtp_min64(dtp_max64(most / 2, LEAST_PASS), K_PASS);
 }
 
-/* Row-major B: read in place, or copied into slabs by the first row block? In place every row block steps
+/* Row-major B: read in place, or copied into column panels by the first row block? In place every row block steps
  * through the rows of B, which costs address translations, and cache sets where rows are pages apart. */
 static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k, int cap) {
-    /* The kernels tell packed slabs by their step, and would read whole lines of these. */
-    if (g->sbk == DTP_UKR_SLAB_BYTES) return n % DTP_UKR_SLAB == 0;
+    /* The kernels tell packed column panels by their step, and would read whole lines of these. */
+    if (g->sbk == DTP_UKR_PANEL_BYTES) return n % DTP_UKR_PANEL == 0;
     if (m <= cap || (k * g->sbk <= ONCE_BYTES && g->batches == 1)) return true;
     if (g->sbk % PAGE_BYTES == 0) return false;
     if (g->nv == 1 && g->ukr->max_nv > 1) return false; /* one line of each row of B is too little */
@@ -75,9 +75,10 @@ static bool gemm_reads_in_place(const dtp_gemm_t *g, int64_t m, int64_t n, int64
 /* Products that are one or two calls of kernels get them fixed here. Sums are in order of k all the same. */
 static void gemm_plan_once(dtp_gemm_t *g) {
     g->once = g->once_rest = NULL;
-    if (g->nslabs > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT) return;
-    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_slabs || g->m > g->mc || g->m > DTP_GEMM_TILE_ROWS ||
-        g->kc != g->k || g->k * g->nslabs * DTP_UKR_SLAB_BYTES > ONCE_BYTES)
+    if (g->npanels > g->nv || g->mchunks != 1 || g->batches != 1 || g->tiled || g->way == DTP_GEMM_DOT)
+        return;
+    if (g->a_form != DTP_GEMM_A_DIRECT || g->b_panels || g->m > g->mc || g->m > DTP_GEMM_TILE_ROWS ||
+        g->kc != g->k || g->k * g->npanels * DTP_UKR_PANEL_BYTES > ONCE_BYTES)
         return;
     const bool packed = g->b_form == DTP_GEMM_B_PACKED;
     const int cap = g->ukr->max_mr[g->nv];
@@ -94,11 +95,11 @@ static void gemm_plan_once(dtp_gemm_t *g) {
                                     .ldc = g->scm,
                                     .ntap = 1,
                                     .k = g->k,
-                                    .bs = packed ? g->sbn : DTP_UKR_SLAB_BYTES,
-                                    .bstep = packed ? DTP_UKR_SLAB_BYTES : g->sbk,
+                                    .bs = packed ? g->sbn : DTP_UKR_PANEL_BYTES,
+                                    .bstep = packed ? DTP_UKR_PANEL_BYTES : g->sbk,
                                     .nblk = high,
                                     .flags = g->flags,
-                                    .mask = dtp_gemm_mask(g, g->nslabs),
+                                    .mask = dtp_gemm_mask(g, g->npanels),
                                     .add_scale = g->add_scale,
                                     .ldadd = g->add_is_c ? g->scm : g->sadd};
 }
@@ -107,15 +108,15 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->m = m, g->n = n, g->k = k;
     g->batches = 1;
     for (int d = 0; d < g->nbatch; d++) g->batches *= g->batch_size[d];
-    g->nslabs = dtp_div_up(n, DTP_UKR_SLAB);
+    g->npanels = dtp_div_up(n, DTP_UKR_PANEL);
     if (m <= 0 || n <= 0 || g->batches <= 0) {
         g->units = 0;
         g->once = NULL;
         return;
     }
-    g->nv = gemm_panel_width(g, m, g->nslabs);
-    g->unit_slabs = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_SLAB : 1;
-    g->nunits = dtp_div_up(g->nslabs, g->unit_slabs);
+    g->nv = gemm_strip_width(g, m, g->npanels);
+    g->unit_panels = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_PANEL : 1;
+    g->nunits = dtp_div_up(g->npanels, g->unit_panels);
 
     const int cap = g->ukr->max_mr[g->nv];
     gemm_set_passes(g);
@@ -128,28 +129,29 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
                     !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
     if (g->along_rows) pass = FEW_PASS;
     const int64_t passes = k > pass ? dtp_div_up(k, pass) : 1;
-    g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_SLAB);
+    g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_PANEL);
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
     const bool in_place =
         packed || (g->b_form == DTP_GEMM_B_PLAIN && !g->touch_b && gemm_reads_in_place(g, m, n, k, cap));
-    g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_SLAB_BYTES && !g->tiled;
-    int64_t a_limit = g->l2_bytes * ROWS_PARTS / PANEL_WHOLE;
+    g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_PANEL_BYTES && !g->tiled;
+    int64_t a_limit = g->l2_bytes * ROWS_PARTS / STRIP_WHOLE;
     if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
-    g->b_slabs = 0;
+    g->b_panels = 0;
     g->b_bytes = 0;
     if (!in_place) {
-        const int64_t slab = DTP_UKR_SLAB * kc_bytes, panel = g->nv * slab;
+        const int64_t panel = DTP_UKR_PANEL * kc_bytes, strip = g->nv * panel;
         if (m * kc_bytes <= a_limit || g->tiled) {
-            /* A stays in L2 while all of B passes: one panel at a time. */
-            g->b_slabs = g->nv;
+            /* A stays in L2 while all of B passes: one strip at a time. */
+            g->b_panels = g->nv;
         } else {
-            g->b_slabs = dtp_max64(B_PACK_BYTES / panel, 1) * g->nv;
+            g->b_panels = dtp_max64(B_PACK_BYTES / strip, 1) * g->nv;
             a_limit = dtp_min64(a_limit, g->l2_bytes / 8);
         }
-        /* Room for any panel width, which depends on the rows of the call. */
+        /* Room for any strip width, which depends on the rows of the call. */
         g->b_bytes =
-            dtp_min64(g->nslabs + DTP_UKR_MAX_NV - 1, dtp_max64(B_PACK_BYTES / slab, DTP_UKR_MAX_NV)) * slab;
+            dtp_min64(g->npanels + DTP_UKR_MAX_NV - 1, dtp_max64(B_PACK_BYTES / panel, DTP_UKR_MAX_NV)) *
+            panel;
     }
     g->mc = dtp_max64(a_limit / kc_bytes / cap, 2) * cap;
     if (g->tiled) g->mc = dtp_min64(g->mc, DTP_GEMM_TILE_ROWS / cap * cap);
@@ -170,7 +172,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
     g->mchunks = 1;
     if (g->num_threads > 1 && ns >= ALONE_NS) {
-        /* Split rows too where panels alone do not share out evenly. */
+        /* Split rows too where strips alone do not share out evenly. */
         const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
         double best = 0;
         for (int64_t c = 1; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
@@ -184,7 +186,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     }
     g->groups = 1;
     if (g->b_form == DTP_GEMM_B_PACKED && g->batches == 1 && m >= GROUP_CHUNKS * g->mc)
-        g->groups = dtp_div_up(g->nunits * k * DTP_UKR_SLAB_BYTES, GROUP_BYTES);
+        g->groups = dtp_div_up(g->nunits * k * DTP_UKR_PANEL_BYTES, GROUP_BYTES);
     g->group_units = dtp_div_up(g->nunits, dtp_max64(g->groups, 1));
     g->groups = dtp_div_up(g->nunits, g->group_units);
     g->units = g->batches * g->groups * g->mchunks * g->group_units;
@@ -213,6 +215,6 @@ size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g) {
         bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * K_PASS) +
                  DTP_GEMM_TILE_ROWS * DTP_CACHE_LINE * 64;
     if (g->b_form != DTP_GEMM_B_PACKED && g->b_form != DTP_GEMM_B_WIDE)
-        bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_SLAB * 4 * (K_PASS + DTP_UKR_SLAB));
+        bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_PANEL * 4 * (K_PASS + DTP_UKR_PANEL));
     return bytes;
 }

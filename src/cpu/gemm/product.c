@@ -4,27 +4,27 @@
 
 #include <stdio.h>
 
-int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa) {
+int dtp_product_panel(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa) {
     const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->wide_rows;
     /* What comes from beyond the L2 comes faster in several streams. */
     const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)sizeof(float));
-    return few && near ? DTP_GEMM_WIDE : DTP_UKR_SLAB;
+    return few && near ? DTP_GEMM_WIDE : DTP_UKR_PANEL;
 }
 
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab) {
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int panel) {
     int n = 0;
     for (int d = 0; d < ndims - 2 && (size_t)n + 1 < size; ++d) text[n++] = (char)('a' + d);
     const char first = (char)('a' + ndims - 2), second = (char)('a' + ndims - 1);
     const char k = swapped ? second : first, c = swapped ? first : second;
-    snprintf(text + n, size - (size_t)n, "%c%c16%c%d%c", c - 'a' + 'A', k - 'a' + 'A', k, slab, c);
+    snprintf(text + n, size - (size_t)n, "%c%c16%c%d%c", c - 'a' + 'A', k - 'a' + 'A', k, panel, c);
 }
 
-int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim) {
+int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim) {
     const bool packed = md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
                         md->inner_idxs[0] == k_dim && md->inner_idxs[1] == n_dim &&
-                        md->inner_blks[0] == DTP_UKR_SLAB &&
-                        (md->inner_blks[1] == DTP_UKR_SLAB || md->inner_blks[1] == DTP_GEMM_WIDE) &&
-                        md->strides[k_dim] == DTP_UKR_SLAB * md->inner_blks[1];
+                        md->inner_blks[0] == DTP_UKR_PANEL &&
+                        (md->inner_blks[1] == DTP_UKR_PANEL || md->inner_blks[1] == DTP_GEMM_WIDE) &&
+                        md->strides[k_dim] == DTP_UKR_PANEL * md->inner_blks[1];
     return packed ? (int)md->inner_blks[1] : 0;
 }
 
@@ -124,7 +124,7 @@ static dtp_gemm_a_t product_a_form(const dtp_product_t *p, const dtp_product_geo
 }
 
 static dtp_gemm_b_t product_b_form(const dtp_product_geometry_t *geo) {
-    if (geo->slab) return geo->slab == DTP_GEMM_WIDE ? DTP_GEMM_B_WIDE : DTP_GEMM_B_PACKED;
+    if (geo->panel) return geo->panel == DTP_GEMM_WIDE ? DTP_GEMM_B_WIDE : DTP_GEMM_B_PACKED;
     if (geo->wei_n == 1 || geo->n == 1) return DTP_GEMM_B_PLAIN;
     return geo->wei_k == 1 || geo->k == 1 ? DTP_GEMM_B_TRANS : DTP_GEMM_B_ANY;
 }
@@ -137,7 +137,7 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
     g->b_form = product_b_form(geo);
     g->sam = geo->src_m * 4;
     g->sak = geo->src_k * 4;
-    g->sbk = (geo->slab ? geo->slab : geo->wei_k) * 4;
+    g->sbk = (geo->panel ? geo->panel : geo->wei_k) * 4;
     g->sbn = geo->wei_n * 4;
     g->scm = geo->dst_m * 4;
     g->sadd = p->add_row_stride * 4;
@@ -170,7 +170,7 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, DTP_PO_ALL, isa));
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
-    DTP_DISPATCH(!(p->scales.in_wei && geo->slab), UNSUPPORTED_SCALES);
+    DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
     p->common.ukr = dtp_ukr_set(isa);
     p->common.l2_bytes = pd->engine->l2_bytes;
     p->common.num_threads = pd->num_threads;
@@ -218,9 +218,9 @@ static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0
                             int64_t k) {
     const product_run_t *run = arg;
     const int64_t row = batch * run->s->gemm.m;
-    for (int64_t j = 0; j < n; j += DTP_UKR_SLAB, b += k * DTP_UKR_SLAB)
-        dtp_product_scale_wei(&run->p->scales, run->ctx, product_dst(run), b, DTP_UKR_SLAB, row, k0, k,
-                              n0 + j, dtp_min64(DTP_UKR_SLAB, n - j));
+    for (int64_t j = 0; j < n; j += DTP_UKR_PANEL, b += k * DTP_UKR_PANEL)
+        dtp_product_scale_wei(&run->p->scales, run->ctx, product_dst(run), b, DTP_UKR_PANEL, row, k0, k,
+                              n0 + j, dtp_min64(DTP_UKR_PANEL, n - j));
 }
 
 static void product_finish(const void *arg, int64_t batch, float *tile, int64_t ld, int64_t row0,
@@ -248,7 +248,7 @@ static void product_finish(const void *arg, int64_t batch, float *tile, int64_t 
         if (p->bia_dt == dnnl_tp_f32 && s->bia_n == 1) {
             p->vops->axpy(tile, ld, (const float *)(const void *)bias, s->bia_m, rows, cols, 1.f, 0.f);
         } else {
-            float row[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
+            float row[DTP_UKR_MAX_NV * DTP_UKR_PANEL];
             for (int64_t i = 0; i < rows; ++i, bias += s->bia_m * bytes) {
                 p->vops->load[p->bia_dt](row, bias, s->bia_n ? cols : 1, s->bia_n);
                 if (s->bia_n) p->vops->axpy(tile + i * ld, ld, row, cols, 1, cols, 1.f, 0.f);

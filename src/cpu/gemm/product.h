@@ -18,7 +18,7 @@ typedef struct {
     int64_t m, n, k;
     int64_t src_m, src_k, wei_k, wei_n, dst_m, dst_n, bia_m, bia_n;
     int64_t src_0, wei_0, dst_0, bia_0; /* element 0 */
-    int slab;                /* weights in slabs of so many columns; 0: plain; wei_n is from slab to slab */
+    int panel; /* weights in column panels of so many columns; 0: plain; wei_n is from column panel to column panel */
     dtp_product_dims_t dims; /* at creation */
     bool has_bias;
     dnnl_tp_data_type_t dst_dt, bia_dt;
@@ -47,12 +47,13 @@ typedef struct {
     dtp_postops_t po;
 } dtp_product_t;
 
-/* Columns of a slab in which weights of m x n x k products are packed best. rows_vary: for all m, hence not by m. */
-int dtp_product_slab(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa);
+/* Width of the column panels in which weights of m x n x k products are packed best. rows_vary: for all m, hence
+ * not by m. */
+int dtp_product_panel(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa);
 /* Layout of packed weights for the last two dims (K, N), or (N, K) when swapped, of ndims: "BA16a16b". */
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int slab);
-/* Columns of the slabs in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
-int dtp_product_packed_slab(const dtp_md_t *md, int k_dim, int n_dim);
+void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int panel);
+/* Columns of the column panels in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
+int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim);
 
 /* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,

@@ -1,5 +1,5 @@
 /* See product_ref.h. A unit of work is a block of rows of one matrix times a block of columns; both operands
- * pass through it in blocks of k, packed in panels of four so that the inner loop reads memory in order. */
+ * pass through it in blocks of k, packed in groups of four so that the inner loop reads memory in order. */
 #include "cpu/gemm/product_ref.h"
 
 #include "common/layout/zero_pad.h"
@@ -7,7 +7,7 @@
 #include "threading/base/parallel.h"
 
 enum {
-    PANEL = 4,      /* rows, and columns, of a tile that is summed in registers */
+    SIDE = 4,      /* rows, and columns, of a tile that is summed in registers */
     ROW_BLOCK = 32, /* a converted weight serves so many rows */
     COL_BLOCK = 64, /* a converted src so many columns */
     K_BLOCK = 256,
@@ -17,14 +17,14 @@ enum {
 };
 
 /* Two doubles, which every processor of this kind multiplies at once; others get two products of it. */
-enum { PAIR = 2, PAIRS = PANEL / PAIR };
+enum { PAIR = 2, PAIRS = SIDE / PAIR };
 typedef double f64x2_t __attribute__((vector_size(PAIR * sizeof(double))));
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
 
 /* Blocks no larger than the problem. */
 static int64_t ref_block(int64_t most, int64_t size) {
-    return size < 0 ? most : dtp_min64(most, dtp_round_up(dtp_max64(size, 1), PANEL));
+    return size < 0 ? most : dtp_min64(most, dtp_round_up(dtp_max64(size, 1), SIDE));
 }
 
 /* Doubles of a slot's scratch: both operands, sums, one row, scales of the columns. */
@@ -104,9 +104,9 @@ static int64_t ref_row_of(const dtp_product_ref_job_t *j, const dtp_md_t *md, in
     return at * rows + (rows == 1 ? 0 : row % dst->dims[nd - 2]);
 }
 
-/* Elements 0..n of x, `step` apart in panels of four, as one row or column of a packed block. */
+/* Elements 0..n of x, `step` apart in groups of four, as one row or column of a packed block. */
 static inline void ref_spread(double *to, const double *x, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) to[i * PANEL] = x[i];
+    for (int64_t i = 0; i < n; ++i) to[i * SIDE] = x[i];
 }
 
 /* a[rows / 4][k][4]: src's rows. */
@@ -118,10 +118,10 @@ static void ref_pack_src(const run_t *r, int64_t row0, int64_t rows, int64_t k0,
         const int64_t at = ref_row_of(j, j->src, row0 + i, j->batched ? j->dst->dims[j->dst->ndims - 2] : 1);
         ref_read(r, j->src, DTP_PRODUCT_REF_SRC, &p->src_zp, p->src_scale_in_k ? &p->src_scale : NULL,
                  at * j->k + k0, k, x, values);
-        ref_spread(a + i / PANEL * PANEL * k + i % PANEL, x, k);
+        ref_spread(a + i / SIDE * SIDE * k + i % SIDE, x, k);
     }
-    for (int64_t i = rows; i % PANEL; ++i)
-        for (int64_t l = 0; l < k; ++l) a[i / PANEL * PANEL * k + i % PANEL + l * PANEL] = 0;
+    for (int64_t i = rows; i % SIDE; ++i)
+        for (int64_t l = 0; l < k; ++l) a[i / SIDE * SIDE * k + i % SIDE + l * SIDE] = 0;
 }
 
 /* b[cols / 4][k][4]: columns of the weights of matrix `wei`. */
@@ -134,25 +134,25 @@ static void ref_pack_wei(const run_t *r, int64_t wei, int64_t col0, int64_t cols
         for (int64_t l = 0; l < k; ++l) {
             ref_read(r, j->wei, DTP_PRODUCT_REF_WEI, &p->wei_zp, scale, (wei * j->k + k0 + l) * j->n + col0,
                      cols, x, values);
-            for (int64_t i = cols; i % PANEL; ++i) x[i] = 0;
-            for (int64_t i = 0; i < cols; i += PANEL) memcpy(b + i * k + l * PANEL, x + i, PANEL * sizeof *b);
+            for (int64_t i = cols; i % SIDE; ++i) x[i] = 0;
+            for (int64_t i = 0; i < cols; i += SIDE) memcpy(b + i * k + l * SIDE, x + i, SIDE * sizeof *b);
         }
         return;
     }
     for (int64_t i = 0; i < cols; ++i) {
         ref_read(r, j->wei, DTP_PRODUCT_REF_WEI, &p->wei_zp, scale, (col0 + i) * j->k + k0, k, x, values);
-        ref_spread(b + i / PANEL * PANEL * k + i % PANEL, x, k);
+        ref_spread(b + i / SIDE * SIDE * k + i % SIDE, x, k);
     }
-    for (int64_t i = cols; i % PANEL; ++i)
-        for (int64_t l = 0; l < k; ++l) b[i / PANEL * PANEL * k + i % PANEL + l * PANEL] = 0;
+    for (int64_t i = cols; i % SIDE; ++i)
+        for (int64_t l = 0; l < k; ++l) b[i / SIDE * SIDE * k + i % SIDE + l * SIDE] = 0;
 }
 
 /* Rows and four columns: sums go on from c. */
 static inline __attribute__((always_inline)) void ref_tile(const double *a, const double *b, int64_t k,
                                                            double *c, int64_t ldc, const int rows) {
-    f64x2_t s[PANEL][PAIRS], w[PAIRS];
+    f64x2_t s[SIDE][PAIRS], w[PAIRS];
     for (int i = 0; i < rows; ++i) memcpy(s[i], c + i * ldc, sizeof s[i]);
-    for (int64_t l = 0; l < k; ++l, a += PANEL, b += PANEL) {
+    for (int64_t l = 0; l < k; ++l, a += SIDE, b += SIDE) {
         memcpy(w, b, sizeof w);
         for (int i = 0; i < rows; ++i)
             for (int j = 0; j < PAIRS; ++j) s[i][j] += a[i] * w[j];
@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) void ref_tile(const double *a, cons
     for (int i = 0; i < rows; ++i) memcpy(c + i * ldc, s[i], sizeof s[i]);
 }
 static void ref_tile_4(const double *a, const double *b, int64_t k, double *c, int64_t ldc) {
-    ref_tile(a, b, k, c, ldc, PANEL);
+    ref_tile(a, b, k, c, ldc, SIDE);
 }
 static void ref_tile_1(const double *a, const double *b, int64_t k, double *c, int64_t ldc) {
     ref_tile(a, b, k, c, ldc, 1);
@@ -234,14 +234,14 @@ static void ref_units(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t cols = dtp_min64(p->col_block, j->n - col0);
         if (rows <= 0) continue;
         const int64_t wei = j->batched ? ref_row_of(j, j->wei, first, 1) : 0;
-        const int64_t full = rows / PANEL * PANEL;
-        memset(c, 0, (size_t)(dtp_round_up(rows, PANEL) * ld) * sizeof *c);
+        const int64_t full = rows / SIDE * SIDE;
+        memset(c, 0, (size_t)(dtp_round_up(rows, SIDE) * ld) * sizeof *c);
         for (int64_t k0 = 0; k0 < j->k; k0 += p->k_block) {
             const int64_t k = dtp_min64(p->k_block, j->k - k0);
             ref_pack_src(r, row0, rows, k0, k, a, x, values);
             ref_pack_wei(r, wei, col0, cols, k0, k, b, x, values);
-            for (int64_t n = 0; n < cols; n += PANEL) {
-                for (int64_t m = 0; m < full; m += PANEL)
+            for (int64_t n = 0; n < cols; n += SIDE) {
+                for (int64_t m = 0; m < full; m += SIDE)
                     ref_tile_4(a + m * k, b + n * k, k, c + m * ld + n, ld);
                 for (int64_t m = full; m < rows; ++m)
                     ref_tile_1(a + full * k + m - full, b + n * k, k, c + m * ld + n, ld);

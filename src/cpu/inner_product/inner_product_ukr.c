@@ -36,18 +36,18 @@ static bool ip_join(const dtp_md_t *md, const int *order, int64_t *stride) {
     return true;
 }
 
-/* Columns of the slabs along (k, output channels) whose k runs through the dims in this order; 0: none. */
-static int ip_packed_slab(const dtp_md_t *md, const int *order) {
-    const int nd = md->ndims, slab = dtp_product_packed_slab(md, 1, 0);
-    if (!slab || nd == 2) return slab;
-    if (order[nd - 2] != 1 || md->dims[1] % DTP_UKR_SLAB) return 0;
-    int64_t stride = md->dims[1] * slab;
+/* Columns of the column panels along (k, output channels) whose k runs through the dims in this order; 0: none. */
+static int ip_packed_panel(const dtp_md_t *md, const int *order) {
+    const int nd = md->ndims, panel = dtp_product_packed_panel(md, 1, 0);
+    if (!panel || nd == 2) return panel;
+    if (order[nd - 2] != 1 || md->dims[1] % DTP_UKR_PANEL) return 0;
+    int64_t stride = md->dims[1] * panel;
     for (int i = nd - 3; i >= 0; --i) {
         if (md->dims[order[i]] == 1) continue;
         if (md->strides[order[i]] != stride) return 0;
         stride *= md->dims[order[i]];
     }
-    return slab;
+    return panel;
 }
 
 static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
@@ -83,13 +83,13 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *
         n = 0;
         const dtp_quant_t *scale = dtp_attr_scale(pd->attr, DNNL_TP_ARG_WEIGHTS);
         const bool scaled = scale && scale->mask & 2; /* along k: while the weights are packed */
-        if (!scaled && (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_SLAB == 0))) {
+        if (!scaled && (nd == 2 || (order[nd - 2] == 1 && d->wei.dims[1] % DTP_UKR_PANEL == 0))) {
             text[n++] = 'A';
             for (int i = 0; i < nd - 2; ++i) text[n++] = (char)('a' + order[i]);
             int64_t k = 1;
             for (int i = 1; i < nd; ++i) k *= d->wei.dims[i];
             snprintf(text + n, sizeof text - (size_t)n, "B16b%da",
-                     dtp_product_slab(d->dst.dims[0], d->dst.dims[1], k, false, pd->engine->l2_bytes, isa));
+                     dtp_product_panel(d->dst.dims[0], d->dst.dims[1], k, false, pd->engine->l2_bytes, isa));
         } else {
             for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
             text[n++] = 'a';
@@ -116,8 +116,8 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     if (dtp_md_is_plain(&d->wei)) {
         DTP_DISPATCH(ip_join(&d->wei, order, &geo.wei_k), UNSUPPORTED_LAYOUT);
     } else {
-        geo.slab = ip_packed_slab(&d->wei, order);
-        DTP_DISPATCH(geo.slab, UNSUPPORTED_LAYOUT);
+        geo.panel = ip_packed_panel(&d->wei, order);
+        DTP_DISPATCH(geo.panel, UNSUPPORTED_LAYOUT);
     }
     geo.dims = (dtp_product_dims_t){.src_k = 1, .wei_k = 1, .wei_n = 0};
     geo.m = d->dst.dims[0];

@@ -1,7 +1,7 @@
 /* f32 matmul over the micro-kernels: strided, transposed or packed operands, broadcast batches, run-time
  * dimensions.
  *
- * Weights of format any become slabs of 16 columns (BA16a16b, batched aCB16b16c), or of 64 for few rows. The
+ * Weights of format any become column panels of 16 columns (BA16a16b, batched aCB16b16c), or of 64 for few rows. The
  * work is in cpu/ukr. */
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/matmul.h"
@@ -19,7 +19,7 @@ static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, co
     geo->k = src->dims[n];
     geo->src_m = src->strides[m];
     geo->src_k = src->strides[n];
-    geo->slab = wei->inner_nblks ? (int)wei->inner_blks[1] : 0;
+    geo->panel = wei->inner_nblks ? (int)wei->inner_blks[1] : 0;
     geo->wei_k = wei->strides[m];
     geo->wei_n = wei->strides[n];
     geo->dst_m = dst->strides[m];
@@ -62,14 +62,14 @@ static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
         dtp_md_make_plain(&d->wei);
     } else if (dtp_md_is_any(&d->wei)) {
         char layout[32];
-        const int slab = dtp_product_slab(d->dst.dims[nd - 2], d->dst.dims[nd - 1], d->wei.dims[nd - 2],
-                                          d->rows_vary, pd->engine->l2_bytes, isa);
-        dtp_product_packed_layout(layout, sizeof layout, nd, false, slab);
+        const int panel = dtp_product_panel(d->dst.dims[nd - 2], d->dst.dims[nd - 1], d->wei.dims[nd - 2],
+                                            d->rows_vary, pd->engine->l2_bytes, isa);
+        dtp_product_packed_layout(layout, sizeof layout, nd, false, panel);
         dtp_md_t packed;
         DTP_TRY(dtp_md_init_layout(&packed, nd, d->wei.dims, dnnl_tp_f32, layout));
         d->wei = packed;
     }
-    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || dtp_product_packed_slab(&d->wei, nd - 2, nd - 1),
+    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || dtp_product_packed_panel(&d->wei, nd - 2, nd - 1),
                  UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(!(d->wei.inner_nblks && dtp_md_has_runtime(&d->wei)), UNSUPPORTED_RUNTIME_DIMS);
     dtp_product_geometry_t geo = {0};

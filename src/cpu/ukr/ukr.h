@@ -1,6 +1,6 @@
-/* Micro-kernels: blocks of mr rows times nv slabs of 16 columns, batch-reduced over taps.
+/* Micro-kernels: blocks of mr rows times nv column panels of 16 columns, batch-reduced over taps.
  *
- * A is read in place (rows dense along k); B is either packed in slabs [N/16][K][16] (layout BA16a16b) or
+ * A is read in place (rows dense along k); B is either packed in column panels [N/16][K][16] (layout BA16a16b) or
  * plain row-major. The kernels read and write only what the arguments describe, allocate nothing and call
  * nothing. Read next: ukr_f32_avx512.c for a body, gemm.h for the driver that fills the arguments. */
 #ifndef DTP_CPU_UKR_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DTP_UKR_SLAB 16       /* columns of a slab */
-#define DTP_UKR_SLAB_BYTES 64 /* bytes of one k-step of an f32 slab */
+#define DTP_UKR_PANEL 16       /* columns of a column panel */
+#define DTP_UKR_PANEL_BYTES 64 /* bytes of one k-step of an f32 column panel */
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
@@ -36,17 +36,18 @@ typedef struct {
     int64_t lda, ldc;
     const dtp_ukr_tap_t *taps; /* NULL: the single tap {0, 0} */
     int64_t ntap, k;           /* k-steps (elements of A) per tap; 0 is allowed */
-    int64_t bs, bstep; /* from one slab to the next; from one k-step to the next: 64 = packed, else plain */
-    int64_t nblk;      /* blocks of mr rows */
+    int64_t bs,
+        bstep; /* from one column panel to the next; from one k-step to the next: 64 = packed, else plain */
+    int64_t nblk; /* blocks of mr rows */
     /* Prefetch of packed B, see DTP_UKR_PF_*. */
     const char *pf;
     int64_t pf_first, pf_count; /* these blocks prefetch; block pf_first + i from dtp_ukr_pf_from(i) */
-    int64_t pf_dist;            /* stream mode: bytes ahead within a slab */
+    int64_t pf_dist;            /* stream mode: bytes ahead within a column panel */
     int pf_mode;
-    int pf_shift;   /* line mode: 1 << pf_shift blocks, at most 4, share the fetch of a slab */
+    int pf_shift;   /* line mode: 1 << pf_shift blocks, at most 4, share the fetch of a column panel */
     uint32_t flags; /* DTP_UKR_* */
-    uint32_t mask;  /* columns of the last slab, one bit each */
-    char *copy;     /* plain B: the k-steps that are read are also stored here in slabs; NULL = not */
+    uint32_t mask;  /* columns of the last column panel, one bit each */
+    char *copy;     /* plain B: the k-steps that are read are also stored here in column panels; NULL = not */
     int64_t copy_bs;
     float add_scale;
     const float *bias; /* 16 * nv columns or NULL */
@@ -56,14 +57,14 @@ typedef struct {
 
 enum {
     DTP_UKR_PF_LINE = 1,  /* one line every 1 << pf_shift k-steps */
-    DTP_UKR_PF_PAIR = 2,  /* two lines per k-step: slabs i and i + 1 */
-    DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the panel at pf */
+    DTP_UKR_PF_PAIR = 2,  /* two lines per k-step: column panels i and i + 1 */
+    DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the strip at pf */
 };
 
-/* What the i-th of the blocks that prefetch starts with: a slab of the next panel, or its share of one. */
+/* What the i-th of the blocks that prefetch starts with: a column panel of the next strip, or its share of one. */
 static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
     const int64_t lines = (u->k & -4) >> u->pf_shift;
-    return u->pf + (i >> u->pf_shift) * u->bs + (i & ((1 << u->pf_shift) - 1)) * lines * DTP_UKR_SLAB_BYTES;
+    return u->pf + (i >> u->pf_shift) * u->bs + (i & ((1 << u->pf_shift) - 1)) * lines * DTP_UKR_PANEL_BYTES;
 }
 
 typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
@@ -73,16 +74,16 @@ typedef struct {
     double
         flops_per_ns; /* of one core of the slowest processors that have the set: a loop that is taken for too short
                             finds its helpers asleep */
-    int max_nv;       /* widest panel, in slabs */
+    int max_nv;       /* widest strip, in column panels */
     int max_mr[DTP_UKR_MAX_NV + 1]; /* by nv */
-    int pass_slabs;                 /* slabs of the panels of products of many rows */
-    int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide slabs */
-    int pf_shift; /* the fetch of a slab of the next panel is spread over up to 1 << pf_shift row blocks */
+    int pass_panels;                /* column panels of the strips of products of many rows */
+    int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide column panels */
+    int pf_shift; /* the fetch of a column panel of the next strip is spread over up to 1 << pf_shift row blocks */
     dtp_ukr_fn_t f32[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
-    /* One block of more than DTP_UKR_MAX_MR rows and one slab of packed B: no tables, taps, ACC or prefetch.
+    /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
-    /* dst[n / 16][k][16] = src, n and k unbounded, tails of the last slab zero, slabs bs bytes apart:
+    /* dst[n / 16][k][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes apart:
      * rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
     void (*pack)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);

@@ -15,7 +15,7 @@
 INLINE void fetch_l1(const char *p) { __builtin_prefetch(p, 0, 3); }
 INLINE void fetch_l2(const char *p) { __builtin_prefetch(p, 0, 2); }
 
-/* Of B that is not in narrow slabs: one row reads it in wide slabs from the second-level cache. */
+/* Of B that is not in narrow column panels: one row reads it in wide column panels from the second-level cache. */
 INLINE void fetch_plain(const int MR, const char *p) {
     if (MR == 1) fetch_l1(p);
     else fetch_l2(p);

@@ -1,5 +1,5 @@
 /* f32 micro-kernels for AVX2 with FMA: 6 rows x 16 columns, and wider tiles for up to 3 rows, where the reads
- * of B are what takes time. Same arguments and slabs as the AVX-512 kernels. */
+ * of B are what takes time. Same arguments and column panels as the AVX-512 kernels. */
 #include <immintrin.h>
 
 #include "cpu/ukr/ukr.h"
@@ -20,7 +20,7 @@ INLINE void fmadd(__m256 *c, __m256 a, __m256 b) {
 }
 
 /* One k-step; the tile has 2 * NV vectors per row. copy: NULL, or where the lines of B are stored, copy_bs bytes from
- * slab to slab. */
+ * column panel to column panel. */
 INLINE void k_step(const int MR, const int NV, __m256 *c, const char *const *a, int64_t k, const char *b,
                    int64_t bs, char *copy, int64_t copy_bs) {
     if (NV == 1) {
@@ -51,7 +51,7 @@ INLINE void k_step(const int MR, const int NV, __m256 *c, const char *const *a, 
  * pf_lines lines a turn, or NULL; returns where the next fetch goes on. */
 INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *const *a, const char *b,
                             int64_t bs, int64_t k, int64_t ke, const char *pf, int pf_lines) {
-    for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN, b += K_TURN * DTP_UKR_SLAB_BYTES) {
+    for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN, b += K_TURN * DTP_UKR_PANEL_BYTES) {
         __asm__("" : "+r"(k)); /* or gcc keeps an index for each step of the turn */
         if (pf) {
             fetch_l2(pf);
@@ -65,16 +65,17 @@ INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *c
             pf += pf_lines * 64;
         }
         UNROLL for (int s = 0; s < K_TURN; s++)
-            k_step(MR, NV, c, a, k + 4 * s, b + s * DTP_UKR_SLAB_BYTES, bs, NULL, 0);
+            k_step(MR, NV, c, a, k + 4 * s, b + s * DTP_UKR_PANEL_BYTES, bs, NULL, 0);
     }
-    for (; k < ke; k += 4, b += DTP_UKR_SLAB_BYTES) k_step(MR, NV, c, a, k, b, bs, NULL, 0);
+    for (; k < ke; k += 4, b += DTP_UKR_PANEL_BYTES) k_step(MR, NV, c, a, k, b, bs, NULL, 0);
     return pf;
 }
 
 /* From 16 - n on: n lanes of ones, then zeros. */
 static const int32_t lane_masks[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-/* Row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are stored as slabs, too. */
+/* Row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are stored as column
+ * panels, too. */
 INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
                     const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
     const int64_t bstep = u->bstep, copy_bs = COPY ? u->copy_bs : 0;
@@ -84,20 +85,20 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const
         __asm__("" : "+r"(k));
         UNROLL for (int s = 0; s < K_TURN; s++) {
             UNROLL for (int q = 0; q < NV; q++) fetch_plain(MR, pf + s * bstep + q * 64);
-            k_step(MR, NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_SLAB_BYTES,
-                   COPY ? copy + s * DTP_UKR_SLAB_BYTES : 0, copy_bs);
+            k_step(MR, NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_PANEL_BYTES,
+                   COPY ? copy + s * DTP_UKR_PANEL_BYTES : 0, copy_bs);
         }
         b += K_TURN * bstep;
         pf += K_TURN * bstep;
-        if (COPY) copy += K_TURN * DTP_UKR_SLAB_BYTES;
+        if (COPY) copy += K_TURN * DTP_UKR_PANEL_BYTES;
     }
     for (; k < ke; k += 4, b += bstep) {
-        k_step(MR, NV, c, a, k, b, DTP_UKR_SLAB_BYTES, copy, copy_bs);
-        if (COPY) copy += DTP_UKR_SLAB_BYTES;
+        k_step(MR, NV, c, a, k, b, DTP_UKR_PANEL_BYTES, copy, copy_bs);
+        if (COPY) copy += DTP_UKR_PANEL_BYTES;
     }
 }
 
-/* The same where the last slab is narrower than 16 columns. */
+/* The same where the last column panel is narrower than 16 columns. */
 INLINE void k_masked(const int MR, const int NV, const int COPY, __m256 *c, const char *const *a,
                      const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
     const int64_t bstep = u->bstep, pf_dist = u->pf_dist, copy_bs = COPY ? u->copy_bs : 0;
@@ -121,7 +122,7 @@ INLINE void k_masked(const int MR, const int NV, const int COPY, __m256 *c, cons
             fmadd(&c[2 * i], v, bv[0]);
             fmadd(&c[2 * i + 1], v, bv[1]);
         }
-        if (COPY) copy += DTP_UKR_SLAB_BYTES;
+        if (COPY) copy += DTP_UKR_PANEL_BYTES;
     }
 }
 
@@ -144,14 +145,14 @@ static NOINLINE void read_part(const dtp_ukr_args_t *u, const char *c, const int
     for (int i = 0; i < rows; i++, tile += 8 * nvec) {
         const float *from = (const float *)(c + (row_c ? row_c[i] : i * u->ldc));
         int j = 0;
-        for (; j + DTP_UKR_SLAB <= n; j += DTP_UKR_SLAB) copy_lanes(tile + j, from + j, DTP_UKR_SLAB);
-        UNROLL for (int l = 0; l < DTP_UKR_SLAB; l += 8) _mm256_storeu_ps(tile + j + l, _mm256_setzero_ps());
+        for (; j + DTP_UKR_PANEL <= n; j += DTP_UKR_PANEL) copy_lanes(tile + j, from + j, DTP_UKR_PANEL);
+        UNROLL for (int l = 0; l < DTP_UKR_PANEL; l += 8) _mm256_storeu_ps(tile + j + l, _mm256_setzero_ps());
         copy_lanes(tile + j, from + j, n - j);
     }
 }
 
-/* What follows the sums of whole slabs. Each stage is done for all rows, so that a stage that is not there costs
- * one test a block. */
+/* What follows the sums of whole column panels. Each stage is done for all rows, so that a stage that is not there
+ * costs one test a block. */
 INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *u, char *to,
                    const int64_t *row_c, const char *add) {
     const __m256 zero = _mm256_setzero_ps();
@@ -183,11 +184,12 @@ INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *
         _mm256_storeu_ps((float *)to + 8 * j, c[i * 2 * NV + j]);
 }
 
-/* The same for n columns, the last slab not whole, from a tile of 8 * nvec. Such slabs are rare: out of line. */
+/* The same for n columns, the last column panel not whole, from a tile of 8 * nvec. Such column panels are rare: out
+ * of line. */
 static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows, int nvec, int n, char *to,
                                  const int64_t *row_c, const char *add) {
     const __m256 zero = _mm256_setzero_ps(), s = _mm256_set1_ps(u->add_scale);
-    float part[DTP_UKR_SLAB];
+    float part[DTP_UKR_PANEL];
     for (int i = 0; i < rows; i++, tile += 8 * nvec, add = add ? add + u->ldadd : NULL) {
         float *c = (float *)(to + (row_c ? row_c[i] : i * u->ldc));
         for (int j = 0; j < n; j += 8) {
@@ -218,13 +220,13 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
-    const int columns = DTP_UKR_SLAB * (NV - 1) + __builtin_popcount(u->mask);
-    float tile[MAX_ACC * 8]; /* of a slab that is not whole */
+    const int columns = DTP_UKR_PANEL * (NV - 1) + __builtin_popcount(u->mask);
+    float tile[MAX_ACC * 8]; /* of a column panel that is not whole */
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m256 c[MAX_ACC];
         if (!(u->flags & DTP_UKR_ACC)) {
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
-        } else if (columns != DTP_UKR_SLAB * NV) {
+        } else if (columns != DTP_UKR_PANEL * NV) {
             read_part(u, base_c, row_c, MR, 2 * NV, columns, tile);
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_loadu_ps(tile + 8 * i);
         } else {
@@ -258,7 +260,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             else if (WAY & PLAIN) k_plain(MR, NV, !!(WAY & COPY), c, a, b, k, k + kb, u);
             else pf = k_packed(MR, NV, c, a, b, bs, k, k + kb, pf, pf_lines);
         }
-        if (columns == DTP_UKR_SLAB * NV) {
+        if (columns == DTP_UKR_PANEL * NV) {
             finish(MR, NV, c, u, base_c, row_c, add);
         } else {
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
@@ -283,7 +285,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                       \
         static const dtp_ukr_fn_t ways[] = {ukr_##types##_##mr##x##nv##_1, ukr_##types##_##mr##x##nv##_3,  \
                                             ukr_##types##_##mr##x##nv##_5, ukr_##types##_##mr##x##nv##_7}; \
-        if (u->bstep != DTP_UKR_SLAB_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                  \
+        if (u->bstep != DTP_UKR_PANEL_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                 \
         else ukr_##types##_##mr##x##nv##_0(u);                                                             \
     }
 DTP_UKR_TILES_AVX2(DEFINE)
@@ -330,7 +332,7 @@ static void transpose_any(const char *src, int64_t lds, int64_t rows, int64_t co
 static void pack_trans(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
     for (int64_t j = 0; j < n; j += 16, src += 16 * ldb, dst += bs) {
         const int64_t rows = n - j < 16 ? n - j : 16;
-        transpose_any(src, ldb, rows, k, dst, DTP_UKR_SLAB_BYTES);
+        transpose_any(src, ldb, rows, k, dst, DTP_UKR_PANEL_BYTES);
         for (int64_t i = 0; i < k && rows < 16; i++)
             for (int64_t l = rows; l < 16; l++) *(float *)(dst + 64 * i + 4 * l) = 0;
     }
@@ -341,24 +343,24 @@ static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *
 }
 
 static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
-    enum { SLABS = 4 }; /* whole rows of 256 bytes are read */
+    enum { PANELS = 4 }; /* whole rows of 256 bytes are read */
     for (int64_t j = 0; j < n;
-         j += SLABS * DTP_UKR_SLAB, src += SLABS * DTP_UKR_SLAB_BYTES, dst += SLABS * bs) {
+         j += PANELS * DTP_UKR_PANEL, src += PANELS * DTP_UKR_PANEL_BYTES, dst += PANELS * bs) {
         const int nv =
-            n - j >= SLABS * DTP_UKR_SLAB ? SLABS : (int)((n - j + DTP_UKR_SLAB - 1) / DTP_UKR_SLAB);
-        const int64_t left = n - j - DTP_UKR_SLAB * (nv - 1);
-        const int lanes = left < DTP_UKR_SLAB ? (int)left : DTP_UKR_SLAB;
+            n - j >= PANELS * DTP_UKR_PANEL ? PANELS : (int)((n - j + DTP_UKR_PANEL - 1) / DTP_UKR_PANEL);
+        const int64_t left = n - j - DTP_UKR_PANEL * (nv - 1);
+        const int lanes = left < DTP_UKR_PANEL ? (int)left : DTP_UKR_PANEL;
         const char *from = src;
         char *to = dst;
-        for (int64_t i = 0; i < k; i++, from += ldb, to += DTP_UKR_SLAB_BYTES) {
+        for (int64_t i = 0; i < k; i++, from += ldb, to += DTP_UKR_PANEL_BYTES) {
             for (int v = 0; v < nv - 1; v++)
-                copy_lanes((float *)(to + v * bs), (const float *)from + DTP_UKR_SLAB * v, DTP_UKR_SLAB);
+                copy_lanes((float *)(to + v * bs), (const float *)from + DTP_UKR_PANEL * v, DTP_UKR_PANEL);
             float *last = (float *)(to + (nv - 1) * bs);
-            if (lanes < DTP_UKR_SLAB) {
+            if (lanes < DTP_UKR_PANEL) {
                 _mm256_storeu_ps(last, _mm256_setzero_ps());
                 _mm256_storeu_ps(last + 8, _mm256_setzero_ps());
             }
-            copy_lanes(last, (const float *)from + DTP_UKR_SLAB * (nv - 1), lanes);
+            copy_lanes(last, (const float *)from + DTP_UKR_PANEL * (nv - 1), lanes);
         }
     }
 }
@@ -434,7 +436,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_nv = 4,
                                      .max_mr = {0, 6, 3, 0, 1},
-                                     .pass_slabs = 1,
+                                     .pass_panels = 1,
                                      .pf_shift = 2,
                                      .f32 = {DTP_UKR_TILES_AVX2(ENTRY)},
                                      .pack = pack,

@@ -31,15 +31,15 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
     for (; k + 4 * unroll <= ke; k += 4 * unroll) {
         UNROLL for (int s = 0; s < unroll; s++) {
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
-                _mm512_loadu_ps((const float *)(b + s * DTP_UKR_SLAB_BYTES + j * bs));
-            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_SLAB_BYTES + q * bs);
+                _mm512_loadu_ps((const float *)(b + s * DTP_UKR_PANEL_BYTES + j * bs));
+            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_PANEL_BYTES + q * bs);
             UNROLL for (int i = 0; i < MR; i++) {
                 const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k + 4 * s));
                 UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
             }
         }
-        b += unroll * DTP_UKR_SLAB_BYTES;
-        pf += unroll * DTP_UKR_SLAB_BYTES;
+        b += unroll * DTP_UKR_PANEL_BYTES;
+        pf += unroll * DTP_UKR_PANEL_BYTES;
     }
     for (; k < ke; k += 4) {
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
@@ -47,29 +47,30 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
             const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
             UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
         }
-        b += DTP_UKR_SLAB_BYTES;
+        b += DTP_UKR_PANEL_BYTES;
     }
 }
 
-/* Few rows are as fast as their streams come, which the processor fetches itself, but not past the end of a page: a line
- * of each slab once in SPARSE k-steps leads it on, and more of them take its place (Zen 4: 0.85 of the speed). */
+/* Few rows are as fast as their streams come, which the processor fetches itself, but not past the end of a page:
+ * a line of each column panel once in SPARSE k-steps leads it on, and more of them take its place (Zen 4: 0.85 of
+ * the speed). */
 enum { SPARSE = 8, SPARSE_ROWS = 4 };
 INLINE void k_sparse(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bs,
                      int64_t k, int64_t ke, const char *pf) {
-    for (; k < ke; k += 4 * SPARSE, b += SPARSE * DTP_UKR_SLAB_BYTES, pf += SPARSE * DTP_UKR_SLAB_BYTES) {
+    for (; k < ke; k += 4 * SPARSE, b += SPARSE * DTP_UKR_PANEL_BYTES, pf += SPARSE * DTP_UKR_PANEL_BYTES) {
         UNROLL for (int q = 0; q < NV; q++) fetch_l2(pf + q * bs);
         k_packed(MR, NV, 0, c, a, b, bs, k, ke - k < 4 * SPARSE ? ke : k + 4 * SPARSE, pf);
     }
 }
 
 /* Line j of row `p`; masked, the last one costs another micro-operation on some processors, so that kernels for whole
- * slabs (FULL) do without. */
+ * column panels (FULL) do without. */
 #define LOAD(j, p)                                                                       \
     (FULL || (j) < NV - 1 ? _mm512_loadu_ps((const float *)(const void *)(p) + 16 * (j)) \
                           : _mm512_maskz_loadu_ps(mask, (const float *)(const void *)(p) + 16 * (j)))
 
-/* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are stored as
- * slabs, so that the next row blocks find them packed. FETCH: lines pf_dist bytes ahead are fetched. */
+/* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are
+ * stored as column panels, so that the next row blocks find them packed. FETCH: lines pf_dist bytes ahead are fetched. */
 enum { COPY = 1, FETCH = 2 };
 INLINE void k_plain(const int MR, const int NV, const int FULL, const int WAY, __m512 *c,
                     const char *const *a, const char *b, int64_t k, int64_t ke, const dtp_ukr_args_t *u) {
@@ -88,13 +89,13 @@ INLINE void k_plain(const int MR, const int NV, const int FULL, const int WAY, _
             UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
         }
         b += bstep;
-        if (WAY & COPY) copy += DTP_UKR_SLAB_BYTES;
+        if (WAY & COPY) copy += DTP_UKR_PANEL_BYTES;
     }
 }
 
 INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
-    static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
+    static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_PANEL];
     const bool acc = u->flags & DTP_UKR_ACC;
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
@@ -124,7 +125,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
-            if (u->bstep != DTP_UKR_SLAB_BYTES) {
+            if (u->bstep != DTP_UKR_PANEL_BYTES) {
                 /* The first block has brought B for the others. */
                 if (u->copy) k_plain(MR, NV, FULL, COPY | FETCH, c, a, b, k, k + kb, u);
                 else if (blk == 0) k_plain(MR, NV, FULL, FETCH, c, a, b, k, k + kb, u);
@@ -213,7 +214,7 @@ INLINE void tall_body(const int MR, const dtp_ukr_args_t *u) {
     const char *a[DTP_UKR_TALL_ROWS / 4], *b = u->b;
     const int64_t lda = u->lda, lda3 = 3 * lda;
     UNROLL for (int g = 0; 4 * g < MR; g++) a[g] = u->a + 4 * g * lda;
-    for (int64_t k = u->k; k > 0; k--, b += DTP_UKR_SLAB_BYTES) {
+    for (int64_t k = u->k; k > 0; k--, b += DTP_UKR_PANEL_BYTES) {
         const __m512 bv = _mm512_loadu_ps((const float *)b);
         UNROLL for (int i = 0; i < MR; i++) {
             const char *row = a[i / 4];
@@ -323,7 +324,7 @@ static void transpose(const char *src, int64_t lds, int64_t m, int64_t k, char *
 
 static void pack(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs) {
     for (int64_t j = 0; j < n; j += 64) {
-        /* Four slabs at a time: whole rows of 256 bytes are read. */
+        /* Four column panels at a time: whole rows of 256 bytes are read. */
         const int nv = n - j >= 64 ? 4 : (int)((n - j + 15) / 16);
         const int left = (int)(n - j - 16 * (nv - 1));
         const __mmask16 mask = left >= 16 ? 0xffff : (__mmask16)((1u << left) - 1);
@@ -415,7 +416,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
                                        .max_mr = {0, 8, 8, 8, 6},
-                                       .pass_slabs = 3,
+                                       .pass_panels = 3,
                                        .wide_rows = 6,
                                        .f32 = {DTP_UKR_TILES_AVX512(ENTRY)},
                                        .tall = {[9] = ukr_tall_9,

@@ -12,7 +12,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     int lanes = 0;
-    for (; lanes < DTP_UKR_SLAB && (u->mask >> lanes & 1); lanes++) {
+    for (; lanes < DTP_UKR_PANEL && (u->mask >> lanes & 1); lanes++) {
     }
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         float c[MAX_ACC] = {0};
@@ -35,14 +35,14 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
                 for (int j = 0; j < NV; j++) {
                     const float *bv = (const float *)(b + j * u->bs);
                     if (u->copy) {
-                        float *to = (float *)(u->copy + j * u->copy_bs + k * DTP_UKR_SLAB_BYTES);
-                        for (int l = 0; l < DTP_UKR_SLAB; l++) to[l] = j < NV - 1 || l < lanes ? bv[l] : 0;
+                        float *to = (float *)(u->copy + j * u->copy_bs + k * DTP_UKR_PANEL_BYTES);
+                        for (int l = 0; l < DTP_UKR_PANEL; l++) to[l] = j < NV - 1 || l < lanes ? bv[l] : 0;
                     }
-                    const int width = u->bstep == DTP_UKR_SLAB_BYTES || j < NV - 1 ? DTP_UKR_SLAB : lanes;
-                    if (width == DTP_UKR_SLAB) {
+                    const int width = u->bstep == DTP_UKR_PANEL_BYTES || j < NV - 1 ? DTP_UKR_PANEL : lanes;
+                    if (width == DTP_UKR_PANEL) {
                         for (int i = 0; i < MR; i++) {
                             const float av = *(const float *)(a[i] + t->a + 4 * k);
-                            for (int l = 0; l < DTP_UKR_SLAB; l++) c[(i * NV + j) * 16 + l] += av * bv[l];
+                            for (int l = 0; l < DTP_UKR_PANEL; l++) c[(i * NV + j) * 16 + l] += av * bv[l];
                         }
                     } else {
                         for (int i = 0; i < MR; i++) {
@@ -119,7 +119,7 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
                                     .max_nv = 1,
                                     .max_mr = {0, 4},
-                                    .pass_slabs = 1,
+                                    .pass_panels = 1,
                                     .f32 = {DTP_UKR_TILES_REF(ENTRY)},
                                     .pack = pack,
                                     .pack_trans = pack_trans,

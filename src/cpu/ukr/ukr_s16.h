@@ -1,6 +1,6 @@
 /* Integer micro-kernel: products of s16 pairs summed in s32 (wrapping), for the int8 gemm calls.
  *
- * b is a slab [pairs][16][2], rows of a are dense s16 of 2 * pairs elements, lda bytes apart. */
+ * b is a column panel [pairs][16][2], rows of a are dense s16 of 2 * pairs elements, lda bytes apart. */
 #ifndef DTP_CPU_UKR_S16_H
 #define DTP_CPU_UKR_S16_H
 

@@ -13,15 +13,15 @@
 
 extern const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni;
 
-/* Slabs dst[n / 16][steps][16][4], bs apart, of rows of k (n dense) or of rows of n (k dense, trans), ld
- * apart; what is missing in the last step and slab is zero. sums[n rounded up to 16]: of the columns. */
+/* Column panels dst[n / 16][steps][16][4], bs apart, of rows of k (n dense) or of rows of n (k dense, trans), ld
+ * apart; what is missing in the last step and column panel is zero. sums[n rounded up to 16]: of the columns. */
 void dtp_u8s8_pack_b__avx512_vnni(const int8_t *src, int64_t ld, int trans, int64_t k, int64_t n, char *dst,
                                   int64_t bs, int32_t *sums);
 /* Rows dst[m][k], ldd apart, of rows of m (k dense) or of rows of k (m dense, trans), ld apart, every byte
- * xor flip; the last four bytes of a row are filled up with anything. slab: room for 16 rows, trans only.
+ * xor flip; the last four bytes of a row are filled up with anything. column panel: room for 16 rows, trans only.
  * sums of the rows, or NULL. */
 void dtp_u8s8_pack_a__avx512_vnni(const uint8_t *src, int64_t ld, int trans, int64_t m, int64_t k,
-                                  uint8_t flip, char *dst, int64_t ldd, char *slab, int32_t *sums);
+                                  uint8_t flip, char *dst, int64_t ldd, char *panel, int32_t *sums);
 /* tile[m][64] = sums over k of m <= DTP_U8S8_FEW rows of A by n <= 64 columns of B (n dense) in place; sums:
  * of the columns. */
 void dtp_u8s8_few__avx512_vnni(const char *a, int64_t lda, int64_t m, const int8_t *b, int64_t ldb, int64_t k,

@@ -36,15 +36,15 @@ INLINE void k_loop(const int MR, const int NV, const int PFN, v16si *c, const ch
     for (; k + 4 * unroll <= ke; k += 4 * unroll) {
         UNROLL for (int s = 0; s < unroll; s++) {
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
-                _mm512_loadu_si512(b + s * DTP_UKR_SLAB_BYTES + j * bs);
-            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_SLAB_BYTES + q * bs);
+                _mm512_loadu_si512(b + s * DTP_UKR_PANEL_BYTES + j * bs);
+            UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_PANEL_BYTES + q * bs);
             UNROLL for (int i = 0; i < MR; i++) {
                 const __m512i av = broadcast4(a[i] + k + 4 * s);
                 UNROLL for (int j = 0; j < NV; j++) dot4(&c[i * NV + j], av, bv[j]);
             }
         }
-        b += unroll * DTP_UKR_SLAB_BYTES;
-        pf += unroll * DTP_UKR_SLAB_BYTES;
+        b += unroll * DTP_UKR_PANEL_BYTES;
+        pf += unroll * DTP_UKR_PANEL_BYTES;
     }
     for (; k < ke; k += 4) {
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_si512(b + j * bs);
@@ -52,12 +52,12 @@ INLINE void k_loop(const int MR, const int NV, const int PFN, v16si *c, const ch
             const __m512i av = broadcast4(a[i] + k);
             UNROLL for (int j = 0; j < NV; j++) dot4(&c[i * NV + j], av, bv[j]);
         }
-        b += DTP_UKR_SLAB_BYTES;
+        b += DTP_UKR_PANEL_BYTES;
     }
 }
 
 INLINE void u8s8_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
-    static const int zeros[DTP_UKR_MAX_NV * DTP_UKR_SLAB];
+    static const int zeros[DTP_UKR_MAX_NV * DTP_UKR_PANEL];
     const bool acc = u->flags & DTP_UKR_ACC;
     const __mmask16 mask = (__mmask16)u->mask;
     const int64_t kb = 4 * u->k, bs = u->bs;
@@ -113,7 +113,7 @@ DTP_UKR_TILES_AVX512(DEFINE)
 const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {.flops_per_ns = 240,
                                                  .max_nv = 4,
                                                  .max_mr = {0, 8, 8, 8, 6},
-                                                 .pass_slabs = 3,
+                                                 .pass_panels = 3,
                                                  .f32 = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
 /* ---- Packing B --------------------------------------------------------------------------------------- */
@@ -150,21 +150,21 @@ INLINE void interleave(const char *src, int64_t ld, int rows, __mmask64 mask, __
 INLINE void pack_rows(const char *src, int64_t ld, int64_t k, int64_t n, char *dst, int64_t bs,
                       int32_t *sums) {
     const __mmask64 mask = bytes_mask(n);
-    const int slabs = n >= 64 ? 4 : (int)((n + 15) / 16);
+    const int panels = n >= 64 ? 4 : (int)((n + 15) / 16);
     v16si sum[4] = {{0}};
     const __m512i ones = _mm512_set1_epi8(1);
-    for (; k > 0; k -= 4, src += 4 * ld, dst += DTP_UKR_SLAB_BYTES) {
+    for (; k > 0; k -= 4, src += 4 * ld, dst += DTP_UKR_PANEL_BYTES) {
         __m512i line[4];
         UNROLL for (int i = 0; i < 4; i++) fetch_l1(src + (PACK_AHEAD + i) * ld);
         if (k >= 4) interleave(src, ld, 4, mask, line);
         else interleave(src, ld, (int)k, mask, line);
-        UNROLL for (int s = 0; s < 4; s++) if (s < slabs) {
+        UNROLL for (int s = 0; s < 4; s++) if (s < panels) {
             _mm512_storeu_si512(dst + s * bs, line[s]);
             dot4(&sum[s], ones, line[s]);
         }
     }
     if (sums)
-        for (int s = 0; s < slabs; s++) _mm512_storeu_si512(sums + 16 * s, (__m512i)sum[s]);
+        for (int s = 0; s < panels; s++) _mm512_storeu_si512(sums + 16 * s, (__m512i)sum[s]);
 }
 
 static NOINLINE void pack_rows_full(const char *src, int64_t ld, int64_t k, char *dst, int64_t bs,
@@ -186,14 +186,14 @@ void dtp_u8s8_pack_b__avx512_vnni(const int8_t *src, int64_t ld, int trans, int6
     dtp_ukr__avx512.pack_trans(from, ld, k / 4, n, dst, bs);
     for (int64_t j = 0; j < n; j += 16, from += 16 * ld, dst += bs, sums += 16) {
         if (k % 4) {
-            char *last = dst + (steps - 1) * DTP_UKR_SLAB_BYTES;
+            char *last = dst + (steps - 1) * DTP_UKR_PANEL_BYTES;
             _mm512_storeu_si512(last, _mm512_setzero_si512());
             for (int64_t i = 0; i < 16 && j + i < n; i++)
                 for (int64_t q = 0; q < k % 4; q++) last[4 * i + q] = from[i * ld + k / 4 * 4 + q];
         }
         v16si sum = {0};
         for (int64_t s = 0; s < steps; s++)
-            dot4(&sum, _mm512_set1_epi8(1), _mm512_loadu_si512(dst + s * DTP_UKR_SLAB_BYTES));
+            dot4(&sum, _mm512_set1_epi8(1), _mm512_loadu_si512(dst + s * DTP_UKR_PANEL_BYTES));
         _mm512_storeu_si512(sums, (__m512i)sum);
     }
 }
@@ -201,15 +201,15 @@ void dtp_u8s8_pack_b__avx512_vnni(const int8_t *src, int64_t ld, int trans, int6
 /* ---- Packing A --------------------------------------------------------------------------------------- */
 
 void dtp_u8s8_pack_a__avx512_vnni(const uint8_t *src, int64_t ld, int trans, int64_t m, int64_t k,
-                                  uint8_t flip, char *dst, int64_t ldd, char *slab, int32_t *sums) {
+                                  uint8_t flip, char *dst, int64_t ldd, char *panel, int32_t *sums) {
     const char *from = (const char *)src;
     const __m512i x = _mm512_set1_epi8((char)flip);
     const int64_t padded = (k + 3) / 4 * 4;
     for (int64_t i = 0; i < m; i++) {
         if (trans && i % 16 == 0) {
             const int64_t rows = m - i < 16 ? m - i : 16;
-            pack_rows(from + i, ld, k, rows, slab, 0, NULL);
-            dtp_ukr__avx512.transpose(slab, DTP_UKR_SLAB_BYTES, rows, padded / 4, dst + i * ldd, ldd);
+            pack_rows(from + i, ld, k, rows, panel, 0, NULL);
+            dtp_ukr__avx512.transpose(panel, DTP_UKR_PANEL_BYTES, rows, padded / 4, dst + i * ldd, ldd);
         }
         if (trans && !flip && !sums) continue;
         const char *row = trans ? dst + i * ldd : from + i * ld;
