@@ -88,7 +88,7 @@ static void check_tile(const case_t *c) {
         u.copy_bs = k * 64;
     }
     if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->mr](&u);
-    else c->set->f32[c->nv][c->mr](&u);
+    else c->set->tile[c->nv][c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
             const int64_t ar = c->table ? rows - 1 - i : i, at = ar * ldc + j;
@@ -131,17 +131,16 @@ static void check_tile(const case_t *c) {
 
 static int sets(const dtp_ukr_set_t **set, const char **name) {
     int n = 0;
-    set[n] = &dtp_ukr__ref, name[n++] = "ref";
-#if DTP_X64
-    if (dtp_cpu_isa_bits() & DTP_ISA_AVX2) set[n] = &dtp_ukr__avx2, name[n++] = "avx2";
-    if (dtp_cpu_isa_bits() & DTP_ISA_AVX512) set[n] = &dtp_ukr__avx512, name[n++] = "avx512";
-#endif
+#define DTP_UKR_SET(a, b, sum, set_, isa) \
+    if (dnnl_tp_##a == dnnl_tp_f32 && ((isa) & ~dtp_cpu_isa_bits()) == 0) set[n] = &set_, name[n++] = #set_;
+#include "cpu/ukr/ukr_sets.inc"
     return n;
 }
 
 /* Whether a set can be driven: nothing that the driver divides by, indexes with or calls is missing. Looks into every set
- * that is built, also those that this processor cannot run. floats: it packs and multiplies vectors itself. */
-static void check_set(const dtp_ukr_set_t *set, const char *name, bool floats) {
+ * that is built, also those that this processor cannot run. whole: its k-steps are
+ * single elements, so it packs and multiplies vectors itself. */
+static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
     print_message("  %s\n", name);
     assert_true(set->flops_per_ns > 0);
     assert_in_range(set->max_nv, 1, DTP_UKR_MAX_NV);
@@ -154,10 +153,10 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool floats) {
     for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) {
         assert_in_range(set->max_mr[nv], 0, nv && nv <= set->max_nv ? DTP_UKR_MAX_MR : 0);
         for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
-            assert_true(!set->f32[nv][mr] == !(mr > 0 && mr <= set->max_mr[nv]));
+            assert_true(!set->tile[nv][mr] == !(mr > 0 && mr <= set->max_mr[nv]));
     }
     for (int rows = 0; rows <= DTP_UKR_MAX_MR; ++rows) assert_null(set->tall[rows]);
-    if (!floats) return;
+    if (!whole) return;
     assert_non_null(set->pack);
     assert_non_null(set->pack_trans);
     assert_non_null(set->transpose);
@@ -167,12 +166,10 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool floats) {
 
 static void complete(void **state) {
     (void)state;
-    check_set(&dtp_ukr__ref, "ref", true);
-#if DTP_X64
-    check_set(&dtp_ukr__avx2, "avx2", true);
-    check_set(&dtp_ukr__avx512, "avx512", true);
-    check_set(&dtp_ukr_u8s8__avx512_vnni, "u8s8, avx512_vnni", false);
-#endif
+#define DTP_UKR_SET(a, b, sum, set, isa)                                      \
+    assert_int_equal(dtp_type_size(dnnl_tp_##a), dtp_type_size(dnnl_tp_##b)); \
+    check_set(&set, #set, dtp_type_size(dnnl_tp_##a) == DTP_UKR_STEP_BYTES);
+#include "cpu/ukr/ukr_sets.inc"
 }
 
 static void tiles(void **state) {
@@ -186,7 +183,7 @@ static void tiles(void **state) {
         int found = 0;
         for (int nv = 1; nv <= DTP_UKR_MAX_NV; ++nv)
             for (int mr = 1; mr <= DTP_UKR_MAX_MR; ++mr) {
-                if (!set[s]->f32[nv][mr]) {
+                if (!set[s]->tile[nv][mr]) {
                     assert_true(mr > set[s]->max_mr[nv]);
                     continue;
                 }
@@ -354,7 +351,7 @@ static void groups(void **state) {
     for (int v = 0; v < 4; ++v) {
         dtp_gemm_t g;
         memset(&g, 0, sizeof g);
-        g.ukr = dtp_ukr_set(dtp_cpu_isa_bits());
+        g.ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dtp_cpu_isa_bits());
         g.l2_bytes = 16 << 10;
         g.num_threads = v & 2 ? 3 : 1;
         g.sam = GROUPS_K * 4, g.sak = 4;

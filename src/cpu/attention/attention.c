@@ -1,4 +1,4 @@
-/* Attention per head for graphs: softmax(scale Q K^T + mask) V, f32, without materialised transposes.
+/* Attention per head for graphs: softmax(scale Q K^T + mask) V, of the types that have a kernel, without materialised transposes.
  *
  * One item of work is (sequence, head, group of queries); scratch per participant is bounded by the plan
  * whatever the length of a sequence. Packed sequences are checked at execution, before anything is written.
@@ -21,21 +21,39 @@ typedef struct {
     int64_t d, kb;
     int64_t batch_q, batch_k, batch_v, batch_dst; /* strides of sequences */
     double ns_per_score;
+    int64_t size; /* bytes of an element of q, k, v, dst */
 } plan_t;
 
+static const struct {
+    dnnl_tp_data_type_t dt;
+    unsigned isa;
+    dtp_attention_fn_t fn;
+    double ns; /* per score and column; the constant beside the columns stands for the exponential */
+} kernels[] = {
+#define KERNEL(type, fn, isa, ns) {dnnl_tp_##type, isa, fn, ns},
+    DTP_ATTENTION_KERNELS(KERNEL)};
+
 /* {B, S, H} or {T, H} with a dense last dim. */
-static bool attention_layout(const dtp_md_t *md, int64_t *batch) {
-    if (md->data_type != dnnl_tp_f32 || !dtp_md_is_plain(md) || md->strides[md->ndims - 1] != 1) return false;
+static bool attention_layout(const dtp_md_t *md, dnnl_tp_data_type_t dt, int64_t *batch) {
+    if (md->data_type != dt || !dtp_md_is_plain(md) || md->strides[md->ndims - 1] != 1) return false;
     *batch = md->ndims == 3 ? md->strides[0] : 0;
     return true;
 }
 
-static dnnl_tp_status_t attention_init(dtp_pd_t *pd, dtp_attention_fn_t kernel, double ns_per_score) {
+static dnnl_tp_status_t attention_init(dtp_pd_t *pd) {
     dtp_attention_desc_t *d = (dtp_attention_desc_t *)pd->op;
     plan_t *plan = pd->plan;
+    const dnnl_tp_data_type_t dt = d->q.data_type;
+    double ns_per_score = 0;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i)
+        if (kernels[i].dt == dt && kernels[i].isa == pd->impl->isa)
+            plan->kernel = kernels[i].fn, ns_per_score = kernels[i].ns;
+    DTP_DISPATCH(plan->kernel, UNSUPPORTED_DATA_TYPE);
+    plan->size = (int64_t)dtp_type_size(dt);
     if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
-    DTP_DISPATCH(attention_layout(&d->q, &plan->batch_q) && attention_layout(&d->k, &plan->batch_k) &&
-                     attention_layout(&d->v, &plan->batch_v) && attention_layout(&d->dst, &plan->batch_dst),
+    DTP_DISPATCH(attention_layout(&d->q, dt, &plan->batch_q) && attention_layout(&d->k, dt, &plan->batch_k) &&
+                     attention_layout(&d->v, dt, &plan->batch_v) &&
+                     attention_layout(&d->dst, dt, &plan->batch_dst),
                  UNSUPPORTED_LAYOUT);
     int nd = d->q.ndims;
     DTP_DISPATCH((nd == 2 || nd == 3) && d->k.ndims == nd && d->v.ndims == nd && d->dst.ndims == nd,
@@ -66,7 +84,6 @@ static dnnl_tp_status_t attention_init(dtp_pd_t *pd, dtp_attention_fn_t kernel, 
                          d->mask.dims[1] == plan->sk,
                      UNSUPPORTED_SHAPE);
     }
-    plan->kernel = kernel;
     plan->d = hidden / d->heads;
     int64_t kb = dtp_max64(MIN_KEYS, dtp_min64(MAX_KEYS, KEYS_FLOATS / dtp_max64(1, plan->d)));
     plan->kb = dtp_min64(kb, dtp_max64(1, plan->sk));
@@ -109,13 +126,15 @@ static void attention_items(void *arg, int slot, int64_t begin, int64_t end) {
         a.nq = dtp_min64(DTP_ATTENTION_QUERIES, sq - m0);
         if (a.nq <= 0) continue;
         a.nk = sk;
-        a.q =
-            (const float *)ptr[DTP_ATTENTION_Q] + d->q.offset0 + batch * plan->batch_q + (first + m0) * a.ldq;
-        a.k = (const float *)ptr[DTP_ATTENTION_K] + d->k.offset0 + batch * plan->batch_k + first * a.ldk;
-        a.v = (const float *)ptr[DTP_ATTENTION_V] + d->v.offset0 + batch * plan->batch_v + first * a.ldv;
-        a.o =
-            (float *)ptr[DTP_ATTENTION_DST] + d->dst.offset0 + batch * plan->batch_dst + (first + m0) * a.ldo;
-        a.q += head * plan->d, a.k += head * plan->d, a.v += head * plan->d, a.o += head * plan->d;
+        const int64_t col = head * plan->d, size = plan->size;
+        a.q = (const char *)ptr[DTP_ATTENTION_Q] +
+              size * (d->q.offset0 + batch * plan->batch_q + (first + m0) * a.ldq + col);
+        a.k = (const char *)ptr[DTP_ATTENTION_K] +
+              size * (d->k.offset0 + batch * plan->batch_k + first * a.ldk + col);
+        a.v = (const char *)ptr[DTP_ATTENTION_V] +
+              size * (d->v.offset0 + batch * plan->batch_v + first * a.ldv + col);
+        a.o = (char *)ptr[DTP_ATTENTION_DST] +
+              size * (d->dst.offset0 + batch * plan->batch_dst + (first + m0) * a.ldo + col);
         if (!dtp_md_is_zero(&d->mask)) {
             a.mask = (const float *)ptr[DTP_ATTENTION_MASK] + d->mask.offset0 + seq * d->mask.strides[0];
             a.mask_stride = d->mask.strides[1];
@@ -150,27 +169,12 @@ static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-#if DTP_X64
-/* 4 flops per score and column; the constant stands for the exponential. */
-static dnnl_tp_status_t attention_avx512_pd_init(dtp_pd_t *pd) {
-    return attention_init(pd, dtp_attention_group__avx512, 4. / 220);
-}
-static dnnl_tp_status_t attention_avx2_pd_init(dtp_pd_t *pd) {
-    return attention_init(pd, dtp_attention_group__avx2, 4. / 110);
-}
-extern const dtp_impl_t dtp_cpu_attention__avx512, dtp_cpu_attention__avx2;
-const dtp_impl_t dtp_cpu_attention__avx512 = {"simd:avx512",    DTP_ISA_AVX512,           DTP_IMPL_ROWS,
-                                              sizeof(plan_t),   attention_avx512_pd_init, NULL,
-                                              attention_execute};
-const dtp_impl_t dtp_cpu_attention__avx2 = {"simd:avx2",      DTP_ISA_AVX2,           DTP_IMPL_ROWS,
-                                            sizeof(plan_t),   attention_avx2_pd_init, NULL,
-                                            attention_execute};
-#endif
-
 /* ---- Reference --------------------------------------------------------------------------------------- */
 
 /* Plain C, in double, two passes over the keys: no scratch beyond the contract of a group. */
-static void attention_group_ref(const dtp_attention_args_t *a) {
+void dtp_attention_group__ref(const dtp_attention_args_t *a) {
+    const float *q = a->q, *keys = a->k, *v = a->v;
+    float *o = a->o;
     for (int64_t i = 0; i < a->nq; ++i) {
         double max = -INFINITY, sum = 0;
         double *acc = (double *)(void *)a->scratch;
@@ -178,7 +182,7 @@ static void attention_group_ref(const dtp_attention_args_t *a) {
         for (int pass = 0; pass < 2; ++pass)
             for (int64_t k = 0; k < a->nk; ++k) {
                 double s = 0;
-                for (int64_t c = 0; c < a->d; ++c) s += (double)a->q[i * a->ldq + c] * a->k[k * a->ldk + c];
+                for (int64_t c = 0; c < a->d; ++c) s += (double)q[i * a->ldq + c] * keys[k * a->ldk + c];
                 s *= (double)a->scale;
                 if (a->mask) s += (double)a->mask[k * a->mask_stride];
                 if (!pass) {
@@ -187,17 +191,18 @@ static void attention_group_ref(const dtp_attention_args_t *a) {
                 }
                 double p = s == -INFINITY ? 0 : exp(s - max);
                 sum += p;
-                for (int64_t c = 0; c < a->d; ++c) acc[c] += p * (double)a->v[k * a->ldv + c];
+                for (int64_t c = 0; c < a->d; ++c) acc[c] += p * (double)v[k * a->ldv + c];
             }
-        for (int64_t c = 0; c < a->d; ++c) a->o[i * a->ldo + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
+        for (int64_t c = 0; c < a->d; ++c) o[i * a->ldo + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
     }
 }
 
-static dnnl_tp_status_t attention_ref_pd_init(dtp_pd_t *pd) {
-    return attention_init(pd, attention_group_ref, 4.);
-}
-
-extern const dtp_impl_t dtp_cpu_attention__ref;
-const dtp_impl_t dtp_cpu_attention__ref = {
-    "ref:any",        0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), attention_ref_pd_init, NULL,
-    attention_execute};
+#define DEFINE(suffix, name, bits, more_flags)           \
+    extern const dtp_impl_t dtp_cpu_attention__##suffix; \
+    const dtp_impl_t dtp_cpu_attention__##suffix = {     \
+        name, bits, DTP_IMPL_ROWS | (more_flags), sizeof(plan_t), attention_init, NULL, attention_execute};
+#if DTP_X64
+DEFINE(avx512, "simd:avx512", DTP_ISA_AVX512, 0)
+DEFINE(avx2, "simd:avx2", DTP_ISA_AVX2, 0)
+#endif
+DEFINE(ref, "ref:any", 0, DTP_IMPL_ANY_THREADS)

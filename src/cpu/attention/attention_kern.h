@@ -11,11 +11,11 @@
 /* Keys per block are a multiple of this. */
 #define DTP_ATTENTION_KEYS 16
 
-/* o[i, :] = sum_j softmax_j(scale * q[i, :] . k[j, :] + mask[j]) v[j, :]; rows of d floats.
- * A query whose keys are all masked by -inf gives 0. */
+/* o[i, :] = sum_j softmax_j(scale * q[i, :] . k[j, :] + mask[j]) v[j, :]; rows of d elements of the kernel's type,
+ * strides in elements. A query whose keys are all masked by -inf gives 0. */
 typedef struct {
-    const float *q, *k, *v;
-    float *o;
+    const void *q, *k, *v;
+    void *o;
     int64_t ldq, ldk, ldv, ldo;
     int64_t nq, nk, d; /* nq <= DTP_ATTENTION_QUERIES */
     const float *mask; /* nk values mask_stride apart, or NULL */
@@ -37,7 +37,18 @@ static inline int64_t dtp_attention_scratch(int64_t d, int64_t kb) {
            DTP_ATTENTION_QUERIES * d16 + 2 * DTP_ATTENTION_QUERIES;
 }
 
-void dtp_attention_group__avx512(const dtp_attention_args_t *a);
-void dtp_attention_group__avx2(const dtp_attention_args_t *a);
+/* The kernels: X(type of q, k, v and o, function, DTP_ISA_* bits, ns per score and column; 4 flops of each). A kernel
+ * of another type is its file and a line here. */
+#if DTP_X64
+#define DTP_ATTENTION_KERNELS(X)                                  \
+    X(f32, dtp_attention_group__avx512, DTP_ISA_AVX512, 4. / 220) \
+    X(f32, dtp_attention_group__avx2, DTP_ISA_AVX2, 4. / 110)     \
+    X(f32, dtp_attention_group__ref, 0, 4.)
+#else
+#define DTP_ATTENTION_KERNELS(X) X(f32, dtp_attention_group__ref, 0, 4.)
+#endif
+#define DTP_ATTENTION_DECLARE(type, fn, isa, ns) void fn(const dtp_attention_args_t *a);
+DTP_ATTENTION_KERNELS(DTP_ATTENTION_DECLARE)
+#undef DTP_ATTENTION_DECLARE
 
 #endif

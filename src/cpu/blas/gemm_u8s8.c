@@ -117,16 +117,16 @@ static int64_t block_of(int64_t n, int64_t k4) {
 
 static void product_of(const run_t *r, int num_threads, dtp_gemm_t *g) {
     memset(g, 0, sizeof *g);
-    g->ukr = &dtp_ukr_u8s8__avx512_vnni;
+    g->ukr = dtp_ukr_set(dnnl_tp_u8, dnnl_tp_s8, dnnl_tp_s32, DTP_ISA_AVX512_VNNI);
     g->l2_bytes = dtp_cpu_cache_bytes(2);
     g->num_threads = num_threads;
     g->a_form = DTP_GEMM_A_DIRECT;
     g->sam = r->lda;
-    g->sak = 4;
+    g->sak = DTP_UKR_STEP_BYTES;
     g->b_form = DTP_GEMM_B_PACKED;
     g->sbk = DTP_UKR_PANEL_BYTES;
     g->sbn = r->bs;
-    g->scm = r->x->s.ldc * 4;
+    g->scm = r->x->s.ldc * DTP_UKR_STEP_BYTES;
     g->has_bias = true;
     g->tiled = !r->direct;
 }

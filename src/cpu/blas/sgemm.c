@@ -83,7 +83,7 @@ static dnnl_tp_status_t sgemm_body(void *arg, const dtp_parallel_t *par) {
     x->vops = dtp_vops(isa);
     dtp_gemm_t g;
     memset(&g, 0, sizeof g);
-    g.ukr = dtp_ukr_set(isa);
+    g.ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
     g.l2_bytes = dtp_cpu_cache_bytes(2);
     g.num_threads = par->num_threads;
     const bool a_columns = s->trans_a && s->k > 1 && s->m > 1;

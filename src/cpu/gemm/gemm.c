@@ -87,7 +87,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         return;
     }
     const int cap = ukr->max_mr[nv];
-    const dtp_ukr_fn_t *fn = ukr->f32[nv];
+    const dtp_ukr_fn_t *fn = ukr->tile[nv];
     u->pf = pf;
     u->pf_first = 0;
     u->pf_shift = 0;

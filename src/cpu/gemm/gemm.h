@@ -1,5 +1,8 @@
-/* f32 matrix product C = A B (+ bias, addend, activation) over the micro-kernels: blocking, packing, prefetch
+/* Matrix product C = A B (+ bias, addend, activation) over the micro-kernels: blocking, packing, prefetch
  * and the split over threads. Serves matmul, inner product and the gemm calls; knows no primitive.
+ *
+ * An element is the four bytes of a k-step, whatever the types (ukr.h); only what packs, touches or finishes
+ * tiles, and the addend, are f32.
  *
  * Every element of C is one chain of sums over k in ascending order, whatever passes it takes, so results do
  * not depend on the number of threads, on the tile that computed them or on the rows of the call. (The old C
@@ -45,7 +48,7 @@ typedef void (*dtp_gemm_finish_t)(const void *arg, int64_t batch, float *tile, i
 
 typedef struct {
     /* Filled by the user, who then calls dtp_gemm_set_shape. */
-    const dtp_ukr_set_t *ukr;
+    const dtp_ukr_set_t *ukr; /* of k-steps of several elements: a_form A_DIRECT, b_form B_PACKED or B_WIDE */
     int64_t l2_bytes;
     int num_threads;
     dtp_gemm_a_t a_form;
@@ -73,7 +76,7 @@ typedef struct {
         batch_c[DTP_GEMM_MAX_BATCH_DIMS], batch_bias[DTP_GEMM_MAX_BATCH_DIMS],
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
-    int64_t m, n, k, batches;
+    int64_t m, n, k, batches; /* k: in k-steps */
     int64_t k_pass;  /* k up to which one pass is best: two strips of B fit the L2 beside rows of A */
     int64_t k_split; /* a longer k is split into passes of at most so many steps */
     int64_t npanels, unit_panels, nunits, mchunks;
@@ -110,7 +113,8 @@ static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t panel1) {
 /* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);
-/* The set for DTP_ISA_* bits. */
-const dtp_ukr_set_t *dtp_ukr_set(unsigned isa);
+/* The fastest set for types of A, B and the sums and DTP_ISA_* bits (ukr_sets.inc); NULL: there is none. */
+const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
+                                 unsigned isa);
 
 #endif

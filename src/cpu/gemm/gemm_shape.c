@@ -24,13 +24,20 @@ enum {
     GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
 };
 
-const dtp_ukr_set_t *dtp_ukr_set(unsigned isa) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return &dtp_ukr__avx512;
-    if (isa & DTP_ISA_AVX2) return &dtp_ukr__avx2;
-#endif
-    (void)isa;
-    return &dtp_ukr__ref;
+const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
+                                 unsigned isa) {
+    static const struct {
+        dnnl_tp_data_type_t a, b, sum;
+        unsigned isa;
+        const dtp_ukr_set_t *set;
+    } rows[] = {
+#define DTP_UKR_SET(a, b, sum, set, isa) {dnnl_tp_##a, dnnl_tp_##b, dnnl_tp_##sum, isa, &set},
+#include "cpu/ukr/ukr_sets.inc"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].a == a && rows[i].b == b && rows[i].sum == sum && (rows[i].isa & ~isa) == 0)
+            return rows[i].set;
+    return NULL;
 }
 
 static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
@@ -83,10 +90,10 @@ static void gemm_plan_once(dtp_gemm_t *g) {
     const bool packed = g->b_form == DTP_GEMM_B_PACKED;
     const int cap = g->ukr->max_mr[g->nv];
     const int64_t nblk = dtp_div_up(g->m, cap), mr = dtp_div_up(g->m, nblk), high = g->m - (mr - 1) * nblk;
-    g->once = g->ukr->f32[g->nv][mr];
+    g->once = g->ukr->tile[g->nv][mr];
     g->once_rows = high * mr;
     g->once_nrest = nblk - high;
-    if (nblk > high) g->once_rest = g->ukr->f32[g->nv][mr - 1];
+    if (nblk > high) g->once_rest = g->ukr->tile[g->nv][mr - 1];
     if (packed && g->nv == 1 && g->m <= DTP_UKR_TALL_ROWS && g->ukr->tall[g->m]) {
         g->once = g->ukr->tall[g->m];
         g->once_rest = NULL;

@@ -4,26 +4,30 @@
 
 #include <stdio.h>
 
-int dtp_product_panel(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa) {
-    const bool few = !rows_vary && m >= 0 && m <= dtp_ukr_set(isa)->wide_rows;
+/* Elements along k that a k-step takes. */
+static int elems_per_step(dnnl_tp_data_type_t dt) { return (int)(DTP_UKR_STEP_BYTES / dtp_type_size(dt)); }
+
+int dtp_product_panel(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t wei, int64_t m, int64_t n, int64_t k,
+                      bool rows_vary, int64_t l2_bytes) {
+    const bool few = !rows_vary && m >= 0 && m <= ukr->wide_rows;
     /* What comes from beyond the L2 comes faster in several streams. */
-    const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)sizeof(float));
+    const bool near = n >= DTP_GEMM_WIDE && k >= 0 && k <= l2_bytes / (n * (int64_t)dtp_type_size(wei));
     return few && near ? DTP_GEMM_WIDE : DTP_UKR_PANEL;
 }
 
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int panel) {
-    int n = 0;
-    for (int d = 0; d < ndims - 2 && (size_t)n + 1 < size; ++d) text[n++] = (char)('a' + d);
-    const char first = (char)('a' + ndims - 2), second = (char)('a' + ndims - 1);
-    const char k = swapped ? second : first, c = swapped ? first : second;
-    snprintf(text + n, size - (size_t)n, "%c%c16%c%d%c", c - 'a' + 'A', k - 'a' + 'A', k, panel, c);
+void dtp_product_packed_blocks(char *text, size_t size, char k, char n, int panel, dnnl_tp_data_type_t wei) {
+    const int step = elems_per_step(wei);
+    const int at = snprintf(text, size, "%d%c%d%c", DTP_UKR_PANEL / step, k, panel, n);
+    if (step > 1 && at > 0 && (size_t)at < size) snprintf(text + at, size - (size_t)at, "%d%c", step, k);
 }
 
 int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim) {
-    const bool packed = md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
-                        md->inner_idxs[0] == k_dim && md->inner_idxs[1] == n_dim &&
-                        md->inner_blks[0] == DTP_UKR_PANEL &&
+    const int step = elems_per_step(md->data_type);
+    if (md->format_kind != dnnl_tp_blocked || step == 0 || md->inner_nblks != 2 + (step > 1)) return 0;
+    const bool packed = md->inner_idxs[0] == k_dim && md->inner_idxs[1] == n_dim &&
+                        md->inner_blks[0] * step == DTP_UKR_PANEL &&
                         (md->inner_blks[1] == DTP_UKR_PANEL || md->inner_blks[1] == DTP_GEMM_WIDE) &&
+                        (step == 1 || (md->inner_idxs[2] == k_dim && md->inner_blks[2] == step)) &&
                         md->strides[k_dim] == DTP_UKR_PANEL * md->inner_blks[1];
     return packed ? (int)md->inner_blks[1] : 0;
 }
@@ -48,7 +52,7 @@ static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
         const dtp_po_simple_t s = dtp_postops_simple(po, i);
         const bool sum = po->step[i].kind == dnnl_tp_sum;
         /* The old dst (the addend may be just that) is added in the first pass over k: before any relu. */
-        const bool passes = geo->k < 0 || geo->k > DTP_GEMM_K_PASS;
+        const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_PASS;
         if (sum) {
             if (po->step[i].dt != dnnl_tp_f32 || po->step[i].zero_point != 0 || (passes && g->flags))
                 return false;
@@ -90,9 +94,9 @@ static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const 
         const int64_t size = geo->size[d];
         rows = size ? rows / size : 0;
         if (size == 1) continue;
-        const int64_t a = geo->src_b[d] * 4, b = geo->wei_b[d] * 4, c = geo->dst_b[d] * dst_bytes,
-                      bias = geo->has_bias ? geo->bia_b[d] * bia_bytes : 0,
-                      add = p->add_row_stride * 4 * *m * rows;
+        const int64_t a = geo->src_b[d] * p->src_bytes, b = geo->wei_b[d] * p->wei_bytes,
+                      c = geo->dst_b[d] * dst_bytes, bias = geo->has_bias ? geo->bia_b[d] * bia_bytes : 0,
+                      add = p->add_row_stride * (int64_t)sizeof(float) * *m * rows;
         int e = g->nbatch - 1;
         if (e >= 0 && g->batch_a[e] == a * size && g->batch_b[e] == b * size && g->batch_c[e] == c * size &&
             g->batch_bias[e] == bias * size) {
@@ -135,26 +139,26 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
     *g = p->common;
     g->a_form = product_a_form(p, geo);
     g->b_form = product_b_form(geo);
-    g->sam = geo->src_m * 4;
-    g->sak = geo->src_k * 4;
-    g->sbk = (geo->panel ? geo->panel : geo->wei_k) * 4;
-    g->sbn = geo->wei_n * 4;
-    g->scm = geo->dst_m * 4;
-    g->sadd = p->add_row_stride * 4;
+    g->sam = geo->src_m * p->src_bytes;
+    g->sak = geo->src_k * p->src_bytes;
+    g->sbk = geo->panel ? geo->panel * DTP_UKR_STEP_BYTES : geo->wei_k * p->wei_bytes;
+    g->sbn = geo->wei_n * p->wei_bytes;
+    g->scm = geo->dst_m * (int64_t)sizeof(float);
+    g->sadd = p->add_row_stride * (int64_t)sizeof(float);
     const int64_t bia_bytes = (int64_t)dtp_type_size(p->bia_dt),
                   dst_bytes = (int64_t)dtp_type_size(p->dst_dt);
-    s->off_src = geo->src_0 * 4;
-    s->off_wei = geo->wei_0 * 4;
+    s->off_src = geo->src_0 * p->src_bytes;
+    s->off_wei = geo->wei_0 * p->wei_bytes;
     s->off_bia = geo->bia_0 * bia_bytes;
     s->off_dst = geo->dst_0 * dst_bytes;
-    s->off_add = p->add_offset * 4;
+    s->off_add = p->add_offset * (int64_t)sizeof(float);
     s->dst_m = geo->dst_m;
     s->dst_n = geo->dst_n;
     s->bia_m = geo->has_bias ? geo->bia_m : 0;
     s->bia_n = geo->has_bias ? geo->bia_n : 0;
     int64_t m = geo->m;
     product_batch(p, s, geo, &m);
-    dtp_gemm_set_shape(g, m, geo->n, geo->k);
+    dtp_gemm_set_shape(g, m, geo->n, geo->k * p->src_bytes / DTP_UKR_STEP_BYTES);
 }
 
 static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
@@ -163,15 +167,24 @@ static void product_touch_b(const void *arg, int64_t batch, float *b, int64_t n0
                             int64_t k);
 
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
-                                  const dtp_md_t *dst, unsigned isa) {
+                                  const dtp_md_t *dst, const dtp_ukr_set_t *ukr, unsigned isa) {
     p->vops = dtp_vops(isa);
+    p->src_bytes = (int64_t)dtp_type_size(geo->src_dt);
+    p->wei_bytes = (int64_t)dtp_type_size(geo->wei_dt);
     p->dst_dt = geo->dst_dt;
     p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, DTP_PO_ALL, isa));
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
     DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
-    p->common.ukr = dtp_ukr_set(isa);
+    const int step = elems_per_step(geo->src_dt);
+    if (step > 1) { /* nothing is packed here: the driver packs floats */
+        DTP_DISPATCH(geo->panel && geo->src_k == 1, UNSUPPORTED_LAYOUT);
+        DTP_DISPATCH(!p->scales.in_src, UNSUPPORTED_SCALES);
+        DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
+        DTP_DISPATCH(geo->k % step == 0, UNSUPPORTED_SHAPE);
+    }
+    p->common.ukr = ukr;
     p->common.l2_bytes = pd->engine->l2_bytes;
     p->common.num_threads = pd->num_threads;
     const dtp_gemm_t plain = p->common;

@@ -1,7 +1,8 @@
 /* A matrix product as a primitive: geometry of its operands, post-operations, execution over cpu/gemm/gemm.h.
  *
  * matmul and inner product describe themselves as a geometry; the rest is common. Both have their arguments
- * at the dense indices src, weights, bias, dst = 0..3. */
+ * at the dense indices src, weights, bias, dst = 0..3. The types of src and weights choose the set of
+ * micro-kernels; sums, addends and everything behind them are f32. */
 #ifndef DTP_CPU_GEMM_PRODUCT_H
 #define DTP_CPU_GEMM_PRODUCT_H
 
@@ -21,7 +22,7 @@ typedef struct {
     int panel; /* weights in column panels of so many columns; 0: plain; wei_n is from column panel to column panel */
     dtp_product_dims_t dims; /* at creation */
     bool has_bias;
-    dnnl_tp_data_type_t dst_dt, bia_dt;
+    dnnl_tp_data_type_t src_dt, wei_dt, dst_dt, bia_dt;
     int nbatch; /* dims of size 1 may be left out */
     int64_t size[DTP_GEMM_MAX_BATCH_DIMS], src_b[DTP_GEMM_MAX_BATCH_DIMS], wei_b[DTP_GEMM_MAX_BATCH_DIMS],
         dst_b[DTP_GEMM_MAX_BATCH_DIMS], bia_b[DTP_GEMM_MAX_BATCH_DIMS];
@@ -41,6 +42,7 @@ typedef struct {
     int add_arg;               /* dense index of the addend */
     int64_t add_row_stride, add_offset;
     bool tiled;
+    int64_t src_bytes, wei_bytes; /* of an element */
     dnnl_tp_data_type_t dst_dt, bia_dt;
     const dtp_vops_t *vops;
     dtp_product_scales_t scales;
@@ -49,15 +51,16 @@ typedef struct {
 
 /* Width of the column panels in which weights of m x n x k products are packed best. rows_vary: for all m, hence
  * not by m. */
-int dtp_product_panel(int64_t m, int64_t n, int64_t k, bool rows_vary, int64_t l2_bytes, unsigned isa);
-/* Layout of packed weights for the last two dims (K, N), or (N, K) when swapped, of ndims: "BA16a16b". */
-void dtp_product_packed_layout(char *text, size_t size, int ndims, bool swapped, int panel);
+int dtp_product_panel(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t wei, int64_t m, int64_t n, int64_t k,
+                      bool rows_vary, int64_t l2_bytes);
+/* Blocks of packed weights whose dims are named k and n: "16a16b", of bf16 "8a16b2a". */
+void dtp_product_packed_blocks(char *text, size_t size, char k, char n, int panel, dnnl_tp_data_type_t wei);
 /* Columns of the column panels in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
 int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim);
 
 /* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
-                                  const dtp_md_t *dst, unsigned isa);
+                                  const dtp_md_t *dst, const dtp_ukr_set_t *ukr, unsigned isa);
 /* geo: the sizes of this execution, NULL when the pd has none at run time. */
 void dtp_product_execute(const dtp_product_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx,
                          const dtp_product_geometry_t *geo);

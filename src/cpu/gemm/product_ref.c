@@ -7,7 +7,7 @@
 #include "threading/base/parallel.h"
 
 enum {
-    SIDE = 4,      /* rows, and columns, of a tile that is summed in registers */
+    SIDE = 4,       /* rows, and columns, of a tile that is summed in registers */
     ROW_BLOCK = 32, /* a converted weight serves so many rows */
     COL_BLOCK = 64, /* a converted src so many columns */
     K_BLOCK = 256,

@@ -1,13 +1,11 @@
-/* f32 inner product over the micro-kernels: channels and space are one dimension k, in the order of src's
+/* Inner product over the micro-kernels, of the types that they have (cpu/ukr/ukr_sets.inc): channels and space are one dimension k, in the order of src's
  * memory.
  *
  * Weights of format any are packed (AB16b16a, with space AcdB16b16a) where src has dense channels, otherwise
  * k-major plain. Layouts whose k dimensions do not join in one order in src and weights are refused. */
-#include <stdio.h>
+#include "cpu/inner_product/inner_product.h"
 
-#include "common/primitive/primitive_desc.h"
 #include "common/problems/inner_product.h"
-#include "cpu/gemm/product.h"
 
 /* Dims 1.. of src from the outermost to the innermost one in memory. */
 static void ip_order(const dtp_md_t *src, int *order) {
@@ -57,7 +55,8 @@ static dnnl_tp_status_t ip_layout(dtp_md_t *md, const char *text) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *pd,
+                                   const dtp_ukr_set_t *ukr) {
     const int nd = d->src.ndims;
     char text[32];
     int n = 0;
@@ -88,8 +87,10 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *
             for (int i = 0; i < nd - 2; ++i) text[n++] = (char)('a' + order[i]);
             int64_t k = 1;
             for (int i = 1; i < nd; ++i) k *= d->wei.dims[i];
-            snprintf(text + n, sizeof text - (size_t)n, "B16b%da",
-                     dtp_product_panel(d->dst.dims[0], d->dst.dims[1], k, false, pd->engine->l2_bytes, isa));
+            text[n++] = 'B';
+            const int panel = dtp_product_panel(ukr, d->wei.data_type, d->dst.dims[0], d->dst.dims[1], k,
+                                                false, pd->engine->l2_bytes);
+            dtp_product_packed_blocks(text + n, sizeof text - (size_t)n, 'b', 'a', panel, d->wei.data_type);
         } else {
             for (int i = 0; i < nd - 1; ++i) text[n++] = (char)('a' + order[i]);
             text[n++] = 'a';
@@ -102,10 +103,10 @@ static dnnl_tp_status_t ip_resolve(dtp_inner_product_desc_t *d, const dtp_pd_t *
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
+dnnl_tp_status_t dtp_inner_product_ukr_pd_init(dtp_pd_t *pd, const dtp_ukr_set_t *ukr, unsigned isa) {
     dtp_inner_product_desc_t *d = (dtp_inner_product_desc_t *)pd->op;
-    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(ip_resolve(d, pd, isa));
+    DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(ip_resolve(d, pd, ukr));
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
@@ -131,6 +132,8 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     geo.src_0 = d->src.offset0;
     geo.wei_0 = d->wei.offset0;
     geo.dst_0 = d->dst.offset0;
+    geo.src_dt = d->src.data_type;
+    geo.wei_dt = d->wei.data_type;
     geo.dst_dt = d->dst.data_type;
     geo.has_bias = !dtp_md_is_zero(&d->bia);
     if (geo.has_bias) {
@@ -138,17 +141,23 @@ static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
         geo.bia_0 = d->bia.offset0;
         geo.bia_dt = d->bia.data_type;
     }
-    return dtp_product_init(pd->plan, pd, &geo, &d->dst, isa);
+    return dtp_product_init(pd->plan, pd, &geo, &d->dst, ukr, isa);
 }
 
-static dnnl_tp_status_t inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+dnnl_tp_status_t dtp_inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     dtp_product_execute(pd->plan, pd, ctx, NULL);
     return dnnl_tp_success;
 }
 
-#define DEFINE(suffix, name, bits)                                                        \
+static dnnl_tp_status_t inner_product_ukr_init_of_types(dtp_pd_t *pd, unsigned isa) {
+    const dtp_inner_product_desc_t *d = (const dtp_inner_product_desc_t *)pd->op;
+    return dtp_inner_product_ukr_pd_init(
+        pd, dtp_ukr_set(d->src.data_type, d->wei.data_type, dnnl_tp_f32, isa), isa);
+}
+
+#define DEFINE(suffix, name, bits, may_use)                                               \
     static dnnl_tp_status_t inner_product_##suffix##_pd_init(dtp_pd_t *pd) {              \
-        return inner_product_ukr_pd_init(pd, bits);                                       \
+        return inner_product_ukr_init_of_types(pd, may_use);                              \
     }                                                                                     \
     const dtp_impl_t dtp_cpu_inner_product__##suffix = {name,                             \
                                                         bits,                             \
@@ -156,9 +165,9 @@ static dnnl_tp_status_t inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_
                                                         sizeof(dtp_product_t),            \
                                                         inner_product_##suffix##_pd_init, \
                                                         NULL,                             \
-                                                        inner_product_ukr_execute};
+                                                        dtp_inner_product_ukr_execute};
 #if DTP_X64
-DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512)
-DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2)
+DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512, pd->engine->isa)
+DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2, DTP_ISA_AVX2)
 #endif
-DEFINE(portable, "ukr:any", 0)
+DEFINE(portable, "ukr:any", 0, 0)

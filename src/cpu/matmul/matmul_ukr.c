@@ -1,11 +1,11 @@
-/* f32 matmul over the micro-kernels: strided, transposed or packed operands, broadcast batches, run-time
+/* Matmul over the micro-kernels, of the types that they have (cpu/ukr/ukr_sets.inc): strided, transposed or packed operands, broadcast batches, run-time
  * dimensions.
  *
  * Weights of format any become column panels of 16 columns (BA16a16b, batched aCB16b16c), or of 64 for few rows. The
  * work is in cpu/ukr. */
-#include "common/primitive/primitive_desc.h"
+#include "cpu/matmul/matmul.h"
+
 #include "common/problems/matmul.h"
-#include "cpu/gemm/product.h"
 
 /* Stride of a dim that may be broadcast. */
 static int64_t matmul_stride(const dtp_md_t *md, int d) { return md->dims[d] == 1 ? 0 : md->strides[d]; }
@@ -27,6 +27,8 @@ static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, co
     geo->src_0 = src->offset0;
     geo->wei_0 = wei->offset0;
     geo->dst_0 = dst->offset0;
+    geo->src_dt = src->data_type;
+    geo->wei_dt = wei->data_type;
     geo->dst_dt = dst->data_type;
     geo->has_bias = !dtp_md_is_zero(bia);
     if (geo->has_bias) {
@@ -45,10 +47,10 @@ static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, co
     }
 }
 
-static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
+dnnl_tp_status_t dtp_matmul_ukr_pd_init(dtp_pd_t *pd, const dtp_ukr_set_t *ukr, unsigned isa) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)pd->op;
     const int nd = d->dst.ndims;
-    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     dtp_md_t *plain[] = {&d->src, &d->bia, &d->dst};
     for (int i = 0; i < 3; ++i) {
@@ -62,11 +64,15 @@ static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
         dtp_md_make_plain(&d->wei);
     } else if (dtp_md_is_any(&d->wei)) {
         char layout[32];
-        const int panel = dtp_product_panel(d->dst.dims[nd - 2], d->dst.dims[nd - 1], d->wei.dims[nd - 2],
-                                            d->rows_vary, pd->engine->l2_bytes, isa);
-        dtp_product_packed_layout(layout, sizeof layout, nd, false, panel);
+        const char k = (char)('a' + nd - 2), n = (char)('a' + nd - 1);
+        const int panel = dtp_product_panel(ukr, d->wei.data_type, d->dst.dims[nd - 2], d->dst.dims[nd - 1],
+                                            d->wei.dims[nd - 2], d->rows_vary, pd->engine->l2_bytes);
+        for (int i = 0; i < nd - 2; ++i) layout[i] = (char)('a' + i);
+        layout[nd - 2] = (char)(n - 'a' + 'A');
+        layout[nd - 1] = (char)(k - 'a' + 'A');
+        dtp_product_packed_blocks(layout + nd, sizeof layout - (size_t)nd, k, n, panel, d->wei.data_type);
         dtp_md_t packed;
-        DTP_TRY(dtp_md_init_layout(&packed, nd, d->wei.dims, dnnl_tp_f32, layout));
+        DTP_TRY(dtp_md_init_layout(&packed, nd, d->wei.dims, d->wei.data_type, layout));
         d->wei = packed;
     }
     DTP_DISPATCH(dtp_md_is_plain(&d->wei) || dtp_product_packed_panel(&d->wei, nd - 2, nd - 1),
@@ -74,10 +80,10 @@ static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd, unsigned isa) {
     DTP_DISPATCH(!(d->wei.inner_nblks && dtp_md_has_runtime(&d->wei)), UNSUPPORTED_RUNTIME_DIMS);
     dtp_product_geometry_t geo = {0};
     matmul_geometry(&geo, &d->src, &d->wei, &d->bia, &d->dst);
-    return dtp_product_init(pd->plan, pd, &geo, &d->dst, isa);
+    return dtp_product_init(pd->plan, pd, &geo, &d->dst, ukr, isa);
 }
 
-static dnnl_tp_status_t matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+dnnl_tp_status_t dtp_matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     if (DTP_LIKELY(!pd->has_runtime)) {
         dtp_product_execute(pd->plan, pd, ctx, NULL);
         return dnnl_tp_success;
@@ -93,17 +99,24 @@ static dnnl_tp_status_t matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-#define DEFINE(suffix, name, bits)                                                                           \
-    static dnnl_tp_status_t matmul_##suffix##_pd_init(dtp_pd_t *pd) { return matmul_ukr_pd_init(pd, bits); } \
-    const dtp_impl_t dtp_cpu_matmul__##suffix = {name,                                                       \
-                                                 bits,                                                       \
-                                                 DTP_IMPL_ROWS,                                              \
-                                                 sizeof(dtp_product_t),                                      \
-                                                 matmul_##suffix##_pd_init,                                  \
-                                                 NULL,                                                       \
-                                                 matmul_ukr_execute};
+static dnnl_tp_status_t matmul_ukr_init_of_types(dtp_pd_t *pd, unsigned isa) {
+    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)pd->op;
+    return dtp_matmul_ukr_pd_init(pd, dtp_ukr_set(d->src.data_type, d->wei.data_type, dnnl_tp_f32, isa), isa);
+}
+
+#define DEFINE(suffix, name, bits, may_use)                                 \
+    static dnnl_tp_status_t matmul_##suffix##_pd_init(dtp_pd_t *pd) {       \
+        return matmul_ukr_init_of_types(pd, may_use);                       \
+    }                                                                       \
+    const dtp_impl_t dtp_cpu_matmul__##suffix = {name,                      \
+                                                 bits,                      \
+                                                 DTP_IMPL_ROWS,             \
+                                                 sizeof(dtp_product_t),     \
+                                                 matmul_##suffix##_pd_init, \
+                                                 NULL,                      \
+                                                 dtp_matmul_ukr_execute};
 #if DTP_X64
-DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512)
-DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2)
+DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512, pd->engine->isa)
+DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2, DTP_ISA_AVX2)
 #endif
-DEFINE(portable, "ukr:any", 0)
+DEFINE(portable, "ukr:any", 0, 0)

@@ -2,7 +2,15 @@
  *
  * A is read in place (rows dense along k); B is either packed in column panels [N/16][K][16] (layout BA16a16b) or
  * plain row-major. The kernels read and write only what the arguments describe, allocate nothing and call
- * nothing. Read next: ukr_f32_avx512.c for a body, gemm.h for the driver that fills the arguments. */
+ * nothing. Read next: ukr_f32_avx512.c for a body, gemm.h for the driver that fills the arguments.
+ *
+ * Four bytes along k are one element. Whatever the types, a k-step takes four bytes of each row of A and of each
+ * column of B: an f32, two bf16 or f16, four u8 or s8 that lie side by side along k; and each sum in C has four
+ * bytes, f32 or s32. So the driver, strides, column panels and prefetch know no type: K is counted in k-steps, a line
+ * of 64 bytes is a k-step of a column panel, and only the body of a kernel knows what four bytes are. Packed weights
+ * are an ordinary blocked layout whose innermost block runs along k: BA16a16b of f32, BA8a16b2a of bf16, BA4a16b4a of
+ * s8. ukr_sets.inc lists the sets by type; a product of smaller elements needs K a multiple of a k-step, dense rows
+ * of A and packed B. */
 #ifndef DTP_CPU_UKR_H
 #define DTP_CPU_UKR_H
 
@@ -10,7 +18,8 @@
 #include <stdint.h>
 
 #define DTP_UKR_PANEL 16       /* columns of a column panel */
-#define DTP_UKR_PANEL_BYTES 64 /* bytes of one k-step of an f32 column panel */
+#define DTP_UKR_STEP_BYTES 4   /* bytes of one k-step of a row of A or a column of B; of a sum */
+#define DTP_UKR_PANEL_BYTES 64 /* bytes of one k-step of a column panel */
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
@@ -35,7 +44,7 @@ typedef struct {
     const int64_t *row_a, *row_c; /* byte offset of each row (nblk * mr entries); NULL: lda, ldc */
     int64_t lda, ldc;
     const dtp_ukr_tap_t *taps; /* NULL: the single tap {0, 0} */
-    int64_t ntap, k;           /* k-steps (elements of A) per tap; 0 is allowed */
+    int64_t ntap, k;           /* k-steps per tap; 0 is allowed */
     int64_t bs,
         bstep; /* from one column panel to the next; from one k-step to the next: 64 = packed, else plain */
     int64_t nblk; /* blocks of mr rows */
@@ -69,7 +78,7 @@ static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
 
 typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 
-/* Kernels of one instruction set. */
+/* Kernels of one instruction set and pair of types. */
 typedef struct {
     double
         flops_per_ns; /* of one core of the slowest processors that have the set: a loop that is taken for too short
@@ -79,11 +88,12 @@ typedef struct {
     int pass_panels;                /* column panels of the strips of products of many rows */
     int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide column panels */
     int pf_shift; /* the fetch of a column panel of the next strip is spread over up to 1 << pf_shift row blocks */
-    dtp_ukr_fn_t f32[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
+    dtp_ukr_fn_t tile[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */
     /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
-    /* dst[n / 16][k][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes apart:
+    /* The functions that follow are for k-steps of one element; others may leave them out.
+     * dst[n / 16][k][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes apart:
      * rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
     void (*pack)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
@@ -98,9 +108,8 @@ typedef struct {
                 int64_t ldc);
 } dtp_ukr_set_t;
 
-extern const dtp_ukr_set_t dtp_ukr__ref;
-extern const dtp_ukr_set_t dtp_ukr__avx2;
-extern const dtp_ukr_set_t dtp_ukr__avx512;
+#define DTP_UKR_SET(a, b, sum, set, isa) extern const dtp_ukr_set_t set;
+#include "cpu/ukr/ukr_sets.inc"
 
 /* Tiles that exist: DTP_GEMM_UKR(types, mr, nv, isa). */
 #define DTP_UKR_ROWS6(X, nv, isa) \

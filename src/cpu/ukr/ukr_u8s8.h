@@ -1,9 +1,8 @@
 /* Integer micro-kernels for AVX-512 VNNI: products of u8 by s8 summed in s32 (wrapping), for the int8 gemm
  * calls.
  *
- * Four bytes along k are one element: the kernels are a set of gemm.h with the layouts and sizes of f32, K /
- * 4 steps, s32 in C and in bias (added to each column), no addend, no relu, packed B only. Everything else
- * that touches bytes is here, too. Sizes and strides are bytes unless said. */
+ * A k-step is four bytes along k (ukr.h); the set has s32 in C and in bias (added to each column), no addend, no relu,
+ * packed B only. Everything else that touches bytes is here, too. Sizes and strides are bytes unless said. */
 #ifndef DTP_CPU_UKR_U8S8_H
 #define DTP_CPU_UKR_U8S8_H
 
@@ -11,14 +10,12 @@
 
 #define DTP_U8S8_FEW 4
 
-extern const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni;
-
 /* Column panels dst[n / 16][steps][16][4], bs apart, of rows of k (n dense) or of rows of n (k dense, trans), ld
  * apart; what is missing in the last step and column panel is zero. sums[n rounded up to 16]: of the columns. */
 void dtp_u8s8_pack_b__avx512_vnni(const int8_t *src, int64_t ld, int trans, int64_t k, int64_t n, char *dst,
                                   int64_t bs, int32_t *sums);
 /* Rows dst[m][k], ldd apart, of rows of m (k dense) or of rows of k (m dense, trans), ld apart, every byte
- * xor flip; the last four bytes of a row are filled up with anything. column panel: room for 16 rows, trans only.
+ * xor flip; the last four bytes of a row are filled up with anything. panel: room for 16 rows, trans only.
  * sums of the rows, or NULL. */
 void dtp_u8s8_pack_a__avx512_vnni(const uint8_t *src, int64_t ld, int trans, int64_t m, int64_t k,
                                   uint8_t flip, char *dst, int64_t ldd, char *panel, int32_t *sums);

@@ -114,7 +114,7 @@ const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {.flops_per_ns = 240,
                                                  .max_nv = 4,
                                                  .max_mr = {0, 8, 8, 8, 6},
                                                  .pass_panels = 3,
-                                                 .f32 = {DTP_UKR_TILES_AVX512(ENTRY)}};
+                                                 .tile = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
 /* ---- Packing B --------------------------------------------------------------------------------------- */
 
