@@ -41,8 +41,10 @@ static dnnl_tp_status_t capture(dtp_exec_t *e, int scope, int home, int number) 
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t capture_buf(dtp_exec_t *e, int scope, const dtp_buf_t *b) {
+static dnnl_tp_status_t capture_buf(dtp_exec_t *e, const dtp_lower_t *l, int scope, int buf) {
     int home;
+    int64_t at;
+    const dtp_buf_t *b = &l->bufs[dtp_whole_of(l, buf, &at)];
     if (b->kind == DTP_BUF_CONST || b->kind == DTP_BUF_LOCAL) return dnnl_tp_success;
     int number = home_of(e, b, &home);
     return capture(e, scope, home, number);
@@ -60,9 +62,9 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
                     dtp_ref_t *ref) {
     memset(ref, 0, sizeof *ref);
     if (a->buf < 0) return;
-    const dtp_buf_t *b = &l->bufs[a->buf];
+    const dtp_buf_t *b = &l->bufs[dtp_whole_of(l, a->buf, &ref->offset)];
     bool packed = s->slice_group >= 0 && e->slice_groups[s->slice_group].seqs > 0;
-    ref->offset = a->offset;
+    ref->offset += a->offset;
     switch (b->kind) {
     case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
     case DTP_BUF_INPUT:
@@ -77,6 +79,7 @@ static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t 
         if (packed) ref->per_capacity = b->offset;
         else ref->offset += b->offset;
         break;
+    case DTP_BUF_PART: break; /* not the whole */
     }
     if (s->slice_group < 0) return;
     if (!packed) {
@@ -128,19 +131,32 @@ static const char *fused_text(dtp_exec_t *e, const dtp_ir_fused_t *last) {
     return text[0] ? dtp_arena_text(&e->arena, text) : NULL;
 }
 
+/* Appends the step that wrote something; of a whole that has parts, the steps that wrote them. */
+static void add_writer(const dtp_exec_t *e, const dtp_lower_t *l, dtp_exec_step_t *x, int32_t *after,
+                       int32_t by) {
+    const dtp_exec_step_t *w = &e->steps[by];
+    for (int k = 0; k < w->nafter && l->steps[by]->ctl == DTP_CTL_JOIN; ++k)
+        add_writer(e, l, x, after, w->after[k]);
+    for (int k = 0; k < x->nafter; ++k)
+        if (after[k] == by) return;
+    if (l->steps[by]->ctl != DTP_CTL_JOIN) after[x->nafter++] = by;
+}
+
 /* What traces need to tell how long an operator waited. writer: by buffer, the last step that wrote it; -1. */
-static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_step_t *s, dtp_exec_step_t *x, int32_t *writer) {
-    const int n = s->nargs + s->npost_args, number = (int)(x - e->steps);
-    int32_t *after = NULL;
+static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_lower_t *l, int number, int32_t *writer) {
+    const dtp_step_t *s = l->steps[number];
+    dtp_exec_step_t *x = (dtp_exec_step_t *)(uintptr_t)&e->steps[number];
+    const int n = s->nargs + s->npost_args;
+    int most = 0;
     for (int i = 0; i < n; ++i) {
         const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? -1 : writer[s->arg[i].buf];
-        bool known = by < 0;
-        for (int k = 0; k < x->nafter && !known; ++k) known = after[k] == by;
-        if (known) continue;
-        if (!after && !(after = dtp_arena_alloc(&e->arena, sizeof *after * (size_t)n)))
-            return dnnl_tp_out_of_memory;
-        after[x->nafter++] = by;
+        if (by >= 0) most += 1 + (l->steps[by]->ctl == DTP_CTL_JOIN ? e->steps[by].nafter : 0);
     }
+    int32_t *after = most ? dtp_arena_alloc(&e->arena, sizeof *after * (size_t)most) : NULL;
+    if (most && !after) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < n; ++i)
+        if (s->arg[i].buf >= 0 && !s->arg[i].written && writer[s->arg[i].buf] >= 0)
+            add_writer(e, l, x, after, writer[s->arg[i].buf]);
     x->after = after;
     for (int i = 0; i < n; ++i)
         if (s->arg[i].buf >= 0 && s->arg[i].written) writer[s->arg[i].buf] = (int32_t)number;
@@ -257,10 +273,10 @@ static dnnl_tp_status_t find_used_args(dtp_exec_t *e, const dtp_lower_t *l) {
 
 static dtp_stage_kind_t stage_of_control(dtp_ctl_t ctl) {
     static const dtp_stage_kind_t kinds[] = {
-        [DTP_CTL_NONE] = DTP_STAGE_STEP,  [DTP_CTL_IF] = DTP_STAGE_IF,       [DTP_CTL_ELSE] = DTP_STAGE_JUMP,
-        [DTP_CTL_ENDIF] = DTP_STAGE_STEP, [DTP_CTL_WHILE] = DTP_STAGE_WHILE, [DTP_CTL_TEST] = DTP_STAGE_TEST,
-        [DTP_CTL_NEXT] = DTP_STAGE_NEXT,  [DTP_CTL_EXIT] = DTP_STAGE_EXIT,   [DTP_CTL_CALL] = DTP_STAGE_CALL,
-        [DTP_CTL_END] = DTP_STAGE_END};
+        [DTP_CTL_NONE] = DTP_STAGE_STEP,  [DTP_CTL_IF] = DTP_STAGE_IF,     [DTP_CTL_ELSE] = DTP_STAGE_JUMP,
+        [DTP_CTL_ENDIF] = DTP_STAGE_STEP, [DTP_CTL_JOIN] = DTP_STAGE_STEP, [DTP_CTL_WHILE] = DTP_STAGE_WHILE,
+        [DTP_CTL_TEST] = DTP_STAGE_TEST,  [DTP_CTL_NEXT] = DTP_STAGE_NEXT, [DTP_CTL_EXIT] = DTP_STAGE_EXIT,
+        [DTP_CTL_CALL] = DTP_STAGE_CALL,  [DTP_CTL_END] = DTP_STAGE_END};
     return kinds[ctl];
 }
 
@@ -286,7 +302,7 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
         const dtp_step_t *s = l->steps[i];
         dtp_stage_t *st = &stages[e->nstages];
         stage_of[i] = e->nstages;
-        if (s->ctl == DTP_CTL_ENDIF) { /* nothing to do: its number is that of what follows */
+        if (s->ctl == DTP_CTL_ENDIF || s->ctl == DTP_CTL_JOIN) { /* its number is that of what follows */
             ++i;
             continue;
         }
@@ -301,7 +317,7 @@ static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
         ++i;
     }
     for (int i = 0; i < l->nsteps; ++i)
-        if (l->steps[i]->ctl && l->steps[i]->ctl != DTP_CTL_ENDIF)
+        if (l->steps[i]->ctl && l->steps[i]->ctl != DTP_CTL_ENDIF && l->steps[i]->ctl != DTP_CTL_JOIN)
             stages[stage_of[i]].other = target_of(l, stage_of, l->steps[i]);
     return dnnl_tp_success;
 }
@@ -335,7 +351,7 @@ dnnl_tp_status_t dtp_emit_scopes(dtp_exec_t *e, const dtp_lower_t *l) {
     for (int i = 0; i < l->nsteps && l->nscopes > 1; ++i) {
         const dtp_step_t *s = l->steps[i];
         for (int k = 0; k < s->nargs + s->npost_args; ++k)
-            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, s->scope, &l->bufs[s->arg[k].buf]));
+            if (s->arg[k].buf >= 0) DTP_TRY(capture_buf(e, l, s->scope, s->arg[k].buf));
     }
     return dnnl_tp_success;
 }
@@ -351,7 +367,7 @@ dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
-        DTP_TRY(set_after(e, l->steps[i], &steps[i], writer));
+        DTP_TRY(set_after(e, l, i, writer));
         e->ns += dtp_step_ns(l->steps[i]);
     }
     DTP_TRY(find_used_args(e, l));

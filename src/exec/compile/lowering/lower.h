@@ -30,15 +30,18 @@ typedef enum {
     DTP_BUF_INPUT,
     DTP_BUF_OUTPUT,
     DTP_BUF_CONST,
-    DTP_BUF_VAR /* behind a pointer of its scope: variable of a loop; parameter or result of a function */
+    DTP_BUF_VAR, /* behind a pointer of its scope: variable of a loop; parameter or result of a function */
+    DTP_BUF_PART /* some bytes of another buffer, with a writer of their own */
 } dtp_buf_kind_t;
 
 typedef struct {
     uint8_t kind;   /* dtp_buf_kind_t */
     uint8_t domain; /* DTP_BY_*: what its units are inside a packed slice group */
     int scope;
-    int index;        /* input, output or pointer number */
-    int slice_group;  /* LOCAL */
+    int index;       /* input, output or pointer number */
+    int slice_group; /* LOCAL */
+    int part_of;     /* PART: the buffer that it lies in, from part_at on */
+    int64_t part_at;
     int first, last;  /* steps that write it first and touch it last */
     const void *data; /* constant; NULL until packed for derived ones */
     size_t bytes;
@@ -74,6 +77,7 @@ typedef enum {
     DTP_CTL_NEXT,  /* next values of the variables; other: WHILE */
     DTP_CTL_EXIT,  /* variables, then as many results; other: WHILE */
     DTP_CTL_CALL,  /* parameters, then results; other: number of the function's scope */
+    DTP_CTL_JOIN,  /* parts, then the buffer that they are all of: it is there when they are */
     DTP_CTL_END    /* of the root, of a function */
 } dtp_ctl_t;
 
@@ -163,6 +167,12 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
 double dtp_step_ns(const dtp_step_t *step);
 /* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
 void dtp_buf_ranges(dtp_lower_t *lower);
+/* A part of a buffer: a step writes to it beside those that write to other parts. Who reads the whole comes after
+ * dtp_join_parts. */
+dnnl_tp_status_t dtp_new_part(dtp_lower_t *lower, int whole, int64_t at, size_t bytes, int *buf);
+dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, const int *parts, int nparts);
+/* The buffer that a part lies in, which may be a part itself, and where; other buffers: itself. */
+int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at);
 /* The steps of a region's nodes (lower.c), of control flow (lower_control.c). */
 dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region);
 dnnl_tp_status_t dtp_lower_if(dtp_lower_t *lower, const dtp_ir_node_t *node);

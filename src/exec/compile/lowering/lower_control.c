@@ -7,8 +7,8 @@
 
 dnnl_tp_status_t dtp_new_control(dtp_lower_t *lower, const dtp_ir_node_t *node, dtp_ctl_t ctl, int nargs,
                                  dtp_step_t **step) {
-    static const char *const names[] = {"",     "if",   "else", "endif", "while",
-                                        "test", "next", "exit", "call",  "end"};
+    static const char *const names[] = {"",     "if",   "else", "endif", "while", "test",
+                                        "next", "exit", "call", "join",  "end"};
     DTP_TRY(dtp_new_step(lower, NULL, 0, 0, nargs, step));
     (*step)->ctl = ctl;
     (*step)->name = node ? node->name : "";

@@ -68,6 +68,8 @@ static dnnl_tp_status_t collect_events(dtp_order_t *o) {
 
 /* The allocation of a buffer of this scope; -1. */
 static int allocation_of(const dtp_order_t *o, int buf) {
+    int64_t at;
+    if (buf >= 0) buf = dtp_whole_of(o->l, buf, &at);
     if (buf < 0 || o->l->bufs[buf].kind != DTP_BUF_INSTANCE || o->l->bufs[buf].scope != o->scope) return -1;
     while (o->heir_of[buf] >= 0) buf = o->heir_of[buf];
     return buf;
@@ -111,7 +113,7 @@ static dnnl_tp_status_t add_event(dtp_order_t *o, int k, int owner) {
     for (int i = k + 1; i <= v->end && v->kind == DTP_EVENT_WHILE; ++i) add_after(o, p, i);
     if (v->kind == DTP_EVENT_STEPS && o->l->item_end[v->first] >= 0) o->in_order[p] = 1;
     if (truth >= 0) DTP_TRY(use_buf(o, truth, p, v->kind == DTP_EVENT_TRUTH));
-    DTP_TRY(touch(o, p, v->first, v->last));
+    if (v->kind != DTP_EVENT_JOIN) DTP_TRY(touch(o, p, v->first, v->last));
     dtp_ancestors_seal(&o->ancestors, p);
     return dnnl_tp_success;
 }

@@ -195,11 +195,15 @@ static dnnl_tp_status_t walk(derive_t *d, int from, int to) {
         } else if (t->slice_group >= 0) {
             const dtp_slice_group_t *g = &d->e->slice_groups[t->slice_group];
             last = g->first_step + g->nsteps - 1;
-        } else if (t->ctl && t->ctl != DTP_CTL_CALL) {
+        } else if (t->ctl && t->ctl != DTP_CTL_CALL && t->ctl != DTP_CTL_JOIN) {
             continue;
         }
-        DTP_TRY(new_event(d, DTP_EVENT_STEPS, i, last, &event));
-        DTP_TRY(after_reads(d, i, last));
+        DTP_TRY(new_event(d, t->ctl == DTP_CTL_JOIN ? DTP_EVENT_JOIN : DTP_EVENT_STEPS, i, last, &event));
+#ifdef DTP_BREAK_ORDER_JOIN
+        if (t->ctl == DTP_CTL_JOIN) DTP_TRY(after(d, d->there[t->arg[t->nargs - 2].buf]));
+        else
+#endif
+            DTP_TRY(after_reads(d, i, last));
         DTP_TRY(set_writes(d, event, i, last));
         i = last;
     }

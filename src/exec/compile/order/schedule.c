@@ -264,8 +264,9 @@ static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
 static dtp_dataflow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
     const dtp_lower_t *l = s->l;
     if (t->truth) return (dtp_dataflow_ref_t){.offset = l->bufs[t->truth - 1].offset};
-    const dtp_buf_t *b = &l->bufs[t->arg[0].buf];
-    dtp_dataflow_ref_t r = {.inner = t->arg[0].offset, .indirect = true, .level = DTP_DATAFLOW_BASES};
+    dtp_dataflow_ref_t r = {.indirect = true, .level = DTP_DATAFLOW_BASES};
+    const dtp_buf_t *b = &l->bufs[dtp_whole_of(l, t->arg[0].buf, &r.inner)];
+    r.inner += t->arg[0].offset;
     switch (b->kind) {
     case DTP_BUF_CONST:
         r.offset = (int64_t)sizeof(void *) * DTP_BASE_ABSOLUTE;
@@ -352,6 +353,10 @@ static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to)
         const int *after = &s->o->after[v[k].after];
         switch ((dtp_event_kind_t)v[k].kind) {
         case DTP_EVENT_STEPS: add_steps(s, block, k); break;
+        case DTP_EVENT_JOIN:
+            s->token[k] = dtp_dataflow_node(s->builder, block, DTP_DATAFLOW_NO_INDEX, DTP_DATAFLOW_NOP, 0.);
+            add_after(s, s->token[k], k);
+            break;
         case DTP_EVENT_TRUTH: add_node(s, block, k, 0., 0); break;
         case DTP_EVENT_IF:
             add_if(s, block, k);
