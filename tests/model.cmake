@@ -34,6 +34,7 @@ endfunction()
 model_check(itself quick)
 model_check(shared_loop full LOOP_CLAIM LOOP_EPOCH LOOP_WAIT LOOP_BELL LOOP_LEAVE RUN_EPOCH)
 model_check(merge quick MERGE_READY)
+model_check(join quick ORDER_JOIN)
 model_check(queue full QUEUE_GENERATION QUEUE_CANCEL QUEUE_DUMMY QUEUE_BELL QUEUE_AGAIN TICKET_TAKE_OVER
   QUEUE_PASS_ON)
 model_check(sleep full SLEEP_LOOK SLEEP_COUNT HELPERS_LOOK TASK_DRAIN)

@@ -21,8 +21,8 @@ typedef struct dtp_lent_block {
  * `hot`, where runs one after another find it without the lock; who takes the lock to take moves it to the
  * list. */
 typedef struct {
-    _Atomic(dtp_lent_block_t *) hot;
-    _Atomic(bool) listed; /* idle is not empty; written under the lock */
+    dtp_lent_block_t *_Atomic hot;
+    _Atomic bool listed; /* idle is not empty; written under the lock */
     dtp_lock_t lock;
     int executables;
     const dnnl_tp_allocator_t *allocator;

@@ -117,8 +117,11 @@ typedef struct {
     bool (*post)(const struct dtp_ir *ir, const struct dtp_ir_node *node, int x, struct dtp_ir_post *post);
 } dtp_op_class_t;
 enum {
-    DTP_OP_MAY_LACK = 1,     /* inputs behind the fewest may be absent */
-    DTP_OP_SAME_ELEMENTS = 2 /* the result has the elements of the first input, in their order */
+    DTP_OP_MAY_LACK = 1,      /* inputs behind the fewest may be absent */
+    DTP_OP_SAME_ELEMENTS = 2, /* the result has the elements of the first input, in their order */
+    DTP_OP_VIEW = 4,          /* the result may be a view of the first input */
+    DTP_OP_JOINS =
+        8 /* the result has the elements of all inputs, one input behind the other in a dimension */
 };
 #define DTP_FIELDS(fields) fields, (int)(sizeof(fields) / sizeof *(fields))
 #define DTP_NO_FIELDS NULL, 0

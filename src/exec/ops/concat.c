@@ -33,7 +33,22 @@ static dnnl_tp_status_t concat_infer(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
+/* Whoever makes the inputs wrote them where they belong (dtp_want_parts), but for views. */
+static dnnl_tp_status_t concat_parts(dtp_lower_t *l, dtp_ir_node_t *n) {
+    int parts[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < n->nin; ++i) {
+        parts[i] = dtp_value(l, n->in[i])->dest;
+        DTP_TRY(dtp_settle(l, n->in[i], parts[i]));
+    }
+    DTP_TRY(dtp_view_new(l, n->out[0]));
+    return dtp_join_parts(l, n, parts, n->nin);
+}
+
 static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const int part = dtp_value(l, n->in[0])->dest;
+    if (part >= 0 && l->bufs[part].kind == DTP_BUF_PART &&
+        l->bufs[part].part_of == dtp_value(l, n->out[0])->dest)
+        return concat_parts(l, n);
     const info_t *to = dtp_info(l, n->out[0]);
     const int axis = dtp_axis(((const attrs_t *)n->attrs)->axis, to->ndims);
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
@@ -61,5 +76,6 @@ static dtp_cut_t concat_cut(const dtp_cut_arg_t *a) {
     return ((const dtp_concat_desc_t *)a->step->op)->axis ? DTP_CUT_SLICED : DTP_CUT_REFUSED;
 }
 
-const dtp_op_class_t dtp_class_concat = DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), 0, 0, dtp_one_result,
-                                                     concat_infer, concat_lower, concat_cut, DTP_NO_POST);
+const dtp_op_class_t dtp_class_concat =
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS, 0, dtp_one_result, concat_infer,
+                 concat_lower, concat_cut, DTP_NO_POST);

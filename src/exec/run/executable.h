@@ -185,7 +185,7 @@ struct dnnl_tp_executable {
     int num_threads;
     int nin, nout, nstages, nsteps, nslice_groups;
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
-    _Atomic(void *) extents;            /* memory to sort many outputs, between runs (args.c) */
+    void *_Atomic extents;              /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_slice_group_t *slice_groups;

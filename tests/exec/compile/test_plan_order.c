@@ -1,4 +1,4 @@
-/* Memory by what happens before what: random programs of steps and Ifs against brute force (every choice of
+/* Memory by what happens before what: random programs of steps, Ifs and parts of buffers against brute force (every choice of
  * the predicates, all paths), and against the dataflow engine's program for them; large programs, where rows
  * are short, against full rows; and the bytes of real graphs. Loops and calls: program_stress runs them. */
 #include <setjmp.h>
@@ -84,8 +84,32 @@ static int pick(int back) {
     return g.seen[from + below(g.nseen - from)];
 }
 
+static bool with_parts;
+
+/* Steps that each write a part of one buffer, some of which others read, and the join. */
+static void random_parts(int back) {
+    int whole = new_buf(), parts[3], n = 2 + below(2);
+    for (int i = 0; i < n; ++i) {
+        int s = new_step(DTP_CTL_NONE);
+        if (g.nseen) use(s, pick(back), false);
+        parts[i] = new_buf();
+        g.bufs[parts[i]].kind = DTP_BUF_PART;
+        g.bufs[parts[i]].part_of = whole;
+        use(s, parts[i], true);
+        if (below(2)) g.seen[g.nseen++] = parts[i];
+    }
+    int join = new_step(DTP_CTL_JOIN);
+    for (int i = 0; i < n; ++i) use(join, parts[i], false);
+    use(join, whole, true);
+    g.seen[g.nseen++] = whole;
+}
+
 static void random_block(int size, int depth, int back) {
     for (int k = 0; k < size; ++k) {
+        if (with_parts && below(5) == 0) {
+            random_parts(back);
+            continue;
+        }
         if (depth == 0 || g.nifs == MAX_IFS || g.nseen == 0 || below(5)) {
             int i = new_step(DTP_CTL_NONE), reads = g.nseen ? below(4) : 0;
             for (int r = 0; r < reads; ++r) use(i, pick(back), false);
@@ -136,7 +160,7 @@ static void make(uint64_t number, int size, int depth, int back) {
     g.lscope = (dtp_lower_scope_t){.parent = -1, .end = g.l.nsteps};
     dtp_buf_ranges(&g.l);
     for (int b = 0; b < g.l.nbufs; ++b)
-        if (g.bufs[b].first >= 0)
+        if (g.bufs[b].first >= 0 && g.bufs[b].kind != DTP_BUF_PART)
             g.allocation[g.nallocations++] = (dtp_allocation_t){
                 .buf = b, .first = g.bufs[b].first, .last = g.bufs[b].last, .bytes = g.bufs[b].bytes};
     g.e.by_counters = true;
@@ -206,8 +230,9 @@ static void brute(unsigned choice) {
 
 static bool touches(int i, int buf, bool written) {
     const dtp_step_t *s = g.steps[i];
-    for (int k = 0; k < s->nargs; ++k)
-        if (s->arg[k].buf == buf && (!written || s->arg[k].written)) return true;
+    int64_t at;
+    for (int k = 0; k < s->nargs && s->ctl != DTP_CTL_JOIN; ++k)
+        if (dtp_whole_of(&g.l, s->arg[k].buf, &at) == buf && (!written || s->arg[k].written)) return true;
     return !written && s->ctl == DTP_CTL_ENDIF && g.steps[s->other]->arg[0].buf == buf; /* predicate */
 }
 
@@ -236,6 +261,7 @@ static bool brute_frees(int a, int b) {
 static void test_brute_force(void **state) {
     (void)state;
     static uint8_t frees[SMALL * 8][SMALL * 8];
+    with_parts = true;
     long pairs = 0, shared = 0, missed = 0;
     for (uint64_t s = 1; s <= 200; ++s) {
         make(s, 6 + (int)(s % 20), (int)(s % 4), s % 3 ? 4 : 1000);
@@ -355,6 +381,7 @@ static bool follows(const dtp_allocation_t *x, const dtp_allocation_t *y) {
 static void test_scheduler(void **state) {
     (void)state;
     long pairs = 0;
+    with_parts = true;
     for (uint64_t s = 1; s <= 200; ++s) {
         make(s, 6 + (int)(s % 20), (int)(s % 4), s % 3 ? 4 : 1000);
         size_t total = 0;
@@ -397,6 +424,7 @@ static int by_place(const void *a, const void *b) {
 
 /* Without Ifs: full rows computed by the test itself; allocations in one place must be ordered in them. */
 static void check_large(int size, int back, double most) {
+    with_parts = false;
     make((uint64_t)size, size, 0, back);
     int n = g.l.nsteps, words = n / 64 + 1, *writer = calloc((size_t)n, sizeof *writer);
     uint64_t *row = calloc((size_t)n * (size_t)words, sizeof *row);

@@ -59,30 +59,6 @@ dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_new_part(dtp_lower_t *lower, int whole, int64_t at, size_t bytes, int *buf) {
-    DTP_TRY(dtp_new_buf(lower, bytes, buf));
-    dtp_buf_t *b = &lower->bufs[*buf];
-    b->kind = DTP_BUF_PART;
-    b->scope = lower->bufs[whole].scope;
-    b->part_of = whole;
-    b->part_at = at;
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, const int *parts, int nparts) {
-    dtp_step_t *s;
-    DTP_TRY(dtp_new_control(lower, node, DTP_CTL_JOIN, nparts + 1, &s));
-    for (int i = 0; i < nparts; ++i) s->arg[i].buf = parts[i];
-    s->arg[nparts] = (dtp_step_arg_t){.buf = lower->bufs[parts[0]].part_of, .written = true};
-    return dnnl_tp_success;
-}
-
-int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at) {
-    for (*at = 0; lower->bufs[buf].kind == DTP_BUF_PART; buf = lower->bufs[buf].part_of)
-        *at += lower->bufs[buf].part_at;
-    return buf;
-}
-
 dnnl_tp_status_t dtp_view_set(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides) {
     dtp_ir_value_t *value = &lower->ir->values[v];
     int64_t *copy = NULL;
@@ -460,6 +436,11 @@ static dnnl_tp_status_t add_order(dtp_lower_t *lower, const dtp_ir_node_t *n, in
 dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
     dtp_ir_t *ir = lower->ir;
     const dtp_ir_region_t *r = &ir->regions[region];
+    for (int i = r->nnodes - 1; i >= 0 && ir->fuse;
+         --i) { /* what is joined may be a part of something joined */
+        const dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];
+        if (!n->dead && n->row && n->row->cls->flags & DTP_OP_JOINS) DTP_TRY(dtp_want_parts(lower, n));
+    }
     for (int i = 0; i < r->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];
         if (n->dead) continue;

@@ -1,0 +1,70 @@
+/* Parts of buffers: several steps write one buffer beside each other. Each part is a buffer for whoever
+ * orders steps, the join of all parts is a step that does nothing, and memory is planned for the whole. */
+#include "exec/compile/lowering/lower.h"
+
+dnnl_tp_status_t dtp_new_part(dtp_lower_t *lower, int whole, int64_t at, size_t bytes, int *buf) {
+    DTP_TRY(dtp_new_buf(lower, bytes, buf));
+    dtp_buf_t *b = &lower->bufs[*buf];
+    b->kind = DTP_BUF_PART;
+    b->scope = lower->bufs[whole].scope;
+    b->part_of = whole;
+    b->part_at = at;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, const int *parts, int nparts) {
+    dtp_step_t *s;
+    DTP_TRY(dtp_new_control(lower, node, DTP_CTL_JOIN, nparts + 1, &s));
+    for (int i = 0; i < nparts; ++i) s->arg[i].buf = parts[i];
+    s->arg[nparts] = (dtp_step_arg_t){.buf = lower->bufs[parts[0]].part_of, .written = true};
+    return dnnl_tp_success;
+}
+
+int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at) {
+    for (*at = 0; lower->bufs[buf].kind == DTP_BUF_PART; buf = lower->bufs[buf].part_of)
+        *at += lower->bufs[buf].part_at;
+    return buf;
+}
+
+/* The value whose writer can write v somewhere else, through what does not move elements; -1: there is none. */
+static int movable(const dtp_ir_t *ir, int v, int region) {
+    for (;;) {
+        const dtp_ir_value_t *value = &ir->values[v];
+        if (value->region != region || value->node < 0 || value->dest >= 0) return -1;
+        const dtp_ir_node_t *n = &ir->nodes[value->node];
+        const unsigned flags = n->row ? n->row->cls->flags : 0;
+        if (n->dead || n->nparts > 1 || flags & DTP_OP_VIEW) return -1;
+        if (!(flags & DTP_OP_SAME_ELEMENTS)) return v;
+        v = n->in[0];
+    }
+}
+
+dnnl_tp_status_t dtp_want_parts(dtp_lower_t *lower, const dtp_ir_node_t *n) {
+    const dtp_ir_t *ir = lower->ir;
+    dtp_ir_value_t *out = &ir->values[n->out[0]];
+    const dnnl_tp_tensor_info_t *first = ir->values[n->in[0]].info;
+    int axis = 0, moved[DTP_GRAPH_MAX_ARGS];
+    while (axis < first->ndims && first->dims[axis] == 1 && out->info->dims[axis] == 1) ++axis;
+    for (int d = axis + 1; d < first->ndims; ++d)
+        if (first->dims[d] != out->info->dims[d]) return dnnl_tp_success;
+    size_t at = 0;
+    for (int i = 0; i < n->nin; ++i) {
+        const size_t bytes = dtp_info_bytes(ir->values[n->in[i]].info);
+        moved[i] = movable(ir, n->in[i], n->region);
+        for (int k = 0; k < i; ++k)
+            if (moved[k] == moved[i]) return dnnl_tp_success;
+        if (moved[i] < 0 || bytes == 0 || at % DTP_CACHE_LINE) return dnnl_tp_success;
+        at += bytes;
+    }
+    if (n->nin < 2) return dnnl_tp_success;
+    if (out->dest < 0) DTP_TRY(dtp_new_buf(lower, at, &out->dest));
+    at = 0;
+    for (int i = 0; i < n->nin; ++i) {
+        const size_t bytes = dtp_info_bytes(ir->values[n->in[i]].info);
+        int part;
+        DTP_TRY(dtp_new_part(lower, out->dest, (int64_t)at, bytes, &part));
+        dtp_want(lower, n->in[i], n->region, part);
+        at += bytes;
+    }
+    return dnnl_tp_success;
+}
