@@ -248,7 +248,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *re
  *
  * @param graph not yet compiled; a graph, region or function
  * @param name copied; NULL allowed
- * @param pred one element of boolean, u8, s32 or f32; other than 0 = true
+ * @param pred one element of boolean, u8, s32, s64 or f32; other than 0 = true
  * @param then_region region of graph that runs when pred is true; NULL = nothing runs
  * @param else_region region of graph that runs when pred is false; NULL = nothing runs
  * @param nout number of results
@@ -274,7 +274,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_if(dnnl_tp_graph_t graph, const c
  * @param graph not yet compiled; a graph, region or function
  * @param name copied; NULL allowed
  * @param cond region of graph whose inputs are the variables
- * @param cond_out value of cond: one element of boolean, u8, s32 or f32; other than 0 = another iteration
+ * @param cond_out value of cond: one element of boolean, u8, s32, s64 or f32; other than 0 = another iteration
  * @param body region of cond
  * @param nvars number of variables, may be 0
  * @param init nvars values of graph: what the variables start with

@@ -55,9 +55,9 @@ typedef enum {
     dnnl_tp_s32 = 4,               /**< 32-bit signed integer. */
     dnnl_tp_s8 = 5,                /**< 8-bit signed integer. */
     dnnl_tp_u8 = 6,                /**< 8-bit unsigned integer. */
-    dnnl_tp_f64 = 7,               /**< IEEE double precision; graphs only. */
-    dnnl_tp_boolean = 8,           /**< One byte, 0 or 1; graphs only. */
-    dnnl_tp_s64 = 16,              /**< 64-bit signed integer; graphs only. */
+    dnnl_tp_f64 = 7,               /**< IEEE double precision: eltwise, binary, moves. */
+    dnnl_tp_boolean = 8,           /**< One byte, 0 = false: as f64. */
+    dnnl_tp_s64 = 16,              /**< 64-bit signed integer: as f64. */
     dnnl_tp_data_type_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_data_type_t;
 

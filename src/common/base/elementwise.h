@@ -63,7 +63,7 @@ bool dtp_ew_takes(int alg, dnnl_tp_data_type_t dt);
 
 /* The type in which a function of operands of type dt is computed. exact: as graphs want it, in dt's own
  * arithmetic; otherwise as primitives do, where integers of up to 32 bits become f32
- * (doc/decisions/0008-integers-element-wise.md). */
+ * (doc/decisions/0009-integers-element-wise.md). */
 dnnl_tp_data_type_t dtp_ew_arithmetic(dnnl_tp_data_type_t dt, bool exact);
 
 /* alpha and beta can be parameters of a function in this arithmetic: integers for integers, or infinite. */

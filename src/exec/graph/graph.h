@@ -135,9 +135,11 @@ typedef struct dtp_graph {
 static inline bool dtp_is_true(const void *p, int type) {
     float f;
     int32_t i;
+    int64_t n;
     switch (type) {
     case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
     case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
+    case dnnl_tp_s64: memcpy(&n, p, sizeof n); return n != 0;
     default: return *(const uint8_t *)p != 0;
     }
 }

@@ -36,11 +36,11 @@ static dnnl_tp_status_t check_predicate(const dtp_graph_t *g, dtp_op_id_t id, in
     const dnnl_tp_tensor_info_t *t = g->values[v].info;
     char text[DTP_SHAPE_TEXT];
     bool type = t->data_type == dnnl_tp_boolean || t->data_type == dnnl_tp_u8 ||
-                t->data_type == dnnl_tp_s32 || t->data_type == dnnl_tp_f32;
+                t->data_type == dnnl_tp_s32 || t->data_type == dnnl_tp_s64 || t->data_type == dnnl_tp_f32;
     if (!type)
         return dtp_fail(dnnl_tp_invalid_data_type, DTP_GRAPH_DATA_TYPE,
-                        "operator '%s' (%s): the predicate has type %s, not boolean, u8, s32 or f32", id.name,
-                        id.kind, dnnl_tp_dt2str(t->data_type));
+                        "operator '%s' (%s): the predicate has type %s, not boolean, u8, s32, s64 or f32",
+                        id.name, id.kind, dnnl_tp_dt2str(t->data_type));
     bool one = true;
     for (int d = 0; d < t->ndims; ++d) one &= t->dims[d] == 1;
     SHAPE(one, "operator '%s' (%s): the predicate %s has not exactly one element", id.name, id.kind,

@@ -1,4 +1,5 @@
-/* Arithmetic on two tensors, broadcast; bias_add, which only differs in what it accepts. */
+/* Functions of two tensors, broadcast, in the types in whose arithmetic they exist (common/base/elementwise.inc);
+ * bias_add, which only differs in what it accepts. */
 #include "exec/ops/ops.h"
 
 /* numpy rules: aligned at the last dimension, 1 stretches. */
@@ -7,7 +8,9 @@ static dnnl_tp_status_t binary_infer(const dtp_infer_t *c) {
     char tx[DTP_SHAPE_TEXT], ty[DTP_SHAPE_TEXT];
     TYPE(x->data_type == y->data_type, "src0 has type %s, src1 %s", dnnl_tp_dt2str(x->data_type),
          dnnl_tp_dt2str(y->data_type));
-    TYPE(dtp_is_float(x->data_type), "type %s is not a floating-point type", dnnl_tp_dt2str(x->data_type));
+    const dtp_alg_row_t *row = c->row->param;
+    TYPE(dtp_ew_takes(row->alg, x->data_type), "the sources have type %s, which this function does not take",
+         dnnl_tp_dt2str(x->data_type));
     int n = x->ndims > y->ndims ? x->ndims : y->ndims;
     c->out->ndims = n;
     c->out->data_type = x->data_type;
@@ -50,7 +53,7 @@ static int suffix_of(const info_t *y, const info_t *out) {
 static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     int x = n->in[0], y = n->in[1], out = n->out[0];
     const info_t *to = dtp_info(l, out);
-    const dtp_binary_row_t *row = n->row->param;
+    const dtp_alg_row_t *row = n->row->param;
     bool commutes = row->alg != dnnl_tp_binary_div && row->alg != dnnl_tp_binary_sub;
     if (commutes && dtp_info_nelems(dtp_info(l, x)) < dtp_info_nelems(dtp_info(l, y))) {
         int t = x;
@@ -64,6 +67,7 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_binary_desc_t), dnnl_tp_binary, DTP_BINARY_NARGS, &s));
     dtp_binary_desc_t *d = (dtp_binary_desc_t *)s->op;
     d->alg = row->alg;
+    d->exact = dtp_ew_arithmetic(to->data_type, true) != dnnl_tp_f32;
     s->arg[DTP_BINARY_SRC0] = dtp_view_arg(&px);
     s->arg[DTP_BINARY_SRC1] = dtp_view_arg(&py);
     DTP_TRY(dtp_view_new(l, out));
@@ -86,15 +90,6 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     }
     s->work->bytes = (double)(dtp_value_bytes(l, x) + dtp_value_bytes(l, y) + dtp_value_bytes(l, out));
     s->work->flops = (double)count;
-    if (row->then) {
-        s->work->npost = 1;
-        s->npost_args = 2;
-        s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post);
-        s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md);
-        if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
-        s->work->post[0] = (dtp_ir_post_t){.alg = row->then};
-        return dnnl_tp_success;
-    }
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -118,8 +113,8 @@ static void linear_post(dnnl_tp_alg_kind_t alg, bool first, float c, dtp_ir_post
 }
 
 static bool binary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_post_t *post) {
-    const dtp_binary_row_t *row = n->row->param;
-    if (row->then || n->in[0] == n->in[1]) return false;
+    const dtp_alg_row_t *row = n->row->param;
+    if (!dtp_alg_is_binary(row->alg) || n->in[0] == n->in[1]) return false;
     const bool first = n->in[0] == x, is_div = row->alg == dnnl_tp_binary_div;
     const int other = first ? n->in[1] : n->in[0];
     const info_t *out = ir->values[x].info, *o = ir->values[other].info;

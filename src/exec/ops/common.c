@@ -58,6 +58,7 @@ dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int f
     dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
     d->alg = alg;
+    d->exact = dtp_ew_arithmetic(src_md.data_type, true) != dnnl_tp_f32;
     d->alpha = alpha;
     d->beta = beta;
     d->src = src_md;

@@ -11,10 +11,7 @@
 
 typedef struct {
     dnnl_tp_alg_kind_t alg;
-} dtp_alg_row_t; /* unary, softmax */
-typedef struct {
-    dnnl_tp_alg_kind_t alg, then; /* then: what is done to its result; 0 = nothing */
-} dtp_binary_row_t;
+} dtp_alg_row_t; /* unary, binary, softmax */
 typedef struct {
     dnnl_tp_alg_kind_t alg;
     float p; /* of norms; 0 = it is none */
@@ -22,7 +19,7 @@ typedef struct {
 
 #define DTP_OP(name, number, cls, min_in, max_in) extern const dtp_op_class_t dtp_class_##cls;
 #define DTP_UNARY(name, number, alg, alpha, beta)
-#define DTP_BINARY(name, number, cls, alg, then) extern const dtp_op_class_t dtp_class_##cls;
+#define DTP_BINARY(name, number, cls, alg) extern const dtp_op_class_t dtp_class_##cls;
 #define DTP_REDUCE(name, number, alg, p)
 #define DTP_SOFTMAX(name, number, alg)
 #include "exec/ops/ops.inc"

@@ -22,8 +22,8 @@
      &(const dtp_alg_row_t){(dnnl_tp_alg_kind_t)(alg)},    \
      (const dtp_op_field_t[]){alpha_##alpha, beta_##beta}, \
      2},
-#define DTP_BINARY(name, number, cls, alg, then) \
-    {NAMED(name), &dtp_class_##cls, 2, 2, &(const dtp_binary_row_t){alg, then}, NULL, 0},
+#define DTP_BINARY(name, number, cls, alg) \
+    {NAMED(name), &dtp_class_##cls, 2, 2, &(const dtp_alg_row_t){(dnnl_tp_alg_kind_t)(alg)}, NULL, 0},
 #define DTP_REDUCE(name, number, alg, p) \
     {NAMED(name), &dtp_class_reduce, 1, 1, &(const dtp_reduce_row_t){alg, p}, NULL, 0},
 #define DTP_SOFTMAX(name, number, alg) \

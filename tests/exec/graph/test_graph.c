@@ -48,7 +48,7 @@ static void test_refusals(void **state) {
     static const refusal_t cases[] = {
         {(dnnl_tp_op_kind_t)12345, {&f23}, 0, {{0}}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_OP},
         {dnnl_tp_op_relu, {&f23, &f23}, 0, {{0}}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ARITY},
-        {dnnl_tp_op_relu, {&i2}, 0, {{0}}, dnnl_tp_invalid_data_type, DTP_GRAPH_DATA_TYPE},
+        {dnnl_tp_op_tanh, {&i2}, 0, {{0}}, dnnl_tp_invalid_data_type, DTP_GRAPH_DATA_TYPE},
         {dnnl_tp_op_relu, {&f23}, 1, {F32(alpha, &one)}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR},
         {dnnl_tp_op_elu, {&f23}, 0, {{0}}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR},
         {dnnl_tp_op_elu, {&f23}, 1, {S64(alpha, 1, two)}, dnnl_tp_invalid_graph_op, DTP_GRAPH_BAD_ATTR},

@@ -40,7 +40,7 @@ static void test_if(void **state) {
     OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
     OK(dnnl_tp_graph_create(&other, dnnl_tp_cpu));
     dnnl_tp_value_t p = input(g, dnnl_tp_boolean, 0, NULL), x = input(g, dnnl_tp_f32, 1, two);
-    dnnl_tp_value_t y = input(g, dnnl_tp_f32, 1, three), wrong = input(g, dnnl_tp_s64, 0, NULL), out;
+    dnnl_tp_value_t y = input(g, dnnl_tp_f32, 1, three), wrong = input(g, dnnl_tp_f64, 0, NULL), out;
     dnnl_tp_graph_t a = region(g), b = region(g), inner = region(a);
     dnnl_tp_value_t ra = relu(a, x), rb = relu(b, x), ri = relu(inner, ra), bad = 99;
     REFUSED(dnnl_tp_graph_if(g, "pick", bad, a, b, 1, &ra, &rb, &out), GRAPH_BAD_VALUE, "pick");

@@ -84,10 +84,13 @@ static void test_predicates(void **state) {
     static const float f[2] = {0.f, .25f};
     static const int32_t s[2] = {0, -3};
     static const uint8_t u[2] = {0, 200};
-    const void *const data[4][2] = {{&f[0], &f[1]}, {&s[0], &s[1]}, {&u[0], &u[1]}, {&u[0], &u[1]}};
-    static const dnnl_tp_data_type_t types[4] = {dnnl_tp_f32, dnnl_tp_s32, dnnl_tp_u8, dnnl_tp_boolean};
+    static const int64_t n[2] = {0, INT64_C(1) << 32};
+    const void *const data[][2] = {
+        {&f[0], &f[1]}, {&s[0], &s[1]}, {&u[0], &u[1]}, {&u[0], &u[1]}, {&n[0], &n[1]}};
+    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_s32, dnnl_tp_u8, dnnl_tp_boolean,
+                                                dnnl_tp_s64};
     static const dnnl_tp_dims_t one = {1, 1};
-    for (int t = 0; t < 4; ++t)
+    for (int t = 0; t < 5; ++t)
         for (int fixed = 0; fixed < 3; ++fixed) { /* 0: an input, 1, 2: a constant */
             world_t w;
             world_init(&w, 2);

@@ -61,7 +61,7 @@ static const struct {
     {HEAD "input %0: f32[]\n%1 = elu (%0) aplha=1", "elu has no attribute aplha", dnnl_tp_invalid_graph_op},
     {HEAD "input %0: f32[]\n%1 = elu (%0) alpha=nan", "a number is needed", dnnl_tp_invalid_graph},
     {HEAD "input %0: f32[]\n%1 = elu (%0)", ":3:6: operator '' (elu) needs", dnnl_tp_invalid_graph_op},
-    {HEAD "input %0: s32[]\n%1 = relu \"r\" (%0)", ":3:6: operator 'r'", dnnl_tp_invalid_data_type},
+    {HEAD "input %0: s32[]\n%1 = tanh \"r\" (%0)", ":3:6: operator 'r'", dnnl_tp_invalid_data_type},
     {HEAD "input %0: f32[2]\n%1: f32[3] = relu (%0)", ":3:1: %1 is f32 {2}", dnnl_tp_invalid_graph},
     {HEAD "input %0: f32[2]\n%1, %2 = relu (%0)", "1 output", dnnl_tp_invalid_graph_op},
     {HEAD "input %0: f32[2]\n%1 = relu (%0) after (%0)", "not made by an operator",
