@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/upload.h"
+
 #define MUST(expr)                                                                               \
     do {                                                                                         \
         if ((expr) != dnnl_tp_success) {                                                         \
@@ -20,7 +22,7 @@ void mirror_init(mirror_t *m, uint64_t seed) {
     memset(m, 0, sizeof *m);
     m->seed = seed * 0x9e3779b97f4a7c15u + 1;
     MUST(dnnl_tp_graph_create(&m->graph, dnnl_tp_cpu));
-    MUST(dnnl_tp_engine_create(&m->engine, dnnl_tp_cpu, 0));
+    MUST(dnnl_tp_engine_create(&m->engine, test_engine_kind(), 0));
 }
 
 void mirror_free(mirror_t *m) {
@@ -528,8 +530,10 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     dnnl_tp_executable_t e;
     info_t shapes[MIRROR_IO];
     void *in[MIRROR_IO], *out[MIRROR_IO];
-    MUST(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-    if (pool) MUST(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+    MUST(dnnl_tp_stream_attr_create(&attr, test_engine_kind()));
+    if (test_engine_is_far(m->engine)) {
+        /* Pools are for CPUs. */
+    } else if (pool) MUST(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
     else MUST(dnnl_tp_stream_attr_set_threadpool(attr, NULL));
     MUST(dnnl_tp_stream_create_v2(&stream, m->engine, dnnl_tp_stream_default_flags, attr));
     dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = attr, .flags = flags};
@@ -541,7 +545,7 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     dnnl_tp_status_t status = dnnl_tp_executable_compile(&e, m->graph, m->engine, m->nin, shapes, &opts);
     if (status == dnnl_tp_success) {
         for (int i = 0; i < 2 && status == dnnl_tp_success; ++i)
-            status = dnnl_tp_executable_run(e, stream, m->nin, in, m->nout, out, NULL);
+            status = test_run(e, stream, m->nin, in, m->nout, out, NULL);
         dnnl_tp_executable_destroy(e);
     }
     if (status != dnnl_tp_success) fprintf(stderr, "mirror: %s\n", dnnl_tp_last_error());

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "exec/run/executable.h"
 #include "support/check.h"
 
 dnnl_tp_engine_kind_t test_engine_kind(void) {
@@ -23,6 +24,17 @@ void test_download(dnnl_tp_memory_t memory, void *data, size_t bytes) {
     CHECK_OK(dnnl_tp_memory_map_data(memory, &mapped));
     if (bytes) memcpy(data, mapped, bytes);
     CHECK_OK(dnnl_tp_memory_unmap_data(memory, mapped));
+}
+
+static dnnl_tp_memory_t copy_of(dnnl_tp_engine_t engine, const void *data, size_t bytes) {
+    dnnl_tp_memory_t memory;
+    dnnl_tp_memory_desc_t md;
+    const dnnl_tp_dims_t dims = {(int64_t)bytes};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_u8, dnnl_tp_a));
+    CHECK_OK(dnnl_tp_memory_create(&memory, md, engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    test_upload(memory, data, bytes);
+    return memory;
 }
 
 /* Bytes behind the pointer that an argument of the pd has; 0: it has none. */
@@ -59,14 +71,7 @@ void upload_args(upload_t *u, const_dnnl_tp_primitive_desc_t pd, int nargs, cons
         u->host[k] = args[i].handle;
         if (u->bytes[k] < bytes) u->bytes[k] = bytes;
     }
-    for (int k = 0; k < u->n; ++k) {
-        dnnl_tp_memory_desc_t md;
-        const dnnl_tp_dims_t dims = {(int64_t)u->bytes[k]};
-        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_u8, dnnl_tp_a));
-        CHECK_OK(dnnl_tp_memory_create(&u->memory[k], md, pd->engine, DNNL_TP_MEMORY_ALLOCATE));
-        CHECK_OK(dnnl_tp_memory_desc_destroy(md));
-        test_upload(u->memory[k], u->host[k], u->bytes[k]);
-    }
+    for (int k = 0; k < u->n; ++k) u->memory[k] = copy_of(pd->engine, u->host[k], u->bytes[k]);
     for (int i = 0; i < nargs && u->n; ++i)
         if (there[i].handle) CHECK_OK(dnnl_tp_memory_get_data_handle(u->memory[of[i]], &there[i].handle));
 }
@@ -88,5 +93,49 @@ dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_strea
     dnnl_tp_status_t status = dnnl_tp_primitive_execute_handles(primitive, stream, nargs, there);
     if (status == dnnl_tp_success) status = dnnl_tp_stream_wait(stream);
     upload_end(&u);
+    return status;
+}
+
+/* ---- Runs of graphs ---------------------------------------------------------------------------------- */
+
+static void *there(dnnl_tp_engine_t engine, void *data, size_t bytes, dnnl_tp_memory_t *memory) {
+    *memory = NULL;
+    if (!test_engine_is_far(engine)) return data;
+    if (!data || !bytes) return NULL;
+    *memory = copy_of(engine, data, bytes);
+    void *handle;
+    CHECK_OK(dnnl_tp_memory_get_data_handle(*memory, &handle));
+    return handle;
+}
+
+void upload_run_begin(upload_run_t *u, const_dnnl_tp_executable_t e, int nin, void *const *in, int nout,
+                      void *const *out) {
+    assert_true(nin <= UPLOAD_TENSORS && nout <= UPLOAD_TENSORS);
+    u->nin = nin;
+    u->nout = nout;
+    for (int i = 0; i < nin; ++i) u->in[i] = there(e->engine, in[i], e->in_bytes[i], &u->memory[i]);
+    for (int i = 0; i < nout; ++i) {
+        u->host[i] = out[i];
+        u->bytes[i] = e->out_bytes[i];
+        u->out[i] = there(e->engine, out[i], e->out_bytes[i], &u->memory[nin + i]);
+    }
+}
+
+void upload_run_end(upload_run_t *u) {
+    for (int i = 0; i < u->nin + u->nout; ++i) {
+        if (i >= u->nin && u->memory[i])
+            test_download(u->memory[i], u->host[i - u->nin], u->bytes[i - u->nin]);
+        CHECK_OK(dnnl_tp_memory_destroy(u->memory[i]));
+    }
+}
+
+dnnl_tp_status_t test_run(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin, void *const *in,
+                          int nout, void *const *out, const dnnl_tp_run_opts_t *opts) {
+    if (!e || !test_engine_is_far(e->engine))
+        return dnnl_tp_executable_run(e, stream, nin, in, nout, out, opts);
+    upload_run_t u;
+    upload_run_begin(&u, e, nin, in, nout, out);
+    dnnl_tp_status_t status = dnnl_tp_executable_run(e, stream, nin, u.in, nout, u.out, opts);
+    upload_run_end(&u);
     return status;
 }

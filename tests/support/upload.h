@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "dnnl_tp/dnnl_tp.h"
+#include "dnnl_tp/dnnl_tp_graph.h"
 
 /* The kind of engine that a program tests: the one with a memory of its own, if it is linked with one. */
 dnnl_tp_engine_kind_t test_engine_kind(void);
@@ -33,5 +33,21 @@ void upload_end(upload_t *u);
 /* Executes, waits, and has what came out in the args. */
 dnnl_tp_status_t test_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, int nargs,
                               const dnnl_tp_exec_handle_t *args);
+
+/* Tensors of a run of a graph, in memory of its engine; NULL where the executable uses none. */
+enum { UPLOAD_TENSORS = 64 };
+typedef struct {
+    int nin, nout;
+    void *in[UPLOAD_TENSORS], *out[UPLOAD_TENSORS]; /* what the run gets */
+    void *host[UPLOAD_TENSORS];                     /* of outputs */
+    size_t bytes[UPLOAD_TENSORS];
+    dnnl_tp_memory_t memory[2 * UPLOAD_TENSORS];
+} upload_run_t;
+void upload_run_begin(upload_run_t *u, const_dnnl_tp_executable_t e, int nin, void *const *in, int nout,
+                      void *const *out);
+void upload_run_end(upload_run_t *u);
+/* dnnl_tp_executable_run with tensors of the host. */
+dnnl_tp_status_t test_run(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin, void *const *in,
+                          int nout, void *const *out, const dnnl_tp_run_opts_t *opts);
 
 #endif

@@ -77,7 +77,7 @@ static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const 
     dnnl_tp_status_t status = dnnl_tp_primitive_attr_create(&attr);
     if (status != dnnl_tp_success) return status;
     attr->num_threads = 1;
-    status = dtp_pd_create(&pd, l->ir->engine, &d.base, sizeof d, attr);
+    status = dtp_pd_create(&pd, l->ir->host, &d.base, sizeof d, attr);
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(&prim, pd);
     if (status == dnnl_tp_success) {
         size_t bytes = dtp_pd_scratch_size(prim->pd);
@@ -190,6 +190,44 @@ static void exec_free(dtp_object_t *obj) {
     dtp_object_release(e->engine);
 }
 
+/* Constants that steps use, in memory of an engine that does not read the host's. */
+static dnnl_tp_status_t upload_constants(dtp_lower_t *l) {
+    dtp_graph_t *g = l->ir->graph;
+    dnnl_tp_status_t status = dnnl_tp_success;
+    dtp_lock(&g->lock);
+    for (int i = 0; i < l->nbufs && status == dnnl_tp_success; ++i) {
+        dtp_buf_t *b = &l->bufs[i];
+        void *handle = NULL;
+        if (b->kind != DTP_BUF_CONST || b->first < 0 || !b->bytes) continue;
+        status = dtp_graph_upload(g, l->engine, b->data, b->bytes, &handle);
+        b->data = handle;
+    }
+    dtp_unlock(&g->lock);
+    return status;
+}
+
+/* Where arrays of bases stand that the host keeps (by_stream.c). */
+static void place_heads(dtp_exec_t *e) {
+    for (int i = 0; i < e->nscopes; ++i)
+        e->scopes[i].heads_bytes = e->scopes[i].is_function ? dtp_scope_head(&e->scopes[i]) : 0;
+    for (int i = 0; i < e->nscopes; ++i) {
+        dtp_scope_t *s = &e->scopes[i], *around = s;
+        if (s->parent < 0) continue;
+        while (around->parent >= 0) around = &e->scopes[around->parent];
+        s->heads_at = around->heads_bytes;
+        around->heads_bytes += 2 * dtp_scope_head(s);
+    }
+}
+
+static dnnl_tp_status_t refuse_closures(const dtp_lower_t *l) {
+    for (int i = 0; i < l->nsteps && l->nhosts; ++i)
+        if (l->steps[i]->host)
+            return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME,
+                            "operator '%s' (host): closures cannot read memory of %s", l->steps[i]->name,
+                            l->engine->v->name);
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
     const dnnl_tp_tensor_info_t **infos =
         dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->graph->nvalues);
@@ -223,6 +261,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->graph->nnodes);
     ir->values = NULL;
     ir->nodes = NULL;
+    if (e->by_stream) DTP_TRY(refuse_closures(lower));
     DTP_TRY(dtp_slice_groups(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
@@ -230,13 +269,17 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
         e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
     e->always_dataflow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
     DTP_TRY(dtp_emit_scopes(e, lower));
-    DTP_TRY(dtp_schedule_choose(e, lower, options));
+    if (!e->by_stream) DTP_TRY(dtp_schedule_choose(e, lower, options));
     dtp_orderings_t orderings;
     DTP_TRY(dtp_orderings_derive(&orderings, e, lower));
     DTP_TRY(pack_constants(lower));
+    if (e->by_stream) {
+        DTP_TRY(upload_constants(lower));
+        place_heads(e);
+    }
     DTP_TRY(dtp_plan(e, lower, &orderings, opts ? opts->memory_budget : 0));
     DTP_TRY(dtp_schedule_build(e, lower, &orderings, options));
-    return dtp_frames_init(e);
+    return e->by_stream ? dnnl_tp_success : dtp_frames_init(e);
 }
 
 static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t *opts) {
@@ -248,7 +291,7 @@ static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t
     return n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
 }
 
-static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
+static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engine_t engine) {
     if (!o) return dnnl_tp_success;
     DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
                 "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
@@ -261,7 +304,8 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o) {
                 "reserved_runs is %d, not 0..%d", o->reserved_runs, DTP_MAX_RUNS);
     if (o->stream_attr) {
         DTP_REQUIRE_HANDLE(o->stream_attr, DTP_OBJ_STREAM_ATTR);
-        DTP_REQUIRE(o->stream_attr->kind == dnnl_tp_cpu, BAD_ENGINE, "stream_attr is not of a cpu");
+        DTP_REQUIRE(o->stream_attr->kind == engine->v->kind, BAD_ENGINE, "stream_attr is not of a %s",
+                    dnnl_tp_engine_kind2str(engine->v->kind));
     }
     return dnnl_tp_success;
 }
@@ -277,20 +321,27 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_init(&e->arena, engine->allocator);
     e->graph = dtp_object_retain(g);
     e->engine = dtp_object_retain(engine);
-    e->may_lend = dtp_lent_enter(&g->lent, engine->allocator);
+    e->by_stream = !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE);
+    e->may_lend = !e->by_stream && dtp_lent_enter(&g->lent, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
-    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .engine = engine, .fuse = fuse};
+    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .fuse = fuse};
     dtp_lower_t lower = {.ir = &ir,
+                         .engine = engine,
                          .num_threads = e->num_threads,
                          .refuse_reference = opts && (opts->flags & DNNL_TP_COMPILE_REFUSE_REFERENCE)};
-    dnnl_tp_status_t status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (!e->by_stream) ir.host = dtp_object_retain(engine);
+    else status = dnnl_tp_engine_create(&ir.host, dnnl_tp_cpu, 0);
+    if (status == dnnl_tp_success) status = passes(e, &ir, &lower, selection, nin, in_shapes, opts);
     /* The plan took over the primitives of the steps that it kept. */
     for (int i = 0; i < lower.nsteps && lower.nproblems; ++i)
         for (int k = 0; k < 2; ++k) dtp_object_release(lower.steps[i]->work->prim[k]);
     dtp_arena_free(&arena);
+    if (e->by_stream) (void)dnnl_tp_engine_destroy(ir.host); /* with what it has in the cache of primitives */
+    else dtp_object_release(ir.host);
     /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
     e->lends = e->may_lend && e->nscopes <= 1 && e->memory_bytes >= DTP_LENT_MIN;
     if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
@@ -321,8 +372,7 @@ dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable, co
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
-    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
-    DTP_TRY(check_opts(opts));
+    DTP_TRY(check_opts(opts, engine));
     dnnl_tp_status_t status =
         compile(executable, graph->root, engine, resolve_threads(engine, opts), NULL, nin, in_shapes, opts);
     if (status != dnnl_tp_success) dtp_failed_for(graph->root->name);

@@ -1,6 +1,8 @@
 /* Handles of graphs and their lifetime; derived constants. Building: build.c, region.c. */
 #include "exec/graph/graph.h"
 
+#include "common/primitive/engine.h"
+
 #include <stdatomic.h>
 
 /* ---- Derived constants ------------------------------------------------------------------------------- */
@@ -61,6 +63,7 @@ static void graph_free(dtp_object_t *obj) {
         next = b->next;
         dtp_free(g->base.obj.allocator, b);
     }
+    dtp_graph_drop_uploads(g);
     dtp_arena_free(&g->derived_arena);
     dtp_arena_free(&g->arena);
 }
@@ -69,7 +72,7 @@ dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kin
     DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
     *graph = NULL;
     DTP_REQUIRE(kind == dnnl_tp_cpu || kind == dnnl_tp_gpu, BAD_ENUM, "engine kind %d", (int)kind);
-    if (kind == dnnl_tp_gpu)
+    if (!dtp_engine_vtbl(kind))
         DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has no gpu engine"));
     dtp_graph_t *g = dtp_object_create(dtp_process_allocator(), sizeof *g, DTP_OBJ_GRAPH, graph_free);
     if (!g) DTP_RETURN(dtp_no_memory(sizeof *g));

@@ -59,6 +59,7 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     *event = NULL;
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     dtp_exec_t *e = (dtp_exec_t *)(uintptr_t)executable;
+    if (e->by_stream) DTP_RETURN(dtp_run_by_stream_async(e, stream, nin, in, nout, out, opts, event));
     async_run_t *block = block_take(e);
     if (!block) DTP_RETURN(dnnl_tp_out_of_memory);
     dnnl_tp_status_t status = dtp_run_open(&block->ctx, executable, stream, nin, in, nout, out, opts);

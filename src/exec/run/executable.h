@@ -130,10 +130,12 @@ typedef struct {
     bool is_function, by_counters;
     dtp_dataflow_block_t block; /* functions by counters */
     int nvars, ncaptures, cap_captures;
-    int32_t *captures;            /* numbers of bases of the scope around */
-    int window, instances;        /* loops */
-    int64_t ring;                 /* loops: in the instance of the scope around */
-    size_t bytes;                 /* of one instance */
+    int32_t *captures;     /* numbers of bases of the scope around */
+    int window, instances; /* loops */
+    int64_t ring;          /* loops: in the instance of the scope around */
+    size_t bytes;          /* of one instance */
+    size_t heads_at; /* by stream: of a loop's two arrays of bases, in those of the run or call around it */
+    size_t heads_bytes; /* by stream: of all arrays of the root, or of a function and of the loops in it */
     const dtp_ref_t *init, *next; /* loops: pointers of the first iteration (around it), of all others (in the
                                      instance before) */
 } dtp_scope_t;
@@ -171,6 +173,11 @@ typedef struct dtp_run {
     char *memory;
     bool lends;             /* memory is lent for each run */
     dtp_lent_block_t *lent; /* NULL between runs */
+    /* By stream: memory is the engine's. */
+    char *heads;                      /* bases of loops */
+    struct dtp_stream_frame **frames; /* by function: free ones */
+    uint64_t word;                    /* a predicate */
+    struct dtp_stream_end *end;       /* what an event calls; made by the first run without waiting */
 } dtp_run_t;
 
 enum { DTP_MAX_RUNS = 1024 };
@@ -197,6 +204,7 @@ struct dnnl_tp_executable {
     const char *const *offsets_name;
     int noffsets;
     int max_slices;
+    bool by_stream;                      /* the host only submits: by_stream.c */
     bool by_counters, always_dataflow;   /* with any number of threads */
     bool has_primitives;                 /* some step has */
     bool may_block;                      /* has closures that may block: always by dataflow */
@@ -230,7 +238,8 @@ void dtp_run_give(dtp_exec_t *exec, dtp_run_t *run);
  * memory that other executables of the graph may use too. */
 dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs);
 void dtp_run_free_all(dtp_exec_t *exec);
-void dtp_async_free_all(dtp_exec_t *exec); /* async.c */
+void dtp_async_free_all(dtp_exec_t *exec);                  /* async.c */
+void dtp_stream_run_free(dtp_exec_t *exec, dtp_run_t *run); /* by_stream.c */
 
 /* Frames of calls (frames.c). take allocates only when no free one is left; NULL: no memory. */
 dnnl_tp_status_t dtp_frames_init(dtp_exec_t *exec);

@@ -13,15 +13,7 @@ static inline char *at(char *const *bases, const dtp_ref_t *r) {
 /* ---- Loops ------------------------------------------------------------------------------------------- */
 
 void dtp_instance_init(const dtp_scope_t *s, char *memory, void **up, void **next) {
-    void **bases = (void **)(void *)memory;
-    bases[DTP_BASE_ABSOLUTE] = NULL;
-    bases[DTP_BASE_INSTANCE] = memory;
-    bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
-    bases[DTP_BASE_NEXT] = next;
-    bases[DTP_BASE_UP] = up;
-    bases[DTP_BASE_ROUND] = NULL;
-    void **to = bases + DTP_BASE_VARS + s->nvars;
-    for (int i = 0; i < s->ncaptures; ++i) to[i] = up[s->captures[i]];
+    dtp_instance_init_at(s, (void **)(void *)memory, memory, up, next);
 }
 
 void dtp_instance_set_vars(const dtp_scope_t *s, const dtp_ref_t *refs, void **bases, void **from) {

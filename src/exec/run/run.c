@@ -290,7 +290,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
                               const dnnl_tp_run_opts_t *opts) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    DTP_REQUIRE(stream->engine->v->kind == executable->engine->v->kind, BAD_STREAM,
+    DTP_REQUIRE(stream->engine->device == executable->engine->device, BAD_STREAM,
                 "the stream is of another engine");
     ctx->exec = (dtp_exec_t *)(uintptr_t)executable;
     DTP_TRY(dtp_run_check_args(ctx->exec, nin, in, nout, out));
@@ -355,8 +355,11 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop, &ctx.sleeper);
     const bool ends = ctx.looks || ctx.cancel || owner; /* by somebody else, or by the clock */
-    dnnl_tp_status_t status = stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block,
-                                             ends ? &ctx.share : NULL, dtp_run_body, &ctx);
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (DTP_UNLIKELY(executable->by_stream)) dtp_run_by_stream(&ctx, stream);
+    else
+        status = stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block,
+                                ends ? &ctx.share : NULL, dtp_run_body, &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;

@@ -125,6 +125,18 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
 void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
 /* Instances of loops. init sets all bases but the variables; set_vars sets these from references in `from`. */
+static inline void dtp_instance_init_at(const dtp_scope_t *scope, void **bases, char *memory, void **up,
+                                        void **next) {
+    bases[DTP_BASE_ABSOLUTE] = NULL;
+    bases[DTP_BASE_INSTANCE] = memory;
+    bases[DTP_BASE_FRESH] = up; /* its own address once the variables are those of later rounds */
+    bases[DTP_BASE_NEXT] = next;
+    bases[DTP_BASE_UP] = up;
+    bases[DTP_BASE_ROUND] = NULL;
+    void **to = bases + DTP_BASE_VARS + scope->nvars;
+    for (int i = 0; i < scope->ncaptures; ++i) to[i] = up[scope->captures[i]];
+}
+/* The same where bases stand at the begin of the memory. */
 void dtp_instance_init(const dtp_scope_t *scope, char *memory, void **up, void **next);
 void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void **bases, void **from);
 /* Copies the variables of the last iteration to the results of the loop. */
@@ -135,6 +147,13 @@ void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
 void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attribute__((cold));
 /* The pointers of a call in its frame. */
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
+
+/* Runs that the host submits to a stream (by_stream.c): the body, until it is done; and the whole call without
+ * waiting for more than predicates. */
+void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream);
+dnnl_tp_status_t dtp_run_by_stream_async(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
+                                         int nin, void *const *in, int nout, void *const *out,
+                                         const dnnl_tp_run_opts_t *opts, dnnl_tp_event_t *event);
 
 /* dnnl_tp_executable_run with a second token, that of the run's owner (NULL = none). */
 dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,

@@ -19,6 +19,11 @@ static dnnl_tp_status_t enlist(dtp_exec_t *exec, dtp_run_t *run) {
                     DTP_MAX_RUNS);
 }
 
+static void free_run(dtp_exec_t *exec, dtp_run_t *run) {
+    if (run && exec->by_stream) dtp_stream_run_free(exec, run);
+    dtp_free(exec->obj.allocator, run);
+}
+
 static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     size_t head = dtp_round_up_size(sizeof(dtp_run_t), DTP_CACHE_LINE);
     size_t bases =
@@ -29,7 +34,9 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
             ? dtp_round_up_size(dtp_dataflow_state_bytes(exec->dataflow, exec->num_threads), DTP_NO_SHARE)
             : 0;
     size_t dataflow_at = dtp_round_up_size(head + bases + bounds, DTP_NO_SHARE);
-    size_t bytes = dataflow_at + state + (lent ? 0 : exec->memory_bytes);
+    size_t heads = exec->by_stream ? exec->scopes[0].heads_bytes : 0;
+    size_t frames = exec->by_stream ? sizeof(struct dtp_stream_frame *) * (size_t)exec->nscopes : 0;
+    size_t bytes = dataflow_at + state + heads + frames + (lent || exec->by_stream ? 0 : exec->memory_bytes);
     char *p = dtp_alloc(exec->obj.allocator, bytes, DTP_NO_SHARE);
     if (!p) return dtp_no_memory(bytes);
     dtp_run_t *r = (dtp_run_t *)(void *)p;
@@ -39,12 +46,19 @@ static dnnl_tp_status_t make(dtp_exec_t *exec, bool lent, dtp_run_t **run) {
     r->memory = lent ? NULL : p + dataflow_at + state;
     r->lends = lent;
     dnnl_tp_status_t status = dnnl_tp_success;
+    if (exec->by_stream) {
+        r->heads = p + dataflow_at;
+        r->frames = (struct dtp_stream_frame **)(void *)(r->heads + heads);
+        memset(r->frames, 0, frames);
+        r->memory = exec->engine->v->alloc(exec->engine, exec->memory_bytes, false);
+        if (!r->memory) status = dtp_no_memory(exec->memory_bytes);
+    }
     if (state)
         r->dataflow = dtp_dataflow_state_init(exec->dataflow, exec->num_threads, p + dataflow_at, r->memory);
     if (state && !r->dataflow) status = dnnl_tp_unimplemented; /* its text is the last error */
     if (status == dnnl_tp_success) status = enlist(exec, r);
     if (status != dnnl_tp_success) {
-        dtp_free(exec->obj.allocator, r);
+        free_run(exec, r);
         return status;
     }
     if (!lent) atomic_fetch_add_explicit(&exec->nowners, 1, memory_order_relaxed);
@@ -118,7 +132,7 @@ dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
     if (runs == 0) runs = 1;
     while ((int)atomic_load_explicit(&exec->nowners, memory_order_relaxed) < runs) {
         DTP_TRY(make(exec, false, &r));
-        dtp_touch_pages(r->memory, exec->memory_bytes);
+        if (!exec->by_stream) dtp_touch_pages(r->memory, exec->memory_bytes);
         push(exec, r);
     }
     return dnnl_tp_success;
@@ -126,5 +140,5 @@ dnnl_tp_status_t dtp_run_reserve(dtp_exec_t *exec, int runs) {
 
 void dtp_run_free_all(dtp_exec_t *exec) {
     for (int i = 0; i < DTP_MAX_RUNS; ++i)
-        dtp_free(exec->obj.allocator, atomic_load_explicit(&exec->runs[i], memory_order_acquire));
+        free_run(exec, atomic_load_explicit(&exec->runs[i], memory_order_acquire));
 }

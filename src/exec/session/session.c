@@ -110,8 +110,7 @@ dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_t
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
-    DTP_REQUIRE(engine->v->kind == graph->root->kind, BAD_ENGINE, "the graph is for another kind of engine");
-    DTP_REQUIRE(engine->v->kind == dnnl_tp_cpu, BAD_ENGINE, "sessions have pools, which are for CPUs");
+    DTP_REQUIRE(dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE), BAD_ENGINE, "sessions have pools, which are for CPUs");
     dnnl_tp_session_opts_t o = {.struct_size = sizeof o};
     if (opts) {
         DTP_TRY(check_opts(opts));

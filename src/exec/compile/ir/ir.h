@@ -91,7 +91,8 @@ typedef struct dtp_ir {
     dtp_arena_t *arena;
     dtp_arena_t *info_arena; /* of infos of the graph's values, as the executable keeps them */
     dtp_graph_t *graph;
-    dnnl_tp_engine_t engine;
+    dnnl_tp_engine_t
+        host; /* computes constants: the engine compiled for, or a CPU's where that reads no host memory */
     bool fuse;
     bool may_block; /* some closure may */
     bool simple;    /* one pass of the sweep is enough: no loops, no functions */

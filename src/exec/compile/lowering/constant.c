@@ -46,7 +46,7 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *r
 
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     dtp_ir_node_t *n = &ir->nodes[node];
-    dtp_lower_t lower = {.ir = ir, .num_threads = 1, .at_once = true};
+    dtp_lower_t lower = {.ir = ir, .engine = ir->host, .num_threads = 1, .at_once = true};
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
     size_t bytes[DTP_GRAPH_MAX_ARGS];
     dnnl_tp_status_t status = dtp_lower_op(&lower, n);

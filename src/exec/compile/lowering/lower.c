@@ -291,7 +291,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
     dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
     if (status == dnnl_tp_success) {
         attr->refuse_reference = lower->refuse_reference;
-        status = dtp_pd_create(&pd, lower->ir->engine, op, step->work->op_size, attr);
+        status = dtp_pd_create(&pd, lower->engine, op, step->work->op_size, attr);
     }
     if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(primitive, pd);
     if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);

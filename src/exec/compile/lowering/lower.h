@@ -135,6 +135,7 @@ typedef struct dtp_step {
 
 typedef struct dtp_lower {
     dtp_ir_t *ir;
+    dnnl_tp_engine_t engine; /* that runs the steps */
     int num_threads;
     bool refuse_reference; /* in primitives of runs; constants are computed once */
     bool at_once;          /* steps run here and now, on constants: these are not packed */

@@ -186,6 +186,7 @@ dnnl_tp_status_t dtp_plan(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *
         if (e->slice_groups[i].nslices > e->max_slices) e->max_slices = e->slice_groups[i].nslices;
     size_t whole, slot;
     measure_scratch(e, l, &whole, &slot);
+    if (e->by_stream) whole = slot = 0; /* the stream's */
     size_t slots = e->nslice_groups ? (size_t)e->num_threads : 0, alone = e->local_total;
     if (e->slot_bytes * slots > e->local_total) e->local_total = e->slot_bytes * slots;
     e->slot_scratch_bytes = slot;

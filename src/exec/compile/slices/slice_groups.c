@@ -256,7 +256,7 @@ static double crossing(const dtp_lower_t *l, const dtp_slice_group_t *group, int
 /* Section borders: about `limit` bytes of weights each, cut where the least has to be kept for all slices. */
 static dnnl_tp_status_t make_sections(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_group_t *group, int index) {
     enum { MIB = 1 << 20 };
-    int64_t l3 = l->ir->engine->l3_bytes;
+    int64_t l3 = l->engine->l3_bytes;
     double limit = (double)(l3 > 0 ? dtp_min64(l3 / 4, 16 * MIB) : 8 * MIB), sum = 0.;
     int *sections = dtp_arena_alloc(&e->arena, sizeof *sections * (size_t)(group->nsteps + 1));
     if (!sections) return dnnl_tp_out_of_memory;
@@ -371,7 +371,8 @@ dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_slice_group_t *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)l->nproblems);
     if (!groups) return dnnl_tp_out_of_memory;
     e->slice_groups = groups;
-    for (int i = 0; i < l->nsteps && l->ir->fuse;) {
+    const bool may = l->ir->fuse && dtp_engine_can(l->engine, DTP_ENGINE_ROWS | DTP_ENGINE_CACHES);
+    for (int i = 0; i < l->nsteps && may;) {
         grow_t g;
         int index = e->nslice_groups;
         DTP_TRY(grow(l, i, index, &g));
