@@ -233,12 +233,14 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
         return;
     }
     walk_t w = {ctx, stream, NULL, NULL};
+    const int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
     submit(&w);
     if (!w.run) return;
     /* Its own failure is told here, and is no poison for what comes next. */
     if (!ok(&w, NULL, drain(&w))) (void)stream->v->reset(stream);
     ctx->num_participants = 1;
     dtp_run_give(ctx->exec, w.run);
+    if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 
 /* ---- Without waiting --------------------------------------------------------------------------------- */
