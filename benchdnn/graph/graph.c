@@ -9,6 +9,7 @@
 #include "common/fill.h"
 #include "common/options.h"
 #include "common/parse.h"
+#include "common/side.h"
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "graph/graph.h"
 
@@ -39,6 +40,9 @@ typedef struct {
     int nin, nout;
     dnnl_tp_tensor_info_t in_info[MAX_TENSORS], out_info[MAX_TENSORS];
     void *in[MAX_TENSORS], *out[MAX_TENSORS], *ref[MAX_TENSORS];
+    int nmem; /* of far engines: copies of in and out */
+    dnnl_tp_memory_t mem[2 * MAX_TENSORS];
+    void *far_in[MAX_TENSORS], *far_out[MAX_TENSORS];
     int nodes; /* that a run executes */
     char repro[BD_TEXT];
     const char *why; /* what failed */
@@ -205,7 +209,39 @@ static dnnl_tp_status_t execute(run_t *r, dnnl_tp_executable_t e, int threads, v
     static const int64_t most_ns = (int64_t)60 * 1000000000;
     dnnl_tp_run_opts_t o = {
         .struct_size = sizeof o, .stats = stats, .deadline_ns = bd_now_ns() + most_ns, .trace = trace};
-    return dnnl_tp_executable_run(e, bd_stream(&bd_ours, threads), r->nin, r->in, r->nout, out, &o);
+    const bool far = bd_is_far(&bd_ours);
+    return dnnl_tp_executable_run(e, bd_stream(&bd_ours, threads), r->nin, far ? r->far_in : r->in, r->nout,
+                                  far ? r->far_out : out, &o);
+}
+
+/* The tensor in memory of an engine that the host cannot read. */
+static dnnl_tp_status_t place_far(int *n, dnnl_tp_memory_t *memory, void **handle, void *data, size_t bytes) {
+    dnnl_tp_memory_desc_t md;
+    const dnnl_tp_dims_t dims = {(int64_t)bytes};
+    dnnl_tp_status_t st = dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_u8, dnnl_tp_a);
+    if (st) return st;
+    st = bd_memory_create(&bd_ours, &memory[*n], md, data, bytes);
+    dnnl_tp_memory_desc_destroy(md);
+    return st ? st : dnnl_tp_memory_get_data_handle(memory[(*n)++], handle);
+}
+static dnnl_tp_status_t place_all(run_t *r) {
+    dnnl_tp_status_t st = dnnl_tp_success;
+    for (int i = 0; i < r->nin && !st; ++i)
+        st = place_far(&r->nmem, r->mem, &r->far_in[i], r->in[i], bytes_of(&r->in_info[i]));
+    for (int i = 0; i < r->nout && !st; ++i)
+        st = place_far(&r->nmem, r->mem, &r->far_out[i], r->out[i], bytes_of(&r->out_info[i]));
+    return st;
+}
+static dnnl_tp_status_t fetch_far(const run_t *r, void **out) {
+    dnnl_tp_status_t st = dnnl_tp_success;
+    for (int i = 0; i < r->nout && !st; ++i) {
+        void *mapped;
+        st = dnnl_tp_memory_map_data(r->mem[r->nin + i], &mapped);
+        if (st) break;
+        memcpy(out[i], mapped, bytes_of(&r->out_info[i]));
+        st = dnnl_tp_memory_unmap_data(r->mem[r->nin + i], mapped);
+    }
+    return st;
 }
 
 static dnnl_tp_status_t run_once(run_t *r, int threads, unsigned flags, void **out) {
@@ -214,6 +250,7 @@ static dnnl_tp_status_t run_once(run_t *r, int threads, unsigned flags, void **o
     dnnl_tp_status_t st = compile(r, threads, flags, &e);
     for (int i = 0; i < r->nout && !st; ++i) memset(out[i], 0xff, bytes_of(&r->out_info[i]));
     if (!st) st = execute(r, e, threads, out, &stats, NULL);
+    if (!st && bd_is_far(&bd_ours)) st = fetch_far(r, out);
     r->nodes = stats.num_events;
     dnnl_tp_executable_destroy(e);
     return st;
@@ -343,7 +380,7 @@ static dnnl_tp_status_t prepare(run_t *r) {
         r->ref[r->nout] = bd_alloc(bytes_of(t) + 1, 64);
     }
     dnnl_tp_executable_destroy(e);
-    return st;
+    return !st && bd_is_far(&bd_ours) ? place_all(r) : st;
 }
 
 /* "# benchdnn: --dim=4 --fill=x:0:1" among the first lines: options of the file, unless the command line has
@@ -403,6 +440,7 @@ static void run_file(const char *name) {
     else if (st || errors) state = BD_FAILED;
     bd_report(state, st ? dnnl_tp_status2str(st) : r.why, errors, r.nout, (bd_now() - start) * 1e3, r.repro);
     dnnl_tp_graph_destroy(r.graph);
+    for (int i = 0; i < r.nmem; ++i) dnnl_tp_memory_destroy(r.mem[i]);
     for (int i = 0; i < r.nin; ++i) bd_free(r.in[i]);
     for (int i = 0; i < r.nout; ++i) bd_free(r.out[i]), bd_free(r.ref[i]);
 }
