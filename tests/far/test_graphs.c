@@ -5,6 +5,7 @@
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp/dnnl_tp_session.h"
+#include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
 #include "support/far_engine/far_engine.h"
@@ -309,6 +310,106 @@ static void lines_without_waiting(void **state) {
     far_set_delay(0);
 }
 
+/* ---- Two engines ------------------------------------------------------------------------------------- */
+
+static dnnl_tp_memory_t memory_of(dnnl_tp_engine_t engine, int ndims, const dnnl_tp_dims_t dims) {
+    dnnl_tp_memory_desc_t md;
+    dnnl_tp_memory_t m;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, ndims, dims, dnnl_tp_f32,
+                                                 ndims == 1 ? dnnl_tp_a : dnnl_tp_ab));
+    CHECK_OK(dnnl_tp_memory_create(&m, md, engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    return m;
+}
+static void *handle_of(dnnl_tp_memory_t m) {
+    void *handle;
+    CHECK_OK(dnnl_tp_memory_get_data_handle(m, &handle));
+    return handle;
+}
+/* On the far stream, which reaches both. */
+static void move(dnnl_tp_stream_t s, dnnl_tp_memory_t from, dnnl_tp_memory_t to) {
+    const_dnnl_tp_memory_desc_t a, b;
+    dnnl_tp_engine_t ea, eb;
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_memory_get_memory_desc(from, &a));
+    CHECK_OK(dnnl_tp_memory_get_memory_desc(to, &b));
+    CHECK_OK(dnnl_tp_memory_get_engine(from, &ea));
+    CHECK_OK(dnnl_tp_memory_get_engine(to, &eb));
+    CHECK_OK(dnnl_tp_reorder_primitive_desc_create(&pd, a, ea, b, eb, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_FROM, from}, {DNNL_TP_ARG_TO, to}};
+    CHECK_OK(dnnl_tp_primitive_execute(p, s, 2, args));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+}
+
+/* A run on the CPU, one of its result on the far engine, one of that result on the CPU, and nobody waits for the data in
+ * between: streams wait for events, the host for predicates. */
+static void from_engine_to_engine(void **state) {
+    (void)state;
+    enum { ROUNDS = 12 };
+    dnnl_tp_graph_t g = build();
+    dnnl_tp_threadpool_t pool;
+    dnnl_tp_stream_attr_t attr;
+    const dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = 2};
+    CHECK_OK(dnnl_tp_threadpool_create(&pool, &o));
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+    CHECK_OK(dnnl_tp_stream_attr_set_async(attr, 1));
+    dnnl_tp_stream_t here, there = stream_of(far), at_once = stream_of(cpu);
+    CHECK_OK(dnnl_tp_stream_create_v2(&here, cpu, 0, attr));
+    dnnl_tp_executable_t ours = compile(g, cpu, 0), theirs = compile(g, far, 0);
+    dnnl_tp_memory_t x = memory_of(far, 2, tensor), n = memory_of(far, 1, scalar), y[OUT],
+                     fetched = memory_of(cpu, 2, tensor), given = memory_of(cpu, 2, tensor),
+                     times = memory_of(cpu, 1, scalar);
+    for (int i = 0; i < OUT; ++i) y[i] = memory_of(far, 2, tensor);
+    for (int round = 0; round < ROUNDS; ++round) {
+        far_set_delay(round % 3 * 100);
+        data_t a, c, want;
+        void *in[2], *out[OUT], *far_in[] = {handle_of(x), handle_of(n)}, *far_out[OUT];
+        dnnl_tp_event_t done[3];
+        fill(&a, round % MOST);
+        fill(&c, round % MOST);
+        want = a;
+        pointers(&want, in, out); /* one after another on the CPU */
+        for (int k = 0; k < 3; ++k) {
+            if (k) memcpy(want.x, want.y[k == 1 ? 0 : 2], sizeof want.x);
+            CHECK_OK(dnnl_tp_executable_run(ours, at_once, 2, in, OUT, out, NULL));
+        }
+        pointers(&a, in, out);
+        out[0] = handle_of(given);
+        memcpy(handle_of(times), a.n, sizeof a.n);
+        CHECK_OK(dnnl_tp_executable_run_async(ours, here, 2, in, OUT, out, NULL, &done[0]));
+        CHECK_OK(dnnl_tp_stream_wait_event(there, done[0]));
+        move(there, given, x);
+        move(there, times, n);
+        for (int i = 0; i < OUT; ++i) far_out[i] = handle_of(y[i]);
+        CHECK_OK(dnnl_tp_executable_run_async(theirs, there, 2, far_in, OUT, far_out, NULL, &done[1]));
+        move(there, y[2], fetched);
+        CHECK_OK(dnnl_tp_stream_record_event(there, &done[2]));
+        CHECK_OK(dnnl_tp_stream_wait_event(here, done[2]));
+        pointers(&c, in, out);
+        in[0] = handle_of(fetched);
+        dnnl_tp_event_t last;
+        CHECK_OK(dnnl_tp_executable_run_async(ours, here, 2, in, OUT, out, NULL, &last));
+        CHECK_OK(dnnl_tp_event_wait(last, -1, NULL));
+        assert_memory_equal(c.y, want.y, sizeof want.y);
+        CHECK_OK(dnnl_tp_event_destroy(last));
+        for (int i = 0; i < 3; ++i) CHECK_OK(dnnl_tp_event_destroy(done[i]));
+    }
+    far_set_delay(0);
+    dnnl_tp_memory_t all[] = {x, n, fetched, given, times, y[0], y[1], y[2], y[3]};
+    for (int i = 0; i < 9; ++i) CHECK_OK(dnnl_tp_memory_destroy(all[i]));
+    dnnl_tp_stream_t streams[] = {here, there, at_once};
+    for (int i = 0; i < 3; ++i) CHECK_OK(dnnl_tp_stream_destroy(streams[i]));
+    CHECK_OK(dnnl_tp_executable_destroy(ours));
+    CHECK_OK(dnnl_tp_executable_destroy(theirs));
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
+    CHECK_OK(dnnl_tp_threadpool_destroy(pool));
+}
+
 /* ---- Failures ---------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t closure(void *arg, const volatile int *stop, int nin, const dnnl_tp_host_arg_t *in,
@@ -444,6 +545,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(runs_give_the_same_bits),
                                        cmocka_unit_test(runs_without_waiting),
                                        cmocka_unit_test(lines_without_waiting),
+                                       cmocka_unit_test(from_engine_to_engine),
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(failures),
                                        cmocka_unit_test(constants_are_uploaded_once)};

@@ -252,7 +252,9 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_ir_fold(ir));
     if (ir->fuse && ir->nops) {
         dtp_fuse_gelu(ir);
-        DTP_TRY(dtp_fuse_attention(ir));
+        /* Not every engine has what only graphs use. */
+        if (lower->engine->v->impl_list((dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION))
+            DTP_TRY(dtp_fuse_attention(ir));
         dtp_fuse_post_ops(ir);
         DTP_TRY(dtp_fuse_parts(ir));
     }
