@@ -13,6 +13,8 @@
 #define CROSS_ROWS 64
 /* Tiles of at most so many elements are run several at once. */
 #define SMALL_TILE 1024
+/* Bytes of a row from which a shared line per row does not matter. */
+#define SHARED_ROW 8192
 
 void dtp_program_begin(dtp_program_t *m, unsigned isa, dnnl_tp_data_type_t dst_dt, int dst_arg,
                        dnnl_tp_data_type_t src_dt, int src_arg) {
@@ -301,6 +303,19 @@ static bool repeats(const dtp_program_box_t *mb, int o) {
            dtp_box_sx(b)[o] == 1 && dtp_box_sy(b)[o] == 0;
 }
 
+static bool repeats_any(const dtp_program_t *m, const dtp_program_box_t *mb) {
+    bool any = false;
+    for (int o = 1; o < m->nops; ++o) any |= repeats(mb, o);
+    return any;
+}
+
+/* Short rows of the destination that share lines. A shared line is fetched before it is stored to, and stores wait for
+ * the ones before them: with non-temporal stores between, each row would wait for memory. */
+static bool shares_lines(const dtp_program_t *m, const dtp_program_box_t *mb) {
+    const int64_t size = (int64_t)m->size[0], row = mb->cols * size, ld = dtp_box_sy(&mb->box)[0] * size;
+    return mb->rows > 1 && row < SHARED_ROW && (row % DTP_CACHE_LINE || ld % DTP_CACHE_LINE);
+}
+
 /* Some tile needs buffers. */
 static bool needs_buffers(const dtp_program_t *m) {
     if (m->moves_bytes || m->fused || m->cast) return false;
@@ -308,8 +323,8 @@ static bool needs_buffers(const dtp_program_t *m) {
     for (int i = 0; i < m->nboxes; ++i) {
         const dtp_box_t *b = &m->box[i].box;
         for (int o = 0; o < m->nops; ++o)
-            if (!lies(m, o, dtp_box_sx(b)[o]) || (o > 0 && repeats(&m->box[i], o))) return true;
-        if (dtp_box_sx(b)[0] == 0) return true;
+            if (!lies(m, o, dtp_box_sx(b)[o])) return true;
+        if (dtp_box_sx(b)[0] == 0 || repeats_any(m, &m->box[i])) return true;
     }
     return false;
 }
@@ -385,7 +400,7 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
         if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
     }
     m->cast = find_cast(m, box, n + tail);
-    double elems = 0, bytes_each = 0;
+    double elems = 0, bytes_each = 0, touched = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
     for (int i = 0; i < n + tail; ++i) {
         dtp_program_box_t *mb = &m->box[m->nboxes++];
@@ -395,11 +410,18 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
         mb->first_unit = m->nunits;
         m->nunits += dtp_boxes_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
         elems += (double)dtp_boxes_count(&mb->box, 0, mb->box.nd);
+        for (int o = 0; o < m->nops; ++o) {
+            double bytes = (double)m->size[o];
+            for (int d = 0; d < mb->box.nd; ++d) bytes *= mb->box.s[d][o] ? (double)mb->box.n[d] : 1;
+            touched += bytes;
+        }
     }
     if (m->nunits > 0)
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
-    m->stream = elems * bytes_each > 0.5 * (double)l3_bytes;
+    m->stream = touched > 0.5 * (double)l3_bytes;
+    for (int i = 0; i < m->nboxes && !m->moves_bytes; ++i)
+        m->stream &= !shares_lines(m, &m->box[i]) || repeats_any(m, &m->box[i]);
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
     m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&

@@ -106,13 +106,25 @@ static inline void store_tile(const tile_env_t *e, char *p, view_t v, int64_t ro
 
 /* y = a op b for short rows and a b that is the same for all: b is repeated, rows become long. */
 static void binary_repeated(const tile_env_t *e, const dtp_program_step_t *s, view_t a, view_t b, view_t y,
-                            int64_t rows, int64_t cols) {
+                            int64_t rows, int64_t cols, int stream) {
     const int64_t word = e->m->word, many = dtp_min64(DTP_PROGRAM_TILE / cols, rows), n = rows / many,
                   wide = many * cols;
     char *x = tile_buf(e, s->b);
-    for (int64_t r = many - 1; r >= 0; --r) memmove(x + r * cols * word, b.p, (size_t)(cols * word));
-    dtp_binary_args_t args = {
-        .x0 = a.p, .x1 = x, .y = y.p, .ld0 = wide, .ldy = wide, .rows = n, .cols = wide, .cs0 = 1, .cs1 = 1};
+    memmove(x, b.p, (size_t)(cols * word));
+    for (int64_t have = cols, more; have < wide; have += more) { /* twice as many each time */
+        more = dtp_min64(have, wide - have);
+        memcpy(x + have * word, x, (size_t)(more * word));
+    }
+    dtp_binary_args_t args = {.x0 = a.p,
+                              .x1 = x,
+                              .y = y.p,
+                              .ld0 = wide,
+                              .ldy = wide,
+                              .rows = n,
+                              .cols = wide,
+                              .cs0 = 1,
+                              .cs1 = 1,
+                              .stream = stream};
     s->binary(&args);
     args.x0 = a.p + n * wide * word;
     args.y = y.p + n * wide * word;
@@ -164,10 +176,9 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
         if (stays) y = stay;
         if (s->kind == DTP_PROGRAM_BINARY) {
             view_t b = reg[s->b];
-            if (m->buffers && s->c < 0 && !stream && b.ld == 0 && b.cs == 1 &&
-                cols <= DTP_PROGRAM_REPEAT_COLS && rows >= DTP_PROGRAM_REPEAT_ROWS && a.cs == 1 &&
-                a.ld == cols && y.ld == cols) {
-                binary_repeated(e, s, a, b, y, rows, cols);
+            if (m->buffers && s->c < 0 && b.ld == 0 && b.cs == 1 && cols <= DTP_PROGRAM_REPEAT_COLS &&
+                rows >= DTP_PROGRAM_REPEAT_ROWS && a.cs == 1 && a.ld == cols && y.ld == cols) {
+                binary_repeated(e, s, a, b, y, rows, cols, stream);
                 reg[s->y] = y;
                 loaded[s->y] = true;
                 if (stays) return;
