@@ -2,6 +2,8 @@
  * executable. */
 #include "exec/compile/compile.h"
 
+#include "common/problems/matmul.h"
+#include "common/problems/reorder.h"
 #include "exec/run/executable.h"
 #include "exec/compile/emit/emit.h"
 #include "exec/compile/ir/ir.h"

@@ -3,6 +3,8 @@
 
 #include "exec/ops/ops.h"
 
+#include "common/problems/attention.h"
+
 static const dtp_op_field_t attention_fields[] = {
     DTP_NEEDED(dtp_attention_attrs_t, heads),
     DTP_OPTIONAL(dtp_attention_attrs_t, scale, NAN),

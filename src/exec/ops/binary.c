@@ -2,6 +2,8 @@
  * bias_add, which only differs in what it accepts. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/binary.h"
+
 /* numpy rules: aligned at the last dimension, 1 stretches. */
 static dnnl_tp_status_t binary_infer(const dtp_infer_t *c) {
     const info_t *x = c->in[0], *y = c->in[1];

@@ -1,6 +1,8 @@
 /* What classes share. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/eltwise.h"
+
 /* ---- Inference --------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_infer_axis(const dtp_infer_t *c, const char *what, int64_t axis, int ndims, int *out) {

@@ -1,6 +1,8 @@
 /* Tensors one behind the other along a dimension. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/concat.h"
+
 typedef struct {
     dtp_op_attrs_t base;
     int64_t axis;

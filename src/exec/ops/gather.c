@@ -1,6 +1,8 @@
 /* Rows of a table by number. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/gather.h"
+
 static dnnl_tp_status_t gather_infer(const dtp_infer_t *c) {
     const info_t *t = c->in[0], *ids = c->in[1];
     char tt[DTP_SHAPE_TEXT];

@@ -1,6 +1,8 @@
 /* Normalisation over the last dimensions: layer_norm, rms_norm. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/layer_normalization.h"
+
 typedef struct {
     dtp_op_attrs_t base;
     float epsilon;

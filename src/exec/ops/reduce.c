@@ -1,6 +1,8 @@
 /* Sums, means, extremes and norms over dimensions. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/reduction.h"
+
 typedef struct {
     dtp_op_attrs_t base;
     dtp_list_t axes; /* not given: all */

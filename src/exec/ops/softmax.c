@@ -1,6 +1,8 @@
 /* Softmax and its logarithm along a dimension. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/softmax.h"
+
 static const dtp_op_field_t softmax_fields[] = {DTP_OPTIONAL(dtp_softmax_attrs_t, axis, -1)};
 
 static dnnl_tp_status_t softmax_infer(const dtp_infer_t *c) {

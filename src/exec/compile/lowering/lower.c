@@ -2,6 +2,8 @@
  * Control flow: lower_control.c. */
 #include "exec/compile/lowering/lower.h"
 
+#include "common/problems/layer_normalization.h"
+#include "common/problems/reorder.h"
 #include "threading/base/parallel.h"
 
 /* ---- Buffers and views ------------------------------------------------------------------------------- */

@@ -11,17 +11,7 @@
 #define DTP_EXEC_COMPILE_LOWERING_LOWER_H
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/attention.h"
-#include "common/problems/binary.h"
-#include "common/problems/concat.h"
-#include "common/problems/eltwise.h"
-#include "common/problems/gather.h"
-#include "common/problems/layer_normalization.h"
 #include "common/problems/matmul.h"
-#include "common/problems/pool_normalize.h"
-#include "common/problems/reduction.h"
-#include "common/problems/reorder.h"
-#include "common/problems/softmax.h"
 #include "exec/compile/ir/ir.h"
 
 typedef enum {

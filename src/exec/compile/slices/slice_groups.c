@@ -11,6 +11,9 @@
  * transformer layer) and the loop is group outer, slice inner. Run: run/run.c. */
 #include "exec/compile/slices/slice_groups.h"
 
+#include "common/problems/attention.h"
+#include "common/problems/layer_normalization.h"
+
 enum { MAX_UNIT_ROWS = 512 }; /* longer sequences are cut by rows between attentions instead */
 
 /* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
