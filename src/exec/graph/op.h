@@ -119,7 +119,7 @@ typedef struct {
 enum {
     DTP_OP_MAY_LACK = 1,      /* inputs behind the fewest may be absent */
     DTP_OP_SAME_ELEMENTS = 2, /* the result has the elements of the first input, in their order */
-    DTP_OP_VIEW = 4,          /* the result may be a view of the first input */
+    DTP_OP_VIEW = 4,          /* results may be views of the first input */
     DTP_OP_JOINS =
         8 /* the result has the elements of all inputs, one input behind the other in a dimension */
 };

@@ -53,5 +53,6 @@ static dnnl_tp_status_t split_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-const dtp_op_class_t dtp_class_split = DTP_OP_CLASS(attrs_t, DTP_FIELDS(split_fields), 0, 0, split_results,
-                                                    split_infer, split_lower, DTP_NO_CUT, DTP_NO_POST);
+const dtp_op_class_t dtp_class_split =
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(split_fields), DTP_OP_VIEW, 0, split_results, split_infer, split_lower,
+                 DTP_NO_CUT, DTP_NO_POST);
