@@ -13,7 +13,10 @@
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
-#include "exec/run/executable.h"
+#include "exec/compile/emit/emit.h"
+#include "exec/compile/memory/plan.h"
+#include "exec/compile/order/schedule.h"
+#include "exec/compile/slices/slice_groups.h"
 #include "support/check.h"
 
 #define OK CHECK_OK
@@ -180,6 +183,107 @@ static void test_regions(void **state) {
           1, 0);
 }
 
+/* ---- Parts whose rows lie apart ----------------------------------------------------------------------- */
+
+enum { MANY = 1024, WIDTH = 48, WIDE = 2 * WIDTH };
+
+static void eltwise(dtp_lower_t *l, dnnl_tp_alg_kind_t alg, int from, int to, int width, int64_t row) {
+    dtp_step_t *s;
+    int64_t dims[2] = {MANY, width}, strides[2] = {row, 1};
+    OK(dtp_new_step(l, NULL, sizeof(dtp_eltwise_desc_t), dnnl_tp_eltwise, DTP_ELTWISE_NARGS, &s));
+    dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)s->op;
+    d->prop = dnnl_tp_forward_inference;
+    d->alg = alg;
+    OK(dtp_md_init_strides(&d->src, 2, dims, dnnl_tp_f32, NULL));
+    OK(dtp_md_init_strides(&d->dst, 2, dims, dnnl_tp_f32, strides));
+    s->arg[DTP_ELTWISE_SRC] = (dtp_step_arg_t){.buf = from};
+    s->arg[DTP_ELTWISE_DST] = (dtp_step_arg_t){.buf = to, .written = true};
+    s->work->cut = dtp_cut_all;
+    s->work->flops = 100. * MANY * width; /* worth slices and threads */
+}
+
+static void free_exec(dtp_object_t *obj) {
+    dtp_exec_t *e = (dtp_exec_t *)obj;
+    dtp_run_free_all(e);
+    dtp_async_free_all(e);
+    for (int i = 0; i < e->nsteps; ++i)
+        for (int k = 0; k < 2; ++k) dtp_object_release((void *)(uintptr_t)e->steps[i].work->prim[k]);
+    dtp_arena_free(&e->arena);
+    dtp_object_release(e->graph);
+    dtp_object_release(e->engine);
+}
+
+/* (relu(x) beside abs(x)) squared: no lowering makes such destinations yet. */
+static void check_apart(int threads, unsigned options) {
+    static float x[MANY][WIDTH], y[MANY][WIDE];
+    dnnl_tp_graph_t graph;
+    dtp_arena_t arena;
+    OK(dnnl_tp_graph_create(&graph, dnnl_tp_cpu));
+    dtp_arena_init(&arena, dtp_process_allocator());
+    dtp_exec_t *e = dtp_object_create(engine->allocator, sizeof *e, DTP_OBJ_EXECUTABLE, free_exec);
+    dtp_ir_t ir = {.arena = &arena, .graph = graph->root, .engine = engine, .fuse = true};
+    dtp_lower_scope_t scope = {.parent = -1};
+    dtp_lower_t l = {.ir = &ir, .num_threads = threads, .scopes = &scope, .nscopes = 1};
+    dtp_step_t *end;
+    int in, out, whole, part[2];
+    assert_non_null(e);
+    dtp_arena_init(&e->arena, engine->allocator);
+    e->graph = dtp_object_retain(graph->root);
+    e->engine = dtp_object_retain(engine);
+    e->num_threads = threads;
+    e->nin = e->nout = 1;
+    e->always_dataflow = options != 0;
+    OK(dtp_new_buf(&l, sizeof x, &in));
+    OK(dtp_new_buf(&l, sizeof y, &out));
+    OK(dtp_new_buf(&l, sizeof y, &whole));
+    l.bufs[in].kind = DTP_BUF_INPUT;
+    l.bufs[out].kind = DTP_BUF_OUTPUT;
+    for (int i = 0; i < 2; ++i)
+        OK(dtp_new_part(&l, whole, i * WIDTH * (int64_t)sizeof(float), sizeof y, &part[i]));
+    eltwise(&l, dnnl_tp_eltwise_relu, in, part[0], WIDTH, WIDE);
+    eltwise(&l, dnnl_tp_eltwise_abs, in, part[1], WIDTH, WIDE);
+    OK(dtp_join_parts(&l, NULL, part, 2));
+    eltwise(&l, dnnl_tp_eltwise_square, whole, out, WIDE, WIDE);
+    scope.end = l.nsteps;
+    OK(dtp_new_control(&l, NULL, DTP_CTL_END, 0, &end));
+
+    dtp_orderings_t orderings;
+    OK(dtp_slice_groups(e, &l));
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(l.steps[i]->slice_group, 0);
+        assert_int_equal(l.steps[i]->arg[DTP_ELTWISE_DST].advance, WIDE * sizeof(float));
+    }
+    OK(dtp_emit_scopes(e, &l));
+    OK(dtp_schedule_choose(e, &l, options));
+    OK(dtp_orderings_derive(&orderings, e, &l));
+    OK(dtp_plan(e, &l, &orderings, 0));
+    OK(dtp_schedule_build(e, &l, &orderings, options));
+    OK(dtp_run_reserve(e, 1));
+    for (int i = 0; i < l.nsteps; ++i)
+        for (int k = 0; k < 2; ++k) dtp_object_release(l.steps[i]->work->prim[k]);
+    dtp_arena_free(&arena);
+
+    for (int i = 0; i < MANY * WIDTH; ++i) x[i / WIDTH][i % WIDTH] = (float)(i * 37 % 101 - 50);
+    for (int run = 0; run < RUNS; ++run) {
+        void *pin[1] = {x}, *pout[1] = {memset(y, 0xee, sizeof y)};
+        OK(dnnl_tp_executable_run(e, stream, 1, pin, 1, pout, NULL));
+        for (int i = 0; i < MANY; ++i)
+            for (int k = 0; k < WIDE; ++k) {
+                float v = x[i][k % WIDTH];
+                assert_true(y[i][k] == (k < WIDTH && v < 0.f ? 0.f : v * v));
+            }
+    }
+    OK(dnnl_tp_executable_destroy(e));
+    OK(dnnl_tp_graph_destroy(graph));
+}
+
+static void test_apart(void **state) {
+    (void)state;
+    check_apart(1, 0);
+    check_apart(4, 0);
+    check_apart(4, DTP_SCHEDULE_ALL);
+}
+
 /* ---- Random graphs ----------------------------------------------------------------------------------- */
 
 static uint64_t seed;
@@ -233,6 +337,7 @@ static void test_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_place), cmocka_unit_test(test_copied),
-                                       cmocka_unit_test(test_regions), cmocka_unit_test(test_random)};
+                                       cmocka_unit_test(test_regions), cmocka_unit_test(test_apart),
+                                       cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

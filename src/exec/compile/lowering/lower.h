@@ -148,8 +148,8 @@ typedef struct dtp_lower {
 dnnl_tp_status_t dtp_lower(dtp_lower_t *lower);
 /* The lowering of one operator, by its class. */
 dnnl_tp_status_t dtp_lower_op(dtp_lower_t *lower, dtp_ir_node_t *node);
-/* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: its results, memory of the
- * graph (dtp_derived_alloc). */
+/* Evaluates one node whose inputs are constants, on this thread (constant.c); data[i]: its results, memory
+ * of the graph (dtp_derived_alloc). */
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data);
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
@@ -158,12 +158,12 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
 double dtp_step_ns(const dtp_step_t *step);
 /* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
 void dtp_buf_ranges(dtp_lower_t *lower);
-/* Parts of buffers (parts.c): a step writes to one beside those that write to others. Who reads the whole comes
- * after dtp_join_parts. */
+/* Parts of buffers (parts.c): a step writes to one beside those that write to others. Who reads the whole
+ * comes after dtp_join_parts. bytes: of a part whose rows lie apart, rows times bytes from row to row. */
 dnnl_tp_status_t dtp_new_part(dtp_lower_t *lower, int whole, int64_t at, size_t bytes, int *buf);
 dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, const int *parts, int nparts);
-/* Before the region of n, which joins its inputs (DTP_OP_JOINS), is lowered: where its result has them one behind
- * the other in memory, their writers will put them there, as parts. */
+/* Before the region of n, which joins its inputs (DTP_OP_JOINS), is lowered: where its result has them one
+ * behind the other in memory, their writers will put them there, as parts. */
 dnnl_tp_status_t dtp_want_parts(dtp_lower_t *lower, const dtp_ir_node_t *node);
 /* The buffer that a part lies in, which may be a part itself, and where; other buffers: itself. */
 int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at);
