@@ -25,6 +25,10 @@ typedef struct {
      * of other executables of the graph may use when it is idle. */
     int reserved_runs;
     unsigned flags; /**< DNNL_TP_COMPILE_* */
+    /** Values of inputs, in their order, that shapes come from (as dnnl_tp_op_reshape takes them): at most 64
+     * integers or booleans each, NULL for the others; NULL = no input's values are known. The executable serves
+     * these values alone: a run passes the same ones, or NULL. */
+    const void *const *in_values;
 } dnnl_tp_compile_opts_t;
 
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */
@@ -46,9 +50,9 @@ typedef struct {
  * @param in_shapes shapes of all inputs in order of their creation; NULL = as declared
  * @param opts read during the call only; NULL = defaults
  * @return success; invalid_graph (nothing to compute, a region that no operator took, a function without one
- *     of its outputs); invalid_shape (a shape is not known, does not fit the
+ *     of its outputs); invalid_shape (a shape is not known, or comes from values that are not; it does not fit the
  *     declared one, or an operator refuses it); invalid_data_type (the same of types); invalid_arguments (another number of inputs,
- *     struct_size, another engine kind); unimplemented (no primitive serves an operator; the text names
+ *     struct_size, another engine kind, values of an input that are no integers or too many); unimplemented (no primitive serves an operator; the text names
  *     it); out_of_memory (also: the plan exceeds the budget). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable,
                                                             const_dnnl_tp_graph_t graph,

@@ -240,6 +240,24 @@ static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
     return dnnl_tp_success;
 }
 
+static const void *const *values_of(const dnnl_tp_compile_opts_t *opts) {
+    return opts && opts->struct_size == sizeof *opts ? opts->in_values : NULL;
+}
+
+/* Runs have to pass the values of inputs that the executable was compiled for. */
+static dnnl_tp_status_t keep_values(dtp_exec_t *e, const dtp_ir_t *ir, const void *const *values) {
+    if (!values) return dnnl_tp_success;
+    dtp_exec_value_t *kept = dtp_arena_alloc(&e->arena, sizeof *kept * (size_t)e->nin);
+    if (!kept) return dnnl_tp_out_of_memory;
+    const int32_t *inputs = ir->selection ? ir->selection->feeds : ir->graph->inputs;
+    for (int i = 0; i < e->nin; ++i) {
+        const dtp_ir_value_t *v = &ir->values[inputs[i]];
+        if (values[i]) kept[e->nvalues_in++] = (dtp_exec_value_t){i, dtp_info_bytes(v->info), v->data};
+    }
+    e->values_in = kept;
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
                                const dtp_selection_t *selection, int nin,
                                const dnnl_tp_tensor_info_t *in_shapes, const dnnl_tp_compile_opts_t *opts) {
@@ -248,7 +266,8 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_arena_expect(ir->arena, NODE_BYTES * (size_t)ir->graph->nnodes));
     DTP_TRY(dtp_arena_expect(&e->arena, EXEC_BYTES * (size_t)ir->graph->nnodes));
     if (selection) DTP_TRY(dtp_ir_select(ir, selection));
-    DTP_TRY(dtp_ir_import(ir, nin, in_shapes));
+    DTP_TRY(dtp_ir_import(ir, nin, in_shapes, values_of(opts)));
+    DTP_TRY(keep_values(e, ir, values_of(opts)));
     DTP_TRY(keep_infos(e, ir));
     dtp_ir_sweep(ir);
     DTP_TRY(dtp_ir_fold(ir));
@@ -297,8 +316,9 @@ static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engine_t engine) {
     if (!o) return dnnl_tp_success;
-    DTP_REQUIRE(o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
-                "compile options have %zu bytes, needed are %zu", o->struct_size, sizeof *o);
+    const size_t older = offsetof(dnnl_tp_compile_opts_t, in_values);
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
+                "compile options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
     const unsigned known =
         DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS | DNNL_TP_COMPILE_REFUSE_REFERENCE;
     DTP_REQUIRE((o->flags & ~known) == 0, BAD_FLAGS, "flags of compile options are %u", o->flags);

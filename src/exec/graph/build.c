@@ -100,7 +100,11 @@ static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
     const char *copy = dtp_arena_text(&g->arena, name);
     const dnnl_tp_tensor_info_t *kept = dtp_graph_info(g, &info);
     dtp_gconstant_t *constant = dtp_arena_alloc(&g->arena, sizeof *constant);
-    if (!copy || !kept || !constant) return dnnl_tp_out_of_memory;
+    const bool looked_into = dtp_may_be_known(&info);
+    int64_t *known =
+        looked_into ? dtp_arena_alloc(&g->arena, sizeof *known * (size_t)dtp_info_nelems(&info)) : NULL;
+    if (!copy || !kept || !constant || (looked_into && !known)) return dnnl_tp_out_of_memory;
+    if (looked_into) dtp_known_of(&info, data, known);
     void *owned = NULL;
     if (mode == DNNL_TP_CONSTANT_COPY || bytes == 0) {
         owned = dtp_alloc(g->base.obj.allocator, bytes ? bytes : 1, DTP_CACHE_LINE);
@@ -110,6 +114,7 @@ static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
     }
     dtp_gvalue_t *v = dtp_graph_push_value(g, graph->region, kept, copy);
     v->data = data;
+    v->known = known;
     v->constant = constant;
     constant->owned = owned;
     if (mode == DNNL_TP_CONSTANT_BORROW) {
@@ -217,17 +222,26 @@ static dnnl_tp_status_t add_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, co
     } attrs;
     DTP_TRY(dtp_op_attrs_read(&attrs, row, id, nattr, attr));
     const dnnl_tp_tensor_info_t *infos[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < nin; ++i) infos[i] = in[i] < 0 ? NULL : g->values[in[i]].info;
+    const int64_t *known[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < nin; ++i) {
+        infos[i] = in[i] < 0 ? NULL : g->values[in[i]].info;
+        known[i] = in[i] < 0 ? NULL : g->values[in[i]].known;
+    }
     dnnl_tp_tensor_info_t results[DTP_GRAPH_MAX_ARGS];
-    const dtp_infer_t infer = {row, id, &attrs, nin, nout, infos, results};
+    const dtp_infer_t infer = {row, id, &attrs, nin, nout, infos, known, results};
     DTP_TRY(dtp_op_infer(&infer));
+    int64_t values[DTP_KNOWN_MAX];
+    const size_t nvalues = dtp_op_values(&infer, values) ? (size_t)dtp_info_nelems(results) : 0;
+    int64_t *computed = nvalues ? dtp_arena_alloc(&g->arena, sizeof values[0] * nvalues) : NULL;
     void *kept = dtp_arena_alloc(&g->arena, row->cls->attrs_size);
-    if (!kept) return dnnl_tp_out_of_memory;
+    if (!kept || (nvalues && !computed)) return dnnl_tp_out_of_memory;
+    if (nvalues) memcpy(computed, values, sizeof values[0] * nvalues);
     memcpy(kept, &attrs, row->cls->attrs_size);
     dtp_gnode_t *n;
     DTP_TRY(dtp_graph_push_node(g, graph->region, DTP_NODE_OP, name, nin, in, nout, results, &n, out));
     n->row = row;
     n->attrs = kept;
+    g->values[out[0]].known = computed;
     return dnnl_tp_success;
 }
 

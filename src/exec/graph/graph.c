@@ -119,3 +119,25 @@ dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name)
     graph->root->name = copy;
     return dnnl_tp_success;
 }
+
+/* ---- Values that shapes come from -------------------------------------------------------------------- */
+
+static void mark(uint8_t *by_value, int n, const int32_t *values) {
+    for (int i = 0; i < n; ++i)
+        if (values[i] >= 0) by_value[values[i]] = 1;
+}
+
+/* Nodes stand in an order in which they may run: one pass from the end. */
+void dtp_graph_find_shape_values(const dtp_graph_t *graph, uint8_t *by_value) {
+    for (int i = graph->nnodes - 1; i >= 0; --i) {
+        const dtp_gnode_t *n = &graph->nodes[i];
+        bool is_marked = false;
+        for (int k = 0; k < n->nout; ++k) is_marked |= by_value[n->out + k];
+        if (n->row && (n->row->cls->flags & DTP_OP_SHAPE_INPUT)) mark(by_value, 1, n->in + 1);
+        if (is_marked && n->row && n->row->cls->values) mark(by_value, n->nin, n->in);
+        if (is_marked && n->kind == DTP_NODE_IF) {
+            mark(by_value, 1, n->in);
+            mark(by_value, 2 * n->nout, n->yield);
+        }
+    }
+}

@@ -31,7 +31,8 @@ typedef struct {
     int region;
     int node;         /* producer, -1 = input or constant */
     int input;        /* number among the inputs of its region, -1 */
-    const void *data; /* constants, which have both: */
+    const int64_t *known; /* its elements (dtp_may_be_known), NULL */
+    const void *data;     /* constants, which have both: */
     dtp_gconstant_t *constant;
 } dtp_gvalue_t;
 
@@ -144,6 +145,9 @@ static inline bool dtp_is_true(const void *p, int type) {
     default: return *(const uint8_t *)p != 0;
     }
 }
+
+/* by_value[v] = 1: shapes may come from the elements of v. by_value: zeros at first, one per value. */
+void dtp_graph_find_shape_values(const dtp_graph_t *graph, uint8_t *by_value);
 
 /* ---- Building (for build.c and region.c) ------------------------------------------------------------- */
 

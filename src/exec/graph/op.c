@@ -159,6 +159,53 @@ dnnl_tp_status_t dtp_op_infer(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
+/* ---- Values that shapes are made of ------------------------------------------------------------------ */
+
+bool dtp_may_be_known(const dnnl_tp_tensor_info_t *info) {
+    const int64_t n = dtp_info_nelems(info);
+    switch (info->data_type) {
+    case dnnl_tp_s64:
+    case dnnl_tp_s32:
+    case dnnl_tp_s8:
+    case dnnl_tp_u8:
+    case dnnl_tp_boolean: return n >= 0 && n <= DTP_KNOWN_MAX;
+    default: return false;
+    }
+}
+
+void dtp_known_of(const dnnl_tp_tensor_info_t *info, const void *data, int64_t *values) {
+    const int64_t n = dtp_info_nelems(info);
+    for (int64_t i = 0; i < n; ++i) switch (info->data_type) {
+        case dnnl_tp_s64: memcpy(&values[i], (const char *)data + i * 8, 8); break;
+        case dnnl_tp_s32: {
+            int32_t v;
+            memcpy(&v, (const char *)data + i * 4, sizeof v);
+            values[i] = v;
+            break;
+        }
+        case dnnl_tp_s8: values[i] = ((const int8_t *)data)[i]; break;
+        default: values[i] = ((const uint8_t *)data)[i]; break;
+        }
+}
+
+void dtp_known_to(const dnnl_tp_tensor_info_t *info, const int64_t *values, void *data) {
+    const int64_t n = dtp_info_nelems(info);
+    for (int64_t i = 0; i < n; ++i) switch (info->data_type) {
+        case dnnl_tp_s64: memcpy((char *)data + i * 8, &values[i], 8); break;
+        case dnnl_tp_s32: {
+            const int32_t v = (int32_t)values[i];
+            memcpy((char *)data + i * 4, &v, sizeof v);
+            break;
+        }
+        case dnnl_tp_boolean: ((uint8_t *)data)[i] = values[i] != 0; break;
+        default: ((uint8_t *)data)[i] = (uint8_t)values[i]; break;
+        }
+}
+
+bool dtp_op_values(const dtp_infer_t *c, int64_t values[DTP_KNOWN_MAX]) {
+    return c->row->cls->values && c->nout == 1 && dtp_may_be_known(c->out) && c->row->cls->values(c, values);
+}
+
 /* ---- Shapes ------------------------------------------------------------------------------------------ */
 
 int64_t dtp_info_product(const dnnl_tp_tensor_info_t *info, int from, int to) {

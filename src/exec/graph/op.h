@@ -87,7 +87,8 @@ typedef struct {
     const void *attrs; /* of the class */
     int nin, nout;
     const dnnl_tp_tensor_info_t *const *in; /* NULL: absent */
-    dnnl_tp_tensor_info_t *out;             /* zeros at first */
+    const int64_t *const *known; /* by input: its elements, if they are known (dtp_known); else NULL */
+    dnnl_tp_tensor_info_t *out;  /* zeros at first */
 } dtp_infer_t;
 
 /* What an argument of a step does when dimension 0 of the step's result is cut into slices. */
@@ -110,6 +111,9 @@ typedef struct {
     /* How many results there are with these attributes if the user wants so many. */
     int (*results)(const void *attrs, int wanted);
     dnnl_tp_status_t (*infer)(const dtp_infer_t *c);
+    /* Computes the elements of the only result, behind infer, for classes that shapes are made with; false: they are
+     * not known. DTP_NO_VALUES: never. */
+    bool (*values)(const dtp_infer_t *c, int64_t *values);
     dnnl_tp_status_t (*lower)(struct dtp_lower *lower, struct dtp_ir_node *node);
     dtp_cut_fn_t *cut; /* DTP_NO_CUT: its steps are never cut */
     /* What the node does to its input x as a post-operation of whatever makes x; false: it cannot be one.
@@ -121,16 +125,18 @@ enum {
     DTP_OP_SAME_ELEMENTS = 2, /* the result has the elements of the first input, in their order */
     DTP_OP_VIEW = 4,          /* results may be views of the first input */
     DTP_OP_JOINS =
-        8 /* the result has the elements of all inputs, one input behind the other in a dimension */
+        8 /* the result has the elements of all inputs, one input behind the other in a dimension */,
+    DTP_OP_SHAPE_INPUT = 16 /* the shape of the result comes from the elements of the second input */
 };
 #define DTP_FIELDS(fields) fields, (int)(sizeof(fields) / sizeof *(fields))
 #define DTP_NO_FIELDS NULL, 0
+#define DTP_NO_VALUES NULL
 #define DTP_NO_CUT NULL
 #define DTP_NO_POST NULL
-#define DTP_OP_CLASS(attrs, fields, flags, packable, results, infer, lower, cut, post)               \
+#define DTP_OP_CLASS(attrs, fields, flags, packable, results, infer, values, lower, cut, post)       \
     {                                                                                                \
         sizeof(attrs) + 0 * sizeof(char[sizeof(attrs) <= DTP_OP_MAX_ATTRS ? 1 : -1]), fields, flags, \
-            packable, results, infer, lower, cut, post                                               \
+            packable, results, infer, values, lower, cut, post                                       \
     }
 
 /* An operator: a line of ops.inc. */
@@ -163,6 +169,18 @@ dnnl_tp_status_t dtp_op_attrs_read(void *attrs, const dtp_op_row_t *row, dtp_op_
 
 /* Shapes and types of the results. */
 dnnl_tp_status_t dtp_op_infer(const dtp_infer_t *c);
+
+/* ---- Values that shapes are made of ------------------------------------------------------------------ */
+
+/* Integers and booleans, few enough to be looked into while shapes are inferred: those of constants, and what classes
+ * compute of them and of shapes. */
+enum { DTP_KNOWN_MAX = 64 };
+bool dtp_may_be_known(const dnnl_tp_tensor_info_t *info);
+/* Elements of a tensor of which they may be known, and the other way round. */
+void dtp_known_of(const dnnl_tp_tensor_info_t *info, const void *data, int64_t *values);
+void dtp_known_to(const dnnl_tp_tensor_info_t *info, const int64_t *values, void *data);
+/* Behind dtp_op_infer: the elements of the result, if the class knows them. */
+bool dtp_op_values(const dtp_infer_t *c, int64_t values[DTP_KNOWN_MAX]);
 
 /* ---- Shapes ------------------------------------------------------------------------------------------ */
 

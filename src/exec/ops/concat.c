@@ -46,6 +46,16 @@ static dnnl_tp_status_t concat_parts(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dtp_join_parts(l, n, parts, n->nin);
 }
 
+static bool concat_values(const dtp_infer_t *c, int64_t *values) {
+    if (c->out->ndims != 1) return false;
+    for (int i = 0; i < c->nin; ++i) {
+        if (!c->known[i]) return false;
+        memcpy(values, c->known[i], sizeof *values * (size_t)c->in[i]->dims[0]);
+        values += c->in[i]->dims[0];
+    }
+    return true;
+}
+
 static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const int part = dtp_value(l, n->in[0])->dest;
     if (part >= 0 && l->bufs[part].kind == DTP_BUF_PART &&
@@ -80,4 +90,4 @@ static dtp_cut_t concat_cut(const dtp_cut_arg_t *a) {
 
 const dtp_op_class_t dtp_class_concat =
     DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS, 0, dtp_one_result, concat_infer,
-                 concat_lower, concat_cut, DTP_NO_POST);
+                 concat_values, concat_lower, concat_cut, DTP_NO_POST);

@@ -265,4 +265,4 @@ static const dtp_op_field_t matmul_fields[] = {
 
 const dtp_op_class_t dtp_class_matmul =
     DTP_OP_CLASS(dtp_matmul_attrs_t, DTP_FIELDS(matmul_fields), 0, 1 << 1 /* the weights */, dtp_one_result,
-                 matmul_infer, matmul_lower, matmul_cut, DTP_NO_POST);
+                 matmul_infer, DTP_NO_VALUES, matmul_lower, matmul_cut, DTP_NO_POST);

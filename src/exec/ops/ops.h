@@ -93,7 +93,7 @@ dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n);
 /* Is the input one that may be laid out as the implementation likes? */
 static inline bool dtp_packable(const dtp_lower_t *l, const dtp_ir_node_t *n, int input) {
     return l->ir->fuse && !l->at_once && (n->row->cls->packable >> input & 1) &&
-           dtp_ir_is_const(l->ir, n->in[input]);
+           dtp_ir_is_shared(l->ir, n->in[input]);
 }
 
 /* ---- Shared by two classes --------------------------------------------------------------------------- */

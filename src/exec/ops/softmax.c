@@ -44,4 +44,4 @@ static dtp_cut_t softmax_cut(const dtp_cut_arg_t *a) {
 
 const dtp_op_class_t dtp_class_softmax =
     DTP_OP_CLASS(dtp_softmax_attrs_t, DTP_FIELDS(softmax_fields), 0, 0, dtp_one_result, softmax_infer,
-                 softmax_lower, softmax_cut, DTP_NO_POST);
+                 DTP_NO_VALUES, softmax_lower, softmax_cut, DTP_NO_POST);

@@ -103,8 +103,19 @@ static dnnl_tp_status_t check_overlaps(dtp_exec_t *e, void *const *in, void *con
     return status;
 }
 
+static __attribute__((cold, noinline)) dnnl_tp_status_t check_values(const dtp_exec_t *e, void *const *in) {
+    if (!dtp_engine_can(e->engine, DTP_ENGINE_HOST_READABLE)) return dnnl_tp_success;
+    for (int i = 0; i < e->nvalues_in; ++i) {
+        const dtp_exec_value_t *v = &e->values_in[i];
+        DTP_REQUIRE(!in[v->input] || !memcmp(in[v->input], v->data, v->bytes), BAD_PARAM,
+                    "input %d has other values than the graph was compiled for", v->input);
+    }
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_run_check_args(dtp_exec_t *e, int nin, void *const *in, int nout, void *const *out) {
     DTP_TRY(check_pointers(e->in_bytes, e->nin, nin, in, "input"));
     DTP_TRY(check_pointers(e->out_bytes, e->nout, nout, out, "output"));
+    if (DTP_UNLIKELY(e->nvalues_in)) DTP_TRY(check_values(e, in));
     return check_overlaps(e, in, out);
 }

@@ -182,6 +182,13 @@ typedef struct dtp_run {
 
 enum { DTP_MAX_RUNS = 1024 };
 
+/* An input of which the values are part of the program. */
+typedef struct {
+    int input;
+    size_t bytes;
+    const void *data;
+} dtp_exec_value_t;
+
 struct dnnl_tp_executable {
     dtp_object_t obj;
     dtp_graph_t *graph;      /* retained: constants */
@@ -192,6 +199,8 @@ struct dnnl_tp_executable {
     int num_threads;
     int nin, nout, nstages, nsteps, nslice_groups;
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
+    int nvalues_in;
+    const dtp_exec_value_t *values_in;
     void *_Atomic extents;              /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;

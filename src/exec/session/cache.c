@@ -32,6 +32,9 @@ dnnl_tp_status_t dtp_session_names_init(dtp_session_t *s) {
     for (int i = 0; i < g->nnodes; ++i)
         if (g->nodes[i].region == 0) add_name(s, g->nodes[i].name, g->nodes[i].out, g->nodes[i].nout);
     for (int i = 0; i < g->noutputs; ++i) add_name(s, g->output_names[i], g->outputs[i], 1);
+    s->makes_shapes = dtp_zalloc(s->obj.allocator, (size_t)g->nvalues + 1, 0);
+    if (!s->makes_shapes) return dtp_no_memory((size_t)g->nvalues + 1);
+    dtp_graph_find_shape_values(g, s->makes_shapes);
     return dnnl_tp_success;
 }
 
@@ -72,7 +75,11 @@ static uint64_t hash_of_info(const dnnl_tp_tensor_info_t *info) {
 void dtp_request_seal(dtp_request_t *r) {
     enum { FEED = 1, FETCH = 2, TARGET = 3 };
     uint64_t h = mix((uint64_t)r->num_threads, (uint64_t)r->nfeeds);
-    for (int i = 0; i < r->nfeeds; ++i) h += mix(mix(FEED, (uint64_t)r->feeds[i]), hash_of_info(r->infos[i]));
+    for (int i = 0; i < r->nfeeds; ++i) {
+        uint64_t feed = mix(mix(FEED, (uint64_t)r->feeds[i]), hash_of_info(r->infos[i]));
+        if (r->values[i]) feed = mix(feed, dtp_hash_bytes(r->values[i], dtp_info_bytes(r->infos[i])));
+        h += feed;
+    }
     for (int i = 0; i < r->nfetches; ++i) h += mix(FETCH, (uint64_t)r->fetches[i]);
     for (int i = 0; i < r->ntargets; ++i) h += mix(TARGET, (uint64_t)r->targets[i]);
     r->hash = h;
@@ -93,6 +100,10 @@ static bool same_info(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_
            !memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof *a->dims);
 }
 
+static bool same_values(const void *a, const void *b, const dnnl_tp_tensor_info_t *info) {
+    return a && b ? !memcmp(a, b, dtp_info_bytes(info)) : a == b;
+}
+
 /* All of `wanted` are in the sorted list; those of the request are counted by the hash of the whole. */
 static bool all_in(const int32_t *sorted, int n, const int32_t *wanted, int count) {
     for (int i = 0; i < count; ++i)
@@ -106,7 +117,9 @@ static bool serves(const dtp_session_entry_t *e, const dtp_request_t *r) {
         return false;
     for (int i = 0; i < r->nfeeds; ++i) {
         int at = dtp_session_find(e->feeds, e->nfeeds, r->feeds[i]);
-        if (at < 0 || !same_info(&e->infos[at], r->infos[i])) return false;
+        if (at < 0 || !same_info(&e->infos[at], r->infos[i]) ||
+            !same_values(e->values[at], r->values[i], r->infos[i]))
+            return false;
     }
     return all_in(e->fetches, e->nfetches, r->fetches, r->nfetches) &&
            all_in(e->targets, e->ntargets, r->targets, r->ntargets);
@@ -164,22 +177,36 @@ static int copy_sorted(int32_t *to, const int32_t *from, int n, const dnnl_tp_te
 static dnnl_tp_status_t make(dtp_session_t *s, const dtp_request_t *r, dtp_session_entry_t **entry) {
     size_t infos = sizeof(dtp_session_entry_t),
            ids = infos + (size_t)r->nfeeds * sizeof(dnnl_tp_tensor_info_t),
-           bytes = ids + (size_t)(r->nfeeds + r->nfetches + r->ntargets) * sizeof(int32_t);
+           values = dtp_round_up_size(ids + (size_t)(r->nfeeds + r->nfetches + r->ntargets) * sizeof(int32_t),
+                                      sizeof(void *)),
+           data = values + (size_t)r->nfeeds * sizeof(void *), bytes = data;
+    for (int i = 0; i < r->nfeeds; ++i)
+        if (r->values[i]) bytes += dtp_info_bytes(r->infos[i]);
     dtp_session_entry_t *e = dtp_zalloc(NULL, bytes, DTP_CACHE_LINE);
     if (!e) return dtp_no_memory(bytes);
     e->infos = (dnnl_tp_tensor_info_t *)(void *)((char *)e + infos);
     e->feeds = (int32_t *)(void *)((char *)e + ids);
+    e->values = (const void **)(void *)((char *)e + values);
     e->fetches = e->feeds + r->nfeeds;
     e->targets = e->fetches + r->nfetches;
     e->hash = r->hash;
     e->num_threads = r->num_threads;
     atomic_init(&e->users, 1);
     e->nfeeds = copy_sorted(e->feeds, r->feeds, r->nfeeds, r->infos, e->infos);
+    for (int i = 0; i < r->nfeeds; ++i) {
+        if (!r->values[i]) continue;
+        const size_t size = dtp_info_bytes(r->infos[i]);
+        e->values[dtp_session_find(e->feeds, e->nfeeds, r->feeds[i])] =
+            memcpy((char *)e + data, r->values[i], size);
+        data += size;
+    }
     e->nfetches = copy_sorted(e->fetches, r->fetches, r->nfetches, NULL, NULL);
     e->ntargets = copy_sorted(e->targets, r->targets, r->ntargets, NULL, NULL);
     dtp_selection_t selection = {e->nfeeds, e->nfetches, e->ntargets, e->feeds, e->fetches, e->targets};
-    dnnl_tp_compile_opts_t opts = {
-        .struct_size = sizeof opts, .deterministic = s->deterministic, .memory_budget = s->memory_budget};
+    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                   .deterministic = s->deterministic,
+                                   .memory_budget = s->memory_budget,
+                                   .in_values = e->values};
     dnnl_tp_status_t status =
         dtp_compile(&e->exec, s->graph, s->engine, r->num_threads, &selection, e->infos, &opts);
     if (status != dnnl_tp_success) {
@@ -226,5 +253,6 @@ void dtp_session_cache_free(dtp_session_t *s) {
             next = e->next;
             dtp_session_entry_release(e);
         }
+    dtp_free(s->obj.allocator, s->makes_shapes);
     dtp_free(s->obj.allocator, s->names);
 }

@@ -208,6 +208,8 @@ static dnnl_tp_status_t resolve_feeds(const dtp_session_t *s, int n, const dnnl_
         const dnnl_tp_tensor_info_t *declared = s->graph->values[r->feeds[i]].info;
         r->infos[i] = feeds[i].info ? feeds[i].info : declared;
         if (feeds[i].info) DTP_TRY(dtp_info_check(feeds[i].info, false, "shape of feed", feeds[i].name));
+        const bool is_value = s->makes_shapes[r->feeds[i]] && dtp_may_be_known(r->infos[i]);
+        r->values[i] = is_value ? feeds[i].data : NULL;
     }
     r->nfeeds = n;
     return dnnl_tp_success;
@@ -347,6 +349,7 @@ static dnnl_tp_status_t request_of(const struct dnnl_tp_callable *c, int num_thr
     for (int i = 0; i < c->nfeeds; ++i) {
         r->feeds[i] = c->feeds[i];
         r->infos[i] = &c->infos[i];
+        r->values[i] = NULL; /* made before its values are there */
     }
     for (int i = 0; i < c->nfetches; ++i)
         if (position(r->fetches, r->nfetches, c->fetches[i]) < 0) r->fetches[r->nfetches++] = c->fetches[i];

@@ -26,6 +26,7 @@ typedef struct {
     uint64_t hash; /* the same for every order */
     int32_t feeds[DTP_SESSION_MAX_NAMES], fetches[DTP_SESSION_MAX_NAMES], targets[DTP_SESSION_MAX_NAMES];
     const dnnl_tp_tensor_info_t *infos[DTP_SESSION_MAX_NAMES]; /* of the feeds */
+    const void *values[DTP_SESSION_MAX_NAMES];                 /* of feeds that shapes come from; NULL */
 } dtp_request_t;
 
 /* One executable and what it was made for; the lists are sorted and have no value twice. */
@@ -37,6 +38,7 @@ typedef struct dtp_session_entry {
     int nfeeds, nfetches, ntargets, num_threads;
     int32_t *feeds, *fetches, *targets;
     dnnl_tp_tensor_info_t *infos;
+    const void **values;
     dnnl_tp_executable_t exec;
 } dtp_session_entry_t;
 
@@ -71,6 +73,7 @@ struct dnnl_tp_session {
     dtp_session_pool_t *pools;
     dtp_session_name_t *names;
     uint32_t names_mask;
+    uint8_t *makes_shapes; /* by value of the graph: shapes come from its elements */
     dnnl_tp_cancel_t cancel; /* fired by close */
     dnnl_tp_trace_t trace;   /* retained, or NULL */
 

@@ -72,10 +72,22 @@ static bool is_ids(const dtp_op_row_t *row, int input) {
     return row->kind == dnnl_tp_op_gather && input == 1;
 }
 
+/* A shape is known when the graph is compiled: a constant in any case. */
+static bool is_shape(const dtp_op_row_t *row, int input) {
+    return (row->cls->flags & DTP_OP_SHAPE_INPUT) && input == 1;
+}
+static const int64_t shape[2] = {2, -1};
+
 /* The inputs: as inputs of the graph, or as constants. */
 static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnnl_tp_value_t *in) {
     const dnnl_tp_dims_t dims = {SIDE, SIDE};
     for (int i = 0; i < s->nin; ++i) {
+        if (is_shape(s->row, i)) {
+            const dnnl_tp_dims_t two = {2};
+            CHECK_OK(dnnl_tp_graph_constant(g, &in[i], "shape", dnnl_tp_s64, 1, two, shape,
+                                            DNNL_TP_CONSTANT_COPY, NULL, NULL));
+            continue;
+        }
         const dnnl_tp_data_type_t dt = is_ids(s->row, i) ? dnnl_tp_s32 : dnnl_tp_f32;
         const int ndims = is_ids(s->row, i) || (s->row->kind == dnnl_tp_op_bias_add && i == 1) ? 1 : 2;
         const void *data = is_ids(s->row, i) ? (const void *)ids : floats[i];
@@ -131,7 +143,8 @@ static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned f
     CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
     CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
     CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
-    CHECK_OK(dnnl_tp_executable_run(e, stream, constants ? 0 : s->nin, in, s->nout, out, NULL));
+    const int nin = s->nin - is_shape(s->row, s->nin - 1);
+    CHECK_OK(dnnl_tp_executable_run(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_stream_destroy(stream));
     CHECK_OK(dnnl_tp_engine_destroy(engine));

@@ -10,7 +10,22 @@ dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
+dnnl_tp_status_t dtp_ir_set_known(dtp_ir_t *ir, int v, const int64_t *values) {
+    dtp_ir_value_t *value = &ir->values[v];
+    const size_t bytes = dtp_info_bytes(value->info), n = (size_t)dtp_info_nelems(value->info);
+    void *data = dtp_arena_alloc(ir->info_arena, bytes + 1);
+    int64_t *known = dtp_arena_alloc(ir->arena, sizeof *known * n + 1);
+    if (!data || !known) return dnnl_tp_out_of_memory;
+    dtp_known_to(value->info, values, data);
+    dtp_known_of(value->info, data, known);
+    value->data = data;
+    value->known = known;
+    value->cid = DTP_CID_OWN;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes,
+                                   const void *const *in_values) {
     const dtp_graph_t *g = ir->graph;
     int count = ir->selection ? ir->selection->nfeeds : g->ninputs;
     const int32_t *inputs = ir->selection ? ir->selection->feeds : g->inputs;
@@ -21,6 +36,7 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
         ir->values[inputs[i]].input = i;
         ir->values[inputs[i]].data = NULL; /* a constant may be fed, too */
         ir->values[inputs[i]].cid = -1;
+        ir->values[inputs[i]].known = NULL;
         if (in_shapes) {
             const dnnl_tp_tensor_info_t *s = &in_shapes[i];
             char ts[DTP_SHAPE_TEXT], td[DTP_SHAPE_TEXT];
@@ -35,7 +51,14 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
                                 dnnl_tp_dt2str(s->data_type), dtp_info_text(s, ts));
             DTP_TRY(dtp_ir_set_info(ir, inputs[i], s, ir->info_arena));
         }
-        DTP_TRY(dtp_info_check(ir->values[inputs[i]].info, false, "input", v->name));
+        const dnnl_tp_tensor_info_t *info = ir->values[inputs[i]].info;
+        DTP_TRY(dtp_info_check(info, false, "input", v->name));
+        if (!in_values || !in_values[i]) continue;
+        DTP_REQUIRE(dtp_may_be_known(info), BAD_PARAM,
+                    "values of input '%s' are no integers, or more than %d", v->name, DTP_KNOWN_MAX);
+        int64_t values[DTP_KNOWN_MAX];
+        dtp_known_of(info, in_values[i], values);
+        DTP_TRY(dtp_ir_set_known(ir, inputs[i], values));
     }
     return dnnl_tp_success;
 }
@@ -181,6 +204,35 @@ static dnnl_tp_status_t import_call(import_t *m, const dtp_gnode_t *g, const dtp
     return dnnl_tp_success;
 }
 
+/* Infers shapes, types and, if they are known, values of the results: then *is_gone, they are constants. */
+static dnnl_tp_status_t import_op(import_t *m, const dtp_gnode_t *g, const dtp_ir_node_t *n, bool *is_gone) {
+    dtp_ir_t *ir = m->ir;
+    const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
+    const int64_t *known[DTP_GRAPH_MAX_ARGS];
+    for (int i = 0; i < g->nin; ++i) {
+        in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
+        known[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].known;
+    }
+    dtp_op_id_t id = {g->name, g->row->name};
+    dnnl_tp_tensor_info_t out[DTP_GRAPH_MAX_ARGS];
+    const dtp_infer_t infer = {g->row, id, g->attrs, g->nin, g->nout, in, known, out};
+    DTP_TRY(dtp_op_infer(&infer));
+    for (int i = 0; i < g->nout; ++i) {
+        for (int d = 0; d < out[i].ndims; ++d)
+            if (out[i].dims[d] == DNNL_TP_RUNTIME_DIM_VAL)
+                return dtp_fail(
+                    dnnl_tp_invalid_shape, DTP_GRAPH_RUNTIME_SHAPE,
+                    "operator '%s' (%s): dimension %d of its result comes from values that are not known "
+                    "when the graph is compiled",
+                    g->name, g->row->name, d);
+        DTP_TRY(dtp_ir_set_info(ir, g->out + i, &out[i], ir->info_arena));
+    }
+    int64_t values[DTP_KNOWN_MAX];
+    if (n->effects || n->nbefore || !dtp_op_values(&infer, values)) return dnnl_tp_success;
+    *is_gone = true;
+    return dtp_ir_set_known(ir, g->out, values);
+}
+
 static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_t *ir = m->ir;
     dtp_ir_node_t node = {.kind = g->kind}, *n = &node;
@@ -203,6 +255,7 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     if (g->kind == DTP_NODE_IF) DTP_TRY(import_if(m, g, n, &is_gone));
     else if (g->kind == DTP_NODE_WHILE) DTP_TRY(import_while(m, g, n));
     else if (g->kind == DTP_NODE_CALL) DTP_TRY(import_call(m, g, n));
+    else if (g->row) DTP_TRY(import_op(m, g, n, &is_gone));
     if (is_gone) return dnnl_tp_success;
     for (int i = 0; i < g->nout; ++i) {
         ir->values[g->out + i].node = ir->nnodes;
@@ -214,15 +267,7 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     ir->nodes[ir->nnodes++] = node;
     r->effects |= node.effects;
     ir->may_block |= g->kind == DTP_NODE_HOST && (g->flags & DNNL_TP_HOST_MAY_BLOCK);
-    if (!g->row) return dnnl_tp_success;
-    ++ir->nops;
-    const dnnl_tp_tensor_info_t *in[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < g->nin; ++i) in[i] = n->in[i] < 0 ? NULL : ir->values[n->in[i]].info;
-    dtp_op_id_t id = {g->name, g->row->name};
-    dnnl_tp_tensor_info_t out[DTP_GRAPH_MAX_ARGS];
-    const dtp_infer_t infer = {g->row, id, g->attrs, g->nin, g->nout, in, out};
-    DTP_TRY(dtp_op_infer(&infer));
-    for (int i = 0; i < g->nout; ++i) DTP_TRY(dtp_ir_set_info(ir, g->out + i, &out[i], ir->info_arena));
+    ir->nops += g->row != NULL;
     return dnnl_tp_success;
 }
 
@@ -234,8 +279,11 @@ static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
     DTP_TRY(import_node(m, g));
     for (int i = 0; i < g->nout; ++i) {
         if (ir->feed_of[g->out + i] < 0) continue;
-        ir->values[g->out + i].info = given[i];
-        ir->values[g->out + i].node = -1;
+        dtp_ir_value_t *v = &ir->values[g->out + i];
+        v->info = given[i];
+        v->node = v->cid = -1;
+        v->data = NULL;
+        v->known = NULL;
         m->same_as[g->out + i] = -1;
     }
     return dnnl_tp_success;
@@ -288,7 +336,8 @@ static dnnl_tp_status_t sort_regions(import_t *m) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes) {
+dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes,
+                               const void *const *in_values) {
     const dtp_graph_t *g = ir->graph;
     /* Passes replace nodes and values, they add none. */
     ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)g->nvalues);
@@ -308,12 +357,13 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
         v->input = g->values[i].input;
         v->data = g->values[i].data;
         v->cid = v->data ? i : -1;
+        v->known = v->data ? g->values[i].known : NULL; /* of results only what follows from these shapes */
         v->buf = v->dense_buf = v->dest = -1;
         m.same_as[i] = -1;
         numbers[i] = i;
     }
     m.numbers = numbers;
-    DTP_TRY(set_inputs(ir, nin, in_shapes));
+    DTP_TRY(set_inputs(ir, nin, in_shapes, in_values));
     DTP_TRY(sort_regions(&m));
     for (int r = 1; r < g->nregions; ++r)
         if (g->regions[r].kind == DTP_REGION_FUNCTION) DTP_TRY(import_region(&m, r));

@@ -26,7 +26,8 @@ typedef struct {
     int input;        /* number among the inputs of its region; -1 */
     int dest;         /* the buffer that it should be written to, -1 */
     const void *data; /* constant */
-    int64_t cid;      /* identity of the constant; -1 = not a constant */
+    int64_t cid;      /* identity of the constant in the graph; DTP_CID_OWN; -1 = not a constant */
+    const int64_t *known; /* its elements, if inference may look into them (dtp_may_be_known); NULL */
     /* Its view, and a dense copy of a view: */
     int buf, dense_buf; /* -1 = nowhere yet */
     int64_t offset;
@@ -110,11 +111,15 @@ typedef struct dtp_ir {
 
 /* Before import: limits it to what a selection needs (select.c). */
 dnnl_tp_status_t dtp_ir_select(dtp_ir_t *ir, const dtp_selection_t *selection);
-/* Copies the graph and infers all shapes from those of the inputs (NULL = as declared). */
-dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes);
+/* Copies the graph and infers all shapes from those of the inputs (NULL = as declared) and from the values of inputs
+ * that are given (NULL = of none). */
+dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes,
+                               const void *const *in_values);
 /* v has this info from now on: a copy unless it is as before. It belongs to the executable; of rewrites,
  * which come later, to the compilation. */
 dnnl_tp_status_t dtp_ir_set_info(dtp_ir_t *ir, int v, const dnnl_tp_tensor_info_t *info, dtp_arena_t *arena);
+/* v, whose info is known, is a constant of the executable with these elements. */
+dnnl_tp_status_t dtp_ir_set_known(dtp_ir_t *ir, int v, const int64_t *values);
 /* Marks nodes whose results nobody needs as dead and counts uses. */
 void dtp_ir_sweep(dtp_ir_t *ir);
 /* Before the first sweep: what runs in any case. */
@@ -135,7 +140,11 @@ void dtp_ir_absorb(dtp_ir_t *ir, dtp_ir_node_t *into, const int *in, int nin);
 
 /* ---- Helpers of passes ------------------------------------------------------------------------------- */
 
-static inline bool dtp_ir_is_const(const dtp_ir_t *ir, int v) { return v >= 0 && ir->values[v].cid >= 0; }
+static inline bool dtp_ir_is_const(const dtp_ir_t *ir, int v) { return v >= 0 && ir->values[v].cid != -1; }
+/* A constant that all executables of the graph share, and what is derived of it. Others come from shapes and belong to
+ * the executable, so that a program which sees ever new shapes does not let its graph grow. */
+enum { DTP_CID_OWN = -2 };
+static inline bool dtp_ir_is_shared(const dtp_ir_t *ir, int v) { return v >= 0 && ir->values[v].cid >= 0; }
 /* The producer of v if it is a live operator of this kind, else NULL. */
 dtp_ir_node_t *dtp_ir_producer(const dtp_ir_t *ir, int v, int kind);
 /* True when v is used once, by a node of its region. */

@@ -44,7 +44,7 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *r
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
+dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **data) {
     dtp_ir_node_t *n = &ir->nodes[node];
     dtp_lower_t lower = {.ir = ir, .engine = ir->host, .num_threads = 1, .at_once = true};
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
@@ -55,7 +55,8 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, void **data) {
     dtp_lock(&ir->graph->lock);
     for (int i = 0; i < n->nout && status == dnnl_tp_success; ++i) {
         bytes[i] = dtp_info_bytes(ir->values[n->out[i]].info);
-        data[i] = dtp_derived_alloc(ir->graph, bytes[i] ? bytes[i] : 1);
+        data[i] = is_own ? dtp_arena_alloc(ir->info_arena, bytes[i] + 1)
+                         : dtp_derived_alloc(ir->graph, bytes[i] ? bytes[i] : 1);
         if (!data[i]) status = dnnl_tp_out_of_memory;
     }
     dtp_unlock(&ir->graph->lock);

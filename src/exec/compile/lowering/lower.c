@@ -105,7 +105,7 @@ static dnnl_tp_status_t ensure_view(dtp_lower_t *lower, int v) {
     value->strides = NULL;
     DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &value->buf));
     dtp_buf_t *b = &lower->bufs[value->buf];
-    if (value->cid >= 0) {
+    if (dtp_ir_is_const(lower->ir, v)) {
         b->kind = DTP_BUF_CONST;
         b->data = value->data;
     } else {

@@ -49,7 +49,8 @@ dnnl_tp_status_t dtp_lower_if(dtp_lower_t *l, const dtp_ir_node_t *n) {
         DTP_TRY(dtp_view_new(l, n->out[i]));
         bufs[i] = l->ir->values[n->out[i]].buf;
     }
-    if (p->cid >= 0) return branch(l, n, dtp_is_true(p->data, (int)p->info->data_type) ? 0 : 1, bufs);
+    if (dtp_ir_is_const(l->ir, n->in[0]))
+        return branch(l, n, dtp_is_true(p->data, (int)p->info->data_type) ? 0 : 1, bufs);
     int pred_type = (int)p->info->data_type, begin = l->nsteps;
     dtp_step_t *s, *other;
     DTP_TRY(dtp_new_control(l, n, DTP_CTL_IF, 1, &s));

@@ -63,23 +63,31 @@ static bool add_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n, void *c
     return all;
 }
 
-static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index) {
+static void set_constant(dtp_ir_t *ir, int v, const void *data, int64_t cid) {
+    ir->values[v].data = data;
+    ir->values[v].cid = cid;
+    ir->values[v].node = -1;
+}
+
+/* is_own: some input belongs to the executable, so the results do, too. */
+static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index, bool is_own) {
     dtp_ir_node_t *n = &ir->nodes[index];
     const dtp_derived_t *d[DTP_GRAPH_MAX_ARGS];
     void *data[DTP_GRAPH_MAX_ARGS];
     size_t size;
+    if (is_own) {
+        DTP_TRY(dtp_lower_constant(ir, index, true, data));
+        for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], data[i], DTP_CID_OWN);
+        n->dead = true;
+        return dnnl_tp_success;
+    }
     fold_key_t *key = make_key(ir, n, &size);
     if (!key) return dnnl_tp_out_of_memory;
     if (!find_all(ir->graph, key, size, n->nout, d)) {
-        DTP_TRY(dtp_lower_constant(ir, index, data));
+        DTP_TRY(dtp_lower_constant(ir, index, false, data));
         if (!add_all(ir->graph, key, size, n->nout, data, d)) return dnnl_tp_out_of_memory;
     }
-    for (int i = 0; i < n->nout; ++i) {
-        dtp_ir_value_t *out = &ir->values[n->out[i]];
-        out->data = d[i]->data;
-        out->cid = d[i]->id;
-        out->node = -1;
-    }
+    for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], d[i]->data, d[i]->id);
     n->dead = true;
     return dnnl_tp_success;
 }
@@ -89,9 +97,12 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nnodes && ir->nops; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
         if (n->dead || !n->row || n->nbefore) continue;
-        bool all = true;
-        for (int k = 0; k < n->nin; ++k) all &= n->in[k] < 0 || dtp_ir_is_const(ir, n->in[k]);
-        if (all) DTP_TRY(fold_node(ir, i));
+        bool all = true, is_own = false;
+        for (int k = 0; k < n->nin; ++k) {
+            all &= n->in[k] < 0 || dtp_ir_is_const(ir, n->in[k]);
+            is_own |= n->in[k] >= 0 && !dtp_ir_is_shared(ir, n->in[k]);
+        }
+        if (all) DTP_TRY(fold_node(ir, i, is_own));
         any |= all;
     }
     if (any) dtp_ir_sweep(ir);

@@ -154,7 +154,7 @@ static dtp_ir_node_t *projection(const dtp_ir_t *ir, int v) {
     if (!n || !dtp_ir_single(ir, v) || n->npost || n->nparts > 1 || of_matmul(n)->transpose_a) return NULL;
     const dtp_ir_value_t *w = &ir->values[n->in[1]];
     bool has_bias = n->nin == 3 && n->in[2] >= 0;
-    if (w->cid < 0 || w->info->ndims != 2 || (has_bias && !dtp_ir_is_const(ir, n->in[2]))) return NULL;
+    if (w->cid < 0 || w->info->ndims != 2 || (has_bias && !dtp_ir_is_shared(ir, n->in[2]))) return NULL;
     return ir->values[n->in[0]].info->ndims >= 2 ? n : NULL;
 }
 

@@ -1,0 +1,208 @@
+/* Values that are known while shapes are inferred: chains from shape_of to reshape, constants that belong to their
+ * executable, inputs that determine shapes, given to compilation and to sessions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dnnl_tp/dnnl_tp_session.h"
+#include "exec/run/executable.h"
+#include "support/check.h"
+
+#define OK(expr) assert_int_equal(expr, dnnl_tp_success)
+enum { OPEN = -1 };
+
+typedef struct {
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_graph_t g;
+} case_t;
+
+static void begin(case_t *c) {
+    OK(dnnl_tp_engine_create(&c->engine, dnnl_tp_cpu, 0));
+    OK(dnnl_tp_stream_create(&c->stream, c->engine, 0));
+    OK(dnnl_tp_graph_create(&c->g, dnnl_tp_cpu));
+}
+static void end(case_t *c) {
+    OK(dnnl_tp_graph_destroy(c->g));
+    OK(dnnl_tp_stream_destroy(c->stream));
+    OK(dnnl_tp_engine_destroy(c->engine));
+}
+/* dims: OPEN = not known. */
+static dnnl_tp_value_t input(dnnl_tp_graph_t g, const char *name, dnnl_tp_data_type_t type, int ndims,
+                             const int64_t *dims) {
+    dnnl_tp_dims_t d = {0};
+    dnnl_tp_value_t v;
+    for (int i = 0; i < ndims; ++i) d[i] = dims[i] == OPEN ? DNNL_TP_RUNTIME_DIM_VAL : dims[i];
+    OK(dnnl_tp_graph_input(g, &v, name, type, ndims, d));
+    return v;
+}
+static dnnl_tp_value_t numbers(dnnl_tp_graph_t g, int n, const int64_t *values) {
+    dnnl_tp_dims_t d = {n};
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_constant(g, &v, "numbers", dnnl_tp_s64, 1, d, values, DNNL_TP_CONSTANT_COPY, NULL,
+                              NULL));
+    return v;
+}
+static dnnl_tp_value_t op2(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, dnnl_tp_value_t a, dnnl_tp_value_t b) {
+    const dnnl_tp_value_t in[2] = {a, b};
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_op(g, kind, "op", b < 0 ? 1 : 2, in, 0, NULL, 1, &v));
+    return v;
+}
+static dnnl_tp_value_t joined(dnnl_tp_graph_t g, dnnl_tp_value_t a, dnnl_tp_value_t b) {
+    const int64_t axis = 0;
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis};
+    const dnnl_tp_value_t in[2] = {a, b};
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_op(g, dnnl_tp_op_concat, "joined", 2, in, 1, &attr, 1, &v));
+    return v;
+}
+
+/* x {?, ?, 6} as {dims[0], -1}, then relu. */
+static dnnl_tp_value_t flattened(case_t *c) {
+    const int64_t zero = 0, rest = -1;
+    dnnl_tp_value_t x = input(c->g, "x", dnnl_tp_f32, 3, (int64_t[]){OPEN, OPEN, 6});
+    dnnl_tp_value_t dims = op2(c->g, dnnl_tp_op_shape_of, x, -1);
+    dnnl_tp_value_t first = op2(c->g, dnnl_tp_op_gather, dims, numbers(c->g, 1, &zero));
+    dnnl_tp_value_t shape = joined(c->g, first, numbers(c->g, 1, &rest));
+    dnnl_tp_value_t flat = op2(c->g, dnnl_tp_op_reshape, x, shape), y = op2(c->g, dnnl_tp_op_relu, flat, -1);
+    dnnl_tp_tensor_info_t info;
+    OK(dnnl_tp_graph_value_info(c->g, flat, &info));
+    assert_true(info.ndims == 2 && info.dims[0] == DNNL_TP_RUNTIME_DIM_VAL);
+    OK(dnnl_tp_graph_output(c->g, y, "y"));
+    return flat;
+}
+
+static int count_derived(const dtp_graph_t *g) {
+    int n = 0;
+    for (size_t b = 0; b < sizeof g->derived / sizeof *g->derived; ++b)
+        for (const dtp_derived_t *d = g->derived[b]; d; d = d->next) ++n;
+    return n;
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    dnnl_tp_value_t flat = flattened(&c);
+    float src[3 * 4 * 6], dst[3 * 4 * 6];
+    for (int i = 0; i < 72; ++i) src[i] = (float)(i % 5) - 2.f;
+    for (int rows = 1; rows <= 3; ++rows) {
+        const dnnl_tp_tensor_info_t shape = {
+            .ndims = 3, .dims = {rows, rows + 1, 6}, .data_type = dnnl_tp_f32};
+        dnnl_tp_executable_t e;
+        dnnl_tp_tensor_info_t info;
+        OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
+        OK(dnnl_tp_executable_query(e, flat, &info));
+        assert_true(info.ndims == 2 && info.dims[0] == rows && info.dims[1] == (rows + 1) * 6);
+        assert_int_equal(e->nsteps, 2); /* relu and the end */
+        memset(dst, 0xff, sizeof dst);
+        OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
+        for (int i = 0; i < rows * (rows + 1) * 6; ++i) assert_true(dst[i] == (src[i] > 0.f ? src[i] : 0.f));
+        OK(dnnl_tp_executable_destroy(e));
+        assert_int_equal(count_derived(c.g->root), 0);
+    }
+    end(&c);
+}
+
+/* A shape's elements as data: the run delivers them, folded or not. */
+static void test_as_output(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    dnnl_tp_value_t x = input(c.g, "x", dnnl_tp_f32, 2, (int64_t[]){OPEN, 3});
+    dnnl_tp_value_t relu = op2(c.g, dnnl_tp_op_relu, x, -1), dims = op2(c.g, dnnl_tp_op_shape_of, x, -1);
+    OK(dnnl_tp_graph_control_dependency(c.g, relu, dims)); /* stays an operator */
+    OK(dnnl_tp_graph_output(c.g, dims, "dims"));
+    OK(dnnl_tp_graph_output(c.g, op2(c.g, dnnl_tp_op_shape_of, relu, -1), "again"));
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {5, 3}, .data_type = dnnl_tp_f32};
+    dnnl_tp_executable_t e;
+    OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
+    float src[15] = {0};
+    int64_t a[2] = {0}, b[2] = {0};
+    OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 2, (void *[]){a, b}, NULL));
+    assert_true(a[0] == 5 && a[1] == 3 && b[0] == 5 && b[1] == 3);
+    OK(dnnl_tp_executable_destroy(e));
+    end(&c);
+}
+
+static dnnl_tp_value_t by_input(case_t *c) {
+    dnnl_tp_value_t x = input(c->g, "x", dnnl_tp_f32, 1, (int64_t[]){12});
+    dnnl_tp_value_t shape = input(c->g, "shape", dnnl_tp_s32, 1, (int64_t[]){2});
+    dnnl_tp_value_t flat = op2(c->g, dnnl_tp_op_reshape, x, shape), y = op2(c->g, dnnl_tp_op_relu, flat, -1);
+    OK(dnnl_tp_graph_output(c->g, y, "y"));
+    return y;
+}
+
+static void test_values_of_inputs(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    dnnl_tp_value_t y = by_input(&c);
+    dnnl_tp_executable_t e;
+    assert_int_equal(dnnl_tp_executable_compile(&e, c.g, c.engine, 0, NULL, NULL), dnnl_tp_invalid_shape);
+    assert_int_equal(dtp_last_reason(), DTP_GRAPH_RUNTIME_SHAPE);
+    assert_non_null(strstr(dnnl_tp_last_error(), "'op' (reshape)"));
+    float src[12] = {1, -1}, dst[12];
+    int32_t shape[2] = {3, -1}, other[2] = {4, 3};
+    const void *values[2] = {NULL, shape};
+    dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .in_values = values};
+    OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 0, NULL, &opts));
+    dnnl_tp_tensor_info_t info;
+    OK(dnnl_tp_executable_query(e, y, &info));
+    assert_true(info.ndims == 2 && info.dims[0] == 3 && info.dims[1] == 4);
+    OK(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, shape}, 1, (void *[]){dst}, NULL));
+    OK(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, NULL}, 1, (void *[]){dst}, NULL));
+    assert_true(dst[0] == 1.f && dst[1] == 0.f);
+    dst[0] = 7.f;
+    assert_int_equal(dnnl_tp_executable_run(e, c.stream, 2, (void *[]){src, other}, 1, (void *[]){dst}, NULL),
+                     dnnl_tp_invalid_arguments);
+    assert_true(dst[0] == 7.f);
+    OK(dnnl_tp_executable_destroy(e));
+    shape[0] = 5; /* 12 elements are no {5, rest} */
+    assert_int_equal(dnnl_tp_executable_compile(&e, c.g, c.engine, 0, NULL, &opts), dnnl_tp_invalid_shape);
+    values[0] = src;
+    assert_int_equal(dnnl_tp_executable_compile(&e, c.g, c.engine, 0, NULL, &opts),
+                     dnnl_tp_invalid_arguments);
+    assert_non_null(strstr(dnnl_tp_last_error(), "'x'"));
+    end(&c);
+}
+
+/* A session compiles once for each shape that is fed, and forgets the one that was used longest ago. */
+static void test_session(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    (void)by_input(&c);
+    dnnl_tp_session_t s;
+    dnnl_tp_session_opts_t opts = {.struct_size = sizeof opts, .max_executables = 2};
+    OK(dnnl_tp_session_create(&s, c.g, c.engine, &opts));
+    float src[12] = {1, -1}, dst[12];
+    static const int32_t shapes[][2] = {{3, 4}, {4, 3}, {3, 4}, {2, -1}, {4, 3}, {4, 3}};
+    static const int compiled[] = {1, 2, 2, 3, 4, 4};
+    for (int i = 0; i < 6; ++i) {
+        const dnnl_tp_feed_t feeds[2] = {{"shape", NULL, shapes[i]}, {"x", NULL, src}};
+        const dnnl_tp_fetch_t fetch = {"y", dst};
+        OK(dnnl_tp_session_run(s, 2, feeds, 1, &fetch, 0, NULL, NULL));
+        assert_true(dst[0] == 1.f && dst[1] == 0.f);
+        dnnl_tp_session_stats_t stats = {.struct_size = sizeof stats};
+        OK(dnnl_tp_session_query(s, &stats));
+        assert_int_equal(stats.compilations, compiled[i]);
+    }
+    const int32_t wrong[2] = {5, 5};
+    const dnnl_tp_feed_t feeds[2] = {{"shape", NULL, wrong}, {"x", NULL, src}};
+    const dnnl_tp_fetch_t fetch = {"y", dst};
+    assert_int_equal(dnnl_tp_session_run(s, 2, feeds, 1, &fetch, 0, NULL, NULL), dnnl_tp_invalid_shape);
+    OK(dnnl_tp_session_destroy(s));
+    end(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain), cmocka_unit_test(test_as_output),
+                                       cmocka_unit_test(test_values_of_inputs),
+                                       cmocka_unit_test(test_session)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
