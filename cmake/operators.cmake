@@ -1,4 +1,4 @@
-# The public enumerators of operators and their attributes, from the lists of src/exec/ops (doc/decisions/0008-operator-lists.md).
+# The public enumerators of operators and their attributes, from the lists of src/exec/ops (doc/decisions/0009-operator-lists.md).
 # dnnl_tp_enumerators(FILE PREFIX VARIABLE): a line MACRO(name, number, ...) /**< remark */ becomes an enumerator; comments
 # that begin with two stars stay.
 function(dnnl_tp_enumerators file prefix variable)
