@@ -69,8 +69,8 @@ static int64_t element_of(const info_t *x, const info_t *out, int64_t i) {
 }
 
 static bool binary_values(const dtp_infer_t *c, int64_t *values) {
-    const dtp_binary_row_t *row = c->row->param;
-    if (!c->known[0] || !c->known[1] || row->then || c->out->data_type == dnnl_tp_boolean) return false;
+    const dtp_alg_row_t *row = c->row->param;
+    if (!c->known[0] || !c->known[1] || c->out->data_type == dnnl_tp_boolean) return false;
     const int64_t n = dtp_info_nelems(c->out);
     bool ok = true;
     for (int64_t i = 0; i < n && ok; ++i)

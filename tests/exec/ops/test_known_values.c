@@ -108,6 +108,45 @@ static void test_chain(void **state) {
     end(&c);
 }
 
+/* x {?, ?} as one row of dims[0] * dims[1] - 1 + 1 elements; then an If whose predicate is dims[0] - 2. */
+static void test_arithmetic(void **state) {
+    (void)state;
+    case_t c;
+    begin(&c);
+    const int64_t zero = 0, one = 1, two = 2;
+    dnnl_tp_value_t x = input(c.g, "x", dnnl_tp_f32, 2, (int64_t[]){OPEN, OPEN});
+    dnnl_tp_value_t dims = op2(c.g, dnnl_tp_op_shape_of, x, -1), number = numbers(c.g, 1, &one);
+    dnnl_tp_value_t d0 = op2(c.g, dnnl_tp_op_gather, dims, numbers(c.g, 1, &zero));
+    dnnl_tp_value_t d1 = op2(c.g, dnnl_tp_op_gather, dims, number);
+    dnnl_tp_value_t n = op2(c.g, dnnl_tp_op_subtract, op2(c.g, dnnl_tp_op_multiply, d0, d1), number);
+    dnnl_tp_value_t flat = op2(c.g, dnnl_tp_op_reshape, x, op2(c.g, dnnl_tp_op_add, n, number)), picked;
+    dnnl_tp_value_t pred = op2(c.g, dnnl_tp_op_subtract, d0, numbers(c.g, 1, &two));
+    dnnl_tp_graph_t a, b;
+    OK(dnnl_tp_graph_create_region(&a, c.g));
+    OK(dnnl_tp_graph_create_region(&b, c.g));
+    dnnl_tp_value_t then = op2(a, dnnl_tp_op_relu, flat, -1), other = op2(b, dnnl_tp_op_abs, flat, -1);
+    OK(dnnl_tp_graph_if(c.g, "pick", pred, a, b, 1, &then, &other, &picked));
+    OK(dnnl_tp_graph_output(c.g, picked, "y"));
+    float src[12], dst[12];
+    for (int i = 0; i < 12; ++i) src[i] = (float)(i % 3) - 1.f;
+    for (int rows = 2; rows <= 3; ++rows) {
+        const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {rows, 4}, .data_type = dnnl_tp_f32};
+        dnnl_tp_executable_t e;
+        dnnl_tp_tensor_info_t info;
+        OK(dnnl_tp_executable_compile(&e, c.g, c.engine, 1, &shape, NULL));
+        OK(dnnl_tp_executable_query(e, picked, &info));
+        assert_true(info.ndims == 1 && info.dims[0] == rows * 4);
+        assert_int_equal(e->nsteps, 2);
+        OK(dnnl_tp_executable_run(e, c.stream, 1, (void *[]){src}, 1, (void *[]){dst}, NULL));
+        for (int i = 0; i < rows * 4; ++i)
+            assert_true(dst[i] == (src[i] >= 0.f ? src[i] : rows == 2 ? -src[i] : 0.f));
+        OK(dnnl_tp_executable_destroy(e));
+    }
+    OK(dnnl_tp_graph_destroy(a));
+    OK(dnnl_tp_graph_destroy(b));
+    end(&c);
+}
+
 /* A shape's elements as data: the run delivers them, folded or not. */
 static void test_as_output(void **state) {
     (void)state;
@@ -201,8 +240,8 @@ static void test_session(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chain), cmocka_unit_test(test_as_output),
-                                       cmocka_unit_test(test_values_of_inputs),
-                                       cmocka_unit_test(test_session)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_as_output),
+        cmocka_unit_test(test_values_of_inputs), cmocka_unit_test(test_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
