@@ -40,7 +40,9 @@ foreach(name IN ITEMS attention binary concat eltwise gather_pool inner_product 
     reorder softmax sum)
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
-foreach(name IN ITEMS bert ops)
-  far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/compile/test_${name}.c)
+foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if ops/test_rows
+    ops/test_exact_types)
+  string(REGEX REPLACE "^.*/test_" "" name ${source})
+  far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)
 endforeach()
 far_test(cts_matmul full ${CMAKE_CURRENT_LIST_DIR}/cts/test_matmul.c)

@@ -202,8 +202,8 @@ static int wrong_runs(unsigned flag) {
         pointers(&got, in, out);
         /* A broken loop may not end by itself. */
         const dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .deadline_ns = dtp_now_ns() + limit_ns};
-        wrong +=
-            test_run(e, s, 2, in, OUT, out, &o) != dnnl_tp_success || memcmp(&got, &want[n], sizeof got) != 0;
+        wrong += test_run_graph(e, s, 2, in, OUT, out, &o) != dnnl_tp_success ||
+                 memcmp(&got, &want[n], sizeof got) != 0;
     }
     CHECK_OK(dnnl_tp_graph_destroy(g));
     CHECK_OK(dnnl_tp_executable_destroy(e));
@@ -492,19 +492,19 @@ static void failures(void **state) {
     fill(&got, 6);
     pointers(&got, in, out);
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .max_depth = 3};
-    CHECK_STATUS(test_run(e, s, 2, in, OUT, out, &o), dnnl_tp_runtime_error);
+    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_runtime_error);
     assert_non_null(strstr(dnnl_tp_last_error(), "'again'"));
     dnnl_tp_cancel_t cancel;
     CHECK_OK(dnnl_tp_cancel_create(&cancel));
     CHECK_OK(dnnl_tp_cancel_fire(cancel));
     o = (dnnl_tp_run_opts_t){.struct_size = sizeof o, .cancel = cancel};
-    CHECK_STATUS(test_run(e, s, 2, in, OUT, out, &o), dnnl_tp_cancelled);
+    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_cancelled);
     CHECK_OK(dnnl_tp_cancel_destroy(cancel));
     far_set_delay(2000);
     o = (dnnl_tp_run_opts_t){.struct_size = sizeof o, .deadline_ns = dtp_now_ns() + 5000000};
-    CHECK_STATUS(test_run(e, s, 2, in, OUT, out, &o), dnnl_tp_deadline_exceeded);
+    CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, &o), dnnl_tp_deadline_exceeded);
     far_set_delay(0);
-    CHECK_OK(test_run(e, s, 2, in, OUT, out, NULL));
+    CHECK_OK(test_run_graph(e, s, 2, in, OUT, out, NULL));
     assert_memory_equal(&got, &want[6], sizeof got);
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_stream_destroy(s));

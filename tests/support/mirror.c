@@ -545,7 +545,7 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     dnnl_tp_status_t status = dnnl_tp_executable_compile(&e, m->graph, m->engine, m->nin, shapes, &opts);
     if (status == dnnl_tp_success) {
         for (int i = 0; i < 2 && status == dnnl_tp_success; ++i)
-            status = test_run(e, stream, m->nin, in, m->nout, out, NULL);
+            status = test_run_graph(e, stream, m->nin, in, m->nout, out, NULL);
         dnnl_tp_executable_destroy(e);
     }
     if (status != dnnl_tp_success) fprintf(stderr, "mirror: %s\n", dnnl_tp_last_error());

@@ -129,8 +129,8 @@ void upload_run_end(upload_run_t *u) {
     }
 }
 
-dnnl_tp_status_t test_run(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin, void *const *in,
-                          int nout, void *const *out, const dnnl_tp_run_opts_t *opts) {
+dnnl_tp_status_t test_run_graph(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin,
+                                void *const *in, int nout, void *const *out, const dnnl_tp_run_opts_t *opts) {
     if (!e || !test_engine_is_far(e->engine))
         return dnnl_tp_executable_run(e, stream, nin, in, nout, out, opts);
     upload_run_t u;

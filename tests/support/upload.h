@@ -47,7 +47,7 @@ void upload_run_begin(upload_run_t *u, const_dnnl_tp_executable_t e, int nin, vo
                       void *const *out);
 void upload_run_end(upload_run_t *u);
 /* dnnl_tp_executable_run with tensors of the host. */
-dnnl_tp_status_t test_run(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin, void *const *in,
-                          int nout, void *const *out, const dnnl_tp_run_opts_t *opts);
+dnnl_tp_status_t test_run_graph(const_dnnl_tp_executable_t e, dnnl_tp_stream_t stream, int nin,
+                                void *const *in, int nout, void *const *out, const dnnl_tp_run_opts_t *opts);
 
 #endif

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/upload.h"
 
 void world_init(world_t *w, int threads) {
     memset(w, 0, sizeof *w);
     CHECK_OK(dnnl_tp_graph_create(&w->g, dnnl_tp_cpu));
-    CHECK_OK(dnnl_tp_engine_create(&w->engine, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_stream_attr_create(&w->attr, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_engine_create(&w->engine, test_engine_kind(), 0));
+    CHECK_OK(dnnl_tp_stream_attr_create(&w->attr, test_engine_kind()));
     dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = threads};
-    if (DNNL_TP_WITH_THREADPOOL) {
+    if (DNNL_TP_WITH_THREADPOOL && !test_engine_is_far(w->engine)) {
         CHECK_OK(dnnl_tp_threadpool_create(&w->pool, &o));
         CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(w->attr, w->pool));
     }

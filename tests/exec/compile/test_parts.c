@@ -18,6 +18,7 @@
 #include "exec/compile/order/schedule.h"
 #include "exec/compile/slices/slice_groups.h"
 #include "support/check.h"
+#include "support/upload.h"
 
 #define OK CHECK_OK
 enum { ROWS = 4, COLS = 16, MAX_OUT = 4, MAX_ELEMS = 1 << 14, RUNS = 10 };
@@ -29,9 +30,9 @@ static dnnl_tp_stream_t stream;
 
 static int setup(void **state) {
     (void)state;
-    OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
-    OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
-    if (DNNL_TP_WITH_THREADPOOL) {
+    OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
+    OK(dnnl_tp_stream_attr_create(&attr, test_engine_kind()));
+    if (DNNL_TP_WITH_THREADPOOL && !test_engine_is_far(engine)) {
         dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = 4};
         OK(dnnl_tp_threadpool_create(&pool, &o));
         OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
@@ -102,8 +103,8 @@ static void check(const char *text, int joins, int copies) {
                 pw[i] = memset(want[i], 0xee, sizeof *want);
                 pg[i] = memset(got[i], 0xee, sizeof *got);
             }
-            OK(dnnl_tp_executable_run(plain, stream, e->nin, in, e->nout, pw, NULL));
-            OK(dnnl_tp_executable_run(e, stream, e->nin, in, e->nout, pg, &o));
+            OK(test_run_graph(plain, stream, e->nin, in, e->nout, pw, NULL));
+            OK(test_run_graph(e, stream, e->nin, in, e->nout, pg, &o));
             for (int i = 0; i < e->nout; ++i)
                 if (memcmp(got[i], want[i], sizeof *want))
                     fail_msg("way %d, run %d: output %d differs\n%s", (int)w, run, i, text);

@@ -10,6 +10,7 @@
 #include "exec/ops/ops.h"
 #include "support/check.h"
 #include "support/world.h"
+#include "support/upload.h"
 
 enum { ROWS = 5, COLS = 7, ELEMS = ROWS * COLS };
 
@@ -115,7 +116,7 @@ static void run_op(sample_t *s, dnnl_tp_data_type_t dt, int form, int threads, u
     dnnl_tp_executable_t e = world_compile(&w, flags);
     void *pin[] = {x, y}, *pout[] = {z, both};
     memset(z, 0x5b, sizeof z);
-    CHECK_OK(dnnl_tp_executable_run(e, w.stream, 2 - form, pin, 2, pout, NULL));
+    CHECK_OK(test_run_graph(e, w.stream, 2 - form, pin, 2, pout, NULL));
     expect(s, dt, x, y, want);
     bool ok = !memcmp(z, want, ELEMS * size);
     for (int i = 0; ok && i < ROWS; ++i)
@@ -190,7 +191,7 @@ static void loop_of_s64(void **state) {
         dnnl_tp_executable_t e = world_compile(&w, threads == 2 ? DNNL_TP_COMPILE_NO_CLUSTERS : 0);
         int64_t n = 1000, sum = INT64_C(1) << 60, end = -1, total = -1;
         void *in[] = {&n, &sum}, *res[] = {&end, &total};
-        CHECK_OK(dnnl_tp_executable_run(e, w.stream, 2, in, 2, res, NULL));
+        CHECK_OK(test_run_graph(e, w.stream, 2, in, 2, res, NULL));
         assert_int_equal(end, 0);
         assert_true(total == (INT64_C(1) << 60) + 500500);
         dnnl_tp_executable_destroy(e);
@@ -221,7 +222,7 @@ static void branch_on_boolean(void **state) {
             uint8_t a = (uint8_t)(k & 1 ? 255 : 0), b = (uint8_t)(k >> 1);
             int32_t low = INT32_MAX - 1, high = INT32_MAX, got = 0; /* equal in f32 */
             void *in[] = {&a, &b, &low, &high}, *res[] = {&got};
-            CHECK_OK(dnnl_tp_executable_run(e, w.stream, 4, in, 1, res, NULL));
+            CHECK_OK(test_run_graph(e, w.stream, 4, in, 1, res, NULL));
             assert_int_equal(got, (both ? k == 3 : k != 0) ? high : low);
         }
         dnnl_tp_executable_destroy(e);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "exec/graph/op.h"
@@ -140,11 +141,11 @@ static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned f
     memset(r, 0, sizeof *r);
     for (int i = 0; i < s->nin; ++i) in[i] = is_ids(s->row, i) ? (void *)(uintptr_t)ids : (void *)floats[i];
     for (int i = 0; i < s->nout; ++i) out[i] = r->y[i];
-    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
     CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
     CHECK_OK(dnnl_tp_executable_compile(&e, g, engine, 0, NULL, &opts));
     const int nin = s->nin - is_shape(s->row, s->nin - 1);
-    CHECK_OK(dnnl_tp_executable_run(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
+    CHECK_OK(test_run_graph(e, stream, constants ? 0 : nin, in, s->nout, out, NULL));
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_stream_destroy(stream));
     CHECK_OK(dnnl_tp_engine_destroy(engine));
