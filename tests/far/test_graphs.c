@@ -512,6 +512,33 @@ static void failures(void **state) {
     far_check();
 }
 
+/* The time of a run is that of all its steps. */
+static void times(void **state) {
+    (void)state;
+    enum { LENGTH = 20, MOST_US = 200 };
+    dnnl_tp_graph_t g;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    val_t y = input(g, 2, tensor);
+    for (int i = 0; i < LENGTH; ++i) y = op1(g, i % 2 ? dnnl_tp_op_tanh : dnnl_tp_op_abs, y);
+    CHECK_OK(dnnl_tp_graph_output(g, y, "y"));
+    dnnl_tp_executable_t e = compile(g, far, DNNL_TP_COMPILE_NO_FUSION);
+    dnnl_tp_stream_t s = stream_of(far);
+    float x[ELEMS] = {0}, out[ELEMS];
+    void *in[] = {x}, *pout[] = {out};
+    upload_run_t up;
+    upload_run_begin(&up, e, 1, in, 1, pout);
+    far_set_delay(MOST_US);
+    const dnnl_tp_timed_run_opts_t o = {.struct_size = sizeof o, .min_warm_runs = 16, .max_warm_runs = 16};
+    dnnl_tp_timing_t t = {.struct_size = sizeof t};
+    CHECK_OK(dnnl_tp_executable_timed_run(e, s, 1, up.in, 1, up.out, NULL, &o, &t));
+    far_set_delay(0);
+    assert_true(t.mean_ns > LENGTH * (MOST_US / 4) * 1000); /* the delays' mean is MOST_US / 2 */
+    upload_run_end(&up);
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+}
+
 /* Graphs are uploaded once: a second executable has the constants of the first. */
 static void constants_are_uploaded_once(void **state) {
     (void)state;
@@ -548,6 +575,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(from_engine_to_engine),
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(failures),
+                                       cmocka_unit_test(times),
                                        cmocka_unit_test(constants_are_uploaded_once)};
     const struct CMUnitTest broken[] = {cmocka_unit_test(found)};
     return argc > 1 ? cmocka_run_group_tests(broken, setup, teardown)

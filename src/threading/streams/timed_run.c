@@ -9,29 +9,35 @@ enum { IN_FLIGHT = 8, COLD_RUNS = 3, MIN_RUNS = 10, MAX_RUNS = 10000, MIN_TIME_N
 
 typedef struct {
     dnnl_tp_stream_t stream;
-    dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *event);
+    dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run);
     void *arg;
 } job_t;
 
-static void forget(dnnl_tp_event_t *event, int n) {
-    for (int i = 0; i < n; ++i) dtp_object_release(event[i]);
+static void forget(dtp_timed_t *run, int n) {
+    for (int i = 0; i < n; ++i) {
+        dtp_object_release(run[i].done);
+        dtp_object_release(run[i].before);
+    }
 }
 
 /* n runs, n <= IN_FLIGHT, submitted one behind the other; their times. */
 static dnnl_tp_status_t run_some(const job_t *job, int n, int64_t *ns) {
-    dnnl_tp_event_t event[IN_FLIGHT];
+    dtp_timed_t run[IN_FLIGHT];
     for (int i = 0; i < n; ++i) {
-        dnnl_tp_status_t status = job->submit(job->arg, &event[i]);
+        run[i] = (dtp_timed_t){NULL, NULL, 0};
+        dnnl_tp_status_t status = job->submit(job->arg, &run[i]);
         if (status == dnnl_tp_success) continue;
-        forget(event, i);
+        forget(run, i + 1);
         return status;
     }
     dnnl_tp_status_t status = dnnl_tp_success;
     for (int i = 0; i < n; ++i) {
-        if (status == dnnl_tp_success) status = dnnl_tp_event_wait(event[i], -1, NULL);
-        ns[i] = event[i]->end_ns - event[i]->begin_ns;
+        const dtp_timed_t *r = &run[i];
+        if (status == dnnl_tp_success) status = dnnl_tp_event_wait(r->done, -1, NULL);
+        ns[i] =
+            r->done->end_ns - (r->before ? dtp_max64(r->before->end_ns, r->submit_ns) : r->done->begin_ns);
     }
-    forget(event, n);
+    forget(run, n);
     return status;
 }
 
@@ -63,7 +69,7 @@ static dnnl_tp_status_t run_warm(const job_t *job, const dnnl_tp_timed_run_opts_
 }
 
 dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
-                               dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *event), void *arg,
+                               dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run), void *arg,
                                const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing) {
     DTP_REQUIRE(timing, NULL_ARG, "timing is NULL");
     DTP_REQUIRE(timing->struct_size == sizeof(*timing), BAD_STRUCT_SIZE,
@@ -108,15 +114,15 @@ typedef struct {
 } execution_t;
 
 /* On a synchronous stream the event is done when it is recorded, and this thread did the work. */
-static dnnl_tp_status_t submit_execution(void *arg, dnnl_tp_event_t *event) {
+static dnnl_tp_status_t submit_execution(void *arg, dtp_timed_t *run) {
     const execution_t *x = arg;
     int64_t begin = dtp_now_ns();
     DTP_TRY(dnnl_tp_primitive_execute_handles(x->primitive, x->stream, x->nargs, x->args));
     int64_t end = dtp_now_ns();
-    DTP_TRY(x->stream->v->record_event(x->stream, event));
-    if (!(*event)->source) {
-        (*event)->begin_ns = begin;
-        (*event)->end_ns = end;
+    DTP_TRY(x->stream->v->record_event(x->stream, &run->done));
+    if (!run->done->source) {
+        run->done->begin_ns = begin;
+        run->done->end_ns = end;
     }
     return dnnl_tp_success;
 }

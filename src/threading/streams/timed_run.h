@@ -4,9 +4,13 @@
 
 #include "threading/streams/event.h"
 
-/* submit(arg, event): one run, and an event of it. */
+/* One run. It began when the stream had come to `before` and it was submitted; without that event, when `done` says. */
+typedef struct {
+    dnnl_tp_event_t done, before;
+    int64_t submit_ns;
+} dtp_timed_t;
 dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
-                               dnnl_tp_status_t (*submit)(void *arg, dnnl_tp_event_t *event), void *arg,
+                               dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run), void *arg,
                                const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing);
 
 #endif
