@@ -1,6 +1,6 @@
 /* Every element-wise function in every arithmetic of its own, on every instruction set, against an independent
  * evaluation in 128 bits: edge values, random bits, tails, gaps, single sources, in place. A function without an
- * evaluation here does not compile. f32: test_vops.c. */
+ * evaluation here does not compile. In f32, every function against its own form in double; how near: test_vops.c. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/primitive/engine.h"
+#include "cpu/simd/scalar_op.h"
 #include "cpu/simd/vops.h"
 
 __extension__ typedef __int128 wide_t;
@@ -407,8 +408,74 @@ static void tables_are_whole(void **state) {
     assert_true(dtp_alg_is_binary(dnnl_tp_binary_select));
 }
 
+/* ---- f32 ----------------------------------------------------------------------------------------------- */
+
+#define VALUE(name, scalar) \
+    case DTP_EW_##name:     \
+        return scalar
+#define ANY_VALUE(name, scalar) VALUE(name, scalar);
+static double scalar1(int index, double x, double a, double b) {
+    switch (index) {
+#define DTP_EW1(name, number, types, ns, unroll, vector, scalar) DTP_EW_F32_##types(ANY_VALUE, name, scalar)
+#include "common/base/elementwise.inc"
+    default: return NAN;
+    }
+}
+static double scalar2(int index, double x, double y) {
+    switch (index) {
+#define DTP_EW2(name, number, types, vector, scalar) DTP_EW_F32_##types(ANY_VALUE, name, scalar)
+#include "common/base/elementwise.inc"
+    default: return NAN;
+    }
+}
+
+static bool near(float got, double want) {
+    if (isnan(want)) return isnan(got);
+    return got == (float)want || fabs((double)got - want) <= 4e-6 * fabs(want) + 1e-7;
+}
+
+/* The vector and the scalar form of a row are the same function. */
+static void both_forms_agree(void **state) {
+    (void)state;
+    unsigned isa[4];
+    const int ni = n_isas(isa);
+    static float x[MAX], y[MAX], z[MAX];
+    for (int i = 0; i < MAX; ++i) {
+        x[i] = (float)((double)(int64_t)rnd() / 1e18);
+        y[i] = i % 4 ? (float)((double)(int64_t)rnd() / 3e18) : x[i];
+        if (i % 16 == 0) x[i] = i % 32 ? 0.f : NAN;
+    }
+    for (int k = 0; k < ni; ++k) {
+        for (int f = 0; f < DTP_EW_NUNARY; ++f) {
+            const dtp_eltwise_fn_t fn = dtp_vops(isa[k])->eltwise[f];
+            for (int p = 0; fn && p < 4; ++p) {
+                const float alpha = p % 2                   ? .5f
+                                    : f == DTP_EW_soft_relu ? 1.f
+                                                            : 0.f,
+                            beta = p / 2 ? 2.f : .75f;
+                fn(&(dtp_eltwise_args_t){
+                    .x = x, .y = z, .rows = 1, .cols = MAX, .alpha = alpha, .beta = beta});
+                for (int i = 0; i < MAX; ++i)
+                    if (!near(z[i], scalar1(f, (double)x[i], (double)alpha, (double)beta)))
+                        fail_msg("isa %u function %d, alpha %g beta %g: %g gives %g", isa[k], f,
+                                 (double)alpha, (double)beta, (double)x[i], (double)z[i]);
+            }
+        }
+        for (int f = 0; f < DTP_EW_NBINARY; ++f) {
+            const dtp_binary_fn_t fn = dtp_vops(isa[k])->binary[f];
+            if (!fn || f == DTP_EW_select) continue;
+            fn(&(dtp_binary_args_t){.x0 = x, .x1 = y, .y = z, .rows = 1, .cols = MAX, .cs0 = 1, .cs1 = 1});
+            for (int i = 0; i < MAX; ++i)
+                if (!near(z[i], scalar2(f, (double)x[i], (double)y[i])))
+                    fail_msg("isa %u function %d of two: %g, %g give %g", isa[k], f, (double)x[i],
+                             (double)y[i], (double)z[i]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_unary), cmocka_unit_test(every_binary),
-                                       cmocka_unit_test(edges), cmocka_unit_test(tables_are_whole)};
+                                       cmocka_unit_test(edges), cmocka_unit_test(tables_are_whole),
+                                       cmocka_unit_test(both_forms_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
