@@ -14,6 +14,7 @@
 #include "common/problems/eltwise.h"
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
+#include "common/problems/eltwise.h"
 #include "exec/compile/emit/emit.h"
 #include "exec/compile/memory/plan.h"
 #include "exec/compile/order/schedule.h"
