@@ -5,6 +5,9 @@
 
 #include "common/problems/attention.h"
 
+DTP_ATTR(heads, 0x10000) /**< attention */
+DTP_ATTR(scale, 0x10001) /**< attention */
+
 static const dtp_op_field_t attention_fields[] = {
     DTP_NEEDED(dtp_attention_attrs_t, heads),
     DTP_OPTIONAL(dtp_attention_attrs_t, scale, NAN),

@@ -2,6 +2,9 @@
  * projections of one source side by side, and the general batched form over strided views. */
 #include "exec/ops/ops.h"
 
+DTP_ATTR(transpose_a, 101) /**< 1: the last two dimensions of the first input are exchanged (bool) */
+DTP_ATTR(transpose_b, 102) /**< the same for the second input (bool) */
+
 static dnnl_tp_status_t matmul_infer(const dtp_infer_t *c) {
     const dtp_matmul_attrs_t *at = c->attrs;
     const info_t *a = c->in[0], *b = c->in[1];

@@ -3,6 +3,9 @@
 
 #include "common/problems/layer_normalization.h"
 
+DTP_ATTR(begin_norm_axis, 49) /**< first dimension that is normalized (s64) */
+DTP_ATTR(use_affine, 103)     /**< 1: gamma and beta are inputs (bool) */
+
 typedef struct {
     dtp_op_attrs_t base;
     float epsilon;

@@ -30,6 +30,11 @@ typedef struct {
 #undef DTP_SOFTMAX
 extern const dtp_op_class_t dtp_class_unary, dtp_class_reduce, dtp_class_softmax;
 
+/* An attribute in the file of its class; the numbers of those that several have: attributes.inc. */
+#define DTP_ATTR(name, number) \
+    _Static_assert(dnnl_tp_op_attr_##name == (number), "the public header is made from these lines");
+#include "exec/ops/attributes.inc"
+
 /* ---- Inference --------------------------------------------------------------------------------------- */
 
 /* Every refusal names the operator first; c: the dtp_infer_t. */

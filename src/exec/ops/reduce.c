@@ -3,6 +3,9 @@
 
 #include "common/problems/reduction.h"
 
+DTP_ATTR(axes, 64)      /**< dimensions to reduce (s64 list) */
+DTP_ATTR(keep_dims, 97) /**< 1: reduced dimensions stay with size 1 (bool) */
+
 typedef struct {
     dtp_op_attrs_t base;
     dtp_list_t axes; /* not given: all */

@@ -1,6 +1,9 @@
 /* The same elements in another shape, which attributes or an input tell; the shape of a tensor as a tensor. */
 #include "exec/ops/ops.h"
 
+DTP_ATTR(shape, 72)         /**< sizes (s64 list) */
+DTP_ATTR(special_zero, 100) /**< 1: 0 in shape copies the size (bool) */
+
 typedef struct {
     dtp_op_attrs_t base;
     dtp_list_t shape;

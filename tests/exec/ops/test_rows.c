@@ -326,6 +326,11 @@ static void test_table(void **state) {
             assert_true(f[i].offset >= sizeof(dtp_op_attrs_t) && f[i].offset + bytes <= cls->attrs_size);
             assert_true((f[i].type == dnnl_tp_op_attr_string) == (f[i].words != NULL));
             for (int k = 0; k < i; ++k) assert_true(f[k].offset != f[i].offset);
+            for (int other = 0, m; other < r; ++other) { /* a number is one attribute everywhere */
+                const dtp_op_field_t *g = dtp_op_fields(&dtp_op_rows[other], &m);
+                for (int k = 0; k < m; ++k)
+                    assert_true((g[k].key == f[i].key) == !strcmp(g[k].name, f[i].name));
+            }
         }
     }
 }
