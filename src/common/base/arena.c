@@ -113,9 +113,8 @@ const char *dtp_arena_text(dtp_arena_t *arena, const char *text) {
     return p;
 }
 
-dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size) {
+dnnl_tp_status_t dtp_arena_enlarge(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size) {
     enum { FEW_BYTES = 16 };
-    if (need <= *capacity) return dnnl_tp_success;
     int n = *capacity ? *capacity : (int)(FEW_BYTES / size) + 1;
     while (n < need) n *= 2;
     const size_t old = (size_t)*capacity * size;

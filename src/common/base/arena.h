@@ -24,6 +24,10 @@ const char *dtp_arena_text(dtp_arena_t *arena, const char *text);
 
 /* Makes room for `need` elements in an array of the arena, doubling; new elements are not initialised. A large
  * old array is freed. */
-dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size);
+dnnl_tp_status_t dtp_arena_enlarge(dtp_arena_t *arena, void **array, int *capacity, int need, size_t size);
+static inline dnnl_tp_status_t dtp_arena_grow(dtp_arena_t *arena, void **array, int *capacity, int need,
+                                              size_t size) {
+    return need <= *capacity ? dnnl_tp_success : dtp_arena_enlarge(arena, array, capacity, need, size);
+}
 
 #endif

@@ -135,11 +135,13 @@ static const char *fused_text(dtp_exec_t *e, const dtp_ir_fused_t *last) {
 static void add_writer(const dtp_exec_t *e, const dtp_lower_t *l, dtp_exec_step_t *x, int32_t *after,
                        int32_t by) {
     const dtp_exec_step_t *w = &e->steps[by];
-    for (int k = 0; k < w->nafter && l->steps[by]->ctl == DTP_CTL_JOIN; ++k)
-        add_writer(e, l, x, after, w->after[k]);
+    if (DTP_UNLIKELY(l->steps[by]->ctl == DTP_CTL_JOIN)) {
+        for (int k = 0; k < w->nafter; ++k) add_writer(e, l, x, after, w->after[k]);
+        return;
+    }
     for (int k = 0; k < x->nafter; ++k)
         if (after[k] == by) return;
-    if (l->steps[by]->ctl != DTP_CTL_JOIN) after[x->nafter++] = by;
+    after[x->nafter++] = by;
 }
 
 /* What traces need to tell how long an operator waited. writer: by buffer, the last step that wrote it; -1. */
@@ -149,15 +151,19 @@ static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_lower_t *l, int numbe
     const int n = s->nargs + s->npost_args;
     int most = 0;
     for (int i = 0; i < n; ++i) {
-        const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? -1 : writer[s->arg[i].buf];
-        if (by >= 0) most += 1 + (l->steps[by]->ctl == DTP_CTL_JOIN ? e->steps[by].nafter : 0);
+        const int buf = s->arg[i].buf;
+        if (buf < 0 || s->arg[i].written || writer[buf] < 0) continue;
+        most += l->steps[writer[buf]]->ctl == DTP_CTL_JOIN ? e->steps[writer[buf]].nafter : 1;
     }
-    int32_t *after = most ? dtp_arena_alloc(&e->arena, sizeof *after * (size_t)most) : NULL;
-    if (most && !after) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n; ++i)
-        if (s->arg[i].buf >= 0 && !s->arg[i].written && writer[s->arg[i].buf] >= 0)
-            add_writer(e, l, x, after, writer[s->arg[i].buf]);
-    x->after = after;
+    if (most) {
+        int32_t *after = dtp_arena_alloc(&e->arena, sizeof *after * (size_t)most);
+        if (!after) return dnnl_tp_out_of_memory;
+        x->after = after;
+        for (int i = 0; i < n; ++i) {
+            const int buf = s->arg[i].buf;
+            if (buf >= 0 && !s->arg[i].written && writer[buf] >= 0) add_writer(e, l, x, after, writer[buf]);
+        }
+    }
     for (int i = 0; i < n; ++i)
         if (s->arg[i].buf >= 0 && s->arg[i].written) writer[s->arg[i].buf] = (int32_t)number;
     return dnnl_tp_success;
