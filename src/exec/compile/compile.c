@@ -345,6 +345,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_init(&e->arena, engine->allocator);
     e->graph = dtp_object_retain(g);
     e->engine = dtp_object_retain(engine);
+    e->device = engine->device;
     e->by_stream = !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE);
     e->may_lend = !e->by_stream && dtp_lent_enter(&g->lent, engine->allocator);
     e->num_threads = num_threads;

@@ -193,6 +193,7 @@ struct dnnl_tp_executable {
     dtp_object_t obj;
     dtp_graph_t *graph;      /* retained: constants */
     dnnl_tp_engine_t engine; /* retained */
+    uint64_t device;         /* its */
     dtp_arena_t arena;
     int nvalues;
     const dnnl_tp_tensor_info_t *const *infos; /* of the graph's values; many are the graph's own */

@@ -290,7 +290,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
                               const dnnl_tp_run_opts_t *opts) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    DTP_REQUIRE(stream->engine->device == executable->engine->device, BAD_STREAM,
+    DTP_REQUIRE(stream->engine->device == executable->device, BAD_STREAM,
                 "the stream is of another engine");
     ctx->exec = (dtp_exec_t *)(uintptr_t)executable;
     DTP_TRY(dtp_run_check_args(ctx->exec, nin, in, nout, out));
