@@ -9,6 +9,7 @@ file(READ ${dnnl_tp_ops}/ops.inc text)
 string(FIND "${text}" "*/\n" end) # of the comment that the file begins with
 math(EXPR end "${end} + 2")
 string(SUBSTRING "${text}" ${end} -1 text)
+string(REGEX REPLACE "\n#[^\n]*" "" text "${text}")
 string(REGEX REPLACE "\nDTP_[A-Z]+\\(([a-z0-9_]+), ([0-9a-fx]+)[^\n]*(/\\*\\*<[^\n]*\\*/)" "\ndnnl_tp_op_\\1 = \\2, \\3" text "${text}")
 string(REGEX REPLACE "\nDTP_[A-Z]+\\(([a-z0-9_]+), ([0-9a-fx]+)[^\n]*" "\ndnnl_tp_op_\\1 = \\2," text "${text}")
 string(REGEX REPLACE "\n([^\n])" "\n    \\1" text "${text}")

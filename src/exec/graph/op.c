@@ -6,12 +6,6 @@
 
 #include "common/layout/memory_desc.h"
 
-const dtp_op_row_t *dtp_op_row(int kind) {
-    for (int i = 0; i < dtp_op_nrows; ++i)
-        if (dtp_op_rows[i].kind == kind) return &dtp_op_rows[i];
-    return NULL;
-}
-
 const dtp_op_row_t *dtp_op_row_named(const char *name, size_t size) {
     for (int i = 0; i < dtp_op_nrows; ++i)
         if (strlen(dtp_op_rows[i].name) == size && !memcmp(dtp_op_rows[i].name, name, size))

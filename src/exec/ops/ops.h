@@ -18,17 +18,7 @@ typedef struct {
 } dtp_reduce_row_t;
 
 #define DTP_OP(name, number, cls, min_in, max_in) extern const dtp_op_class_t dtp_class_##cls;
-#define DTP_UNARY(name, number, alg, alpha, beta)
-#define DTP_BINARY(name, number, cls, alg) extern const dtp_op_class_t dtp_class_##cls;
-#define DTP_REDUCE(name, number, alg, p)
-#define DTP_SOFTMAX(name, number, alg)
 #include "exec/ops/ops.inc"
-#undef DTP_OP
-#undef DTP_UNARY
-#undef DTP_BINARY
-#undef DTP_REDUCE
-#undef DTP_SOFTMAX
-extern const dtp_op_class_t dtp_class_unary, dtp_class_reduce, dtp_class_softmax;
 
 /* An attribute in the file of its class; the numbers of those that several have: attributes.inc. */
 #define DTP_ATTR(name, number) \

@@ -33,3 +33,18 @@ const dtp_op_row_t dtp_op_rows[] = {
 #include "exec/ops/ops.inc"
 };
 const int dtp_op_nrows = (int)(sizeof dtp_op_rows / sizeof *dtp_op_rows);
+
+enum {
+#define DTP_OP(name, number, cls, min_in, max_in) ROW_##name,
+#include "exec/ops/ops.inc"
+};
+
+/* A number that stands there twice does not compile. */
+const dtp_op_row_t *dtp_op_row(int kind) {
+#define DTP_OP(name, number, cls, min_in, max_in) \
+    case number: return &dtp_op_rows[ROW_##name];
+    switch (kind) {
+#include "exec/ops/ops.inc"
+    default: return NULL;
+    }
+}
