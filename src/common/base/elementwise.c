@@ -1,7 +1,7 @@
 /* Tables of element-wise functions; see elementwise.h. */
 #include "common/base/elementwise.h"
 
-#include <math.h>
+#include "common/base/scalar_op.h"
 
 #define INDEX(number, name) \
     case number: return DTP_EW_##name
@@ -48,6 +48,27 @@ dnnl_tp_data_type_t dtp_ew_arithmetic(dnnl_tp_data_type_t dt, bool exact) {
     case dnnl_tp_s8:
     case dnnl_tp_u8: return exact ? dt : dnnl_tp_f32;
     default: return dnnl_tp_f32;
+    }
+}
+
+/* Compiled with -fwrapv (src/CMakeLists.txt). */
+#define INTEGERS(name, number, types, vector, scalar) \
+    case number: v = scalar; break
+
+bool dtp_ew_integers(int alg, dnnl_tp_data_type_t dt, int64_t x, int64_t y, int64_t *z) {
+    int64_t v;
+    if (!dtp_ew_takes(alg, dt)) return false;
+    switch (alg) {
+#define DTP_EW2(...) INTEGERS(__VA_ARGS__);
+#include "common/base/elementwise.inc"
+    default: return false;
+    }
+    switch (dt) {
+    case dnnl_tp_s64: *z = v; return true;
+    case dnnl_tp_s32: *z = (int32_t)v; return true;
+    case dnnl_tp_s8: *z = (int8_t)v; return true;
+    case dnnl_tp_u8: *z = (uint8_t)v; return true;
+    default: return false;
     }
 }
 

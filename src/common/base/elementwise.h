@@ -3,6 +3,7 @@
 #define DTP_COMMON_BASE_ELEMENTWISE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "dnnl_tp/dnnl_tp_types.h"
 
@@ -65,6 +66,10 @@ bool dtp_ew_takes(int alg, dnnl_tp_data_type_t dt);
  * arithmetic; otherwise as primitives do, where integers of up to 32 bits become f32
  * (doc/decisions/0009-integers-element-wise.md). */
 dnnl_tp_data_type_t dtp_ew_arithmetic(dnnl_tp_data_type_t dt, bool exact);
+
+/* z = f(x, y) as kernels compute it on integers of type dt; false where dt is none of theirs, or f has three
+ * arguments. */
+bool dtp_ew_integers(int alg, dnnl_tp_data_type_t dt, int64_t x, int64_t y, int64_t *z);
 
 /* alpha and beta can be parameters of a function in this arithmetic: integers for integers, or infinite. */
 bool dtp_ew_params_fit(dnnl_tp_data_type_t arithmetic, float alpha, float beta);

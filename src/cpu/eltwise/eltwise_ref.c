@@ -5,7 +5,7 @@
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/eltwise.h"
 #include "cpu/postops/postops.h"
-#include "cpu/simd/scalar_op.h"
+#include "common/base/scalar_op.h"
 #include "common/base/scalar.h"
 #include "threading/base/parallel.h"
 

@@ -43,20 +43,6 @@ static dnnl_tp_status_t bias_add_infer(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
-/* Integers modulo 2^n, as kernels compute them (doc/decisions/0008-integers-element-wise.md); false: not one of these
- * functions. */
-static bool exact(dnnl_tp_alg_kind_t alg, int64_t x, int64_t y, int64_t *z) {
-    switch (alg) {
-    case dnnl_tp_binary_add: *z = (int64_t)((uint64_t)x + (uint64_t)y); return true;
-    case dnnl_tp_binary_sub: *z = (int64_t)((uint64_t)x - (uint64_t)y); return true;
-    case dnnl_tp_binary_mul: *z = (int64_t)((uint64_t)x * (uint64_t)y); return true;
-    case dnnl_tp_binary_div: *z = y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; return true;
-    case dnnl_tp_binary_max: *z = x > y ? x : y; return true;
-    case dnnl_tp_binary_min: *z = x < y ? x : y; return true;
-    default: return false;
-    }
-}
-
 /* The number of the element of x that belongs to element i of out. */
 static int64_t element_of(const info_t *x, const info_t *out, int64_t i) {
     int64_t at = 0, stride = 1;
@@ -74,8 +60,8 @@ static bool binary_values(const dtp_infer_t *c, int64_t *values) {
     const int64_t n = dtp_info_nelems(c->out);
     bool ok = true;
     for (int64_t i = 0; i < n && ok; ++i)
-        ok = exact(row->alg, c->known[0][element_of(c->in[0], c->out, i)],
-                   c->known[1][element_of(c->in[1], c->out, i)], &values[i]);
+        ok = dtp_ew_integers(row->alg, c->out->data_type, c->known[0][element_of(c->in[0], c->out, i)],
+                             c->known[1][element_of(c->in[1], c->out, i)], &values[i]);
     return ok;
 }
 

@@ -1,6 +1,6 @@
-/* What the scalar expressions of common/base/elementwise.inc call besides <math.h>. */
-#ifndef DTP_CPU_SIMD_SCALAR_OP_H
-#define DTP_CPU_SIMD_SCALAR_OP_H
+/* What the scalar expressions of elementwise.inc call besides <math.h>. */
+#ifndef DTP_COMMON_BASE_SCALAR_OP_H
+#define DTP_COMMON_BASE_SCALAR_OP_H
 
 #include <math.h>
 #include <stdint.h>
