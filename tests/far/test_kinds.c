@@ -1,7 +1,7 @@
 /* Every kind of primitive on an engine whose memory the host cannot read, beside the CPU: the same bits, on several
  * streams at once with random delays; and no harm when any allocation, of the host's or of the engine's memory, or any
  * piece of work fails. Values: the conformance tests, which run on this engine too (far.cmake). */
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
@@ -135,8 +135,48 @@ static void every_failure_is_survived(void **state) {
     far_check();
 }
 
+/* Verbose lines name the engine; an execution's is written when it has been done. */
+typedef struct {
+    pthread_mutex_t lock;
+    int created, executed, other;
+} lines_t;
+static void count_line(void *arg, const char *line) {
+    lines_t *l = arg;
+    pthread_mutex_lock(&l->lock);
+    l->created += strstr(line, "primitive,create:pd,far,") != NULL;
+    l->executed += strstr(line, "primitive,exec,far,") != NULL;
+    l->other += strstr(line, ",cpu,") != NULL;
+    pthread_mutex_unlock(&l->lock);
+}
+static void verbose_lines_name_the_engine(void **state) {
+    (void)state;
+    lines_t lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    buffers_t got;
+    upload_t up;
+    dnnl_tp_exec_handle_t there[PROBLEM_MAX_ARGS];
+    dnnl_tp_stream_t stream;
+    dnnl_tp_primitive_t p = make(far, 0);
+    buffers_create(&got, p->pd);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_stream_create(&stream, far, 0));
+    CHECK_OK(dnnl_tp_set_verbose_callback(count_line, &lines));
+    CHECK_OK(dnnl_tp_set_verbose(2));
+    p = make(far, 0);
+    upload_args(&up, p->pd, got.n, got.arg, there);
+    CHECK_OK(dnnl_tp_primitive_execute_handles(p, stream, got.n, there));
+    CHECK_OK(dnnl_tp_stream_wait(stream));
+    CHECK_OK(dnnl_tp_set_verbose(0));
+    CHECK_OK(dnnl_tp_set_verbose_callback(NULL, NULL));
+    assert_true(lines.created == 1 && lines.executed == 1 && lines.other == 0);
+    upload_end(&up);
+    buffers_destroy(&got);
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_stream_destroy(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_gives_the_same_bits),
-                                       cmocka_unit_test(every_failure_is_survived)};
+                                       cmocka_unit_test(every_failure_is_survived),
+                                       cmocka_unit_test(verbose_lines_name_the_engine)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
