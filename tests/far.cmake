@@ -36,8 +36,8 @@ set(run ${PROJECT_SOURCE_DIR}/src/exec/run/by_stream.c)
 far_control(graphs STREAM_RECYCLE ${run})
 far_control(graphs STREAM_PREDICATE ${run})
 far_control(graphs UPLOAD_KEY ${PROJECT_SOURCE_DIR}/src/exec/graph/upload.c)
-foreach(name IN ITEMS attention binary concat eltwise exact_types gather_pool inner_product layer_norm postops prelu
-    product_quant reduction reorder softmax sum)
+foreach(name IN ITEMS attention binary concat eltwise gather_pool inner_product layer_norm postops prelu product_quant
+    reduction reorder softmax sum)
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
 foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if ops/test_rows
@@ -45,4 +45,6 @@ foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts co
   string(REGEX REPLACE "^.*/test_" "" name ${source})
   far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)
 endforeach()
-far_test(cts_matmul full ${CMAKE_CURRENT_LIST_DIR}/cts/test_matmul.c)
+foreach(name IN ITEMS exact_types matmul)
+  far_test(cts_${name} full ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
+endforeach()
