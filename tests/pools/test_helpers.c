@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/base/with.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "support/check.h"
 #include "support/hostile_pools.h"
@@ -147,7 +148,7 @@ static void nobody_is_idle(void **state) {
         for (size_t i = 0; i < sizeof ws / sizeof *ws; ++i)
             for (int way = 0; way < WAYS; ++way) {
                 any_pool_t p;
-                if (way == GRAPHS && ws[i] > MOST_FOR_GRAPHS) continue;
+                if (way == GRAPHS && (!DTP_WITH_LEARNING || ws[i] > MOST_FOR_GRAPHS)) continue;
                 watchdog(100, NULL);
                 pool_open(&p, kinds[k], ws[i]);
                 together(&p, (way_t)way, ws[i]);

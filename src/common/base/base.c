@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "common/base/with.h"
+
 uint64_t dtp_hash_bytes(const void *data, size_t size) {
     const uint8_t *p = data;
     uint64_t h = 0xcbf29ce484222325u;
@@ -159,7 +161,7 @@ static void *default_alloc(void *ctx, size_t size, size_t alignment) {
     enum { LARGE_PAGE = 2 * 1024 * 1024 };
     (void)ctx;
     void *ptr = NULL;
-    if (size < LARGE_PAGE) return posix_memalign(&ptr, alignment, size) ? NULL : ptr;
+    if (!DTP_WITH_LARGE_PAGES || size < LARGE_PAGE) return posix_memalign(&ptr, alignment, size) ? NULL : ptr;
     if (posix_memalign(&ptr, alignment > LARGE_PAGE ? alignment : LARGE_PAGE, size)) return NULL;
     (void)madvise(ptr, size, MADV_HUGEPAGE); /* a hint */
     return ptr;

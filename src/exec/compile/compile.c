@@ -2,6 +2,7 @@
  * executable. */
 #include "exec/compile/compile.h"
 
+#include "common/base/with.h"
 #include "common/problems/matmul.h"
 #include "common/problems/reorder.h"
 #include "exec/run/executable.h"
@@ -347,7 +348,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->engine = dtp_object_retain(engine);
     e->device = engine->device;
     e->by_stream = !dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE);
-    e->may_lend = !e->by_stream && dtp_lent_enter(&g->lent, engine->allocator);
+    e->may_lend = DTP_WITH_LENDING && !e->by_stream && dtp_lent_enter(&g->lent, engine->allocator);
     e->num_threads = num_threads;
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;

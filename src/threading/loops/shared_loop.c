@@ -3,6 +3,7 @@
  * The state machine and its invariants stand in record.h. The opener works too and waits only for chunks that
  * somebody has started, so a loop ends on any pool, even one that never runs anything.
  * Not here: who may help (ticket.c), how helpers are called (pools/host_call.c, builtin_pool.c). */
+#include "common/base/with.h"
 #include "threading/base/atomics.h"
 #include "threading/pools/builtin_pool.h"
 #include "threading/pools/helpers.h"
@@ -275,7 +276,7 @@ void dtp_shared_loop_wait(dtp_pool_t *rec, dtp_shared_loop_t *r) {
         dtp_pause();
         if (i % OPENER_SPINS_PER_LOOK) continue;
         int64_t now = dtp_ticks();
-        if (!until) until = now + rec->wake_ticks;
+        if (!until) until = now + (DTP_WITH_SPINNING ? rec->wake_ticks : 0);
         else if (now > until) break;
     }
     for (;;) {
@@ -307,6 +308,7 @@ static _Atomic uint64_t *learned_entry(dtp_pool_t *rec, dtp_loop_fn_t fn, int64_
 static int chunk_count(int64_t est_ns, int64_t units, int participants, uint64_t flags) {
     int per = est_ns < SHORT_LOOP_NS ? 1 : est_ns < MEDIUM_LOOP_NS ? 2 : 4;
     if (flags & DNNL_TP_THREADPOOL_AUTO_BALANCING) per = 4;
+    if (!DTP_WITH_CHUNKS) per = 1;
     int64_t count = dtp_max64((int64_t)participants * per, est_ns / CHUNK_NS);
     return (int)dtp_min64(dtp_min64(count, units), DTP_LW_MAX_CHUNKS);
 }

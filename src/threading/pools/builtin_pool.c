@@ -6,6 +6,7 @@
  * Sleeping is a Dekker pair: worker: set own bit in `sleeping` (seq_cst), look again, sleep;
  * waker: publish (seq_cst), read `sleeping`, take a bit, ring the bell. A wake may be spurious, never lost.
  */
+#include "common/base/with.h"
 #include "threading/base/atomics.h"
 #include "threading/pools/blocking.h"
 #include "threading/pools/builtin_pool.h"
@@ -45,7 +46,7 @@ void dtp_record_set_costs(dtp_pool_t *rec, int64_t spin_ns) {
     rec->wake_min_ns = DTP_WAKE_PAYS * wake_ns;
     atomic_store(&rec->call_min_ns, rec->wake_min_ns);
     rec->parallel_min_ns = 4 * trip_ns > MIN_PARALLEL_NS ? 4 * trip_ns : MIN_PARALLEL_NS;
-    rec->spin_ticks = spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
+    rec->spin_ticks = !DTP_WITH_SPINNING ? 0 : spin_ns > 0 ? dtp_ticks_of_ns(spin_ns) : rec->wake_ticks;
 }
 
 #if DTP_OWN_THREADS

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "common/base/with.h"
 #include "exec/run/executable.h"
 #include "exec/dataflow/run/run.h"
 
@@ -108,6 +109,7 @@ static bool two_take_part(world_t *w) {
 static void test_long_closures(void **state) {
     static const unsigned flags[] = {0, DNNL_TP_COMPILE_NO_CLUSTERS};
     (void)state;
+    if (!DTP_WITH_LEARNING) skip();
     world_t w;
     open_world(&w, 2);
     set_sleep(SLEEP_NS);
@@ -172,6 +174,7 @@ static void test_long_iterations(void **state) {
 /* Short ones are soon run in order on one thread; when they get long, threads come back. */
 static void test_change(void **state) {
     (void)state;
+    if (!DTP_WITH_LEARNING) skip();
     world_t w;
     open_world(&w, 2);
     w.n = 2; /* so little that threads never pay, with sanitizers too */
@@ -194,6 +197,7 @@ static void test_change(void **state) {
 /* The closure that takes longest is the first one to start. */
 static void test_longest_first(void **state) {
     (void)state;
+    if (!DTP_WITH_LEARNING) skip();
     world_t w;
     open_world(&w, 2);
     compile(&w, DNNL_TP_COMPILE_NO_CLUSTERS, NULL);
@@ -239,6 +243,7 @@ static void test_large(void **state) {
     enum { CHAINS = 100, LENGTH = 100, RUNS = 600, TIMED = 6 };
     static const dnnl_tp_tensor_info_t number = {.ndims = 0, .data_type = dnnl_tp_s32};
     (void)state;
+    if (!DTP_WITH_LEARNING) skip();
     world_t w;
     open_world(&w, 2);
     set_sleep(0);

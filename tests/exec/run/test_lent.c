@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/base/object.h"
+#include "common/base/with.h"
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "exec/run/executable.h"
 #include "support/check.h"
@@ -189,6 +190,7 @@ static void test_growth(void **state) {
 
 static void test_new_shapes(void **state) {
     (void)state;
+    if (!DTP_WITH_LENDING) skip();
     world_t w;
     open_world(&w, 0);
     for (int i = 0; i + 1 < SHAPES; ++i) w.exec[i] = compile(&w, i, 0);
@@ -244,6 +246,7 @@ static void test_pages(void **state) {
 /* One executable's runs hold what there is; another one wants more and there is no memory. */
 static void test_out_of_memory(void **state) {
     (void)state;
+    if (!DTP_WITH_LENDING) skip();
     world_t w;
     dnnl_tp_stream_t stream;
     open_world(&w, 0);

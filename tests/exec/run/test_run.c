@@ -11,6 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "common/base/with.h"
 #include "exec/run/executable.h"
 #include "support/mirror.h"
 #include "support/streams.h"
@@ -306,7 +307,7 @@ static void test_fusion_and_trace(void **state) {
     dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .stream_attr = w.attr};
     OK(dnnl_tp_executable_compile(&e, m->graph, m->engine, 0, NULL, &o));
     assert_int_equal(e->nsteps, 3 + 1); /* up with bias, gelu and scale; down with residual; norm; the end */
-    assert_int_equal(e->nslice_groups, 1);
+    assert_int_equal(e->nslice_groups, DTP_WITH_SLICES);
     dnnl_tp_trace_event_t events[64];
     dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats, .events = events, .max_events = 64};
     dnnl_tp_run_opts_t r = {.struct_size = sizeof r, .stats = &stats};

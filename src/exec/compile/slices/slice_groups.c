@@ -11,6 +11,7 @@
  * transformer layer) and the loop is group outer, slice inner. Run: run/run.c. */
 #include "exec/compile/slices/slice_groups.h"
 
+#include "common/base/with.h"
 #include "common/problems/attention.h"
 #include "common/problems/layer_normalization.h"
 
@@ -374,7 +375,8 @@ dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_slice_group_t *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)l->nproblems);
     if (!groups) return dnnl_tp_out_of_memory;
     e->slice_groups = groups;
-    const bool may = l->ir->fuse && dtp_engine_can(l->engine, DTP_ENGINE_ROWS | DTP_ENGINE_CACHES);
+    const bool may =
+        DTP_WITH_SLICES && l->ir->fuse && dtp_engine_can(l->engine, DTP_ENGINE_ROWS | DTP_ENGINE_CACHES);
     for (int i = 0; i < l->nsteps && may;) {
         grow_t g;
         int index = e->nslice_groups;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/base/with.h"
 #include "exec/dataflow/build/build.h"
 
 enum { WORTH_NS = 1500 }; /* what one hand-off costs, about */
@@ -457,7 +458,7 @@ static dnnl_tp_status_t arrange(emit_t *e, const dtp_fcsr_t *blocks, int *count)
 /* What dataflow/run/learn.c needs. */
 static dnnl_tp_status_t learn_tables(emit_t *e, dtp_dataflow_plan_t *plan) {
     const dtp_fb_t *b = e->b;
-    plan->learns = (b->flags & DTP_DATAFLOW_LEARN) != 0;
+    plan->learns = DTP_WITH_LEARNING && (b->flags & DTP_DATAFLOW_LEARN);
     if (!plan->learns) return dnnl_tp_success;
     const dtp_dataflow_region_t *root = &e->regions[0];
     uint32_t n = 0, *order = room_for(e, root->n_nodes, sizeof *order);
@@ -501,7 +502,8 @@ dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_da
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
     DTP_TRY(arrange(&e, &in, &count));
     bool changed = false;
-    if (b->flags & DTP_DATAFLOW_CLUSTERS) DTP_TRY(dtp_dataflow_clusters(b, e.order, count, &changed));
+    if (DTP_WITH_CLUSTERS && (b->flags & DTP_DATAFLOW_CLUSTERS))
+        DTP_TRY(dtp_dataflow_clusters(b, e.order, count, &changed));
     if (changed) DTP_TRY(arrange(&e, &in, &count));
     assert(count == nodes_of(b));
     e.edge = dtp_fb_alloc(b, (size_t)n, sizeof *e.edge);

@@ -12,18 +12,19 @@
  * the next one who is dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence,
  * looks at everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look
  * at parked, swap it to 0, wake. */
+#include "common/base/with.h"
 #include "exec/dataflow/run/run.h"
 #include "threading/base/futex.h"
 
 enum {
     LOOKS_PER_CLOCK = 16,
     LOOK_AROUND_NS = 20000, /* a costly node: after each there is time to look at other runs */
-    DRY_NS = 2000,
+    DRY_NS = DTP_WITH_SPINNING ? 2000 : 0,
     MAX_TAKE = 32,
-    WAIT_SPIN_NS = 20000,
+    WAIT_SPIN_NS = DTP_WITH_SPINNING ? 20000 : 0,
     SPINS_PER_LOOK = 16,
-    FEW = 4,  /* tasks: all but the most critical one are given away */
-    MORE = 16 /* tasks: every other one */
+    FEW = 4,                               /* tasks: all but the most critical one are given away */
+    MORE = DTP_WITH_EVERY_OTHER ? 16 : FEW /* tasks: every other one */
 };
 
 bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s) {
@@ -221,6 +222,7 @@ static int64_t surplus_ns(const dtp_dataflow_worker_t *w) {
 static bool is_surplus(const dtp_dataflow_worker_t *w) {
     size_t n = (size_t)(w->top - w->lifo);
     const dtp_dataflow_state_t *s = w->state;
+    if (!DTP_WITH_GATE) return n > 1;
     if (n < 2 || (s->learn.active && s->mean_ns < DTP_DATAFLOW_CHEAP_NS)) return false;
     if ((double)(n / 2) * s->mean_ns >= DTP_DATAFLOW_SHARE_NS || leads_far(w->lifo[0])) return true;
     return surplus_ns(w) > 0;

@@ -1,0 +1,11 @@
+# Builds for comparison: mechanisms that are left out (src/common/base/with.h says what each is).
+set(DNNL_TP_MECHANISMS slices learning clusters lending every_other large_pages chunks gate spinning)
+set(DNNL_TP_WITHOUT "" CACHE STRING "Mechanisms to leave out, for comparison: ${DNNL_TP_MECHANISMS}")
+foreach(mechanism IN LISTS DNNL_TP_WITHOUT)
+  if(NOT mechanism IN_LIST DNNL_TP_MECHANISMS)
+    list(JOIN DNNL_TP_MECHANISMS ", " valid)
+    message(FATAL_ERROR "DNNL_TP_WITHOUT has '${mechanism}'; valid words: ${valid}")
+  endif()
+  string(TOUPPER ${mechanism} mechanism)
+  add_compile_definitions(DTP_WITH_${mechanism}=0)
+endforeach()
