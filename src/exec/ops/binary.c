@@ -85,8 +85,16 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         y = t;
     }
     dtp_view_t px, py;
-    DTP_TRY(dtp_view_dense(l, x, &px));
-    DTP_TRY(dtp_view_dense(l, y, &py));
+    dtp_dim_order_t order;
+    const info_t *tx = dtp_info(l, x), *ty = dtp_info(l, y);
+    DTP_TRY(dtp_view_any(l, x, &px));
+    DTP_TRY(dtp_view_any(l, y, &py));
+    const bool is_ordered = dtp_info_equal(tx, to) && dtp_dim_order(l, n, x, px.strides, &order) &&
+                            dtp_is_dense_in(ty, py.strides, &order);
+    if (!is_ordered) {
+        DTP_TRY(dtp_view_dense(l, x, &px));
+        DTP_TRY(dtp_view_dense(l, y, &py));
+    }
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_binary_desc_t), dnnl_tp_binary, DTP_BINARY_NARGS, &s));
     dtp_binary_desc_t *d = (dtp_binary_desc_t *)s->op;
@@ -94,12 +102,15 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     d->exact = dtp_ew_arithmetic(to->data_type, true) != dnnl_tp_f32;
     s->arg[DTP_BINARY_SRC0] = dtp_view_arg(&px);
     s->arg[DTP_BINARY_SRC1] = dtp_view_arg(&py);
-    DTP_TRY(dtp_view_new(l, out));
+    DTP_TRY(is_ordered ? dtp_view_new_in(l, out, &order) : dtp_view_new(l, out));
     s->arg[DTP_BINARY_DST] = dtp_written_arg(l, out);
-    const info_t *tx = dtp_info(l, x), *ty = dtp_info(l, y);
     int64_t count = dtp_info_nelems(to);
     int suffix = suffix_of(ty, to);
-    if (dtp_info_nelems(tx) == count && suffix >= 0) {
+    if (is_ordered) {
+        DTP_TRY(dtp_md_in(&d->src0, tx, &order));
+        DTP_TRY(dtp_md_in(&d->src1, ty, &order));
+        d->dst = d->src0;
+    } else if (dtp_info_nelems(tx) == count && suffix >= 0) {
         /* The same shape, a row, a plane or one element: two dims are enough. */
         int split = suffix == 0 || suffix == to->ndims ? dtp_last_split(to) : to->ndims - suffix;
         int64_t rows = dtp_info_product(to, 0, split), cols = dtp_info_product(to, split, to->ndims);

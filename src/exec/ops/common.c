@@ -52,22 +52,28 @@ dnnl_tp_status_t dtp_result2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp
 dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
                                    dnnl_tp_alg_kind_t alg, float alpha, float beta) {
     dtp_step_t *s;
-    dtp_step_arg_t src = {.buf = -1};
-    dtp_md_t src_md;
-    int split = dtp_last_split(dtp_info(l, from));
-    DTP_TRY(dtp_dense2(l, from, split, &src_md, &src));
+    dtp_view_t p;
+    dtp_dim_order_t order;
+    const info_t *t = dtp_info(l, from);
+    int64_t cols = dtp_info_product(t, dtp_last_split(t), t->ndims);
+    DTP_TRY(dtp_view_any(l, from, &p));
+    const bool is_ordered = dtp_dim_order(l, n, from, p.strides, &order);
+    if (is_ordered) cols = t->dims[order.dim[order.ndims - 1]];
+    else DTP_TRY(dtp_view_dense(l, from, &p));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_eltwise_desc_t), dnnl_tp_eltwise, DTP_ELTWISE_NARGS, &s));
     dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
     d->alg = alg;
-    d->exact = dtp_ew_arithmetic(src_md.data_type, true) != dnnl_tp_f32;
+    d->exact = dtp_ew_arithmetic(t->data_type, true) != dnnl_tp_f32;
     d->alpha = alpha;
     d->beta = beta;
-    d->src = src_md;
-    s->arg[DTP_ELTWISE_SRC] = src;
-    DTP_TRY(dtp_result2(l, to, split, &d->dst, &s->arg[DTP_ELTWISE_DST]));
+    DTP_TRY(dtp_md_dense2(&d->src, dtp_info_nelems(t) / dtp_max64(cols, 1), cols, t->data_type));
+    d->dst = d->src;
+    s->arg[DTP_ELTWISE_SRC] = dtp_view_arg(&p);
+    DTP_TRY(is_ordered ? dtp_view_new_in(l, to, &order) : dtp_view_new(l, to));
+    s->arg[DTP_ELTWISE_DST] = dtp_written_arg(l, to);
     s->work->bytes = 2. * (double)dtp_value_bytes(l, from);
-    s->work->flops = 8. * (double)dtp_info_nelems(dtp_info(l, from));
+    s->work->flops = 8. * (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

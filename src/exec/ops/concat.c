@@ -61,24 +61,33 @@ static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     if (part >= 0 && l->bufs[part].kind == DTP_BUF_PART &&
         l->bufs[part].part_of == dtp_value(l, n->out[0])->dest)
         return concat_parts(l, n);
+    if (n->nin == 1) return dtp_lower_alias(l, n);
     const info_t *to = dtp_info(l, n->out[0]);
     const int axis = dtp_axis(((const attrs_t *)n->attrs)->axis, to->ndims);
     dtp_view_t views[DTP_GRAPH_MAX_ARGS];
-    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_dense(l, n->in[i], &views[i]));
-    if (n->nin == 1) return dtp_lower_alias(l, n);
+    dtp_dim_order_t order;
+    for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_any(l, n->in[i], &views[i]));
+    bool is_ordered = dtp_dim_order(l, n, n->in[0], views[0].strides, &order);
+    for (int i = 1; i < n->nin && is_ordered; ++i)
+        is_ordered = dtp_is_dense_in(dtp_info(l, n->in[i]), views[i].strides, &order);
+    if (!is_ordered) {
+        order.ndims = to->ndims;
+        for (int i = 0; i < to->ndims; ++i) order.dim[i] = i;
+        for (int i = 0; i < n->nin; ++i) DTP_TRY(dtp_view_dense(l, n->in[i], &views[i]));
+    }
     dtp_step_t *s;
     size_t size = sizeof(dtp_concat_desc_t) + (size_t)n->nin * sizeof(dtp_md_t);
     DTP_TRY(dtp_new_step(l, n, size, dnnl_tp_concat, 1 + n->nin, &s));
     dtp_concat_desc_t *d = (dtp_concat_desc_t *)s->op;
-    d->axis = axis;
+    d->axis = 0;
+    while (order.dim[d->axis] != axis) ++d->axis;
     d->n = n->nin;
-    DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
+    DTP_TRY(dtp_md_in(&d->dst, to, &order));
     for (int i = 0; i < n->nin; ++i) {
-        const info_t *t = dtp_info(l, n->in[i]);
-        DTP_TRY(dtp_md_init_strides(&d->src[i], t->ndims, t->dims, t->data_type, NULL));
+        DTP_TRY(dtp_md_in(&d->src[i], dtp_info(l, n->in[i]), &order));
         s->arg[DTP_CONCAT_SRC + i] = dtp_view_arg(&views[i]);
     }
-    DTP_TRY(dtp_view_new(l, n->out[0]));
+    DTP_TRY(is_ordered ? dtp_view_new_in(l, n->out[0], &order) : dtp_view_new(l, n->out[0]));
     s->arg[DTP_CONCAT_DST] = dtp_written_arg(l, n->out[0]);
     s->work->bytes = 2. * (double)dtp_value_bytes(l, n->out[0]);
     return dnnl_tp_success;

@@ -167,6 +167,19 @@ dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, c
 dnnl_tp_status_t dtp_want_parts(dtp_lower_t *lower, const dtp_ir_node_t *node);
 /* The buffer that a part lies in, which may be a part itself, and where; other buffers: itself. */
 int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at);
+/* Dense in any order of dimensions (dim_order.c); dim: outermost first. */
+typedef struct {
+    int ndims, dim[DNNL_TP_MAX_NDIMS];
+} dtp_dim_order_t;
+/* True: v, an input of n with these strides, is dense in an order that is not row-major, and the result of n may be so,
+ * too. */
+bool dtp_dim_order(const dtp_lower_t *lower, const dtp_ir_node_t *n, int v, const int64_t *strides,
+                   dtp_dim_order_t *order);
+/* Is a tensor, with dimensions of 1 before its own where it has fewer, dense in that order? */
+bool dtp_is_dense_in(const dnnl_tp_tensor_info_t *info, const int64_t *strides, const dtp_dim_order_t *order);
+/* A buffer for v in that order; the descriptor, dimensions in the order of memory. */
+dnnl_tp_status_t dtp_view_new_in(dtp_lower_t *lower, int v, const dtp_dim_order_t *order);
+dnnl_tp_status_t dtp_md_in(dtp_md_t *md, const dnnl_tp_tensor_info_t *info, const dtp_dim_order_t *order);
 /* The steps of a region's nodes (lower.c), of control flow (lower_control.c). */
 dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region);
 dnnl_tp_status_t dtp_lower_if(dtp_lower_t *lower, const dtp_ir_node_t *node);

@@ -1,0 +1,53 @@
+/* Tensors that are dense in another order of dimensions than row-major, as NHWC under dimensions named NCHW: element-wise
+ * functions and joins walk through memory in its order and leave their results in the same one; nothing is copied. */
+#include "exec/compile/lowering/lower.h"
+
+static int64_t dim_of(const dnnl_tp_tensor_info_t *t, int nd, int d) {
+    return d < nd - t->ndims ? 1 : t->dims[d - (nd - t->ndims)];
+}
+static int64_t stride_of(const dnnl_tp_tensor_info_t *t, const int64_t *strides, int nd, int d) {
+    return d < nd - t->ndims ? 0 : strides[d - (nd - t->ndims)];
+}
+
+bool dtp_is_dense_in(const dnnl_tp_tensor_info_t *t, const int64_t *strides, const dtp_dim_order_t *order) {
+    int64_t dense = 1;
+    for (int i = order->ndims - 1; i >= 0; --i) {
+        const int64_t n = dim_of(t, order->ndims, order->dim[i]);
+        if (n != 1 && stride_of(t, strides, order->ndims, order->dim[i]) != dense) return false;
+        dense *= n;
+    }
+    return true;
+}
+
+bool dtp_dim_order(const dtp_lower_t *l, const dtp_ir_node_t *n, int v, const int64_t *strides,
+                   dtp_dim_order_t *order) {
+    const dtp_ir_value_t *value = &l->ir->values[v];
+    const dnnl_tp_tensor_info_t *t = value->info;
+    if (!l->ir->fuse || l->at_once || n->npost || !value->strides || dtp_view_is_dense(value)) return false;
+    if (l->ir->values[n->out[0]].dest >= 0) return false; /* wanted somewhere, row-major */
+    order->ndims = t->ndims;
+    for (int d = 0; d < t->ndims; ++d) { /* larger strides further out; equal ones as they stand */
+        int at = d;
+        for (; at > 0 && strides[order->dim[at - 1]] < strides[d]; --at) order->dim[at] = order->dim[at - 1];
+        order->dim[at] = d;
+    }
+    return dtp_is_dense_in(t, strides, order);
+}
+
+dnnl_tp_status_t dtp_view_new_in(dtp_lower_t *l, int v, const dtp_dim_order_t *order) {
+    const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
+    int64_t strides[DNNL_TP_MAX_NDIMS], dense = 1;
+    int buf;
+    for (int i = order->ndims - 1; i >= 0; --i) {
+        strides[order->dim[i]] = dense;
+        dense *= t->dims[order->dim[i]];
+    }
+    DTP_TRY(dtp_new_buf(l, dtp_info_bytes(t), &buf));
+    return dtp_view_set(l, v, buf, 0, strides);
+}
+
+dnnl_tp_status_t dtp_md_in(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, const dtp_dim_order_t *order) {
+    int64_t dims[DNNL_TP_MAX_NDIMS];
+    for (int i = 0; i < order->ndims; ++i) dims[i] = dim_of(t, order->ndims, order->dim[i]);
+    return dtp_md_init_strides(md, order->ndims, dims, t->data_type, NULL);
+}
