@@ -11,7 +11,7 @@
 #include "support/upload.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
-#include "exec/graph/op.h"
+#include "exec/ops/ops.h"
 
 enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 8 };
 
@@ -69,6 +69,13 @@ static sample_t sample_of(const dtp_op_row_t *row, bool all) {
 static float floats[MOST][ELEMS];
 static const int32_t ids[SIDE] = {2, 0, 3, 1};
 
+/* Functions of boolean alone. */
+static uint8_t truths[MOST][ELEMS];
+static bool is_logical(const dtp_op_row_t *row) {
+    if (row->cls != &dtp_class_unary && row->cls != &dtp_class_binary) return false;
+    return !dtp_ew_takes((int)((const dtp_alg_row_t *)row->param)->alg, dnnl_tp_f32);
+}
+
 static bool is_ids(const dtp_op_row_t *row, int input) {
     return row->kind == dnnl_tp_op_gather && input == 1;
 }
@@ -78,6 +85,11 @@ static bool is_shape(const dtp_op_row_t *row, int input) {
     return (row->cls->flags & DTP_OP_SHAPE_INPUT) && input == 1;
 }
 static const int64_t shape[2] = {2, -1};
+
+static const void *data_of(const dtp_op_row_t *row, int input) {
+    if (is_logical(row)) return truths[input];
+    return is_ids(row, input) ? (const void *)ids : floats[input];
+}
 
 /* The inputs: as inputs of the graph, or as constants. */
 static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnnl_tp_value_t *in) {
@@ -89,9 +101,11 @@ static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnn
                                             DNNL_TP_CONSTANT_COPY, NULL, NULL));
             continue;
         }
-        const dnnl_tp_data_type_t dt = is_ids(s->row, i) ? dnnl_tp_s32 : dnnl_tp_f32;
+        const dnnl_tp_data_type_t dt = is_ids(s->row, i)    ? dnnl_tp_s32
+                                       : is_logical(s->row) ? dnnl_tp_boolean
+                                                            : dnnl_tp_f32;
         const int ndims = is_ids(s->row, i) || (s->row->kind == dnnl_tp_op_bias_add && i == 1) ? 1 : 2;
-        const void *data = is_ids(s->row, i) ? (const void *)ids : floats[i];
+        const void *data = data_of(s->row, i);
         if (constants)
             CHECK_OK(dnnl_tp_graph_constant(g, &in[i], "c", dt, ndims, dims, data, DNNL_TP_CONSTANT_COPY,
                                             NULL, NULL));
@@ -139,7 +153,7 @@ static void run(dnnl_tp_graph_t g, const sample_t *s, bool constants, unsigned f
     dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .flags = flags};
     void *in[MOST], *out[MOST];
     memset(r, 0, sizeof *r);
-    for (int i = 0; i < s->nin; ++i) in[i] = is_ids(s->row, i) ? (void *)(uintptr_t)ids : (void *)floats[i];
+    for (int i = 0; i < s->nin; ++i) in[i] = (void *)(uintptr_t)data_of(s->row, i);
     for (int i = 0; i < s->nout; ++i) out[i] = r->y[i];
     CHECK_OK(dnnl_tp_engine_create(&engine, test_engine_kind(), 0));
     CHECK_OK(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags));
@@ -201,7 +215,10 @@ static void check_sample(const sample_t *s) {
 static void test_run(void **state) {
     (void)state;
     for (int i = 0; i < MOST; ++i)
-        for (int k = 0; k < ELEMS; ++k) floats[i][k] = .1f + .8f * (float)((7 * k + 5 * i) % 17) / 17.f;
+        for (int k = 0; k < ELEMS; ++k) {
+            floats[i][k] = .1f + .8f * (float)((7 * k + 5 * i) % 17) / 17.f;
+            truths[i][k] = (7 * k + 5 * i) % 3 != 0;
+        }
     for (int r = 0; r < dtp_op_nrows; ++r)
         for (int all = 0; all < 2; ++all) {
             sample_t s = sample_of(&dtp_op_rows[r], all);
