@@ -368,7 +368,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     dtp_arena_free(&arena);
     if (e->by_stream) (void)dnnl_tp_engine_destroy(ir.host); /* with what it has in the cache of primitives */
     else dtp_object_release(ir.host);
-    /* Where slabs are large, and nothing keeps pointers into them from run to run, as loops do. */
+    /* Where that memory is large, and nothing keeps pointers into it from run to run, as loops do. */
     e->lends = e->may_lend && e->nscopes <= 1 && e->memory_bytes >= DTP_LENT_MIN;
     if (status == dnnl_tp_success) status = dtp_run_reserve(e, opts ? opts->reserved_runs : 0);
     if (status == dnnl_tp_success)

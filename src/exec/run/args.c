@@ -1,4 +1,5 @@
 /* The tensors of a run: all are there, and no output overlaps an input or another output. Inputs may overlap. */
+#include "common/base/sort.h"
 #include "exec/run/run.h"
 
 typedef struct {
@@ -25,38 +26,20 @@ static __attribute__((cold)) dnnl_tp_status_t refuse(int out, const char *what, 
     return dnnl_tp_success;
 }
 
-static void sift(extent_t *e, int at, int n) {
-    for (int child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && e[child].begin < e[child + 1].begin) ++child;
-        if (e[at].begin >= e[child].begin) return;
-        extent_t x = e[at];
-        e[at] = e[child];
-        e[child] = x;
-    }
-}
-
-/* By a heap, because qsort may allocate. */
-static void sort(extent_t *e, int n) {
-    for (int i = n / 2 - 1; i >= 0; --i) sift(e, i, n);
-    for (int i = n - 1; i > 0; --i) {
-        extent_t x = e[0];
-        e[0] = e[i];
-        e[i] = x;
-        sift(e, 0, i);
-    }
+static int by_begin(const void *a, const void *b) {
+    const extent_t *x = a, *y = b;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
 /* Outputs by address: then neighbours are compared, and each input with those around it. */
 static dnnl_tp_status_t check_many(const dtp_exec_t *e, void *const *in, void *const *out, extent_t *sorted) {
     int n = 0;
-    bool ascending = true; /* as in one array, the usual case */
     for (int i = 0; i < e->nout; ++i) {
         if (!e->out_bytes[i]) continue;
         sorted[n] = (extent_t){(uintptr_t)out[i], (uintptr_t)out[i] + e->out_bytes[i], i};
-        ascending &= n == 0 || sorted[n - 1].begin <= sorted[n].begin;
         ++n;
     }
-    if (!ascending) sort(sorted, n);
+    dtp_sort(sorted, (size_t)n, sizeof *sorted, by_begin); /* usually one array, in order already */
     for (int i = 1; i < n; ++i)
         if (sorted[i].begin < sorted[i - 1].end)
             return refuse(sorted[i - 1].index, "output", sorted[i].index);

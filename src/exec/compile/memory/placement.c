@@ -1,4 +1,5 @@
 /* Placing allocations: no two that are in use at the same time share bytes. */
+#include "common/base/sort.h"
 #include "exec/compile/memory/plan.h"
 
 enum {
@@ -19,29 +20,6 @@ static int by_size(const void *a, const void *b) {
 static int by_first(const void *a, const void *b) {
     const dtp_allocation_t *x = a, *y = b;
     return x->first != y->first ? x->first - y->first : x->buf - y->buf;
-}
-
-static void sift(dtp_allocation_t *r, int at, int n, int (*compare)(const void *, const void *)) {
-    for (int child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && compare(&r[child], &r[child + 1]) < 0) ++child;
-        if (compare(&r[at], &r[child]) >= 0) return;
-        dtp_allocation_t x = r[at];
-        r[at] = r[child];
-        r[child] = x;
-    }
-}
-
-static void heap_sort(dtp_allocation_t *r, int n, int (*compare)(const void *, const void *)) {
-    int sorted = 1;
-    while (sorted < n && compare(&r[sorted - 1], &r[sorted]) <= 0) ++sorted;
-    if (sorted >= n) return;
-    for (int i = n / 2 - 1; i >= 0; --i) sift(r, i, n, compare);
-    for (int i = n - 1; i > 0; --i) {
-        dtp_allocation_t x = r[0];
-        r[0] = r[i];
-        r[i] = x;
-        sift(r, 0, i, compare);
-    }
 }
 
 static int list_of(size_t bytes) { return (int)((bytes / DTP_CACHE_LINE) % LISTS); }
@@ -181,11 +159,11 @@ static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_
 dnnl_tp_status_t dtp_place_allocations(dtp_arena_t *arena, const dtp_order_t *order, dtp_allocation_t *r,
                                        int n, size_t *total) {
     *total = 0;
-    heap_sort(r, n, by_size);
+    dtp_sort(r, (size_t)n, sizeof *r, by_size);
     int few = order ? (n < LARGEST ? n : LARGEST) : n <= MANY ? n : 0;
     while (n > FEW && few > 0 && r[few - 1].bytes < SMALL_BYTES) --few;
     DTP_TRY(place_few(arena, order, r, few, total));
     if (few == n) return dnnl_tp_success;
-    heap_sort(r + few, n - few, by_first);
+    dtp_sort(r + few, (size_t)(n - few), sizeof *r, by_first);
     return order ? place_in_rings(arena, order, r + few, n - few, total) : place_by_size(arena, r, n, total);
 }
