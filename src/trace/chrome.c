@@ -92,6 +92,7 @@ static void put_item(const dtp_trace_view_t *v, FILE *f, const dtp_trace_item_t 
     const char *comma = "";
     if (*names.op) fprintf(f, "\"op\":"), put_string(f, names.op), comma = ",";
     if (*names.impl) fprintf(f, "%s\"impl\":", comma), put_string(f, names.impl), comma = ",";
+    if (*names.engine) fprintf(f, "%s\"engine\":", comma), put_string(f, names.engine), comma = ",";
     if (*names.fused) fprintf(f, "%s\"fused\":", comma), put_string(f, names.fused), comma = ",";
     if (*names.shape) fprintf(f, "%s\"shape\":", comma), put_string(f, names.shape), comma = ",";
     comma = put_rate(f, comma, "gflop_s", names.flops, e);

@@ -9,7 +9,8 @@
 static void describe(const void *object, uint32_t index, dtp_trace_names_t *names) {
     const dtp_primitive_t *p = object;
     (void)index;
-    *names = (dtp_trace_names_t){.op = p->pd->info->name, .impl = p->pd->impl->name};
+    *names = (dtp_trace_names_t){
+        .op = p->pd->info->name, .impl = p->pd->impl->name, .engine = p->pd->engine->v->name};
     names->flops = (p->pd->info->depth ? 2. : 1.) * (double)dtp_pd_operations(p->pd, NULL);
     for (int i = 0; i < p->pd->nargs; ++i) names->bytes += (double)p->pd->arg_bytes[i];
 }

@@ -167,6 +167,7 @@ void dtp_trace_names(const dtp_trace_t *t, uint32_t source, uint32_t index, dtp_
     if (!names->name) names->name = s->label;
     if (!names->op) names->op = "";
     if (!names->impl) names->impl = "";
+    if (!names->engine) names->engine = "";
     if (!names->fused) names->fused = "";
 }
 

@@ -42,6 +42,7 @@ _Static_assert(sizeof(dtp_trace_event_t) == 48, "as dnnl_tp_trace_opts_t says");
 /* What a source tells of its parts; all texts but shape live as long as the object. */
 typedef struct {
     const char *name, *op, *impl; /* name NULL: the source's label */
+    const char *engine;           /* of the implementation */
     const char *fused;            /* other operators that it does as well */
     double flops, bytes;          /* of all its work; 0: not known */
     const int32_t *after;         /* indices of parts that make what it reads */

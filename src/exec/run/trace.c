@@ -19,6 +19,7 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     names->bytes = step->work->bytes;
     if (!step->work->prim[0]) return;
     names->impl = step->work->prim[0]->pd->impl->name;
+    names->engine = e->engine->v->name;
     dtp_verbose_dims(step->work->prim[0]->pd, names->shape, sizeof names->shape);
 }
 
