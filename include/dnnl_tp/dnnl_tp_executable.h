@@ -52,8 +52,8 @@ typedef struct {
  * @return success; invalid_graph (nothing to compute, a region that no operator took, a function without one
  *     of its outputs); invalid_shape (a shape is not known, or comes from values that are not; it does not fit the
  *     declared one, or an operator refuses it); invalid_data_type (the same of types); invalid_arguments (another number of inputs,
- *     struct_size, another engine kind, values of an input that are no integers or too many); unimplemented (no primitive serves an operator; the text names
- *     it); out_of_memory (also: the plan exceeds the budget). */
+ *     struct_size, values of an input that are no integers or too many); unimplemented (no primitive serves an operator, or the engine no closure; the
+ *     text names it); out_of_memory (also: the plan exceeds the budget). */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t *executable,
                                                             const_dnnl_tp_graph_t graph,
                                                             dnnl_tp_engine_t engine, int nin,
@@ -142,11 +142,11 @@ typedef struct {
  * executable at once, each on a stream of its own. Thread-safe.
  *
  * @param executable an executable
- * @param stream of an engine of the executable's kind, usually of its own; its pool computes
+ * @param stream of the executable's device; its pool computes, or the engine, where that has a memory of its own
  * @param nin number of inputs of the graph
  * @param in data of the inputs in order of their creation, dense row-major; the caller's
  * @param nout number of outputs of the graph
- * @param[out] out memory for the outputs in order of their creation, dense row-major, the caller's;
+ * @param[out] out memory for the outputs (like the inputs' the engine's) in order of their creation, dense row-major, the caller's;
  *     written by the last operators themselves, undefined when the run fails; must not overlap an input
  *     or another output
  * @param opts read during the call only; NULL = defaults
@@ -167,7 +167,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable
  * over when the call returns. Thread-safe.
  *
  * @param executable kept alive until the run is over; may be destroyed at once
- * @param stream of an engine of the executable's kind, usually of its own; its pool computes
+ * @param stream of the executable's device; its pool computes, or the engine, where that has a memory of its own
  * @param nin number of inputs of the graph
  * @param in data of the inputs; the array is read during the call only, the data live until the run is over
  * @param nout number of outputs of the graph

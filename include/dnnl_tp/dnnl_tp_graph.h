@@ -107,7 +107,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *s
 /** Creates an empty graph. Thread-safe.
  *
  * @param[out] graph owned by the caller; NULL on failure
- * @param kind of the engines that it will be compiled for
+ * @param kind of an engine; a graph may be compiled for engines of any kind
  * @return success; invalid_arguments (not a kind that an engine can have); unimplemented (this build has no
  *     such engine); out_of_memory. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind);
