@@ -60,7 +60,7 @@ INT2(le, !(y < x))
 INT2(lt, x < y)
 INT2(eq, x - y == 0)
 INT2(ne, x - y != 0)
-INT2(squared_difference, (x - y) * (x - y))
+INT2(squared_difference, (wide_t)(int64_t)(x - y) * (int64_t)(x - y)) /* modulo 2^64, in range */
 INT2(and, x *y)
 INT2(or, x + y)
 INT2(xor, x + y == 1)
