@@ -1,4 +1,5 @@
-# Builds for comparison: mechanisms that are left out (src/common/base/with.h says what each is).
+# Builds for comparison: mechanisms that are left out. src/common/base/with.h.in says what each is; it becomes a header of
+# macros that are 0 or 1.
 set(DNNL_TP_MECHANISMS slices learning clusters lending every_other large_pages chunks gate spinning)
 set(DNNL_TP_WITHOUT "" CACHE STRING "Mechanisms to leave out, for comparison: ${DNNL_TP_MECHANISMS}")
 foreach(mechanism IN LISTS DNNL_TP_WITHOUT)
@@ -6,6 +7,12 @@ foreach(mechanism IN LISTS DNNL_TP_WITHOUT)
     list(JOIN DNNL_TP_MECHANISMS ", " valid)
     message(FATAL_ERROR "DNNL_TP_WITHOUT has '${mechanism}'; valid words: ${valid}")
   endif()
-  string(TOUPPER ${mechanism} mechanism)
-  add_compile_definitions(DTP_WITH_${mechanism}=0)
 endforeach()
+foreach(mechanism IN LISTS DNNL_TP_MECHANISMS)
+  string(TOUPPER ${mechanism} macro)
+  set(DTP_WITH_${macro} 1)
+  if(mechanism IN_LIST DNNL_TP_WITHOUT)
+    set(DTP_WITH_${macro} 0)
+  endif()
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/src/common/base/with.h.in ${PROJECT_BINARY_DIR}/include/common/base/with.h @ONLY)
