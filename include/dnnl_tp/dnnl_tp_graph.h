@@ -64,6 +64,10 @@ typedef struct {
  */
 #define DNNL_TP_HOST_MAY_BLOCK 1u
 
+/** The closure may call dnnl_tp_host_wait_event(): its operator can be complete later than the closure returns, and
+ * holds no thread meanwhile. On every pool, and without one. Not with DNNL_TP_HOST_MAY_BLOCK. */
+#define DNNL_TP_HOST_MAY_WAIT 2u
+
 /** A host closure; runs on any thread of the run. Without DNNL_TP_HOST_MAY_BLOCK it must not block. arg: as
  * given to dnnl_tp_graph_host(); should_stop: for dnnl_tp_should_stop(), which a long closure calls at least
  * once in a millisecond; nin, in: inputs; nout, out: results to fill. Another status than success fails the
@@ -101,6 +105,25 @@ typedef void (*dnnl_tp_host_loop_fn_t)(void *arg, int64_t begin, int64_t end);
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *should_stop, int64_t n,
                                                            int64_t ns_per_iteration,
                                                            dnnl_tp_host_loop_fn_t fn, void *arg);
+
+/** Makes the operator of the calling closure wait for an event: the closure fills its results and returns success at
+ * once, and what depends on the operator runs when the event is done. Meanwhile the operator holds no thread; a run
+ * that has nothing else to do holds none either (the caller of a synchronous run sleeps), so any number may wait at
+ * once. An event that fails fails the run with its status. A run that is cancelled, late or fails elsewhere ends
+ * without the event, which may be done later or never. So what comes with the event (bytes of a socket) belongs to
+ * the program: an operator behind this one copies it into a tensor; who brings the event must not touch tensors of the
+ * run. An asynchronous run that only waits ends at its deadline when a thread of a built-in pool, or one that waits
+ * for or asks its event or stream, sees it. Called by closures with DNNL_TP_HOST_MAY_WAIT, from their own thread, at
+ * most once in each call of the closure.
+ *
+ * @param should_stop what the closure was given, while it runs; NULL: waits here (for closures that are called outside of
+ *     runs, by tests)
+ * @param event any: of dnnl_tp_event_create_host(), of another stream, of an asynchronous run. May be destroyed
+ *     at once, and may be done already. One that can only be done after this run keeps it waiting for ever
+ * @return success; invalid_arguments (the operator was added without DNNL_TP_HOST_MAY_WAIT, or waits already);
+ *     out_of_memory; with should_stop NULL as dnnl_tp_event_wait(). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_host_wait_event(const volatile int *should_stop,
+                                                         dnnl_tp_event_t event);
 
 /* ---- Building a graph -------------------------------------------------------------------------------- */
 
@@ -186,7 +209,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp
  *     several runs may call it at once
  * @param arg passed to fn and drop
  * @param drop called once when nothing will call fn any more, also when this call fails; NULL allowed
- * @param flags 0 or DNNL_TP_HOST_MAY_BLOCK
+ * @param flags 0, DNNL_TP_HOST_MAY_BLOCK or DNNL_TP_HOST_MAY_WAIT
  * @param name copied; NULL allowed
  * @param nin number of inputs
  * @param in values of this graph

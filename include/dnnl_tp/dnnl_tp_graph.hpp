@@ -161,7 +161,8 @@ class graph : public detail::handle<dnnl_tp_graph_t, dnnl_tp_graph_destroy> {
     }
     /** Adds a function of the program: called as f(inputs, outputs), where both are arrays of host arguments,
      * or as f(inputs, outputs, should_stop). What it throws fails the run: an error with its status, bad_alloc
-     * with out_of_memory, another exception with runtime_error. flags: 0 or DNNL_TP_HOST_MAY_BLOCK. */
+     * with out_of_memory, another exception with runtime_error. flags: 0, DNNL_TP_HOST_MAY_BLOCK or
+     * DNNL_TP_HOST_MAY_WAIT. */
     template <typename F>
     std::vector<value> host(const char *name, const std::vector<value> &in,
                             const std::vector<dnnl_tp_tensor_info_t> &results, F f, unsigned flags = 0) {

@@ -105,8 +105,7 @@ typedef struct {
     const char *name;   /**< Prefix of the threads' names; copied; NULL = "dnnl_tp". */
     int64_t spin_ns;    /**< How long an idle worker spins, ns; 0 = calibrated, < 0 = never. */
     /** Host closures that may block at once (DNNL_TP_HOST_MAY_BLOCK) while num_threads others compute; 0: a
-     * closure that blocks keeps the thread that it runs on. The pool starts two more threads for each: one
-     * that runs closures, and one for runs of asynchronous streams, which may wait for theirs. What is more
+     * closure that blocks keeps the thread that it runs on. The pool starts one more thread for each. What is more
      * than so many waits its turn: closures that wait for each other need as many. 0..256. */
     int blocking_threads;
     uint64_t flags; /**< DNNL_TP_THREADPOOL_ASYNCHRONOUS: execute on it returns before the work is done. */

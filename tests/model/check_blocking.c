@@ -3,7 +3,6 @@
  * with a happens- before edge each way; never more than W threads compute; nobody touches the run after it
  * ended (its memory is freed at once); a run that is cancelled ends though the crew is busy; other runs get
  * the ticket meanwhile. */
-#define DTP_DATAFLOW_LOOK_STOP_NS -1
 #include "threading/pools/ticket.c"
 
 #include "threading/pools/admission.c"
@@ -11,6 +10,8 @@
 #include "threading/pools/blocking.c"
 
 #include "exec/dataflow/run/blocking.c"
+
+#include "exec/dataflow/run/pending.c"
 
 #include "exec/dataflow/run/share.c"
 
@@ -73,8 +74,11 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint3
     return dnnl_tp_success;
 }
 
-static void body(void *arg, const dtp_parallel_t *par) {
-    (void)arg;
+static dtp_sleeper_t sleeper;
+static dtp_share_t share;
+static dtp_dataflow_state_t *run;
+
+static void begin(const dtp_parallel_t *par) {
     int *value = mc_alloc(sizeof(int) * NODES);
     dtp_dataflow_state_t *s = mc_alloc(sizeof *s);
     dtp_dataflow_worker_t *w = mc_alloc(sizeof *w);
@@ -90,9 +94,24 @@ static void body(void *arg, const dtp_parallel_t *par) {
     w->lifo = w->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
     w->limit = w->lifo + DTP_DATAFLOW_LIFO;
     w->where = (dtp_dataflow_where_t){.par = &s->alone};
-    dtp_dataflow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel};
+    dtp_dataflow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel, .share = &share};
+    dtp_dataflow_begin(&plan, s, &args);
+    run = s;
+}
+static void body(void *arg, const dtp_parallel_t *par) {
+    (void)arg;
+    if (!sleeper.rests) begin(par);
+    dtp_dataflow_state_t *s = run;
+    sleeper.rests = !dtp_dataflow_go(s, par);
+    if (sleeper.rests) {
+        mc_hit("the run rested");
+        return;
+    }
     dtp_dataflow_result_t result;
-    dnnl_tp_status_t status = dtp_dataflow_run(&plan, s, &args, &result);
+    dnnl_tp_status_t status = dtp_dataflow_end(s, &result);
+    dtp_dataflow_worker_t *w = s->workers;
+    dtp_dataflow_instance_t *instance = s->root;
+    int *value = s->args.ctx;
     MC_CHECK(cancels || status == dnnl_tp_success);
     if (status == dnnl_tp_success)
         for (int i = 0; i < NODES; ++i) {
@@ -100,7 +119,6 @@ static void body(void *arg, const dtp_parallel_t *par) {
             MC_CHECK(ran[i] == 1 && value[i] == 1);
         }
     else mc_hit("cancelled");
-    if (w->parked) mc_hit("the owner slept");
     mc_free(w->lifo);
     mc_free(w);
     mc_free(instance);
@@ -113,7 +131,7 @@ static void one_left(void) {
 }
 static void owner(void *arg) {
     (void)arg;
-    MC_CHECK(dtp_pool_run_at(rec, 1, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK, 0, body, NULL) == dnnl_tp_success);
+    MC_CHECK(dtp_pool_run_share(rec, 1, DTP_RUN_ADMITTED, 0, &share, body, NULL) == dnnl_tp_success);
     one_left();
 }
 static void other_body(void *arg, const dtp_parallel_t *par) {
@@ -131,6 +149,7 @@ static void other(void *arg) {
 static void canceller(void *arg) {
     (void)arg;
     atomic_store_explicit(&cancel, 1, memory_order_relaxed);
+    dtp_resume(dtp_sleeper_end(&sleeper));
 }
 static void member(void *arg) { (void)member_main(arg); }
 
@@ -144,7 +163,7 @@ static void setup(int threads, int runs, bool with_cancel) {
                                           .done_at = sizeof(dtp_dataflow_instance_t),
                                           .count_at = sizeof(dtp_dataflow_instance_t) + 64,
                                           .link_at = sizeof(dtp_dataflow_instance_t) + 128};
-    plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_block = true};
+    plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_pend = true};
     enum { TEAMS = 4 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
     rec->num_threads = 1;
@@ -153,12 +172,14 @@ static void setup(int threads, int runs, bool with_cancel) {
     rec->workers = (struct dtp_worker *)rec; /* only told from NULL */
     dtp_blocking_t *b = mc_alloc(sizeof *b + sizeof(member_t) * 2);
     b->rec = rec;
-    b->num_threads = threads;
+    b->num_started = threads;
     rec->blocking = b;
     cancels = with_cancel;
     runs_left = runs;
     computing = blocked = 0;
     cancel = 0;
+    sleeper = (dtp_sleeper_t){.word = NULL};
+    share = (dtp_share_t){.stop = &cancel, .late = 3, .sleeper = &sleeper};
     other_ran = 0;
     memset(ran, 0, sizeof ran);
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
@@ -170,7 +191,7 @@ static void setup(int threads, int runs, bool with_cancel) {
     dtp_chain_top = NULL;
     mc_thread(owner, NULL);
     for (int i = 0; i < threads; ++i) {
-        b->members[i] = (member_t){.crew = b, .index = i, .line = DTP_BLOCKING_CLOSURES};
+        b->members[i] = (member_t){.crew = b, .index = i};
         mc_thread(member, &b->members[i]);
     }
     if (runs > 1) mc_thread(other, NULL);
@@ -178,7 +199,7 @@ static void setup(int threads, int runs, bool with_cancel) {
 }
 static void end(void) {
     MC_CHECK(rec->adm == 0 && !rec->n_waiting && !dtp_fifo_first(rec));
-    MC_CHECK(!rec->blocking->lines[0].first && rec->blocking->now == 0);
+    MC_CHECK(!rec->blocking->first && rec->blocking->now == 0);
     for (int i = 0; i < NODES; ++i) MC_CHECK(ran[i] <= 1);
 }
 static void one_thread(void) { setup(1, 1, false); }
@@ -192,7 +213,7 @@ int main(int argc, char **argv) {
          .setup = one_thread,
          .end = end,
          .preemptions = 2,
-         .reach = {"the owner slept"}},
+         .reach = {"the run rested"}},
         {.name = "two threads", .setup = two_threads, .end = end, .preemptions = 1},
         {.name = "another run",
          .setup = two_runs,

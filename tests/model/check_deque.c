@@ -12,7 +12,7 @@
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"
-#include "model/no_dataflow_blocking.h"
+#include "model/no_dataflow_pending.h"
 #include "model/product.h"
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */

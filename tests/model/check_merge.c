@@ -10,7 +10,7 @@
 
 #include "model/no_blocking.h"
 #include "model/no_crew.h"
-#include "model/no_dataflow_blocking.h"
+#include "model/no_dataflow_pending.h"
 #include "model/product.h"
 
 enum { MAX_OUTPUTS = 4, MAX_OTHERS = 3, AT_ONCE = 3 };

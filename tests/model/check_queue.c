@@ -11,6 +11,8 @@
 
 #include "threading/streams/queue.c"
 #include "threading/streams/queue_events.c"
+
+#include "threading/streams/wait.c"
 #include "threading/streams/queue_wait.c"
 
 #include "model/no_blocking.h"

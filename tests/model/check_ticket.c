@@ -42,7 +42,7 @@ static dtp_sleeper_t sleeper;
 static void ending_work(void *arg, const dtp_parallel_t *par) {
     work(arg, par);
     atomic_store_explicit(&stop, 1, memory_order_release);
-    dtp_sleeper_poke(&sleeper);
+    dtp_resume(dtp_sleeper_poke(&sleeper));
 }
 static void ending_client(void *arg) {
     MC_CHECK(dtp_pool_run(rec, 1, true, ending_work, arg) == dnnl_tp_success);
@@ -54,19 +54,25 @@ static void hasty_client(void *arg) {
     else mc_hit("gave up");
     MC_CHECK(*(int *)arg == 1 || atomic_load_explicit(&stop, memory_order_relaxed));
 }
-/* Its owner sleeps for a while without the ticket. */
-static void lend(void *arg, const dtp_parallel_t *par) {
-    (void)par;
-    MC_CHECK(dtp_chain_top->crew == DTP_CREW_TICKET);
+/* It rests once, and goes on at once. */
+static dtp_sleeper_t resting;
+static void rest_once(void *arg, const dtp_parallel_t *par) {
+    if (resting.rests) {
+        resting.rests = false;
+        work(arg, par);
+        return;
+    }
+    MC_CHECK(dtp_chain_top->may_block);
     MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
     atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
-    dtp_ticket_end(rec);
-    MC_CHECK(dtp_ticket_get(rec, DTP_TICKET_BACK, NULL));
-    work(arg, par);
+    resting.rests = true;
+    dtp_resume(dtp_sleeper_poke(&resting));
 }
 static void lender(void *arg) {
-    MC_CHECK(dtp_pool_run_at(rec, 1, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK, 0, lend, arg) == dnnl_tp_success);
-    MC_CHECK(*(int *)arg == 1); /* on this thread */
+    static _Atomic uint32_t never;
+    const dtp_share_t share = {.stop = &never, .late = 3, .sleeper = &resting};
+    MC_CHECK(dtp_pool_run_share(rec, 1, DTP_RUN_ADMITTED, 0, &share, rest_once, arg) == dnnl_tp_success);
+    MC_CHECK(*(int *)arg == 1);
     if (has_worker) leave();
 }
 /* The same where no closure may block: the owner of a run that is dry. It asks for a ticket that is free, or waits for
@@ -180,7 +186,7 @@ static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
 static void hasty(void) {
     setup(1, 0, NULL);
     stop = 0;
-    sleeper = (dtp_sleeper_t){.word = NULL};
+    sleeper = resting = (dtp_sleeper_t){.word = NULL};
     mc_thread(ending_client, &ran[0]);
     mc_thread(hasty_client, &ran[1]);
     mc_thread(client, &ran[2]);

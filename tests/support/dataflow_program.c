@@ -46,9 +46,12 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint3
     if (p->opts.blocking && where->slot >= p->opts.max_threads && r->salt % 4 == 0)
         usleep(50); /* on the blocking crew */
     dnnl_tp_status_t status = dnnl_tp_success;
+    uint64_t *out = NULL, v = 0;
     if (p->countdown > 0 && atomic_fetch_sub(&p->countdown, 1) == 1) {
-        if (p->fire_cancel) atomic_store(&p->cancel, 1);
-        else status = dnnl_tp_runtime_error;
+        if (p->fire_cancel) {
+            atomic_store(&p->cancel, 1);
+            (void)dtp_sleeper_poke(&p->sleeper); /* as who fires a token does */
+        } else status = dnnl_tp_runtime_error;
     }
     if (r->nvars) { /* EXIT */
         for (int i = 0; i < r->nvars; ++i) {
@@ -56,13 +59,12 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint3
             *(uint64_t *)(void *)(instance->up->data + r->outs[i]) = *address(instance, &var);
         }
     } else if (r->nin || r->counted) {
-        uint64_t in[MAX_VARS], v;
+        uint64_t in[MAX_VARS];
         for (int i = 0; i < r->nin; ++i) in[i] = *address(instance, &r->in[i]);
         if (r->op == OP_TICK) v = in[0] > 0, *address(instance, &r->in[0]) -= v;
         else v = dataflow_program_eval(r->op, r->salt, in, r->nin, p->opts.spin);
-        uint64_t *out = (uint64_t *)(void *)(instance->data + r->out);
+        out = (uint64_t *)(void *)(instance->data + r->out);
         if (r->to_pointer) out = *(uint64_t **)(void *)out;
-        *out = v;
         if (r->counted) {
             p->part[where->slot].sum += dataflow_program_mix(v + r->salt);
             ++p->part[where->slot].ops;
@@ -70,6 +72,9 @@ static dnnl_tp_status_t exec(void *ctx, dtp_dataflow_instance_t *instance, uint3
         if (r->effect) p->chain = dataflow_program_mix(p->chain + v);
     }
     atomic_fetch_sub_explicit(&p->slots_inside[where->slot], 1, memory_order_relaxed);
+    if (!out || status != dnnl_tp_success) return status;
+    if (r->may_pend && dataflow_program_later(p, where->task, out, v, r->salt)) return DTP_DATAFLOW_PENDING;
+    *out = v;
     return status;
 }
 
@@ -149,10 +154,13 @@ dataflow_program_t *dataflow_program_create(const dataflow_program_opts_t *opts)
     p->data = dtp_zalloc(NULL, (size_t)p->region_bytes[0] + 8, DTP_NO_SHARE);
     if (!p->state_memory || !p->data) dataflow_program_die("no memory");
     p->state = dtp_dataflow_state_init(p->plan, threads, p->state_memory, p->data);
+    p->share = (dtp_share_t){.stop = &p->cancel, .late = 1, .sleeper = &p->sleeper};
+    dataflow_program_later_begin(p);
     return p;
 }
 
 void dataflow_program_destroy(dataflow_program_t *p) {
+    dataflow_program_later_end(p);
     dataflow_program_free_blocks(p);
     for (int i = 0; i < p->nmade; ++i) {
         dtp_free(NULL, p->made[i].memory);
@@ -168,20 +176,38 @@ void dataflow_program_destroy(dataflow_program_t *p) {
     dtp_free(NULL, p);
 }
 
-static dnnl_tp_status_t run(dataflow_program_t *p, const dtp_parallel_t *par) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
+dtp_share_t *dataflow_program_share(dataflow_program_t *p) { return &p->share; }
+bool dataflow_program_rests(const dataflow_program_t *p) { return p->sleeper.rests; }
+
+static void begin(dataflow_program_t *p, const dtp_parallel_t *par) {
     memset(p->part, 0, sizeof p->part);
     p->chain = 0;
     atomic_store(&p->cancel, 0);
+    atomic_store(&p->recalled, false);
+    p->fails = p->countdown > 0;
     dtp_dataflow_args_t args = {.ctx = p,
                                 .exec = exec,
                                 .enter = enter,
                                 .frame_take = frame_take,
                                 .frame_give = frame_give,
                                 .max_depth = MAX_DEPTH,
-                                .par = par ? par : &alone,
-                                .cancel = &p->cancel};
-    return dtp_dataflow_run(p->plan, p->state, &args, &p->result);
+                                .par = par,
+                                .cancel = &p->cancel,
+                                .share = &p->share,
+                                .recall = p->opts.pending ? dataflow_program_recall : NULL};
+    dtp_dataflow_begin(p->plan, p->state, &args);
+}
+
+/* False: it rests. */
+static bool run(dataflow_program_t *p, const dtp_parallel_t *par, dnnl_tp_status_t *status) {
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    if (!par) par = &alone;
+    if (!p->sleeper.rests) begin(p, par);
+    while ((p->sleeper.rests = !dtp_dataflow_go(p->state, par)) && !p->opts.rests)
+        dtp_sleep_until_poked(&p->sleeper);
+    if (p->sleeper.rests) return false;
+    *status = dtp_dataflow_end(p->state, &p->result);
+    return true;
 }
 
 static const char *quiet(dataflow_program_t *p) {
@@ -192,8 +218,10 @@ static const char *quiet(dataflow_program_t *p) {
 }
 
 const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *par) {
+    dnnl_tp_status_t got;
     p->countdown = 0;
-    if (run(p, par) != dnnl_tp_success) return "the run failed";
+    if (!run(p, par, &got)) return NULL;
+    if (got != dnnl_tp_success) return "the run failed";
     uint64_t sum = 0;
     int64_t ops = 0;
     for (int i = 0; i < DTP_MAX_THREADS; ++i) sum += p->part[i].sum, ops += p->part[i].ops;
@@ -205,9 +233,10 @@ const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *pa
 
 const char *dataflow_program_run_failing(dataflow_program_t *p, const dtp_parallel_t *par, int64_t nth,
                                          bool fire_cancel) {
-    p->countdown = nth;
+    dnnl_tp_status_t got;
+    if (!p->sleeper.rests) p->countdown = nth;
     p->fire_cancel = fire_cancel;
-    dnnl_tp_status_t got = run(p, par);
+    if (!run(p, par, &got)) return NULL;
     /* Copies and exits count, too, so nth is reached if it is at most the number of operators. */
     if (nth <= p->want_ops) {
         dnnl_tp_status_t want = fire_cancel ? dnnl_tp_cancelled : dnnl_tp_runtime_error;

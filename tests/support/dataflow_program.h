@@ -15,6 +15,8 @@ typedef struct {
     bool effects;    /* side effects, whose order is checked (DTP_DATAFLOW_ORDERED) */
     int costly;      /* percent of operators that are COSTLY; as many are WIDE */
     int blocking;    /* percent that may block; then a run may be on W + B threads */
+    int pending;     /* percent that may be complete later than their exec returns */
+    bool rests;      /* runs are in dtp_pool_run_share(.., dataflow_program_share(p), ..), and rest */
     double ns;       /* what operators say they cost */
     int spin;        /* what they take: rounds of a hash */
     unsigned flags;  /* of dtp_dataflow_build */
@@ -28,6 +30,9 @@ dataflow_program_t *dataflow_program_create(const dataflow_program_opts_t *opts)
 void dataflow_program_destroy(dataflow_program_t *p);
 /* Runs once and compares with the interpreter; par NULL: on this thread alone. Returns NULL or what is wrong.
  */
+dtp_share_t *dataflow_program_share(dataflow_program_t *p);
+/* (opts.rests: the body of the run has returned, and is called again. The result says nothing yet.) */
+bool dataflow_program_rests(const dataflow_program_t *p);
 const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *par);
 /* The same, but the operator that runs as the n-th fails (or cancels: fire_cancel). The run must end; nothing
  * is compared but the status. */

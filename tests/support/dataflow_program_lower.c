@@ -64,6 +64,7 @@ static unsigned random_flags(dataflow_program_t *p) {
     if (x < p->opts.costly) flags = DTP_DATAFLOW_COSTLY;
     else if (x < 2 * p->opts.costly) flags = DTP_DATAFLOW_WIDE;
     else if (x < 2 * p->opts.costly + p->opts.blocking) flags = DTP_DATAFLOW_MAY_BLOCK;
+    if (p->opts.pending && dataflow_program_rnd(p, 100) < p->opts.pending) flags |= DTP_DATAFLOW_MAY_PEND;
     return flags;
 }
 
@@ -102,7 +103,7 @@ static void lower_while(dataflow_program_t *p, const stmt_t *s, int block, int r
     uint32_t index = (uint32_t)new_rec(p, r);
     dtp_dataflow_loop_t l = {.nvars = s->npar, .window = s->window, .index = index, .exit_index = index};
     if (s->npar == 0 && dataflow_program_rnd(p, 2)) l.exit_index = DTP_DATAFLOW_NO_INDEX;
-    l.exit_flags = random_flags(p);
+    l.exit_flags = random_flags(p) & ~(unsigned)DTP_DATAFLOW_MAY_PEND;
     /* Where the test lies is known only after the condition: fixed places for it. */
     int test = s->a->outs[0];
     bool own = false;
@@ -143,6 +144,7 @@ static void lower(dataflow_program_t *p, const block_t *b, int block, int region
             place(p, s->out[0], region, -1);
             r.out = p->loc[s->out[0]].at;
             unsigned flags = random_flags(p) | (s->effect ? DTP_DATAFLOW_SIDE_EFFECT : 0);
+            r.may_pend = (flags & DTP_DATAFLOW_MAY_PEND) != 0;
             int32_t t = dtp_dataflow_node(p->b, block, (uint32_t)new_rec(p, r), flags, p->opts.ns);
             for (int i = 0; i < s->nin; ++i) dtp_dataflow_after(p->b, t, p->loc[s->in[i]].token);
             p->loc[s->out[0]].token = t;

@@ -7,11 +7,15 @@
 
 #include "support/dataflow_program.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { MAX_IN = 4, MAX_VARS = 6, MAX_OUT = 3, FUNCTIONS = 2, FRAMES = 4096, MAX_DEPTH = 64 };
+#include "threading/base/sleeper.h"
+
+enum { MAX_IN = 4, MAX_VARS = 6, MAX_OUT = 3, FUNCTIONS = 2, FRAMES = 4096, MAX_DEPTH = 64, LATER = 256 };
 typedef enum { OP_HASH, OP_COPY, OP_BOOL, OP_DEC, OP_MOD, OP_TICK } op_t;
 typedef enum { ST_OP, ST_IF, ST_WHILE, ST_CALL } st_t;
 
@@ -36,7 +40,7 @@ typedef struct block {
 typedef struct { /* what exec finds under an index */
     op_t op;
     uint32_t salt;
-    bool counted, effect, to_pointer;
+    bool counted, effect, to_pointer, may_pend;
     int nin;
     dtp_dataflow_ref_t in[MAX_VARS];
     int64_t out; /* offset in the own instance */
@@ -64,6 +68,11 @@ typedef struct frame {
     char *memory, *data;
     dtp_dataflow_instance_t *instance;
 } frame_t;
+
+typedef struct { /* an operator that is complete later */
+    uint64_t task, *out, value;
+    int64_t until_ns; /* not before, unless it is recalled */
+} later_t;
 
 struct dataflow_program {
     dataflow_program_opts_t opts;
@@ -108,6 +117,16 @@ struct dataflow_program {
     frame_t *frames[FUNCTIONS][FRAMES];
     int nfree[FUNCTIONS], nmade;
     frame_t made[FRAMES];
+    dtp_share_t share;
+    dtp_sleeper_t sleeper;
+    /* dataflow_program_later.c; under the lock. */
+    pthread_t completer;
+    pthread_mutex_t later_lock;
+    pthread_cond_t later_more;
+    later_t later[LATER];
+    int nlater;
+    bool later_ends, fails;
+    _Atomic bool recalled;
 };
 
 _Noreturn void dataflow_program_die(const char *what);
@@ -121,5 +140,11 @@ void dataflow_program_generate(dataflow_program_t *p);
 void dataflow_program_free_blocks(dataflow_program_t *p);
 /* dataflow_program_lower.c: p->b from the statements. */
 void dataflow_program_lower(dataflow_program_t *p);
+/* dataflow_program_later.c. True: somebody writes value to out and returns the node, or has done so. */
+bool dataflow_program_later(dataflow_program_t *p, uint64_t task, uint64_t *out, uint64_t value,
+                            uint32_t salt);
+void dataflow_program_recall(void *p);
+void dataflow_program_later_begin(dataflow_program_t *p);
+void dataflow_program_later_end(dataflow_program_t *p);
 
 #endif

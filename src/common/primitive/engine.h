@@ -125,7 +125,6 @@ typedef struct dtp_stream_run {
     void (*fn)(void *arg, const struct dtp_parallel *par);
     dnnl_tp_status_t (*end)(void *arg, bool skipped);
     void *arg;
-    bool may_block; /* has closures that may block */
     const struct dtp_share *share;
 } dtp_stream_run_t;
 typedef struct dtp_stream_vtbl {
@@ -140,13 +139,14 @@ typedef struct dtp_stream_vtbl {
     /* A run of a graph: waits for earlier items, then calls fn as dtp_pool_run does, with at most num_threads
      * threads of the stream; the stream counts as busy meanwhile. Once share is over no wait goes on, and fn is
      * not called. */
-    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
+    dnnl_tp_status_t (*run)(dnnl_tp_stream_t stream, int num_threads, int priority,
                             const struct dtp_share *share,
                             void (*fn)(void *arg, const struct dtp_parallel *par), void *arg);
     /* The same without waiting, as an item of the stream: fn is called, or not if the item is skipped; then,
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which
      * is the last to use arg. The event is done after the host's run_end is. On a synchronous stream all of
-     * it happens before the call returns. On failure nothing is called. */
+     * it happens before the call returns. On failure nothing is called. A run that rests when fn returns
+     * (threading/base/sleeper.h) is not over: fn is called again when it has been poked, then end. */
     dnnl_tp_status_t (*submit_run)(dnnl_tp_stream_t stream, const struct dtp_stream_run *run,
                                    dnnl_tp_event_t *event);
     /* As the calls of dnnl_tp_event.h. */

@@ -7,7 +7,7 @@
  * by the busy flag. */
 #include "cpu/engine/cpu_engine.h"
 
-#include "threading/base/futex.h"
+#include "threading/base/sleeper.h"
 #include "threading/streams/queue.h"
 #include "trace/primitive.h"
 
@@ -258,6 +258,8 @@ typedef struct run_block {
 static dnnl_tp_status_t run_block_run(dtp_submission_t *item, const dtp_parallel_t *par) {
     run_block_t *block = (run_block_t *)item;
     if (par) block->run.fn(block->run.arg, par);
+    if (DTP_UNLIKELY(dtp_share_rests(block->run.share))) return dnnl_tp_success;
+    dtp_queue_run_ends(block->stream->queue, item);
     return block->run.end(block->run.arg, par == NULL);
 }
 
@@ -312,7 +314,6 @@ static dnnl_tp_status_t queue_run(cpu_stream_t *s, const dtp_stream_run_t *run, 
     block->run = *run;
     block->item.num_threads = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
     block->item.priority = run->priority;
-    block->item.may_block = run->may_block;
     block->item.share = run->share;
     block->item.cookie = NULL;
     dnnl_tp_status_t status = dtp_pool_begin_run(s->par.pool, &block->item.cookie, &block->host_run);
@@ -327,19 +328,19 @@ typedef struct {
 } now_t;
 static void run_now(void *arg, const dtp_parallel_t *par) {
     now_t *n = arg;
-    n->begin_ns = dtp_now_ns();
+    if (!dtp_share_rests(n->run->share)) n->begin_ns = dtp_now_ns();
     n->run->fn(n->run->arg, par);
 }
 
-static unsigned run_flags(const struct dnnl_tp_stream *stream, bool may_block) {
-    return (stream->attr->admission ? DTP_RUN_ADMITTED : 0) | (may_block ? DTP_RUN_MAY_BLOCK : 0);
+static unsigned run_flags(const struct dnnl_tp_stream *stream) {
+    return stream->attr->admission ? DTP_RUN_ADMITTED : 0;
 }
 
 static dnnl_tp_status_t run_at_once(cpu_stream_t *s, const dtp_stream_run_t *run, dnnl_tp_event_t event) {
     int n = run->num_threads < s->run_threads ? run->num_threads : s->run_threads;
     now_t now = {run, dtp_now_ns()}; /* unless it is over before it begins */
-    DTP_TRY(dtp_pool_run_share(s->par.pool, n, run_flags(&s->base, run->may_block), run->priority, run->share,
-                               run_now, &now));
+    DTP_TRY(
+        dtp_pool_run_share(s->par.pool, n, run_flags(&s->base), run->priority, run->share, run_now, &now));
     dnnl_tp_status_t result = run->end(run->arg, false);
     dtp_event_fire(dtp_object_retain(event), result, result ? dtp_last_text() : NULL, now.begin_ns,
                    dtp_now_ns());
@@ -524,7 +525,7 @@ static dnnl_tp_status_t cpu_stream_set_pool(dnnl_tp_stream_t stream, const dtp_s
     return status;
 }
 
-static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority, bool may_block,
+static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads, int priority,
                                        const dtp_share_t *share,
                                        void (*fn)(void *arg, const struct dtp_parallel *par), void *arg) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
@@ -532,8 +533,7 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
     dnnl_tp_status_t status = s->queue ? dtp_queue_wait_earlier(s->queue, share) : dnnl_tp_success;
     if (num_threads > s->run_threads) num_threads = s->run_threads;
     if (status == dnnl_tp_success)
-        status = dtp_pool_run_share(s->par.pool, num_threads, run_flags(stream, may_block), priority, share,
-                                    fn, arg);
+        status = dtp_pool_run_share(s->par.pool, num_threads, run_flags(stream), priority, share, fn, arg);
     else if (status == dnnl_tp_timed_out) status = dnnl_tp_success; /* share says why */
     stream_leave(s);
     return status;

@@ -289,9 +289,12 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_slice_groups(e, lower));
     unsigned options = opts && opts->deterministic ? DTP_SCHEDULE_ORDERED : 0;
     if (opts && (opts->flags & DNNL_TP_COMPILE_NO_CLUSTERS)) options |= DTP_SCHEDULE_ALL;
-    for (int i = 0; i < lower->nsteps && ir->may_block; ++i) /* of those that run */
-        e->may_block |= lower->steps[i]->host && (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_BLOCK);
-    e->always_dataflow = e->may_block || (options & DTP_SCHEDULE_ALL) != 0;
+    for (int i = 0; i < lower->nsteps && ir->may_pend; ++i) /* of those that run */
+        if (lower->steps[i]->host) {
+            e->may_pend |= lower->steps[i]->host->flags != 0;
+            e->may_wait |= (lower->steps[i]->host->flags & DNNL_TP_HOST_MAY_WAIT) != 0;
+        }
+    e->always_dataflow = e->may_pend || (options & DTP_SCHEDULE_ALL) != 0;
     DTP_TRY(dtp_emit_scopes(e, lower));
     if (!e->by_stream) DTP_TRY(dtp_schedule_choose(e, lower, options));
     dtp_orderings_t orderings;

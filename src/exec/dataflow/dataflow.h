@@ -84,9 +84,9 @@
  *     comes between (a look comes after the last one), and what is given away is the LIFO's other end.
  * One operation for n arrivals releases what all n nodes wrote, because one thread executed them all.
  *
- * A MAY_BLOCK node of a run on a pool with a blocking crew is handed over (dataflow/run/blocking.c): whoever met it goes
- * on, a thread of the crew calls exec, and whoever runs tasks of this run later delivers it. The owner, if it
- * has nothing else, sleeps without its ticket.
+ * Pending nodes. A node may be complete later than its exec returns (dataflow/run/pending.c): whoever met it goes on,
+ * and whoever runs tasks of this run when it is back delivers it. A MAY_BLOCK node of a run on a pool with a blocking
+ * crew is one: a thread of the crew calls exec (dataflow/run/blocking.c). An owner that has nothing else to do rests.
  *
  * Failure. The first error wins (one exchange; status and node). From then on nodes are not executed but
  * still arrive ("ghost walk": tests answer false, an IF takes branch 0, calls end at once), so all
@@ -154,7 +154,8 @@ enum {
     DTP_DATAFLOW_WIDE = 2,        /* can use the pool's threads inside (implies COSTLY) */
     DTP_DATAFLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
     DTP_DATAFLOW_SIDE_EFFECT = 8, /* with DTP_DATAFLOW_ORDERED: one after another, in the order of building */
-    DTP_DATAFLOW_NOP = 16         /* an ordering only: exec is not called */
+    DTP_DATAFLOW_NOP = 16,        /* an ordering only: exec is not called */
+    DTP_DATAFLOW_MAY_PEND = 32    /* exec may return DTP_DATAFLOW_PENDING (implies COSTLY) */
 };
 #define DTP_DATAFLOW_NO_INDEX UINT32_MAX
 
@@ -238,8 +239,12 @@ typedef struct {
     int slot;                  /* of the thread in this run: 0..num_threads-1, never two at once */
     bool whole;                /* a WIDE node that has all of the pool and the scratch for it */
     const dtp_parallel_t *par; /* whole: the run's; else the thread alone */
+    uint64_t task;             /* of a node that may be pending: for dtp_dataflow_return */
 } dtp_dataflow_where_t;
 
+/* Of exec: the node is not complete. Somebody calls dtp_dataflow_return, once: later, or already, before exec has
+ * returned; by then exec no longer uses what the node reads and writes. */
+#define DTP_DATAFLOW_PENDING ((dnnl_tp_status_t)0x7fff)
 /* Not success: the run fails with that status (the first one counts). */
 typedef dnnl_tp_status_t (*dtp_dataflow_exec_t)(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                                 const dtp_dataflow_where_t *where);
@@ -263,7 +268,12 @@ typedef struct {
     const dtp_parallel_t *par;      /* threads; num_threads 1: this thread alone */
     const _Atomic uint32_t *cancel; /* not 0: cancelled; NULL: never */
     int64_t deadline_ns;            /* CLOCK_MONOTONIC, 0: none */
-    const dtp_share_t *share;       /* dtp_share_here of other threads' work in this run */
+    /* dtp_share_here of other threads' work in this run. With nodes that may be pending: its sleeper is poked when
+     * one comes back. */
+    const dtp_share_t *share;
+    /* The run is over and nodes are away: those for whose return nobody has to wait are to be returned. Called by
+     * who is in dtp_dataflow_go, maybe more than once; NULL: there are none. */
+    void (*recall)(void *ctx);
 } dtp_dataflow_args_t;
 
 enum {
@@ -298,6 +308,17 @@ dtp_dataflow_instance_t *dtp_dataflow_frame_init(const dtp_dataflow_plan_t *plan
  * be called inside dtp_pool_run (par is what that gave). */
 dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *state,
                                   const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result);
+/* The same in parts, for programs with nodes that may be pending: begin; go until it says true, by one thread at a
+ * time, which may be another one every time, with the par that it has then; end. False: everything left waits for
+ * nodes that are away, and go should be called again when the sleeper of args.share was poked. args.ctx lives until
+ * the end. */
+void dtp_dataflow_begin(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *state,
+                        const dtp_dataflow_args_t *args);
+bool dtp_dataflow_go(dtp_dataflow_state_t *state, const dtp_parallel_t *par);
+dnnl_tp_status_t dtp_dataflow_end(dtp_dataflow_state_t *state, dtp_dataflow_result_t *result);
+/* A pending node is complete; with another status than success the run fails. From any thread; touches the run no
+ * more when the last node that was away is back. */
+void dtp_dataflow_return(dtp_dataflow_state_t *state, uint64_t task, dnnl_tp_status_t status);
 /* What the runs of this state have shown (DTP_DATAFLOW_LEARN; else false): the nodes are so cheap, or depend on
  * each other so much, that one after another on one thread they take less time. note_order: the next run was
  * done so and took ns; after some of them, or when one took much longer than others, prefers_order is false

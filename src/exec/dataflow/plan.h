@@ -34,10 +34,11 @@ enum {
 #define DTP_FN_COSTLY (DTP_DATAFLOW_COSTLY << DTP_FN_FLAGS)
 #define DTP_FN_WIDE (DTP_DATAFLOW_WIDE << DTP_FN_FLAGS)
 #define DTP_FN_MAY_BLOCK (DTP_DATAFLOW_MAY_BLOCK << DTP_FN_FLAGS)
+#define DTP_FN_MAY_PEND ((DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND) << DTP_FN_FLAGS)
 #define DTP_FN_NEXT (1u << 14)  /* edges start with NEXT edges */
 #define DTP_FN_WORTH (1u << 15) /* the work below it pays for giving it away */
 /* No OP or PAD that the inner loop can take. */
-#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_BLOCK | DTP_FN_NEXT)
+#define DTP_FN_SLOW (14u | DTP_FN_COSTLY | DTP_FN_MAY_PEND | DTP_FN_NEXT)
 _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
 
 /* Out-edges: edges[edge .. next node's edge): the count of NEXT edges and their variables if DTP_FN_NEXT,
@@ -112,7 +113,7 @@ struct dtp_dataflow_plan {
     const dtp_dataflow_region_t *regions; /* [0] = root */
     uint32_t n_regions;
     double mean_ns; /* of the root's nodes */
-    bool learns, may_block;
+    bool learns, may_pend;
     uint32_t n_index;      /* of nodes that are executed: 0 .. n_index - 1 */
     const uint32_t *order; /* if it learns: the root's nodes, earlier ones first */
 };

@@ -254,8 +254,8 @@ static dnnl_tp_status_t add_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, vo
     if (!name) name = "";
     dtp_op_id_t id = {name, "host"};
     DTP_REQUIRE(fn, NULL_ARG, "fn of operator '%s' (host) is NULL", name);
-    DTP_REQUIRE((flags & ~DNNL_TP_HOST_MAY_BLOCK) == 0, BAD_FLAGS, "flags of operator '%s' (host) are %u",
-                name, flags);
+    DTP_REQUIRE(flags <= DNNL_TP_HOST_MAY_WAIT, BAD_FLAGS, "flags of operator '%s' (host) are %u", name,
+                flags);
     DTP_REQUIRE(nout >= 0 && nout <= DTP_GRAPH_MAX_ARGS && (out_info || nout == 0), GRAPH_BAD_ARITY,
                 "operator '%s' (host) has %d outputs", name, nout);
     DTP_TRY(check_inputs(graph, id, nin, in, false));

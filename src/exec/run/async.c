@@ -46,6 +46,9 @@ static dnnl_tp_status_t async_end(void *arg, bool skipped) {
     async_run_t *block = arg;
     dtp_exec_t *e = block->ctx.exec;
     (void)skipped;
+    /* On a stream that does not know runs that rest. */
+    if (DTP_UNLIKELY(block->ctx.sleeper.rests))
+        (void)dtp_pool_run_share(NULL, 1, 0, 0, &block->ctx.share, dtp_run_body, &block->ctx);
     dnnl_tp_status_t status = dtp_run_close(&block->ctx);
     block_give(e, block);
     dtp_object_release(e);
@@ -74,7 +77,6 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     dtp_object_retain(e);
     dtp_stream_run_t run = {.num_threads = block->ctx.num_threads,
                             .priority = block->ctx.priority,
-                            .may_block = e->may_block,
                             .share = &block->ctx.share,
                             .fn = async_body,
                             .end = async_end,

@@ -2,26 +2,19 @@
  * pointers of loops and calls come from. The choice and the program: schedule.c. */
 #include "exec/run/run.h"
 
-typedef struct {
-    dtp_run_ctx_t *run;
-    const dtp_where_t *whole;
-    /* Once more, for closures: */
-    const dtp_stage_t *items;
-    const dnnl_tp_tensor_info_t *const *infos;
-    void **bases; /* of the root */
-    bool plain;   /* no deadline, no trace: the engine itself looks at the stop word */
-} dataflow_run_t;
-
 /* The bases of an instance: the run's, or those at the begin of its memory. */
-static void **bases_of(const dataflow_run_t *f, const dtp_dataflow_instance_t *instance) {
+static void **bases_of(const dtp_dataflow_run_t *f, const dtp_dataflow_instance_t *instance) {
     return instance->up ? (void **)(void *)instance->data : f->bases;
 }
 
-static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dataflow_run_t *f, void **bases,
+static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dtp_dataflow_run_t *f, void **bases,
                                                              uint32_t index, const dtp_dataflow_where_t *at) {
     const dtp_stage_t *item = &f->items[index];
-    if (item->fn)
-        return dtp_run_host(f->run, item, bases, at->slot) ? dnnl_tp_success : dnnl_tp_runtime_error;
+    if (item->fn) {
+        if (item->may_wait) return dtp_run_host_may_wait(f->run, item, bases, at);
+        return dtp_run_host(f->run, item, bases, at->slot, dtp_stop_word(f->run)) ? dnnl_tp_success
+                                                                                  : dnnl_tp_runtime_error;
+    }
     if (item->kind == DTP_STAGE_TRUTH) {
         dtp_write_truth(&f->run->exec->steps[item->index], bases);
         return dnnl_tp_success;
@@ -45,24 +38,25 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dataflow_run_
 
 static dnnl_tp_status_t exec_node(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                   const dtp_dataflow_where_t *at) {
-    const dataflow_run_t *f = ctx;
+    const dtp_dataflow_run_t *f = ctx;
     const dtp_stage_t *h = &f->items[index];
     void **bases = bases_of(f, instance);
     if (DTP_UNLIKELY(!h->fn || !f->plain)) return exec_other(f, bases, index, at);
-    return dtp_call_host(f->run, f->infos, h, bases) ? dnnl_tp_success : dnnl_tp_runtime_error;
+    return dtp_call_host(f->run, f->infos, h, bases, dtp_stop_word(f->run)) ? dnnl_tp_success
+                                                                            : dnnl_tp_runtime_error;
 }
 
 /* The same in a run that a trace records: steps find the round of their loop beside its variables. */
 static dnnl_tp_status_t exec_traced(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
                                     const dtp_dataflow_where_t *at) {
-    const dataflow_run_t *f = ctx;
+    const dtp_dataflow_run_t *f = ctx;
     void **bases = bases_of(f, instance);
     if (instance->up) dtp_run_trace_round(bases, (uint32_t)instance->iteration);
     return exec_other(f, bases, index, at);
 }
 
 static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
-    const dataflow_run_t *f = ctx;
+    const dtp_dataflow_run_t *f = ctx;
     const dtp_exec_t *e = f->run->exec;
     const dtp_exec_step_t *step = &e->steps[instance->index];
     const dtp_scope_t *s = &e->scopes[step->scope];
@@ -85,7 +79,7 @@ static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
 }
 
 static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_instance_t **instance) {
-    const dataflow_run_t *f = ctx;
+    const dtp_dataflow_run_t *f = ctx;
     dtp_exec_t *e = f->run->exec;
     int scope = 1;
     while (!e->scopes[scope].is_function || !e->scopes[scope].by_counters ||
@@ -99,36 +93,46 @@ static void *frame_take(void *ctx, dtp_dataflow_block_t function, dtp_dataflow_i
 }
 
 static void frame_give(void *ctx, dtp_dataflow_block_t function, void *p) {
-    const dataflow_run_t *f = ctx;
+    const dtp_dataflow_run_t *f = ctx;
     dtp_frame_t *frame = p;
     (void)function;
     dtp_frame_give(f->run->exec, frame->scope, frame);
 }
 
+static void recall(void *ctx) { dtp_run_recall(((const dtp_dataflow_run_t *)ctx)->run); }
+
+static void begin(dtp_run_ctx_t *ctx) {
+    const dtp_exec_t *e = ctx->exec;
+    ctx->dataflow = (dtp_dataflow_run_t){.run = ctx,
+                                         .items = e->items,
+                                         .infos = e->infos,
+                                         .bases = ctx->run->bases,
+                                         .plain = !ctx->watched && !ctx->looks && !e->may_wait};
+    const dtp_dataflow_args_t args = {.ctx = &ctx->dataflow,
+                                      .exec = ctx->trace ? exec_traced : exec_node,
+                                      .enter = enter,
+                                      .frame_take = frame_take,
+                                      .frame_give = frame_give,
+                                      .max_depth = (uint32_t)ctx->max_depth,
+                                      .items = (const char *)e->items,
+                                      .item_bytes = sizeof *e->items,
+                                      .bases = ctx->run->bases,
+                                      .par = ctx->par,
+                                      .cancel = &ctx->stop,
+                                      .deadline_ns = ctx->deadline_ns,
+                                      .share = &ctx->share,
+                                      .recall = recall};
+    dtp_dataflow_begin(e->dataflow, ctx->run->dataflow, &args);
+}
+
 void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     const dtp_exec_t *e = ctx->exec;
-    dataflow_run_t f = {.run = ctx,
-                        .whole = whole,
-                        .items = e->items,
-                        .infos = e->infos,
-                        .bases = ctx->run->bases,
-                        .plain = !ctx->watched && !ctx->looks};
-    dtp_dataflow_args_t args = {.ctx = &f,
-                                .exec = ctx->trace ? exec_traced : exec_node,
-                                .enter = enter,
-                                .frame_take = frame_take,
-                                .frame_give = frame_give,
-                                .max_depth = (uint32_t)ctx->max_depth,
-                                .items = (const char *)e->items,
-                                .item_bytes = sizeof *e->items,
-                                .bases = ctx->run->bases,
-                                .par = ctx->par,
-                                .cancel = &ctx->stop,
-                                .deadline_ns = ctx->deadline_ns,
-                                .share = &ctx->share};
+    if (DTP_LIKELY(!ctx->sleeper.rests)) begin(ctx);
+    ctx->dataflow.whole = whole;
+    ctx->sleeper.rests = !dtp_dataflow_go(ctx->run->dataflow, ctx->par);
+    if (DTP_UNLIKELY(ctx->sleeper.rests)) return;
     dtp_dataflow_result_t result;
-    if (DTP_LIKELY(dtp_dataflow_run(e->dataflow, ctx->run->dataflow, &args, &result) == dnnl_tp_success))
-        return;
+    if (DTP_LIKELY(dtp_dataflow_end(ctx->run->dataflow, &result) == dnnl_tp_success)) return;
     const char *name = result.index == DTP_DATAFLOW_NO_INDEX ? "" : e->steps[result.index].name;
     switch (result.why) {
     case DTP_DATAFLOW_DEADLINE: (void)dtp_stop(&ctx->stop, DTP_STOP_DEADLINE); break;

@@ -53,9 +53,20 @@ dnnl_tp_status_t dnnl_tp_cancel_fire(dnnl_tp_cancel_t cancel) {
     DTP_REQUIRE_HANDLE(cancel, DTP_OBJ_CANCEL);
     token_lock(cancel);
     atomic_store_explicit(&cancel->fired, 1, memory_order_relaxed);
-    for (dtp_cancel_link_t *l = cancel->first; l; l = l->next)
-        if (dtp_stop(l->stop, DTP_STOP_CANCELLED)) dtp_sleeper_poke(l->sleeper);
+    /* Runs that rest are called without the lock: until then their links stay. */
+    dtp_cancel_link_t *resting = NULL;
+    for (dtp_cancel_link_t *l = cancel->first; l; l = l->next) {
+        if (!dtp_stop(l->stop, DTP_STOP_CANCELLED)) continue;
+        l->resume = dtp_sleeper_end(l->sleeper);
+        if (!l->resume.fn) continue;
+        l->fired = resting;
+        resting = l;
+    }
     dtp_unlock(&cancel->lock);
+    for (dtp_cancel_link_t *l = resting, *next; l; l = next) {
+        next = l->fired;
+        dtp_resume(l->resume);
+    }
     return dnnl_tp_success;
 }
 

@@ -13,6 +13,8 @@ typedef struct dtp_cancel_link {
     struct dtp_cancel_link *next, *prev; /* under the token's lock */
     _Atomic uint32_t *stop;
     dtp_sleeper_t *sleeper;
+    dtp_resume_t resume; /* of who fires, with `fired`: the next one that it calls */
+    struct dtp_cancel_link *fired;
     uint32_t generation; /* of forks: a child does not touch links of threads that it does not have */
 } dtp_cancel_link_t;
 

@@ -114,7 +114,8 @@ typedef struct {
             void *arg;
             const dtp_host_ref_t *refs; /* inputs, then results */
             int32_t step;
-            int16_t nin, nout;
+            uint8_t nin, nout;
+            bool may_wait;
         };
         struct {
             dtp_stage_kind_t kind;
@@ -202,7 +203,7 @@ struct dnnl_tp_executable {
     const size_t *in_bytes, *out_bytes; /* of tensors; 0: the pointer is not used */
     int nvalues_in;
     const dtp_exec_value_t *values_in;
-    void *_Atomic extents;              /* memory to sort many outputs, between runs (args.c) */
+    void *_Atomic extents; /* memory to sort many outputs, between runs (args.c) */
     const dtp_stage_t *stages;
     const dtp_exec_step_t *steps;
     const dtp_slice_group_t *slice_groups;
@@ -217,7 +218,8 @@ struct dnnl_tp_executable {
     bool by_stream;                      /* the host only submits: by_stream.c */
     bool by_counters, always_dataflow;   /* with any number of threads */
     bool has_primitives;                 /* some step has */
-    bool may_block;                      /* has closures that may block: always by dataflow */
+    bool may_pend;                       /* has closures that may block or wait: always by dataflow */
+    bool may_wait;                       /* has such as may wait */
     const dtp_dataflow_plan_t *dataflow; /* NULL: the interpreter runs everything */
     const dtp_stage_t *items;            /* what its nodes do, in their order */
     /* Memory of a run: buffers, scratch of whole steps, then for each slot local buffers and scratch. */

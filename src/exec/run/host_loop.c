@@ -32,13 +32,12 @@ dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *should_stop, int6
         fn(arg, 0, n);
         return dnnl_tp_success;
     }
-    /* What the closure was given is the stop word of its run. */
-    dtp_run_ctx_t *ctx = (dtp_run_ctx_t *)((char *)(uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop));
+    dtp_run_ctx_t *ctx = dtp_run_of_closure(should_stop, NULL);
     host_loop_t loop = {.fn = fn, .arg = arg, .n = n, .ns_per_iteration = ns_per_iteration};
     dnnl_tp_status_t status = dnnl_tp_success;
-    if (ctx->par->pool && ctx->par->num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA))
-        status = dtp_pool_run_at(ctx->par->pool, ctx->par->num_threads, DTP_RUN_ADMITTED, ctx->priority,
-                                 run_loop, &loop);
+    if (ctx->pool && ctx->pool_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTRA))
+        status =
+            dtp_pool_run_at(ctx->pool, ctx->pool_threads, DTP_RUN_ADMITTED, ctx->priority, run_loop, &loop);
     else run_loop(&loop, &ctx->alone);
     if (status == dnnl_tp_success && atomic_load_explicit(&loop.done, memory_order_relaxed) < n)
         status =

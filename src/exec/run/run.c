@@ -54,20 +54,21 @@ void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, dnnl_tp_st
 
 int dnnl_tp_should_stop(const volatile int *should_stop) {
     if (!should_stop) return 0;
-    return dtp_run_poll((dtp_run_ctx_t *)((uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop)));
+    return dtp_run_poll(dtp_run_of_closure(should_stop, NULL));
 }
 
-bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot) {
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot,
+                  const volatile int *should_stop) {
     const dtp_exec_step_t *step = &ctx->exec->steps[host->step];
     bool ok = false;
     const bool began = !dtp_run_poll(ctx);
     if (!began) {
     } else if (DTP_LIKELY(!ctx->watched)) {
-        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
+        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases, should_stop);
     } else {
         dtp_trace_work_t work;
         dtp_run_watch_begin(ctx, &work, step, slot, bases, -1);
-        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases);
+        ok = dtp_call_host(ctx, ctx->exec->infos, host, bases, should_stop);
         dtp_run_watch_end(ctx, &work, step);
     }
     if (DTP_UNLIKELY(ctx->looks) && dtp_run_failed(ctx)) dtp_run_note_late(ctx, step, began);
@@ -165,7 +166,7 @@ static void run_by_dataflow(dtp_run_ctx_t *ctx, dtp_where_t *whole) {
     dtp_dataflow_note_order(state, dtp_ns_of_ticks(dtp_ticks() - begin));
 }
 
-/* Operators one after another, whose loops have all threads; but closures of the blocking crew. */
+/* Operators one after another, whose loops have all threads; but closures of the blocking crew, and what waits. */
 static void run_one_by_one(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
     dtp_parallel_t alone = *ctx->par;
     alone.num_threads = 1;
@@ -175,24 +176,30 @@ static void run_one_by_one(dtp_run_ctx_t *ctx, const dtp_where_t *whole) {
 
 static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     dtp_exec_t *e = ctx->exec;
-    dtp_run_t *run;
     int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
-    dnnl_tp_status_t status = dtp_run_take(e, &run);
+    const bool again = DTP_UNLIKELY(ctx->sleeper.rests);
+    dnnl_tp_status_t status = again ? dnnl_tp_success : dtp_run_take(e, &ctx->run);
     if (DTP_UNLIKELY(status != dnnl_tp_success)) {
         dtp_run_fail(ctx, status, dtp_last_reason(), "%s", dtp_last_detail());
         return;
     }
+    dtp_run_t *run = ctx->run;
     dtp_parallel_t par = *given;
     if (par.num_threads > e->num_threads) par.num_threads = e->num_threads;
     if (!(ctx->parallelism & DNNL_TP_PARALLELISM_INTRA) && !(ctx->parallelism & DNNL_TP_PARALLELISM_INTER))
         par.num_threads = 1;
-    ctx->run = run;
     ctx->par = &par;
-    run->bases[DTP_BASE_ABSOLUTE] = NULL;
-    run->bases[DTP_BASE_INSTANCE] = run->memory;
-    run->bases[DTP_BASE_LOCAL] = NULL;
-    for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
-    for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
+    if (DTP_LIKELY(!again)) {
+        ctx->pool = par.pool;
+        ctx->pool_threads = par.num_threads;
+        run->bases[DTP_BASE_ABSOLUTE] = NULL;
+        run->bases[DTP_BASE_INSTANCE] = run->memory;
+        run->bases[DTP_BASE_LOCAL] = NULL;
+        for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
+        for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
+    } else if (ctx->looks) {
+        (void)dtp_run_late(ctx);
+    }
     /* A run inside a closure of another one on the same pool shares its threads and their share. */
     dtp_share_t *share = (dtp_share_t *)(void *)given->team;
     const bool inner = share && share->stop;
@@ -214,26 +221,26 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     whole.slot_scratch = run->memory + e->slot_scratch_at;
     whole.bounds = run->bounds;
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
-    if (!check_offsets(ctx)) inter = false;
+    if (!again && !check_offsets(ctx)) inter = false;
     else if (e->dataflow && (inter || (e->always_dataflow && par.num_threads < 2)))
         run_by_dataflow(ctx, &whole);
-    else if (DTP_UNLIKELY(e->may_block) && dtp_blocking_of(&par)) run_one_by_one(ctx, &whole);
+    else if (DTP_UNLIKELY(e->may_pend) && (again || e->may_wait || dtp_blocking_of(&par)))
+        run_one_by_one(ctx, &whole);
     else dtp_run_stages(ctx, 0, e->nstages, &whole);
     dtp_share_here = around;
     if (DTP_UNLIKELY(ctx->share.outer != NULL) && dtp_share_over(ctx->share.outer))
         (void)dtp_stop(&ctx->stop, DTP_STOP_CANCELLED); /* loops may have been cut */
     if (share && !inner) share->stop = NULL;
-    dtp_run_give(e, run);
+    if (DTP_LIKELY(!ctx->sleeper.rests)) dtp_run_give(e, run);
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 
 static __attribute__((cold, noinline)) void run_counted(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
-    dtp_participants_t participants;
-    memset(&participants, 0, sizeof participants);
-    ctx->participants = &participants;
-    dtp_participants_add(&participants);
+    if (!ctx->sleeper.rests) memset(&ctx->participants_of_stats, 0, sizeof ctx->participants_of_stats);
+    ctx->participants = &ctx->participants_of_stats;
+    dtp_participants_add(ctx->participants);
     run_body(ctx, given);
-    ctx->num_participants = atomic_load_explicit(&participants.count, memory_order_relaxed);
+    ctx->num_participants = atomic_load_explicit(&ctx->participants->count, memory_order_relaxed);
 }
 
 void dtp_run_body(void *arg, const dtp_parallel_t *given) {
@@ -310,6 +317,8 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->sleeper = (dtp_sleeper_t){.word = NULL};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
+    ctx->waits_lock = (dtp_lock_t){0};
+    ctx->waits = NULL;
     atomic_init(&ctx->stop, DTP_STOP_NONE);
     atomic_init(&ctx->late_before, NULL);
     atomic_init(&ctx->late_in, NULL);
@@ -354,12 +363,13 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     }
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop, &ctx.sleeper);
-    const bool ends = ctx.looks || ctx.cancel || owner; /* by somebody else, or by the clock */
+    /* By somebody else, or by the clock; or it may rest. */
+    const bool ends = ctx.looks || ctx.cancel || owner || executable->may_pend;
     dnnl_tp_status_t status = dnnl_tp_success;
     if (DTP_UNLIKELY(executable->by_stream)) dtp_run_by_stream(&ctx, stream);
     else
-        status = stream->v->run(stream, ctx.num_threads, ctx.priority, executable->may_block,
-                                ends ? &ctx.share : NULL, dtp_run_body, &ctx);
+        status = stream->v->run(stream, ctx.num_threads, ctx.priority, ends ? &ctx.share : NULL, dtp_run_body,
+                                &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;

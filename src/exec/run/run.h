@@ -6,15 +6,44 @@
 
 #include "exec/run/cancel.h"
 #include "exec/run/executable.h"
-#include "threading/streams/event.h"
+#include "threading/streams/wait.h"
 #include "trace/trace.h"
 
 enum { DTP_RUN_TEXT = DTP_EVENT_TEXT, DTP_RUN_DEPTH = 4096 };
 
+typedef struct dtp_run_ctx dtp_run_ctx_t;
+
+/* Where a step works. */
 typedef struct {
+    const dtp_parallel_t *par;    /* inside steps */
+    const dtp_parallel_t *across; /* for the slices of a slice group */
+    void **bases;                 /* of the instance */
+    int slot;
+    /* For slice groups: participants' local buffers and scratch, bounds of slices. */
+    char *local, *scratch, *locals, *slot_scratch;
+    int64_t *bounds;
+    int64_t capacity;
+    int64_t first[DTP_UNIT_KINDS], count[DTP_UNIT_KINDS]; /* units of the slice; count < 0: all */
+    int variant;                                          /* dtp_exec_step_t.prim */
+} dtp_where_t;
+
+/* What nodes of the dataflow engine need. */
+typedef struct {
+    dtp_run_ctx_t *run;
+    const dtp_where_t *whole;
+    /* Once more, for closures: */
+    const dtp_stage_t *items;
+    const dnnl_tp_tensor_info_t *const *infos;
+    void **bases; /* of the root */
+    bool plain;   /* no deadline, no trace, no events: the engine itself looks at the stop word */
+} dtp_dataflow_run_t;
+
+struct dtp_run_ctx {
     dtp_exec_t *exec;
     dtp_run_t *run;
-    const dtp_parallel_t *par; /* at most the planned threads */
+    const dtp_parallel_t *par; /* at most the planned threads; of the thread that has the body */
+    struct dtp_pool *pool;     /* of the first par; and its threads: for loops of closures */
+    int pool_threads;
     void *const *in, *const *out;
     bool watched;               /* steps are timed, for stats or trace */
     dnnl_tp_run_stats_t *stats; /* or NULL */
@@ -38,11 +67,16 @@ typedef struct {
     dtp_parallel_t alone; /* one thread */
     /* Why the run ends early: DTP_STOP_*. The rest: the first failure, written by who set FAILED. */
     _Atomic uint32_t stop;
-    _Atomic(const char *) late_before, late_in; /* the operator that a passed deadline kept or cut, or NULL */
+    const char *_Atomic late_before,
+        *_Atomic late_in; /* the operator that a passed deadline kept or cut, or NULL */
     dnnl_tp_status_t status;
     dtp_reason_t reason;
     char text[DTP_RUN_TEXT];
-} dtp_run_ctx_t;
+    dtp_participants_t participants_of_stats;
+    dtp_dataflow_run_t dataflow; /* by_dataflow.c: while the body runs, or rests */
+    dtp_lock_t waits_lock;       /* host_wait.c */
+    dtp_wait_t *waits;           /* events that operators wait for; under the lock */
+};
 
 /* Checks the arguments of a run and fills ctx, which stays where it is until dtp_run_close. On failure
  * nothing is left to close. */
@@ -57,20 +91,6 @@ void dtp_run_body(void *arg, const dtp_parallel_t *given);
 dnnl_tp_status_t dtp_run_close(dtp_run_ctx_t *ctx);
 /* Instead of close where the body was not and will not be called. */
 void dtp_run_drop(dtp_run_ctx_t *ctx);
-
-/* Where a step works. */
-typedef struct {
-    const dtp_parallel_t *par;    /* inside steps */
-    const dtp_parallel_t *across; /* for the slices of a slice group */
-    void **bases;                 /* of the instance */
-    int slot;
-    /* For slice groups: participants' local buffers and scratch, bounds of slices. */
-    char *local, *scratch, *locals, *slot_scratch;
-    int64_t *bounds;
-    int64_t capacity;
-    int64_t first[DTP_UNIT_KINDS], count[DTP_UNIT_KINDS]; /* units of the slice; count < 0: all */
-    int variant;                                          /* dtp_exec_step_t.prim */
-} dtp_where_t;
 
 /* Ends the run if its deadline has passed or the run around it is over. */
 bool dtp_run_late(dtp_run_ctx_t *ctx);
@@ -102,26 +122,52 @@ bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where);
 void dtp_run_host_failed(dtp_run_ctx_t *ctx, const dtp_stage_t *host, dnnl_tp_status_t status)
     __attribute__((cold));
+/* What closures are given as should_stop: the stop word of their run; or, if they may wait for an event, the tag of
+ * their call. */
+typedef struct {
+    int tag; /* DTP_CLOSURE_MAY_WAIT: no stop word has this value */
+    dtp_run_ctx_t *ctx;
+    dtp_wait_t *wait; /* what the closure waits for, or NULL */
+} dtp_closure_t;
+#define DTP_CLOSURE_MAY_WAIT 0x77616974
+static inline const volatile int *dtp_stop_word(const dtp_run_ctx_t *ctx) {
+    return (const volatile int *)(const volatile void *)&ctx->stop;
+}
+/* The run of a closure with this should_stop; *closure (unless NULL): its call, or NULL. */
+static inline dtp_run_ctx_t *dtp_run_of_closure(const volatile int *should_stop, dtp_closure_t **closure) {
+    if (closure) *closure = NULL;
+    if (__atomic_load_n(should_stop, __ATOMIC_RELAXED) != DTP_CLOSURE_MAY_WAIT)
+        return (dtp_run_ctx_t *)((uintptr_t)should_stop - offsetof(dtp_run_ctx_t, stop));
+    dtp_closure_t *call = (dtp_closure_t *)(uintptr_t)should_stop;
+    if (closure) *closure = call;
+    return call->ctx;
+}
 /* The closure alone: no deadline, no trace. */
 static inline bool dtp_call_host(dtp_run_ctx_t *ctx, const dnnl_tp_tensor_info_t *const *infos,
-                                 const dtp_stage_t *h, void *const *bases) {
+                                 const dtp_stage_t *h, void *const *bases, const volatile int *should_stop) {
     dnnl_tp_host_arg_t args[2 * DTP_GRAPH_MAX_ARGS];
     const dtp_host_ref_t *p = h->refs;
     int n = h->nin + h->nout;
     for (dnnl_tp_host_arg_t *a = args; a < args + n; ++a, ++p)
         *a =
             (dnnl_tp_host_arg_t){infos[p->value], (void *)((uintptr_t)bases[p->base] + (uintptr_t)p->offset)};
-    const volatile int *should_stop = (const volatile int *)(const volatile void *)&ctx->stop;
     dnnl_tp_status_t status = h->fn(h->arg, should_stop, h->nin, args, h->nout, args + h->nin);
     if (DTP_LIKELY(status == dnnl_tp_success)) return true;
     dtp_run_host_failed(ctx, h, status);
     return false;
 }
-bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot);
+bool dtp_run_host(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases, int slot,
+                  const volatile int *should_stop);
+/* host_wait.c: the same for a closure that may wait; success, runtime_error, or DTP_DATAFLOW_PENDING. at NULL: waits
+ * here. */
+dnnl_tp_status_t dtp_run_host_may_wait(dtp_run_ctx_t *ctx, const dtp_stage_t *host, void **bases,
+                                       const dtp_dataflow_where_t *at);
+/* Nobody has to wait for events any more: their operators are returned. */
+void dtp_run_recall(dtp_run_ctx_t *ctx);
 void dtp_run_slice_group(dtp_run_ctx_t *ctx, const dtp_slice_group_t *group, const dtp_where_t *where);
 /* Runs stages from `first` on until `end` or the END of the run; where->bases changes on the way. */
 void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
-/* Runs the program of the dataflow engine (by_dataflow.c). */
+/* Runs the program of the dataflow engine (by_dataflow.c), or goes on with it; then, or in the end, the run rests. */
 void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
 /* Instances of loops. init sets all bases but the variables; set_vars sets these from references in `from`. */

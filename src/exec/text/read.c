@@ -337,12 +337,13 @@ static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
     const char *text;
     list_t in;
     order_t order;
-    bool may_block, priced;
+    bool may_block, may_wait = false, priced;
     int64_t cost_ns = 0;
     dnnl_tp_graph_closure_t closure = {NULL, NULL, NULL};
     DTP_TRY(dtp_text_string(r, &text));
     DTP_TRY(read_inputs(r, &in));
     DTP_TRY(dtp_text_accept_word(r, "may_block", &may_block));
+    if (!may_block) DTP_TRY(dtp_text_accept_word(r, "may_wait", &may_wait));
     DTP_TRY(dtp_text_accept_word(r, "cost", &priced));
     if (priced) {
         DTP_TRY(dtp_text_expect(r, '='));
@@ -361,8 +362,10 @@ static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
     }
     DTP_TRY(dtp_text_blame(r, at,
                            dnnl_tp_graph_host(region, closure.fn, closure.arg, closure.drop,
-                                              may_block ? DNNL_TP_HOST_MAY_BLOCK : 0, text, in.n, in.values,
-                                              out->n, out->infos, out->values)));
+                                              may_block  ? DNNL_TP_HOST_MAY_BLOCK
+                                              : may_wait ? DNNL_TP_HOST_MAY_WAIT
+                                                         : 0,
+                                              text, in.n, in.values, out->n, out->infos, out->values)));
     if (priced) DTP_TRY(dtp_text_blame(r, at, dnnl_tp_graph_host_cost(region, out->values[0], cost_ns)));
     return apply_order(r, region, at, &order, out);
 }

@@ -233,6 +233,7 @@ static dnnl_tp_status_t write_node(const ctx_t *c, const dtp_gnode_t *n, int dep
         fputc(')', c->w->out);
         if (n->kind == DTP_NODE_OP) attributes(c, n);
         if (n->flags & DNNL_TP_HOST_MAY_BLOCK) fputs(" may_block", c->w->out);
+        if (n->flags & DNNL_TP_HOST_MAY_WAIT) fputs(" may_wait", c->w->out);
         if (n->cost_ns) fprintf(c->w->out, " cost=%lld", (long long)n->cost_ns);
         orderings(c, n);
     }

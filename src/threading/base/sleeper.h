@@ -1,6 +1,15 @@
-/* The sleep of the owner of a run that waits for something before or in the run, and how who ends the run from
- * outside wakes it. The protocol: the owner says where it sleeps, looks whether the run is over, sleeps; who ends
- * the run sets its stop word, then pokes. */
+/* Where the owner of a run is while it cannot go on, and how others make it go on: who ends the run from outside (a
+ * token is fired), and who brings something that the run waits for (a pending node, exec/dataflow/run/pending.c).
+ * Both write what they bring (a stop word, a list), then poke. The owner
+ *
+ *   sleeps   on a word: it says where, looks once more, sleeps. A poke changes the word and wakes it
+ *   rests    without a thread: the body of the run has returned, with `rests` set, and holds no ticket and no stack.
+ *            A synchronous run then sleeps on its caller's thread (dtp_pool_run_share); an asynchronous one says
+ *            what is to be called (dtp_sleeper_rest). Exactly one poke gets that call and makes it, holding no lock
+ *
+ * A poke that does not end a rest is noted (`came`): the next sleep or rest ends at once, and the owner looks again. So
+ * no poke is lost, whichever comes first. Invariant: between dtp_sleeper_rest, if it said true, and the call nobody but
+ * who got the call may touch the run; so it is there for as long as that takes. */
 #ifndef DTP_THREADING_BASE_SLEEPER_H
 #define DTP_THREADING_BASE_SLEEPER_H
 
@@ -13,24 +22,93 @@ typedef struct dtp_sleeper {
     dtp_lock_t lock;
     _Atomic uint32_t *word; /* NULL: awake */
     uint32_t from, to;
+    bool came;
+    bool rests;                /* written by the body, read by who called it */
+    void (*resume)(void *arg); /* NULL: does not rest */
+    void *arg;
+    /* Of an asynchronous run that has rested: takes its turn from where it waits for a ticket, for who has ended the
+     * run and then calls again (arg as for resume); NULL: it never rested. */
+    bool (*take)(void *arg);
+    void (*again)(void *arg);
 } dtp_sleeper_t;
+/* What who pokes has to call, without locks; fn NULL: nothing. */
+typedef struct {
+    void (*fn)(void *arg);
+    void *arg;
+} dtp_resume_t;
+static inline void dtp_resume(dtp_resume_t resume) {
+    if (resume.fn) resume.fn(resume.arg);
+}
 static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from,
                                    uint32_t to) {
     dtp_lock(&sleeper->lock);
     sleeper->word = word;
     sleeper->from = from;
     sleeper->to = to;
+    if (word && sleeper->came) {
+        sleeper->came = false;
+        atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_seq_cst, memory_order_relaxed);
+    }
     dtp_unlock(&sleeper->lock);
 }
-static inline void dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
+static inline dtp_resume_t dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
     dtp_lock(&sleeper->lock);
+    const dtp_resume_t resume = {sleeper->resume, sleeper->arg};
+    sleeper->resume = NULL;
     if (sleeper->word) {
         uint32_t from = sleeper->from;
         atomic_compare_exchange_strong_explicit(sleeper->word, &from, sleeper->to, memory_order_seq_cst,
                                                 memory_order_relaxed);
         dtp_futex_wake(sleeper->word, INT_MAX);
     }
+    /* Also where somebody slept: it may be for the run that another thread executes, and that rests next. */
+    if (!resume.fn) sleeper->came = true;
     dtp_unlock(&sleeper->lock);
+    return resume;
+}
+/* The owner rests. False: somebody has poked meanwhile, and it goes on itself. */
+static inline bool dtp_sleeper_rest(dtp_sleeper_t *sleeper, void (*resume)(void *arg),
+                                    bool (*take)(void *arg), void *arg) {
+    dtp_lock(&sleeper->lock);
+#ifdef DTP_BREAK_PENDING_REST
+    const bool came = false;
+#else
+    const bool came = sleeper->came;
+#endif
+    sleeper->came = false;
+    sleeper->arg = arg;
+    sleeper->take = take;
+    sleeper->again = resume;
+    sleeper->resume = came ? NULL : resume;
+    dtp_unlock(&sleeper->lock);
+    return !came;
+}
+/* By who has set the stop word, while the run cannot end: as poke, and also where the run waits for a ticket. */
+static inline dtp_resume_t dtp_sleeper_end(dtp_sleeper_t *sleeper) {
+    dtp_resume_t resume = dtp_sleeper_poke(sleeper);
+    if (resume.fn) return resume;
+    dtp_lock(&sleeper->lock);
+    if (sleeper->take && sleeper->take(sleeper->arg)) resume = (dtp_resume_t){sleeper->again, sleeper->arg};
+    dtp_unlock(&sleeper->lock);
+    return resume;
+}
+/* The owner goes on: whatever was brought before, it finds. */
+static inline void dtp_sleeper_go_on(dtp_sleeper_t *sleeper) {
+    dtp_lock(&sleeper->lock);
+    sleeper->word = NULL;
+    sleeper->came = false;
+    dtp_unlock(&sleeper->lock);
+}
+/* Sleeps until somebody pokes, or has poked before. By the thread that would go on. */
+static inline void dtp_sleep_until_poked(dtp_sleeper_t *sleeper) {
+    _Atomic uint32_t bell = 0;
+    dtp_sleeper_set(sleeper, &bell, 0, 1);
+    dtp_futex_wait(&bell, 0, -1);
+    dtp_sleeper_go_on(sleeper);
+}
+/* Does the run of share rest? By who called its body, or before the next call. */
+static inline bool dtp_share_rests(const dtp_share_t *share) {
+    return share && share->sleeper && share->sleeper->rests;
 }
 
 /* One sleep of the owner of a run on *word while it is `value`, at most for limit_ns (< 0: none): no longer than

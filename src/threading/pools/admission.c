@@ -243,7 +243,7 @@ struct dtp_main {
     dtp_run_fn_t fn;
     void *arg;
     dtp_parallel_t par;
-    dtp_crew_use_t crew;
+    bool may_block;
     dtp_ticket_use_t ticket;
     _Atomic uint32_t done;
 };
@@ -253,11 +253,10 @@ static void main_run(struct dtp_main *body) {
                          .rec = body->par.pool,
                          .kind = DTP_CHAIN_RUN,
                          .team = body->par.team,
-                         .crew = body->crew,
+                         .may_block = body->may_block,
                          .ticket = body->ticket};
     dtp_chain_top = &chain;
     body->fn(body->arg, &body->par);
-    body->crew = chain.crew;
     body->ticket = chain.ticket;
     dtp_chain_pop_inner(&chain);
 }
@@ -276,12 +275,12 @@ void dtp_main_wait(struct dtp_main *body) {
 }
 
 /* False: the run has ended without the ticket that it lent. */
-static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_use_t crew,
-                     dtp_ticket_use_t ticket, dtp_run_fn_t fn, void *arg) {
+static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, bool may_block, dtp_ticket_use_t ticket,
+                     dtp_run_fn_t fn, void *arg) {
     dtp_team_t *team = dtp_team_open(rec, cookie);
     if (num_threads > rec->num_threads) num_threads = rec->num_threads;
     struct dtp_main body = {
-        .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .crew = crew, .ticket = ticket};
+        .fn = fn, .arg = arg, .par = {rec, num_threads, team}, .may_block = may_block, .ticket = ticket};
     if (rec->host_loops && team && num_threads > 1 && dtp_host_call_possible(rec)) {
         body.ticket = DTP_TICKET_KEPT; /* another thread may have it */
         dtp_host_call_main(rec, team, &body, num_threads);
@@ -289,13 +288,13 @@ static bool run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_crew_us
         main_run(&body);
         if (team) dtp_team_close(team);
     }
-    if (body.ticket != DTP_TICKET_LENT) return crew != DTP_CREW_TICKET || body.crew == crew;
+    if (body.ticket != DTP_TICKET_LENT) return true;
     atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
     return false;
 }
 
 void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t fn, void *arg) {
-    (void)run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_KEPT, fn, arg);
+    (void)run_here(rec, num_threads, cookie, true, DTP_TICKET_KEPT, fn, arg);
 }
 
 /* Executes pending work that was taken; false: without the ticket in the end. */
@@ -306,7 +305,7 @@ static bool pending_execute(dtp_pool_t *rec, dtp_pending_work_t *work) {
     }
     run_t *run = (run_t *)work;
     const bool has_ticket =
-        run_here(rec, run->num_threads, work->cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, run->fn, run->arg);
+        run_here(rec, run->num_threads, work->cookie, true, DTP_TICKET_LENDABLE, run->fn, run->arg);
     /* The publisher returns as soon as it sees DONE: its stack frame holds the pending work. */
     hand_over(work);
     return has_ticket;
@@ -344,8 +343,8 @@ bool dtp_run_pending_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
                        (pending_filter_t){.any = !rec->iface.run_begin || !rec->form_s, .cookie = cookie});
 }
 
-/* Takes back what was published and is not taken. A ticket may have been offered: to somebody else then. */
-static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
+/* Takes back what was published and is not taken. A ticket may have been offered: who calls lets go (dtp_let_go). */
+bool dtp_pending_withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
     const bool mine = work->linked;
     if (mine) {
@@ -354,10 +353,15 @@ static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
         pending_unlink(rec, work);
     }
     dtp_unlock(&rec->lock);
-#ifndef DTP_BREAK_TICKET_WITHDRAW
-    if (mine) dtp_let_go(rec);
-#endif
     return mine;
+}
+
+static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
+    if (!dtp_pending_withdraw(rec, work)) return false;
+#ifndef DTP_BREAK_TICKET_WITHDRAW
+    dtp_let_go(rec); /* a ticket may have been offered: to somebody else then */
+#endif
+    return true;
 }
 
 /* Sleeps until what was published is done (a run: by another thread), or is this thread's to execute, with a
@@ -443,7 +447,7 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
         dtp_pending_settle(&run.work); /* it is on this stack, and run_end comes next */
         if (turn != TURN_MINE) return;
     }
-    if (run_here(rec, num_threads, cookie, DTP_CREW_NONE, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
+    if (run_here(rec, num_threads, cookie, !nested, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);
     else dtp_look_at_left(NULL);
 }
 
@@ -502,46 +506,83 @@ static void run_inside_blocking(dtp_pool_t *rec, const dtp_chain_t *c, int num_t
     dtp_ticket_end(rec);
 }
 
-dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned flags, int priority,
-                                    const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
-    if (!rec || dtp_pool_dead(rec)) {
-        dtp_parallel_t alone = {NULL, 1, NULL};
-        fn(arg, &alone);
-        return dnnl_tp_success;
-    }
-    if (num_threads < 1) num_threads = 1;
-    bool nested = false, beside = false;
-    for (dtp_chain_t *c = dtp_chain_top; c; c = c->up) {
-        beside |= c->kind == DTP_CHAIN_CALLBACK;
-        if (c->rec == rec && c->kind != DTP_CHAIN_IN_HOST) { /* the ticket is the parent's */
-            if (DTP_UNLIKELY(c->kind == DTP_CHAIN_BLOCKING))
-                run_inside_blocking(rec, c, num_threads, nested, share, fn, arg);
-            else run_inside(rec, c, num_threads, beside, fn, arg);
-            return dnnl_tp_success;
+bool dtp_pool_is_wanted(const dtp_pool_t *rec) {
+    return rec && dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed));
+}
+
+/* What dtp_pool_run_share is asked for, and what the calling thread does already. */
+typedef struct {
+    dtp_pool_t *rec; /* NULL: none */
+    int num_threads, priority;
+    unsigned flags;
+    const dtp_share_t *share;
+    dtp_run_fn_t fn;
+    void *arg;
+    const dtp_chain_t *around; /* work of this pool that this run is a part of, or NULL */
+    bool nested;               /* in work of another pool; around: with such work in between */
+    bool beside;               /* in a callback */
+    void *cookie;
+} asked_t;
+
+static void look_around(asked_t *a) {
+    for (const dtp_chain_t *c = dtp_chain_top; c && a->rec; c = c->up) {
+        a->beside |= c->kind == DTP_CHAIN_CALLBACK;
+        if (c->rec == a->rec && c->kind != DTP_CHAIN_IN_HOST) {
+            a->around = c;
+            return;
         }
-        if (c->kind == DTP_CHAIN_BLOCKING) break; /* below it nothing is held */
-        nested = true;
+        if (c->kind == DTP_CHAIN_BLOCKING) return; /* below it nothing is held */
+        a->nested = true;
     }
-    void *cookie = NULL;
-    bool begun;
-    DTP_TRY(dtp_pool_begin_run(rec, &cookie, &begun));
-    /* A run that waits for closures stays with its caller: workers are for what computes. */
-    const bool blocking = rec->blocking && (flags & DTP_RUN_MAY_BLOCK) && !nested;
-    if (blocking && (flags & DTP_RUN_ADMITTED)) {
-        if (dtp_ticket_get(rec, priority, share)) {
-            if (run_here(rec, num_threads, cookie, DTP_CREW_TICKET, DTP_TICKET_KEPT, fn, arg))
-                dtp_ticket_end(rec);
-            else dtp_look_at_left(NULL);
-        }
-    } else if (flags & DTP_RUN_ADMITTED) {
-        admit_and_run(rec, num_threads, nested, priority, cookie, share, fn, arg);
+}
+
+static void call_alone(const asked_t *a) { a->fn(a->arg, &(dtp_parallel_t){NULL, 1, NULL}); }
+
+static void call(const asked_t *a) {
+    dtp_pool_t *rec = a->rec;
+    if (!rec) {
+        call_alone(a);
+    } else if (a->around) { /* the ticket is the parent's */
+        if (DTP_UNLIKELY(a->around->kind == DTP_CHAIN_BLOCKING))
+            run_inside_blocking(rec, a->around, a->num_threads, a->nested, a->share, a->fn, a->arg);
+        else run_inside(rec, a->around, a->num_threads, a->beside, a->fn, a->arg);
+    } else if (a->flags & DTP_RUN_ADMITTED) {
+        admit_and_run(rec, a->num_threads, a->nested, a->priority, a->cookie, a->share, a->fn, a->arg);
     } else {
         atomic_fetch_add_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
-        (void)run_here(rec, num_threads, cookie, blocking ? DTP_CREW_NO_TICKET : DTP_CREW_NONE,
-                       DTP_TICKET_KEPT, fn, arg);
+        (void)run_here(rec, a->num_threads, a->cookie, !a->nested, DTP_TICKET_KEPT, a->fn, a->arg);
         atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_CALLER, memory_order_relaxed);
         dtp_look_at_left(NULL);
     }
-    if (begun) end_host_run(&rec->iface, cookie);
+}
+
+/* The run rests, until it is complete. Once it is over its body is called only after a poke: it knows. */
+static __attribute__((noinline, cold)) void call_again(const asked_t *a) {
+    for (bool over = false; a->share->sleeper->rests;) {
+        _Atomic uint32_t bell = 0;
+        if (over) dtp_sleep_until_poked(a->share->sleeper);
+        else dtp_sleep_unless_over(a->share, &bell, 0, 1, -1);
+        dtp_sleeper_go_on(a->share->sleeper);
+        over = dtp_share_over(a->share);
+        if (over) call_alone(a); /* ghosts compute nothing */
+        else call(a);
+    }
+}
+
+dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *rec, int num_threads, unsigned flags, int priority,
+                                    const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
+    asked_t a = {.rec = rec && !dtp_pool_dead(rec) ? rec : NULL,
+                 .num_threads = num_threads < 1 ? 1 : num_threads,
+                 .priority = priority,
+                 .flags = flags,
+                 .share = share,
+                 .fn = fn,
+                 .arg = arg};
+    bool begun = false;
+    look_around(&a);
+    if (a.rec && !a.around) DTP_TRY(dtp_pool_begin_run(rec, &a.cookie, &begun));
+    call(&a);
+    if (DTP_UNLIKELY(dtp_share_rests(share))) call_again(&a);
+    if (begun) end_host_run(&rec->iface, a.cookie);
     return dnnl_tp_success;
 }

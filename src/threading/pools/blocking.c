@@ -10,28 +10,22 @@
 #endif
 
 typedef struct {
-    dtp_blocking_job_t *first, *last;
-    int idle;
-    _Atomic uint32_t bell;
-} line_t;
-
-typedef struct {
     dtp_blocking_t *crew;
 #if DTP_OWN_THREADS
     pthread_t thread;
 #endif
     int index;
-    dtp_blocking_line_t line;
 } member_t;
 
 struct dtp_blocking {
     dtp_lock_t lock;
-    line_t lines[DTP_BLOCKING_LINES];
+    dtp_blocking_job_t *first, *last; /* the line */
+    int idle;
+    _Atomic uint32_t bell;
     bool ending;
     int now, most;
     uint64_t closures;
     dtp_pool_t *rec;
-    int num_threads; /* of one line */
     int num_started;
     member_t members[];
 };
@@ -40,41 +34,35 @@ dtp_blocking_t *dtp_blocking_of(const dtp_parallel_t *par) {
     dtp_pool_t *rec = par->pool;
     if (!rec || !rec->blocking || dtp_pool_dead(rec)) return NULL;
     const dtp_chain_t *c = dtp_chain_top;
-    return c && c->kind == DTP_CHAIN_RUN && c->rec == rec && c->crew != DTP_CREW_NONE ? rec->blocking : NULL;
+    return c && c->kind == DTP_CHAIN_RUN && c->rec == rec && c->may_block ? rec->blocking : NULL;
 }
-
-bool dtp_blocking_has(const dtp_pool_t *rec) { return rec && rec->blocking && !dtp_pool_dead(rec); }
 
 void dtp_blocking_lock(dtp_blocking_t *b) { dtp_lock(&b->lock); }
 void dtp_blocking_unlock(dtp_blocking_t *b) { dtp_unlock(&b->lock); }
 
-bool dtp_blocking_ring(dtp_blocking_t *b, dtp_blocking_line_t line) {
-    if (!b->lines[line].idle) return false;
-    atomic_fetch_add_explicit(&b->lines[line].bell, 1, memory_order_release);
+bool dtp_blocking_ring(dtp_blocking_t *b) {
+    if (!b->idle) return false;
+    atomic_fetch_add_explicit(&b->bell, 1, memory_order_release);
     return true;
 }
 
-bool dtp_blocking_link(dtp_blocking_t *b, dtp_blocking_line_t line, dtp_blocking_job_t *job) {
-    line_t *l = &b->lines[line];
+bool dtp_blocking_link(dtp_blocking_t *b, dtp_blocking_job_t *job) {
     job->next = NULL;
-    if (l->first) l->last->next = job;
-    else l->first = job;
-    l->last = job;
-    return dtp_blocking_ring(b, line);
+    if (b->first) b->last->next = job;
+    else b->first = job;
+    b->last = job;
+    return dtp_blocking_ring(b);
 }
 
-void dtp_blocking_unlink(dtp_blocking_t *b, dtp_blocking_line_t line, dtp_blocking_job_t *job) {
-    line_t *l = &b->lines[line];
+void dtp_blocking_unlink(dtp_blocking_t *b, dtp_blocking_job_t *job) {
     dtp_blocking_job_t *before = NULL;
-    for (dtp_blocking_job_t *j = l->first; j != job; j = j->next) before = j;
+    for (dtp_blocking_job_t *j = b->first; j != job; j = j->next) before = j;
     if (before) before->next = job->next;
-    else l->first = job->next;
-    if (l->last == job) l->last = before;
+    else b->first = job->next;
+    if (b->last == job) b->last = before;
 }
 
-void dtp_blocking_wake(dtp_blocking_t *b, dtp_blocking_line_t line) {
-    dtp_futex_wake(&b->lines[line].bell, 1);
-}
+void dtp_blocking_wake(dtp_blocking_t *b) { dtp_futex_wake(&b->bell, 1); }
 
 void dtp_blocking_count(dtp_blocking_t *b, int change) {
     b->now += change;
@@ -92,17 +80,6 @@ void dtp_blocking_leave(dtp_chain_t *chain) {
     dtp_chain_pop(chain);
 }
 
-bool dtp_blocking_lend(dtp_blocking_t *b) {
-    if (dtp_chain_top->crew != DTP_CREW_TICKET) return false;
-    dtp_ticket_end(b->rec);
-    return true;
-}
-void dtp_blocking_regain(dtp_blocking_t *b, const dtp_share_t *share) {
-    if (!dtp_ticket_get(b->rec, DTP_TICKET_BACK, share)) dtp_chain_top->crew = DTP_CREW_NO_TICKET;
-}
-bool dtp_blocking_is_wanted(const dtp_blocking_t *b) {
-    return dtp_adm_waiting(atomic_load_explicit(&b->rec->adm, memory_order_relaxed));
-}
 int dtp_blocking_slot(const dtp_blocking_t *b, int thread) { return b->rec->num_threads + thread; }
 
 /* ---- Threads; other runtimes have none, so no pool has a crew ---------------------------------------- */
@@ -112,23 +89,22 @@ static void *member_main(void *arg) {
     member_t *self = arg;
     dtp_blocking_t *b = self->crew;
     dtp_pool_t *rec = b->rec;
-    line_t *l = &b->lines[self->line];
     dtp_builtin_thread_in();
     dtp_lock(&b->lock);
     for (;;) {
-        dtp_blocking_job_t *job = l->first;
+        dtp_blocking_job_t *job = b->first;
         if (job) {
-            l->first = job->next;
+            b->first = job->next;
             job->fn(job, b, self->index);
         } else if (b->ending) {
             break;
         } else {
-            uint32_t bell = atomic_load_explicit(&l->bell, memory_order_relaxed);
-            ++l->idle;
+            uint32_t bell = atomic_load_explicit(&b->bell, memory_order_relaxed);
+            ++b->idle;
             dtp_unlock(&b->lock);
-            dtp_futex_wait(&l->bell, bell, -1);
+            dtp_futex_wait(&b->bell, bell, -1);
             dtp_lock(&b->lock);
-            --l->idle;
+            --b->idle;
         }
     }
     dtp_unlock(&b->lock);
@@ -137,21 +113,19 @@ static void *member_main(void *arg) {
 }
 
 dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *rec, int num_threads, const char *name) {
-    size_t n = (size_t)DTP_BLOCKING_LINES * (size_t)num_threads;
-    size_t bytes = sizeof(dtp_blocking_t) + n * sizeof(member_t);
+    size_t bytes = sizeof(dtp_blocking_t) + (size_t)num_threads * sizeof(member_t);
     dtp_blocking_t *b = dtp_zalloc(NULL, bytes, DTP_CACHE_LINE);
     if (!b) return dtp_no_memory(bytes);
     b->rec = rec;
-    b->num_threads = num_threads;
     rec->blocking = b;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = 0;
-    for (; (size_t)b->num_started < n && !error; b->num_started += !error) {
+    for (; b->num_started < num_threads && !error; b->num_started += !error) {
         int i = b->num_started;
         member_t *m = &b->members[i];
-        *m = (member_t){b, .index = i % num_threads, .line = (dtp_blocking_line_t)(i / num_threads)};
+        *m = (member_t){b, .index = i};
         atomic_fetch_add(&rec->alive, 1);
         error = pthread_create(&m->thread, NULL, member_main, m);
         if (error) {
@@ -160,15 +134,14 @@ dnnl_tp_status_t dtp_blocking_start(dtp_pool_t *rec, int num_threads, const char
         }
         enum { NAME_MAX_LENGTH = 15 }; /* the system's limit */
         char label[32];
-        snprintf(label, sizeof(label), "%.9s-%c%d", name, m->line == DTP_BLOCKING_CLOSURES ? 'b' : 'r',
-                 m->index);
+        snprintf(label, sizeof(label), "%.9s-b%d", name, i);
         label[NAME_MAX_LENGTH] = 0;
         pthread_setname_np(m->thread, label);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!error) return dnnl_tp_success;
     return dtp_fail(dnnl_tp_runtime_error, DTP_THREAD_FAILED, "%d of %d blocking threads started: %s",
-                    b->num_started, (int)n, strerror(error));
+                    b->num_started, num_threads, strerror(error));
 }
 
 void dtp_blocking_end(dtp_blocking_t *b, bool detach) {
@@ -177,10 +150,8 @@ void dtp_blocking_end(dtp_blocking_t *b, bool detach) {
     /* Detached threads may free all this as soon as they are let out. */
     dtp_lock(&b->lock);
     b->ending = true;
-    for (int line = 0; line < DTP_BLOCKING_LINES; ++line) {
-        atomic_fetch_add_explicit(&b->lines[line].bell, 1, memory_order_release);
-        dtp_futex_wake(&b->lines[line].bell, INT_MAX);
-    }
+    atomic_fetch_add_explicit(&b->bell, 1, memory_order_release);
+    dtp_futex_wake(&b->bell, INT_MAX);
     dtp_unlock(&b->lock);
 }
 
@@ -192,7 +163,7 @@ void dtp_blocking_stats(dtp_blocking_t *b, dtp_blocking_stats_t *stats) {
     *stats = (dtp_blocking_stats_t){0};
     if (!b) return;
     dtp_lock(&b->lock);
-    *stats = (dtp_blocking_stats_t){b->num_threads, b->now, b->most, b->closures};
+    *stats = (dtp_blocking_stats_t){b->num_started, b->now, b->most, b->closures};
     dtp_unlock(&b->lock);
 }
 #endif

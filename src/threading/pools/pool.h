@@ -27,12 +27,15 @@ bool dtp_thread_is_inside(void);
  * thread that holds one; returns when fn returned. par carries a team: joiners enter the caller's pool once
  * for the whole run and stay in the claim loop between its loops. pool NULL: fn runs here with one thread.
  * share: of the run, or NULL: once it is over the wait for a ticket ends, and fn may not be called at all.
- * flags without ADMITTED: no ticket, always here. MAY_BLOCK: nodes of the run may go to the pool's blocking
- * crew (blocking.h); then fn runs here in any case. Errors: runtime_error when the host's run_begin refused
- * (fn was not called). */
+ * A run that rests when fn returns (threading/base/sleeper.h) is not over: it is waited for here, without a ticket,
+ * and fn is called again, maybe on another thread; once share is over it is called here, with one thread. flags
+ * without ADMITTED: no ticket, always here. Errors: runtime_error when the host's run_begin refused (fn was not
+ * called). */
 typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
 /* priority: before waiting runs of lower priority. */
-enum { DTP_RUN_ADMITTED = 1, DTP_RUN_MAY_BLOCK = 2 };
+enum { DTP_RUN_ADMITTED = 1 };
+/* Does pending work of the pool wait for a ticket? NULL: no. */
+bool dtp_pool_is_wanted(const dtp_pool_t *pool);
 dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *pool, int num_threads, unsigned flags, int priority,
                                     const dtp_share_t *share, dtp_run_fn_t fn, void *arg);
 static inline dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, unsigned flags,

@@ -202,8 +202,6 @@ typedef enum {
     DTP_CHAIN_CALLBACK,  /* inside callbacks of an event, or hooks of the host */
     DTP_CHAIN_BLOCKING   /* a thread of the blocking crew in a closure: no ticket (blocking.h) */
 } dtp_chain_kind_t;
-/* May a run use its pool's blocking crew, and is there a ticket to lend while its owner sleeps? */
-typedef enum { DTP_CREW_NONE, DTP_CREW_TICKET, DTP_CREW_NO_TICKET } dtp_crew_use_t;
 /* Of the outermost run on a caller's thread: its ticket may serve others while its owner sleeps. */
 typedef enum { DTP_TICKET_KEPT, DTP_TICKET_LENDABLE, DTP_TICKET_LENT } dtp_ticket_use_t;
 typedef struct dtp_chain {
@@ -215,7 +213,7 @@ typedef struct dtp_chain {
     bool bounced;      /* HOST_CALL: a runner came back inline and left */
     /* CALLBACK: of events, those that this entry still calls; due_end NULL: it calls none. */
     struct dtp_callback *due, **due_end;
-    dtp_crew_use_t crew; /* RUN; and its ticket */
+    bool may_block; /* RUN: its closures may go to the pool's blocking crew */
     dtp_ticket_use_t ticket;
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -391,6 +389,8 @@ static inline void dtp_let_go(dtp_pool_t *rec);
  * ticket. */
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
 bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work);
+/* The same without a ticket. A ticket may have been offered for it: the caller lets go (dtp_let_go). */
+bool dtp_pending_withdraw(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Takes a ticket and executes pending work until nothing is left; *joiner: a joiner's ticket is held on entry (true)
  * and has been exchanged (false on return if anything ran). */
 bool dtp_run_pending(dtp_pool_t *rec, bool *joiner);

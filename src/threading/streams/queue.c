@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "threading/base/sleeper.h"
 #include "threading/pools/builtin_pool.h"
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
@@ -212,11 +213,9 @@ static void run_or_poison(dtp_queue_t *q, dtp_submission_t *item, const dtp_para
 typedef struct {
     dtp_queue_t *q;
     dtp_submission_t *item;
-    bool called;
 } whole_run_t;
 static void run_whole(void *arg, const dtp_parallel_t *par) {
-    whole_run_t *r = arg;
-    r->called = true;
+    const whole_run_t *r = arg;
     run_or_poison(r->q, r->item, par);
 }
 
@@ -229,7 +228,7 @@ static void run_item(dtp_queue_t *q, dtp_submission_t *item, dtp_chain_t *chain)
     }
     if (n > rec->num_threads) n = rec->num_threads;
     if (item->whole_run) {
-        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item, false});
+        dtp_run_here(rec, n, item->cookie, run_whole, &(whole_run_t){q, item});
         return;
     }
     /* Loops of a single primitive go one by one through a host that has only loops. */
@@ -250,39 +249,83 @@ static bool end_item(dtp_queue_t *q, dtp_submission_t *item) {
     return complete(q, item);
 }
 
-/* On a thread of the blocking crew. */
-static void run_lent(dtp_blocking_job_t *job, dtp_blocking_t *crew, int thread) {
-    dtp_submission_t *item = (dtp_submission_t *)(void *)((char *)job - offsetof(dtp_submission_t, job));
+static void set_resting(dtp_queue_t *q, dtp_submission_t *item) {
+    dtp_lock(&q->lock);
+    q->rested = item;
+    dtp_unlock(&q->lock);
+}
+
+static void run_over(dtp_queue_t *q, dtp_submission_t *item);
+
+/* The caller has the turn of an item that rested: something has come that its run waited for, or the run is over. */
+static void resume_item(void *arg) {
+    dtp_submission_t *item = arg;
     dtp_queue_t *q = item->queue;
-    (void)thread;
-    dtp_blocking_unlock(crew);
-    item->begin_ns = dtp_now_ns();
-    whole_run_t whole = {q, item, false};
-    (void)dtp_pool_run_share(q->rec, item->num_threads, DTP_RUN_ADMITTED | DTP_RUN_MAY_BLOCK,
-                             item->priority ? item->priority : q->priority, item->share, run_whole, &whole);
-    if (!whole.called) run_or_poison(q, item, NULL); /* over before it got a ticket: says why */
-    item->end_ns = dtp_now_ns();
+    if (!dtp_share_over(item->share)) {
+        dtp_queue_start(q);
+        return;
+    }
+    if (q->rec) dtp_let_go(q->rec); /* its turn may have been taken from the FIFO, with an offered ticket */
+    run_over(q, item);
+}
+
+/* True: the turn of an item that rested, which was waiting for a ticket, is the caller's. */
+static bool take_turn(void *arg) {
+    dtp_queue_t *q = ((dtp_submission_t *)arg)->queue;
+    return q->rec && dtp_pending_withdraw(q->rec, &q->work);
+}
+
+/* The body of a run has returned and the run rests. False: there is something to do already; else the turn is in the
+ * run's sleeper. */
+static bool rest(dtp_queue_t *q, dtp_submission_t *item) {
+    if (!item->rested) {
+        item->rested = true;
+        set_resting(q, item);
+        dtp_queue_ring(q); /* who waits may have to look at its deadline */
+    }
+    return dtp_sleeper_rest(item->share->sleeper, resume_item, take_turn, item);
+}
+
+/* A run that is over goes on without a ticket: what is left of it computes nothing. */
+static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
+    const dtp_parallel_t alone = {NULL, 1, NULL};
     dtp_chain_t chain = {.up = dtp_chain_top, .kind = DTP_CHAIN_CALLBACK, .queue = q};
     dtp_chain_top = &chain;
-    if (end_item(q, item)) dtp_queue_start(q);
+    bool rests;
+    do {
+        run_or_poison(q, item, &alone);
+        rests = dtp_share_rests(item->share);
+    } while (rests && !rest(q, item));
+    if (!rests) {
+        item->end_ns = dtp_now_ns();
+        if (end_item(q, item)) dtp_queue_start(q);
+    }
     dtp_chain_pop(&chain);
-    dtp_blocking_lock(crew);
 }
 
-static void lend_turn(dtp_queue_t *q, dtp_submission_t *item) {
-    dtp_blocking_t *crew = q->rec->blocking;
-    item->job.fn = run_lent;
-    item->queue = q;
-    dtp_blocking_lock(crew);
-    const bool wake = dtp_blocking_link(crew, DTP_BLOCKING_RUNS, &item->job);
-    dtp_blocking_unlock(crew);
-    if (wake) dtp_blocking_wake(crew, DTP_BLOCKING_RUNS);
+void dtp_queue_run_ends(dtp_queue_t *q, dtp_submission_t *item) {
+    if (DTP_UNLIKELY(item->rested)) set_resting(q, NULL);
 }
 
-/* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
- * when the item before ended on this thread; becomes that of this item. */
-bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
-    dtp_submission_t *item = next_of(q->head);
+bool dtp_queue_end_late(dtp_queue_t *q) {
+    dtp_resume_t resume = {NULL, NULL};
+    dtp_lock(&q->lock);
+    /* It is not complete before rested is NULL. */
+    if (q->rested && dtp_share_over(q->rested->share)) resume = dtp_sleeper_end(q->rested->share->sleeper);
+    dtp_unlock(&q->lock);
+    dtp_resume(resume);
+    return resume.fn != NULL;
+}
+
+int64_t dtp_queue_rests_until(dtp_queue_t *q) {
+    dtp_lock(&q->lock);
+    const int64_t until_ns = q->rested ? q->rested->share->deadline_ns : 0;
+    dtp_unlock(&q->lock);
+    return until_ns ? until_ns : INT64_MAX;
+}
+
+/* What comes before an item runs for the first time. */
+static void begin_item(dtp_queue_t *q, dtp_submission_t *item, int64_t clock_ns) {
     dnnl_tp_status_t waited = dnnl_tp_success;
     if (item->wait) {
         dtp_wait_t *w = item->wait;
@@ -297,15 +340,29 @@ bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
     }
     item->status = poison_of(q, item->generation);
     item->skipped = item->status != dnnl_tp_success;
-    if (DTP_UNLIKELY(item->may_block) && !item->skipped && dtp_blocking_has(q->rec)) {
-        lend_turn(q, item);
-        return false;
-    }
+    item->begin_ns = clock_ns ? clock_ns : dtp_now_ns();
+}
+
+/* Runs one item; true if the next one may run now. The caller has the turn and a ticket. *clock_ns: 0, or
+ * when the item before ended on this thread; becomes that of this item. */
+bool dtp_queue_run_one(dtp_queue_t *q, int64_t *clock_ns) {
+    dtp_submission_t *item = next_of(q->head);
+    bool rests = false;
+    if (DTP_LIKELY(!item->rested)) begin_item(q, item, *clock_ns);
     dtp_chain_t chain = {.up = dtp_chain_top, .rec = q->rec, .kind = DTP_CHAIN_RUN, .queue = q};
     dtp_chain_top = &chain;
-    item->begin_ns = *clock_ns ? *clock_ns : dtp_now_ns();
-    if (item->skipped) (void)item->run(item, NULL);
-    else run_item(q, item, &chain);
+    if (item->skipped) {
+        (void)item->run(item, NULL);
+    } else {
+        do {
+            run_item(q, item, &chain);
+            rests = item->whole_run && dtp_share_rests(item->share);
+        } while (DTP_UNLIKELY(rests) && !rest(q, item));
+    }
+    if (DTP_UNLIKELY(rests)) {
+        dtp_chain_pop_inner(&chain);
+        return false;
+    }
     item->end_ns = dtp_now_ns();
     *clock_ns = DTP_LOAD(&item->events, relaxed) ? 0 : item->end_ns;
     if (item->finish) *clock_ns = 0;
@@ -425,6 +482,8 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     DTP_STORE(&item->next, NULL, relaxed);
     DTP_STORE(&item->events, (uintptr_t)event, relaxed);
     item->generation = DTP_LOAD(&q->generation, relaxed);
+    item->queue = q;
+    item->rested = false;
     DTP_ADD(&q->inside, 1, relaxed);
     item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
     dtp_submission_t *before = DTP_SWAP(&q->tail, item, acq_rel);

@@ -13,8 +13,8 @@
  *   taken       a thread is in run_one
  *   parked      the item waits for its event; the turn is a token in item->deps
  *   deferred    the item ran and its host finishes later; the turn is a token in item->deps
- *   lent        a run whose closures may block waits for, or is on, a thread of the pool's blocking crew,
- *               which then has the turn (no worker sleeps as the owner of a run)
+ *   resting     a run waits for nodes that come back from outside (threading/base/sleeper.h): who pokes it has the
+ *               turn and publishes the queue; no thread of the pool sleeps as the owner of a run
  *
  *   push      tail exchange, link, count+1. 0 -> 1: the pusher gets the turn
  *   turn      of an item with an event: give the head token (deps-1). deps = 1 token of the event + 1 head
@@ -29,17 +29,9 @@
  * then finds its events CLOSED, and status and times beside it. An item counts as completed after its
  * callbacks returned.
  *
- * Events of items. A node (dtp_wait_t) in the event's list is
- *
- *   armed       points to an item      -> ARRIVED, by the event; -> cancelled, by who has the turn
- *   cancelled   points to no item      -> ARRIVED, by the event; -> armed for another item, of any queue
- *   ARRIVED     the event has been here
- *
- * and only who took the item out of it gives the event's token. A skipped item cancels first; if the event was
- * faster, the item stays parked until the event gave its token. So a late event never reaches a recycled item.
- * A cancelled node stays in the list and is kept by the event, and the next wait for the event arms it again:
- * streams that are poisoned and reset for ever do not lengthen the list of an event that never fires. The item that waited for a failed event is skipped with the event's status and poisons its
- * queue.
+ * Events of items (wait.h). The event gives its token unless the wait was cancelled. A skipped item cancels
+ * first; if the event was faster, the item stays parked until the event gave its token. The item that waited for a
+ * failed event is skipped with the event's status and poisons its queue.
  *
  * Poison. `poison` = generation : 32 | status : 32 of the last generation that failed; items carry the
  * generation at which they were pushed; an item is skipped iff its generation is the poisoned one; reset
@@ -64,12 +56,10 @@
 #ifndef DTP_THREADING_STREAMS_QUEUE_H
 #define DTP_THREADING_STREAMS_QUEUE_H
 
-#include "threading/pools/blocking.h"
-#include "threading/streams/event.h"
+#include "threading/streams/wait.h"
 #include "threading/pools/record.h"
 
 typedef struct dtp_queue dtp_queue_t;
-typedef struct dtp_wait dtp_wait_t;
 
 /* First member of a submission block. The block belongs to the queue from submit until recycle is called. */
 typedef struct dtp_submission {
@@ -77,8 +67,7 @@ typedef struct dtp_submission {
     /* Set by the submitter, every time: */
     int num_threads;          /* participants at most */
     bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
-    bool may_block;           /* such a run with closures that may block */
-    const dtp_share_t *share; /* of that */
+    const dtp_share_t *share; /* of that, or NULL: it never rests */
     int priority;             /* of its turn among what waits for a thread; 0: the queue's */
     void *cookie;             /* of the host's run_begin, or NULL */
     dtp_wait_t *wait;         /* made by dtp_queue_wait_event, or NULL */
@@ -89,8 +78,8 @@ typedef struct dtp_submission {
     bool (*finish)(struct dtp_submission *item, dnnl_tp_status_t status);
     void (*recycle)(struct dtp_submission *item); /* the queue reads the item no more */
     /* The queue's: */
-    dtp_blocking_job_t job; /* lent: */
     struct dtp_queue *queue;
+    bool rested; /* its run has begun, and rests or has rested */
     uint32_t generation;
     uint64_t seq;
     _Atomic int32_t deps;
@@ -99,14 +88,6 @@ typedef struct dtp_submission {
     bool skipped;
     int64_t begin_ns, end_ns;
 } dtp_submission_t;
-
-struct dtp_wait {
-    dtp_callback_t node;
-    dtp_submission_t *_Atomic item; /* NULL: cancelled; or that the event has arrived */
-    dtp_queue_t *queue;             /* of the item; valid for who got the item */
-    dtp_event_t *event;             /* retained for the item */
-    _Atomic int32_t refs;           /* the event's list; and the item, or the event that keeps it */
-};
 
 struct dtp_queue {
     dtp_pending_work_t work;
@@ -126,8 +107,9 @@ struct dtp_queue {
     _Atomic int32_t waiters;
     _Atomic int64_t inside;
     _Atomic int32_t refs;
-    dtp_lock_t lock;          /* parked, text */
+    dtp_lock_t lock;          /* parked, rested, text */
     dtp_submission_t *parked; /* the item that waits for its event */
+    dtp_submission_t *rested; /* the item whose run rests, or has rested and is not complete */
     char text[DTP_EVENT_TEXT];
     uint32_t fork_generation;
     _Atomic bool is_left;               /* in some thread's dtp_left_here: */
@@ -150,10 +132,6 @@ dnnl_tp_status_t dtp_queue_event_of_next(dtp_queue_t *queue, dtp_event_t **event
 void dtp_queue_submit_with(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
 /* The item, not yet submitted, waits for event. */
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *queue, dtp_submission_t *item, dtp_event_t *event);
-/* True: the event will give no token. */
-bool dtp_wait_cancel(dtp_wait_t *wait, dtp_submission_t *item);
-/* The item needs the node no more. */
-void dtp_wait_end(dtp_wait_t *wait);
 /* The caller has the turn, and the item may run: makes the queue pending work and finds a thread for it. */
 void dtp_queue_start(dtp_queue_t *queue);
 extern const dtp_event_vtbl_t dtp_queue_event; /* of events whose source is a queue */
@@ -196,6 +174,11 @@ dtp_event_t *dtp_queue_parked_event(dtp_queue_t *queue);
 /* A helper's reference; false once closed. */
 bool dtp_queue_enter(dtp_queue_t *queue);
 void dtp_queue_leave(dtp_queue_t *queue);
+/* If the item in turn is a run that has rested and is over, goes on with it; false: nothing was done. */
+bool dtp_queue_end_late(dtp_queue_t *queue);
+int64_t dtp_queue_rests_until(dtp_queue_t *queue); /* when that would be; INT64_MAX: never */
+/* By who ends the run of the item: it will not be looked for as one that has rested. */
+void dtp_queue_run_ends(dtp_queue_t *queue, dtp_submission_t *item);
 /* Events with sleepers fired. */
 void dtp_queue_ring(dtp_queue_t *queue);
 

@@ -1,66 +1,20 @@
-/* Events of queues, and events that items of a queue wait for: a node in the event's list, which gives the item its
- * token. The states of dtp_wait_t stand in queue.h. */
+/* Events of queues, and events that items of a queue wait for (wait.h), which give the item its token. */
 #include "threading/streams/queue.h"
 
-#define ARRIVED ((dtp_submission_t *)1) /* dtp_wait_t.item: the event has given its token */
-
-static void wait_release(dtp_wait_t *w) {
-    if (DTP_SUB(&w->refs, 1, acq_rel) == 1) dtp_free(NULL, w);
-}
-
-bool dtp_wait_cancel(dtp_wait_t *w, dtp_submission_t *item) {
-    return DTP_CAS(&w->item, &item, NULL, acq_rel);
-}
-
-void dtp_wait_end(dtp_wait_t *w) {
-    dtp_event_t *event = w->event;
-    if (!DTP_LOAD(&w->item, relaxed)) dtp_event_keep(event, &w->node);
-    else wait_release(w);
-    dtp_object_release(event);
-}
-
-static void wait_arrived(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
-    (void)event, (void)status;
-    dtp_wait_t *w = (dtp_wait_t *)node;
-    dtp_submission_t *item = DTP_SWAP(&w->item, ARRIVED, acq_rel);
-    dtp_queue_t *q = item ? w->queue : NULL;
-    wait_release(w);
-    DTP_JOLT();
-    if (item && DTP_SUB(&item->deps, 1, acq_rel) == 1) dtp_queue_start(q);
-}
-
-/* A cancelled node that is still in the event's list, or NULL. */
-static dtp_wait_t *wait_again(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
-    for (dtp_wait_t *w; (w = (dtp_wait_t *)dtp_event_take_kept(event)) != NULL;) {
-        w->queue = q;
-#ifdef DTP_BREAK_QUEUE_AGAIN
-        const dtp_submission_t *was = DTP_LOAD(&w->item, acquire);
-        DTP_STORE(&w->item, item, release);
-#else
-        const dtp_submission_t *was = DTP_SWAP(&w->item, item, acq_rel);
-#endif
-        if (!was) return w;
-        wait_release(w); /* ARRIVED: nobody looks any more */
-    }
-    return NULL;
+static void item_arrived(dtp_wait_t *wait, void *waiter, dnnl_tp_status_t status) {
+    (void)wait, (void)status;
+    dtp_submission_t *item = waiter;
+    dtp_queue_t *q = item->queue;
+    if (DTP_SUB(&item->deps, 1, acq_rel) == 1) dtp_queue_start(q);
 }
 
 dnnl_tp_status_t dtp_queue_wait_event(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     enum { EVENT_AND_HEAD = 2 };
     DTP_STORE(&item->deps, EVENT_AND_HEAD, relaxed);
-    dtp_wait_t *w = wait_again(q, item, event); /* its token may come from now on */
-    const bool again = w != NULL;
-    if (!again) {
-        w = dtp_alloc(NULL, sizeof(*w), 0);
-        if (!w) return dtp_no_memory(sizeof(*w));
-        w->node.fn = wait_arrived;
-        w->queue = q;
-        atomic_init(&w->item, item);
-        atomic_init(&w->refs, 2);
-    }
-    w->event = dtp_object_retain(event);
-    item->wait = w;
-    if (!again) dtp_event_add(event, &w->node);
+    item->queue = q;
+    item->wait = dtp_wait_prepare(event, item_arrived);
+    if (!item->wait) return dtp_no_memory(sizeof(dtp_wait_t));
+    dtp_wait_arm(item->wait, item); /* its token may come from now on */
     return dnnl_tp_success;
 }
 

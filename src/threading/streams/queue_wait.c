@@ -97,7 +97,7 @@ static bool wait_round(const goal_t *g) {
         DTP_CAS(&g->event->word, &pending, 1, seq_cst);
     }
     DTP_JOLT();
-    bool go_on = reached(g) || help(leaf, seq, g);
+    bool go_on = reached(g) || help(leaf, seq, g) || dtp_queue_end_late(leaf);
     if (!go_on && leaf != g->queue) go_on = DTP_LOAD(&leaf->completed, seq_cst) >= seq;
     if (!go_on) {
         dtp_event_t *deeper = dtp_queue_parked_event(leaf);
@@ -105,8 +105,9 @@ static bool wait_round(const goal_t *g) {
         dtp_object_release(deeper);
     }
     if (!go_on) {
-        int64_t left = g->until_ns == INT64_MAX ? 0 : g->until_ns - dtp_now_ns();
-        if (g->until_ns == INT64_MAX) dtp_sleep_unless_over(g->share, &leaf->bell, bell, bell + 1, -1);
+        const int64_t rests = dtp_queue_rests_until(leaf), until = rests < g->until_ns ? rests : g->until_ns;
+        const int64_t left = until == INT64_MAX ? -1 : dtp_max64(until - dtp_now_ns(), 0);
+        if (g->until_ns == INT64_MAX) dtp_sleep_unless_over(g->share, &leaf->bell, bell, bell + 1, left);
         else if (left > 0) dtp_futex_wait(&leaf->bell, bell, left);
     }
     DTP_SUB(&leaf->waiters, 1, seq_cst);
@@ -167,6 +168,7 @@ void dtp_queue_drive(dtp_queue_t *q) {
     uint64_t seq;
     dtp_queue_t *leaf = find_leaf(&g, &seq);
     dtp_pool_t *rec = leaf->rec;
+    (void)dtp_queue_end_late(leaf);
     bool published =
         DTP_LOAD(&leaf->work.state, relaxed) <= DTP_PENDING_HINT && DTP_LOAD(&leaf->count, relaxed) > 0;
     /* Other pools send a thread by themselves. */

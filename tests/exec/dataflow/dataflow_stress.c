@@ -56,6 +56,8 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
                                      .costly = seed % 4 == 0 ? 20 : 0,
                                      .flags = (seed % 6 == 1 ? DTP_DATAFLOW_CLUSTERS : 0) |
                                               (seed % 4 < 2 ? DTP_DATAFLOW_LEARN : 0),
+                                     .pending = seed % 3 == 1 ? 1 + (int)(seed * 11 % 40) : 0,
+                                     .rests = seed % 9 != 4,
                                      .ns = seed % 6 == 1 ? 40 : 3000,
                                      .spin = seed % 2 ? 50 : 0,
                                      .max_threads = MAX_T};
@@ -68,8 +70,9 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
             j.failing = i < n ? 0 : 1 + (int64_t)(seed % (size + 1));
             j.cancel = i == n;
             watchdog(hang_s, NULL);
-            if (t == 1) body(&j, &(dtp_parallel_t){NULL, 1, NULL});
-            else if (dtp_pool_run(pool[t], t, seed % 7 != 0, body, &j)) j.wrong = "the pool refused";
+            if (dtp_pool_run_share(pool[t], t, seed % 7 ? DTP_RUN_ADMITTED : 0, 0,
+                                   dataflow_program_share(j.program), body, &j))
+                j.wrong = "the pool refused"; /* pool[1]: none */
             if (j.wrong) {
                 printf("seed %u, %d threads, run %d: %s\n", seed, t, i, j.wrong);
                 return 1;

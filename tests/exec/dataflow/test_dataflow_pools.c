@@ -25,6 +25,9 @@ static void body(void *arg, const dtp_parallel_t *par) {
     if (j->failing) j->wrong = dataflow_program_run_failing(j->program, par, j->failing, false);
     else j->wrong = dataflow_program_run(j->program, par);
 }
+static dnnl_tp_status_t run_resting(dtp_pool_t *pool, int threads, unsigned flags, int priority, job_t *j) {
+    return dtp_pool_run_share(pool, threads, flags, priority, dataflow_program_share(j->program), body, j);
+}
 
 static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, int programs) {
     uint64_t stolen = 0;
@@ -35,6 +38,8 @@ static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, in
                                      .calls = i % 3 == 1,
                                      .effects = i % 4 == 2,
                                      .costly = i % 2 ? 10 : 0,
+                                     .pending = i % 3 ? 0 : 20,
+                                     .rests = true,
                                      .ns = 4000,
                                      .flags = i % 2 ? DTP_DATAFLOW_LEARN : 0,
                                      .spin = 100,
@@ -42,7 +47,8 @@ static uint64_t run_programs(dtp_pool_t *pool, int threads, const char *name, in
         job_t j = {.program = dataflow_program_create(&o)};
         for (int r = 0; r < RUNS; ++r) {
             j.failing = r == 3 ? 1 + i * 7 % dataflow_program_ops(j.program) : 0;
-            assert_int_equal(dtp_pool_run(pool, threads, r % 2, body, &j), dnnl_tp_success);
+            assert_int_equal(run_resting(pool, threads, r % 2 ? DTP_RUN_ADMITTED : 0, 0, &j),
+                             dnnl_tp_success);
             if (j.wrong) fail_msg("%s, program %d, run %d: %s", name, i, r, j.wrong);
             stolen += dataflow_program_result(j.program)->stolen;
         }
@@ -111,6 +117,8 @@ static void *blocking_client(void *arg) {
                                      .effects = i % 4 == 2,
                                      .costly = i % 2 ? 10 : 0,
                                      .blocking = 2 + 3 * i,
+                                     .pending = c->client % 2 ? 10 : 0,
+                                     .rests = true,
                                      .ns = 4000,
                                      .flags = i % 2 ? DTP_DATAFLOW_LEARN : 0,
                                      .spin = 100,
@@ -118,8 +126,8 @@ static void *blocking_client(void *arg) {
         job_t j = {.program = dataflow_program_create(&o)};
         for (int r = 0; r < BLOCKING_RUNS && !j.wrong; ++r) {
             j.failing = r == 2 ? 1 + i * 7 % dataflow_program_ops(j.program) : 0;
-            unsigned flags = DTP_RUN_MAY_BLOCK | (r % 3 ? DTP_RUN_ADMITTED : 0);
-            if (dtp_pool_run_at(c->pool, c->threads, flags, r % 2, body, &j)) j.wrong = "refused";
+            if (run_resting(c->pool, c->threads, r % 3 ? DTP_RUN_ADMITTED : 0, r % 2, &j))
+                j.wrong = "refused";
         }
         c->wrong = j.wrong;
         dataflow_program_destroy(j.program);

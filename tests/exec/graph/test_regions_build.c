@@ -174,7 +174,7 @@ static void test_order(void **state) {
     OK(dnnl_tp_graph_host(g, nothing, NULL, NULL, DNNL_TP_HOST_MAY_BLOCK, "b", 0, NULL, 1, &empty, &b));
     OK(dnnl_tp_graph_host(r, nothing, NULL, NULL, 0, "c", 0, NULL, 1, &empty, &c));
     OK(dnnl_tp_graph_host(g, nothing, NULL, NULL, 0, "sink", 1, &a, 0, NULL, NULL));
-    REFUSED(dnnl_tp_graph_host(g, nothing, NULL, NULL, 2, "d", 0, NULL, 1, &empty, &c), BAD_FLAGS, "'d'");
+    REFUSED(dnnl_tp_graph_host(g, nothing, NULL, NULL, 3, "d", 0, NULL, 1, &empty, &c), BAD_FLAGS, "'d'");
     c = b + 1;
     OK(dnnl_tp_graph_control_dependency(g, a, b));
     OK(dnnl_tp_graph_control_dependency(r, a, c));

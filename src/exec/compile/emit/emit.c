@@ -112,8 +112,9 @@ static void emit_host(const dtp_exec_t *e, const dtp_lower_t *l, int i, dtp_stag
                            .arg = s->host->arg,
                            .refs = refs,
                            .step = (int32_t)i,
-                           .nin = (int16_t)nin,
-                           .nout = (int16_t)s->host->nout};
+                           .nin = (uint8_t)nin,
+                           .nout = (uint8_t)s->host->nout,
+                           .may_wait = (s->host->flags & DNNL_TP_HOST_MAY_WAIT) != 0};
 }
 
 /* Names of what was fused, in the order of the fusions; NULL without any, or without memory. */

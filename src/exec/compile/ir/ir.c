@@ -266,7 +266,7 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     r->nodes[r->nnodes++] = ir->nnodes;
     ir->nodes[ir->nnodes++] = node;
     r->effects |= node.effects;
-    ir->may_block |= g->kind == DTP_NODE_HOST && (g->flags & DNNL_TP_HOST_MAY_BLOCK);
+    ir->may_pend |= g->kind == DTP_NODE_HOST && g->flags;
     ir->nops += g->row != NULL;
     return dnnl_tp_success;
 }

@@ -95,9 +95,9 @@ typedef struct dtp_ir {
     dnnl_tp_engine_t
         host; /* computes constants: the engine compiled for, or a CPU's where that reads no host memory */
     bool fuse;
-    bool may_block; /* some closure may */
-    bool simple;    /* one pass of the sweep is enough: no loops, no functions */
-    bool counted;   /* a sweep has been here */
+    bool may_pend; /* some closure may block or wait */
+    bool simple;   /* one pass of the sweep is enough: no loops, no functions */
+    bool counted;  /* a sweep has been here */
     int nvalues, nnodes, nregions, nops;
     dtp_ir_region_t *regions; /* as the graph's */
     int noutputs;

@@ -46,14 +46,14 @@ static double host_cost(const dtp_step_t *t, double guess) {
     return t->host->cost_ns > 0 ? (double)t->host->cost_ns : guess;
 }
 
-static bool may_block(const dtp_step_t *t) { return t->host && (t->host->flags & DNNL_TP_HOST_MAY_BLOCK); }
+static bool may_pend(const dtp_step_t *t) { return t->host && t->host->flags; }
 
-/* May a closure among the steps from..to block? Then they are no item of the interpreter, whose thread would.
+/* May a closure among the steps from..to block or wait? Then they are no item of the interpreter, whose thread would.
  * A call may, if anything does. */
-static bool have_blocking(const sched_t *s, int from, int to) {
-    if (!s->e->may_block) return false;
+static bool have_pending(const sched_t *s, int from, int to) {
+    if (!s->e->may_pend) return false;
     for (int i = from; i <= to; ++i)
-        if (may_block(s->l->steps[i]) || s->l->steps[i]->ctl == DTP_CTL_CALL) return true;
+        if (may_pend(s->l->steps[i]) || s->l->steps[i]->ctl == DTP_CTL_CALL) return true;
     return false;
 }
 
@@ -81,7 +81,7 @@ static cost_t analyse_if(const sched_t *s, int i, double base) {
     int other = l->steps[i]->other, end = l->steps[other]->other;
     double start = ready(s, l->steps[i], base);
     cost_t a = analyse(s, i + 1, other, start), b = analyse(s, other + 1, end, start);
-    if (!is_force(s) && max(a.work, b.work) < small_ns && !have_blocking(s, i, end)) s->item_end[i] = end;
+    if (!is_force(s) && max(a.work, b.work) < small_ns && !have_pending(s, i, end)) s->item_end[i] = end;
     return (cost_t){max(a.work, b.work), max(a.end, b.end)};
 }
 
@@ -94,7 +94,7 @@ static cost_t analyse_while(const sched_t *s, int i, double base) {
     double span = c.end - start;
     int window = l->scopes[l->steps[w->other]->scope].window;
     if (!is_force(s) && (c.work < small_ns || (window < 2 && c.work < worth * span)) &&
-        !have_blocking(s, i, w->other))
+        !have_pending(s, i, w->other))
         s->item_end[i] = w->other;
     if (s->item_end[i] >= 0) span = c.work;
     double end = start + TRIPS * span;
@@ -151,7 +151,7 @@ static void analyse_functions(const sched_t *s) {
         for (int i = 1; i < l->nscopes; ++i) {
             if (!s->e->scopes[i].is_function) continue;
             cost_t c = analyse(s, l->scopes[i].begin, l->scopes[i].end, 0.);
-            s->e->scopes[i].by_counters = is_force(s) || s->e->may_block || c.work >= worth * c.end;
+            s->e->scopes[i].by_counters = is_force(s) || s->e->may_pend || c.work >= worth * c.end;
             s->function[2 * i] = max(c.work, call_ns);
             s->function[2 * i + 1] = max(c.end, call_ns);
         }
@@ -235,10 +235,13 @@ static void add_node(sched_t *s, dtp_dataflow_block_t block, int k, double ns, u
 static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
     const dtp_step_t *t = s->l->steps[s->o->events[k].first];
     /* Beside closures that block, others are worth a thread. */
-    double ns = t->host ? host_cost(t, s->e->may_block ? host_worth_ns : host_ns) : dtp_step_ns(t);
+    double ns = t->host ? host_cost(t, s->e->may_pend ? host_worth_ns : host_ns) : dtp_step_ns(t);
     unsigned flags = 0;
-    if (t->host) flags = DTP_DATAFLOW_SIDE_EFFECT | (may_block(t) ? DTP_DATAFLOW_MAY_BLOCK : 0);
-    else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
+    if (t->host) {
+        flags = DTP_DATAFLOW_SIDE_EFFECT;
+        if (t->host->flags & DNNL_TP_HOST_MAY_BLOCK) flags |= DTP_DATAFLOW_MAY_BLOCK;
+        if (t->host->flags & DNNL_TP_HOST_MAY_WAIT) flags |= DTP_DATAFLOW_MAY_PEND;
+    } else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
     add_node(s, block, k, ns, flags);
 }
 

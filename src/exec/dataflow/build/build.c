@@ -81,8 +81,9 @@ dtp_dataflow_token_t dtp_dataflow_node(dtp_dataflow_builder_t *b, dtp_dataflow_b
                                        unsigned flags, double ns) {
     int32_t t = dtp_fb_token(b, DTP_FT_NODE, block);
     if (t < 0) return -1;
-    if (flags & (DTP_DATAFLOW_WIDE | DTP_DATAFLOW_MAY_BLOCK)) flags |= DTP_DATAFLOW_COSTLY;
-    if (flags & DTP_DATAFLOW_MAY_BLOCK) b->may_block = true;
+    const unsigned may_pend = DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND;
+    if (flags & (DTP_DATAFLOW_WIDE | may_pend)) flags |= DTP_DATAFLOW_COSTLY;
+    if (flags & may_pend) b->may_pend = true;
     b->tok[t].index = index;
     b->tok[t].flags = (uint16_t)flags;
     b->tok[t].ns = ns > 0. ? ns : 0.;

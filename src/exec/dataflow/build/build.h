@@ -69,7 +69,7 @@ struct dtp_dataflow_builder {
     dtp_arena_t arena, scratch; /* scratch: of one pass of dtp_dataflow_build */
     dnnl_tp_status_t status;
     unsigned flags;
-    bool may_block; /* some node may */
+    bool may_pend; /* some node may be pending */
     dtp_ftok_t *tok;
     dtp_fblk_t *blk;
     dtp_fif_t *ifs;

@@ -348,9 +348,9 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         *node = (dtp_dataflow_node_t){
             .edge = w.n, .index = k->index, .bits = node_kind(k), .sink = DTP_DATAFLOW_NONE};
         if (k->kind == DTP_FT_NODE && !(k->flags & DTP_DATAFLOW_NOP))
-            node->bits |=
-                (uint32_t)(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE | DTP_DATAFLOW_MAY_BLOCK))
-                << DTP_FN_FLAGS;
+            node->bits |= (uint32_t)(k->flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE |
+                                                 DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND))
+                          << DTP_FN_FLAGS;
         if (k->rank >= WORTH_NS) node->bits |= DTP_FN_WORTH;
         if (k->kind == DTP_FT_IF) {
             const dtp_fif_t *f = &b->ifs[k->a];
@@ -533,7 +533,7 @@ dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_da
     plan->regions = e.regions;
     DTP_TRY(learn_tables(&e, plan));
     plan->n_regions = (uint32_t)b->nregions;
-    plan->may_block = b->may_block;
+    plan->may_pend = b->may_pend;
     plan->mean_ns = e.regions[0].n_nodes ? e.regions[0].ns / e.regions[0].n_nodes : 0.;
     *out = plan;
     return b->status;

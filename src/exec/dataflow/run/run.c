@@ -169,7 +169,7 @@ static __attribute__((noinline)) void start_alone(dtp_dataflow_worker_t *w, dtp_
 }
 bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w) { return run_tasks(w, true); }
 
-/* The crew is open: until everything has ended. */
+/* The crew is open: until everything has ended, or waits for nodes that are away. */
 static void run_together(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed))) (void)come_back_shared(w);
@@ -177,13 +177,17 @@ static void run_together(dtp_dataflow_worker_t *w) {
     while (!DTP_LOAD(&s->finished, acquire)) {
         (void)dtp_dataflow_run_shared(w); /* the owner never leaves */
         if (DTP_LOAD(&s->finished, acquire)) break;
-        if (!dtp_dataflow_take(w)) dtp_dataflow_wait(w);
+        if (!dtp_dataflow_take(w) && !dtp_dataflow_wait(w)) break;
     }
     dtp_dataflow_close(w);
+    if (DTP_LIKELY(DTP_LOAD(&s->finished, relaxed))) return;
+    dtp_dataflow_gather(w);
+    s->crew_size = 1;
+    w->fuel = w->given = s->fuel;
 }
 
-dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *s,
-                                  const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result) {
+void dtp_dataflow_begin(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *s,
+                        const dtp_dataflow_args_t *args) {
     static const DTP_ATOMIC(uint32_t) never;
     dtp_dataflow_worker_t *w = &s->workers[0];
     s->args = *args;
@@ -196,23 +200,33 @@ dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_
     w->fuel = w->given = s->eager && s->args.par->num_threads > 1 ? 1 : s->fuel;
     DTP_STORE(&s->stop, 0, relaxed);
     DTP_STORE(&s->finished, 0, relaxed);
-    s->blocking = NULL;
-    if (DTP_UNLIKELY(plan->may_block)) dtp_dataflow_blocking_begin(s);
+    if (DTP_UNLIKELY(plan->may_pend)) dtp_dataflow_pending_begin(s);
     dtp_dataflow_arm_instance(s->root->region, s->root, 2);
     if (s->args.deadline_ns) dtp_dataflow_check_deadline(s);
     start_alone(w, s->root);
+}
+
+bool dtp_dataflow_go(dtp_dataflow_state_t *s, const dtp_parallel_t *par) {
+    dtp_dataflow_worker_t *w = &s->workers[0];
+    s->args.par = par;
     for (;;) {
         const bool dry = run_alone(w);
-        if (s->crew_size > 1) {
-            run_together(w);
-            break;
-        }
-        if (!dry) continue;
-        if (DTP_LIKELY(!s->blocking) || DTP_LOAD(&s->finished, relaxed)) break;
-        dtp_dataflow_wait(w);
-        w->given = 0;
+        if (s->crew_size > 1) run_together(w);
+        else if (!dry) continue;
+        if (DTP_LIKELY(!s->plan->may_pend) || DTP_LOAD(&s->finished, relaxed)) return true;
+        if (w->top == w->lifo && !w->spill && dtp_dataflow_may_rest(w)) return false;
     }
+}
+
+dnnl_tp_status_t dtp_dataflow_end(dtp_dataflow_state_t *s, dtp_dataflow_result_t *result) {
     dtp_dataflow_learn_end(s);
     if (result) *result = s->result;
     return s->result.status;
+}
+
+dnnl_tp_status_t dtp_dataflow_run(const dtp_dataflow_plan_t *plan, dtp_dataflow_state_t *s,
+                                  const dtp_dataflow_args_t *args, dtp_dataflow_result_t *result) {
+    dtp_dataflow_begin(plan, s, args);
+    while (!dtp_dataflow_go(s, args->par)) dtp_sleep_until_poked(s->sleeper); /* keeps its thread */
+    return dtp_dataflow_end(s, result);
 }

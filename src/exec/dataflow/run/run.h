@@ -9,6 +9,7 @@
 #define DTP_EXEC_DATAFLOW_RUN_RUN_H
 
 #include "exec/dataflow/plan.h"
+#include "threading/base/sleeper.h"
 #include "threading/pools/blocking.h"
 #include "threading/loops/crew.h"
 
@@ -93,16 +94,21 @@ struct dtp_dataflow_state {
     bool eager;     /* nodes take so long that tasks are given away before somebody asks */
     dtp_crew_t crew;
     dtp_dataflow_learn_t learn;
-    /* block.c; of the next six, under the crew's lock. */
+    /* blocking.c; under the crew's lock but for the first. */
     dtp_blocking_t *blocking; /* NULL: nodes that may block run where they are met */
     dtp_blocking_job_t job;
-    bool linked, crew_open;
-    uint64_t pending_last;
-    DTP_ATOMIC(uint64_t) pending; /* list, oldest first */
-    DTP_ATOMIC(uint32_t) away;    /* handed over and not taken back */
+    bool linked;
+    uint64_t handed, handed_last; /* list, oldest first */
+    /* pending.c. */
+    dtp_sleeper_t *sleeper;
+    dtp_lock_t lock;
+    bool crew_open;              /* under the lock */
+    DTP_ATOMIC(uint32_t) away;   /* nodes, not taken back yet */
+    DTP_ATOMIC(uint32_t) inside; /* joiners */
+    DTP_ATOMIC(uint32_t) inviting;
     _Alignas(DTP_NO_SHARE) DTP_ATOMIC(uint32_t) stop;
     DTP_ATOMIC(uint32_t) finished;
-    DTP_ATOMIC(uint64_t) returned; /* list of nodes whose closures have ended */
+    DTP_ATOMIC(uint64_t) returned; /* list of nodes that are back; written under the lock */
     _Alignas(DTP_NO_SHARE)
         DTP_ATOMIC(uint32_t) hungry; /* threads that look for tasks now, the parked owner too */
     DTP_ATOMIC(uint32_t) wide;       /* a WIDE node has the whole pool */
@@ -140,21 +146,28 @@ void dtp_dataflow_set_mean(dtp_dataflow_state_t *s, double ns);
 void dtp_dataflow_check_deadline(dtp_dataflow_state_t *s);
 /* The root is complete. */
 void dtp_dataflow_finished(dtp_dataflow_state_t *s);
-/* Executes a COSTLY node; everything else that is ready is given to others before. */
-void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
+/* Executes a COSTLY node; everything else that is ready is given to others before. True: it is pending. */
+bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
                          const dtp_dataflow_node_t *node, bool shared);
 /* Every DTP_DATAFLOW_FUEL nodes: the deadline; may the run be shared (or must this worker leave)? Then true. */
 bool dtp_dataflow_look(dtp_dataflow_worker_t *w, bool shared);
 
-/* block.c. */
+/* blocking.c. */
 void dtp_dataflow_blocking_begin(dtp_dataflow_state_t *s);
-void dtp_dataflow_blocking_open(dtp_dataflow_state_t *s);
-/* A MAY_BLOCK node is ready and the run has a blocking crew. False: the run is over, it is a ghost. */
-bool dtp_dataflow_hand_over(dtp_dataflow_state_t *s, dtp_dataflow_instance_t *instance, uint32_t node);
+void dtp_dataflow_hand_over(dtp_dataflow_state_t *s, uint64_t task); /* the run has a blocking crew */
+void dtp_dataflow_recall(dtp_dataflow_state_t *s);                   /* returns what nobody has begun */
+
+/* pending.c. */
+void dtp_dataflow_pending_begin(dtp_dataflow_state_t *s);
+/* A node that may be pending is ready. True: it is. */
+bool dtp_dataflow_may_pend(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, uint32_t id,
+                           bool shared);
 uint64_t dtp_dataflow_take_returned(dtp_dataflow_state_t *s); /* the list; 0: none */
-bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);
-/* By the owner, which is dry while closures are away: without its ticket until there is something to do. */
-void dtp_dataflow_sleep_away(dtp_dataflow_worker_t *w);
+bool dtp_dataflow_is_away(const dtp_dataflow_state_t *s);     /* some are */
+bool dtp_dataflow_is_quiet(dtp_dataflow_state_t *s);          /* and no joiner is inside */
+void dtp_dataflow_crew_is_open(dtp_dataflow_state_t *s, bool open);
+/* By the owner, which is alone and dry while nodes are away. False: one has come back. */
+bool dtp_dataflow_may_rest(dtp_dataflow_worker_t *w);
 
 /* share.c. A COSTLY node comes and others could run: opens the crew if somebody would come (then true).
  */
@@ -165,11 +178,12 @@ void dtp_dataflow_feed(dtp_dataflow_worker_t *w);
 void dtp_dataflow_invite(dtp_dataflow_worker_t *w);
 /* Fills the LIFO with tasks that others gave away; false if there are none. */
 bool dtp_dataflow_take(dtp_dataflow_worker_t *w);
-/* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. */
-void dtp_dataflow_wait(dtp_dataflow_worker_t *w);
+/* The owner has nothing to do and the run is not finished: looks, helps in loops, sleeps. False: nothing is left but
+ * nodes that are away. */
+bool dtp_dataflow_wait(dtp_dataflow_worker_t *w);
+/* What joiners have left behind, after close; into the owner's LIFO. */
+void dtp_dataflow_gather(dtp_dataflow_worker_t *w);
 void dtp_dataflow_close(dtp_dataflow_worker_t *w);
-/* Sleeps until somebody wakes the owner, the deadline or timeout_ns (< 0: none); is there anything to do? */
-bool dtp_dataflow_park(dtp_dataflow_worker_t *w, int64_t timeout_ns);
 bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s); /* if it sleeps */
 /* run_tasks with shared = true: false when the worker has to leave. */
 bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w);

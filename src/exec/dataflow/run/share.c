@@ -188,10 +188,10 @@ bool dtp_dataflow_take(dtp_dataflow_worker_t *w) {
     return take_orphans(w) || DTP_LOAD(&s->returned, relaxed); /* that of closures: who runs tasks takes it */
 }
 
-/* Is there anything that waits for the owner alone? */
+/* Is there anything that waits for the owner alone? So does a run that can only rest. */
 static bool is_left(dtp_dataflow_state_t *s) {
     if (DTP_LOAD(&s->finished, acquire) || DTP_LOAD(&s->orphans, relaxed)) return true;
-    return DTP_LOAD(&s->returned, relaxed);
+    return DTP_LOAD(&s->returned, relaxed) || dtp_dataflow_is_quiet(s);
 }
 static bool anything(dtp_dataflow_state_t *s) {
     if (is_left(s)) return true;
@@ -318,12 +318,15 @@ static void joiner(void *arg, int slot, int64_t begin, int64_t end) {
     (void)begin, (void)end;
     const dtp_share_t *around = dtp_share_here;
     dtp_share_here = s->args.share;
+    const bool may_pend = s->plan->may_pend;
+    if (may_pend) (void)DTP_ADD(&s->inside, 1, relaxed);
     while (look_for_tasks(w)) {
         w->fuel = s->fuel;
         if (dtp_dataflow_run_shared(w)) continue;
         abandon(w);
         break;
     }
+    if (may_pend && DTP_SUB(&s->inside, 1, acq_rel) == 1) wake_owner(s);
     dtp_share_here = around;
 }
 
@@ -351,7 +354,7 @@ static bool open_crew(dtp_dataflow_worker_t *w, int64_t est_ns) {
         s->crew_size = 1;
         return false;
     }
-    if (s->blocking) dtp_dataflow_blocking_open(s);
+    dtp_dataflow_crew_is_open(s, true);
     return true;
 }
 
@@ -392,11 +395,11 @@ void dtp_dataflow_invite(dtp_dataflow_worker_t *w) {
 
 /* ---- Costly nodes ------------------------------------------------------------------------------------ */
 
-void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
+bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
                          const dtp_dataflow_node_t *node, bool shared) {
     dtp_dataflow_state_t *s = w->state;
     dtp_dataflow_check_deadline(s);
-    if (dtp_dataflow_stopped(s)) return;
+    if (dtp_dataflow_stopped(s)) return false;
     /* What was given away before nobody may have been asked to take. */
     if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
         if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, instance->region);
@@ -415,28 +418,30 @@ void dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *inst
         /* The owner may sleep while a loop is open. */
         if (shared && w->where.slot) wake_to_help(s);
     }
-    dnnl_tp_status_t status = s->exec(s->exec_ctx, instance, node->index, &w->where);
+    const uint32_t index = node->index;
+    dnnl_tp_status_t status = s->exec(s->exec_ctx, instance, index, &w->where);
     if (wide) {
         w->where.whole = false;
         w->where.par = &s->alone;
         if (shared) DTP_STORE(&s->wide, 0, release);
     }
     if (shared) w->costly_ns = dtp_ns_of_ticks(dtp_ticks() - begin);
-    if (DTP_UNLIKELY(status != dnnl_tp_success))
-        dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, node->index);
+    const bool pending = status == DTP_DATAFLOW_PENDING;
+    if (DTP_UNLIKELY(status != dnnl_tp_success) && !pending)
+        dtp_dataflow_fail(s, status, DTP_DATAFLOW_FAILED_NODE, index);
     dtp_dataflow_check_deadline(s);
     w->fuel = 1; /* a look comes next */
     w->given = 0;
+    return pending;
 }
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
-static bool sleep_parked(dtp_dataflow_worker_t *w, bool lent, int64_t timeout_ns) {
+static bool sleep_parked(dtp_dataflow_worker_t *w, bool lent) {
     dtp_dataflow_state_t *s = w->state;
-    if (s->args.deadline_ns && !dtp_dataflow_failed(s)) {
-        int64_t left_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
-        if (timeout_ns < 0 || left_ns < timeout_ns) timeout_ns = left_ns;
-    }
+    int64_t timeout_ns = -1;
+    if (s->args.deadline_ns && !dtp_dataflow_failed(s))
+        timeout_ns = dtp_max64(s->args.deadline_ns - dtp_now_ns(), 0);
     const uint32_t asleep = lent ? DTP_DATAFLOW_ASLEEP_LENT : DTP_DATAFLOW_ASLEEP;
     DTP_STORE(&s->parked, asleep, relaxed);
     DTP_FENCE_SC();
@@ -451,9 +456,6 @@ static bool sleep_parked(dtp_dataflow_worker_t *w, bool lent, int64_t timeout_ns
     DTP_STORE(&s->parked, DTP_DATAFLOW_AWAKE, relaxed);
     return anything(s);
 }
-bool dtp_dataflow_park(dtp_dataflow_worker_t *w, int64_t timeout_ns) {
-    return sleep_parked(w, false, timeout_ns);
-}
 
 /* Others may have its ticket meanwhile. What ends the run needs none, tasks need one. Those in queues have a thread that
  * executes them, so that nobody wakes the owner for them unless a ticket is free; one that has come for them waits, if
@@ -462,7 +464,7 @@ static void park_and_lend(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     const bool lent = dtp_crew_lend(&s->crew);
     for (;;) {
-        const bool any = sleep_parked(w, lent, -1);
+        const bool any = sleep_parked(w, lent);
         if (!lent || DTP_LOAD(&s->finished, acquire)) return;
         dtp_dataflow_check_deadline(s);
         /* False: the run is over and has nothing to compute. */
@@ -470,30 +472,45 @@ static void park_and_lend(dtp_dataflow_worker_t *w) {
     }
 }
 
-void dtp_dataflow_wait(dtp_dataflow_worker_t *w) {
+bool dtp_dataflow_wait(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     DTP_ADD(&s->hungry, 1, relaxed);
     int64_t until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     for (int i = 1;; ++i) {
-        if (anything(s)) break;
-        if (s->crew_size > 1 && dtp_crew_help(&s->crew)) break;
+        if (anything(s) || dtp_crew_help(&s->crew)) break;
         dtp_pause();
-        const bool away = dtp_dataflow_is_away(s);
-        if ((i % SPINS_PER_LOOK || dtp_ticks() <= until) && !(away && dtp_blocking_is_wanted(s->blocking)))
-            continue;
-        if (away) {
-            dtp_dataflow_sleep_away(w);
-            continue;
-        }
+        if (i % SPINS_PER_LOOK || dtp_ticks() <= until) continue;
         dtp_dataflow_check_deadline(s);
         park_and_lend(w);
         until = dtp_ticks() + dtp_ticks_of_ns(WAIT_SPIN_NS);
     }
     DTP_SUB(&s->hungry, 1, relaxed);
+    return !dtp_dataflow_is_quiet(s) || dtp_dataflow_take(w);
+}
+
+void dtp_dataflow_gather(dtp_dataflow_worker_t *w) {
+    dtp_dataflow_state_t *s = w->state;
+    for (int i = 0; i < s->crew_size; ++i) {
+        dtp_dataflow_queue_t *q = &s->workers[i].queue;
+        uint64_t top = DTP_LOAD(&q->top, acquire);
+        const uint64_t bottom = DTP_LOAD(&q->bottom, acquire);
+        for (; top < bottom; ++top) {
+            dtp_dataflow_room(w, 1);
+            *w->top++ = DTP_LOAD(&q->word[top % DTP_DATAFLOW_QUEUE], relaxed);
+        }
+        DTP_STORE(&q->top, bottom, relaxed);
+    }
+    uint64_t word = DTP_SWAP(&s->orphans, 0, acquire), next;
+    for (; word; word = next) {
+        next = *dtp_dataflow_link(word);
+        dtp_dataflow_room(w, 1);
+        *w->top++ = word;
+    }
 }
 
 void dtp_dataflow_close(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
+    dtp_dataflow_crew_is_open(s, false);
     dtp_crew_close(&s->crew);
     for (int i = 0; i < s->crew_size; ++i) {
         s->result.shared += s->workers[i].shared;

@@ -264,7 +264,7 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
         break;
     case DTP_FK_EXIT: {
         if (node->index != DTP_DATAFLOW_NO_INDEX) {
-            if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, instance, node, shared);
+            if (node->bits & DTP_FN_COSTLY) (void)dtp_dataflow_costly(w, instance, node, shared);
             else execute(w, instance, node->index);
         }
         id = instance->node;
@@ -273,10 +273,9 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
         break;
     }
     case DTP_FK_OP:
-        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_BLOCK) && s->blocking &&
-            dtp_dataflow_hand_over(s, instance, id))
-            return;
-        if (node->bits & DTP_FN_COSTLY) dtp_dataflow_costly(w, instance, node, shared);
+        if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_PEND)) {
+            if (dtp_dataflow_may_pend(w, instance, id, shared)) return;
+        } else if (node->bits & DTP_FN_COSTLY) (void)dtp_dataflow_costly(w, instance, node, shared);
         else execute(w, instance, node->index);
         break;
     case DTP_FK_CLUSTER: {
@@ -291,7 +290,7 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
     if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
 }
 
-/* Closures have ended on threads of the blocking crew: what would have come after the nodes; false: none. */
+/* Pending nodes are back: what would have come after them; false: none. */
 STEP bool come_back(dtp_dataflow_worker_t *w, const bool shared) {
     uint64_t word = dtp_dataflow_take_returned(w->state), next;
     if (!word) return false;
