@@ -15,7 +15,13 @@
 #include "cpu/simd/vops.h"
 
 __extension__ typedef __int128 wide_t;
+#if defined(__clang__) && defined(__x86_64__)
+typedef __float128 f128_t;
+#elif defined(__clang__)
+typedef long double f128_t;
+#else
 typedef _Float128 f128_t;
+#endif
 
 /* ---- Evaluation: integers without end, boolean as 0 and 1; f64 with 113 bits or libm's long double ---- */
 
