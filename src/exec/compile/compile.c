@@ -232,11 +232,10 @@ static dnnl_tp_status_t refuse_closures(const dtp_lower_t *l) {
 }
 
 static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
-    const dnnl_tp_tensor_info_t **infos =
-        dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->graph->nvalues);
+    const dnnl_tp_tensor_info_t **infos = dtp_arena_alloc(&e->arena, sizeof *infos * (size_t)ir->nvalues);
     if (!infos) return dnnl_tp_out_of_memory;
     e->nvalues = ir->graph->nvalues;
-    for (int i = 0; i < e->nvalues; ++i) infos[i] = ir->values[i].info;
+    for (int i = 0; i < ir->nvalues; ++i) infos[i] = ir->values[i].info;
     e->infos = infos;
     return dnnl_tp_success;
 }

@@ -9,6 +9,7 @@
 #include "support/mirror.h"
 
 #include "dnnl_tp/dnnl_tp_graph_file.h"
+#include "dnnl_tp/dnnl_tp_session.h"
 #include "exec/graph/graph.h"
 #include "exec/run/executable.h"
 
@@ -239,6 +240,49 @@ static void test_many(void **state) {
     CHECK_OK(dnnl_tp_graph_destroy(g));
 }
 
+/* A result that is fed is what was fed, though its operator runs for the other one. */
+static dnnl_tp_status_t two_results(void *arg, const volatile int *should_stop, int nin,
+                                    const dnnl_tp_host_arg_t *in, int nout, const dnnl_tp_host_arg_t *out) {
+    (void)arg;
+    (void)should_stop;
+    (void)nin;
+    for (int i = 0; i < nout; ++i) memcpy(out[i].data, in[0].data, 2 * sizeof(float));
+    return dnnl_tp_success;
+}
+
+static void test_fed_results(void **state) {
+    (void)state;
+    const dnnl_tp_dims_t four = {4};
+    const dnnl_tp_tensor_info_t pair = {.ndims = 1, .dims = {2}, .data_type = dnnl_tp_f32},
+                                all = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32},
+                                infos[2] = {pair, pair};
+    for (int closure = 0; closure < 2; ++closure)
+        for (int fed = 0; fed < 2; ++fed) {
+            dnnl_tp_graph_t g;
+            dnnl_tp_engine_t engine;
+            dnnl_tp_session_t s;
+            dnnl_tp_value_t x, y[2], sum;
+            CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+            CHECK_OK(dnnl_tp_graph_input(g, &x, "x", dnnl_tp_f32, 1, four));
+            if (closure) CHECK_OK(dnnl_tp_graph_host(g, two_results, NULL, NULL, 0, "s", 1, &x, 2, infos, y));
+            else CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_split, "s", 1, &x, 0, NULL, 2, y));
+            CHECK_OK(dnnl_tp_graph_op(g, dnnl_tp_op_subtract, "less", 2, y, 0, NULL, 1, &sum));
+            CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+            CHECK_OK(dnnl_tp_session_create(&s, g, engine, NULL));
+            const float vx[4] = {1, 2, 3, 4}, given[2] = {10, 20};
+            float got[2];
+            const dnnl_tp_feed_t feeds[2] = {{"x", &all, vx}, {fed ? "s:1" : "s:0", &pair, given}};
+            const dnnl_tp_fetch_t fetch = {"less", got};
+            CHECK_OK(dnnl_tp_session_run(s, 2, feeds, 1, &fetch, 0, NULL, NULL));
+            const float *made = closure || fed ? vx : vx + 2;
+            for (int i = 0; i < 2; ++i)
+                assert_true(got[i] == (fed ? made[i] - given[i] : given[i] - made[i]));
+            CHECK_OK(dnnl_tp_session_destroy(s));
+            CHECK_OK(dnnl_tp_engine_destroy(engine));
+            CHECK_OK(dnnl_tp_graph_destroy(g));
+        }
+}
+
 static void test_text(void **state) {
     (void)state;
     static const char text[] =
@@ -276,6 +320,7 @@ int main(void) {
         cmocka_unit_test(test_nothing_is_copied),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_fed_results),
         cmocka_unit_test(test_control_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

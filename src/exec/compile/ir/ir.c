@@ -271,6 +271,19 @@ static dnnl_tp_status_t import_node(import_t *m, const dtp_gnode_t *g) {
     return dnnl_tp_success;
 }
 
+/* The operator of v, a result that is fed, may run for the sake of others: what it makes is a value that nobody reads. */
+static dnnl_tp_status_t make_elsewhere(dtp_ir_t *ir, const dtp_ir_value_t *v, int result, int spare) {
+    dtp_ir_node_t *n = &ir->nodes[v->node];
+    int *out = dtp_arena_alloc(ir->arena, sizeof *out * (size_t)n->nout);
+    if (!out) return dnnl_tp_out_of_memory;
+    memcpy(out, n->out, sizeof *out * (size_t)n->nout);
+    out[result] = spare;
+    n->out = out;
+    ir->values[spare] = *v;
+    ir->values[spare].input = -1;
+    return dnnl_tp_success;
+}
+
 /* Results that are fed stay inputs, with the shape that was given. */
 static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
     dtp_ir_t *ir = m->ir;
@@ -280,6 +293,7 @@ static dnnl_tp_status_t import_with_feeds(import_t *m, const dtp_gnode_t *g) {
     for (int i = 0; i < g->nout; ++i) {
         if (ir->feed_of[g->out + i] < 0) continue;
         dtp_ir_value_t *v = &ir->values[g->out + i];
+        if (v->node >= 0) DTP_TRY(make_elsewhere(ir, v, i, ir->graph->nvalues + ir->feed_of[g->out + i]));
         v->info = given[i];
         v->node = v->cid = -1;
         v->data = NULL;
@@ -340,7 +354,8 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
                                const void *const *in_values) {
     const dtp_graph_t *g = ir->graph;
     /* Passes replace nodes and values, they add none. */
-    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)g->nvalues);
+    ir->nvalues = g->nvalues + (ir->selection ? ir->selection->nfeeds : 0); /* make_elsewhere */
+    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)ir->nvalues);
     ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
     import_t m = {.ir = ir};
     m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
@@ -348,7 +363,6 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     int *numbers = dtp_arena_alloc(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
     if (!ir->values || !ir->nodes || !m.same_as || !m.home || !numbers) return dnnl_tp_out_of_memory;
     for (int r = 0; r < g->nregions; ++r) m.home[r] = r;
-    ir->nvalues = g->nvalues;
     for (int i = 0; i < g->nvalues; ++i) {
         dtp_ir_value_t *v = &ir->values[i];
         v->info = g->values[i].info;
