@@ -27,6 +27,8 @@ class should_stop {
     explicit should_stop(const volatile int *word) noexcept : word_(word) {}
     /** Is the run over? */
     bool operator()() const noexcept { return dnnl_tp_should_stop(word_) != 0; }
+    /** The operator of the closure (DNNL_TP_HOST_MAY_WAIT) waits for an event, without a thread: call, then return. */
+    void wait_event(dnnl_tp_event_t event) const { check(dnnl_tp_host_wait_event(word_, event)); }
     /** A loop of the closure on the threads of its run: f(begin, end) for ranges that cover 0..n-1 once; it must
      * not throw. Throws an error with the status cancelled if the run ended meanwhile. */
     template <typename F> void parallel_for(std::int64_t n, F &&f, std::int64_t ns_per_iteration = 0) const {

@@ -11,7 +11,7 @@
 #include "exec/compile/order/orderings.c"
 #include "model/no_blocking.h"
 #include "model/no_crew.h"
-#include "model/no_dataflow_blocking.h"
+#include "model/no_dataflow_pending.h"
 #include "model/product.h"
 
 enum {

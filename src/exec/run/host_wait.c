@@ -7,7 +7,7 @@
  *   recalled   the run is over: the wait is cancelled, and the node comes back without it
  *
  * Only who took the waiter out of the wait, the event or recall, returns the node; so the run is there for it, and a
- * late event finds nothing. Who arms looks at the stop word after that: a recall that came before sees nothing. */
+ * late event finds nothing. A run is recalled by its owner alone, when nobody else is in it: every wait is armed. */
 #include "exec/run/run.h"
 
 static void unlink_wait(dtp_run_ctx_t *ctx, dtp_wait_t *w) {
@@ -74,10 +74,7 @@ dnnl_tp_status_t dtp_run_host_may_wait(dtp_run_ctx_t *ctx, const dtp_stage_t *ho
     if (w->next) w->next->prev = w;
     ctx->waits = w;
     dtp_unlock(&ctx->waits_lock);
-    dtp_wait_arm(w, ctx); /* this thread is in the run, which goes on until it has left */
-#ifndef DTP_BREAK_WAIT_STOP
-    if (dtp_run_failed(ctx)) dtp_run_recall(ctx);
-#endif
+    dtp_wait_arm(w, ctx);
     return DTP_DATAFLOW_PENDING;
 }
 

@@ -25,8 +25,8 @@
  *
  * Failure. A run that has failed, is cancelled or late takes back what may be taken back: nodes that no thread of the
  * blocking crew has begun, and (args.recall) events that have not fired. They are returned and delivered as ghosts.
- * Who hands a node out after that looks at `stop` itself, after it has done so. For closures that a thread
- * of the crew executes the run waits: they use its memory.
+ * The owner does so when it is alone, so that nobody hands one out meanwhile; from then on none is, for ghosts are not
+ * executed. For closures that a thread of the crew executes the run waits: they use its memory.
  *
  * Invariants. (1) away > 0 keeps a block incomplete, and the run unfinished: so state, plan and frames are there until
  * the last return has unlocked, and dtp_dataflow_return touches the run no more after that. (2) away counts nodes
