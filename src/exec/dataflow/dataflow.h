@@ -219,10 +219,9 @@ dtp_dataflow_token_t dtp_dataflow_call(dtp_dataflow_builder_t *builder, dtp_data
                                        dtp_dataflow_block_t function, uint32_t index);
 
 enum {
-    DTP_DATAFLOW_ORDERED = 1,  /* SIDE_EFFECT nodes one after another */
-    DTP_DATAFLOW_CLUSTERS = 2, /* small nodes are merged into lists that run without counters */
+    DTP_DATAFLOW_ORDERED = 1, /* SIDE_EFFECT nodes one after another */
     DTP_DATAFLOW_LEARN =
-        4 /* costs of nodes are guesses: states learn them from their runs (dataflow/run/learn.c) */
+        2 /* costs of nodes are guesses: states learn them from their runs (dataflow/run/learn.c) */
 };
 /* Errors: invalid_arguments with a text (a cycle, a token that does not exist there), out_of_memory,
  * unimplemented (more than 4M nodes in one region). */

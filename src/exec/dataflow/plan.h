@@ -18,16 +18,7 @@ static inline dtp_dataflow_instance_t *dtp_dataflow_instance_of(uint64_t word) {
 }
 #define DTP_DATAFLOW_ADDRESS_LIMIT ((uint64_t)DTP_NO_SHARE << (64 - DTP_DATAFLOW_NODE_BITS))
 
-enum {
-    DTP_FK_OP,
-    DTP_FK_PAD,
-    DTP_FK_IF,
-    DTP_FK_TEST,
-    DTP_FK_WHILE,
-    DTP_FK_EXIT,
-    DTP_FK_CALL,
-    DTP_FK_CLUSTER
-};
+enum { DTP_FK_OP, DTP_FK_PAD, DTP_FK_IF, DTP_FK_TEST, DTP_FK_WHILE, DTP_FK_EXIT, DTP_FK_CALL };
 /* Bits of a node: kind, flags of the builder, what the engine adds. */
 #define DTP_FN_KIND(bits) ((bits)&15)
 #define DTP_FN_FLAGS 4
@@ -45,7 +36,7 @@ _Static_assert(DTP_FK_OP == 0 && DTP_FK_PAD == 1, "kinds of the inner loop");
  * then to other blocks, then to its own, the most critical last. */
 typedef struct {
     uint32_t edge;
-    uint32_t index; /* the caller's; IF, TEST, WHILE, CALL, CLUSTER: into their table */
+    uint32_t index; /* the caller's; IF, TEST, WHILE, CALL: into their table */
     uint32_t bits;
     uint32_t sink; /* block whose completion it counts in, or DTP_DATAFLOW_NONE */
 } dtp_dataflow_node_t;
@@ -79,10 +70,6 @@ typedef struct {
     uint32_t index;
 } dtp_dataflow_callee_t;
 
-typedef struct {
-    uint32_t first, n; /* of cluster_index[] */
-} dtp_dataflow_cluster_t;
-
 typedef enum {
     DTP_DATAFLOW_IS_ROOT,
     DTP_DATAFLOW_IS_LOOP,
@@ -97,8 +84,6 @@ struct dtp_dataflow_region {
     const dtp_dataflow_choice_t *choices;
     const dtp_dataflow_ring_t *rings;
     const dtp_dataflow_callee_t *callees;
-    const dtp_dataflow_cluster_t *clusters;
-    const uint32_t *cluster_index;
     const uint32_t *var_edge; /* n_vars + 1: edges of the variables */
     const uint32_t *at_end;   /* variables delivered at the end of the iteration */
     uint32_t n_nodes, n_edges, n_blocks, n_rings, n_vars, n_at_end;

@@ -54,8 +54,7 @@ static int stress(int64_t runs, unsigned seed, int64_t seconds, int hang_s) {
                                      .calls = seed % 3 == 0,
                                      .effects = seed % 5 == 0,
                                      .costly = seed % 4 == 0 ? 20 : 0,
-                                     .flags = (seed % 6 == 1 ? DTP_DATAFLOW_CLUSTERS : 0) |
-                                              (seed % 4 < 2 ? DTP_DATAFLOW_LEARN : 0),
+                                     .flags = seed % 4 < 2 ? DTP_DATAFLOW_LEARN : 0,
                                      .pending = seed % 3 == 1 ? 1 + (int)(seed * 11 % 40) : 0,
                                      .rests = seed % 9 != 4,
                                      .ns = seed % 6 == 1 ? 40 : 3000,

@@ -51,21 +51,11 @@ static void test_windows(void **state) {
 static void test_calls(void **state) {
     (void)state;
     run_programs((dataflow_program_opts_t){.depth = 3, .calls = true}, 2000, 200, 2);
+    run_programs((dataflow_program_opts_t){.depth = 3, .calls = true, .ns = 10, .costly = 5}, 5000, 200, 2);
 }
 static void test_effects(void **state) {
     (void)state;
     run_programs((dataflow_program_opts_t){.depth = 3, .effects = true}, 3000, 300, 2);
-}
-
-static void test_clusters(void **state) {
-    (void)state;
-    run_programs((dataflow_program_opts_t){.depth = 3, .flags = DTP_DATAFLOW_CLUSTERS}, 4000, 400, 2);
-    run_programs(
-        (dataflow_program_opts_t){
-            .depth = 3, .calls = true, .flags = DTP_DATAFLOW_CLUSTERS, .ns = 10, .costly = 5},
-        5000, 200, 2);
-    run_programs((dataflow_program_opts_t){.depth = 3, .effects = true, .flags = DTP_DATAFLOW_CLUSTERS}, 6000,
-                 200, 2);
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
@@ -129,8 +119,7 @@ static void test_out_of_memory(void **state) {
         dtp_arena_init(&arena, &a);
         if (b) {
             build_everything(b);
-            dnnl_tp_status_t status =
-                dtp_dataflow_build(b, DTP_DATAFLOW_ORDERED | DTP_DATAFLOW_CLUSTERS, &arena, &plan);
+            dnnl_tp_status_t status = dtp_dataflow_build(b, DTP_DATAFLOW_ORDERED, &arena, &plan);
             assert_true(status == dnnl_tp_success || status == dnnl_tp_out_of_memory);
             built = status == dnnl_tp_success;
             assert_true(built == (plan != NULL));
@@ -204,9 +193,8 @@ static void test_endings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_windows),  cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_effects), cmocka_unit_test(test_clusters), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_windows),       cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_effects), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_endings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

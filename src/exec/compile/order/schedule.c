@@ -421,8 +421,7 @@ static dnnl_tp_status_t build(sched_t *s) {
     for (int i = 0; i < l->nscopes; ++i)
         if (i == 0 || (s->e->scopes[i].is_function && s->e->scopes[i].by_counters))
             add_events(s, s->block_of[i], s->o->scopes[i].begin, s->o->scopes[i].end);
-    unsigned flags = (s->options & DTP_SCHEDULE_ORDERED ? DTP_DATAFLOW_ORDERED : 0) |
-                     (is_force(s) ? 0 : DTP_DATAFLOW_CLUSTERS);
+    unsigned flags = s->options & DTP_SCHEDULE_ORDERED ? DTP_DATAFLOW_ORDERED : 0;
     if (l->nhosts) flags |= DTP_DATAFLOW_LEARN;
     DTP_TRY(dtp_dataflow_build(s->builder, flags, &s->e->arena, &s->e->dataflow));
     return set_items(s);

@@ -17,21 +17,18 @@ typedef enum {
     DTP_FT_VAR,
     DTP_FT_OUT, /* output of an If: comes with a or b */
     DTP_FT_END, /* of an If: a PAD */
-    DTP_FT_PAD, /* join or landing pad */
-    DTP_FT_GONE /* member of a cluster */
+    DTP_FT_PAD  /* join or landing pad */
 } dtp_ftok_kind_t;
 
 typedef struct {
     uint8_t kind;
-    bool cluster;   /* NODE: stands for a list of members */
     bool entry;     /* gets the entry token of its branch */
     uint16_t flags; /* of the caller */
     int32_t block;
     uint32_t index;
     int32_t a, b; /* OUT: sources; IF, END: a = record, b = END of the IF or -1; TEST, WHILE: a = record; VAR:
                      a = record, b = number; CALL: a = block of the function */
-    int32_t armed;  /* block among whose counters its own is */
-    int32_t member; /* of a cluster: the next one's token + 1 */
+    int32_t armed; /* block among whose counters its own is */
     uint32_t pending;
     double ns, rank; /* rank: longest cost from its start to the end of the region */
 } dtp_ftok_t;
@@ -95,7 +92,6 @@ void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int3
 dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b);
 
 dnnl_tp_status_t dtp_dataflow_pads(dtp_fb_t *b);
-dnnl_tp_status_t dtp_dataflow_clusters(dtp_fb_t *b, const int32_t *order, int n, bool *changed);
 dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_dataflow_plan_t **plan);
 
 #endif

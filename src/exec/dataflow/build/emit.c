@@ -24,9 +24,7 @@ typedef struct {
     int32_t *blocks_of; /* global blocks in order of (region, preorder = number) */
 } emit_t;
 
-static bool has_node(const dtp_ftok_t *k) {
-    return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT && k->kind != DTP_FT_GONE;
-}
+static bool has_node(const dtp_ftok_t *k) { return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT; }
 
 typedef struct {
     dtp_fdep_t *pair;
@@ -235,9 +233,7 @@ static uint32_t put_list(const emit_t *e, words_t *w, const dtp_fcsr_t *csr, int
 
 static uint32_t node_kind(const dtp_ftok_t *k) {
     switch (k->kind) {
-    case DTP_FT_NODE:
-        if (k->cluster) return DTP_FK_CLUSTER;
-        return k->flags & DTP_DATAFLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
+    case DTP_FT_NODE: return k->flags & DTP_DATAFLOW_NOP ? DTP_FK_PAD : DTP_FK_OP;
     case DTP_FT_IF: return DTP_FK_IF;
     case DTP_FT_WHILE: return DTP_FK_WHILE;
     case DTP_FT_CALL: return DTP_FK_CALL;
@@ -289,7 +285,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     const int32_t *order = place_tokens(e, region, nblocks);
     if (!order) return dnnl_tp_out_of_memory;
     size_t words = 0;
-    uint32_t nchoices = 0, ncallees = 0, nclusters = 0, nmembers = 0;
+    uint32_t nchoices = 0, ncallees = 0;
     for (int i = 0; i < n; ++i) {
         const dtp_ftok_t *k = &b->tok[tokens[i]];
         words += (size_t)(e->out.at[tokens[i] + 1] - e->out.at[tokens[i]]);
@@ -298,8 +294,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         nchoices += k->kind == DTP_FT_IF || k->kind == DTP_FT_TEST;
         r->n_rings += k->kind == DTP_FT_WHILE;
         ncallees += k->kind == DTP_FT_CALL;
-        nclusters += k->cluster;
-        for (int32_t m = k->cluster ? tokens[i] + 1 : 0; m; m = b->tok[m - 1].member) ++nmembers;
         r->ns += k->ns;
     }
     for (int v = 0; loop && v < loop->nvars; ++v)
@@ -316,12 +310,9 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     dtp_dataflow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
     dtp_dataflow_ring_t *rings = room_for(e, r->n_rings, sizeof *rings);
     dtp_dataflow_callee_t *callees = room_for(e, ncallees, sizeof *callees);
-    dtp_dataflow_cluster_t *clusters = room_for(e, nclusters, sizeof *clusters);
-    uint32_t *members = room_for(e, nmembers, sizeof *members);
     uint32_t *var_edge = room_for(e, r->n_vars + 1u, sizeof *var_edge);
     uint32_t *at_end = room_for(e, r->n_vars, sizeof *at_end);
-    if (!nodes || !w.data || !init || !blocks || !choices || !rings || !callees || !clusters || !members ||
-        !var_edge || !at_end)
+    if (!nodes || !w.data || !init || !blocks || !choices || !rings || !callees || !var_edge || !at_end)
         return dnnl_tp_out_of_memory;
 
     for (int k = 0; k < nblocks; ++k) {
@@ -338,7 +329,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         if (!is_direct && blk->counted++ == 0) blk->first = (uint32_t)i;
         *edge = (uint32_t)i | (is_direct ? DTP_DATAFLOW_DIRECT : 0);
     }
-    uint32_t nchoice = 0, nring = 0, ncallee = 0, ncluster = 0, nmember = 0;
+    uint32_t nchoice = 0, nring = 0, ncallee = 0;
     for (int i = 0; i < n; ++i) {
         int32_t t = order[i];
         const dtp_ftok_t *k = &b->tok[t];
@@ -374,14 +365,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         if (k->kind == DTP_FT_WHILE) {
             node->index = nring;
             rings[nring++] = ring_of(b, e->regions, k);
-        }
-        if (k->cluster) {
-            node->index = ncluster;
-            clusters[ncluster].first = nmember;
-            for (int32_t m = t + 1; m; m = b->tok[m - 1].member)
-                if (!(b->tok[m - 1].flags & DTP_DATAFLOW_NOP)) members[nmember++] = b->tok[m - 1].index;
-            clusters[ncluster].n = nmember - clusters[ncluster].first;
-            ++ncluster;
         }
         if (k->kind == DTP_FT_CALL) {
             node->index = ncallee;
@@ -431,8 +414,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     r->choices = choices;
     r->rings = rings;
     r->callees = callees;
-    r->clusters = clusters;
-    r->cluster_index = members;
     r->var_edge = var_edge;
     r->at_end = at_end;
     r->done_at = sizeof(dtp_dataflow_instance_t);
@@ -468,8 +449,7 @@ static dnnl_tp_status_t learn_tables(emit_t *e, dtp_dataflow_plan_t *plan) {
     plan->learns = n == root->n_nodes;
     for (int t = 0; t < b->ntok; ++t) {
         const dtp_ftok_t *k = &b->tok[t];
-        bool executed = k->kind == DTP_FT_NODE || k->kind == DTP_FT_GONE;
-        if (executed && k->index != DTP_DATAFLOW_NO_INDEX && k->index >= plan->n_index)
+        if (k->kind == DTP_FT_NODE && k->index != DTP_DATAFLOW_NO_INDEX && k->index >= plan->n_index)
             plan->n_index = k->index + 1;
     }
     for (int i = 0; i < b->nloops; ++i) {
@@ -501,10 +481,6 @@ dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_da
     if (!dtp_fb_csr(b, &in, b->nregions, pair, b->nblk, false)) return dnnl_tp_out_of_memory;
     for (int k = 0; k < b->nblk; ++k) b->blk[in.to[k]].local = (uint32_t)(k - in.at[b->blk[in.to[k]].region]);
     DTP_TRY(arrange(&e, &in, &count));
-    bool changed = false;
-    if (DTP_WITH_CLUSTERS && (b->flags & DTP_DATAFLOW_CLUSTERS))
-        DTP_TRY(dtp_dataflow_clusters(b, e.order, count, &changed));
-    if (changed) DTP_TRY(arrange(&e, &in, &count));
     assert(count == nodes_of(b));
     e.edge = dtp_fb_alloc(b, (size_t)n, sizeof *e.edge);
     if (!e.edge) return dnnl_tp_out_of_memory;
@@ -560,12 +536,7 @@ void dtp_dataflow_renumber(const dtp_dataflow_plan_t *plan, uint32_t n, uint32_t
         for (uint32_t i = 0; i < r->n_nodes; ++i) {
             const dtp_dataflow_node_t *node = &r->nodes[i];
             uint32_t kind = DTP_FN_KIND(node->bits);
-            if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) {
-                give_number(&x, &node->index);
-            } else if (kind == DTP_FK_CLUSTER) {
-                const dtp_dataflow_cluster_t *c = &r->clusters[node->index];
-                for (uint32_t m = 0; m < c->n; ++m) give_number(&x, &r->cluster_index[c->first + m]);
-            }
+            if (kind == DTP_FK_OP || kind == DTP_FK_EXIT) give_number(&x, &node->index);
         }
     }
     for (uint32_t i = 0; i < n; ++i)

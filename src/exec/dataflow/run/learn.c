@@ -164,13 +164,6 @@ static float cost_of(const dtp_dataflow_learn_t *k, const dtp_dataflow_node_t *n
     uint32_t kind = DTP_FN_KIND(node->bits);
     if (kind == DTP_FK_WHILE) return (float)k->region.rings[node->index].region->ns * by_guess;
     if (kind == DTP_FK_CALL) return (float)k->region.callees[node->index].region->ns * by_guess;
-    if (kind == DTP_FK_CLUSTER) {
-        const dtp_dataflow_cluster_t *c = &k->region.clusters[node->index];
-        float sum = 0.f;
-        for (uint32_t i = 0; i < c->n; ++i)
-            sum += rounded(DTP_LOAD(&k->cost[k->region.cluster_index[c->first + i]], relaxed));
-        return sum;
-    }
     if (kind != DTP_FK_OP || node->index == DTP_DATAFLOW_NO_INDEX) return 0.f;
     return rounded(DTP_LOAD(&k->cost[node->index], relaxed));
 }

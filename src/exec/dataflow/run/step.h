@@ -278,11 +278,6 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
         } else if (node->bits & DTP_FN_COSTLY) (void)dtp_dataflow_costly(w, instance, node, shared);
         else execute(w, instance, node->index);
         break;
-    case DTP_FK_CLUSTER: {
-        const dtp_dataflow_cluster_t *c = &r->clusters[node->index];
-        for (uint32_t i = 0; i < c->n; ++i) execute(w, instance, r->cluster_index[c->first + i]);
-        break;
-    }
     default: break;
     }
     uint32_t sink = node->sink;
