@@ -112,8 +112,8 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_host_parallel_for(const volatile int *s
  * once. An event that fails fails the run with its status. A run that is cancelled, late or fails elsewhere ends
  * without the event, which may be done later or never. So what comes with the event (bytes of a socket) belongs to
  * the program: an operator behind this one copies it into a tensor; who brings the event must not touch tensors of the
- * run. An asynchronous run that only waits ends at its deadline when a thread of a built-in pool, or one that waits
- * for or asks its event or stream, sees it. Called by closures with DNNL_TP_HOST_MAY_WAIT, from their own thread, at
+ * run. An asynchronous run that only waits ends at its deadline when a thread that waits for or asks its event or
+ * stream sees it. Called by closures with DNNL_TP_HOST_MAY_WAIT, from their own thread, at
  * most once in each call of the closure.
  *
  * @param should_stop what the closure was given, while it runs; NULL: waits here (for closures that are called outside of
