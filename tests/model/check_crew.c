@@ -70,6 +70,8 @@ static dtp_team_t teams[CREWS];
 static int participants, invitations, joins;
 static _Atomic int tasks, tasks_done; /* where joiners invite: only who has a task may */
 static int n_tasks;
+static bool
+    closes_early; /* the owner has nothing left but what is away, and closes while a joiner has a task */
 static int invited[CREWS];
 static _Atomic int came; /* in any crew */
 
@@ -103,13 +105,14 @@ static void owner_of(int first, int n, bool until_somebody_comes) {
         tasks = n_tasks;
         tasks_done = 0;
         MC_CHECK(dtp_crew_open(&c->crew, &par, participants, work, c));
-        for (int k = 0; k < invitations; ++k) invite(c, participants - 1);
+        for (int k = 0; k < invitations; ++k) invite(c, closes_early ? 1 : participants - 1);
         while (until_somebody_comes && !atomic_load_explicit(&came, memory_order_relaxed)) {
             invite(c, 1);
             mc_yield();
         }
-        while (n_tasks && take_task()) atomic_fetch_add_explicit(&tasks_done, 1, memory_order_relaxed);
-        while (atomic_load_explicit(&tasks_done, memory_order_acquire) < n_tasks) mc_yield();
+        while (n_tasks && !closes_early && take_task())
+            atomic_fetch_add_explicit(&tasks_done, 1, memory_order_relaxed);
+        while (!closes_early && atomic_load_explicit(&tasks_done, memory_order_acquire) < n_tasks) mc_yield();
         dtp_crew_close(&c->crew);
         c->open = false;
         int done = 0;
@@ -204,6 +207,7 @@ static void setup(int joiners, int n_participants, void (*own)(void *), void (*j
     came = 0;
     over = false;
     n_tasks = 0;
+    closes_early = false;
     participants = n_participants;
     invitations = 1;
     joins = 1;
@@ -255,6 +259,11 @@ static void inviting(void) {
     setup(2, 3, owner, joiner, NULL);
     n_tasks = 2;
 }
+static void closing(void) {
+    setup(2, 3, owner, joiner, NULL);
+    n_tasks = 1;
+    closes_early = true;
+}
 /* One helper is awake, one sleeps. */
 static void two_owners(void) {
     setup(0, 4, NULL, NULL, NULL);
@@ -282,6 +291,11 @@ int main(int argc, char **argv) {
          .setup = inviting,
          .end = end,
          .preemptions = 3,
+         .reach = {"a joiner invited"}},
+        {.name = "a joiner invites while the owner closes",
+         .setup = closing,
+         .end = end,
+         .preemptions = 2,
          .reach = {"a joiner invited"}},
     };
     return mc_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -136,12 +136,20 @@ void dtp_crew_close(dtp_crew_t *crew) {
 #ifdef DTP_BREAK_CREW_CLOSE
     w = 0;
 #endif
-    while (dtp_lw_left(w) && !atomic_compare_exchange_weak_explicit(
-                                 &r->word, &w, with_left(w, 0), memory_order_relaxed, memory_order_relaxed))
-        ;
     int index = (int)(r - rec->loop);
     if (index) atomic_fetch_and_explicit(&rec->loop[0].door, ~((uint64_t)1 << index), memory_order_relaxed);
-    dtp_shared_loop_wait(rec, r);
+    /* A joiner that came meanwhile may have invited others: none is inside and none can come, both at once. */
+    do {
+        while (dtp_lw_left(w) &&
+               !atomic_compare_exchange_weak_explicit(&r->word, &w, with_left(w, 0), memory_order_relaxed,
+                                                      memory_order_relaxed))
+            ;
+        dtp_shared_loop_wait(rec, r);
+        w = atomic_load_explicit(&r->word, memory_order_acquire);
+#if defined DTP_BREAK_CREW_CLOSE || defined DTP_BREAK_CREW_LATE_WANT
+        break;
+#endif
+    } while (dtp_lw_left(w) || dtp_lw_active(w));
     dtp_shared_loop_give_back(rec, index, !crew->par->team);
     crew->loop = NULL;
 }

@@ -8,8 +8,9 @@
  * State machine: the shared loop's word (record.h) with other meanings. left = wanted = invitations that nobody
  * has taken; active = joiners inside. open: left 0. dtp_crew_want: CAS left + n, wanted = left. A joiner
  * takes an invitation by the shared loop's join; one whose fn has returned takes another if there is one, else
- * leaves. close: CAS left = wanted = 0, then wait for active == 0. Chunk numbers mean nothing. Only the owner
- * opens and closes; want may come from any thread that still has a task of the run (so never after close). */
+ * leaves. close: CAS left = wanted = 0, then wait for active == 0, again until both are 0 in one look: a joiner that
+ * is inside while the owner closes may invite others. Chunk numbers mean nothing. Only the owner opens and closes;
+ * want may come from any thread that still has a task of the run (so never after close). */
 #ifndef DTP_THREADING_LOOPS_CREW_H
 #define DTP_THREADING_LOOPS_CREW_H
 
