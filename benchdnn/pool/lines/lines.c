@@ -94,7 +94,7 @@ static const char *name_of(const line_t *l) {
         {offsetof(dtp_pool_t, lock), "record: lock, first, last"},
         {offsetof(dtp_pool_t, counts), "record: counts for queries"},
         {offsetof(dtp_pool_t, iface), "record: what hardly changes"},
-        {offsetof(dtp_pool_t, holds), "record: holds, waking, visits"},
+        {offsetof(dtp_pool_t, holds), "record: holds, waking, host calls"},
     };
     const uintptr_t at = l->line * LINE, base = (uintptr_t)rec;
     if (at >= base && at < base + sizeof rec->loop)

@@ -155,7 +155,7 @@ int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int 
     dnnl_tp_dims_t lo = {0}, hi;
     int n = 0;
     memcpy(hi, md->padded_dims, sizeof(hi));
-    /* Disjoint slabs: slab d lies in the padding of dim d and in the logical part of the dims before it; the
+    /* Disjoint boxes: box d lies in the padding of dim d and in the logical part of the dims before it; the
      * skipped dim counts as the last one. */
     for (int d = 0; d < md->ndims; ++d) {
         if (d == skip) continue;

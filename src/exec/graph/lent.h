@@ -3,7 +3,7 @@
  * fault), and many shapes need no more memory than the largest one.
  *
  * Only for executables with one allocator, that of the first one alive, and blocks worth it (DTP_LENT_MIN);
- * run/run_object.c decides. Slabs are freed when the last executable leaves. */
+ * run/run_object.c decides. Blocks are freed when the last executable leaves. */
 #ifndef DTP_EXEC_GRAPH_LENT_H
 #define DTP_EXEC_GRAPH_LENT_H
 
