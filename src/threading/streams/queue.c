@@ -305,6 +305,7 @@ static void run_over(dtp_queue_t *q, dtp_submission_t *item) {
 
 void dtp_queue_run_ends(dtp_queue_t *q, dtp_submission_t *item) {
     if (DTP_UNLIKELY(item->rested)) set_resting(q, NULL);
+    item->share = NULL; /* it ends with the run */
 }
 
 bool dtp_queue_end_late(dtp_queue_t *q) {

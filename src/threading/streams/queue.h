@@ -67,7 +67,7 @@ typedef struct dtp_submission {
     /* Set by the submitter, every time: */
     int num_threads;          /* participants at most */
     bool whole_run;           /* a run of a graph: its joiners stay from its first loop to its last */
-    const dtp_share_t *share; /* of that, or NULL: it never rests */
+    const dtp_share_t *share; /* of that, until it has ended (dtp_queue_run_ends); or NULL: it never rests */
     int priority;             /* of its turn among what waits for a thread; 0: the queue's */
     void *cookie;             /* of the host's run_begin, or NULL */
     dtp_wait_t *wait;         /* made by dtp_queue_wait_event, or NULL */

@@ -392,6 +392,8 @@ static void control_flow(void **state) {
         run_t r = {.e = compile(g, iface),
                    .stream = test_stream(test_engine, iface, kind & 1, 0),
                    .async = kind & 1};
+        const dnnl_tp_graph_t regions[] = {cond, body, arm[0], arm[1]};
+        for (int k = 0; k < 4; ++k) CHECK_OK(dnnl_tp_graph_destroy(regions[k]));
         run_begin(&r);
         for (int i = 0; i < ROUNDS; ++i) {
             while (atomic_load(&b.started) <= i) usleep(50);
