@@ -483,7 +483,7 @@ static void submit(dtp_queue_t *q, dtp_submission_t *item, dtp_event_t *event) {
     DTP_STORE(&item->next, NULL, relaxed);
     DTP_STORE(&item->events, (uintptr_t)event, relaxed);
     item->generation = DTP_LOAD(&q->generation, relaxed);
-    item->queue = q;
+    if (item->queue != q) item->queue = q; /* its event, if it waits for one, may be reading it */
     item->rested = false;
     DTP_ADD(&q->inside, 1, relaxed);
     item->seq = DTP_ADD(&q->submitted, 1, relaxed) + 1;
