@@ -60,6 +60,7 @@ void dtp_wait_arm(dtp_wait_t *w, void *waiter) {
 #else
     if (DTP_CAS(&w->waiter, &none, waiter, acq_rel)) return;
 #endif
+    (void)DTP_LOAD(&w->waiter, acquire); /* what came before the event is seen by who acts for it */
     w->arrived(w, waiter, dtp_event_status(w->event)); /* ARRIVED: it stays so, and nobody else acts */
 }
 
