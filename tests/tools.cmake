@@ -28,7 +28,9 @@ function(fuzzer name)
   set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
 endfunction()
 find_program(CLANG clang)
-set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/region exec/graph/infer exec/graph/op)
+file(GLOB ops RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/ops/*.c)
+list(TRANSFORM ops REPLACE "\\.c$" "")
+set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/region exec/graph/op ${ops})
 fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
   PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/read exec/text/write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
