@@ -55,22 +55,23 @@ static void hasty_client(void *arg) {
     MC_CHECK(*(int *)arg == 1 || atomic_load_explicit(&stop, memory_order_relaxed));
 }
 /* It rests once, and goes on at once. */
-static dtp_sleeper_t resting;
+static dtp_sleeper_t resting[CLIENTS];
+static dtp_sleeper_t *sleeper_of(void *arg) { return &resting[(int *)arg - ran]; }
 static void rest_once(void *arg, const dtp_parallel_t *par) {
-    if (resting.rests) {
-        resting.rests = false;
+    if (sleeper_of(arg)->rests) {
+        sleeper_of(arg)->rests = false;
         work(arg, par);
         return;
     }
     MC_CHECK(dtp_chain_top->may_block);
     MC_CHECK(atomic_fetch_add_explicit(&running, 1, memory_order_relaxed) < rec->num_threads);
     atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
-    resting.rests = true;
-    dtp_resume(dtp_sleeper_poke(&resting));
+    sleeper_of(arg)->rests = true;
+    dtp_resume(dtp_sleeper_poke(sleeper_of(arg)));
 }
 static void lender(void *arg) {
     static _Atomic uint32_t never;
-    const dtp_share_t share = {.stop = &never, .late = 3, .sleeper = &resting};
+    const dtp_share_t share = {.stop = &never, .late = 3, .sleeper = sleeper_of(arg)};
     MC_CHECK(dtp_pool_run_share(rec, 1, DTP_RUN_ADMITTED, 0, &share, rest_once, arg) == dnnl_tp_success);
     MC_CHECK(*(int *)arg == 1);
     if (has_worker) leave();
@@ -162,6 +163,7 @@ static void setup(int tickets, int clients, void (*other)(void *)) {
     model_call_host = NULL;
     left = clients;
     memset(ran, 0, sizeof ran);
+    memset((void *)resting, 0, sizeof resting);
     mc_ignore(&rec->peak_time, sizeof rec->peak_time);
     mc_ignore(&rec->peak, sizeof rec->peak);
     mc_ignore(rec->teams, sizeof(dtp_team_t) * (CLIENTS + 1));
@@ -186,7 +188,7 @@ static void lenders(int n, int tickets, int clients, void (*other)(void *)) {
 static void hasty(void) {
     setup(1, 0, NULL);
     stop = 0;
-    sleeper = resting = (dtp_sleeper_t){.word = NULL};
+    sleeper = (dtp_sleeper_t){.word = NULL};
     mc_thread(ending_client, &ran[0]);
     mc_thread(hasty_client, &ran[1]);
     mc_thread(client, &ran[2]);

@@ -7,8 +7,8 @@
  *            A synchronous run then sleeps on its caller's thread (dtp_pool_run_share); an asynchronous one says
  *            what is to be called (dtp_sleeper_rest). Exactly one poke gets that call and makes it, holding no lock
  *
- * A poke that does not end a rest is noted (`came`): the next sleep or rest ends at once, and the owner looks again. So
- * no poke is lost, whichever comes first. Invariant: between dtp_sleeper_rest, if it said true, and the call nobody but
+ * A poke that does not end a rest is noted (`came`): the next rest ends at once, and the owner looks again. So no poke
+ * is lost, whichever comes first. Invariant: between dtp_sleeper_rest, if it said true, and the call nobody but
  * who got the call may touch the run; so it is there for as long as that takes. */
 #ifndef DTP_THREADING_BASE_SLEEPER_H
 #define DTP_THREADING_BASE_SLEEPER_H
@@ -39,13 +39,15 @@ typedef struct {
 static inline void dtp_resume(dtp_resume_t resume) {
     if (resume.fn) resume.fn(resume.arg);
 }
-static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from,
-                                   uint32_t to) {
+/* listens: a poke that was noted ends this sleep, which is that of a rest. Other sleeps leave it to the rest: while the
+ * owner sleeps for its turn, the poke may be for the run that another thread executes, and that rests next. */
+static inline void dtp_sleeper_set(dtp_sleeper_t *sleeper, _Atomic uint32_t *word, uint32_t from, uint32_t to,
+                                   bool listens) {
     dtp_lock(&sleeper->lock);
     sleeper->word = word;
     sleeper->from = from;
     sleeper->to = to;
-    if (word && sleeper->came) {
+    if (listens && sleeper->came) {
         sleeper->came = false;
         atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_seq_cst, memory_order_relaxed);
     }
@@ -61,7 +63,6 @@ static inline dtp_resume_t dtp_sleeper_poke(dtp_sleeper_t *sleeper) {
                                                 memory_order_relaxed);
         dtp_futex_wake(sleeper->word, INT_MAX);
     }
-    /* Also where somebody slept: it may be for the run that another thread executes, and that rests next. */
     if (!resume.fn) sleeper->came = true;
     dtp_unlock(&sleeper->lock);
     return resume;
@@ -102,7 +103,7 @@ static inline void dtp_sleeper_go_on(dtp_sleeper_t *sleeper) {
 /* Sleeps until somebody pokes, or has poked before. By the thread that would go on. */
 static inline void dtp_sleep_until_poked(dtp_sleeper_t *sleeper) {
     _Atomic uint32_t bell = 0;
-    dtp_sleeper_set(sleeper, &bell, 0, 1);
+    dtp_sleeper_set(sleeper, &bell, 0, 1, true);
     dtp_futex_wait(&bell, 0, -1);
     dtp_sleeper_go_on(sleeper);
 }
@@ -113,8 +114,8 @@ static inline bool dtp_share_rests(const dtp_share_t *share) {
 
 /* One sleep of the owner of a run on *word while it is `value`, at most for limit_ns (< 0: none): no longer than
  * the run's deadline; returns at once if the run is over. share NULL: it has no end but its own. */
-static inline void dtp_sleep_unless_over(const dtp_share_t *share, _Atomic uint32_t *word, uint32_t value,
-                                         uint32_t poked, int64_t limit_ns) {
+static inline void dtp_sleep_or_rest(const dtp_share_t *share, _Atomic uint32_t *word, uint32_t value,
+                                     uint32_t poked, int64_t limit_ns, bool rests) {
     if (!share) {
         dtp_futex_wait(word, value, limit_ns);
         return;
@@ -128,9 +129,13 @@ static inline void dtp_sleep_unless_over(const dtp_share_t *share, _Atomic uint3
         }
         if (s->outer && left_ns > LOOK_OUTER_NS) left_ns = LOOK_OUTER_NS;
     }
-    if (share->sleeper) dtp_sleeper_set(share->sleeper, word, value, poked);
+    if (share->sleeper) dtp_sleeper_set(share->sleeper, word, value, poked, rests);
     if (!dtp_share_over(share)) dtp_futex_wait(word, value, left_ns == INT64_MAX ? -1 : left_ns);
-    if (share->sleeper) dtp_sleeper_set(share->sleeper, NULL, 0, 0);
+    if (share->sleeper) dtp_sleeper_set(share->sleeper, NULL, 0, 0, false);
+}
+static inline void dtp_sleep_unless_over(const dtp_share_t *share, _Atomic uint32_t *word, uint32_t value,
+                                         uint32_t poked, int64_t limit_ns) {
+    dtp_sleep_or_rest(share, word, value, poked, limit_ns, false);
 }
 
 #endif

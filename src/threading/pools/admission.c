@@ -561,7 +561,7 @@ static __attribute__((noinline, cold)) void call_again(const asked_t *a) {
     for (bool over = false; a->share->sleeper->rests;) {
         _Atomic uint32_t bell = 0;
         if (over) dtp_sleep_until_poked(a->share->sleeper);
-        else dtp_sleep_unless_over(a->share, &bell, 0, 1, -1);
+        else dtp_sleep_or_rest(a->share, &bell, 0, 1, -1, true);
         dtp_sleeper_go_on(a->share->sleeper);
         over = dtp_share_over(a->share);
         if (over) call_alone(a); /* ghosts compute nothing */
