@@ -32,7 +32,7 @@ file(GLOB ops RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOU
 list(TRANSFORM ops REPLACE "\\.c$" "")
 set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/region exec/graph/op ${ops})
 fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
-  PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/read exec/text/write)
+  PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/lists exec/text/read exec/text/write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
   PARTS ../integrations/switch_merge/import ../integrations/switch_merge/emit ../integrations/switch_merge/gate
     ../integrations/switch_merge/live ../integrations/switch_merge/memory)

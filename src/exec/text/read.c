@@ -3,144 +3,6 @@
  * dnnl_tp_graph_create_region(). */
 #include "exec/text/text.h"
 
-/* A list of values that a statement names, and what stands with them. */
-typedef struct {
-    int32_t *values;
-    dtp_token_t *names; /* of results */
-    dnnl_tp_tensor_info_t *infos;
-    int n, cap_values, cap_names, cap_infos;
-    bool typed; /* each has a type */
-} list_t;
-
-/* ---- Names ------------------------------------------------------------------------------------------- */
-
-static dtp_text_name_t *find(const dtp_text_reader_t *r, const dtp_token_t *t) {
-    size_t i = (size_t)dtp_text_hash(t->at, t->size);
-    for (;; ++i) {
-        dtp_text_name_t *n = &r->names[i & (size_t)(r->cap_names - 1)];
-        if (!n->name || (n->size == t->size && !memcmp(n->name, t->at, t->size))) return n;
-    }
-}
-
-static dnnl_tp_status_t define(dtp_text_reader_t *r, const dtp_token_t *t, int32_t number) {
-    if (2 * (r->nnames + 1) > r->cap_names) {
-        dtp_text_reader_t old = *r;
-        int cap = r->cap_names ? 2 * r->cap_names : 64;
-        dtp_text_name_t *names = dtp_arena_alloc(&r->arena, sizeof *names * (size_t)cap);
-        if (!names) return dnnl_tp_out_of_memory;
-        r->names = names;
-        r->cap_names = cap;
-        for (int i = 0; i < old.cap_names; ++i) {
-            dtp_token_t name = {0, old.names[i].name, old.names[i].size};
-            if (name.at) *find(r, &name) = old.names[i];
-        }
-    }
-    dtp_text_name_t *n = find(r, t);
-    if (n->name) return dtp_text_fail(r, t->at, "%.*s is defined twice", (int)t->size, t->at);
-    *n = (dtp_text_name_t){t->at, t->size, number};
-    ++r->nnames;
-    return dnnl_tp_success;
-}
-
-/* What a % or @ name stands for; takes it. */
-static dnnl_tp_status_t lookup(dtp_text_reader_t *r, dtp_token_kind_t kind, int32_t *number) {
-    const dtp_token_t *t = &r->token;
-    if (t->kind != kind)
-        return dtp_text_fail(r, t->at, "a %s is needed", kind == DTP_TOKEN_VALUE ? "%value" : "@function");
-    const dtp_text_name_t *n = r->cap_names ? find(r, t) : NULL;
-    if (!n || !n->name) return dtp_text_fail(r, t->at, "%.*s is not defined", (int)t->size, t->at);
-    *number = n->number;
-    return dtp_text_next(r);
-}
-
-/* ---- Types and lists --------------------------------------------------------------------------------- */
-
-static dnnl_tp_status_t read_type(dtp_text_reader_t *r, dnnl_tp_tensor_info_t *info) {
-    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f16, dnnl_tp_bf16, dnnl_tp_f32,
-                                                dnnl_tp_s32, dnnl_tp_s8,   dnnl_tp_u8,
-                                                dnnl_tp_f64, dnnl_tp_s64,  dnnl_tp_boolean};
-    memset(info, 0, sizeof *info);
-    for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
-        if (dtp_text_is_word(r, dnnl_tp_dt2str(types[i]))) info->data_type = types[i];
-    if (info->data_type == dnnl_tp_data_type_undef)
-        return dtp_text_fail(r, r->token.at, "'%.*s' where a type is needed",
-                             (int)dtp_min64((int64_t)r->token.size, DTP_TEXT_NUMBER), r->token.at);
-    DTP_TRY(dtp_text_next(r));
-    DTP_TRY(dtp_text_expect(r, '['));
-    bool more = !dtp_text_is(r, ']');
-    while (more) {
-        bool unknown;
-        if (info->ndims == DNNL_TP_MAX_NDIMS)
-            return dtp_text_fail(r, r->token.at, "more than %d dimensions", DNNL_TP_MAX_NDIMS);
-        int64_t *dim = &info->dims[info->ndims++];
-        DTP_TRY(dtp_text_accept(r, '?', &unknown));
-        if (unknown) {
-            *dim = DNNL_TP_RUNTIME_DIM_VAL;
-        } else {
-            const char *at = r->token.at;
-            DTP_TRY(dtp_text_integer(r, dim));
-            if (*dim < 0) return dtp_text_fail(r, at, "a size is negative");
-        }
-        DTP_TRY(dtp_text_accept(r, ',', &more));
-    }
-    return dtp_text_expect(r, ']');
-}
-
-static dnnl_tp_status_t room(dtp_text_reader_t *r, list_t *l) {
-    DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->values, &l->cap_values, l->n + 1, sizeof *l->values));
-    DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->names, &l->cap_names, l->n + 1, sizeof *l->names));
-    DTP_TRY(dtp_arena_grow(&r->arena, (void **)&l->infos, &l->cap_infos, l->n + 1, sizeof *l->infos));
-    memset(&l->infos[l->n], 0, sizeof *l->infos);
-    return dnnl_tp_success;
-}
-
-/* Values, comma between them; ends before what is none. */
-static dnnl_tp_status_t read_values(dtp_text_reader_t *r, list_t *l) {
-    *l = (list_t){0};
-    DTP_TRY(room(r, l));
-    bool more = r->token.kind == DTP_TOKEN_VALUE || dtp_text_is(r, '_');
-    while (more) {
-        bool absent;
-        DTP_TRY(room(r, l));
-        DTP_TRY(dtp_text_accept(r, '_', &absent));
-        l->values[l->n] = -1;
-        if (!absent) DTP_TRY(lookup(r, DTP_TOKEN_VALUE, &l->values[l->n]));
-        ++l->n;
-        DTP_TRY(dtp_text_accept(r, ',', &more));
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t read_inputs(dtp_text_reader_t *r, list_t *l) {
-    DTP_TRY(dtp_text_expect(r, '('));
-    DTP_TRY(read_values(r, l));
-    return dtp_text_expect(r, ')');
-}
-
-/* New names, each with or without a type; *value = room for their numbers. */
-static dnnl_tp_status_t read_names(dtp_text_reader_t *r, list_t *l) {
-    *l = (list_t){.typed = true};
-    DTP_TRY(room(r, l));
-    bool more = r->token.kind == DTP_TOKEN_VALUE, typed;
-    while (more) {
-        DTP_TRY(room(r, l));
-        if (r->token.kind != DTP_TOKEN_VALUE) return dtp_text_fail(r, r->token.at, "a %%value is needed");
-        l->names[l->n] = r->token;
-        DTP_TRY(dtp_text_next(r));
-        DTP_TRY(dtp_text_accept(r, ':', &typed));
-        if (typed) DTP_TRY(read_type(r, &l->infos[l->n]));
-        l->typed &= typed;
-        ++l->n;
-        DTP_TRY(dtp_text_accept(r, ',', &more));
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t bind(dtp_text_reader_t *r, const list_t *l) {
-    for (int i = 0; i < l->n; ++i) DTP_TRY(define(r, &l->names[i], l->values[i]));
-    return dnnl_tp_success;
-}
-
 /* ---- Inputs, constants, functions -------------------------------------------------------------------- */
 
 static dnnl_tp_status_t read_declaration(dtp_text_reader_t *r, dtp_token_t *name, dnnl_tp_tensor_info_t *info,
@@ -149,7 +11,7 @@ static dnnl_tp_status_t read_declaration(dtp_text_reader_t *r, dtp_token_t *name
     if (name->kind != DTP_TOKEN_VALUE) return dtp_text_fail(r, name->at, "a %%value is needed");
     DTP_TRY(dtp_text_next(r));
     DTP_TRY(dtp_text_expect(r, ':'));
-    DTP_TRY(read_type(r, info));
+    DTP_TRY(dtp_text_type(r, info));
     return dtp_text_string(r, text);
 }
 
@@ -161,7 +23,7 @@ static dnnl_tp_status_t read_input(dtp_text_reader_t *r) {
     DTP_TRY(read_declaration(r, &name, &info, &text));
     DTP_TRY(dtp_text_blame(r, name.at,
                            dnnl_tp_graph_input(r->graph, &v, text, info.data_type, info.ndims, info.dims)));
-    return define(r, &name, v);
+    return dtp_text_define(r, &name, v);
 }
 
 static void drop_data(void *data) { dtp_free(NULL, data); }
@@ -191,27 +53,27 @@ static dnnl_tp_status_t read_constant(dtp_text_reader_t *r, dnnl_tp_graph_t regi
     dtp_graph_t *g = region->root;
     if (recipe && !(g->values[v].constant->recipe = dtp_arena_text(&g->arena, recipe)))
         return dnnl_tp_out_of_memory;
-    return define(r, &name, v);
+    return dtp_text_define(r, &name, v);
 }
 
 static dnnl_tp_status_t read_function(dtp_text_reader_t *r) {
     dtp_token_t name = r->token;
     const char *text;
-    list_t in, out = {0};
+    dtp_text_list_t in, out = {0};
     if (name.kind != DTP_TOKEN_FUNCTION) return dtp_text_fail(r, name.at, "a @function is needed");
     DTP_TRY(dtp_text_next(r));
     DTP_TRY(dtp_text_string(r, &text));
     DTP_TRY(dtp_text_expect(r, '('));
-    DTP_TRY(read_names(r, &in));
+    DTP_TRY(dtp_text_names(r, &in));
     if (!in.typed) return dtp_text_fail(r, name.at, "parameters need types");
     DTP_TRY(dtp_text_expect(r, ')'));
     if (r->token.kind != DTP_TOKEN_ARROW) return dtp_text_fail(r, r->token.at, "-> is needed");
     DTP_TRY(dtp_text_next(r));
     DTP_TRY(dtp_text_expect(r, '('));
-    DTP_TRY(room(r, &out));
+    DTP_TRY(dtp_text_list_grow(r, &out));
     for (bool more = !dtp_text_is(r, ')'); more;) {
-        DTP_TRY(room(r, &out));
-        DTP_TRY(read_type(r, &out.infos[out.n++]));
+        DTP_TRY(dtp_text_list_grow(r, &out));
+        DTP_TRY(dtp_text_type(r, &out.infos[out.n++]));
         DTP_TRY(dtp_text_accept(r, ',', &more));
     }
     DTP_TRY(dtp_text_expect(r, ')'));
@@ -222,15 +84,15 @@ static dnnl_tp_status_t read_function(dtp_text_reader_t *r) {
                            dnnl_tp_graph_create_function(&f->handle, r->graph, text, in.n, in.infos,
                                                          in.values, out.n, out.infos)));
     f->defined = false;
-    DTP_TRY(define(r, &name, r->nfunctions++));
-    return bind(r, &in);
+    DTP_TRY(dtp_text_define(r, &name, r->nfunctions++));
+    return dtp_text_bind(r, &in);
 }
 
 /* ---- Operators --------------------------------------------------------------------------------------- */
 
 /* A block of statements up to a word that ends it, and the values behind that. */
 static dnnl_tp_status_t read_block(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *last,
-                                   list_t *values);
+                                   dtp_text_list_t *values);
 
 /* Is an attribute next: name = ? */
 static dnnl_tp_status_t at_attribute(const dtp_text_reader_t *r, bool *is) {
@@ -287,7 +149,7 @@ static dnnl_tp_status_t read_attribute(dtp_text_reader_t *r, const dtp_op_row_t 
 
 /* "after (...)" and "target"; applied once the operator is there. */
 typedef struct {
-    list_t before;
+    dtp_text_list_t before;
     bool target;
 } order_t;
 
@@ -295,12 +157,12 @@ static dnnl_tp_status_t read_order(dtp_text_reader_t *r, order_t *o) {
     bool after;
     *o = (order_t){.target = false};
     DTP_TRY(dtp_text_accept_word(r, "after", &after));
-    if (after) DTP_TRY(read_inputs(r, &o->before));
+    if (after) DTP_TRY(dtp_text_inputs(r, &o->before));
     return dtp_text_accept_word(r, "target", &o->target);
 }
 
 static dnnl_tp_status_t apply_order(const dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                    const order_t *o, const list_t *out) {
+                                    const order_t *o, const dtp_text_list_t *out) {
     if ((o->before.n || o->target) && out->n == 0)
         return dtp_text_fail(r, at, "only operators with results have an order or are targets");
     for (int i = 0; i < o->before.n; ++i)
@@ -310,14 +172,14 @@ static dnnl_tp_status_t apply_order(const dtp_text_reader_t *r, dnnl_tp_graph_t 
 }
 
 static dnnl_tp_status_t read_op(dtp_text_reader_t *r, dnnl_tp_graph_t region, const dtp_op_row_t *row,
-                                const char *at, const list_t *out) {
+                                const char *at, const dtp_text_list_t *out) {
     const char *text;
-    list_t in;
+    dtp_text_list_t in;
     order_t order;
     dnnl_tp_op_attr_t attr[8 * sizeof(uint32_t)]; /* as many as dtp_op_attrs_t can mark */
     int nattr = 0;
     DTP_TRY(dtp_text_string(r, &text));
-    DTP_TRY(read_inputs(r, &in));
+    DTP_TRY(dtp_text_inputs(r, &in));
     for (bool more;;) {
         DTP_TRY(at_attribute(r, &more));
         if (!more) break;
@@ -333,15 +195,15 @@ static dnnl_tp_status_t read_op(dtp_text_reader_t *r, dnnl_tp_graph_t region, co
 }
 
 static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                  const list_t *out) {
+                                  const dtp_text_list_t *out) {
     const char *text;
-    list_t in;
+    dtp_text_list_t in;
     order_t order;
     bool may_block, may_wait = false, priced;
     int64_t cost_ns = 0;
     dnnl_tp_graph_closure_t closure = {NULL, NULL, NULL};
     DTP_TRY(dtp_text_string(r, &text));
-    DTP_TRY(read_inputs(r, &in));
+    DTP_TRY(dtp_text_inputs(r, &in));
     DTP_TRY(dtp_text_accept_word(r, "may_block", &may_block));
     if (!may_block) DTP_TRY(dtp_text_accept_word(r, "may_wait", &may_wait));
     DTP_TRY(dtp_text_accept_word(r, "cost", &priced));
@@ -371,14 +233,14 @@ static dnnl_tp_status_t read_host(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
 }
 
 static dnnl_tp_status_t read_call(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                  const list_t *out) {
+                                  const dtp_text_list_t *out) {
     const char *text;
-    list_t in;
+    dtp_text_list_t in;
     order_t order;
     int32_t f;
     DTP_TRY(dtp_text_string(r, &text));
-    DTP_TRY(lookup(r, DTP_TOKEN_FUNCTION, &f));
-    DTP_TRY(read_inputs(r, &in));
+    DTP_TRY(dtp_text_lookup(r, DTP_TOKEN_FUNCTION, &f));
+    DTP_TRY(dtp_text_inputs(r, &in));
     DTP_TRY(read_order(r, &order));
     DTP_TRY(dtp_text_blame(
         r, at,
@@ -386,18 +248,19 @@ static dnnl_tp_status_t read_call(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
     return apply_order(r, region, at, &order, out);
 }
 
-static dnnl_tp_status_t check_yield(const dtp_text_reader_t *r, const char *at, int want, const list_t *got) {
+static dnnl_tp_status_t check_yield(const dtp_text_reader_t *r, const char *at, int want,
+                                    const dtp_text_list_t *got) {
     if (got->n == want) return dnnl_tp_success;
     return dtp_text_fail(r, at, "%d values are needed, yield names %d", want, got->n);
 }
 
 static dnnl_tp_status_t read_branches(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                      const list_t *out, dnnl_tp_graph_t branch[2]) {
+                                      const dtp_text_list_t *out, dnnl_tp_graph_t branch[2]) {
     const char *text;
-    list_t in, yield[2];
+    dtp_text_list_t in, yield[2];
     order_t order;
     DTP_TRY(dtp_text_string(r, &text));
-    DTP_TRY(read_inputs(r, &in));
+    DTP_TRY(dtp_text_inputs(r, &in));
     DTP_TRY(read_order(r, &order));
     if (in.n != 1) return dtp_text_fail(r, at, "if has one input, not %d", in.n);
     for (int b = 0; b < 2; ++b) {
@@ -414,7 +277,7 @@ static dnnl_tp_status_t read_branches(dtp_text_reader_t *r, dnnl_tp_graph_t regi
 }
 
 static dnnl_tp_status_t read_if(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                const list_t *out) {
+                                const dtp_text_list_t *out) {
     dnnl_tp_graph_t branch[2] = {NULL, NULL};
     dnnl_tp_status_t status = read_branches(r, region, at, out, branch);
     dnnl_tp_graph_destroy(branch[0]);
@@ -423,36 +286,36 @@ static dnnl_tp_status_t read_if(dtp_text_reader_t *r, dnnl_tp_graph_t region, co
 }
 
 /* Variables: "%v: type "name" = %init". */
-static dnnl_tp_status_t read_variables(dtp_text_reader_t *r, dnnl_tp_graph_t cond, list_t *vars,
-                                       list_t *init) {
-    *vars = *init = (list_t){0};
-    DTP_TRY(room(r, vars));
-    DTP_TRY(room(r, init));
+static dnnl_tp_status_t read_variables(dtp_text_reader_t *r, dnnl_tp_graph_t cond, dtp_text_list_t *vars,
+                                       dtp_text_list_t *init) {
+    *vars = *init = (dtp_text_list_t){0};
+    DTP_TRY(dtp_text_list_grow(r, vars));
+    DTP_TRY(dtp_text_list_grow(r, init));
     DTP_TRY(dtp_text_expect(r, '('));
     for (bool more = !dtp_text_is(r, ')'); more;) {
         dnnl_tp_tensor_info_t info;
         const char *text;
-        DTP_TRY(room(r, vars));
-        DTP_TRY(room(r, init));
+        DTP_TRY(dtp_text_list_grow(r, vars));
+        DTP_TRY(dtp_text_list_grow(r, init));
         dtp_token_t *name = &vars->names[vars->n];
         DTP_TRY(read_declaration(r, name, &info, &text));
         DTP_TRY(dtp_text_blame(
             r, name->at,
             dnnl_tp_graph_input(cond, &vars->values[vars->n], text, info.data_type, info.ndims, info.dims)));
         DTP_TRY(dtp_text_expect(r, '='));
-        DTP_TRY(lookup(r, DTP_TOKEN_VALUE, &init->values[init->n]));
+        DTP_TRY(dtp_text_lookup(r, DTP_TOKEN_VALUE, &init->values[init->n]));
         ++vars->n;
         ++init->n;
         DTP_TRY(dtp_text_accept(r, ',', &more));
     }
     DTP_TRY(dtp_text_expect(r, ')'));
-    return bind(r, vars);
+    return dtp_text_bind(r, vars);
 }
 
 static dnnl_tp_status_t read_loop(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                  const list_t *out, dnnl_tp_graph_t part[2]) {
+                                  const dtp_text_list_t *out, dnnl_tp_graph_t part[2]) {
     const char *text;
-    list_t vars, init, test, next;
+    dtp_text_list_t vars, init, test, next;
     order_t order;
     int64_t window = 0;
     bool given;
@@ -484,7 +347,7 @@ static dnnl_tp_status_t read_loop(dtp_text_reader_t *r, dnnl_tp_graph_t region, 
 }
 
 static dnnl_tp_status_t read_while(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *at,
-                                   const list_t *out) {
+                                   const dtp_text_list_t *out) {
     dnnl_tp_graph_t part[2] = {NULL, NULL};
     dnnl_tp_status_t status = read_loop(r, region, at, out, part);
     dnnl_tp_graph_destroy(part[1]);
@@ -495,8 +358,8 @@ static dnnl_tp_status_t read_while(dtp_text_reader_t *r, dnnl_tp_graph_t region,
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 static dnnl_tp_status_t read_operator(dtp_text_reader_t *r, dnnl_tp_graph_t region) {
-    list_t out;
-    DTP_TRY(read_names(r, &out));
+    dtp_text_list_t out;
+    DTP_TRY(dtp_text_names(r, &out));
     if (out.n) DTP_TRY(dtp_text_expect(r, '='));
     dtp_token_t word = r->token;
     if (word.kind != DTP_TOKEN_WORD) return dtp_text_fail(r, word.at, "an operator is needed");
@@ -523,11 +386,11 @@ static dnnl_tp_status_t read_operator(dtp_text_reader_t *r, dnnl_tp_graph_t regi
                                  dtp_info_text(&have, text));
         }
     }
-    return bind(r, &out);
+    return dtp_text_bind(r, &out);
 }
 
 static dnnl_tp_status_t read_block(dtp_text_reader_t *r, dnnl_tp_graph_t region, const char *last,
-                                   list_t *values) {
+                                   dtp_text_list_t *values) {
     bool ends;
     DTP_TRY(dtp_text_expect(r, '{'));
     for (;;) {
@@ -537,15 +400,15 @@ static dnnl_tp_status_t read_block(dtp_text_reader_t *r, dnnl_tp_graph_t region,
         DTP_TRY(dtp_text_accept_word(r, "constant", &constant));
         DTP_TRY(constant ? read_constant(r, region) : read_operator(r, region));
     }
-    DTP_TRY(read_values(r, values));
+    DTP_TRY(dtp_text_values(r, values));
     return dtp_text_expect(r, '}');
 }
 
 static dnnl_tp_status_t read_body(dtp_text_reader_t *r) {
     const char *at = r->token.at;
     int32_t number;
-    list_t values;
-    DTP_TRY(lookup(r, DTP_TOKEN_FUNCTION, &number));
+    dtp_text_list_t values;
+    DTP_TRY(dtp_text_lookup(r, DTP_TOKEN_FUNCTION, &number));
     if (r->functions[number].defined) return dtp_text_fail(r, at, "the function is defined twice");
     r->functions[number].defined = true;
     dnnl_tp_graph_t f = r->functions[number].handle;
@@ -558,7 +421,7 @@ static dnnl_tp_status_t read_body(dtp_text_reader_t *r) {
 static dnnl_tp_status_t read_output(dtp_text_reader_t *r) {
     const char *at = r->token.at, *text;
     int32_t v;
-    DTP_TRY(lookup(r, DTP_TOKEN_VALUE, &v));
+    DTP_TRY(dtp_text_lookup(r, DTP_TOKEN_VALUE, &v));
     DTP_TRY(dtp_text_string(r, &text));
     return dtp_text_blame(r, at, dnnl_tp_graph_output(r->graph, v, text));
 }

@@ -2,7 +2,7 @@
  *
  * Writing (write.c) numbers values in the order of the text, so what is read and written again is
  * the same text. Reading is one pass that calls the public building functions; lex.c makes tokens
- * and error texts, data.c the data of constants, read.c the rest. Files: file.c.
+ * and error texts, data.c the data of constants, lists.c names, types and lists, read.c statements. Files: file.c.
  */
 #ifndef DTP_EXEC_TEXT_TEXT_H
 #define DTP_EXEC_TEXT_TEXT_H
@@ -121,6 +121,29 @@ dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type
  * elements. */
 dnnl_tp_status_t dtp_text_read_data(dtp_text_reader_t *r, const dnnl_tp_tensor_info_t *info, void *data,
                                     const char **recipe);
+
+/* A list of values that a statement names, and what stands with them. */
+typedef struct {
+    int32_t *values;
+    dtp_token_t *names; /* of results */
+    dnnl_tp_tensor_info_t *infos;
+    int n, cap_values, cap_names, cap_infos;
+    bool typed; /* each has a type */
+} dtp_text_list_t;
+/* Makes room for one more. */
+dnnl_tp_status_t dtp_text_list_grow(dtp_text_reader_t *r, dtp_text_list_t *list);
+/* Values, comma between them; ends before what is none. */
+dnnl_tp_status_t dtp_text_values(dtp_text_reader_t *r, dtp_text_list_t *list);
+/* The same in ( ). */
+dnnl_tp_status_t dtp_text_inputs(dtp_text_reader_t *r, dtp_text_list_t *list);
+/* New names, each with or without a type; there is room for their numbers. */
+dnnl_tp_status_t dtp_text_names(dtp_text_reader_t *r, dtp_text_list_t *list);
+/* The names stand for the values from now on. */
+dnnl_tp_status_t dtp_text_bind(dtp_text_reader_t *r, const dtp_text_list_t *list);
+dnnl_tp_status_t dtp_text_define(dtp_text_reader_t *r, const dtp_token_t *name, int32_t number);
+/* What a % or @ name stands for; takes it. */
+dnnl_tp_status_t dtp_text_lookup(dtp_text_reader_t *r, dtp_token_kind_t kind, int32_t *number);
+dnnl_tp_status_t dtp_text_type(dtp_text_reader_t *r, dnnl_tp_tensor_info_t *info);
 
 /* ---- Both -------------------------------------------------------------------------------------------- */
 
