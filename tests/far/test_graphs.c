@@ -7,27 +7,11 @@
 #include "dnnl_tp/dnnl_tp_session.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "exec/run/executable.h"
-#include "support/check.h"
-#include "support/far_engine/far_engine.h"
+#include "far/two_engines.h"
 #include "support/upload.h"
 
 enum { R = 4, C = 6, OUT = 4, ELEMS = R * C, MOST = 7 };
 typedef dnnl_tp_value_t val_t;
-
-static dnnl_tp_engine_t cpu, far;
-
-static int setup(void **state) {
-    (void)state;
-    CHECK_OK(dnnl_tp_engine_create(&cpu, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_engine_create(&far, dnnl_tp_gpu, 0));
-    return 0;
-}
-static int teardown(void **state) {
-    (void)state;
-    CHECK_OK(dnnl_tp_engine_destroy(cpu));
-    CHECK_OK(dnnl_tp_engine_destroy(far));
-    return far_report();
-}
 
 /* ---- The graph --------------------------------------------------------------------------------------- */
 

@@ -5,25 +5,9 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
-#include "support/check.h"
-#include "support/far_engine/far_engine.h"
+#include "far/two_engines.h"
 #include "support/problems.h"
 #include "support/upload.h"
-
-static dnnl_tp_engine_t cpu, far;
-
-static int setup(void **state) {
-    (void)state;
-    CHECK_OK(dnnl_tp_engine_create(&cpu, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_engine_create(&far, dnnl_tp_gpu, 0));
-    return 0;
-}
-static int teardown(void **state) {
-    (void)state;
-    CHECK_OK(dnnl_tp_engine_destroy(cpu));
-    CHECK_OK(dnnl_tp_engine_destroy(far));
-    return far_report();
-}
 
 static dnnl_tp_primitive_t make(dnnl_tp_engine_t engine, int problem) {
     dnnl_tp_primitive_desc_t pd;

@@ -34,19 +34,9 @@ bool dtp_builtin_wake_at(dtp_pool_t *pool, int cpu) {
 void dtp_builtin_thread_in(void) {}
 void dtp_builtin_thread_out(dtp_pool_t *pool) { (void)pool; }
 
-/* ---- The program: two closures that block; after the first of them one that does not ----------------- */
-enum { NODES = 3, LAST = 2 };
-static const dtp_dataflow_node_t nodes[NODES + 1] = {
-    {.edge = 0, .index = 0, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = DTP_DATAFLOW_NONE},
-    {.edge = 1, .index = 1, .bits = DTP_FN_COSTLY | DTP_FN_MAY_BLOCK, .sink = 0},
-    {.edge = 1, .index = 2, .sink = 0},
-    {.edge = 1}};
-static const uint32_t edges[] = {DTP_DATAFLOW_DIRECT | LAST, DTP_DATAFLOW_DIRECT | 0,
-                                 DTP_DATAFLOW_DIRECT | 1};
-static const dtp_dataflow_control_block_t block = {
-    .done = 3, .up = DTP_DATAFLOW_NONE, .end = DTP_DATAFLOW_NONE, .entry = 1, .n_entry = 2};
-static struct dtp_dataflow_region region;
-static struct dtp_dataflow_plan plan;
+/* ---- The program: its operators that pend are closures that block ------------------------------------- */
+#define FIRST_BITS (DTP_FN_COSTLY | DTP_FN_MAY_BLOCK)
+#include "model/small_program.h"
 
 static dtp_pool_t *rec;
 static _Atomic int computing, blocked, runs_left;
@@ -80,20 +70,7 @@ static dtp_dataflow_state_t *run;
 
 static void begin(const dtp_parallel_t *par) {
     int *value = mc_alloc(sizeof(int) * NODES);
-    dtp_dataflow_state_t *s = mc_alloc(sizeof *s);
-    dtp_dataflow_worker_t *w = mc_alloc(sizeof *w);
-    dtp_dataflow_instance_t *instance = mc_alloc(sizeof *instance + 512);
-    s->plan = &plan;
-    s->num_threads = 1;
-    s->workers = w;
-    s->alone = (dtp_parallel_t){NULL, 1, NULL};
-    s->fuel = DTP_DATAFLOW_FUEL;
-    s->root = instance;
-    instance->region = &region;
-    w->state = s;
-    w->lifo = w->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
-    w->limit = w->lifo + DTP_DATAFLOW_LIFO;
-    w->where = (dtp_dataflow_where_t){.par = &s->alone};
+    dtp_dataflow_state_t *s = new_state();
     dtp_dataflow_args_t args = {.ctx = value, .exec = exec, .par = par, .cancel = &cancel, .share = &share};
     dtp_dataflow_begin(&plan, s, &args);
     run = s;
@@ -154,16 +131,7 @@ static void canceller(void *arg) {
 static void member(void *arg) { (void)member_main(arg); }
 
 static void setup(int threads, int runs, bool with_cancel) {
-    region = (struct dtp_dataflow_region){.nodes = nodes,
-                                          .edges = edges,
-                                          .blocks = &block,
-                                          .n_nodes = NODES,
-                                          .n_edges = 3,
-                                          .n_blocks = 1,
-                                          .done_at = sizeof(dtp_dataflow_instance_t),
-                                          .count_at = sizeof(dtp_dataflow_instance_t) + 64,
-                                          .link_at = sizeof(dtp_dataflow_instance_t) + 128};
-    plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_pend = true};
+    set_plan();
     enum { TEAMS = 4 };
     rec = mc_alloc(sizeof *rec + sizeof(dtp_team_t) * TEAMS);
     rec->num_threads = 1;

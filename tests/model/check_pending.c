@@ -43,23 +43,11 @@ void dtp_run_fail(dtp_run_ctx_t *ctx, dnnl_tp_status_t status, dtp_reason_t reas
     (void)dtp_stop(&ctx->stop, DTP_STOP_FAILED);
 }
 
-/* ---- The program: two operators that wait; after the first of them one that does not ----------------- */
-enum { NODES = 3, LAST = 2, WAITS = 2 };
-static const dtp_dataflow_node_t nodes[NODES + 1] = {
-    {.edge = 0,
-     .index = 0,
-     .bits = DTP_FN_COSTLY | DTP_DATAFLOW_MAY_PEND << DTP_FN_FLAGS,
-     .sink = DTP_DATAFLOW_NONE},
-    {.edge = 1, .index = 1, .bits = DTP_FN_COSTLY | DTP_DATAFLOW_MAY_PEND << DTP_FN_FLAGS, .sink = 0},
-    {.edge = 1, .index = 2, .sink = 0},
-    {.edge = 1}};
-static const uint32_t edges[] = {DTP_DATAFLOW_DIRECT | LAST, DTP_DATAFLOW_DIRECT | 0,
-                                 DTP_DATAFLOW_DIRECT | 1};
-static const dtp_dataflow_control_block_t block = {
-    .done = 3, .up = DTP_DATAFLOW_NONE, .end = DTP_DATAFLOW_NONE, .entry = 1, .n_entry = 2};
-static struct dtp_dataflow_region region;
-static struct dtp_dataflow_plan plan;
+/* ---- The program: its operators that pend wait for events -------------------------------------------- */
+#define FIRST_BITS (DTP_FN_COSTLY | DTP_DATAFLOW_MAY_PEND << DTP_FN_FLAGS)
+#include "model/small_program.h"
 
+enum { WAITS = 2 };
 static struct {
     int brought[WAITS], ran[NODES], ended;
     dtp_event_t *event[WAITS];
@@ -91,33 +79,19 @@ static void recall(void *ctx) {
     mc_hit("recalled");
 }
 
-static const dtp_parallel_t alone = {NULL, 1, NULL};
 static void begin(void) {
     dtp_run_ctx_t *ctx = mc_alloc(sizeof *ctx);
     dtp_run_t *run = mc_alloc(sizeof *run);
     dtp_exec_t *e = mc_alloc(sizeof *e);
-    dtp_dataflow_state_t *s = mc_alloc(sizeof *s);
-    dtp_dataflow_worker_t *worker = mc_alloc(sizeof *worker);
-    dtp_dataflow_instance_t *instance = mc_alloc(sizeof *instance + 512);
+    dtp_dataflow_state_t *s = new_state();
     e->steps = steps;
     run->dataflow = s;
     ctx->exec = e;
     ctx->run = run;
     ctx->share = (dtp_share_t){.stop = &ctx->stop, .late = DTP_STOP_DEADLINE, .sleeper = &ctx->sleeper};
-    s->plan = &plan;
-    s->num_threads = 1;
-    s->workers = worker;
-    s->alone = alone;
-    s->fuel = DTP_DATAFLOW_FUEL;
-    s->root = instance;
-    instance->region = &region;
-    worker->state = s;
-    worker->lifo = worker->top = mc_alloc(2 * DTP_DATAFLOW_LIFO * sizeof(uint64_t));
-    worker->limit = worker->lifo + DTP_DATAFLOW_LIFO;
-    worker->where = (dtp_dataflow_where_t){.par = &s->alone};
     const dtp_dataflow_args_t args = {.ctx = ctx,
                                       .exec = exec,
-                                      .par = &alone,
+                                      .par = &s->alone,
                                       .cancel = &ctx->stop,
                                       .share = &ctx->share,
                                       .recall = recall};
@@ -154,7 +128,7 @@ static void end_run(dtp_run_ctx_t *ctx) {
 static void go_on(void *arg) {
     dtp_run_ctx_t *ctx = arg;
     if (mc_self() != 0) mc_hit("went on on another thread");
-    while (!dtp_dataflow_go(ctx->run->dataflow, &alone)) {
+    while (!dtp_dataflow_go(ctx->run->dataflow, &ctx->run->dataflow->alone)) {
         mc_hit("rested");
         if (!w.async) dtp_sleep_until_poked(&ctx->sleeper);
         else if (dtp_sleeper_rest(&ctx->sleeper, go_on, NULL, ctx)) return;
@@ -184,16 +158,7 @@ static void setup(bool async, bool cancels, int comes) {
     w.async = async;
     w.cancels = cancels;
     w.comes = comes;
-    region = (struct dtp_dataflow_region){.nodes = nodes,
-                                          .edges = edges,
-                                          .blocks = &block,
-                                          .n_nodes = NODES,
-                                          .n_edges = 3,
-                                          .n_blocks = 1,
-                                          .done_at = sizeof(dtp_dataflow_instance_t),
-                                          .count_at = sizeof(dtp_dataflow_instance_t) + 64,
-                                          .link_at = sizeof(dtp_dataflow_instance_t) + 128};
-    plan = (struct dtp_dataflow_plan){.regions = &region, .n_regions = 1, .may_pend = true};
+    set_plan();
     for (int i = 0; i < WAITS; ++i) {
         MC_CHECK(dtp_event_create(&w.event[i], &dtp_host_event, NULL, 0) == dnnl_tp_success);
         w.event[i]->host = true;

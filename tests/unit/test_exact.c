@@ -13,6 +13,7 @@
 #include "common/primitive/engine.h"
 #include "common/base/scalar_op.h"
 #include "cpu/simd/vops.h"
+#include "support/isas.h"
 
 __extension__ typedef __int128 wide_t;
 #if defined(__clang__) && defined(__x86_64__)
@@ -227,16 +228,6 @@ static bool is_exact(int alg) {
     }
 }
 
-static int n_isas(unsigned *isa) {
-    int n = 0;
-    isa[n++] = 0;
-#if DTP_X64
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) isa[n++] = DTP_ISA_AVX2;
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) isa[n++] = DTP_ISA_AVX512;
-#endif
-    return n;
-}
-
 /* ---- Tests --------------------------------------------------------------------------------------------- */
 
 static int lengths(int k) { return k < 20 ? k : k < 40 ? 20 + (k - 20) * 3 : 79; }
@@ -252,8 +243,8 @@ static bool right_unary(int t, const char *got, const char *from, double a, doub
 
 static void every_unary(void **state) {
     (void)state;
-    unsigned isa[4];
-    const int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    const int ni = test_isas(isa);
     for (int k = 0; k < ni; ++k)
         for (int t = 0; t < NUNARY; ++t) {
             const dnnl_tp_data_type_t dt = unary[t].dt;
@@ -306,8 +297,8 @@ static bool right_binary(int t, const char *got, const char *x, const char *y) {
 
 static void every_binary(void **state) {
     (void)state;
-    unsigned isa[4];
-    const int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    const int ni = test_isas(isa);
     for (int k = 0; k < ni; ++k)
         for (int t = 0; t < NBINARY; ++t) {
             const dnnl_tp_data_type_t dt = binary[t].dt;
@@ -350,8 +341,8 @@ static void every_binary(void **state) {
 /* What must hold by name. */
 static void edges(void **state) {
     (void)state;
-    unsigned isa[4];
-    const int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    const int ni = test_isas(isa);
     static const struct {
         int alg;
         int64_t x, y, s64, s32, s8;
@@ -398,8 +389,8 @@ static void tables_are_whole(void **state) {
 #define DTP_EW3(name, number, ...) DTP_ALG_##name,
 #include "common/base/elementwise.inc"
     };
-    unsigned isa[4];
-    const int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    const int ni = test_isas(isa);
     for (int k = 0; k < ni; ++k)
         for (size_t i = 0; i < sizeof algs / sizeof *algs; ++i)
             for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
@@ -450,8 +441,8 @@ static bool near(float got, double want) {
 /* The vector and the scalar form of a row are the same function. */
 static void both_forms_agree(void **state) {
     (void)state;
-    unsigned isa[4];
-    const int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    const int ni = test_isas(isa);
     static float x[MAX], y[MAX], z[MAX];
     for (int i = 0; i < MAX; ++i) {
         x[i] = (float)((double)(int64_t)rnd() / 1e18);

@@ -10,6 +10,7 @@
 #include "common/primitive/engine.h"
 #include "common/base/half.h"
 #include "cpu/simd/vops.h"
+#include "support/isas.h"
 
 enum { N = 1 << 16 };
 static float x_[N + 64], y_[N + 64], z_[N + 64];
@@ -17,16 +18,6 @@ static uint64_t seed = 88172645463325252ull;
 static uint32_t rnd(void) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
     return (uint32_t)(seed >> 16);
-}
-
-static int n_isas(unsigned *isa) {
-    int n = 0;
-    isa[n++] = 0;
-#if DTP_X64
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) isa[n++] = DTP_ISA_AVX2;
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) isa[n++] = DTP_ISA_AVX512;
-#endif
-    return n;
 }
 
 static double ref(int alg, double s, double a, double b) {
@@ -126,8 +117,8 @@ static double ulps(float got, double want) {
 
 static void eltwise_accuracy(void **state) {
     (void)state;
-    unsigned isa[4];
-    int ni = n_isas(isa), failures = 0;
+    unsigned isa[TEST_ISAS];
+    int ni = test_isas(isa), failures = 0;
     for (int k = 0; k < ni; ++k)
         for (size_t t = 0; t < sizeof(algs) / sizeof(*algs); ++t) {
             fill(N, algs[t].lo, algs[t].hi);
@@ -161,8 +152,8 @@ static void eltwise_accuracy(void **state) {
 
 static void eltwise_special(void **state) {
     (void)state;
-    unsigned isa[4];
-    int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    int ni = test_isas(isa);
     const float inf = INFINITY;
     for (int k = 0; k < ni; ++k)
         for (int alg = dnnl_tp_eltwise_relu; alg <= dnnl_tp_eltwise_hardswish; ++alg) {
@@ -189,8 +180,8 @@ static void eltwise_special(void **state) {
 /* Every tail, two rows with gaps, in place; nothing outside is touched. */
 static void eltwise_tails(void **state) {
     (void)state;
-    unsigned isa[4];
-    int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    int ni = test_isas(isa);
     for (int k = 0; k < ni; ++k)
         for (int alg = dnnl_tp_eltwise_relu; alg <= dnnl_tp_eltwise_hardswish; ++alg)
             for (int n = 0; n < 70; ++n)
@@ -226,8 +217,8 @@ static void eltwise_tails(void **state) {
 
 static void binary_all(void **state) {
     (void)state;
-    unsigned isa[4];
-    int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    int ni = test_isas(isa);
     for (int k = 0; k < ni; ++k)
         for (int alg = dnnl_tp_binary_add; alg <= dnnl_tp_binary_select; ++alg)
             for (int n = 1; n < 70; n += 3)
@@ -279,8 +270,8 @@ static void binary_all(void **state) {
 
 static void conversions(void **state) {
     (void)state;
-    unsigned isa[4];
-    int ni = n_isas(isa);
+    unsigned isa[TEST_ISAS];
+    int ni = test_isas(isa);
     static uint16_t h[N], g[N + 8];
     static int8_t b[N + 8];
     static int32_t w[N + 8];
