@@ -1,6 +1,6 @@
 # Builds for comparison: mechanisms that are left out. src/common/base/with.h.in says what each is; it becomes a header of
 # macros that are 0 or 1.
-set(DNNL_TP_MECHANISMS slices learning lending every_other large_pages chunks gate spinning)
+set(DNNL_TP_MECHANISMS slices learning lending large_pages chunks spinning)
 set(DNNL_TP_WITHOUT "" CACHE STRING "Mechanisms to leave out, for comparison: ${DNNL_TP_MECHANISMS}")
 foreach(mechanism IN LISTS DNNL_TP_WITHOUT)
   if(NOT mechanism IN_LIST DNNL_TP_MECHANISMS)

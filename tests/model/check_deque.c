@@ -49,24 +49,14 @@ static void make(dtp_dataflow_worker_t *w, uint32_t from, uint32_t to) {
 static void giver(void *arg) {
     dtp_dataflow_worker_t *w = arg;
     make(w, 0, 2);
-    expose(w, 2, false);
+    expose(w, 2);
     drain(w); /* what did not fit */
     if (dtp_dataflow_take(w)) drain(w);
     if (n_tasks > 2) {
         make(w, 2, (uint32_t)n_tasks);
-        expose(w, (size_t)n_tasks - 2, false);
+        expose(w, (size_t)n_tasks - 2);
         drain(w);
     }
-    while (dtp_dataflow_take(w)) drain(w);
-}
-/* Keeps every other task, twice; the second time there may be no room. */
-static void alternate_giver(void *arg) {
-    dtp_dataflow_worker_t *w = arg;
-    make(w, 0, (uint32_t)n_tasks);
-    expose(w, (size_t)n_tasks - 1, true);
-    MC_CHECK(w->top[-1] == task((uint32_t)n_tasks - 1) && w->top - w->lifo == n_tasks - n_tasks / 2);
-    expose(w, (size_t)(w->top - w->lifo), true);
-    drain(w);
     while (dtp_dataflow_take(w)) drain(w);
 }
 static void thief(void *arg) {
@@ -102,7 +92,7 @@ static void owner(void *arg) {
 static void worker(void *arg) {
     dtp_dataflow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
-    expose(w, (size_t)n_tasks - 1, false);
+    expose(w, (size_t)n_tasks - 1);
     drain(w);
     while (dtp_dataflow_take(w)) drain(w);
 }
@@ -110,7 +100,7 @@ static void worker(void *arg) {
 static void worker_that_leaves(void *arg) {
     dtp_dataflow_worker_t *w = arg;
     make(w, 0, (uint32_t)n_tasks);
-    expose(w, (size_t)n_tasks - 1, false);
+    expose(w, (size_t)n_tasks - 1);
     mc_hit("tasks were orphaned");
     abandon(w);
     while (dtp_dataflow_take(w)) drain(w);
@@ -174,7 +164,6 @@ SETUP(wrap, 4, giver, thief)
 SETUP(wrap_two, 4, giver, thief, thief)
 SETUP(orphans_more, 3, giver, leaver, thief)
 SETUP(orphans, 2, giver, leaver, thief)
-SETUP(alternate, 4, alternate_giver, thief, thief)
 SETUP(park, 2, owner, worker)
 SETUP(lent, 2, owner, worker, borrower)
 SETUP(lent_left, 2, owner, worker_that_leaves, borrower)
@@ -201,7 +190,6 @@ int main(int argc, char **argv) {
          .setup = orphans_more,
          .end = all_taken_or_orphans,
          .reach = {"tasks were orphaned"}},
-        {.name = "every other task", .setup = alternate, .end = all_taken},
         {.name = "the owner sleeps", .setup = park, .end = all_taken},
         {.name = "the owner sleeps, weak",
          .setup = park,

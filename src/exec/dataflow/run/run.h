@@ -91,7 +91,7 @@ struct dtp_dataflow_state {
     int crew_size; /* slots that may be in use: 1 while the run is alone */
     uint32_t fuel;
     double mean_ns; /* of nodes, as estimated or learned */
-    bool eager;     /* nodes take so long that tasks are given away before somebody asks */
+    bool eager;     /* nodes take so long that a second look comes soon */
     dtp_crew_t crew;
     dtp_dataflow_learn_t learn;
     /* blocking.c; under the crew's lock but for the first. */

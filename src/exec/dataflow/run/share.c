@@ -3,15 +3,14 @@
  * The run is alone (crew_size 1) until dtp_dataflow_look or a costly node finds a surplus that is worth it and
  * somebody who could come; then the crew opens, stays open to the end, and all arrivals are atomic.
  *
- * Giving away. `hungry` counts threads that look for tasks. Who has more than one task and sees hungry > 0
- * puts the older half of its LIFO into its queue; of a few tasks all but the most critical one, so that
- * others may take what is best for them; of some more every other one, so that critical ones run on both
- * sides; before a costly node everything. Within what is given away at once the most critical comes first.
- * hungry is a hint: nothing is lost by missing it, because a worker runs whatever it has given away itself
- * when nobody took it. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by
- * the next one who is dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence,
- * looks at everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look
- * at parked, swap it to 0, wake. */
+ * Giving away. A worker of a shared run that has more than one task and an empty queue puts the older half of
+ * its LIFO into the queue; of a few tasks all but the most critical one, so that others may take what is best
+ * for them; before a costly node everything. Within what is given away at once the most critical comes first.
+ * It runs what it has given away itself when nobody took it. `hungry` counts threads that look for tasks; it is
+ * a hint. Leaving. A joiner whose ticket is wanted links its tasks into `orphans` (taken whole by the next one
+ * who is dry). Parking. Only the owner sleeps: it counts as hungry, stores parked = 1, fence, looks at
+ * everything again, sleeps. Who gives tasks away, leaves, or finishes the run: publish, fence, look at parked,
+ * swap it to 0, wake. */
 #include "common/base/with.h"
 #include "exec/dataflow/run/run.h"
 #include "threading/base/futex.h"
@@ -23,8 +22,7 @@ enum {
     MAX_TAKE = 32,
     WAIT_SPIN_NS = DTP_WITH_SPINNING ? 20000 : 0,
     SPINS_PER_LOOK = 16,
-    FEW = 4,                               /* tasks: all but the most critical one are given away */
-    MORE = DTP_WITH_EVERY_OTHER ? 16 : FEW /* tasks: every other one */
+    FEW = 4 /* tasks: all but the most critical one are given away */
 };
 
 bool dtp_dataflow_wake_owner(dtp_dataflow_state_t *s) {
@@ -69,30 +67,26 @@ static void mark_given(dtp_dataflow_state_t *s, int slot) {
     if (!(DTP_LOAD(word, relaxed) & bit)) (void)DTP_OR(word, bit, relaxed);
 }
 
-/* The n oldest tasks of the LIFO, or every other one of them, or as many as fit; the youngest first. */
-static void expose(dtp_dataflow_worker_t *w, size_t n, bool every_other) {
+/* The n oldest tasks of the LIFO, or as many as fit; the youngest first. */
+static void expose(dtp_dataflow_worker_t *w, size_t n) {
     dtp_dataflow_queue_t *q = &w->queue;
     uint64_t bottom = DTP_LOAD(&q->bottom, relaxed);
     uint64_t room = DTP_DATAFLOW_QUEUE - (bottom - DTP_LOAD(&q->top, acquire));
 #ifdef DTP_BREAK_DEQUE_ROOM
     room = DTP_DATAFLOW_QUEUE;
 #endif
-    const size_t apart = every_other ? 2 : 1, all = (size_t)(w->top - w->lifo), end = n;
-    n = (n + apart - 1) / apart;
+    const size_t all = (size_t)(w->top - w->lifo), end = n;
     if (n > room) n = (size_t)room;
     if (!n) return;
     for (size_t i = 0; i < n; ++i)
-        DTP_STORE(&q->word[(bottom + i) % DTP_DATAFLOW_QUEUE], w->lifo[end - 1 - i * apart], relaxed);
+        DTP_STORE(&q->word[(bottom + i) % DTP_DATAFLOW_QUEUE], w->lifo[end - 1 - i], relaxed);
     DTP_JOLT();
 #ifdef DTP_BREAK_DEQUE_BOTTOM
     DTP_STORE(&q->bottom, bottom + n, relaxed);
 #else
     DTP_STORE(&q->bottom, bottom + n, release);
 #endif
-    uint64_t *to = w->lifo + end - 1 - (n - 1) * apart;
-    if (every_other)
-        for (const uint64_t *kept = to + 1; kept < w->lifo + end; kept += 2) *to++ = *kept;
-    memmove(to, w->lifo + end, (all - end) * sizeof *w->lifo);
+    memmove(w->lifo + end - n, w->lifo + end, (all - end) * sizeof *w->lifo);
     w->top -= n;
     w->shared += n;
     if (is_large(w->state)) mark_given(w->state, w->where.slot);
@@ -218,16 +212,6 @@ static int64_t surplus_ns(const dtp_dataflow_worker_t *w) {
     return leads_far(w->lifo[0]) ? DTP_DATAFLOW_SHARE_NS : 0;
 }
 
-/* Is it worth it at all? The same, but what is known at once first. */
-static bool is_surplus(const dtp_dataflow_worker_t *w) {
-    size_t n = (size_t)(w->top - w->lifo);
-    const dtp_dataflow_state_t *s = w->state;
-    if (!DTP_WITH_GATE) return n > 1;
-    if (n < 2 || (s->learn.active && s->mean_ns < DTP_DATAFLOW_CHEAP_NS)) return false;
-    if ((double)(n / 2) * s->mean_ns >= DTP_DATAFLOW_SHARE_NS || leads_far(w->lifo[0])) return true;
-    return surplus_ns(w) > 0;
-}
-
 /* What is left of the run, as far as it can be known. */
 static int64_t rest_ns(const dtp_dataflow_worker_t *w) {
     const dtp_dataflow_state_t *s = w->state;
@@ -272,10 +256,8 @@ static int64_t worth_beside_ns(const dtp_dataflow_worker_t *w) {
 void dtp_dataflow_feed(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
     size_t n = (size_t)(w->top - w->lifo);
-    if (is_surplus(w)) {
-        const bool every_other = n > FEW && n <= MORE;
-        expose(w, n <= MORE ? n - 1 : n / 2, every_other);
-    } else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
+    if (n > 1) expose(w, n <= FEW ? n - 1 : n / 2);
+    else if (w->spill && DTP_LOAD(&s->hungry, relaxed)) orphan_spill(w);
 }
 
 /* What does not fit into the queue, and what has to stay when the worker leaves. */
@@ -389,7 +371,7 @@ void dtp_dataflow_invite(dtp_dataflow_worker_t *w) {
     bool given = !queue_is_empty(&w->queue);
     if (!given && !surplus_ns(w)) return;
     const int64_t est_ns = worth_ns(w);
-    if (!given) expose(w, (size_t)(w->top - w->lifo) / 2, false);
+    if (!given) expose(w, (size_t)(w->top - w->lifo) / 2);
     invite(w, est_ns);
 }
 
@@ -404,7 +386,7 @@ bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *inst
     if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
         if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, instance->region);
         const int64_t est_ns = worth_beside_ns(w);
-        expose(w, (size_t)(w->top - w->lifo), false);
+        expose(w, (size_t)(w->top - w->lifo));
         abandon(w);
         invite(w, est_ns);
     }

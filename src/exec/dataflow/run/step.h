@@ -4,7 +4,6 @@
 #ifndef DTP_EXEC_DATAFLOW_RUN_STEP_H
 #define DTP_EXEC_DATAFLOW_RUN_STEP_H
 
-#include "common/base/with.h"
 #include "exec/dataflow/run/run.h"
 
 #define STEP static inline __attribute__((always_inline))
@@ -427,7 +426,6 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
             }
         }
         if (shared && (top - w->lifo > 1 || w->spill) &&
-            (!DTP_WITH_GATE || s->eager || DTP_LOAD(&s->hungry, relaxed)) &&
             DTP_LOAD(&w->queue.top, relaxed) == DTP_LOAD(&w->queue.bottom, relaxed)) {
             w->top = top;
             dtp_dataflow_feed(w);
