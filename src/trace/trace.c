@@ -67,12 +67,7 @@ dnnl_tp_status_t dnnl_tp_trace_create(dnnl_tp_trace_t *trace, const dnnl_tp_trac
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_trace_destroy(dnnl_tp_trace_t trace) {
-    if (!trace) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);
-    dtp_object_release(trace);
-    return dnnl_tp_success;
-}
+dnnl_tp_status_t dnnl_tp_trace_destroy(dnnl_tp_trace_t trace) { DTP_DESTROY(trace, DTP_OBJ_TRACE); }
 
 dnnl_tp_status_t dnnl_tp_trace_set_enabled(dnnl_tp_trace_t trace, int enabled) {
     DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);

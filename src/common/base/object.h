@@ -52,5 +52,20 @@ static inline bool dtp_is(const void *object, dtp_object_kind_t kind) {
 #define DTP_REQUIRE_HANDLE(object, object_kind)                            \
     DTP_REQUIRE(dtp_is(object, object_kind), BAD_HANDLE, #object " is %s", \
                 (object) ? "not a live handle" : "NULL")
+/* What public functions end with that only give a reference back (of NULL, too), or only tell a value. */
+#define DTP_DESTROY(object, object_kind)                     \
+    do {                                                     \
+        if (object) DTP_REQUIRE_HANDLE(object, object_kind); \
+        dtp_object_release(object);                          \
+        return dnnl_tp_success;                              \
+    } while (0)
+#define DTP_GET(out, none, object, object_kind, value) \
+    do {                                               \
+        DTP_REQUIRE(out, NULL_ARG, #out);              \
+        *(out) = none;                                 \
+        DTP_REQUIRE_HANDLE(object, object_kind);       \
+        *(out) = value;                                \
+        return dnnl_tp_success;                        \
+    } while (0)
 
 #endif

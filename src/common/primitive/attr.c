@@ -63,10 +63,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_destroy(dnnl_tp_primitive_attr_t attr) {
-    if (!attr) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    dtp_object_release(attr);
-    return dnnl_tp_success;
+    DTP_DESTROY(attr, DTP_OBJ_ATTR);
 }
 
 /* ---- Modes ------------------------------------------------------------------------------------------- */
@@ -128,10 +125,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_deterministic(dnnl_tp_primitive_attr
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_deterministic(const_dnnl_tp_primitive_attr_t attr, int *value) {
-    DTP_REQUIRE(value, NULL_ARG, "value");
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    *value = attr->deterministic;
-    return dnnl_tp_success;
+    DTP_GET(value, 0, attr, DTP_OBJ_ATTR, attr->deterministic);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_refuse_reference(dnnl_tp_primitive_attr_t attr, int value) {
@@ -142,10 +136,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_refuse_reference(dnnl_tp_primitive_a
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_refuse_reference(const_dnnl_tp_primitive_attr_t attr,
                                                              int *value) {
-    DTP_REQUIRE(value, NULL_ARG, "value");
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    *value = attr->refuse_reference;
-    return dnnl_tp_success;
+    DTP_GET(value, 0, attr, DTP_OBJ_ATTR, attr->refuse_reference);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_accumulation_mode(dnnl_tp_primitive_attr_t attr,
@@ -159,10 +150,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_accumulation_mode(dnnl_tp_primitive_
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_accumulation_mode(const_dnnl_tp_primitive_attr_t attr,
                                                               dnnl_tp_accumulation_mode_t *mode) {
-    DTP_REQUIRE(mode, NULL_ARG, "mode");
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    *mode = attr->acc_mode;
-    return dnnl_tp_success;
+    DTP_GET(mode, dnnl_tp_accumulation_mode_strict, attr, DTP_OBJ_ATTR, attr->acc_mode);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_scratchpad_mode(dnnl_tp_primitive_attr_t attr,
@@ -176,10 +164,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_scratchpad_mode(dnnl_tp_primitive_at
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_scratchpad_mode(const_dnnl_tp_primitive_attr_t attr,
                                                             dnnl_tp_scratchpad_mode_t *mode) {
-    DTP_REQUIRE(mode, NULL_ARG, "mode");
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    *mode = attr->scratchpad_mode;
-    return dnnl_tp_success;
+    DTP_GET(mode, dnnl_tp_scratchpad_mode_library, attr, DTP_OBJ_ATTR, attr->scratchpad_mode);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------- */
@@ -309,11 +294,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_zero_points_mask(dnnl_tp_primitive_a
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_get_post_ops(const_dnnl_tp_primitive_attr_t attr,
                                                      const_dnnl_tp_post_ops_t *post_ops) {
-    DTP_REQUIRE(post_ops, NULL_ARG, "post_ops");
-    *post_ops = NULL;
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    *post_ops = attr->post_ops;
-    return dnnl_tp_success;
+    DTP_GET(post_ops, NULL, attr, DTP_OBJ_ATTR, attr->post_ops);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_set_post_ops(dnnl_tp_primitive_attr_t attr,

@@ -25,11 +25,7 @@ dnnl_tp_status_t dnnl_tp_engine_create(dnnl_tp_engine_t *engine, dnnl_tp_engine_
 }
 
 dnnl_tp_status_t dnnl_tp_engine_get_kind(dnnl_tp_engine_t engine, dnnl_tp_engine_kind_t *kind) {
-    DTP_REQUIRE(kind, NULL_ARG, "kind");
-    *kind = dnnl_tp_any_engine;
-    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    *kind = engine->v->kind;
-    return dnnl_tp_success;
+    DTP_GET(kind, dnnl_tp_any_engine, engine, DTP_OBJ_ENGINE, engine->v->kind);
 }
 
 uint64_t dtp_engine_device(dnnl_tp_engine_kind_t kind, size_t index) {
@@ -78,10 +74,7 @@ dnnl_tp_status_t dnnl_tp_engine_attr_create(dnnl_tp_engine_attr_t *attr) {
 }
 
 dnnl_tp_status_t dnnl_tp_engine_attr_destroy(dnnl_tp_engine_attr_t attr) {
-    if (!attr) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
-    dtp_object_release(attr);
-    return dnnl_tp_success;
+    DTP_DESTROY(attr, DTP_OBJ_ENGINE_ATTR);
 }
 
 dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,

@@ -71,28 +71,15 @@ dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_memory_destroy(dnnl_tp_memory_t memory) {
-    if (!memory) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    dtp_object_release(memory);
-    return dnnl_tp_success;
-}
+dnnl_tp_status_t dnnl_tp_memory_destroy(dnnl_tp_memory_t memory) { DTP_DESTROY(memory, DTP_OBJ_MEMORY); }
 
 dnnl_tp_status_t dnnl_tp_memory_get_memory_desc(const_dnnl_tp_memory_t memory,
                                                 const_dnnl_tp_memory_desc_t *memory_desc) {
-    DTP_REQUIRE(memory_desc, NULL_ARG, "memory_desc");
-    *memory_desc = NULL;
-    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    *memory_desc = &memory->md;
-    return dnnl_tp_success;
+    DTP_GET(memory_desc, NULL, memory, DTP_OBJ_MEMORY, &memory->md);
 }
 
 dnnl_tp_status_t dnnl_tp_memory_get_engine(const_dnnl_tp_memory_t memory, dnnl_tp_engine_t *engine) {
-    DTP_REQUIRE(engine, NULL_ARG, "engine");
-    *engine = NULL;
-    DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
-    *engine = memory->engine;
-    return dnnl_tp_success;
+    DTP_GET(engine, NULL, memory, DTP_OBJ_MEMORY, memory->engine);
 }
 
 dnnl_tp_status_t dnnl_tp_memory_get_data_handle(const_dnnl_tp_memory_t memory, void **handle) {

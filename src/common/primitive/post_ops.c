@@ -59,10 +59,7 @@ dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
 }
 
 dnnl_tp_status_t dnnl_tp_post_ops_destroy(dnnl_tp_post_ops_t post_ops) {
-    if (!post_ops) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(post_ops, DTP_OBJ_POST_OPS);
-    dtp_object_release(post_ops);
-    return dnnl_tp_success;
+    DTP_DESTROY(post_ops, DTP_OBJ_POST_OPS);
 }
 
 int dnnl_tp_post_ops_len(const_dnnl_tp_post_ops_t post_ops) { return post_ops ? post_ops->len : 0; }

@@ -46,19 +46,12 @@ dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_destroy(dnnl_tp_primitive_t primitive) {
-    if (!primitive) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
-    dtp_object_release(primitive);
-    return dnnl_tp_success;
+    DTP_DESTROY(primitive, DTP_OBJ_PRIMITIVE);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(const_dnnl_tp_primitive_t primitive,
                                                       const_dnnl_tp_primitive_desc_t *primitive_desc) {
-    DTP_REQUIRE(primitive_desc, NULL_ARG, "primitive_desc");
-    *primitive_desc = NULL;
-    DTP_REQUIRE_HANDLE(primitive, DTP_OBJ_PRIMITIVE);
-    *primitive_desc = primitive->pd;
-    return dnnl_tp_success;
+    DTP_GET(primitive_desc, NULL, primitive, DTP_OBJ_PRIMITIVE, primitive->pd);
 }
 
 dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx) {

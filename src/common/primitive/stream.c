@@ -19,19 +19,11 @@ dnnl_tp_status_t dnnl_tp_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_
 }
 
 dnnl_tp_status_t dnnl_tp_stream_get_engine(const struct dnnl_tp_stream *stream, dnnl_tp_engine_t *engine) {
-    DTP_REQUIRE(engine, NULL_ARG, "engine");
-    *engine = NULL;
-    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    *engine = stream->engine;
-    return dnnl_tp_success;
+    DTP_GET(engine, NULL, stream, DTP_OBJ_STREAM, stream->engine);
 }
 
 dnnl_tp_status_t dnnl_tp_stream_get_attr(dnnl_tp_stream_t stream, const_dnnl_tp_stream_attr_t *attr) {
-    DTP_REQUIRE(attr, NULL_ARG, "attr");
-    *attr = NULL;
-    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    *attr = stream->attr;
-    return dnnl_tp_success;
+    DTP_GET(attr, NULL, stream, DTP_OBJ_STREAM, stream->attr);
 }
 
 dnnl_tp_status_t dnnl_tp_stream_wait(dnnl_tp_stream_t stream) {

@@ -133,19 +133,12 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
 #endif
 
 dnnl_tp_status_t dnnl_tp_threadpool_destroy(dnnl_tp_threadpool_t pool) {
-    if (!pool) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);
-    dtp_object_release(pool);
-    return dnnl_tp_success;
+    DTP_DESTROY(pool, DTP_OBJ_THREADPOOL);
 }
 
 dnnl_tp_status_t dnnl_tp_threadpool_get_iface(dnnl_tp_threadpool_t pool,
                                               const dnnl_tp_threadpool_iface_t **iface) {
-    DTP_REQUIRE(iface, NULL_ARG, "iface is NULL");
-    *iface = NULL;
-    DTP_REQUIRE_HANDLE(pool, DTP_OBJ_THREADPOOL);
-    *iface = &pool->rec->iface;
-    return dnnl_tp_success;
+    DTP_GET(iface, NULL, pool, DTP_OBJ_THREADPOOL, &pool->rec->iface);
 }
 
 dnnl_tp_status_t dnnl_tp_threadpool_query(const dnnl_tp_threadpool_iface_t *pool,

@@ -67,10 +67,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr,
 }
 
 dnnl_tp_status_t dnnl_tp_stream_attr_destroy(dnnl_tp_stream_attr_t attr) {
-    if (!attr) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
-    dtp_object_release(attr);
-    return dnnl_tp_success;
+    DTP_DESTROY(attr, DTP_OBJ_STREAM_ATTR);
 }
 
 /* ---- Pool -------------------------------------------------------------------------------------------- */
@@ -177,11 +174,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_
 
 dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t attr,
                                                    dnnl_tp_pool_kind_t *kind) {
-    DTP_REQUIRE(kind, NULL_ARG, "kind is NULL");
-    *kind = dnnl_tp_pool_kind_unset;
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
-    *kind = attr->pool_kind;
-    return dnnl_tp_success;
+    DTP_GET(kind, dnnl_tp_pool_kind_unset, attr, DTP_OBJ_STREAM_ATTR, attr->pool_kind);
 }
 
 /* ---- Other members ----------------------------------------------------------------------------------- */
