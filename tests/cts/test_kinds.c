@@ -45,8 +45,8 @@ static void arguments_have_names(void **state) {
     for (int i = 0; i < ROWS; ++i) {
         const dtp_op_info_t *info = dtp_op_info(kind_of(i));
         dtp_pd_arg_t args[DTP_MAX_PD_ARGS];
-        const int n = info->args(&zero.op, NULL);
-        assert_int_equal(info->args(&zero.op, args), n);
+        const int n = dtp_op_args(info, &zero.op, NULL);
+        assert_int_equal(dtp_op_args(info, &zero.op, args), n);
         assert_true(n > 0 && info->nfields > 0);
         unsigned seen = 0;
         for (int a = 0; a < n; ++a) {

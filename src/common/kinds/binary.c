@@ -60,19 +60,12 @@ dnnl_tp_status_t dnnl_tp_binary_primitive_desc_create(dnnl_tp_primitive_desc_t *
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t binary_fields[] = {
-    DTP_FIELD(dtp_binary_desc_t, alg, S32), DTP_FIELD(dtp_binary_desc_t, exact, S32),
-    DTP_FIELD(dtp_binary_desc_t, src0, MD), DTP_FIELD(dtp_binary_desc_t, src1, MD),
-    DTP_FIELD(dtp_binary_desc_t, src2, MD), DTP_FIELD(dtp_binary_desc_t, dst, MD)};
-
-static int binary_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_binary_desc_t *d = (const dtp_binary_desc_t *)op;
-    dtp_put_input(out, DTP_BINARY_SRC0, DNNL_TP_ARG_SRC_0, &d->src0);
-    dtp_put_input(out, DTP_BINARY_SRC1, DNNL_TP_ARG_SRC_1, &d->src1);
-    dtp_put_input(out, DTP_BINARY_SRC2, DNNL_TP_ARG_SRC_2, &d->src2);
-    dtp_put_output(out, DTP_BINARY_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_BINARY_NARGS;
-}
+static const dtp_field_t binary_fields[] = {DTP_FIELD(dtp_binary_desc_t, alg, S32),
+                                            DTP_FIELD(dtp_binary_desc_t, exact, S32),
+                                            DTP_INPUT(dtp_binary_desc_t, src0, DNNL_TP_ARG_SRC_0),
+                                            DTP_INPUT(dtp_binary_desc_t, src1, DNNL_TP_ARG_SRC_1),
+                                            DTP_INPUT(dtp_binary_desc_t, src2, DNNL_TP_ARG_SRC_2),
+                                            DTP_OUTPUT(dtp_binary_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t binary_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_SRC_1, DTP_MASK_COMMON}},

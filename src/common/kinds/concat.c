@@ -66,17 +66,10 @@ dnnl_tp_status_t dnnl_tp_concat_primitive_desc_create(dnnl_tp_primitive_desc_t *
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t concat_fields[] = {
-    DTP_FIELD(dtp_concat_desc_t, axis, S32), DTP_FIELD(dtp_concat_desc_t, n, S32),
-    DTP_FIELD(dtp_concat_desc_t, dst, MD), DTP_FIELD_ARRAY(dtp_concat_desc_t, src, MD_ARRAY, n)};
-
-static int concat_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_concat_desc_t *d = (const dtp_concat_desc_t *)op;
-    dtp_put_output(out, DTP_CONCAT_DST, DNNL_TP_ARG_DST, &d->dst);
-    for (int i = 0; i < d->n; ++i)
-        dtp_put_input(out, DTP_CONCAT_SRC + i, DNNL_TP_ARG_MULTIPLE_SRC + i, &d->src[i]);
-    return DTP_CONCAT_SRC + d->n;
-}
+static const dtp_field_t concat_fields[] = {DTP_FIELD(dtp_concat_desc_t, axis, S32),
+                                            DTP_FIELD(dtp_concat_desc_t, n, S32),
+                                            DTP_OUTPUT(dtp_concat_desc_t, dst, DNNL_TP_ARG_DST),
+                                            DTP_INPUTS(dtp_concat_desc_t, src, n, DNNL_TP_ARG_MULTIPLE_SRC)};
 
 static const dtp_attr_rules_t concat_attr = {.scales = {{DNNL_TP_ARG_MULTIPLE_SRC, DTP_MASK_COMMON}}};
 DTP_KIND_INFO(concat, -1, &concat_attr, .single = true);

@@ -29,18 +29,13 @@ dnnl_tp_status_t dnnl_tp_eltwise_forward_primitive_desc_create(
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t eltwise_fields[] = {
-    DTP_FIELD(dtp_eltwise_desc_t, prop, S32),  DTP_FIELD(dtp_eltwise_desc_t, alg, S32),
-    DTP_FIELD(dtp_eltwise_desc_t, alpha, F32), DTP_FIELD(dtp_eltwise_desc_t, beta, F32),
-    DTP_FIELD(dtp_eltwise_desc_t, exact, S32), DTP_FIELD(dtp_eltwise_desc_t, src, MD),
-    DTP_FIELD(dtp_eltwise_desc_t, dst, MD)};
-
-static int eltwise_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)op;
-    dtp_put_input(out, DTP_ELTWISE_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_output(out, DTP_ELTWISE_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_ELTWISE_NARGS;
-}
+static const dtp_field_t eltwise_fields[] = {DTP_FIELD(dtp_eltwise_desc_t, prop, S32),
+                                             DTP_FIELD(dtp_eltwise_desc_t, alg, S32),
+                                             DTP_FIELD(dtp_eltwise_desc_t, alpha, F32),
+                                             DTP_FIELD(dtp_eltwise_desc_t, beta, F32),
+                                             DTP_FIELD(dtp_eltwise_desc_t, exact, S32),
+                                             DTP_INPUT(dtp_eltwise_desc_t, src, DNNL_TP_ARG_SRC),
+                                             DTP_OUTPUT(dtp_eltwise_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t eltwise_attr = {.post_ops = DTP_TAKES_EVERY};
 DTP_KIND_INFO(eltwise, DTP_ELTWISE_SRC, &eltwise_attr);

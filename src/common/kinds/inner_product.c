@@ -48,18 +48,10 @@ dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_create(
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
 static const dtp_field_t inner_product_fields[] = {
-    DTP_FIELD(dtp_inner_product_desc_t, prop, S32), DTP_FIELD(dtp_inner_product_desc_t, src, MD),
-    DTP_FIELD(dtp_inner_product_desc_t, wei, MD), DTP_FIELD(dtp_inner_product_desc_t, bia, MD),
-    DTP_FIELD(dtp_inner_product_desc_t, dst, MD)};
-
-static int inner_product_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_inner_product_desc_t *d = (const dtp_inner_product_desc_t *)op;
-    dtp_put_input(out, DTP_IP_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_input(out, DTP_IP_WEI, DNNL_TP_ARG_WEIGHTS, &d->wei);
-    dtp_put_input(out, DTP_IP_BIA, DNNL_TP_ARG_BIAS, &d->bia);
-    dtp_put_output(out, DTP_IP_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_IP_NARGS;
-}
+    DTP_FIELD(dtp_inner_product_desc_t, prop, S32), DTP_INPUT(dtp_inner_product_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_INPUT(dtp_inner_product_desc_t, wei, DNNL_TP_ARG_WEIGHTS),
+    DTP_INPUT(dtp_inner_product_desc_t, bia, DNNL_TP_ARG_BIAS),
+    DTP_OUTPUT(dtp_inner_product_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static int64_t inner_product_depth(const dtp_md_t *src) {
     return dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);

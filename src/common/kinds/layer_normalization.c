@@ -70,22 +70,26 @@ static const dtp_field_t layer_normalization_fields[] = {
     DTP_FIELD(dtp_layer_norm_desc_t, dst, MD),      DTP_FIELD(dtp_layer_norm_desc_t, stat, MD),
     DTP_FIELD(dtp_layer_norm_desc_t, scale, MD),    DTP_FIELD(dtp_layer_norm_desc_t, shift, MD)};
 
+static void put(dtp_pd_arg_t *out, int i, int arg, bool input, const dtp_md_t *md) {
+    if (out) out[i] = (dtp_pd_arg_t){arg, input ? DTP_ARG_INPUT : DTP_ARG_OUTPUT, md};
+}
+
+/* The statistics, one descriptor, are two arguments, read or written as the problem has it. */
 static int layer_normalization_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
     const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)op;
     bool in = d->flags & dnnl_tp_use_global_stats, stats = in || d->prop == dnnl_tp_forward_training;
     bool mean = stats && !(d->flags & dnnl_tp_rms_norm);
-    dtp_put_input(out, DTP_LNORM_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_output(out, DTP_LNORM_DST, DNNL_TP_ARG_DST, &d->dst);
-    (in ? dtp_put_input : dtp_put_output)(out, DTP_LNORM_MEAN, DNNL_TP_ARG_MEAN,
-                                          mean ? &d->stat : &dtp_md_zero);
-    (in ? dtp_put_input : dtp_put_output)(out, DTP_LNORM_VARIANCE, DNNL_TP_ARG_VARIANCE,
-                                          stats ? &d->stat : &dtp_md_zero);
-    dtp_put_input(out, DTP_LNORM_SCALE, DNNL_TP_ARG_SCALE, &d->scale);
-    dtp_put_input(out, DTP_LNORM_SHIFT, DNNL_TP_ARG_SHIFT, &d->shift);
+    put(out, DTP_LNORM_SRC, DNNL_TP_ARG_SRC, true, &d->src);
+    put(out, DTP_LNORM_DST, DNNL_TP_ARG_DST, false, &d->dst);
+    put(out, DTP_LNORM_MEAN, DNNL_TP_ARG_MEAN, in, mean ? &d->stat : &dtp_md_zero);
+    put(out, DTP_LNORM_VARIANCE, DNNL_TP_ARG_VARIANCE, in, stats ? &d->stat : &dtp_md_zero);
+    put(out, DTP_LNORM_SCALE, DNNL_TP_ARG_SCALE, true, &d->scale);
+    put(out, DTP_LNORM_SHIFT, DNNL_TP_ARG_SHIFT, true, &d->shift);
     return DTP_LNORM_NARGS;
 }
 
 static const dtp_attr_rules_t layer_normalization_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(layer_normalization, DTP_LNORM_SRC, &layer_normalization_attr);
+DTP_KIND_INFO(layer_normalization, DTP_LNORM_SRC, &layer_normalization_attr,
+              .args = layer_normalization_args);

@@ -71,19 +71,11 @@ static dnnl_tp_status_t matmul_check_runtime(const dtp_md_t *const *md) {
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t matmul_fields[] = {
-    DTP_FIELD(dtp_matmul_desc_t, src, MD), DTP_FIELD(dtp_matmul_desc_t, wei, MD),
-    DTP_FIELD(dtp_matmul_desc_t, bia, MD), DTP_FIELD(dtp_matmul_desc_t, dst, MD),
-    DTP_FIELD(dtp_matmul_desc_t, rows_vary, S32)};
-
-static int matmul_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)op;
-    dtp_put_input(out, DTP_MATMUL_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_input(out, DTP_MATMUL_WEI, DNNL_TP_ARG_WEIGHTS, &d->wei);
-    dtp_put_input(out, DTP_MATMUL_BIA, DNNL_TP_ARG_BIAS, &d->bia);
-    dtp_put_output(out, DTP_MATMUL_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_MATMUL_NARGS;
-}
+static const dtp_field_t matmul_fields[] = {DTP_INPUT(dtp_matmul_desc_t, src, DNNL_TP_ARG_SRC),
+                                            DTP_INPUT(dtp_matmul_desc_t, wei, DNNL_TP_ARG_WEIGHTS),
+                                            DTP_INPUT(dtp_matmul_desc_t, bia, DNNL_TP_ARG_BIAS),
+                                            DTP_OUTPUT(dtp_matmul_desc_t, dst, DNNL_TP_ARG_DST),
+                                            DTP_FIELD(dtp_matmul_desc_t, rows_vary, S32)};
 
 static int64_t matmul_depth(const dtp_md_t *src) { return src->dims[src->ndims - 1]; }
 

@@ -32,17 +32,10 @@ dnnl_tp_status_t dnnl_tp_prelu_forward_primitive_desc_create(
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t prelu_fields[] = {
-    DTP_FIELD(dtp_prelu_desc_t, prop, S32), DTP_FIELD(dtp_prelu_desc_t, src, MD),
-    DTP_FIELD(dtp_prelu_desc_t, wei, MD), DTP_FIELD(dtp_prelu_desc_t, dst, MD)};
-
-static int prelu_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_prelu_desc_t *d = (const dtp_prelu_desc_t *)op;
-    dtp_put_input(out, DTP_PRELU_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_input(out, DTP_PRELU_WEI, DNNL_TP_ARG_WEIGHTS, &d->wei);
-    dtp_put_output(out, DTP_PRELU_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_PRELU_NARGS;
-}
+static const dtp_field_t prelu_fields[] = {DTP_FIELD(dtp_prelu_desc_t, prop, S32),
+                                           DTP_INPUT(dtp_prelu_desc_t, src, DNNL_TP_ARG_SRC),
+                                           DTP_INPUT(dtp_prelu_desc_t, wei, DNNL_TP_ARG_WEIGHTS),
+                                           DTP_OUTPUT(dtp_prelu_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t prelu_attr = {.post_ops = 0};
 DTP_KIND_INFO(prelu, DTP_PRELU_SRC, &prelu_attr);

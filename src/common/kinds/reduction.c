@@ -49,15 +49,8 @@ dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(dnnl_tp_primitive_desc_
 
 static const dtp_field_t reduction_fields[] = {
     DTP_FIELD(dtp_reduction_desc_t, alg, S32), DTP_FIELD(dtp_reduction_desc_t, p, F32),
-    DTP_FIELD(dtp_reduction_desc_t, eps, F32), DTP_FIELD(dtp_reduction_desc_t, src, MD),
-    DTP_FIELD(dtp_reduction_desc_t, dst, MD)};
-
-static int reduction_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_reduction_desc_t *d = (const dtp_reduction_desc_t *)op;
-    dtp_put_input(out, DTP_REDUCTION_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_output(out, DTP_REDUCTION_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_REDUCTION_NARGS;
-}
+    DTP_FIELD(dtp_reduction_desc_t, eps, F32), DTP_INPUT(dtp_reduction_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_OUTPUT(dtp_reduction_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t reduction_attr = {.post_ops = DTP_TAKES_EVERY};
 DTP_KIND_INFO(reduction, -1, &reduction_attr);

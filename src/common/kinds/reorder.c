@@ -34,15 +34,8 @@ dnnl_tp_status_t dnnl_tp_reorder_primitive_desc_create(dnnl_tp_primitive_desc_t 
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t reorder_fields[] = {DTP_FIELD(dtp_reorder_desc_t, src, MD),
-                                             DTP_FIELD(dtp_reorder_desc_t, dst, MD)};
-
-static int reorder_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_reorder_desc_t *d = (const dtp_reorder_desc_t *)op;
-    dtp_put_input(out, DTP_REORDER_SRC, DNNL_TP_ARG_FROM, &d->src);
-    dtp_put_output(out, DTP_REORDER_DST, DNNL_TP_ARG_TO, &d->dst);
-    return DTP_REORDER_NARGS;
-}
+static const dtp_field_t reorder_fields[] = {DTP_INPUT(dtp_reorder_desc_t, src, DNNL_TP_ARG_FROM),
+                                             DTP_OUTPUT(dtp_reorder_desc_t, dst, DNNL_TP_ARG_TO)};
 
 static dnnl_tp_status_t reorder_check_runtime(const dtp_md_t *const *md) {
     DTP_REQUIRE(dtp_md_same_dims(md[DTP_REORDER_SRC], md[DTP_REORDER_DST]), RUNTIME_INCONSISTENT,

@@ -34,15 +34,8 @@ dnnl_tp_status_t dnnl_tp_softmax_forward_primitive_desc_create(
 
 static const dtp_field_t softmax_fields[] = {
     DTP_FIELD(dtp_softmax_desc_t, prop, S32), DTP_FIELD(dtp_softmax_desc_t, alg, S32),
-    DTP_FIELD(dtp_softmax_desc_t, axis, S32), DTP_FIELD(dtp_softmax_desc_t, src, MD),
-    DTP_FIELD(dtp_softmax_desc_t, dst, MD)};
-
-static int softmax_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)op;
-    dtp_put_input(out, DTP_SOFTMAX_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_output(out, DTP_SOFTMAX_DST, DNNL_TP_ARG_DST, &d->dst);
-    return DTP_SOFTMAX_NARGS;
-}
+    DTP_FIELD(dtp_softmax_desc_t, axis, S32), DTP_INPUT(dtp_softmax_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_OUTPUT(dtp_softmax_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t softmax_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},

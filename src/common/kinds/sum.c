@@ -46,17 +46,10 @@ dnnl_tp_status_t dnnl_tp_sum_primitive_desc_create(dnnl_tp_primitive_desc_t *pri
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t sum_fields[] = {
-    DTP_FIELD(dtp_sum_desc_t, n, S32), DTP_FIELD(dtp_sum_desc_t, dst, MD),
-    DTP_FIELD_ARRAY(dtp_sum_desc_t, src, MD_ARRAY, n), DTP_FIELD_ARRAY(dtp_sum_desc_t, src, F32_ARRAY, n)};
-
-static int sum_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_sum_desc_t *d = (const dtp_sum_desc_t *)op;
-    dtp_put_output(out, DTP_SUM_DST, DNNL_TP_ARG_DST, &d->dst);
-    for (int i = 0; i < d->n; ++i)
-        dtp_put_input(out, DTP_SUM_SRC + i, DNNL_TP_ARG_MULTIPLE_SRC + i, &d->src[i]);
-    return DTP_SUM_SRC + d->n;
-}
+static const dtp_field_t sum_fields[] = {DTP_FIELD(dtp_sum_desc_t, n, S32),
+                                         DTP_OUTPUT(dtp_sum_desc_t, dst, DNNL_TP_ARG_DST),
+                                         DTP_INPUTS(dtp_sum_desc_t, src, n, DNNL_TP_ARG_MULTIPLE_SRC),
+                                         DTP_FIELD_ARRAY(dtp_sum_desc_t, src, F32_ARRAY, n)};
 
 static const dtp_attr_rules_t sum_attr = {.post_ops = 0};
 DTP_KIND_INFO(sum, DTP_SUM_SRC, &sum_attr, .single = true);

@@ -10,6 +10,18 @@ const dtp_op_info_t *dtp_op_info(dnnl_tp_primitive_kind_t kind) {
     return NULL;
 }
 
+int dtp_op_args(const dtp_op_info_t *info, const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
+    if (info->args) return info->args(op, out);
+    int n = 0;
+    for (const dtp_field_t *f = info->fields; f < info->fields + info->nfields; ++f) {
+        const dtp_md_t *md = (const dtp_md_t *)(const void *)((const char *)op + f->offset);
+        const int count = f->flags ? dtp_field_count(f, op) : 0;
+        for (int i = 0; out && i < count; ++i) out[n + i] = (dtp_pd_arg_t){f->arg + i, f->flags, md + i};
+        n += count;
+    }
+    return n;
+}
+
 /* ---- Keys -------------------------------------------------------------------------------------------- */
 
 void dtp_bytes_init(dtp_bytes_t *b) {
@@ -65,7 +77,7 @@ void dtp_op_serialise(dtp_bytes_t *b, const dtp_op_desc_t *op) {
     for (int f = 0; f < info->nfields; ++f) {
         const dtp_field_t *field = &info->fields[f];
         const char *at = (const char *)op + field->offset;
-        int n = field->count_offset ? *(const int *)((const char *)op + field->count_offset) : 1;
+        const int n = dtp_field_count(field, op);
         switch (field->type) {
         case DTP_FIELD_S32:
         case DTP_FIELD_F32: dtp_bytes_put(b, at, 4); break;

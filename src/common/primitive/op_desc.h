@@ -32,16 +32,18 @@ typedef enum {
     DTP_FIELD_MD_ARRAY,
     DTP_FIELD_F32_ARRAY
 } dtp_field_type_t;
+enum { DTP_ARG_INPUT = 1, DTP_ARG_OUTPUT = 2 };
 typedef struct {
     const char *name; /* verbose prefix: "src", "alg", ... */
     dtp_field_type_t type;
     size_t offset;
     size_t count_offset; /* arrays: offset of the int that counts; F32_ARRAY follows the last MD_ARRAY */
+    int arg;             /* descriptors: DNNL_TP_ARG_* of the tensor, or of an array's first */
+    unsigned flags;      /* DTP_ARG_*, or 0: not an argument */
 } dtp_field_t;
 
 /* Execution arguments in dense order. A kind's own arguments come first, at the fixed indices of its
- * enumeration; then scales, zero points and post-op tensors in attribute order. */
-enum { DTP_ARG_INPUT = 1, DTP_ARG_OUTPUT = 2 };
+ * enumeration, which are the order of its fields; then scales, zero points and post-op tensors in attribute order. */
 typedef struct {
     int arg;            /* DNNL_TP_ARG_* */
     unsigned flags;     /* DTP_ARG_* */
@@ -75,19 +77,18 @@ typedef struct {
     const char *name;
     int nfields;
     const dtp_field_t *fields;
-    /* Writes the kind's own arguments to out (NULL = only count); returns their number. The descriptors point
-     * into op. */
-    int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
     int inplace;                  /* dense index of the source that dst may share memory with; -1 = none */
     const dtp_attr_rules_t *attr; /* NULL: all; kinds of graphs, whose attributes the library makes */
     /* What follows may be left out. */
+    /* As dtp_op_args, where a field is not an argument. */
+    int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
     bool single;                           /* next_impl answers at once that there is none */
     int64_t (*depth)(const dtp_md_t *src); /* products: multiply-adds of an element of dst */
     /* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */
     dnnl_tp_status_t (*check_runtime)(const dtp_md_t *const *md);
 } dtp_op_info_t;
 
-/* Defines the info of a kind from <kind>_fields and <kind>_args of its file. In place and attributes must be
+/* Defines the info of a kind from the <kind>_fields of its file. In place and attributes must be
  * said; the members that may be left out follow by name. */
 #define DTP_KIND_INFO(kind_, inplace_, ...)                                                              \
     const dtp_op_info_t dtp_##kind_##_info = {.kind = (dnnl_tp_primitive_kind_t)DTP_NUMBER_##kind_,      \
@@ -95,25 +96,30 @@ typedef struct {
                                               .nfields =                                                 \
                                                   (int)(sizeof kind_##_fields / sizeof *kind_##_fields), \
                                               .fields = kind_##_fields,                                  \
-                                              .args = kind_##_args,                                      \
                                               .inplace = inplace_,                                       \
                                               .attr = __VA_ARGS__}
 #define DTP_FIELD(type, member, kind) \
-    { #member, DTP_FIELD_##kind, offsetof(type, member), 0 }
+    { #member, DTP_FIELD_##kind, offsetof(type, member), 0, 0, 0 }
 #define DTP_FIELD_ARRAY(type, member, kind, count) \
-    { #member, DTP_FIELD_##kind, offsetof(type, member), offsetof(type, count) }
-/* For <kind>_args. */
-static inline void dtp_put_input(dtp_pd_arg_t *out, int i, int arg, const dtp_md_t *md) {
-    if (out) out[i] = (dtp_pd_arg_t){arg, DTP_ARG_INPUT, md};
-}
-static inline void dtp_put_output(dtp_pd_arg_t *out, int i, int arg, const dtp_md_t *md) {
-    if (out) out[i] = (dtp_pd_arg_t){arg, DTP_ARG_OUTPUT, md};
+    { #member, DTP_FIELD_##kind, offsetof(type, member), offsetof(type, count), 0, 0 }
+/* Descriptors of arguments; of an array, arg is the first one's. */
+#define DTP_INPUT(type, member, arg) \
+    { #member, DTP_FIELD_MD, offsetof(type, member), 0, arg, DTP_ARG_INPUT }
+#define DTP_OUTPUT(type, member, arg) \
+    { #member, DTP_FIELD_MD, offsetof(type, member), 0, arg, DTP_ARG_OUTPUT }
+#define DTP_INPUTS(type, member, count, arg) \
+    { #member, DTP_FIELD_MD_ARRAY, offsetof(type, member), offsetof(type, count), arg, DTP_ARG_INPUT }
+/* How many values a field has in op. */
+static inline int dtp_field_count(const dtp_field_t *field, const dtp_op_desc_t *op) {
+    return field->count_offset ? *(const int *)(const void *)((const char *)op + field->count_offset) : 1;
 }
 
 #define DTP_KIND(name, number) extern const dtp_op_info_t dtp_##name##_info;
 #include "common/primitive/kinds.inc"
 /* NULL: no such kind. */
 const dtp_op_info_t *dtp_op_info(dnnl_tp_primitive_kind_t kind);
+/* Writes the kind's own arguments to out (NULL = only count); returns their number. The descriptors point into op. */
+int dtp_op_args(const dtp_op_info_t *info, const dtp_op_desc_t *op, dtp_pd_arg_t *out);
 
 /* ---- Keys -------------------------------------------------------------------------------------------- */
 

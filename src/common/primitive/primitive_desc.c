@@ -55,7 +55,7 @@ static void add_quants(dtp_pd_t *pd, const dtp_quant_t *list, int n, int base, i
 }
 
 static void init_args(dtp_pd_t *pd) {
-    int n = pd->info->args(pd->op, pd->args), nmd = 0;
+    int n = dtp_op_args(pd->info, pd->op, pd->args), nmd = 0;
     for (int i = 0; i < n; ++i)
         if (pd->args[i].arg < (int)sizeof pd->arg_index && !dtp_md_is_zero(pd->args[i].md))
             pd->arg_index[pd->args[i].arg] = (uint8_t)(i + 1);
@@ -200,7 +200,7 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     dtp_attr_t *copy;
     DTP_TRY(dtp_attr_copy(engine->allocator, &copy, attr));
     int nquant = copy->n_scales + copy->n_zero_points;
-    size_t nargs = (size_t)(info->args(op, NULL) + nquant + 2 * copy->post_ops->len);
+    size_t nargs = (size_t)(dtp_op_args(info, op, NULL) + nquant + 2 * copy->post_ops->len);
     size_t head = align64(sizeof(dtp_pd_t)), ops = align64(op_size),
            args = align64(sizeof(dtp_pd_arg_t) * nargs);
     size_t bytes = align64((sizeof(size_t) + sizeof(uint64_t)) * nargs),
@@ -306,26 +306,15 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_destroy(dnnl_tp_primitive_desc_t primitive_desc) {
-    if (!primitive_desc) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
-    dtp_object_release(primitive_desc);
-    return dnnl_tp_success;
+    DTP_DESTROY(primitive_desc, DTP_OBJ_PD);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_get_attr(const_dnnl_tp_primitive_desc_t primitive_desc,
                                                  const_dnnl_tp_primitive_attr_t *attr) {
-    DTP_REQUIRE(attr, NULL_ARG, "attr");
-    *attr = NULL;
-    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
-    *attr = primitive_desc->attr;
-    return dnnl_tp_success;
+    DTP_GET(attr, NULL, primitive_desc, DTP_OBJ_PD, primitive_desc->attr);
 }
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_get_num_threads(const_dnnl_tp_primitive_desc_t primitive_desc,
                                                         int *num_threads) {
-    DTP_REQUIRE(num_threads, NULL_ARG, "num_threads");
-    *num_threads = 0;
-    DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
-    *num_threads = primitive_desc->num_threads;
-    return dnnl_tp_success;
+    DTP_GET(num_threads, 0, primitive_desc, DTP_OBJ_PD, primitive_desc->num_threads);
 }

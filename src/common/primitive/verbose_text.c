@@ -24,10 +24,9 @@ static void put_mds(text_t *t, const dtp_pd_t *pd) {
     for (int f = 0; f < pd->info->nfields; ++f) {
         const dtp_field_t *field = &pd->info->fields[f];
         const char *at = (const char *)pd->op + field->offset;
-        if (field->type == DTP_FIELD_MD) put_md(t, field->name, (const dtp_md_t *)(const void *)at);
-        if (field->type != DTP_FIELD_MD_ARRAY) continue;
-        int n = *(const int *)(const void *)((const char *)pd->op + field->count_offset);
-        for (int i = 0; i < n; ++i) put_md(t, field->name, (const dtp_md_t *)(const void *)at + i);
+        if (field->type != DTP_FIELD_MD && field->type != DTP_FIELD_MD_ARRAY) continue;
+        for (int i = 0; i < dtp_field_count(field, pd->op); ++i)
+            put_md(t, field->name, (const dtp_md_t *)(const void *)at + i);
     }
 }
 

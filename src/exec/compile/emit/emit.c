@@ -249,7 +249,7 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
             ++e->noffsets;
         }
         dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS];
-        (void)dtp_op_info(s->op->kind)->args(s->op, args);
+        (void)dtp_op_args(dtp_op_info(s->op->kind), s->op, args);
         rows[k] = dtp_min64(rows[k], args[0].md->dims[0]);
         if (s->slice_group >= 0) {
             dtp_slice_group_t *group = (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[s->slice_group];

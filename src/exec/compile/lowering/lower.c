@@ -281,7 +281,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
         if (!op) return dnnl_tp_out_of_memory;
         memcpy(op, step->op, step->work->op_size);
         dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
-        int n = dtp_op_info(op->kind)->args(op, args);
+        int n = dtp_op_args(dtp_op_info(op->kind), op, args);
         for (int i = 0; i < n && i < step->nargs; ++i)
             if (step->arg[i].sliced && args[i].md && !dtp_md_is_zero(args[i].md))
                 cut(args[i].md, units, total);

@@ -28,7 +28,7 @@ static int dst_index(const dtp_step_t *s) {
 /* Descriptors of all arguments, post-op tensors included; returns their number. */
 static int arg_mds(const dtp_step_t *s, const dtp_md_t **md) {
     dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
-    int n = dtp_op_info(s->op->kind)->args(s->op, args);
+    int n = dtp_op_args(dtp_op_info(s->op->kind), s->op, args);
     for (int i = 0; i < s->nargs; ++i) md[i] = i < n ? args[i].md : NULL;
     for (int i = 0; i < s->npost_args; ++i)
         md[s->nargs + i] = i % 2 == 0 && s->work->post[i / 2].is_binary ? &s->work->post_md[i / 2] : NULL;
