@@ -286,12 +286,16 @@ int64_t dtp_md_offset(const dtp_md_t *md, const int64_t *pos) {
     return offset;
 }
 
-int64_t dtp_md_offset_linear(const dtp_md_t *md, int64_t l) {
-    dnnl_tp_dims_t pos;
+void dtp_md_position(const dtp_md_t *md, int64_t l, int64_t *pos) {
     for (int d = md->ndims; d-- > 0;) {
         pos[d] = l % md->dims[d];
         l /= md->dims[d];
     }
+}
+
+int64_t dtp_md_offset_linear(const dtp_md_t *md, int64_t l) {
+    dnnl_tp_dims_t pos;
+    dtp_md_position(md, l, pos);
     return dtp_md_offset(md, pos);
 }
 
@@ -304,13 +308,6 @@ bool dtp_md_matches(const dtp_md_t *md, const char *layout) {
     for (int d = 0; d < md->ndims; ++d) /* the stride of a single block is free */
         if (want.padded_dims[d] == dtp_md_block_of(&want, d)) want.strides[d] = md->strides[d];
     return dtp_md_same_layout(md, &want);
-}
-
-bool dtp_md_broadcastable(const dtp_md_t *a, const dtp_md_t *b) {
-    if (a->ndims != b->ndims) return false;
-    for (int d = 0; d < a->ndims; ++d)
-        if (a->dims[d] != b->dims[d] && a->dims[d] != 1) return false;
-    return true;
 }
 
 enum { LAYOUT_TEXT = DNNL_TP_MAX_NDIMS + 6 * DNNL_TP_MAX_NDIMS + 1 };

@@ -19,6 +19,13 @@ enum {
     DTP_ISA_AVX512_VNNI = 4,
     DTP_ISA_AVX512_BF16 = 8
 };
+/* What exists once for each instruction set: <name>__avx512 or <name>__avx2, as the bits allow, else `other`. */
+#if DTP_X64
+#define DTP_BY_ISA(isa, name, other) \
+    ((isa)&DTP_ISA_AVX512 ? name##__avx512 : (isa)&DTP_ISA_AVX2 ? name##__avx2 : (other))
+#else
+#define DTP_BY_ISA(isa, name, other) ((isa) ? (other) : (other))
+#endif
 
 /* Attributes of a stream, also the default of an engine. Immutable inside a stream or engine. */
 struct dnnl_tp_stream_attr {

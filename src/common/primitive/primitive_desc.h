@@ -91,6 +91,28 @@ struct dnnl_tp_primitive_desc {
 /* Upper bound of nargs. */
 #define DTP_MAX_PD_ARGS 256
 
+/* Defines the implementation dtp_cpu_<impl>: its name and DTP_ISA_* bits, then the other members by name. */
+#define DTP_CPU_IMPL(impl, name_, isa_, ...) \
+    const dtp_impl_t dtp_cpu_##impl = {.name = name_, .isa = isa_, __VA_ARGS__}
+/* Those of AVX-512 and of AVX2, <label>:avx512 and <label>:avx2; and one more for any processor. They share
+ * their members; pd_init asks dtp_pd_isa. */
+#define DTP_CPU_IMPLS(impl, label, ...)                                         \
+    DTP_CPU_IMPL(impl##__avx512, label ":avx512", DTP_ISA_AVX512, __VA_ARGS__); \
+    DTP_CPU_IMPL(impl##__avx2, label ":avx2", DTP_ISA_AVX2, __VA_ARGS__)
+#define DTP_CPU_IMPLS_AND_ANY(impl, label, ...) \
+    DTP_CPU_IMPLS(impl, label, __VA_ARGS__);    \
+    DTP_CPU_IMPL(impl##__any, label ":any", 0, __VA_ARGS__)
+/* The CPU's list of a kind, fastest first, from the X-macro of its implementations: X(softmax__avx512) ... */
+#define DTP_CPU_LIST(kind, IMPLS) \
+    IMPLS(DTP_CPU_LIST_DECLARE)   \
+    const dtp_impl_t *const dtp_cpu_##kind##_list[] = {IMPLS(DTP_CPU_LIST_ENTRY) NULL}
+#define DTP_CPU_LIST_DECLARE(impl) extern const dtp_impl_t dtp_cpu_##impl;
+#define DTP_CPU_LIST_ENTRY(impl) &dtp_cpu_##impl,
+/* The instruction sets that the chosen implementation may use. */
+static inline unsigned dtp_pd_isa(const dtp_pd_t *pd) {
+    return pd->impl->isa & DTP_ISA_AVX512 ? pd->engine->isa : pd->impl->isa;
+}
+
 /* Checks nothing about the problem itself: the kind's own creation function did. Walks the list. */
 dnnl_tp_status_t dtp_pd_create(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine, const dtp_op_desc_t *op,
                                size_t op_size, const dtp_attr_t *attr);
@@ -112,6 +134,11 @@ static inline size_t dtp_pd_scratch_size(const dtp_pd_t *pd) {
 static inline char *dtp_scratch_slot(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int slot) {
     return ctx->scratch + pd->scratch_shared + pd->scratch_per_slot * (size_t)slot;
 }
+/* What the loops of an execution get, if nothing else. */
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} dtp_job_t;
 /* Dense index of an argument number; -1 if the pd does not know it. */
 int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg);
 static inline int dtp_pd_arg_index(const dtp_pd_t *pd, int arg) {

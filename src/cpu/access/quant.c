@@ -77,11 +77,7 @@ void dtp_quant_run(const dtp_quant_view_t *q, const dtp_exec_ctx_t *ctx, const d
     const int last = md->ndims - 1;
     while (n > 0) {
         dnnl_tp_dims_t pos;
-        int64_t rest = index;
-        for (int d = last; d >= 0; --d) {
-            pos[d] = rest % md->dims[d];
-            rest /= md->dims[d];
-        }
+        dtp_md_position(md, index, pos);
         const int64_t run = dtp_min64(n, md->dims[last] - pos[last]);
         const bool varies = q->index >= 0 && q->stride[last];
         const int64_t group = varies ? q->group[last] : run, at = q->index >= 0 ? quant_offset(q, pos) : 0;

@@ -197,12 +197,7 @@ void dtp_attention_group__ref(const dtp_attention_args_t *a) {
     }
 }
 
-#define DEFINE(suffix, name, bits, more_flags)           \
-    extern const dtp_impl_t dtp_cpu_attention__##suffix; \
-    const dtp_impl_t dtp_cpu_attention__##suffix = {     \
-        name, bits, DTP_IMPL_ROWS | (more_flags), sizeof(plan_t), attention_init, NULL, attention_execute};
-#if DTP_X64
-DEFINE(avx512, "simd:avx512", DTP_ISA_AVX512, 0)
-DEFINE(avx2, "simd:avx2", DTP_ISA_AVX2, 0)
-#endif
-DEFINE(ref, "ref:any", 0, DTP_IMPL_ANY_THREADS)
+DTP_CPU_IMPLS(attention, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
+              .pd_init = attention_init, .execute = attention_execute);
+DTP_CPU_IMPL(attention__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = attention_init, .execute = attention_execute);

@@ -1,10 +1,5 @@
 /* Implementations of attention on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-extern const dtp_impl_t dtp_cpu_attention__avx512, dtp_cpu_attention__avx2, dtp_cpu_attention__ref;
-
-const dtp_impl_t *const dtp_cpu_attention_list[] = {
-#if DTP_X64
-    &dtp_cpu_attention__avx512, &dtp_cpu_attention__avx2,
-#endif
-    &dtp_cpu_attention__ref, NULL};
+#define IMPLS(X) X(attention__avx512) X(attention__avx2) X(attention__ref)
+DTP_CPU_LIST(attention, IMPLS);

@@ -1,8 +1,5 @@
 /* Implementations of binary on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-extern const dtp_impl_t dtp_cpu_binary__avx512, dtp_cpu_binary__avx2, dtp_cpu_binary__any,
-    dtp_cpu_binary__ref;
-
-const dtp_impl_t *const dtp_cpu_binary_list[] = {&dtp_cpu_binary__avx512, &dtp_cpu_binary__avx2,
-                                                 &dtp_cpu_binary__any, &dtp_cpu_binary__ref, NULL};
+#define IMPLS(X) X(binary__avx512) X(binary__avx2) X(binary__any) X(binary__ref)
+DTP_CPU_LIST(binary, IMPLS);

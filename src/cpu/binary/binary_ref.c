@@ -1,4 +1,5 @@
 /* Reference binary: any layouts and broadcasts, chains of any length, one element at a time. */
+#include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "cpu/binary/binary.h"
 #include "cpu/postops/postops.h"
@@ -23,34 +24,25 @@ static dnnl_tp_status_t ref_binary_pd_init(dtp_pd_t *pd) {
 typedef struct {
     const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
-    const dtp_vops_t *v;
     float scale0, scale1;
 } ref_env_t;
 
 /* Element of an operand that broadcasts to dst. */
 static float ref_value(const ref_env_t *e, const dtp_md_t *md, int arg, const int64_t *pos) {
     dnnl_tp_dims_t p;
-    float x;
     for (int d = 0; d < md->ndims; ++d) p[d] = md->dims[d] == 1 ? 0 : pos[d];
-    e->v->load[md->data_type](
-        &x, (const char *)e->ctx->ptr[arg] + dtp_md_offset(md, p) * (int64_t)dtp_type_size(md->data_type), 1,
-        1);
-    return x;
+    return (float)dtp_load(md->data_type, e->ctx->ptr[arg], dtp_md_offset(md, p));
 }
 
 static void ref_binary_range(void *arg, int slot, int64_t begin, int64_t end) {
     const ref_env_t *e = arg;
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)e->pd->op;
     const ref_binary_plan_t *plan = e->pd->plan;
-    const dtp_binary_fn_t fn = dtp_vops_binary(e->v, op->alg);
+    const dtp_binary_fn_t fn = dtp_vops_binary(dtp_vops(0), op->alg);
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         dnnl_tp_dims_t pos;
-        int64_t rest = l;
-        for (int d = op->dst.ndims - 1; d >= 0; --d) {
-            pos[d] = rest % op->dst.dims[d];
-            rest /= op->dst.dims[d];
-        }
+        dtp_md_position(&op->dst, l, pos);
         float x = ref_value(e, &op->src0, DTP_BINARY_SRC0, pos) * e->scale0;
         float y = ref_value(e, &op->src1, DTP_BINARY_SRC1, pos) * e->scale1, c = 0.f;
         if (op->alg == dnnl_tp_binary_select) c = ref_value(e, &op->src2, DTP_BINARY_SRC2, pos);
@@ -68,32 +60,24 @@ static void ref_binary_range(void *arg, int slot, int64_t begin, int64_t end) {
                                 .cs1 = 1,
                                 .csc = 1});
         if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->ctx, &x, 1, l);
-        e->v->store[op->dst.data_type]((char *)e->ctx->ptr[DTP_BINARY_DST] +
-                                           dtp_md_offset(&op->dst, pos) *
-                                               (int64_t)dtp_type_size(op->dst.data_type),
-                                       &x, 1, 1);
+        dtp_store(op->dst.data_type, e->ctx->ptr[DTP_BINARY_DST], dtp_md_offset(&op->dst, pos), (double)x);
     }
 }
 
-static float ref_scale(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int arg, const dtp_vops_t *v) {
+static float ref_scale(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int arg) {
     const dtp_quant_t *q = dtp_attr_scale(pd->attr, arg);
-    float x = 1.f;
-    if (q) v->load[q->data_type](&x, ctx->ptr[dtp_pd_scale_index(pd, arg)], 1, 1);
-    return x;
+    return q ? (float)dtp_load(q->data_type, ctx->ptr[dtp_pd_scale_index(pd, arg)], 0) : 1.f;
 }
 
 static dnnl_tp_status_t ref_binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
-    ref_env_t e = {.pd = pd, .ctx = ctx, .v = dtp_vops(0)};
-    e.scale0 = ref_scale(pd, ctx, DNNL_TP_ARG_SRC_0, e.v);
-    e.scale1 = ref_scale(pd, ctx, DNNL_TP_ARG_SRC_1, e.v);
+    ref_env_t e = {.pd = pd, .ctx = ctx};
+    e.scale0 = ref_scale(pd, ctx, DNNL_TP_ARG_SRC_0);
+    e.scale1 = ref_scale(pd, ctx, DNNL_TP_ARG_SRC_1);
     dtp_parallel_for(ctx->par, dtp_md_nelems(&op->dst), dtp_grain(NS_PER_ELEMENT), ref_binary_range, &e);
     dtp_zero_pad(&op->dst, ctx->ptr[DTP_BINARY_DST]);
     return dnnl_tp_success;
 }
 
-const dtp_impl_t dtp_cpu_binary__ref = {.name = "ref:any",
-                                        .flags = DTP_IMPL_ANY_THREADS,
-                                        .plan_size = sizeof(ref_binary_plan_t),
-                                        .pd_init = ref_binary_pd_init,
-                                        .execute = ref_binary_execute};
+DTP_CPU_IMPL(binary__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(ref_binary_plan_t),
+             .pd_init = ref_binary_pd_init, .execute = ref_binary_execute);

@@ -2,10 +2,6 @@
 #include "cpu/binary/binary.h"
 #include "cpu/elementwise/program.h"
 
-typedef struct {
-    dtp_program_t program;
-} binary_plan_t;
-
 static void resolve(dtp_md_t *md, const dtp_md_t *like) {
     if (!dtp_md_is_any(md)) return;
     if (dtp_md_same_dims(md, like)) dtp_boxes_layout_like(md, like);
@@ -49,9 +45,10 @@ dnnl_tp_status_t dtp_binary_check(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-static bool make_program(dtp_program_t *m, dtp_pd_t *pd, unsigned isa, const dtp_md_t **md, dtp_md_t *one) {
+static bool make_program(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t **md, dtp_md_t *one) {
     const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
-    dtp_program_begin(m, isa, op->dst.data_type, DTP_BINARY_DST, op->src0.data_type, DTP_BINARY_SRC0);
+    dtp_program_begin(m, dtp_pd_isa(pd), op->dst.data_type, DTP_BINARY_DST, op->src0.data_type,
+                      DTP_BINARY_SRC0);
     if (dtp_binary_arithmetic(op) != dnnl_tp_f32) dtp_program_exact(m, dtp_binary_arithmetic(op));
     const int src1 = dtp_program_operand(m, op->src1.data_type, DTP_BINARY_SRC1);
     int cond = -1, b = src1;
@@ -84,47 +81,13 @@ static bool make_program(dtp_program_t *m, dtp_pd_t *pd, unsigned isa, const dtp
            dtp_program_post_ops(m, pd, &op->dst, md);
 }
 
-static dnnl_tp_status_t binary_pd_init(dtp_pd_t *pd, unsigned isa) {
-    const dtp_binary_desc_t *op = (const dtp_binary_desc_t *)pd->op;
-    binary_plan_t *plan = pd->plan;
+static dnnl_tp_status_t binary_pd_init(dtp_pd_t *pd) {
     const dtp_md_t *md[DTP_BOXES_OPS];
     dtp_md_t one;
-    static const dnnl_tp_dims_t zero;
     DTP_TRY(dtp_binary_check(pd));
-    DTP_DISPATCH(make_program(&plan->program, pd, isa, md, &one), UNSUPPORTED_POST_OPS);
-    DTP_DISPATCH(dtp_program_cut(&plan->program, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md,
-                                 &op->dst, pd->engine->l3_bytes),
-                 UNSUPPORTED_LAYOUT);
-    dtp_pd_book(pd, 0, dtp_program_slot_bytes(&plan->program));
-    return dnnl_tp_success;
+    DTP_DISPATCH(make_program(pd->plan, pd, md, &one), UNSUPPORTED_POST_OPS);
+    return dtp_program_plan(pd->plan, pd, md);
 }
 
-static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    const dtp_program_t *program = &((const binary_plan_t *)pd->plan)->program;
-    char *ptr[DTP_BOXES_OPS];
-    for (int o = 0; o < program->nops; ++o) ptr[o] = ctx->ptr[program->arg[o]];
-    dtp_program_run(program, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t binary_pd_init_avx512(dtp_pd_t *pd) { return binary_pd_init(pd, pd->engine->isa); }
-static dnnl_tp_status_t binary_pd_init_avx2(dtp_pd_t *pd) { return binary_pd_init(pd, DTP_ISA_AVX2); }
-static dnnl_tp_status_t binary_pd_init_any(dtp_pd_t *pd) { return binary_pd_init(pd, 0); }
-
-const dtp_impl_t dtp_cpu_binary__avx512 = {.name = "simd:avx512",
-                                           .isa = DTP_ISA_AVX512,
-                                           .flags = DTP_IMPL_ANY_THREADS,
-                                           .plan_size = sizeof(binary_plan_t),
-                                           .pd_init = binary_pd_init_avx512,
-                                           .execute = binary_execute};
-const dtp_impl_t dtp_cpu_binary__avx2 = {.name = "simd:avx2",
-                                         .isa = DTP_ISA_AVX2,
-                                         .flags = DTP_IMPL_ANY_THREADS,
-                                         .plan_size = sizeof(binary_plan_t),
-                                         .pd_init = binary_pd_init_avx2,
-                                         .execute = binary_execute};
-const dtp_impl_t dtp_cpu_binary__any = {.name = "simd:any",
-                                        .flags = DTP_IMPL_ANY_THREADS,
-                                        .plan_size = sizeof(binary_plan_t),
-                                        .pd_init = binary_pd_init_any,
-                                        .execute = binary_execute};
+DTP_CPU_IMPLS_AND_ANY(binary, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(dtp_program_t),
+                      .pd_init = binary_pd_init, .execute = dtp_program_execute);

@@ -13,7 +13,6 @@
 #define NS_PER_BYTE 0.012
 
 typedef struct {
-    unsigned isa;
     bool runs, stream;
     int64_t rows, row_bytes; /* of dst: iterations outside the axis, bytes of one */
     int64_t unit;            /* bytes per step of the axis's outer stride */
@@ -108,13 +107,13 @@ static void window(const dtp_concat_desc_t *op, int i, dtp_md_t *md) {
     md->dims[op->axis] = op->src[i].dims[op->axis];
 }
 
-static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, int i) {
+static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, int i) {
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
     const int src_arg = DTP_CONCAT_SRC + i;
     dtp_md_t win, one;
     window(op, i, &win);
     const dtp_md_t *md[DTP_BOXES_OPS] = {&win, &op->src[i]};
-    dtp_program_begin(m, isa, op->dst.data_type, DTP_CONCAT_DST, op->src[i].data_type, src_arg);
+    dtp_program_begin(m, dtp_pd_isa(pd), op->dst.data_type, DTP_CONCAT_DST, op->src[i].data_type, src_arg);
     const dtp_quant_t *q = dtp_attr_scale(pd->attr, DNNL_TP_ARG_MULTIPLE_SRC + i);
     if (q) {
         int o = dtp_program_operand(m, q->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_MULTIPLE_SRC + i));
@@ -122,16 +121,14 @@ static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, int
         md[o] = &one;
         if (!dtp_program_binary(m, DTP_PROGRAM_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
     }
-    static const dnnl_tp_dims_t zero;
-    return dtp_program_cut(m, win.ndims, win.dims, zero, win.dims, md, NULL, pd->engine->l3_bytes);
+    return dtp_program_cut(m, pd, md, false);
 }
 
-static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd) {
     concat_plan_t *plan = pd->plan;
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
     DTP_TRY(dtp_concat_check(pd));
-    plan->isa = isa;
-    plan->moves = dtp_moves(isa);
+    plan->moves = dtp_moves(dtp_pd_isa(pd));
     plan->runs = make_runs(plan, pd);
     if (plan->runs) {
         plan->stream =
@@ -140,18 +137,13 @@ static dnnl_tp_status_t concat_pd_init(dtp_pd_t *pd, unsigned isa) {
     }
     DTP_DISPATCH(starts_fit(op, &op->dst), UNSUPPORTED_LAYOUT);
     dtp_program_t program;
-    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(make_program(&program, pd, isa, i), UNSUPPORTED_LAYOUT);
+    for (int i = 0; i < op->n; ++i) DTP_DISPATCH(make_program(&program, pd, i), UNSUPPORTED_LAYOUT);
     dtp_pd_book(pd, sizeof(dtp_program_t), (DTP_BOXES_OPS + 2) * DTP_PROGRAM_TILE * sizeof(float));
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} concat_env_t;
-
 static void concat_rows(void *arg, int slot, int64_t begin, int64_t end) {
-    const concat_env_t *e = arg;
+    const dtp_job_t *e = arg;
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)e->pd->op;
     const concat_plan_t *plan = e->pd->plan;
     const int64_t size = (int64_t)dtp_type_size(op->dst.data_type);
@@ -171,7 +163,7 @@ static void concat_rows(void *arg, int slot, int64_t begin, int64_t end) {
 #define PIECE (64 * 1024)
 
 static void concat_pieces(void *arg, int slot, int64_t begin, int64_t end) {
-    const concat_env_t *e = arg;
+    const dtp_job_t *e = arg;
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)e->pd->op;
     const concat_plan_t *plan = e->pd->plan;
     const int64_t size = (int64_t)dtp_type_size(op->dst.data_type);
@@ -196,7 +188,7 @@ static dnnl_tp_status_t concat_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     const dtp_concat_desc_t *op = (const dtp_concat_desc_t *)pd->op;
     const concat_plan_t *plan = pd->plan;
     if (plan->runs) {
-        concat_env_t e = {pd, ctx};
+        dtp_job_t e = {pd, ctx};
         if (plan->row_bytes < PIECE) {
             dtp_parallel_for(ctx->par, plan->rows, dtp_grain((double)plan->row_bytes * 2 * NS_PER_BYTE),
                              concat_rows, &e);
@@ -210,34 +202,13 @@ static dnnl_tp_status_t concat_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     }
     dtp_program_t *program = (dtp_program_t *)(void *)ctx->scratch;
     for (int i = 0; i < op->n; ++i) {
-        if (!make_program(program, pd, plan->isa, i))
+        if (!make_program(program, pd, i))
             return dtp_fail(dnnl_tp_runtime_error, DTP_UNSUPPORTED_LAYOUT, "source %d", i);
-        char *ptr[DTP_BOXES_OPS];
-        for (int o = 0; o < program->nops; ++o) ptr[o] = ctx->ptr[program->arg[o]];
-        dtp_program_run(program, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+        dtp_program_run_args(program, pd, ctx);
     }
     if (dtp_md_is_padded(&op->dst)) dtp_zero_pad(&op->dst, ctx->ptr[DTP_CONCAT_DST]);
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t concat_pd_init_avx512(dtp_pd_t *pd) { return concat_pd_init(pd, pd->engine->isa); }
-static dnnl_tp_status_t concat_pd_init_avx2(dtp_pd_t *pd) { return concat_pd_init(pd, DTP_ISA_AVX2); }
-static dnnl_tp_status_t concat_pd_init_any(dtp_pd_t *pd) { return concat_pd_init(pd, 0); }
-
-const dtp_impl_t dtp_cpu_concat__avx512 = {.name = "simd:avx512",
-                                           .isa = DTP_ISA_AVX512,
-                                           .flags = DTP_IMPL_ANY_THREADS,
-                                           .plan_size = sizeof(concat_plan_t),
-                                           .pd_init = concat_pd_init_avx512,
-                                           .execute = concat_execute};
-const dtp_impl_t dtp_cpu_concat__avx2 = {.name = "simd:avx2",
-                                         .isa = DTP_ISA_AVX2,
-                                         .flags = DTP_IMPL_ANY_THREADS,
-                                         .plan_size = sizeof(concat_plan_t),
-                                         .pd_init = concat_pd_init_avx2,
-                                         .execute = concat_execute};
-const dtp_impl_t dtp_cpu_concat__any = {.name = "simd:any",
-                                        .flags = DTP_IMPL_ANY_THREADS,
-                                        .plan_size = sizeof(concat_plan_t),
-                                        .pd_init = concat_pd_init_any,
-                                        .execute = concat_execute};
+DTP_CPU_IMPLS_AND_ANY(concat, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(concat_plan_t),
+                      .pd_init = concat_pd_init, .execute = concat_execute);

@@ -116,6 +116,5 @@ static dnnl_tp_status_t cumsum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     return dnnl_tp_success;
 }
 
-extern const dtp_impl_t dtp_cpu_cumsum__any;
-const dtp_impl_t dtp_cpu_cumsum__any = {"scan:any",  0,    DTP_IMPL_ANY_THREADS, sizeof(plan_t),
-                                        cumsum_init, NULL, cumsum_execute};
+DTP_CPU_IMPL(cumsum__any, "scan:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
+             .pd_init = cumsum_init, .execute = cumsum_execute);

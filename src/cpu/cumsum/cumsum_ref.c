@@ -47,8 +47,5 @@ static dnnl_tp_status_t cumsum_ref_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-extern const dtp_impl_t dtp_cpu_cumsum__ref;
-const dtp_impl_t dtp_cpu_cumsum__ref = {.name = "ref:any",
-                                        .flags = DTP_IMPL_ANY_THREADS,
-                                        .pd_init = cumsum_ref_pd_init,
-                                        .execute = cumsum_ref_execute};
+DTP_CPU_IMPL(cumsum__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = cumsum_ref_pd_init,
+             .execute = cumsum_ref_execute);

@@ -86,11 +86,4 @@ static void rows_any(char *dst, int64_t ldd, const char *src, int64_t lds, int64
 const dtp_move_t dtp_moves__any = {
     {transpose1, transpose2, transpose4, dtp_transpose8__any}, {interleave1, interleave2}, rows_any};
 
-const dtp_move_t *dtp_moves(unsigned isa) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return &dtp_moves__avx512;
-    if (isa & DTP_ISA_AVX2) return &dtp_moves__avx2;
-#endif
-    (void)isa;
-    return &dtp_moves__any;
-}
+const dtp_move_t *dtp_moves(unsigned isa) { return DTP_BY_ISA(isa, &dtp_moves, &dtp_moves__any); }

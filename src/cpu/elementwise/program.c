@@ -206,11 +206,7 @@ static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
 static dtp_cast_fn_t find_cast(dtp_program_t *m, const dtp_box_t *box, int nboxes) {
     static const dnnl_tp_alg_kind_t alg[DTP_CAST_NSTEPS] = {dnnl_tp_binary_sub, dnnl_tp_binary_mul,
                                                             dnnl_tp_binary_div, dnnl_tp_binary_add};
-    const dtp_cast_t *table = NULL;
-#if DTP_X64
-    if (m->isa & DTP_ISA_AVX512) table = &dtp_cast__avx512;
-    else if (m->isa & DTP_ISA_AVX2) table = &dtp_cast__avx2;
-#endif
+    const dtp_cast_t *table = DTP_BY_ISA(m->isa, &dtp_cast, NULL);
     if (!table || m->moves_bytes || m->arithmetic != dnnl_tp_f32 || m->nops != 2 + m->nsteps ||
         m->nsteps > DTP_CAST_NSTEPS)
         return NULL;
@@ -368,8 +364,10 @@ static void plan_once(dtp_program_t *m) {
     }
 }
 
-bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
-                     const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes) {
+bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const *md, bool pads) {
+    static const dnnl_tp_dims_t zero;
+    const dtp_md_t *dst = md[0];
+    const int64_t *dims = dst->dims;
     dtp_box_t box[DTP_BOXES_MAX];
     m->once = DTP_PROGRAM_TILES;
     m->nboxes = m->nzero = 0;
@@ -377,23 +375,22 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
     m->grain = 1;
     m->moves_bytes = m->nsteps == 0 && m->dt[0] == m->dt[1];
     /* Boxes of the tail that the tiles fill come last. */
-    int fd = zero_md ? fill_dim(zero_md) : -1, n, tail = 0;
+    int fd = pads ? fill_dim(dst) : -1, n, tail = 0;
     if (fd >= 0) {
         dnnl_tp_dims_t at;
-        const int64_t block = dtp_md_block_of(zero_md, fd), cut = zero_md->dims[fd] / block * block;
-        memcpy(at, hi, sizeof(at));
+        const int64_t block = dtp_md_block_of(dst, fd), cut = dims[fd] / block * block;
+        memcpy(at, dims, sizeof at);
         at[fd] = cut;
-        n = cut > 0 ? dtp_boxes_cut(box, DTP_BOXES_MAX, ndims, full, lo, at, m->nops, md) : 0;
+        n = dtp_boxes_cut(box, DTP_BOXES_MAX, dst->ndims, dims, zero, at, m->nops, md);
         if (n < 0) return false;
-        memcpy(at, lo, sizeof(at));
+        memset(at, 0, sizeof at);
         at[fd] = cut;
-        tail = dtp_boxes_cut(box + n, DTP_BOXES_MAX - n, ndims, full, at, hi, m->nops, md);
-        if (tail < 0) return false;
+        tail = dtp_boxes_cut(box + n, DTP_BOXES_MAX - n, dst->ndims, dims, at, dims, m->nops, md);
     } else {
-        n = dtp_boxes_cut(box, DTP_BOXES_MAX, ndims, full, lo, hi, m->nops, md);
-        if (n < 0) return false;
+        n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, dst->ndims, dims, m->nops, md);
     }
-    const int64_t tail_n = fd >= 0 ? zero_md->dims[fd] % dtp_md_block_of(zero_md, fd) : 0;
+    if (n < 0 || tail < 0) return false;
+    const int64_t tail_n = fd >= 0 ? dst->dims[fd] % dtp_md_block_of(dst, fd) : 0;
     for (int i = 0; i < n + tail; ++i) {
         dtp_box_t *b = &box[i];
         dtp_boxes_order(b, m->nops, 0);
@@ -405,7 +402,7 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
     for (int i = 0; i < n + tail; ++i) {
         dtp_program_box_t *mb = &m->box[m->nboxes++];
         mb->box = box[i];
-        mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(zero_md, fd) - tail_n : 0;
+        mb->fill = i >= n && fd >= 0 ? dtp_md_block_of(dst, fd) - tail_n : 0;
         shape_box(m, mb);
         mb->first_unit = m->nunits;
         m->nunits += dtp_boxes_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
@@ -419,15 +416,15 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
     if (m->nunits > 0)
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
-    m->stream = touched > 0.5 * (double)l3_bytes;
+    m->stream = touched > 0.5 * (double)pd->engine->l3_bytes;
     for (int i = 0; i < m->nboxes && !m->moves_bytes; ++i)
         m->stream &= !shares_lines(m, &m->box[i]) || repeats_any(m, &m->box[i]);
     m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
     m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&
                     m->step[0].kind == DTP_PROGRAM_BINARY;
-    if (zero_md && dtp_md_is_padded(zero_md)) {
-        m->nzero = dtp_boxes_cut_padding(m->zero, DTP_BOXES_MAX, zero_md, fd);
+    if (pads && dtp_md_is_padded(dst)) {
+        m->nzero = dtp_boxes_cut_padding(m->zero, DTP_BOXES_MAX, dst, fd);
         if (m->nzero < 0) return false;
         for (int i = 0; i < m->nzero; ++i) dtp_boxes_order(&m->zero[i], 1, 0);
     }
@@ -438,4 +435,10 @@ bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int
 size_t dtp_program_slot_bytes(const dtp_program_t *m) {
     /* One per operand (the destination's holds its old value), one for ACC, one to turn tiles in. */
     return m->buffers ? (size_t)(m->nops + 2) * (size_t)(DTP_PROGRAM_TILE * m->word) : 0;
+}
+
+dnnl_tp_status_t dtp_program_plan(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *const *md) {
+    DTP_DISPATCH(dtp_program_cut(m, pd, md, true), UNSUPPORTED_LAYOUT);
+    dtp_pd_book(pd, 0, dtp_program_slot_bytes(m));
+    return dnnl_tp_success;
 }

@@ -85,7 +85,7 @@ typedef struct dtp_program {
     dtp_program_step_t step[DTP_PROGRAM_STEPS];
     unsigned isa;
     bool moves_bytes, reads_dst, buffers;
-    bool stream, stream_shared;   /* non-temporal stores on one thread, on several */
+    bool stream;                  /* non-temporal stores */
     bool one_binary;              /* one step on f32 where it lies: no tile logic */
     dtp_fused_fn_t fused;         /* the whole program in registers, or NULL */
     dtp_cast_fn_t cast;           /* the same for a conversion */
@@ -117,11 +117,11 @@ bool dtp_program_post_ops(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *dst, c
 /* The register that holds the value so far: operand 1 until a step wrote ACC. */
 int dtp_program_value(const dtp_program_t *m);
 
-/* Cuts lo..hi of a problem of dims full into tiles; md by operand, zero_md: the descriptor whose padding is
- * to be zeroed or NULL. False when the layouts have no common boxes. l3_bytes decides about streaming stores.
- */
-bool dtp_program_cut(dtp_program_t *m, int ndims, const int64_t *full, const int64_t *lo, const int64_t *hi,
-                     const dtp_md_t *const *md, const dtp_md_t *zero_md, int64_t l3_bytes);
+/* Cuts the problem, which has the dims of the destination md[0], into tiles; md by operand. pads: its padding is to
+ * be zeroed. False when the layouts have no common boxes. */
+bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const *md, bool pads);
+/* The end of a pd_init: cuts, with the padding, and books the buffers. */
+dnnl_tp_status_t dtp_program_plan(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t *const *md);
 /* The fused operation of one type, NULL where there is none. */
 dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg);
 /* Bytes of buffers that a participant needs. */
@@ -129,6 +129,10 @@ size_t dtp_program_slot_bytes(const dtp_program_t *m);
 /* Runs it. ptr: by operand. slots: slot_bytes apart, at least par's number of threads. */
 void dtp_program_run(const dtp_program_t *m, const struct dtp_parallel *par, char *const *ptr, char *slots,
                      size_t slot_bytes);
+/* The same with the pointers and the scratch of an execution. */
+void dtp_program_run_args(const dtp_program_t *m, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
+/* Execution of what has a program as its plan. */
+dnnl_tp_status_t dtp_program_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
 
 /* Strides of the two loops of a tile; a box of one element is a contiguous row. */
 static inline const int64_t *dtp_box_sx(const dtp_box_t *b) {

@@ -430,3 +430,14 @@ void dtp_program_run(const dtp_program_t *m, const struct dtp_parallel *par, cha
     if (m->nunits > 0) dtp_parallel_for(par, m->nunits, m->grain, run_units, &r);
     if (m->nzero > 0) zero_padding(m, ptr[0]);
 }
+
+void dtp_program_run_args(const dtp_program_t *m, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    char *ptr[DTP_BOXES_OPS];
+    for (int o = 0; o < m->nops; ++o) ptr[o] = ctx->ptr[m->arg[o]];
+    dtp_program_run(m, ctx->par, ptr, ctx->scratch + pd->scratch_shared, pd->scratch_per_slot);
+}
+
+dnnl_tp_status_t dtp_program_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    dtp_program_run_args(pd->plan, pd, ctx);
+    return dnnl_tp_success;
+}

@@ -10,8 +10,6 @@
 #include "cpu/access/rows.h"
 #include "threading/base/parallel.h"
 
-#if DTP_X64 /* elsewhere the reference serves */
-
 /* Elements that are worked on at a time: the unit of parallel loops, and of tiles. */
 enum { UNIT = 2048 };
 
@@ -50,7 +48,8 @@ static bool eltwise_int_alg(dnnl_tp_alg_kind_t alg) {
            alg == dnnl_tp_eltwise_clip_v2;
 }
 
-static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
     dtp_eltwise_desc_t *d = (dtp_eltwise_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     dnnl_tp_data_type_t st = d->src.data_type, dt = d->dst.data_type;
@@ -176,12 +175,5 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t eltwise_avx512_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX512); }
-static dnnl_tp_status_t eltwise_avx2_pd_init(dtp_pd_t *pd) { return eltwise_init(pd, DTP_ISA_AVX2); }
-extern const dtp_impl_t dtp_cpu_eltwise__avx512, dtp_cpu_eltwise__avx2;
-const dtp_impl_t dtp_cpu_eltwise__avx512 = {"simd:avx512",  DTP_ISA_AVX512,         DTP_IMPL_ROWS,
-                                            sizeof(plan_t), eltwise_avx512_pd_init, NULL,
-                                            eltwise_execute};
-const dtp_impl_t dtp_cpu_eltwise__avx2 = {"simd:avx2",          DTP_ISA_AVX2, DTP_IMPL_ROWS,  sizeof(plan_t),
-                                          eltwise_avx2_pd_init, NULL,         eltwise_execute};
-#endif
+DTP_CPU_IMPLS(eltwise, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = eltwise_init,
+              .execute = eltwise_execute);

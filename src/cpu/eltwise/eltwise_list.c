@@ -1,13 +1,7 @@
 /* Implementations of element-wise operations on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-extern const dtp_impl_t dtp_cpu_eltwise__avx512, dtp_cpu_eltwise__avx2, dtp_cpu_eltwise__ref;
-extern const dtp_impl_t dtp_cpu_eltwise_exact__avx512, dtp_cpu_eltwise_exact__avx2,
-    dtp_cpu_eltwise_exact__any;
-
-const dtp_impl_t *const dtp_cpu_eltwise_list[] = {
-#if DTP_X64
-    &dtp_cpu_eltwise__avx512,     &dtp_cpu_eltwise__avx2, &dtp_cpu_eltwise_exact__avx512,
-    &dtp_cpu_eltwise_exact__avx2,
-#endif
-    &dtp_cpu_eltwise_exact__any,  &dtp_cpu_eltwise__ref,  NULL};
+#define IMPLS(X)       \
+    X(eltwise__avx512) \
+    X(eltwise__avx2) X(eltwise_exact__avx512) X(eltwise_exact__avx2) X(eltwise_exact__any) X(eltwise__ref)
+DTP_CPU_LIST(eltwise, IMPLS);

@@ -43,13 +43,8 @@ static dnnl_tp_status_t eltwise_ref_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} job_t;
-
 static void eltwise_ref_elements(void *arg, int slot, int64_t begin, int64_t end) {
-    const job_t *j = arg;
+    const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
     const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)j->pd->op;
     (void)slot;
@@ -65,14 +60,12 @@ static void eltwise_ref_elements(void *arg, int slot, int64_t begin, int64_t end
 static dnnl_tp_status_t eltwise_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
-    job_t job = {pd, ctx};
+    dtp_job_t job = {pd, ctx};
     int64_t n = ctx->rows >= 0 ? ctx->rows * d->dst.dims[d->dst.ndims - 1] : plan->n;
     dtp_parallel_for(ctx->par, n, dtp_grain(40), eltwise_ref_elements, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_ELTWISE_DST]);
     return dnnl_tp_success;
 }
 
-extern const dtp_impl_t dtp_cpu_eltwise__ref;
-const dtp_impl_t dtp_cpu_eltwise__ref = {
-    "ref:any",          0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), eltwise_ref_pd_init, NULL,
-    eltwise_ref_execute};
+DTP_CPU_IMPL(eltwise__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = eltwise_ref_pd_init, .execute = eltwise_ref_execute);

@@ -18,7 +18,7 @@ typedef struct {
     float scale;
 } plan_t;
 
-static dnnl_tp_status_t gather_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t gather_init(dtp_pd_t *pd) {
     dtp_gather_desc_t *d = (dtp_gather_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
@@ -42,7 +42,7 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd, unsigned isa) {
         plan->add = true;
         plan->scale = e->scale;
     }
-    plan->vops = dtp_vops(isa);
+    plan->vops = dtp_vops(dtp_pd_isa(pd));
     plan->n = d->ids.dims[0];
     plan->h = d->table.dims[1];
     plan->vocabulary = d->table.dims[0];
@@ -56,11 +56,6 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd, unsigned isa) {
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} job_t;
-
 static inline int64_t gather_id(const plan_t *plan, const void *ids, int64_t i) {
     return plan->wide ? ((const int64_t *)ids)[i * plan->id_stride]
                       : ((const int32_t *)ids)[i * plan->id_stride];
@@ -72,7 +67,7 @@ static const void *gather_ids(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
 }
 
 static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
-    const job_t *j = arg;
+    const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
     const dtp_gather_desc_t *d = (const dtp_gather_desc_t *)j->pd->op;
     const void *ids = gather_ids(j->pd, j->ctx);
@@ -110,23 +105,12 @@ static dnnl_tp_status_t gather_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
                             "id %lld at position %lld, the table has %lld rows", (long long)id, (long long)i,
                             (long long)plan->vocabulary);
     }
-    job_t job = {pd, ctx};
+    dtp_job_t job = {pd, ctx};
     dtp_parallel_for(ctx->par, n, plan->grain, gather_rows, &job);
     return dnnl_tp_success;
 }
 
-#if DTP_X64
-static dnnl_tp_status_t gather_avx512_pd_init(dtp_pd_t *pd) { return gather_init(pd, DTP_ISA_AVX512); }
-static dnnl_tp_status_t gather_avx2_pd_init(dtp_pd_t *pd) { return gather_init(pd, DTP_ISA_AVX2); }
-extern const dtp_impl_t dtp_cpu_gather__avx512, dtp_cpu_gather__avx2;
-const dtp_impl_t dtp_cpu_gather__avx512 = {"simd:avx512",  DTP_ISA_AVX512,        DTP_IMPL_ROWS,
-                                           sizeof(plan_t), gather_avx512_pd_init, NULL,
-                                           gather_execute};
-const dtp_impl_t dtp_cpu_gather__avx2 = {"simd:avx2",         DTP_ISA_AVX2, DTP_IMPL_ROWS, sizeof(plan_t),
-                                         gather_avx2_pd_init, NULL,         gather_execute};
-#endif
-static dnnl_tp_status_t gather_ref_pd_init(dtp_pd_t *pd) { return gather_init(pd, 0); }
-extern const dtp_impl_t dtp_cpu_gather__ref;
-const dtp_impl_t dtp_cpu_gather__ref = {
-    "ref:any",     0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), gather_ref_pd_init, NULL,
-    gather_execute};
+DTP_CPU_IMPLS(gather, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = gather_init,
+              .execute = gather_execute);
+DTP_CPU_IMPL(gather__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = gather_init, .execute = gather_execute);

@@ -149,25 +149,12 @@ dnnl_tp_status_t dtp_inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exe
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t inner_product_ukr_init_of_types(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
     const dtp_inner_product_desc_t *d = (const dtp_inner_product_desc_t *)pd->op;
     return dtp_inner_product_ukr_pd_init(
         pd, dtp_ukr_set(d->src.data_type, d->wei.data_type, dnnl_tp_f32, isa), isa);
 }
 
-#define DEFINE(suffix, name, bits, may_use)                                               \
-    static dnnl_tp_status_t inner_product_##suffix##_pd_init(dtp_pd_t *pd) {              \
-        return inner_product_ukr_init_of_types(pd, may_use);                              \
-    }                                                                                     \
-    const dtp_impl_t dtp_cpu_inner_product__##suffix = {name,                             \
-                                                        bits,                             \
-                                                        DTP_IMPL_ROWS,                    \
-                                                        sizeof(dtp_product_t),            \
-                                                        inner_product_##suffix##_pd_init, \
-                                                        NULL,                             \
-                                                        dtp_inner_product_ukr_execute};
-#if DTP_X64
-DEFINE(avx512, "ukr:avx512", DTP_ISA_AVX512, pd->engine->isa)
-DEFINE(avx2, "ukr:avx2", DTP_ISA_AVX2, DTP_ISA_AVX2)
-#endif
-DEFINE(portable, "ukr:any", 0, 0)
+DTP_CPU_IMPLS_AND_ANY(inner_product, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
+                      .pd_init = inner_product_ukr_pd_init, .execute = dtp_inner_product_ukr_execute);

@@ -12,8 +12,6 @@
 #include "common/layout/zero_pad.h"
 #include "threading/base/parallel.h"
 
-#if DTP_X64 /* elsewhere the reference serves */
-
 /* Floats of a tile; a longer row is a tile of its own. */
 enum { TILE_FLOATS = 4096 };
 
@@ -31,7 +29,8 @@ typedef struct {
     size_t scale_at, shift_at; /* shared scratch of converted scale and shift */
 } plan_t;
 
-static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd, unsigned isa, dtp_lnorm_fn_t kernel) {
+static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
     dtp_layer_norm_desc_t *d = (dtp_layer_norm_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
@@ -41,7 +40,7 @@ static dnnl_tp_status_t layer_norm_init(dtp_pd_t *pd, unsigned isa, dtp_lnorm_fn
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
     DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_LNORM_DST, &d->dst, DTP_PO_ALL, isa));
     int last = d->src.ndims - 1;
-    plan->kernel = kernel;
+    plan->kernel = DTP_BY_ISA(isa, dtp_lnorm_rows, NULL);
     plan->n = d->src.dims[last];
     plan->rows = 1;
     for (int i = 0; i < last; ++i) plan->rows *= d->src.dims[i];
@@ -207,17 +206,5 @@ static dnnl_tp_status_t layer_norm_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t layer_norm_avx512_pd_init(dtp_pd_t *pd) {
-    return layer_norm_init(pd, DTP_ISA_AVX512, dtp_lnorm_rows__avx512);
-}
-static dnnl_tp_status_t layer_norm_avx2_pd_init(dtp_pd_t *pd) {
-    return layer_norm_init(pd, DTP_ISA_AVX2, dtp_lnorm_rows__avx2);
-}
-extern const dtp_impl_t dtp_cpu_layer_norm__avx512, dtp_cpu_layer_norm__avx2;
-const dtp_impl_t dtp_cpu_layer_norm__avx512 = {
-    "simd:avx512", DTP_ISA_AVX512,    DTP_IMPL_ROWS, sizeof(plan_t), layer_norm_avx512_pd_init,
-    NULL,          layer_norm_execute};
-const dtp_impl_t dtp_cpu_layer_norm__avx2 = {
-    "simd:avx2", DTP_ISA_AVX2,      DTP_IMPL_ROWS, sizeof(plan_t), layer_norm_avx2_pd_init,
-    NULL,        layer_norm_execute};
-#endif
+DTP_CPU_IMPLS(layer_norm, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
+              .pd_init = layer_norm_init, .execute = layer_norm_execute);

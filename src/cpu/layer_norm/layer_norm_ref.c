@@ -28,13 +28,8 @@ static dnnl_tp_status_t layer_norm_ref_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} job_t;
-
 static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end) {
-    const job_t *j = arg;
+    const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
     const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)j->pd->op;
     void *const *ptr = j->ctx->ptr;
@@ -84,18 +79,13 @@ static void layer_norm_ref_rows(void *arg, int slot, int64_t begin, int64_t end)
 static dnnl_tp_status_t layer_norm_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
-    job_t job = {pd, ctx};
+    dtp_job_t job = {pd, ctx};
     int64_t rows = ctx->rows >= 0 ? ctx->rows : plan->rows;
     dtp_parallel_for(ctx->par, rows, dtp_grain(50. * (double)plan->n), layer_norm_ref_rows, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_LNORM_DST]);
     return dnnl_tp_success;
 }
 
-extern const dtp_impl_t dtp_cpu_layer_norm__ref;
-const dtp_impl_t dtp_cpu_layer_norm__ref = {"ref:any",
-                                            0,
-                                            DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
-                                            sizeof(plan_t),
-                                            layer_norm_ref_pd_init,
-                                            NULL,
-                                            layer_norm_ref_execute};
+DTP_CPU_IMPL(layer_norm__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = layer_norm_ref_pd_init,
+             .execute = layer_norm_ref_execute);

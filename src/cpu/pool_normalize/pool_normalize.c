@@ -18,7 +18,7 @@ typedef struct {
     double ns_per_row;
 } plan_t;
 
-static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd) {
     dtp_pool_normalize_desc_t *d = (dtp_pool_normalize_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
@@ -46,7 +46,7 @@ static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd, unsigned isa) {
                          d->mask.dims[1] == plan->s,
                      UNSUPPORTED_SHAPE);
     }
-    plan->vops = dtp_vops(isa);
+    plan->vops = dtp_vops(dtp_pd_isa(pd));
     plan->ld = d->src.strides[nd - 2];
     plan->batch = nd == 3 ? d->src.strides[0] : 0;
     plan->ld_dst = d->dst.strides[0];
@@ -119,27 +119,7 @@ static dnnl_tp_status_t pool_normalize_execute(const dtp_pd_t *pd, const dtp_exe
     return dnnl_tp_success;
 }
 
-#if DTP_X64
-static dnnl_tp_status_t pool_normalize_avx512_pd_init(dtp_pd_t *pd) {
-    return pool_normalize_init(pd, DTP_ISA_AVX512);
-}
-static dnnl_tp_status_t pool_normalize_avx2_pd_init(dtp_pd_t *pd) {
-    return pool_normalize_init(pd, DTP_ISA_AVX2);
-}
-extern const dtp_impl_t dtp_cpu_pool_normalize__avx512, dtp_cpu_pool_normalize__avx2;
-const dtp_impl_t dtp_cpu_pool_normalize__avx512 = {
-    "simd:avx512", DTP_ISA_AVX512,        DTP_IMPL_ROWS, sizeof(plan_t), pool_normalize_avx512_pd_init,
-    NULL,          pool_normalize_execute};
-const dtp_impl_t dtp_cpu_pool_normalize__avx2 = {
-    "simd:avx2", DTP_ISA_AVX2,          DTP_IMPL_ROWS, sizeof(plan_t), pool_normalize_avx2_pd_init,
-    NULL,        pool_normalize_execute};
-#endif
-static dnnl_tp_status_t pool_normalize_ref_pd_init(dtp_pd_t *pd) { return pool_normalize_init(pd, 0); }
-extern const dtp_impl_t dtp_cpu_pool_normalize__ref;
-const dtp_impl_t dtp_cpu_pool_normalize__ref = {"ref:any",
-                                                0,
-                                                DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
-                                                sizeof(plan_t),
-                                                pool_normalize_ref_pd_init,
-                                                NULL,
-                                                pool_normalize_execute};
+DTP_CPU_IMPLS(pool_normalize, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
+              .pd_init = pool_normalize_init, .execute = pool_normalize_execute);
+DTP_CPU_IMPL(pool_normalize__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = pool_normalize_init, .execute = pool_normalize_execute);

@@ -1,11 +1,5 @@
 /* Implementations of pooling with normalisation on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-extern const dtp_impl_t dtp_cpu_pool_normalize__avx512, dtp_cpu_pool_normalize__avx2,
-    dtp_cpu_pool_normalize__ref;
-
-const dtp_impl_t *const dtp_cpu_pool_normalize_list[] = {
-#if DTP_X64
-    &dtp_cpu_pool_normalize__avx512, &dtp_cpu_pool_normalize__avx2,
-#endif
-    &dtp_cpu_pool_normalize__ref, NULL};
+#define IMPLS(X) X(pool_normalize__avx512) X(pool_normalize__avx2) X(pool_normalize__ref)
+DTP_CPU_LIST(pool_normalize, IMPLS);

@@ -16,38 +16,28 @@ static dnnl_tp_status_t prelu_ref_pd_init(dtp_pd_t *pd) {
     return dtp_prelu_check(pd);
 }
 
-typedef struct {
-    const dtp_prelu_desc_t *d;
-    void *const *ptr;
-} job_t;
-
 static void prelu_ref_range(void *arg, int slot, int64_t begin, int64_t end) {
-    const job_t *j = arg;
-    const dtp_prelu_desc_t *d = j->d;
+    const dtp_job_t *j = arg;
+    const dtp_prelu_desc_t *d = (const dtp_prelu_desc_t *)j->pd->op;
+    void *const *ptr = j->ctx->ptr;
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         dnnl_tp_dims_t pos, at;
-        int64_t rest = l;
-        for (int k = d->dst.ndims - 1; k >= 0; --k) {
-            pos[k] = rest % d->dst.dims[k];
-            rest /= d->dst.dims[k];
-            at[k] = d->wei.dims[k] == 1 ? 0 : pos[k];
-        }
-        const double s = dtp_load(d->src.data_type, j->ptr[DTP_PRELU_SRC], dtp_md_offset(&d->src, pos));
-        const double w = dtp_load(d->wei.data_type, j->ptr[DTP_PRELU_WEI], dtp_md_offset(&d->wei, at));
-        dtp_store(d->dst.data_type, j->ptr[DTP_PRELU_DST], dtp_md_offset(&d->dst, pos), s < 0 ? s * w : s);
+        dtp_md_position(&d->dst, l, pos);
+        for (int k = 0; k < d->dst.ndims; ++k) at[k] = d->wei.dims[k] == 1 ? 0 : pos[k];
+        const double s = dtp_load(d->src.data_type, ptr[DTP_PRELU_SRC], dtp_md_offset(&d->src, pos));
+        const double w = dtp_load(d->wei.data_type, ptr[DTP_PRELU_WEI], dtp_md_offset(&d->wei, at));
+        dtp_store(d->dst.data_type, ptr[DTP_PRELU_DST], dtp_md_offset(&d->dst, pos), s < 0 ? s * w : s);
     }
 }
 
 static dnnl_tp_status_t prelu_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_prelu_desc_t *d = (const dtp_prelu_desc_t *)pd->op;
-    job_t job = {d, ctx->ptr};
+    dtp_job_t job = {pd, ctx};
     dtp_parallel_for(ctx->par, dtp_md_nelems(&d->dst), dtp_grain(NS_PER_ELEMENT), prelu_ref_range, &job);
     dtp_zero_pad(&d->dst, ctx->ptr[DTP_PRELU_DST]);
     return dnnl_tp_success;
 }
 
-const dtp_impl_t dtp_cpu_prelu__ref = {.name = "ref:any",
-                                       .flags = DTP_IMPL_ANY_THREADS,
-                                       .pd_init = prelu_ref_pd_init,
-                                       .execute = prelu_ref_execute};
+DTP_CPU_IMPL(prelu__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = prelu_ref_pd_init,
+             .execute = prelu_ref_execute);

@@ -1,10 +1,10 @@
 /* Reference reduction: any layouts, one output at a time, accumulated in double in logical order. */
 #include <math.h>
 
+#include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "cpu/postops/postops.h"
 #include "cpu/reduction/reduction.h"
-#include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 
 /* Nanoseconds of one source element. */
@@ -42,27 +42,19 @@ static void ref_reduction_range(void *arg, int slot, int64_t begin, int64_t end)
     const ref_env_t *e = arg;
     const dtp_reduction_desc_t *op = (const dtp_reduction_desc_t *)e->pd->op;
     const ref_reduction_plan_t *plan = e->pd->plan;
-    const dtp_vops_t *v = dtp_vops(0);
     const dtp_md_t *src = &op->src, *dst = &op->dst;
-    const int64_t ssize = (int64_t)dtp_type_size(src->data_type),
-                  dsize = (int64_t)dtp_type_size(dst->data_type);
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         dnnl_tp_dims_t at, pos;
-        int64_t rest = l;
-        for (int d = dst->ndims - 1; d >= 0; --d) {
-            at[d] = pos[d] = rest % dst->dims[d];
-            rest /= dst->dims[d];
-        }
+        dtp_md_position(dst, l, at);
+        memcpy(pos, at, sizeof pos);
         double acc = op->alg == dnnl_tp_reduction_max   ? -INFINITY
                      : op->alg == dnnl_tp_reduction_min ? INFINITY
                      : op->alg == dnnl_tp_reduction_mul ? 1.
                                                         : 0.;
         for (int64_t i = 0; i < e->count; ++i) {
-            float x;
-            v->load[src->data_type](
-                &x, (const char *)e->ctx->ptr[DTP_REDUCTION_SRC] + dtp_md_offset(src, pos) * ssize, 1, 1);
-            acc = ref_combine(op, acc, (double)x);
+            acc = ref_combine(
+                op, acc, dtp_load(src->data_type, e->ctx->ptr[DTP_REDUCTION_SRC], dtp_md_offset(src, pos)));
             for (int d = dst->ndims - 1; d >= 0; --d) {
                 if (dst->dims[d] == src->dims[d]) continue;
                 if (++pos[d] < src->dims[d]) break;
@@ -71,8 +63,7 @@ static void ref_reduction_range(void *arg, int slot, int64_t begin, int64_t end)
         }
         float y = dtp_reduction_finish(op, acc, e->count);
         if (plan->po.len > 0) dtp_postops_apply_linear(&plan->po, e->ctx, &y, 1, l);
-        v->store[dst->data_type]((char *)e->ctx->ptr[DTP_REDUCTION_DST] + dtp_md_offset(dst, at) * dsize, &y,
-                                 1, 1);
+        dtp_store(dst->data_type, e->ctx->ptr[DTP_REDUCTION_DST], dtp_md_offset(dst, at), (double)y);
     }
 }
 
@@ -87,8 +78,6 @@ static dnnl_tp_status_t ref_reduction_execute(const dtp_pd_t *pd, const dtp_exec
     return dnnl_tp_success;
 }
 
-const dtp_impl_t dtp_cpu_reduction__ref = {.name = "ref:any",
-                                           .flags = DTP_IMPL_ANY_THREADS,
-                                           .plan_size = sizeof(ref_reduction_plan_t),
-                                           .pd_init = ref_reduction_pd_init,
-                                           .execute = ref_reduction_execute};
+DTP_CPU_IMPL(reduction__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(ref_reduction_plan_t), .pd_init = ref_reduction_pd_init,
+             .execute = ref_reduction_execute);

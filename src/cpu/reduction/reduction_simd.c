@@ -65,15 +65,6 @@ typedef struct {
     dtp_program_t program;
 } red_plan_t;
 
-static const dtp_reduce_kern_t *kernels(unsigned isa) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return &dtp_reduce_kern__avx512;
-    if (isa & DTP_ISA_AVX2) return &dtp_reduce_kern__avx2;
-#endif
-    (void)isa;
-    return &dtp_reduce_kern__portable;
-}
-
 static int op_of(const dtp_reduction_desc_t *d) {
     switch (d->alg) {
     case dnnl_tp_reduction_max: return DTP_REDUCE_MAX;
@@ -183,13 +174,14 @@ static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
     return true;
 }
 
-static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd) {
     const dtp_reduction_desc_t *op = (const dtp_reduction_desc_t *)pd->op;
     red_plan_t *plan = pd->plan;
+    const unsigned isa = dtp_pd_isa(pd);
     DTP_TRY(dtp_reduction_check(pd));
     plan->op = op_of(op);
     plan->general_p = op->alg >= dnnl_tp_reduction_norm_lp_max && op->p != 1.f && op->p != 2.f;
-    plan->kern = kernels(isa);
+    plan->kern = DTP_BY_ISA(isa, &dtp_reduce_kern, &dtp_reduce_kern__portable);
     plan->vops = dtp_vops(isa);
     plan->count = 1;
     for (int d = 0; d < op->dst.ndims; ++d)
@@ -199,12 +191,9 @@ static dnnl_tp_status_t reduction_pd_init(dtp_pd_t *pd, unsigned isa) {
     if (!plan->direct) {
         DTP_TRY(dtp_md_init_strides(&plan->out, op->dst.ndims, op->dst.dims, dnnl_tp_f32, NULL));
         const dtp_md_t *md[DTP_BOXES_OPS] = {&op->dst, &plan->out};
-        static const dnnl_tp_dims_t zero;
         dtp_program_begin(&plan->program, isa, op->dst.data_type, DTP_REDUCTION_DST, dnnl_tp_f32, -1);
         DTP_DISPATCH(dtp_program_post_ops(&plan->program, pd, &op->dst, md), UNSUPPORTED_POST_OPS);
-        DTP_DISPATCH(dtp_program_cut(&plan->program, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md,
-                                     &op->dst, pd->engine->l3_bytes),
-                     UNSUPPORTED_LAYOUT);
+        DTP_DISPATCH(dtp_program_cut(&plan->program, pd, md, true), UNSUPPORTED_LAYOUT);
     }
     DTP_DISPATCH(cut(plan, op), UNSUPPORTED_LAYOUT);
     plan_once(plan, op);
@@ -412,26 +401,5 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t reduction_pd_init_avx512(dtp_pd_t *pd) {
-    return reduction_pd_init(pd, pd->engine->isa);
-}
-static dnnl_tp_status_t reduction_pd_init_avx2(dtp_pd_t *pd) { return reduction_pd_init(pd, DTP_ISA_AVX2); }
-static dnnl_tp_status_t reduction_pd_init_any(dtp_pd_t *pd) { return reduction_pd_init(pd, 0); }
-
-const dtp_impl_t dtp_cpu_reduction__avx512 = {.name = "simd:avx512",
-                                              .isa = DTP_ISA_AVX512,
-                                              .flags = DTP_IMPL_ANY_THREADS,
-                                              .plan_size = sizeof(red_plan_t),
-                                              .pd_init = reduction_pd_init_avx512,
-                                              .execute = reduction_execute};
-const dtp_impl_t dtp_cpu_reduction__avx2 = {.name = "simd:avx2",
-                                            .isa = DTP_ISA_AVX2,
-                                            .flags = DTP_IMPL_ANY_THREADS,
-                                            .plan_size = sizeof(red_plan_t),
-                                            .pd_init = reduction_pd_init_avx2,
-                                            .execute = reduction_execute};
-const dtp_impl_t dtp_cpu_reduction__any = {.name = "simd:any",
-                                           .flags = DTP_IMPL_ANY_THREADS,
-                                           .plan_size = sizeof(red_plan_t),
-                                           .pd_init = reduction_pd_init_any,
-                                           .execute = reduction_execute};
+DTP_CPU_IMPLS_AND_ANY(reduction, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(red_plan_t),
+                      .pd_init = reduction_pd_init, .execute = reduction_execute);

@@ -1,7 +1,7 @@
 /* Reference reorder: any layouts, types and attributes, one element at a time. */
+#include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "cpu/reorder/reorder.h"
-#include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 
 /* Nanoseconds of one element. */
@@ -11,7 +11,6 @@ typedef struct {
     const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
     const dtp_md_t *src, *dst;
-    const dtp_vops_t *v;
 } ref_env_t;
 
 static dnnl_tp_status_t ref_reorder_pd_init(dtp_pd_t *pd) { return dtp_reorder_check(pd); }
@@ -23,10 +22,7 @@ static float ref_quant(const ref_env_t *e, const dtp_quant_t *q, int index, cons
     int64_t at = 0;
     for (int d = 0; d < e->dst->ndims; ++d)
         if (q->mask >> d & 1) at = at * e->dst->dims[d] + pos[d];
-    float x;
-    e->v->load[q->data_type](&x, (const char *)e->ctx->ptr[index] + at * (int64_t)dtp_type_size(q->data_type),
-                             1, 1);
-    return x;
+    return (float)dtp_load(q->data_type, e->ctx->ptr[index], at);
 }
 
 static void ref_reorder_range(void *arg, int slot, int64_t begin, int64_t end) {
@@ -34,44 +30,38 @@ static void ref_reorder_range(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_attr_t *attr = e->pd->attr;
     const dtp_md_t *src = e->src, *dst = e->dst;
     const bool plain = attr->n_scales == 0 && attr->n_zero_points == 0 && attr->post_ops->len == 0;
-    const int64_t ssize = (int64_t)dtp_type_size(src->data_type),
-                  dsize = (int64_t)dtp_type_size(dst->data_type);
+    const int64_t size = (int64_t)dtp_type_size(dst->data_type);
+    const char *s = e->ctx->ptr[DTP_REORDER_SRC];
+    char *t = e->ctx->ptr[DTP_REORDER_DST];
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         dnnl_tp_dims_t pos;
-        int64_t rest = l;
-        for (int d = dst->ndims - 1; d >= 0; --d) {
-            pos[d] = rest % dst->dims[d];
-            rest /= dst->dims[d];
-        }
-        const char *s = (const char *)e->ctx->ptr[DTP_REORDER_SRC] + dtp_md_offset(src, pos) * ssize;
-        char *t = (char *)e->ctx->ptr[DTP_REORDER_DST] + dtp_md_offset(dst, pos) * dsize;
+        dtp_md_position(dst, l, pos);
+        const int64_t from = dtp_md_offset(src, pos), to = dtp_md_offset(dst, pos);
         if (plain && src->data_type == dst->data_type) {
-            memcpy(t, s, (size_t)ssize);
+            memcpy(t + to * size, s + from * size, (size_t)size);
             continue;
         }
-        float x;
-        e->v->load[src->data_type](&x, s, 1, 1);
+        float x = (float)dtp_load(src->data_type, s, from);
         x -= ref_quant(e, dtp_attr_zero_point(attr, DNNL_TP_ARG_SRC),
                        dtp_pd_zero_point_index(e->pd, DNNL_TP_ARG_SRC), pos, 0.f);
         x *= ref_quant(e, dtp_attr_scale(attr, DNNL_TP_ARG_SRC), dtp_pd_scale_index(e->pd, DNNL_TP_ARG_SRC),
                        pos, 1.f);
         if (attr->post_ops->len > 0) {
             const dtp_post_op_t *p = &attr->post_ops->entry[0];
-            float old;
-            e->v->load[p->sum_dt == dnnl_tp_data_type_undef ? dst->data_type : p->sum_dt](&old, t, 1, 1);
-            x += p->scale * (old - (float)p->zero_point);
+            const dnnl_tp_data_type_t dt = p->sum_dt == dnnl_tp_data_type_undef ? dst->data_type : p->sum_dt;
+            x += p->scale * ((float)dtp_load(dt, t, to) - (float)p->zero_point);
         }
         x /= ref_quant(e, dtp_attr_scale(attr, DNNL_TP_ARG_DST), dtp_pd_scale_index(e->pd, DNNL_TP_ARG_DST),
                        pos, 1.f);
         x += ref_quant(e, dtp_attr_zero_point(attr, DNNL_TP_ARG_DST),
                        dtp_pd_zero_point_index(e->pd, DNNL_TP_ARG_DST), pos, 0.f);
-        e->v->store[dst->data_type](t, &x, 1, 1);
+        dtp_store(dst->data_type, t, to, (double)x);
     }
 }
 
 static dnnl_tp_status_t ref_reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    ref_env_t e = {.pd = pd, .ctx = ctx, .v = dtp_vops(0)};
+    ref_env_t e = {.pd = pd, .ctx = ctx};
     DTP_TRY(dtp_reorder_actual(pd, ctx, &e.src, &e.dst));
     dtp_parallel_for(ctx->par, dtp_md_nelems(e.dst), dtp_grain(NS_PER_ELEMENT), ref_reorder_range, &e);
     dtp_zero_pad(e.dst, ctx->ptr[DTP_REORDER_DST]);
@@ -79,7 +69,5 @@ static dnnl_tp_status_t ref_reorder_execute(const dtp_pd_t *pd, const dtp_exec_c
     return dnnl_tp_success;
 }
 
-const dtp_impl_t dtp_cpu_reorder__ref = {.name = "ref:any",
-                                         .flags = DTP_IMPL_ANY_THREADS,
-                                         .pd_init = ref_reorder_pd_init,
-                                         .execute = ref_reorder_execute};
+DTP_CPU_IMPL(reorder__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = ref_reorder_pd_init,
+             .execute = ref_reorder_execute);

@@ -11,8 +11,6 @@
 #define WORTH_TWO_STEPS 1024
 
 typedef struct {
-    unsigned isa;
-    size_t slot_bytes;
     dtp_program_t program;
     bool two_steps;
     dtp_md_t between; /* dst's type, source's order */
@@ -35,11 +33,10 @@ static bool add_quant(dtp_program_t *m, reorder_mds_t *mds, int slot, const dtp_
     return dtp_program_binary(m, DTP_PROGRAM_ACC, m->nsteps ? DTP_PROGRAM_ACC : 1, o, -1, alg);
 }
 
-static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_md_t *src,
-                         const dtp_md_t *dst) {
+static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *src, const dtp_md_t *dst) {
     const dtp_attr_t *attr = pd->attr;
     reorder_mds_t mds = {.md = {dst, src}};
-    dtp_program_begin(m, isa, dst->data_type, DTP_REORDER_DST, src->data_type, DTP_REORDER_SRC);
+    dtp_program_begin(m, dtp_pd_isa(pd), dst->data_type, DTP_REORDER_DST, src->data_type, DTP_REORDER_SRC);
     if (!add_quant(m, &mds, 0, dtp_attr_zero_point(attr, DNNL_TP_ARG_SRC),
                    dtp_pd_zero_point_index(pd, DNNL_TP_ARG_SRC), dst, dnnl_tp_binary_sub) ||
         !add_quant(m, &mds, 1, dtp_attr_scale(attr, DNNL_TP_ARG_SRC), dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC),
@@ -54,8 +51,7 @@ static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, con
         !add_quant(m, &mds, 3, dtp_attr_zero_point(attr, DNNL_TP_ARG_DST),
                    dtp_pd_zero_point_index(pd, DNNL_TP_ARG_DST), dst, dnnl_tp_binary_add))
         return false;
-    static const dnnl_tp_dims_t zero;
-    return dtp_program_cut(m, dst->ndims, dst->dims, zero, dst->dims, mds.md, dst, pd->engine->l3_bytes);
+    return dtp_program_cut(m, pd, mds.md, true);
 }
 
 /* Elements of the first box's tiles. */
@@ -63,7 +59,7 @@ static int64_t tile_elems(const dtp_program_t *m) {
     return m->nboxes > 0 ? m->box[0].rows * m->box[0].cols : INT64_MAX;
 }
 
-static bool make_two_steps(reorder_plan_t *plan, const dtp_pd_t *pd, unsigned isa) {
+static bool make_two_steps(reorder_plan_t *plan, const dtp_pd_t *pd) {
     const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
     dtp_md_t *mid = &plan->between;
     if (plan->program.moves_bytes || pd->attr->post_ops->len > 0 || op->dst.inner_nblks < 2 ||
@@ -77,18 +73,14 @@ static bool make_two_steps(reorder_plan_t *plan, const dtp_pd_t *pd, unsigned is
     dtp_boxes_layout_like(mid, &op->src);
     dtp_program_t *m = &plan->second;
     const dtp_md_t *md[] = {&op->dst, mid};
-    static const dnnl_tp_dims_t zero;
-    dtp_program_begin(m, isa, op->dst.data_type, DTP_REORDER_DST, mid->data_type, -1);
-    return dtp_program_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
-                           pd->engine->l3_bytes) &&
-           make_program(&plan->program, pd, isa, &op->src, mid);
+    dtp_program_begin(m, dtp_pd_isa(pd), op->dst.data_type, DTP_REORDER_DST, mid->data_type, -1);
+    return dtp_program_cut(m, pd, md, true) && make_program(&plan->program, pd, &op->src, mid);
 }
 
-static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd) {
     const dtp_reorder_desc_t *op = (const dtp_reorder_desc_t *)pd->op;
     reorder_plan_t *plan = pd->plan;
     DTP_TRY(dtp_reorder_check(pd));
-    plan->isa = isa;
     if (pd->has_runtime) {
         /* All that may be needed: src, dst, four vectors, two more buffers. Blocks are known, so a box
          * exists unless they do not divide each other; that is tested with dims of one. */
@@ -99,15 +91,15 @@ static dnnl_tp_status_t reorder_pd_init(dtp_pd_t *pd, unsigned isa) {
             src.padded_dims[d] = dtp_md_block_of(&src, d);
             dst.padded_dims[d] = dtp_md_block_of(&dst, d);
         }
-        DTP_DISPATCH(make_program(&plan->program, pd, isa, &src, &dst), UNSUPPORTED_LAYOUT);
-        plan->slot_bytes = (size_t)(plan->program.nops + 2) * DTP_PROGRAM_TILE * sizeof(float);
-        dtp_pd_book(pd, sizeof(dtp_program_t), plan->slot_bytes);
+        DTP_DISPATCH(make_program(&plan->program, pd, &src, &dst), UNSUPPORTED_LAYOUT);
+        dtp_pd_book(pd, sizeof(dtp_program_t),
+                    (size_t)(plan->program.nops + 2) * DTP_PROGRAM_TILE * sizeof(float));
         return dnnl_tp_success;
     }
-    DTP_DISPATCH(make_program(&plan->program, pd, isa, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
-    plan->two_steps = make_two_steps(plan, pd, isa);
-    plan->slot_bytes = dtp_program_slot_bytes(&plan->program);
-    dtp_pd_book(pd, plan->two_steps ? dtp_md_size(&plan->between) : 0, plan->slot_bytes);
+    DTP_DISPATCH(make_program(&plan->program, pd, &op->src, &op->dst), UNSUPPORTED_LAYOUT);
+    plan->two_steps = make_two_steps(plan, pd);
+    dtp_pd_book(pd, plan->two_steps ? dtp_md_size(&plan->between) : 0,
+                dtp_program_slot_bytes(&plan->program));
     return dnnl_tp_success;
 }
 
@@ -119,7 +111,7 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
         const dtp_md_t *src;
         dtp_program_t *made = (dtp_program_t *)(void *)ctx->scratch;
         DTP_TRY(dtp_reorder_actual(pd, ctx, &src, &dst));
-        if (!make_program(made, pd, plan->isa, src, dst))
+        if (!make_program(made, pd, src, dst))
             return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_LAYOUT, "layouts of this execution");
         program = made;
     }
@@ -135,24 +127,5 @@ static dnnl_tp_status_t reorder_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t reorder_pd_init_avx512(dtp_pd_t *pd) { return reorder_pd_init(pd, pd->engine->isa); }
-static dnnl_tp_status_t reorder_pd_init_avx2(dtp_pd_t *pd) { return reorder_pd_init(pd, DTP_ISA_AVX2); }
-static dnnl_tp_status_t reorder_pd_init_any(dtp_pd_t *pd) { return reorder_pd_init(pd, 0); }
-
-const dtp_impl_t dtp_cpu_reorder__avx512 = {.name = "simd:avx512",
-                                            .isa = DTP_ISA_AVX512,
-                                            .flags = DTP_IMPL_ANY_THREADS,
-                                            .plan_size = sizeof(reorder_plan_t),
-                                            .pd_init = reorder_pd_init_avx512,
-                                            .execute = reorder_execute};
-const dtp_impl_t dtp_cpu_reorder__avx2 = {.name = "simd:avx2",
-                                          .isa = DTP_ISA_AVX2,
-                                          .flags = DTP_IMPL_ANY_THREADS,
-                                          .plan_size = sizeof(reorder_plan_t),
-                                          .pd_init = reorder_pd_init_avx2,
-                                          .execute = reorder_execute};
-const dtp_impl_t dtp_cpu_reorder__any = {.name = "simd:any",
-                                         .flags = DTP_IMPL_ANY_THREADS,
-                                         .plan_size = sizeof(reorder_plan_t),
-                                         .pd_init = reorder_pd_init_any,
-                                         .execute = reorder_execute};
+DTP_CPU_IMPLS_AND_ANY(reorder, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(reorder_plan_t),
+                      .pd_init = reorder_pd_init, .execute = reorder_execute);

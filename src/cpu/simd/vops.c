@@ -8,22 +8,10 @@ extern const dtp_vops_t dtp_vops__avx512, dtp_vops__avx2, dtp_vops__portable;
 extern const dtp_exact_t dtp_exact__avx512[DTP_VOPS_NTYPES], dtp_exact__avx2[DTP_VOPS_NTYPES],
     dtp_exact__portable[DTP_VOPS_NTYPES];
 
-const dtp_vops_t *dtp_vops(unsigned isa) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return &dtp_vops__avx512;
-    if (isa & DTP_ISA_AVX2) return &dtp_vops__avx2;
-#endif
-    (void)isa;
-    return &dtp_vops__portable;
-}
+const dtp_vops_t *dtp_vops(unsigned isa) { return DTP_BY_ISA(isa, &dtp_vops, &dtp_vops__portable); }
 
 const dtp_exact_t *dtp_exact(unsigned isa, dnnl_tp_data_type_t dt) {
-#if DTP_X64
-    if (isa & DTP_ISA_AVX512) return &dtp_exact__avx512[dt];
-    if (isa & DTP_ISA_AVX2) return &dtp_exact__avx2[dt];
-#endif
-    (void)isa;
-    return &dtp_exact__portable[dt];
+    return DTP_BY_ISA(isa, dtp_exact, dtp_exact__portable) + dt;
 }
 
 dtp_eltwise_fn_t dtp_vops_eltwise(const dtp_vops_t *v, int alg) {

@@ -14,8 +14,6 @@
 #include "cpu/softmax/softmax_kern.h"
 #include "threading/base/parallel.h"
 
-#if DTP_X64 /* elsewhere the reference serves */
-
 /* Floats of a tile; a longer row or narrowest block of columns is a tile of its own. */
 enum { TILE_FLOATS = 4096, MIN_COLS = 16 };
 
@@ -33,7 +31,8 @@ typedef struct {
     int log;
 } plan_t;
 
-static dnnl_tp_status_t softmax_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t softmax_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
     dtp_softmax_desc_t *d = (dtp_softmax_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
@@ -42,6 +41,8 @@ static dnnl_tp_status_t softmax_init(dtp_pd_t *pd, unsigned isa) {
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
     DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, DTP_PO_ALL, isa));
+    plan->rows_kernel = DTP_BY_ISA(isa, dtp_softmax_rows, NULL);
+    plan->cols_kernel = DTP_BY_ISA(isa, dtp_softmax_cols, NULL);
     plan->log = d->alg == dnnl_tp_softmax_log;
     plan->n = d->src.dims[d->axis];
     bool f32 = d->src.data_type == dnnl_tp_f32 && d->dst.data_type == dnnl_tp_f32;
@@ -171,22 +172,5 @@ static dnnl_tp_status_t softmax_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t softmax_avx512_pd_init(dtp_pd_t *pd) {
-    plan_t *plan = pd->plan;
-    plan->rows_kernel = dtp_softmax_rows__avx512;
-    plan->cols_kernel = dtp_softmax_cols__avx512;
-    return softmax_init(pd, DTP_ISA_AVX512);
-}
-static dnnl_tp_status_t softmax_avx2_pd_init(dtp_pd_t *pd) {
-    plan_t *plan = pd->plan;
-    plan->rows_kernel = dtp_softmax_rows__avx2;
-    plan->cols_kernel = dtp_softmax_cols__avx2;
-    return softmax_init(pd, DTP_ISA_AVX2);
-}
-extern const dtp_impl_t dtp_cpu_softmax__avx512, dtp_cpu_softmax__avx2;
-const dtp_impl_t dtp_cpu_softmax__avx512 = {"simd:avx512",  DTP_ISA_AVX512,         DTP_IMPL_ROWS,
-                                            sizeof(plan_t), softmax_avx512_pd_init, NULL,
-                                            softmax_execute};
-const dtp_impl_t dtp_cpu_softmax__avx2 = {"simd:avx2",          DTP_ISA_AVX2, DTP_IMPL_ROWS,  sizeof(plan_t),
-                                          softmax_avx2_pd_init, NULL,         softmax_execute};
-#endif
+DTP_CPU_IMPLS(softmax, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t), .pd_init = softmax_init,
+              .execute = softmax_execute);

@@ -1,10 +1,5 @@
 /* Implementations of softmax on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-extern const dtp_impl_t dtp_cpu_softmax__avx512, dtp_cpu_softmax__avx2, dtp_cpu_softmax__ref;
-
-const dtp_impl_t *const dtp_cpu_softmax_list[] = {
-#if DTP_X64
-    &dtp_cpu_softmax__avx512, &dtp_cpu_softmax__avx2,
-#endif
-    &dtp_cpu_softmax__ref, NULL};
+#define IMPLS(X) X(softmax__avx512) X(softmax__avx2) X(softmax__ref)
+DTP_CPU_LIST(softmax, IMPLS);

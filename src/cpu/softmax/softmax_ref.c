@@ -31,13 +31,8 @@ static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} job_t;
-
 static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
-    const job_t *j = arg;
+    const dtp_job_t *j = arg;
     const plan_t *plan = j->pd->plan;
     const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)j->pd->op;
     const void *src = j->ctx->ptr[DTP_SOFTMAX_SRC];
@@ -70,14 +65,12 @@ static void softmax_ref_lines(void *arg, int slot, int64_t begin, int64_t end) {
 static dnnl_tp_status_t softmax_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
-    job_t job = {pd, ctx};
+    dtp_job_t job = {pd, ctx};
     int64_t lines = ctx->rows >= 0 ? ctx->rows : plan->outer * plan->inner;
     dtp_parallel_for(ctx->par, lines, dtp_grain(60. * (double)plan->n), softmax_ref_lines, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_SOFTMAX_DST]);
     return dnnl_tp_success;
 }
 
-extern const dtp_impl_t dtp_cpu_softmax__ref;
-const dtp_impl_t dtp_cpu_softmax__ref = {
-    "ref:any",          0, DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS, sizeof(plan_t), softmax_ref_pd_init, NULL,
-    softmax_ref_execute};
+DTP_CPU_IMPL(softmax__ref, "ref:any", 0, .flags = DTP_IMPL_ROWS | DTP_IMPL_ANY_THREADS,
+             .plan_size = sizeof(plan_t), .pd_init = softmax_ref_pd_init, .execute = softmax_ref_execute);

@@ -14,7 +14,6 @@ typedef struct {
     bool linear;
     bool stream;
     int64_t nelems;
-    unsigned isa;
     const dtp_vops_t *vops;
     dtp_fused_fn_t pair; /* two sources and dst of one small type, scales 1 */
     dtp_program_t program;
@@ -36,13 +35,13 @@ static bool all_linear(const dtp_sum_desc_t *op) {
     return true;
 }
 
-static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd, unsigned isa) {
+static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd) {
     const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)pd->op;
     const float *scale = dtp_sum_scales(op);
+    const unsigned isa = dtp_pd_isa(pd);
     sum_plan_t *plan = pd->plan;
     DTP_TRY(dtp_sum_check(pd));
     plan->vops = dtp_vops(isa);
-    plan->isa = isa;
     if (all_linear(op)) {
         plan->linear = true;
         /* Zeros of the padding sum up to zeros. */
@@ -69,18 +68,8 @@ static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd, unsigned isa) {
                  : dtp_program_axpy(m, o, scale[i]);
     }
     DTP_DISPATCH(ok, UNSUPPORTED_SHAPE);
-    static const dnnl_tp_dims_t zero;
-    DTP_DISPATCH(dtp_program_cut(m, op->dst.ndims, op->dst.dims, zero, op->dst.dims, md, &op->dst,
-                                 pd->engine->l3_bytes),
-                 UNSUPPORTED_LAYOUT);
-    dtp_pd_book(pd, 0, dtp_program_slot_bytes(m));
-    return dnnl_tp_success;
+    return dtp_program_plan(m, pd, md);
 }
-
-typedef struct {
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} sum_env_t;
 
 /* y[0..n) += or = scale * source. */
 static void add_source(const sum_plan_t *plan, float *acc, float *out, const dtp_md_t *src, const char *p,
@@ -109,7 +98,7 @@ static void add_source(const sum_plan_t *plan, float *acc, float *out, const dtp
 }
 
 static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
-    const sum_env_t *e = arg;
+    const dtp_job_t *e = arg;
     const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)e->pd->op;
     const sum_plan_t *plan = e->pd->plan;
     const float *scale = dtp_sum_scales(op);
@@ -165,36 +154,15 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     const sum_plan_t *plan = pd->plan;
     if (plan->linear) {
         if (plan->nelems == 0) return dnnl_tp_success;
-        sum_env_t e = {pd, ctx};
+        dtp_job_t e = {pd, ctx};
         const double bytes = (double)(op->n + 1) * TILE * (double)dtp_type_size(op->dst.data_type);
         dtp_parallel_for(ctx->par, dtp_div_up(plan->nelems, TILE), dtp_grain(bytes * NS_PER_BYTE), sum_linear,
                          &e);
         return dnnl_tp_success;
     }
-    char *ptr[DTP_BOXES_OPS];
-    for (int o = 0; o < plan->program.nops; ++o) ptr[o] = ctx->ptr[plan->program.arg[o]];
-    dtp_program_run(&plan->program, ctx->par, ptr, ctx->scratch, pd->scratch_per_slot);
+    dtp_program_run_args(&plan->program, pd, ctx);
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t sum_pd_init_avx512(dtp_pd_t *pd) { return sum_pd_init(pd, pd->engine->isa); }
-static dnnl_tp_status_t sum_pd_init_avx2(dtp_pd_t *pd) { return sum_pd_init(pd, DTP_ISA_AVX2); }
-static dnnl_tp_status_t sum_pd_init_any(dtp_pd_t *pd) { return sum_pd_init(pd, 0); }
-
-const dtp_impl_t dtp_cpu_sum__avx512 = {.name = "simd:avx512",
-                                        .isa = DTP_ISA_AVX512,
-                                        .flags = DTP_IMPL_ANY_THREADS,
-                                        .plan_size = sizeof(sum_plan_t),
-                                        .pd_init = sum_pd_init_avx512,
-                                        .execute = sum_execute};
-const dtp_impl_t dtp_cpu_sum__avx2 = {.name = "simd:avx2",
-                                      .isa = DTP_ISA_AVX2,
-                                      .flags = DTP_IMPL_ANY_THREADS,
-                                      .plan_size = sizeof(sum_plan_t),
-                                      .pd_init = sum_pd_init_avx2,
-                                      .execute = sum_execute};
-const dtp_impl_t dtp_cpu_sum__any = {.name = "simd:any",
-                                     .flags = DTP_IMPL_ANY_THREADS,
-                                     .plan_size = sizeof(sum_plan_t),
-                                     .pd_init = sum_pd_init_any,
-                                     .execute = sum_execute};
+DTP_CPU_IMPLS_AND_ANY(sum, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(sum_plan_t),
+                      .pd_init = sum_pd_init, .execute = sum_execute);
