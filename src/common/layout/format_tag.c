@@ -3,12 +3,14 @@
 
 #include <ctype.h>
 
+/* The rows are made of the public header's when the build is configured (src/CMakeLists.txt). */
 static const char *const tag_names[] = {
 #define DTP_TAG(name) #name,
 #include "common/layout/format_tags.inc"
 #undef DTP_TAG
 };
 enum { TAG_COUNT = sizeof tag_names / sizeof *tag_names };
+_Static_assert((int)TAG_COUNT == (int)dnnl_tp_format_tag_last, "a name for every tag");
 
 const char *dtp_tag_name(dnnl_tp_format_tag_t tag) {
     return (unsigned)tag < TAG_COUNT ? tag_names[tag] : NULL;
