@@ -1,44 +1,11 @@
 /* Moving elements with AVX-512: squares of 16x16 words in registers, tails by masks. */
-#include <immintrin.h>
 #include <stdbool.h>
 
 #include "cpu/elementwise/move.h"
+#include "cpu/simd/vec_avx512.h"
 
 #define W 16
 #define LINE 64
-
-/* a[i] (row i of the source square) to column i. */
-static inline __attribute__((always_inline)) void turn16x16(__m512 *a) {
-    __m512 b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 8; ++i) {
-        b[2 * i] = _mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]);
-        b[2 * i + 1] = _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 4; ++i) {
-        __m512d p0 = _mm512_castps_pd(b[4 * i]), p1 = _mm512_castps_pd(b[4 * i + 1]);
-        __m512d p2 = _mm512_castps_pd(b[4 * i + 2]), p3 = _mm512_castps_pd(b[4 * i + 3]);
-        a[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(p0, p2));
-        a[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p0, p2));
-        a[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(p1, p3));
-        a[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(p1, p3));
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 4; ++i) {
-        b[i] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0x88);
-        b[i + 4] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd);
-        b[i + 8] = _mm512_shuffle_f32x4(a[i + 8], a[i + 12], 0x88);
-        b[i + 12] = _mm512_shuffle_f32x4(a[i + 8], a[i + 12], 0xdd);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 4; ++i) {
-        a[i] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88);
-        a[i + 8] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd);
-        a[i + 4] = _mm512_shuffle_f32x4(b[i + 4], b[i + 12], 0x88);
-        a[i + 12] = _mm512_shuffle_f32x4(b[i + 4], b[i + 12], 0xdd);
-    }
-}
 
 /* n squares one below the other. Functions of their own: with the masked form beside it the compiler spills.
  */
@@ -53,7 +20,7 @@ static inline __attribute__((always_inline)) void squares_body(float *d, int64_t
             __asm__("" : "+r"(p));
             for (int j = 0; j < 4; ++j) a[i + j] = _mm512_loadu_ps(p + j * lds);
         }
-        turn16x16(a);
+        v_transpose(a);
         float *q = d;
 #pragma GCC unroll 4
         for (int i = 0; i < W; i += 4, q += 4 * ldd) {
@@ -79,7 +46,7 @@ static __attribute__((noinline)) void part(float *d, int64_t ldd, const float *s
     __m512 a[W];
 #pragma GCC unroll 16
     for (int i = 0; i < W; ++i) a[i] = i < nc ? _mm512_maskz_loadu_ps(mr, s + i * lds) : _mm512_setzero_ps();
-    turn16x16(a);
+    v_transpose(a);
 #pragma GCC unroll 16
     for (int i = 0; i < W; ++i)
         if (i < nr) _mm512_mask_storeu_ps(d + i * ldd, ms, a[i]);

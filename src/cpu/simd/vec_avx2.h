@@ -122,6 +122,28 @@ V_INLINE vf v_log_special(vf x, vf y) {
     return v_sel(_mm256_cmp_ps(x, v_zero(), _CMP_NGE_UQ), v_set1(__builtin_nanf("")), y);
 }
 
+V_INLINE void v_transpose(vf *a) {
+    vf b[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        b[2 * i] = _mm256_unpacklo_ps(a[2 * i], a[2 * i + 1]);
+        b[2 * i + 1] = _mm256_unpackhi_ps(a[2 * i], a[2 * i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+        a[4 * i] = _mm256_shuffle_ps(b[4 * i], b[4 * i + 2], 0x44);
+        a[4 * i + 1] = _mm256_shuffle_ps(b[4 * i], b[4 * i + 2], 0xee);
+        a[4 * i + 2] = _mm256_shuffle_ps(b[4 * i + 1], b[4 * i + 3], 0x44);
+        a[4 * i + 3] = _mm256_shuffle_ps(b[4 * i + 1], b[4 * i + 3], 0xee);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        b[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
+        a[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
+        a[i] = b[i];
+    }
+}
+
 /* ---- Conversions ------------------------------------------------------------------------------------- */
 V_INLINE vf v_from_f16(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
 V_INLINE vf v_from_bf16(const void *p) {

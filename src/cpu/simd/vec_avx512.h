@@ -135,6 +135,39 @@ V_INLINE vf v_tab32_get(v_tab32 t, vf index_bits) {
     return _mm512_permutex2var_ps(t.lo, _mm512_castps_si512(index_bits), t.hi);
 }
 
+/* A square of VL x VL: a[i], row i, becomes column i. */
+V_INLINE void v_transpose(vf *a) {
+    vf b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 8; ++i) {
+        b[2 * i] = _mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]);
+        b[2 * i + 1] = _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; ++i) {
+        __m512d p0 = _mm512_castps_pd(b[4 * i]), p1 = _mm512_castps_pd(b[4 * i + 1]);
+        __m512d p2 = _mm512_castps_pd(b[4 * i + 2]), p3 = _mm512_castps_pd(b[4 * i + 3]);
+        a[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(p0, p2));
+        a[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p0, p2));
+        a[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(p1, p3));
+        a[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(p1, p3));
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; ++i) {
+        b[i] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0x88);
+        b[i + 4] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd);
+        b[i + 8] = _mm512_shuffle_f32x4(a[i + 8], a[i + 12], 0x88);
+        b[i + 12] = _mm512_shuffle_f32x4(a[i + 8], a[i + 12], 0xdd);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; ++i) {
+        a[i] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88);
+        a[i + 8] = _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd);
+        a[i + 4] = _mm512_shuffle_f32x4(b[i + 4], b[i + 12], 0x88);
+        a[i + 12] = _mm512_shuffle_f32x4(b[i + 4], b[i + 12], 0xdd);
+    }
+}
+
 /* ---- Conversions ------------------------------------------------------------------------------------- */
 V_INLINE vf v_from_f16(const void *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
 V_INLINE vf v_from_bf16(const void *p) {

@@ -1,7 +1,6 @@
 /* f32 micro-kernels for AVX2 with FMA: 6 rows x 16 columns, and wider tiles for up to 3 rows, where the reads
  * of B are what takes time. Same arguments and column panels as the AVX-512 kernels. */
-#include <immintrin.h>
-
+#include "cpu/simd/vec_avx2.h"
 #include "cpu/ukr/ukr.h"
 #include "cpu/ukr/ukr_body.h"
 
@@ -294,22 +293,10 @@ DTP_UKR_TILES_AVX2(DEFINE)
 
 /* dst[8 columns][8 rows] = transposed src[8 rows][8 columns]. */
 INLINE void transpose8(const char *src, int64_t lds, char *dst, int64_t ldd) {
-    __m256 r[8], t[8];
+    __m256 r[8];
     UNROLL for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps((const float *)(src + i * lds));
-    UNROLL for (int i = 0; i < 4; i++) {
-        t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-        t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-    }
-    UNROLL for (int i = 0; i < 2; i++) {
-        r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
-        r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
-        r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
-        r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
-    }
-    UNROLL for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps((float *)(dst + i * ldd), _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-        _mm256_storeu_ps((float *)(dst + (i + 4) * ldd), _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-    }
+    v_transpose(r);
+    UNROLL for (int i = 0; i < 8; i++) _mm256_storeu_ps((float *)(dst + i * ldd), r[i]);
 }
 
 static void transpose_part(const char *src, int64_t lds, int rows, int cols, char *dst, int64_t ldd) {

@@ -3,9 +3,9 @@
  * Accumulators live in an array with a literal bound, or the compiler keeps them in memory. MR row pointers
  * stay in general registers for the whole tile; each k-step loads NV lines of B and broadcasts MR values of
  * A. */
-#include <immintrin.h>
 #include <stdbool.h>
 
+#include "cpu/simd/vec_avx512.h"
 #include "cpu/ukr/ukr.h"
 #include "cpu/ukr/ukr_body.h"
 
@@ -260,37 +260,12 @@ TALL(16)
 
 /* dst[k][16] = transposed src[16 rows][k..]; rows and columns by count, missing ones zero. */
 INLINE void transpose16(const char *src, int64_t lds, int rows, int cols, char *dst, int64_t ldd, int drows) {
-    __m512 r[16], t[16];
+    __m512 r[16];
     const __mmask16 load = (__mmask16)((1u << cols) - 1);
     const __mmask16 store = (__mmask16)((1u << drows) - 1);
     UNROLL for (int i = 0; i < 16; i++) r[i] =
         i < rows ? _mm512_maskz_loadu_ps(load, (const float *)(src + i * lds)) : _mm512_setzero_ps();
-    UNROLL for (int i = 0; i < 8; i++) {
-        t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-        t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-    }
-#define PD(x) _mm512_castps_pd(x)
-#define PS(x) _mm512_castpd_ps(x)
-    UNROLL for (int i = 0; i < 4; i++) {
-        r[4 * i] = PS(_mm512_unpacklo_pd(PD(t[4 * i]), PD(t[4 * i + 2])));
-        r[4 * i + 1] = PS(_mm512_unpackhi_pd(PD(t[4 * i]), PD(t[4 * i + 2])));
-        r[4 * i + 2] = PS(_mm512_unpacklo_pd(PD(t[4 * i + 1]), PD(t[4 * i + 3])));
-        r[4 * i + 3] = PS(_mm512_unpackhi_pd(PD(t[4 * i + 1]), PD(t[4 * i + 3])));
-    }
-#undef PD
-#undef PS
-    UNROLL for (int i = 0; i < 4; i++) {
-        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
-        t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
-        t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-    }
-    UNROLL for (int i = 0; i < 4; i++) {
-        r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
-        r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
-        r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
-        r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
-    }
+    v_transpose(r);
     UNROLL for (int i = 0; i < 16; i++) if (i < cols)
         _mm512_mask_storeu_ps((float *)(dst + i * ldd), store, r[i]);
 }
