@@ -140,19 +140,21 @@ static __attribute__((cold, noinline)) uint32_t new_source(dtp_trace_t *t, uintp
     return s ? (uint32_t)(s - t->sources) : 0;
 }
 
+static inline uint32_t source_of(dtp_trace_t *t, uintptr_t key, const char *text, void *object,
+                                 dtp_trace_describe_t describe, dtp_trace_label_t label, const char *graph) {
+    uintptr_t found;
+    dtp_trace_source_t *s = source_place(t, key, text, &found);
+    if (DTP_LIKELY(s && found)) return (uint32_t)(s - t->sources);
+    return new_source(t, key, text, object, describe, label, graph);
+}
+
 uint32_t dtp_trace_source(dtp_trace_t *t, void *object, dtp_trace_describe_t describe,
                           dtp_trace_label_t label) {
-    uintptr_t found, key = (uintptr_t)object;
-    dtp_trace_source_t *s = source_place(t, key, NULL, &found);
-    if (DTP_LIKELY(s && found)) return (uint32_t)(s - t->sources);
-    return new_source(t, key, NULL, object, describe, label, NULL);
+    return source_of(t, (uintptr_t)object, NULL, object, describe, label, NULL);
 }
 
 uint32_t dtp_trace_graph(dtp_trace_t *t, void *object, dtp_trace_describe_t describe, const char *name) {
-    uintptr_t found, key = (uintptr_t)object;
-    dtp_trace_source_t *s = source_place(t, key, NULL, &found);
-    if (DTP_LIKELY(s && found)) return (uint32_t)(s - t->sources);
-    return new_source(t, key, NULL, object, describe, NULL, name && *name ? name : "graph");
+    return source_of(t, (uintptr_t)object, NULL, object, describe, NULL, name && *name ? name : "graph");
 }
 
 /* Copies what fits, without half a character of UTF-8 at the end. */
@@ -219,10 +221,8 @@ dnnl_tp_status_t dnnl_tp_trace_record(dnnl_tp_trace_t trace, const char *name, i
     if (!dtp_trace_on(trace)) return dnnl_tp_success;
     char text[DTP_TRACE_LABEL];
     copy_label(text, name);
-    uintptr_t found, key = (uintptr_t)dtp_hash_bytes(text, strlen(text)) | 1;
-    dtp_trace_source_t *s = source_place(trace, key, text, &found);
-    uint32_t source =
-        s && found ? (uint32_t)(s - trace->sources) : new_source(trace, key, text, NULL, NULL, NULL, NULL);
+    const uintptr_t key = (uintptr_t)dtp_hash_bytes(text, strlen(text)) | 1;
+    const uint32_t source = source_of(trace, key, text, NULL, NULL, NULL, NULL);
     dtp_trace_event_t event = {.begin_ns = begin_ns,
                                .end_ns = end_ns,
                                .source = source,

@@ -32,27 +32,22 @@ static dnnl_tp_status_t check_dims(const dtp_matmul_desc_t *d) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_matmul_init(dtp_matmul_desc_t *d, const dtp_md_t *src, const dtp_md_t *wei,
-                                 const dtp_md_t *bia, const dtp_md_t *dst) {
-    DTP_TRY(dtp_check_md(src, "src", true));
-    DTP_TRY(dtp_check_md(wei, "weights", true));
-    DTP_TRY(dtp_check_md(dst, "dst", true));
-    memset(d, 0, sizeof *d);
-    d->base.kind = dnnl_tp_matmul;
-    d->src = *src;
-    d->wei = *wei;
-    d->dst = *dst;
-    if (!dtp_md_is_zero(bia)) d->bia = *bia;
-    return check_dims(d);
-}
-
 dnnl_tp_status_t dnnl_tp_matmul_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, const_dnnl_tp_memory_desc_t src_desc,
     const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
     const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
+    DTP_TRY(dtp_check_md(src_desc, "src", true));
+    DTP_TRY(dtp_check_md(weights_desc, "weights", true));
+    DTP_TRY(dtp_check_md(dst_desc, "dst", true));
     dtp_matmul_desc_t d;
-    DTP_TRY(dtp_matmul_init(&d, src_desc, weights_desc, bias_desc, dst_desc));
+    memset(&d, 0, sizeof d);
+    d.base.kind = dnnl_tp_matmul;
+    d.src = *src_desc;
+    d.wei = *weights_desc;
+    d.dst = *dst_desc;
+    if (!dtp_md_is_zero(bias_desc)) d.bia = *bias_desc;
+    DTP_TRY(check_dims(&d));
     DTP_TRY(dtp_check_post_ops(attr, &d.dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &d.base, sizeof d, attr));
 }

@@ -11,8 +11,4 @@ typedef struct {
 } dtp_matmul_desc_t;
 enum { DTP_MATMUL_SRC, DTP_MATMUL_WEI, DTP_MATMUL_BIA, DTP_MATMUL_DST, DTP_MATMUL_NARGS };
 
-/* Checked matmul problem; bia may be NULL or zero. */
-dnnl_tp_status_t dtp_matmul_init(dtp_matmul_desc_t *d, const dtp_md_t *src, const dtp_md_t *wei,
-                                 const dtp_md_t *bia, const dtp_md_t *dst);
-
 #endif

@@ -17,8 +17,7 @@ static dnnl_tp_status_t ref_binary_pd_init(dtp_pd_t *pd) {
     DTP_TRY(dtp_binary_check(pd));
     DTP_DISPATCH(dtp_binary_arithmetic((const dtp_binary_desc_t *)pd->op) == dnnl_tp_f32,
                  UNSUPPORTED_DATA_TYPE);
-    return dtp_postops_init(&plan->po, pd, DTP_BINARY_DST, &((const dtp_binary_desc_t *)pd->op)->dst,
-                            DTP_PO_ALL, 0);
+    return dtp_postops_init(&plan->po, pd, DTP_BINARY_DST, &((const dtp_binary_desc_t *)pd->op)->dst, 0);
 }
 
 typedef struct {

@@ -170,7 +170,7 @@ int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int 
     return n;
 }
 
-void dtp_boxes_fuse(dtp_box_t *box, int nops) {
+static void fuse(dtp_box_t *box, int nops) {
     int nd = 0;
     for (int d = 0; d < box->nd; ++d) {
         bool fits = nd > 0;
@@ -209,7 +209,7 @@ void dtp_boxes_order(dtp_box_t *box, int nops, int lead) {
         while (to > 0 && outside(box->s[i], box->s[to - 1], nops, lead)) --to;
         if (to != i) dtp_boxes_move(box, nops, i, to);
     }
-    dtp_boxes_fuse(box, nops);
+    fuse(box, nops);
 }
 
 int64_t dtp_boxes_count(const dtp_box_t *box, int first, int last) {

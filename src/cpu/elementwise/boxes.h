@@ -37,8 +37,6 @@ int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int 
 /* Drops loops of one iteration, sorts by the stride of operand `lead` (largest outermost, ties by the other
  * operands), fuses neighbours. */
 void dtp_boxes_order(dtp_box_t *box, int nops, int lead);
-/* Fuses neighbours only. */
-void dtp_boxes_fuse(dtp_box_t *box, int nops);
 /* Moves loop d to position `to`, shifting those between. */
 void dtp_boxes_move(dtp_box_t *box, int nops, int d, int to);
 /* Iterations of loops first..last-1. */

@@ -35,11 +35,22 @@ static double eltwise_cost(dnnl_tp_alg_kind_t alg) {
     return cost[dtp_ew_unary(alg)];
 }
 
+/* n elements; stream: DTP_MEM_*. */
+static inline void eltwise_run(const plan_t *plan, const float *x, float *y, int64_t n, int stream) {
+    plan->fn(&(dtp_eltwise_args_t){.x = x,
+                                   .y = y,
+                                   .ldx = n,
+                                   .ldy = n,
+                                   .rows = 1,
+                                   .cols = n,
+                                   .alpha = plan->alpha,
+                                   .beta = plan->beta,
+                                   .stream = stream});
+}
+
 static bool eltwise_zero_to_zero(const plan_t *plan) {
     float x[1] = {0.f}, y[1];
-    dtp_eltwise_args_t a = {
-        .x = x, .y = y, .ldx = 1, .ldy = 1, .rows = 1, .cols = 1, .alpha = plan->alpha, .beta = plan->beta};
-    plan->fn(&a);
+    eltwise_run(plan, x, y, 1, DTP_MEM_NEAR);
     return y[0] == 0.f;
 }
 
@@ -60,7 +71,7 @@ static dnnl_tp_status_t eltwise_init(dtp_pd_t *pd) {
     DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, DTP_PO_ALL, isa));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, isa));
     plan->fn = dtp_vops_eltwise(plan->po.vops, d->alg);
     DTP_DISPATCH(plan->fn, UNSUPPORTED_ALG);
     plan->alpha = d->alpha;
@@ -105,16 +116,7 @@ static void eltwise_direct(void *arg, int slot, int64_t begin, int64_t end) {
     float *y = (float *)j->ctx->ptr[DTP_ELTWISE_DST] + d->dst.offset0;
     for (int64_t i = first; i < last; i += step) {
         int64_t n = dtp_min64(step, last - i);
-        dtp_eltwise_args_t a = {.x = x + i,
-                                .y = y + i,
-                                .ldx = n,
-                                .ldy = n,
-                                .rows = 1,
-                                .cols = n,
-                                .alpha = plan->alpha,
-                                .beta = plan->beta,
-                                .stream = j->stream};
-        plan->fn(&a);
+        eltwise_run(plan, x + i, y + i, n, j->stream);
         if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, y + i, n, 0);
     }
 }
@@ -132,18 +134,11 @@ static void eltwise_tiles(void *arg, int slot, int64_t begin, int64_t end) {
     int64_t last = dtp_min64(end * UNIT, j->n);
     for (int64_t i = begin * UNIT; i < last; i += UNIT) {
         int64_t n = dtp_min64(UNIT, last - i);
-        dtp_eltwise_args_t a = {.x = tile,
-                                .y = tile,
-                                .ldx = n,
-                                .ldy = n,
-                                .rows = 1,
-                                .cols = n,
-                                .alpha = plan->alpha,
-                                .beta = plan->beta};
+        const float *x = tile;
         if (!plan->linear) dtp_rows_load(v, &d->src, src, i, n, tile);
-        else if (d->src.data_type == dnnl_tp_f32) a.x = (const float *)(const void *)src + d->src.offset0 + i;
+        else if (d->src.data_type == dnnl_tp_f32) x = (const float *)(const void *)src + d->src.offset0 + i;
         else v->load[d->src.data_type](tile, src + (d->src.offset0 + i) * ssize, n, 1);
-        plan->fn(&a);
+        eltwise_run(plan, x, tile, n, DTP_MEM_NEAR);
         if (plan->po.len) dtp_postops_apply_linear(&plan->po, j->ctx, tile, n, i);
         if (plan->linear) v->store[d->dst.data_type](dst + (d->dst.offset0 + i) * dsize, tile, n, 1);
         else dtp_rows_store(v, &d->dst, dst, i, n, tile);
@@ -156,15 +151,8 @@ static dnnl_tp_status_t eltwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     int64_t n = ctx->rows >= 0 ? ctx->rows * plan->cols : plan->n;
     if (n <= plan->inline_n) {
         /* Small work is one call: nothing is prepared for sharing it. */
-        dtp_eltwise_args_t a = {.x = (const float *)ctx->ptr[DTP_ELTWISE_SRC] + d->src.offset0,
-                                .y = (float *)ctx->ptr[DTP_ELTWISE_DST] + d->dst.offset0,
-                                .ldx = n,
-                                .ldy = n,
-                                .rows = 1,
-                                .cols = n,
-                                .alpha = plan->alpha,
-                                .beta = plan->beta};
-        plan->fn(&a);
+        eltwise_run(plan, (const float *)ctx->ptr[DTP_ELTWISE_SRC] + d->src.offset0,
+                    (float *)ctx->ptr[DTP_ELTWISE_DST] + d->dst.offset0, n, DTP_MEM_NEAR);
     } else {
         const bool in_place = ctx->ptr[DTP_ELTWISE_SRC] == ctx->ptr[DTP_ELTWISE_DST];
         job_t job = {pd, ctx, n, !plan->big ? DTP_MEM_NEAR : in_place ? DTP_MEM_FAR : DTP_MEM_STREAM};

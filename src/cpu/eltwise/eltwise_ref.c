@@ -38,7 +38,7 @@ static dnnl_tp_status_t eltwise_ref_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(d->alg != dnnl_tp_eltwise_round || st == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, DTP_PO_ALL, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_ELTWISE_DST, &d->dst, 0));
     plan->n = dtp_md_nelems(&d->dst);
     return dnnl_tp_success;
 }

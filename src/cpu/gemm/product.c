@@ -34,6 +34,25 @@ int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim) {
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
 
+void dtp_product_operands(dtp_product_geometry_t *geo, const dtp_md_t *src, const dtp_md_t *wei,
+                          const dtp_md_t *bia, const dtp_md_t *dst) {
+    const int n = dst->ndims - 1, m = n - 1;
+    geo->m = dst->dims[m];
+    geo->n = dst->dims[n];
+    geo->dst_m = dst->strides[m];
+    geo->dst_n = geo->n == 1 ? 1 : dst->strides[n];
+    geo->src_0 = src->offset0;
+    geo->wei_0 = wei->offset0;
+    geo->dst_0 = dst->offset0;
+    geo->src_dt = src->data_type;
+    geo->wei_dt = wei->data_type;
+    geo->dst_dt = dst->data_type;
+    geo->has_bias = !dtp_md_is_zero(bia);
+    if (!geo->has_bias) return;
+    geo->bia_0 = bia->offset0;
+    geo->bia_dt = bia->data_type;
+}
+
 /* Takes what a kernel can do itself; false: through tiles. */
 static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
     dtp_gemm_t *g = &p->common;
@@ -174,7 +193,7 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     p->dst_dt = geo->dst_dt;
     p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, DTP_PO_ALL, isa));
+    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
     DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
     const int step = elems_per_step(geo->src_dt);

@@ -58,6 +58,10 @@ void dtp_product_packed_blocks(char *text, size_t size, char k, char n, int pane
 /* Columns of the column panels in which md's last two dims are packed along dims k_dim and n_dim; 0: they are not. */
 int dtp_product_packed_panel(const dtp_md_t *md, int k_dim, int n_dim);
 
+/* What the descriptors tell, whatever their dims mean: the last two of dst, first elements, types and whether there is
+ * a bias. */
+void dtp_product_operands(dtp_product_geometry_t *geo, const dtp_md_t *src, const dtp_md_t *wei,
+                          const dtp_md_t *bia, const dtp_md_t *dst);
 /* For pd_init, after layouts are resolved: chooses, compiles the chain, books scratch. */
 dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_product_geometry_t *geo,
                                   const dtp_md_t *dst, const dtp_ukr_set_t *ukr, unsigned isa);

@@ -63,7 +63,7 @@ dnnl_tp_status_t dtp_product_ref_init(dtp_product_ref_t *p, dtp_pd_t *pd, dtp_md
     }
     p->vops = dtp_vops(pd->engine->isa);
     dtp_pd_book(pd, 0, ref_scratch(p));
-    return dtp_postops_init(&p->po, pd, DTP_PRODUCT_REF_DST, dst, DTP_PO_ALL, 0);
+    return dtp_postops_init(&p->po, pd, DTP_PRODUCT_REF_DST, dst, 0);
 }
 
 /* ---- Execution --------------------------------------------------------------------------------------- */

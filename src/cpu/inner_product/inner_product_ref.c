@@ -5,17 +5,16 @@
 #include "common/primitive/primitive_desc.h"
 #include "cpu/gemm/product_ref.h"
 
-static bool ip_type_is_known(dnnl_tp_data_type_t dt) { return dt >= dnnl_tp_f16 && dt <= dnnl_tp_u8; }
 static bool ip_type_is_int8(dnnl_tp_data_type_t dt) { return dt == dnnl_tp_s8 || dt == dnnl_tp_u8; }
 
 static dnnl_tp_status_t inner_product_ref_pd_init(dtp_pd_t *pd) {
     dtp_inner_product_desc_t *d = (dtp_inner_product_desc_t *)pd->op;
     const bool ints = ip_type_is_int8(d->src.data_type) && d->wei.data_type == dnnl_tp_s8;
-    const bool floats = ip_type_is_known(d->src.data_type) && d->src.data_type <= dnnl_tp_f32 &&
-                        ip_type_is_known(d->wei.data_type) && d->wei.data_type <= dnnl_tp_f32;
+    const bool floats = dtp_vops_takes(d->src.data_type) && d->src.data_type <= dnnl_tp_f32 &&
+                        dtp_vops_takes(d->wei.data_type) && d->wei.data_type <= dnnl_tp_f32;
     DTP_DISPATCH(ints || floats, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(ip_type_is_known(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || ip_type_is_known(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_vops_takes(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     const unsigned k_dims = ((1u << d->src.ndims) - 1) & ~1u;
     return dtp_product_ref_init(pd->plan, pd, (dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst}, k_dims,

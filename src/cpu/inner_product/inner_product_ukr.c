@@ -121,26 +121,12 @@ dnnl_tp_status_t dtp_inner_product_ukr_pd_init(dtp_pd_t *pd, const dtp_ukr_set_t
         DTP_DISPATCH(geo.panel, UNSUPPORTED_LAYOUT);
     }
     geo.dims = (dtp_product_dims_t){.src_k = 1, .wei_k = 1, .wei_n = 0};
-    geo.m = d->dst.dims[0];
-    geo.n = d->dst.dims[1];
+    dtp_product_operands(&geo, &d->src, &d->wei, &d->bia, &d->dst);
     geo.k = 1;
     for (int i = 1; i < d->src.ndims; ++i) geo.k *= d->src.dims[i];
     geo.src_m = d->src.strides[0];
     geo.wei_n = d->wei.strides[0];
-    geo.dst_m = d->dst.strides[0];
-    geo.dst_n = geo.n == 1 ? 1 : d->dst.strides[1];
-    geo.src_0 = d->src.offset0;
-    geo.wei_0 = d->wei.offset0;
-    geo.dst_0 = d->dst.offset0;
-    geo.src_dt = d->src.data_type;
-    geo.wei_dt = d->wei.data_type;
-    geo.dst_dt = d->dst.data_type;
-    geo.has_bias = !dtp_md_is_zero(&d->bia);
-    if (geo.has_bias) {
-        geo.bia_n = geo.n == 1 ? 1 : d->bia.strides[0];
-        geo.bia_0 = d->bia.offset0;
-        geo.bia_dt = d->bia.data_type;
-    }
+    if (geo.has_bias) geo.bia_n = geo.n == 1 ? 1 : d->bia.strides[0];
     return dtp_product_init(pd->plan, pd, &geo, &d->dst, ukr, isa);
 }
 

@@ -5,11 +5,6 @@
 #include "common/primitive/primitive_desc.h"
 #include "cpu/gemm/product_ref.h"
 
-static bool type_is_known(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s32 ||
-           dt == dnnl_tp_s8 || dt == dnnl_tp_u8;
-}
-
 static bool type_is_int8(dnnl_tp_data_type_t dt) { return dt == dnnl_tp_s8 || dt == dnnl_tp_u8; }
 
 static dnnl_tp_status_t matmul_ref_pd_init(dtp_pd_t *pd) {
@@ -17,9 +12,9 @@ static dnnl_tp_status_t matmul_ref_pd_init(dtp_pd_t *pd) {
     bool ints = type_is_int8(d->src.data_type) && type_is_int8(d->wei.data_type);
     bool floats = d->src.data_type <= dnnl_tp_f32 && d->wei.data_type <= dnnl_tp_f32;
     DTP_DISPATCH(ints || floats, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(type_is_known(d->dst.data_type) && (ints || d->dst.data_type <= dnnl_tp_f32),
+    DTP_DISPATCH(dtp_vops_takes(d->dst.data_type) && (ints || d->dst.data_type <= dnnl_tp_f32),
                  UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || type_is_known(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_vops_takes(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
     const int nd = d->dst.ndims;
     return dtp_product_ref_init(pd->plan, pd, (dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst},
                                 1u << (nd - 1), 1u << (nd - 2));

@@ -14,28 +14,16 @@ static void matmul_geometry(dtp_product_geometry_t *geo, const dtp_md_t *src, co
                             const dtp_md_t *bia, const dtp_md_t *dst) {
     const int nd = dst->ndims, m = nd - 2, n = nd - 1;
     geo->dims = (dtp_product_dims_t){.src_k = n, .wei_k = m, .wei_n = n, .batched = true};
-    geo->m = dst->dims[m];
-    geo->n = dst->dims[n];
+    dtp_product_operands(geo, src, wei, bia, dst);
     geo->k = src->dims[n];
     geo->src_m = src->strides[m];
     geo->src_k = src->strides[n];
     geo->panel = wei->inner_nblks ? (int)wei->inner_blks[1] : 0;
     geo->wei_k = wei->strides[m];
     geo->wei_n = wei->strides[n];
-    geo->dst_m = dst->strides[m];
-    geo->dst_n = geo->n == 1 ? 1 : dst->strides[n];
-    geo->src_0 = src->offset0;
-    geo->wei_0 = wei->offset0;
-    geo->dst_0 = dst->offset0;
-    geo->src_dt = src->data_type;
-    geo->wei_dt = wei->data_type;
-    geo->dst_dt = dst->data_type;
-    geo->has_bias = !dtp_md_is_zero(bia);
     if (geo->has_bias) {
         geo->bia_m = matmul_stride(bia, m);
         geo->bia_n = matmul_stride(bia, n);
-        geo->bia_0 = bia->offset0;
-        geo->bia_dt = bia->data_type;
     }
     geo->nbatch = nd - 2;
     for (int d = 0; d < nd - 2; ++d) {

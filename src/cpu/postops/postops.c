@@ -58,7 +58,7 @@ static int postops_add_view(dtp_postops_t *po, const dtp_md_t *md, const dtp_md_
 }
 
 dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                  unsigned allowed, unsigned isa) {
+                                  unsigned isa) {
     dtp_post_ops_t *chain = pd->attr->post_ops;
     po->len = po->nviews = 0;
     po->dst_arg = dst_arg;
@@ -74,14 +74,12 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
         s->view = s->view2 = -1;
         switch (e->kind) {
         case dnnl_tp_eltwise:
-            DTP_DISPATCH(allowed & DTP_PO_ELTWISE, UNSUPPORTED_POST_OPS);
             s->alpha = e->alpha;
             s->beta = e->beta;
             s->eltwise = dtp_vops_eltwise(po->vops, e->alg);
             DTP_DISPATCH(s->eltwise, UNSUPPORTED_POST_OPS);
             break;
         case dnnl_tp_binary: {
-            DTP_DISPATCH(allowed & DTP_PO_BINARY, UNSUPPORTED_POST_OPS);
             s->binary = dtp_vops_binary(po->vops, e->alg);
             DTP_DISPATCH(s->binary, UNSUPPORTED_POST_OPS);
             DTP_DISPATCH(dtp_vops_takes(e->src1.data_type), UNSUPPORTED_DATA_TYPE);
@@ -103,7 +101,6 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
             break;
         }
         case dnnl_tp_prelu:
-            DTP_DISPATCH(allowed & DTP_PO_BINARY, UNSUPPORTED_POST_OPS);
             s->binary = dtp_vops_binary(po->vops, DTP_ALG_prelu);
             s->dt = dnnl_tp_f32;
             s->md = &e->src1;
@@ -111,7 +108,6 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
             s->view = postops_add_view(po, &e->src1, dst);
             break;
         case dnnl_tp_sum:
-            DTP_DISPATCH(allowed & DTP_PO_SUM, UNSUPPORTED_POST_OPS);
             s->dt = e->sum_dt == dnnl_tp_data_type_undef ? dst->data_type : e->sum_dt;
             DTP_DISPATCH(dtp_vops_takes(s->dt), UNSUPPORTED_DATA_TYPE);
             DTP_DISPATCH(dtp_type_size(s->dt) == dtp_type_size(dst->data_type), UNSUPPORTED_DATA_TYPE);
@@ -136,11 +132,9 @@ bool dtp_postops_only_eltwise(const dtp_postops_t *po) {
 
 dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
     const dtp_po_step_t *s = &po->step[i];
-    dtp_po_simple_t r = {DTP_PO_FORM_OTHER, s->arg, 0, 0, 1.f};
+    dtp_po_simple_t r = {DTP_PO_FORM_OTHER, s->arg, 0, 0};
     if (s->kind == dnnl_tp_eltwise) {
         if (s->alg == dnnl_tp_eltwise_relu && s->alpha == 0.f) r.form = DTP_PO_FORM_RELU;
-        if (s->alg == dnnl_tp_eltwise_gelu_erf) r.form = DTP_PO_FORM_GELU_ERF;
-        if (s->alg == dnnl_tp_eltwise_gelu_tanh) r.form = DTP_PO_FORM_GELU_TANH;
         return r;
     }
     const dtp_po_view_t *v = &po->view[s->view];
@@ -150,8 +144,6 @@ dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
     if (!cols) return r;
     r.row_stride = v->nd ? v->stride[0] : 0;
     r.offset0 = v->offset0;
-    r.scale = s->scale;
-    if (s->kind == dnnl_tp_sum && s->zero_point == 0.f) r.form = DTP_PO_FORM_SUM;
     if (s->kind == dnnl_tp_binary && s->alg == dnnl_tp_binary_add)
         r.form = v->nd ? DTP_PO_FORM_ADD_TENSOR : DTP_PO_FORM_ADD_COLS;
     return r;

@@ -50,15 +50,12 @@ typedef struct dtp_postops {
     dtp_po_view_t view[DTP_PO_MAX_VIEWS];
 } dtp_postops_t;
 
-/* What a chain may hold, for dtp_postops_init. */
-enum { DTP_PO_ELTWISE = 1, DTP_PO_BINARY = 2, DTP_PO_SUM = 4, DTP_PO_ALL = 7 };
-
 /* Compiles pd->attr's chain for the destination with dense index dst_arg and resolved descriptor dst (both
  * live in pd). Resolves `any` of src1 and src2 in pd->attr: at most one dim other than 1 -> plain, otherwise
  * dst's layout where the dims are dst's, otherwise plain. Unimplemented with a reason for what it cannot
  * serve. isa: DTP_ISA_* bits to use. */
 dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                  unsigned allowed, unsigned isa);
+                                  unsigned isa);
 
 /* Applies the chain to tile[i * ld + j], rows row0 + i, cols col0 + j of dst; i < rows, j < cols. The old dst
  * (sum) is read from ctx->ptr[dst_arg], so the tile is stored afterwards. */
@@ -77,18 +74,14 @@ bool dtp_postops_only_eltwise(const dtp_postops_t *po);
  * the tile. */
 typedef enum {
     DTP_PO_FORM_OTHER = 0,
-    DTP_PO_FORM_RELU, /* alpha 0 */
-    DTP_PO_FORM_GELU_ERF,
-    DTP_PO_FORM_GELU_TANH,
+    DTP_PO_FORM_RELU,       /* alpha 0 */
     DTP_PO_FORM_ADD_TENSOR, /* += f32 src1[row * row_stride + col], arg = its dense index */
-    DTP_PO_FORM_ADD_COLS,   /* += f32 src1[col] */
-    DTP_PO_FORM_SUM         /* += scale * old dst (f32, no zero point), addressed row * row_stride + col */
+    DTP_PO_FORM_ADD_COLS    /* += f32 src1[col] */
 } dtp_po_form_t;
 typedef struct {
     dtp_po_form_t form;
     int arg;
     int64_t row_stride, offset0;
-    float scale;
 } dtp_po_simple_t;
 dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i);
 

@@ -18,7 +18,7 @@ static dnnl_tp_status_t ref_reduction_pd_init(dtp_pd_t *pd) {
     ref_reduction_plan_t *plan = pd->plan;
     DTP_TRY(dtp_reduction_check(pd));
     return dtp_postops_init(&plan->po, pd, DTP_REDUCTION_DST, &((const dtp_reduction_desc_t *)pd->op)->dst,
-                            DTP_PO_ALL, 0);
+                            0);
 }
 
 typedef struct {

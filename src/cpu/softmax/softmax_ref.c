@@ -22,7 +22,7 @@ static dnnl_tp_status_t softmax_ref_pd_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS | DTP_ATTR_SCALES), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_quant_init_common(&plan->src_scale, &plan->dst_scale, pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, DTP_PO_ALL, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_SOFTMAX_DST, &d->dst, 0));
     plan->n = d->src.dims[d->axis];
     plan->inner = 1;
     for (int i = d->axis + 1; i < d->src.ndims; ++i) plan->inner *= d->src.dims[i];

@@ -71,6 +71,22 @@ static dnnl_tp_status_t sum_pd_init(dtp_pd_t *pd) {
     return dtp_program_plan(m, pd, md);
 }
 
+/* y = x0 + x1, n elements. */
+static void add_rows(const sum_plan_t *plan, const float *x0, const float *x1, float *y, int64_t n,
+                     int stream) {
+    dtp_vops_binary(plan->vops, dnnl_tp_binary_add)(&(dtp_binary_args_t){.x0 = x0,
+                                                                         .x1 = x1,
+                                                                         .y = y,
+                                                                         .ld0 = n,
+                                                                         .ld1 = n,
+                                                                         .ldy = n,
+                                                                         .rows = 1,
+                                                                         .cols = n,
+                                                                         .cs0 = 1,
+                                                                         .cs1 = 1,
+                                                                         .stream = stream});
+}
+
 /* y[0..n) += or = scale * source. */
 static void add_source(const sum_plan_t *plan, float *acc, float *out, const dtp_md_t *src, const char *p,
                        int64_t n, float scale, bool first, float *buf, int stream) {
@@ -82,18 +98,7 @@ static void add_source(const sum_plan_t *plan, float *acc, float *out, const dtp
     if (first)
         dtp_vops_eltwise(plan->vops, dnnl_tp_eltwise_linear)(&(dtp_eltwise_args_t){
             .x = x, .y = out, .ldx = n, .ldy = n, .rows = 1, .cols = n, .alpha = scale, .stream = stream});
-    else if (scale == 1.f)
-        dtp_vops_binary(plan->vops, dnnl_tp_binary_add)(&(dtp_binary_args_t){.x0 = acc,
-                                                                             .x1 = x,
-                                                                             .y = out,
-                                                                             .ld0 = n,
-                                                                             .ld1 = n,
-                                                                             .ldy = n,
-                                                                             .rows = 1,
-                                                                             .cols = n,
-                                                                             .cs0 = 1,
-                                                                             .cs1 = 1,
-                                                                             .stream = stream});
+    else if (scale == 1.f) add_rows(plan, acc, x, out, n, stream);
     else plan->vops->axpy(acc, n, x, n, 1, n, scale, 0.f);
 }
 
@@ -104,7 +109,6 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
     const float *scale = dtp_sum_scales(op);
     const int64_t dsize = (int64_t)dtp_type_size(op->dst.data_type);
     float *acc_buf = (float *)(void *)dtp_scratch_slot(e->pd, e->ctx, slot), *buf = acc_buf + TILE;
-    const dtp_binary_fn_t add = dtp_vops_binary(plan->vops, dnnl_tp_binary_add);
     if (plan->pair) {
         const int64_t at = begin * TILE, n = dtp_min64(end * TILE, plan->nelems) - at;
         plan->pair(&(dtp_fused_args_t){(const char *)e->ctx->ptr[DTP_SUM_SRC] + at * dsize,
@@ -123,18 +127,9 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
         /* Two plain sources at once: the frequent residual sum needs one pass. */
         if (op->n >= 2 && scale[0] == 1.f && scale[1] == 1.f && op->src[0].data_type == dnnl_tp_f32 &&
             op->src[1].data_type == dnnl_tp_f32) {
-            add(&(dtp_binary_args_t){
-                .x0 = (const float *)(const void *)((const char *)e->ctx->ptr[DTP_SUM_SRC] + at * 4),
-                .x1 = (const float *)(const void *)((const char *)e->ctx->ptr[DTP_SUM_SRC + 1] + at * 4),
-                .y = op->n == 2 ? out : acc,
-                .ld0 = n,
-                .ld1 = n,
-                .ldy = n,
-                .rows = 1,
-                .cols = n,
-                .cs0 = 1,
-                .cs1 = 1,
-                .stream = op->n == 2 && stream});
+            add_rows(plan, (const float *)e->ctx->ptr[DTP_SUM_SRC] + at,
+                     (const float *)e->ctx->ptr[DTP_SUM_SRC + 1] + at, op->n == 2 ? out : acc, n,
+                     op->n == 2 && stream);
             i = 2;
         }
         for (; i < op->n; ++i) {
