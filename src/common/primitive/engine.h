@@ -107,7 +107,7 @@ struct dnnl_tp_engine {
     dtp_stream_attr_t *stream_attr; /* default pool, or NULL */
     dnnl_tp_allocator_t own_allocator;
     const dnnl_tp_allocator_t *allocator; /* for everything made from it */
-    int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches: per core, per core, shared */
+    int64_t l2_bytes, l3_bytes;           /* data caches: per core, shared */
 };
 
 /* Engine kinds of this build (src/engines.c). */

@@ -10,8 +10,6 @@ enum { CUMSUM_COLUMNS = 64 }; /* of one pass along a line of rows: their sums st
 #define CUMSUM cumsum_f32
 #define ELEMENT float
 #define SUM double
-#define LOAD(x) ((double)(x))
-#define STORE(s) ((float)(s))
 #include "cpu/cumsum/cumsum_kern.inc"
 
 #define CUMSUM cumsum_bf16
@@ -31,22 +29,16 @@ enum { CUMSUM_COLUMNS = 64 }; /* of one pass along a line of rows: their sums st
 #define CUMSUM cumsum_f64
 #define ELEMENT double
 #define SUM double
-#define LOAD(x) (x)
-#define STORE(s) (s)
 #include "cpu/cumsum/cumsum_kern.inc"
 
 #define CUMSUM cumsum_s32
 #define ELEMENT uint32_t
 #define SUM uint32_t
-#define LOAD(x) (x)
-#define STORE(s) (s)
 #include "cpu/cumsum/cumsum_kern.inc"
 
 #define CUMSUM cumsum_s64
 #define ELEMENT uint64_t
 #define SUM uint64_t
-#define LOAD(x) (x)
-#define STORE(s) (s)
 #include "cpu/cumsum/cumsum_kern.inc"
 
 typedef void cumsum_fn_t(const void *src, void *dst, int64_t n, int64_t step, int64_t width, bool exclusive);

@@ -145,10 +145,9 @@ int dtp_boxes_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, 
     }
 }
 
-int dtp_boxes_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *full, int nops,
-                      const dtp_md_t *const *md) {
+int dtp_boxes_cut_all(dtp_box_t *box, int ndims, const int64_t *full, int nops, const dtp_md_t *const *md) {
     static const dnnl_tp_dims_t zero;
-    return dtp_boxes_cut(box, capacity, ndims, full, zero, full, nops, md);
+    return dtp_boxes_cut(box, DTP_BOXES_MAX, ndims, full, zero, full, nops, md);
 }
 
 int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip) {

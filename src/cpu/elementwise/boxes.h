@@ -27,9 +27,8 @@ typedef struct {
  * implementation has to serve. */
 int dtp_boxes_cut(dtp_box_t *box, int capacity, int ndims, const int64_t *full, const int64_t *lo,
                   const int64_t *hi, int nops, const dtp_md_t *const *md);
-/* The whole problem: 0 <= p < full. */
-int dtp_boxes_cut_all(dtp_box_t *box, int capacity, int ndims, const int64_t *full, int nops,
-                      const dtp_md_t *const *md);
+/* The whole problem, 0 <= p < full, into DTP_BOXES_MAX boxes. */
+int dtp_boxes_cut_all(dtp_box_t *box, int ndims, const int64_t *full, int nops, const dtp_md_t *const *md);
 /* Boxes of md's padding (one operand); -1 as above. skip >= 0: without the padding of that dim where all
  * other dims are logical. */
 int dtp_boxes_cut_padding(dtp_box_t *box, int capacity, const dtp_md_t *md, int skip);

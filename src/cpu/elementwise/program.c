@@ -387,7 +387,7 @@ bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const
         at[fd] = cut;
         tail = dtp_boxes_cut(box + n, DTP_BOXES_MAX - n, dst->ndims, dims, at, dims, m->nops, md);
     } else {
-        n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, dst->ndims, dims, m->nops, md);
+        n = dtp_boxes_cut_all(box, dst->ndims, dims, m->nops, md);
     }
     if (n < 0 || tail < 0) return false;
     const int64_t tail_n = fd >= 0 ? dst->dims[fd] % dtp_md_block_of(dst, fd) : 0;

@@ -143,7 +143,6 @@ static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index
         e->num_threads = attr->num_threads;
         e->stream_attr = dtp_object_retain(attr->stream_attr);
     }
-    e->l1_bytes = dtp_cpu_cache_bytes(1);
     e->l2_bytes = dtp_cpu_cache_bytes(2);
     e->l3_bytes = dtp_cpu_cache_bytes(3);
     *engine = e;

@@ -39,6 +39,13 @@ typedef struct {
     const char *at[2], *end[2];
 } gemm_ahead_t;
 
+/* The next `rows` rows. */
+static inline void gemm_down(dtp_ukr_args_t *u, int64_t rows) {
+    u->a += rows * u->lda;
+    u->c += rows * u->ldc;
+    if (u->add) u->add += rows * u->ldadd;
+}
+
 /* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
 static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr, int64_t high,
                             gemm_ahead_t *ahead) {
@@ -60,9 +67,7 @@ static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t n
         fn[mr](u);
         nblk -= count;
         high -= count;
-        u->a += count * mr * u->lda;
-        u->c += count * mr * u->ldc;
-        if (u->add) u->add += count * mr * u->ldadd;
+        gemm_down(u, count * mr);
     }
 }
 
@@ -107,9 +112,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->nblk = 1;
         u->pf_count = 0;
         fn[mr](u);
-        u->a += mr * u->lda;
-        u->c += mr * u->ldc;
-        if (u->add) u->add += mr * u->ldadd;
+        gemm_down(u, mr);
         u->b = u->copy;
         u->bs = u->copy_bs;
         u->bstep = DTP_UKR_PANEL_BYTES;
@@ -124,9 +127,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->nblk = high;
         fn[mr](u);
         if (nblk > high) {
-            u->a += high * mr * u->lda;
-            u->c += high * mr * u->ldc;
-            if (u->add) u->add += high * mr * u->ldadd;
+            gemm_down(u, high * mr);
             u->nblk = nblk - high;
             fn[mr - 1](u);
         }
@@ -147,9 +148,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
             u->pf = pf + line * u->bs;
             fn[h](u);
             line += pair ? 2 : 1;
-            u->a += h * u->lda;
-            u->c += h * u->ldc;
-            if (u->add) u->add += h * u->ldadd;
+            gemm_down(u, h);
         }
         return;
     }
@@ -166,9 +165,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
     u->pf_count = count;
     fn[mr](u);
     if (nblk > high) {
-        u->a += high * mr * u->lda;
-        u->c += high * mr * u->ldc;
-        if (u->add) u->add += high * mr * u->ldadd;
+        gemm_down(u, high * mr);
         u->nblk = nblk - high;
         u->pf_first -= high; /* from the first block of a call; negative: some of them are done */
         fn[mr - 1](u);
@@ -557,9 +554,7 @@ static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
     g->once(&u);
     if (g->once_rest) {
-        u.a += g->once_rows * u.lda;
-        u.c += g->once_rows * u.ldc;
-        if (u.add) u.add += g->once_rows * u.ldadd;
+        gemm_down(&u, g->once_rows);
         u.nblk = g->once_nrest;
         g->once_rest(&u);
     }

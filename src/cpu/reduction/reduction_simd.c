@@ -61,7 +61,7 @@ typedef struct {
     red_box_t box[DTP_BOXES_MAX];
     dtp_md_t out; /* where outputs appear, f32 */
     bool direct;  /* out is dst */
-    size_t out_bytes, slot_bytes, map_slot_bytes;
+    size_t out_bytes, slot_bytes;
     dtp_program_t program;
 } red_plan_t;
 
@@ -155,7 +155,7 @@ static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
         if (!zeros) return false;
         src.dims[k] = src.padded_dims[k];
     }
-    int n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, src.ndims, src.dims, NOPS, md);
+    int n = dtp_boxes_cut_all(box, src.ndims, src.dims, NOPS, md);
     if (n <= 0) return false;
     int64_t parts = 0;
     for (int i = 0; i < n; ++i) {
@@ -170,7 +170,6 @@ static bool cut(red_plan_t *plan, const dtp_reduction_desc_t *d) {
         plan->direct ? 0
                      : dtp_round_up_size(sizeof(float) * (size_t)dtp_md_nelems(&plan->out), DTP_CACHE_LINE);
     plan->slot_bytes = (OUT_TILE + BUFFER) * sizeof(float);
-    plan->map_slot_bytes = 0;
     return true;
 }
 

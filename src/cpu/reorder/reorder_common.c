@@ -91,7 +91,7 @@ static void compensate_one(const dtp_exec_ctx_t *ctx, const dtp_md_t *dst, int m
     for (int d = 0; d < dst->ndims; ++d)
         if (!(mask >> d & 1)) out.strides[d] = 0;
     const dtp_md_t *md[COMP_NOPS] = {dst, &out};
-    int n = dtp_boxes_cut_all(box, DTP_BOXES_MAX, dst->ndims, dst->dims, COMP_NOPS, md);
+    int n = dtp_boxes_cut_all(box, dst->ndims, dst->dims, COMP_NOPS, md);
     for (int i = 0; i < n; ++i) {
         dtp_boxes_order(&box[i], COMP_NOPS, COMP_OUT);
         comp_env_t e = {&box[i], 0, ctx->ptr[DTP_REORDER_DST], comp, factor};

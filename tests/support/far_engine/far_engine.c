@@ -97,7 +97,6 @@ static dnnl_tp_status_t far_create(dnnl_tp_engine_t *engine, size_t index,
         e->stream_attr = dtp_object_retain(attr ? attr->stream_attr : NULL);
         e->own_allocator = cpu->own_allocator;
         e->allocator = &e->own_allocator;
-        e->l1_bytes = cpu->l1_bytes;
         e->l2_bytes = cpu->l2_bytes;
         e->l3_bytes = cpu->l3_bytes;
     }
