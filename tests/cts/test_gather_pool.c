@@ -92,7 +92,7 @@ static void gather_refusals(void **state) {
         /* Where the work comes after the call, its text is what is told. */
         assert_int_equal(dtp_last_reason(),
                          test_engine_is_far(at[0].engine) ? DTP_ITEM_FAILED : DTP_GRAPH_INDEX);
-        for (int k = 0; k < N * H; ++k) assert_true(dst[k] == 777.f);
+        for (int k = 0; k < N * H && !test_engine_is_far(at[0].engine); ++k) assert_true(dst[k] == 777.f);
     }
     dnnl_tp_primitive_desc_t pd;
     dtp_gather_desc_t op = gather_desc(dnnl_tp_f32, dnnl_tp_f32);

@@ -10,6 +10,7 @@ struct dtp_impl;
 struct dnnl_tp_memory_desc;
 struct dtp_parallel;
 struct dtp_exec_ctx;
+struct dtp_run_part;
 struct dtp_sync;
 
 /* Instruction sets as bits; an implementation names what it needs. */
@@ -136,9 +137,11 @@ typedef struct dtp_stream_run {
 } dtp_stream_run_t;
 typedef struct dtp_stream_vtbl {
     /* Runs or queues primitive with nptrs dense pointers (and, where run-time dims exist, mds parallel to
-     * them). Retains the primitive while queued. */
+     * them). Retains the primitive while queued. part, copied: of which run it is a step, which then records it
+     * itself; else NULL, and what kernels find wrong in their data (data_error.h) is the execution's failure. */
     dnnl_tp_status_t (*execute)(dnnl_tp_stream_t stream, const struct dnnl_tp_primitive *primitive, int nptrs,
-                                void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds);
+                                void *const *ptrs, const struct dnnl_tp_memory_desc *const *mds,
+                                const struct dtp_run_part *part);
     dnnl_tp_status_t (*wait)(dnnl_tp_stream_t stream, int64_t timeout_ns);
     dnnl_tp_status_t (*set_pool)(dnnl_tp_stream_t stream, const dtp_stream_attr_t *attr);
     /* Drains and drops the caller's reference; would_deadlock from inside own work. */
@@ -153,7 +156,8 @@ typedef struct dtp_stream_vtbl {
      * in both cases, end, whose status is the item's (ignored if skipped; with the last error set), and which
      * is the last to use arg. The event is done after the host's run_end is. On a synchronous stream all of
      * it happens before the call returns. On failure nothing is called. A run that rests when fn returns
-     * (threading/base/sleeper.h) is not over: fn is called again when it has been poked, then end. */
+     * (threading/base/sleeper.h) is not over: fn is called again when it has been poked, then end.
+     * Where the host submits the steps of runs, fn is NULL: end alone is called, behind them. */
     dnnl_tp_status_t (*submit_run)(dnnl_tp_stream_t stream, const struct dtp_stream_run *run,
                                    dnnl_tp_event_t *event);
     /* As the calls of dnnl_tp_event.h. */
@@ -163,6 +167,9 @@ typedef struct dtp_stream_vtbl {
     dnnl_tp_status_t (*reset)(dnnl_tp_stream_t stream);
     /* As dnnl_tp_stream_set_trace, which checked the trace; NULL: unimplemented. */
     dnnl_tp_status_t (*set_trace)(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name);
+    /* Writes CLOCK_MONOTONIC to *ns when the stream has come so far, unless the item is skipped. NULL: it cannot, and
+     * runs that the host submits refuse statistics and traces. */
+    dnnl_tp_status_t (*stamp)(dnnl_tp_stream_t stream, int64_t *ns);
 } dtp_stream_vtbl_t;
 
 struct dnnl_tp_stream {

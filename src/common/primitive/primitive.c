@@ -5,6 +5,8 @@
 #include "common/primitive/primitive_cache.h"
 #include "common/primitive/verbose_text.h"
 
+#include <stdio.h>
+
 static void primitive_destroy(dtp_object_t *obj) {
     dtp_primitive_t *p = (dtp_primitive_t *)obj;
     const dtp_impl_constants_t *constants = p->pd->impl->constants;
@@ -66,6 +68,30 @@ dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, con
     dnnl_tp_status_t status = pd->impl->execute(pd, ctx);
     if (dtp_verbose_on(DTP_VERBOSE_EXEC)) dtp_verbose_primitive("exec", pd, dtp_now_ms() - start);
     return status;
+}
+
+/* ---- What kernels find in data ----------------------------------------------------------------------- */
+
+const char *dtp_data_error_text(const dtp_data_error_t *error, char to[DTP_DATA_TEXT]) {
+    const long long at = (long long)error->at, value = (long long)error->value,
+                    limit = (long long)error->limit;
+    if (error->what == DTP_DATA_ID)
+        snprintf(to, DTP_DATA_TEXT, "id %lld at position %lld, the table has %lld rows", value, at, limit);
+    else
+        snprintf(to, DTP_DATA_TEXT,
+                 "offset %lld is %lld; offsets start at 0, do not decrease and end at most at %lld", at,
+                 value, limit);
+    return to;
+}
+
+dnnl_tp_status_t dtp_data_wrong(const dtp_exec_ctx_t *ctx, dtp_data_finding_t what, int64_t at, int64_t value,
+                                int64_t limit) {
+    const dtp_data_error_t found = {what, ctx->part ? ctx->part->step : 0, at, value, limit};
+    char text[DTP_DATA_TEXT];
+    if (!ctx->part || !ctx->part->error)
+        return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX, "%s", dtp_data_error_text(&found, text));
+    if (ctx->part->error->what == DTP_DATA_FINE) *ctx->part->error = found;
+    return dnnl_tp_success;
 }
 
 /* ---- Checks before execution ------------------------------------------------------------------------- */
@@ -165,7 +191,7 @@ static inline dnnl_tp_status_t finish(const dtp_primitive_t *primitive, dnnl_tp_
     if (pd->is_empty) return dnnl_tp_success;
     DTP_TRY(check_aliases(pd, ptrs));
     ptrs[pd->nargs] = scratch;
-    return stream->v->execute(stream, primitive, pd->nargs, ptrs, mds);
+    return stream->v->execute(stream, primitive, pd->nargs, ptrs, mds, NULL);
 }
 
 static inline dnnl_tp_status_t check_execute(const_dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream,

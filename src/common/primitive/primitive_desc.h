@@ -6,6 +6,7 @@
 #define DTP_COMMON_PRIMITIVE_PRIMITIVE_DESC_H
 
 #include "common/primitive/attr.h"
+#include "common/primitive/data_error.h"
 #include "common/primitive/engine.h"
 #include "common/primitive/op_desc.h"
 
@@ -23,6 +24,8 @@ typedef struct dtp_exec_ctx {
     int64_t rows;          /* DTP_IMPL_ROWS implementations: leading rows to compute; -1 = all */
     void *const *prepared; /* constants made by prepare, by the implementation's own numbering; may be NULL */
     dnnl_tp_stream_t stream; /* to which kernels are submitted; NULL where threads of the host run them */
+    const dtp_run_part_t
+        *part; /* where submitted kernels note what is wrong in their data, as they see it; else NULL */
 } dtp_exec_ctx_t;
 
 enum {
@@ -76,6 +79,7 @@ struct dnnl_tp_primitive_desc {
     dtp_md_t scratch_md;                     /* user mode */
     bool has_runtime;                        /* some argument has run-time dims */
     bool is_empty;                           /* every output has 0 elements: execution does nothing */
+    bool checks_data;                        /* set by pd_init: kernels may find something (data_error.h) */
     int nargs;
     dtp_pd_arg_t *args;     /* nargs entries; md NULL: a post-op slot that its operation does not use */
     size_t *arg_bytes;      /* dtp_md_size of each, 0 when absent or run-time */
@@ -176,7 +180,7 @@ static inline dnnl_tp_status_t dtp_primitive_run_in(const dtp_primitive_t *primi
 static inline dnnl_tp_status_t dtp_primitive_run(const dtp_primitive_t *primitive,
                                                  const struct dtp_parallel *par, void *const *ptrs,
                                                  const dtp_md_t *const *mds, char *scratch, int64_t rows) {
-    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared, NULL};
+    const dtp_exec_ctx_t ctx = {par, ptrs, mds, scratch, rows, primitive->prepared, NULL, NULL};
     return dtp_primitive_run_in(primitive, &ctx);
 }
 

@@ -1,8 +1,8 @@
 /* Attention per head for graphs: softmax(scale Q K^T + mask) V, of the types that have a kernel, without materialised transposes.
  *
  * One item of work is (sequence, head, group of queries); scratch per participant is bounded by the plan
- * whatever the length of a sequence. Packed sequences are checked at execution, before anything is written.
- */
+ * whatever the length of a sequence. Packed sequences are checked at execution, before anything is written; where the
+ * kernel cannot fail (data_error.h), such as do not fit give zeros. */
 #include "cpu/attention/attention_kern.h"
 
 #include <math.h>
@@ -73,6 +73,7 @@ static dnnl_tp_status_t attention_init(dtp_pd_t *pd) {
         DTP_DISPATCH(d->offsets.data_type == dnnl_tp_s32 && dtp_md_is_dense_row_major(&d->offsets),
                      UNSUPPORTED_LAYOUT);
         plan->n = dtp_max64(0, d->offsets.dims[0] - 1);
+        pd->checks_data = true;
     } else {
         plan->n = nd == 3 ? d->q.dims[0] : 1;
     }
@@ -143,6 +144,13 @@ static void attention_items(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
+/* Of packed sequences. */
+static void zero_result(const dtp_attention_desc_t *d, const dtp_exec_ctx_t *ctx) {
+    const size_t size = dtp_type_size(d->dst.data_type), row = size * (size_t)d->dst.dims[1];
+    char *dst = (char *)ctx->ptr[DTP_ATTENTION_DST] + (size_t)d->dst.offset0 * size;
+    for (int64_t i = 0; i < d->dst.dims[0]; ++i) memset(dst + (size_t)(i * d->dst.strides[0]) * size, 0, row);
+}
+
 static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_attention_desc_t *d = (const dtp_attention_desc_t *)pd->op;
     const plan_t *plan = pd->plan;
@@ -151,14 +159,13 @@ static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     if (plan->packed) {
         job.offsets = (const int32_t *)ctx->ptr[DTP_ATTENTION_OFFSETS] + d->offsets.offset0;
         longest = 0;
-        for (int64_t i = 0; i < n; ++i) {
-            int64_t a = job.offsets[i], b = job.offsets[i + 1];
-            if (a < 0 || b < a || b > plan->sq)
-                return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX,
-                                "sequence %lld is rows %lld..%lld of a tensor of %lld", (long long)i,
-                                (long long)a, (long long)b, (long long)plan->sq);
-            longest = dtp_max64(longest, b - a);
+        const int64_t bad = n ? dtp_bad_offset(job.offsets, n, plan->sq, ctx->part != NULL) : -1;
+        if (DTP_UNLIKELY(bad >= 0)) {
+            DTP_TRY(dtp_data_wrong(ctx, DTP_DATA_OFFSET, bad, job.offsets[bad], plan->sq));
+            zero_result(d, ctx);
+            return dnnl_tp_success;
         }
+        for (int64_t i = 0; i < n; ++i) longest = dtp_max64(longest, job.offsets[i + 1] - job.offsets[i]);
         keys = longest;
     }
     job.groups = dtp_div_up(longest, DTP_ATTENTION_QUERIES);

@@ -106,8 +106,10 @@ static __attribute__((noinline)) dnnl_tp_status_t run_traced(cpu_stream_t *s,
 }
 
 static dnnl_tp_status_t cpu_stream_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive,
-                                           int nptrs, void *const *ptrs, const dtp_md_t *const *mds) {
+                                           int nptrs, void *const *ptrs, const dtp_md_t *const *mds,
+                                           const dtp_run_part_t *part) {
     cpu_stream_t *s = (cpu_stream_t *)stream;
+    (void)part; /* runs execute their steps themselves */
     DTP_TRY(stream_enter(s));
     dnnl_tp_status_t status = dnnl_tp_success;
     if (DTP_UNLIKELY(s->queue != NULL)) {
@@ -542,7 +544,7 @@ static dnnl_tp_status_t cpu_stream_run(dnnl_tp_stream_t stream, int num_threads,
 static const dtp_stream_vtbl_t cpu_stream_vtbl = {
     cpu_stream_execute, cpu_stream_wait,       cpu_stream_set_pool,     cpu_stream_close,
     cpu_stream_run,     cpu_stream_submit_run, cpu_stream_record_event, cpu_stream_wait_event,
-    cpu_stream_query,   cpu_stream_reset,      cpu_stream_set_trace};
+    cpu_stream_query,   cpu_stream_reset,      cpu_stream_set_trace,    NULL};
 
 /* The attribute of the stream: what the caller said, and the engine's pool where he named none. */
 static dnnl_tp_status_t resolve_attr(cpu_stream_t *s, const dtp_stream_attr_t *attr) {

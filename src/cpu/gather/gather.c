@@ -1,8 +1,8 @@
 /* Gather of rows for graphs: dst[i, :] = table[ids[i], :]; with the post-op sum dst[i, :] += scale *
  * table[ids[i], :].
  *
- * All ids are checked before anything is written. The table may have any served type (converted to f32); its
- * rows and dst's are dense in the last dim. */
+ * All ids are checked before anything is written; where the kernel cannot fail (data_error.h), those outside the table
+ * are clamped. The table may have any served type (converted to f32); its rows and dst's are dense in the last dim. */
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/gather.h"
 #include "cpu/simd/vops.h"
@@ -50,11 +50,17 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd) {
     plan->ld_dst = d->dst.strides[0];
     plan->id_stride = d->ids.strides[0];
     plan->wide = d->ids.data_type == dnnl_tp_s64;
+    pd->checks_data = true;
     dtp_pd_book(pd, 0, plan->add ? sizeof(float) * (size_t)plan->h : 0);
     /* A row of a large table comes from memory. */
     plan->grain = dtp_grain(20 + .05 * (double)plan->h);
     return dnnl_tp_success;
 }
+
+typedef struct {
+    dtp_job_t job;
+    bool clamps; /* some id is outside the table */
+} gather_job_t;
 
 static inline int64_t gather_id(const plan_t *plan, const void *ids, int64_t i) {
     return plan->wide ? ((const int64_t *)ids)[i * plan->id_stride]
@@ -67,7 +73,8 @@ static const void *gather_ids(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
 }
 
 static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
-    const dtp_job_t *j = arg;
+    const gather_job_t *gather = arg;
+    const dtp_job_t *j = &gather->job;
     const plan_t *plan = j->pd->plan;
     const dtp_gather_desc_t *d = (const dtp_gather_desc_t *)j->pd->op;
     const void *ids = gather_ids(j->pd, j->ctx);
@@ -76,8 +83,16 @@ static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
     float *dst = (float *)j->ctx->ptr[DTP_GATHER_DST] + d->dst.offset0;
     dtp_load_fn_t load = plan->vops->load[d->table.data_type];
     for (int64_t i = begin; i < end; ++i) {
-        const char *row = table + gather_id(plan, ids, i) * plan->ld_table * size;
+        int64_t id = gather_id(plan, ids, i);
         float *y = dst + i * plan->ld_dst;
+        if (DTP_UNLIKELY(gather->clamps)) {
+            id = dtp_max64(0, dtp_min64(id, plan->vocabulary - 1));
+            if (plan->vocabulary == 0) {
+                memset(y, 0, sizeof *y * (size_t)plan->h);
+                continue;
+            }
+        }
+        const char *row = table + id * plan->ld_table * size;
         if (!plan->add) {
             load(y, row, plan->h, 1);
             continue;
@@ -98,14 +113,13 @@ static dnnl_tp_status_t gather_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     const plan_t *plan = pd->plan;
     const void *ids = gather_ids(pd, ctx);
     int64_t n = ctx->rows >= 0 ? ctx->rows : plan->n;
-    for (int64_t i = 0; i < n; ++i) {
+    gather_job_t job = {{pd, ctx}, false};
+    for (int64_t i = 0; i < n && !job.clamps; ++i) {
         int64_t id = gather_id(plan, ids, i);
-        if (DTP_UNLIKELY(id < 0 || id >= plan->vocabulary))
-            return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX,
-                            "id %lld at position %lld, the table has %lld rows", (long long)id, (long long)i,
-                            (long long)plan->vocabulary);
+        if (DTP_LIKELY(id >= 0 && id < plan->vocabulary)) continue;
+        DTP_TRY(dtp_data_wrong(ctx, DTP_DATA_ID, i, id, plan->vocabulary));
+        job.clamps = true;
     }
-    dtp_job_t job = {pd, ctx};
     dtp_parallel_for(ctx->par, n, plan->grain, gather_rows, &job);
     return dnnl_tp_success;
 }

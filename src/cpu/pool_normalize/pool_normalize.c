@@ -1,7 +1,8 @@
 /* Mean over each sequence, then division by max(L2 norm, epsilon), for graphs; f32.
  *
  * src is {B, S, H} with an optional mask {B, S} (weights; 1 counts, 0 does not), or packed {T, H} with
- * offsets. A sequence without a row that counts gives zeros. Rows are added in their order, one sequence per
+ * offsets. A sequence without a row that counts gives zeros, as all do where offsets do not fit and the kernel cannot
+ * fail (data_error.h). Rows are added in their order, one sequence per
  * item of work. */
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/pool_normalize.h"
@@ -36,6 +37,7 @@ static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd) {
         DTP_DISPATCH(d->offsets.data_type == dnnl_tp_s32 && dtp_md_is_dense_row_major(&d->offsets),
                      UNSUPPORTED_LAYOUT);
         plan->n = dtp_max64(0, d->offsets.dims[0] - 1);
+        pd->checks_data = true;
     }
     plan->s = d->src.dims[nd - 2];
     plan->h = d->src.dims[nd - 1];
@@ -105,12 +107,13 @@ static dnnl_tp_status_t pool_normalize_execute(const dtp_pd_t *pd, const dtp_exe
     int64_t n = ctx->rows >= 0 ? ctx->rows : plan->n, total = plan->s * n;
     if (plan->packed) {
         job.offsets = (const int32_t *)ctx->ptr[DTP_POOLN_OFFSETS] + d->offsets.offset0;
-        for (int64_t i = 0; i < n; ++i) {
-            int64_t a = job.offsets[i], b = job.offsets[i + 1];
-            if (a < 0 || b < a || b > plan->s)
-                return dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX,
-                                "sequence %lld is rows %lld..%lld of a tensor of %lld", (long long)i,
-                                (long long)a, (long long)b, (long long)plan->s);
+        const int64_t bad = n ? dtp_bad_offset(job.offsets, n, plan->s, ctx->part != NULL) : -1;
+        if (DTP_UNLIKELY(bad >= 0)) {
+            DTP_TRY(dtp_data_wrong(ctx, DTP_DATA_OFFSET, bad, job.offsets[bad], plan->s));
+            for (int64_t i = 0; i < n; ++i)
+                memset((float *)ctx->ptr[DTP_POOLN_DST] + d->dst.offset0 + i * plan->ld_dst, 0,
+                       sizeof(float) * (size_t)plan->h);
+            return dnnl_tp_success;
         }
         total = n ? job.offsets[n] - job.offsets[0] : 0;
     }

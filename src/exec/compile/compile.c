@@ -222,6 +222,17 @@ static void place_heads(dtp_exec_t *e) {
     }
 }
 
+/* The error word stands behind the buffers. */
+static void place_error(dtp_exec_t *e) {
+    for (int i = 0; i < e->nsteps && !e->checks_data; ++i) {
+        const dtp_primitive_t *p = e->steps[i].work->prim[0];
+        e->checks_data = p && p->pd->checks_data;
+    }
+    if (!e->checks_data) return;
+    e->error_at = dtp_round_up_size(e->memory_bytes, DTP_CACHE_LINE);
+    e->memory_bytes = e->error_at + sizeof(dtp_data_error_t);
+}
+
 static dnnl_tp_status_t refuse_closures(const dtp_lower_t *l) {
     for (int i = 0; i < l->nsteps && l->nhosts; ++i)
         if (l->steps[i]->host)
@@ -305,6 +316,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     }
     DTP_TRY(dtp_plan(e, lower, &orderings, opts ? opts->memory_budget : 0));
     DTP_TRY(dtp_schedule_build(e, lower, &orderings, options));
+    if (e->by_stream) place_error(e);
     return e->by_stream ? dnnl_tp_success : dtp_frames_init(e);
 }
 

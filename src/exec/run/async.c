@@ -45,9 +45,9 @@ static void async_body(void *arg, const dtp_parallel_t *par) {
 static dnnl_tp_status_t async_end(void *arg, bool skipped) {
     async_run_t *block = arg;
     dtp_exec_t *e = block->ctx.exec;
-    (void)skipped;
     /* On a stream that does not know runs that rest. */
-    if (DTP_UNLIKELY(block->ctx.sleeper.rests))
+    if (e->by_stream) dtp_run_by_stream_end(&block->ctx, skipped);
+    else if (DTP_UNLIKELY(block->ctx.sleeper.rests))
         (void)dtp_pool_run_share(NULL, 1, 0, 0, &block->ctx.share, dtp_run_body, &block->ctx);
     dnnl_tp_status_t status = dtp_run_close(&block->ctx);
     block_give(e, block);
@@ -62,7 +62,6 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     *event = NULL;
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     dtp_exec_t *e = (dtp_exec_t *)(uintptr_t)executable;
-    if (e->by_stream) DTP_RETURN(dtp_run_by_stream_async(e, stream, nin, in, nout, out, opts, event));
     async_run_t *block = block_take(e);
     if (!block) DTP_RETURN(dnnl_tp_out_of_memory);
     dnnl_tp_status_t status = dtp_run_open(&block->ctx, executable, stream, nin, in, nout, out, opts);
@@ -78,11 +77,13 @@ dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executa
     dtp_stream_run_t run = {.num_threads = block->ctx.num_threads,
                             .priority = block->ctx.priority,
                             .share = &block->ctx.share,
-                            .fn = async_body,
+                            .fn = e->by_stream ? NULL : async_body,
                             .end = async_end,
                             .arg = block};
+    if (e->by_stream) dtp_run_by_stream_begin(&block->ctx, stream);
     status = stream->v->submit_run(stream, &run, event);
     if (status != dnnl_tp_success) { /* nothing was called */
+        if (e->by_stream && block->ctx.run) dtp_run_by_stream_drop(&block->ctx, stream);
         dtp_run_drop(&block->ctx);
         block_give(e, block);
         dtp_object_release(e);

@@ -3,7 +3,9 @@
  *
  * Arrays of bases lie on the host, in the run object; what they point to is the engine's. The host reads predicates
  * only, each copied to a word of the run, and waits for them; everything else follows in the order of the stream, so
- * instances of loops and frames of calls are used again at once. What the data must be (offsets, ids) kernels check.
+ * instances of loops and frames of calls are used again at once. What the data must be (offsets, ids) kernels check, and
+ * note in the run's error word (common/primitive/data_error.h), which is copied to the host with each predicate and at
+ * the end. Times of operators, where somebody wants them, are stamps that the stream writes around each.
  * A run object is another run's only when its stream has done what it was given. */
 #include "exec/run/run.h"
 
@@ -19,23 +21,36 @@ struct dtp_stream_frame {
 };
 typedef struct dtp_stream_frame frame_t;
 
-/* In the list of the event that ends a run. */
-struct dtp_stream_end {
-    dtp_callback_t node;
-    dtp_exec_t *exec; /* retained */
-    dtp_run_t *run;
+/* When steps began and ended. Kept by the run object. */
+enum { TIMES = 62 };
+typedef struct {
+    uint32_t step;
+    int32_t round;
+    int64_t begin_ns, end_ns; /* 0: skipped */
+} step_time_t;
+struct dtp_stream_times {
+    struct dtp_stream_times *next;
+    int n;
+    step_time_t at[TIMES];
 };
+typedef struct dtp_stream_times times_t;
 
 typedef struct {
     dtp_run_ctx_t *ctx;
     dnnl_tp_stream_t stream;
     dtp_run_t *run;
-    char *heads; /* of the run, or of the call that goes on */
+    char *heads;    /* of the run, or of the call that goes on */
+    times_t *times; /* that are filled in now, or NULL */
 } walk_t;
 
 /* The handle behind a reference of a step. */
 static inline void *at(void *const *bases, const dtp_ref_t *r) {
     return (void *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
+}
+
+/* In the engine's memory. */
+static inline dtp_data_error_t *error_word(const walk_t *w) {
+    return (dtp_data_error_t *)(void *)(w->run->memory + w->ctx->exec->error_at);
 }
 
 static bool ok(walk_t *w, const dtp_exec_step_t *step, dnnl_tp_status_t status) {
@@ -64,7 +79,7 @@ static bool copy(walk_t *w, const dtp_exec_step_t *step, void *to, const void *f
     return !bytes || ok(w, step, v->copy(w->stream, DTP_COPY_WITHIN, to, from, bytes));
 }
 
-static bool run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
+static bool submit_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     void *ptr[2 * DTP_GRAPH_MAX_ARGS + 1];
     const dtp_exec_work_t *work = step->work;
     for (int i = 0; i < work->nrefs; ++i) ptr[i] = at(bases, &work->refs[i]);
@@ -72,8 +87,79 @@ static bool run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases)
     const dtp_pd_t *pd = work->prim[0]->pd;
     if (pd->is_empty) return true;
     ptr[pd->nargs] = NULL; /* the stream's scratch */
-    return ok(w, step, w->stream->v->execute(w->stream, work->prim[0], pd->nargs, ptr, NULL));
+    const dtp_exec_t *e = w->ctx->exec;
+    const dtp_run_part_t part = {pd->checks_data ? error_word(w) : NULL, (uint32_t)(step - e->steps)};
+    return ok(w, step, w->stream->v->execute(w->stream, work->prim[0], pd->nargs, ptr, NULL, &part));
 }
+
+static step_time_t *next_time(walk_t *w) {
+    times_t *t = w->times ? w->times : w->run->times;
+    if (!t || t->n == TIMES) {
+        times_t **link = t ? &t->next : &w->run->times;
+        if (!*link) *link = dtp_zalloc(w->ctx->exec->obj.allocator, sizeof **link, DTP_CACHE_LINE);
+        t = *link;
+    }
+    if (!t) {
+        (void)ok(w, NULL, dtp_no_memory(sizeof *t));
+        return NULL;
+    }
+    w->times = t;
+    return &t->at[t->n++];
+}
+
+static void run_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
+    if (DTP_LIKELY(!w->ctx->watched)) {
+        (void)submit_step(w, step, bases);
+        return;
+    }
+    step_time_t *t = next_time(w);
+    if (!t) return;
+    *t = (step_time_t){(uint32_t)(step - w->ctx->exec->steps), dtp_run_round_of(w->ctx, step, bases), 0, 0};
+    const dnnl_tp_stream_t s = w->stream;
+    if (ok(w, step, s->v->stamp(s, &t->begin_ns)) && submit_step(w, step, bases))
+        (void)ok(w, step, s->v->stamp(s, &t->end_ns));
+}
+
+/* ---- What kernels find ------------------------------------------------------------------------------- */
+
+static bool clean_word(walk_t *w) {
+    static const dtp_data_error_t clean;
+#ifdef DTP_BREAK_STREAM_CLEAN
+    if (w->run->found.what != DTP_DATA_FINE) return true;
+#endif
+    w->run->found = clean;
+    return !w->ctx->exec->checks_data ||
+           ok(w, NULL,
+              w->stream->engine->v->copy(w->stream, DTP_COPY_TO_ENGINE, error_word(w), &clean, sizeof clean));
+}
+
+/* It is on the host when the stream has come so far. */
+static bool fetch_word(walk_t *w) {
+#ifdef DTP_BREAK_STREAM_DATA
+    return true;
+#endif
+    return !w->ctx->exec->checks_data ||
+           ok(w, NULL,
+              w->stream->engine->v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->found, error_word(w),
+                                         sizeof w->run->found));
+}
+
+/* False: a kernel found something. */
+static bool look_at_word(dtp_run_ctx_t *ctx) {
+    const dtp_data_error_t *found = &ctx->run->found;
+    if (DTP_LIKELY(found->what == DTP_DATA_FINE)) return true;
+    const dtp_exec_step_t *step = &ctx->exec->steps[found->step];
+    char text[DTP_DATA_TEXT];
+    dtp_data_error_text(found, text);
+    if (found->what == DTP_DATA_OFFSET) /* as where the host looks, in front of a run */
+        dtp_run_fail(ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX, "operator '%s': %s", step->name, text);
+    else
+        dtp_run_fail(ctx, dnnl_tp_runtime_error, DTP_GRAPH_INDEX, "operator '%s' (%s): %s", step->name,
+                     step->kind, text);
+    return false;
+}
+
+/* ---- Predicates -------------------------------------------------------------------------------------- */
 
 /* The truth of a predicate, once the stream has come so far. */
 static bool truth(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
@@ -81,8 +167,9 @@ static bool truth(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     const dtp_engine_vtbl_t *v = w->stream->engine->v;
     const void *from = at(bases, step->work->refs);
     if (!ok(w, step, v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->word, from, bytes))) return false;
+    if (!fetch_word(w)) return false;
 #ifndef DTP_BREAK_STREAM_PREDICATE
-    if (!ok(w, NULL, drain(w))) return false;
+    if (!ok(w, NULL, drain(w)) || !look_at_word(w->ctx)) return false; /* what data decide that do not fit */
 #endif
     return dtp_is_true((const char *)&w->run->word, step->work->pred_type);
 }
@@ -149,7 +236,11 @@ void dtp_stream_run_free(dtp_exec_t *e, dtp_run_t *run) {
             e->engine->v->free(e->engine, f->data);
             dtp_free(e->obj.allocator, f);
         }
-    dtp_free(e->obj.allocator, run->end);
+    while (run->times) {
+        times_t *t = run->times;
+        run->times = t->next;
+        dtp_free(e->obj.allocator, t);
+    }
     if (run->memory) e->engine->v->free(e->engine, run->memory);
 }
 
@@ -166,7 +257,7 @@ static void walk(walk_t *w) {
         const dtp_scope_t *scope = &e->scopes[step->scope];
         const dtp_stage_t *next = st + 1;
         switch (st->kind) {
-        case DTP_STAGE_STEP: (void)run_step(w, step, bases); break;
+        case DTP_STAGE_STEP: run_step(w, step, bases); break;
         case DTP_STAGE_IF:
         case DTP_STAGE_TEST:
             if (!truth(w, step, bases)) next = e->stages + st->other;
@@ -224,7 +315,22 @@ static void submit(walk_t *w) {
     run->bases[DTP_BASE_LOCAL] = NULL;
     for (int i = 0; i < e->nin; ++i) run->bases[DTP_BASE_ARGS + i] = ctx->in[i];
     for (int i = 0; i < e->nout; ++i) run->bases[DTP_BASE_ARGS + e->nin + i] = ctx->out[i];
-    walk(w);
+    for (times_t *t = run->times; t; t = t->next) t->n = 0;
+    if (clean_word(w)) walk(w);
+    (void)fetch_word(w);
+}
+
+/* What only the end of a run knows. */
+static void finish(dtp_run_ctx_t *ctx) {
+    (void)look_at_word(ctx);
+    if (DTP_LIKELY(!ctx->watched)) return;
+    for (const times_t *t = ctx->run->times; t; t = t->next)
+        for (int i = 0; i < t->n; ++i)
+            if (t->at[i].end_ns) {
+                ctx->num_participants = 1;
+                dtp_run_watched(ctx, &ctx->exec->steps[t->at[i].step], t->at[i].round, t->at[i].begin_ns,
+                                t->at[i].end_ns);
+            }
 }
 
 void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
@@ -232,64 +338,42 @@ void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
         dtp_run_fail(ctx, dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK, "called from inside running work");
         return;
     }
-    walk_t w = {ctx, stream, NULL, NULL};
+    walk_t w = {.ctx = ctx, .stream = stream};
     const int64_t begin_ns = DTP_UNLIKELY(ctx->trace != NULL) ? dtp_now_ns() : 0;
     submit(&w);
     if (!w.run) return;
     /* Its own failure is told here, and is no poison for what comes next. */
     if (!ok(&w, NULL, drain(&w))) (void)stream->v->reset(stream);
-    ctx->num_participants = 1;
+    finish(ctx);
     dtp_run_give(ctx->exec, w.run);
     if (DTP_UNLIKELY(begin_ns != 0)) dtp_run_trace_body(ctx, begin_ns);
 }
 
 /* ---- Without waiting --------------------------------------------------------------------------------- */
 
-static void run_done(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
-    (void)event, (void)status;
-    dtp_exec_t *e = ((struct dtp_stream_end *)node)->exec;
-#ifndef DTP_BREAK_STREAM_RECYCLE
-    dtp_run_give(e, ((struct dtp_stream_end *)node)->run);
-#endif
-    dtp_object_release(e);
-}
-
-/* An event that is done with this failure. */
-static dnnl_tp_status_t failed_event(dnnl_tp_status_t status, dnnl_tp_event_t *event) {
-    DTP_TRY(dtp_event_create(event, &dtp_host_event, NULL, 0));
-    const int64_t now = dtp_now_ns();
-    dtp_event_fire(dtp_object_retain(*event), status, dtp_last_text(), now, now);
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dtp_run_by_stream_async(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
-                                         int nin, void *const *in, int nout, void *const *out,
-                                         const dnnl_tp_run_opts_t *opts, dnnl_tp_event_t *event) {
-    dtp_run_ctx_t ctx;
-    DTP_TRY(dtp_run_open(&ctx, executable, stream, nin, in, nout, out, opts));
-    walk_t w = {&ctx, stream, NULL, NULL};
+void dtp_run_by_stream_begin(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
+    walk_t w = {.ctx = ctx, .stream = stream};
+    ctx->run = NULL;
     submit(&w);
-    dnnl_tp_event_t done = NULL;
-    dnnl_tp_status_t status = dnnl_tp_success;
-    if (w.run && !w.run->end) {
-        w.run->end = dtp_alloc(ctx.exec->obj.allocator, sizeof *w.run->end, DTP_CACHE_LINE);
-        if (!w.run->end) status = dtp_no_memory(sizeof *w.run->end);
-    }
-    if (w.run && status == dnnl_tp_success) status = stream->v->record_event(stream, &done);
-    if (done) {
-        *w.run->end = (struct dtp_stream_end){{.fn = run_done}, dtp_object_retain(ctx.exec), w.run};
 #ifdef DTP_BREAK_STREAM_RECYCLE
-        dtp_run_give(ctx.exec, w.run);
+    if (w.run) dtp_run_give(ctx->exec, w.run);
 #endif
-        dtp_event_add(done, &w.run->end->node);
-    } else if (w.run && stream->v->wait(stream, -1) != dnnl_tp_would_deadlock) {
-        dtp_run_give(ctx.exec, w.run); /* else it is not used again: nobody knows when it could be */
+}
+
+void dtp_run_by_stream_end(dtp_run_ctx_t *ctx, bool skipped) {
+    if (!ctx->run) return; /* it has failed */
+    if (!skipped && ctx->looks) (void)dtp_run_late(ctx);
+    finish(ctx);
+    if (DTP_UNLIKELY(ctx->trace != NULL)) {
+        const times_t *t = ctx->run->times;
+        dtp_run_trace_body(ctx, t && t->n && t->at[0].begin_ns ? t->at[0].begin_ns : dtp_now_ns());
     }
-    dnnl_tp_status_t result = dtp_run_close(&ctx);
-    if (status == dnnl_tp_success && result == dnnl_tp_success) {
-        *event = done;
-        return dnnl_tp_success;
-    }
-    dtp_object_release(done);
-    return status == dnnl_tp_success ? failed_event(result, event) : status;
+#ifndef DTP_BREAK_STREAM_RECYCLE
+    dtp_run_give(ctx->exec, ctx->run);
+#endif
+}
+
+void dtp_run_by_stream_drop(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream) {
+    /* Else it is not used again: nobody knows when it could be. */
+    if (stream->v->wait(stream, -1) != dnnl_tp_would_deadlock) dtp_run_give(ctx->exec, ctx->run);
 }

@@ -178,7 +178,8 @@ typedef struct dtp_run {
     char *heads;                      /* bases of loops */
     struct dtp_stream_frame **frames; /* by function: free ones */
     uint64_t word;                    /* a predicate */
-    struct dtp_stream_end *end;       /* what an event calls; made by the first run without waiting */
+    dtp_data_error_t found;           /* the error word, copied to the host */
+    struct dtp_stream_times *times;   /* of steps, if a run was watched */
 } dtp_run_t;
 
 enum { DTP_MAX_RUNS = 1024 };
@@ -216,6 +217,8 @@ struct dnnl_tp_executable {
     int noffsets;
     int max_slices;
     bool by_stream;                      /* the host only submits: by_stream.c */
+    bool checks_data;                    /* by stream: some kernel may find something (data_error.h) */
+    size_t error_at;                     /* of the error word, in the memory of a run */
     bool by_counters, always_dataflow;   /* with any number of threads */
     bool has_primitives;                 /* some step has */
     bool may_pend;                       /* has closures that may block or wait: always by dataflow */

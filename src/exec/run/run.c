@@ -139,15 +139,12 @@ static bool check_offsets(dtp_run_ctx_t *ctx) {
     for (int k = 0; k < e->noffsets; ++k) {
         const int32_t *o =
             (const int32_t *)((char *)ctx->run->bases[e->offsets[k].base] + e->offsets[k].offset);
-        int64_t n = e->offsets_seqs[k];
-        int64_t bad = o[0] != 0 ? 0 : -1;
-        for (int64_t i = 1; i <= n && bad < 0; ++i)
-            if (o[i] < o[i - 1] || o[i] > e->offsets_rows[k]) bad = i;
+        const int64_t bad = dtp_bad_offset(o, e->offsets_seqs[k], e->offsets_rows[k], true);
         if (bad < 0) continue;
-        dtp_run_fail(
-            ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX,
-            "operator '%s': offset %lld is %d; offsets start at 0, do not decrease and end at most at %lld",
-            e->offsets_name[k], (long long)bad, (int)o[bad], (long long)e->offsets_rows[k]);
+        const dtp_data_error_t found = {DTP_DATA_OFFSET, 0, bad, o[bad], e->offsets_rows[k]};
+        char text[DTP_DATA_TEXT];
+        dtp_run_fail(ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX, "operator '%s': %s", e->offsets_name[k],
+                     dtp_data_error_text(&found, text));
         return false;
     }
     return true;
@@ -297,8 +294,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
                               const dnnl_tp_run_opts_t *opts) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    DTP_REQUIRE(stream->engine->device == executable->device, BAD_STREAM,
-                "the stream is of another engine");
+    DTP_REQUIRE(stream->engine->device == executable->device, BAD_STREAM, "the stream is of another engine");
     ctx->exec = (dtp_exec_t *)(uintptr_t)executable;
     DTP_TRY(dtp_run_check_args(ctx->exec, nin, in, nout, out));
     DTP_TRY(dtp_run_opts_check(opts));
@@ -329,6 +325,11 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     if (opts && opts->struct_size >= sizeof *opts && opts->trace) trace = opts->trace;
     if (DTP_UNLIKELY(trace != NULL)) dtp_run_trace_open(ctx, stream, trace);
     ctx->watched = ctx->stats || ctx->trace;
+    if (DTP_UNLIKELY(ctx->watched) && executable->by_stream && !stream->v->stamp) {
+        dtp_object_release(ctx->trace);
+        return dtp_fail(dnnl_tp_unimplemented, DTP_BAD_STREAM,
+                        "times of operators: streams of engine %s do not tell them", stream->engine->v->name);
+    }
     if (opts && opts->struct_size >= RUN_OPTS_OLDER) {
         if (opts->priority) ctx->priority = opts->priority;
         if (opts->max_depth) ctx->max_depth = opts->max_depth;

@@ -116,6 +116,11 @@ void dtp_run_trace_round(void **bases, uint32_t round);
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
                          void *const *bases, int64_t units /* of the slice; -1: all */);
 void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step);
+/* The record of a step whose times came later. */
+void dtp_run_watched(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int32_t round, int64_t begin_ns,
+                     int64_t end_ns);
+/* The round of the loop around a step, if traces want it; -1: none. */
+int32_t dtp_run_round_of(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 /* memcpy that ends early with the run; false: it did. */
 bool dtp_run_copy(dtp_run_ctx_t *ctx, void *to, const void *from, size_t bytes);
 /* Runs one step; false once the run has failed. */
@@ -194,12 +199,14 @@ void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attr
 /* The pointers of a call in its frame. */
 void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
 
-/* Runs that the host submits to a stream (by_stream.c): the body, until it is done; and the whole call without
- * waiting for more than predicates. */
+/* Runs that the host submits to a stream (by_stream.c): the body, until it is done. */
 void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream);
-dnnl_tp_status_t dtp_run_by_stream_async(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
-                                         int nin, void *const *in, int nout, void *const *out,
-                                         const dnnl_tp_run_opts_t *opts, dnnl_tp_event_t *event);
+/* In two parts: begin submits all steps and waits for predicates only; end comes when the stream has done them (or, if
+ * the run was skipped, could not), on any thread. */
+void dtp_run_by_stream_begin(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream);
+void dtp_run_by_stream_end(dtp_run_ctx_t *ctx, bool skipped);
+/* Instead of end, where what should call it could not be submitted. */
+void dtp_run_by_stream_drop(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream);
 
 /* dnnl_tp_executable_run with a second token, that of the run's owner (NULL = none). */
 dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream, int nin,

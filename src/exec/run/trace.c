@@ -64,6 +64,11 @@ void dtp_run_trace_round(void **bases, uint32_t round) {
     __atomic_store_n(&bases[DTP_BASE_ROUND], (char *)NULL + round, __ATOMIC_RELAXED);
 }
 
+int32_t dtp_run_round_of(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases) {
+    if (!ctx->trace || ctx->exec->scopes[step->scope].parent < 0) return -1;
+    return (int32_t)(intptr_t)__atomic_load_n(&bases[DTP_BASE_ROUND], __ATOMIC_RELAXED);
+}
+
 /* Rounded up: no slice does nothing. */
 static uint16_t part_of(int64_t units, int64_t all) {
     if (units < 0 || units >= all) return DTP_TRACE_ALL;
@@ -72,29 +77,42 @@ static uint16_t part_of(int64_t units, int64_t all) {
 
 void dtp_run_watch_begin(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step, int slot,
                          void *const *bases, int64_t units) {
-    const dtp_scope_t *scope = &ctx->exec->scopes[step->scope];
-    int32_t round = -1;
-    if (ctx->trace && scope->parent >= 0)
-        round = (int32_t)(intptr_t)__atomic_load_n(&bases[DTP_BASE_ROUND], __ATOMIC_RELAXED);
     work->trace = ctx->trace;
     work->participants = ctx->participants;
     work->event = (dtp_trace_event_t){.begin_ns = dtp_now_ns(),
                                       .source = ctx->trace_source,
                                       .index = (uint32_t)(step - ctx->exec->steps),
                                       .run = ctx->trace_run,
-                                      .round = round,
+                                      .round = dtp_run_round_of(ctx, step, bases),
                                       .part = part_of(units, step->work->units),
                                       .slot = (uint16_t)slot,
                                       .kind = dnnl_tp_trace_node};
 }
 
-void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step) {
-    work->event.end_ns = dtp_now_ns();
-    if (work->trace) dtp_trace_add(work->trace, &work->event);
+static void record(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_trace_event_t *event) {
+    if (ctx->trace) dtp_trace_add(ctx->trace, event);
     if (!ctx->stats) return;
-    dtp_participants_add(ctx->participants);
     int at = atomic_fetch_add_explicit(&ctx->nevents, 1, memory_order_relaxed);
     if (ctx->stats->events && at < ctx->stats->max_events)
         ctx->stats->events[at] =
-            (dnnl_tp_trace_event_t){step->name, work->event.slot, work->event.begin_ns, work->event.end_ns};
+            (dnnl_tp_trace_event_t){step->name, event->slot, event->begin_ns, event->end_ns};
+}
+
+void dtp_run_watch_end(dtp_run_ctx_t *ctx, dtp_trace_work_t *work, const dtp_exec_step_t *step) {
+    work->event.end_ns = dtp_now_ns();
+    if (ctx->stats) dtp_participants_add(ctx->participants);
+    record(ctx, step, &work->event);
+}
+
+void dtp_run_watched(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, int32_t round, int64_t begin_ns,
+                     int64_t end_ns) {
+    const dtp_trace_event_t event = {.begin_ns = begin_ns,
+                                     .end_ns = end_ns,
+                                     .source = ctx->trace_source,
+                                     .index = (uint32_t)(step - ctx->exec->steps),
+                                     .run = ctx->trace_run,
+                                     .round = round,
+                                     .part = DTP_TRACE_ALL,
+                                     .kind = dnnl_tp_trace_node};
+    record(ctx, step, &event);
 }

@@ -28,6 +28,9 @@ void far_set_delay(int max_us);
 bool far_fail_alloc(int64_t n);
 bool far_fail_item(int64_t n);
 
+/* Can streams that are made from now on tell when they did what? */
+void far_tell_times(bool can);
+
 typedef struct {
     int64_t blocks, bytes; /* alive */
     int64_t executed, copied;

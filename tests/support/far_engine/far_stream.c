@@ -15,7 +15,7 @@
 #include "threading/streams/sync.h"
 #include "trace/primitive.h"
 
-typedef enum { EXECUTE, COPY, PAD, WAIT, EVENT } work_t;
+typedef enum { EXECUTE, COPY, PAD, STAMP, WAIT, EVENT, END } work_t;
 
 typedef struct core core_t;
 
@@ -39,13 +39,17 @@ typedef struct item {
     const dtp_md_t **mds;
     dtp_trace_work_t traced;
     int64_t submit_ns;
+    dtp_run_part_t part;
+    bool has_part;
     dtp_copy_t how; /* COPY, and PAD of handle `to` */
     void *to;
     const void *from;
     size_t bytes;
     dtp_md_t pad;
-    dtp_event_t *event; /* WAIT, EVENT: retained */
+    dtp_event_t *event; /* WAIT, EVENT, END: retained */
     waiter_t *waiter;
+    int64_t *stamp;
+    dtp_stream_run_t run; /* END */
 } item_t;
 
 struct core {
@@ -157,9 +161,20 @@ static dnnl_tp_status_t execute(core_t *c, item_t *item) {
     }
     if (!scratch) scratch = c->scratch;
     const dtp_parallel_t alone = {NULL, 1, NULL};
-    const dtp_exec_ctx_t ctx = {&alone,      item->ptrs, item->mds, scratch, -1, item->primitive->prepared,
-                                item->stream};
+    dtp_data_error_t own = {.what = DTP_DATA_FINE}; /* of an execution outside runs */
+    dtp_run_part_t part = item->has_part ? item->part : (dtp_run_part_t){&own, 0};
+    if (item->has_part && part.error)
+        part.error = far_translate(c->device, part.error, sizeof *part.error, "error word");
+    if (pd->checks_data && !part.error) far_wrong("%s: no error word", pd->info->name);
+    const dtp_exec_ctx_t ctx = {&alone,       item->ptrs, item->mds, scratch, -1, item->primitive->prepared,
+                                item->stream, &part};
     dnnl_tp_status_t status = dtp_primitive_run_in(item->primitive, &ctx);
+    if (status && dtp_last_reason() == DTP_GRAPH_INDEX)
+        far_wrong("%s: a kernel returned what it found in its data", pd->info->name);
+    if (own.what) {
+        char text[DTP_DATA_TEXT];
+        status = dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX, "%s", dtp_data_error_text(&own, text));
+    }
     if (item->traced.trace) {
         item->traced.event.begin_ns = c->begin_ns;
         item->traced.event.wait_ns = dtp_max64(c->begin_ns - item->submit_ns, 0);
@@ -189,6 +204,7 @@ static dnnl_tp_status_t work(core_t *c, item_t *item) {
     }
     if (item->work == EXECUTE) return execute(c, item);
     if (item->work == COPY) copy(c, item);
+    if (item->work == STAMP) *item->stamp = dtp_now_ns();
     if (item->work == PAD)
         dtp_zero_pad(&item->pad, far_translate(c->device, item->to, item->bytes, "zero_pad"));
     return dnnl_tp_success;
@@ -219,7 +235,19 @@ static void run_item(core_t *c, item_t *item) {
     char text[DTP_EVENT_TEXT];
     memcpy(text, c->text, sizeof text);
     pthread_mutex_unlock(&c->lock);
-    if (item->work == EVENT) {
+    if (item->work == END) {
+        dtp_chain_t chain = {.up = dtp_chain_top,
+                             .kind = DTP_CHAIN_CALLBACK}; /* who waits in it waits for itself */
+        dtp_chain_top = &chain;
+        const dnnl_tp_status_t result = item->run.end(item->run.arg, status != dnnl_tp_success);
+        dtp_chain_pop(&chain);
+        if (!status && result) {
+            status = result;
+            snprintf(text, sizeof text, "%s", dtp_last_text());
+            poison(c, item->generation, status, text);
+        }
+    }
+    if (item->work == EVENT || item->work == END) {
         dtp_event_fire(item->event, status, status ? text : NULL, c->begin_ns, c->end_ns);
         item->event = NULL;
         return;
@@ -279,7 +307,8 @@ static void submit(core_t *c, item_t *item) {
 /* ---- What is submitted ------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t far_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
-                                    void *const *ptrs, const dtp_md_t *const *mds) {
+                                    void *const *ptrs, const dtp_md_t *const *mds,
+                                    const dtp_run_part_t *part) {
     far_stream_t *s = (far_stream_t *)stream;
     const size_t n = (size_t)nptrs;
     item_t *item =
@@ -297,7 +326,9 @@ static dnnl_tp_status_t far_execute(dnnl_tp_stream_t stream, const dtp_primitive
         }
     }
     item->primitive = dtp_object_retain((void *)(uintptr_t)primitive);
-    if (stream->trace && dtp_trace_on(stream->trace)) {
+    item->has_part = part != NULL;
+    if (part) item->part = *part;
+    if (!part && stream->trace && dtp_trace_on(stream->trace)) {
         dtp_trace_primitive(&item->traced, dtp_object_retain(stream->trace), stream->trace_lane, primitive);
         item->submit_ns = dtp_now_ns();
     }
@@ -313,6 +344,15 @@ dnnl_tp_status_t far_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, con
     item->to = to;
     item->from = from;
     item->bytes = bytes;
+    submit(s->core, item);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t far_stamp(dnnl_tp_stream_t stream, int64_t *ns) {
+    far_stream_t *s = (far_stream_t *)stream;
+    item_t *item = new_item(s, STAMP, 0);
+    if (!item) return dnnl_tp_out_of_memory;
+    item->stamp = ns;
     submit(s->core, item);
     return dnnl_tp_success;
 }
@@ -414,11 +454,12 @@ static dnnl_tp_status_t event_wait(dtp_event_t *event, int64_t until_ns) {
 static void event_drop(void *core) { core_release(core); }
 static const dtp_event_vtbl_t far_event = {event_poll, event_wait, dtp_host_event_wake, event_drop};
 
-static dnnl_tp_status_t far_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+static dnnl_tp_status_t submit_event(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
+                                     dnnl_tp_event_t *event) {
     far_stream_t *s = (far_stream_t *)stream;
     core_t *c = s->core;
     *event = NULL;
-    item_t *item = new_item(s, EVENT, 0);
+    item_t *item = new_item(s, run ? END : EVENT, 0);
     if (!item) return dnnl_tp_out_of_memory;
     atomic_fetch_add(&c->refs, 1);
     dnnl_tp_status_t status = dtp_event_create(event, &far_event, c, submitted(c) + 1);
@@ -427,8 +468,17 @@ static dnnl_tp_status_t far_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_
         return status;
     }
     item->event = dtp_object_retain(*event);
+    if (run) item->run = *run;
     submit(c, item);
     return dnnl_tp_success;
+}
+static dnnl_tp_status_t far_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+    return submit_event(stream, NULL, event);
+}
+static dnnl_tp_status_t far_submit_run(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
+                                       dnnl_tp_event_t *event) {
+    if (run->fn) far_wrong("a run whose steps the host does not submit");
+    return submit_event(stream, run, event);
 }
 
 static dnnl_tp_status_t far_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event) {
@@ -522,11 +572,20 @@ static void far_stream_destroy(dtp_object_t *object) {
 static const dtp_stream_vtbl_t far_stream_vtbl = {.execute = far_execute,
                                                   .wait = far_wait,
                                                   .close = far_close,
+                                                  .submit_run = far_submit_run,
                                                   .record_event = far_record_event,
                                                   .wait_event = far_wait_event,
                                                   .query = far_query,
                                                   .reset = far_reset,
-                                                  .set_trace = far_set_trace};
+                                                  .set_trace = far_set_trace,
+                                                  .stamp = far_stamp};
+static dtp_stream_vtbl_t without_times;
+static _Atomic bool tells_times = true;
+void far_tell_times(bool can) {
+    without_times = far_stream_vtbl;
+    without_times.stamp = NULL;
+    atomic_store(&tells_times, can);
+}
 
 static core_t *new_core(dnnl_tp_engine_t engine) {
     static _Atomic uint64_t streams;
@@ -555,7 +614,7 @@ dnnl_tp_status_t far_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t en
     far_stream_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_STREAM, far_stream_destroy);
     if (!s) return dnnl_tp_out_of_memory;
     s->base.engine = dtp_object_retain(engine);
-    s->base.v = &far_stream_vtbl;
+    s->base.v = atomic_load(&tells_times) ? &far_stream_vtbl : &without_times;
     s->base.flags = flags;
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_gpu);
     if (!status && attr) dtp_stream_attr_assign(s->base.attr, attr);
