@@ -7,35 +7,27 @@
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "exec/run/executable.h"
-#include "support/check.h"
-#include "support/far_engine/far_engine.h"
+#include "far/two_engines.h"
 #include "support/upload.h"
 
 enum { ROWS = 5, WIDTH = 4, IDS = 4, TOKENS = 6, MOST = TOKENS * WIDTH, NIN = 4 };
 typedef dnnl_tp_value_t val_t;
 
-static dnnl_tp_engine_t cpu, far;
 static dnnl_tp_threadpool_t pool;
 static dnnl_tp_stream_attr_t on_pool;
 
-static int setup(void **state) {
-    (void)state;
+static int setup_pool(void **state) {
     const dnnl_tp_threadpool_opts_t o = {.struct_size = sizeof o, .num_threads = 2};
-    CHECK_OK(dnnl_tp_engine_create(&cpu, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_engine_create(&far, dnnl_tp_gpu, 0));
     CHECK_OK(dnnl_tp_threadpool_create(&pool, &o));
     CHECK_OK(dnnl_tp_stream_attr_create(&on_pool, dnnl_tp_cpu));
     CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(on_pool, pool));
     CHECK_OK(dnnl_tp_stream_attr_set_async(on_pool, 1));
-    return 0;
+    return setup(state);
 }
-static int teardown(void **state) {
-    (void)state;
+static int teardown_pool(void **state) {
     CHECK_OK(dnnl_tp_stream_attr_destroy(on_pool));
     CHECK_OK(dnnl_tp_threadpool_destroy(pool));
-    CHECK_OK(dnnl_tp_engine_destroy(cpu));
-    CHECK_OK(dnnl_tp_engine_destroy(far));
-    return far_report();
+    return teardown(state);
 }
 
 /* ---- Graphs ------------------------------------------------------------------------------------------ */
@@ -281,6 +273,6 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(cpu_runs_fail_alike),
                                        cmocka_unit_test(what_follows_is_skipped)};
     const struct CMUnitTest broken[] = {cmocka_unit_test(found)};
-    return argc > 1 ? cmocka_run_group_tests(broken, setup, teardown)
-                    : cmocka_run_group_tests(tests, setup, teardown);
+    return argc > 1 ? cmocka_run_group_tests(broken, setup_pool, teardown_pool)
+                    : cmocka_run_group_tests(tests, setup_pool, teardown_pool);
 }

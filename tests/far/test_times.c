@@ -6,25 +6,15 @@
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 #include "exec/run/executable.h"
-#include "support/check.h"
-#include "support/far_engine/far_engine.h"
+#include "far/two_engines.h"
 #include "support/traces.h"
 #include "support/upload.h"
 
 enum { N = 6, ROUNDS = 3, EVENTS = 64, DELAY_US = 200 };
 typedef dnnl_tp_value_t val_t;
 
-static dnnl_tp_engine_t cpu, far;
-static int setup(void **state) {
-    CHECK_OK(dnnl_tp_engine_create(&cpu, dnnl_tp_cpu, 0));
-    CHECK_OK(dnnl_tp_engine_create(&far, dnnl_tp_gpu, 0));
-    return test_trace_setup(state);
-}
-static int teardown(void **state) {
-    CHECK_OK(dnnl_tp_engine_destroy(cpu));
-    CHECK_OK(dnnl_tp_engine_destroy(far));
-    return test_trace_teardown(state) | far_report();
-}
+static int setup_file(void **state) { return setup(state) | test_trace_setup(state); }
+static int teardown_file(void **state) { return test_trace_teardown(state) | teardown(state); }
 
 static val_t op(dnnl_tp_graph_t g, dnnl_tp_op_kind_t kind, const char *name, int n, val_t a, val_t b) {
     const val_t in[] = {a, b};
@@ -235,5 +225,5 @@ static void ends_early(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(statistics), cmocka_unit_test(traces),
                                        cmocka_unit_test(refusals), cmocka_unit_test(ends_early)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_file, teardown_file);
 }
