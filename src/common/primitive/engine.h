@@ -98,6 +98,7 @@ typedef struct dtp_engine_vtbl {
                              size_t bytes);
 } dtp_engine_vtbl_t;
 
+enum { DTP_ENGINE_ANSWERS = 64 };
 struct dnnl_tp_engine {
     dtp_object_t obj;
     const dtp_engine_vtbl_t *v;
@@ -109,6 +110,8 @@ struct dnnl_tp_engine {
     dnnl_tp_allocator_t own_allocator;
     const dnnl_tp_allocator_t *allocator; /* for everything made from it */
     int64_t l2_bytes, l3_bytes;           /* data caches: per core, shared */
+    /* What it said to questions of compilation (exec/compile/passes/fusible.c). */
+    _Atomic uint32_t answers[DTP_ENGINE_ANSWERS];
 };
 
 /* Engine kinds of this build (src/engines.c). */

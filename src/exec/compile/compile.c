@@ -284,9 +284,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_ir_fold(ir));
     if (ir->fuse && ir->nops) {
         dtp_fuse_gelu(ir);
-        /* Not every engine has what only graphs use. */
-        if (lower->engine->v->impl_list((dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION))
-            DTP_TRY(dtp_fuse_attention(ir));
+        DTP_TRY(dtp_fuse_attention(ir));
         dtp_fuse_post_ops(ir);
         DTP_TRY(dtp_fuse_parts(ir));
     }
@@ -367,7 +365,7 @@ static dnnl_tp_status_t compile(dnnl_tp_executable_t *executable, dtp_graph_t *g
     e->nin = selection ? selection->nfeeds : g->ninputs;
     e->nout = selection ? selection->nfetches : g->noutputs;
     bool fuse = !(opts && (opts->flags & DNNL_TP_COMPILE_NO_FUSION));
-    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .fuse = fuse};
+    dtp_ir_t ir = {.arena = &arena, .info_arena = &e->arena, .graph = g, .engine = engine, .fuse = fuse};
     dtp_lower_t lower = {.ir = &ir,
                          .engine = engine,
                          .num_threads = e->num_threads,

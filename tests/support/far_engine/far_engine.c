@@ -1,8 +1,10 @@
 /* The far engine: its table, its engines, its implementations (the CPU's); see far_engine.h. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/problems/matmul.h"
 #include "support/far_engine/far_parts.h"
 
 extern const dtp_engine_vtbl_t dtp_cpu_engine_vtbl;
@@ -44,6 +46,17 @@ void far_check_constants(const dtp_primitive_t *p) {
         if (at[i] != CONSTANT) far_wrong("the constant of a primitive is gone");
 }
 
+static _Atomic bool fuses = true;
+void far_fuse(bool can) { atomic_store(&fuses, can); }
+static dnnl_tp_status_t pd_init(dtp_pd_t *pd) {
+    const bool more =
+        pd->attr->post_ops->len ||
+        (pd->op->kind == dnnl_tp_matmul && !dtp_md_is_zero(&((dtp_matmul_desc_t *)pd->op)->bia)) ||
+        (int)pd->op->kind == DTP_KIND_ATTENTION;
+    DTP_DISPATCH(!more || atomic_load(&fuses), UNSUPPORTED_POST_OPS);
+    return ((const far_impl_t *)(const void *)pd->impl)->cpu->pd_init(pd);
+}
+
 static const dtp_impl_constants_t far_constants = {prepare, unprepare};
 
 typedef struct {
@@ -69,6 +82,7 @@ static const dtp_impl_t *const *far_impl_list(dnnl_tp_primitive_kind_t kind) {
             if (i == MOST_IMPLS) far_wrong("more than %d implementations", MOST_IMPLS);
             l->impl[i] = (far_impl_t){*cpu[i], cpu[i]};
             l->impl[i].impl.constants = &far_constants;
+            l->impl[i].impl.pd_init = pd_init;
             l->list[i] = &l->impl[i].impl;
         }
     }

@@ -28,6 +28,8 @@ void far_set_delay(int max_us);
 bool far_fail_alloc(int64_t n);
 bool far_fail_item(int64_t n);
 
+/* Do primitives take post-operations and biases, and is there attention, on engines that have not been asked? */
+void far_fuse(bool can);
 /* Can streams that are made from now on tell when they did what? */
 void far_tell_times(bool can);
 

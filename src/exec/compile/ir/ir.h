@@ -92,6 +92,7 @@ typedef struct dtp_ir {
     dtp_arena_t *arena;
     dtp_arena_t *info_arena; /* of infos of the graph's values, as the executable keeps them */
     dtp_graph_t *graph;
+    dnnl_tp_engine_t engine; /* compiled for */
     dnnl_tp_engine_t
         host; /* computes constants: the engine compiled for, or a CPU's where that reads no host memory */
     bool fuse;
@@ -131,6 +132,9 @@ dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
 void dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 void dtp_fuse_post_ops(dtp_ir_t *ir);
+/* Does the engine take products of this type with this behind them (bias: as their bias); attention of this type? */
+bool dtp_can_fuse(const dtp_ir_t *ir, dnnl_tp_data_type_t type, const dtp_ir_post_t *post, bool bias);
+bool dtp_can_attend(const dtp_ir_t *ir, dnnl_tp_data_type_t type);
 
 /* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory
  * traces know less. */

@@ -1,13 +1,11 @@
 /* Fusion into the producing matmul: bias, element-wise functions, scalars, residuals. A fused pair takes the
- * place of its later node, where everything that it reads is there. */
+ * place of its later node, where everything that it reads is there. The engine says whether it can (fusible.c). */
 #include "exec/compile/lowering/lower.h"
 
 /* The matmul that makes v and may still grow, or NULL. */
 static dtp_ir_node_t *growable(const dtp_ir_t *ir, int v) {
     dtp_ir_node_t *p = dtp_ir_producer(ir, v, dnnl_tp_op_matmul);
-    if (!p || !dtp_ir_single(ir, v) || p->npost == DTP_IR_MAX_POST ||
-        ir->values[v].info->data_type != dnnl_tp_f32)
-        return NULL;
+    if (!p || !dtp_ir_single(ir, v) || p->npost == DTP_IR_MAX_POST) return NULL;
     return p;
 }
 
@@ -38,7 +36,9 @@ void dtp_fuse_post_ops(dtp_ir_t *ir) {
             dtp_ir_node_t *p = growable(ir, x);
             dtp_ir_post_t post;
             if (!p || !n->row->cls->post || !n->row->cls->post(ir, n, x, &post)) continue;
-            if (is_bias(ir, p, &post)) {
+            const bool bias = is_bias(ir, p, &post);
+            if (!dtp_can_fuse(ir, ir->values[x].info->data_type, &post, bias)) continue;
+            if (bias) {
                 int *in = dtp_arena_alloc(ir->arena, sizeof *in * 3);
                 if (!in) return; /* unfused is right, too */
                 in[0] = p->in[0];
