@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/layout.h"
 #include "support/tensor.h"
 
 enum { POST_RELU = 1, POST_SUM = 2, POST_ADD_COL = 4, POST_MUL_FULL = 8, POST_SELECT = 16, POST_PRELU = 32 };
@@ -418,14 +419,14 @@ static void any_layouts(void **state) {
     CHECK_OK(dtp_md_init_tag(&dst, 4, dims, F32, dnnl_tp_format_tag_any));
     dnnl_tp_primitive_desc_t pd;
     CHECK_OK(dnnl_tp_binary_primitive_desc_create(&pd, at->engine, ADD, &s0, &s1, &dst, NULL));
-    assert_true(dtp_md_matches(
-        dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_SRC_1), "aBcd16b"));
-    assert_true(dtp_md_matches(
-        dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_DST), "aBcd16b"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_SRC_1),
+                           "aBcd16b"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_DST),
+                           "aBcd16b"));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_binary_primitive_desc_create(&pd, at->engine, ADD, &s0, &bcast, &dst, NULL));
-    assert_true(dtp_md_matches(
-        dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_SRC_1), "abcd"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_SRC_1),
+                           "abcd"));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 

@@ -7,6 +7,7 @@
 
 #include "support/product_check.h"
 #include "support/upload.h"
+#include "support/layout.h"
 #include "support/tensor.h"
 #include "threading/base/parallel.h"
 
@@ -412,7 +413,7 @@ static void any_is_packed(void **state) {
     dnnl_tp_primitive_desc_t pd;
     CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, targets[0].engine, p.src, p.wei, p.bia, p.dst, NULL));
     const dtp_md_t *wei = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0);
-    assert_true(dtp_md_matches(wei, "BA16a16b"));
+    assert_true(md_matches(wei, "BA16a16b"));
     assert_int_equal(dtp_md_size(wei), 64 * 32 * 4);
     assert_true(dtp_md_is_dense_row_major(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0)));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/layout.h"
 #include "support/tensor.h"
 
 typedef struct {
@@ -164,12 +165,12 @@ static void any_layouts(void **state) {
     CHECK_OK(dtp_md_init_tag(&dst, 4, dims, S8, dnnl_tp_format_tag_any));
     CHECK_OK(dnnl_tp_prelu_forward_primitive_desc_create(&pd, at->engine, dnnl_tp_forward_inference, &src,
                                                          &all, &dst, NULL));
-    assert_true(dtp_md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0), "aBcd16b"));
-    assert_true(dtp_md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0), "aBcd16b"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0), "aBcd16b"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_dst_md, 0), "aBcd16b"));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_prelu_forward_primitive_desc_create(&pd, at->engine, dnnl_tp_forward_inference, &src,
                                                          &some, &dst, NULL));
-    assert_true(dtp_md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0), "abcd"));
+    assert_true(md_matches(dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0), "abcd"));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
 }
 

@@ -10,6 +10,7 @@
 #include "common/problems/matmul.h"
 #include "cpu/inner_product/inner_product.h"
 #include "cpu/matmul/matmul.h"
+#include "support/layout.h"
 #include "support/tensor.h"
 
 /* ---- Kernels ----------------------------------------------------------------------------------------- */
@@ -122,7 +123,7 @@ static void run_case(const place_t *at, const case_t *c) {
                                                   &dst.md, attr));
     assert_memory_equal(impl_name(pd), c->impl, strlen(c->impl));
     const dtp_md_t *wmd = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0);
-    if (c->packed) assert_true(dtp_md_matches(wmd, c->packed));
+    if (c->packed) assert_true(md_matches(wmd, c->packed));
     tensor_init(&wei, wmd);
     tensor_fill(&src, &r, -4.f, 4.f, true);
     tensor_fill(&wei, &r, -4.f, 4.f, true);
@@ -167,7 +168,7 @@ static void run_ip(const place_t *at, dnnl_tp_data_type_t dt, int64_t channels, 
                                                                  &src.md, &any, NULL, &dst.md, NULL));
     assert_memory_equal(impl_name(pd), impl, strlen(impl));
     const dtp_md_t *wmd = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_weights_md, 0);
-    if (packed) assert_true(dtp_md_matches(wmd, packed));
+    if (packed) assert_true(md_matches(wmd, packed));
     tensor_init(&wei, wmd);
     tensor_fill(&src, &r, -4.f, 4.f, true);
     tensor_fill(&wei, &r, -4.f, 4.f, true);

@@ -299,17 +299,6 @@ int64_t dtp_md_offset_linear(const dtp_md_t *md, int64_t l) {
     return dtp_md_offset(md, pos);
 }
 
-bool dtp_md_matches(const dtp_md_t *md, const char *layout) {
-    dtp_md_t want;
-    if (md->format_kind != dnnl_tp_blocked ||
-        dtp_md_init_layout(&want, md->ndims, md->dims, md->data_type, layout))
-        return false;
-    want.offset0 = md->offset0;
-    for (int d = 0; d < md->ndims; ++d) /* the stride of a single block is free */
-        if (want.padded_dims[d] == dtp_md_block_of(&want, d)) want.strides[d] = md->strides[d];
-    return dtp_md_same_layout(md, &want);
-}
-
 enum { LAYOUT_TEXT = DNNL_TP_MAX_NDIMS + 6 * DNNL_TP_MAX_NDIMS + 1 };
 
 /* "ab", "BA16a16b": dimensions from the outermost stride on, inner blocks behind them. */

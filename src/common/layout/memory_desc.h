@@ -69,8 +69,6 @@ void dtp_md_position(const dtp_md_t *md, int64_t l, int64_t *pos);
 int64_t dtp_md_offset_linear(const dtp_md_t *md, int64_t l);
 /* Blocks of dimension d: the product of its inner blocks (1 if none). */
 int64_t dtp_md_block_of(const dtp_md_t *md, int d);
-/* True when md's layout is the text (e.g. "BA16a16b", "ab"), strides dense. */
-bool dtp_md_matches(const dtp_md_t *md, const char *layout);
 /* Would memory of `got`, which is complete, serve where `want` is asked for? Equal in all that tells where an
  * element lies: strides of single blocks and of empty tensors do not count, and run-time sizes and strides of
  * `want` fit any. */

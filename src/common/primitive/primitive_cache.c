@@ -122,12 +122,12 @@ static void free_entry(entry_t *e) {
     dtp_free(NULL, e);
 }
 
-/* Takes entries beyond the limit, or of an engine, off the table and returns them chained. */
-static entry_t *take_surplus(int limit) {
+/* Takes entries off the table and returns them chained: the oldest beyond the limit; engine not NULL: only its own. */
+static entry_t *take(int limit, const struct dnnl_tp_engine *engine) {
     entry_t *taken = NULL;
     for (entry_t *e = oldest, *next; e && count > limit; e = next) {
         next = e->newer;
-        if (!e->primitive) continue;
+        if (!e->primitive || (engine && e->engine != engine && e->peer != engine)) continue;
         unlink_entry(e);
         e->chain = taken;
         taken = e;
@@ -211,7 +211,7 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
     } else {
         e->primitive = made;
         *primitive = dtp_object_retain(made);
-        taken = take_surplus(capacity_locked());
+        taken = take(capacity_locked(), NULL);
     }
     pthread_cond_broadcast(&ready);
     pthread_mutex_unlock(&lock);
@@ -221,14 +221,7 @@ dnnl_tp_status_t dtp_cache_get(struct dnnl_tp_primitive **primitive, const struc
 
 void dtp_cache_purge(const struct dnnl_tp_engine *engine) {
     pthread_mutex_lock(&lock);
-    entry_t *taken = NULL;
-    for (entry_t *e = oldest, *next; e; e = next) {
-        next = e->newer;
-        if (!e->primitive || (engine && e->engine != engine && e->peer != engine)) continue;
-        unlink_entry(e);
-        e->chain = taken;
-        taken = e;
-    }
+    entry_t *taken = take(0, engine);
     pthread_mutex_unlock(&lock);
     release_taken(taken);
 }
@@ -245,7 +238,7 @@ dnnl_tp_status_t dnnl_tp_set_primitive_cache_capacity(int value) {
     DTP_REQUIRE(value >= 0, BAD_COUNT, "capacity %d", value);
     pthread_mutex_lock(&lock);
     capacity = value;
-    entry_t *taken = take_surplus(value);
+    entry_t *taken = take(value, NULL);
     pthread_mutex_unlock(&lock);
     release_taken(taken);
     return dnnl_tp_success;

@@ -16,8 +16,6 @@ typedef struct {
     float scale;
 } ref_env_t;
 
-static dnnl_tp_status_t ref_concat_pd_init(dtp_pd_t *pd) { return dtp_concat_check(pd); }
-
 static void ref_concat_range(void *arg, int slot, int64_t begin, int64_t end) {
     const ref_env_t *e = arg;
     const dtp_md_t *s = &e->op->src[e->source], *t = &e->op->dst;
@@ -53,5 +51,5 @@ static dnnl_tp_status_t ref_concat_execute(const dtp_pd_t *pd, const dtp_exec_ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(concat__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = ref_concat_pd_init,
+DTP_CPU_IMPL(concat__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = dtp_concat_check,
              .execute = ref_concat_execute);

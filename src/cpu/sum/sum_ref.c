@@ -7,8 +7,6 @@
 /* Nanoseconds of one source's element. */
 #define NS_PER_ELEMENT 15.0
 
-static dnnl_tp_status_t ref_sum_pd_init(dtp_pd_t *pd) { return dtp_sum_check(pd); }
-
 static void ref_sum_range(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_job_t *e = arg;
     const dtp_sum_desc_t *op = (const dtp_sum_desc_t *)e->pd->op;
@@ -34,5 +32,5 @@ static dnnl_tp_status_t ref_sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(sum__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = ref_sum_pd_init,
+DTP_CPU_IMPL(sum__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .pd_init = dtp_sum_check,
              .execute = ref_sum_execute);
