@@ -9,6 +9,19 @@
 #include "common/base/base.h"
 #include "common/base/half.h"
 
+/* What a predicate says: its element, of type f32, s32 or s64, or a byte. */
+static inline bool dtp_is_true(const void *p, int type) {
+    float f;
+    int32_t i;
+    int64_t n;
+    switch (type) {
+    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
+    case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
+    case dnnl_tp_s64: memcpy(&n, p, sizeof n); return n != 0;
+    default: return *(const uint8_t *)p != 0;
+    }
+}
+
 /* Types all of whose values are floats: what kernels of rows load and store through f32. */
 static inline bool dtp_dt_fits_f32(dnnl_tp_data_type_t dt) {
     return dt == dnnl_tp_f32 || dt == dnnl_tp_bf16 || dt == dnnl_tp_f16 || dt == dnnl_tp_s8 ||

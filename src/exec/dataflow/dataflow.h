@@ -130,13 +130,14 @@ typedef struct dtp_dataflow_instance {
     void *frame;           /* what frame_take gave, for that of a function */
 } dtp_dataflow_instance_t;
 
-/* Where a boolean (one byte, not 0 = true) lies: base + offset, or, if indirect, *(char **)(base + offset) +
- * inner. base: data of the instance `level` regions further out (0 = own), or args.bases for level
- * DTP_DATAFLOW_BASES. */
+/* Where a predicate lies: base + offset, or, if indirect, *(char **)(base + offset) + inner. base: data of the
+ * instance `level` regions further out (0 = own), or args.bases for level DTP_DATAFLOW_BASES. It says what dtp_is_true
+ * says of its type; 0: that of a byte. */
 enum { DTP_DATAFLOW_BASES = -1 };
 typedef struct {
     int32_t level;
     bool indirect;
+    uint8_t type; /* dnnl_tp_data_type_t */
     int64_t offset, inner;
 } dtp_dataflow_ref_t;
 

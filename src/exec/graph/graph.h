@@ -12,6 +12,7 @@
 #define DTP_EXEC_GRAPH_GRAPH_H
 
 #include "common/base/object.h"
+#include "common/base/scalar.h"
 #include "common/base/arena.h"
 #include "exec/graph/op.h"
 #include "exec/graph/lent.h"
@@ -29,8 +30,8 @@ typedef struct {
     const dnnl_tp_tensor_info_t *info; /* many values may have the same one */
     const char *name;                  /* of inputs and constants, of the operator that makes it */
     int region;
-    int node;         /* producer, -1 = input or constant */
-    int input;        /* number among the inputs of its region, -1 */
+    int node;             /* producer, -1 = input or constant */
+    int input;            /* number among the inputs of its region, -1 */
     const int64_t *known; /* its elements (dtp_may_be_known), NULL */
     const void *data;     /* constants, which have both: */
     dtp_gconstant_t *constant;
@@ -132,19 +133,6 @@ typedef struct dtp_graph {
     dtp_lent_t lent;
     struct dtp_upload *uploads; /* under lock; upload.c */
 } dtp_graph_t;
-
-/* What a predicate says: its element, of one of the types that region.c takes. */
-static inline bool dtp_is_true(const void *p, int type) {
-    float f;
-    int32_t i;
-    int64_t n;
-    switch (type) {
-    case dnnl_tp_f32: memcpy(&f, p, sizeof f); return f != 0.f;
-    case dnnl_tp_s32: memcpy(&i, p, sizeof i); return i != 0;
-    case dnnl_tp_s64: memcpy(&n, p, sizeof n); return n != 0;
-    default: return *(const uint8_t *)p != 0;
-    }
-}
 
 /* by_value[v] = 1: shapes may come from the elements of v. by_value: zeros at first, one per value. */
 void dtp_graph_find_shape_values(const dtp_graph_t *graph, uint8_t *by_value);

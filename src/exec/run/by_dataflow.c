@@ -15,10 +15,6 @@ static __attribute__((noinline)) dnnl_tp_status_t exec_other(const dtp_dataflow_
         return dtp_run_host(f->run, item, bases, at->slot, dtp_stop_word(f->run)) ? dnnl_tp_success
                                                                                   : dnnl_tp_runtime_error;
     }
-    if (item->kind == DTP_STAGE_TRUTH) {
-        dtp_write_truth(&f->run->exec->steps[item->index], bases);
-        return dnnl_tp_success;
-    }
     const dtp_exec_t *e = f->run->exec;
     dtp_where_t where = *f->whole;
     if (!at->whole) { /* one thread: scratch, local buffers and bounds of its slot */

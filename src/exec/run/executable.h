@@ -44,7 +44,6 @@ typedef struct {
     int unit; /* DTP_UNIT_* of the rows that are passed; NONE: all */
     int64_t rows_per_unit;
     int pred_type;       /* predicates: type */
-    int64_t truth_at;    /* predicates that the dataflow engine cannot read: its byte in the instance */
     const size_t *sizes; /* end of a loop: bytes of each variable, 0 = nobody needs it */
     /* For traces: operators that it does as well ("a + b", or NULL); all its work; units of a slice in all. */
     const char *fused;
@@ -101,10 +100,9 @@ typedef enum {
     DTP_STAGE_TEST, /* false: goes to other, the exit */
     DTP_STAGE_NEXT, /* goes to other, the first stage of the condition */
     DTP_STAGE_EXIT,
-    DTP_STAGE_CALL,  /* goes to other and comes back */
-    DTP_STAGE_END,   /* of the run or of a call */
-    DTP_STAGE_RANGE, /* nodes only: stages index .. other - 1 */
-    DTP_STAGE_TRUTH  /* nodes only: the byte of a predicate that the engine cannot read */
+    DTP_STAGE_CALL, /* goes to other and comes back */
+    DTP_STAGE_END,  /* of the run or of a call */
+    DTP_STAGE_RANGE /* nodes only: stages index .. other - 1 */
 } dtp_stage_kind_t;
 typedef struct {
     dnnl_tp_host_fn_t

@@ -20,11 +20,6 @@ void dtp_instance_set_vars(const dtp_scope_t *s, const dtp_ref_t *refs, void **b
     for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = at((char *const *)from, &refs[i]);
 }
 
-void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases) {
-    const char *p = at((char *const *)bases, step->work->refs);
-    ((char *)bases[DTP_BASE_INSTANCE])[step->work->truth_at] = dtp_is_true(p, step->work->pred_type);
-}
-
 static void **enter_loop(const dtp_scope_t *s, void **up) {
     char *ring = (char *)up[DTP_BASE_INSTANCE] + s->ring;
     void **first = (void **)(void *)ring, **second = (void **)(void *)(ring + s->bytes);
@@ -155,8 +150,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             dtp_frame_give(e, f->scope, f);
             break;
         }
-        case DTP_STAGE_RANGE:
-        case DTP_STAGE_TRUTH: break; /* of nodes */
+        case DTP_STAGE_RANGE: break; /* of nodes */
         }
     }
 out:

@@ -192,8 +192,6 @@ void dtp_instance_init(const dtp_scope_t *scope, char *memory, void **up, void *
 void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void **bases, void **from);
 /* Copies the variables of the last iteration to the results of the loop. */
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
-/* Writes the byte that the dataflow engine reads instead of a predicate. */
-void dtp_write_truth(const dtp_exec_step_t *step, void *const *bases);
 /* The run ends because a call is too deep, or has no memory. */
 void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attribute__((cold));
 /* The pointers of a call in its frame. */

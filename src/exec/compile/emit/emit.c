@@ -181,7 +181,6 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
     for (int i = 0; i < n; ++i) set_ref(e, l, s, &s->arg[i], &refs[i]);
     x->copy_bytes = s->work->copy_bytes;
     x->pred_type = s->work->pred_type;
-    x->truth_at = s->truth ? l->bufs[s->truth - 1].offset : 0;
     x->nrefs = n;
     x->refs = refs;
     x->fused = fused_text(e, s->work->fused);

@@ -111,7 +111,6 @@ typedef struct dtp_step {
     int other;
     int scope;       /* whose pointers its arguments count from */
     int slice_group; /* -1 */
-    int truth;       /* IF, TEST: 1 + the buffer of its byte, if it is none itself */
     int norder;
     int nargs;      /* the kind's own, by dense index */
     int npost_args; /* two for each post-op follow: src1, src2 */

@@ -108,11 +108,10 @@ static void add_after(dtp_order_t *o, int p, int k) {
 /* Event k with what it touches, behind `owner` if that is not -1. */
 static dnnl_tp_status_t add_event(dtp_order_t *o, int k, int owner) {
     const dtp_event_t *v = &o->orderings->events[k];
-    int p = o->set_of[k] = new_event(o, owner), truth = o->l->steps[v->first]->truth - 1;
+    int p = o->set_of[k] = new_event(o, owner);
     add_after(o, p, k);
     for (int i = k + 1; i <= v->end && v->kind == DTP_EVENT_WHILE; ++i) add_after(o, p, i);
     if (v->kind == DTP_EVENT_STEPS && o->l->item_end[v->first] >= 0) o->in_order[p] = 1;
-    if (truth >= 0) DTP_TRY(use_buf(o, truth, p, v->kind == DTP_EVENT_TRUTH));
     if (v->kind != DTP_EVENT_JOIN) DTP_TRY(touch(o, p, v->first, v->last));
     dtp_ancestors_seal(&o->ancestors, p);
     return dnnl_tp_success;
@@ -149,7 +148,6 @@ static dnnl_tp_status_t choice(dtp_order_t *o, int k, int owner, int *last) {
     dtp_ancestors_either(r, done, on_true, on_false, begin, middle, end);
     dtp_ancestors_seal(r, done);
     /* The predicate stays as it is until the branch has ended. */
-    DTP_TRY(use_buf(o, o->l->steps[i]->truth - 1, done, false));
     DTP_TRY(use_buf(o, o->l->steps[i]->arg[0].buf, done, false));
     const dtp_step_t *e = o->l->steps[v[endif].first]; /* results that not both branches write */
     for (int n = 0; n < e->nargs; ++n) DTP_TRY(use_buf(o, e->arg[n].buf, done, true));
@@ -186,10 +184,8 @@ static dnnl_tp_status_t walk_loop(dtp_order_t *o, int begin, int end) {
     t = o->l->steps[v[test].first];
     DTP_TRY(walk(o, begin, test, -1));
     DTP_TRY(add_event(o, test, -1));
-    for (int k = 0; k < 2; ++k) {
-        int allocation = allocation_of(o, k ? t->truth - 1 : t->arg[0].buf);
-        if (allocation >= 0) o->allocations[allocation].stays = true;
-    }
+    const int predicate = allocation_of(o, t->arg[0].buf);
+    if (predicate >= 0) o->allocations[predicate].stays = true;
     o->is_body = true;
     DTP_TRY(walk(o, test + 1, end, o->set_of[test]));
     for (int k = 0; k < next->nargs; ++k) {

@@ -85,15 +85,6 @@ static dnnl_tp_status_t set_writes(derive_t *d, int event, int from, int to) {
     return dnnl_tp_success;
 }
 
-/* The event that reads the predicate of step i. */
-static dnnl_tp_status_t add_predicate(derive_t *d, dtp_event_kind_t kind, int i, int *number) {
-    DTP_TRY(new_event(d, d->l->steps[i]->truth ? DTP_EVENT_TRUTH : kind, i, i, number));
-    DTP_TRY(after_reads(d, i, i));
-    if (!d->l->steps[i]->truth) return dnnl_tp_success;
-    DTP_TRY(new_event(d, kind, i, i, number));
-    return after(d, *number - 1);
-}
-
 static dnnl_tp_status_t walk(derive_t *d, int from, int to);
 
 /* A branch; what it wrote, and by which event. */
@@ -115,7 +106,8 @@ static dnnl_tp_status_t walk_if(derive_t *d, int i) {
     const dtp_lower_t *l = d->l;
     int other = l->steps[i]->other, end = l->steps[other]->other, nyes, nno, choice, otherwise, done;
     written_t *yes, *no;
-    DTP_TRY(add_predicate(d, DTP_EVENT_IF, i, &choice));
+    DTP_TRY(new_event(d, DTP_EVENT_IF, i, i, &choice));
+    DTP_TRY(after_reads(d, i, i));
     DTP_TRY(walk_branch(d, i + 1, other, &yes, &nyes));
     DTP_TRY(new_event(d, DTP_EVENT_ELSE, other, other, &otherwise));
     DTP_TRY(walk_branch(d, other + 1, end, &no, &nno));
@@ -160,7 +152,8 @@ static dnnl_tp_status_t walk_while(derive_t *d, int i) {
             ++k;
         }
     DTP_TRY(walk(d, i + 1, test));
-    DTP_TRY(add_predicate(d, DTP_EVENT_TEST, test, &event));
+    DTP_TRY(new_event(d, DTP_EVENT_TEST, test, test, &event));
+    DTP_TRY(after_reads(d, test, test));
     DTP_TRY(walk(d, test + 1, end - 1));
     DTP_TRY(new_event(d, DTP_EVENT_NEXT, end - 1, end - 1, &event));
     for (int k = 0; k < nvars; ++k) {

@@ -12,7 +12,6 @@
 typedef enum {
     DTP_EVENT_STEPS, /* one step, a call, a slice group, an item of the interpreter */
     DTP_EVENT_JOIN,  /* all parts of a buffer are there */
-    DTP_EVENT_TRUTH, /* writes the byte of a predicate that the engine cannot read */
     DTP_EVENT_IF,    /* the choice; what is true follows; end: ELSE */
     DTP_EVENT_ELSE,  /* what is false follows; end: ENDIF */
     DTP_EVENT_ENDIF, /* the branch that ran has ended; its results follow */

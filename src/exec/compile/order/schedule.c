@@ -16,7 +16,7 @@ static const double call_ns = 5000.;
 enum { TRIPS = 8 }; /* nobody knows */
 
 typedef struct {
-    int first, end; /* stages; end -1: the truth of step `first` */
+    int first, end; /* stages */
 } item_t;
 
 typedef struct {
@@ -161,26 +161,18 @@ static void analyse_functions(const sched_t *s) {
             s->item_end[i] = i;
 }
 
-/* Loops that run by counters, and bytes for predicates that the engine cannot read. */
-static dnnl_tp_status_t mark_region(dtp_exec_t *e, dtp_lower_t *l, int from, int to) {
+/* Loops that run by counters. */
+static void mark_region(dtp_exec_t *e, const dtp_lower_t *l, int from, int to) {
     for (int i = from; i < to; ++i) {
-        dtp_step_t *t = l->steps[i];
+        const dtp_step_t *t = l->steps[i];
         if (l->item_end[i] >= 0) {
             i = l->item_end[i];
         } else if (t->ctl == DTP_CTL_WHILE) {
             dtp_scope_t *loop = &e->scopes[l->steps[t->other]->scope];
             loop->by_counters = true;
             loop->instances = loop->window + 1;
-        } else if ((t->ctl == DTP_CTL_IF || t->ctl == DTP_CTL_TEST) && t->work->pred_type != dnnl_tp_u8 &&
-                   t->work->pred_type != dnnl_tp_boolean) {
-            int buf;
-            l->scope = t->scope;
-            DTP_TRY(dtp_new_buf(l, 1, &buf));
-            l->bufs[buf].first = l->bufs[buf].last = i;
-            t->truth = buf + 1;
         }
     }
-    return dnnl_tp_success;
 }
 
 dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned options) {
@@ -201,7 +193,7 @@ dnnl_tp_status_t dtp_schedule_choose(dtp_exec_t *e, dtp_lower_t *l, unsigned opt
     e->scopes[0].by_counters = true;
     for (int i = 0; i < l->nscopes; ++i)
         if (i == 0 || (e->scopes[i].is_function && e->scopes[i].by_counters))
-            DTP_TRY(mark_region(e, l, l->scopes[i].begin, l->scopes[i].end));
+            mark_region(e, l, l->scopes[i].begin, l->scopes[i].end);
     return dnnl_tp_success;
 }
 
@@ -214,12 +206,10 @@ static void add_after(const sched_t *s, dtp_dataflow_token_t later, int k) {
         dtp_dataflow_after(s->builder, later, s->token[s->o->after[v->after + i]]);
 }
 
-/* What a node does: the stages of the steps from..to; to < 0: the byte of the predicate of step `from`. */
+/* What a node does: the stages of the steps from..to. */
 static uint32_t new_item(sched_t *s, int from, int to) {
     const int *stage_of = s->l->stage_of;
-    item_t *item = &s->items[s->nitems];
-    if (to < 0) *item = (item_t){from, -1};
-    else *item = (item_t){stage_of[from], stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF)};
+    s->items[s->nitems] = (item_t){stage_of[from], stage_of[to] + (s->l->steps[to]->ctl != DTP_CTL_ENDIF)};
     return (uint32_t)s->nitems++;
 }
 
@@ -227,8 +217,7 @@ static uint32_t new_item(sched_t *s, int from, int to) {
 static void add_node(sched_t *s, dtp_dataflow_block_t block, int k, double ns, unsigned flags) {
     const dtp_event_t *v = &s->o->events[k];
     if (ns > costly_ns) flags |= DTP_DATAFLOW_COSTLY;
-    uint32_t item = new_item(s, v->first, v->kind == DTP_EVENT_TRUTH ? -1 : v->last);
-    s->token[k] = dtp_dataflow_node(s->builder, block, item, flags, ns);
+    s->token[k] = dtp_dataflow_node(s->builder, block, new_item(s, v->first, v->last), flags, ns);
     add_after(s, s->token[k], k);
 }
 
@@ -263,11 +252,11 @@ static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
     add_node(s, block, k, ns, flags);
 }
 
-/* Where the engine finds the predicate of an IF or TEST: one byte. */
+/* Where the engine finds the predicate of an IF or TEST. */
 static dtp_dataflow_ref_t predicate_ref(const sched_t *s, const dtp_step_t *t) {
     const dtp_lower_t *l = s->l;
-    if (t->truth) return (dtp_dataflow_ref_t){.offset = l->bufs[t->truth - 1].offset};
-    dtp_dataflow_ref_t r = {.indirect = true, .level = DTP_DATAFLOW_BASES};
+    dtp_dataflow_ref_t r = {
+        .indirect = true, .level = DTP_DATAFLOW_BASES, .type = (uint8_t)t->work->pred_type};
     const dtp_buf_t *b = &l->bufs[dtp_whole_of(l, t->arg[0].buf, &r.inner)];
     r.inner += t->arg[0].offset;
     switch (b->kind) {
@@ -360,7 +349,6 @@ static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to)
             s->token[k] = dtp_dataflow_node(s->builder, block, DTP_DATAFLOW_NO_INDEX, DTP_DATAFLOW_NOP, 0.);
             add_after(s, s->token[k], k);
             break;
-        case DTP_EVENT_TRUTH: add_node(s, block, k, 0., 0); break;
         case DTP_EVENT_IF:
             add_if(s, block, k);
             k = v[v[k].end].end;
@@ -394,8 +382,7 @@ static dnnl_tp_status_t set_items(sched_t *s) {
         const item_t from = s->items[i];
         const dtp_stage_t *stage = &e->stages[from.first];
         dtp_stage_t *to = &items[number[i]];
-        if (from.end < 0) *to = (dtp_stage_t){.kind = DTP_STAGE_TRUTH, .index = from.first};
-        else if (from.end == from.first + 1 && (stage->fn || stage->kind == DTP_STAGE_STEP)) *to = *stage;
+        if (from.end == from.first + 1 && (stage->fn || stage->kind == DTP_STAGE_STEP)) *to = *stage;
         else *to = (dtp_stage_t){.kind = DTP_STAGE_RANGE, .index = from.first, .other = from.end};
         if (to->fn) nrefs += (size_t)(to->nin + to->nout);
     }

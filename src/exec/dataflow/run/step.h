@@ -4,6 +4,7 @@
 #ifndef DTP_EXEC_DATAFLOW_RUN_STEP_H
 #define DTP_EXEC_DATAFLOW_RUN_STEP_H
 
+#include "common/base/scalar.h"
 #include "exec/dataflow/run/run.h"
 
 #define STEP static inline __attribute__((always_inline))
@@ -179,7 +180,7 @@ STEP bool read_ref(const dtp_dataflow_state_t *s, const dtp_dataflow_instance_t 
     }
     base += ref->offset;
     if (ref->indirect) base = *(const char *const *)(const void *)base + ref->inner;
-    return *base != 0;
+    return dtp_is_true(base, ref->type);
 }
 
 STEP void start_loop(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance,
