@@ -103,7 +103,6 @@ static void lower_while(dataflow_program_t *p, const stmt_t *s, int block, int r
     uint32_t index = (uint32_t)new_rec(p, r);
     dtp_dataflow_loop_t l = {.nvars = s->npar, .window = s->window, .index = index, .exit_index = index};
     if (s->npar == 0 && dataflow_program_rnd(p, 2)) l.exit_index = DTP_DATAFLOW_NO_INDEX;
-    l.exit_flags = random_flags(p) & ~(unsigned)DTP_DATAFLOW_MAY_PEND;
     /* Where the test lies is known only after the condition: fixed places for it. */
     int test = s->a->outs[0];
     bool own = false;

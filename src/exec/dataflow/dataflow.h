@@ -194,7 +194,6 @@ typedef struct {
     uint32_t
         exit_index; /* exec'd in the last instance: copies the variables out; DTP_DATAFLOW_NO_INDEX = nothing */
     double exit_ns;
-    unsigned exit_flags;     /* COSTLY, WIDE */
     dtp_dataflow_ref_t test; /* seen from an instance of the While */
     int64_t data_offset,
         data_stride; /* instance number s: data = data of the instance around + offset + s * stride */

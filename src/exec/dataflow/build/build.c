@@ -211,13 +211,10 @@ bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int
     return true;
 }
 
-void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg) {
-    while (b->tok[token].kind == DTP_FT_OUT) {
-        dtp_fb_sources(b, b->tok[token].a, fn, arg);
-        token = b->tok[token].b;
-    }
-    if (b->tok[token].kind == DTP_FT_IF) token = b->tok[token].b; /* its END */
-    fn(arg, token);
+void dtp_fb_pair(dtp_fb_t *b, dtp_fpairs_t *p, int32_t later, int32_t earlier) {
+    if (b->status != dnnl_tp_success) return;
+    b->status = dtp_arena_grow(&b->scratch, (void **)&p->pair, &p->room, p->n + 1, sizeof *p->pair);
+    if (b->status == dnnl_tp_success) p->pair[p->n++] = (dtp_fdep_t){later, earlier};
 }
 
 dnnl_tp_status_t dtp_dataflow_build(dtp_dataflow_builder_t *b, unsigned flags, dtp_arena_t *arena,

@@ -59,6 +59,11 @@ typedef struct {
 } dtp_fnext_t;
 
 typedef struct {
+    dtp_fdep_t *pair;
+    int n, room;
+} dtp_fpairs_t;
+
+typedef struct {
     int32_t *at, *to; /* to[at[i] .. at[i + 1]) */
 } dtp_fcsr_t;
 
@@ -86,8 +91,8 @@ void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size);
 static inline bool dtp_fb_is_flat(const dtp_fb_t *b) { return b->nifs == 0 && b->nloops == 0; }
 /* Lists by[i] = of[i] for all i, grouped: at has n + 1 entries. */
 bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int npairs, bool by_later);
-/* The nodes whose end makes token come: calls fn for each. */
-void dtp_fb_sources(const dtp_fb_t *b, int32_t token, void (*fn)(void *arg, int32_t source), void *arg);
+/* One more pair, of the scratch arena. */
+void dtp_fb_pair(dtp_fb_t *b, dtp_fpairs_t *pairs, int32_t later, int32_t earlier);
 
 dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b);
 

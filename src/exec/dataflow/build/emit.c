@@ -26,15 +26,14 @@ typedef struct {
 
 static bool has_node(const dtp_ftok_t *k) { return k->kind != DTP_FT_VAR && k->kind != DTP_FT_OUT; }
 
-typedef struct {
-    dtp_fdep_t *pair;
-    int n, room;
-    int32_t later;
-} pairs_t;
-static void add_pair(void *arg, int32_t source) {
-    pairs_t *p = arg;
-    if (p->pair) p->pair[p->n] = (dtp_fdep_t){p->later, source};
-    ++p->n;
+/* Pairs of `later` and the nodes whose end makes token come. */
+static void add_sources(dtp_fb_t *b, dtp_fpairs_t *p, int32_t later, int32_t token) {
+    while (b->tok[token].kind == DTP_FT_OUT) {
+        add_sources(b, p, later, b->tok[token].a);
+        token = b->tok[token].b;
+    }
+    if (b->tok[token].kind == DTP_FT_IF) token = b->tok[token].b; /* its END */
+    dtp_fb_pair(b, p, later, token);
 }
 
 /* qsort without context: sorted by these keys. */
@@ -80,28 +79,20 @@ static bool sort_tokens(const emit_t *e, int32_t *list, int n, int32_t block, so
 static dnnl_tp_status_t connect(emit_t *e) {
     dtp_fb_t *b = e->b;
     int n = b->ntok;
-    pairs_t p = {0};
+    dtp_fpairs_t p = {.n = 0}, entries = {.n = 0};
     uint8_t *inside = dtp_fb_alloc(b, (size_t)n, 1); /* has a producer in its own block */
     if (!inside) return dnnl_tp_out_of_memory;
-    for (int pass = 0; pass < 2 && !dtp_fb_is_flat(b); ++pass) {
-        int room = p.n;
-        p.n = 0;
-        if (pass && !(p.pair = dtp_fb_alloc(b, (size_t)room, sizeof *p.pair))) return dnnl_tp_out_of_memory;
-        for (int i = 0; i < b->ndep; ++i) {
-            p.later = b->dep[i].later;
-            dtp_fb_sources(b, b->dep[i].earlier, add_pair, &p);
-        }
-    }
-    if (dtp_fb_is_flat(b)) p = (pairs_t){.pair = b->dep, .n = b->ndep};
+    if (dtp_fb_is_flat(b)) p = (dtp_fpairs_t){.pair = b->dep, .n = b->ndep};
+    else
+        for (int i = 0; i < b->ndep; ++i) add_sources(b, &p, b->dep[i].later, b->dep[i].earlier);
     for (int t = 0; t < n; ++t) b->tok[t].pending = 0;
     for (int i = 0; i < b->ndep; ++i) {
         ++b->tok[b->dep[i].later].pending;
         if (dtp_fb_is_flat(b) || b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block)
             inside[b->dep[i].later] = 1;
     }
-    pairs_t entries = {.pair = dtp_fb_alloc(b, (size_t)n, sizeof *p.pair)};
     e->left = dtp_fb_alloc(b, (size_t)n, sizeof *e->left);
-    if (!entries.pair || !e->left) return dnnl_tp_out_of_memory;
+    DTP_TRY(b->status);
     for (int i = 0; i < p.n; ++i) ++e->left[p.pair[i].later];
     for (int t = 0; t < n; ++t) {
         dtp_ftok_t *k = &b->tok[t];
@@ -122,11 +113,9 @@ static dnnl_tp_status_t connect(emit_t *e) {
             ++k->pending;
             ++e->left[t];
         }
-        if (k->entry || (!in_branch && k->pending == 0)) {
-            entries.later = t;
-            add_pair(&entries, k->block);
-        }
+        if (k->entry || (!in_branch && k->pending == 0)) dtp_fb_pair(b, &entries, t, k->block);
     }
+    DTP_TRY(b->status);
     if (!dtp_fb_csr(b, &e->out, n, p.pair, p.n, false) ||
         !dtp_fb_csr(b, &e->entry, b->nblk, entries.pair, entries.n, false))
         return dnnl_tp_out_of_memory;
@@ -386,9 +375,6 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
         r->exit = (uint32_t)n;
         nodes[n] = (dtp_dataflow_node_t){
             .edge = w.n, .index = loop->loop.exit_index, .bits = DTP_FK_EXIT, .sink = DTP_DATAFLOW_NONE};
-        unsigned f = loop->loop.exit_flags & (DTP_DATAFLOW_COSTLY | DTP_DATAFLOW_WIDE);
-        if (f & DTP_DATAFLOW_WIDE) f |= DTP_DATAFLOW_COSTLY;
-        nodes[n].bits |= f << DTP_FN_FLAGS;
     }
     nodes[r->n_nodes].edge = w.n;
     for (uint32_t v = 0; loop && v < r->n_vars; ++v) {
@@ -487,16 +473,9 @@ dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_da
     for (int t = 0; t < n; ++t)
         if (has_node(&b->tok[t])) e.edge[t] = place_of(b, &b->tok[t]);
 
-    pairs_t nexts = {0};
-    for (int pass = 0; pass < 2; ++pass) {
-        if (pass && !(nexts.pair = dtp_fb_alloc(b, (size_t)nexts.n, sizeof *nexts.pair)))
-            return dnnl_tp_out_of_memory;
-        nexts.n = 0;
-        for (int i = 0; i < b->nnext; ++i) {
-            nexts.later = i;
-            dtp_fb_sources(b, b->next[i].token, add_pair, &nexts);
-        }
-    }
+    dtp_fpairs_t nexts = {.n = 0};
+    for (int i = 0; i < b->nnext; ++i) add_sources(b, &nexts, i, b->next[i].token);
+    DTP_TRY(b->status);
     if (!dtp_fb_csr(b, &e.next, n, nexts.pair, nexts.n, false)) return dnnl_tp_out_of_memory;
 
     e.regions = dtp_arena_alloc(arena, sizeof *e.regions * (size_t)b->nregions);

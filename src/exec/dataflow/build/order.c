@@ -73,78 +73,36 @@ static dnnl_tp_status_t lift(dtp_fb_t *b) {
 
 /* ---- Ordered side effects ---------------------------------------------------------------------------- */
 
-/* `last` = the token after which the next side effect of the block comes. */
-typedef struct {
-    int32_t last;
-    bool used;
-} chain_t;
+/* Effects of a While's condition and body are one chain. */
+static int32_t chain_of(const dtp_fb_t *b, int32_t token) {
+    const int32_t block = b->tok[token].block;
+    return b->blk[block].kind == DTP_FB_BODY ? b->blk[block].up : block;
+}
 
-static dnnl_tp_status_t chain_block(dtp_fb_t *b, const int32_t *first_of, const int32_t *next_of,
-                                    int32_t block, chain_t *chain);
-
-static bool block_has_effects(const dtp_fb_t *b, const int32_t *first_of, const int32_t *next_of,
-                              int32_t block) {
-    for (int32_t t = first_of[block]; t >= 0; t = next_of[t]) {
+/* Tokens that are side effects, or have some in them. */
+static void mark_effects(const dtp_fb_t *b, uint8_t *is_effect) {
+    for (int32_t t = 0; t < b->ntok; ++t) {
         const dtp_ftok_t *k = &b->tok[t];
-        if (k->kind == DTP_FT_NODE && (k->flags & DTP_DATAFLOW_SIDE_EFFECT)) return true;
-        if (k->kind == DTP_FT_CALL) return true;
-        if (k->kind == DTP_FT_IF && (block_has_effects(b, first_of, next_of, b->ifs[k->a].branch[0]) ||
-                                     block_has_effects(b, first_of, next_of, b->ifs[k->a].branch[1])))
-            return true;
-        if (k->kind == DTP_FT_WHILE && (block_has_effects(b, first_of, next_of, b->loops[k->a].cond) ||
-                                        block_has_effects(b, first_of, next_of, b->loops[k->a].body)))
-            return true;
+        if (k->kind != DTP_FT_CALL && !(k->kind == DTP_FT_NODE && (k->flags & DTP_DATAFLOW_SIDE_EFFECT)))
+            continue;
+        for (int32_t around = t; around >= 0 && !is_effect[around];
+             around = b->blk[chain_of(b, around)].owner)
+            is_effect[around] = 1;
     }
-    return false;
 }
 
-static dnnl_tp_status_t chain_block(dtp_fb_t *b, const int32_t *first_of, const int32_t *next_of,
-                                    int32_t block, chain_t *chain) {
-    for (int32_t t = first_of[block]; t >= 0; t = next_of[t]) {
-        dtp_ftok_kind_t kind = b->tok[t].kind;
-        int32_t record = b->tok[t].a;
-        int32_t inner[2] = {-1, -1};
-        bool effect = kind == DTP_FT_NODE && (b->tok[t].flags & DTP_DATAFLOW_SIDE_EFFECT);
-        if (kind == DTP_FT_CALL) effect = true;
-        if (kind == DTP_FT_IF) inner[0] = b->ifs[record].branch[0], inner[1] = b->ifs[record].branch[1];
-        if (kind == DTP_FT_WHILE) inner[0] = b->loops[record].cond, inner[1] = b->loops[record].body;
-        for (int i = 0; i < 2 && inner[0] >= 0; ++i)
-            effect |= block_has_effects(b, first_of, next_of, inner[i]);
-        if (!effect) continue;
-        if (chain->last >= 0) dtp_fb_dep(b, t, chain->last);
-        chain->last = t;
-        if (kind == DTP_FT_IF) {
-            for (int i = 0; i < 2; ++i) {
-                chain_t c = {-1, false};
-                DTP_TRY(chain_block(b, first_of, next_of, inner[i], &c));
-            }
-        } else if (kind == DTP_FT_WHILE) {
-            /* The next iteration's first effect waits for all of this one: a variable that comes at its end.
-             */
-            chain_t c = {b->loops[record].first_var + b->loops[record].nvars - 1, false};
-            DTP_TRY(chain_block(b, first_of, next_of, inner[0], &c));
-            DTP_TRY(chain_block(b, first_of, next_of, inner[1], &c));
-        }
-    }
-    return b->status;
-}
-
-/* Loops with effects get one more variable, without NEXT edge. */
+/* Loops with effects get one more variable, without NEXT edge: the next iteration's first effect waits for all of
+ * this one. */
 static dnnl_tp_status_t order_effects(dtp_fb_t *b) {
-    int n = b->ntok;
-    int32_t *first_of = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *first_of);
-    int32_t *next_of = dtp_fb_alloc(b, (size_t)n + (size_t)b->nloops * 2, sizeof *next_of);
-    if (!first_of || !next_of) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < b->nblk; ++i) first_of[i] = -1;
-    for (int i = n - 1; i >= 0; --i) {
-        next_of[i] = first_of[b->tok[i].block];
-        first_of[b->tok[i].block] = i;
-    }
+    const int n = b->ntok;
+    int32_t *last = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *last); /* of each chain */
+    uint8_t *is_effect = dtp_fb_alloc(b, (size_t)n, 1);
+    if (!last || !is_effect) return dnnl_tp_out_of_memory;
+    mark_effects(b, is_effect);
+    for (int i = 0; i < b->nblk; ++i) last[i] = -1;
     for (int i = 0; i < b->nloops; ++i) {
         dtp_floop_t *l = &b->loops[i];
-        if (!block_has_effects(b, first_of, next_of, l->cond) &&
-            !block_has_effects(b, first_of, next_of, l->body))
-            continue;
+        if (!is_effect[l->token]) continue;
         /* Variables are consecutive: all of this loop's move behind the others. */
         int32_t first = b->ntok;
         for (int v = 0; v <= l->nvars; ++v) {
@@ -158,13 +116,15 @@ static dnnl_tp_status_t order_effects(dtp_fb_t *b) {
                 b->dep[k].earlier += first - l->first_var;
         for (int v = 0; v < l->nvars; ++v) b->tok[l->first_var + v].b = -1; /* nothing any more */
         l->first_var = first;
-        ++l->nvars;
+        last[l->cond] = first + l->nvars++;
     }
-    for (int i = 0; i < b->nblk; ++i) {
-        if (b->blk[i].kind != DTP_FB_ROOT && b->blk[i].kind != DTP_FB_FUNCTION) continue;
-        chain_t c = {-1, false};
-        DTP_TRY(chain_block(b, first_of, next_of, i, &c));
-    }
+    for (int in_body = 0; in_body < 2; ++in_body) /* bodies come behind their conditions */
+        for (int32_t t = 0; t < n; ++t) {
+            if (!is_effect[t] || (b->blk[b->tok[t].block].kind == DTP_FB_BODY) != in_body) continue;
+            int32_t *earlier = &last[chain_of(b, t)];
+            if (*earlier >= 0) dtp_fb_dep(b, t, *earlier);
+            *earlier = t;
+        }
     return b->status;
 }
 
@@ -233,53 +193,28 @@ static dnnl_tp_status_t merge(dtp_fb_t *b, dtp_fcsr_t *pred) {
     return most > MAX_FAN_IN ? join(b, pred) : dnnl_tp_success;
 }
 
-typedef struct {
-    dtp_fb_t *b;
-    dtp_fdep_t *edge;
-    int n;
-} edges_t;
-
-/* With b->ndep dependencies, everything else that fixes an order. */
-static bool all_edges(dtp_fb_t *b, dtp_fdep_t **edges, int *count) {
-    int64_t room = b->ndep;
-    *edges = b->dep;
-    *count = b->ndep;
-    if (dtp_fb_is_flat(b)) return true;
-    for (int pass = 0; pass < 2; ++pass) {
-        int64_t n = 0;
-        dtp_fdep_t *e = pass ? *edges : NULL;
-        if (pass && b->ndep) memcpy(e, b->dep, sizeof *e * (size_t)b->ndep);
-        n = b->ndep;
-#define ADD(l, x)                            \
-    do {                                     \
-        if (pass) e[n] = (dtp_fdep_t){l, x}; \
-        ++n;                                 \
-    } while (0)
-        for (int t = 0; t < b->ntok; ++t) {
-            const dtp_ftok_t *k = &b->tok[t];
-            if (b->blk[k->block].up >= 0) ADD(t, b->blk[k->block].owner);
-            if (k->kind == DTP_FT_OUT) {
-                ADD(t, k->a);
-                ADD(t, k->b);
-                ADD(t, (int32_t)k->index);
-            }
-            if (k->kind == DTP_FT_END) ADD(t, b->ifs[k->a].token);
-            for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
-                if (b->blk[in].kind != DTP_FB_BRANCH) continue;
-                int32_t end = b->tok[b->blk[in].owner].b;
-                if (end >= 0) ADD(end, t);
-            }
-        }
-#undef ADD
-        room = n;
-        if (room > INT32_MAX / 2) {
-            b->status = dnnl_tp_unimplemented;
-            return false;
-        }
-        if (!pass && !(*edges = dtp_fb_alloc(b, (size_t)room, sizeof **edges))) return false;
+/* The dependencies and everything else that fixes an order. */
+static void all_edges(dtp_fb_t *b, dtp_fpairs_t *edges) {
+    if (dtp_fb_is_flat(b)) {
+        *edges = (dtp_fpairs_t){.pair = b->dep, .n = b->ndep};
+        return;
     }
-    *count = (int)room;
-    return true;
+    *edges = (dtp_fpairs_t){.n = 0};
+    for (int i = 0; i < b->ndep; ++i) dtp_fb_pair(b, edges, b->dep[i].later, b->dep[i].earlier);
+    for (int t = 0; t < b->ntok; ++t) {
+        const dtp_ftok_t *k = &b->tok[t];
+        if (b->blk[k->block].up >= 0) dtp_fb_pair(b, edges, t, b->blk[k->block].owner);
+        if (k->kind == DTP_FT_OUT) {
+            dtp_fb_pair(b, edges, t, k->a);
+            dtp_fb_pair(b, edges, t, k->b);
+            dtp_fb_pair(b, edges, t, (int32_t)k->index);
+        }
+        if (k->kind == DTP_FT_END) dtp_fb_pair(b, edges, t, b->ifs[k->a].token);
+        for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
+            const int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
+            if (end >= 0) dtp_fb_pair(b, edges, end, t);
+        }
+    }
 }
 
 /* order: tokens, earlier ones first. */
@@ -430,8 +365,7 @@ static dnnl_tp_status_t check_next(dtp_fb_t *b) {
 }
 
 dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b) {
-    dtp_fdep_t *edge = NULL;
-    int nedges;
+    dtp_fpairs_t edges;
     dtp_fcsr_t succ, pred;
     int32_t *order;
     if (b->flags & DTP_DATAFLOW_ORDERED) DTP_TRY(order_effects(b));
@@ -441,8 +375,9 @@ dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b) {
     DTP_TRY(start_conditions(b));
     DTP_TRY(check_next(b));
     DTP_TRY(merge(b, &pred));
-    if (!all_edges(b, &edge, &nedges)) return b->status;
-    DTP_TRY(sort(b, edge, nedges, &succ, &order));
+    all_edges(b, &edges);
+    DTP_TRY(b->status);
+    DTP_TRY(sort(b, edges.pair, edges.n, &succ, &order));
     DTP_TRY(rank(b, &succ, order));
     return reduce(b, &pred, order);
 }

@@ -262,16 +262,12 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
     case DTP_FK_CALL:
         if (start_call(w, instance, id, &r->callees[node->index], shared)) return;
         break;
-    case DTP_FK_EXIT: {
-        if (node->index != DTP_DATAFLOW_NO_INDEX) {
-            if (node->bits & DTP_FN_COSTLY) (void)dtp_dataflow_costly(w, instance, node, shared);
-            else execute(w, instance, node->index);
-        }
+    case DTP_FK_EXIT:
+        if (node->index != DTP_DATAFLOW_NO_INDEX) execute(w, instance, node->index);
         id = instance->node;
         instance = instance->up;
         node = &instance->region->nodes[id];
         break;
-    }
     case DTP_FK_OP:
         if (DTP_UNLIKELY(node->bits & DTP_FN_MAY_PEND)) {
             if (dtp_dataflow_may_pend(w, instance, id, shared)) return;
