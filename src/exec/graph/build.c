@@ -273,9 +273,7 @@ static dnnl_tp_status_t add_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, vo
     return dnnl_tp_success;
 }
 
-/* Results may overwrite the array of inputs, so that chains are easy to write: nothing is stored before
- * success. */
-static dnnl_tp_status_t settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out) {
+dnnl_tp_status_t dtp_graph_settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out) {
     for (int i = 0; i < nout && out && status != dnnl_tp_success; ++i) out[i] = -1;
     return status;
 }
@@ -283,7 +281,7 @@ static dnnl_tp_status_t settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_
 dnnl_tp_status_t dnnl_tp_graph_op(dnnl_tp_graph_t graph, dnnl_tp_op_kind_t kind, const char *name, int nin,
                                   const dnnl_tp_value_t *in, int nattr, const dnnl_tp_op_attr_t *attr,
                                   int nout, dnnl_tp_value_t *out) {
-    DTP_RETURN(settle(add_op(graph, kind, name, nin, in, nattr, attr, nout, out), nout, out));
+    DTP_RETURN(dtp_graph_settle(add_op(graph, kind, name, nin, in, nattr, attr, nout, out), nout, out));
 }
 
 dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn, void *arg,
@@ -292,7 +290,7 @@ dnnl_tp_status_t dnnl_tp_graph_host(dnnl_tp_graph_t graph, dnnl_tp_host_fn_t fn,
                                     const dnnl_tp_tensor_info_t *out_info, dnnl_tp_value_t *out) {
     dnnl_tp_status_t status = add_host(graph, fn, arg, drop, flags, name, nin, in, nout, out_info, out);
     if (drop && status != dnnl_tp_success) drop(arg);
-    DTP_RETURN(settle(status, nout, out));
+    DTP_RETURN(dtp_graph_settle(status, nout, out));
 }
 
 static dnnl_tp_status_t function_output(dtp_graph_t *g, dtp_gregion_t *r, dnnl_tp_value_t value) {

@@ -160,6 +160,9 @@ dnnl_tp_status_t dtp_graph_push_node(dtp_graph_t *graph, int region, dtp_node_ki
 /* A region with a handle of its own (graph.c). */
 dnnl_tp_status_t dtp_graph_push_region(dtp_graph_t *graph, const dtp_gregion_t *region,
                                        dnnl_tp_graph_t *handle);
+/* Results may overwrite the array of inputs, so that chains are easy to write: nothing is stored before success, and
+ * without it -1. */
+dnnl_tp_status_t dtp_graph_settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out);
 /* What operators of this kind are called in messages. */
 const char *dtp_node_kind_name(const dtp_gnode_t *node);
 

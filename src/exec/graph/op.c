@@ -218,6 +218,15 @@ bool dtp_info_equal(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t 
            !memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof *a->dims);
 }
 
+dnnl_tp_status_t dtp_info_differ(dtp_op_id_t id, const char *what, int i, const dnnl_tp_tensor_info_t *a,
+                                 const dnnl_tp_tensor_info_t *b) {
+    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
+    return dtp_fail(dtp_info_mismatch(a, b), dtp_info_mismatch_reason(a, b),
+                    "operator '%s' (%s): %s %d: %s %s and %s %s differ", id.name, id.kind, what, i,
+                    dnnl_tp_dt2str(a->data_type), dtp_info_text(a, ta), dnnl_tp_dt2str(b->data_type),
+                    dtp_info_text(b, tb));
+}
+
 const char *dtp_info_text(const dnnl_tp_tensor_info_t *info, char text[DTP_SHAPE_TEXT]) {
     int n = snprintf(text, DTP_SHAPE_TEXT, "{");
     for (int d = 0; d < info->ndims && n < DTP_SHAPE_TEXT - 24; ++d) {

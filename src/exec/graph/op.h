@@ -190,6 +190,9 @@ static inline size_t dtp_info_bytes(const dnnl_tp_tensor_info_t *info) {
     return (size_t)dtp_info_nelems(info) * dtp_type_size(info->data_type);
 }
 bool dtp_info_equal(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b);
+/* Refuses two tensors of an operator that should agree and do not; what, i: "output", 0. */
+dnnl_tp_status_t dtp_info_differ(dtp_op_id_t id, const char *what, int i, const dnnl_tp_tensor_info_t *a,
+                                 const dnnl_tp_tensor_info_t *b);
 /* The status of two tensors that should agree and do not: their types if these differ, else their shapes. */
 static inline dnnl_tp_status_t dtp_info_mismatch(const dnnl_tp_tensor_info_t *a,
                                                  const dnnl_tp_tensor_info_t *b) {
@@ -198,6 +201,9 @@ static inline dnnl_tp_status_t dtp_info_mismatch(const dnnl_tp_tensor_info_t *a,
 static inline dtp_reason_t dtp_info_mismatch_reason(const dnnl_tp_tensor_info_t *a,
                                                     const dnnl_tp_tensor_info_t *b) {
     return a->data_type == b->data_type ? DTP_GRAPH_SHAPE : DTP_GRAPH_DATA_TYPE;
+}
+static inline bool dtp_is_float(dnnl_tp_data_type_t t) {
+    return t == dnnl_tp_f32 || t == dnnl_tp_bf16 || t == dnnl_tp_f16 || t == dnnl_tp_f64;
 }
 /* Product of dims[from..to). */
 int64_t dtp_info_product(const dnnl_tp_tensor_info_t *info, int from, int to);

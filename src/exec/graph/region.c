@@ -24,12 +24,7 @@ static bool agree(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b
 
 static dnnl_tp_status_t check_agree(dtp_op_id_t id, const char *what, int i, const dnnl_tp_tensor_info_t *a,
                                     const dnnl_tp_tensor_info_t *b) {
-    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
-    if (agree(a, b)) return dnnl_tp_success;
-    return dtp_fail(dtp_info_mismatch(a, b), dtp_info_mismatch_reason(a, b),
-                    "operator '%s' (%s): %s %d: %s %s and %s %s differ", id.name, id.kind, what, i,
-                    dnnl_tp_dt2str(a->data_type), dtp_info_text(a, ta), dnnl_tp_dt2str(b->data_type),
-                    dtp_info_text(b, tb));
+    return agree(a, b) ? dnnl_tp_success : dtp_info_differ(id, what, i, a, b);
 }
 
 static dnnl_tp_status_t check_predicate(const dtp_graph_t *g, dtp_op_id_t id, int32_t v) {
@@ -216,27 +211,21 @@ static dnnl_tp_status_t add_while(dnnl_tp_graph_t graph, const char *name, dnnl_
     return dnnl_tp_success;
 }
 
-/* Results may overwrite the arrays that are read, so nothing is stored before success. */
-static dnnl_tp_status_t settle(dnnl_tp_status_t status, int nout, dnnl_tp_value_t *out) {
-    for (int i = 0; i < nout && out && status != dnnl_tp_success; ++i) out[i] = -1;
-    return status;
-}
-
 dnnl_tp_status_t dnnl_tp_graph_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_value_t pred,
                                   dnnl_tp_graph_t then_region, dnnl_tp_graph_t else_region, int nout,
                                   const dnnl_tp_value_t *then_out, const dnnl_tp_value_t *else_out,
                                   dnnl_tp_value_t *out) {
-    DTP_RETURN(settle(add_if(graph, name, pred, then_region, else_region, nout, then_out, else_out, out),
-                      nout, out));
+    DTP_RETURN(dtp_graph_settle(
+        add_if(graph, name, pred, then_region, else_region, nout, then_out, else_out, out), nout, out));
 }
 
 dnnl_tp_status_t dnnl_tp_graph_while(dnnl_tp_graph_t graph, const char *name, dnnl_tp_graph_t cond,
                                      dnnl_tp_value_t cond_out, dnnl_tp_graph_t body, int nvars,
                                      const dnnl_tp_value_t *init, const dnnl_tp_value_t *body_in,
                                      const dnnl_tp_value_t *body_out, int window, dnnl_tp_value_t *out) {
-    DTP_RETURN(
-        settle(add_while(graph, name, cond, cond_out, body, nvars, init, body_in, body_out, window, out),
-               nvars, out));
+    DTP_RETURN(dtp_graph_settle(
+        add_while(graph, name, cond, cond_out, body, nvars, init, body_in, body_out, window, out), nvars,
+        out));
 }
 
 /* ---- Functions --------------------------------------------------------------------------------------- */
@@ -281,7 +270,8 @@ dnnl_tp_status_t dnnl_tp_graph_create_function(dnnl_tp_graph_t *function, dnnl_t
                                                const char *name, int nin, const dnnl_tp_tensor_info_t *in,
                                                dnnl_tp_value_t *in_values, int nout,
                                                const dnnl_tp_tensor_info_t *out) {
-    DTP_RETURN(settle(create_function(function, root, name, nin, in, in_values, nout, out), nin, in_values));
+    DTP_RETURN(dtp_graph_settle(create_function(function, root, name, nin, in, in_values, nout, out), nin,
+                                in_values));
 }
 
 static dnnl_tp_status_t add_call(dnnl_tp_graph_t graph, const char *name,
@@ -310,7 +300,7 @@ static dnnl_tp_status_t add_call(dnnl_tp_graph_t graph, const char *name,
 
 dnnl_tp_status_t dnnl_tp_graph_call(dnnl_tp_graph_t graph, const char *name, const_dnnl_tp_graph_t function,
                                     int nin, const dnnl_tp_value_t *in, int nout, dnnl_tp_value_t *out) {
-    DTP_RETURN(settle(add_call(graph, name, function, nin, in, nout, out), nout, out));
+    DTP_RETURN(dtp_graph_settle(add_call(graph, name, function, nin, in, nout, out), nout, out));
 }
 
 /* ---- Orderings --------------------------------------------------------------------------------------- */

@@ -43,9 +43,6 @@ typedef struct {
 
 typedef dnnl_tp_tensor_info_t info_t;
 
-static inline bool dtp_is_float(dnnl_tp_data_type_t t) {
-    return t == dnnl_tp_f32 || t == dnnl_tp_bf16 || t == dnnl_tp_f16 || t == dnnl_tp_f64;
-}
 /* Equal, as far as they are known. */
 static inline bool dtp_dims_fit(int64_t a, int64_t b) {
     return a == b || a == DNNL_TP_RUNTIME_DIM_VAL || b == DNNL_TP_RUNTIME_DIM_VAL;

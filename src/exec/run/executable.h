@@ -84,10 +84,16 @@ typedef struct {
     int64_t rows_per_unit; /* fixed slices: leading rows of one unit */
     int nslices;           /* fixed slices: the first `larger` have slice + 1 units */
     int64_t slice, larger;
-    int64_t capacity;      /* units that a participant's local buffers hold */
-    double ns;             /* estimate of the whole on one thread */
-    size_t local_per_unit; /* packed: bytes of local buffers per unit of capacity */
+    int64_t capacity; /* units that a participant's local buffers hold */
+    double ns;        /* estimate of the whole on one thread */
 } dtp_slice_group_t;
+
+/* Offsets of sequences, checked at each run. */
+typedef struct {
+    dtp_ref_t ref;
+    int64_t seqs, rows; /* rows: of the shortest tensor that they cut */
+    const char *name;   /* of the operator */
+} dtp_exec_offsets_t;
 
 /* What is done at once: by the sequential interpreter (interpreter.c), which goes from stage to stage, and by a
  * node of the dataflow engine. */
@@ -207,11 +213,9 @@ struct dnnl_tp_executable {
     const dtp_exec_step_t *steps;
     const dtp_slice_group_t *slice_groups;
     int nscopes;
-    dtp_scope_t *scopes;      /* written by compilation */
-    dtp_frames_t *frames;     /* by scope; NULL without functions */
-    const dtp_ref_t *offsets; /* of sequence offsets, checked at each run */
-    const int64_t *offsets_seqs, *offsets_rows;
-    const char *const *offsets_name;
+    dtp_scope_t *scopes;  /* written by compilation */
+    dtp_frames_t *frames; /* by scope; NULL without functions */
+    const dtp_exec_offsets_t *offsets;
     int noffsets;
     int max_slices;
     bool by_stream;                      /* the host only submits: by_stream.c */

@@ -134,16 +134,16 @@ bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_whe
 
 /* ---- The run ----------------------------------------------------------------------------------------- */
 
-static bool check_offsets(dtp_run_ctx_t *ctx) {
+static __attribute__((noinline)) bool check_offsets(dtp_run_ctx_t *ctx) {
     const dtp_exec_t *e = ctx->exec;
     for (int k = 0; k < e->noffsets; ++k) {
-        const int32_t *o =
-            (const int32_t *)((char *)ctx->run->bases[e->offsets[k].base] + e->offsets[k].offset);
-        const int64_t bad = dtp_bad_offset(o, e->offsets_seqs[k], e->offsets_rows[k], true);
+        const dtp_exec_offsets_t *f = &e->offsets[k];
+        const int32_t *o = (const int32_t *)((char *)ctx->run->bases[f->ref.base] + f->ref.offset);
+        const int64_t bad = dtp_bad_offset(o, f->seqs, f->rows, true);
         if (bad < 0) continue;
-        const dtp_data_error_t found = {DTP_DATA_OFFSET, 0, bad, o[bad], e->offsets_rows[k]};
+        const dtp_data_error_t found = {DTP_DATA_OFFSET, 0, bad, o[bad], f->rows};
         char text[DTP_DATA_TEXT];
-        dtp_run_fail(ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX, "operator '%s': %s", e->offsets_name[k],
+        dtp_run_fail(ctx, dnnl_tp_invalid_arguments, DTP_GRAPH_INDEX, "operator '%s': %s", f->name,
                      dtp_data_error_text(&found, text));
         return false;
     }
@@ -218,7 +218,7 @@ static void run_body(dtp_run_ctx_t *ctx, const dtp_parallel_t *given) {
     whole.slot_scratch = run->memory + e->slot_scratch_at;
     whole.bounds = run->bounds;
     bool inter = par.num_threads > 1 && (ctx->parallelism & DNNL_TP_PARALLELISM_INTER);
-    if (!again && !check_offsets(ctx)) inter = false;
+    if (!again && e->noffsets && !check_offsets(ctx)) inter = false;
     else if (e->dataflow && (inter || (e->always_dataflow && par.num_threads < 2)))
         run_by_dataflow(ctx, &whole);
     else if (DTP_UNLIKELY(e->may_pend) && (again || e->may_wait || dtp_blocking_of(&par)))

@@ -96,7 +96,7 @@ static void run_within(job_t *j, const dtp_parallel_t *par) {
 static void run_packed(job_t *j, int threads, const dtp_parallel_t *inside) {
     const dtp_slice_group_t *group = j->group;
     const dtp_exec_t *e = j->ctx->exec;
-    const dtp_ref_t *ref = &e->offsets[group->offsets_ref];
+    const dtp_ref_t *ref = &e->offsets[group->offsets_ref].ref;
     const int32_t *offsets = (const int32_t *)((char *)j->ctx->run->bases[ref->base] + ref->offset);
     int64_t *bounds = j->where->bounds, total = offsets[group->seqs];
     int64_t most_slices = dtp_min64(e->max_slices, dtp_max64(group->seqs, 1));

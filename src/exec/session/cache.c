@@ -95,11 +95,6 @@ int dtp_session_find(const int32_t *sorted, int n, int32_t value) {
     return low < n && sorted[low] == value ? low : -1;
 }
 
-static bool same_info(const dnnl_tp_tensor_info_t *a, const dnnl_tp_tensor_info_t *b) {
-    return a->ndims == b->ndims && a->data_type == b->data_type &&
-           !memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof *a->dims);
-}
-
 static bool same_values(const void *a, const void *b, const dnnl_tp_tensor_info_t *info) {
     return a && b ? !memcmp(a, b, dtp_info_bytes(info)) : a == b;
 }
@@ -117,7 +112,7 @@ static bool serves(const dtp_session_entry_t *e, const dtp_request_t *r) {
         return false;
     for (int i = 0; i < r->nfeeds; ++i) {
         int at = dtp_session_find(e->feeds, e->nfeeds, r->feeds[i]);
-        if (at < 0 || !same_info(&e->infos[at], r->infos[i]) ||
+        if (at < 0 || !dtp_info_equal(&e->infos[at], r->infos[i]) ||
             !same_values(e->values[at], r->values[i], r->infos[i]))
             return false;
     }

@@ -37,8 +37,8 @@ static const char *float_text(char text[DTP_TEXT_NUMBER], double v, bool single)
 
 void dtp_text_write_number(FILE *out, dnnl_tp_data_type_t type, const void *data, int64_t i) {
     char text[DTP_TEXT_NUMBER];
-    bool single = type == dnnl_tp_f32 || type == dnnl_tp_f16 || type == dnnl_tp_bf16;
-    if (single || type == dnnl_tp_f64) {
+    const bool single = type != dnnl_tp_f64;
+    if (dtp_is_float(type)) {
         double v = dtp_load(type, data, i);
         if (!isnan(v)) fputs(float_text(text, v, single), out);
         else if (type == dnnl_tp_f64)
@@ -58,10 +58,6 @@ static bool all_equal(const dtp_gvalue_t *v, int64_t n) {
     size_t size = dtp_type_size(v->info->data_type);
     const char *p = v->data;
     return n < 2 || !memcmp(p, p + size, (size_t)(n - 1) * size);
-}
-
-static bool is_float(dnnl_tp_data_type_t t) {
-    return t == dnnl_tp_f32 || t == dnnl_tp_f64 || t == dnnl_tp_f16 || t == dnnl_tp_bf16;
 }
 
 static void write_random(FILE *out, const dtp_gvalue_t *v, int64_t n) {
@@ -105,7 +101,7 @@ dnnl_tp_status_t dtp_text_write_data(dtp_text_writer_t *w, const dtp_gvalue_t *v
     } else if (n > 1 && all_equal(v, n)) {
         fputs("fill ", w->out);
         dtp_text_write_number(w->out, v->info->data_type, v->data, 0);
-    } else if (n <= DTP_TEXT_INLINE || (w->no_weights && !is_float(v->info->data_type))) {
+    } else if (n <= DTP_TEXT_INLINE || (w->no_weights && !dtp_is_float(v->info->data_type))) {
         fputc('{', w->out);
         for (int64_t i = 0; i < n; ++i) {
             if (i) fputs(", ", w->out);
@@ -149,22 +145,19 @@ static dnnl_tp_status_t read_random(dtp_text_reader_t *r, const dnnl_tp_tensor_i
     DTP_TRY(dtp_text_float(r, false, &hi));
     if (seed < 0 || seed > UINT32_MAX || !(lo <= hi) || isinf(lo) || isinf(hi) || isinf(hi - lo))
         return dtp_text_fail(r, at, "random needs a seed from 0 to 4294967295 and a finite range");
-    double exact = 9007199254740992.; /* 2^53 */
-    if (!is_float(info->data_type)) {
-        double low[] = {INT32_MIN, INT8_MIN, 0, 0, -exact},
-               high[] = {INT32_MAX, INT8_MAX, UINT8_MAX, 1, exact};
-        int k = info->data_type == dnnl_tp_s32       ? 0
-                : info->data_type == dnnl_tp_s8      ? 1
-                : info->data_type == dnnl_tp_u8      ? 2
-                : info->data_type == dnnl_tp_boolean ? 3
-                                                     : 4;
-        if (lo != floor(lo) || hi != floor(hi) || lo < low[k] || hi > high[k])
+    const int64_t whole = (int64_t)1 << 53; /* numbers up to it are exact */
+    if (!dtp_is_float(info->data_type)) {
+        int64_t least, most;
+        dtp_text_range(info->data_type, &least, &most);
+        least = dtp_max64(least, -whole);
+        most = dtp_min64(most, whole);
+        if (lo != floor(lo) || hi != floor(hi) || lo < (double)least || hi > (double)most)
             return dtp_text_fail(r, at, "the range is not one of integers of type %s",
                                  dnnl_tp_dt2str(info->data_type));
     }
     for (int64_t i = 0; i < n; ++i) {
-        double unit = (double)(mix((uint64_t)seed, i) >> 11) / exact;
-        if (is_float(info->data_type)) {
+        double unit = (double)(mix((uint64_t)seed, i) >> 11) / (double)whole;
+        if (dtp_is_float(info->data_type)) {
             dtp_store(info->data_type, data, i, lo + unit * (hi - lo));
         } else {
             int64_t v = (int64_t)dtp_min64((int64_t)(lo + floor(unit * (hi - lo + 1))), (int64_t)hi);

@@ -228,11 +228,19 @@ static dnnl_tp_status_t pattern(dtp_text_reader_t *r, size_t bytes, void *to) {
     return dtp_text_next(r);
 }
 
+void dtp_text_range(dnnl_tp_data_type_t type, int64_t *lo, int64_t *hi) {
+    *lo = INT64_MIN, *hi = INT64_MAX;
+    if (type == dnnl_tp_s32) *lo = INT32_MIN, *hi = INT32_MAX;
+    if (type == dnnl_tp_s8) *lo = INT8_MIN, *hi = INT8_MAX;
+    if (type == dnnl_tp_u8) *lo = 0, *hi = UINT8_MAX;
+    if (type == dnnl_tp_boolean) *lo = 0, *hi = 1;
+}
+
 dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type, void *data, int64_t i) {
     const char *at = r->token.at;
     size_t bytes = dtp_type_size(type);
     char *to = (char *)data + (size_t)i * bytes;
-    if (type == dnnl_tp_f32 || type == dnnl_tp_f64 || type == dnnl_tp_f16 || type == dnnl_tp_bf16) {
+    if (dtp_is_float(type)) {
         if (r->token.kind == DTP_TOKEN_NUMBER && r->token.size > 2 && !memcmp(at, "0x", 2))
             return pattern(r, bytes, to);
         double v;
@@ -240,12 +248,9 @@ dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type
         dtp_store(type, data, i, v);
         return dnnl_tp_success;
     }
-    int64_t v, lo = INT64_MIN, hi = INT64_MAX;
+    int64_t v, lo, hi;
     DTP_TRY(dtp_text_integer(r, &v));
-    if (type == dnnl_tp_s32) lo = INT32_MIN, hi = INT32_MAX;
-    if (type == dnnl_tp_s8) lo = INT8_MIN, hi = INT8_MAX;
-    if (type == dnnl_tp_u8) lo = 0, hi = UINT8_MAX;
-    if (type == dnnl_tp_boolean) lo = 0, hi = 1;
+    dtp_text_range(type, &lo, &hi);
     if (v < lo || v > hi)
         return dtp_text_fail(r, at, "%lld is no value of type %s", (long long)v, dnnl_tp_dt2str(type));
     if (bytes == 8) *(int64_t *)to = v;

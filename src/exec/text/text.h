@@ -115,6 +115,8 @@ dnnl_tp_status_t dtp_text_expect_word(dtp_text_reader_t *r, const char *word);
 dnnl_tp_status_t dtp_text_string(dtp_text_reader_t *r, const char **text);
 dnnl_tp_status_t dtp_text_integer(dtp_text_reader_t *r, int64_t *v);
 dnnl_tp_status_t dtp_text_float(dtp_text_reader_t *r, bool single, double *v);
+/* The values of an integer type. */
+void dtp_text_range(dnnl_tp_data_type_t type, int64_t *lo, int64_t *hi);
 /* One element of any type. */
 dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type, void *data, int64_t i);
 /* The data of a constant, from behind "=", and how it was made (NULL: as it stands). data has room for the

@@ -219,12 +219,9 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
     size_t most = 0;
     for (int i = 0; i < l->nsteps && l->nproblems; ++i) most += l->steps[i]->work->offsets > 0;
     if (most == 0) return dnnl_tp_success;
-    dtp_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * most);
-    int64_t *seqs = dtp_arena_alloc(&e->arena, sizeof *seqs * most);
-    int64_t *rows = dtp_arena_alloc(&e->arena, sizeof *rows * most);
-    const char **names = dtp_arena_alloc(&e->arena, sizeof *names * most);
+    dtp_exec_offsets_t *offsets = dtp_arena_alloc(&e->arena, sizeof *offsets * most);
     int *bufs = dtp_arena_alloc(l->ir->arena, sizeof *bufs * most);
-    if (!refs || !seqs || !rows || !names || !bufs) return dnnl_tp_out_of_memory;
+    if (!offsets || !bufs) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
         if (!s->work->offsets) continue;
@@ -241,24 +238,20 @@ static dnnl_tp_status_t find_offsets(dtp_exec_t *e, dtp_lower_t *l) {
             plain.slice_group = -1;
             plain.scope = 0;
             bufs[k] = a->buf;
-            set_ref(e, l, &plain, a, &refs[k]);
-            seqs[k] = (int64_t)(b->bytes / sizeof(int32_t)) - 1;
-            rows[k] = INT64_MAX;
-            names[k] = s->name;
+            offsets[k] = (dtp_exec_offsets_t){
+                .seqs = (int64_t)(b->bytes / sizeof(int32_t)) - 1, .rows = INT64_MAX, .name = s->name};
+            set_ref(e, l, &plain, a, &offsets[k].ref);
             ++e->noffsets;
         }
         dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS];
         (void)dtp_op_args(dtp_op_info(s->op->kind), s->op, args);
-        rows[k] = dtp_min64(rows[k], args[0].md->dims[0]);
+        offsets[k].rows = dtp_min64(offsets[k].rows, args[0].md->dims[0]);
         if (s->slice_group >= 0) {
             dtp_slice_group_t *group = (dtp_slice_group_t *)(uintptr_t)&e->slice_groups[s->slice_group];
             group->offsets_ref = k;
         }
     }
-    e->offsets = refs;
-    e->offsets_seqs = seqs;
-    e->offsets_rows = rows;
-    e->offsets_name = names;
+    e->offsets = offsets;
     return dnnl_tp_success;
 }
 

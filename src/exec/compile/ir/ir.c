@@ -66,12 +66,8 @@ static dnnl_tp_status_t set_inputs(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_i
 /* Shapes and types that must be equal once all are known. */
 static dnnl_tp_status_t equal(const dtp_gnode_t *g, const char *what, int i, const dnnl_tp_tensor_info_t *a,
                               const dnnl_tp_tensor_info_t *b) {
-    char ta[DTP_SHAPE_TEXT], tb[DTP_SHAPE_TEXT];
-    if (dtp_info_equal(a, b)) return dnnl_tp_success;
-    return dtp_fail(dtp_info_mismatch(a, b), dtp_info_mismatch_reason(a, b),
-                    "operator '%s' (%s): %s %d: %s %s and %s %s differ", g->name, dtp_node_kind_name(g), what,
-                    i, dnnl_tp_dt2str(a->data_type), dtp_info_text(a, ta), dnnl_tp_dt2str(b->data_type),
-                    dtp_info_text(b, tb));
+    const dtp_op_id_t id = {g->name, dtp_node_kind_name(g)};
+    return dtp_info_equal(a, b) ? dnnl_tp_success : dtp_info_differ(id, what, i, a, b);
 }
 
 /* Of a graph's value: values that only hand another one on are replaced by it. */

@@ -4,7 +4,7 @@
 enum { EXACT = 8192, MIN_WORDS = 4, LEAST_WORDS = 16, BITS = 1 << 26 };
 
 dnnl_tp_status_t dtp_ancestors_init(dtp_ancestors_t *r, dtp_arena_t *arena, int events, size_t worth) {
-    *r = (dtp_ancestors_t){.allocation = events};
+    *r = (dtp_ancestors_t){.n = 0};
     if (events == 0) return dnnl_tp_success;
     r->words = events / 64 + 1;
     if (events > EXACT) r->words = (int)dtp_max64(MIN_WORDS, BITS / 64 / events);

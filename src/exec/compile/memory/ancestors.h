@@ -13,7 +13,7 @@
 #include "common/base/arena.h"
 
 typedef struct {
-    int n, allocation, words;
+    int n, words;
     int *low;
     uint64_t *row;
 } dtp_ancestors_t;

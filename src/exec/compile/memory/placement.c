@@ -24,54 +24,7 @@ static int by_first(const void *a, const void *b) {
 
 static int list_of(size_t bytes) { return (int)((bytes / DTP_CACHE_LINE) % LISTS); }
 
-/* ---- One step after another -------------------------------------------------------------------------- */
-
-static void push_end(const dtp_allocation_t *r, int *heap, int *n, int allocation) {
-    int at = (*n)++;
-    for (; at > 0 && r[heap[(at - 1) / 2]].last > r[allocation].last; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = allocation;
-}
-
-static int pop_end(const dtp_allocation_t *r, int *heap, int *n) {
-    int top = heap[0], last = heap[--*n], at = 0;
-    for (int child; (child = 2 * at + 1) < *n; at = child) {
-        if (child + 1 < *n && r[heap[child + 1]].last < r[heap[child]].last) ++child;
-        if (r[last].last <= r[heap[child]].last) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return top;
-}
-
-/* Many allocations: in the order of time, each in the place of an earlier one of its size that is free again. */
-static dnnl_tp_status_t place_by_size(dtp_arena_t *arena, dtp_allocation_t *r, int n, size_t *total) {
-    int *free_at = dtp_arena_alloc(arena, sizeof *free_at * LISTS), *next = NULL, *ends = NULL;
-    next = dtp_arena_alloc(arena, sizeof *next * (size_t)(n + 1));
-    ends = dtp_arena_alloc(arena, sizeof *ends * (size_t)(n + 1));
-    if (!free_at || !next || !ends) return dnnl_tp_out_of_memory;
-    int nends = 0; /* allocations in use: a heap, the one that ends first on top */
-    for (int i = 0; i < n; ++i) {
-        while (nends && r[ends[0]].last < r[i].first) {
-            int done = pop_end(r, ends, &nends), *list = &free_at[list_of(r[done].bytes)];
-            next[done] = *list;
-            *list = done + 1;
-        }
-        int *at = &free_at[list_of(r[i].bytes)];
-        while (*at && r[*at - 1].bytes != r[i].bytes) at = &next[*at - 1];
-        if (*at) {
-            r[i].at = r[*at - 1].at;
-            *at = next[*at - 1];
-        } else {
-            r[i].at = *total;
-            *total += r[i].bytes;
-        }
-        push_end(r, ends, &nends, i);
-    }
-    return dnnl_tp_success;
-}
-
-/* ---- In any order ------------------------------------------------------------------------------------ */
+/* ---- Many -------------------------------------------------------------------------------------------- */
 
 /* An allocation whose place may be taken over, in a ring of those of its list. */
 typedef struct {
@@ -80,9 +33,10 @@ typedef struct {
 } placement_t;
 
 /* Is the place of `allocation` free for b? Allocations that are used in every run speak for those before
- * them. */
+ * them; where steps run one after another, all do. */
 static bool is_free(const dtp_order_t *o, const dtp_allocation_t *r, const placement_t *p, int allocation,
                     int b) {
+    if (!o) return r[allocation].last < r[b].first;
     for (int i = 0; allocation >= 0; allocation = p[allocation].before, ++i) {
         if (i == TRIES || !dtp_order_frees(o, &r[allocation], &r[b])) return false;
         if (o->allocations[r[allocation].buf].always) return true;
@@ -165,5 +119,5 @@ dnnl_tp_status_t dtp_place_allocations(dtp_arena_t *arena, const dtp_order_t *or
     DTP_TRY(place_few(arena, order, r, few, total));
     if (few == n) return dnnl_tp_success;
     dtp_sort(r + few, (size_t)(n - few), sizeof *r, by_first);
-    return order ? place_in_rings(arena, order, r + few, n - few, total) : place_by_size(arena, r, n, total);
+    return place_in_rings(arena, order, r + few, n - few, total);
 }

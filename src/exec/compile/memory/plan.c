@@ -151,7 +151,6 @@ static dnnl_tp_status_t plan_local(dtp_exec_t *e, dtp_lower_t *l, dtp_slice_grou
         for (int i = 0; i < n; ++i) l->bufs[r[i].buf].offset = (int64_t)r[i].at;
     }
     size_t slot = packed ? most * (size_t)group->capacity : most;
-    group->local_per_unit = packed ? most : 0;
     slot = dtp_round_up_size(slot, DTP_NO_SHARE);
     if (slot > e->slot_bytes) e->slot_bytes = slot;
     size_t whole = packed ? most * (size_t)(group->units | 1) : 0; /* all rows as one slice */

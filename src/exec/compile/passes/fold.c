@@ -37,26 +37,15 @@ static fold_key_t *make_key(const dtp_ir_t *ir, const dtp_ir_node_t *n, size_t *
     return key;
 }
 
-/* The results that an earlier compilation left; false: they are not all there. */
-static bool find_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n, const dtp_derived_t **found) {
-    bool all = true;
-    dtp_lock(&g->lock);
-    for (int i = 0; i < n && all; ++i) {
-        key->result = i;
-        all = (found[i] = dtp_derived_find(g, key, size)) != NULL;
-    }
-    dtp_unlock(&g->lock);
-    return all;
-}
-
-static bool add_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n, void *const *data,
-                    const dtp_derived_t **found) {
+/* The results that an earlier compilation left, or those of this one (data, or NULL); false: they are not all there. */
+static bool find_all(dtp_graph_t *g, fold_key_t *key, size_t size, int n, void *const *data,
+                     const dtp_derived_t **found) {
     bool all = true;
     dtp_lock(&g->lock);
     for (int i = 0; i < n && all; ++i) {
         key->result = i;
         found[i] = dtp_derived_find(g, key, size);
-        if (!found[i]) found[i] = dtp_derived_add(g, key, size, data[i]);
+        if (!found[i] && data) found[i] = dtp_derived_add(g, key, size, data[i]);
         all = found[i] != NULL;
     }
     dtp_unlock(&g->lock);
@@ -83,9 +72,9 @@ static dnnl_tp_status_t fold_node(dtp_ir_t *ir, int index, bool is_own) {
     }
     fold_key_t *key = make_key(ir, n, &size);
     if (!key) return dnnl_tp_out_of_memory;
-    if (!find_all(ir->graph, key, size, n->nout, d)) {
+    if (!find_all(ir->graph, key, size, n->nout, NULL, d)) {
         DTP_TRY(dtp_lower_constant(ir, index, false, data));
-        if (!add_all(ir->graph, key, size, n->nout, data, d)) return dnnl_tp_out_of_memory;
+        if (!find_all(ir->graph, key, size, n->nout, data, d)) return dnnl_tp_out_of_memory;
     }
     for (int i = 0; i < n->nout; ++i) set_constant(ir, n->out[i], d[i]->data, d[i]->id);
     n->dead = true;
