@@ -86,7 +86,7 @@ dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kin
         dtp_object_release(g);
         DTP_RETURN(status);
     }
-    g->regions[0] = (dtp_gregion_t){.kind = DTP_REGION_ROOT, .parent = -1, .node = -1, .name = ""};
+    g->regions[0] = (dtp_gregion_t){.kind = DTP_REGION_ROOT, .parent = -1, .name = ""};
     g->nregions = 1;
     *graph = &g->base;
     return dnnl_tp_success;

@@ -79,7 +79,6 @@ typedef enum {
 typedef struct {
     dtp_region_kind_t kind;
     int parent; /* -1: root */
-    int node;   /* its operator, -1 */
     bool closed;
     const char *name; /* functions */
     int32_t *inputs;  /* variables of a loop, parameters of a function; the root's: dtp_graph_t */

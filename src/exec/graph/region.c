@@ -52,7 +52,7 @@ dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *region, dnnl_tp_gr
     int depth = 0;
     for (int r = parent->region; r >= 0; r = parent->root->regions[r].parent) ++depth;
     DTP_REQUIRE(depth <= MAX_NESTING, GRAPH_REGION, "regions are nested more than %d deep", MAX_NESTING);
-    dtp_gregion_t r = {.kind = DTP_REGION_UNUSED, .parent = parent->region, .node = -1, .name = ""};
+    dtp_gregion_t r = {.kind = DTP_REGION_UNUSED, .parent = parent->region, .name = ""};
     DTP_RETURN(dtp_graph_push_region(parent->root, &r, region));
 }
 
@@ -76,11 +76,10 @@ static dnnl_tp_status_t check_count(dtp_op_id_t id, const char *what, int n) {
     return dnnl_tp_success;
 }
 
-static void close_region(dtp_graph_t *g, int region, dtp_region_kind_t kind, int node) {
+static void close_region(dtp_graph_t *g, int region, dtp_region_kind_t kind) {
     if (region < 0) return;
     g->regions[region].kind = kind;
     g->regions[region].closed = true;
-    g->regions[region].node = node;
 }
 
 /* Infos of n results in the graph's arena; NULL when out of memory. */
@@ -138,7 +137,7 @@ static dnnl_tp_status_t add_if(dnnl_tp_graph_t graph, const char *name, dnnl_tp_
     n->yield = copy;
     for (int b = 0; b < 2; ++b) {
         n->sub[b] = sub[b];
-        close_region(g, sub[b], DTP_REGION_BRANCH, g->nnodes - 1);
+        close_region(g, sub[b], DTP_REGION_BRANCH);
     }
     return dnnl_tp_success;
 }
@@ -206,8 +205,8 @@ static dnnl_tp_status_t add_while(dnnl_tp_graph_t graph, const char *name, dnnl_
     n->window = (uint8_t)window;
     n->sub[0] = cond->region;
     n->sub[1] = body->region;
-    close_region(g, n->sub[0], DTP_REGION_COND, g->nnodes - 1);
-    close_region(g, n->sub[1], DTP_REGION_BODY, g->nnodes - 1);
+    close_region(g, n->sub[0], DTP_REGION_COND);
+    close_region(g, n->sub[1], DTP_REGION_BODY);
     return dnnl_tp_success;
 }
 
@@ -246,7 +245,7 @@ static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph
                 "inputs or outputs of function '%s' are NULL", name);
     for (int i = 0; i < nin; ++i) DTP_TRY(dtp_info_check(&in[i], false, "an input of function", name));
     for (int i = 0; i < nout; ++i) DTP_TRY(dtp_info_check(&out[i], false, "an output of function", name));
-    dtp_gregion_t r = {.kind = DTP_REGION_FUNCTION, .node = -1, .nout = nout, .ninputs = nin};
+    dtp_gregion_t r = {.kind = DTP_REGION_FUNCTION, .nout = nout, .ninputs = nin};
     dnnl_tp_tensor_info_t *infos = alloc_infos(g, nout), *in_infos = alloc_infos(g, nin);
     r.name = dtp_arena_text(&g->arena, name);
     r.inputs = dtp_arena_alloc(&g->arena, sizeof *r.inputs * (size_t)nin);

@@ -81,8 +81,7 @@ typedef struct {
     int offsets_ref; /* index into dtp_exec.offsets, -1: slices are fixed */
     int64_t units;   /* rows or batch entries; packed: rows at most */
     int64_t seqs;    /* packed: number of sequences */
-    int64_t rows_per_unit; /* fixed slices: leading rows of one unit */
-    int nslices;           /* fixed slices: the first `larger` have slice + 1 units */
+    int nslices;     /* fixed slices: the first `larger` have slice + 1 units */
     int64_t slice, larger;
     int64_t capacity; /* units that a participant's local buffers hold */
     double ns;        /* estimate of the whole on one thread */

@@ -6,7 +6,7 @@
 typedef struct {
     const dtp_graph_t *g;
     FILE *out;
-    const int32_t *nodes, *node_first, *values, *value_first;
+    dtp_text_order_t order;
 } ctx_t;
 
 static void indent(const ctx_t *c, int depth) { fprintf(c->out, "%*s", 2 * depth, ""); }
@@ -115,16 +115,16 @@ static void draw_control(const ctx_t *c, const dtp_gnode_t *n, int number, int d
 
 static void draw_region(const ctx_t *c, int region, int depth) {
     const dtp_graph_t *g = c->g;
-    for (int i = c->value_first[region]; i < c->value_first[region + 1]; ++i) {
-        int32_t v = c->values[i];
+    for (int i = c->order.value_first[region]; i < c->order.value_first[region + 1]; ++i) {
+        int32_t v = c->order.values[i];
         bool data = g->values[v].data != NULL;
         const char *what = data                                         ? "constant"
                            : g->regions[region].kind == DTP_REGION_COND ? "variable"
                                                                         : "input";
         box(c, v, what, data ? "note" : "invhouse", depth);
     }
-    for (int i = c->node_first[region]; i < c->node_first[region + 1]; ++i) {
-        int number = c->nodes[i];
+    for (int i = c->order.node_first[region]; i < c->order.node_first[region + 1]; ++i) {
+        int number = c->order.nodes[i];
         const dtp_gnode_t *n = &g->nodes[number];
         if (has_regions(n)) draw_control(c, n, number, depth);
         else head(c, n, number, n->kind == DTP_NODE_CALL ? "box3d" : "box", depth);
@@ -147,16 +147,11 @@ static void draw_function(const ctx_t *c, int region) {
 dnnl_tp_status_t dtp_graph_dot_write(const dtp_graph_t *g, FILE *out) {
     dtp_arena_t arena;
     dtp_arena_init(&arena, dtp_process_allocator());
-    int32_t *nodes_from = NULL, *values_from = NULL;
     ctx_t c = {.g = g, .out = out};
-    c.nodes = dtp_text_sort(&arena, g, false, &nodes_from);
-    c.values = dtp_text_sort(&arena, g, true, &values_from);
-    if (!c.nodes || !c.values) {
+    if (dtp_text_order(&arena, g, &c.order) != dnnl_tp_success) {
         dtp_arena_free(&arena);
         return dnnl_tp_out_of_memory;
     }
-    c.node_first = nodes_from;
-    c.value_first = values_from;
     fputs("digraph dnnl_tp {\n  compound=true; node [fontname=\"sans-serif\", fontsize=10];\n", out);
     for (int r = 0; r < g->nregions; ++r)
         if (g->regions[r].kind == DTP_REGION_FUNCTION) draw_function(&c, r);

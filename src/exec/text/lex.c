@@ -125,18 +125,18 @@ static int shown(const dtp_text_reader_t *r) {
     return (int)dtp_min64((int64_t)r->token.size, DTP_TEXT_NUMBER);
 }
 
-dnnl_tp_status_t dtp_text_expect(dtp_text_reader_t *r, char sign) {
-    if (dtp_text_is(r, sign)) return dtp_text_next(r);
+static dnnl_tp_status_t missing(const dtp_text_reader_t *r, const char *what, int size) {
     if (r->token.kind == DTP_TOKEN_END)
-        return dtp_text_fail(r, r->token.at, "the text ends where '%c' is needed", sign);
-    return dtp_text_fail(r, r->token.at, "'%.*s' where '%c' is needed", shown(r), r->token.at, sign);
+        return dtp_text_fail(r, r->token.at, "the text ends where '%.*s' is needed", size, what);
+    return dtp_text_fail(r, r->token.at, "'%.*s' where '%.*s' is needed", shown(r), r->token.at, size, what);
+}
+
+dnnl_tp_status_t dtp_text_expect(dtp_text_reader_t *r, char sign) {
+    return dtp_text_is(r, sign) ? dtp_text_next(r) : missing(r, &sign, 1);
 }
 
 dnnl_tp_status_t dtp_text_expect_word(dtp_text_reader_t *r, const char *word) {
-    if (dtp_text_is_word(r, word)) return dtp_text_next(r);
-    if (r->token.kind == DTP_TOKEN_END)
-        return dtp_text_fail(r, r->token.at, "the text ends where '%s' is needed", word);
-    return dtp_text_fail(r, r->token.at, "'%.*s' where '%s' is needed", shown(r), r->token.at, word);
+    return dtp_text_is_word(r, word) ? dtp_text_next(r) : missing(r, word, (int)strlen(word));
 }
 
 /* ---- Strings and numbers ----------------------------------------------------------------------------- */

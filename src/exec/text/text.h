@@ -41,9 +41,11 @@ dnnl_tp_status_t dtp_graph_text_write(dtp_text_writer_t *w);
 dnnl_tp_status_t dtp_text_write_data(dtp_text_writer_t *w, const dtp_gvalue_t *v);
 void dtp_text_write_number(FILE *out, dnnl_tp_data_type_t type, const void *data, int64_t i);
 void dtp_text_write_string(FILE *out, const char *text);
-/* Lists the nodes of each region in order: first[r] .. first[r + 1] of the result are those of region r. NULL
- * when out of memory. values: the inputs and constants in the same way. */
-int32_t *dtp_text_sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, int32_t **first);
+/* Nodes, and inputs and constants, by region in their order: those of region r are at first[r] .. first[r + 1] - 1. */
+typedef struct {
+    const int32_t *nodes, *node_first, *values, *value_first;
+} dtp_text_order_t;
+dnnl_tp_status_t dtp_text_order(dtp_arena_t *arena, const dtp_graph_t *g, dtp_text_order_t *order);
 /* A graph that can be written: no region without an operator. */
 dnnl_tp_status_t dtp_text_check_graph(const dtp_graph_t *g);
 

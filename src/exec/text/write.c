@@ -6,7 +6,7 @@ enum { INDENT = 2 };
 
 /* ---- Order ------------------------------------------------------------------------------------------- */
 
-int32_t *dtp_text_sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, int32_t **first) {
+static const int32_t *sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, const int32_t **first) {
     int n = values ? g->nvalues : g->nnodes;
     int32_t *start = dtp_arena_alloc(arena, sizeof *start * (size_t)(g->nregions + 2));
     int32_t *list = dtp_arena_alloc(arena, sizeof *list * (size_t)n);
@@ -22,6 +22,12 @@ int32_t *dtp_text_sort(dtp_arena_t *arena, const dtp_graph_t *g, bool values, in
     }
     *first = start;
     return list;
+}
+
+dnnl_tp_status_t dtp_text_order(dtp_arena_t *arena, const dtp_graph_t *g, dtp_text_order_t *o) {
+    o->nodes = sort(arena, g, false, &o->node_first);
+    o->values = sort(arena, g, true, &o->value_first);
+    return o->nodes && o->values ? dnnl_tp_success : dnnl_tp_out_of_memory;
 }
 
 dnnl_tp_status_t dtp_text_check_graph(const dtp_graph_t *g) {
@@ -48,7 +54,7 @@ void dtp_text_write_string(FILE *out, const char *text) {
 
 typedef struct {
     dtp_text_writer_t *w;
-    const int32_t *nodes, *node_first, *values, *value_first;
+    dtp_text_order_t order;
 } ctx_t;
 
 static void indent(const ctx_t *c, int depth) { fprintf(c->w->out, "%*s", depth * INDENT, ""); }
@@ -244,12 +250,12 @@ static dnnl_tp_status_t write_node(const ctx_t *c, const dtp_gnode_t *n, int dep
 /* Constants, then operators. */
 static dnnl_tp_status_t write_region(const ctx_t *c, int region, int depth) {
     const dtp_graph_t *g = c->w->g;
-    for (int i = c->value_first[region]; i < c->value_first[region + 1]; ++i) {
-        int32_t v = c->values[i];
+    for (int i = c->order.value_first[region]; i < c->order.value_first[region + 1]; ++i) {
+        int32_t v = c->order.values[i];
         if (g->values[v].data) DTP_TRY(write_constant(c, v, depth));
     }
-    for (int i = c->node_first[region]; i < c->node_first[region + 1]; ++i)
-        DTP_TRY(write_node(c, &g->nodes[c->nodes[i]], depth));
+    for (int i = c->order.node_first[region]; i < c->order.node_first[region + 1]; ++i)
+        DTP_TRY(write_node(c, &g->nodes[c->order.nodes[i]], depth));
     return dnnl_tp_success;
 }
 
@@ -300,11 +306,7 @@ dnnl_tp_status_t dtp_graph_text_write(dtp_text_writer_t *w) {
     const dtp_graph_t *g = w->g;
     DTP_TRY(dtp_text_check_graph(g));
     ctx_t c = {.w = w};
-    int32_t *first;
-    if (!(c.nodes = dtp_text_sort(&w->arena, g, false, &first))) return dnnl_tp_out_of_memory;
-    c.node_first = first;
-    if (!(c.values = dtp_text_sort(&w->arena, g, true, &first))) return dnnl_tp_out_of_memory;
-    c.value_first = first;
+    DTP_TRY(dtp_text_order(&w->arena, g, &c.order));
     w->numbers = dtp_arena_alloc(&w->arena, sizeof *w->numbers * (size_t)g->nvalues);
     w->functions = dtp_arena_alloc(&w->arena, sizeof *w->functions * (size_t)g->nregions);
     if (!w->numbers || !w->functions) return dnnl_tp_out_of_memory;
@@ -317,11 +319,12 @@ dnnl_tp_status_t dtp_graph_text_write(dtp_text_writer_t *w) {
         w->functions[r] = nfunctions++;
         write_function(&c, r);
     }
-    for (int i = c.value_first[0]; i < c.value_first[1]; ++i)
-        if (g->values[c.values[i]].data) DTP_TRY(write_constant(&c, c.values[i], 0));
+    for (int i = c.order.value_first[0]; i < c.order.value_first[1]; ++i)
+        if (g->values[c.order.values[i]].data) DTP_TRY(write_constant(&c, c.order.values[i], 0));
     for (int r = 0; r < g->nregions; ++r)
         if (g->regions[r].kind == DTP_REGION_FUNCTION) DTP_TRY(write_body(&c, r));
-    for (int i = c.node_first[0]; i < c.node_first[1]; ++i) DTP_TRY(write_node(&c, &g->nodes[c.nodes[i]], 0));
+    for (int i = c.order.node_first[0]; i < c.order.node_first[1]; ++i)
+        DTP_TRY(write_node(&c, &g->nodes[c.order.nodes[i]], 0));
     for (int i = 0; i < g->noutputs; ++i) {
         fputs("output ", w->out);
         value(&c, g->outputs[i]);

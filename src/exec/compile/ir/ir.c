@@ -333,7 +333,6 @@ static dnnl_tp_status_t sort_regions(import_t *m) {
                             "function '%s' has %d outputs, %d of them have a value", from->name, from->nout,
                             from->nbound);
         to->kind = from->kind;
-        to->parent = from->parent;
         to->cap_nodes = first[r + 1] - first[r];
         to->nodes = dtp_arena_alloc(ir->arena, sizeof *to->nodes * (size_t)to->cap_nodes);
         to->inputs = dtp_arena_alloc(ir->arena, sizeof *to->inputs * (size_t)from->ninputs);

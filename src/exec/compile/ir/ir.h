@@ -79,7 +79,6 @@ typedef struct dtp_ir_node {
 
 typedef struct {
     dtp_region_kind_t kind;
-    int parent;
     int nnodes, cap_nodes;
     int *nodes;   /* in their order */
     int *inputs;  /* variables or parameters */

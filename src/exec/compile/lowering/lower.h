@@ -77,7 +77,6 @@ typedef struct {
     int end;    /* EXIT; functions: END */
     int nvars;  /* pointers */
     int window;
-    int region; /* functions: of the IR */
 } dtp_lower_scope_t;
 
 /* What steps but closures have. */

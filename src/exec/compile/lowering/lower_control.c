@@ -236,7 +236,6 @@ dnnl_tp_status_t dtp_announce_functions(dtp_lower_t *l) {
         if (ir->regions[r].kind != DTP_REGION_FUNCTION || !ir->regions[r].live) continue;
         const dtp_gregion_t *f = &ir->graph->regions[r];
         DTP_TRY(new_scope(l, -1, f->ninputs + f->nout, &l->function_scope[r]));
-        l->scopes[l->function_scope[r]].region = r;
     }
     return dnnl_tp_success;
 }

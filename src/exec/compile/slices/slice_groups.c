@@ -347,7 +347,6 @@ static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, d
     group->nsteps = g->end - g->first;
     group->units = g->units;
     group->seqs = g->seqs;
-    group->rows_per_unit = dtp_max64(g->rows / g->units, 1);
     group->offsets_ref = g->seqs ? g->offsets_buf : -1; /* replaced by the plan */
     if (g->seqs) {
         group->nslices = packed_slices(group, e->num_threads);

@@ -150,7 +150,7 @@ dtp_dataflow_while_t dtp_dataflow_while(dtp_dataflow_builder_t *b, dtp_dataflow_
     r.body = new_block(b, DTP_FB_BODY, r.cond, r.test);
     if (r.body < 0) return none;
     dtp_floop_t *l = &b->loops[b->nloops];
-    *l = (dtp_floop_t){.loop = *loop, .cond = r.cond, .body = r.body, .token = r.token, .test = r.test};
+    *l = (dtp_floop_t){.loop = *loop, .cond = r.cond, .body = r.body, .token = r.token};
     l->first_var = r.first_var = b->ntok;
     l->nvars = loop->nvars ? loop->nvars : 1; /* a dummy starts the condition */
     for (int i = 0; i < l->nvars; ++i) {

@@ -49,7 +49,7 @@ typedef struct {
 } dtp_fif_t;
 typedef struct {
     dtp_dataflow_loop_t loop;
-    int32_t cond, body, token, test, first_var, nvars; /* with the dummy */
+    int32_t cond, body, token, first_var, nvars; /* with the dummy */
 } dtp_floop_t;
 typedef struct {
     int32_t later, earlier;

@@ -184,32 +184,13 @@ static bool is_before(const dtp_dataflow_learn_t *k, uint32_t x, uint32_t y) {
 }
 
 static void sort_by_rank(const dtp_dataflow_learn_t *k, uint32_t *edge, uint32_t n) {
-    enum { SHORT = 32 };
-    if (n <= SHORT) {
-        for (uint32_t i = 1; i < n; ++i) {
+    static const uint32_t gaps[] = {100003, 10007, 1009, 301, 132, 57, 23, 10, 4, 1}; /* of Shell's sort */
+    for (const uint32_t *gap = gaps; gap < gaps + sizeof gaps / sizeof *gaps; ++gap)
+        for (uint32_t i = *gap; i < n; ++i) {
             uint32_t e = edge[i], j = i;
-            for (; j > 0 && is_before(k, e, edge[j - 1]); --j) edge[j] = edge[j - 1];
+            for (; j >= *gap && is_before(k, e, edge[j - *gap]); j -= *gap) edge[j] = edge[j - *gap];
             edge[j] = e;
         }
-        return;
-    }
-    /* Many: a heap, the largest at the top. */
-    for (uint32_t n_left = n, i = n / 2; n_left > 1;) {
-        uint32_t e;
-        if (i > 0) {
-            e = edge[--i];
-        } else {
-            e = edge[--n_left];
-            edge[n_left] = edge[0];
-        }
-        uint32_t at = i;
-        for (uint32_t child; (child = 2 * at + 1) < n_left; at = child) {
-            if (child + 1 < n_left && is_before(k, edge[child], edge[child + 1])) ++child;
-            if (!is_before(k, e, edge[child])) break;
-            edge[at] = edge[child];
-        }
-        edge[at] = e;
-    }
 }
 
 /* Longest paths by what the nodes took; edges in their order. The longest path of all. */

@@ -172,7 +172,7 @@ bool dtp_dataflow_run_shared(dtp_dataflow_worker_t *w) { return run_tasks(w, tru
 /* The crew is open: until everything has ended, or waits for nodes that are away. */
 static void run_together(dtp_dataflow_worker_t *w) {
     dtp_dataflow_state_t *s = w->state;
-    if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed))) (void)come_back_shared(w);
+    if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed))) come_back(w, true);
     if (w->top - w->lifo > 1) dtp_dataflow_invite(w);
     while (!DTP_LOAD(&s->finished, acquire)) {
         (void)dtp_dataflow_run_shared(w); /* the owner never leaves */

@@ -281,10 +281,9 @@ STEP void special(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *instance, u
     if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
 }
 
-/* Pending nodes are back: what would have come after them; false: none. */
-STEP bool come_back(dtp_dataflow_worker_t *w, const bool shared) {
+/* Pending nodes are back: what comes after them. */
+static __attribute__((noinline, cold)) void come_back(dtp_dataflow_worker_t *w, const bool shared) {
     uint64_t word = dtp_dataflow_take_returned(w->state), next;
-    if (!word) return false;
     for (; word; word = next) {
         next = *dtp_dataflow_link(word);
         dtp_dataflow_instance_t *instance = dtp_dataflow_instance_of(word);
@@ -292,13 +291,6 @@ STEP bool come_back(dtp_dataflow_worker_t *w, const bool shared) {
         deliver(w, instance, id, shared);
         if (sink != DTP_DATAFLOW_NONE) complete(w, instance, sink, shared);
     }
-    return true;
-}
-static __attribute__((noinline, cold)) bool come_back_alone(dtp_dataflow_worker_t *w) {
-    return come_back(w, false);
-}
-static __attribute__((noinline, cold)) bool come_back_shared(dtp_dataflow_worker_t *w) {
-    return come_back(w, true);
 }
 
 /* A COSTLY node is next and the run is alone: is it worth opening the crew, for what else is ready or will
@@ -358,7 +350,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
             w->top = top;
             if (!w->spill || !dtp_dataflow_unspill(w)) {
                 if (DTP_LIKELY(!DTP_LOAD(&s->returned, relaxed))) return true;
-                (void)(shared ? come_back_shared(w) : come_back_alone(w));
+                come_back(w, shared);
                 top = w->top;
                 continue;
             }
@@ -435,8 +427,7 @@ STEP bool run_tasks(dtp_dataflow_worker_t *w, const bool shared) {
                 tokens = 0;
             }
             if (dtp_dataflow_look(w, shared)) return false;
-            if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed)))
-                (void)(shared ? come_back_shared(w) : come_back_alone(w));
+            if (DTP_UNLIKELY(DTP_LOAD(&s->returned, relaxed))) come_back(w, shared);
             top = w->top;
         }
     }
