@@ -45,7 +45,8 @@ typedef struct {
  *
  * @param[out] executable owned by the caller; NULL on failure
  * @param graph kept alive by the executable
- * @param engine where it will run; kept alive by the executable
+ * @param engine where all its operators will run (the graph names none); kept alive by the executable. Its runs take
+ *     streams of this engine, or of another one of the same device
  * @param nin number of entries of in_shapes
  * @param in_shapes shapes of all inputs in order of their creation; NULL = as declared
  * @param opts read during the call only; NULL = defaults
@@ -150,10 +151,11 @@ typedef struct {
  *     written by the last operators themselves, undefined when the run fails; must not overlap an input
  *     or another output
  * @param opts read during the call only; NULL = defaults
- * @return success; invalid_arguments (a number of tensors, a NULL tensor, outputs that overlap, a stream of another kind of
- *     engine or in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
+ * @return success; invalid_arguments (a number of tensors, a NULL tensor, outputs that overlap, a stream of another
+ *     device or in use, sequence offsets that are not as attention says, struct_size); what a host closure returned;
  *     cancelled; deadline_exceeded; out_of_memory; runtime_error (the pool failed, an index is outside its
- *     table, calls nest too deeply); would_deadlock. The first failure is reported, never what followed. The
+ *     table, calls nest too deeply); would_deadlock; unimplemented (statistics or a trace, of an engine whose
+ *     streams tell no times). The first failure is reported, never what followed. The
  *     text names the operator that failed; the executable stays usable. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_run(const_dnnl_tp_executable_t executable,
                                                         dnnl_tp_stream_t stream, int nin, void *const *in,

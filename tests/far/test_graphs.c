@@ -426,6 +426,15 @@ static void refusals(void **state) {
     pointers(&d, in, out);
     CHECK_STATUS(dnnl_tp_executable_run(e, s, 2, in, OUT, out, NULL), dnnl_tp_invalid_arguments);
     CHECK_OK(dnnl_tp_stream_destroy(s));
+    for (size_t index = 0; index < 2; ++index) { /* engines are compared, not kinds */
+        dnnl_tp_engine_t twin;
+        CHECK_OK(dnnl_tp_engine_create(&twin, dnnl_tp_gpu, index));
+        s = stream_of(twin);
+        CHECK_STATUS(test_run_graph(e, s, 2, in, OUT, out, NULL),
+                     index ? dnnl_tp_invalid_arguments : dnnl_tp_success);
+        CHECK_OK(dnnl_tp_stream_destroy(s));
+        CHECK_OK(dnnl_tp_engine_destroy(twin));
+    }
     CHECK_OK(dnnl_tp_executable_destroy(e));
     CHECK_OK(dnnl_tp_graph_destroy(g));
 }

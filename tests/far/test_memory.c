@@ -66,6 +66,55 @@ static dnnl_tp_status_t reorder(dnnl_tp_memory_t from, dnnl_tp_memory_t to, dnnl
     return s;
 }
 
+/* A limit that only this engine knows comes to it through its attributes. */
+static void limit(void **state) {
+    (void)state;
+    enum { LIMIT = 8192, PART = 4096 };
+    struct { /* of headers older and newer than the engine */
+        far_engine_own_t known;
+        size_t more;
+    } own = {.known = {.struct_size = sizeof own, .memory_limit = LIMIT}};
+    dnnl_tp_engine_attr_t attr;
+    dnnl_tp_engine_t e;
+    CHECK_OK(dnnl_tp_engine_attr_create(&attr));
+    own.more = 1;
+    CHECK_OK(dtp_own_set(&attr->own, dnnl_tp_gpu, &own));
+    CHECK_STATUS(dnnl_tp_engine_create_v2(&e, dnnl_tp_gpu, 0, attr), dnnl_tp_invalid_arguments);
+    own.known.struct_size = 1;
+    CHECK_STATUS(dtp_own_set(&attr->own, dnnl_tp_gpu, &own), dnnl_tp_invalid_arguments);
+    const size_t sizes[] = {sizeof own, sizeof own.known, sizeof(size_t)};
+    own.more = 0;
+    for (int k = 0; k < 3; ++k) {
+        own.known.struct_size = sizes[k];
+        CHECK_OK(dtp_own_set(&attr->own, dnnl_tp_gpu, &own));
+        CHECK_STATUS(dnnl_tp_engine_create_v2(&e, dnnl_tp_cpu, 0, attr), dnnl_tp_invalid_arguments);
+        CHECK_OK(dnnl_tp_engine_create_v2(&e, dnnl_tp_gpu, 0, attr));
+        const int64_t bytes = PART, over = PART + 64;
+        dtp_md_t part, large;
+        dnnl_tp_memory_t a, b, c;
+        CHECK_OK(dtp_md_init_strides(&part, 1, &bytes, dnnl_tp_u8, NULL));
+        CHECK_OK(dtp_md_init_strides(&large, 1, &over, dnnl_tp_u8, NULL));
+        a = memory_of(e, &part);
+        if (k == 2) { /* the old struct has no limit */
+            b = memory_of(e, &large);
+        } else {
+            CHECK_STATUS(dnnl_tp_memory_create(&b, &large, e, DNNL_TP_MEMORY_ALLOCATE),
+                         dnnl_tp_out_of_memory);
+            assert_non_null(
+                strstr(dnnl_tp_last_error(), "4160 bytes wanted, 4096 of the engine's limit of 8192"));
+            b = memory_of(e, &part);
+            CHECK_OK(dnnl_tp_memory_destroy(a));
+            a = memory_of(e, &part);
+        }
+        c = memory_of(far, &large); /* another engine of the device */
+        CHECK_OK(dnnl_tp_memory_destroy(a));
+        CHECK_OK(dnnl_tp_memory_destroy(b));
+        CHECK_OK(dnnl_tp_memory_destroy(c));
+        CHECK_OK(dnnl_tp_engine_destroy(e));
+    }
+    CHECK_OK(dnnl_tp_engine_attr_destroy(attr));
+}
+
 /* Values go there and back through mappings; a fresh memory is zero, also where it is padding. */
 static void maps(void **state) {
     (void)state;
@@ -260,7 +309,8 @@ static void host_access_is_caught(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(maps),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limit),
+                                       cmocka_unit_test(maps),
                                        cmocka_unit_test(pads_what_it_is_given),
                                        cmocka_unit_test(reorders_between_engines),
                                        cmocka_unit_test(refuses_memory_of_others),

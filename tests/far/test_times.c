@@ -163,9 +163,15 @@ static void traces(void **state) {
 static void refusals(void **state) {
     (void)state;
     dnnl_tp_executable_t e = compile(far);
-    far_tell_times(false);
-    dnnl_tp_stream_t s = stream_of(far);
-    far_tell_times(true);
+    const far_stream_own_t own = {.struct_size = sizeof own, .no_times = true};
+    dnnl_tp_stream_attr_t attr, copy;
+    dnnl_tp_stream_t s;
+    CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_gpu));
+    CHECK_OK(dtp_own_set(&attr->own, dnnl_tp_gpu, &own));
+    CHECK_OK(dnnl_tp_stream_attr_clone(&copy, attr));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
+    CHECK_OK(dnnl_tp_stream_create_v2(&s, far, 0, copy));
+    CHECK_OK(dnnl_tp_stream_attr_destroy(copy));
     dnnl_tp_run_stats_t stats = {.struct_size = sizeof stats};
     dnnl_tp_run_opts_t o = {.struct_size = sizeof o, .stats = &stats};
     for (int waits = 0; waits < 2; ++waits) {

@@ -25,7 +25,8 @@ typedef enum {
     DTP_OBJ_SESSION,
     DTP_OBJ_CALLABLE,
     DTP_OBJ_EVENT,
-    DTP_OBJ_TRACE
+    DTP_OBJ_TRACE,
+    DTP_OBJ_OWN
 } dtp_object_kind_t;
 
 typedef struct dtp_object {

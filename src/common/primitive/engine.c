@@ -17,6 +17,9 @@ dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine, dnnl_tp_engi
                 (int)kind);
     DTP_REQUIRE(index < v->count(), BAD_INDEX, "engine %zu, there are %zu", index, v->count());
     if (attr) DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    if (attr && attr->own)
+        DTP_REQUIRE(attr->own->kind == kind, BAD_ENGINE, "the attributes are those of a %s, not of a %s",
+                    dnnl_tp_engine_kind2str(attr->own->kind), dnnl_tp_engine_kind2str(kind));
     DTP_RETURN(v->create(engine, index, attr));
 }
 
@@ -62,8 +65,37 @@ const dnnl_tp_allocator_t *dnnl_tp_get_allocator(void) { return dtp_process_allo
 
 /* ---- Attributes -------------------------------------------------------------------------------------- */
 
+dnnl_tp_status_t dtp_own_set(dtp_own_t **own, dnnl_tp_engine_kind_t kind, const void *data) {
+    dtp_own_t *made = NULL;
+    if (data) {
+        size_t bytes;
+        memcpy(&bytes, data, sizeof bytes);
+        DTP_REQUIRE(bytes >= sizeof bytes, BAD_STRUCT_SIZE, "%zu", bytes);
+        made = dtp_object_create(NULL, sizeof *made + bytes, DTP_OBJ_OWN, NULL);
+        if (!made) return dnnl_tp_out_of_memory;
+        made->kind = kind;
+        made->bytes = bytes;
+        memcpy(made->data, data, bytes);
+    }
+    dtp_object_release(*own);
+    *own = made;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_own_get(const dtp_own_t *own, void *to, size_t bytes) {
+    memset(to, 0, bytes);
+    if (!own) return dnnl_tp_success;
+    for (size_t i = bytes; i < own->bytes; ++i)
+        DTP_REQUIRE(!own->data[i], BAD_STRUCT_SIZE, "%zu bytes, of which this library knows %zu", own->bytes,
+                    bytes);
+    memcpy(to, own->data, own->bytes < bytes ? own->bytes : bytes);
+    return dnnl_tp_success;
+}
+
 static void engine_attr_destroy(dtp_object_t *obj) {
-    dtp_object_release(((struct dnnl_tp_engine_attr *)obj)->stream_attr);
+    struct dnnl_tp_engine_attr *attr = (struct dnnl_tp_engine_attr *)obj;
+    dtp_object_release(attr->stream_attr);
+    dtp_object_release(attr->own);
 }
 
 dnnl_tp_status_t dnnl_tp_engine_attr_create(dnnl_tp_engine_attr_t *attr) {

@@ -28,6 +28,20 @@ enum {
 #define DTP_BY_ISA(isa, name, other) ((isa) ? (other) : (other))
 #endif
 
+/* Attributes that only engines of one kind know (a device by its UUID, limits, profiling): a struct that begins with its
+ * size_t struct_size, as the program compiled it. The header of such an engine declares it, and what sets it. */
+typedef struct dtp_own {
+    dtp_object_t obj;
+    dnnl_tp_engine_kind_t kind;
+    size_t bytes;
+    _Alignas(16) char data[];
+} dtp_own_t;
+/* Copies the struct to *own, in place of what was there; NULL: none. */
+dnnl_tp_status_t dtp_own_set(dtp_own_t **own, dnnl_tp_engine_kind_t kind, const void *data);
+/* For engines: the struct of `bytes` bytes that they know (own NULL: all zeros). What a smaller one lacks is 0; a larger
+ * one is refused if more than zeros stand in what they do not know. */
+dnnl_tp_status_t dtp_own_get(const dtp_own_t *own, void *to, size_t bytes);
+
 /* Attributes of a stream, also the default of an engine. Immutable inside a stream or engine. */
 struct dnnl_tp_stream_attr {
     dtp_object_t obj;
@@ -39,6 +53,7 @@ struct dnnl_tp_stream_attr {
     int max_threads;                    /* 0 = the pool's */
     unsigned parallelism;
     int admission, async, priority;
+    dtp_own_t *own; /* of `kind`; retained, or NULL */
 };
 typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
 /* Members of existing onto a zeroed attr, retaining what it retains. */
@@ -59,6 +74,7 @@ struct dnnl_tp_engine_attr {
     dnnl_tp_cpu_isa_t max_isa;
     bool has_allocator;
     dnnl_tp_allocator_t engine_allocator;
+    dtp_own_t *own; /* or NULL; of the engine's kind where one is created */
 };
 
 /* What an engine can, as bits. */
@@ -84,7 +100,8 @@ typedef struct dtp_engine_vtbl {
     /* Notes what must be waited for (threading/streams/sync.h); engine NULL = all engines of the kind. NULL: sync
      * calls answer unimplemented. */
     dnnl_tp_status_t (*sync)(dnnl_tp_engine_t engine, struct dtp_sync *sync);
-    /* Memory of the engine, aligned for its kernels; NULL: there is no more. No work may use what is freed. */
+    /* Memory of the engine, aligned for its kernels; NULL: there is no more, as the last error says. No work may use
+     * what is freed. */
     void *(*alloc)(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
     void (*free)(dnnl_tp_engine_t engine, void *handle);
     /* A pointer with which the host reads and writes the bytes at handle; what it wrote is there once it is unmapped.

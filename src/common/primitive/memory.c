@@ -34,7 +34,7 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
         m->handle = m->owned = m->bytes ? engine->v->alloc(engine, bytes, true) : NULL;
         if (m->bytes && !m->owned) {
             dtp_object_release(m);
-            DTP_RETURN(dtp_no_memory(bytes));
+            DTP_RETURN(dnnl_tp_out_of_memory);
         }
     }
     *memory = m;

@@ -166,7 +166,10 @@ static const dtp_impl_t *const *cpu_impl_list(dnnl_tp_primitive_kind_t kind) {
 static void *cpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
     enum { PAGE = 4096, BIG = 1 << 20 };
     size_t align = bytes >= BIG ? PAGE : DTP_CACHE_LINE;
-    return zeroed ? dtp_zalloc(engine->allocator, bytes, align) : dtp_alloc(engine->allocator, bytes, align);
+    void *p =
+        zeroed ? dtp_zalloc(engine->allocator, bytes, align) : dtp_alloc(engine->allocator, bytes, align);
+    if (!p) (void)dtp_no_memory(bytes);
+    return p;
 }
 static void cpu_free(dnnl_tp_engine_t engine, void *handle) { dtp_free(engine->allocator, handle); }
 

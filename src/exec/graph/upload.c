@@ -16,7 +16,7 @@ struct dtp_upload {
 
 static dnnl_tp_status_t upload(dnnl_tp_engine_t engine, const void *data, size_t bytes, void **handle) {
     *handle = engine->v->alloc(engine, bytes, false);
-    if (!*handle) return dtp_no_memory(bytes);
+    if (!*handle) return dnnl_tp_out_of_memory;
     void *mapped;
     dnnl_tp_status_t status = engine->v->map(engine, *handle, bytes, &mapped);
     if (status == dnnl_tp_success) {

@@ -20,6 +20,7 @@ void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *ex
     attr->admission = existing->admission;
     attr->async = existing->async;
     attr->priority = existing->priority;
+    attr->own = dtp_object_retain(existing->own);
 }
 
 static void drop_pool(dtp_stream_attr_t *attr) {
@@ -33,6 +34,8 @@ static void drop_pool(dtp_stream_attr_t *attr) {
 void dtp_stream_attr_drop(dtp_stream_attr_t *attr) {
     drop_pool(attr);
     attr->pool_kind = dnnl_tp_pool_kind_unset;
+    dtp_object_release(attr->own);
+    attr->own = NULL;
 }
 
 static void attr_destroy(dtp_object_t *object) { dtp_stream_attr_drop((dtp_stream_attr_t *)object); }

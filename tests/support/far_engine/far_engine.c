@@ -99,10 +99,13 @@ static void far_destroy(dtp_object_t *obj) { dtp_object_release(((dnnl_tp_engine
 static dnnl_tp_status_t far_create(dnnl_tp_engine_t *engine, size_t index,
                                    const struct dnnl_tp_engine_attr *attr) {
     dnnl_tp_engine_t cpu;
+    far_engine_own_t own;
+    DTP_TRY(dtp_own_get(attr ? attr->own : NULL, &own, sizeof own));
     dnnl_tp_status_t status = dtp_cpu_engine_vtbl.create(&cpu, 0, attr);
     if (status) return status;
-    dnnl_tp_engine_t e = dtp_object_create(NULL, sizeof *e, DTP_OBJ_ENGINE, far_destroy);
+    dnnl_tp_engine_t e = dtp_object_create(NULL, sizeof(far_engine_t), DTP_OBJ_ENGINE, far_destroy);
     if (e) {
+        ((far_engine_t *)(void *)e)->own = own;
         e->v = &far_engine_vtbl;
         e->index = index;
         e->device = dtp_engine_device(dnnl_tp_gpu, index);

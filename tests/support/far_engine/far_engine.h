@@ -30,8 +30,15 @@ bool far_fail_item(int64_t n);
 
 /* Do primitives take post-operations and biases, and is there attention, on engines that have not been asked? */
 void far_fuse(bool can);
-/* Can streams that are made from now on tell when they did what? */
-void far_tell_times(bool can);
+/* Attributes of its own, for dtp_own_set (common/primitive/engine.h). */
+typedef struct {
+    size_t struct_size;
+    size_t memory_limit; /* bytes that may be alive at once; 0 = none */
+} far_engine_own_t;
+typedef struct {
+    size_t struct_size;
+    bool no_times; /* cannot tell when it did what */
+} far_stream_own_t;
 
 typedef struct {
     int64_t blocks, bytes; /* alive */

@@ -74,10 +74,23 @@ static void check_block(const block_t *b) {
 }
 
 void *far_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
-    if (atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0) return NULL;
-    block_t *b = malloc(sizeof *b);
-    if (!b) return NULL;
+    far_engine_t *e = (far_engine_t *)(void *)engine;
+    const bool fails = atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0;
+    block_t *b = fails ? NULL : malloc(sizeof *b);
+    if (!b) {
+        (void)dtp_no_memory(bytes);
+        return NULL;
+    }
     pthread_mutex_lock(&far.lock);
+    const size_t used = e->used, limit = e->own.memory_limit;
+    if (limit && (bytes > limit || used > limit - bytes)) {
+        pthread_mutex_unlock(&far.lock);
+        free(b);
+        (void)dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY,
+                       "%zu bytes wanted, %zu of the engine's limit of %zu are in use", bytes, used, limit);
+        return NULL;
+    }
+    e->used += bytes;
     if (!far.real) map_arena();
     size_t at = REDZONE;
     block_t **link = &far.first;
@@ -119,6 +132,7 @@ void far_free(dnnl_tp_engine_t engine, void *handle) {
     *link = b->next;
     --far.stats.blocks;
     far.stats.bytes -= (int64_t)b->bytes;
+    ((far_engine_t *)(void *)engine)->used -= b->bytes;
     pthread_mutex_unlock(&far.lock);
     free(b);
 }

@@ -8,6 +8,12 @@
 /* Tells what is wrong and ends the process: such a test has found something. */
 void far_wrong(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+typedef struct {
+    struct dnnl_tp_engine base;
+    far_engine_own_t own;
+    size_t used; /* under the lock of far_memory.c */
+} far_engine_t;
+
 /* far_memory.c */
 void *far_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
 void far_free(dnnl_tp_engine_t engine, void *handle);

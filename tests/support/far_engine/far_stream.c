@@ -579,12 +579,16 @@ static const dtp_stream_vtbl_t far_stream_vtbl = {.execute = far_execute,
                                                   .reset = far_reset,
                                                   .set_trace = far_set_trace,
                                                   .stamp = far_stamp};
+/* The same of streams that cannot tell times. */
 static dtp_stream_vtbl_t without_times;
-static _Atomic bool tells_times = true;
-void far_tell_times(bool can) {
+static void fill_without_times(void) {
     without_times = far_stream_vtbl;
     without_times.stamp = NULL;
-    atomic_store(&tells_times, can);
+}
+static const dtp_stream_vtbl_t *vtbl_of(bool no_times) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_without_times);
+    return no_times ? &without_times : &far_stream_vtbl;
 }
 
 static core_t *new_core(dnnl_tp_engine_t engine) {
@@ -611,10 +615,12 @@ static core_t *new_core(dnnl_tp_engine_t engine) {
 dnnl_tp_status_t far_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                    const dtp_stream_attr_t *attr) {
     *stream = NULL;
+    far_stream_own_t own;
+    DTP_TRY(dtp_own_get(attr ? attr->own : NULL, &own, sizeof own));
     far_stream_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_STREAM, far_stream_destroy);
     if (!s) return dnnl_tp_out_of_memory;
     s->base.engine = dtp_object_retain(engine);
-    s->base.v = atomic_load(&tells_times) ? &far_stream_vtbl : &without_times;
+    s->base.v = vtbl_of(own.no_times);
     s->base.flags = flags;
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_gpu);
     if (!status && attr) dtp_stream_attr_assign(s->base.attr, attr);
