@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/primitive/engine.h"
 #include "support/check.h"
 #include "support/group_pool.h"
 #include "support/streams.h"

@@ -153,6 +153,31 @@ dnnl_tp_status_t dtp_no_memory(size_t bytes) {
     return dtp_fail(dnnl_tp_out_of_memory, DTP_NO_MEMORY, "%zu bytes wanted", bytes);
 }
 
+#define STATUS(name) \
+    case dnnl_tp_##name: return #name
+const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
+    switch (v) {
+        STATUS(success);
+        STATUS(out_of_memory);
+        STATUS(invalid_arguments);
+        STATUS(unimplemented);
+        STATUS(last_impl_reached);
+        STATUS(runtime_error);
+        STATUS(not_required);
+        STATUS(invalid_graph);
+        STATUS(invalid_graph_op);
+        STATUS(invalid_shape);
+        STATUS(invalid_data_type);
+        STATUS(would_deadlock);
+        STATUS(timed_out);
+        STATUS(cancelled);
+        STATUS(deadline_exceeded);
+        STATUS(poisoned);
+    }
+    return "unknown status";
+}
+#undef STATUS
+
 /* ---- Allocation -------------------------------------------------------------------------------------- */
 
 /* What fills large pages asks for them: first touches of the same memory then take a tenth of the time, and

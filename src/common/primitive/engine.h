@@ -141,8 +141,6 @@ uint64_t dtp_engine_device(dnnl_tp_engine_kind_t kind, size_t index);
 /* Which of two engines runs a reorder from memory of src's device to memory of dst's; NULL: none reaches both. */
 dnnl_tp_engine_t dtp_engine_of_reorder(dnnl_tp_engine_t src, dnnl_tp_engine_t dst);
 bool dtp_cpu_isa_is_known(dnnl_tp_cpu_isa_t isa);
-/* min(affinity count, ceil(cgroup quota)), or what set_max_concurrency said. */
-int dtp_process_num_threads(void);
 
 /* An execution that was checked: what a stream runs or queues. Kept small: it is copied into submission
  * blocks. */

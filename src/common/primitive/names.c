@@ -9,28 +9,6 @@
         return #prefix #name
 #define CASE(prefix, name) NAMED(dnnl_tp_##prefix##name, prefix, name)
 
-const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
-    switch (v) {
-        CASE(, success);
-        CASE(, out_of_memory);
-        CASE(, invalid_arguments);
-        CASE(, unimplemented);
-        CASE(, last_impl_reached);
-        CASE(, runtime_error);
-        CASE(, not_required);
-        CASE(, invalid_graph);
-        CASE(, invalid_graph_op);
-        CASE(, invalid_shape);
-        CASE(, invalid_data_type);
-        CASE(, would_deadlock);
-        CASE(, timed_out);
-        CASE(, cancelled);
-        CASE(, deadline_exceeded);
-        CASE(, poisoned);
-    }
-    return "unknown status";
-}
-
 const char *dnnl_tp_dt2str(dnnl_tp_data_type_t v) {
     switch (v) {
     case dnnl_tp_data_type_undef:

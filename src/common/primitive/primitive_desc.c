@@ -4,6 +4,7 @@
 
 #include "common/primitive/kind_checks.h"
 #include "common/primitive/verbose_text.h"
+#include "threading/base/topology.h"
 
 static void pd_destroy(dtp_object_t *obj) {
     dtp_pd_t *pd = (dtp_pd_t *)obj;

@@ -12,6 +12,7 @@
 #include "exec/compile/order/schedule.h"
 #include "exec/compile/slices/slice_groups.h"
 #include "threading/base/parallel.h"
+#include "threading/base/topology.h"
 
 /* ---- Derived constants ------------------------------------------------------------------------------- */
 

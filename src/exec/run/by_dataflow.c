@@ -58,7 +58,7 @@ static void enter(void *ctx, dtp_dataflow_instance_t *instance) {
     const dtp_scope_t *s = &e->scopes[step->scope];
     void **up = bases_of(f, instance->up);
     if (s->is_function) {
-        dtp_call_init(step, instance->data, up);
+        dtp_call_init(step, (void **)(void *)instance->data, instance->data, up);
         return;
     }
     if (instance->iteration) { /* the second round: from here on every instance reads the one before */

@@ -43,11 +43,6 @@ typedef struct {
     times_t *times; /* that are filled in now, or NULL */
 } walk_t;
 
-/* The handle behind a reference of a step. */
-static inline void *at(void *const *bases, const dtp_ref_t *r) {
-    return (void *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
-}
-
 /* In the engine's memory. */
 static inline dtp_data_error_t *error_word(const walk_t *w) {
     return (dtp_data_error_t *)(void *)(w->run->memory + w->ctx->exec->error_at);
@@ -82,7 +77,7 @@ static bool copy(walk_t *w, const dtp_exec_step_t *step, void *to, const void *f
 static bool submit_step(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     void *ptr[2 * DTP_GRAPH_MAX_ARGS + 1];
     const dtp_exec_work_t *work = step->work;
-    for (int i = 0; i < work->nrefs; ++i) ptr[i] = at(bases, &work->refs[i]);
+    for (int i = 0; i < work->nrefs; ++i) ptr[i] = dtp_ref_at(bases, &work->refs[i]);
     if (!work->prim[0]) return copy(w, step, ptr[1], ptr[0], work->copy_bytes);
     const dtp_pd_t *pd = work->prim[0]->pd;
     if (pd->is_empty) return true;
@@ -165,7 +160,7 @@ static bool look_at_word(dtp_run_ctx_t *ctx) {
 static bool truth(walk_t *w, const dtp_exec_step_t *step, void *const *bases) {
     const size_t bytes = dtp_type_size((dnnl_tp_data_type_t)step->work->pred_type);
     const dtp_engine_vtbl_t *v = w->stream->engine->v;
-    const void *from = at(bases, step->work->refs);
+    const void *from = dtp_ref_at(bases, step->work->refs);
     if (!ok(w, step, v->copy(w->stream, DTP_COPY_TO_HOST, &w->run->word, from, bytes))) return false;
     if (!fetch_word(w)) return false;
 #ifndef DTP_BREAK_STREAM_PREDICATE
@@ -211,10 +206,7 @@ static frame_t *enter_call(walk_t *w, const dtp_exec_step_t *step, void **bases,
     f->return_to = return_to;
     f->depth = depth;
     f->scope = step->scope;
-    void **own = (void **)(void *)f->heads;
-    own[DTP_BASE_ABSOLUTE] = NULL;
-    own[DTP_BASE_INSTANCE] = f->data;
-    for (int i = 0; i < step->work->nrefs; ++i) own[DTP_BASE_VARS + i] = at(bases, &step->work->refs[i]);
+    dtp_call_init(step, (void **)(void *)f->heads, f->data, bases);
     w->heads = f->heads;
     return f;
 }
@@ -264,18 +256,14 @@ static void walk(walk_t *w) {
             break;
         case DTP_STAGE_JUMP: next = e->stages + st->other; break;
         case DTP_STAGE_WHILE: bases = enter_loop(w, scope, bases); break;
-        case DTP_STAGE_NEXT: {
-            void **to = bases[DTP_BASE_NEXT];
-            dtp_instance_set_vars(scope, scope->next, to, bases);
-            to[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
-            bases = to;
+        case DTP_STAGE_NEXT:
+            bases = dtp_instance_next(scope, bases);
             next = e->stages + st->other;
             break;
-        }
         case DTP_STAGE_EXIT:
             for (int i = 0, n = step->work->nrefs / 2; i < n; ++i)
-                (void)copy(w, step, at(bases, &step->work->refs[n + i]), at(bases, &step->work->refs[i]),
-                           step->work->sizes[i]);
+                (void)copy(w, step, dtp_ref_at(bases, &step->work->refs[n + i]),
+                           dtp_ref_at(bases, &step->work->refs[i]), step->work->sizes[i]);
             bases = bases[DTP_BASE_UP];
             break;
         case DTP_STAGE_CALL: {

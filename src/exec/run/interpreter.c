@@ -5,11 +5,6 @@
  * nothing recurses. */
 #include "exec/run/run.h"
 
-/* The pointer behind a reference of a whole step. */
-static inline char *at(char *const *bases, const dtp_ref_t *r) {
-    return (char *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
-}
-
 /* ---- Loops ------------------------------------------------------------------------------------------- */
 
 void dtp_instance_init(const dtp_scope_t *s, char *memory, void **up, void **next) {
@@ -17,7 +12,7 @@ void dtp_instance_init(const dtp_scope_t *s, char *memory, void **up, void **nex
 }
 
 void dtp_instance_set_vars(const dtp_scope_t *s, const dtp_ref_t *refs, void **bases, void **from) {
-    for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = at((char *const *)from, &refs[i]);
+    for (int i = 0; i < s->nvars; ++i) bases[DTP_BASE_VARS + i] = dtp_ref_at(from, &refs[i]);
 }
 
 static void **enter_loop(const dtp_scope_t *s, void **up) {
@@ -29,34 +24,21 @@ static void **enter_loop(const dtp_scope_t *s, void **up) {
     return first;
 }
 
-/* The instance of the next iteration. */
-static void **next_instance(const dtp_scope_t *s, void **bases) {
-    void **next = bases[DTP_BASE_NEXT];
-    if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
-        if (next[DTP_BASE_FRESH] == NULL) dtp_instance_init(s, (char *)next, bases[DTP_BASE_UP], bases);
-        dtp_instance_set_vars(s, s->next, next, bases);
-        next[DTP_BASE_FRESH] = next;
-    }
-    next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
-    return next;
-}
-
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases) {
     int n = step->work->nrefs / 2;
     for (int i = 0; i < n; ++i)
-        if (!dtp_run_copy(ctx, at((char *const *)bases, &step->work->refs[n + i]),
-                          at((char *const *)bases, &step->work->refs[i]), step->work->sizes[i]))
+        if (!dtp_run_copy(ctx, dtp_ref_at(bases, &step->work->refs[n + i]),
+                          dtp_ref_at(bases, &step->work->refs[i]), step->work->sizes[i]))
             return;
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------- */
 
-void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller) {
-    void **own = (void **)(void *)data;
+void dtp_call_init(const dtp_exec_step_t *step, void **own, char *data, void *const *caller) {
     own[DTP_BASE_ABSOLUTE] = NULL;
     own[DTP_BASE_INSTANCE] = data;
     for (int i = 0; i < step->work->nrefs; ++i)
-        own[DTP_BASE_VARS + i] = at((char *const *)caller, &step->work->refs[i]);
+        own[DTP_BASE_VARS + i] = dtp_ref_at(caller, &step->work->refs[i]);
 }
 
 void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) {
@@ -79,7 +61,7 @@ static dtp_frame_t *enter_call(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, 
     f->return_to = return_to;
     f->depth = depth;
     f->scope = step->scope;
-    dtp_call_init(step, f->data, bases);
+    dtp_call_init(step, (void **)(void *)f->data, f->data, bases);
     return f;
 }
 
@@ -114,7 +96,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
             break;
         case DTP_STAGE_IF:
         case DTP_STAGE_TEST:
-            if (dtp_is_true(at((char *const *)bases, step->work->refs), step->work->pred_type)) ++st;
+            if (dtp_is_true(dtp_ref_at(bases, step->work->refs), step->work->pred_type)) ++st;
             else st = stages + st->other;
             break;
         case DTP_STAGE_JUMP: st = stages + st->other; break;
@@ -125,7 +107,7 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where) 
         case DTP_STAGE_NEXT:
             /* A loop without steps must see that the run is over. */
             if (DTP_UNLIKELY(dtp_run_poll(ctx))) goto out;
-            where->bases = bases = next_instance(&e->scopes[step->scope], bases);
+            where->bases = bases = dtp_instance_next(&e->scopes[step->scope], bases);
             st = stages + st->other;
             break;
         case DTP_STAGE_EXIT:

@@ -175,6 +175,11 @@ void dtp_run_stages(dtp_run_ctx_t *ctx, int first, int end, dtp_where_t *where);
 /* Runs the program of the dataflow engine (by_dataflow.c), or goes on with it; then, or in the end, the run rests. */
 void dtp_run_by_dataflow(dtp_run_ctx_t *ctx, const dtp_where_t *whole);
 
+/* The pointer behind a reference of a whole step. */
+static inline void *dtp_ref_at(void *const *bases, const dtp_ref_t *r) {
+    return (void *)((uintptr_t)bases[r->base] + (uintptr_t)r->offset);
+}
+
 /* Instances of loops. init sets all bases but the variables; set_vars sets these from references in `from`. */
 static inline void dtp_instance_init_at(const dtp_scope_t *scope, void **bases, char *memory, void **up,
                                         void **next) {
@@ -190,12 +195,24 @@ static inline void dtp_instance_init_at(const dtp_scope_t *scope, void **bases, 
 /* The same where bases stand at the begin of the memory. */
 void dtp_instance_init(const dtp_scope_t *scope, char *memory, void **up, void **next);
 void dtp_instance_set_vars(const dtp_scope_t *scope, const dtp_ref_t *refs, void **bases, void **from);
+/* The instance of the next iteration, of two that take turns: its variables are set in its first round only, because
+ * from then on each reads what the other one wrote. */
+static inline void **dtp_instance_next(const dtp_scope_t *s, void **bases) {
+    void **next = bases[DTP_BASE_NEXT];
+    if (DTP_UNLIKELY(next[DTP_BASE_FRESH] != next)) {
+        if (next[DTP_BASE_FRESH] == NULL) dtp_instance_init(s, (char *)next, bases[DTP_BASE_UP], bases);
+        dtp_instance_set_vars(s, s->next, next, bases);
+        next[DTP_BASE_FRESH] = next;
+    }
+    next[DTP_BASE_ROUND] = (char *)bases[DTP_BASE_ROUND] + 1;
+    return next;
+}
 /* Copies the variables of the last iteration to the results of the loop. */
 void dtp_loop_results(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, void *const *bases);
 /* The run ends because a call is too deep, or has no memory. */
 void dtp_call_failed(dtp_run_ctx_t *ctx, const char *name, bool too_deep) __attribute__((cold));
-/* The pointers of a call in its frame. */
-void dtp_call_init(const dtp_exec_step_t *step, char *data, void *const *caller);
+/* The bases of a call whose frame has this data. */
+void dtp_call_init(const dtp_exec_step_t *step, void **own, char *data, void *const *caller);
 
 /* Runs that the host submits to a stream (by_stream.c): the body, until it is done. */
 void dtp_run_by_stream(dtp_run_ctx_t *ctx, dnnl_tp_stream_t stream);

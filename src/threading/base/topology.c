@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/primitive/engine.h"
+#include "common/base/base.h"
 #include "threading/base/futex.h"
 
 _Atomic int64_t dtp_ticks_per_us = 1000;

@@ -15,6 +15,8 @@ double dtp_cpu_quota_in(const char *root, const char *groups);
 int dtp_threads_granted(int cpus, double quota);
 /* Number of CPUs in the affinity mask; their ids go to cpus[0..capacity). */
 int dtp_affinity_cpus(int *cpus, int capacity);
+/* min(affinity count, ceil(cgroup quota)), or what set_max_concurrency said. */
+int dtp_process_num_threads(void);
 /* Reads affinity and quota again; dtp_process_num_threads answers the result from then on. */
 int dtp_measure_num_threads(void);
 /* Replaces the process default of the thread count; 0 = back to the measured one. */

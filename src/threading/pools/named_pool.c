@@ -3,7 +3,7 @@
  * One list under one lock, which is held while a pool is made, so that two first users get one pool. */
 #include "threading/pools/named_pool.h"
 
-#include "common/primitive/engine.h"
+#include "threading/base/topology.h"
 #include "threading/base/futex.h"
 
 struct dtp_named_pool {

@@ -197,11 +197,5 @@ void dtp_record_end(dtp_pool_t *rec) {
     dtp_record_free(rec);
 }
 
-dnnl_tp_status_t dtp_pool_acquire(dtp_pool_t **pool, const dtp_stream_attr_t *attr) {
-    *pool = attr ? attr->pool : NULL;
-    dtp_pool_retain(*pool);
-    return dnnl_tp_success;
-}
-
 int dtp_pool_num_threads(const dtp_pool_t *rec) { return rec ? rec->num_threads : 1; }
 uint64_t dtp_pool_flags(const dtp_pool_t *rec) { return rec ? rec->flags : 0; }

@@ -1,4 +1,5 @@
 /* Stream attributes, and the public calls about pools that need no thread: see dnnl_tp_threadpool.h. */
+#include "common/primitive/engine.h"
 #include "threading/pools/builtin_pool.h"
 #include "threading/base/topology.h"
 
@@ -175,6 +176,12 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_builtin_threadpool(dnnl_tp_stream_attr_
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_pool_acquire(dtp_pool_t **pool, const dtp_stream_attr_t *attr) {
+    *pool = attr ? attr->pool : NULL;
+    dtp_pool_retain(*pool);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_stream_attr_get_pool_kind(const_dnnl_tp_stream_attr_t attr,
                                                    dnnl_tp_pool_kind_t *kind) {
     DTP_GET(kind, dnnl_tp_pool_kind_unset, attr, DTP_OBJ_STREAM_ATTR, attr->pool_kind);
@@ -222,40 +229,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_priority(dnnl_tp_stream_attr_t attr, in
     return dnnl_tp_success;
 }
 
-/* ---- Streams and process defaults -------------------------------------------------------------------- */
-
-dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
-                                               const dnnl_tp_threadpool_iface_t *pool) {
-    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    dtp_stream_attr_t *attr = attr_new();
-    if (!attr) DTP_RETURN(dnnl_tp_out_of_memory);
-    dtp_stream_attr_assign(attr, stream->attr);
-    dnnl_tp_status_t status = attr_set_iface(attr, pool);
-    if (status == dnnl_tp_success) status = stream->v->set_pool(stream, attr);
-    dtp_object_release(attr);
-    DTP_RETURN(status);
-}
-
-dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
-                                                          const dnnl_tp_threadpool_iface_t *pool) {
-    DTP_REQUIRE(stream, NULL_ARG, "stream is NULL");
-    *stream = NULL;
-    DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
-    dnnl_tp_stream_attr_t attr;
-    DTP_TRY(dnnl_tp_stream_attr_create(&attr, engine->v->kind));
-    dnnl_tp_status_t status = attr_set_iface(attr, pool);
-    if (status == dnnl_tp_success) status = dnnl_tp_stream_create_v2(stream, engine, 0, attr);
-    dtp_object_release(attr);
-    DTP_RETURN(status);
-}
-
-dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_get_threadpool(dnnl_tp_stream_t stream,
-                                                                  const dnnl_tp_threadpool_iface_t **pool) {
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    *pool = NULL;
-    DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
-    DTP_RETURN(dnnl_tp_stream_attr_get_threadpool(stream->attr, pool));
-}
+/* ---- Process defaults -------------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_set_max_concurrency(int max_concurrency) {
     DTP_REQUIRE(max_concurrency >= 1 && max_concurrency <= DTP_MAX_THREADS, BAD_COUNT, "%d is outside 1..%d",

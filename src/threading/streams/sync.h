@@ -6,7 +6,7 @@
 #ifndef DTP_THREADING_STREAMS_SYNC_H
 #define DTP_THREADING_STREAMS_SYNC_H
 
-#include "common/primitive/engine.h"
+#include "common/base/object.h"
 
 typedef struct {
     void *object; /* a reference, dropped by drop */
@@ -24,8 +24,7 @@ typedef struct dtp_sync {
 
 /* Adds a note; out_of_memory drops it at once. */
 dnnl_tp_status_t dtp_sync_note(dtp_sync_t *sync, const dtp_sync_note_t *note);
-/* What dtp_engine_vtbl_t.sync does for engines whose streams are queues of src/threading; engine NULL = all.
- */
+/* What dtp_engine_vtbl_t.sync does for engines whose streams are queues of src/threading; engine NULL = all. */
 dnnl_tp_status_t dtp_sync_note_queues(dnnl_tp_engine_t engine, dtp_sync_t *sync);
 
 #endif
