@@ -108,6 +108,87 @@ static void build_and_compile(world_t *w, long n) {
     dnnl_tp_executable_destroy(executable);
 }
 
+/* ---- A sentence encoder ------------------------------------------------------------------------------ */
+
+enum { WIDTH = 384, INNER = 1536, LAYERS = 6, WORDS = 512, ABSENT = -1 };
+typedef struct {
+    dnnl_tp_graph_t graph;
+    float *weights; /* of all operators */
+} encoder_t;
+
+static dnnl_tp_value_t weight(const encoder_t *e, int ndims, int64_t rows, int64_t cols) {
+    const dnnl_tp_dims_t dims = {rows, cols};
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_constant(e->graph, &v, "weight", dnnl_tp_f32, ndims, dims, e->weights,
+                              DNNL_TP_CONSTANT_BORROW, NULL, NULL));
+    return v;
+}
+static dnnl_tp_value_t op(const encoder_t *e, dnnl_tp_op_kind_t kind, int nin, const dnnl_tp_value_t *in,
+                          const dnnl_tp_op_attr_t *attr) {
+    dnnl_tp_value_t v;
+    OK(dnnl_tp_graph_op(e->graph, kind, "operator", nin, in, attr ? 1 : 0, attr, 1, &v));
+    return v;
+}
+static dnnl_tp_value_t linear(const encoder_t *e, dnnl_tp_value_t x, int64_t from, int64_t to) {
+    static const uint8_t yes = 1;
+    const dnnl_tp_op_attr_t transposed = {dnnl_tp_op_attr_transpose_b, dnnl_tp_op_attr_bool, 1, &yes};
+    const dnnl_tp_value_t in[] = {x, weight(e, 2, to, from), weight(e, 1, to, 0)};
+    return op(e, dnnl_tp_op_matmul, 3, in, &transposed);
+}
+static dnnl_tp_value_t norm(const encoder_t *e, dnnl_tp_value_t x, dnnl_tp_value_t y) {
+    const dnnl_tp_value_t both[] = {x, y};
+    const dnnl_tp_value_t in[] = {op(e, dnnl_tp_op_add, 2, both, NULL), weight(e, 1, WIDTH, 0),
+                                  weight(e, 1, WIDTH, 0)};
+    return op(e, dnnl_tp_op_layer_norm, 3, in, NULL);
+}
+static dnnl_tp_value_t look_up(const encoder_t *e, dnnl_tp_value_t ids) {
+    const dnnl_tp_value_t in[] = {weight(e, 2, WORDS, WIDTH), ids};
+    return op(e, dnnl_tp_op_gather, 2, in, NULL);
+}
+static void open_encoder(encoder_t *e) {
+    static const int64_t heads = 12;
+    static const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_heads, dnnl_tp_op_attr_s64, 1, &heads};
+    static const dnnl_tp_dims_t any = {DNNL_TP_RUNTIME_DIM_VAL};
+    dnnl_tp_value_t ids, positions, offsets;
+    e->weights = calloc((size_t)WIDTH * INNER, sizeof *e->weights);
+    if (!e->weights) exit(1);
+    OK(dnnl_tp_graph_create(&e->graph, dnnl_tp_cpu));
+    OK(dnnl_tp_graph_input(e->graph, &ids, "ids", dnnl_tp_s32, 1, any));
+    OK(dnnl_tp_graph_input(e->graph, &positions, "positions", dnnl_tp_s32, 1, any));
+    OK(dnnl_tp_graph_input(e->graph, &offsets, "offsets", dnnl_tp_s32, 1, any));
+    dnnl_tp_value_t x = norm(e, look_up(e, ids), look_up(e, positions));
+    for (int i = 0; i < LAYERS; ++i) {
+        const dnnl_tp_value_t in[] = {linear(e, x, WIDTH, WIDTH), linear(e, x, WIDTH, WIDTH),
+                                      linear(e, x, WIDTH, WIDTH), ABSENT, offsets};
+        dnnl_tp_value_t y = linear(e, op(e, dnnl_tp_op_attention, 5, in, &attr), WIDTH, WIDTH);
+        x = norm(e, y, x);
+        y = linear(e, x, WIDTH, INNER);
+        y = linear(e, op(e, dnnl_tp_op_gelu, 1, &y, NULL), INNER, WIDTH);
+        x = norm(e, y, x);
+    }
+    const dnnl_tp_value_t pool[] = {x, ABSENT, offsets};
+    OK(dnnl_tp_graph_output(e->graph, op(e, dnnl_tp_op_pool_normalize, 3, pool, NULL), "embeddings"));
+}
+/* Executables for n shapes, of `different` ones in turn. */
+static void compile_encoder(world_t *w, long n, long different) {
+    enum { LEAST = 8 };
+    encoder_t e;
+    open_encoder(&e);
+    for (long i = 0; i < n; ++i) {
+        dnnl_tp_tensor_info_t shape[3] = {{.ndims = 1, .data_type = dnnl_tp_s32}};
+        shape[2] = shape[1] = shape[0];
+        shape[0].dims[0] = shape[1].dims[0] = LEAST + i % different;
+        shape[2].dims[0] = 2;
+        dnnl_tp_executable_t executable;
+        OK(dnnl_tp_executable_compile(&executable, e.graph, w->engine, 3, shape, NULL));
+        dnnl_tp_executable_destroy(executable);
+    }
+    dnnl_tp_graph_destroy(e.graph);
+    free(e.weights);
+}
+static void compile_new(world_t *w, long n) { compile_encoder(w, n, n); }
+static void compile_known(world_t *w, long n) { compile_encoder(w, n, 1); }
+
 /* ---- Runs of graphs, on the calling thread ------------------------------------------------------------ */
 
 static const dnnl_tp_tensor_info_t number = {.ndims = 0, .data_type = dnnl_tp_s32};
@@ -192,6 +273,8 @@ static const struct {
              {"create", create},
              {"build", build},
              {"build_and_compile", build_and_compile},
+             {"compile_new", compile_new},
+             {"compile_known", compile_known},
              {"run", run},
              {"run_closures", run_closures},
              {"run_nodes", run_nodes},

@@ -85,7 +85,7 @@ void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size) {
     dtp_free(arena->allocator, b);
 }
 
-static void *arena_room(dtp_arena_t *arena, size_t size) {
+void *dtp_arena_take(dtp_arena_t *arena, size_t size) {
     size = dtp_round_up_size(size ? size : 1, ALIGN);
     if (size > LARGE) return arena_large(arena, size);
     struct dtp_arena_block *last = arena->blocks;
@@ -100,7 +100,7 @@ static void *arena_room(dtp_arena_t *arena, size_t size) {
 }
 
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size) {
-    void *p = arena_room(arena, size);
+    void *p = dtp_arena_take(arena, size);
     if (p) memset(p, 0, size);
     return p;
 }
@@ -108,7 +108,7 @@ void *dtp_arena_alloc(dtp_arena_t *arena, size_t size) {
 const char *dtp_arena_text(dtp_arena_t *arena, const char *text) {
     size_t n = strlen(text) + 1;
     if (n == 1) return "";
-    char *p = arena_room(arena, n);
+    char *p = dtp_arena_take(arena, n);
     if (p) memcpy(p, text, n);
     return p;
 }
@@ -118,7 +118,7 @@ dnnl_tp_status_t dtp_arena_enlarge(dtp_arena_t *arena, void **array, int *capaci
     int n = *capacity ? *capacity : (int)(FEW_BYTES / size) + 1;
     while (n < need) n *= 2;
     const size_t old = (size_t)*capacity * size;
-    void *p = arena_room(arena, (size_t)n * size), *from = *array;
+    void *p = dtp_arena_take(arena, (size_t)n * size), *from = *array;
     if (!p) return dnnl_tp_out_of_memory;
     if (old) memcpy(p, from, old);
     *array = p;

@@ -17,6 +17,8 @@ void dtp_arena_free(dtp_arena_t *arena);
 dnnl_tp_status_t dtp_arena_expect(dtp_arena_t *arena, size_t bytes);
 /* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);
+/* The same without zeros: whoever takes it writes all of it. */
+void *dtp_arena_take(dtp_arena_t *arena, size_t size);
 /* Nobody needs p of that many bytes any more: frees it if it is large. NULL is allowed. */
 void dtp_arena_drop(dtp_arena_t *arena, void *p, size_t size);
 /* A copy; texts without a character share one. */

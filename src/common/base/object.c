@@ -3,21 +3,27 @@
 
 static _Atomic int64_t live_objects;
 
-void *dtp_object_create(const dnnl_tp_allocator_t *allocator, size_t size, dtp_object_kind_t kind,
-                        void (*destroy)(dtp_object_t *)) {
+void *dtp_object_create_begun(const dnnl_tp_allocator_t *allocator, size_t size, size_t zeroed,
+                              dtp_object_kind_t kind, void (*destroy)(dtp_object_t *)) {
     if (!allocator) allocator = dtp_process_allocator();
     dtp_object_t *object =
-        dtp_zalloc(allocator, size, DTP_NO_SHARE); /* some objects have members that far apart */
+        dtp_alloc(allocator, size, DTP_NO_SHARE); /* some objects have members that far apart */
     if (!object) {
         dtp_no_memory(size);
         return NULL;
     }
+    memset(object, 0, zeroed);
     atomic_init(&object->refs, 1);
     object->kind = (uint32_t)kind;
     object->destroy = destroy;
     object->allocator = allocator;
     atomic_fetch_add_explicit(&live_objects, 1, memory_order_relaxed);
     return object;
+}
+
+void *dtp_object_create(const dnnl_tp_allocator_t *allocator, size_t size, dtp_object_kind_t kind,
+                        void (*destroy)(dtp_object_t *)) {
+    return dtp_object_create_begun(allocator, size, size, kind, destroy);
 }
 
 void *dtp_object_retain(void *ptr) {

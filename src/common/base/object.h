@@ -40,6 +40,9 @@ typedef struct dtp_object {
 /* Zeroed object of size bytes with one reference; NULL on failure. */
 void *dtp_object_create(const dnnl_tp_allocator_t *allocator, size_t size, dtp_object_kind_t kind,
                         void (*destroy)(dtp_object_t *));
+/* The same with zeros in its first `zeroed` bytes only: the rest is left to whoever creates it. */
+void *dtp_object_create_begun(const dnnl_tp_allocator_t *allocator, size_t size, size_t zeroed,
+                              dtp_object_kind_t kind, void (*destroy)(dtp_object_t *));
 /* NULL is allowed for release. */
 void *dtp_object_retain(void *object);
 void dtp_object_release(void *object);

@@ -144,8 +144,9 @@ int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
            pd->info->depth(mds ? mds[src] : pd->args[src].md);
 }
 
-/* Tries implementations from pd->impl_index on; leaves pd with the first that takes the problem. */
-static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from) {
+/* Tries implementations from number `from` on; leaves pd with the first that takes the problem. fresh: none has written
+ * to pd->op yet. */
+static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list, int from, bool fresh) {
     for (int i = from; list[i]; ++i) {
         const dtp_impl_t *impl = list[i];
         dnnl_tp_status_t status = dnnl_tp_unimplemented;
@@ -155,7 +156,8 @@ static dnnl_tp_status_t choose_impl(dtp_pd_t *pd, const dtp_impl_t *const *list,
             status = dtp_refuse(DTP_REFERENCE);
             pd->impl = impl;
         } else {
-            memcpy(pd->op, pd->user, pd->op_size);
+            if (!fresh) memcpy(pd->op, pd->user, pd->op_size);
+            fresh = false;
             if (impl->plan_size) memset(pd->plan, 0, impl->plan_size);
             pd->scratch_shared = pd->scratch_per_slot = 0;
             pd->impl = impl;
@@ -206,8 +208,9 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
            args = align64(sizeof(dtp_pd_arg_t) * nargs);
     size_t bytes = align64((sizeof(size_t) + sizeof(uint64_t)) * nargs),
            quants = align64(sizeof(dtp_md_t) * (size_t)nquant);
-    dtp_pd_t *pd = dtp_object_create(engine->allocator, head + 2 * ops + args + bytes + quants + plan,
-                                     DTP_OBJ_PD, pd_destroy);
+    const size_t zeroed = head + args + bytes + quants; /* problems are copied; choose_impl zeroes the plan */
+    dtp_pd_t *pd =
+        dtp_object_create_begun(engine->allocator, zeroed + 2 * ops + plan, zeroed, DTP_OBJ_PD, pd_destroy);
     if (!pd) {
         dtp_object_release(copy);
         return dnnl_tp_out_of_memory;
@@ -219,13 +222,14 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     pd->info = info;
     pd->attr = copy;
     pd->op_size = op_size;
+    pd->args = (dtp_pd_arg_t *)(void *)at;
+    pd->arg_identity = (uint64_t *)(void *)(at + args);
+    pd->arg_bytes = (size_t *)(void *)(pd->arg_identity + nargs);
+    pd->quant_md = (dtp_md_t *)(void *)(at + args + bytes);
+    at = (char *)pd + zeroed;
     pd->user = (dtp_op_desc_t *)(void *)at;
     pd->op = (dtp_op_desc_t *)(void *)(at + ops);
-    pd->args = (dtp_pd_arg_t *)(void *)(at + 2 * ops);
-    pd->arg_identity = (uint64_t *)(void *)(at + 2 * ops + args);
-    pd->arg_bytes = (size_t *)(void *)(pd->arg_identity + nargs);
-    pd->quant_md = (dtp_md_t *)(void *)(at + 2 * ops + args + bytes);
-    pd->plan = at + 2 * ops + args + bytes + quants;
+    pd->plan = at + 2 * ops;
     memcpy(pd->user, op, op_size);
     memcpy(pd->op, op, op_size);
     resolve_threads(pd);
@@ -246,7 +250,7 @@ static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines,
     DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr, list));
     dnnl_tp_status_t status = dtp_check_attr(pd);
     if (status == dnnl_tp_success) {
-        status = choose_impl(pd, list, 0);
+        status = choose_impl(pd, list, 0, true);
         if (status == dnnl_tp_unimplemented) (void)refuse_problem(pd, dtp_last_reason());
     }
     if (status) {
@@ -283,10 +287,10 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
     /* Tried on a copy, so that a failure leaves pd as it was. */
     dtp_pd_t *probe;
     DTP_TRY(pd_alloc(&probe, engines_of(pd), pd->user, pd->op_size, pd->attr, list));
-    dnnl_tp_status_t status = choose_impl(probe, list, next);
+    dnnl_tp_status_t status = choose_impl(probe, list, next, true);
     if (status == dnnl_tp_success) {
         next = probe->impl_index;
-        status = choose_impl(pd, list, next);
+        status = choose_impl(pd, list, next, false);
     }
     dtp_object_release(probe);
     DTP_RETURN(status == dnnl_tp_unimplemented ? last_impl(pd) : status);
@@ -300,7 +304,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitiv
     const dtp_impl_t *const *list = existing->engine->v->impl_list(existing->info->kind);
     dtp_pd_t *pd;
     DTP_TRY(pd_alloc(&pd, engines_of(existing), existing->user, existing->op_size, existing->attr, list));
-    dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index);
+    dnnl_tp_status_t status = choose_impl(pd, list, existing->impl_index, true);
     if (status) dtp_object_release(pd);
     else *primitive_desc = pd;
     DTP_RETURN(status);

@@ -16,10 +16,14 @@
 
 /* ---- Derived constants ------------------------------------------------------------------------------- */
 
+/* Of its parts it has as many as there are. */
 typedef struct {
     int32_t tag, nparts;
-    int64_t cid[DTP_IR_MAX_PARTS];
-    dtp_md_t src[DTP_IR_MAX_PARTS], dst;
+    dtp_md_t dst;
+    struct {
+        int64_t cid;
+        dtp_md_t src;
+    } part[];
 } pack_key_t;
 enum { PACK_TAG = 2 };
 
@@ -28,6 +32,7 @@ typedef struct {
     dtp_md_t dst;
     int buf;
     pack_key_t *key;
+    size_t key_bytes;
     const dtp_derived_t *derived;
     size_t at;
 } pack_job_t;
@@ -38,32 +43,17 @@ static dnnl_tp_status_t add_job(dtp_lower_t *l, pack_job_t *jobs, int *n, dtp_pa
     j->packing = packing;
     j->dst = *dst;
     j->buf = buf;
-    j->key = dtp_arena_alloc(l->ir->arena, sizeof *j->key);
+    j->key_bytes = sizeof *j->key + sizeof *j->key->part * (size_t)packing->nparts;
+    j->key = dtp_arena_alloc(l->ir->arena, j->key_bytes);
     if (!j->key) return dnnl_tp_out_of_memory;
     j->key->tag = PACK_TAG;
     j->key->nparts = packing->nparts;
-    memcpy(j->key->cid, packing->cid, sizeof packing->cid);
-    memcpy(j->key->src, packing->src, sizeof packing->src);
     j->key->dst = *dst;
-    return dnnl_tp_success;
-}
-
-/* Parts side by side in a plain {K, N}; elements of 4 bytes take the fast way. */
-static void join_parts(const dtp_packing_t *p, int64_t rows, int64_t cols, size_t size, char *to) {
-    int64_t at = 0;
-    for (int i = 0; i < p->nparts; ++i) {
-        const dtp_md_t *m = &p->src[i];
-        const char *from = p->data[i];
-        int64_t width = m->dims[1], rs = m->strides[0] * (int64_t)size, cs = m->strides[1] * (int64_t)size;
-        for (int64_t r = 0; r < rows; ++r) {
-            char *row = to + (size_t)(r * cols + at) * size;
-            if (cs == (int64_t)size) memcpy(row, from + r * rs, (size_t)width * size);
-            else
-                for (int64_t c = 0; c < width; ++c)
-                    memcpy(row + (size_t)c * size, from + r * rs + c * cs, size);
-        }
-        at += width;
+    for (int i = 0; i < packing->nparts; ++i) {
+        j->key->part[i].cid = packing->part[i].cid;
+        j->key->part[i].src = packing->part[i].src;
     }
+    return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const void *from,
@@ -99,25 +89,42 @@ static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const 
     return status;
 }
 
+/* Parts side by side in a plain {K, N} of so many columns. */
+static dnnl_tp_status_t join_parts(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols, size_t size,
+                                   char *to) {
+    for (int i = 0; i < p->nparts; ++i) {
+        const dtp_md_t *m = &p->part[i].src;
+        const int64_t width = m->dims[1], strides[2] = {cols, 1};
+        const size_t row = m->strides[1] == 1 ? (size_t)width * size : 0;
+        const char *from = p->part[i].data;
+        if (row) {
+            for (int64_t r = 0; r < m->dims[0]; ++r)
+                memcpy(to + (size_t)(r * cols) * size, from + (size_t)(r * m->strides[0]) * size, row);
+        } else {
+            dtp_md_t place;
+            DTP_TRY(dtp_md_init_strides(&place, 2, m->dims, m->data_type, strides));
+            DTP_TRY(reorder_into(l, m, from, &place, to));
+        }
+        to += (size_t)width * size;
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) {
     const dtp_packing_t *p = j->packing;
-    size_t bytes = dtp_md_size(&j->dst), size = dtp_type_size(j->dst.data_type);
-    int64_t rows = p->src[0].dims[0], cols = 0;
-    for (int i = 0; i < p->nparts; ++i) cols += p->src[i].dims[1];
-    bool plain = dtp_md_is_dense_row_major(&j->dst);
-    if (plain) {
-        join_parts(p, rows, cols, size, to);
-        return dnnl_tp_success;
-    }
-    memset(to, 0, bytes); /* padding */
-    if (p->nparts == 1) return reorder_into(l, &p->src[0], p->data[0], &j->dst, to);
+    size_t size = dtp_type_size(j->dst.data_type);
+    int64_t rows = p->part[0].src.dims[0], cols = 0;
+    for (int i = 0; i < p->nparts; ++i) cols += p->part[i].src.dims[1];
+    if (dtp_md_is_dense_row_major(&j->dst)) return join_parts(l, p, cols, size, to);
+    if (dtp_md_is_padded(&j->dst)) memset(to, 0, dtp_md_size(&j->dst));
+    if (p->nparts == 1) return reorder_into(l, &p->part[0].src, p->part[0].data, &j->dst, to);
     dtp_md_t joined;
     int64_t dims[2] = {rows, cols};
     DTP_TRY(dtp_md_init_strides(&joined, 2, dims, j->dst.data_type, NULL));
     char *tmp = dtp_alloc(l->ir->arena->allocator, (size_t)(rows * cols) * size, DTP_CACHE_LINE);
     if (!tmp) return dtp_no_memory((size_t)(rows * cols) * size);
-    join_parts(p, rows, cols, size, tmp);
-    dnnl_tp_status_t status = reorder_into(l, &joined, tmp, &j->dst, to);
+    dnnl_tp_status_t status = join_parts(l, p, cols, size, tmp);
+    if (status == dnnl_tp_success) status = reorder_into(l, &joined, tmp, &j->dst, to);
     dtp_free(l->ir->arena->allocator, tmp);
     return status;
 }
@@ -129,7 +136,7 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
     enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
     size_t total = 0;
     for (int i = 0; i < n; ++i) {
-        jobs[i].derived = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key);
+        jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes);
         if (jobs[i].derived) continue;
         jobs[i].at = total;
         total += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
@@ -138,10 +145,10 @@ static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
     if (total && !block) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {
         if (!jobs[i].derived)
-            jobs[i].derived = dtp_derived_find(g, jobs[i].key, sizeof *jobs[i].key); /* used twice */
+            jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes); /* used twice */
         if (!jobs[i].derived) {
             DTP_TRY(pack_one(l, &jobs[i], block + jobs[i].at));
-            jobs[i].derived = dtp_derived_add(g, jobs[i].key, sizeof *jobs[i].key, block + jobs[i].at);
+            jobs[i].derived = dtp_derived_add(g, jobs[i].key, jobs[i].key_bytes, block + jobs[i].at);
             if (!jobs[i].derived) return dnnl_tp_out_of_memory;
         }
         l->bufs[jobs[i].buf].data = jobs[i].derived->data;
@@ -162,8 +169,8 @@ static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
         if (!s->work->packing) continue;
         const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->work->prim[0]->pd->op;
         dtp_buf_t *b = &l->bufs[s->arg[DTP_MATMUL_WEI].buf];
-        if (s->work->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->work->packing->src[0])) {
-            b->data = s->work->packing->data[0];
+        if (s->work->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->work->packing->part[0].src)) {
+            b->data = s->work->packing->part[0].data;
             b->bytes = dtp_md_size(&d->wei);
         } else {
             DTP_TRY(add_job(l, jobs, &n, s->work->packing, &d->wei, s->arg[DTP_MATMUL_WEI].buf));

@@ -84,16 +84,16 @@ static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool tra
 }
 
 static dtp_packing_t *packing_of(dtp_lower_t *l, int nparts) {
-    dtp_packing_t *p = dtp_arena_alloc(l->ir->arena, sizeof *p);
+    dtp_packing_t *p = dtp_arena_alloc(l->ir->arena, sizeof *p + sizeof *p->part * (size_t)nparts);
     if (p) p->nparts = nparts;
     return p;
 }
 
 static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t *v, const int64_t dims[2],
                                   const int64_t strides[2]) {
-    p->cid[i] = v->cid;
-    p->data[i] = v->data;
-    return dtp_md_init_strides(&p->src[i], 2, dims, v->info->data_type, strides);
+    p->part[i].cid = v->cid;
+    p->part[i].data = v->data;
+    return dtp_md_init_strides(&p->part[i].src, 2, dims, v->info->data_type, strides);
 }
 
 /* Constant weights {K, N} or {N, K}, one or several: the layout is the implementation's choice. */

@@ -58,30 +58,37 @@ static int base_of(const dtp_exec_t *e, int scope, const dtp_buf_t *b) {
 /* The scope of the loop that a step begins. */
 static int scope_of(const dtp_lower_t *l, int step) { return l->steps[l->steps[step]->other]->scope; }
 
+/* Where an argument of a step of `scope` begins: the offset from its base; *b: the whole of its buffer. */
+static int64_t place_of(const dtp_exec_t *e, const dtp_lower_t *l, int scope, const dtp_step_arg_t *a,
+                        const dtp_buf_t **b, int32_t *base) {
+    int64_t offset = 0;
+    const dtp_buf_t *whole = *b = &l->bufs[dtp_whole_of(l, a->buf, &offset)];
+    offset += a->offset;
+    *base = DTP_BASE_ABSOLUTE;
+    switch (whole->kind) {
+    case DTP_BUF_CONST: return offset + (int64_t)(intptr_t)whole->data;
+    case DTP_BUF_INPUT:
+    case DTP_BUF_OUTPUT:
+    case DTP_BUF_VAR: *base = base_of(e, scope, whole); return offset;
+    case DTP_BUF_INSTANCE: *base = base_of(e, scope, whole); return offset + whole->offset;
+    case DTP_BUF_LOCAL: *base = DTP_BASE_LOCAL; return offset + whole->offset;
+    case DTP_BUF_PART: break; /* not the whole */
+    }
+    return offset;
+}
+
 static void set_ref(const dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s, const dtp_step_arg_t *a,
                     dtp_ref_t *ref) {
     memset(ref, 0, sizeof *ref);
     if (a->buf < 0) return;
-    const dtp_buf_t *b = &l->bufs[dtp_whole_of(l, a->buf, &ref->offset)];
-    bool packed = s->slice_group >= 0 && e->slice_groups[s->slice_group].seqs > 0;
-    ref->offset += a->offset;
-    switch (b->kind) {
-    case DTP_BUF_CONST: ref->offset += (int64_t)(intptr_t)b->data; break;
-    case DTP_BUF_INPUT:
-    case DTP_BUF_OUTPUT:
-    case DTP_BUF_VAR: ref->base = base_of(e, s->scope, b); break;
-    case DTP_BUF_INSTANCE:
-        ref->base = base_of(e, s->scope, b);
-        ref->offset += b->offset;
-        break;
-    case DTP_BUF_LOCAL:
-        ref->base = DTP_BASE_LOCAL;
-        if (packed) ref->per_capacity = b->offset;
-        else ref->offset += b->offset;
-        break;
-    case DTP_BUF_PART: break; /* not the whole */
-    }
+    const dtp_buf_t *b;
+    ref->offset = place_of(e, l, s->scope, a, &b, &ref->base);
     if (s->slice_group < 0) return;
+    const bool packed = e->slice_groups[s->slice_group].seqs > 0;
+    if (packed && b->kind == DTP_BUF_LOCAL) {
+        ref->per_capacity = b->offset;
+        ref->offset -= b->offset;
+    }
     if (!packed) {
         if (b->kind == DTP_BUF_LOCAL || !a->sliced) return;
         ref->unit = DTP_UNIT_ROW;
@@ -104,9 +111,10 @@ static void emit_host(const dtp_exec_t *e, const dtp_lower_t *l, int i, dtp_stag
     const int nin = s->host->nin;
     *free_refs += s->nargs;
     for (int k = 0; k < s->nargs; ++k) {
-        dtp_ref_t ref;
-        set_ref(e, l, s, &s->arg[k], &ref);
-        refs[k] = (dtp_host_ref_t){ref.offset, ref.base, k < nin ? s->host_in[k] : s->host_out[k - nin]};
+        const dtp_step_arg_t *a = &s->arg[k];
+        const dtp_buf_t *b;
+        refs[k] = (dtp_host_ref_t){.value = k < nin ? s->host_in[k] : s->host_out[k - nin]};
+        if (a->buf >= 0) refs[k].offset = place_of(e, l, s->scope, a, &b, &refs[k].base);
     }
     *stage = (dtp_stage_t){.fn = s->host->fn,
                            .arg = s->host->arg,
@@ -132,41 +140,47 @@ static const char *fused_text(dtp_exec_t *e, const dtp_ir_fused_t *last) {
     return text[0] ? dtp_arena_text(&e->arena, text) : NULL;
 }
 
-/* Appends the step that wrote something; of a whole that has parts, the steps that wrote them. */
-static void add_writer(const dtp_exec_t *e, const dtp_lower_t *l, dtp_exec_step_t *x, int32_t *after,
-                       int32_t by) {
-    const dtp_exec_step_t *w = &e->steps[by];
-    if (DTP_UNLIKELY(l->steps[by]->ctl == DTP_CTL_JOIN)) {
-        for (int k = 0; k < w->nafter; ++k) add_writer(e, l, x, after, w->after[k]);
-        return;
-    }
+/* What traces need to tell how long an operator waited: the steps that write what each reads. */
+typedef struct {
+    int32_t *by;   /* per buffer: the last step that wrote it; NOBODY; a join: JOINED - its number */
+    int32_t *room; /* for the next lists, so many */
+    int nroom;
+} writers_t;
+enum { NOBODY = -1, JOINED = -2 };
+
+static void add_writer(dtp_exec_step_t *x, int32_t *after, int32_t by) {
     for (int k = 0; k < x->nafter; ++k)
         if (after[k] == by) return;
     after[x->nafter++] = by;
 }
 
-/* What traces need to tell how long an operator waited. writer: by buffer, the last step that wrote it; -1. */
-static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_lower_t *l, int number, int32_t *writer) {
+static dnnl_tp_status_t set_after(dtp_exec_t *e, const dtp_lower_t *l, int number, dtp_exec_step_t *x,
+                                  writers_t *w) {
+    enum { FEW = 256 };
     const dtp_step_t *s = l->steps[number];
-    dtp_exec_step_t *x = (dtp_exec_step_t *)(uintptr_t)&e->steps[number];
     const int n = s->nargs + s->npost_args;
     int most = 0;
     for (int i = 0; i < n; ++i) {
-        const int buf = s->arg[i].buf;
-        if (buf < 0 || s->arg[i].written || writer[buf] < 0) continue;
-        most += l->steps[writer[buf]]->ctl == DTP_CTL_JOIN ? e->steps[writer[buf]].nafter : 1;
+        const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? NOBODY : w->by[s->arg[i].buf];
+        most += by > NOBODY ? 1 : by < NOBODY ? e->steps[JOINED - by].nafter : 0;
     }
-    if (most) {
-        int32_t *after = dtp_arena_alloc(&e->arena, sizeof *after * (size_t)most);
-        if (!after) return dnnl_tp_out_of_memory;
-        x->after = after;
-        for (int i = 0; i < n; ++i) {
-            const int buf = s->arg[i].buf;
-            if (buf >= 0 && !s->arg[i].written && writer[buf] >= 0) add_writer(e, l, x, after, writer[buf]);
-        }
+    if (most > w->nroom) { /* for as many steps as may come */
+        w->nroom = (int)dtp_max64(most, dtp_min64(FEW, (int64_t)(l->nsteps - number) * most));
+        w->room = dtp_arena_take(&e->arena, sizeof *w->room * (size_t)w->nroom);
+        if (!w->room) return dnnl_tp_out_of_memory;
     }
+    if (most) x->after = w->room;
+    for (int i = 0; i < n && most; ++i) {
+        const int32_t by = s->arg[i].buf < 0 || s->arg[i].written ? NOBODY : w->by[s->arg[i].buf];
+        const dtp_exec_step_t *joined = by < NOBODY ? &e->steps[JOINED - by] : NULL;
+        if (by > NOBODY) add_writer(x, w->room, by);
+        for (int k = 0; joined && k < joined->nafter; ++k) add_writer(x, w->room, joined->after[k]);
+    }
+    const int32_t me = s->ctl == DTP_CTL_JOIN ? JOINED - (int32_t)number : (int32_t)number;
     for (int i = 0; i < n; ++i)
-        if (s->arg[i].buf >= 0 && s->arg[i].written) writer[s->arg[i].buf] = (int32_t)number;
+        if (s->arg[i].buf >= 0 && s->arg[i].written) w->by[s->arg[i].buf] = me;
+    w->room += x->nafter;
+    w->nroom -= x->nafter;
     return dnnl_tp_success;
 }
 
@@ -203,12 +217,11 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
 static dnnl_tp_status_t emit_step(dtp_exec_t *e, const dtp_lower_t *l, const dtp_step_t *s,
                                   dtp_exec_step_t *x) {
     static const dtp_exec_work_t none;
-    x->name = s->name[0] ? s->name : s->kind;
-    x->kind = s->kind;
-    x->scope = s->ctl == DTP_CTL_WHILE  ? scope_of(l, (int)(x - e->steps))
-               : s->ctl == DTP_CTL_CALL ? s->other
-                                        : s->scope;
-    x->work = &none;
+    const int scope = s->ctl == DTP_CTL_WHILE  ? scope_of(l, (int)(x - e->steps))
+                      : s->ctl == DTP_CTL_CALL ? s->other
+                                               : s->scope;
+    *x = (dtp_exec_step_t){
+        .name = s->name[0] ? s->name : s->kind, .kind = s->kind, .scope = scope, .work = &none};
     if (!s->host) DTP_TRY(emit_work(e, l, s, &x->work));
     e->nsteps = (int)(x - e->steps) + 1;
     return dnnl_tp_success;
@@ -292,9 +305,9 @@ static int target_of(const dtp_lower_t *l, const int *stage_of, const dtp_step_t
 }
 
 static dnnl_tp_status_t emit_stages(dtp_exec_t *e, dtp_lower_t *l) {
-    dtp_stage_t *stages = dtp_arena_alloc(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
-    int *stage_of = l->stage_of = dtp_arena_alloc(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
-    dtp_host_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (size_t)(l->nhost_refs + 1));
+    dtp_stage_t *stages = dtp_arena_take(&e->arena, sizeof *stages * (size_t)(l->nsteps + 1));
+    int *stage_of = l->stage_of = dtp_arena_take(l->ir->arena, sizeof *stage_of * (size_t)(l->nsteps + 1));
+    dtp_host_ref_t *refs = dtp_arena_take(&e->arena, sizeof *refs * (size_t)(l->nhost_refs + 1));
     if (!stages || !stage_of || !refs) return dnnl_tp_out_of_memory;
     e->stages = stages;
     for (int i = 0; i < l->nsteps;) {
@@ -357,16 +370,16 @@ dnnl_tp_status_t dtp_emit_scopes(dtp_exec_t *e, const dtp_lower_t *l) {
 
 dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     DTP_TRY(find_offsets(e, l));
-    dtp_exec_step_t *steps = dtp_arena_alloc(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
+    dtp_exec_step_t *steps = dtp_arena_take(&e->arena, sizeof *steps * (size_t)(l->nsteps + 1));
     if (!steps) return dnnl_tp_out_of_memory;
     e->steps = steps;
     e->has_primitives = l->nproblems > 0;
-    int32_t *writer = dtp_arena_alloc(l->ir->arena, sizeof *writer * (size_t)(l->nbufs + 1));
-    if (!writer) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < l->nbufs; ++i) writer[i] = -1;
+    writers_t writers = {.by = dtp_arena_take(l->ir->arena, sizeof *writers.by * (size_t)(l->nbufs + 1))};
+    if (!writers.by) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < l->nbufs; ++i) writers.by[i] = NOBODY;
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
-        DTP_TRY(set_after(e, l, i, writer));
+        DTP_TRY(set_after(e, l, i, &steps[i], &writers));
         e->ns += dtp_step_ns(l->steps[i]);
     }
     DTP_TRY(find_used_args(e, l));

@@ -350,27 +350,31 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
     const dtp_graph_t *g = ir->graph;
     /* Passes replace nodes and values, they add none. */
     ir->nvalues = g->nvalues + (ir->selection ? ir->selection->nfeeds : 0); /* make_elsewhere */
-    ir->values = dtp_arena_alloc(ir->arena, sizeof *ir->values * (size_t)ir->nvalues);
-    ir->nodes = dtp_arena_alloc(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
+    ir->values = dtp_arena_take(ir->arena, sizeof *ir->values * (size_t)ir->nvalues);
+    ir->nodes = dtp_arena_take(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
     import_t m = {.ir = ir};
-    m.same_as = dtp_arena_alloc(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
+    m.same_as = dtp_arena_take(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
     m.home = dtp_arena_alloc(ir->arena, sizeof *m.home * (size_t)g->nregions);
-    int *numbers = dtp_arena_alloc(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
+    int *numbers = dtp_arena_take(ir->arena, sizeof *numbers * (size_t)(g->nvalues + 1));
     if (!ir->values || !ir->nodes || !m.same_as || !m.home || !numbers) return dnnl_tp_out_of_memory;
     for (int r = 0; r < g->nregions; ++r) m.home[r] = r;
     for (int i = 0; i < g->nvalues; ++i) {
-        dtp_ir_value_t *v = &ir->values[i];
-        v->info = g->values[i].info;
-        v->region = g->values[i].region;
-        v->node = -1;
-        v->input = g->values[i].input;
-        v->data = g->values[i].data;
-        v->cid = v->data ? i : -1;
-        v->known = v->data ? g->values[i].known : NULL; /* of results only what follows from these shapes */
-        v->buf = v->dense_buf = v->dest = -1;
+        const dtp_gvalue_t *v = &g->values[i];
+        ir->values[i] = (dtp_ir_value_t){
+            .info = v->info,
+            .region = v->region,
+            .node = -1,
+            .input = v->input,
+            .data = v->data,
+            .cid = v->data ? i : -1,
+            .known = v->data ? v->known : NULL, /* of results only what follows from these shapes */
+            .buf = -1,
+            .dense_buf = -1,
+            .dest = -1};
         m.same_as[i] = -1;
         numbers[i] = i;
     }
+    for (int i = g->nvalues; i < ir->nvalues; ++i) ir->values[i] = (dtp_ir_value_t){.info = NULL};
     m.numbers = numbers;
     DTP_TRY(set_inputs(ir, nin, in_shapes, in_values));
     DTP_TRY(sort_regions(&m));

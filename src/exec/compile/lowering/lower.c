@@ -188,28 +188,28 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     DTP_TRY(dtp_arena_grow(arena, (void **)&lower->steps, &lower->cap_steps, lower->nsteps + 1,
                            sizeof *lower->steps));
     static const dtp_work_t none;
-    dtp_step_t *s = dtp_arena_alloc(arena, sizeof *s);
-    if (!s) return dnnl_tp_out_of_memory;
-    int nalloc = nargs + (op_size ? 2 * DTP_IR_MAX_POST : 0);
+    const int nalloc = nargs + (op_size && node ? 2 * node->npost : 0);
     const bool is_host = !op_size && node && node->host;
-    s->work = is_host ? (dtp_work_t *)(uintptr_t)&none : dtp_arena_alloc(arena, sizeof *s->work);
-    if (!s->work) return dnnl_tp_out_of_memory;
-    s->arg = dtp_arena_alloc(arena, sizeof *s->arg * (size_t)nalloc);
-    s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
-    if (!s->arg || (op_size && !s->op)) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < nalloc; ++i) s->arg[i].buf = -1;
-    s->name = node ? node->name : "";
-    s->kind = node ? node->row ? node->row->name : "host" : "copy";
+    dtp_step_t *s = dtp_arena_take(arena, sizeof *s + sizeof *s->arg * (size_t)nalloc);
+    if (!s) return dnnl_tp_out_of_memory;
+    *s = (dtp_step_t){.name = node ? node->name : "",
+                      .kind = node ? node->row ? node->row->name : "host" : "copy",
+                      .other = -1,
+                      .scope = lower->scope,
+                      .slice_group = -1,
+                      .nargs = nargs,
+                      .arg = (dtp_step_arg_t *)(void *)(s + 1),
+                      .work = (dtp_work_t *)(uintptr_t)&none};
+    for (int i = 0; i < nalloc; ++i) s->arg[i] = (dtp_step_arg_t){.buf = -1};
     if (!is_host) {
+        s->work = dtp_arena_alloc(arena, sizeof *s->work);
+        s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
+        if (!s->work || (op_size && !s->op)) return dnnl_tp_out_of_memory;
         s->work->fused = node ? node->fused : NULL;
         s->work->cut = node && node->row ? node->row->cls->cut : NULL;
         s->work->op_size = op_size;
+        if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
     }
-    if (s->op) s->op->kind = (dnnl_tp_primitive_kind_t)kind;
-    s->nargs = nargs;
-    s->slice_group = -1;
-    s->other = -1;
-    s->scope = lower->scope;
     lower->steps[lower->nsteps++] = s;
     lower->nproblems += op_size > 0;
     lower->nhosts += is_host;
@@ -225,33 +225,37 @@ static void cut(const dtp_md_t *md, int64_t units, int64_t total) {
     m->padded_dims[0] = m->dims[0];
 }
 
+static bool same_post_op(const dtp_work_t *a, const dtp_work_t *b, int i) {
+    const dtp_ir_post_t *p = &a->post[i], *q = &b->post[i];
+    return p->is_binary == q->is_binary && p->alg == q->alg && p->alpha == q->alpha && p->beta == q->beta &&
+           !memcmp(&a->post_md[i], &b->post_md[i], sizeof(dtp_md_t));
+}
+
 /* An earlier step with the same problem: a transformer's layers differ in their pointers only. */
-static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *step, int slot) {
+static const dtp_step_t *twin_of(const dtp_lower_t *lower, const dtp_step_t *step,
+                                 const dtp_made_for_t *made_for, int slot) {
+    const dtp_work_t *w = step->work;
     for (int i = 0; i < lower->nsteps && lower->steps[i] != step; ++i) {
         const dtp_step_t *o = lower->steps[i];
-        if (!o->work->prim[slot] || o->work->op_size != step->work->op_size ||
-            o->work->npost != step->work->npost || o->slice_group != step->slice_group ||
-            memcmp(o->op, step->op, step->work->op_size))
+        const dtp_made_for_t *m = &o->work->made_for[slot];
+        if (!o->work->prim[slot] || o->work->op_size != w->op_size || o->work->npost != w->npost ||
+            m->units != made_for->units || m->total != made_for->total ||
+            m->num_threads != made_for->num_threads || memcmp(o->op, step->op, w->op_size))
             continue;
         bool same = true;
-        for (int k = 0; k < step->nargs && same; ++k) same = o->arg[k].sliced == step->arg[k].sliced;
-        for (int k = 0; k < step->work->npost && same; ++k) {
-            const dtp_ir_post_t *a = &o->work->post[k], *b = &step->work->post[k];
-            same = a->is_binary == b->is_binary && a->alg == b->alg && a->alpha == b->alpha &&
-                   a->beta == b->beta &&
-                   !memcmp(&o->work->post_md[k], &step->work->post_md[k], sizeof(dtp_md_t));
-        }
-        for (int k = 0, a = step->nargs; k < step->npost_args && same; ++k, ++a)
-            same = o->arg[a].sliced == step->arg[a].sliced;
+        for (int k = 0; k < w->npost && same; ++k) same = same_post_op(o->work, w, k);
+        /* Parts of them differ in what is cut, too. */
+        const int nargs = made_for->total ? step->nargs + step->npost_args : 0;
+        for (int k = 0; k < nargs && same; ++k) same = o->arg[k].sliced == step->arg[k].sliced;
         if (same) return o;
     }
     return NULL;
 }
 
-static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t total, int num_threads,
+static dnnl_tp_status_t make_attr(const dtp_step_t *step, const dtp_made_for_t *made_for,
                                   dnnl_tp_primitive_attr_t *attr) {
     DTP_TRY(dnnl_tp_primitive_attr_create(attr));
-    (*attr)->num_threads = num_threads;
+    (*attr)->num_threads = made_for->num_threads;
     if (step->work->npost == 0) return dnnl_tp_success;
     dnnl_tp_post_ops_t po;
     dnnl_tp_status_t status = dnnl_tp_post_ops_create(&po);
@@ -260,7 +264,8 @@ static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t
         const dtp_ir_post_t *p = &step->work->post[i];
         if (p->is_binary) {
             dtp_md_t md = step->work->post_md[i];
-            if (total && step->arg[step->nargs + 2 * i].sliced) cut(&md, units, total);
+            if (made_for->total && step->arg[step->nargs + 2 * i].sliced)
+                cut(&md, made_for->units, made_for->total);
             status = dnnl_tp_post_ops_append_binary(po, p->alg, &md);
         } else {
             status = dnnl_tp_post_ops_append_eltwise(po, p->alg, p->alpha, p->beta);
@@ -271,8 +276,9 @@ static dnnl_tp_status_t make_attr(const dtp_step_t *step, int64_t units, int64_t
     return status;
 }
 
-static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64_t units, int64_t total,
-                               int num_threads, dtp_primitive_t **primitive) {
+static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const dtp_made_for_t *made_for,
+                               dtp_primitive_t **primitive) {
+    const int64_t units = made_for->units, total = made_for->total;
     dtp_op_desc_t *op = step->op;
     dnnl_tp_primitive_attr_t attr = NULL;
     dnnl_tp_primitive_desc_t pd = NULL;
@@ -290,7 +296,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
             if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
         }
     }
-    dnnl_tp_status_t status = make_attr(step, units, total, num_threads, &attr);
+    dnnl_tp_status_t status = make_attr(step, made_for, &attr);
     if (status == dnnl_tp_success) {
         attr->refuse_reference = lower->refuse_reference;
         status = dtp_pd_create(&pd, lower->engine, op, step->work->op_size, attr);
@@ -303,21 +309,17 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, int64
 
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
                                  int num_threads, int slot) {
-    const dtp_step_t *twin = twin_of(lower, step, slot);
-    if (twin) {
-        dtp_primitive_t *old = step->work->prim[slot];
-        step->work->prim[slot] = dtp_object_retain(twin->work->prim[slot]);
-        dtp_object_release(old);
-        return dnnl_tp_success;
-    }
-    dtp_primitive_t *p = NULL;
-    dnnl_tp_status_t status = create(lower, step, units, total, num_threads, &p);
+    const dtp_made_for_t made_for = {units, total, num_threads};
+    const dtp_step_t *twin = twin_of(lower, step, &made_for, slot);
+    dtp_primitive_t *p = twin ? dtp_object_retain(twin->work->prim[slot]) : NULL;
+    dnnl_tp_status_t status = twin ? dnnl_tp_success : create(lower, step, &made_for, &p);
     if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
         return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
                         dtp_last_detail());
     if (status == dnnl_tp_success) {
         dtp_object_release(step->work->prim[slot]); /* made for a question about it */
         step->work->prim[slot] = p;
+        step->work->made_for[slot] = made_for;
     }
     return status;
 }

@@ -50,10 +50,13 @@ typedef struct {
 
 /* Weights in the layout that a primitive chose: parts side by side along the columns. */
 typedef struct {
+    int64_t cid;
+    const void *data;
+    dtp_md_t src; /* as the constant is: {K, N_i}, any strides */
+} dtp_packed_part_t;
+typedef struct {
     int nparts;
-    int64_t cid[DTP_IR_MAX_PARTS];
-    const void *data[DTP_IR_MAX_PARTS];
-    dtp_md_t src[DTP_IR_MAX_PARTS]; /* as the constants are: {K, N_i}, any strides */
+    dtp_packed_part_t part[];
 } dtp_packing_t;
 
 /* Control steps and their arguments. */
@@ -79,6 +82,12 @@ typedef struct {
     int window;
 } dtp_lower_scope_t;
 
+/* What a primitive of a step is made for: units of the total, 0 of 0: the whole problem. */
+typedef struct {
+    int64_t units, total;
+    int num_threads;
+} dtp_made_for_t;
+
 /* What steps but closures have. */
 typedef struct {
     const dtp_ir_fused_t *fused;
@@ -95,6 +104,7 @@ typedef struct {
     dtp_packing_t *bias_packing; /* several biases in a row, arg DTP_MATMUL_BIA */
     int64_t rows_per_unit;       /* sliced: leading rows of dst that one unit has */
     dtp_primitive_t *prim[2];    /* for slices of the larger and of the smaller size */
+    dtp_made_for_t made_for[2];  /* each */
     size_t copy_bytes;           /* plain copies: from arg 0 to arg 1 */
     int pred_type;               /* IF, TEST: type of the predicate */
     int first_body;              /* TEST: the first buffer of the body */
@@ -111,9 +121,9 @@ typedef struct dtp_step {
     int scope;       /* whose pointers its arguments count from */
     int slice_group; /* -1 */
     int norder;
-    int nargs;      /* the kind's own, by dense index */
-    int npost_args; /* two for each post-op follow: src1, src2 */
-    dtp_step_arg_t *arg;
+    int nargs;                     /* the kind's own, by dense index */
+    int npost_args;                /* two for each post-op follow: src1, src2 */
+    dtp_step_arg_t *arg;           /* behind the step */
     int *order;                    /* buffers that must be written before, though it does not read them */
     const dtp_gnode_t *host;       /* host closures: in and out are args 0..nin+nout-1 */
     const int *host_in, *host_out; /* its values */

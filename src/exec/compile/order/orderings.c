@@ -209,8 +209,8 @@ dnnl_tp_status_t dtp_orderings_derive(dtp_orderings_t *o, const dtp_exec_t *e, c
     dtp_arena_t *arena = l->ir->arena;
     size_t bytes = sizeof(int) * (size_t)(l->nbufs + 1);
     derive_t d = {.e = e, .l = l, .o = o};
-    d.there = dtp_arena_alloc(arena, bytes);
-    d.ended = dtp_arena_alloc(arena, bytes);
+    d.there = dtp_arena_take(arena, bytes);
+    d.ended = dtp_arena_take(arena, bytes);
     d.twin = dtp_arena_alloc(arena, bytes);
     o->scopes = dtp_arena_alloc(arena, sizeof *o->scopes * (size_t)l->nscopes);
     if (!d.there || !d.ended || !d.twin || !o->scopes) return dnnl_tp_out_of_memory;

@@ -374,8 +374,8 @@ static void add_events(sched_t *s, dtp_dataflow_block_t block, int from, int to)
 static dnnl_tp_status_t set_items(sched_t *s) {
     dtp_exec_t *e = s->e;
     size_t n = (size_t)s->nitems, nrefs = 0;
-    uint32_t *number = dtp_arena_alloc(s->l->ir->arena, sizeof *number * (n + 1));
-    dtp_stage_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
+    uint32_t *number = dtp_arena_take(s->l->ir->arena, sizeof *number * (n + 1));
+    dtp_stage_t *items = dtp_arena_take(&e->arena, sizeof *items * (n + 1));
     if (!number || !items) return dnnl_tp_out_of_memory;
     dtp_dataflow_renumber(e->dataflow, (uint32_t)n, number);
     for (size_t i = 0; i < n; ++i) {
@@ -386,7 +386,7 @@ static dnnl_tp_status_t set_items(sched_t *s) {
         else *to = (dtp_stage_t){.kind = DTP_STAGE_RANGE, .index = from.first, .other = from.end};
         if (to->fn) nrefs += (size_t)(to->nin + to->nout);
     }
-    dtp_host_ref_t *refs = dtp_arena_alloc(&e->arena, sizeof *refs * (nrefs + 1));
+    dtp_host_ref_t *refs = dtp_arena_take(&e->arena, sizeof *refs * (nrefs + 1));
     if (!refs) return dnnl_tp_out_of_memory;
     for (dtp_stage_t *to = items; to < items + n; ++to) {
         if (!to->fn) continue;
@@ -421,7 +421,7 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
     sched_t s = {.e = e, .l = l, .o = orderings, .options = options};
     s.block_of = dtp_arena_alloc(arena, sizeof *s.block_of * (size_t)l->nscopes); /* root: 0 */
     s.token = dtp_arena_alloc(arena, sizeof *s.token * (size_t)(orderings->n + 1));
-    s.items = dtp_arena_alloc(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
+    s.items = dtp_arena_take(arena, sizeof *s.items * (size_t)(l->nsteps + 1));
     if (!s.block_of || !s.token || !s.items) return dnnl_tp_out_of_memory;
     s.builder = dtp_dataflow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
