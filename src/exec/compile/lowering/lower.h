@@ -28,15 +28,19 @@ typedef struct {
     uint8_t kind;   /* dtp_buf_kind_t */
     uint8_t domain; /* DTP_BY_*: what its units are inside a packed slice group */
     int scope;
-    int index;       /* input, output or pointer number */
-    int slice_group; /* LOCAL */
-    int part_of;     /* PART: the buffer that it lies in, from part_at on */
-    int64_t part_at;
+    union {
+        int index;   /* input, output or pointer number */
+        int part_of; /* PART: the buffer that it lies in, from part_at on */
+    };
+    int slice_group;  /* LOCAL */
     int first, last;  /* steps that write it first and touch it last */
     const void *data; /* constant; NULL until packed for derived ones */
     size_t bytes;
-    int64_t offset;     /* in the instance; LOCAL: bytes per unit of the slice's capacity */
-    int64_t unit_bytes; /* LOCAL: bytes that one unit (row or sequence) takes */
+    int64_t offset; /* in the instance; LOCAL: bytes per unit of the slice's capacity */
+    union {
+        int64_t unit_bytes; /* LOCAL: bytes that one unit (row or sequence) takes */
+        int64_t part_at;
+    };
 } dtp_buf_t;
 enum { DTP_BY_NONE = 0, DTP_BY_ROW = 1, DTP_BY_SEQ = 2 };
 

@@ -375,7 +375,7 @@ static dnnl_tp_status_t set_items(sched_t *s) {
     dtp_exec_t *e = s->e;
     size_t n = (size_t)s->nitems, nrefs = 0;
     uint32_t *number = dtp_arena_take(s->l->ir->arena, sizeof *number * (n + 1));
-    dtp_stage_t *items = dtp_arena_take(&e->arena, sizeof *items * (n + 1));
+    dtp_stage_t *items = dtp_arena_alloc(&e->arena, sizeof *items * (n + 1));
     if (!number || !items) return dnnl_tp_out_of_memory;
     dtp_dataflow_renumber(e->dataflow, (uint32_t)n, number);
     for (size_t i = 0; i < n; ++i) {
