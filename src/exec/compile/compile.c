@@ -291,9 +291,9 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     dtp_ir_sweep(ir);
     DTP_TRY(dtp_ir_fold(ir));
     if (ir->fuse && ir->nops) {
-        dtp_fuse_gelu(ir);
+        DTP_TRY(dtp_fuse_gelu(ir));
         DTP_TRY(dtp_fuse_attention(ir));
-        dtp_fuse_post_ops(ir);
+        DTP_TRY(dtp_fuse_post_ops(ir));
         DTP_TRY(dtp_fuse_parts(ir));
     }
     DTP_TRY(dtp_lower(lower));

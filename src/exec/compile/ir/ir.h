@@ -128,12 +128,13 @@ void dtp_ir_find_effects(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir);
 /* Rewrites; each leaves a valid graph. */
 dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
-void dtp_fuse_gelu(dtp_ir_t *ir);
+dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
-void dtp_fuse_post_ops(dtp_ir_t *ir);
+dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir);
 /* Does the engine take products of this type with this behind them (bias: as their bias); attention of this type? */
-bool dtp_can_fuse(const dtp_ir_t *ir, dnnl_tp_data_type_t type, const dtp_ir_post_t *post, bool bias);
-bool dtp_can_attend(const dtp_ir_t *ir, dnnl_tp_data_type_t type);
+dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, dnnl_tp_data_type_t type, const dtp_ir_post_t *post,
+                              bool bias, bool *yes);
+dnnl_tp_status_t dtp_can_attend(const dtp_ir_t *ir, dnnl_tp_data_type_t type, bool *yes);
 
 /* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory
  * traces know less. */

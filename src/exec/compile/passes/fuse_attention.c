@@ -102,8 +102,10 @@ static dnnl_tp_status_t match(dtp_ir_t *ir, const dtp_ir_node_t *softmax) {
     if (!reader(ir, last->out[0], dnnl_tp_op_static_reshape, 0)) return dnnl_tp_success;
     const info_t *tq = ir->values[q->out[0]].info, *tk = ir->values[k->out[0]].info,
                  *tv = ir->values[w->out[0]].info;
-    if (!dtp_info_equal(tq, tk) || !dtp_info_equal(tq, tv) || !dtp_can_attend(ir, tq->data_type))
-        return dnnl_tp_success;
+    if (!dtp_info_equal(tq, tk) || !dtp_info_equal(tq, tv)) return dnnl_tp_success;
+    bool can;
+    DTP_TRY(dtp_can_attend(ir, tq->data_type, &can));
+    if (!can) return dnnl_tp_success;
 
     int *in = dtp_arena_alloc(ir->arena, sizeof *in * 4);
     dtp_attention_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);

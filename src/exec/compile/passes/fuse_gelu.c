@@ -80,12 +80,12 @@ static int tanh_argument(const dtp_ir_t *ir, int v) {
     return -1;
 }
 
-static void become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
+static dnnl_tp_status_t become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
     const int before[] = {n->in[0], n->nin > 1 ? n->in[1] : -1};
     const char *kind = n->row->name;
     dtp_gelu_attrs_t *attrs = dtp_arena_alloc(ir->arena, sizeof *attrs);
     int *in = dtp_arena_alloc(ir->arena, sizeof *in);
-    if (!attrs || !in) return; /* unfused is right, too */
+    if (!attrs || !in) return dnnl_tp_out_of_memory;
     attrs->mode.at = tanh ? DTP_GELU_TANH : DTP_GELU_ERF;
     n->row = dtp_op_row(dnnl_tp_op_gelu);
     n->attrs = attrs;
@@ -95,9 +95,10 @@ static void become_gelu(dtp_ir_t *ir, dtp_ir_node_t *n, int x, bool tanh) {
     dtp_ir_sweep(ir);
     dtp_ir_absorb(ir, n, before, 2);
     dtp_ir_fused(ir, n, n->name, kind);
+    return dnnl_tp_success;
 }
 
-void dtp_fuse_gelu(dtp_ir_t *ir) {
+dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
         if (n->dead || !n->row || (n->row->kind != dnnl_tp_op_erf && n->row->kind != dnnl_tp_op_tanh))
@@ -107,6 +108,7 @@ void dtp_fuse_gelu(dtp_ir_t *ir) {
         int x = is_tanh ? tanh_argument(ir, n->in[0]) : scaled(ir, n->in[0], &c);
         if (x < 0 || (!is_tanh && !near(c, 0.70710678118654752440))) continue;
         dtp_ir_node_t *last = tail(ir, n->out[0], x);
-        if (last) become_gelu(ir, last, x, is_tanh);
+        if (last) DTP_TRY(become_gelu(ir, last, x, is_tanh));
     }
+    return dnnl_tp_success;
 }

@@ -27,7 +27,7 @@ static void take_over(dtp_ir_t *ir, dtp_ir_node_t *n, dtp_ir_node_t *p, int x) {
     ir->values[x].uses = 0;
 }
 
-void dtp_fuse_post_ops(dtp_ir_t *ir) {
+dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir) {
     for (int i = 0; i < ir->nnodes; ++i) {
         dtp_ir_node_t *n = &ir->nodes[i];
         if (n->dead || !n->row || n->nin > 2 || n->nbefore) continue;
@@ -37,10 +37,12 @@ void dtp_fuse_post_ops(dtp_ir_t *ir) {
             dtp_ir_post_t post;
             if (!p || !n->row->cls->post || !n->row->cls->post(ir, n, x, &post)) continue;
             const bool bias = is_bias(ir, p, &post);
-            if (!dtp_can_fuse(ir, ir->values[x].info->data_type, &post, bias)) continue;
+            bool can;
+            DTP_TRY(dtp_can_fuse(ir, ir->values[x].info->data_type, &post, bias, &can));
+            if (!can) continue;
             if (bias) {
                 int *in = dtp_arena_alloc(ir->arena, sizeof *in * 3);
-                if (!in) return; /* unfused is right, too */
+                if (!in) return dnnl_tp_out_of_memory;
                 in[0] = p->in[0];
                 in[1] = p->in[1];
                 in[2] = post.value;
@@ -49,11 +51,12 @@ void dtp_fuse_post_ops(dtp_ir_t *ir) {
                 n->nin = 3;
             } else {
                 if (!p->post) p->post = dtp_arena_alloc(ir->arena, sizeof *p->post * DTP_IR_MAX_POST);
-                if (!p->post) return;
+                if (!p->post) return dnnl_tp_out_of_memory;
                 take_over(ir, n, p, x);
                 n->post[n->npost++] = post;
             }
             break;
         }
     }
+    return dnnl_tp_success;
 }
