@@ -67,7 +67,10 @@ dnnl_tp_status_t dtp_check_attr(const dtp_pd_t *pd) {
         if (!(rules->post_ops & bit))
             return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_POST_OPS,
                             "post-op %d: %s takes %s, not %s", i, pd->info->name,
-                            rules->post_ops ? "sum" : "none", dnnl_tp_prim_kind2str(kind));
+                            rules->post_ops & DTP_TAKES_ELTWISE ? "eltwise and binary"
+                            : rules->post_ops                   ? "sum"
+                                                                : "none",
+                            dnnl_tp_prim_kind2str(kind));
     }
     return dnnl_tp_success;
 }

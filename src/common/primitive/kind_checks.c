@@ -45,6 +45,34 @@ dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_check_window(int d, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+                                  int64_t pad_l, int64_t pad_r, int64_t out) {
+    /* Positions, also those of taps outside, are computed without a look at overflow from here on. */
+    const int64_t most = INT64_MAX / 8;
+    int64_t range;
+    DTP_REQUIRE(kernel >= 1, BAD_DIMS, "spatial dimension %d: kernel %lld, must be at least 1", d,
+                (long long)kernel);
+    DTP_REQUIRE(stride >= 1, BAD_STRIDES, "spatial dimension %d: stride %lld, must be at least 1", d,
+                (long long)stride);
+    DTP_REQUIRE(dilation >= 0, BAD_PARAM, "spatial dimension %d: dilation %lld, must not be negative", d,
+                (long long)dilation);
+    DTP_REQUIRE(pad_l >= 0, BAD_PARAM, "spatial dimension %d: left padding %lld, must not be negative", d,
+                (long long)pad_l);
+    DTP_REQUIRE(dilation < most && in < most && pad_l < most && pad_r < most && pad_r > -most &&
+                    stride < most && !__builtin_mul_overflow(kernel - 1, dilation + 1, &range) &&
+                    range < most,
+                OVERFLOW, "spatial dimension %d: kernel %lld, stride %lld, dilation %lld, padding %lld, %lld",
+                d, (long long)kernel, (long long)stride, (long long)dilation, (long long)pad_l,
+                (long long)pad_r);
+    const int64_t free_of = in - (range + 1) + pad_l + pad_r, want = free_of < 0 ? 0 : free_of / stride + 1;
+    DTP_REQUIRE(out == want, DIMS_MISMATCH,
+                "spatial dimension %d: dst has %lld, src %lld with kernel %lld, stride %lld, dilation %lld, "
+                "padding %lld and %lld gives %lld",
+                d, (long long)out, (long long)in, (long long)kernel, (long long)stride, (long long)dilation,
+                (long long)pad_l, (long long)pad_r, (long long)want);
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst) {
     if (!attr) return dnnl_tp_success;
     for (int i = 0; i < attr->post_ops->len; ++i) {

@@ -15,6 +15,11 @@ dnnl_tp_status_t dtp_check_same_dims(const dtp_md_t *a, const char *a_name, cons
                                      const char *b_name);
 /* unimplemented unless md has no run-time dims. */
 dnnl_tp_status_t dtp_check_static(const dtp_md_t *md, const char *name);
+/* A window that slides along spatial dimension d, as convolution and pooling have it:
+ * out = (in - ((kernel - 1) * (dilation + 1) + 1) + pad_l + pad_r) / stride + 1. pad_r is negative where the
+ * window never reaches the last inputs. */
+dnnl_tp_status_t dtp_check_window(int d, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+                                  int64_t pad_l, int64_t pad_r, int64_t out);
 /* Post-op tensors broadcast to dst; sum types have dst's size. */
 dnnl_tp_status_t dtp_check_post_ops(const dtp_attr_t *attr, const dtp_md_t *dst);
 /* Attributes that the kind of pd, whose arguments are known, does not take (attr_rules.c): unimplemented, by name.

@@ -28,6 +28,7 @@ enum {
 typedef enum {
     DTP_FIELD_S32,
     DTP_FIELD_F32,
+    DTP_FIELD_DIMS, /* int64_t, a dnnl_tp_dims_t of which count are used */
     DTP_FIELD_MD,
     DTP_FIELD_MD_ARRAY,
     DTP_FIELD_F32_ARRAY

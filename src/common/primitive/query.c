@@ -50,9 +50,9 @@ const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(const_dnnl_tp_primit
     case dnnl_tp_query_dst_md: return nth_md(pd, &destinations, index);
     case dnnl_tp_query_diff_src_md:
     case dnnl_tp_query_diff_weights_md:
-    case dnnl_tp_query_diff_dst_md:
+    case dnnl_tp_query_diff_dst_md: return &dtp_md_zero; /* no backward passes */
     case dnnl_tp_query_workspace_md:
-        return &dtp_md_zero; /* no backward passes, nothing to hand over to them */
+        return index == 0 ? md_of_arg(pd, DNNL_TP_ARG_WORKSPACE) : &dtp_md_zero;
     case dnnl_tp_query_scratchpad_md: return index == 0 ? &pd->scratch_md : &dtp_md_zero;
     case dnnl_tp_query_exec_arg_md: return md_of_arg(pd, index);
     default: return NULL;
@@ -79,15 +79,21 @@ static const struct {
                {dnnl_tp_query_flags, "flags"},     {dnnl_tp_query_axis_s32, "axis"},
                {dnnl_tp_query_alpha_f32, "alpha"}, {dnnl_tp_query_beta_f32, "beta"},
                {dnnl_tp_query_epsilon_f32, "eps"}, {dnnl_tp_query_epsilon_f32, "epsilon"},
-               {dnnl_tp_query_p_f32, "p"}};
+               {dnnl_tp_query_p_f32, "p"},         {dnnl_tp_query_strides, "strides"},
+               {dnnl_tp_query_kernel, "kernel"},   {dnnl_tp_query_dilations, "dilations"},
+               {dnnl_tp_query_padding_l, "padding_l"}, {dnnl_tp_query_padding_r, "padding_r"}};
 
-/* A 4-byte member of the problem by name; false: there is none. */
+/* A 4-byte member of the problem by name, or the address of one that has several values; false: there is none.
+ */
 static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
     for (int f = 0; f < pd->info->nfields; ++f) {
         const dtp_field_t *field = &pd->info->fields[f];
-        if (strcmp(field->name, name) || (field->type != DTP_FIELD_S32 && field->type != DTP_FIELD_F32))
-            continue;
-        memcpy(result, (const char *)pd->op + field->offset, 4);
+        const char *at = (const char *)pd->op + field->offset;
+        if (strcmp(field->name, name)) continue;
+        if (field->type == DTP_FIELD_DIMS)
+            *(const dnnl_tp_dims_t **)result = (const dnnl_tp_dims_t *)(const void *)at;
+        else if (field->type == DTP_FIELD_S32 || field->type == DTP_FIELD_F32) memcpy(result, at, 4);
+        else continue;
         return true;
     }
     return false;

@@ -68,6 +68,12 @@ static void put_aux(text_t *t, const dtp_pd_t *pd) {
         const void *at = (const char *)pd->op + field->offset;
         if (!strcmp(field->name, "prop")) continue;
         if (field->type == DTP_FIELD_F32) PUT(t, "%s:%g ", field->name, (double)*(const float *)at);
+        if (field->type == DTP_FIELD_DIMS) {
+            const int n = *(const int *)(const void *)((const char *)pd->op + field->count_offset);
+            for (int i = 0; i < n; ++i)
+                PUT(t, "%s%s%lld", i ? "" : field->name, i ? "x" : ":", (long long)((const int64_t *)at)[i]);
+            PUT(t, " ");
+        }
         if (field->type != DTP_FIELD_S32) continue;
         if (!strcmp(field->name, "alg"))
             PUT(t, "alg:%s ", dnnl_tp_alg_kind2str(*(const dnnl_tp_alg_kind_t *)at));

@@ -16,19 +16,18 @@ static void postops_resolve_any(dtp_md_t *md, const dtp_md_t *dst) {
     else dtp_md_make_plain(md);
 }
 
-/* md as seen through dst's rows and columns. Row dims that walk md evenly are joined. */
-static void postops_view(dtp_po_view_t *v, const dtp_md_t *md, const dtp_md_t *dst) {
+/* md as seen through dst's rows and columns, which are dim col. Row dims that walk md evenly are joined. */
+static void postops_view(dtp_po_view_t *v, const dtp_md_t *md, const dtp_md_t *dst, int col) {
     v->nd = 0;
     v->dynamic = false;
     v->blocked = !dtp_md_is_plain(md);
     v->offset0 = md->offset0;
     v->col_stride = 0;
-    int last = dst->ndims - 1;
     if (v->blocked) return;
-    if (md->dims[last] != 1) v->col_stride = md->strides[last];
-    for (int d = 0; d < last; ++d) {
+    if (md->dims[col] != 1) v->col_stride = md->strides[col];
+    for (int d = 0; d < dst->ndims; ++d) {
         int64_t size = dst->dims[d], stride = md->dims[d] == 1 ? 0 : md->strides[d];
-        if (size == 1) continue;
+        if (size == 1 || d == col) continue;
         if (v->nd > 0 && v->stride[v->nd - 1] == stride * size) {
             v->size[v->nd - 1] *= size;
             v->stride[v->nd - 1] = stride;
@@ -46,22 +45,23 @@ static void postops_view(dtp_po_view_t *v, const dtp_md_t *md, const dtp_md_t *d
 static int postops_add_view(dtp_postops_t *po, const dtp_md_t *md, const dtp_md_t *dst) {
     dtp_po_view_t *v = &po->view[po->nviews];
     bool row_dims = false; /* run-time row dims that md follows */
-    for (int d = 0; d + 1 < dst->ndims; ++d)
-        row_dims |= dst->dims[d] == DNNL_TP_RUNTIME_DIM_VAL && dst->ndims > 2;
+    for (int d = 0; d < dst->ndims; ++d)
+        row_dims |= d != po->col_dim && dst->dims[d] == DNNL_TP_RUNTIME_DIM_VAL && dst->ndims > 2;
     if (dtp_md_has_runtime(md) || row_dims) {
         memset(v, 0, sizeof *v);
         v->dynamic = true;
     } else {
-        postops_view(v, md, dst);
+        postops_view(v, md, dst, po->col_dim);
     }
     return po->nviews++;
 }
 
-dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
-                                  unsigned isa) {
+static dnnl_tp_status_t postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
+                                     int col_dim, unsigned isa) {
     dtp_post_ops_t *chain = pd->attr->post_ops;
     po->len = po->nviews = 0;
     po->dst_arg = dst_arg;
+    po->col_dim = col_dim;
     po->dst = dst;
     po->vops = dtp_vops(isa);
     DTP_DISPATCH(chain->len <= DTP_MAX_POST_OPS, UNSUPPORTED_POST_OPS);
@@ -124,6 +124,16 @@ dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, 
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
+                                  unsigned isa) {
+    return postops_init(po, pd, dst_arg, dst, dst->ndims - 1, isa);
+}
+
+dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
+                                           unsigned isa) {
+    return postops_init(po, pd, dst_arg, dst, 1, isa);
+}
+
 bool dtp_postops_only_eltwise(const dtp_postops_t *po) {
     for (int i = 0; i < po->len; ++i)
         if (po->step[i].kind != dnnl_tp_eltwise) return false;
@@ -140,7 +150,7 @@ dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
     const dtp_po_view_t *v = &po->view[s->view];
     if (s->dt != dnnl_tp_f32 || v->dynamic || v->blocked || v->nd > 1) return r;
     /* One column is addressed by any column stride. */
-    bool cols = v->col_stride == 1 || po->dst->dims[po->dst->ndims - 1] == 1;
+    bool cols = v->col_stride == 1 || po->dst->dims[po->col_dim] == 1;
     if (!cols) return r;
     r.row_stride = v->nd ? v->stride[0] : 0;
     r.offset0 = v->offset0;
@@ -155,6 +165,7 @@ dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
 typedef struct {
     const dtp_po_view_t *v;
     const dtp_md_t *md, *dst;
+    int col_dim;
     const char *base;
     dtp_load_fn_t load;
     bool f32;
@@ -173,11 +184,12 @@ static void po_reader_start(po_reader_t *r, dtp_po_view_t *room, const dtp_posto
                             dnnl_tp_data_type_t dt, int64_t row) {
     r->v = &po->view[view];
     r->dst = po->dst;
+    r->col_dim = po->col_dim;
     r->md = md ? md : po->dst;
     if (r->v->dynamic) {
         r->dst = po_md(ctx, po->dst, po->dst_arg);
         r->md = po_md(ctx, r->md, arg);
-        postops_view(room, r->md, r->dst);
+        postops_view(room, r->md, r->dst, r->col_dim);
         r->v = room;
     }
     r->base = ctx->ptr[arg];
@@ -209,10 +221,10 @@ static int64_t po_image(const po_reader_t *r, const int64_t *pos) {
     return dtp_md_offset(r->md, p);
 }
 
-static void po_position(const dtp_md_t *dst, int64_t row, int64_t col, int64_t *pos) {
-    int last = dst->ndims - 1;
-    pos[last] = col;
-    for (int d = last - 1; d >= 0; --d) {
+static void po_position(const dtp_md_t *dst, int col_dim, int64_t row, int64_t col, int64_t *pos) {
+    pos[col_dim] = col;
+    for (int d = dst->ndims - 1; d >= 0; --d) {
+        if (d == col_dim) continue;
         pos[d] = d ? row % dst->dims[d] : row;
         if (d) row /= dst->dims[d];
     }
@@ -224,8 +236,8 @@ static const float *po_reader_row(const po_reader_t *r, float *room, int64_t row
     *step = 1;
     if (r->v->blocked) {
         int64_t pos[DNNL_TP_MAX_NDIMS];
-        po_position(r->dst, row, col, pos);
-        for (int64_t j = 0; j < n; ++j, ++pos[r->dst->ndims - 1])
+        po_position(r->dst, r->col_dim, row, col, pos);
+        for (int64_t j = 0; j < n; ++j, ++pos[r->col_dim])
             r->load(room + j, r->base + po_image(r, pos) * r->size, 1, 1);
         return room;
     }

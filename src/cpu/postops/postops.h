@@ -1,7 +1,8 @@
 /* Post-operations on a tile of f32 results in L1: the one place where they exist.
  *
  * The destination is seen as a matrix: rows = product of all dims but the last, cols = the last dim, both
- * logical (no layout). An implementation embeds a dtp_postops_t in its plan, calls dtp_postops_init in
+ * logical (no layout); or, for kernels that hold the channels of a pixel together, rows = product of all dims
+ * but dim 1 and cols = dim 1 (dtp_postops_init_channels). An implementation embeds a dtp_postops_t in its plan, calls dtp_postops_init in
  * pd_init and, after computing a tile into f32 scratch, dtp_postops_apply; then it converts and stores
  * (cpu/simd/vops.h: load and store rows of any type, shared with every kind). Applying allocates nothing and
  * may run on many threads at once. */
@@ -44,6 +45,7 @@ typedef struct dtp_postops {
     int len; /* 0 = nothing to do */
     int nviews;
     int dst_arg; /* dense index of the destination */
+    int col_dim; /* dim of dst that the columns are */
     const dtp_vops_t *vops;
     const dtp_md_t *dst; /* pd's resolved destination */
     dtp_po_step_t step[DTP_MAX_POST_OPS];
@@ -56,6 +58,10 @@ typedef struct dtp_postops {
  * serve. isa: DTP_ISA_* bits to use. */
 dnnl_tp_status_t dtp_postops_init(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
                                   unsigned isa);
+/* The same where columns are dim 1, the channels, and rows all other dims in their order. For
+ * dtp_postops_apply; dtp_postops_apply_linear is not for this. */
+dnnl_tp_status_t dtp_postops_init_channels(dtp_postops_t *po, dtp_pd_t *pd, int dst_arg, const dtp_md_t *dst,
+                                           unsigned isa);
 
 /* Applies the chain to tile[i * ld + j], rows row0 + i, cols col0 + j of dst; i < rows, j < cols. The old dst
  * (sum) is read from ctx->ptr[dst_arg], so the tile is stored afterwards. */

@@ -1,0 +1,26 @@
+/* A window that slides along one dimension: tap k of output o is input o * stride - pad + k * step, which may
+ * lie outside of 0..in-1. */
+#ifndef DTP_COMMON_PROBLEMS_WINDOW_H
+#define DTP_COMMON_PROBLEMS_WINDOW_H
+
+#include <stdint.h>
+
+typedef struct {
+    int64_t in, out, kernel, stride, step, pad; /* step: dilation + 1; pad: on the left */
+} dtp_window_t;
+
+/* The dimension that is not there. */
+#define DTP_WINDOW_NONE ((dtp_window_t){1, 1, 1, 1, 1, 0})
+
+/* The input of tap 0 of output o. */
+static inline int64_t dtp_window_begin(const dtp_window_t *w, int64_t o) { return o * w->stride - w->pad; }
+/* begin..end-1: the taps of output o that lie inside; none: begin == end. */
+static inline void dtp_window_taps(const dtp_window_t *w, int64_t o, int64_t *begin, int64_t *end) {
+    const int64_t at = dtp_window_begin(w, o);
+    const int64_t first = at < 0 ? (-at + w->step - 1) / w->step : 0;
+    const int64_t last = at < w->in ? (w->in - at + w->step - 1) / w->step : 0;
+    *end = last < w->kernel ? last : w->kernel;
+    *begin = first < *end ? first : *end;
+}
+
+#endif
