@@ -30,7 +30,7 @@
                                     1, reorder_primitive_desc_create) X(1, concat_primitive_desc_create)     \
                                     X(1, sum_primitive_desc_create) X(1, binary_primitive_desc_create)       \
                                         X(0, binary_primitive_desc_create_v2)                                \
-                                            X(1, eltwise_forward_primitive_desc_create) X(1, prelu_forward_primitive_desc_create) X(                   \
+                                            X(1, eltwise_forward_primitive_desc_create) X(1, prelu_forward_primitive_desc_create) X(1, pooling_forward_primitive_desc_create) X(                   \
                                                 1, softmax_forward_primitive_desc_create)                    \
                                                 X(1, layer_normalization_forward_primitive_desc_create) X(   \
                                                     0, layer_normalization_forward_primitive_desc_create_v2) \

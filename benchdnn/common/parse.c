@@ -151,6 +151,13 @@ static const alg_name_t softmax[] = {{dnnl_tp_softmax_accurate, "SOFTMAX"},
                                      {BD_ALG_SOFTMAX_INF_AS_ZERO, "SOFTMAX_INF_AS_ZERO"},
                                      {0, NULL}};
 
+static const alg_name_t pooling[] = {{dnnl_tp_pooling_max, "max"},
+                                     {dnnl_tp_pooling_avg_exclude_padding, "avg_np"},
+                                     {dnnl_tp_pooling_avg_include_padding, "avg_p"},
+                                     {dnnl_tp_pooling_avg_exclude_padding, "avg_exclude_padding"},
+                                     {dnnl_tp_pooling_avg_include_padding, "avg_include_padding"},
+                                     {0, NULL}};
+
 static int parse_alg(const alg_name_t *t, const char *prefix, const char *s, int *out) {
     size_t n = strlen(prefix);
     if (!strncasecmp(s, prefix, n)) s += n;
@@ -166,8 +173,10 @@ int bd_parse_softmax_alg(const char *s, int *out) {
     return parse_alg(softmax, "softmax_", s, out) && parse_alg(softmax, "", s, out);
 }
 
+int bd_parse_pooling_alg(const char *s, int *out) { return parse_alg(pooling, "pooling_", s, out); }
+
 const char *bd_alg_name(int alg) {
-    static const alg_name_t *const all[] = {eltwise, binary, reduction, softmax};
+    static const alg_name_t *const all[] = {eltwise, binary, reduction, softmax, pooling};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         for (const alg_name_t *t = all[i]; t->name; ++t)
             if (t->alg == alg) return t->name;

@@ -18,6 +18,7 @@
 #include "dnnl_tp/dnnl_tp_handle.hpp"
 #include "dnnl_tp/dnnl_tp_memory.hpp"
 #include "dnnl_tp/dnnl_tp_primitives.hpp"
+#include "dnnl_tp/dnnl_tp_spatial.hpp"
 #include "dnnl_tp/dnnl_tp_stream.hpp"
 
 namespace dnnl_tp {

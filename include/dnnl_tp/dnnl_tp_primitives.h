@@ -193,6 +193,31 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(
     const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, float p, float eps,
     const_dnnl_tp_primitive_attr_t attr);
 
+/** Maxima or averages of windows that slide over the spatial dimensions. Along each of them
+ * OUT = (IN - ((kernel - 1) * (dilation + 1) + 1) + padding_l + padding_r) / strides + 1. Arguments: SRC, DST;
+ * WORKSPACE (output) of pooling_max in forward_training: for each element of dst the tap that it came from,
+ * number (kd * KH + kh) * KW + kw, u8 for windows of at most 255 taps, else s32; its descriptor is
+ * query_workspace_md. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference
+ * @param alg_kind pooling_max, pooling_avg_include_padding or pooling_avg_exclude_padding
+ * @param src_desc {N, C, [[ID,] IH,] IW}
+ * @param dst_desc {N, C, [[OD,] OH,] OW}; any = src's layout
+ * @param strides one value >= 1 for each spatial dimension, as all that follow; copied
+ * @param kernel size of the window, >= 1
+ * @param dilation inputs between two taps, >= 0; 0 = dense
+ * @param padding_l padding in front, >= 0
+ * @param padding_r padding behind; negative where windows do not reach the end; NULL = padding_l
+ * @param attr NULL = defaults; post-operations eltwise and binary
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_pooling_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    const dnnl_tp_dims_t strides, const dnnl_tp_dims_t kernel, const dnnl_tp_dims_t dilation,
+    const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr);
+
 /** Copies a tensor into another layout and data type, rounding half to even and saturating. Arguments: SRC,
  * DST. Thread-safe.
  *

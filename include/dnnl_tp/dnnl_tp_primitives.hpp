@@ -106,8 +106,23 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     float get_p() const { return query<float>(dnnl_tp_query_p_f32); }
     /** Axis of a softmax or concat. */
     int get_axis() const { return query<int>(dnnl_tp_query_axis_s32); }
+    /** Strides of a window, by spatial dimension. */
+    dims get_strides() const { return query_window(dnnl_tp_query_strides); }
+    /** Size of the window of a pooling. */
+    dims get_kernel() const { return query_window(dnnl_tp_query_kernel); }
+    /** Dilations of a window; 0 = dense. */
+    dims get_dilations() const { return query_window(dnnl_tp_query_dilations); }
+    /** Padding in front. */
+    dims get_padding_l() const { return query_window(dnnl_tp_query_padding_l); }
+    /** Padding behind. */
+    dims get_padding_r() const { return query_window(dnnl_tp_query_padding_r); }
 
   protected:
+    /** One value for each spatial dimension. */
+    dims query_window(dnnl_tp_query_t what) const {
+        const dnnl_tp_dims_t *p = query<const dnnl_tp_dims_t *>(what);
+        return dims(*p, *p + dst_desc().get_ndims() - 2);
+    }
     /** Clones into a descriptor of the kind. */
     template <typename T> T clone_as() const {
         T copy;

@@ -100,6 +100,7 @@ typedef enum {
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
     dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
+    dnnl_tp_pooling = 16,               /**< Maxima or averages of windows. */
     dnnl_tp_reduction = 17,             /**< One value from many along dimensions. */
     dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight. */
     dnnl_tp_softmax = 19,               /**< Softmax and its logarithm. */
@@ -138,6 +139,9 @@ typedef enum {
     dnnl_tp_eltwise_logistic_use_dst_for_bwd = 260,  /**< As logistic; backward would use dst. */
     dnnl_tp_eltwise_exp_use_dst_for_bwd = 261,       /**< As exp; backward would use dst. */
     dnnl_tp_eltwise_clip_v2_use_dst_for_bwd = 262,   /**< As clip_v2; backward would use dst. */
+    dnnl_tp_pooling_max = 0x1ff,                     /**< largest tap inside src */
+    dnnl_tp_pooling_avg_include_padding = 0x2ff,     /**< sum of the taps / size of the window */
+    dnnl_tp_pooling_avg_exclude_padding = 0x3ff,     /**< sum of the taps / number of taps inside src */
     dnnl_tp_binary_add = 0x1fff0,                    /**< s0 + s1 */
     dnnl_tp_binary_mul = 0x1fff1,                    /**< s0 * s1 */
     dnnl_tp_binary_max = 0x1fff2,                    /**< max(s0, s1) */

@@ -73,6 +73,25 @@ static dnnl_tp_status_t make_prelu(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_
              MD(1, 1, 331, 0, dnnl_tp_ab), dnnl_tp_prelu_forward_primitive_desc_create(
                                                pd, e, dnnl_tp_forward_inference, md[0], md[1], md[0], a));
 }
+/* 1-D: windows of three columns, of channels last or of planes. */
+static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                     const_dnnl_tp_primitive_attr_t a) {
+    const dnnl_tp_dims_t stride = {2}, kernel = {3}, dilation = {0}, pad = {1};
+    WITH_MDS(2, MD(0, 7, 67, 301, dnnl_tp_acb);
+             MD(1, 7, 67, 151, dnnl_tp_acb),
+             dnnl_tp_pooling_forward_primitive_desc_create(pd, e, dnnl_tp_forward_training,
+                                                           dnnl_tp_pooling_max, md[0], md[1], stride, kernel,
+                                                           dilation, pad, pad, a));
+}
+static dnnl_tp_status_t make_pooling_of_planes(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                               const_dnnl_tp_primitive_attr_t a) {
+    const dnnl_tp_dims_t stride = {1}, kernel = {3}, dilation = {0}, pad = {1};
+    WITH_MDS(2, MD(0, 7, 67, 301, dnnl_tp_abc);
+             MD(1, 7, 67, 301, dnnl_tp_abc),
+             dnnl_tp_pooling_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_inference, dnnl_tp_pooling_avg_exclude_padding, md[0], md[1], stride,
+                 kernel, dilation, pad, pad, a));
+}
 static dnnl_tp_status_t make_binary(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                     const_dnnl_tp_primitive_attr_t a) {
     WITH_MDS(3, MD(0, 301, 331, 0, dnnl_tp_ab); MD(1, 301, 1, 0, dnnl_tp_ab);
@@ -123,6 +142,8 @@ static const struct {
                 {"layer norm", make_layer_norm},
                 {"eltwise", make_eltwise},
                 {"prelu", make_prelu},
+                {"pooling", make_pooling},
+                {"pooling of planes", make_pooling_of_planes},
                 {"binary", make_binary},
                 {"reduction", make_reduction},
                 {"reduction of all", make_reduction_of_all},

@@ -84,6 +84,9 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(reduction_, norm_lp_sum);
         CASE(reduction_, norm_lp_power_p_max);
         CASE(reduction_, norm_lp_power_p_sum);
+        CASE(pooling_, max);
+        CASE(pooling_, avg_include_padding);
+        CASE(pooling_, avg_exclude_padding);
         CASE(softmax_, accurate);
         CASE(softmax_, log);
     }

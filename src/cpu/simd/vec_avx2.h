@@ -28,6 +28,10 @@ V_INLINE __m256i v_first(int64_t n) {
 V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, v_first(n)); }
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm256_maskstore_ps(p, v_first(n), x); }
 V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm256_and_ps(x, _mm256_castsi256_ps(v_first(n))); }
+V_INLINE vf v_evens(const float *p) {
+    vf x = _mm256_shuffle_ps(v_load(p), v_load(p + 8), 0x88);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
+}
 V_INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }

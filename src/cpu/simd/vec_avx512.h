@@ -34,6 +34,11 @@ V_INLINE vf v_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(v
 V_INLINE void v_store_n(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, v_first(n), x); }
 /* The first n < VL lanes, 0 in the others. */
 V_INLINE vf v_keep_n(vf x, int64_t n) { return _mm512_maskz_mov_ps(v_first(n), x); }
+/* p[0], p[2], ...; reads 2 * VL floats. */
+V_INLINE vf v_evens(const float *p) {
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_ps(v_load(p), even, v_load(p + 16));
+}
 V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }

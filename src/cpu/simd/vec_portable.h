@@ -29,6 +29,7 @@ V_INLINE void v_store_n(float *p, vf x, int64_t n) {
     if (n) *p = x;
 }
 V_INLINE vf v_keep_n(vf x, int64_t n) { return n ? x : 0.f; }
+V_INLINE vf v_evens(const float *p) { return *p; }
 V_INLINE vf v_add(vf a, vf b) { return a + b; }
 V_INLINE vf v_sub(vf a, vf b) { return a - b; }
 V_INLINE vf v_mul(vf a, vf b) { return a * b; }

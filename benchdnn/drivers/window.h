@@ -1,0 +1,31 @@
+/* What drivers of problems share whose windows slide over space. The descriptor lies in vd: row 0 has the counts,
+ * row BD_WIN_* one value for each of vd_nd[0] spatial dimensions, the outermost first. */
+#ifndef BD_WINDOW_H
+#define BD_WINDOW_H
+
+#include "drivers/drivers.h"
+
+enum {
+    BD_WIN_IN = 1,
+    BD_WIN_OUT,
+    BD_WIN_KERNEL,
+    BD_WIN_STRIDE,
+    BD_WIN_PAD,
+    BD_WIN_DILATION, /* 0 = dense */
+    BD_WIN_PAD_R,    /* follows from the others */
+    BD_WIN_ROWS
+};
+static inline int64_t *bd_window(bd_prb_t *p, int row) { return p->vd[row]; }
+
+/* counts: names of the counts, NULL-ended, "mb" first; those that are not given are -1. 0 = good. Sizes that are
+ * missing are those of the outer dimension; a missing output follows from the padding, missing padding from the
+ * output. */
+int bd_parse_window(bd_prb_t *, const char *, const char *const *counts);
+void bd_desc_window(const bd_prb_t *, char *, size_t, const char *const *counts);
+/* {mb, c, sizes of BD_WIN_IN, _OUT or _KERNEL}. */
+void bd_window_dims(const bd_prb_t *, int row, int64_t mb, int64_t c, int64_t d[BD_MAX_NDIMS]);
+/* Walks the taps inside of the output at spatial position pos: tap[0] = -1 begins; at gets the input's spatial
+ * position. False after the last. */
+bool bd_window_next(const bd_prb_t *, const int64_t *pos, int64_t *tap, int64_t *at);
+
+#endif

@@ -1,0 +1,39 @@
+/** @file
+ * Kinds of primitives whose windows slide over space, as C++ classes. Included by dnnl_tp.hpp. */
+#ifndef DNNL_TP_SPATIAL_HPP
+#define DNNL_TP_SPATIAL_HPP
+
+#include "dnnl_tp/dnnl_tp_primitives.hpp"
+
+namespace dnnl_tp {
+
+/** Maxima or averages of windows. */
+class pooling_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    struct primitive_desc : primitive_desc_base {
+        using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** Strides, kernel, dilation and paddings have one value for each spatial dimension. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &dst, const dims &strides,
+                       const dims &kernel, const dims &dilation, const dims &padding_l, const dims &padding_r,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_pooling_forward_primitive_desc_create, e.get(), prop, alg,
+                            src.get(), dst.get(), detail::c_dims(strides).v, detail::c_dims(kernel).v,
+                            detail::c_dims(dilation).v, detail::c_dims(padding_l).v,
+                            detail::c_dims(padding_r).v, attr);
+        }
+        /** A copy with a handle of its own. */
+        primitive_desc clone() const { return clone_as<primitive_desc>(); }
+    };
+    /** Owns nothing. */
+    pooling_forward() noexcept = default;
+    /** Creates. */
+    pooling_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+} // namespace dnnl_tp
+
+#endif

@@ -1,0 +1,62 @@
+/* Pooling in f32: the interface between driver and kernels. Maxima leave out what is not a number; a sum of no
+ * tap is 0. */
+#ifndef DTP_CPU_POOLING_KERN_H
+#define DTP_CPU_POOLING_KERN_H
+
+#include "common/problems/window.h"
+
+/* One row of dst whose channels lie side by side: for all columns ow and channels c
+ *     dst[ow * ld_dst + c] = max or sum * factor over d < nd, h < nh, taps k of ow that are inside, of
+ *         src[d * step_d + h * step_h + (input column of k) * ld_src + c]. */
+typedef struct {
+    const float *src; /* first tap inside in depth and height, column 0, channel 0 */
+    float *dst;
+    float *tap; /* gets the numbers of the maxima's taps, laid out as dst; NULL: not wanted. Maxima only */
+    int64_t ld_src, ld_dst, step_d, step_h, nd, nh, channels;
+    dtp_window_t w;                  /* along the columns */
+    int64_t first_tap, tap_d, tap_h; /* number of the tap (0, 0, 0), and what depth and height add */
+    int64_t divisor; /* of sums; 0: the number of taps inside */
+    int maximum;     /* else a sum */
+    float least;     /* maximum of no tap */
+    int exact;       /* divide instead of multiplying by the inverse: what integers are rounded from */
+} dtp_pool_row_t;
+typedef void (*dtp_pool_row_fn_t)(const dtp_pool_row_t *a);
+
+/* Rows of a plane whose columns lie side by side. Each row of dst is reduced along depth and height into room,
+ * then along the columns. Every window has a tap inside. */
+typedef struct {
+    const float *src; /* first tap inside in depth, row 0 of the plane */
+    float *dst;       /* row oh_begin */
+    float *tap;       /* numbers of the maxima's taps, laid out as dst; NULL: not wanted */
+    float *room;      /* dtp_pool_room() floats; with tap nd * h.kernel times as many */
+    const float *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */
+    int64_t ld_src, ld_dst, step_d, nd, oh_begin, oh_end;
+    dtp_window_t h, w;
+    int64_t first_tap, tap_d; /* number of the tap (0, 0, 0), and what depth adds; height adds w.kernel */
+    int64_t divisor;          /* 0: the number of taps inside */
+    int maximum;
+} dtp_pool_plane_t;
+typedef void (*dtp_pool_plane_fn_t)(const dtp_pool_plane_t *a);
+enum { DTP_POOL_LANES = 16 }; /* of the widest vector */
+static inline int64_t dtp_pool_room(const dtp_window_t *w) {
+    const int64_t inside = w->pad + w->in, last = (w->out - 1) * w->stride + (w->kernel - 1) * w->step + 1;
+    return (inside > last ? inside : last) + 2 * DTP_POOL_LANES;
+}
+
+/* dst[i * ld_dst] = max or sum / n of src[i * ld_src ...] of n floats side by side, i < planes. */
+typedef struct {
+    const float *src;
+    float *dst;
+    int64_t ld_src, ld_dst, planes, n;
+    int maximum;
+} dtp_pool_whole_t;
+typedef void (*dtp_pool_whole_fn_t)(const dtp_pool_whole_t *a);
+
+typedef struct {
+    dtp_pool_row_fn_t row;
+    dtp_pool_plane_fn_t plane;
+    dtp_pool_whole_fn_t whole;
+} dtp_pool_kernels_t;
+extern const dtp_pool_kernels_t dtp_pool_kernels__avx512, dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
+
+#endif

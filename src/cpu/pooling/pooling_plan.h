@@ -1,0 +1,58 @@
+/* The plan of pooling on vectors, which pooling_simd.c makes, and its two ways to run:
+ *
+ * rows   the channels of a pixel lie side by side (channels last, or blocks of channels): a unit of work is one
+ *        row of dst, or some, of a block of channels; a kernel call is one row.
+ * planes everything else: a unit is the plane of one channel; a kernel call is a plane.
+ *
+ * What a kernel cannot read or write where it lies (other types than f32; for planes, other layouts) passes
+ * through scratch. */
+#ifndef DTP_CPU_POOLING_PLAN_H
+#define DTP_CPU_POOLING_PLAN_H
+
+#include "cpu/pooling/pooling.h"
+#include "cpu/pooling/pooling_kern.h"
+#include "cpu/postops/postops.h"
+
+/* Where element (n, c, d, h, w) lies: offset0 + n * n_stride + (c / block) * c_stride + (c % block) +
+ * d * s[0] + h * s[1] + w * s[2]; block 1: plain. */
+typedef struct {
+    int64_t offset0, n_stride, c_stride, block, s[DTP_POOLING_DIMS];
+} dtp_pool_view_t;
+static inline int64_t dtp_pool_at(const dtp_pool_view_t *v, int64_t n, int64_t c) {
+    return v->offset0 + n * v->n_stride + c / v->block * v->c_stride + c % v->block;
+}
+/* From one channel to the next one of its block. */
+static inline int64_t dtp_pool_unit(const dtp_pool_view_t *v) { return v->block > 1 ? 1 : v->c_stride; }
+
+typedef struct {
+    dtp_postops_t po;
+    const dtp_pool_kernels_t *kernels;
+    dtp_window_t w[DTP_POOLING_DIMS];
+    dtp_pool_view_t src, dst;
+    dnnl_tp_data_type_t sdt, ddt;
+    int64_t n, c, volume, divisor;
+    bool planes, maximum, exact, taps;
+    bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
+    float least;
+    int64_t units, grain;
+    /* rows */
+    int64_t block, blocks; /* channels of a unit, and how many such blocks */
+    int64_t band, bands;   /* rows of dst of a unit */
+    int64_t band_rows;     /* rows of src that a band reaches, at most */
+    int64_t shards;        /* > 1: of the columns of one output, summed on their own first */
+    /* planes */
+    bool whole; /* one output: all of the plane, which lies in one piece */
+    /* bytes into a participant's scratch */
+    size_t src_at, dst_at, tap_at, room_at;
+    size_t counts_at; /* shared: dtp_pool_plane_t.taps */
+} dtp_pool_plan_t;
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} dtp_pool_job_t;
+
+void dtp_pool_run_rows(const dtp_pool_job_t *job);
+void dtp_pool_run_planes(const dtp_pool_job_t *job);
+
+#endif

@@ -1,0 +1,234 @@
+/* Pooling on vectors, in f32: any types whose values are floats, any layouts. Which way a problem goes is told
+ * in pooling_plan.h; this file decides it. */
+#include <float.h>
+
+#include "common/base/scalar.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/pooling/pooling_plan.h"
+#include "threading/base/parallel.h"
+
+enum {
+    L1_BYTES = 24 * 1024,             /* of rows of src that windows share */
+    LEAST_BLOCK = 64,                 /* channels of a unit, if there are so many */
+    BAND_FLOATS = 64 * 1024,          /* of src that a unit may convert */
+    SLOT_FLOATS = 4 * 1024 * 1024,    /* of scratch for a participant; beyond, the reference serves */
+    SHARD_COLUMNS = 2048,             /* pixels of a sum of its own, where one output has more */
+    MOST_TAPS = 1 << 24               /* whose numbers are floats */
+};
+
+static bool pool_view(dtp_pool_view_t *v, const dtp_md_t *md) {
+    const int spatial = md->ndims - 2;
+    if (md->inner_nblks > 1 || (md->inner_nblks == 1 && md->inner_idxs[0] != 1)) return false;
+    *v = (dtp_pool_view_t){.offset0 = md->offset0,
+                           .n_stride = md->strides[0],
+                           .c_stride = md->strides[1],
+                           .block = md->inner_nblks ? md->inner_blks[0] : 1};
+    for (int i = 0; i < spatial; ++i) v->s[DTP_POOLING_DIMS - spatial + i] = md->strides[2 + i];
+    return true;
+}
+
+/* Channels that lie side by side from each multiple of the result on. */
+static int64_t pool_run_length(const dtp_pool_view_t *v, int64_t channels) {
+    if (v->block > 1) return v->block;
+    return v->c_stride == 1 || channels == 1 ? channels : 1;
+}
+
+static float pool_least(dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_f32    ? -FLT_MAX
+           : dt == dnnl_tp_bf16 ? -0x1.fep127f
+           : dt == dnnl_tp_f16  ? -65504.f
+           : dt == dnnl_tp_s8   ? -128.f
+                                : 0.f;
+}
+
+static bool pool_may_be_empty(const dtp_window_t *w) {
+    const int64_t range = (w->kernel - 1) * w->step + 1;
+    return w->pad >= range || (w->out - 1) * w->stride - w->pad >= w->in || w->step > w->in;
+}
+
+/* One output per channel that takes every pixel of src, all of which lie evenly: one long row. */
+static bool pool_is_whole(const dtp_pool_plan_t *p) {
+    int64_t even = p->src.s[2] * p->w[2].in;
+    for (int i = 0; i < DTP_POOLING_DIMS; ++i) {
+        const dtp_window_t *w = &p->w[i];
+        if (w->out != 1 || w->pad || w->kernel != w->in || (w->step != 1 && w->kernel > 1)) return false;
+    }
+    for (int i = 1; i >= 0; --i) {
+        if (p->w[i].in > 1 && p->src.s[i] != even) return false;
+        even *= p->w[i].in;
+    }
+    return !p->taps;
+}
+
+static void pool_one_row(dtp_pool_plan_t *p) {
+    const int64_t columns = p->w[0].in * p->w[1].in * p->w[2].in;
+    p->w[0] = p->w[1] = DTP_WINDOW_NONE;
+    p->w[2] = (dtp_window_t){columns, 1, columns, 1, 1, 0};
+}
+
+static double pool_ns(unsigned isa, double loads, double stores) {
+    return isa & DTP_ISA_AVX512 ? .02 * loads + .06 * stores : .03 * loads + .07 * stores;
+}
+
+static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
+    dtp_pool_plan_t *p = pd->plan;
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
+    p->src_direct = p->sdt == dnnl_tp_f32;
+    if (p->src_direct && pool_is_whole(p)) {
+        pool_one_row(p);
+        p->shards = dtp_div_up(p->w[2].in, SHARD_COLUMNS);
+    }
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, DTP_PO_ELTWISE | DTP_PO_BINARY,
+                                      isa));
+    p->dst_direct = p->ddt == dnnl_tp_f32 && pool_run_length(&p->dst, p->c) > 1 && !p->taps &&
+                    dtp_postops_only_eltwise(&p->po);
+    p->dst_direct |= p->ddt == dnnl_tp_f32 && p->c == 1 && !p->taps && dtp_postops_only_eltwise(&p->po);
+    const int64_t run = dtp_min64(pool_run_length(&p->src, p->c),
+                                  p->dst.block > 1 ? p->dst.block : p->c);
+    const int64_t tall = dtp_min64(p->w[1].kernel, p->w[1].in) * dtp_min64(p->w[0].kernel, p->w[0].in);
+    const int64_t fit = L1_BYTES / (4 * dtp_max64(1, tall * dtp_min64(p->w[2].in, L1_BYTES)));
+    p->block = dtp_min64(run, dtp_max64(LEAST_BLOCK, fit / LEAST_BLOCK * LEAST_BLOCK));
+    p->blocks = dtp_div_up(p->c, p->block);
+    p->band = 1;
+    size_t slot = 0;
+    if (!p->src_direct) {
+        const int64_t planes = dtp_min64(p->w[0].kernel, p->w[0].in), high = p->w[1].in,
+                      range = (p->w[1].kernel - 1) * p->w[1].step + 1,
+                      row = dtp_max64(1, planes * p->w[2].in * p->block);
+        DTP_DISPATCH(row < SLOT_FLOATS, UNSUPPORTED_SHAPE);
+        while (p->band < p->w[1].out &&
+               dtp_min64(high, p->band * p->w[1].stride + range) * row <= BAND_FLOATS)
+            p->band++;
+        p->band_rows = dtp_min64(high, (p->band - 1) * p->w[1].stride + range);
+        DTP_DISPATCH(p->band_rows < SLOT_FLOATS && p->band_rows * row < SLOT_FLOATS, UNSUPPORTED_SHAPE);
+        p->src_at = slot;
+        slot += dtp_round_up_size((size_t)(p->band_rows * row) * sizeof(float), DTP_CACHE_LINE);
+    }
+    const int64_t tile = p->w[2].out * p->block;
+    if (!p->dst_direct || p->taps) DTP_DISPATCH(tile < SLOT_FLOATS, UNSUPPORTED_SHAPE);
+    if (!p->dst_direct) {
+        p->dst_at = slot;
+        slot += dtp_round_up_size((size_t)tile * sizeof(float), DTP_CACHE_LINE);
+    }
+    if (p->taps) {
+        p->tap_at = slot;
+        slot += dtp_round_up_size((size_t)tile * sizeof(float), DTP_CACHE_LINE);
+    }
+    dtp_pd_book(pd, p->shards > 1 ? (size_t)(p->n * p->shards * p->c) * sizeof(float) : 0, slot);
+    p->bands = dtp_div_up(p->w[1].out, p->band);
+    p->units = p->n * p->blocks * p->w[0].out * p->bands;
+    const double outputs = (double)(p->w[2].out * p->block * p->band);
+    double ns = 10 + pool_ns(isa, outputs * (double)p->volume, outputs);
+    if (!p->src_direct) ns += .2 * (double)(p->band_rows * p->w[2].in * p->block);
+    if (!p->dst_direct) ns += .2 * outputs;
+    p->grain = dtp_grain(ns);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
+    dtp_pool_plan_t *p = pd->plan;
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
+    for (int i = 0; i < DTP_POOLING_DIMS; ++i)
+        DTP_DISPATCH(!pool_may_be_empty(&p->w[i]), UNSUPPORTED_SHAPE);
+    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, &d->dst, DTP_PO_ELTWISE | DTP_PO_BINARY, isa));
+    const bool even_src = dtp_md_is_plain(&d->src) && (p->src.s[2] == 1 || p->w[2].in == 1);
+    const bool even_dst = dtp_md_is_plain(&d->dst) && (p->dst.s[2] == 1 || p->w[2].out == 1);
+    p->src_direct = p->sdt == dnnl_tp_f32 && even_src;
+    p->dst_direct = p->ddt == dnnl_tp_f32 && even_dst && !p->taps && dtp_postops_only_eltwise(&p->po);
+    p->whole = p->src_direct && p->dst_direct && pool_is_whole(p);
+    if (p->whole) pool_one_row(p);
+    const int64_t out = p->w[1].out * p->w[2].out, room = dtp_pool_room(&p->w[2]),
+                  in = dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].in * p->w[2].in,
+                  rows = p->taps ? dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].kernel : 1;
+    DTP_DISPATCH(p->whole || (room < SLOT_FLOATS && rows < SLOT_FLOATS && rows * room < SLOT_FLOATS),
+                 UNSUPPORTED_SHAPE);
+    DTP_DISPATCH(p->src_direct || in < SLOT_FLOATS, UNSUPPORTED_SHAPE);
+    DTP_DISPATCH((p->dst_direct && !p->taps) || out < SLOT_FLOATS, UNSUPPORTED_SHAPE);
+    size_t slot = 0;
+    if (!p->whole) slot += dtp_round_up_size((size_t)(rows * room) * sizeof(float), DTP_CACHE_LINE);
+    p->src_at = slot;
+    if (!p->src_direct) slot += dtp_round_up_size((size_t)in * sizeof(float), DTP_CACHE_LINE);
+    p->dst_at = slot;
+    if (!p->dst_direct) slot += dtp_round_up_size((size_t)out * sizeof(float), DTP_CACHE_LINE);
+    p->tap_at = slot;
+    if (p->taps) slot += dtp_round_up_size((size_t)out * sizeof(float), DTP_CACHE_LINE);
+    const bool counts = p->taps || (!p->maximum && !p->divisor);
+    dtp_pd_book(pd, counts ? (size_t)p->w[2].out * sizeof(float) : 0, slot);
+    p->units = p->n * p->c * p->w[0].out;
+    const double rows_in = (double)(p->w[1].out * p->w[1].kernel * p->w[0].kernel);
+    double ns = 10 + 5 * (double)p->w[1].out +
+                pool_ns(isa, rows_in * (double)p->w[2].in + (double)(out * p->w[2].kernel), (double)(2 * out));
+    if (!p->src_direct) ns += .2 * (double)in;
+    if (!p->dst_direct) ns += .2 * (double)out;
+    p->grain = dtp_grain(ns);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t pooling_init(dtp_pd_t *pd, unsigned isa, const dtp_pool_kernels_t *kernels) {
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
+    dtp_pool_plan_t *p = pd->plan;
+    DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(dtp_pooling_check(pd));
+    p->kernels = kernels;
+    dtp_pooling_windows(d, p->w);
+    p->n = d->src.dims[0];
+    p->c = d->src.dims[1];
+    p->sdt = d->src.data_type;
+    p->ddt = d->dst.data_type;
+    p->maximum = d->alg == dnnl_tp_pooling_max;
+    p->exact = p->ddt != dnnl_tp_f32;
+    p->taps = !dtp_md_is_zero(&d->workspace);
+    p->least = pool_least(p->sdt);
+    p->volume = 1;
+    for (int i = 0; i < DTP_POOLING_DIMS; ++i) p->volume *= p->w[i].kernel;
+    if (d->alg == dnnl_tp_pooling_avg_include_padding) p->divisor = p->volume;
+    DTP_DISPATCH(!p->taps || p->volume < MOST_TAPS, UNSUPPORTED_SHAPE);
+    const bool views = pool_view(&p->src, &d->src) & pool_view(&p->dst, &d->dst);
+    const int64_t run = views ? pool_run_length(&p->src, p->c) : 1;
+    p->planes = run == 1 && !(views && p->c == 1 && p->src.s[2] != 1);
+    return p->planes ? pool_plan_planes(pd, isa) : pool_plan_rows(pd, isa);
+}
+
+static dnnl_tp_status_t pooling_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
+    const dtp_pool_plan_t *p = pd->plan;
+    const dtp_pool_job_t job = {pd, ctx};
+    if (p->planes) dtp_pool_run_planes(&job);
+    else dtp_pool_run_rows(&job);
+    if (dtp_md_is_padded(&d->dst)) {
+        dtp_zero_pad(&d->dst, ctx->ptr[DTP_POOLING_DST]);
+        if (p->taps) dtp_zero_pad(&d->workspace, ctx->ptr[DTP_POOLING_WORKSPACE]);
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t pooling_init_any(dtp_pd_t *pd) {
+    return pooling_init(pd, 0, &dtp_pool_kernels__portable);
+}
+const dtp_impl_t dtp_cpu_pooling__any = {.name = "simd:any",
+                                         .flags = DTP_IMPL_ANY_THREADS,
+                                         .plan_size = sizeof(dtp_pool_plan_t),
+                                         .pd_init = pooling_init_any,
+                                         .execute = pooling_execute};
+#if DTP_X64
+static dnnl_tp_status_t pooling_init_avx512(dtp_pd_t *pd) {
+    return pooling_init(pd, DTP_ISA_AVX512, &dtp_pool_kernels__avx512);
+}
+static dnnl_tp_status_t pooling_init_avx2(dtp_pd_t *pd) {
+    return pooling_init(pd, DTP_ISA_AVX2, &dtp_pool_kernels__avx2);
+}
+
+const dtp_impl_t dtp_cpu_pooling__avx512 = {.name = "simd:avx512",
+                                            .isa = DTP_ISA_AVX512,
+                                            .flags = DTP_IMPL_ANY_THREADS,
+                                            .plan_size = sizeof(dtp_pool_plan_t),
+                                            .pd_init = pooling_init_avx512,
+                                            .execute = pooling_execute};
+const dtp_impl_t dtp_cpu_pooling__avx2 = {.name = "simd:avx2",
+                                          .isa = DTP_ISA_AVX2,
+                                          .flags = DTP_IMPL_ANY_THREADS,
+                                          .plan_size = sizeof(dtp_pool_plan_t),
+                                          .pd_init = pooling_init_avx2,
+                                          .execute = pooling_execute};
+#endif
