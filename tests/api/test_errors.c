@@ -145,6 +145,8 @@ static void failures_name_their_call(void **state) {
     NAMED(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_eltwise_relu, md, md,
                                                         0, 0, NULL));
     NAMED(dnnl_tp_prelu_forward_primitive_desc_create(&pd, engine, backward, md, md, md, NULL));
+    NAMED(dnnl_tp_pooling_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_pooling_max, md, md,
+                                                        dims, dims, dims, dims, dims, NULL));
     NAMED(dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, md, NULL));
     NAMED(dnnl_tp_layer_normalization_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, 0, 0,
                                                                     NULL));
@@ -233,6 +235,18 @@ MAKE(make_reorder, dnnl_tp_reorder_primitive_desc_create(pd, m, engine, f, engin
 MAKE(make_concat, dnnl_tp_concat_primitive_desc_create(pd, engine, NULL, 2, 0, list, attr))
 MAKE(make_sum, dnnl_tp_sum_primitive_desc_create(pd, engine, NULL, 2, scales, list, attr))
 
+static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_type_t dt,
+                                     dnnl_tp_primitive_attr_t attr) {
+    const dnnl_tp_dims_t dims = {2, 4, 6}, two = {2}, none = {0}, half = {2, 4, 3};
+    dnnl_tp_memory_desc_t src, dst;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 3, dims, dt, dnnl_tp_acb));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 3, half, dt, dnnl_tp_acb));
+    dnnl_tp_status_t status = dnnl_tp_pooling_forward_primitive_desc_create(
+        pd, engine, dnnl_tp_forward_inference, dnnl_tp_pooling_max, src, dst, two, two, none, none, none, attr);
+    dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(dst);
+    return status;
+}
+
 enum { SRC = DNNL_TP_ARG_SRC, SRC_1 = DNNL_TP_ARG_SRC_1, WEI = DNNL_TP_ARG_WEIGHTS, DST = DNNL_TP_ARG_DST };
 static const int every_arg[] = {SRC,
                                 SRC_1,
@@ -252,6 +266,7 @@ static const struct {
              {make_lnorm, "layer_normalization", {SRC, DST}, {0}},
              {make_eltwise, "eltwise", {0}, {0}},
              {make_prelu, "prelu", {0}, {0}},
+             {make_pooling, "pooling", {0}, {0}},
              {make_binary, "binary", {SRC, SRC_1}, {0}},
              {make_reduction, "reduction", {0}, {0}},
              {make_reorder, "reorder", {SRC, DST}, {SRC, DST}},

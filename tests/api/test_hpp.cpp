@@ -227,6 +227,22 @@ void test_row_kinds(void **) {
         .execute(f.s, {{DNNL_TP_ARG_SRC, down}, {DNNL_TP_ARG_WEIGHTS, slope}, {DNNL_TP_ARG_DST, bent}});
     f.s.wait();
     assert_close(bent.data_as<float>(), {-1, 2});
+    const t::memory_desc pixels({1, 1, 4}, t::memory::data_type::f32, t::memory::format_tag::acb),
+        pooled({1, 1, 2}, t::memory::data_type::f32, t::memory::format_tag::acb);
+    const t::pooling_forward::primitive_desc pool(f.e, t::prop_kind::forward_training,
+                                                  t::algorithm::pooling_max, pixels, pooled, {2}, {2}, {0},
+                                                  {0}, {0});
+    assert_true(pool.get_kernel() == t::dims{2} && pool.get_strides() == t::dims{2} &&
+                pool.get_dilations() == t::dims{0} && pool.get_padding_l() == t::dims{0} &&
+                pool.get_padding_r() == t::dims{0});
+    assert_true(pool.workspace_desc().get_data_type() == t::memory::data_type::u8);
+    t::memory line = f.make(pixels, {1, 3, 5, 2}), tops = f.make(pooled, {0, 0}),
+              taps(pool.workspace_desc(), f.e);
+    t::pooling_forward(pool.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, line}, {DNNL_TP_ARG_DST, tops}, {DNNL_TP_ARG_WORKSPACE, taps}});
+    f.s.wait();
+    assert_close(tops.data_as<float>(), {3, 5});
+    assert_true(taps.data_as<std::uint8_t>()[0] == 1 && taps.data_as<std::uint8_t>()[1] == 0);
     t::layer_normalization_forward(
         t::layer_normalization_forward::primitive_desc(f.e, dnnl_tp_forward_inference, md, md, 0.0f,
                                                        dnnl_tp_normalization_flags_none))

@@ -140,6 +140,8 @@ void test_empty_on_request(void **) {
         e, prop, md, other, 0.0f, t::normalization_flags::none, attr, true)));
     assert_false(static_cast<bool>(
         t::eltwise_forward::primitive_desc(e, prop, t::algorithm::eltwise_relu, md, other, attr, true)));
+    assert_false(static_cast<bool>(t::pooling_forward::primitive_desc(
+        e, prop, t::algorithm::pooling_max, md, other, {1}, {1}, {0}, {0}, {0}, attr, true)));
     assert_false(static_cast<bool>(t::prelu_forward::primitive_desc(e, prop, md, other, md, attr, true)));
     assert_false(
         static_cast<bool>(t::binary::primitive_desc(e, t::algorithm::binary_add, md, other, md, attr, true)));

@@ -102,6 +102,7 @@ static const case_t cases[] = {
     /* Nothing to do. */
     {0, 11, K2(9, 3, 2, 0, 1, 1), "acdb", "acdb", F32, F32, NULL, false},
     {2, 0, K2(9, 3, 2, 0, 1, 1), "abcd", "abcd", F32, F32, NULL, false},
+    {2, 0, K2(9, 3, 2, 0, 1, 1), "acdb", "aBcd16b", F32, F32, NULL, false},
     {2, 5, K2(2, 5, 1, 0, 1, 1), "abcd", "abcd", F32, F32, NULL, false},
 };
 
