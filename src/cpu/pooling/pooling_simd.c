@@ -87,7 +87,7 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
                                   p->dst.block > 1 ? p->dst.block : p->c);
     const int64_t tall = dtp_min64(p->w[1].kernel, p->w[1].in) * dtp_min64(p->w[0].kernel, p->w[0].in);
     const int64_t fit = L1_BYTES / (4 * dtp_max64(1, tall * dtp_min64(p->w[2].in, L1_BYTES)));
-    p->block = dtp_min64(run, dtp_max64(LEAST_BLOCK, fit / LEAST_BLOCK * LEAST_BLOCK));
+    p->block = dtp_max64(1, dtp_min64(run, dtp_max64(LEAST_BLOCK, fit / LEAST_BLOCK * LEAST_BLOCK)));
     p->blocks = dtp_div_up(p->c, p->block);
     p->band = 1;
     size_t slot = 0;
