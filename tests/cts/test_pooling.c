@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/primitive/primitive_desc.h"
+#include "support/layout.h"
 #include "support/tensor.h"
 
 enum { MAX, INCLUDE, EXCLUDE };
@@ -378,7 +379,7 @@ static void workspaces(void **state) {
             dnnl_tp_primitive_desc_t pd = make(&c, MAX, at->engine, true, &src, &dst, NULL);
             const dtp_md_t *ws = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_workspace_md, 0);
             assert_int_equal(ws->data_type, sizes[i].dt);
-            assert_true(dtp_md_matches(ws, layouts[l]));
+            assert_true(md_matches(ws, layouts[l]));
             assert_ptr_equal(ws, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md,
                                                                  DNNL_TP_ARG_WORKSPACE));
             CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));

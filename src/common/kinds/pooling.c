@@ -88,17 +88,9 @@ static const dtp_field_t pooling_fields[] = {
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, dilations, DIMS, spatial),
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, padding_l, DIMS, spatial),
     DTP_FIELD_ARRAY(dtp_pooling_desc_t, padding_r, DIMS, spatial),
-    DTP_FIELD(dtp_pooling_desc_t, src, MD),
-    DTP_FIELD(dtp_pooling_desc_t, dst, MD),
-    DTP_FIELD(dtp_pooling_desc_t, workspace, MD)};
-
-static int pooling_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
-    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)op;
-    dtp_put_input(out, DTP_POOLING_SRC, DNNL_TP_ARG_SRC, &d->src);
-    dtp_put_output(out, DTP_POOLING_DST, DNNL_TP_ARG_DST, &d->dst);
-    dtp_put_output(out, DTP_POOLING_WORKSPACE, DNNL_TP_ARG_WORKSPACE, &d->workspace);
-    return DTP_POOLING_NARGS;
-}
+    DTP_INPUT(dtp_pooling_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_OUTPUT(dtp_pooling_desc_t, dst, DNNL_TP_ARG_DST),
+    DTP_OUTPUT(dtp_pooling_desc_t, workspace, DNNL_TP_ARG_WORKSPACE)};
 
 static const dtp_attr_rules_t pooling_attr = {.post_ops = DTP_TAKES_ELTWISE | DTP_TAKES_BINARY};
 DTP_KIND_INFO(pooling, -1, &pooling_attr);

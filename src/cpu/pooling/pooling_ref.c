@@ -40,7 +40,7 @@ static dnnl_tp_status_t pooling_ref_pd_init(dtp_pd_t *pd) {
     plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_vops_takes(d->src.data_type) && dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
-    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_POOLING_DST, &d->dst, DTP_PO_ELTWISE | DTP_PO_BINARY, 0));
+    DTP_TRY(dtp_postops_init(&plan->po, pd, DTP_POOLING_DST, &d->dst, 0));
     dtp_pooling_windows(d, plan->w);
     plan->volume = 1;
     for (int i = 0; i < d->spatial; ++i) plan->volume *= d->kernel[i];

@@ -78,8 +78,7 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
         pool_one_row(p);
         p->shards = dtp_div_up(p->w[2].in, SHARD_COLUMNS);
     }
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, DTP_PO_ELTWISE | DTP_PO_BINARY,
-                                      isa));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
     p->dst_direct = p->ddt == dnnl_tp_f32 && pool_run_length(&p->dst, p->c) > 1 && !p->taps &&
                     dtp_postops_only_eltwise(&p->po);
     p->dst_direct |= p->ddt == dnnl_tp_f32 && p->c == 1 && !p->taps && dtp_postops_only_eltwise(&p->po);
@@ -130,7 +129,7 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
     for (int i = 0; i < DTP_POOLING_DIMS; ++i)
         DTP_DISPATCH(!pool_may_be_empty(&p->w[i]), UNSUPPORTED_SHAPE);
-    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, &d->dst, DTP_PO_ELTWISE | DTP_PO_BINARY, isa));
+    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
     const bool even_src = dtp_md_is_plain(&d->src) && (p->src.s[2] == 1 || p->w[2].in == 1);
     const bool even_dst = dtp_md_is_plain(&d->dst) && (p->dst.s[2] == 1 || p->w[2].out == 1);
     p->src_direct = p->sdt == dnnl_tp_f32 && even_src;
