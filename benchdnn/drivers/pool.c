@@ -85,7 +85,7 @@ static void ref(const bd_prb_t *p, double *const *v) {
             sum += x;
         }
         double x = p->alg == dnnl_tp_pooling_max                   ? inside ? best : least(p->dt[0])
-                   : p->alg == dnnl_tp_pooling_avg_include_padding ? sum / (double)volume(p)
+                                     : p->alg == dnnl_tp_pooling_avg_include_padding ? sum / (double)volume(p)
                                                                    : sum / (double)(inside ? inside : 1);
         v[DST][i] = bd_attr_finish(p, v, x, bd_old_dst(p, v, DST, i), pos);
         if (ws >= 0) v[ws][i] = (double)first;

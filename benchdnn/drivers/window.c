@@ -7,9 +7,9 @@ static const char dim_letter[] = "dhw", part_letter[] = "iokspd";
 
 /* Output, then padding: what is missing follows from the rest. */
 static int complete(bd_prb_t *p, int d) {
-    int64_t i = bd_window(p, BD_WIN_IN)[d], k = bd_window(p, BD_WIN_KERNEL)[d], *o = &bd_window(p, BD_WIN_OUT)[d],
-            *s = &bd_window(p, BD_WIN_STRIDE)[d], *pad = &bd_window(p, BD_WIN_PAD)[d],
-            *dil = &bd_window(p, BD_WIN_DILATION)[d];
+    int64_t i = bd_window(p, BD_WIN_IN)[d], k = bd_window(p, BD_WIN_KERNEL)[d],
+            *o = &bd_window(p, BD_WIN_OUT)[d], *s = &bd_window(p, BD_WIN_STRIDE)[d],
+            *pad = &bd_window(p, BD_WIN_PAD)[d], *dil = &bd_window(p, BD_WIN_DILATION)[d];
     if (i < 0 || k < 1) return 1;
     if (*s < 0) *s = 1;
     if (*dil < 0) *dil = 0;

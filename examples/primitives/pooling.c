@@ -37,9 +37,9 @@ int main(void) {
     dnnl_tp_primitive_desc_destroy(pd);
 
     /* 3 x 3 windows, two apart, one pixel of padding: corners have four taps inside. */
-    CHECK(dnnl_tp_pooling_forward_primitive_desc_create(
-        &pd, engine, dnnl_tp_forward_inference, dnnl_tp_pooling_avg_exclude_padding, src_md, dst_md, two,
-        three, dense, one, none, NULL));
+    CHECK(dnnl_tp_pooling_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
+                                                        dnnl_tp_pooling_avg_exclude_padding, src_md, dst_md,
+                                                        two, three, dense, one, none, NULL));
     run_once(pd, stream, 2, (dnnl_tp_exec_handle_t[]){{DNNL_TP_ARG_SRC, src}, {DNNL_TP_ARG_DST, dst}});
     expect("averages", dst, (const float[]){2.5f, -2.5f, 4, -4, 8.5f, -8.5f, 10, -10}, O * O * C);
 

@@ -242,7 +242,8 @@ static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_
     CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 3, dims, dt, dnnl_tp_acb));
     CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 3, half, dt, dnnl_tp_acb));
     dnnl_tp_status_t status = dnnl_tp_pooling_forward_primitive_desc_create(
-        pd, engine, dnnl_tp_forward_inference, dnnl_tp_pooling_max, src, dst, two, two, none, none, none, attr);
+        pd, engine, dnnl_tp_forward_inference, dnnl_tp_pooling_max, src, dst, two, two, none, none, none,
+        attr);
     dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(dst);
     return status;
 }

@@ -49,8 +49,7 @@ static void refused(const pooling_t *p, dtp_reason_t reason, const char *says) {
     CHECK_STATUS(create(&pd, p, NULL), dnnl_tp_invalid_arguments);
     assert_null(pd);
     assert_int_equal(dtp_last_reason(), reason);
-    if (!strstr(dnnl_tp_last_error(), says))
-        fail_msg("'%s' does not say '%s'", dnnl_tp_last_error(), says);
+    if (!strstr(dnnl_tp_last_error(), says)) fail_msg("'%s' does not say '%s'", dnnl_tp_last_error(), says);
 }
 
 static void pooling(void **state) {

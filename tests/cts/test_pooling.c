@@ -30,9 +30,12 @@ typedef struct {
 #define S32 dnnl_tp_s32
 #define S8 dnnl_tp_s8
 #define U8 dnnl_tp_u8
-#define K1(i, k, s, d, l, r) 1, {i}, {k}, {s}, {d}, {l}, {r}
-#define K2(i, k, s, d, l, r) 2, {i, i}, {k, k}, {s, s}, {d, d}, {l, l}, {r, r}
-#define K3(i, k, s, d, l, r) 3, {i, i, i}, {k, k, k}, {s, s, s}, {d, d, d}, {l, l, l}, {r, r, r}
+#define K1(i, k, s, d, l, r) \
+    1, {i}, {k}, {s}, {d}, {l}, { r }
+#define K2(i, k, s, d, l, r) \
+    2, {i, i}, {k, k}, {s, s}, {d, d}, {l, l}, { r, r }
+#define K3(i, k, s, d, l, r) \
+    3, {i, i, i}, {k, k, k}, {s, s, s}, {d, d, d}, {l, l, l}, { r, r, r }
 
 static const case_t cases[] = {
     /* Channels last: tails of the blocks of channels. */
@@ -108,7 +111,8 @@ static const case_t cases[] = {
 };
 
 static int64_t out_of(const case_t *c, int d) {
-    const int64_t left = c->in[d] - ((c->kernel[d] - 1) * (c->dilation[d] + 1) + 1) + c->pad_l[d] + c->pad_r[d];
+    const int64_t left =
+        c->in[d] - ((c->kernel[d] - 1) * (c->dilation[d] + 1) + 1) + c->pad_l[d] + c->pad_r[d];
     return left < 0 ? 0 : left / c->stride[d] + 1;
 }
 
@@ -202,8 +206,7 @@ static void run_alg(const case_t *c, int alg, bool training, data_t *d, const dt
     const place_t *at = places(&n);
     unsigned char *first = NULL, *first_taps = NULL;
     for (int i = 0; i < n; ++i) {
-        dnnl_tp_primitive_desc_t pd =
-            make(c, alg, at[i].engine, training, &d->src.md, dst, &d->add.md);
+        dnnl_tp_primitive_desc_t pd = make(c, alg, at[i].engine, training, &d->src.md, dst, &d->add.md);
         check_impl(pd, c->impl, c->src);
         const dtp_md_t *workspace = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_workspace_md, 0);
         assert_int_equal(workspace->ndims, training && alg == MAX ? c->spatial + 2 : 0);
@@ -367,9 +370,9 @@ static void workspaces(void **state) {
         for (int l = 0; l < 3; ++l) {
             static const char *const layouts[] = {"acdb", "abcd", "aBcd16b"};
             const int64_t h = sizes[i].k[0], w = sizes[i].k[1];
-            const case_t c = {1,      18,     2,          {h + 1, w + 2}, {h, w}, {1, 1}, {0, 0},
-                              {h > 1, 1}, {0, 0}, layouts[l], NULL,           F32,    F32,    "simd",
-                              false};
+            const case_t c = {1,      18,     2,          {h + 1, w + 2}, {h, w},
+                              {1, 1}, {0, 0}, {h > 1, 1}, {0, 0},         layouts[l],
+                              NULL,   F32,    F32,        "simd",         false};
             int n;
             const place_t *at = places(&n);
             dtp_md_t src, dst;
@@ -380,8 +383,8 @@ static void workspaces(void **state) {
             const dtp_md_t *ws = dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_workspace_md, 0);
             assert_int_equal(ws->data_type, sizes[i].dt);
             assert_true(md_matches(ws, layouts[l]));
-            assert_ptr_equal(ws, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md,
-                                                                 DNNL_TP_ARG_WORKSPACE));
+            assert_ptr_equal(
+                ws, dnnl_tp_primitive_desc_query_md(pd, dnnl_tp_query_exec_arg_md, DNNL_TP_ARG_WORKSPACE));
             CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
             run_case(&c, i);
         }
@@ -391,9 +394,8 @@ static void queries(void **state) {
     (void)state;
     int n;
     const place_t *at = places(&n);
-    const case_t c = {1,      4,      2,      {9, 12}, {3, 2}, {2, 1}, {1, 0},
-                      {2, 1}, {1, 0}, "acdb", NULL,    F32,    F32,    "simd",
-                      false};
+    const case_t c = {1,      4,      2,    {9, 12}, {3, 2}, {2, 1}, {1, 0}, {2, 1},
+                      {1, 0}, "acdb", NULL, F32,     F32,    "simd", false};
     static const struct {
         dnnl_tp_query_t what;
         int64_t want[2];
@@ -419,8 +421,8 @@ static void queries(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table),        cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(far_windows),  cmocka_unit_test(special_values),
-                                       cmocka_unit_test(workspaces),   cmocka_unit_test(queries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table),       cmocka_unit_test(random_cases),
+                                       cmocka_unit_test(far_windows), cmocka_unit_test(special_values),
+                                       cmocka_unit_test(workspaces),  cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

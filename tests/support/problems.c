@@ -78,19 +78,18 @@ static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engin
                                      const_dnnl_tp_primitive_attr_t a) {
     const dnnl_tp_dims_t stride = {2}, kernel = {3}, dilation = {0}, pad = {1};
     WITH_MDS(2, MD(0, 7, 67, 301, dnnl_tp_acb);
-             MD(1, 7, 67, 151, dnnl_tp_acb),
-             dnnl_tp_pooling_forward_primitive_desc_create(pd, e, dnnl_tp_forward_training,
-                                                           dnnl_tp_pooling_max, md[0], md[1], stride, kernel,
-                                                           dilation, pad, pad, a));
+             MD(1, 7, 67, 151, dnnl_tp_acb), dnnl_tp_pooling_forward_primitive_desc_create(
+                                                 pd, e, dnnl_tp_forward_training, dnnl_tp_pooling_max, md[0],
+                                                 md[1], stride, kernel, dilation, pad, pad, a));
 }
 static dnnl_tp_status_t make_pooling_of_planes(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                                const_dnnl_tp_primitive_attr_t a) {
     const dnnl_tp_dims_t stride = {1}, kernel = {3}, dilation = {0}, pad = {1};
     WITH_MDS(2, MD(0, 7, 67, 301, dnnl_tp_abc);
              MD(1, 7, 67, 301, dnnl_tp_abc),
-             dnnl_tp_pooling_forward_primitive_desc_create(
-                 pd, e, dnnl_tp_forward_inference, dnnl_tp_pooling_avg_exclude_padding, md[0], md[1], stride,
-                 kernel, dilation, pad, pad, a));
+             dnnl_tp_pooling_forward_primitive_desc_create(pd, e, dnnl_tp_forward_inference,
+                                                           dnnl_tp_pooling_avg_exclude_padding, md[0], md[1],
+                                                           stride, kernel, dilation, pad, pad, a));
 }
 static dnnl_tp_status_t make_binary(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                     const_dnnl_tp_primitive_attr_t a) {

@@ -58,12 +58,11 @@ dnnl_tp_status_t dtp_check_window(int d, int64_t in, int64_t kernel, int64_t str
                 (long long)dilation);
     DTP_REQUIRE(pad_l >= 0, BAD_PARAM, "spatial dimension %d: left padding %lld, must not be negative", d,
                 (long long)pad_l);
-    DTP_REQUIRE(dilation < most && in < most && pad_l < most && pad_r < most && pad_r > -most &&
-                    stride < most && !__builtin_mul_overflow(kernel - 1, dilation + 1, &range) &&
-                    range < most,
-                OVERFLOW, "spatial dimension %d: kernel %lld, stride %lld, dilation %lld, padding %lld, %lld",
-                d, (long long)kernel, (long long)stride, (long long)dilation, (long long)pad_l,
-                (long long)pad_r);
+    DTP_REQUIRE(
+        dilation < most && in < most && pad_l < most && pad_r < most && pad_r > -most && stride < most &&
+            !__builtin_mul_overflow(kernel - 1, dilation + 1, &range) && range < most,
+        OVERFLOW, "spatial dimension %d: kernel %lld, stride %lld, dilation %lld, padding %lld, %lld", d,
+        (long long)kernel, (long long)stride, (long long)dilation, (long long)pad_l, (long long)pad_r);
     const int64_t free_of = in - (range + 1) + pad_l + pad_r, want = free_of < 0 ? 0 : free_of / stride + 1;
     DTP_REQUIRE(out == want, DIMS_MISMATCH,
                 "spatial dimension %d: dst has %lld, src %lld with kernel %lld, stride %lld, dilation %lld, "

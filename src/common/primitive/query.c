@@ -51,8 +51,7 @@ const_dnnl_tp_memory_desc_t dnnl_tp_primitive_desc_query_md(const_dnnl_tp_primit
     case dnnl_tp_query_diff_src_md:
     case dnnl_tp_query_diff_weights_md:
     case dnnl_tp_query_diff_dst_md: return &dtp_md_zero; /* no backward passes */
-    case dnnl_tp_query_workspace_md:
-        return index == 0 ? md_of_arg(pd, DNNL_TP_ARG_WORKSPACE) : &dtp_md_zero;
+    case dnnl_tp_query_workspace_md: return index == 0 ? md_of_arg(pd, DNNL_TP_ARG_WORKSPACE) : &dtp_md_zero;
     case dnnl_tp_query_scratchpad_md: return index == 0 ? &pd->scratch_md : &dtp_md_zero;
     case dnnl_tp_query_exec_arg_md: return md_of_arg(pd, index);
     default: return NULL;
@@ -75,13 +74,20 @@ static int count_args(const dtp_pd_t *pd, unsigned flag) {
 static const struct {
     dnnl_tp_query_t what;
     const char *name;
-} members[] = {{dnnl_tp_query_prop_kind, "prop"},  {dnnl_tp_query_alg_kind, "alg"},
-               {dnnl_tp_query_flags, "flags"},     {dnnl_tp_query_axis_s32, "axis"},
-               {dnnl_tp_query_alpha_f32, "alpha"}, {dnnl_tp_query_beta_f32, "beta"},
-               {dnnl_tp_query_epsilon_f32, "eps"}, {dnnl_tp_query_epsilon_f32, "epsilon"},
-               {dnnl_tp_query_p_f32, "p"},         {dnnl_tp_query_strides, "strides"},
-               {dnnl_tp_query_kernel, "kernel"},   {dnnl_tp_query_dilations, "dilations"},
-               {dnnl_tp_query_padding_l, "padding_l"}, {dnnl_tp_query_padding_r, "padding_r"}};
+} members[] = {{dnnl_tp_query_prop_kind, "prop"},
+               {dnnl_tp_query_alg_kind, "alg"},
+               {dnnl_tp_query_flags, "flags"},
+               {dnnl_tp_query_axis_s32, "axis"},
+               {dnnl_tp_query_alpha_f32, "alpha"},
+               {dnnl_tp_query_beta_f32, "beta"},
+               {dnnl_tp_query_epsilon_f32, "eps"},
+               {dnnl_tp_query_epsilon_f32, "epsilon"},
+               {dnnl_tp_query_p_f32, "p"},
+               {dnnl_tp_query_strides, "strides"},
+               {dnnl_tp_query_kernel, "kernel"},
+               {dnnl_tp_query_dilations, "dilations"},
+               {dnnl_tp_query_padding_l, "padding_l"},
+               {dnnl_tp_query_padding_r, "padding_r"}};
 
 /* A 4-byte member of the problem by name, or the address of one that has several values; false: there is none.
  */

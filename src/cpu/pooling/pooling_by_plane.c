@@ -48,8 +48,7 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
             a.ld_dst = p->dst.s[1];
         }
         p->kernels->plane(&a);
-        if (p->po.len)
-            dtp_postops_apply(&p->po, j->ctx, a.dst, a.ld_dst, wh->out, ww->out, i * wh->out, 0);
+        if (p->po.len) dtp_postops_apply(&p->po, j->ctx, a.dst, a.ld_dst, wh->out, ww->out, i * wh->out, 0);
         if (!p->dst_direct) dtp_rows_store(p->po.vops, &d->dst, ptr[DTP_POOLING_DST], i * out, out, tile);
         if (p->taps)
             dtp_rows_store(p->po.vops, &d->workspace, ptr[DTP_POOLING_WORKSPACE], i * out, out, a.tap);
@@ -64,14 +63,14 @@ static void pool_whole(void *arg, int slot, int64_t begin, int64_t end) {
     (void)slot;
     while (begin < end) {
         const int64_t n = begin / p->c, c = begin % p->c, count = dtp_min64(end - begin, p->c - c);
-        p->kernels->whole(&(dtp_pool_whole_t){
-            .src = (const float *)j->ctx->ptr[DTP_POOLING_SRC] + dtp_pool_at(&p->src, n, c),
-            .dst = dst + dtp_pool_at(&p->dst, n, c),
-            .ld_src = p->src.c_stride,
-            .ld_dst = p->dst.c_stride,
-            .planes = count,
-            .n = p->w[2].in,
-            .maximum = p->maximum});
+        p->kernels->whole(&(dtp_pool_whole_t){.src = (const float *)j->ctx->ptr[DTP_POOLING_SRC] +
+                                                     dtp_pool_at(&p->src, n, c),
+                                              .dst = dst + dtp_pool_at(&p->dst, n, c),
+                                              .ld_src = p->src.c_stride,
+                                              .ld_dst = p->dst.c_stride,
+                                              .planes = count,
+                                              .n = p->w[2].in,
+                                              .maximum = p->maximum});
         for (int64_t i = 0; i < count && p->po.len; ++i)
             dtp_postops_apply(&p->po, j->ctx, dst + dtp_pool_at(&p->dst, n, c + i), 1, 1, 1, begin + i, 0);
         begin += count;

@@ -15,10 +15,10 @@ typedef struct {
     int64_t ld_src, ld_dst, step_d, step_h, nd, nh, channels;
     dtp_window_t w;                  /* along the columns */
     int64_t first_tap, tap_d, tap_h; /* number of the tap (0, 0, 0), and what depth and height add */
-    int64_t divisor; /* of sums; 0: the number of taps inside */
-    int maximum;     /* else a sum */
-    float least;     /* maximum of no tap */
-    int exact;       /* divide instead of multiplying by the inverse: what integers are rounded from */
+    int64_t divisor;                 /* of sums; 0: the number of taps inside */
+    int maximum;                     /* else a sum */
+    float least;                     /* maximum of no tap */
+    int exact; /* divide instead of multiplying by the inverse: what integers are rounded from */
 } dtp_pool_row_t;
 typedef void (*dtp_pool_row_fn_t)(const dtp_pool_row_t *a);
 
@@ -29,7 +29,8 @@ typedef struct {
     float *dst;       /* row oh_begin */
     float *tap;       /* numbers of the maxima's taps, laid out as dst; NULL: not wanted */
     float *room;      /* dtp_pool_room() floats; with tap nd * h.kernel times as many */
-    const float *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */
+    const float
+        *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */
     int64_t ld_src, ld_dst, step_d, nd, oh_begin, oh_end;
     dtp_window_t h, w;
     int64_t first_tap, tap_d; /* number of the tap (0, 0, 0), and what depth adds; height adds w.kernel */

@@ -68,7 +68,8 @@ static double pooling_ref_one(const job_t *j, const int64_t *pos, int64_t *tap) 
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)j->pd->op;
     const plan_t *plan = j->pd->plan;
     const int spatial = d->spatial, missing = DTP_POOLING_DIMS - spatial;
-    int64_t begin[DTP_POOLING_DIMS], end[DTP_POOLING_DIMS], inside = 1, at[DNNL_TP_MAX_NDIMS] = {pos[0], pos[1]};
+    int64_t begin[DTP_POOLING_DIMS], end[DTP_POOLING_DIMS], inside = 1,
+                                                            at[DNNL_TP_MAX_NDIMS] = {pos[0], pos[1]};
     for (int i = 0; i < DTP_POOLING_DIMS; ++i) {
         dtp_window_taps(&plan->w[i], i < missing ? 0 : pos[2 + i - missing], &begin[i], &end[i]);
         inside *= end[i] - begin[i];

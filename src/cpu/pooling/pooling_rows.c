@@ -43,14 +43,13 @@ static source_t pool_source(const dtp_pool_plan_t *p, const dtp_exec_ctx_t *ctx,
     h = dtp_min64(dtp_max64(h, 0), wh->in);
     h_end = dtp_max64(h, dtp_min64(h_end, wh->in));
     /* Only the planes that taps touch: they lie wd->step apart. */
-    const source_t s = {room, dtp_window_begin(wd, u->od) + kd * wd->step, h, (h_end - h) * row, row,
+    const source_t s = {room,       dtp_window_begin(wd, u->od) + kd * wd->step, h, (h_end - h) * row, row,
                         u->channels};
     const dtp_load_fn_t load = p->po.vops->load[p->sdt];
     const bool even = p->src.s[2] == u->channels;
     for (int64_t k = kd; k < kd_end; ++k)
         for (int64_t y = h; y < h_end; ++y, room += row) {
-            const char *from =
-                base + ((s.d0 + (k - kd) * wd->step) * p->src.s[0] + y * p->src.s[1]) * size;
+            const char *from = base + ((s.d0 + (k - kd) * wd->step) * p->src.s[0] + y * p->src.s[1]) * size;
             if (even) load(room, from, row, 1);
             else
                 for (int64_t x = 0; x < columns; ++x)
@@ -92,35 +91,34 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
             dtp_window_taps(wh, oh, &kh, &kh_end);
             const int64_t row = dtp_window_begin(wh, oh) + kh * wh->step - s.h0;
             const int64_t nd = kd_end - kd, nh = kh_end - kh;
-            float *y = p->dst_direct ? dst + dtp_pool_at(&p->dst, u.n, u.c) + u.od * p->dst.s[0] +
-                                           oh * p->dst.s[1]
-                                     : tile;
+            float *y = p->dst_direct
+                           ? dst + dtp_pool_at(&p->dst, u.n, u.c) + u.od * p->dst.s[0] + oh * p->dst.s[1]
+                           : tile;
             const int64_t ld = p->dst_direct ? p->dst.s[2] : u.channels;
-            p->kernels->row(&(dtp_pool_row_t){
-                .src = s.base + (nd > 0 && nh > 0 ? depth * s.step_d + row * s.step_h : 0),
-                .dst = y,
-                .tap = p->taps ? tap : NULL,
-                .ld_src = s.ld,
-                .ld_dst = ld,
-                .step_d = step_d,
-                .step_h = wh->step * s.step_h,
-                .nd = nd,
-                .nh = nh,
-                .channels = u.channels,
-                .w = p->w[2],
-                .first_tap = (kd * wh->kernel + kh) * p->w[2].kernel,
-                .tap_d = wh->kernel * p->w[2].kernel,
-                .tap_h = p->w[2].kernel,
-                .divisor = p->divisor,
-                .maximum = p->maximum,
-                .least = p->least,
-                .exact = p->exact});
+            p->kernels->row(
+                &(dtp_pool_row_t){.src = s.base + (nd > 0 && nh > 0 ? depth * s.step_d + row * s.step_h : 0),
+                                  .dst = y,
+                                  .tap = p->taps ? tap : NULL,
+                                  .ld_src = s.ld,
+                                  .ld_dst = ld,
+                                  .step_d = step_d,
+                                  .step_h = wh->step * s.step_h,
+                                  .nd = nd,
+                                  .nh = nh,
+                                  .channels = u.channels,
+                                  .w = p->w[2],
+                                  .first_tap = (kd * wh->kernel + kh) * p->w[2].kernel,
+                                  .tap_d = wh->kernel * p->w[2].kernel,
+                                  .tap_h = p->w[2].kernel,
+                                  .divisor = p->divisor,
+                                  .maximum = p->maximum,
+                                  .least = p->least,
+                                  .exact = p->exact});
             if (p->po.len)
                 dtp_postops_apply(&p->po, j->ctx, y, ld, p->w[2].out, u.channels,
                                   ((u.n * wd->out + u.od) * wh->out + oh) * p->w[2].out, u.c);
             if (!p->dst_direct) pool_put(p, &u, p->ddt, dst, oh, tile);
-            if (p->taps)
-                pool_put(p, &u, d->workspace.data_type, j->ctx->ptr[DTP_POOLING_WORKSPACE], oh, tap);
+            if (p->taps) pool_put(p, &u, d->workspace.data_type, j->ctx->ptr[DTP_POOLING_WORKSPACE], oh, tap);
         }
     }
 }
@@ -138,17 +136,17 @@ static void pool_shards(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t c = i % p->blocks * p->block, shard = i / p->blocks % p->shards,
                       n = i / p->blocks / p->shards;
         const int64_t from = shard * columns / p->shards, to = (shard + 1) * columns / p->shards;
-        p->kernels->row(&(dtp_pool_row_t){
-            .src = (const float *)j->ctx->ptr[DTP_POOLING_SRC] + dtp_pool_at(&p->src, n, c) + from * p->src.s[2],
-            .dst = sums + (n * p->shards + shard) * p->c + c,
-            .ld_src = p->src.s[2],
-            .nd = 1,
-            .nh = 1,
-            .channels = dtp_min64(p->block, p->c - c),
-            .w = {to - from, 1, to - from, 1, 1, 0},
-            .divisor = 1,
-            .maximum = p->maximum,
-            .least = p->least});
+        p->kernels->row(&(dtp_pool_row_t){.src = (const float *)j->ctx->ptr[DTP_POOLING_SRC] +
+                                                 dtp_pool_at(&p->src, n, c) + from * p->src.s[2],
+                                          .dst = sums + (n * p->shards + shard) * p->c + c,
+                                          .ld_src = p->src.s[2],
+                                          .nd = 1,
+                                          .nh = 1,
+                                          .channels = dtp_min64(p->block, p->c - c),
+                                          .w = {to - from, 1, to - from, 1, 1, 0},
+                                          .divisor = 1,
+                                          .maximum = p->maximum,
+                                          .least = p->least});
     }
 }
 
@@ -183,7 +181,8 @@ void dtp_pool_run_rows(const dtp_pool_job_t *job) {
     const dtp_pool_plan_t *p = job->pd->plan;
     void *arg = (void *)(uintptr_t)job;
     if (p->shards > 1) {
-        dtp_parallel_for(job->ctx->par, p->n * p->shards * p->blocks, dtp_max64(1, p->grain), pool_shards, arg);
+        dtp_parallel_for(job->ctx->par, p->n * p->shards * p->blocks, dtp_max64(1, p->grain), pool_shards,
+                         arg);
         dtp_parallel_for(job->ctx->par, p->n * p->blocks, dtp_grain(1. * (double)(p->shards * p->block)),
                          pool_gather, arg);
         return;

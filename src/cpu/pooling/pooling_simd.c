@@ -8,12 +8,12 @@
 #include "threading/base/parallel.h"
 
 enum {
-    L1_BYTES = 24 * 1024,             /* of rows of src that windows share */
-    LEAST_BLOCK = 64,                 /* channels of a unit, if there are so many */
-    BAND_FLOATS = 64 * 1024,          /* of src that a unit may convert */
-    SLOT_FLOATS = 4 * 1024 * 1024,    /* of scratch for a participant; beyond, the reference serves */
-    SHARD_COLUMNS = 2048,             /* pixels of a sum of its own, where one output has more */
-    MOST_TAPS = 1 << 24               /* whose numbers are floats */
+    L1_BYTES = 24 * 1024,          /* of rows of src that windows share */
+    LEAST_BLOCK = 64,              /* channels of a unit, if there are so many */
+    BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
+    SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
+    SHARD_COLUMNS = 2048,          /* pixels of a sum of its own, where one output has more */
+    MOST_TAPS = 1 << 24            /* whose numbers are floats */
 };
 
 static bool pool_view(dtp_pool_view_t *v, const dtp_md_t *md) {
@@ -82,8 +82,7 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     p->dst_direct = p->ddt == dnnl_tp_f32 && pool_run_length(&p->dst, p->c) > 1 && !p->taps &&
                     dtp_postops_only_eltwise(&p->po);
     p->dst_direct |= p->ddt == dnnl_tp_f32 && p->c == 1 && !p->taps && dtp_postops_only_eltwise(&p->po);
-    const int64_t run = dtp_min64(pool_run_length(&p->src, p->c),
-                                  p->dst.block > 1 ? p->dst.block : p->c);
+    const int64_t run = dtp_min64(pool_run_length(&p->src, p->c), p->dst.block > 1 ? p->dst.block : p->c);
     const int64_t tall = dtp_min64(p->w[1].kernel, p->w[1].in) * dtp_min64(p->w[0].kernel, p->w[0].in);
     const int64_t fit = L1_BYTES / (4 * dtp_max64(1, tall * dtp_min64(p->w[2].in, L1_BYTES)));
     p->block = dtp_max64(1, dtp_min64(run, dtp_max64(LEAST_BLOCK, fit / LEAST_BLOCK * LEAST_BLOCK)));
@@ -127,8 +126,7 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
 static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
-    for (int i = 0; i < DTP_POOLING_DIMS; ++i)
-        DTP_DISPATCH(!pool_may_be_empty(&p->w[i]), UNSUPPORTED_SHAPE);
+    for (int i = 0; i < DTP_POOLING_DIMS; ++i) DTP_DISPATCH(!pool_may_be_empty(&p->w[i]), UNSUPPORTED_SHAPE);
     DTP_TRY(dtp_postops_init(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
     const bool even_src = dtp_md_is_plain(&d->src) && (p->src.s[2] == 1 || p->w[2].in == 1);
     const bool even_dst = dtp_md_is_plain(&d->dst) && (p->dst.s[2] == 1 || p->w[2].out == 1);
@@ -155,8 +153,9 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     dtp_pd_book(pd, counts ? (size_t)p->w[2].out * sizeof(float) : 0, slot);
     p->units = p->n * p->c * p->w[0].out;
     const double rows_in = (double)(p->w[1].out * p->w[1].kernel * p->w[0].kernel);
-    double ns = 10 + 5 * (double)p->w[1].out +
-                pool_ns(isa, rows_in * (double)p->w[2].in + (double)(out * p->w[2].kernel), (double)(2 * out));
+    double ns =
+        10 + 5 * (double)p->w[1].out +
+        pool_ns(isa, rows_in * (double)p->w[2].in + (double)(out * p->w[2].kernel), (double)(2 * out));
     if (!p->src_direct) ns += .2 * (double)in;
     if (!p->dst_direct) ns += .2 * (double)out;
     p->grain = dtp_grain(ns);
