@@ -22,7 +22,9 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
                               .taps = (const float *)(const void *)(j->ctx->scratch),
                               .tap = p->taps ? (float *)(void *)(scratch + p->tap_at) : NULL,
                               .nd = kd_end - kd,
-                              .oh_end = wh->out,
+                              .pick = p->picks ? (const int32_t *)(const void *)(j->ctx->scratch + p->picks_at)
+                                               : NULL,
+                              .planes = 1,
                               .h = *wh,
                               .w = *ww,
                               .first_tap = kd * wh->kernel * ww->kernel,
@@ -46,6 +48,12 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
         if (p->dst_direct) {
             a.dst = (float *)ptr[DTP_POOLING_DST] + dtp_pool_at(&p->dst, n, c) + od * p->dst.s[0];
             a.ld_dst = p->dst.s[1];
+        }
+        if (p->src_direct && p->dst_direct && !p->po.len && !p->taps && wd->out == 1) {
+            a.planes = dtp_min64(end - i, p->c - c);
+            a.next_src = p->src.c_stride;
+            a.next_dst = p->dst.c_stride;
+            i += a.planes - 1;
         }
         p->kernels->plane(&a);
         if (p->po.len) dtp_postops_apply(&p->po, j->ctx, a.dst, a.ld_dst, wh->out, ww->out, i * wh->out, 0);
@@ -91,5 +99,13 @@ void dtp_pool_run_planes(const dtp_pool_job_t *job) {
         dtp_window_taps(&p->w[2], ow, &k, &end);
         counts[ow] = (float)(p->taps ? k : end - k);
     }
+    int32_t *pick = (int32_t *)(void *)(job->ctx->scratch + p->picks_at);
+    const int64_t lanes = p->kernels->lanes;
+    for (int64_t ow = 0; ow < p->w[2].out && p->picks; ow += lanes)
+        for (int64_t k = 0; k < p->w[2].kernel; ++k)
+            for (int64_t l = 0; l < lanes; ++l) {
+                const int64_t at = dtp_window_begin(&p->w[2], ow + l) + k * p->w[2].step;
+                *pick++ = ow + l < p->w[2].out && at >= 0 && at < p->w[2].in ? (int32_t)at : -1;
+            }
     dtp_parallel_for(job->ctx->par, p->units, p->grain, pool_planes, arg);
 }

@@ -11,8 +11,8 @@
 typedef struct {
     const float *src; /* first tap inside in depth and height, column 0, channel 0 */
     float *dst;
-    float *tap; /* gets the numbers of the maxima's taps, laid out as dst; NULL: not wanted. Maxima only */
-    int64_t ld_src, ld_dst, step_d, step_h, nd, nh, channels;
+    float *tap; /* [ow * ld_tap + c]: gets the numbers of the maxima's taps; NULL: not wanted. Maxima only */
+    int64_t ld_src, ld_dst, ld_tap, step_d, step_h, nd, nh, channels;
     dtp_window_t w;                  /* along the columns */
     int64_t first_tap, tap_d, tap_h; /* number of the tap (0, 0, 0), and what depth and height add */
     int64_t divisor;                 /* of sums; 0: the number of taps inside */
@@ -26,19 +26,25 @@ typedef void (*dtp_pool_row_fn_t)(const dtp_pool_row_t *a);
  * then along the columns. Every window has a tap inside. */
 typedef struct {
     const float *src; /* first tap inside in depth, row 0 of the plane */
-    float *dst;       /* row oh_begin */
+    float *dst;       /* row 0 of the plane */
     float *tap;       /* numbers of the maxima's taps, laid out as dst; NULL: not wanted */
-    float *room;      /* dtp_pool_room() floats; with tap nd * h.kernel times as many */
+    float *room;      /* dtp_pool_room() floats for each of DTP_POOL_ROWS; with tap for each of nd * h.kernel */
+    const int32_t *pick; /* rows of at most two vectors: for vectors of outputs and taps the lanes of inputs, -1 in
+                            the padding; else NULL */
     const float
         *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */
-    int64_t ld_src, ld_dst, step_d, nd, oh_begin, oh_end;
+    int64_t ld_src, ld_dst, step_d, nd;
+    int64_t planes, next_src, next_dst; /* so many planes of such a distance in floats; 1 with tap */
     dtp_window_t h, w;
     int64_t first_tap, tap_d; /* number of the tap (0, 0, 0), and what depth adds; height adds w.kernel */
     int64_t divisor;          /* 0: the number of taps inside */
     int maximum;
 } dtp_pool_plane_t;
 typedef void (*dtp_pool_plane_fn_t)(const dtp_pool_plane_t *a);
-enum { DTP_POOL_LANES = 16 }; /* of the widest vector */
+enum {
+    DTP_POOL_LANES = 16, /* of the widest vector */
+    DTP_POOL_ROWS = 4    /* that are reduced along the columns together */
+};
 static inline int64_t dtp_pool_room(const dtp_window_t *w) {
     const int64_t inside = w->pad + w->in, last = (w->out - 1) * w->stride + (w->kernel - 1) * w->step + 1;
     return (inside > last ? inside : last) + 2 * DTP_POOL_LANES;
@@ -57,6 +63,7 @@ typedef struct {
     dtp_pool_row_fn_t row;
     dtp_pool_plane_fn_t plane;
     dtp_pool_whole_fn_t whole;
+    int64_t lanes; /* of a vector */
 } dtp_pool_kernels_t;
 extern const dtp_pool_kernels_t dtp_pool_kernels__avx512, dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
 

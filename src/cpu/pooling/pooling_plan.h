@@ -44,7 +44,8 @@ typedef struct {
     bool whole; /* one output: all of the plane, which lies in one piece */
     /* bytes into a participant's scratch */
     size_t src_at, dst_at, tap_at, room_at;
-    size_t counts_at; /* shared: dtp_pool_plane_t.taps */
+    bool picks;      /* rows of at most two vectors */
+    size_t picks_at; /* shared: dtp_pool_plane_t.pick, behind .taps */
 } dtp_pool_plan_t;
 
 typedef struct {

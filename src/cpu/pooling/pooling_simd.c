@@ -8,10 +8,12 @@
 #include "threading/base/parallel.h"
 
 enum {
-    L1_BYTES = 24 * 1024,          /* of rows of src that windows share */
+    ROW_BYTES = 128 * 1024,        /* of rows of src that windows share */
     LEAST_BLOCK = 64,              /* channels of a unit, if there are so many */
+    SMALL_BLOCK = 512,             /* of a unit that is one output */
     BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
+    MOST_PICKS = 64,               /* taps of a row that stays in registers */
     SHARD_COLUMNS = 2048,          /* pixels of a sum of its own, where one output has more */
     MOST_TAPS = 1 << 24            /* whose numbers are floats */
 };
@@ -70,6 +72,20 @@ static double pool_ns(unsigned isa, double loads, double stores) {
     return isa & DTP_ISA_AVX512 ? .02 * loads + .06 * stores : .03 * loads + .07 * stores;
 }
 
+/* Channels of a unit, of `run` that lie side by side: as many as leave the rows of src that rows of dst share in
+ * the cache; units of one output are small, so that there are several. */
+static int64_t pool_block(const dtp_pool_plan_t *p, int64_t run) {
+    const dtp_window_t *w = p->w;
+    const int64_t tall = dtp_min64(w[1].kernel, w[1].in) * dtp_min64(w[0].kernel, w[0].in);
+    const bool shared = w[1].out > 1 && w[1].kernel * w[1].step > w[1].stride;
+    int64_t fit = w[0].out * w[1].out == 1 ? SMALL_BLOCK : shared || p->sdt != dnnl_tp_f32 ? LEAST_BLOCK : run;
+    if (shared && w[2].in < ROW_BYTES)
+        fit = dtp_max64(fit, ROW_BYTES / (4 * dtp_max64(1, tall * w[2].in)));
+    if (fit >= run) return dtp_max64(1, run);
+    /* Blocks of like size. */
+    return dtp_round_up(dtp_div_up(run, dtp_div_up(run, fit)), LEAST_BLOCK);
+}
+
 static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
@@ -79,13 +95,10 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
         p->shards = dtp_div_up(p->w[2].in, SHARD_COLUMNS);
     }
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
-    p->dst_direct = p->ddt == dnnl_tp_f32 && pool_run_length(&p->dst, p->c) > 1 && !p->taps &&
+    p->dst_direct = p->ddt == dnnl_tp_f32 && (pool_run_length(&p->dst, p->c) > 1 || p->c == 1) &&
                     dtp_postops_only_eltwise(&p->po);
-    p->dst_direct |= p->ddt == dnnl_tp_f32 && p->c == 1 && !p->taps && dtp_postops_only_eltwise(&p->po);
     const int64_t run = dtp_min64(pool_run_length(&p->src, p->c), p->dst.block > 1 ? p->dst.block : p->c);
-    const int64_t tall = dtp_min64(p->w[1].kernel, p->w[1].in) * dtp_min64(p->w[0].kernel, p->w[0].in);
-    const int64_t fit = L1_BYTES / (4 * dtp_max64(1, tall * dtp_min64(p->w[2].in, L1_BYTES)));
-    p->block = dtp_max64(1, dtp_min64(run, dtp_max64(LEAST_BLOCK, fit / LEAST_BLOCK * LEAST_BLOCK)));
+    p->block = pool_block(p, run);
     p->blocks = dtp_div_up(p->c, p->block);
     p->band = 1;
     size_t slot = 0;
@@ -136,7 +149,8 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     if (p->whole) pool_one_row(p);
     const int64_t out = p->w[1].out * p->w[2].out, room = dtp_pool_room(&p->w[2]),
                   in = dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].in * p->w[2].in,
-                  rows = p->taps ? dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].kernel : 1;
+                  rows =
+                      p->taps ? dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].kernel : DTP_POOL_ROWS;
     DTP_DISPATCH(p->whole || (room < SLOT_FLOATS && rows < SLOT_FLOATS && rows * room < SLOT_FLOATS),
                  UNSUPPORTED_SHAPE);
     DTP_DISPATCH(p->src_direct || in < SLOT_FLOATS, UNSUPPORTED_SHAPE);
@@ -150,7 +164,13 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     p->tap_at = slot;
     if (p->taps) slot += dtp_round_up_size((size_t)out * sizeof(float), DTP_CACHE_LINE);
     const bool counts = p->taps || (!p->maximum && !p->divisor);
-    dtp_pd_book(pd, counts ? (size_t)p->w[2].out * sizeof(float) : 0, slot);
+    const int64_t lanes = p->kernels->lanes;
+    p->picks = !p->taps && !p->whole && p->w[2].in <= 2 * lanes && p->w[2].kernel <= MOST_PICKS;
+    p->picks_at = counts ? dtp_round_up_size((size_t)p->w[2].out * sizeof(float), DTP_CACHE_LINE) : 0;
+    dtp_pd_book(pd,
+                p->picks_at +
+                    (p->picks ? (size_t)(dtp_round_up(p->w[2].out, lanes) * p->w[2].kernel) * sizeof(int32_t) : 0),
+                slot);
     p->units = p->n * p->c * p->w[0].out;
     const double rows_in = (double)(p->w[1].out * p->w[1].kernel * p->w[0].kernel);
     double ns =

@@ -32,6 +32,12 @@ V_INLINE vf v_evens(const float *p) {
     vf x = _mm256_shuffle_ps(v_load(p), v_load(p + 8), 0x88);
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
 }
+V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
+    const __m256i i = _mm256_loadu_si256((const __m256i *)index);
+    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)); /* bit 3 in the sign's place */
+    vf x = _mm256_blendv_ps(_mm256_permutevar8x32_ps(lo, i), _mm256_permutevar8x32_ps(hi, i), high);
+    return _mm256_blendv_ps(x, none, _mm256_castsi256_ps(i));
+}
 V_INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }

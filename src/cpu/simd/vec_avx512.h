@@ -39,6 +39,11 @@ V_INLINE vf v_evens(const float *p) {
     const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     return _mm512_permutex2var_ps(v_load(p), even, v_load(p + 16));
 }
+/* Lane index[i] of lo and hi one behind the other; none where the index is negative. */
+V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
+    const __m512i i = _mm512_loadu_si512(index);
+    return _mm512_mask_mov_ps(_mm512_permutex2var_ps(lo, i, hi), _mm512_movepi32_mask(i), none);
+}
 V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }

@@ -30,6 +30,9 @@ V_INLINE void v_store_n(float *p, vf x, int64_t n) {
 }
 V_INLINE vf v_keep_n(vf x, int64_t n) { return n ? x : 0.f; }
 V_INLINE vf v_evens(const float *p) { return *p; }
+V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
+    return *index < 0 ? none : *index ? hi : lo;
+}
 V_INLINE vf v_add(vf a, vf b) { return a + b; }
 V_INLINE vf v_sub(vf a, vf b) { return a - b; }
 V_INLINE vf v_mul(vf a, vf b) { return a * b; }
