@@ -21,7 +21,7 @@ static void desc(const bd_prb_t *p, char *o, size_t n) { bd_desc_window(p, o, n,
 
 static int64_t volume(const bd_prb_t *p) {
     int64_t v = 1;
-    for (int d = 0; d < p->vd_nd[0]; ++d) v *= p->vd[BD_WIN_KERNEL][d];
+    for (int d = 0; d < p->vd_nd[0] && v <= INT32_MAX; ++d) v *= p->vd[BD_WIN_KERNEL][d];
     return v;
 }
 

@@ -39,6 +39,7 @@ static const char *small(const bd_driver_t *d) {
     case dnnl_tp_matmul: return "2x3x4:1x4x5";
     case dnnl_tp_inner_product: return "ic3ih2oc4";
     case dnnl_tp_binary: return "2x3x4:2x3";
+    case dnnl_tp_pooling: return "ic3ih4kh2";
     case dnnl_tp_prelu: return "2x3x4:1x3x1";
     case dnnl_tp_concat: return "2x3x4:2x2x4";
     case dnnl_tp_reduction: return "2x3x4:2x1x4";

@@ -18,19 +18,19 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
         int64_t kd, kd_end;
         dtp_window_taps(wd, od, &kd, &kd_end);
         const int64_t depth = dtp_window_begin(wd, od) + kd * wd->step;
-        dtp_pool_plane_t a = {.room = (float *)(void *)scratch,
-                              .taps = (const float *)(const void *)(j->ctx->scratch),
-                              .tap = p->taps ? (float *)(void *)(scratch + p->tap_at) : NULL,
-                              .nd = kd_end - kd,
-                              .pick = p->picks ? (const int32_t *)(const void *)(j->ctx->scratch + p->picks_at)
-                                               : NULL,
-                              .planes = 1,
-                              .h = *wh,
-                              .w = *ww,
-                              .first_tap = kd * wh->kernel * ww->kernel,
-                              .tap_d = wh->kernel * ww->kernel,
-                              .divisor = p->divisor,
-                              .maximum = p->maximum};
+        dtp_pool_plane_t a = {
+            .room = (float *)(void *)scratch,
+            .taps = (const float *)(const void *)(j->ctx->scratch),
+            .tap = p->taps ? (float *)(void *)(scratch + p->tap_at) : NULL,
+            .nd = kd_end - kd,
+            .pick = p->picks ? (const int32_t *)(const void *)(j->ctx->scratch + p->picks_at) : NULL,
+            .planes = 1,
+            .h = *wh,
+            .w = *ww,
+            .first_tap = kd * wh->kernel * ww->kernel,
+            .tap_d = wh->kernel * ww->kernel,
+            .divisor = p->divisor,
+            .maximum = p->maximum};
         if (p->src_direct) {
             a.src = (const float *)ptr[DTP_POOLING_SRC] + dtp_pool_at(&p->src, n, c) + depth * p->src.s[0];
             a.ld_src = p->src.s[1];

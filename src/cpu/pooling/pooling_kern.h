@@ -28,8 +28,9 @@ typedef struct {
     const float *src; /* first tap inside in depth, row 0 of the plane */
     float *dst;       /* row 0 of the plane */
     float *tap;       /* numbers of the maxima's taps, laid out as dst; NULL: not wanted */
-    float *room;      /* dtp_pool_room() floats for each of DTP_POOL_ROWS; with tap for each of nd * h.kernel */
-    const int32_t *pick; /* rows of at most two vectors: for vectors of outputs and taps the lanes of inputs, -1 in
+    float *room; /* dtp_pool_room() floats for each of DTP_POOL_ROWS; with tap for each of nd * h.kernel */
+    const int32_t
+        *pick; /* rows of at most two vectors: for vectors of outputs and taps the lanes of inputs, -1 in
                             the padding; else NULL */
     const float
         *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */

@@ -101,7 +101,7 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
                                   .tap = p->taps ? tap : NULL,
                                   .ld_src = s.ld,
                                   .ld_dst = ld,
-                .ld_tap = u.channels,
+                                  .ld_tap = u.channels,
                                   .step_d = step_d,
                                   .step_h = wh->step * s.step_h,
                                   .nd = nd,

@@ -78,9 +78,10 @@ static int64_t pool_block(const dtp_pool_plan_t *p, int64_t run) {
     const dtp_window_t *w = p->w;
     const int64_t tall = dtp_min64(w[1].kernel, w[1].in) * dtp_min64(w[0].kernel, w[0].in);
     const bool shared = w[1].out > 1 && w[1].kernel * w[1].step > w[1].stride;
-    int64_t fit = w[0].out * w[1].out == 1 ? SMALL_BLOCK : shared || p->sdt != dnnl_tp_f32 ? LEAST_BLOCK : run;
-    if (shared && w[2].in < ROW_BYTES)
-        fit = dtp_max64(fit, ROW_BYTES / (4 * dtp_max64(1, tall * w[2].in)));
+    int64_t fit = w[0].out * w[1].out == 1          ? SMALL_BLOCK
+                  : shared || p->sdt != dnnl_tp_f32 ? LEAST_BLOCK
+                                                    : run;
+    if (shared && w[2].in < ROW_BYTES) fit = dtp_max64(fit, ROW_BYTES / (4 * dtp_max64(1, tall * w[2].in)));
     if (fit >= run) return dtp_max64(1, run);
     /* Blocks of like size. */
     return dtp_round_up(dtp_div_up(run, dtp_div_up(run, fit)), LEAST_BLOCK);
@@ -149,8 +150,7 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     if (p->whole) pool_one_row(p);
     const int64_t out = p->w[1].out * p->w[2].out, room = dtp_pool_room(&p->w[2]),
                   in = dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].in * p->w[2].in,
-                  rows =
-                      p->taps ? dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].kernel : DTP_POOL_ROWS;
+                  rows = p->taps ? dtp_min64(p->w[0].kernel, p->w[0].in) * p->w[1].kernel : DTP_POOL_ROWS;
     DTP_DISPATCH(p->whole || (room < SLOT_FLOATS && rows < SLOT_FLOATS && rows * room < SLOT_FLOATS),
                  UNSUPPORTED_SHAPE);
     DTP_DISPATCH(p->src_direct || in < SLOT_FLOATS, UNSUPPORTED_SHAPE);
@@ -167,10 +167,11 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     const int64_t lanes = p->kernels->lanes;
     p->picks = !p->taps && !p->whole && p->w[2].in <= 2 * lanes && p->w[2].kernel <= MOST_PICKS;
     p->picks_at = counts ? dtp_round_up_size((size_t)p->w[2].out * sizeof(float), DTP_CACHE_LINE) : 0;
-    dtp_pd_book(pd,
-                p->picks_at +
-                    (p->picks ? (size_t)(dtp_round_up(p->w[2].out, lanes) * p->w[2].kernel) * sizeof(int32_t) : 0),
-                slot);
+    dtp_pd_book(
+        pd,
+        p->picks_at +
+            (p->picks ? (size_t)(dtp_round_up(p->w[2].out, lanes) * p->w[2].kernel) * sizeof(int32_t) : 0),
+        slot);
     p->units = p->n * p->c * p->w[0].out;
     const double rows_in = (double)(p->w[1].out * p->w[1].kernel * p->w[0].kernel);
     double ns =
