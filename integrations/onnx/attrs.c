@@ -1,0 +1,89 @@
+/* Attributes of nodes. An attribute that a converter does not ask for is refused: it may change what the node means. */
+#include "onnx/import.h"
+
+#include <string.h>
+
+/* Follows references to attributes of the call, inside of functions. NULL: the attribute is absent. */
+static const attr_proto_t *resolve(const node_proto_t *node, const scope_t *scope, const char *name) {
+    for (size_t i = 0; i < node->n_attribute; ++i) {
+        const attr_proto_t *a = node->attribute[i];
+        if (!a->name || strcmp(a->name, name)) continue;
+        if (!a->ref_attr_name || !*a->ref_attr_name) return a;
+        return scope && scope->call ? resolve(scope->call, scope->caller, a->ref_attr_name) : NULL;
+    }
+    return NULL;
+}
+
+static const attr_proto_t *find(cv_t *cv, const char *name, int type) {
+    static const char *const names[] = {"undefined", "a number", "an integer", "a text", "a tensor",
+                                        "a graph",   "numbers",  "integers",   "texts"};
+    if (cv->status) return NULL;
+    for (size_t i = 0; i < cv->node->n_attribute; ++i)
+        if (cv->node->attribute[i]->name && !strcmp(cv->node->attribute[i]->name, name)) {
+            if (cv->attrs_read >> i & 1) continue;
+            cv->attrs_read |= UINT64_C(1) << i;
+            break;
+        }
+    const attr_proto_t *a = resolve(cv->node, cv->scope, name);
+    if (a && (!a->has_type || (int)a->type != type)) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "attribute '%s' is not %s", name, names[type]);
+        return NULL;
+    }
+    return a;
+}
+
+bool dtp_cv_has(cv_t *cv, const char *name) { return resolve(cv->node, cv->scope, name) != NULL; }
+
+int64_t dtp_cv_int(cv_t *cv, const char *name, int64_t value) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+    return a ? a->i : value;
+}
+
+float dtp_cv_float(cv_t *cv, const char *name, float value) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+    return a ? a->f : value;
+}
+
+const int64_t *dtp_cv_attr_ints(cv_t *cv, const char *name, int64_t *n) {
+    static const int64_t none[1];
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    *n = a ? (int64_t)a->n_ints : -1;
+    return a && a->n_ints ? a->ints : none;
+}
+
+const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n) {
+    static const float none[1];
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+    *n = a ? (int64_t)a->n_floats : -1;
+    return a && a->n_floats ? a->floats : none;
+}
+
+bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    if (!a) return !strcmp(value, word);
+    return a->s.len == strlen(word) && (!a->s.len || !memcmp(a->s.data, word, a->s.len));
+}
+
+val_t *dtp_cv_tensor(cv_t *cv, const char *name) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR);
+    if (!a || !a->t) return NULL;
+    const dtp_onnx_tensor_t *t = dtp_onnx_tensor(cv->im->model, a->t);
+    if (t->status) {
+        dtp_cv_fail(cv, t->status, "attribute '%s' of type %s: %s", name, dtp_onnx_type_name(t->onnx_type),
+                    t->why);
+        return NULL;
+    }
+    val_t *v = dtp_cv_alloc(cv, sizeof *v);
+    if (v) *v = (val_t){.v = -1, .info = t->info, .data = t->data, .is_borrowed = true};
+    return v;
+}
+
+void dtp_cv_all_read(cv_t *cv) {
+    int64_t n;
+    if (cv->row->since == 1)
+        (void)dtp_cv_attr_ints(cv, "consumed_inputs", &n); /* a hint where results may lie */
+    for (size_t i = 0; i < cv->node->n_attribute && !cv->status; ++i)
+        if (!(cv->attrs_read >> i & 1))
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute '%s' is not known, or given twice",
+                        cv->node->attribute[i]->name ? cv->node->attribute[i]->name : "");
+}

@@ -1,0 +1,241 @@
+/* What converters build with, see import.h. */
+#include "onnx/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME = 256 };
+
+void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format, ...) {
+    if (cv->status) return;
+    char where[NAME * 2];
+    const node_proto_t *n = cv->node;
+    const char *op = n->op_type ? n->op_type : "";
+    if (n->name && *n->name) (void)snprintf(where, sizeof where, "node '%.200s' (%.80s): ", n->name, op);
+    else
+        (void)snprintf(where, sizeof where,
+                       "node of '%.200s' (%.80s): ", n->n_output && n->output[0] ? n->output[0] : "", op);
+    va_list args;
+    va_start(args, format);
+    cv->status = dtp_onnx_fail_at(status, where, format, args);
+    va_end(args);
+}
+
+void *dtp_cv_alloc(cv_t *cv, size_t bytes) {
+    if (cv->status) return NULL;
+    void *p = dtp_v1_alloc(&cv->im->memory, bytes ? bytes : 1);
+    if (!p) cv->status = dnnl_tp_out_of_memory;
+    return p;
+}
+
+/* A failure of the library, with the node before its text. */
+static void pass_on(cv_t *cv, dnnl_tp_status_t status) {
+    char text[NAME];
+    if (!status || cv->status) return;
+    (void)snprintf(text, sizeof text, "%s", dnnl_tp_last_error());
+    dtp_cv_fail(cv, status, "%s", text);
+}
+
+dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
+    if (cv->status || !x || x->v >= 0) return x ? x->v : -1;
+    if (x->is_borrowed) {
+        /* Refused or not, the library drops what it was lent. */
+        dtp_onnx_model_ref(cv->im->model);
+        pass_on(cv, dnnl_tp_graph_constant(cv->im->graph, &x->v, NULL, x->info.data_type, x->info.ndims,
+                                           x->info.dims, x->data, DNNL_TP_CONSTANT_BORROW,
+                                           dtp_onnx_model_unref, cv->im->model));
+    } else {
+        pass_on(cv, dnnl_tp_graph_constant(cv->im->graph, &x->v, NULL, x->info.data_type, x->info.ndims,
+                                           x->info.dims, x->data, DNNL_TP_CONSTANT_COPY, NULL, NULL));
+    }
+    return x->v;
+}
+
+bool dtp_cv_given(const cv_t *cv, int i) { return i < cv->nin && cv->in[i]; }
+bool dtp_cv_wanted(const cv_t *cv, int i) { return i < cv->nout && *cv->node->output[i]; }
+
+void dtp_cv_set(cv_t *cv, int i, val_t *x) {
+    if (!cv->status && i < cv->nout) cv->out[i] = x;
+}
+
+void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
+                int nout, val_t **out) {
+    enum { FEW = 64 };
+    dnnl_tp_value_t in_values[FEW], out_values[FEW];
+    char name[NAME];
+    for (int i = 0; i < nout; ++i) out[i] = NULL;
+    if (nin > FEW || nout > FEW)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has more than %d inputs or outputs", FEW);
+    for (int i = 0; i < nin && !cv->status; ++i) in_values[i] = dtp_cv_value(cv, in[i]);
+    if (cv->status) return;
+    const char *result = cv->node->n_output ? cv->node->output[0] : "";
+    if (cv->is_last) (void)snprintf(name, sizeof name, "%s", result);
+    else (void)snprintf(name, sizeof name, "%.240s.%d", result, ++cv->parts);
+    cv->is_last = false;
+    pass_on(cv, dnnl_tp_graph_op(cv->im->graph, (dnnl_tp_op_kind_t)kind, name, nin, in_values, nattr, attr,
+                                 nout, out_values));
+    for (int i = 0; i < nout && !cv->status; ++i) {
+        out[i] = dtp_cv_alloc(cv, sizeof **out);
+        if (!out[i]) return;
+        out[i]->v = out_values[i];
+        pass_on(cv, dnnl_tp_graph_value_info(cv->im->graph, out_values[i], &out[i]->info));
+    }
+}
+
+val_t *dtp_cv_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr) {
+    val_t *out;
+    dtp_cv_ops(cv, kind, nin, in, nattr, attr, 1, &out);
+    return out;
+}
+
+val_t *dtp_cv_unary(cv_t *cv, int kind, val_t *x) { return dtp_cv_op(cv, kind, 1, &x, 0, NULL); }
+
+val_t *dtp_cv_unary_with(cv_t *cv, int kind, val_t *x, int key, float value, int key2, float value2) {
+    const dnnl_tp_op_attr_t attr[] = {{key, dnnl_tp_op_attr_f32, 1, &value},
+                                      {key2, dnnl_tp_op_attr_f32, 1, &value2}};
+    return dtp_cv_op(cv, kind, 1, &x, key2 >= 0 ? 2 : key >= 0, attr);
+}
+
+val_t *dtp_cv_binary(cv_t *cv, int kind, val_t *x, val_t *y) {
+    if (!cv->status && x->data && y->data) {
+        val_t *known = dtp_fold_binary(cv, kind, x, y);
+        if (known || cv->status) return known;
+    }
+    val_t *in[] = {x, y};
+    return dtp_cv_op(cv, kind, 2, in, 0, NULL);
+}
+
+/* ---- Constants --------------------------------------------------------------------------------------------- */
+
+val_t *dtp_cv_room(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, void **data) {
+    *data = NULL;
+    val_t *v = dtp_cv_alloc(cv, sizeof *v);
+    if (!v) return NULL;
+    if (ndims > DNNL_TP_MAX_NDIMS) {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "a result has %d dimensions, at most %d are allowed", ndims,
+                    DNNL_TP_MAX_NDIMS);
+        return NULL;
+    }
+    v->v = -1;
+    v->info.ndims = ndims;
+    v->info.data_type = type;
+    if (ndims) memcpy(v->info.dims, dims, sizeof *dims * (size_t)ndims);
+    const int64_t n = dtp_onnx_elems(&v->info);
+    const size_t bytes = n < 0 ? 0 : (size_t)n * dtp_onnx_type_size(type);
+    if (n < 0 || bytes > cv->im->bytes_left) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "a constant is too large: max_bytes leaves %zu bytes",
+                    cv->im->bytes_left);
+        return NULL;
+    }
+    cv->im->bytes_left -= bytes;
+    v->data = *data = dtp_cv_alloc(cv, bytes);
+    return *data ? v : NULL;
+}
+
+val_t *dtp_cv_constant(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, const void *data) {
+    void *to;
+    val_t *v = dtp_cv_room(cv, type, ndims, dims, &to);
+    if (v) memcpy(to, data, (size_t)dtp_val_elems(v) * dtp_onnx_type_size(type));
+    return v;
+}
+
+static void put(void *data, int64_t i, dnnl_tp_data_type_t type, double value) {
+    switch (type) {
+    case dnnl_tp_f32: ((float *)data)[i] = (float)value; break;
+    case dnnl_tp_f64: ((double *)data)[i] = value; break;
+    case dnnl_tp_s64: ((int64_t *)data)[i] = (int64_t)value; break;
+    case dnnl_tp_s32: ((int32_t *)data)[i] = (int32_t)value; break;
+    case dnnl_tp_s8: ((int8_t *)data)[i] = (int8_t)value; break;
+    default: ((uint8_t *)data)[i] = (uint8_t)value; break;
+    }
+}
+
+val_t *dtp_cv_fill(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, double value) {
+    void *to;
+    val_t *v = dtp_cv_room(cv, type, ndims, dims, &to);
+    const int64_t n = v ? dtp_val_elems(v) : 0;
+    for (int64_t i = 0; i < n; ++i) put(to, i, type, value);
+    return v;
+}
+
+val_t *dtp_cv_scalar(cv_t *cv, dnnl_tp_data_type_t type, double value) {
+    return dtp_cv_fill(cv, type, 0, NULL, value);
+}
+
+val_t *dtp_cv_list(cv_t *cv, int64_t n, const int64_t *values) {
+    return dtp_cv_constant(cv, dnnl_tp_s64, 1, &n, values);
+}
+
+/* ---- Elements that have to be known -------------------------------------------------------------------------- */
+
+static const val_t *known(cv_t *cv, int i) {
+    if (cv->status) return NULL;
+    const val_t *x = dtp_cv_given(cv, i) ? cv->in[i] : NULL;
+    if (!x) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is absent", i);
+    else if (x->data) return x;
+    else if (x->input)
+        dtp_cv_fail(
+            cv, dnnl_tp_unimplemented,
+            "the elements of its input '%s' have to be known: fix it (values of dnnl_tp_onnx_graph_opts_t)",
+            x->input);
+    else
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "the elements of its input '%s' have to be known when the graph is made",
+                    cv->node->input[i]);
+    return NULL;
+}
+
+const int64_t *dtp_cv_ints(cv_t *cv, int input, int64_t *n) {
+    *n = 0;
+    const val_t *x = known(cv, input);
+    if (!x) return NULL;
+    if (x->info.data_type != dnnl_tp_s64 && x->info.data_type != dnnl_tp_s32) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_data_type, "its input '%s' has no integers", cv->node->input[input]);
+        return NULL;
+    }
+    *n = dtp_val_elems(x);
+    if (x->info.data_type == dnnl_tp_s64) return x->data;
+    int64_t *to = dtp_cv_alloc(cv, (size_t)*n * sizeof *to);
+    for (int64_t i = 0; to && i < *n; ++i) to[i] = ((const int32_t *)x->data)[i];
+    return to;
+}
+
+const double *dtp_cv_numbers(cv_t *cv, int input, int64_t *n) {
+    *n = 0;
+    const val_t *x = known(cv, input);
+    if (!x) return NULL;
+    *n = dtp_val_elems(x);
+    double *to = dtp_cv_alloc(cv, (size_t)*n * sizeof *to);
+    for (int64_t i = 0; to && i < *n; ++i) to[i] = dtp_fold_number(x, i);
+    return to;
+}
+
+/* ---- Shapes -------------------------------------------------------------------------------------------------- */
+
+int dtp_cv_axis(cv_t *cv, int64_t axis, int ndims) {
+    if (axis < -ndims || axis >= ndims) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "axis %lld is outside %d..%d", (long long)axis, -ndims,
+                    ndims - 1);
+        return 0;
+    }
+    return (int)(axis < 0 ? axis + ndims : axis);
+}
+
+int64_t dtp_cv_dim(cv_t *cv, const val_t *x, int d) {
+    if (cv->status) return 1;
+    if (x->info.dims[d] == CV_RUNTIME)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "dimension %d of an input has to be known: give its size (dims or batch of "
+                    "dnnl_tp_onnx_graph_opts_t)",
+                    d);
+    return cv->status ? 1 : x->info.dims[d];
+}
+
+int64_t dtp_cv_product(const val_t *x, int begin, int end) {
+    int64_t n = 1;
+    for (int d = begin; d < end; ++d) {
+        if (x->info.dims[d] == CV_RUNTIME) return CV_RUNTIME;
+        n *= x->info.dims[d]; /* within the elements of a tensor that was checked */
+    }
+    return n;
+}

@@ -1,0 +1,208 @@
+/* Operators whose results are known when the graph is made, and those that pass their input on. */
+#include "onnx/ops.h"
+
+#include <math.h>
+
+void dtp_onnx_identity(cv_t *cv) { dtp_cv_set(cv, 0, cv->in[0]); }
+
+/* Inference: everything passes. */
+void dtp_onnx_dropout(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    int64_t n = 0;
+    (void)dtp_cv_float(cv, "ratio", .5f);
+    (void)dtp_cv_int(cv, "seed", 0);
+    enum { INPUT, RATIO, TRAINING, IS_TEST_UNTIL = 7 };
+    if (cv->row->since < IS_TEST_UNTIL && !dtp_cv_int(cv, "is_test", 0))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
+    if (dtp_cv_given(cv, TRAINING)) {
+        const double *training = dtp_cv_numbers(cv, TRAINING, &n);
+        if (training && (n != 1 || *training != 0)) {
+            const double *ratio = dtp_cv_given(cv, RATIO) ? dtp_cv_numbers(cv, RATIO, &n) : NULL;
+            if (!ratio || *ratio != 0) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
+        }
+    }
+    dtp_cv_set(cv, 0, cv->in[0]);
+    if (!dtp_cv_wanted(cv, 1)) return;
+    for (int d = 0; d < x->info.ndims; ++d) (void)dtp_cv_dim(cv, x, d);
+    enum { MASK_IS_BOOLEAN = 10 };
+    dtp_cv_set(cv, 1,
+               dtp_cv_fill(cv, cv->row->since < MASK_IS_BOOLEAN ? x->info.data_type : dnnl_tp_boolean,
+                           x->info.ndims, x->info.dims, 1));
+}
+
+/* ---- Types ------------------------------------------------------------------------------------------------------ */
+
+static void cast(cv_t *cv, dnnl_tp_data_type_t to) {
+    val_t *x = cv->in[0];
+    if (cv->status) return;
+    if (x->info.data_type == to) dtp_cv_set(cv, 0, x);
+    else if (x->data) dtp_cv_set(cv, 0, dtp_fold_cast(cv, x, to));
+    else
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "a change of types from %s to %s while the graph runs is not implemented",
+                    dnnl_tp_dt2str(x->info.data_type), dnnl_tp_dt2str(to));
+}
+
+void dtp_onnx_cast(cv_t *cv) {
+    const int64_t to = dtp_cv_int(cv, "to", 0);
+    (void)dtp_cv_int(cv, "saturate", 1); /* of float8 */
+    (void)dtp_cv_word(cv, "round_mode", "up", "up");
+    const dnnl_tp_data_type_t type =
+        to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
+    if (type == dnnl_tp_data_type_undef)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
+                    dtp_onnx_type_name((int)(to & INT16_MAX)));
+    cast(cv, type);
+}
+
+void dtp_onnx_cast_like(cv_t *cv) {
+    (void)dtp_cv_int(cv, "saturate", 1);
+    (void)dtp_cv_word(cv, "round_mode", "up", "up");
+    cast(cv, cv->in[1]->info.data_type);
+}
+
+/* ---- Constants --------------------------------------------------------------------------------------------------- */
+
+void dtp_onnx_constant(cv_t *cv) {
+    int64_t n;
+    val_t *x = NULL;
+    if (dtp_cv_has(cv, "value")) {
+        x = dtp_cv_tensor(cv, "value");
+    } else if (dtp_cv_has(cv, "value_float")) {
+        x = dtp_cv_scalar(cv, dnnl_tp_f32, (double)dtp_cv_float(cv, "value_float", 0.f));
+    } else if (dtp_cv_has(cv, "value_int")) {
+        const int64_t v = dtp_cv_int(cv, "value_int", 0);
+        x = dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &v);
+    } else if (dtp_cv_has(cv, "value_floats")) {
+        const float *v = dtp_cv_attr_floats(cv, "value_floats", &n);
+        x = dtp_cv_constant(cv, dnnl_tp_f32, 1, &n, v);
+    } else if (dtp_cv_has(cv, "value_ints")) {
+        const int64_t *v = dtp_cv_attr_ints(cv, "value_ints", &n);
+        x = dtp_cv_list(cv, n, v);
+    } else {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "its value is none of value, value_float, value_int, value_floats, value_ints");
+    }
+    dtp_cv_set(cv, 0, x);
+}
+
+void dtp_onnx_constant_of_shape(cv_t *cv) {
+    int64_t n;
+    const int64_t *dims = dtp_cv_ints(cv, 0, &n);
+    const val_t *value = dtp_cv_tensor(cv, "value");
+    if (value && dtp_val_elems(value) != 1)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its value has %lld elements",
+                    (long long)dtp_val_elems(value));
+    if (n > DNNL_TP_MAX_NDIMS)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its shape has %lld dimensions", (long long)n);
+    if (cv->status) return;
+    void *to;
+    val_t *x = dtp_cv_room(cv, value ? value->info.data_type : dnnl_tp_f32, (int)n, dims, &to);
+    const size_t size = x ? dtp_onnx_type_size(x->info.data_type) : 0;
+    for (int64_t i = 0; x && value && i < dtp_val_elems(x); ++i)
+        memcpy((char *)to + (size_t)i * size, value->data, size);
+    dtp_cv_set(cv, 0, x);
+}
+
+void dtp_onnx_range(cv_t *cv) {
+    enum { START, LIMIT, DELTA, INPUTS };
+    const double *v[INPUTS];
+    int64_t n;
+    const dnnl_tp_data_type_t type = cv->in[START]->info.data_type;
+    for (int i = 0; i < INPUTS; ++i) {
+        v[i] = dtp_cv_numbers(cv, i, &n);
+        if (!cv->status && n != 1)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d has %lld elements", i, (long long)n);
+    }
+    if (!cv->status && *v[DELTA] == 0) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its delta is 0");
+    if (cv->status) return;
+    const double count = ceil((*v[LIMIT] - *v[START]) / *v[DELTA]);
+    if (!(count < 0x1p40)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %g elements", count);
+    n = count > 0 ? (int64_t)count : 0;
+    void *to;
+    val_t *x = dtp_cv_room(cv, type, 1, &n, &to);
+    for (int64_t i = 0; x && i < n; ++i) {
+        const double at = *v[START] + (double)i * *v[DELTA];
+        switch (type) {
+        case dnnl_tp_f32: ((float *)to)[i] = (float)at; break;
+        case dnnl_tp_f64: ((double *)to)[i] = at; break;
+        case dnnl_tp_s64: ((int64_t *)to)[i] = (int64_t)at; break;
+        case dnnl_tp_s32: ((int32_t *)to)[i] = (int32_t)at; break;
+        default: dtp_cv_fail(cv, dnnl_tp_invalid_data_type, "its type is %s", dnnl_tp_dt2str(type)); return;
+        }
+    }
+    dtp_cv_set(cv, 0, x);
+}
+
+void dtp_onnx_eye_like(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int64_t to = dtp_cv_int(cv, "dtype", 0), k = dtp_cv_int(cv, "k", 0);
+    const dnnl_tp_data_type_t type = to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : x->info.data_type;
+    if (type == dnnl_tp_data_type_undef)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
+                    dtp_onnx_type_name((int)to));
+    if (x->info.ndims != 2)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", x->info.ndims);
+    if (cv->status) return;
+    const int64_t rows = dtp_cv_dim(cv, x, 0), cols = dtp_cv_dim(cv, x, 1);
+    val_t *one = dtp_cv_scalar(cv, type, 1), *y = dtp_cv_fill(cv, type, 2, x->info.dims, 0);
+    const size_t size = dtp_onnx_type_size(type);
+    for (int64_t i = k < 0 && k > -rows ? -k
+                     : k < 0            ? rows
+                                        : 0;
+         y && one && i < rows && k < cols && i + k < cols; ++i)
+        memcpy((char *)(uintptr_t)y->data + (size_t)(i * cols + i + k) * size, one->data, size);
+    dtp_cv_set(cv, 0, y);
+}
+
+/* ---- Shapes as tensors ------------------------------------------------------------------------------------------- */
+
+void dtp_onnx_shape(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int64_t nd = x->info.ndims;
+    int64_t b = dtp_cv_int(cv, "start", 0), e = dtp_cv_int(cv, "end", nd);
+    b = b < -nd ? 0 : b < 0 ? b + nd : b > nd ? nd : b;
+    e = e < -nd ? 0 : e < 0 ? e + nd : e > nd ? nd : e;
+    if (e < b) e = b;
+    bool known = true;
+    for (int64_t d = b; d < e; ++d) known &= x->info.dims[d] != CV_RUNTIME;
+    if (known) {
+        dtp_cv_set(cv, 0, dtp_cv_list(cv, e - b, x->info.dims + b));
+        return;
+    }
+    val_t *shape = dtp_cv_unary(b == 0 && e == nd ? dtp_cv_last(cv) : cv, dnnl_tp_op_shape_of, cv->in[0]);
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_part(dtp_cv_last(cv), shape, 0, b, e - b));
+}
+
+void dtp_onnx_size(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    for (int d = 0; d < x->info.ndims; ++d) (void)dtp_cv_dim(cv, x, d);
+    const int64_t n = cv->status ? 0 : dtp_cv_product(x, 0, x->info.ndims);
+    dtp_cv_set(cv, 0, dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &n));
+}
+
+/* A triangle of integers: a product with zeros and ones. Of numbers with NaN and infinity that is no triangle. */
+void dtp_onnx_trilu(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int nd = x->info.ndims;
+    int64_t n, k = 0;
+    const bool upper = dtp_cv_int(cv, "upper", 1) != 0;
+    if (dtp_cv_given(cv, 1)) {
+        const int64_t *p = dtp_cv_ints(cv, 1, &n);
+        if (p && n == 1) k = *p;
+    }
+    if (nd < 2) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    if (type != dnnl_tp_s64 && type != dnnl_tp_s32 && type != dnnl_tp_boolean)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its type is %s; s64, s32 and boolean are implemented",
+                    dnnl_tp_dt2str(type));
+    if (cv->status) return;
+    const int64_t dims[2] = {dtp_cv_dim(cv, x, nd - 2), dtp_cv_dim(cv, x, nd - 1)};
+    val_t *one = dtp_cv_scalar(cv, type, 1), *mask = dtp_cv_fill(cv, type, 2, dims, 0);
+    const size_t size = dtp_onnx_type_size(type);
+    for (int64_t r = 0; mask && one && r < dims[0]; ++r)
+        for (int64_t c = 0; c < dims[1]; ++c)
+            if (upper ? c - r >= k : c - r <= k)
+                memcpy((char *)(uintptr_t)mask->data + (size_t)(r * dims[1] + c) * size, one->data, size);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, cv->in[0], mask));
+}

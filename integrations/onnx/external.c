@@ -1,0 +1,113 @@
+/* Files of external data: mapped once, only from inside of the base folder. */
+#define _GNU_SOURCE /* O_PATH and friends are not standard C */
+#include "onnx/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+dnnl_tp_status_t dtp_onnx_map(const char *path, int fd, const uint8_t **data, size_t *size) {
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return dtp_onnx_fail(dnnl_tp_runtime_error, "%s is not a regular file", path);
+    *size = (size_t)st.st_size;
+    *data = NULL;
+    if (!*size) return dnnl_tp_success;
+    void *p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return dtp_onnx_fail(dnnl_tp_runtime_error, "%s cannot be mapped: %s", path, strerror(errno));
+    *data = p;
+    return dnnl_tp_success;
+}
+
+/* Is the file that was opened, not a name for it, inside of the folder? */
+static bool is_inside(int fd, const char *folder) {
+    char link[64], path[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n <= 0) return false;
+    path[n] = 0;
+    const size_t length = strlen(folder);
+    return !strcmp(folder, "/") || (!strncmp(path, folder, length) && path[length] == '/');
+}
+
+static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, dtp_onnx_file_t **file,
+                                  const char **why) {
+    for (*file = m->files; *file; *file = (*file)->next)
+        if (!strcmp((*file)->location, location)) return dnnl_tp_success;
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s", m->base_folder, location);
+    *why = "its file of external data has too long a name";
+    if (n < 0 || n >= (int)sizeof path) return dnnl_tp_invalid_graph;
+    *why = "its file of external data cannot be opened";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not stop us */
+    if (fd < 0) return dnnl_tp_runtime_error;
+    dtp_onnx_file_t *f = dtp_v1_alloc(&m->memory, sizeof *f);
+    dnnl_tp_status_t status = f ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    if (!status && !is_inside(fd, m->base_folder)) {
+        *why = "its file of external data lies outside of the base folder";
+        status = dnnl_tp_invalid_graph;
+    }
+    if (!status && dtp_onnx_map(location, fd, &f->data, &f->size)) {
+        *why = "its file of external data cannot be mapped";
+        status = dnnl_tp_runtime_error;
+    }
+    (void)close(fd);
+    if (status) return status;
+    f->location = location;
+    f->next = m->files;
+    m->files = *file = f;
+    return dnnl_tp_success;
+}
+
+/* A number that is not negative, and nothing else. */
+static bool number(const char *text, uint64_t *value) {
+    *value = 0;
+    if (!*text) return false;
+    for (; *text; ++text) {
+        enum { TEN = 10 };
+        if (*text < '0' || *text > '9') return false;
+        if (__builtin_mul_overflow(*value, (uint64_t)TEN, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    }
+    return true;
+}
+
+dnnl_tp_status_t dtp_onnx_external(dnnl_tp_onnx_model_t m, const tensor_proto_t *x, const uint8_t **data,
+                                   size_t *size, const char **why) {
+    const char *location = NULL;
+    uint64_t offset = 0, length = 0;
+    bool has_length = false;
+    *why = "an entry of its external data is wrong";
+    for (size_t i = 0; i < x->n_external_data; ++i) {
+        const char *key = x->external_data[i]->key, *value = x->external_data[i]->value;
+        if (!key || !value) return dnnl_tp_invalid_graph;
+        if (!strcmp(key, "location")) location = value;
+        else if (!strcmp(key, "offset")) {
+            if (!number(value, &offset)) return dnnl_tp_invalid_graph;
+        } else if (!strcmp(key, "length")) {
+            if (!number(value, &length)) return dnnl_tp_invalid_graph;
+            has_length = true;
+        } else if (strcmp(key, "checksum")) {
+            return dnnl_tp_invalid_graph;
+        }
+    }
+    if (!location || !*location || *location == '/') return dnnl_tp_invalid_graph;
+    *why = "it has external data, and no base folder was given";
+    if (!m->base_folder) return dnnl_tp_invalid_arguments;
+    dtp_onnx_file_t *file;
+    const dnnl_tp_status_t status = open_file(m, location, &file, why);
+    if (status) return status;
+    *why = "its external data reach beyond the end of their file";
+    if (offset > file->size || (has_length && length > file->size - offset)) return dnnl_tp_invalid_graph;
+    *data = file->data + offset;
+    *size = has_length ? (size_t)length : file->size - (size_t)offset;
+    return dnnl_tp_success;
+}

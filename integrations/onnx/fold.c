@@ -1,0 +1,153 @@
+/* Elements that are known when the graph is made: lists that shapes and positions are computed with, and casts, which graphs
+ * do not have. Everything else is left to the compiler, which folds constants itself. */
+#include "onnx/import.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 4096 }; /* elements that are looked into here */
+
+bool dtp_fold_wants(const val_t *x) { return x && x->data && dtp_val_elems(x) <= MOST; }
+
+double dtp_fold_number(const val_t *x, int64_t i) {
+    switch (x->info.data_type) {
+    case dnnl_tp_f32: return (double)((const float *)x->data)[i];
+    case dnnl_tp_f64: return ((const double *)x->data)[i];
+    case dnnl_tp_s64: return (double)((const int64_t *)x->data)[i];
+    case dnnl_tp_s32: return ((const int32_t *)x->data)[i];
+    case dnnl_tp_s8: return ((const int8_t *)x->data)[i];
+    default: return ((const uint8_t *)x->data)[i];
+    }
+}
+
+static int64_t integer(const val_t *x, int64_t i) {
+    return x->info.data_type == dnnl_tp_s64 ? ((const int64_t *)x->data)[i] : (int64_t)dtp_fold_number(x, i);
+}
+
+static int64_t clamped(double v, double least, double most, int64_t least_s64, int64_t most_s64) {
+    return v != v ? least_s64 : v <= least ? least_s64 : v >= most ? most_s64 : (int64_t)v;
+}
+
+val_t *dtp_fold_cast(cv_t *cv, const val_t *x, dnnl_tp_data_type_t type) {
+    void *to;
+    val_t *v = dtp_cv_room(cv, type, x->info.ndims, x->info.dims, &to);
+    const int64_t n = v ? dtp_val_elems(v) : 0;
+    const bool is_int = x->info.data_type != dnnl_tp_f32 && x->info.data_type != dnnl_tp_f64;
+    for (int64_t i = 0; i < n; ++i) {
+        const double f = dtp_fold_number(x, i);
+        /* Integers wrap, as numpy's do; what no integer can hold becomes the nearest one. */
+        const int64_t s = is_int ? integer(x, i) : clamped(f, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
+        switch (type) {
+        case dnnl_tp_f32: ((float *)to)[i] = is_int ? (float)s : (float)f; break;
+        case dnnl_tp_f64: ((double *)to)[i] = is_int ? (double)s : f; break;
+        case dnnl_tp_s64: ((int64_t *)to)[i] = s; break;
+        case dnnl_tp_s32: ((int32_t *)to)[i] = (int32_t)s; break;
+        case dnnl_tp_boolean: ((uint8_t *)to)[i] = is_int ? s != 0 : f != 0; break;
+        default: ((uint8_t *)to)[i] = (uint8_t)s; break;
+        }
+    }
+    return v;
+}
+
+val_t *dtp_fold_take(cv_t *cv, const val_t *x, int axis, const val_t *ids) {
+    const int nd = x->info.ndims, ni = ids->info.ndims;
+    int64_t dims[2 * DNNL_TP_MAX_NDIMS];
+    for (int d = 0; d < axis; ++d) dims[d] = x->info.dims[d];
+    for (int d = 0; d < ni; ++d) dims[axis + d] = ids->info.dims[d];
+    for (int d = axis + 1; d < nd; ++d) dims[ni + d - 1] = x->info.dims[d];
+    void *to;
+    val_t *v = dtp_cv_room(cv, x->info.data_type, nd - 1 + ni, dims, &to);
+    if (!v) return NULL;
+    if (dtp_val_elems(v) == 0) return v;
+    const size_t row = (size_t)dtp_cv_product(x, axis + 1, nd) * dtp_onnx_type_size(x->info.data_type);
+    const int64_t outer = dtp_cv_product(x, 0, axis), n = dtp_val_elems(ids), all = x->info.dims[axis];
+    for (int64_t o = 0; o < outer; ++o)
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t id = integer(ids, i);
+            if (id < 0 || id >= all) {
+                dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "position %lld is outside 0..%lld", (long long)id,
+                            (long long)all - 1);
+                return NULL;
+            }
+            memcpy((char *)to + (size_t)(o * n + i) * row,
+                   (const char *)x->data + (size_t)(o * all + id) * row, row);
+        }
+    return v;
+}
+
+val_t *dtp_fold_concat(cv_t *cv, int axis, int n, val_t *const *x) {
+    dnnl_tp_tensor_info_t info = x[0]->info;
+    for (int i = 1; i < n; ++i) {
+        bool fits = x[i]->info.ndims == info.ndims && x[i]->info.data_type == info.data_type;
+        for (int d = 0; fits && d < info.ndims; ++d) fits = d == axis || x[i]->info.dims[d] == info.dims[d];
+        if (!fits) {
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "input %d does not fit input 0", i);
+            return NULL;
+        }
+        info.dims[axis] += x[i]->info.dims[axis];
+    }
+    void *p;
+    val_t *v = dtp_cv_room(cv, info.data_type, info.ndims, info.dims, &p);
+    if (!v || dtp_val_elems(v) == 0) return v;
+    char *to = p;
+    const int64_t outer = dtp_cv_product(v, 0, axis);
+    for (int64_t o = 0; o < outer; ++o)
+        for (int i = 0; i < n; ++i) {
+            const size_t row =
+                (size_t)dtp_cv_product(x[i], axis, info.ndims) * dtp_onnx_type_size(info.data_type);
+            if (row) memcpy(to, (const char *)x[i]->data + (size_t)o * row, row);
+            to += row;
+        }
+    return v;
+}
+
+val_t *dtp_fold_transpose(cv_t *cv, const val_t *x, const int64_t *perm) {
+    const int nd = x->info.ndims;
+    int64_t dims[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS], step[DNNL_TP_MAX_NDIMS],
+        at[DNNL_TP_MAX_NDIMS] = {0};
+    int64_t stride = 1;
+    for (int d = nd - 1; d >= 0; --d) {
+        strides[d] = stride;
+        stride *= x->info.dims[d];
+    }
+    for (int d = 0; d < nd; ++d) {
+        dims[d] = x->info.dims[perm[d]];
+        step[d] = strides[perm[d]];
+    }
+    void *to;
+    val_t *v = dtp_cv_room(cv, x->info.data_type, nd, dims, &to);
+    const int64_t n = v ? dtp_val_elems(v) : 0;
+    const size_t size = dtp_onnx_type_size(x->info.data_type);
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t from = 0;
+        for (int d = 0; d < nd; ++d) from += at[d] * step[d];
+        memcpy((char *)to + (size_t)i * size, (const char *)x->data + (size_t)from * size, size);
+        for (int d = nd - 1; d >= 0 && ++at[d] == dims[d]; --d) at[d] = 0;
+    }
+    return v;
+}
+
+/* Modulo 2^64, as graphs compute; towards zero, 0 for a division by 0. */
+static int64_t computed(int kind, int64_t x, int64_t y) {
+    switch (kind) {
+    case dnnl_tp_op_add: return (int64_t)((uint64_t)x + (uint64_t)y);
+    case dnnl_tp_op_subtract: return (int64_t)((uint64_t)x - (uint64_t)y);
+    case dnnl_tp_op_multiply: return (int64_t)((uint64_t)x * (uint64_t)y);
+    default: return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
+    }
+}
+
+val_t *dtp_fold_binary(cv_t *cv, int kind, const val_t *x, const val_t *y) {
+    const dnnl_tp_tensor_info_t *a = &x->info, *b = &y->info;
+    if ((kind != dnnl_tp_op_add && kind != dnnl_tp_op_subtract && kind != dnnl_tp_op_multiply &&
+         kind != dnnl_tp_op_divide) ||
+        a->data_type != b->data_type || a->data_type != dnnl_tp_s64 || a->ndims > 1 || b->ndims > 1)
+        return NULL;
+    const int64_t na = dtp_val_elems(x), nb = dtp_val_elems(y), n = na == 1 ? nb : na;
+    if (na > MOST || nb > MOST || (na != nb && na != 1 && nb != 1)) return NULL;
+    void *to;
+    val_t *v = dtp_cv_room(cv, dnnl_tp_s64, a->ndims > b->ndims ? a->ndims : b->ndims, &n, &to);
+    for (int64_t i = 0; v && i < n; ++i)
+        ((int64_t *)to)[i] = computed(kind, integer(x, na == 1 ? 0 : i), integer(y, nb == 1 ? 0 : i));
+    return v;
+}

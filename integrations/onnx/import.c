@@ -1,0 +1,381 @@
+/* From a model to a graph: inputs, initializers, nodes in their order, functions inlined, outputs. */
+#include "onnx/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CALLS = 64, OVERLOAD_OF_NODE = 8, OVERLOAD_OF_FUNCTION = 13, DEFAULTS_OF_FUNCTION = 11 };
+
+/* ---- Inputs that have to be known ------------------------------------------------------------------------- */
+
+static bool is(const char *a, const char *b) { return !strcmp(a, b); }
+/* A name of protobuf-c, which may be absent. */
+static const char *text(const char *s) { return s ? s : ""; }
+
+dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
+    static char mark;
+    const graph_proto_t *g = m->proto->graph;
+    const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
+    dtp_onnx_names_t wanted;
+    dtp_onnx_names_init(&wanted, &m->memory, 0);
+    m->determines = dtp_v1_alloc(&m->memory, g->n_input * sizeof *m->determines);
+    if (!m->determines) return dnnl_tp_out_of_memory;
+    for (size_t i = g->n_node; i-- > 0;) {
+        const node_proto_t *n = g->node[i];
+        const row_t *row =
+            is(dtp_onnx_domain(text(n->domain)), "") ? dtp_onnx_row(text(n->op_type), version) : NULL;
+        bool all = false;
+        for (size_t k = 0; k < n->n_output; ++k) all |= dtp_onnx_names_get(&wanted, n->output[k]) != NULL;
+        all &= !is(text(n->op_type), "Shape") && !is(text(n->op_type), "Size");
+        for (size_t k = 0; k < n->n_input; ++k)
+            if (all || (row && k < sizeof row->params * 8 && row->params >> k & 1))
+                DTP_ONNX_TRY(dtp_onnx_names_set(&wanted, n->input[k], &mark));
+    }
+    for (size_t i = 0; i < g->n_input; ++i)
+        m->determines[i] = g->input[i]->name && dtp_onnx_names_get(&wanted, g->input[i]->name);
+    return dnnl_tp_success;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------ */
+
+static val_t *find(const scope_t *s, const char *name) {
+    for (; s; s = s->parent) {
+        val_t *v = dtp_onnx_names_get(&s->names, name);
+        if (v) return v;
+    }
+    return NULL;
+}
+
+static dnnl_tp_status_t define(scope_t *s, const char *name, val_t *v) {
+    if (dtp_onnx_names_get(&s->names, name))
+        return dtp_onnx_fail(dnnl_tp_invalid_graph, "the tensor '%s' is defined twice", name);
+    return dtp_onnx_names_set(&s->names, name, v);
+}
+
+static val_t *new_val(import_t *im) {
+    val_t *v = dtp_v1_alloc(&im->memory, sizeof *v);
+    if (v) v->v = -1;
+    return v;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------ */
+
+/* Text of a field that Debian's onnx.proto does not have; "": absent. NULL: no text. */
+static const char *late_text(import_t *im, const ProtobufCMessage *message, const char *name,
+                             unsigned number) {
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(message->descriptor, name);
+    if (f) {
+        const char *s = *(char *const *)(const void *)((const char *)message + f->offset);
+        return text(s);
+    }
+    for (unsigned i = 0; i < message->n_unknown_fields; ++i) {
+        const ProtobufCMessageUnknownField *u = &message->unknown_fields[i];
+        if (u->tag != number) continue;
+        /* protobuf-c keeps the length before the bytes; overloads have short names. */
+        enum { LONGEST = 127 };
+        if (u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || u->len < 1 || u->data[0] > LONGEST ||
+            u->len != 1 + (size_t)u->data[0])
+            return NULL;
+        char *s = dtp_v1_alloc(&im->memory, u->len);
+        if (s) memcpy(s, u->data + 1, u->len - 1);
+        return s;
+    }
+    return "";
+}
+
+static bool has_late_field(const ProtobufCMessage *message, unsigned number) {
+    for (unsigned i = 0; i < message->n_unknown_fields; ++i)
+        if (message->unknown_fields[i].tag == number) return true;
+    return false;
+}
+
+static const function_proto_t *find_function(import_t *im, const node_proto_t *n) {
+    const model_proto_t *p = im->model->proto;
+    if (!p->n_functions) return NULL;
+    const char *overload = late_text(im, &n->base, "overload", OVERLOAD_OF_NODE);
+    for (size_t i = 0; i < p->n_functions && overload; ++i) {
+        const function_proto_t *f = p->functions[i];
+        const char *theirs = late_text(im, &f->base, "overload", OVERLOAD_OF_FUNCTION);
+        if (theirs && is(text(f->name), text(n->op_type)) && is(overload, theirs) &&
+            is(dtp_onnx_domain(text(f->domain)), dtp_onnx_domain(text(n->domain))))
+            return f;
+    }
+    return NULL;
+}
+
+/* What a function sees of an input that its call leaves out. */
+static val_t absent;
+
+/* Failures before there is a converter. */
+#define REFUSE(code, ...)                   \
+    do {                                    \
+        dtp_cv_fail(cv, code, __VA_ARGS__); \
+        return cv->status;                  \
+    } while (0)
+
+static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const function_proto_t *f) {
+    import_t *im = cv->im;
+    if (around->depth >= MAX_CALLS)
+        REFUSE(dnnl_tp_invalid_graph, "functions call each other more than %d deep", MAX_CALLS);
+    if (f->n_input < (size_t)cv->nin || f->n_output < (size_t)cv->nout)
+        REFUSE(dnnl_tp_invalid_graph, "the function has %zu inputs and %zu outputs", f->n_input, f->n_output);
+    if (has_late_field(&f->base, DEFAULTS_OF_FUNCTION) ||
+        protobuf_c_message_descriptor_get_field_by_name(f->base.descriptor, "attribute_proto"))
+        REFUSE(dnnl_tp_unimplemented, "the function has default values of attributes");
+    scope_t scope = {.call = cv->node,
+                     .caller = around,
+                     .nimports = f->n_opset_import,
+                     .imports = f->opset_import,
+                     .depth = around->depth + 1};
+    dtp_onnx_names_init(&scope.names, &im->memory, 0);
+    for (size_t i = 0; i < f->n_input; ++i)
+        DTP_ONNX_TRY(define(&scope, f->input[i], i < (size_t)cv->nin && cv->in[i] ? cv->in[i] : &absent));
+    DTP_ONNX_TRY(dtp_onnx_nodes(im, &scope, f->n_node, f->node));
+    for (int i = 0; i < cv->nout; ++i) {
+        cv->out[i] = find(&scope, f->output[i]);
+        if (!cv->out[i] && *cv->node->output[i])
+            REFUSE(dnnl_tp_invalid_graph, "the function does not make its output '%s'", f->output[i]);
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t inputs(cv_t *cv) {
+    const node_proto_t *n = cv->node;
+    for (int i = 0; i < cv->nin; ++i) {
+        if (!n->input[i]) REFUSE(dnnl_tp_invalid_graph, "input %d has no name", i);
+        if (!*n->input[i]) continue;
+        cv->in[i] = find(cv->scope, n->input[i]);
+        if (cv->in[i] == &absent) cv->in[i] = NULL;
+        else if (!cv->in[i])
+            REFUSE(dnnl_tp_invalid_graph,
+                   "its input '%s' is made by no node before it: it does not exist, or the nodes form a "
+                   "cycle or are not "
+                   "in order",
+                   n->input[i]);
+    }
+    while (cv->nin > 0 && !cv->in[cv->nin - 1]) --cv->nin;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
+    const node_proto_t *n = cv->node;
+    const char *domain = dtp_onnx_domain(text(n->domain));
+    if (!n->op_type || !*n->op_type) REFUSE(dnnl_tp_invalid_graph, "it has no operator");
+    if (n->n_attribute > sizeof cv->attrs_read * 8)
+        REFUSE(dnnl_tp_invalid_graph, "it has %zu attributes", n->n_attribute);
+    DTP_ONNX_TRY(inputs(cv));
+    const function_proto_t *f = find_function(cv->im, n);
+    if (f) return inline_function(cv, scope, f);
+    const int64_t version = dtp_onnx_opset(scope->nimports, scope->imports, domain);
+    if (!version) REFUSE(dnnl_tp_invalid_graph, "the model does not import the domain '%s'", domain);
+    if (*domain) REFUSE(dnnl_tp_unimplemented, "operators of the domain '%s' are not known", domain);
+    cv->row = dtp_onnx_row(n->op_type, version);
+    if (!cv->row)
+        REFUSE(dnnl_tp_unimplemented, "this operator is not implemented in version %lld", (long long)version);
+    if (cv->nin < cv->row->min_in || (cv->row->max_in >= 0 && cv->nin > cv->row->max_in))
+        REFUSE(dnnl_tp_invalid_graph_op, "it has %d inputs, needed are %d to %d", cv->nin, cv->row->min_in,
+               cv->row->max_in);
+    for (int i = 0; i < cv->row->min_in; ++i)
+        if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
+    cv->row->convert(cv);
+    if (!cv->status) dtp_cv_all_read(cv);
+    return cv->status;
+}
+
+static dnnl_tp_status_t one_node(import_t *im, scope_t *scope, const node_proto_t *n) {
+    cv_t at = {.im = im, .scope = scope, .node = n, .nin = (int)n->n_input, .nout = (int)n->n_output},
+         *cv = &at;
+    if (n->n_input > INT32_MAX || n->n_output > INT32_MAX) return dnnl_tp_invalid_graph;
+    cv->in = dtp_v1_alloc(&im->memory, (n->n_input + 1) * sizeof *cv->in);
+    cv->out = dtp_v1_alloc(&im->memory, (n->n_output + 1) * sizeof *cv->out);
+    if (!cv->in || !cv->out) return dnnl_tp_out_of_memory;
+    if (--im->nodes_left < 0) REFUSE(dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
+    while (cv->nout > 0 && !*n->output[cv->nout - 1]) --cv->nout;
+    DTP_ONNX_TRY(convert(cv, scope));
+    for (int i = 0; i < cv->nout; ++i) {
+        if (!*n->output[i]) continue;
+        if (!cv->out[i]) REFUSE(dnnl_tp_unimplemented, "its output %d is not implemented", i);
+        DTP_ONNX_TRY(define(scope, n->output[i], cv->out[i]));
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_onnx_nodes(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes) {
+    for (size_t i = 0; i < n; ++i) DTP_ONNX_TRY(one_node(im, scope, nodes[i]));
+    return dnnl_tp_success;
+}
+
+/* ---- The main graph ---------------------------------------------------------------------------------------- */
+
+static const dnnl_tp_onnx_value_t *fixed_value(const dnnl_tp_onnx_graph_opts_t *o, const char *name) {
+    for (int i = 0; i < o->nvalues; ++i)
+        if (is(o->values[i].name, name)) return &o->values[i];
+    return NULL;
+}
+
+static bool is_fed(const dnnl_tp_onnx_graph_opts_t *o, const char *name) {
+    for (int i = 0; i < o->nfed; ++i)
+        if (is(o->fed[i], name)) return true;
+    return false;
+}
+
+static dnnl_tp_status_t fix_input(import_t *im, const dnnl_tp_onnx_value_t *x,
+                                  const dnnl_tp_onnx_port_t *port, val_t *v) {
+    const int64_t n = dtp_onnx_elems(&x->info);
+    bool fits = x->info.data_type == port->info.data_type &&
+                (port->info.ndims < 0 || port->info.ndims == x->info.ndims);
+    for (int d = 0; fits && d < port->info.ndims; ++d)
+        fits = port->info.dims[d] == x->info.dims[d] || port->info.dims[d] == CV_RUNTIME;
+    if (!fits || n < 0 || (n > 0 && !x->data))
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the value of input '%s' has another type or shape",
+                             x->name);
+    void *copy = dtp_v1_alloc(&im->memory, (size_t)n * dtp_onnx_type_size(x->info.data_type) + 1);
+    if (!copy) return dnnl_tp_out_of_memory;
+    if (n) memcpy(copy, x->data, (size_t)n * dtp_onnx_type_size(x->info.data_type));
+    v->data = copy;
+    v->info = x->info;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
+                              const dnnl_tp_onnx_graph_opts_t *o) {
+    dnnl_tp_onnx_port_t port;
+    DTP_ONNX_TRY(dtp_onnx_port(value, &port));
+    if (!*port.name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
+    if (find(s, port.name) && !is_fed(o, port.name)) return dnnl_tp_success; /* an initializer */
+    val_t *v = new_val(im);
+    if (!v) return dnnl_tp_out_of_memory;
+    if (port.info.data_type == dnnl_tp_data_type_undef)
+        return dtp_onnx_fail(dnnl_tp_unimplemented,
+                             "input '%s' is no tensor, or one of the type %s, which graphs do not carry",
+                             port.name, dtp_onnx_type_name(port.onnx_type));
+    const dnnl_tp_onnx_value_t *x = fixed_value(o, port.name);
+    if (x) {
+        DTP_ONNX_TRY(fix_input(im, x, &port, v));
+        return define(s, port.name, v);
+    }
+    if (port.info.ndims < 0)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "input '%s' has no shape", port.name);
+    for (int d = 0; d < port.info.ndims; ++d)
+        for (int i = 0; port.symbols[d] && i < o->ndims; ++i)
+            if (is(o->dims[i].name, port.symbols[d])) port.info.dims[d] = o->dims[i].size;
+    if (o->batch > 0 && port.info.ndims > 0) port.info.dims[0] = o->batch;
+    v->info = port.info;
+    v->input = port.name;
+    DTP_ONNX_TRY(
+        dnnl_tp_graph_input(im->graph, &v->v, port.name, v->info.data_type, v->info.ndims, v->info.dims));
+    if (is_fed(o, port.name)) return dtp_onnx_names_set(&s->names, port.name, v);
+    return define(s, port.name, v);
+}
+
+static dnnl_tp_status_t initializer(import_t *im, scope_t *s, const tensor_proto_t *x) {
+    const dtp_onnx_tensor_t *t = dtp_onnx_tensor(im->model, x);
+    val_t *v = new_val(im);
+    if (!v) return dnnl_tp_out_of_memory;
+    if (!x->name || !*x->name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an initializer has no name");
+    if (t->status)
+        return dtp_onnx_fail(t->status, "initializer '%s' of type %s: %s", x->name,
+                             dtp_onnx_type_name(t->onnx_type), t->why);
+    v->info = t->info;
+    v->data = t->data;
+    v->is_borrowed = true;
+    return define(s, x->name, v);
+}
+
+/* *number: its number in the graph. */
+static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto_t *value,
+                               dnnl_tp_value_t *number) {
+    dnnl_tp_onnx_port_t port;
+    DTP_ONNX_TRY(dtp_onnx_port(value, &port));
+    val_t *v = find(s, port.name);
+    if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
+    if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)
+        return dtp_onnx_fail(dnnl_tp_invalid_data_type,
+                             "the output '%s' is declared with another type than its node makes", port.name);
+    static char kind[] = "output";
+    cv_t cv = {.im = im, .node = &(node_proto_t){.name = value->name, .op_type = kind}};
+    *number = dtp_cv_value(&cv, v);
+    if (cv.status) return cv.status;
+    return dnnl_tp_graph_output(im->graph, *number, port.name);
+}
+
+static dnnl_tp_status_t check_opts(const_dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_graph_opts_t *o) {
+    const graph_proto_t *g = m->proto->graph;
+    if (o->ndims < 0 || (o->ndims && !o->dims) || o->nvalues < 0 || (o->nvalues && !o->values) ||
+        o->nfed < 0 || (o->nfed && !o->fed) || o->batch < 0 || o->max_nodes < 0)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                             "a number of the options is negative, or a list is NULL");
+    for (int i = 0; i < o->ndims; ++i) {
+        bool known = false;
+        for (size_t k = 0; k < g->n_input && !known; ++k) {
+            dnnl_tp_onnx_port_t port;
+            DTP_ONNX_TRY(dtp_onnx_port(g->input[k], &port));
+            for (int d = 0; d < port.info.ndims; ++d)
+                known |= port.symbols[d] && is(port.symbols[d], o->dims[i].name);
+        }
+        if (!known || o->dims[i].size < 0)
+            return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                                 "no input has the dimension '%s', or its size is negative", o->dims[i].name);
+    }
+    for (int i = 0; i < o->nvalues + o->nfed; ++i) {
+        const char *name = i < o->nvalues ? o->values[i].name : o->fed[i - o->nvalues];
+        bool known = false;
+        for (size_t k = 0; k < g->n_input; ++k) known |= name && is(text(g->input[k]->name), name);
+        if (!known) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no input is named '%s'", text(name));
+    }
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) {
+    const model_proto_t *p = im->model->proto;
+    const graph_proto_t *g = p->graph;
+    scope_t scope = {.nimports = p->n_opset_import, .imports = p->opset_import};
+    dtp_onnx_names_init(&scope.names, &im->memory, 0);
+    if (g->name && *g->name) DTP_ONNX_TRY(dnnl_tp_graph_set_name(im->graph, g->name));
+    if (g->n_sparse_initializer)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "the model has sparse initializers");
+    for (size_t i = 0; i < g->n_initializer; ++i) DTP_ONNX_TRY(initializer(im, &scope, g->initializer[i]));
+    scope_t inputs = {0}; /* only to find names that are there twice */
+    dtp_onnx_names_init(&inputs.names, &im->memory, 0);
+    for (size_t i = 0; i < g->n_input; ++i) {
+        DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &absent));
+        DTP_ONNX_TRY(input(im, &scope, g->input[i], o));
+    }
+    DTP_ONNX_TRY(dtp_onnx_nodes(im, &scope, g->n_node, g->node));
+    if (!g->n_output) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no outputs");
+    for (size_t i = 0; i < g->n_output; ++i) {
+        dnnl_tp_value_t number = -1;
+        DTP_ONNX_TRY(output(im, &scope, g->output[i], &number));
+        if (o->outputs) o->outputs[i] = number;
+    }
+    for (size_t i = 0; o->inputs && i < g->n_input; ++i) {
+        const val_t *v = find(&scope, g->input[i]->name);
+        o->inputs[i] = v->input ? v->v : -1;
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
+                                           const dnnl_tp_onnx_graph_opts_t *opts) {
+    enum { NODES = 1000000 };
+    static const size_t bytes = (size_t)1 << 30;
+    if (!graph) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "graph is NULL");
+    *graph = NULL;
+    if (!model) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model is NULL");
+    const dnnl_tp_onnx_graph_opts_t none = {.struct_size = sizeof none}, *o = opts ? opts : &none;
+    if (o->struct_size != sizeof *o)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu", o->struct_size,
+                             sizeof *o);
+    DTP_ONNX_TRY(check_opts(model, o));
+    import_t im = {.model = model,
+                   .nodes_left = o->max_nodes ? o->max_nodes : NODES,
+                   .bytes_left = o->max_bytes ? o->max_bytes : bytes};
+    DTP_ONNX_TRY(dnnl_tp_graph_create(&im.graph, o->kind ? o->kind : dnnl_tp_cpu));
+    dtp_v1_memory_init(&im.memory);
+    const dnnl_tp_status_t status = build(&im, o);
+    dtp_v1_memory_free(&im.memory);
+    if (status) (void)dnnl_tp_graph_destroy(im.graph);
+    else *graph = im.graph;
+    return status;
+}

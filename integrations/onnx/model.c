@@ -1,0 +1,260 @@
+/* Opening models, and what they say of themselves. */
+#define _GNU_SOURCE /* realpath */
+#include "onnx/model.h"
+#include "onnx/import.h"
+#include "onnx/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = 28 };
+
+static void *proto_alloc(void *ctx, size_t size) {
+    (void)ctx;
+    const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
+    return a->alloc(a->ctx, size ? size : 1, _Alignof(max_align_t));
+}
+static void proto_free(void *ctx, void *p) {
+    (void)ctx;
+    const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
+    if (p) a->free(a->ctx, p);
+}
+
+void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model) {
+    (void)atomic_fetch_add_explicit(&model->refs, 1, memory_order_relaxed);
+}
+
+void dtp_onnx_model_unref(void *arg) {
+    dnnl_tp_onnx_model_t m = arg;
+    if (atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+    if (m->proto) dtp_onnx__model_proto__free_unpacked(m->proto, &m->allocator);
+    for (dtp_onnx_file_t *f = m->files; f; f = f->next)
+        if (f->data) (void)munmap((void *)(uintptr_t)f->data, f->size);
+    dtp_v1_memory_free(&m->memory);
+    proto_free(NULL, m);
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_close(dnnl_tp_onnx_model_t model) {
+    if (model) dtp_onnx_model_unref(model);
+    return dnnl_tp_success;
+}
+
+const char *dtp_onnx_domain(const char *domain) { return domain && strcmp(domain, "ai.onnx") ? domain : ""; }
+
+int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *domain) {
+    for (size_t i = 0; i < n; ++i)
+        if (!strcmp(dtp_onnx_domain(imports[i]->domain), domain)) return imports[i]->version;
+    return 0;
+}
+
+static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
+    const model_proto_t *p = m->proto;
+    if (!p->has_ir_version || p->ir_version < IR_FIRST || p->ir_version > IR_LAST)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "the file has IR version %lld, %d to %d are known",
+                             (long long)p->ir_version, IR_FIRST, IR_LAST);
+    if (!p->graph) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no graph");
+    const int64_t opset = dtp_onnx_opset(p->n_opset_import, p->opset_import, "");
+    if (opset < 0 || opset > OPSET_LAST)
+        return dtp_onnx_fail(dnnl_tp_unimplemented,
+                             "the file has operators of version %lld, 1 to %d are known", (long long)opset,
+                             OPSET_LAST);
+    for (size_t i = 0; i < p->n_functions; ++i)
+        DTP_ONNX_TRY(dtp_onnx_read_nodes(m, p->functions[i]->n_node, p->functions[i]->node));
+    DTP_ONNX_TRY(dtp_onnx_read_graph(m, p->graph));
+    return dtp_onnx_mark_shapes(m);
+}
+
+static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
+                             const uint8_t *data, size_t size) {
+    enum { MIB64 = 64 << 20, FIFTH = 5 };
+    if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
+    DTP_ONNX_TRY(dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes));
+    dnnl_tp_onnx_model_t m = proto_alloc(NULL, sizeof *m);
+    if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
+    *m = (struct dnnl_tp_onnx_model){.allocator = {.alloc = proto_alloc, .free = proto_free}};
+    atomic_init(&m->refs, 1);
+    dtp_v1_memory_init(&m->memory);
+    dtp_onnx_names_init(&m->tensors, &m->memory, 1);
+    dnnl_tp_status_t status = dnnl_tp_success;
+    if (folder) {
+        char *real = realpath(folder, NULL);
+        char *copy = real ? dtp_v1_alloc(&m->memory, strlen(real) + 1) : NULL;
+        if (!real)
+            status = dtp_onnx_fail(dnnl_tp_runtime_error, "the base folder %s: %s", folder, strerror(errno));
+        else if (!copy) status = dnnl_tp_out_of_memory;
+        else m->base_folder = strcpy(copy, real);
+        free(real);
+    }
+    if (!status) {
+        m->proto = dtp_onnx__model_proto__unpack(&m->allocator, size, data);
+        /* What the scan let pass is a message; only memory can be missing. */
+        if (!m->proto) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory for the message");
+    }
+    if (!status) status = check(m);
+    if (status) dtp_onnx_model_unref(m);
+    else *out = m;
+    return status;
+}
+
+static dnnl_tp_status_t open_opts(const dnnl_tp_onnx_open_opts_t *opts, dnnl_tp_onnx_open_opts_t *out) {
+    *out = (dnnl_tp_onnx_open_opts_t){0};
+    if (!opts) return dnnl_tp_success;
+    if (opts->struct_size != sizeof *opts)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
+                             opts->struct_size, sizeof *opts);
+    *out = *opts;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_open_memory(dnnl_tp_onnx_model_t *model, const void *data, size_t size,
+                                          const dnnl_tp_onnx_open_opts_t *opts) {
+    dnnl_tp_onnx_open_opts_t o;
+    if (!model) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model is NULL");
+    *model = NULL;
+    if (!data && size) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "data is NULL");
+    DTP_ONNX_TRY(open_opts(opts, &o));
+    return make(model, o.base_folder, o.max_bytes, data, size);
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
+                                   const dnnl_tp_onnx_open_opts_t *opts) {
+    dnnl_tp_onnx_open_opts_t o;
+    if (!model) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model is NULL");
+    *model = NULL;
+    if (!path) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "path is NULL");
+    DTP_ONNX_TRY(open_opts(opts, &o));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return dtp_onnx_fail(dnnl_tp_runtime_error, "%s: %s", path, strerror(errno));
+    const uint8_t *data;
+    size_t size;
+    dnnl_tp_status_t status = dtp_onnx_map(path, fd, &data, &size);
+    (void)close(fd);
+    if (status) return status;
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    if (!o.base_folder) {
+        const size_t n = slash ? (size_t)(slash - path) : 0;
+        folder = proto_alloc(NULL, n + 2);
+        if (!folder) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
+        else if (!slash) strcpy(folder, ".");
+        else if (n == 0) strcpy(folder, "/");
+        else {
+            memcpy(folder, path, n);
+            folder[n] = 0;
+        }
+    }
+    if (!status) status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size);
+    proto_free(NULL, folder);
+    if (data) (void)munmap((void *)(uintptr_t)data, size);
+    return status;
+}
+
+/* ---- Questions --------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *port) {
+    *port = (dnnl_tp_onnx_port_t){.name = value->name ? value->name : "", .info.ndims = -1};
+    const DtpOnnx__TypeProto__Tensor *t =
+        value->type && value->type->value_case == DTP_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+            ? value->type->tensor_type
+            : NULL;
+    if (!t) return dnnl_tp_success;
+    port->onnx_type = t->elem_type;
+    port->info.data_type = dtp_onnx_carried(t->elem_type);
+    if (!t->shape) return dnnl_tp_success;
+    if (t->shape->n_dim > DNNL_TP_MAX_NDIMS)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "'%s' has %zu dimensions, at most %d are allowed",
+                             port->name, t->shape->n_dim, DNNL_TP_MAX_NDIMS);
+    port->info.ndims = (int)t->shape->n_dim;
+    int64_t product = 1;
+    for (int d = 0; d < port->info.ndims; ++d) {
+        const DtpOnnx__TensorShapeProto__Dimension *dim = t->shape->dim[d];
+        port->info.dims[d] = DNNL_TP_RUNTIME_DIM_VAL;
+        if (dim->value_case == DTP_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+            if (dim->dim_value < 0)
+                return dtp_onnx_fail(dnnl_tp_invalid_graph, "'%s': dimension %d is %lld", port->name, d,
+                                     (long long)dim->dim_value);
+            port->info.dims[d] = dim->dim_value;
+            if (dim->dim_value > 0 && (__builtin_mul_overflow(product, dim->dim_value, &product) ||
+                                       product > INT64_MAX / (int64_t)sizeof(double)))
+                return dtp_onnx_fail(dnnl_tp_invalid_graph, "'%s': the dimensions are too large", port->name);
+        } else if (dim->value_case == DTP_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                   *dim->dim_param) {
+            port->symbols[d] = dim->dim_param;
+        }
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_query(const_dnnl_tp_onnx_model_t model, dnnl_tp_onnx_model_info_t *info) {
+    if (!model || !info || info->struct_size != sizeof *info)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or another struct_size");
+    const model_proto_t *p = model->proto;
+    *info = (dnnl_tp_onnx_model_info_t){.struct_size = sizeof *info,
+                                        .ir_version = p->ir_version,
+                                        .opset = dtp_onnx_opset(p->n_opset_import, p->opset_import, ""),
+                                        .producer = p->producer_name ? p->producer_name : "",
+                                        .name = p->graph->name ? p->graph->name : "",
+                                        .inputs = (int)p->graph->n_input,
+                                        .outputs = (int)p->graph->n_output,
+                                        .nodes = (int)p->graph->n_node};
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_input(const_dnnl_tp_onnx_model_t model, int index, dnnl_tp_onnx_port_t *port) {
+    if (!model || !port || index < 0 || (size_t)index >= model->proto->graph->n_input)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no input %d", index);
+    const graph_proto_t *g = model->proto->graph;
+    DTP_ONNX_TRY(dtp_onnx_port(g->input[index], port));
+    if (model->determines[index]) port->flags |= DNNL_TP_ONNX_DETERMINES_SHAPES;
+    for (size_t i = 0; i < g->n_initializer; ++i)
+        if (g->initializer[i]->name && !strcmp(g->initializer[i]->name, port->name))
+            port->flags |= DNNL_TP_ONNX_HAS_DEFAULT;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index, dnnl_tp_onnx_port_t *port) {
+    if (!model || !port || index < 0 || (size_t)index >= model->proto->graph->n_output)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no output %d", index);
+    return dtp_onnx_port(model->proto->graph->output[index], port);
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_read_tensor(dnnl_tp_tensor_info_t *info, char *name, void *buffer, size_t room,
+                                          const void *data, size_t size) {
+    enum { NAME = 256 };
+    if (!info || (!data && size)) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument");
+    *info = (dnnl_tp_tensor_info_t){0};
+    enum { TIMES = 4, MIB = 1 << 20 };
+    DTP_ONNX_TRY(
+        dtp_onnx_scan(data, size, &dtp_onnx__tensor_proto__descriptor, (uint64_t)size * TIMES + MIB));
+    struct dnnl_tp_onnx_model m = {.allocator = {.alloc = proto_alloc, .free = proto_free}};
+    dtp_v1_memory_init(&m.memory);
+    dtp_onnx_names_init(&m.tensors, &m.memory, 1);
+    tensor_proto_t *x = dtp_onnx__tensor_proto__unpack(&m.allocator, size, data);
+    dnnl_tp_status_t status =
+        x ? dtp_onnx_read(&m, x) : dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
+    if (!status) {
+        const dtp_onnx_tensor_t *t = dtp_onnx_tensor(&m, x);
+        if (t->status) {
+            status = dtp_onnx_fail(t->status, "tensor '%s' of type %s: %s", x->name ? x->name : "",
+                                   dtp_onnx_type_name(t->onnx_type), t->why);
+        } else {
+            const size_t bytes = (size_t)dtp_onnx_elems(&t->info) * dtp_onnx_type_size(t->info.data_type);
+            if (buffer && room < bytes)
+                status = dtp_onnx_fail(dnnl_tp_invalid_arguments, "the buffer has %zu bytes, needed are %zu",
+                                       room, bytes);
+            else if (buffer && bytes) memcpy(buffer, t->data, bytes);
+            *info = t->info;
+            if (name) {
+                strncpy(name, x->name ? x->name : "", NAME - 1);
+                name[NAME - 1] = 0;
+            }
+        }
+    }
+    if (x) dtp_onnx__tensor_proto__free_unpacked(x, &m.allocator);
+    dtp_v1_memory_free(&m.memory);
+    return status;
+}

@@ -1,0 +1,195 @@
+/* Normalisations. */
+#include "onnx/ops.h"
+
+static dnnl_tp_data_type_t type_of(const cv_t *cv) { return cv->in[0]->info.data_type; }
+static val_t *scalar(cv_t *cv, double value) { return dtp_cv_scalar(cv, type_of(cv), value); }
+
+val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels) {
+    return dtp_cv_unsqueeze(cv, channels, 0, x->info.ndims > 2 ? x->info.ndims - 2 : 0);
+}
+
+static void along(cv_t *cv, val_t *x, int64_t axis, bool is_last, val_t **y) {
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis};
+    *y = dtp_cv_op(is_last ? dtp_cv_last(cv) : cv, cv->row->kind, 1, &x, 1, &attr);
+}
+
+void dtp_onnx_softmax(cv_t *cv) {
+    val_t *y;
+    along(cv, cv->in[0], dtp_cv_int(cv, "axis", -1), true, &y);
+    dtp_cv_set(cv, 0, y);
+}
+
+/* Before version 13: all dimensions from axis on are one. */
+void dtp_onnx_softmax_1(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int nd = x->info.ndims, axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 1), nd);
+    val_t *y;
+    if (cv->status) return;
+    bool single = true; /* nothing but ones behind axis */
+    for (int d = axis + 1; d < nd; ++d) single &= x->info.dims[d] == 1;
+    if (single) {
+        along(cv, cv->in[0], axis, true, &y);
+    } else {
+        const int64_t flat[2] = {dtp_cv_product(x, 0, axis), dtp_cv_product(x, axis, nd)};
+        along(cv, dtp_cv_reshape(cv, cv->in[0], 2, flat), 1, false, &y);
+        y = dtp_cv_reshape(dtp_cv_last(cv), y, nd, x->info.dims);
+    }
+    dtp_cv_set(cv, 0, y);
+}
+
+/* Mean over axes, and 1 / sqrt(variance + epsilon); axes stay with size 1. */
+static void moments(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon, val_t **mean,
+                    val_t **factor) {
+    *mean = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, x, n, axes, true);
+    if (!factor) return;
+    val_t *v = dtp_cv_binary(cv, dnnl_tp_op_squared_difference, x, *mean);
+    v = v ? dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, v, n, axes, true) : NULL;
+    v = dtp_cv_binary(cv, dnnl_tp_op_add, v, scalar(cv, (double)epsilon));
+    *factor = dtp_cv_unary(cv, dnnl_tp_op_reciprocal, dtp_cv_unary(cv, dnnl_tp_op_sqrt, v));
+}
+
+static bool same_dims(const val_t *x, int begin, const val_t *p) {
+    bool same = p->info.ndims == x->info.ndims - begin;
+    for (int d = 0; same && d < p->info.ndims; ++d) same = p->info.dims[d] == x->info.dims[begin + d];
+    return same;
+}
+
+void dtp_onnx_layer_normalization(cv_t *cv) {
+    val_t *x = cv->in[0], *scale = cv->in[1], *bias = dtp_cv_given(cv, 2) ? cv->in[2] : NULL;
+    const int nd = x->info.ndims, begin = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), nd);
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    (void)dtp_cv_int(cv, "stash_type", 1); /* what it computes in: never less than f32 here */
+    if (cv->status) return;
+    int64_t at = begin, axes[DNNL_TP_MAX_NDIMS];
+    for (int d = begin; d < nd; ++d) axes[d - begin] = d;
+    const bool fits =
+        same_dims(x, begin, scale) && (!bias || same_dims(x, begin, bias)) && type_of(cv) == dnnl_tp_f32;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon},
+                                      {dnnl_tp_op_attr_begin_norm_axis, dnnl_tp_op_attr_s64, 1, &at}};
+    val_t *y;
+    if (fits) {
+        if (!bias) bias = dtp_cv_fill(cv, dnnl_tp_f32, scale->info.ndims, scale->info.dims, 0);
+        val_t *in[] = {x, scale, bias};
+        y = dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_layer_norm, sizeof in / sizeof *in, in, 2, attr);
+    } else {
+        y = dtp_cv_op(cv, dnnl_tp_op_layer_norm, 1, &x, 2, attr);
+        y = dtp_cv_binary(bias ? cv : dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
+        if (bias) y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, bias);
+    }
+    dtp_cv_set(cv, 0, y);
+    if (dtp_cv_wanted(cv, 1) || dtp_cv_wanted(cv, 2)) {
+        val_t *mean, *factor = NULL;
+        moments(cv, x, nd - begin, axes, epsilon, &mean, dtp_cv_wanted(cv, 2) ? &factor : NULL);
+        dtp_cv_set(cv, 1, mean);
+        dtp_cv_set(cv, 2, factor);
+    }
+}
+
+void dtp_onnx_rms_normalization(cv_t *cv) {
+    val_t *x = cv->in[0], *scale = cv->in[1];
+    const int nd = x->info.ndims, begin = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", -1), nd);
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    (void)dtp_cv_int(cv, "stash_type", 1);
+    if (cv->status) return;
+    const int64_t at = begin;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon},
+                                      {dnnl_tp_op_attr_begin_norm_axis, dnnl_tp_op_attr_s64, 1, &at}};
+    val_t *in[] = {x, scale};
+    const bool fits = same_dims(x, begin, scale) && type_of(cv) == dnnl_tp_f32;
+    val_t *y = dtp_cv_op(fits ? dtp_cv_last(cv) : cv, dnnl_tp_op_rms_norm, fits ? 2 : 1, in, 2, attr);
+    if (!fits) y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, y, scale);
+    dtp_cv_set(cv, 0, y);
+}
+
+/* (x - mean) scale / sqrt(var + epsilon) + bias for each channel. With constant parameters all but a product and a sum is
+ * computed when the graph is compiled. */
+void dtp_onnx_batch_normalization(cv_t *cv) {
+    enum { X, SCALE, BIAS, MEAN, VARIANCE };
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    (void)dtp_cv_float(cv, "momentum", .9f);
+    if (dtp_cv_int(cv, "training_mode", 0)) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
+    if (dtp_cv_has(cv, "spatial") && !dtp_cv_int(cv, "spatial", 1))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it normalises each element, not each channel");
+    if (cv->in[0]->info.ndims < 2)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has less than 2 dimensions");
+    val_t *f = dtp_cv_binary(cv, dnnl_tp_op_add, cv->in[VARIANCE], scalar(cv, (double)epsilon));
+    f = dtp_cv_binary(cv, dnnl_tp_op_divide, cv->in[SCALE], dtp_cv_unary(cv, dnnl_tp_op_sqrt, f));
+    val_t *shift = dtp_cv_binary(cv, dnnl_tp_op_subtract, cv->in[BIAS],
+                                 dtp_cv_binary(cv, dnnl_tp_op_multiply, cv->in[MEAN], f));
+    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_multiply, cv->in[X], dtp_cv_per_channel(cv, cv->in[X], f));
+    dtp_cv_set(cv, 0,
+               dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, cv->in[X], shift)));
+}
+
+static void normalized(cv_t *cv, val_t *x, int n, const int64_t *axes, float epsilon, val_t **y) {
+    val_t *mean, *factor;
+    moments(cv, x, n, axes, epsilon, &mean, &factor);
+    *y = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_binary(cv, dnnl_tp_op_subtract, x, mean), factor);
+}
+
+void dtp_onnx_instance_normalization(cv_t *cv) {
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    const int n = cv->in[0]->info.ndims - 2;
+    if (n < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has less than 3 dimensions");
+    if (cv->status) return;
+    for (int d = 0; d < n; ++d) axes[d] = d + 2;
+    val_t *y;
+    normalized(cv, cv->in[0], n, axes, epsilon, &y);
+    y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_per_channel(cv, cv->in[0], cv->in[1]));
+    dtp_cv_set(
+        cv, 0,
+        dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, cv->in[0], cv->in[2])));
+}
+
+/* Groups of channels. Scale and bias are per group in version 18, per channel in version 21. */
+void dtp_onnx_group_normalization(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    const int64_t groups = dtp_cv_int(cv, "num_groups", 0);
+    const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
+    (void)dtp_cv_int(cv, "stash_type", 1);
+    if (x->info.ndims < 2 || groups < 1)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld groups", (long long)groups);
+    const int64_t channels = cv->status ? 1 : dtp_cv_dim(cv, x, 1);
+    if (!cv->status && channels % groups)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld channels in %lld groups", (long long)channels,
+                    (long long)groups);
+    if (cv->status) return;
+    const int64_t flat[] = {x->info.dims[0], groups,
+                            dtp_cv_product(x, 1, x->info.ndims) == CV_RUNTIME
+                                ? CV_RUNTIME
+                                : dtp_cv_product(x, 1, x->info.ndims) / groups};
+    const int64_t axis = 2;
+    enum { GROUPED = 3 };
+    val_t *y = dtp_cv_reshape(cv, cv->in[0], GROUPED, flat), *scale = cv->in[1], *bias = cv->in[2];
+    normalized(cv, y, 1, &axis, epsilon, &y);
+    enum { PER_CHANNEL = 21 };
+    if (cv->row->since < PER_CHANNEL && y) {
+        y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_unsqueeze(cv, scale, 0, 1));
+        y = dtp_cv_binary(cv, dnnl_tp_op_add, y, dtp_cv_unsqueeze(cv, bias, 0, 1));
+        y = dtp_cv_reshape(dtp_cv_last(cv), y, x->info.ndims, x->info.dims);
+    } else {
+        y = dtp_cv_reshape(cv, y, x->info.ndims, x->info.dims);
+        y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_per_channel(cv, x, scale));
+        y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, x, bias));
+    }
+    dtp_cv_set(cv, 0, y);
+}
+
+void dtp_onnx_mean_variance_normalization(cv_t *cv) {
+    static const int64_t usual[] = {0, 2, 3};
+    int64_t n;
+    const int64_t *axes = dtp_cv_attr_ints(cv, "axes", &n);
+    if (n < 0) {
+        axes = usual;
+        n = sizeof usual / sizeof *usual;
+    }
+    if (cv->status) return;
+    val_t *mean = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, cv->in[0], (int)n, axes, true), *v = NULL;
+    if (mean) v = dtp_cv_binary(cv, dnnl_tp_op_squared_difference, cv->in[0], mean);
+    if (v) v = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, v, (int)n, axes, true);
+    /* As the function of the standard has it: behind the root. */
+    v = dtp_cv_binary(cv, dnnl_tp_op_add, dtp_cv_unary(cv, dnnl_tp_op_sqrt, v), scalar(cv, 1e-9));
+    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_subtract, cv->in[0], mean);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, y, v));
+}

@@ -1,0 +1,17 @@
+/* Converters: one function for each line of ops.inc, in files by group. */
+#ifndef DTP_ONNX_OPS_H
+#define DTP_ONNX_OPS_H
+
+#include "onnx/import.h"
+
+#include <string.h>
+
+#define DTP_ONNX(op, since, convert, kind, fewest, most, params) void dtp_onnx_##convert(cv_t *cv);
+#include "onnx/ops.inc"
+
+/* Mean over axes, which stay with size 1. */
+val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);
+/* A vector of channels under the shape of x: {C, 1, 1, ...}. */
+val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels);
+
+#endif

@@ -1,0 +1,106 @@
+/* Sums, means and extremes over axes; running sums; pooling over everything. */
+#include "onnx/ops.h"
+
+val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep) {
+    const uint8_t keep_dims = keep;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_keep_dims, dnnl_tp_op_attr_bool, 1, &keep_dims},
+                                      {dnnl_tp_op_attr_axes, dnnl_tp_op_attr_s64, n, axes}};
+    return dtp_cv_op(cv, kind, 1, &x, 2, attr);
+}
+
+/* All of them: n = 0 would mean none to the library. */
+static val_t *reduce(cv_t *cv, int kind, val_t *x, int64_t n, const int64_t *axes, bool keep, bool is_all) {
+    int64_t every[DNNL_TP_MAX_NDIMS];
+    if (is_all) {
+        for (int d = 0; d < x->info.ndims; ++d) every[d] = d;
+        n = x->info.ndims;
+        axes = every;
+    }
+    return n ? dtp_cv_reduce(cv, kind, x, (int)n, axes, keep) : x;
+}
+
+enum { SUM_SQUARE = -1, LOG_SUM = -2, LOG_SUM_EXP = -3 };
+
+static void any_reduction(cv_t *cv, int64_t n, const int64_t *axes, bool is_all) {
+    const bool keep = dtp_cv_int(cv, "keepdims", 1) != 0;
+    val_t *x = cv->in[0];
+    if (cv->status) return;
+    if (n > x->info.ndims) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has more axes than its input dimensions");
+        return;
+    }
+    switch (cv->row->kind) {
+    case SUM_SQUARE:
+        x = dtp_cv_unary(cv, dnnl_tp_op_square, x);
+        x = x ? reduce(dtp_cv_last(cv), dnnl_tp_op_reduce_sum, x, n, axes, keep, is_all) : NULL;
+        break;
+    case LOG_SUM:
+        x = reduce(cv, dnnl_tp_op_reduce_sum, x, n, axes, keep, is_all);
+        x = dtp_cv_unary(dtp_cv_last(cv), dnnl_tp_op_log, x);
+        break;
+    case LOG_SUM_EXP: {
+        /* max + log(sum(exp(x - max))), so that nothing overflows; without elements to compare there is no maximum. */
+        val_t *largest = reduce(cv, dnnl_tp_op_reduce_max, x, n, axes, true, is_all);
+        x = dtp_cv_binary(cv, dnnl_tp_op_subtract, x, largest);
+        x = dtp_cv_unary(cv, dnnl_tp_op_exp, x);
+        x = x ? reduce(cv, dnnl_tp_op_reduce_sum, x, n, axes, true, is_all) : NULL;
+        x = dtp_cv_unary(cv, dnnl_tp_op_log, x);
+        x = dtp_cv_binary(keep ? dtp_cv_last(cv) : cv, dnnl_tp_op_add, x, largest);
+        /* The axes have size 1 now. */
+        if (!keep && x) x = reduce(dtp_cv_last(cv), dnnl_tp_op_reduce_max, x, n, axes, false, is_all);
+        break;
+    }
+    default: x = reduce(dtp_cv_last(cv), cv->row->kind, x, n, axes, keep, is_all); break;
+    }
+    dtp_cv_set(cv, 0, x);
+}
+
+/* Axes are an attribute. */
+void dtp_onnx_reduce_1(cv_t *cv) {
+    int64_t n;
+    const int64_t *axes = dtp_cv_attr_ints(cv, "axes", &n);
+    any_reduction(cv, n, axes, n <= 0);
+}
+
+/* Axes are an input. */
+void dtp_onnx_reduce(cv_t *cv) {
+    int64_t n = 0;
+    const int64_t *axes = dtp_cv_given(cv, 1) ? dtp_cv_ints(cv, 1, &n) : NULL;
+    const bool noop = dtp_cv_int(cv, "noop_with_empty_axes", 0) != 0;
+    any_reduction(cv, n, axes, n == 0 && !noop);
+}
+
+void dtp_onnx_cumsum(cv_t *cv) {
+    int64_t n;
+    const int64_t *axis = dtp_cv_ints(cv, 1, &n);
+    const uint8_t exclusive = dtp_cv_int(cv, "exclusive", 0) != 0,
+                  reverse = dtp_cv_int(cv, "reverse", 0) != 0;
+    if (!cv->status && n != 1) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld axes", (long long)n);
+    if (cv->status) return;
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, axis},
+                                      {dnnl_tp_op_attr_exclusive, dnnl_tp_op_attr_bool, 1, &exclusive},
+                                      {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &reverse}};
+    dtp_cv_set(cv, 0,
+               dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_cumsum, 1, cv->in, sizeof attr / sizeof *attr, attr));
+}
+
+/* Over all dimensions behind the channels. */
+void dtp_onnx_global_pool(cv_t *cv) {
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    const int n = cv->in[0]->info.ndims - 2;
+    if (n < 1) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", n + 2);
+        return;
+    }
+    for (int d = 0; d < n; ++d) axes[d] = d + 2;
+    dtp_cv_set(cv, 0, dtp_cv_reduce(dtp_cv_last(cv), cv->row->kind, cv->in[0], n, axes, true));
+}
+
+void dtp_onnx_lp_normalization(cv_t *cv) {
+    const int64_t p = dtp_cv_int(cv, "p", 2), axis = dtp_cv_int(cv, "axis", -1);
+    if (p != 1 && p != 2)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'p' is %lld", (long long)p);
+    val_t *norm =
+        dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, cv->in[0], 1, &axis, true);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, cv->in[0], norm));
+}

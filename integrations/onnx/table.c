@@ -1,0 +1,22 @@
+/* The table of operators and their versions, made from ops.inc. */
+#include "onnx/ops.h"
+
+#define DTP_ONNX(op, since, convert, kind, fewest, most, params) \
+    {#op, since, dtp_onnx_##convert, kind, fewest, most, params},
+static const row_t rows[] = {
+#include "onnx/ops.inc"
+};
+
+const row_t *dtp_onnx_rows(int *n) {
+    *n = (int)(sizeof rows / sizeof *rows);
+    return rows;
+}
+
+/* A few hundred rows, looked through once for a node: names differ in their first letters. */
+const row_t *dtp_onnx_row(const char *op, int64_t version) {
+    const row_t *best = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        if (!strcmp(rows[i].op, op) && rows[i].since <= version && (!best || rows[i].since > best->since))
+            best = &rows[i];
+    return best;
+}

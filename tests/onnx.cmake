@@ -1,0 +1,13 @@
+# The importer of ONNX models: folders of the standard's tests, hostile files, fuzzing.
+if(NOT TARGET dnnl_tp_onnx)
+  return()
+endif()
+add_library(onnx_folders STATIC ${CMAKE_CURRENT_SOURCE_DIR}/onnx/folders.c)
+target_link_libraries(onnx_folders PUBLIC dnnl_tp_onnx dnnl_tp_static dnnl_tp_test_support PRIVATE dnnl_tp_build_flags)
+add_executable(onnx_nodes ${CMAKE_CURRENT_SOURCE_DIR}/onnx/nodes.c)
+target_link_libraries(onnx_nodes PRIVATE onnx_folders dnnl_tp_build_flags)
+set(onnx_data /usr/share/libonnx-testdata/data CACHE PATH "Test folders of ONNX (libonnx-testdata)")
+foreach(kind IN ITEMS node pytorch-converted pytorch-operator simple)
+  add_test(NAME onnx_${kind} COMMAND onnx_nodes ${onnx_data}/${kind} ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_${kind}.txt)
+  set_tests_properties(onnx_${kind} PROPERTIES LABELS quick TIMEOUT ${quick_timeout} SKIP_RETURN_CODE 77)
+endforeach()

@@ -1,0 +1,587 @@
+/* The importer on files made here: what is read, what is refused and why, hostile bytes, memory. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dnnl_tp_onnx.h"
+#include "support/check.h"
+
+/* ---- Writing protobuf ------------------------------------------------------------------------------------------ */
+
+enum { ROOM = 1 << 16 };
+typedef struct {
+    uint8_t at[ROOM];
+    size_t n;
+} bytes_t;
+
+static void put_varint(bytes_t *b, uint64_t v) {
+    do b->at[b->n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+    while (v >>= 7);
+}
+static void put_int(bytes_t *b, unsigned field, uint64_t v) {
+    put_varint(b, field << 3);
+    put_varint(b, v);
+}
+static void put_bytes(bytes_t *b, unsigned field, const void *data, size_t n) {
+    put_varint(b, field << 3 | 2);
+    put_varint(b, n);
+    if (n) memcpy(b->at + b->n, data, n);
+    b->n += n;
+}
+static void put_text(bytes_t *b, unsigned field, const char *s) { put_bytes(b, field, s, strlen(s)); }
+static void put_message(bytes_t *b, unsigned field, const bytes_t *m) { put_bytes(b, field, m->at, m->n); }
+
+/* Fields of the messages, by their numbers in onnx.proto. */
+enum { M_IR = 1, M_GRAPH = 7, M_OPSET = 8, M_FUNCTION = 25 };
+enum { G_NODE = 1, G_NAME = 2, G_INITIALIZER = 5, G_INPUT = 11, G_OUTPUT = 12 };
+enum { N_INPUT = 1, N_OUTPUT = 2, N_NAME = 3, N_OP = 4, N_ATTR = 5, N_DOMAIN = 7, N_OVERLOAD = 8 };
+enum { T_DIMS = 1, T_TYPE = 2, T_FLOATS = 4, T_INTS = 5, T_NAME = 8, T_RAW = 9, T_EXTERNAL = 13, T_LOCATION = 14 };
+enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10 };
+
+static void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2, const char *out) {
+    bytes_t n = {.n = 0};
+    put_text(&n, N_INPUT, in);
+    if (in2) put_text(&n, N_INPUT, in2);
+    put_text(&n, N_OUTPUT, out);
+    put_text(&n, N_NAME, name);
+    put_text(&n, N_OP, op);
+    put_message(g, G_NODE, &n);
+}
+
+/* dims: below 0 = the symbol "n" */
+static void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims) {
+    bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};
+    for (int d = 0; d < ndims; ++d) {
+        bytes_t dim = {.n = 0};
+        if (dims[d] < 0) put_text(&dim, 2, "n");
+        else put_int(&dim, 1, (uint64_t)dims[d]);
+        put_message(&shape, 1, &dim);
+    }
+    put_int(&tensor, 1, (uint64_t)type);
+    put_message(&tensor, 2, &shape);
+    put_message(&t, 1, &tensor);
+    put_text(&v, 1, name);
+    put_message(&v, 2, &t);
+    put_message(g, field, &v);
+}
+
+static void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *dims, const void *data, size_t n) {
+    bytes_t t = {.n = 0};
+    for (int d = 0; d < ndims; ++d) put_int(&t, T_DIMS, (uint64_t)dims[d]);
+    put_int(&t, T_TYPE, (uint64_t)type);
+    put_text(&t, T_NAME, name);
+    put_bytes(&t, T_RAW, data, n);
+    put_message(g, G_INITIALIZER, &t);
+}
+
+static void put_model(bytes_t *m, const bytes_t *graph, int ir, int opset) {
+    bytes_t o = {.n = 0};
+    m->n = 0;
+    put_int(m, M_IR, (uint64_t)ir);
+    put_int(&o, 2, (uint64_t)opset);
+    put_message(m, M_OPSET, &o);
+    put_message(m, M_GRAPH, graph);
+}
+
+static const int64_t four[] = {4}, two_by_n[] = {2, -1};
+
+/* y = op(x, w) with x {4} and w {4} = 1, 2, 3, 4 */
+static void small(bytes_t *m, const char *op, const char *in2, int ir, int opset) {
+    static const float w[] = {1, 2, 3, 4};
+    bytes_t g = {.n = 0};
+    put_node(&g, op, "the node", "x", in2, "y");
+    put_text(&g, G_NAME, "g");
+    put_raw(&g, "w", FLOAT, 1, four, w, sizeof w);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(m, &g, ir, opset);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t import_with(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open, const dnnl_tp_onnx_graph_opts_t *opts,
+                                    dnnl_tp_graph_t *graph) {
+    dnnl_tp_onnx_model_t model;
+    /* Exactly as large, so that a sanitizer sees a read beyond it. */
+    uint8_t *copy = malloc(m->n + !m->n);
+    memcpy(copy, m->at, m->n);
+    dnnl_tp_status_t status = dnnl_tp_onnx_open_memory(&model, copy, m->n, open);
+    free(copy);
+    *graph = NULL;
+    if (status) {
+        assert_null(model);
+        return status;
+    }
+    status = dnnl_tp_onnx_graph_create(graph, model, opts);
+    dnnl_tp_onnx_close(model);
+    return status;
+}
+
+static void refused(const bytes_t *m, dnnl_tp_status_t wanted, const char *text) {
+    dnnl_tp_graph_t graph;
+    const dnnl_tp_status_t got = import_with(m, NULL, NULL, &graph);
+    if (got != wanted || !strstr(dnnl_tp_last_error(), text)) {
+        fail_msg("status %d, wanted %d: %s (wanted: %s)", (int)got, (int)wanted, dnnl_tp_last_error(), text);
+    }
+    assert_null(graph);
+}
+
+static void runs(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open, const dnnl_tp_onnx_graph_opts_t *opts, const float *in,
+                 const float *want, size_t n) {
+    dnnl_tp_graph_t graph;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_stream_t stream;
+    dnnl_tp_executable_t exe;
+    float out[64];
+    void *ins[] = {(void *)(uintptr_t)in}, *outs[] = {out};
+    if (import_with(m, open, opts, &graph)) fail_msg("%s", dnnl_tp_last_error());
+    assert_int_equal(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags), dnnl_tp_success);
+    if (dnnl_tp_executable_compile(&exe, graph, engine, 1, NULL, NULL)) fail_msg("%s", dnnl_tp_last_error());
+    dnnl_tp_graph_destroy(graph); /* the model is closed, too: the executable keeps the weights */
+    if (dnnl_tp_executable_run(exe, stream, 1, ins, 1, outs, NULL)) fail_msg("%s", dnnl_tp_last_error());
+    for (size_t i = 0; i < n; ++i) assert_true(out[i] == want[i]);
+    dnnl_tp_executable_destroy(exe);
+    dnnl_tp_stream_destroy(stream);
+    dnnl_tp_engine_destroy(engine);
+}
+
+static const float one_to_four[] = {1, 2, 3, 4}, doubled[] = {2, 4, 6, 8};
+
+/* ---- What works ---------------------------------------------------------------------------------------------------- */
+
+static void test_questions(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    put_node(&g, "Relu", "", "x", NULL, "y");
+    put_text(&g, G_NAME, "g");
+    put_value(&g, G_INPUT, "x", FLOAT16, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "y", FLOAT16, 2, two_by_n);
+    put_model(&m, &g, 8, 17);
+    dnnl_tp_onnx_model_t model;
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, NULL), dnnl_tp_success);
+    dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(dnnl_tp_onnx_query(model, &info), dnnl_tp_success);
+    assert_int_equal(info.ir_version, 8);
+    assert_int_equal(info.opset, 17);
+    assert_int_equal(info.inputs, 1);
+    assert_int_equal(info.outputs, 1);
+    assert_int_equal(info.nodes, 1);
+    assert_string_equal(info.name, "g");
+    dnnl_tp_onnx_port_t port;
+    assert_int_equal(dnnl_tp_onnx_input(model, 0, &port), dnnl_tp_success);
+    assert_string_equal(port.name, "x");
+    assert_int_equal(port.onnx_type, FLOAT16);
+    assert_int_equal(port.info.data_type, dnnl_tp_f32);
+    assert_int_equal(port.info.dims[0], 2);
+    assert_true(port.info.dims[1] == DNNL_TP_RUNTIME_DIM_VAL);
+    assert_string_equal(port.symbols[1], "n");
+    assert_null(port.symbols[0]);
+    assert_int_equal(dnnl_tp_onnx_input(model, 1, &port), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_output(model, 0, &port), dnnl_tp_success);
+    /* The symbol gets a size, or the batch one. */
+    const dnnl_tp_onnx_dim_t n = {"n", 5}, wrong = {"k", 5};
+    dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .ndims = 1, .dims = &n, .batch = 3};
+    dnnl_tp_value_t in, out;
+    opts.inputs = &in;
+    opts.outputs = &out;
+    dnnl_tp_graph_t graph;
+    dnnl_tp_tensor_info_t shape;
+    assert_int_equal(dnnl_tp_onnx_graph_create(&graph, model, &opts), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_graph_value_info(graph, out, &shape), dnnl_tp_success);
+    assert_int_equal(shape.dims[0], 3);
+    assert_int_equal(shape.dims[1], 5);
+    dnnl_tp_graph_destroy(graph);
+    opts.dims = &wrong;
+    assert_int_equal(dnnl_tp_onnx_graph_create(&graph, model, &opts), dnnl_tp_invalid_arguments);
+    assert_null(graph);
+    dnnl_tp_onnx_close(model);
+}
+
+static void test_runs(void **state) {
+    (void)state;
+    static bytes_t m;
+    small(&m, "Add", "w", 8, 17);
+    runs(&m, NULL, NULL, one_to_four, doubled, 4);
+    small(&m, "Add", "w", 14, 28);
+    runs(&m, NULL, NULL, one_to_four, doubled, 4);
+}
+
+/* Weights in every form: raw and as a list, halves, bytes in int32_data. */
+static void test_weights(void **state) {
+    (void)state;
+    static bytes_t m;
+    const uint16_t halves[] = {0x3c00, 0x4000, 0x4200, 0x4400};
+    bytes_t g = {.n = 0}, t = {.n = 0};
+    put_node(&g, "Add", "", "x", "w", "y");
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    const size_t common = g.n;
+    put_raw(&g, "w", FLOAT16, 1, four, halves, sizeof halves);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, one_to_four, doubled, 4);
+
+    g.n = common;
+    put_int(&t, T_DIMS, 4);
+    put_int(&t, T_TYPE, FLOAT);
+    put_text(&t, T_NAME, "w");
+    const size_t head = t.n;
+    put_bytes(&t, T_FLOATS, one_to_four, sizeof one_to_four);
+    put_message(&g, G_INITIALIZER, &t);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, one_to_four, doubled, 4);
+
+    /* Too few of them, and the other list. */
+    g.n = common;
+    t.n = head;
+    put_bytes(&t, T_FLOATS, one_to_four, sizeof(float));
+    put_message(&g, G_INITIALIZER, &t);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "initializer 'w' of type FLOAT: the list of elements");
+}
+
+/* An initializer that is an input, too, is a constant unless it is fed; an input may be fixed. */
+static void test_defaults(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    put_node(&g, "Add", "", "x", "w", "y");
+    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_INPUT, "w", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(&m, &g, 8, 17);
+    runs(&m, NULL, NULL, one_to_four, doubled, 4);
+    const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_value_t x = {"x", shape, one_to_four};
+    const char *const fed[] = {"w"};
+    const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .nvalues = 1, .values = &x, .nfed = 1, .fed = fed};
+    runs(&m, NULL, &opts, one_to_four, doubled, 4); /* the one input is w */
+}
+
+/* A function of the model, called with an overload that Debian's onnx.proto does not know. */
+static void test_functions(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0}, n = {.n = 0}, f = {.n = 0}, o = {.n = 0};
+    put_text(&n, N_INPUT, "x");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "Double");
+    put_text(&n, N_DOMAIN, "mine");
+    put_text(&n, N_OVERLOAD, "v");
+    put_message(&g, G_NODE, &n);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(&m, &g, 10, 17);
+    refused(&m, dnnl_tp_invalid_graph, "node of 'y' (Double): the model does not import the domain 'mine'");
+    for (int overload = 0; overload < 2; ++overload) {
+        f.n = n.n = o.n = 0;
+        put_text(&f, 1, "Double");
+        put_text(&f, 4, "a");
+        put_text(&f, 5, "b");
+        put_text(&n, N_INPUT, "a");
+        put_text(&n, N_INPUT, "a");
+        put_text(&n, N_OUTPUT, "b");
+        put_text(&n, N_OP, "Add");
+        put_message(&f, 7, &n);
+        put_int(&o, 2, 17);
+        put_message(&f, 9, &o);
+        put_text(&f, 10, "mine");
+        if (overload) put_text(&f, 13, "v");
+        put_message(&m, M_FUNCTION, &f);
+        if (overload) runs(&m, NULL, NULL, one_to_four, doubled, 4);
+        else refused(&m, dnnl_tp_invalid_graph, "does not import"); /* another function than the one called */
+    }
+}
+
+/* ---- What is refused ------------------------------------------------------------------------------------------------ */
+
+static void test_versions(void **state) {
+    (void)state;
+    static bytes_t m;
+    small(&m, "Add", "w", 2, 17);
+    refused(&m, dnnl_tp_unimplemented, "IR version 2");
+    small(&m, "Add", "w", 15, 17);
+    refused(&m, dnnl_tp_unimplemented, "IR version 15");
+    small(&m, "Add", "w", 8, 29);
+    refused(&m, dnnl_tp_unimplemented, "version 29");
+    small(&m, "Nonsense", "w", 8, 17);
+    refused(&m, dnnl_tp_unimplemented, "node 'the node' (Nonsense): this operator is not implemented in version 17");
+    small(&m, "LayerNormalization", "w", 8, 16);
+    refused(&m, dnnl_tp_unimplemented, "(LayerNormalization): this operator is not implemented in version 16");
+}
+
+static void test_graphs(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    small(&m, "Add", "nowhere", 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "node 'the node' (Add): its input 'nowhere' is made by no node before it");
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    const size_t head = g.n;
+    put_node(&g, "Add", "first", "x", "b", "a"); /* a cycle */
+    put_node(&g, "Add", "second", "x", "a", "b");
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "node 'first' (Add): its input 'b'");
+    g.n = head;
+    put_node(&g, "Relu", "first", "x", NULL, "y");
+    put_node(&g, "Relu", "second", "x", NULL, "y");
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "'y' is defined twice");
+    g.n = head;
+    put_node(&g, "Relu", "first", "x", NULL, "z");
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "the output 'y' is made by no node");
+    g.n = head;
+    put_node(&g, "MatMul", "first", "x", "w", "y");
+    put_raw(&g, "w", FLOAT, 2, (const int64_t[]){2, 2}, one_to_four, sizeof one_to_four);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_shape, "node 'first' (MatMul): ");
+    const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .max_nodes = 1};
+    dnnl_tp_graph_t graph;
+    g.n = head;
+    put_node(&g, "Relu", "first", "x", NULL, "z");
+    put_node(&g, "Relu", "second", "z", NULL, "y");
+    put_model(&m, &g, 8, 17);
+    assert_int_equal(import_with(&m, NULL, &opts, &graph), dnnl_tp_invalid_graph);
+    assert_non_null(strstr(dnnl_tp_last_error(), "node 'second' (Relu): the model has more nodes"));
+}
+
+static void test_attributes(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0}, n = {.n = 0}, a = {.n = 0};
+    put_text(&a, 1, "alpha");
+    put_int(&a, 3, 2);
+    put_int(&a, 20, 2);
+    put_text(&n, N_INPUT, "x");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "Relu");
+    put_message(&n, N_ATTR, &a);
+    put_message(&g, G_NODE, &n);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_unimplemented, "node of 'y' (Relu): its attribute 'alpha' is not known");
+    put_text(&n, N_OP, "Elu");
+    g.n = 0;
+    put_message(&g, G_NODE, &n);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "op_type is given twice");
+}
+
+/* Dimensions that are negative, whose product overflows, that need more than there is. */
+static void test_sizes(void **state) {
+    (void)state;
+    static bytes_t m;
+    static const int64_t dims[][3] = {{-4, 1, 1}, {INT64_MAX, INT64_MAX, 4}, {(int64_t)1 << 32, (int64_t)1 << 32, 0}, {1 << 30, 1 << 20, 1}, {5, 1, 1}};
+    static const char *const texts[] = {"a dimension is negative", "too large", "too large", "not as many bytes", "not as many bytes"};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; ++i) {
+        bytes_t g = {.n = 0};
+        put_node(&g, "Add", "", "x", "w", "y");
+        put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+        put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+        put_raw(&g, "w", FLOAT, 3, dims[i], one_to_four, sizeof one_to_four);
+        put_model(&m, &g, 8, 17);
+        refused(&m, dnnl_tp_invalid_graph, texts[i]);
+    }
+    /* A constant that an operator asks for. */
+    bytes_t g = {.n = 0};
+    static const int64_t huge[] = {1 << 20, 1 << 20};
+    put_node(&g, "ConstantOfShape", "big", "s", NULL, "y");
+    put_raw(&g, "s", INT64, 1, (const int64_t[]){2}, huge, sizeof huge);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, two_by_n);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "node 'big' (ConstantOfShape): a constant is too large");
+}
+
+/* ---- Bytes ------------------------------------------------------------------------------------------------------------ */
+
+/* Every beginning of a file, and every file with one byte changed, is refused or imported, and nothing else happens. */
+static void test_truncated(void **state) {
+    (void)state;
+    static bytes_t m, part;
+    dnnl_tp_graph_t graph;
+    small(&m, "Add", "w", 8, 17);
+    for (size_t n = 0; n < m.n; ++n) {
+        part = m;
+        part.n = n;
+        assert_int_not_equal(import_with(&part, NULL, NULL, &graph), dnnl_tp_success);
+        part.n = m.n;
+        for (int bit = 0; bit < 8; ++bit) {
+            part.at[n] = (uint8_t)(m.at[n] ^ 1 << bit);
+            if (!import_with(&part, NULL, NULL, &graph)) dnnl_tp_graph_destroy(graph);
+        }
+    }
+}
+
+static void test_bytes(void **state) {
+    (void)state;
+    static bytes_t m, inner;
+    /* Nested graphs: attribute g of a node of a graph. */
+    inner.n = 0;
+    for (int i = 0; i < 40; ++i) {
+        static bytes_t a, n;
+        a.n = n.n = 0;
+        put_message(&a, 6, &inner);
+        put_message(&n, N_ATTR, &a);
+        inner.n = 0;
+        put_message(&inner, G_NODE, &n);
+    }
+    put_model(&m, &inner, 8, 17);
+    refused(&m, dnnl_tp_invalid_graph, "nested more than 64 deep");
+    /* A length beyond the end, a group, field 0, a wrong wire type, a field of the future, a zero byte in a name. */
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *text;
+    } rows[] = {{"\x3a\xff\xff\xff\xff\x0f", 6, "reaches beyond"},
+                {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "reaches beyond"},
+                {"\x0b\x0c", 2, "wire type"},
+                {"\x02\x00", 2, "tag"},
+                {"\x08", 1, "number is cut off"},
+                {"\x0a\x00", 2, "another wire type"},
+                {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, "too long"},
+                {"\xd2\x01\x00", 3, "field with number 26"},
+                {"\x12\x03\x61\x00\x62", 5, "zero byte"},
+                {"\x08\x08\x08\x08", 4, "given twice"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        m.n = rows[i].n;
+        memcpy(m.at, rows[i].bytes, m.n);
+        refused(&m, dnnl_tp_invalid_graph, rows[i].text);
+    }
+    /* Two bytes that cost some hundred each: more than the caller allows. */
+    dnnl_tp_graph_t graph;
+    bytes_t g = {.n = 0};
+    for (int i = 0; i < 10000; ++i) put_bytes(&g, G_NODE, NULL, 0);
+    put_model(&m, &g, 8, 17);
+    const dnnl_tp_onnx_open_opts_t open = {.struct_size = sizeof open, .max_bytes = 1 << 20};
+    assert_int_equal(import_with(&m, &open, NULL, &graph), dnnl_tp_invalid_graph);
+    assert_non_null(strstr(dnnl_tp_last_error(), "needs more than 1048576 bytes"));
+}
+
+/* ---- External data ------------------------------------------------------------------------------------------------------ */
+
+static void external_model(bytes_t *m, const char *location, const char *offset, const char *length) {
+    bytes_t g = {.n = 0}, t = {.n = 0};
+    const char *const rows[][2] = {{"location", location}, {"offset", offset}, {"length", length}};
+    put_node(&g, "Add", "", "x", "w", "y");
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_int(&t, T_DIMS, 4);
+    put_int(&t, T_TYPE, FLOAT);
+    put_text(&t, T_NAME, "w");
+    for (int i = 0; i < 3; ++i) {
+        bytes_t e = {.n = 0};
+        if (!rows[i][1]) continue;
+        put_text(&e, 1, rows[i][0]);
+        put_text(&e, 2, rows[i][1]);
+        put_message(&t, T_EXTERNAL, &e);
+    }
+    put_int(&t, T_LOCATION, 1);
+    put_message(&g, G_INITIALIZER, &t);
+    put_model(m, &g, 8, 17);
+}
+
+static void write_file(const char *path, const void *data, size_t n) {
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void test_external(void **state) {
+    (void)state;
+    static bytes_t m;
+    char folder[] = "/tmp/dnnl_tp_onnx_XXXXXX", path[256];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/in", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    const dnnl_tp_onnx_open_opts_t open = {.struct_size = sizeof open, .base_folder = path};
+    char file[512], secret[512], alias[512];
+    char data[4 + sizeof one_to_four + 1];
+    memcpy(data + 4, one_to_four, sizeof one_to_four);
+    (void)snprintf(file, sizeof file, "%s/w.bin", path);
+    write_file(file, data, sizeof data);
+    (void)snprintf(secret, sizeof secret, "%s/secret", folder);
+    write_file(secret, data, sizeof data);
+    (void)snprintf(alias, sizeof alias, "%s/alias", path);
+    assert_int_equal(symlink(secret, alias), 0);
+
+    external_model(&m, "w.bin", "4", "16"); /* aligned: borrowed from the mapped file */
+    runs(&m, &open, NULL, one_to_four, doubled, 4);
+    memmove(data + 1, one_to_four, sizeof one_to_four);
+    write_file(file, data, sizeof data);
+    external_model(&m, "w.bin", "1", "16"); /* not aligned: copied */
+    runs(&m, &open, NULL, one_to_four, doubled, 4);
+    const struct {
+        const char *location, *offset, *length, *text;
+    } rows[] = {{"../secret", NULL, NULL, "outside of the base folder"}, {"alias", NULL, NULL, "outside of the base folder"},
+                {secret, NULL, NULL, "entry of its external data"},      {"none", NULL, NULL, "cannot be opened"},
+                {".", NULL, NULL, "outside of the base folder"},         {"w.bin", "8", "16", "beyond the end"},
+                {"w.bin", "18446744073709551615", "16", "beyond the end"}, {"w.bin", "-1", NULL, "entry of its external"},
+                {"w.bin", "99999999999999999999", NULL, "entry of its external"}, {"w.bin", "0", "12", "not as many bytes"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        dnnl_tp_graph_t graph;
+        external_model(&m, rows[i].location, rows[i].offset, rows[i].length);
+        assert_int_not_equal(import_with(&m, &open, NULL, &graph), dnnl_tp_success);
+        if (!strstr(dnnl_tp_last_error(), rows[i].text) || !strstr(dnnl_tp_last_error(), "initializer 'w'"))
+            fail_msg("%s, wanted: %s", dnnl_tp_last_error(), rows[i].text);
+    }
+    external_model(&m, "w.bin", NULL, NULL); /* no base folder */
+    refused(&m, dnnl_tp_invalid_arguments, "no base folder");
+    (void)unlink(alias);
+    (void)unlink(file);
+    (void)unlink(secret);
+    (void)rmdir(path);
+    (void)rmdir(folder);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------------------------------------- */
+
+static int allocations_left;
+static void *few_allocations(void *ctx, size_t size, size_t align) {
+    (void)ctx;
+    if (allocations_left-- <= 0) return NULL;
+    return aligned_alloc(align < 16 ? 16 : align, (size + align + 15) / (align < 16 ? 16 : align) * (align < 16 ? 16 : align));
+}
+static void give_back(void *ctx, void *p) {
+    (void)ctx;
+    free(p);
+}
+
+/* The n-th allocation fails: out_of_memory, and nothing leaks (ASan looks). */
+static void test_out_of_memory(void **state) {
+    (void)state;
+    static bytes_t m;
+    const dnnl_tp_allocator_t few = {.struct_size = sizeof few, .alloc = few_allocations, .free = give_back};
+    small(&m, "Add", "w", 8, 17);
+    assert_int_equal(dnnl_tp_set_allocator(&few), dnnl_tp_success);
+    dnnl_tp_status_t status = dnnl_tp_out_of_memory;
+    int n = 0;
+    for (; status == dnnl_tp_out_of_memory; ++n) {
+        dnnl_tp_graph_t graph;
+        allocations_left = n;
+        status = import_with(&m, NULL, NULL, &graph);
+        if (!status) dnnl_tp_graph_destroy(graph);
+    }
+    assert_int_equal(status, dnnl_tp_success);
+    assert_true(n > 20);
+    assert_int_equal(dnnl_tp_set_allocator(NULL), dnnl_tp_success);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_questions), cmocka_unit_test(test_runs),       cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_functions),  cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_graphs),    cmocka_unit_test(test_attributes), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_truncated), cmocka_unit_test(test_bytes),      cmocka_unit_test(test_external),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
