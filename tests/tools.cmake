@@ -1,13 +1,14 @@
 # Fuzzers of what takes graphs from others: a corpus and inputs at random are replayed as a test; with clang a short
 # run of the real one, the same each time, is a test of label full (`ninja build_fuzz_graph` makes the program).
-# fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src)
+# fuzzer(NAME REPLAY what is replayed beside the corpus SOURCES beside the fuzzer's own PARTS of src
+#   LIBS beside the main one FILES with their paths, FLAGS: what the parts need)
 function(fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLAY;SOURCES;PARTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLAY;SOURCES;PARTS;LIBS;FILES;FLAGS")
   set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
   list(TRANSFORM arg_SOURCES PREPEND ${fuzz}/)
   list(PREPEND arg_SOURCES ${fuzz}/fuzz_${name}.c)
   add_executable(replay_${name} ${fuzz}/fuzz_replay.c ${arg_SOURCES})
-  target_link_libraries(replay_${name} PRIVATE dnnl_tp_switch_merge dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
+  target_link_libraries(replay_${name} PRIVATE ${arg_LIBS} dnnl_tp_switch_merge dnnl_tp_static dnnl_tp_build_flags Threads::Threads m)
   target_compile_definitions(replay_${name} PRIVATE _GNU_SOURCE)
   add_test(NAME fuzz_replay_${name} COMMAND replay_${name} ${fuzz}/corpus/${name} ${arg_REPLAY})
   set_tests_properties(fuzz_replay_${name} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
@@ -19,8 +20,8 @@ function(fuzzer name)
   add_custom_command(OUTPUT fuzz_${name}
     COMMAND ${CLANG} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
       -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/integrations
-      ${arg_SOURCES} ${arg_PARTS} $<TARGET_FILE:dnnl_tp_static> -lm -lpthread -ldl -o fuzz_${name}
-    DEPENDS ${arg_SOURCES} ${arg_PARTS} dnnl_tp_static VERBATIM)
+      ${arg_SOURCES} ${arg_PARTS} ${arg_FILES} $<TARGET_FILE:dnnl_tp_static> ${arg_FLAGS} -lm -lpthread -ldl -o fuzz_${name}
+    DEPENDS ${arg_SOURCES} ${arg_PARTS} ${arg_FILES} dnnl_tp_static VERBATIM)
   add_custom_target(build_fuzz_${name} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name})
   add_test(NAME fuzz_${name} COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_${name}
     -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name} -DCORPUS=${fuzz}/corpus/${name}

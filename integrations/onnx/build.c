@@ -140,13 +140,15 @@ val_t *dtp_cv_constant(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int6
 }
 
 static void put(void *data, int64_t i, dnnl_tp_data_type_t type, double value) {
+    /* Integers that converters ask for are small; what comes from files may be anything. */
+    const int64_t n = value >= -0x1p62 && value <= 0x1p62 ? (int64_t)value : 0;
     switch (type) {
     case dnnl_tp_f32: ((float *)data)[i] = (float)value; break;
     case dnnl_tp_f64: ((double *)data)[i] = value; break;
-    case dnnl_tp_s64: ((int64_t *)data)[i] = (int64_t)value; break;
-    case dnnl_tp_s32: ((int32_t *)data)[i] = (int32_t)value; break;
-    case dnnl_tp_s8: ((int8_t *)data)[i] = (int8_t)value; break;
-    default: ((uint8_t *)data)[i] = (uint8_t)value; break;
+    case dnnl_tp_s64: ((int64_t *)data)[i] = n; break;
+    case dnnl_tp_s32: ((int32_t *)data)[i] = (int32_t)n; break;
+    case dnnl_tp_boolean: ((uint8_t *)data)[i] = value != 0; break;
+    default: ((uint8_t *)data)[i] = (uint8_t)n; break;
     }
 }
 

@@ -116,6 +116,10 @@ void dtp_onnx_range(cv_t *cv) {
     }
     if (!cv->status && *v[DELTA] == 0) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its delta is 0");
     if (cv->status) return;
+    const bool is_int = type == dnnl_tp_s64 || type == dnnl_tp_s32;
+    const int64_t *from = is_int ? dtp_cv_ints(cv, START, &n) : NULL,
+                  *by = is_int ? dtp_cv_ints(cv, DELTA, &n) : NULL;
+    if (cv->status) return;
     const double count = ceil((*v[LIMIT] - *v[START]) / *v[DELTA]);
     if (!(count < 0x1p40)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %g elements", count);
     n = count > 0 ? (int64_t)count : 0;
@@ -123,11 +127,12 @@ void dtp_onnx_range(cv_t *cv) {
     val_t *x = dtp_cv_room(cv, type, 1, &n, &to);
     for (int64_t i = 0; x && i < n; ++i) {
         const double at = *v[START] + (double)i * *v[DELTA];
+        const int64_t exact = is_int ? (int64_t)((uint64_t)from[0] + (uint64_t)i * (uint64_t)by[0]) : 0;
         switch (type) {
         case dnnl_tp_f32: ((float *)to)[i] = (float)at; break;
         case dnnl_tp_f64: ((double *)to)[i] = at; break;
-        case dnnl_tp_s64: ((int64_t *)to)[i] = (int64_t)at; break;
-        case dnnl_tp_s32: ((int32_t *)to)[i] = (int32_t)at; break;
+        case dnnl_tp_s64: ((int64_t *)to)[i] = exact; break;
+        case dnnl_tp_s32: ((int32_t *)to)[i] = (int32_t)exact; break;
         default: dtp_cv_fail(cv, dnnl_tp_invalid_data_type, "its type is %s", dnnl_tp_dt2str(type)); return;
         }
     }

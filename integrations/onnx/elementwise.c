@@ -27,6 +27,8 @@ void dtp_onnx_hard_sigmoid(cv_t *cv) {
 }
 
 void dtp_onnx_neg(cv_t *cv) {
+    if (type_of(cv) == dnnl_tp_boolean || type_of(cv) == dnnl_tp_u8)
+        dtp_cv_fail(cv, dnnl_tp_invalid_data_type, "its type %s has no sign", dnnl_tp_dt2str(type_of(cv)));
     /* A product, not a difference, because -(0) is -0. */
     dtp_cv_set(
         cv, 0,

@@ -107,7 +107,10 @@ void dtp_onnx_batch_normalization(cv_t *cv) {
     enum { X, SCALE, BIAS, MEAN, VARIANCE };
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
     (void)dtp_cv_float(cv, "momentum", .9f);
-    if (dtp_cv_int(cv, "training_mode", 0)) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
+    enum { INFERS_UNASKED = 7 };
+    if (dtp_cv_int(cv, "training_mode", 0) ||
+        (cv->row->since < INFERS_UNASKED && !dtp_cv_int(cv, "is_test", 0)))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
     if (dtp_cv_has(cv, "spatial") && !dtp_cv_int(cv, "spatial", 1))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it normalises each element, not each channel");
     if (cv->in[0]->info.ndims < 2)

@@ -3,6 +3,7 @@
  *
  *   nodes FOLDER EXPECTED [NAME]    FOLDER holds the test folders; EXPECTED lists what is refused and why
  *   nodes FOLDER EXPECTED --write   writes the list anew
+ *   nodes FOLDER EXPECTED --table   how many folders of each operator pass
  *
  * What is refused has to stand in the list with its reason, and what stands there has to be refused. */
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dtp_onnx.pb-c.h"
 #include "folders.h"
 #include "support/watchdog.h"
 
@@ -174,12 +176,24 @@ static verdict_t run_set(dnnl_tp_onnx_model_t model, bool frozen, const data_set
     return v;
 }
 
-/* The operator that a folder is about: that of its first node, which error texts name too; here its name does. */
+/* The operator that a folder is about, "several" if there are more nodes. */
+static void op_of(const char *path, folder_t *f) {
+    size_t size;
+    void *bytes = read_all(path, &size);
+    DtpOnnx__ModelProto *m = bytes ? dtp_onnx__model_proto__unpack(NULL, size, bytes) : NULL;
+    if (m && m->graph)
+        (void)snprintf(f->op, sizeof f->op, "%.63s",
+                       m->graph->n_node == 1 ? m->graph->node[0]->op_type : "several");
+    if (m) dtp_onnx__model_proto__free_unpacked(m, NULL);
+    free(bytes);
+}
+
 static void run_folder(const char *root, folder_t *f) {
     char path[PATH], folder[PATH];
     (void)snprintf(folder, sizeof folder, "%s/%s", root, f->name);
     (void)snprintf(path, sizeof path, "%.4000s/model.onnx", folder);
     dnnl_tp_onnx_model_t model;
+    op_of(path, f);
     if (dnnl_tp_onnx_open(&model, path, NULL)) {
         for (int m = 0; m < 2; ++m) f->verdict[m] = refused(f->reason[m]);
         return;
@@ -288,6 +302,22 @@ static int check_list(const char *path, refusal_t *r, int n) {
     return bad;
 }
 
+static int by_op(const void *a, const void *b) {
+    return strcmp(((const folder_t *)a)->op, ((const folder_t *)b)->op);
+}
+
+/* A line for each operator. */
+static void print_table(folder_t *f, int n) {
+    qsort(f, (size_t)n, sizeof *f, by_op);
+    printf("| operator | folders | inputs as inputs | all but the first frozen |\n|---|---|---|---|\n");
+    for (int i = 0, k; i < n; i = k) {
+        int passed[2] = {0, 0};
+        for (k = i; k < n && !strcmp(f[k].op, f[i].op); ++k)
+            for (int m = 0; m < 2; ++m) passed[m] += f[k].verdict[m] == PASSED;
+        printf("| %s | %d | %d | %d |\n", f[i].op, k - i, passed[0], passed[1]);
+    }
+}
+
 static bool world(void) {
     if (dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) ||
         dnnl_tp_stream_create(&streams[0], engine, dnnl_tp_stream_default_flags))
@@ -340,7 +370,9 @@ int main(int argc, char **argv) {
     }
     if (only) return bad != 0;
     const int k = refusals_of(folders, n, refusals);
-    if (argc > 3) {
+    if (argc > 3 && !strcmp(argv[3], "--table")) {
+        print_table(folders, n);
+    } else if (argc > 3) {
         if (!write_list(argv[2], refusals, k)) return 1;
     } else {
         bad += check_list(argv[2], refusals, k);

@@ -38,10 +38,20 @@ static void put_message(bytes_t *b, unsigned field, const bytes_t *m) { put_byte
 enum { M_IR = 1, M_GRAPH = 7, M_OPSET = 8, M_FUNCTION = 25 };
 enum { G_NODE = 1, G_NAME = 2, G_INITIALIZER = 5, G_INPUT = 11, G_OUTPUT = 12 };
 enum { N_INPUT = 1, N_OUTPUT = 2, N_NAME = 3, N_OP = 4, N_ATTR = 5, N_DOMAIN = 7, N_OVERLOAD = 8 };
-enum { T_DIMS = 1, T_TYPE = 2, T_FLOATS = 4, T_INTS = 5, T_NAME = 8, T_RAW = 9, T_EXTERNAL = 13, T_LOCATION = 14 };
+enum {
+    T_DIMS = 1,
+    T_TYPE = 2,
+    T_FLOATS = 4,
+    T_INTS = 5,
+    T_NAME = 8,
+    T_RAW = 9,
+    T_EXTERNAL = 13,
+    T_LOCATION = 14
+};
 enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10 };
 
-static void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2, const char *out) {
+static void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2,
+                     const char *out) {
     bytes_t n = {.n = 0};
     put_text(&n, N_INPUT, in);
     if (in2) put_text(&n, N_INPUT, in2);
@@ -52,7 +62,8 @@ static void put_node(bytes_t *g, const char *op, const char *name, const char *i
 }
 
 /* dims: below 0 = the symbol "n" */
-static void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims) {
+static void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims,
+                      const int64_t *dims) {
     bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};
     for (int d = 0; d < ndims; ++d) {
         bytes_t dim = {.n = 0};
@@ -68,7 +79,8 @@ static void put_value(bytes_t *g, unsigned field, const char *name, int type, in
     put_message(g, field, &v);
 }
 
-static void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *dims, const void *data, size_t n) {
+static void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *dims, const void *data,
+                    size_t n) {
     bytes_t t = {.n = 0};
     for (int d = 0; d < ndims; ++d) put_int(&t, T_DIMS, (uint64_t)dims[d]);
     put_int(&t, T_TYPE, (uint64_t)type);
@@ -102,8 +114,8 @@ static void small(bytes_t *m, const char *op, const char *in2, int ir, int opset
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-static dnnl_tp_status_t import_with(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open, const dnnl_tp_onnx_graph_opts_t *opts,
-                                    dnnl_tp_graph_t *graph) {
+static dnnl_tp_status_t import_with(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open,
+                                    const dnnl_tp_onnx_graph_opts_t *opts, dnnl_tp_graph_t *graph) {
     dnnl_tp_onnx_model_t model;
     /* Exactly as large, so that a sanitizer sees a read beyond it. */
     uint8_t *copy = malloc(m->n + !m->n);
@@ -129,8 +141,8 @@ static void refused(const bytes_t *m, dnnl_tp_status_t wanted, const char *text)
     assert_null(graph);
 }
 
-static void runs(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open, const dnnl_tp_onnx_graph_opts_t *opts, const float *in,
-                 const float *want, size_t n) {
+static void runs(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open,
+                 const dnnl_tp_onnx_graph_opts_t *opts, const float *in, const float *want, size_t n) {
     dnnl_tp_graph_t graph;
     dnnl_tp_engine_t engine;
     dnnl_tp_stream_t stream;
@@ -259,7 +271,8 @@ static void test_defaults(void **state) {
     const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
     const dnnl_tp_onnx_value_t x = {"x", shape, one_to_four};
     const char *const fed[] = {"w"};
-    const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .nvalues = 1, .values = &x, .nfed = 1, .fed = fed};
+    const dnnl_tp_onnx_graph_opts_t opts = {
+        .struct_size = sizeof opts, .nvalues = 1, .values = &x, .nfed = 1, .fed = fed};
     runs(&m, NULL, &opts, one_to_four, doubled, 4); /* the one input is w */
 }
 
@@ -310,9 +323,11 @@ static void test_versions(void **state) {
     small(&m, "Add", "w", 8, 29);
     refused(&m, dnnl_tp_unimplemented, "version 29");
     small(&m, "Nonsense", "w", 8, 17);
-    refused(&m, dnnl_tp_unimplemented, "node 'the node' (Nonsense): this operator is not implemented in version 17");
+    refused(&m, dnnl_tp_unimplemented,
+            "node 'the node' (Nonsense): this operator is not implemented in version 17");
     small(&m, "LayerNormalization", "w", 8, 16);
-    refused(&m, dnnl_tp_unimplemented, "(LayerNormalization): this operator is not implemented in version 16");
+    refused(&m, dnnl_tp_unimplemented,
+            "(LayerNormalization): this operator is not implemented in version 16");
 }
 
 static void test_graphs(void **state) {
@@ -320,7 +335,8 @@ static void test_graphs(void **state) {
     static bytes_t m;
     bytes_t g = {.n = 0};
     small(&m, "Add", "nowhere", 8, 17);
-    refused(&m, dnnl_tp_invalid_graph, "node 'the node' (Add): its input 'nowhere' is made by no node before it");
+    refused(&m, dnnl_tp_invalid_graph,
+            "node 'the node' (Add): its input 'nowhere' is made by no node before it");
     put_value(&g, G_INPUT, "x", FLOAT, 1, four);
     put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
     const size_t head = g.n;
@@ -379,8 +395,13 @@ static void test_attributes(void **state) {
 static void test_sizes(void **state) {
     (void)state;
     static bytes_t m;
-    static const int64_t dims[][3] = {{-4, 1, 1}, {INT64_MAX, INT64_MAX, 4}, {(int64_t)1 << 32, (int64_t)1 << 32, 0}, {1 << 30, 1 << 20, 1}, {5, 1, 1}};
-    static const char *const texts[] = {"a dimension is negative", "too large", "too large", "not as many bytes", "not as many bytes"};
+    static const int64_t dims[][3] = {{-4, 1, 1},
+                                      {INT64_MAX, INT64_MAX, 4},
+                                      {(int64_t)1 << 32, (int64_t)1 << 32, 0},
+                                      {1 << 30, 1 << 20, 1},
+                                      {5, 1, 1}};
+    static const char *const texts[] = {"a dimension is negative", "too large", "too large",
+                                        "not as many bytes", "not as many bytes"};
     for (size_t i = 0; i < sizeof dims / sizeof *dims; ++i) {
         bytes_t g = {.n = 0};
         put_node(&g, "Add", "", "x", "w", "y");
@@ -521,11 +542,16 @@ static void test_external(void **state) {
     runs(&m, &open, NULL, one_to_four, doubled, 4);
     const struct {
         const char *location, *offset, *length, *text;
-    } rows[] = {{"../secret", NULL, NULL, "outside of the base folder"}, {"alias", NULL, NULL, "outside of the base folder"},
-                {secret, NULL, NULL, "entry of its external data"},      {"none", NULL, NULL, "cannot be opened"},
-                {".", NULL, NULL, "outside of the base folder"},         {"w.bin", "8", "16", "beyond the end"},
-                {"w.bin", "18446744073709551615", "16", "beyond the end"}, {"w.bin", "-1", NULL, "entry of its external"},
-                {"w.bin", "99999999999999999999", NULL, "entry of its external"}, {"w.bin", "0", "12", "not as many bytes"}};
+    } rows[] = {{"../secret", NULL, NULL, "outside of the base folder"},
+                {"alias", NULL, NULL, "outside of the base folder"},
+                {secret, NULL, NULL, "entry of its external data"},
+                {"none", NULL, NULL, "cannot be opened"},
+                {".", NULL, NULL, "outside of the base folder"},
+                {"w.bin", "8", "16", "beyond the end"},
+                {"w.bin", "18446744073709551615", "16", "beyond the end"},
+                {"w.bin", "-1", NULL, "entry of its external"},
+                {"w.bin", "99999999999999999999", NULL, "entry of its external"},
+                {"w.bin", "0", "12", "not as many bytes"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         dnnl_tp_graph_t graph;
         external_model(&m, rows[i].location, rows[i].offset, rows[i].length);
@@ -544,43 +570,36 @@ static void test_external(void **state) {
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------------- */
 
-static int allocations_left;
-static void *few_allocations(void *ctx, size_t size, size_t align) {
-    (void)ctx;
-    if (allocations_left-- <= 0) return NULL;
-    return aligned_alloc(align < 16 ? 16 : align, (size + align + 15) / (align < 16 ? 16 : align) * (align < 16 ? 16 : align));
-}
-static void give_back(void *ctx, void *p) {
-    (void)ctx;
-    free(p);
-}
-
-/* The n-th allocation fails: out_of_memory, and nothing leaks (ASan looks). */
+/* The n-th allocation fails: out_of_memory, and nothing leaks. */
 static void test_out_of_memory(void **state) {
     (void)state;
     static bytes_t m;
-    const dnnl_tp_allocator_t few = {.struct_size = sizeof few, .alloc = few_allocations, .free = give_back};
+    test_allocator_t a;
+    test_allocator_init(&a);
     small(&m, "Add", "w", 8, 17);
-    assert_int_equal(dnnl_tp_set_allocator(&few), dnnl_tp_success);
+    CHECK_OK(dnnl_tp_set_allocator(&a.iface));
     dnnl_tp_status_t status = dnnl_tp_out_of_memory;
     int n = 0;
     for (; status == dnnl_tp_out_of_memory; ++n) {
         dnnl_tp_graph_t graph;
-        allocations_left = n;
+        a.fail_at = n;
         status = import_with(&m, NULL, NULL, &graph);
         if (!status) dnnl_tp_graph_destroy(graph);
+        assert_int_equal(a.live, 0);
     }
     assert_int_equal(status, dnnl_tp_success);
     assert_true(n > 20);
-    assert_int_equal(dnnl_tp_set_allocator(NULL), dnnl_tp_success);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_runs),       cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_functions),  cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_graphs),    cmocka_unit_test(test_attributes), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_bytes),      cmocka_unit_test(test_external),
+        cmocka_unit_test(test_questions),     cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_weights),       cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
