@@ -7,6 +7,8 @@ set(package_args
   -DNM=${CMAKE_NM} -DRUNTIME=${DNNL_CPU_RUNTIME} "-DSANITIZE=${DNNL_TP_SANITIZE}"
   -DSHARED_LIBRARY=$<TARGET_FILE:dnnl_tp_shared> -DSTATIC_LIBRARY=$<TARGET_FILE:dnnl_tp_static>
   -DPOOL_CHECK_LIBRARY=$<TARGET_FILE:dnnl_tp_pool_check> -DSWITCH_MERGE_LIBRARY=$<TARGET_FILE:dnnl_tp_switch_merge>
+  "$<$<TARGET_EXISTS:dnnl_tp_onnx>:-DONNX_LIBRARY=$<TARGET_FILE:$<IF:$<TARGET_EXISTS:dnnl_tp_onnx>,dnnl_tp_onnx,dnnl_tp_static>>>"
+  "$<$<TARGET_EXISTS:dnnl_tp_onnx>:-DONNX_SHARED=$<TARGET_FILE:$<IF:$<TARGET_EXISTS:dnnl_tp_onnx>,dnnl_tp_onnx_shared,dnnl_tp_shared>>>"
   -DLIBDIR=${CMAKE_INSTALL_LIBDIR} -DVERSION=${PROJECT_VERSION})
 
 # package_test(NAME LABEL): runs tests/package/NAME.cmake. A script skips by printing "SKIPPED: reason".

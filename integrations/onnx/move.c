@@ -74,8 +74,11 @@ val_t *dtp_cv_transpose(cv_t *cv, val_t *x, const int64_t *perm) {
 }
 
 val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size) {
-    const int64_t all = dtp_cv_dim(cv, x, axis), rest = all - begin - size, at = axis;
-    if (cv->status || (begin == 0 && size == all)) return cv->status ? NULL : x;
+    if (cv->status) return NULL;
+    const int64_t all = dtp_cv_dim(cv, x, axis), at = axis;
+    if (cv->status) return NULL;
+    const int64_t rest = all - begin - size;
+    if (begin == 0 && size == all) return x;
     /* Elements of lists stay known while shapes are inferred if they are taken, not split. */
     enum { LIST = 64 };
     if (dtp_fold_wants(x) || (x->info.ndims == 1 && x->info.data_type == dnnl_tp_s64 && all <= LIST)) {

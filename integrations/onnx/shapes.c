@@ -178,7 +178,11 @@ static int64_t block_size(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, needed are 4", ndims_of(cv));
     if (b < 1 || b > INT32_MAX)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'blocksize' is %lld", (long long)b);
-    for (int d = C; d < IMAGE && !cv->status; ++d) (void)dtp_cv_dim(cv, cv->in[0], d);
+    int64_t product = 1;
+    for (int d = C; d < IMAGE && !cv->status; ++d)
+        if (__builtin_mul_overflow(dtp_cv_dim(cv, cv->in[0], d), b, &product) ||
+            __builtin_mul_overflow(product, b, &product))
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its blocks are too large");
     return b;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "dnnl_tp_onnx.h"
+#include "onnx/dnnl_tp_onnx.h"
 
 typedef struct {
     dnnl_tp_tensor_info_t info;

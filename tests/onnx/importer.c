@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dnnl_tp_onnx.h"
+#include "onnx/dnnl_tp_onnx.h"
 #include "support/check.h"
 
 /* ---- Writing protobuf ------------------------------------------------------------------------------------------ */

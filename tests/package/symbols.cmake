@@ -1,5 +1,5 @@
 # The shared library exports every function that the public headers declare, and nothing else; what the libraries
-# beside it have (pool_check, switch_merge) stands there alone and needs public functions only. Static libraries define only names of
+# beside it have (pool_check, switch_merge, onnx) stands there alone and needs public functions only. Static libraries define only names of
 # the project. Only the library of the runtime EXT_THREADPOOL starts threads.
 cmake_minimum_required(VERSION 3.25)
 function(symbols out)
@@ -18,7 +18,7 @@ endfunction()
 symbols(exported -D --defined-only ${SHARED_LIBRARY})
 include(${CMAKE_CURRENT_LIST_DIR}/declared.cmake)
 
-foreach(library IN ITEMS ${POOL_CHECK_LIBRARY} ${SWITCH_MERGE_LIBRARY})
+foreach(library IN ITEMS ${POOL_CHECK_LIBRARY} ${SWITCH_MERGE_LIBRARY} ${ONNX_LIBRARY})
   symbols(defined --extern-only --defined-only ${library})
   symbols(needs --extern-only --undefined-only ${library})
   list(REMOVE_ITEM declared ${defined})
@@ -60,6 +60,25 @@ if(RUNTIME STREQUAL "TBB") # templates of oneTBB
 endif()
 if(defined)
   message(SEND_ERROR "names in the static libraries that are not the project's: ${defined}")
+endif()
+
+# The shared importer has the functions of its header, and nothing else.
+if(ONNX_SHARED)
+  symbols(onnx -D --defined-only ${ONNX_SHARED})
+  file(STRINGS ${SOURCE_DIR}/integrations/onnx/dnnl_tp_onnx.h lines REGEX "^DNNL_TP_(API|CHECKED)")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "(dnnl_tp_onnx_[a-z0-9_]+)\\(")
+      list(APPEND in_header ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  if(SANITIZE)
+    list(FILTER onnx EXCLUDE REGEX "^(__asan|__ubsan|__tsan|__odr_asan|__sanitizer)")
+  endif()
+  list(SORT onnx)
+  list(SORT in_header)
+  if(NOT onnx STREQUAL in_header)
+    message(SEND_ERROR "${ONNX_SHARED} exports ${onnx}; its header declares ${in_header}")
+  endif()
 endif()
 
 symbols(needed -D --undefined-only ${SHARED_LIBRARY})
