@@ -427,14 +427,14 @@ static int64_t outside(int64_t i, int64_t all, bool reflects) {
 }
 
 static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after, char mode, double value) {
-    const int64_t all = dtp_cv_dim(cv, x, d), cut = before < 0 ? -before : 0,
-                  cut_end = after < 0 ? -after : 0;
+    const int64_t all = dtp_cv_dim(cv, x, d);
     int64_t total;
     if (before == INT64_MIN || after == INT64_MIN || __builtin_add_overflow(all, before, &total) ||
-        __builtin_add_overflow(total, after, &total) || total < 0 || cut > all || cut_end > all)
+        __builtin_add_overflow(total, after, &total) || total < 0 || before < -all || after < -all)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "pads %lld and %lld of %lld elements", (long long)before,
                     (long long)after, (long long)all);
     if (cv->status) return NULL;
+    const int64_t cut = before < 0 ? -before : 0, cut_end = after < 0 ? -after : 0;
     if (mode != 'c') {
         void *p;
         if (all == 0) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "it pads no elements");
