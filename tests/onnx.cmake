@@ -25,3 +25,8 @@ fuzzer(onnx REPLAY random:20000 LIBS dnnl_tp_onnx FILES ${onnx_sources} FLAGS ${
 target_include_directories(replay_onnx PRIVATE ${PROJECT_SOURCE_DIR}/integrations)
 add_test(NAME onnx_table COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/onnx_table.cmake)
 set_tests_properties(onnx_table PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
+  add_test(NAME onnx_minilm COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/minilm.py
+    $<TARGET_FILE:onnx_run> ${PROJECT_SOURCE_DIR}/models/all-MiniLM-L6-v2 ${CMAKE_CURRENT_BINARY_DIR}/onnx_minilm)
+  set_tests_properties(onnx_minilm PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+endif()

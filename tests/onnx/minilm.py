@@ -1,0 +1,45 @@
+"""The sentence encoder through the importer: MiniLM is exported as ONNX (benchdnn/models/export_onnx.py), run by onnx_run and
+by ONNX Runtime on the same ids, and the embeddings agree; each layer's attention is one operator.
+  minilm.py ONNX_RUN MODEL_FOLDER WORK_FOLDER"""
+import os
+import re
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../benchdnn/models"))
+    from export_onnx import Builder
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
+    sys.exit(0)
+
+program, folder, work = sys.argv[1:]
+if not os.path.exists(os.path.join(folder, "model.safetensors")):
+    print("SKIPPED: no model; scripts/get_model brings it")
+    sys.exit(0)
+os.makedirs(work, exist_ok=True)
+model = os.path.join(work, "minilm.onnx")
+builder = Builder(folder)
+onnx.save(builder.build(), model)
+batch, tokens = 2, 32
+ids = np.random.default_rng(1).integers(0, 30522, (batch, tokens)).astype(np.int64)
+mask = np.ones((batch, tokens), np.int64)
+mask[1, 20:] = 0
+want = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"ids": ids, "mask": mask})[0]
+files = {}
+for name, array in (("ids", ids), ("mask", mask), ("embeddings", want)):
+    files[name] = os.path.join(work, name + ".npy")
+    np.save(files[name], array)
+run = subprocess.run(
+    [program, model, "--dim", f"batch={batch}", "--dim", f"tokens={tokens}", "--input", "ids=" + files["ids"],
+     "--fix", "mask=" + files["mask"], "--compare", "embeddings=" + files["embeddings"]],
+    env=dict(os.environ, DNNL_TP_VERBOSE="1"), capture_output=True, text=True)
+print(run.stdout[-2000:], run.stderr)
+difference = re.search(r"largest difference to .*: (\S+)", run.stdout)
+attentions = len(re.findall(r"^dnnl_tp_verbose,.*,exec,.*,attention,", run.stdout, re.M))
+layers = builder.config["num_hidden_layers"]
+if run.returncode or not difference or not float(difference[1]) < 1e-5 or attentions != layers:
+    sys.exit(f"embeddings differ by {difference and difference[1]}, {attentions} of {layers} layers have one attention")
