@@ -283,8 +283,8 @@ static void slice(cv_t *cv, int64_t n, const int64_t *starts, const int64_t *end
         const int axis = dtp_cv_axis(cv, axes ? axes[i] : i, x->info.ndims);
         const int64_t by = step ? step[i] : 1;
         if (by == 0 || by == INT64_MIN) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "step %lld", (long long)by);
-        if (!cv->status && starts[i] == 0 && by == 1 && ends[i] == INT64_MAX)
-            continue; /* all, whatever the size */
+        if (cv->status) return;
+        if (starts[i] == 0 && by == 1 && ends[i] == INT64_MAX) continue; /* all, whatever the size */
         const int64_t all = dtp_cv_dim(cv, x, axis), least = by > 0 ? 0 : -1, most = by > 0 ? all : all - 1;
         int64_t b = starts[i] < 0 ? starts[i] + all : starts[i], e = ends[i] < 0 ? ends[i] + all : ends[i];
         b = b < (by > 0 ? 0 : least) ? least : b > most ? most : b;
