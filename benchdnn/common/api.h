@@ -38,7 +38,7 @@
                                                 1, softmax_forward_primitive_desc_create)                    \
                                                 X(1, layer_normalization_forward_primitive_desc_create) X(   \
                                                     0, layer_normalization_forward_primitive_desc_create_v2) \
-                                                    X(1, inner_product_forward_primitive_desc_create)        \
+                                                    X(1, inner_product_forward_primitive_desc_create) X(1, convolution_forward_primitive_desc_create)        \
                                                         X(1, matmul_primitive_desc_create)                   \
                                                             X(1, reduction_primitive_desc_create) X(         \
                                                                 1, primitive_create) X(1, primitive_execute) \

@@ -424,7 +424,8 @@ static const char *add_post_op(bd_prb_t *p, int i) {
             return BD_SKIP_INVALID;
         return NULL;
     case BD_PO_PRELU:
-        if (p->drv->kind != dnnl_tp_matmul && p->drv->kind != dnnl_tp_inner_product)
+        if (p->drv->kind != dnnl_tp_matmul && p->drv->kind != dnnl_tp_inner_product &&
+            p->drv->kind != dnnl_tp_convolution)
             return BD_SKIP_UNSUPPORTED;
         return add_po_source(p, i, DNNL_TP_ARG_WEIGHTS, "po_wei", &q->mask, dnnl_tp_f32, NULL);
     case BD_PO_BINARY: break;

@@ -58,6 +58,7 @@ enum class primitive_kind {
     reorder = dnnl_tp_reorder,
     concat = dnnl_tp_concat,
     sum = dnnl_tp_sum,
+    convolution = dnnl_tp_convolution,
     eltwise = dnnl_tp_eltwise,
     inner_product = dnnl_tp_inner_product,
     binary = dnnl_tp_binary,
@@ -102,6 +103,8 @@ enum class prop_kind {
 /** Algorithm of a primitive; formulas stand at dnnl_tp_alg_kind_t. */
 enum class algorithm {
     undef = dnnl_tp_alg_kind_undef,
+    convolution_direct = dnnl_tp_convolution_direct,
+    convolution_auto = dnnl_tp_convolution_auto,
     eltwise_relu = dnnl_tp_eltwise_relu,
     eltwise_tanh = dnnl_tp_eltwise_tanh,
     eltwise_elu = dnnl_tp_eltwise_elu,

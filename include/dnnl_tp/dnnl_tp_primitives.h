@@ -53,6 +53,36 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_cr
     const_dnnl_tp_memory_desc_t bias_desc, const_dnnl_tp_memory_desc_t dst_desc,
     const_dnnl_tp_primitive_attr_t attr);
 
+/** dst[n, o, x] = sum over i and the kernel's positions k of src[n, i, x * stride - padding_l + k * (1 + dilation)]
+ * * weights[o, i, k] (+ bias[o]); positions outside src count as zero. In groups, the g-th part of the output channels
+ * sees the g-th part of the input channels. Arguments: SRC, WEIGHTS, BIAS, DST. Thread-safe.
+ *
+ * Per spatial dimension dst = floor((src - ((kernel - 1) * (1 + dilation) + 1) + padding_l + padding_r) / stride) + 1,
+ * at least 0 (oneDNN, "Convolution": https://uxlfoundation.github.io/oneDNN/dev_guide_convolution.html).
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param alg_kind dnnl_tp_convolution_direct, or dnnl_tp_convolution_auto: the library chooses
+ * @param src_desc {N, IC, spatial...}, 3 to 5 dimensions; any allowed: then channels are innermost
+ * @param weights_desc {OC, IC, kernel...} or {G, OC / G, IC / G, kernel...}; any allowed: then the chosen layout is
+ *     packed
+ * @param bias_desc NULL or {OC}
+ * @param dst_desc {N, OC, spatial...}; any allowed
+ * @param strides one per spatial dimension, at least 1
+ * @param dilates one per spatial dimension, 0 = a dense kernel; NULL = all 0
+ * @param padding_l one per spatial dimension: zeros before the first element
+ * @param padding_r the same behind the last; NULL = padding_l. Negative: so many last elements that no
+ *     kernel reaches
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum, prelu
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const dnnl_tp_dims_t strides, const dnnl_tp_dims_t dilates,
+    const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr);
+
 /** Softmax or its logarithm along one axis; the largest element is subtracted first. Arguments: SRC, DST
  * (the same buffer allowed). Thread-safe.
  *

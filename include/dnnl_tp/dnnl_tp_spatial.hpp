@@ -7,6 +7,61 @@
 
 namespace dnnl_tp {
 
+/** A kernel that moves over an image. */
+class convolution_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    struct primitive_desc : primitive_desc_base {
+        using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** Without a bias and dilation. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
+                       const dims &strides, const dims &padding_l, const dims &padding_r,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dims(strides.size(), 0),
+                             padding_l, padding_r, attr, allow_empty) {}
+        /** Without dilation; an empty bias = none. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
+                       const memory_desc &dst, const dims &strides, const dims &padding_l,
+                       const dims &padding_r, const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, alg, src, weights, bias, dst, strides, dims(strides.size(), 0),
+                             padding_l, padding_r, attr, allow_empty) {}
+        /** Without a bias. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
+                       const dims &strides, const dims &dilates, const dims &padding_l, const dims &padding_r,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dilates, padding_l,
+                             padding_r, attr, allow_empty) {}
+        /** An empty bias = none. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
+                       const memory_desc &dst, const dims &strides, const dims &dilates,
+                       const dims &padding_l, const dims &padding_r, const detail::attr_arg &attr = {},
+                       bool allow_empty = false) {
+            const dims *all[] = {&strides, &dilates, &padding_l, &padding_r};
+            for (const dims *d : all)
+                if (static_cast<int>(d->size()) + 2 != src.get_ndims())
+                    throw error(dnnl_tp_invalid_arguments, "convolution: one number per spatial dimension");
+            create_or_empty(allow_empty, dnnl_tp_convolution_forward_primitive_desc_create, e.get(), prop,
+                            alg, src.get(), weights.get(), bias.get(), dst.get(), detail::c_dims(strides).v,
+                            detail::c_dims(dilates).v, detail::c_dims(padding_l).v,
+                            detail::c_dims(padding_r).v, attr);
+        }
+        /** A copy with a handle of its own. */
+        primitive_desc clone() const { return clone_as<primitive_desc>(); }
+        /** Descriptor of the bias. */
+        memory_desc bias_desc() const { return weights_desc(1); }
+    };
+    /** Owns nothing. */
+    convolution_forward() noexcept = default;
+    /** Creates. */
+    convolution_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
 /** Maxima or averages of windows. */
 class pooling_forward : public primitive {
   public:

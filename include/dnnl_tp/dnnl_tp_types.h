@@ -96,6 +96,7 @@ typedef enum {
     dnnl_tp_reorder = 1,                /**< Copy into another layout and type. */
     dnnl_tp_concat = 3,                 /**< Tensors one behind the other. */
     dnnl_tp_sum = 4,                    /**< Weighted sum of tensors. */
+    dnnl_tp_convolution = 5,            /**< A kernel that moves over an image. */
     dnnl_tp_eltwise = 7,                /**< A function of each element. */
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
     dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
@@ -111,6 +112,8 @@ typedef enum {
 /** Algorithm of a primitive. Formulas: s = source, a = alpha, b = beta. */
 typedef enum {
     dnnl_tp_alg_kind_undef = 0,                      /**< No algorithm. */
+    dnnl_tp_convolution_direct = 1,                  /**< Sums of products, as the definition has them. */
+    dnnl_tp_convolution_auto = 3,                    /**< The library chooses; now always direct. */
     dnnl_tp_eltwise_relu = 32,                       /**< s > 0 ? s : a * s */
     dnnl_tp_eltwise_tanh = 33,                       /**< tanh(s) */
     dnnl_tp_eltwise_elu = 34,                        /**< s > 0 ? s : a * (exp(s) - 1) */

@@ -106,7 +106,7 @@ static void check_tile(const case_t *c) {
             if (c->flags & DTP_UKR_ACC) x += old[at];
             if (c->bias) x += bias[j];
             if (c->flags & DTP_UKR_RELU_FIRST) x = x < 0 ? 0 : x;
-            if (c->add) x += 0.5 * add[i * ldc + j];
+            if (c->add) x += 0.5 * add[ar * ldc + j]; /* where the row of C lies */
             if (c->flags & DTP_UKR_RELU) x = x < 0 ? 0 : x;
             if (out[at] != (float)x)
                 fail_msg(

@@ -53,7 +53,8 @@ static const dtp_field_t inner_product_fields[] = {
     DTP_INPUT(dtp_inner_product_desc_t, bia, DNNL_TP_ARG_BIAS),
     DTP_OUTPUT(dtp_inner_product_desc_t, dst, DNNL_TP_ARG_DST)};
 
-static int64_t inner_product_depth(const dtp_md_t *src) {
+static int64_t inner_product_depth(const dtp_md_t *src, const dtp_md_t *wei) {
+    (void)wei;
     return dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
 }
 

@@ -72,7 +72,10 @@ static const dtp_field_t matmul_fields[] = {DTP_INPUT(dtp_matmul_desc_t, src, DN
                                             DTP_OUTPUT(dtp_matmul_desc_t, dst, DNNL_TP_ARG_DST),
                                             DTP_FIELD(dtp_matmul_desc_t, rows_vary, S32)};
 
-static int64_t matmul_depth(const dtp_md_t *src) { return src->dims[src->ndims - 1]; }
+static int64_t matmul_depth(const dtp_md_t *src, const dtp_md_t *wei) {
+    (void)wei;
+    return src->dims[src->ndims - 1];
+}
 
 static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
                                                         {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},

@@ -69,7 +69,10 @@ const char *dnnl_tp_prim_kind2str(dnnl_tp_primitive_kind_t v) {
 
 const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
     switch ((int)v) {
-    case dnnl_tp_alg_kind_undef: return "undef";
+    case dnnl_tp_alg_kind_undef:
+        return "undef";
+        CASE(, convolution_direct);
+        CASE(, convolution_auto);
 #define DTP_EW1(name, number, ...) NAMED(number, eltwise_, name);
 #define DTP_EW1_ALIAS(name, number, of) NAMED(number, eltwise_, name);
 #define DTP_EW2(name, number, ...) NAMED(number, binary_, name);

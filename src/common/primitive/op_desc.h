@@ -84,7 +84,8 @@ typedef struct {
     /* As dtp_op_args, where a field is not an argument. */
     int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
     bool single;                           /* next_impl answers at once that there is none */
-    int64_t (*depth)(const dtp_md_t *src); /* products: multiply-adds of an element of dst */
+    /* Products: multiply-adds of an element of dst. */
+    int64_t (*depth)(const dtp_md_t *src, const dtp_md_t *wei);
     /* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */
     dnnl_tp_status_t (*check_runtime)(const dtp_md_t *const *md);
 } dtp_op_info_t;

@@ -139,9 +139,10 @@ int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
         if (!dtp_md_is_zero(md)) most = dtp_max64(most, dtp_md_nelems(md));
     }
     if (!pd->info->depth) return most;
-    const int src = dtp_pd_arg_index(pd, DNNL_TP_ARG_SRC), dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
+    const int src = dtp_pd_arg_index(pd, DNNL_TP_ARG_SRC), wei = dtp_pd_arg_index(pd, DNNL_TP_ARG_WEIGHTS),
+              dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
     return dtp_md_nelems(mds ? mds[dst] : pd->args[dst].md) *
-           pd->info->depth(mds ? mds[src] : pd->args[src].md);
+           pd->info->depth(mds ? mds[src] : pd->args[src].md, mds ? mds[wei] : pd->args[wei].md);
 }
 
 /* Tries implementations from number `from` on; leaves pd with the first that takes the problem. fresh: none has written

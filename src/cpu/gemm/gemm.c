@@ -39,11 +39,13 @@ typedef struct {
     const char *at[2], *end[2];
 } gemm_ahead_t;
 
-/* The next `rows` rows. */
-static inline void gemm_down(dtp_ukr_args_t *u, int64_t rows) {
-    u->a += rows * u->lda;
-    u->c += rows * u->ldc;
-    if (u->add) u->add += rows * u->ldadd;
+/* On to the next rows. */
+static inline void gemm_advance(dtp_ukr_args_t *u, int64_t rows) {
+    if (u->row_a) u->row_a += rows;
+    else u->a += rows * u->lda;
+    if (u->row_c) u->row_c += rows;
+    else u->c += rows * u->ldc;
+    if (u->add && !u->row_c) u->add += rows * u->ldadd;
 }
 
 /* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
@@ -67,28 +69,27 @@ static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t n
         fn[mr](u);
         nblk -= count;
         high -= count;
-        gemm_down(u, count * mr);
+        gemm_advance(u, count * mr);
     }
 }
 
 /* rows x nv column panels: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
  * strip. */
-static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
+static void gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
                       gemm_ahead_t *ahead) {
-    const dtp_ukr_set_t *ukr = g->ukr;
     if (DTP_UNLIKELY(ukr->max_mr[nv] == 0)) {
         /* No kernel of this width: the widest one there is, then the rest. */
         int first = nv - 1;
         while (ukr->max_mr[first] == 0) first--;
         dtp_ukr_args_t v = *u;
         v.mask = 0xffff;
-        gemm_rows(g, &v, first, rows, u->b + first * u->bs, NULL);
+        gemm_rows(ukr, &v, first, rows, u->b + first * u->bs, NULL);
         u->b += first * u->bs;
         if (u->copy) u->copy += first * u->copy_bs;
         u->c += first * DTP_UKR_PANEL_BYTES;
         if (u->bias) u->bias += first * DTP_UKR_PANEL;
         if (u->add) u->add += first * DTP_UKR_PANEL_BYTES;
-        gemm_rows(g, u, nv - first, rows, pf, ahead);
+        gemm_rows(ukr, u, nv - first, rows, pf, ahead);
         return;
     }
     const int cap = ukr->max_mr[nv];
@@ -112,7 +113,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->nblk = 1;
         u->pf_count = 0;
         fn[mr](u);
-        gemm_down(u, mr);
+        gemm_advance(u, mr);
         u->b = u->copy;
         u->bs = u->copy_bs;
         u->bstep = DTP_UKR_PANEL_BYTES;
@@ -127,7 +128,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
         u->nblk = high;
         fn[mr](u);
         if (nblk > high) {
-            gemm_down(u, high * mr);
+            gemm_advance(u, high * mr);
             u->nblk = nblk - high;
             fn[mr - 1](u);
         }
@@ -148,7 +149,7 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
             u->pf = pf + line * u->bs;
             fn[h](u);
             line += pair ? 2 : 1;
-            gemm_down(u, h);
+            gemm_advance(u, h);
         }
         return;
     }
@@ -165,11 +166,15 @@ static void gemm_rows(const dtp_gemm_t *g, dtp_ukr_args_t *u, int nv, int64_t ro
     u->pf_count = count;
     fn[mr](u);
     if (nblk > high) {
-        gemm_down(u, high * mr);
+        gemm_advance(u, high * mr);
         u->nblk = nblk - high;
         u->pf_first -= high; /* from the first block of a call; negative: some of them are done */
         fn[mr - 1](u);
     }
+}
+
+void dtp_gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf) {
+    gemm_rows(ukr, u, nv, rows, pf, NULL);
 }
 
 /* One slot's view of one matrix of the batch. */
@@ -293,7 +298,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->add_scale = g->add_scale;
     }
     if (!(last_pass && g->act)) {
-        gemm_rows(g, u, (int)(panel1 - panel0), rows, pf, s->ahead);
+        gemm_rows(g->ukr, u, (int)(panel1 - panel0), rows, pf, s->ahead);
         return;
     }
     const int64_t cols = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - col0;
@@ -310,7 +315,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        gemm_rows(g, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
+        gemm_rows(g->ukr, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
@@ -446,7 +451,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
                 const char *pf = u.b + (panel1 - panel0) * u.bs;
                 k0 += u.k;
                 const int64_t k = u.k;
-                gemm_rows(g, &u, (int)(panel1 - panel0), rows, pf, s->ahead);
+                gemm_rows(g->ukr, &u, (int)(panel1 - panel0), rows, pf, s->ahead);
                 if (gemm_over(s, rows, panel1 - panel0, k)) return;
             } while (k0 < g->k);
             const int64_t col0 = panel0 * DTP_UKR_PANEL;
@@ -554,7 +559,7 @@ static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
     g->once(&u);
     if (g->once_rest) {
-        gemm_down(&u, g->once_rows);
+        gemm_advance(&u, g->once_rows);
         u.nblk = g->once_nrest;
         g->once_rest(&u);
     }

@@ -113,6 +113,9 @@ static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t panel1) {
 /* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);
+/* Rows of a strip of nv column panels, in blocks of even height: what a driver of its own loops calls. u holds
+ * everything but blocks and prefetch, and is used up; pf: the strip that comes next, of u's size. */
+void dtp_gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf);
 /* The fastest set for types of A, B and the sums and DTP_ISA_* bits (ukr_sets.inc); NULL: there is none. */
 const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
                                  unsigned isa);

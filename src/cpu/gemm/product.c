@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "cpu/gemm/fused.h"
+
 /* Elements along k that a k-step takes. */
 static int elems_per_step(dnnl_tp_data_type_t dt) { return (int)(DTP_UKR_STEP_BYTES / dtp_type_size(dt)); }
 
@@ -61,43 +63,20 @@ static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
         if (geo->bia_dt != dnnl_tp_f32 || geo->bia_m != 0 || (geo->bia_n != 1 && geo->n != 1)) return false;
         g->has_bias = true;
     }
-    const dtp_postops_t *po = &p->po;
-    int i = 0;
-    if (i + 1 < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU && !po->step[i + 1].eltwise) {
-        g->flags |= DTP_UKR_RELU_FIRST;
-        ++i;
-    }
-    if (i < po->len && !po->step[i].eltwise) {
-        const dtp_po_simple_t s = dtp_postops_simple(po, i);
-        const bool sum = po->step[i].kind == dnnl_tp_sum;
-        /* The old dst (the addend may be just that) is added in the first pass over k: before any relu. */
-        const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_PASS;
-        if (sum) {
-            if (po->step[i].dt != dnnl_tp_f32 || po->step[i].zero_point != 0 || (passes && g->flags))
-                return false;
-        } else if ((s.form != DTP_PO_FORM_ADD_TENSOR && s.form != DTP_PO_FORM_ADD_COLS) ||
-                   (passes && g->flags)) {
-            return false;
-        }
-        g->has_add = true;
-        g->add_is_c = sum;
-        g->add_scale = sum ? po->step[i].scale : 1.f;
-        p->add_arg = s.arg;
-        p->add_row_stride = s.row_stride;
-        p->add_offset = s.offset0;
-        ++i;
-    }
-    if (i < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU) {
-        g->flags |= DTP_UKR_RELU;
-        ++i;
-    }
-    if (i < po->len && po->step[i].eltwise) {
-        g->act = po->step[i].eltwise;
-        g->act_alpha = po->step[i].alpha;
-        g->act_beta = po->step[i].beta;
-        ++i;
-    }
-    return i == po->len;
+    dtp_fused_t f;
+    const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_PASS;
+    if (!dtp_fused_init(&f, &p->po, passes)) return false;
+    g->flags |= f.flags;
+    g->has_add = f.has_add;
+    g->add_is_c = f.add_is_c;
+    g->add_scale = f.add_scale;
+    g->act = f.act;
+    g->act_alpha = f.act_alpha;
+    g->act_beta = f.act_beta;
+    p->add_arg = f.add_arg;
+    p->add_row_stride = f.add_row_stride;
+    p->add_offset = f.add_offset;
+    return true;
 }
 
 /* Dims that all operands walk evenly become one; a dim that the weights do not have becomes rows. */
@@ -193,7 +172,8 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     p->dst_dt = geo->dst_dt;
     p->bia_dt = geo->has_bias ? geo->bia_dt : dnnl_tp_f32;
     DTP_DISPATCH(p->vops->store[p->dst_dt] && p->vops->load[p->bia_dt], UNSUPPORTED_DATA_TYPE);
-    DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
+    if (geo->dst_channels) DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
+    else DTP_TRY(dtp_postops_init(&p->po, pd, DTP_PRODUCT_DST, dst, isa));
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
     DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
     const int step = elems_per_step(geo->src_dt);

@@ -21,6 +21,7 @@ typedef struct {
     int64_t src_0, wei_0, dst_0, bia_0; /* element 0 */
     int panel; /* weights in column panels of so many columns; 0: plain; wei_n is from column panel to column panel */
     dtp_product_dims_t dims; /* at creation */
+    bool dst_channels;       /* at creation: rows are all dims of dst but dim 1, which columns are */
     bool has_bias;
     dnnl_tp_data_type_t src_dt, wei_dt, dst_dt, bia_dt;
     int nbatch; /* dims of size 1 may be left out */

@@ -60,8 +60,8 @@ typedef struct {
     int64_t copy_bs;
     float add_scale;
     const float *bias; /* 16 * nv columns or NULL */
-    const char *add;   /* matrix of C's shape or NULL */
-    int64_t ldadd;
+    const char *add;   /* matrix of C's shape or NULL; with row_c its rows lie where C's do, else */
+    int64_t ldadd;     /* from row to row */
 } dtp_ukr_args_t;
 
 enum {

@@ -167,9 +167,11 @@ INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *
     }
     if (add) {
         const __m256 s = _mm256_set1_ps(u->add_scale);
-        UNROLL for (int i = 0; i < MR; i++, add += u->ldadd) UNROLL for (int j = 0; j < 2 * NV; j++)
-            c[i * 2 * NV + j] =
-                _mm256_fmadd_ps(s, _mm256_loadu_ps((const float *)add + 8 * j), c[i * 2 * NV + j]);
+        UNROLL for (int i = 0; i < MR; i++) {
+            const float *row = (const float *)(add + (row_c ? row_c[i] : i * u->ldadd));
+            UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] =
+                _mm256_fmadd_ps(s, _mm256_loadu_ps(row + 8 * j), c[i * 2 * NV + j]);
+        }
     }
     if (u->flags & DTP_UKR_RELU) {
         UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_max_ps(zero, c[i]);
@@ -189,8 +191,9 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
                                  const int64_t *row_c, const char *add) {
     const __m256 zero = _mm256_setzero_ps(), s = _mm256_set1_ps(u->add_scale);
     float part[DTP_UKR_PANEL];
-    for (int i = 0; i < rows; i++, tile += 8 * nvec, add = add ? add + u->ldadd : NULL) {
+    for (int i = 0; i < rows; i++, tile += 8 * nvec) {
         float *c = (float *)(to + (row_c ? row_c[i] : i * u->ldc));
+        const char *from = add ? add + (row_c ? row_c[i] : i * u->ldadd) : NULL;
         for (int j = 0; j < n; j += 8) {
             const int lanes = n - j < 8 ? n - j : 8;
             __m256 x = _mm256_loadu_ps(tile + j);
@@ -199,8 +202,8 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
                 x = _mm256_add_ps(x, _mm256_loadu_ps(part));
             }
             if (u->flags & DTP_UKR_RELU_FIRST) x = _mm256_max_ps(zero, x);
-            if (add) {
-                copy_lanes(part, (const float *)add + j, lanes);
+            if (from) {
+                copy_lanes(part, (const float *)from + j, lanes);
                 x = _mm256_fmadd_ps(s, _mm256_loadu_ps(part), x);
             }
             if (u->flags & DTP_UKR_RELU) x = _mm256_max_ps(zero, x);
@@ -265,7 +268,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
             finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add);
         }
-        if (add) add += MR * u->ldadd;
+        if (add && !row_c) add += MR * u->ldadd;
         if (row_c) row_c += MR;
         else base_c += MR * u->ldc;
     }

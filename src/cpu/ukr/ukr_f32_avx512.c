@@ -171,8 +171,8 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         if (add) {
             const __m512 s = _mm512_set1_ps(u->add_scale);
             UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_fmadd_ps(s, LOAD(j, add + i * u->ldadd), c[i * NV + j]);
-            add += MR * u->ldadd;
+                _mm512_fmadd_ps(s, LOAD(j, add + (u->row_c ? cr[i] - base_c : i * u->ldadd)), c[i * NV + j]);
+            if (!u->row_c) add += MR * u->ldadd;
         }
         if (u->flags & DTP_UKR_RELU) {
             UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);

@@ -54,7 +54,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         for (int i = 0; i < MR; i++) {
             float *to = (float *)cr[i];
-            const float *from = add ? (const float *)(add + i * u->ldadd) : 0;
+            const float *from = add ? (const float *)(add + (u->row_c ? cr[i] - base_c : i * u->ldadd)) : 0;
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
                 if (u->bias) v += u->bias[j];
@@ -64,7 +64,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
                 to[j] = v;
             }
         }
-        if (add) add += MR * u->ldadd;
+        if (add && !u->row_c) add += MR * u->ldadd;
     }
 }
 

@@ -1,0 +1,151 @@
+/* convolution: dst[n][o][x] = sum over channels and the kernel's elements of src * weights + bias. */
+#include <strings.h>
+
+#include "drivers/window.h"
+
+static int set_alg(bd_prb_t *p, const char *s) {
+    if (!strncasecmp(s, "convolution_", 12)) s += 12;
+    if (!strcasecmp(s, "direct")) p->alg = dnnl_tp_convolution_direct;
+    else if (!strcasecmp(s, "auto")) p->alg = dnnl_tp_convolution_auto;
+    else if (!strcasecmp(s, "wino") || !strcasecmp(s, "winograd")) p->alg = 2; /* the peer's number */
+    else return 1;
+    return 0;
+}
+static void get_alg(const bd_prb_t *p, char *o, size_t n) {
+    o[0] = 0;
+    bd_cat(o, n, "%s",
+           p->alg == dnnl_tp_convolution_direct ? "DIRECT"
+           : p->alg == dnnl_tp_convolution_auto ? "AUTO"
+                                                : "WINO");
+}
+static const bd_opt_t opt_alg = {"alg", "DIRECT", set_alg, get_alg, false};
+
+static const bd_opt_t *const loop[] = {
+    &bd_opt_dir_b,    &bd_opt_dt3, &bd_opt_bia_dt, &bd_opt_stag_any, &bd_opt_wtag, &bd_opt_dtag_any,
+    &bd_opt_strides3, &opt_alg,    BD_ATTR_OPTS,   &bd_opt_mb,       NULL};
+static const bd_opt_t *const print[] = {
+    &bd_opt_dir_b,    &bd_opt_dt3,      &bd_opt_bia_dt, &bd_opt_stag_any, &bd_opt_wtag,
+    &bd_opt_dtag_any, &bd_opt_strides3, &opt_alg,       BD_ATTR_OPTS,     NULL};
+
+enum { SRC, WEI, DST, BIA };
+enum { MB, G, IC, OC }; /* vd[0] */
+static const char *const counts[] = {"mb", "g", "ic", "oc", NULL};
+
+static int parse(bd_prb_t *p, const char *s) {
+    int64_t *v = p->vd[0];
+    if (bd_parse_window(p, s, counts) || v[IC] < 0 || v[OC] < 0) return 1;
+    if (v[MB] < 0) v[MB] = 2;
+    return v[G] == 0;
+}
+
+static void desc(const bd_prb_t *p, char *o, size_t n) { bd_desc_window(p, o, n, counts); }
+
+static int64_t groups(const bd_prb_t *p) { return p->vd[0][G] > 0 ? p->vd[0][G] : 1; }
+
+static const char *init(bd_prb_t *p) {
+    const int64_t *v = p->vd[0], mb = p->mb ? p->mb : v[MB], g = groups(p);
+    int64_t s[BD_MAX_NDIMS], w[BD_MAX_NDIMS], d[BD_MAX_NDIMS];
+    const int nd = 2 + p->vd_nd[0], grouped = v[G] > 0;
+    if (v[IC] % g || v[OC] % g) return BD_SKIP_INVALID;
+    bd_window_dims(p, BD_WIN_IN, mb, v[IC], s);
+    bd_window_dims(p, BD_WIN_OUT, mb, v[OC], d);
+    bd_window_dims(p, BD_WIN_KERNEL, v[OC] / g, v[IC] / g, w + grouped);
+    if (grouped) w[0] = g;
+    bd_tensor_t *t[3];
+    t[0] = bd_add_tensor(p, DNNL_TP_ARG_SRC, "src", nd, s, p->dt[0], p->tag[0], BD_IN);
+    t[1] = bd_add_tensor(p, DNNL_TP_ARG_WEIGHTS, "wei", nd + grouped, w, p->dt[1], p->wtag, BD_IN | BD_WEI);
+    t[2] = bd_add_tensor(p, DNNL_TP_ARG_DST, "dst", nd, d, p->dt[2], p->dtag, BD_OUT);
+    for (int i = 0; i < 3; ++i) {
+        if (!p->has_strides[i]) continue;
+        if (p->n_strides[i] != t[i]->nd) return BD_SKIP_INVALID;
+        t[i]->strides = p->strides[i];
+    }
+    if (p->dir == BD_FWD_B || p->bia_dt)
+        bd_add_tensor(p, DNNL_TP_ARG_BIAS, "bia", 1, d + 1, p->bia_dt ? p->bia_dt : (int)dnnl_tp_f32, "abx",
+                      BD_IN);
+    double taps = 1;
+    for (int i = 0; i < p->vd_nd[0]; ++i) {
+        /* What lies in the padding is no work. */
+        double valid = 0;
+        for (int64_t o = 0; o < p->vd[BD_WIN_OUT][i]; ++o)
+            for (int64_t k = 0; k < p->vd[BD_WIN_KERNEL][i]; ++k) {
+                const int64_t at =
+                    o * p->vd[BD_WIN_STRIDE][i] - p->vd[BD_WIN_PAD][i] + k * (p->vd[BD_WIN_DILATION][i] + 1);
+                valid += at >= 0 && at < p->vd[BD_WIN_IN][i];
+            }
+        taps *= valid;
+    }
+    p->ops = 2. * (double)mb * (double)v[OC] * (double)(v[IC] / g) * taps;
+    return p->alg == 2 ? BD_SKIP_UNSUPPORTED : NULL;
+}
+
+static dnnl_tp_status_t create_pd(const bd_prb_t *p, const bd_api_t *api, dnnl_tp_engine_t e,
+                                  const dnnl_tp_memory_desc_t *md, dnnl_tp_primitive_attr_t a,
+                                  dnnl_tp_primitive_desc_t *pd) {
+    if (bd_dir_bwd(p->dir)) return dnnl_tp_unimplemented;
+    return api->convolution_forward_primitive_desc_create(
+        pd, e, bd_prop(p->dir), (dnnl_tp_alg_kind_t)p->alg, md[SRC], md[WEI],
+        bd_find_arg(p, DNNL_TP_ARG_BIAS) < 0 ? NULL : md[BIA], md[DST], p->vd[BD_WIN_STRIDE],
+        p->vd[BD_WIN_DILATION], p->vd[BD_WIN_PAD], p->vd[BD_WIN_PAD_R], a);
+}
+
+/* Multiply-adds of an element of dst at most. */
+static double depth(const bd_prb_t *p) {
+    double k = (double)(p->vd[0][IC] / groups(p));
+    for (int i = 0; i < p->vd_nd[0]; ++i) k *= (double)p->vd[BD_WIN_KERNEL][i];
+    return k < 1 ? 1 : k;
+}
+
+static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
+    const bd_tensor_t *t = &p->t[i];
+    if (perf || i > WEI || t->dt != dnnl_tp_f32) {
+        bd_fill_default(p, i, v, perf, i > WEI ? 8 : 4);
+        return;
+    }
+    bd_fill_ints(v, bd_elems(t), t->arg, -32, 32, ldexp(1, 24) / (32. * 32 * depth(p)));
+}
+
+static void ref(const bd_prb_t *p, double *const *v) {
+    const bd_tensor_t *t = &p->t[DST];
+    const int sp = p->vd_nd[0], bia = bd_find_arg(p, DNNL_TP_ARG_BIAS);
+    const int64_t g = groups(p), ic = p->vd[0][IC] / g, oc = p->vd[0][OC] / g, n = bd_elems(t);
+    int64_t pos[BD_MAX_NDIMS] = {0}, tap[3], at[3], image = 1, kernel = 1;
+    for (int d = 0; d < sp; ++d) image *= p->vd[BD_WIN_IN][d], kernel *= p->vd[BD_WIN_KERNEL][d];
+    for (int64_t i = 0; i < n; ++i) {
+        const double *src = v[SRC] + (pos[0] * p->vd[0][IC] + pos[1] / (oc ? oc : 1) * ic) * image,
+                     *wei = v[WEI] + pos[1] * ic * kernel;
+        double x = 0;
+        tap[0] = -1;
+        while (bd_window_next(p, pos + 2, tap, at)) {
+            int64_t s = 0, w = 0;
+            for (int d = 0; d < sp; ++d) {
+                s = s * p->vd[BD_WIN_IN][d] + at[d];
+                w = w * p->vd[BD_WIN_KERNEL][d] + tap[d];
+            }
+            for (int64_t c = 0; c < ic; ++c) x += src[c * image + s] * wei[c * kernel + w];
+        }
+        if (bia >= 0) x += v[bia][pos[1]];
+        v[DST][i] = bd_attr_finish(p, v, x, v[DST][i], pos);
+        bd_next(t->nd, t->d, pos);
+    }
+}
+
+static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
+    (void)p, (void)i;
+    c->threshold = 0;
+    c->zero_trust = 90;
+}
+
+const bd_driver_t bd_driver_conv = {.name = "conv",
+                                    .kind = dnnl_tp_convolution,
+                                    .loop = loop,
+                                    .print = print,
+                                    .parse = parse,
+                                    .desc = desc,
+                                    .perf_csv =
+                                        "%dir%,%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%alg%,%attr%,%desc%",
+                                    .init = init,
+                                    .create_pd = create_pd,
+                                    .fill = fill,
+                                    .ref = ref,
+                                    .judge = judge};

@@ -1,0 +1,96 @@
+/* Convolution: argument checks and tables. The definition stands in dnnl_tp_primitives.h. */
+#include "common/problems/convolution.h"
+
+#include "common/primitive/kind_checks.h"
+
+static dnnl_tp_status_t check_channels(const dtp_convolution_desc_t *d) {
+    const int grouped = dtp_conv_grouped(d);
+    const int64_t g = dtp_conv_groups(d), oc = d->wei.dims[grouped], ic = d->wei.dims[grouped + 1];
+    int64_t all_oc, all_ic;
+    DTP_REQUIRE(g >= 1, BAD_DIMS, "the weights have %lld groups", (long long)g);
+    DTP_REQUIRE(!__builtin_mul_overflow(g, oc, &all_oc) && !__builtin_mul_overflow(g, ic, &all_ic), OVERFLOW,
+                "%lld groups of %lld x %lld channels", (long long)g, (long long)oc, (long long)ic);
+    DTP_REQUIRE(d->src.dims[0] == d->dst.dims[0], DIMS_MISMATCH, "batch: src %lld, dst %lld",
+                (long long)d->src.dims[0], (long long)d->dst.dims[0]);
+    DTP_REQUIRE(d->src.dims[1] == all_ic, DIMS_MISMATCH, "input channels: src %lld, weights %lld x %lld",
+                (long long)d->src.dims[1], (long long)g, (long long)ic);
+    DTP_REQUIRE(d->dst.dims[1] == all_oc, DIMS_MISMATCH, "output channels: dst %lld, weights %lld x %lld",
+                (long long)d->dst.dims[1], (long long)g, (long long)oc);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const dnnl_tp_dims_t strides, const dnnl_tp_dims_t dilates,
+    const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr) {
+    DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
+    DTP_TRY(dtp_check_forward(prop_kind));
+    DTP_REQUIRE(alg_kind == dnnl_tp_convolution_direct || alg_kind == dnnl_tp_convolution_auto, BAD_ALG,
+                "%s (%d), not convolution_direct or convolution_auto", dnnl_tp_alg_kind2str(alg_kind),
+                (int)alg_kind);
+    DTP_TRY(dtp_check_md(src_desc, "src", true));
+    DTP_TRY(dtp_check_md(weights_desc, "weights", true));
+    DTP_TRY(dtp_check_md(dst_desc, "dst", true));
+    DTP_REQUIRE(strides, NULL_ARG, "strides");
+    DTP_REQUIRE(padding_l, NULL_ARG, "padding_l");
+    const int nd = src_desc->ndims;
+    DTP_REQUIRE(nd >= 3 && nd <= 5, BAD_NDIMS, "src has %d dimensions, 3..5 are allowed", nd);
+    DTP_REQUIRE(dst_desc->ndims == nd, NDIMS_MISMATCH, "dst has %d, src has %d", dst_desc->ndims, nd);
+    DTP_REQUIRE(weights_desc->ndims == nd || weights_desc->ndims == nd + 1, NDIMS_MISMATCH,
+                "weights have %d, src has %d; one more is for groups", weights_desc->ndims, nd);
+    dtp_convolution_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_convolution;
+    op.prop = prop_kind;
+    op.alg = dnnl_tp_convolution_direct;
+    op.nspatial = nd - 2;
+    op.src = *src_desc;
+    op.wei = *weights_desc;
+    op.dst = *dst_desc;
+    DTP_TRY(dtp_check_static(&op.src, "src"));
+    DTP_TRY(dtp_check_static(&op.wei, "weights"));
+    DTP_TRY(dtp_check_static(&op.dst, "dst"));
+    DTP_TRY(check_channels(&op));
+    for (int s = 0; s < op.nspatial; ++s) {
+        op.strides[s] = strides[s];
+        op.dilations[s] = dilates ? dilates[s] : 0;
+        op.padding_l[s] = padding_l[s];
+        op.padding_r[s] = padding_r ? padding_r[s] : padding_l[s];
+        DTP_TRY(dtp_check_window(s, src_desc->dims[2 + s], weights_desc->dims[2 + dtp_conv_grouped(&op) + s],
+                                 op.strides[s], op.dilations[s], op.padding_l[s], op.padding_r[s],
+                                 dst_desc->dims[2 + s]));
+    }
+    if (!dtp_md_is_zero(bias_desc)) {
+        DTP_REQUIRE(bias_desc->ndims == 1 && bias_desc->dims[0] == op.dst.dims[1], DIMS_MISMATCH,
+                    "bias is 1-D of the %lld output channels; got %d dimensions, the first %lld",
+                    (long long)op.dst.dims[1], bias_desc->ndims, (long long)bias_desc->dims[0]);
+        op.bia = *bias_desc;
+    }
+    DTP_TRY(dtp_check_post_ops(attr, &op.dst));
+    DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------- */
+
+static const dtp_field_t convolution_fields[] = {
+    DTP_FIELD(dtp_convolution_desc_t, prop, S32),
+    DTP_FIELD(dtp_convolution_desc_t, alg, S32),
+    DTP_FIELD_ARRAY(dtp_convolution_desc_t, strides, DIMS, nspatial),
+    DTP_FIELD_ARRAY(dtp_convolution_desc_t, dilations, DIMS, nspatial),
+    DTP_FIELD_ARRAY(dtp_convolution_desc_t, padding_l, DIMS, nspatial),
+    DTP_FIELD_ARRAY(dtp_convolution_desc_t, padding_r, DIMS, nspatial),
+    DTP_INPUT(dtp_convolution_desc_t, src, DNNL_TP_ARG_SRC),
+    DTP_INPUT(dtp_convolution_desc_t, wei, DNNL_TP_ARG_WEIGHTS),
+    DTP_INPUT(dtp_convolution_desc_t, bia, DNNL_TP_ARG_BIAS),
+    DTP_OUTPUT(dtp_convolution_desc_t, dst, DNNL_TP_ARG_DST)};
+
+static int64_t convolution_depth(const dtp_md_t *src, const dtp_md_t *wei) {
+    int64_t depth = 1;
+    for (int d = wei->ndims - src->ndims + 1; d < wei->ndims; ++d) depth *= wei->dims[d];
+    return depth;
+}
+
+static const dtp_attr_rules_t convolution_attr = {.post_ops = DTP_TAKES_EVERY};
+DTP_KIND_INFO(convolution, -1, &convolution_attr, .depth = convolution_depth);

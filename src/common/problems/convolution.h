@@ -1,0 +1,36 @@
+/* Convolutions: the problem and its arguments. */
+#ifndef DTP_COMMON_PROBLEMS_CONVOLUTION_H
+#define DTP_COMMON_PROBLEMS_CONVOLUTION_H
+
+#include "common/primitive/op_desc.h"
+#include "common/problems/window.h"
+
+typedef struct {
+    dtp_op_desc_t base;
+    dnnl_tp_prop_kind_t prop;
+    dnnl_tp_alg_kind_t alg;
+    int nspatial; /* 1 to 3, how many numbers stand in each of: */
+    dnnl_tp_dims_t strides, dilations, padding_l, padding_r;
+    dtp_md_t src, wei, bia, dst; /* bia may be zero */
+} dtp_convolution_desc_t;
+enum { DTP_CONV_SRC, DTP_CONV_WEI, DTP_CONV_BIA, DTP_CONV_DST, DTP_CONV_NARGS };
+
+/* 1: weights have a dimension of groups in front. */
+static inline int dtp_conv_grouped(const dtp_convolution_desc_t *d) { return d->wei.ndims > d->src.ndims; }
+static inline int64_t dtp_conv_groups(const dtp_convolution_desc_t *d) {
+    return dtp_conv_grouped(d) ? d->wei.dims[0] : 1;
+}
+
+/* Along the i-th of the three dimensions depth, height, width, of which a problem may lack the first ones. */
+static inline dtp_window_t dtp_conv_window(const dtp_convolution_desc_t *d, int i) {
+    const int s = i - (3 - d->nspatial);
+    if (s < 0) return DTP_WINDOW_NONE;
+    return (dtp_window_t){.in = d->src.dims[2 + s],
+                          .out = d->dst.dims[2 + s],
+                          .kernel = d->wei.dims[2 + dtp_conv_grouped(d) + s],
+                          .stride = d->strides[s],
+                          .step = d->dilations[s] + 1,
+                          .pad = d->padding_l[s]};
+}
+
+#endif

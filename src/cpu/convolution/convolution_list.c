@@ -1,0 +1,5 @@
+/* Implementations of convolution on the CPU, fastest first. */
+#include "common/primitive/primitive_desc.h"
+
+#define IMPLS(X) X(convolution__avx512) X(convolution__avx2) X(convolution__any) X(convolution__ref)
+DTP_CPU_LIST(convolution, IMPLS);

@@ -1,0 +1,241 @@
+/* Convolution over the micro-kernels of f32: layouts, post-operations, and which driver runs it. A kernel of one
+ * element with stride 1 over dense pixels is a plain product of matrices (cpu/gemm/product.h), everything else a
+ * direct convolution (direct.h).
+ *
+ * Layout any becomes channels innermost; weights of any are packed as Ohwi16o. src with other strides, and plain
+ * weights, are brought into that form in scratch at each execution; dst is written where it lies. */
+#include "common/problems/convolution.h"
+
+#include "cpu/convolution/direct.h"
+#include "cpu/gemm/product.h"
+
+typedef struct {
+    bool is_product;
+    dtp_product_t product;
+    dtp_conv_direct_t direct;
+} conv_plan_t;
+
+/* ---- Layouts ----------------------------------------------------------------------------------------- */
+
+/* "acdb": the dims of an image, channels innermost. */
+static dnnl_tp_status_t resolve_image(dtp_md_t *md) {
+    char text[8];
+    int n = 0;
+    if (!dtp_md_is_any(md)) return dnnl_tp_success;
+    text[n++] = 'a';
+    for (int d = 2; d < md->ndims; ++d) text[n++] = (char)('a' + d);
+    text[n++] = 'b';
+    text[n] = 0;
+    dtp_md_t like;
+    DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
+    *md = like;
+    return dnnl_tp_success;
+}
+
+/* "Acdb16a", of groups "aBdec16b". */
+static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped) {
+    char text[16];
+    int n = 0;
+    if (!dtp_md_is_any(md)) return dnnl_tp_success;
+    if (grouped) text[n++] = 'a';
+    text[n++] = (char)('A' + grouped);
+    for (int d = grouped + 2; d < md->ndims; ++d) text[n++] = (char)('a' + d);
+    text[n++] = (char)('b' + grouped);
+    memcpy(text + n, "16a", sizeof "16a");
+    text[n + 2] = (char)('a' + grouped);
+    dtp_md_t like;
+    DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
+    *md = like;
+    return dnnl_tp_success;
+}
+
+/* Column panels of 16 output channels, whose k-steps lie side by side. */
+static bool is_packed(const dtp_md_t *md, int grouped) {
+    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 1 && md->inner_blks[0] == DTP_UKR_PANEL &&
+           md->inner_idxs[0] == grouped &&
+           (md->strides[grouped + 1] == DTP_UKR_PANEL || md->dims[grouped + 1] <= 1);
+}
+
+/* Strides of the spatial dims in bytes; 0 of those that the problem lacks. */
+static void spatial_strides(int64_t x[3], const dtp_md_t *md, int first, int64_t bytes) {
+    for (int i = 0; i < 3; ++i) {
+        const int d = first + i - (3 - (md->ndims - first));
+        x[i] = d < first ? 0 : md->strides[d] * bytes;
+    }
+}
+
+/* ---- A plain product --------------------------------------------------------------------------------- */
+
+/* True when images and space are one dim with an even stride. */
+static bool join_pixels(const dtp_md_t *md, int64_t *stride) {
+    int64_t next = 0;
+    *stride = 0;
+    for (int i = md->ndims - 1; i >= 1; --i) {
+        const int d = i == 1 ? 0 : i;
+        if (md->dims[d] == 1) continue;
+        if (next == 0) *stride = next = md->strides[d];
+        else if (md->strides[d] != next) return false;
+        next *= md->dims[d];
+    }
+    return true;
+}
+
+static bool product_geometry(dtp_product_geometry_t *geo, const dtp_convolution_desc_t *d) {
+    for (int i = 0; i < 3; ++i) {
+        const dtp_window_t w = dtp_conv_window(d, i);
+        if (w.kernel != 1 || w.pad != 0 || w.in != w.out || (w.stride != 1 && w.out > 1)) return false;
+    }
+    const int grouped = dtp_conv_grouped(d);
+    if (dtp_conv_groups(d) != 1 || !is_packed(&d->wei, grouped)) return false;
+    memset(geo, 0, sizeof *geo);
+    dtp_product_operands(geo, &d->src, &d->wei, &d->bia, &d->dst);
+    if (!join_pixels(&d->src, &geo->src_m) || !join_pixels(&d->dst, &geo->dst_m)) return false;
+    geo->m = d->dst.dims[0];
+    for (int i = 2; i < d->dst.ndims; ++i) geo->m *= d->dst.dims[i];
+    geo->n = d->dst.dims[1];
+    geo->k = d->src.dims[1];
+    if (d->src.strides[1] != 1 && geo->k > 1) return false;
+    if (d->dst.strides[1] != 1 && geo->n > 1) return false;
+    geo->src_k = geo->dst_n = geo->wei_k = 1;
+    geo->panel = DTP_UKR_PANEL;
+    geo->wei_n = d->wei.strides[grouped];
+    geo->dims = (dtp_product_dims_t){.src_k = 1, .wei_k = grouped + 1, .wei_n = grouped};
+    if (geo->has_bias) geo->bia_n = geo->n == 1 ? 1 : d->bia.strides[0];
+    return true;
+}
+
+/* ---- A direct convolution ---------------------------------------------------------------------------- */
+
+enum { F32 = 4 };
+
+static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
+    const dtp_md_t *md = &d->src;
+    const int64_t channels = p->ic * p->groups;
+    p->src_0 = md->offset0 * F32;
+    p->src_n = md->strides[0] * F32;
+    spatial_strides(p->src_x, md, 2, F32);
+    p->src_g = p->ic * F32;
+    p->packs_src = channels > 1 && md->strides[1] != 1;
+    if (!p->packs_src) return;
+    p->from_src_0 = p->src_0;
+    p->from_src_n = p->src_n;
+    p->from_src_c = md->strides[1] * F32;
+    memcpy(p->from_src_x, p->src_x, sizeof p->src_x);
+    p->src_0 = 0;
+    int64_t stride = channels * F32;
+    for (int i = 2; i >= 0; --i) {
+        p->src_x[i] = stride;
+        stride *= p->win[i].in;
+    }
+    p->src_n = stride;
+}
+
+static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
+    const int grouped = dtp_conv_grouped(d);
+    const dtp_md_t *md = &d->wei;
+    p->packs_wei = !is_packed(md, grouped);
+    int64_t x[3];
+    spatial_strides(x, md, 2 + grouped, F32);
+    if (!p->packs_wei) {
+        p->wei_0 = md->offset0 * F32;
+        p->wei_g = grouped ? md->strides[0] * F32 : 0;
+        p->wei_p = md->strides[grouped] * F32;
+        memcpy(p->wei_x, x, sizeof x);
+        return;
+    }
+    p->from_wei_0 = md->offset0 * F32;
+    p->from_wei_g = grouped ? md->strides[0] * F32 : 0;
+    p->from_wei_o = md->strides[grouped] * F32;
+    p->from_wei_i = md->strides[grouped + 1] * F32;
+    memcpy(p->from_wei_x, x, sizeof x);
+    int64_t stride = p->ic * DTP_UKR_PANEL_BYTES;
+    for (int i = 2; i >= 0; --i) {
+        p->wei_x[i] = stride;
+        stride *= p->win[i].kernel;
+    }
+    p->wei_p = stride;
+    p->wei_g = stride * dtp_div_up(p->oc, DTP_UKR_PANEL);
+}
+
+/* What the kernels finish themselves; else through tiles. */
+static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
+    if (p->dst_dt != dnnl_tp_f32 || p->dst_c != F32) return false;
+    if (p->has_bias && (p->bia_dt != dnnl_tp_f32 || p->bia_c != F32)) return false;
+    if (!dtp_fused_init(&p->fused, &p->po, true)) return false;
+    if (!p->fused.has_add || p->fused.add_is_c) return true;
+    /* The addend lies as dst does. */
+    int64_t stride;
+    return join_pixels(&d->dst, &stride) && (stride == 0 || p->fused.add_row_stride == stride) &&
+           (stride != 0 || p->images * p->win[0].out * p->win[1].out * p->win[2].out <= 1);
+}
+
+static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dtp_convolution_desc_t *d,
+                                    const dtp_ukr_set_t *ukr, unsigned isa) {
+    p->ukr = ukr;
+    p->vops = dtp_vops(isa);
+    for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
+    p->images = d->src.dims[0];
+    p->groups = dtp_conv_groups(d);
+    p->ic = d->src.dims[1] / p->groups;
+    p->oc = d->dst.dims[1] / p->groups;
+    describe_src(p, d);
+    describe_weights(p, d);
+    p->dst_dt = d->dst.data_type;
+    const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
+    p->dst_0 = d->dst.offset0 * bytes;
+    p->dst_n = d->dst.strides[0] * bytes;
+    p->dst_c = d->dst.dims[1] == 1 ? bytes : d->dst.strides[1] * bytes;
+    p->dst_g = p->oc * p->dst_c;
+    spatial_strides(p->dst_x, &d->dst, 2, bytes);
+    p->has_bias = !dtp_md_is_zero(&d->bia);
+    p->bia_dt = p->has_bias ? d->bia.data_type : dnnl_tp_f32;
+    if (p->has_bias) {
+        const int64_t size = (int64_t)dtp_type_size(p->bia_dt);
+        p->bia_0 = d->bia.offset0 * size;
+        p->bia_c = d->bia.dims[0] == 1 ? size : d->bia.strides[0] * size;
+    }
+    DTP_DISPATCH(dtp_vops_takes(p->dst_dt) && dtp_vops_takes(p->bia_dt), UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    p->tiled = !fuse(p, d);
+    if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
+    /* A row of the kernel reads one run of memory, in src and in the weights. */
+    p->merged = p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->ic * F32 &&
+                                          p->wei_x[2] == p->ic * DTP_UKR_PANEL_BYTES);
+    dtp_conv_direct_plan(p, pd);
+    return dnnl_tp_success;
+}
+
+/* ---- The implementation ------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
+    conv_plan_t *plan = pd->plan;
+    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    const dtp_ukr_set_t *ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);
+    const int grouped = dtp_conv_grouped(d);
+    DTP_TRY(resolve_image(&d->src));
+    DTP_TRY(resolve_image(&d->dst));
+    DTP_TRY(resolve_weights(&d->wei, grouped));
+    if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
+    DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || is_packed(&d->wei, grouped), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    dtp_product_geometry_t geo;
+    plan->is_product = product_geometry(&geo, d);
+    if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, isa);
+    geo.dst_channels = true;
+    return dtp_product_init(&plan->product, pd, &geo, &d->dst, ukr, isa);
+}
+
+static dnnl_tp_status_t convolution_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const conv_plan_t *plan = pd->plan;
+    if (plan->is_product) dtp_product_execute(&plan->product, pd, ctx, NULL);
+    else dtp_conv_direct_run(&plan->direct, pd, ctx);
+    return dnnl_tp_success;
+}
+
+DTP_CPU_IMPLS_AND_ANY(convolution, "ukr", .plan_size = sizeof(conv_plan_t),
+                      .pd_init = convolution_ukr_pd_init, .execute = convolution_ukr_execute);

@@ -1,0 +1,63 @@
+/* Direct convolution over the micro-kernels: an implicit product of matrices. Rows are output pixels, columns output
+ * channels, k the kernel's elements times input channels; no image of patches and no padded copy is made.
+ *
+ * Output pixels whose kernel meets src in the same rectangle of elements are a class: the kernel skips the other
+ * elements, and its rows are scattered by tables. A chunk of pixels has its tables in scratch; for each strip of
+ * column panels, and each pass over a part of the kernel's elements, all classes of the chunk are computed.
+ *
+ * Packed weights are Ohwi16o (of groups gOhwi16o): column panels of 16 output channels, in which the k-steps of one
+ * element of the kernel lie side by side, and elements follow each other in order. So a row of the kernel is one long
+ * run where src's pixels are dense, whatever the number of input channels, and nothing is padded along k. */
+#ifndef DTP_CPU_CONVOLUTION_DIRECT_H
+#define DTP_CPU_CONVOLUTION_DIRECT_H
+
+#include "common/problems/convolution.h"
+#include "cpu/gemm/fused.h"
+#include "cpu/gemm/gemm.h"
+
+/* Strides and offsets are bytes; [3] are depth, height and width. */
+typedef struct {
+    const dtp_ukr_set_t *ukr;
+    const dtp_vops_t *vops;
+    dtp_window_t win[3];
+    int64_t images, groups, ic, oc; /* channels of a group */
+    /* Of what the kernels read; of dst. */
+    int64_t src_0, src_n, src_g, src_x[3], dst_0, dst_n, dst_g, dst_x[3], dst_c;
+    dnnl_tp_data_type_t dst_dt;
+    /* Weights in column panels: from panel to panel, from element to element of the kernel. */
+    int64_t wei_0, wei_g, wei_p, wei_x[3];
+    /* Operands that are brought into that form in shared scratch first; strides of the original. */
+    bool packs_src, packs_wei;
+    int64_t from_src_0, from_src_n, from_src_c, from_src_x[3];
+    int64_t from_wei_0, from_wei_g, from_wei_o, from_wei_i, from_wei_x[3];
+    int64_t packed_src_bytes;
+    bool has_bias;
+    dnnl_tp_data_type_t bia_dt;
+    int64_t bia_0, bia_c;
+    dtp_fused_t fused;
+    bool tiled;       /* sums go to a tile of f32, which is finished and stored row by row */
+    bool merged;      /* a row of the kernel is one element with kernel width * ic k-steps */
+    int64_t elements; /* of the kernel, merged ones counted once */
+    int64_t passes, pass_elements;
+    int64_t npanels;
+    int nv;                          /* column panels of a strip */
+    int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
+    int64_t panel_parts;
+    int64_t units, unit_ns;
+    bool alone;
+    int64_t max_rows, max_classes;        /* of a chunk */
+    int64_t at_classes, at_taps, at_tile; /* in a slot's scratch, behind the tables */
+    dtp_postops_t po;
+} dtp_conv_direct_t;
+
+/* Pixels of output with the same valid elements lo..hi - 1 of the kernel. */
+typedef struct {
+    int64_t row0, rows, lo[3], hi[3];
+    int64_t first, last; /* passes that hold its elements */
+} dtp_conv_class_t;
+
+/* What follows pd_init: the split into chunks, passes and units, and scratch. src_bytes: of a pixel. */
+void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd);
+void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
+
+#endif

@@ -1,0 +1,119 @@
+/* Blocking and split of direct convolutions; see direct.h. */
+#include "cpu/convolution/direct.h"
+
+enum {
+    ROWS_PARTS = 7,  /* of STRIP_WHOLE parts of the L2, for what a chunk of pixels reads; */
+    STRIP_PARTS = 3, /* so many for a strip of weights of a pass; the next one takes as much */
+    STRIP_WHOLE = 16,
+    LEAST_ROWS = 64, /* of a chunk; */
+    MOST_ROWS = 1024,
+    TILE_ROWS = 256,  /* where sums go through a tile */
+    SHARE_ROWS = 96,  /* fewer pixels for a thread: the column panels are split */
+    ALONE_NS = 2000,  /* not worth a second thread */
+    UNIT_NS = 1000000 /* a run that is cancelled waits no longer */
+};
+
+static void plan_passes(dtp_conv_direct_t *p, int64_t l2_bytes) {
+    const int64_t row_k = p->win[2].kernel * p->ic, rows = p->win[0].kernel * p->win[1].kernel;
+    const int64_t strip = dtp_max64(p->ukr->pass_panels, p->nv) * DTP_UKR_PANEL_BYTES;
+    const int64_t most = dtp_max64(l2_bytes * STRIP_PARTS / STRIP_WHOLE / strip, 1);
+    p->merged = p->merged && (row_k <= most || p->win[2].kernel == 1);
+    p->elements = p->merged ? rows : rows * p->win[2].kernel;
+    const int64_t k = dtp_max64(p->merged ? row_k : p->ic, 1);
+    const int64_t fit = dtp_max64(most / k, 1);
+    p->passes = dtp_div_up(p->elements, fit);
+    p->pass_elements = dtp_div_up(p->elements, p->passes);
+    p->passes = dtp_div_up(p->elements, p->pass_elements);
+}
+
+/* Share of the threads' time that is work, with so many equal units. */
+static double evenness(int64_t units, int threads) {
+    return (double)units / ((double)threads * (double)dtp_div_up(units, threads));
+}
+
+static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
+    const int threads = pd->num_threads;
+    const dtp_window_t *w = p->win;
+    const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
+    const double k = (double)p->ic * (double)w[0].kernel * (double)w[1].kernel * (double)w[2].kernel;
+    const double ns = 2. * (double)pixels * (double)p->oc * (double)p->groups * k / p->ukr->flops_per_ns +
+                      (double)pixels + 1;
+    const int64_t strips = dtp_div_up(p->npanels, p->nv);
+    p->panel_parts = 1;
+    p->row_chunks = dtp_div_up(w[2].out, p->max_rows);
+    const int64_t line_rows = dtp_div_up(w[2].out, p->row_chunks);
+    p->line_chunks = dtp_div_up(lines, dtp_max64(p->max_rows / line_rows, 1));
+    const double most_units = ns / UNIT_NS;
+    if (threads > 1 && ns >= ALONE_NS) {
+        /* Weights, or src, are read once by each thread: what is larger is split, but no tile gets too few rows. */
+        const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->ic,
+                     wei = k * (double)p->oc;
+        const bool by_panels = strips > 1 && (wei > src || pixels < SHARE_ROWS * (int64_t)threads);
+        const int64_t base = p->groups * p->row_chunks, chunks = p->line_chunks;
+        double best = evenness(base * chunks, threads);
+        for (int step = 0; step < 2 && best < 0.95; ++step) {
+            const bool panels = by_panels == (step == 0);
+            const int64_t limit = dtp_min64(panels ? strips : lines, 16 * (int64_t)threads);
+            for (int64_t c = 2; c <= limit && best < 0.95; ++c) {
+                const int64_t n = panels ? base * chunks * c : base * dtp_max64(chunks, c);
+                const double even = evenness(n, threads);
+                if (even <= best + 0.02) continue;
+                best = even;
+                p->panel_parts = panels ? c : 1;
+                p->line_chunks = panels ? chunks : dtp_max64(chunks, c);
+            }
+        }
+    }
+    p->panel_parts = dtp_min64(p->panel_parts, dtp_max64(strips, 1));
+    const int64_t few = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
+    if ((double)few < most_units) {
+        const int64_t more = (int64_t)(most_units / (double)few) + 1;
+        p->line_chunks = dtp_min64(p->line_chunks * more, lines);
+    }
+    p->units = p->groups * p->row_chunks * p->line_chunks * p->panel_parts;
+    const double unit_ns = ns / (double)dtp_max64(p->units, 1);
+    p->unit_ns = unit_ns < 1e9 ? (int64_t)unit_ns + 1 : (int64_t)1e9;
+    p->alone = threads < 2 || p->units < 2 || ns < ALONE_NS;
+}
+
+void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
+    const dtp_window_t *w = p->win;
+    const int64_t l2 = pd->engine->l2_bytes;
+    p->npanels = dtp_div_up(p->oc, DTP_UKR_PANEL);
+    p->nv = 1;
+    const int *mr = p->ukr->max_mr;
+    if (p->ukr->max_nv > 2 && mr[3]) p->nv = p->npanels % 3 && p->npanels % 4 == 0 ? 4 : 3;
+    p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
+    plan_passes(p, l2);
+    /* What a pixel adds to the src that is read. */
+    double bytes = (double)dtp_max64(p->ic, 1) * 4;
+    for (int i = 0; i < 3; ++i)
+        bytes *= (double)w[i].stride < (double)w[i].kernel * (double)w[i].step ? (double)w[i].stride
+                                                                               : (double)w[i].kernel;
+    const double fit = (double)(l2 * ROWS_PARTS / STRIP_WHOLE) / bytes;
+    int64_t rows = fit < MOST_ROWS ? (int64_t)fit : MOST_ROWS;
+    rows = dtp_min64(dtp_max64(rows, LEAST_ROWS), p->tiled ? TILE_ROWS : MOST_ROWS);
+    const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
+    if (pixels <= 0 || p->oc == 0) {
+        p->units = 0;
+        return;
+    }
+    p->max_rows = dtp_max64(dtp_min64(rows, pixels), 1);
+    p->max_classes = 1;
+    for (int i = 0; i < 3; ++i) {
+        const int64_t segments = w[i].kernel < w[i].out ? dtp_min64(w[i].out, 2 * w[i].kernel + 1) : w[i].out;
+        p->max_classes = dtp_min64(p->max_classes * dtp_min64(segments, p->max_rows), p->max_rows);
+    }
+    plan_split(p, pd);
+    const int64_t tables = 3 * p->max_rows * (int64_t)sizeof(int64_t);
+    p->at_classes = dtp_round_up(tables, DTP_CACHE_LINE);
+    p->at_taps =
+        dtp_round_up(p->at_classes + p->max_classes * (int64_t)sizeof(dtp_conv_class_t), DTP_CACHE_LINE);
+    p->at_tile = dtp_round_up(p->at_taps + p->pass_elements * (int64_t)sizeof(dtp_ukr_tap_t), DTP_CACHE_LINE);
+    const int64_t tile = p->tiled ? p->max_rows * DTP_GEMM_TILE_LD * (int64_t)sizeof(float) : 0;
+    p->packed_src_bytes = 0;
+    int64_t shared = 0;
+    if (p->packs_src) shared = p->packed_src_bytes = dtp_round_up(p->images * p->src_n, DTP_CACHE_LINE);
+    if (p->packs_wei) shared += p->groups * p->wei_g;
+    dtp_pd_book(pd, (size_t)shared, (size_t)(p->at_tile + tile));
+}

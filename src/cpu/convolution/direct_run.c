@@ -1,0 +1,349 @@
+/* Loops of direct convolutions; see direct.h. */
+#include "cpu/convolution/direct.h"
+#include "threading/base/parallel.h"
+
+enum { LOOK_NS = 50000 }; /* work between two looks whether the run is over, by the estimate */
+
+typedef struct {
+    const dtp_conv_direct_t *p;
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    const char *src, *wei; /* as the kernels read them */
+    char *dst;
+    const char *bias, *add;
+    bool add_is_c;
+    const dtp_share_t *stop;
+} conv_run_t;
+
+/* A chunk of pixels of one group. */
+typedef struct {
+    const conv_run_t *run;
+    int64_t *row_a, *row_c, *pixel; /* of each row: offsets in src and dst, number among the pixels of dst */
+    dtp_conv_class_t *classes;
+    int nclasses;
+    dtp_ukr_tap_t *taps;
+    float *tile;
+    int64_t group;
+} conv_chunk_t;
+
+/* ---- Classes ----------------------------------------------------------------------------------------- */
+
+/* The end of the positions from o on that see the same elements. */
+static int64_t segment_end(const dtp_window_t *w, int64_t o, int64_t end, int64_t *lo, int64_t *hi) {
+    dtp_window_taps(w, o, lo, hi);
+    for (++o; o < end; ++o) {
+        int64_t l, h;
+        dtp_window_taps(w, o, &l, &h);
+        if (l != *lo || h != *hi) break;
+    }
+    return o;
+}
+
+static void class_passes(const dtp_conv_direct_t *p, dtp_conv_class_t *c) {
+    c->first = c->last = 0;
+    for (int i = 0; i < 3; ++i)
+        if (c->lo[i] == c->hi[i]) return;
+    const int64_t width = p->merged ? 1 : p->win[2].kernel;
+    const int64_t first = (c->lo[0] * p->win[1].kernel + c->lo[1]) * width + (p->merged ? 0 : c->lo[2]);
+    const int64_t last =
+        ((c->hi[0] - 1) * p->win[1].kernel + c->hi[1] - 1) * width + (p->merged ? 0 : c->hi[2] - 1);
+    c->first = first / p->pass_elements;
+    c->last = last / p->pass_elements;
+}
+
+/* Pixels x0..x1 - 1 of a line: rows from `row` on. */
+static void push_pixels(conv_chunk_t *k, const dtp_conv_class_t *c, const int64_t pos[4], int64_t x1,
+                        int64_t row) {
+    const dtp_conv_direct_t *p = k->run->p;
+    bool empty = false;
+    for (int i = 0; i < 3; ++i) empty |= c->lo[i] == c->hi[i];
+    int64_t a = pos[0] * p->src_n, to = pos[0] * p->dst_n, pixel = pos[0];
+    for (int i = 0; i < 3; ++i) {
+        const dtp_window_t *w = &p->win[i];
+        a += (dtp_window_begin(w, pos[1 + i]) + c->lo[i] * w->step) * p->src_x[i];
+        to += pos[1 + i] * p->dst_x[i];
+        pixel = pixel * w->out + pos[1 + i];
+    }
+    int64_t step = p->win[2].stride * p->src_x[2];
+    if (empty) a = step = 0; /* nothing is read */
+    for (int64_t n = x1 - pos[3]; n > 0; --n, ++row, a += step, to += p->dst_x[2], ++pixel) {
+        k->row_a[row] = a;
+        k->row_c[row] = to;
+        k->pixel[row] = pixel;
+    }
+}
+
+/* Lines [l0, l1), pixels [x0, x1) of each. */
+static void make_classes(conv_chunk_t *k, int64_t l0, int64_t l1, int64_t x0, int64_t x1) {
+    const dtp_conv_direct_t *p = k->run->p;
+    const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
+    const int64_t plane = D->out * H->out, n0 = l0 / plane, n1 = (l1 - 1) / plane;
+    int64_t d0 = 0, d1 = D->out, h0 = 0, h1 = H->out, row = 0;
+    if (n0 == n1) {
+        d0 = l0 % plane / H->out, d1 = (l1 - 1) % plane / H->out + 1;
+        if (d1 - d0 == 1) h0 = l0 % H->out, h1 = (l1 - 1) % H->out + 1;
+    }
+    k->nclasses = 0;
+    dtp_conv_class_t c;
+    for (int64_t d = d0, d_end; d < d1; d = d_end) {
+        d_end = segment_end(D, d, d1, &c.lo[0], &c.hi[0]);
+        for (int64_t h = h0, h_end; h < h1; h = h_end) {
+            h_end = segment_end(H, h, h1, &c.lo[1], &c.hi[1]);
+            for (int64_t x = x0, x_end; x < x1; x = x_end) {
+                x_end = segment_end(W, x, x1, &c.lo[2], &c.hi[2]);
+                c.row0 = row;
+                int64_t pos[4] = {0, 0, 0, x};
+                for (pos[0] = n0; pos[0] <= n1; ++pos[0])
+                    for (pos[1] = d; pos[1] < d_end; ++pos[1])
+                        for (pos[2] = h; pos[2] < h_end; ++pos[2]) {
+                            const int64_t line = (pos[0] * D->out + pos[1]) * H->out + pos[2];
+                            if (line < l0 || line >= l1) continue;
+                            push_pixels(k, &c, pos, x_end, row);
+                            row += x_end - x;
+                        }
+                c.rows = row - c.row0;
+                if (c.rows == 0) continue;
+                class_passes(p, &c);
+                k->classes[k->nclasses++] = c;
+                /* The largest first: it fetches the next strip. */
+                if (c.rows > k->classes[0].rows) {
+                    k->classes[k->nclasses - 1] = k->classes[0];
+                    k->classes[0] = c;
+                }
+            }
+        }
+    }
+}
+
+/* Elements of the class in [e0, e1) as taps; their number. */
+static int64_t make_taps(const dtp_conv_direct_t *p, const dtp_conv_class_t *c, int64_t e0, int64_t e1,
+                         dtp_ukr_tap_t *taps) {
+    const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
+    const int64_t width = p->merged ? 1 : W->kernel;
+    const int64_t w0 = c->lo[2], w1 = p->merged ? dtp_min64(w0 + 1, c->hi[2]) : c->hi[2];
+    int64_t n = 0;
+    for (int64_t d = c->lo[0]; d < c->hi[0]; ++d)
+        for (int64_t h = c->lo[1]; h < c->hi[1]; ++h) {
+            const int64_t row = (d * H->kernel + h) * width;
+            if (row + width <= e0 || row >= e1) continue;
+            for (int64_t w = w0; w < w1; ++w) {
+                const int64_t e = row + (p->merged ? 0 : w);
+                if (e < e0 || e >= e1) continue;
+                taps[n].a = (d - c->lo[0]) * D->step * p->src_x[0] + (h - c->lo[1]) * H->step * p->src_x[1] +
+                            (w - w0) * W->step * p->src_x[2];
+                taps[n++].b = d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2];
+            }
+        }
+    return n;
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------- */
+
+/* Rows from r on that follow each other in dst. */
+static int64_t run_length(const conv_chunk_t *k, int64_t r, int64_t end) {
+    const int64_t step = k->run->p->dst_x[2];
+    int64_t n = 1;
+    while (r + n < end && k->pixel[r + n] == k->pixel[r] + n && k->row_c[r + n] == k->row_c[r] + n * step)
+        ++n;
+    return n;
+}
+
+/* What follows the sums of a class in the channels from col0 of the group on. */
+static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64_t col0, int64_t cols) {
+    const conv_run_t *run = k->run;
+    const dtp_conv_direct_t *p = run->p;
+    const int64_t end = c->row0 + c->rows, channel = k->group * p->oc + col0;
+    const int64_t elem = (int64_t)dtp_type_size(p->dst_dt);
+    float bias[DTP_GEMM_TILE_LD];
+    if (p->tiled && run->bias)
+        p->vops->load[p->bia_dt](bias, run->bias + channel * p->bia_c, cols,
+                                 p->bia_c / (int64_t)dtp_type_size(p->bia_dt));
+    for (int64_t r = c->row0, n; r < end; r += n) {
+        n = run_length(k, r, end);
+        char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 * p->dst_c;
+        if (!p->tiled) {
+            float *y = (float *)(void *)dst;
+            const int64_t ld = p->dst_x[2] / (int64_t)sizeof(float);
+            p->fused.act(
+                &(dtp_eltwise_args_t){y, y, ld, ld, n, cols, p->fused.act_alpha, p->fused.act_beta, 0});
+            continue;
+        }
+        float *tile = k->tile + r * DTP_GEMM_TILE_LD;
+        if (run->bias) p->vops->axpy(tile, DTP_GEMM_TILE_LD, bias, 0, n, cols, 1.f, 0.f);
+        if (p->po.len)
+            dtp_postops_apply(&p->po, run->ctx, tile, DTP_GEMM_TILE_LD, n, cols, k->pixel[r], channel);
+        if (p->dst_dt == dnnl_tp_f32 && p->dst_x[2] == elem && p->dst_c != elem) {
+            /* Channels are rows of dst. */
+            p->ukr->transpose((const char *)tile, DTP_GEMM_TILE_LD * elem, cols, n, dst, p->dst_c);
+            continue;
+        }
+        for (int64_t i = 0; i < n; ++i, dst += p->dst_x[2])
+            p->vops->store[p->dst_dt](dst, tile + i * DTP_GEMM_TILE_LD, cols, p->dst_c / elem);
+    }
+}
+
+/* Column panels [p0, p1) of the chunk's classes in one pass. */
+static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pass) {
+    const conv_run_t *run = k->run;
+    const dtp_conv_direct_t *p = run->p;
+    const int64_t e0 = pass * p->pass_elements, e1 = dtp_min64(e0 + p->pass_elements, p->elements);
+    const int64_t col0 = p0 * DTP_UKR_PANEL, over = p1 * DTP_UKR_PANEL - p->oc;
+    const char *wei = run->wei + k->group * p->wei_g + p0 * p->wei_p;
+    for (int i = 0; i < k->nclasses; ++i) {
+        const dtp_conv_class_t *c = &k->classes[i];
+        if (pass < c->first || pass > c->last) continue;
+        const int64_t ntap = make_taps(p, c, e0, e1, k->taps);
+        const bool first = pass == c->first, last = pass == c->last;
+        if (ntap == 0 && !last) continue;
+        dtp_ukr_args_t u;
+        memset(&u, 0, sizeof u);
+        u.a = run->src + k->group * p->src_g;
+        u.row_a = k->row_a + c->row0;
+        u.b = wei;
+        u.taps = k->taps;
+        u.ntap = ntap;
+        u.k = p->merged ? (c->hi[2] - c->lo[2]) * p->ic : p->ic;
+        u.bs = p->wei_p;
+        u.bstep = DTP_UKR_PANEL_BYTES;
+        u.mask = over > 0 ? 0xffffu >> over : 0xffffu;
+        u.flags = first ? 0 : DTP_UKR_ACC;
+        if (p->tiled) {
+            u.c = (char *)(k->tile + c->row0 * DTP_GEMM_TILE_LD);
+            u.ldc = DTP_GEMM_TILE_LD * (int64_t)sizeof(float);
+        } else {
+            u.c = run->dst + k->group * p->dst_g + col0 * (int64_t)sizeof(float);
+            u.row_c = k->row_c + c->row0;
+            if (last) {
+                u.flags |= p->fused.flags;
+                if (run->bias) u.bias = (const float *)(const void *)run->bias + k->group * p->oc + col0;
+            }
+            if (p->fused.has_add && (run->add_is_c ? first : last)) {
+                u.add = run->add_is_c ? u.c : run->add + (k->group * p->oc + col0) * (int64_t)sizeof(float);
+                u.add_scale = p->fused.add_scale;
+            }
+        }
+        const char *next = wei + (i || ntap == 0 ? 0 : k->taps[0].b);
+        if (i == 0 && pass + 1 < p->passes && ntap > 0)
+            next = wei + k->taps[ntap - 1].b + u.k * DTP_UKR_PANEL_BYTES;
+        else if (i == 0) next = wei + (p1 - p0) * p->wei_p;
+        dtp_gemm_rows(p->ukr, &u, (int)(p1 - p0), c->rows, next);
+        if (last && (p->tiled || p->fused.act))
+            finish_class(k, c, col0, dtp_min64(p1 * DTP_UKR_PANEL, p->oc) - col0);
+    }
+}
+
+static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
+    const conv_run_t *run = arg;
+    const dtp_conv_direct_t *p = run->p;
+    char *room = dtp_scratch_slot(run->pd, run->ctx, slot);
+    conv_chunk_t k = {.run = run,
+                      .row_a = (int64_t *)(void *)room,
+                      .classes = (dtp_conv_class_t *)(void *)(room + p->at_classes),
+                      .taps = (dtp_ukr_tap_t *)(void *)(room + p->at_taps),
+                      .tile = (float *)(void *)(room + p->at_tile)};
+    k.row_c = k.row_a + p->max_rows;
+    k.pixel = k.row_c + p->max_rows;
+    const int64_t lines = p->images * p->win[0].out * p->win[1].out, width = p->win[2].out;
+    const double strip_ns = (double)p->unit_ns * (double)p->nv * (double)p->panel_parts / (double)p->npanels;
+    double unseen = 0;
+    for (int64_t u = begin; u < end; ++u) {
+        int64_t at = u;
+        const int64_t rc = at % p->row_chunks, lc = (at /= p->row_chunks) % p->line_chunks,
+                      part = (at /= p->line_chunks) % p->panel_parts;
+        k.group = at / p->panel_parts;
+        const int64_t l0 = lines * lc / p->line_chunks, l1 = lines * (lc + 1) / p->line_chunks;
+        const int64_t x0 = width * rc / p->row_chunks, x1 = width * (rc + 1) / p->row_chunks;
+        const int64_t strips = dtp_div_up(p->npanels, p->nv);
+        const int64_t p0 = strips * part / p->panel_parts * p->nv,
+                      p1 = dtp_min64(strips * (part + 1) / p->panel_parts * p->nv, p->npanels);
+        if (l0 == l1 || x0 == x1 || p0 >= p1) continue;
+        make_classes(&k, l0, l1, x0, x1);
+        for (int64_t s = p0, next; s < p1; s = next) {
+            /* Two even strips rather than a narrow rest. */
+            next = dtp_min64(s + p->nv, p1);
+            if (p1 - next > 0 && p1 - next < p->nv - 1) next = s + dtp_div_up(p1 - s, 2);
+            for (int64_t pass = 0; pass < p->passes; ++pass) strip_pass(&k, s, next, pass);
+            if (run->stop && (unseen += strip_ns) > LOOK_NS) {
+                unseen = 0;
+                if (dtp_share_over(run->stop)) return;
+            }
+        }
+    }
+}
+
+/* ---- Operands in other layouts ----------------------------------------------------------------------- */
+
+/* Lines of src with channels innermost. */
+static void pack_src(void *arg, int slot, int64_t begin, int64_t end) {
+    const conv_run_t *run = arg;
+    const dtp_conv_direct_t *p = run->p;
+    const int64_t H = p->win[1].in, D = p->win[0].in, W = p->win[2].in, channels = p->ic * p->groups;
+    (void)slot;
+    for (int64_t l = begin; l < end; ++l) {
+        const int64_t h = l % H, d = l / H % D, n = l / H / D;
+        const char *from = (const char *)run->ctx->ptr[DTP_CONV_SRC] + p->from_src_0 + n * p->from_src_n +
+                           d * p->from_src_x[0] + h * p->from_src_x[1];
+        char *to = run->ctx->scratch + n * p->src_n + d * p->src_x[0] + h * p->src_x[1];
+        if (p->from_src_x[2] == (int64_t)sizeof(float) || W == 1) {
+            p->ukr->transpose(from, p->from_src_c, W, channels, to, p->src_x[2]);
+            continue;
+        }
+        for (int64_t x = 0; x < W; ++x)
+            for (int64_t c = 0; c < channels; ++c)
+                ((float *)(void *)(to + x * p->src_x[2]))[c] =
+                    *(const float *)(const void *)(from + x * p->from_src_x[2] + c * p->from_src_c);
+    }
+}
+
+/* Column panels of the weights. */
+static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
+    const conv_run_t *run = arg;
+    const dtp_conv_direct_t *p = run->p;
+    (void)slot;
+    for (int64_t u = begin; u < end; ++u) {
+        const int64_t panel = u % p->npanels, g = u / p->npanels, o0 = panel * DTP_UKR_PANEL,
+                      n = dtp_min64(DTP_UKR_PANEL, p->oc - o0);
+        const char *from = (const char *)run->ctx->ptr[DTP_CONV_WEI] + p->from_wei_0 + g * p->from_wei_g +
+                           o0 * p->from_wei_o;
+        char *to = run->ctx->scratch + p->packed_src_bytes + g * p->wei_g + panel * p->wei_p;
+        for (int64_t d = 0; d < p->win[0].kernel; ++d)
+            for (int64_t h = 0; h < p->win[1].kernel; ++h)
+                for (int64_t w = 0; w < p->win[2].kernel; ++w) {
+                    const char *f = from + d * p->from_wei_x[0] + h * p->from_wei_x[1] + w * p->from_wei_x[2];
+                    float *t = (float *)(void *)(to + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2]);
+                    for (int64_t i = 0; i < p->ic; ++i, f += p->from_wei_i, t += DTP_UKR_PANEL) {
+                        for (int64_t o = 0; o < n; ++o)
+                            t[o] = *(const float *)(const void *)(f + o * p->from_wei_o);
+                        for (int64_t o = n; o < DTP_UKR_PANEL; ++o) t[o] = 0;
+                    }
+                }
+    }
+}
+
+void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    if (p->units == 0) return;
+    conv_run_t run = {.p = p, .pd = pd, .ctx = ctx};
+    run.src = (const char *)ctx->ptr[DTP_CONV_SRC] + p->src_0;
+    run.wei = (const char *)ctx->ptr[DTP_CONV_WEI] + p->wei_0;
+    run.dst = (char *)ctx->ptr[DTP_CONV_DST] + p->dst_0;
+    if (p->has_bias) run.bias = (const char *)ctx->ptr[DTP_CONV_BIA] + p->bia_0;
+    run.add_is_c = p->fused.add_is_c;
+    if (p->fused.has_add && !run.add_is_c) {
+        run.add = (const char *)ctx->ptr[p->fused.add_arg] + p->fused.add_offset * (int64_t)sizeof(float);
+        run.add_is_c = run.add == run.dst; /* partial sums would overwrite it */
+    }
+    if (p->packs_src) {
+        run.src = ctx->scratch;
+        const int64_t lines = p->images * p->win[0].in * p->win[1].in;
+        const double ns = 0.3 * (double)p->win[2].in * (double)(p->ic * p->groups);
+        dtp_parallel_for(ctx->par, lines, dtp_grain(ns + 10.), pack_src, &run);
+    }
+    if (p->packs_wei) {
+        run.wei = ctx->scratch + p->packed_src_bytes;
+        const double ns = (double)p->wei_p / 4;
+        dtp_parallel_for(ctx->par, p->groups * p->npanels, dtp_grain(ns + 10.), pack_wei, &run);
+    }
+    if ((double)p->unit_ns * (double)p->units > LOOK_NS) run.stop = dtp_parallel_stop(ctx->par);
+    if (p->alone) conv_units(&run, 0, 0, p->units);
+    else dtp_parallel_for(ctx->par, p->units, -p->unit_ns, conv_units, &run);
+}

@@ -1,0 +1,39 @@
+/* See fused.h. */
+#include "cpu/gemm/fused.h"
+
+#include "cpu/ukr/ukr.h"
+
+bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes) {
+    memset(f, 0, sizeof *f);
+    int i = 0;
+    if (i + 1 < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU && !po->step[i + 1].eltwise) {
+        f->flags |= DTP_UKR_RELU_FIRST;
+        ++i;
+    }
+    if (i < po->len && !po->step[i].eltwise) {
+        const dtp_po_simple_t s = dtp_postops_simple(po, i);
+        const bool sum = po->step[i].kind == dnnl_tp_sum;
+        if (passes && f->flags) return false;
+        if (sum ? po->step[i].dt != dnnl_tp_f32 || po->step[i].zero_point != 0
+                : s.form != DTP_PO_FORM_ADD_TENSOR && s.form != DTP_PO_FORM_ADD_COLS)
+            return false;
+        f->has_add = true;
+        f->add_is_c = sum;
+        f->add_scale = sum ? po->step[i].scale : 1.f;
+        f->add_arg = s.arg;
+        f->add_row_stride = s.row_stride;
+        f->add_offset = s.offset0;
+        ++i;
+    }
+    if (i < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU) {
+        f->flags |= DTP_UKR_RELU;
+        ++i;
+    }
+    if (i < po->len && po->step[i].eltwise) {
+        f->act = po->step[i].eltwise;
+        f->act_alpha = po->step[i].alpha;
+        f->act_beta = po->step[i].beta;
+        ++i;
+    }
+    return i == po->len;
+}

@@ -1,0 +1,22 @@
+/* What of a chain of post-operations the micro-kernels do themselves: [relu] [addend] [relu] [any eltwise] on an f32
+ * dst with dense columns. Shared by products and convolutions. */
+#ifndef DTP_CPU_GEMM_FUSED_H
+#define DTP_CPU_GEMM_FUSED_H
+
+#include "cpu/postops/postops.h"
+
+typedef struct {
+    uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
+    bool has_add, add_is_c; /* an addend; which is the old dst */
+    float add_scale;
+    int add_arg;                        /* dense index of the addend */
+    int64_t add_row_stride, add_offset; /* elements */
+    dtp_eltwise_fn_t act;               /* last step, in place on dst; or NULL */
+    float act_alpha, act_beta;
+} dtp_fused_t;
+
+/* False: the chain is something else. passes: the sums may take several passes; the old dst (the addend may be just
+ * that) is added in the first one, before any relu. */
+bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes);
+
+#endif
