@@ -28,7 +28,8 @@ static const bd_opt_t *const print[] = {
     &bd_opt_dtag_any, &bd_opt_strides3, &opt_alg,       BD_ATTR_OPTS,     NULL};
 
 enum { SRC, WEI, DST, BIA };
-enum { MB, G, IC, OC }; /* vd[0] */
+enum { MOST_LOOKS = 1 << 20 }; /* at elements of the kernel, to count what meets src */
+enum { MB, G, IC, OC };        /* vd[0] */
 static const char *const counts[] = {"mb", "g", "ic", "oc", NULL};
 
 static int parse(bd_prb_t *p, const char *s) {
@@ -66,7 +67,12 @@ static const char *init(bd_prb_t *p) {
     double taps = 1;
     for (int i = 0; i < p->vd_nd[0]; ++i) {
         /* What lies in the padding is no work. */
-        double valid = 0;
+        double valid = (double)p->vd[BD_WIN_OUT][i] * (double)p->vd[BD_WIN_KERNEL][i];
+        if (valid > MOST_LOOKS) {
+            taps *= valid;
+            continue;
+        }
+        valid = 0;
         for (int64_t o = 0; o < p->vd[BD_WIN_OUT][i]; ++o)
             for (int64_t k = 0; k < p->vd[BD_WIN_KERNEL][i]; ++k) {
                 const int64_t at =

@@ -147,6 +147,8 @@ static void failures_name_their_call(void **state) {
     NAMED(dnnl_tp_prelu_forward_primitive_desc_create(&pd, engine, backward, md, md, md, NULL));
     NAMED(dnnl_tp_pooling_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_pooling_max, md, md,
                                                         dims, dims, dims, dims, dims, NULL));
+    NAMED(dnnl_tp_convolution_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_convolution_direct,
+                                                            md, md, NULL, md, dims, NULL, dims, NULL, NULL));
     NAMED(dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, md, NULL));
     NAMED(dnnl_tp_layer_normalization_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, 0, 0,
                                                                     NULL));
@@ -248,6 +250,20 @@ static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_
     return status;
 }
 
+static dnnl_tp_status_t make_convolution(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_type_t dt,
+                                         dnnl_tp_primitive_attr_t attr) {
+    const dnnl_tp_dims_t dims = {2, 4, 6}, kernel = {4, 4, 1}, one = {1}, none = {0};
+    dnnl_tp_memory_desc_t src, wei, dst;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 3, dims, dt, dnnl_tp_acb));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 3, kernel, dt, dnnl_tp_abc));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 3, dims, dnnl_tp_f32, dnnl_tp_acb));
+    dnnl_tp_status_t status = dnnl_tp_convolution_forward_primitive_desc_create(
+        pd, engine, dnnl_tp_forward_inference, dnnl_tp_convolution_direct, src, wei, NULL, dst, one, none,
+        none, none, attr);
+    dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(wei), dnnl_tp_memory_desc_destroy(dst);
+    return status;
+}
+
 enum { SRC = DNNL_TP_ARG_SRC, SRC_1 = DNNL_TP_ARG_SRC_1, WEI = DNNL_TP_ARG_WEIGHTS, DST = DNNL_TP_ARG_DST };
 static const int every_arg[] = {SRC,
                                 SRC_1,
@@ -263,6 +279,7 @@ static const struct {
     int scales[3], zero_points[3]; /* 0 ends; for sources of s8 */
 } kinds[] = {{make_matmul, "matmul", {SRC, WEI, DST}, {SRC, WEI, DST}},
              {make_ip, "inner_product", {SRC, WEI, DST}, {0}},
+             {make_convolution, "convolution", {0}, {0}},
              {make_softmax, "softmax", {SRC, DST}, {0}},
              {make_lnorm, "layer_normalization", {SRC, DST}, {0}},
              {make_eltwise, "eltwise", {0}, {0}},

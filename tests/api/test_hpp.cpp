@@ -243,6 +243,31 @@ void test_row_kinds(void **) {
     f.s.wait();
     assert_close(tops.data_as<float>(), {3, 5});
     assert_true(taps.data_as<std::uint8_t>()[0] == 1 && taps.data_as<std::uint8_t>()[1] == 0);
+    const t::memory_desc line_md({1, 1, 4}, t::memory::data_type::f32, t::memory::format_tag::abc),
+        kernel_md({1, 1, 2}, t::memory::data_type::f32, t::memory::format_tag::abc),
+        bias_md({1}, t::memory::data_type::f32, t::memory::format_tag::a),
+        sums_md({1, 1, 3}, t::memory::data_type::f32, t::memory::format_tag::abc);
+    const t::convolution_forward::primitive_desc conv(f.e, t::prop_kind::forward_inference,
+                                                      t::algorithm::convolution_auto, line_md, kernel_md,
+                                                      bias_md, sums_md, {1}, {0}, {0});
+    assert_true(conv.get_algorithm() == t::algorithm::convolution_direct &&
+                conv.get_strides() == t::dims{1} && conv.get_dilations() == t::dims{0} &&
+                conv.get_padding_l() == t::dims{0} && conv.get_padding_r() == t::dims{0} &&
+                conv.bias_desc() == bias_md);
+    t::memory image = f.make(line_md, {1, 3, 5, 2}), kernel = f.make(kernel_md, {1, -1}),
+              offset = f.make(bias_md, {10}), sums = f.make(sums_md, {0, 0, 0});
+    t::convolution_forward(conv.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, image},
+                       {DNNL_TP_ARG_WEIGHTS, kernel},
+                       {DNNL_TP_ARG_BIAS, offset},
+                       {DNNL_TP_ARG_DST, sums}});
+    f.s.wait();
+    assert_close(sums.data_as<float>(), {8, 8, 13});
+    const t::convolution_forward::primitive_desc spread(
+        f.e, t::prop_kind::forward_inference, t::algorithm::convolution_direct, line_md, kernel_md,
+        t::memory_desc({1, 1, 2}, t::memory::data_type::f32, t::memory::format_tag::abc), t::dims{1},
+        t::dims{1}, t::dims{0}, t::dims{0});
+    assert_true(spread.get_dilations() == t::dims{1} && spread.bias_desc().is_zero());
     t::layer_normalization_forward(
         t::layer_normalization_forward::primitive_desc(f.e, dnnl_tp_forward_inference, md, md, 0.0f,
                                                        dnnl_tp_normalization_flags_none))

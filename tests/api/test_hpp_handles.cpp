@@ -142,6 +142,9 @@ void test_empty_on_request(void **) {
         t::eltwise_forward::primitive_desc(e, prop, t::algorithm::eltwise_relu, md, other, attr, true)));
     assert_false(static_cast<bool>(t::pooling_forward::primitive_desc(
         e, prop, t::algorithm::pooling_max, md, other, {1}, {1}, {0}, {0}, {0}, attr, true)));
+    assert_false(static_cast<bool>(t::convolution_forward::primitive_desc(
+        e, prop, t::algorithm::convolution_direct, t::memory_desc({1, 2, 3}, dnnl_tp_f32), other, md, {1},
+        {0}, {0}, attr, true)));
     assert_false(static_cast<bool>(t::prelu_forward::primitive_desc(e, prop, md, other, md, attr, true)));
     assert_false(
         static_cast<bool>(t::binary::primitive_desc(e, t::algorithm::binary_add, md, other, md, attr, true)));

@@ -1,0 +1,177 @@
+/* Depthwise convolution of f32: as many groups as channels, one channel in and one out each, channels innermost in src
+ * and dst. A unit of work is a row of dst; its kernel computes sums, bias and a clamp, what else follows is applied to
+ * the row while it is in cache.
+ *
+ * Weights of any are Goihw16g (Abcde16a): panels of 16 channels, in which the kernel's elements follow each other. */
+#include "common/problems/convolution.h"
+#include "cpu/convolution/depthwise_kern.h"
+#include "cpu/gemm/fused.h"
+#include "cpu/ukr/ukr.h"
+#include "threading/base/parallel.h"
+
+enum {
+    SEGMENT_FLOATS = 1 << 16 /* of a row that is computed at once */
+};
+/* Of one core, at least. */
+#define FLOPS_PER_NS 20.
+#define BYTES_PER_NS 20.
+
+typedef struct {
+    void (*row)(const dtp_dw_row_t *a);
+    dtp_window_t win[3];
+    dtp_dw_row_t common; /* all but addresses, elements inside and columns */
+    int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
+    int64_t images, segments, columns;                             /* of a row of dst; of a segment */
+    bool has_bias, tiled;
+    int64_t bia_0, grain;
+    dtp_fused_t fused; /* one elementwise step, if act is set */
+    dtp_postops_t po;
+} dw_plan_t;
+
+/* Strides of depth, height and width; 0 of those that the problem lacks. */
+static void spatial(int64_t x[3], const dtp_md_t *md, int first) {
+    for (int i = 0; i < 3; ++i) {
+        const int d = md->ndims - 3 + i;
+        x[i] = d < first ? 0 : md->strides[d];
+    }
+}
+
+static dnnl_tp_status_t resolve(dtp_convolution_desc_t *d) {
+    static const char *const image[] = {"acb", "acdb", "acdeb"}, *const weights[] = {"Abcd16a", "Abcde16a",
+                                                                                     "Abcdef16a"};
+    dtp_md_t *mds[] = {&d->src, &d->dst, &d->wei};
+    for (int i = 0; i < 3; ++i) {
+        if (!dtp_md_is_any(mds[i])) continue;
+        const dtp_md_t from = *mds[i];
+        DTP_TRY(dtp_md_init_layout(mds[i], from.ndims, from.dims, from.data_type,
+                                   (i == 2 ? weights : image)[d->nspatial - 1]));
+    }
+    if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
+    return dnnl_tp_success;
+}
+
+/* A chain that the kernel does itself. */
+static bool clamps(const dtp_postops_t *po, dtp_dw_row_t *a) {
+    if (po->len != 1 || !po->step[0].eltwise) return po->len == 0;
+    const dtp_po_step_t *s = &po->step[0];
+    a->clamp = 1;
+    a->lo = s->alpha, a->hi = s->beta;
+    if (s->alg == dnnl_tp_eltwise_relu && s->alpha == 0.f) a->lo = 0.f, a->hi = __builtin_inff();
+    else if (s->alg != dnnl_tp_eltwise_clip && s->alg != dnnl_tp_eltwise_clip_v2) a->clamp = 0;
+    return a->clamp;
+}
+
+static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
+    dw_plan_t *p = pd->plan;
+    const unsigned isa = dtp_pd_isa(pd);
+    const dnnl_tp_data_type_t f32 = dnnl_tp_f32;
+    DTP_DISPATCH(d->src.data_type == f32 && d->wei.data_type == f32 && d->dst.data_type == f32,
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1, UNSUPPORTED_SHAPE);
+    DTP_TRY(resolve(d));
+    DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(d->src.dims[1] == 1 || (d->src.strides[1] == 1 && d->dst.strides[1] == 1),
+                 UNSUPPORTED_LAYOUT);
+    const dtp_md_t *w = &d->wei;
+    for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
+    int64_t wei_x[3];
+    spatial(wei_x, w, 3);
+    DTP_DISPATCH(w->format_kind == dnnl_tp_blocked && w->inner_nblks == 1 &&
+                     w->inner_blks[0] == DTP_DW_PANEL && w->inner_idxs[0] == 0 &&
+                     (wei_x[2] == DTP_DW_PANEL || p->win[2].kernel == 1),
+                 UNSUPPORTED_LAYOUT);
+    p->has_bias = !dtp_md_is_zero(&d->bia);
+    if (p->has_bias)
+        DTP_DISPATCH(d->bia.data_type == f32 && dtp_md_is_plain(&d->bia) &&
+                         (d->bia.strides[0] == 1 || d->bia.dims[0] == 1),
+                     UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    p->row = isa & DTP_ISA_AVX512 ? dtp_dw_row__avx512
+             : isa & DTP_ISA_AVX2 ? dtp_dw_row__avx2
+                                  : dtp_dw_row__portable;
+    spatial(p->src_x, &d->src, 2);
+    spatial(p->dst_x, &d->dst, 2);
+    dtp_dw_row_t *a = &p->common;
+    const bool done = clamps(&p->po, a);
+    const bool one = !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true) && p->fused.act;
+    p->tiled = !done && !one;
+    a->w = p->win[2];
+    a->channels = d->src.dims[1];
+    a->ld_src = p->src_x[2];
+    a->ld_dst = p->tiled ? a->channels : p->dst_x[2];
+    a->step_d = p->win[0].step * p->src_x[0];
+    a->step_h = p->win[1].step * p->src_x[1];
+    a->wei_d = wei_x[0];
+    a->wei_h = wei_x[1];
+    a->wei_panel = w->strides[0];
+    p->images = d->src.dims[0];
+    p->src_0 = d->src.offset0, p->dst_0 = d->dst.offset0, p->wei_0 = w->offset0;
+    p->src_n = d->src.strides[0], p->dst_n = d->dst.strides[0];
+    p->bia_0 = d->bia.offset0;
+    if (dtp_md_nelems(&d->dst) == 0) return dnnl_tp_success;
+    const int64_t width = p->win[2].out;
+    p->columns = dtp_min64(dtp_max64(SEGMENT_FLOATS / a->channels, 1), width);
+    p->segments = dtp_div_up(width, p->columns);
+    if (p->tiled) dtp_pd_book(pd, 0, (size_t)(p->columns * a->channels) * sizeof(float));
+    const double elems = (double)p->columns * (double)a->channels;
+    const double taps = (double)p->win[0].kernel * (double)p->win[1].kernel * (double)p->win[2].kernel;
+    p->grain = dtp_grain(10. + elems * (2. * taps / FLOPS_PER_NS + 8. / BYTES_PER_NS));
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    const dw_plan_t *p;
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+} dw_run_t;
+
+static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
+    const dw_run_t *r = arg;
+    const dw_plan_t *p = r->p;
+    const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
+    dtp_dw_row_t a = p->common;
+    if (p->has_bias) a.bias = (const float *)r->ctx->ptr[DTP_CONV_BIA] + p->bia_0;
+    for (int64_t u = begin; u < end; ++u) {
+        const int64_t line = u / p->segments, oh = line % H->out, od = line / H->out % D->out,
+                      n = line / H->out / D->out;
+        int64_t d0, d1, h0, h1;
+        dtp_window_taps(D, od, &d0, &d1);
+        dtp_window_taps(H, oh, &h0, &h1);
+        a.nd = d1 - d0, a.nh = h1 - h0;
+        a.x0 = u % p->segments * p->columns;
+        a.x1 = dtp_min64(a.x0 + p->columns, W->out);
+        a.src = (const float *)r->ctx->ptr[DTP_CONV_SRC] + p->src_0;
+        if (a.nd && a.nh)
+            a.src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
+                     (dtp_window_begin(H, oh) + h0 * H->step) * p->src_x[1];
+        a.wei = (const float *)r->ctx->ptr[DTP_CONV_WEI] + p->wei_0 + d0 * a.wei_d + h0 * a.wei_h;
+        float *dst = (float *)r->ctx->ptr[DTP_CONV_DST] + p->dst_0 + n * p->dst_n + od * p->dst_x[0] +
+                     oh * p->dst_x[1];
+        const int64_t columns = a.x1 - a.x0, C = a.channels;
+        float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(r->pd, r->ctx, slot) : NULL;
+        a.dst = p->tiled ? tile - a.x0 * C : dst;
+        p->row(&a);
+        dst += a.x0 * p->dst_x[2];
+        if (p->tiled) {
+            dtp_postops_apply(&p->po, r->ctx, tile, C, columns, C, line * W->out + a.x0, 0);
+            for (int64_t x = 0; x < columns; ++x)
+                memcpy(dst + x * p->dst_x[2], tile + x * C, (size_t)C * sizeof *tile);
+        } else if (p->fused.act) {
+            p->fused.act(&(dtp_eltwise_args_t){dst, dst, p->dst_x[2], p->dst_x[2], columns, C,
+                                               p->fused.act_alpha, p->fused.act_beta, 0});
+        }
+    }
+}
+
+static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dw_plan_t *p = pd->plan;
+    dw_run_t run = {p, pd, ctx};
+    const int64_t lines = p->images * p->win[0].out * p->win[1].out;
+    dtp_parallel_for(ctx->par, lines * p->segments, p->grain, dw_segments, &run);
+    return dnnl_tp_success;
+}
+
+DTP_CPU_IMPLS_AND_ANY(convolution_depthwise, "simd", .plan_size = sizeof(dw_plan_t),
+                      .pd_init = depthwise_pd_init, .execute = depthwise_execute);

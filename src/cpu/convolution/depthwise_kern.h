@@ -1,0 +1,27 @@
+/* Depthwise convolution in f32: the interface between driver and kernels. */
+#ifndef DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
+#define DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
+
+#include "common/problems/window.h"
+
+enum { DTP_DW_PANEL = 16 }; /* channels whose weights lie side by side */
+
+/* Columns x0..x1 - 1 of one row of dst whose channels lie side by side:
+ *     dst[x * ld_dst + c] = clamp(bias[c] + sum over d < nd, h < nh, elements k of x that are inside, of
+ *         src[d * step_d + h * step_h + (column of k) * ld_src + c] * weight of (c; d, h, k)). Sums are in this order. */
+typedef struct {
+    const float *src;  /* first element inside in depth and height, column 0 */
+    const float *wei;  /* the same element's weights of panel 0: the elements of a row follow each other */
+    const float *bias; /* NULL: none */
+    float *dst;        /* column 0 */
+    int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
+    dtp_window_t w; /* along the columns */
+    int clamp;      /* min(max(sum, lo), hi), NaN stays */
+    float lo, hi;
+} dtp_dw_row_t;
+
+void dtp_dw_row__avx512(const dtp_dw_row_t *a);
+void dtp_dw_row__avx2(const dtp_dw_row_t *a);
+void dtp_dw_row__portable(const dtp_dw_row_t *a);
+
+#endif
