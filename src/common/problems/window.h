@@ -16,10 +16,12 @@ typedef struct {
 static inline int64_t dtp_window_begin(const dtp_window_t *w, int64_t o) { return o * w->stride - w->pad; }
 /* begin..end-1: the taps of output o that lie inside; none: begin == end. */
 static inline void dtp_window_taps(const dtp_window_t *w, int64_t o, int64_t *begin, int64_t *end) {
-    const int64_t at = dtp_window_begin(w, o), first = at < 0 ? (-at - 1) / w->step + 1 : 0;
-    *end = w->kernel; /* divisions at the borders only */
-    if (at >= w->in) *end = 0;
-    else if (at + (w->kernel - 1) * w->step >= w->in) *end = (w->in - at - 1) / w->step + 1;
+    const int64_t at = dtp_window_begin(w, o), left = w->in - at;
+    /* Divisions at the borders of dilated windows only. */
+    const int64_t first = at >= 0 ? 0 : w->step == 1 ? -at : (-at - 1) / w->step + 1;
+    *end = w->kernel;
+    if (left <= 0) *end = 0;
+    else if ((w->kernel - 1) * w->step >= left) *end = w->step == 1 ? left : (left - 1) / w->step + 1;
     *begin = first < *end ? first : *end;
 }
 

@@ -30,7 +30,8 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
             .first_tap = kd * wh->kernel * ww->kernel,
             .tap_d = wh->kernel * ww->kernel,
             .divisor = p->divisor,
-            .maximum = p->maximum};
+            .maximum = p->maximum,
+            .exact = p->exact};
         if (p->src_direct) {
             a.src = (const float *)ptr[DTP_POOLING_SRC] + dtp_pool_at(&p->src, n, c) + depth * p->src.s[0];
             a.ld_src = p->src.s[1];
@@ -97,7 +98,7 @@ void dtp_pool_run_planes(const dtp_pool_job_t *job) {
     for (int64_t ow = 0; ow < p->w[2].out && (p->taps || counted); ++ow) {
         int64_t k, end;
         dtp_window_taps(&p->w[2], ow, &k, &end);
-        counts[ow] = (float)(p->taps ? k : end - k);
+        counts[ow] = p->taps ? (float)k : p->exact ? (float)(end - k) : 1.f / (float)(end - k);
     }
     int32_t *pick = (int32_t *)(void *)(job->ctx->scratch + p->picks_at);
     const int64_t lanes = p->kernels->lanes;

@@ -29,17 +29,17 @@ typedef struct {
     float *dst;       /* row 0 of the plane */
     float *tap;       /* numbers of the maxima's taps, laid out as dst; NULL: not wanted */
     float *room; /* dtp_pool_room() floats for each of DTP_POOL_ROWS; with tap for each of nd * h.kernel */
-    const int32_t
-        *pick; /* rows of at most two vectors: for vectors of outputs and taps the lanes of inputs, -1 in
-                            the padding; else NULL */
-    const float
-        *taps; /* by column of dst: of sums that count them their taps inside, with tap the first of them */
+    /* Of rows of at most two vectors: by vectors of dst and taps the lanes of inputs, -1 in the padding; else NULL. */
+    const int32_t *pick;
+    /* By column of dst: with tap the first tap inside; of sums that count taps how many there are, or the inverse of
+     * that unless exact. */
+    const float *taps;
     int64_t ld_src, ld_dst, step_d, nd;
     int64_t planes, next_src, next_dst; /* so many planes of such a distance in floats; 1 with tap */
     dtp_window_t h, w;
     int64_t first_tap, tap_d; /* number of the tap (0, 0, 0), and what depth adds; height adds w.kernel */
     int64_t divisor;          /* 0: the number of taps inside */
-    int maximum;
+    int maximum, exact;
 } dtp_pool_plane_t;
 typedef void (*dtp_pool_plane_fn_t)(const dtp_pool_plane_t *a);
 enum {
