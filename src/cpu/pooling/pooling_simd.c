@@ -10,6 +10,7 @@
 enum {
     ROW_BYTES = 128 * 1024,        /* of rows of src that windows share */
     LEAST_BLOCK = 64,              /* channels of a unit, if there are so many */
+    UNIT_FLOATS = 2048,         /* of dst in a unit, if rows are short */
     SMALL_BLOCK = 512,             /* of a unit that is one output */
     BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
@@ -78,10 +79,10 @@ static int64_t pool_block(const dtp_pool_plan_t *p, int64_t run) {
     const dtp_window_t *w = p->w;
     const int64_t tall = dtp_min64(w[1].kernel, w[1].in) * dtp_min64(w[0].kernel, w[0].in);
     const bool shared = w[1].out > 1 && w[1].kernel * w[1].step > w[1].stride;
-    int64_t fit = w[0].out * w[1].out == 1          ? SMALL_BLOCK
-                  : shared || p->sdt != dnnl_tp_f32 ? LEAST_BLOCK
-                                                    : run;
-    if (shared && w[2].in < ROW_BYTES) fit = dtp_max64(fit, ROW_BYTES / (4 * dtp_max64(1, tall * w[2].in)));
+    const int64_t column = dtp_max64(1, tall * w[2].in); /* floats of a channel in the rows of a window */
+    int64_t fit = w[0].out * w[1].out == 1 ? SMALL_BLOCK : run;
+    if (shared) fit = dtp_max64(LEAST_BLOCK, ROW_BYTES / (int64_t)sizeof(float) / column);
+    if (!p->src_direct) fit = dtp_min64(fit, dtp_max64(LEAST_BLOCK, BAND_FLOATS / column));
     if (fit >= run) return dtp_max64(1, run);
     /* Blocks of like size. */
     return dtp_round_up(dtp_div_up(run, dtp_div_up(run, fit)), LEAST_BLOCK);
@@ -102,6 +103,8 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     p->block = pool_block(p, run);
     p->blocks = dtp_div_up(p->c, p->block);
     p->band = 1;
+    if (p->src_direct) /* short rows in groups: units cost something */
+        p->band = dtp_max64(1, dtp_min64(p->w[1].out, UNIT_FLOATS / dtp_max64(1, p->w[2].out * p->block)));
     size_t slot = 0;
     if (!p->src_direct) {
         const int64_t planes = dtp_min64(p->w[0].kernel, p->w[0].in), high = p->w[1].in,
