@@ -47,6 +47,8 @@ void dtp_onnx_cast(cv_t *cv) {
     const int64_t to = dtp_cv_int(cv, "to", 0);
     (void)dtp_cv_int(cv, "saturate", 1); /* of float8 */
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
+    if (to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "numbers are not rounded to BFLOAT16");
     const dnnl_tp_data_type_t type =
         to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
     if (type == dnnl_tp_data_type_undef)
@@ -122,6 +124,7 @@ void dtp_onnx_range(cv_t *cv) {
     if (cv->status) return;
     const double count = ceil((*v[LIMIT] - *v[START]) / *v[DELTA]);
     if (!(count < 0x1p40)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %g elements", count);
+    if (cv->status) return;
     n = count > 0 ? (int64_t)count : 0;
     void *to;
     val_t *x = dtp_cv_room(cv, type, 1, &n, &to);

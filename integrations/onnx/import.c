@@ -293,6 +293,9 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)
         return dtp_onnx_fail(dnnl_tp_invalid_data_type,
                              "the output '%s' is declared with another type than its node makes", port.name);
+    if (port.onnx_type == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
+        return dtp_onnx_fail(dnnl_tp_unimplemented,
+                             "the output '%s' is BFLOAT16, to which nothing is rounded", port.name);
     static char kind[] = "output";
     cv_t cv = {.im = im, .node = &(node_proto_t){.name = value->name, .op_type = kind}};
     *number = dtp_cv_value(&cv, v);

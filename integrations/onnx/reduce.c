@@ -1,6 +1,8 @@
 /* Sums, means and extremes over axes; running sums; pooling over everything. */
 #include "onnx/ops.h"
 
+#include <float.h>
+
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep) {
     const uint8_t keep_dims = keep;
     const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_keep_dims, dnnl_tp_op_attr_bool, 1, &keep_dims},
@@ -102,5 +104,9 @@ void dtp_onnx_lp_normalization(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'p' is %lld", (long long)p);
     val_t *norm =
         dtp_cv_reduce(cv, p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2, cv->in[0], 1, &axis, true);
+    /* Where the norm is 0 everything is, and stays so. */
+    const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
+    norm = dtp_cv_binary(cv, dnnl_tp_op_maximum, norm,
+                         dtp_cv_scalar(cv, type, type == dnnl_tp_f64 ? DBL_MIN : (double)FLT_MIN));
     dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, cv->in[0], norm));
 }
