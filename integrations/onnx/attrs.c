@@ -78,6 +78,13 @@ val_t *dtp_cv_tensor(cv_t *cv, const char *name) {
     return v;
 }
 
+graph_proto_t *dtp_cv_graph(cv_t *cv, const char *name) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+    if (!cv->status && (!a || !a->g))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has no attribute '%s'", name);
+    return cv->status ? NULL : a->g;
+}
+
 void dtp_cv_all_read(cv_t *cv) {
     int64_t n;
     if (cv->row->since == 1)

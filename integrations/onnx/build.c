@@ -28,8 +28,7 @@ void *dtp_cv_alloc(cv_t *cv, size_t bytes) {
     return p;
 }
 
-/* A failure of the library, with the node before its text. */
-static void pass_on(cv_t *cv, dnnl_tp_status_t status) {
+void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status) {
     char text[NAME];
     if (!status || cv->status) return;
     (void)snprintf(text, sizeof text, "%s", dnnl_tp_last_error());
@@ -41,12 +40,12 @@ dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
     if (x->is_borrowed) {
         /* Refused or not, the library drops what it was lent. */
         dtp_onnx_model_ref(cv->im->model);
-        pass_on(cv, dnnl_tp_graph_constant(cv->im->graph, &x->v, NULL, x->info.data_type, x->info.ndims,
-                                           x->info.dims, x->data, DNNL_TP_CONSTANT_BORROW,
-                                           dtp_onnx_model_unref, cv->im->model));
+        dtp_cv_pass_on(cv, dnnl_tp_graph_constant(cv->im->root, &x->v, NULL, x->info.data_type, x->info.ndims,
+                                                  x->info.dims, x->data, DNNL_TP_CONSTANT_BORROW,
+                                                  dtp_onnx_model_unref, cv->im->model));
     } else {
-        pass_on(cv, dnnl_tp_graph_constant(cv->im->graph, &x->v, NULL, x->info.data_type, x->info.ndims,
-                                           x->info.dims, x->data, DNNL_TP_CONSTANT_COPY, NULL, NULL));
+        dtp_cv_pass_on(cv, dnnl_tp_graph_constant(cv->im->root, &x->v, NULL, x->info.data_type, x->info.ndims,
+                                                  x->info.dims, x->data, DNNL_TP_CONSTANT_COPY, NULL, NULL));
     }
     return x->v;
 }
@@ -56,6 +55,14 @@ bool dtp_cv_wanted(const cv_t *cv, int i) { return i < cv->nout && *cv->node->ou
 
 void dtp_cv_set(cv_t *cv, int i, val_t *x) {
     if (!cv->status && i < cv->nout) cv->out[i] = x;
+}
+
+val_t *dtp_cv_made(cv_t *cv, dnnl_tp_value_t v) {
+    val_t *x = dtp_cv_alloc(cv, sizeof *x);
+    if (!x) return NULL;
+    x->v = v;
+    dtp_cv_pass_on(cv, dnnl_tp_graph_value_info(cv->im->root, v, &x->info));
+    return x;
 }
 
 void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
@@ -72,13 +79,10 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
     if (cv->is_last) (void)snprintf(name, sizeof name, "%s", result);
     else (void)snprintf(name, sizeof name, "%.240s.%d", result, ++cv->parts);
     cv->is_last = false;
-    pass_on(cv, dnnl_tp_graph_op(cv->im->graph, (dnnl_tp_op_kind_t)kind, name, nin, in_values, nattr, attr,
-                                 nout, out_values));
+    dtp_cv_pass_on(cv, dnnl_tp_graph_op(cv->im->graph, (dnnl_tp_op_kind_t)kind, name, nin, in_values, nattr,
+                                        attr, nout, out_values));
     for (int i = 0; i < nout && !cv->status; ++i) {
-        out[i] = dtp_cv_alloc(cv, sizeof **out);
-        if (!out[i]) return;
-        out[i]->v = out_values[i];
-        pass_on(cv, dnnl_tp_graph_value_info(cv->im->graph, out_values[i], &out[i]->info));
+        out[i] = dtp_cv_made(cv, out_values[i]);
     }
 }
 

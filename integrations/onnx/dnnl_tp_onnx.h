@@ -79,7 +79,7 @@ typedef struct {
     const dnnl_tp_onnx_value_t *values; /**< Inputs that are fixed. */
     int nfed;                           /**< Entries of fed. */
     const char *const *fed;             /**< Inputs with defaults that shall be inputs of the graph. */
-    int64_t max_nodes;                  /**< Nodes after functions were inlined; 0 = 1,000,000. */
+    int64_t max_nodes;                  /**< Nodes after functions were inlined; 0 = 100,000. */
     size_t max_bytes;                   /**< Constants that operators of the file make; 0 = 1 GiB. */
     dnnl_tp_value_t
         *inputs; /**< Out, if not NULL: number in the graph of each input of the model; -1: it is none. */

@@ -12,25 +12,38 @@ static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 /* A name of protobuf-c, which may be absent. */
 static const char *text(const char *s) { return s ? s : ""; }
 
-dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
+/* From the last node to the first: what a wanted tensor is computed from is wanted. Names are unique in a model. */
+static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, int64_t version, size_t n,
+                                   node_proto_t *const *nodes) {
     static char mark;
+    for (size_t i = n; i-- > 0;) {
+        const node_proto_t *x = nodes[i];
+        const row_t *row =
+            is(dtp_onnx_domain(text(x->domain)), "") ? dtp_onnx_row(text(x->op_type), version) : NULL;
+        bool all = false;
+        for (size_t k = 0; k < x->n_output; ++k) all |= dtp_onnx_names_get(wanted, x->output[k]) != NULL;
+        all &= !is(text(x->op_type), "Shape") && !is(text(x->op_type), "Size");
+        for (size_t k = 0; k < x->n_attribute; ++k) {
+            const graph_proto_t *g = x->attribute[k]->g;
+            for (size_t j = 0; g && all && j < g->n_output; ++j)
+                DTP_ONNX_TRY(dtp_onnx_names_set(wanted, text(g->output[j]->name), &mark));
+            if (g) DTP_ONNX_TRY(mark_nodes(wanted, version, g->n_node, g->node));
+        }
+        for (size_t k = 0; k < x->n_input; ++k)
+            if (all || (row && k < sizeof row->params * 8 && row->params >> k & 1))
+                DTP_ONNX_TRY(dtp_onnx_names_set(wanted, x->input[k], &mark));
+    }
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
     const graph_proto_t *g = m->proto->graph;
-    const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
     dtp_onnx_names_t wanted;
     dtp_onnx_names_init(&wanted, &m->memory, 0);
     m->determines = dtp_v1_alloc(&m->memory, g->n_input * sizeof *m->determines);
     if (!m->determines) return dnnl_tp_out_of_memory;
-    for (size_t i = g->n_node; i-- > 0;) {
-        const node_proto_t *n = g->node[i];
-        const row_t *row =
-            is(dtp_onnx_domain(text(n->domain)), "") ? dtp_onnx_row(text(n->op_type), version) : NULL;
-        bool all = false;
-        for (size_t k = 0; k < n->n_output; ++k) all |= dtp_onnx_names_get(&wanted, n->output[k]) != NULL;
-        all &= !is(text(n->op_type), "Shape") && !is(text(n->op_type), "Size");
-        for (size_t k = 0; k < n->n_input; ++k)
-            if (all || (row && k < sizeof row->params * 8 && row->params >> k & 1))
-                DTP_ONNX_TRY(dtp_onnx_names_set(&wanted, n->input[k], &mark));
-    }
+    const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
+    DTP_ONNX_TRY(mark_nodes(&wanted, version, g->n_node, g->node));
     for (size_t i = 0; i < g->n_input; ++i)
         m->determines[i] = g->input[i]->name && dtp_onnx_names_get(&wanted, g->input[i]->name);
     return dnnl_tp_success;
@@ -283,6 +296,33 @@ static dnnl_tp_status_t initializer(import_t *im, scope_t *s, const tensor_proto
     return define(s, x->name, v);
 }
 
+void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **out) {
+    import_t *im = cv->im;
+    scope_t scope = *cv->scope;
+    if (cv->status) return;
+    if (++scope.depth > MAX_CALLS) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "graphs are nested more than %d deep", MAX_CALLS);
+        return;
+    }
+    scope.parent = cv->scope;
+    dtp_onnx_names_init(&scope.names, &im->memory, 0);
+    for (int i = 0; i < nin && !cv->status; ++i)
+        cv->status = g->input[i]->name && *g->input[i]->name
+                         ? define(&scope, g->input[i]->name, in[i])
+                         : dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
+    for (size_t i = 0; i < g->n_initializer && !cv->status; ++i)
+        cv->status = initializer(im, &scope, g->initializer[i]);
+    if (!cv->status && g->n_sparse_initializer)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "a graph of it has sparse initializers");
+    if (!cv->status) cv->status = dtp_onnx_nodes(im, &scope, g->n_node, g->node);
+    for (size_t i = 0; i < g->n_output && !cv->status; ++i) {
+        out[i] = find(&scope, text(g->output[i]->name));
+        if (!out[i] || out[i] == &absent)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph, "a graph of it does not make its output '%s'",
+                        text(g->output[i]->name));
+    }
+}
+
 /* *number: its number in the graph. */
 static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto_t *value,
                                dnnl_tp_value_t *number) {
@@ -361,7 +401,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
 
 dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_model_t model,
                                            const dnnl_tp_onnx_graph_opts_t *opts) {
-    enum { NODES = 1000000 };
+    enum { NODES = 100000 };
     static const size_t bytes = (size_t)1 << 30;
     if (!graph) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "graph is NULL");
     *graph = NULL;
@@ -374,11 +414,12 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
     import_t im = {.model = model,
                    .nodes_left = o->max_nodes ? o->max_nodes : NODES,
                    .bytes_left = o->max_bytes ? o->max_bytes : bytes};
-    DTP_ONNX_TRY(dnnl_tp_graph_create(&im.graph, o->kind ? o->kind : dnnl_tp_cpu));
+    DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
+    im.graph = im.root;
     dtp_v1_memory_init(&im.memory);
     const dnnl_tp_status_t status = build(&im, o);
     dtp_v1_memory_free(&im.memory);
-    if (status) (void)dnnl_tp_graph_destroy(im.graph);
-    else *graph = im.graph;
+    if (status) (void)dnnl_tp_graph_destroy(im.root);
+    else *graph = im.root;
     return status;
 }

@@ -29,7 +29,8 @@ typedef struct scope {
 
 typedef struct {
     dnnl_tp_onnx_model_t model;
-    dnnl_tp_graph_t graph;
+    dnnl_tp_graph_t root;   /* the whole graph; constants belong to it */
+    dnnl_tp_graph_t graph;  /* where operators are added: the whole graph, or a region of it */
     dtp_v1_memory_t memory; /* freed when the graph is made */
     int64_t nodes_left;
     size_t bytes_left; /* for constants that operators make */
@@ -68,6 +69,9 @@ typedef struct cv {
 dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m);
 /* Converts nodes in their order. */
 dnnl_tp_status_t dtp_onnx_nodes(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes);
+/* Converts a graph that an attribute of the node holds, which sees the names around the node: in: nin inputs; out: as many
+ * outputs as it has. */
+void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **out);
 
 /* ---- table.c ----------------------------------------------------------------------------------------- */
 
@@ -88,13 +92,19 @@ const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n);
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
 /* NULL: not given. */
 val_t *dtp_cv_tensor(cv_t *cv, const char *name);
+/* NULL on failure: it has to be given. */
+graph_proto_t *dtp_cv_graph(cv_t *cv, const char *name);
 void dtp_cv_all_read(cv_t *cv);
 
 /* ---- build.c ----------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format,
                                                        ...);
+/* A failure of the library, with the node before its text. */
+void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status);
 void *dtp_cv_alloc(cv_t *cv, size_t bytes);
+/* A value that an operator of the graph made. */
+val_t *dtp_cv_made(cv_t *cv, dnnl_tp_value_t v);
 /* The number of a value in the graph. */
 dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x);
 /* A result of the node. */

@@ -6,162 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "onnx/dnnl_tp_onnx.h"
-#include "support/check.h"
-
-/* ---- Writing protobuf ------------------------------------------------------------------------------------------ */
-
-enum { ROOM = 1 << 16 };
-typedef struct {
-    uint8_t at[ROOM];
-    size_t n;
-} bytes_t;
-
-static void put_varint(bytes_t *b, uint64_t v) {
-    do b->at[b->n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-    while (v >>= 7);
-}
-static void put_int(bytes_t *b, unsigned field, uint64_t v) {
-    put_varint(b, field << 3);
-    put_varint(b, v);
-}
-static void put_bytes(bytes_t *b, unsigned field, const void *data, size_t n) {
-    put_varint(b, field << 3 | 2);
-    put_varint(b, n);
-    if (n) memcpy(b->at + b->n, data, n);
-    b->n += n;
-}
-static void put_text(bytes_t *b, unsigned field, const char *s) { put_bytes(b, field, s, strlen(s)); }
-static void put_message(bytes_t *b, unsigned field, const bytes_t *m) { put_bytes(b, field, m->at, m->n); }
-
-/* Fields of the messages, by their numbers in onnx.proto. */
-enum { M_IR = 1, M_GRAPH = 7, M_OPSET = 8, M_FUNCTION = 25 };
-enum { G_NODE = 1, G_NAME = 2, G_INITIALIZER = 5, G_INPUT = 11, G_OUTPUT = 12 };
-enum { N_INPUT = 1, N_OUTPUT = 2, N_NAME = 3, N_OP = 4, N_ATTR = 5, N_DOMAIN = 7, N_OVERLOAD = 8 };
-enum {
-    T_DIMS = 1,
-    T_TYPE = 2,
-    T_FLOATS = 4,
-    T_INTS = 5,
-    T_NAME = 8,
-    T_RAW = 9,
-    T_EXTERNAL = 13,
-    T_LOCATION = 14
-};
-enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10 };
-
-static void put_node(bytes_t *g, const char *op, const char *name, const char *in, const char *in2,
-                     const char *out) {
-    bytes_t n = {.n = 0};
-    put_text(&n, N_INPUT, in);
-    if (in2) put_text(&n, N_INPUT, in2);
-    put_text(&n, N_OUTPUT, out);
-    put_text(&n, N_NAME, name);
-    put_text(&n, N_OP, op);
-    put_message(g, G_NODE, &n);
-}
-
-/* dims: below 0 = the symbol "n" */
-static void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims,
-                      const int64_t *dims) {
-    bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};
-    for (int d = 0; d < ndims; ++d) {
-        bytes_t dim = {.n = 0};
-        if (dims[d] < 0) put_text(&dim, 2, "n");
-        else put_int(&dim, 1, (uint64_t)dims[d]);
-        put_message(&shape, 1, &dim);
-    }
-    put_int(&tensor, 1, (uint64_t)type);
-    put_message(&tensor, 2, &shape);
-    put_message(&t, 1, &tensor);
-    put_text(&v, 1, name);
-    put_message(&v, 2, &t);
-    put_message(g, field, &v);
-}
-
-static void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *dims, const void *data,
-                    size_t n) {
-    bytes_t t = {.n = 0};
-    for (int d = 0; d < ndims; ++d) put_int(&t, T_DIMS, (uint64_t)dims[d]);
-    put_int(&t, T_TYPE, (uint64_t)type);
-    put_text(&t, T_NAME, name);
-    put_bytes(&t, T_RAW, data, n);
-    put_message(g, G_INITIALIZER, &t);
-}
-
-static void put_model(bytes_t *m, const bytes_t *graph, int ir, int opset) {
-    bytes_t o = {.n = 0};
-    m->n = 0;
-    put_int(m, M_IR, (uint64_t)ir);
-    put_int(&o, 2, (uint64_t)opset);
-    put_message(m, M_OPSET, &o);
-    put_message(m, M_GRAPH, graph);
-}
-
-static const int64_t four[] = {4}, two_by_n[] = {2, -1};
-
-/* y = op(x, w) with x {4} and w {4} = 1, 2, 3, 4 */
-static void small(bytes_t *m, const char *op, const char *in2, int ir, int opset) {
-    static const float w[] = {1, 2, 3, 4};
-    bytes_t g = {.n = 0};
-    put_node(&g, op, "the node", "x", in2, "y");
-    put_text(&g, G_NAME, "g");
-    put_raw(&g, "w", FLOAT, 1, four, w, sizeof w);
-    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
-    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
-    put_model(m, &g, ir, opset);
-}
-
-/* ---- Asking ------------------------------------------------------------------------------------------------------ */
-
-static dnnl_tp_status_t import_with(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open,
-                                    const dnnl_tp_onnx_graph_opts_t *opts, dnnl_tp_graph_t *graph) {
-    dnnl_tp_onnx_model_t model;
-    /* Exactly as large, so that a sanitizer sees a read beyond it. */
-    uint8_t *copy = malloc(m->n + !m->n);
-    memcpy(copy, m->at, m->n);
-    dnnl_tp_status_t status = dnnl_tp_onnx_open_memory(&model, copy, m->n, open);
-    free(copy);
-    *graph = NULL;
-    if (status) {
-        assert_null(model);
-        return status;
-    }
-    status = dnnl_tp_onnx_graph_create(graph, model, opts);
-    dnnl_tp_onnx_close(model);
-    return status;
-}
-
-static void refused(const bytes_t *m, dnnl_tp_status_t wanted, const char *text) {
-    dnnl_tp_graph_t graph;
-    const dnnl_tp_status_t got = import_with(m, NULL, NULL, &graph);
-    if (got != wanted || !strstr(dnnl_tp_last_error(), text)) {
-        fail_msg("status %d, wanted %d: %s (wanted: %s)", (int)got, (int)wanted, dnnl_tp_last_error(), text);
-    }
-    assert_null(graph);
-}
-
-static void runs(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open,
-                 const dnnl_tp_onnx_graph_opts_t *opts, const float *in, const float *want, size_t n) {
-    dnnl_tp_graph_t graph;
-    dnnl_tp_engine_t engine;
-    dnnl_tp_stream_t stream;
-    dnnl_tp_executable_t exe;
-    float out[64];
-    void *ins[] = {(void *)(uintptr_t)in}, *outs[] = {out};
-    if (import_with(m, open, opts, &graph)) fail_msg("%s", dnnl_tp_last_error());
-    assert_int_equal(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0), dnnl_tp_success);
-    assert_int_equal(dnnl_tp_stream_create(&stream, engine, dnnl_tp_stream_default_flags), dnnl_tp_success);
-    if (dnnl_tp_executable_compile(&exe, graph, engine, 1, NULL, NULL)) fail_msg("%s", dnnl_tp_last_error());
-    dnnl_tp_graph_destroy(graph); /* the model is closed, too: the executable keeps the weights */
-    if (dnnl_tp_executable_run(exe, stream, 1, ins, 1, outs, NULL)) fail_msg("%s", dnnl_tp_last_error());
-    for (size_t i = 0; i < n; ++i) assert_true(out[i] == want[i]);
-    dnnl_tp_executable_destroy(exe);
-    dnnl_tp_stream_destroy(stream);
-    dnnl_tp_engine_destroy(engine);
-}
-
-static const float one_to_four[] = {1, 2, 3, 4}, doubled[] = {2, 4, 6, 8};
+#include "writing.h"
 
 /* ---- What works ---------------------------------------------------------------------------------------------------- */
 
@@ -309,6 +154,105 @@ static void test_functions(void **state) {
         if (overload) runs(&m, NULL, NULL, one_to_four, doubled, 4);
         else refused(&m, dnnl_tp_invalid_graph, "does not import"); /* another function than the one called */
     }
+}
+
+/* ---- Control flow ------------------------------------------------------------------------------------ */
+
+static void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g) {
+    static bytes_t a;
+    a.n = 0;
+    put_text(&a, 1, name);
+    put_message(&a, 6, g);
+    put_int(&a, 20, 5);
+    put_message(n, N_ATTR, &a);
+}
+
+/* y = c ? x + w : relu(x) */
+static void put_if(bytes_t *g, const char *other) {
+    static bytes_t n, b[2];
+    n.n = b[0].n = b[1].n = 0;
+    put_node(&b[0], "Add", "", "x", "w", "then");
+    put_value(&b[0], G_OUTPUT, "then", FLOAT, 1, four);
+    put_node(&b[1], other, "", "x", NULL, "else");
+    put_value(&b[1], G_OUTPUT, "else", FLOAT, 1, four);
+    put_text(&n, N_INPUT, "c");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "If");
+    put_graph_attr(&n, "then_branch", &b[0]);
+    put_graph_attr(&n, "else_branch", &b[1]);
+    put_message(g, G_NODE, &n);
+    put_raw(g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
+    put_value(g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(g, G_OUTPUT, "y", FLOAT, 1, four);
+}
+
+static void test_if(void **state) {
+    (void)state;
+    static bytes_t m, g;
+    const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_value_t x = {"x", shape, one_to_four};
+    const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .nvalues = 1, .values = &x};
+    const dnnl_tp_tensor_info_t one = {.data_type = dnnl_tp_boolean};
+    for (int which = 0; which < 2; ++which) {
+        const uint8_t c = which == 0;
+        g.n = 0;
+        put_if(&g, "Relu");
+        put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
+        put_model(&m, &g, 8, 17);
+        runs(&m, NULL, &opts, (const float *)(const void *)(const uint8_t[sizeof(float)]){c},
+             which ? one_to_four : doubled, 4);
+        /* Known: the other branch is not looked at. */
+        const dnnl_tp_onnx_value_t known = {"c", one, &c};
+        const dnnl_tp_onnx_graph_opts_t with = {.struct_size = sizeof with, .nvalues = 1, .values = &known};
+        g.n = 0;
+        put_if(&g, which ? "Relu" : "Nonsense");
+        put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
+        put_model(&m, &g, 8, 17);
+        runs(&m, NULL, &with, one_to_four, which ? one_to_four : doubled, 4);
+    }
+    g.n = 0;
+    put_if(&g, "Nonsense");
+    put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_unimplemented, "node of 'else' (Nonsense): this operator is not implemented");
+}
+
+/* v = x; count times: v = v + w, v is noted */
+static void put_loop(bytes_t *m, const int64_t *count) {
+    static bytes_t g, n, b;
+    g.n = n.n = b.n = 0;
+    put_node(&b, "Add", "", "v", "w", "next");
+    put_value(&b, G_INPUT, "i", INT64, 0, NULL);
+    put_value(&b, G_INPUT, "go", BOOL, 0, NULL);
+    put_value(&b, G_INPUT, "v", FLOAT, 1, four);
+    put_value(&b, G_OUTPUT, "go", BOOL, 0, NULL);
+    put_value(&b, G_OUTPUT, "next", FLOAT, 1, four);
+    put_value(&b, G_OUTPUT, "next", FLOAT, 1, four);
+    put_text(&n, N_INPUT, "count");
+    put_text(&n, N_INPUT, "");
+    put_text(&n, N_INPUT, "x");
+    put_text(&n, N_OUTPUT, "last");
+    put_text(&n, N_OUTPUT, "y");
+    put_text(&n, N_OP, "Loop");
+    put_graph_attr(&n, "body", &b);
+    put_message(&g, G_NODE, &n);
+    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
+    put_raw(&g, "count", INT64, 0, NULL, count, sizeof *count);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, (const int64_t[]){*count, 4});
+    put_model(m, &g, 8, 17);
+}
+
+static void test_loop(void **state) {
+    (void)state;
+    static bytes_t m;
+    const int64_t ten = 10, endless = INT64_MAX;
+    float want[40];
+    for (int i = 0; i < 40; ++i) want[i] = one_to_four[i % 4] * (float)(i / 4 + 2);
+    put_loop(&m, &ten);
+    runs(&m, NULL, NULL, one_to_four, want, 40);
+    put_loop(&m, &endless);
+    refused(&m, dnnl_tp_invalid_graph, "more nodes than max_nodes");
 }
 
 /* ---- What is refused ------------------------------------------------------------------------------------------------ */
@@ -596,7 +540,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),     cmocka_unit_test(test_runs),
         cmocka_unit_test(test_weights),       cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_if),
+        cmocka_unit_test(test_loop),          cmocka_unit_test(test_versions),
         cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),
