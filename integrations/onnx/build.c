@@ -36,7 +36,8 @@ void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status) {
 }
 
 dnnl_tp_value_t dtp_cv_value(cv_t *cv, val_t *x) {
-    if (cv->status || !x || x->v >= 0) return x ? x->v : -1;
+    if (cv->status || !x) return -1;
+    if (x->v >= 0) return x->v;
     if (x->is_borrowed) {
         /* Refused or not, the library drops what it was lent. */
         dtp_onnx_model_ref(cv->im->model);

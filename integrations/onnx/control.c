@@ -19,7 +19,7 @@ void dtp_onnx_if(cv_t *cv) {
     import_t *im = cv->im;
     static const char *const names[] = {"then_branch", "else_branch"};
     graph_proto_t *g[2];
-    val_t *out[2][MAX_OUTPUTS];
+    val_t *out[2][MAX_OUTPUTS] = {{NULL}};
     for (int b = 0; b < 2; ++b) g[b] = dtp_cv_graph(cv, names[b]);
     if (cv->nout > MAX_OUTPUTS || cv->node->n_output > MAX_OUTPUTS)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has more than %d outputs", MAX_OUTPUTS);
@@ -38,7 +38,7 @@ void dtp_onnx_if(cv_t *cv) {
         if (cv->status) break;
         im->graph = region[b];
         branch(cv, g[b], out[b]);
-        for (int i = 0; i < cv->nout; ++i) yield[b][i] = dtp_cv_value(cv, out[b][i]);
+        for (int i = 0; i < cv->nout && !cv->status; ++i) yield[b][i] = dtp_cv_value(cv, out[b][i]);
         im->graph = around;
     }
     if (!cv->status)
@@ -87,7 +87,7 @@ void dtp_onnx_loop(cv_t *cv) {
         if (!cv->in[VARIABLES + i]) dtp_cv_fail(cv, dnnl_tp_unimplemented, "a variable of it is absent");
     if (cv->status) return;
     const int nscans = (int)g->n_output - 1 - nvars;
-    val_t *in[MAX_OUTPUTS + 1], *out[MAX_OUTPUTS], **scans[MAX_OUTPUTS] = {NULL};
+    val_t *in[MAX_OUTPUTS + 1], *out[MAX_OUTPUTS] = {NULL}, **scans[MAX_OUTPUTS] = {NULL};
     int64_t room = 0;
     for (int i = 0; i < nvars; ++i) in[2 + i] = cv->in[VARIABLES + i];
     for (n = 0; n < most && goes_on; ++n) {
