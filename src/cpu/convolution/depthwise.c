@@ -36,16 +36,19 @@ static void spatial(int64_t x[3], const dtp_md_t *md, int first) {
     }
 }
 
+static dnnl_tp_status_t resolve_one(dtp_md_t *md, const char *layout) {
+    const dtp_md_t from = *md;
+    return dtp_md_is_any(md) ? dtp_md_init_layout(md, from.ndims, from.dims, from.data_type, layout)
+                             : dnnl_tp_success;
+}
+
 static dnnl_tp_status_t resolve(dtp_convolution_desc_t *d) {
-    static const char *const image[] = {"acb", "acdb", "acdeb"}, *const weights[] = {"Abcd16a", "Abcde16a",
-                                                                                     "Abcdef16a"};
-    dtp_md_t *mds[] = {&d->src, &d->dst, &d->wei};
-    for (int i = 0; i < 3; ++i) {
-        if (!dtp_md_is_any(mds[i])) continue;
-        const dtp_md_t from = *mds[i];
-        DTP_TRY(dtp_md_init_layout(mds[i], from.ndims, from.dims, from.data_type,
-                                   (i == 2 ? weights : image)[d->nspatial - 1]));
-    }
+    static const struct {
+        char image[8], weights[12];
+    } layouts[] = {{"acb", "Abcd16a"}, {"acdb", "Abcde16a"}, {"acdeb", "Abcdef16a"}};
+    DTP_TRY(resolve_one(&d->src, layouts[d->nspatial - 1].image));
+    DTP_TRY(resolve_one(&d->dst, layouts[d->nspatial - 1].image));
+    DTP_TRY(resolve_one(&d->wei, layouts[d->nspatial - 1].weights));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     return dnnl_tp_success;
 }
