@@ -1,286 +1,17 @@
-/* Streams of the far engine: in order, each on a thread of its own, with delays; see far_engine.h.
- *
- * A core is what lives on the other side: the list of items, the thread, the poison. The stream, its events and whoever
- * waits hold references to it. Everything in it is under its lock, but for what only its thread touches. */
-#include <pthread.h>
+/* Streams of the far engine: in order, each on a thread of its own, with delays; see far_engine.h and far_core.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "common/layout/zero_pad.h"
-#include "support/far_engine/far_parts.h"
+#include "support/far_engine/far_core.h"
 #include "threading/pools/record.h"
-#include "threading/streams/event.h"
 #include "threading/streams/sync.h"
-#include "trace/primitive.h"
-
-typedef enum { EXECUTE, COPY, PAD, STAMP, WAIT, EVENT, END } work_t;
-
-typedef struct core core_t;
-
-/* A callback in the list of an event for which an item waits. */
-typedef struct {
-    dtp_callback_t node;
-    core_t *core; /* a reference */
-    int refs;     /* the item, the event's list */
-    bool fired;
-    dnnl_tp_status_t status;
-} waiter_t;
-
-typedef struct item {
-    struct item *next;
-    work_t work;
-    uint32_t generation;
-    const dtp_primitive_t *primitive; /* EXECUTE: retained */
-    dnnl_tp_stream_t stream;
-    int nptrs;
-    void **ptrs; /* the last is the user's scratchpad */
-    const dtp_md_t **mds;
-    dtp_trace_work_t traced;
-    int64_t submit_ns;
-    dtp_run_part_t part;
-    bool has_part;
-    dtp_copy_t how; /* COPY, and PAD of handle `to` */
-    void *to;
-    const void *from;
-    size_t bytes;
-    dtp_md_t pad;
-    dtp_event_t *event; /* WAIT, EVENT, END: retained */
-    waiter_t *waiter;
-    int64_t *stamp;
-    dtp_stream_run_t run; /* END */
-} item_t;
-
-struct core {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    _Atomic int refs;
-    item_t *head, **end;
-    uint64_t submitted, completed;
-    uint32_t generation, poisoned; /* items of generation `poisoned` are skipped if poison is set */
-    dnnl_tp_status_t poison;
-    char text[DTP_EVENT_TEXT];
-    bool closing;
-    const void *engine; /* as an address */
-    size_t device;
-    const dnnl_tp_allocator_t *allocator;
-    core_t *prev_core, *next_core; /* of all streams */
-    /* The thread's: */
-    pthread_t thread;
-    uint64_t random;
-    char *scratch;
-    size_t scratch_bytes;
-    int64_t begin_ns, end_ns; /* of the last item that worked */
-};
 
 typedef struct {
     struct dnnl_tp_stream base;
     core_t *core;
     bool started;
 } far_stream_t;
-
-static _Atomic int max_delay_us;
-static _Atomic int64_t fail_at = -1;
-void far_set_delay(int max_us) { atomic_store(&max_delay_us, max_us); }
-bool far_fail_item(int64_t n) { return atomic_exchange(&fail_at, n) >= 0; }
-
-static void core_release(core_t *c) {
-    if (atomic_fetch_sub(&c->refs, 1) != 1) return;
-    pthread_mutex_destroy(&c->lock);
-    pthread_cond_destroy(&c->changed);
-    free(c);
-}
-
-/* ---- Items ------------------------------------------------------------------------------------------- */
-
-static void waiter_release_locked(waiter_t *w) {
-    if (--w->refs == 0) free(w);
-}
-static void event_fired(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
-    (void)event;
-    waiter_t *w = (waiter_t *)node;
-    core_t *c = w->core;
-    pthread_mutex_lock(&c->lock);
-    w->fired = true;
-    w->status = status;
-    waiter_release_locked(w);
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
-    core_release(c);
-}
-
-static void free_item(core_t *c, item_t *item) {
-    if (item->traced.trace) dtp_object_release(item->traced.trace);
-    dtp_object_release((void *)(uintptr_t)item->primitive);
-    dtp_object_release(item->event);
-    dtp_free(c->allocator, item);
-}
-
-static void poison(core_t *c, uint32_t generation, dnnl_tp_status_t status, const char *text) {
-    pthread_mutex_lock(&c->lock);
-    c->poison = status;
-    c->poisoned = generation;
-    snprintf(c->text, sizeof c->text, "%s", text);
-    pthread_mutex_unlock(&c->lock);
-}
-
-static dnnl_tp_status_t poison_of_locked(const core_t *c, uint32_t generation) {
-    return c->poison && c->poisoned == generation ? c->poison : dnnl_tp_success;
-}
-
-/* Pointers as the engine's threads need them. */
-static void translate(const core_t *c, const item_t *item) {
-    const dtp_pd_t *pd = item->primitive->pd;
-    for (int i = 0; i < item->nptrs; ++i) {
-        const dtp_md_t *md = item->mds ? item->mds[i] : pd->args[i].md;
-        if (!md || dtp_md_is_zero(md) || !item->ptrs[i]) continue;
-        if (i == pd->peer_arg) {
-            if (far_owns(item->ptrs[i])) far_wrong("%s: argument %d is the host's", pd->info->name, i);
-            continue;
-        }
-        size_t bytes = dtp_md_size(md);
-        if (bytes) bytes += (size_t)md->offset0 * dtp_type_size(md->data_type);
-        item->ptrs[i] = far_translate(c->device, item->ptrs[i], bytes, pd->info->name);
-    }
-    void **scratch = &item->ptrs[item->nptrs];
-    if (*scratch) *scratch = far_translate(c->device, *scratch, dtp_pd_scratch_size(pd), "scratchpad");
-}
-
-static dnnl_tp_status_t execute(core_t *c, item_t *item) {
-    const dtp_pd_t *pd = item->primitive->pd;
-    translate(c, item);
-    far_check_constants(item->primitive);
-    far_count_execution();
-    char *scratch = item->ptrs[item->nptrs];
-    if (!scratch && dtp_pd_scratch_size(pd) > c->scratch_bytes) {
-        free(c->scratch);
-        c->scratch_bytes = dtp_pd_scratch_size(pd);
-        c->scratch = aligned_alloc(DTP_CACHE_LINE, c->scratch_bytes);
-        if (!c->scratch) far_wrong("no memory for scratch");
-    }
-    if (!scratch) scratch = c->scratch;
-    const dtp_parallel_t alone = {NULL, 1, NULL};
-    dtp_data_error_t own = {.what = DTP_DATA_FINE}; /* of an execution outside runs */
-    dtp_run_part_t part = item->has_part ? item->part : (dtp_run_part_t){&own, 0};
-    if (item->has_part && part.error)
-        part.error = far_translate(c->device, part.error, sizeof *part.error, "error word");
-    if (pd->checks_data && !part.error) far_wrong("%s: no error word", pd->info->name);
-    const dtp_exec_ctx_t ctx = {&alone,       item->ptrs, item->mds, scratch, -1, item->primitive->prepared,
-                                item->stream, &part};
-    dnnl_tp_status_t status = dtp_primitive_run_in(item->primitive, &ctx);
-    if (status && dtp_last_reason() == DTP_GRAPH_INDEX)
-        far_wrong("%s: a kernel returned what it found in its data", pd->info->name);
-    if (own.what) {
-        char text[DTP_DATA_TEXT];
-        status = dtp_fail(dnnl_tp_runtime_error, DTP_GRAPH_INDEX, "%s", dtp_data_error_text(&own, text));
-    }
-    if (item->traced.trace) {
-        item->traced.event.begin_ns = c->begin_ns;
-        item->traced.event.wait_ns = dtp_max64(c->begin_ns - item->submit_ns, 0);
-        item->traced.event.status = (uint16_t)status;
-        item->traced.event.end_ns = dtp_now_ns();
-        dtp_trace_add(item->traced.trace, &item->traced.event);
-    }
-    return status;
-}
-
-static void copy(const core_t *c, const item_t *item) {
-    if (!item->bytes) return;
-    const bool to_far = item->how != DTP_COPY_TO_HOST, from_far = item->how != DTP_COPY_TO_ENGINE;
-    if ((!to_far && far_owns(item->to)) || (!from_far && far_owns(item->from)))
-        far_wrong("copy: a pointer is not the host's");
-    void *to = to_far ? far_translate(c->device, item->to, item->bytes, "copy") : item->to;
-    const void *from = from_far ? far_translate(c->device, item->from, item->bytes, "copy") : item->from;
-    memmove(to, from, item->bytes);
-    far_count_copy();
-}
-
-/* Who has the head of the list, without the lock. */
-static dnnl_tp_status_t work(core_t *c, item_t *item) {
-    if (item->work == EXECUTE || item->work == COPY) {
-        if (atomic_load(&fail_at) >= 0 && atomic_fetch_sub(&fail_at, 1) == 0)
-            return dtp_fail(dnnl_tp_runtime_error, DTP_ITEM_FAILED, "an injected failure");
-    }
-    if (item->work == EXECUTE) return execute(c, item);
-    if (item->work == COPY) copy(c, item);
-    if (item->work == STAMP) *item->stamp = dtp_now_ns();
-    if (item->work == PAD)
-        dtp_zero_pad(&item->pad, far_translate(c->device, item->to, item->bytes, "zero_pad"));
-    return dnnl_tp_success;
-}
-
-static void delay(core_t *c) {
-    const int most = atomic_load(&max_delay_us);
-    c->random ^= c->random << 13, c->random ^= c->random >> 7, c->random ^= c->random << 17;
-    if (!most) return;
-    const long ns = (long)(c->random % (uint64_t)most) * 1000;
-    nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
-}
-
-static void run_item(core_t *c, item_t *item) {
-    pthread_mutex_lock(&c->lock);
-    dnnl_tp_status_t status = poison_of_locked(c, item->generation);
-    if (item->work == WAIT) {
-#ifndef FAR_BREAK_WAIT
-        while (!status && !item->waiter->fired) pthread_cond_wait(&c->changed, &c->lock);
-#endif
-        const dnnl_tp_status_t waited = item->waiter->fired ? item->waiter->status : dnnl_tp_success;
-        waiter_release_locked(item->waiter);
-        item->waiter = NULL;
-        pthread_mutex_unlock(&c->lock);
-        if (!status && waited) poison(c, item->generation, waited, item->event->text);
-        return;
-    }
-    char text[DTP_EVENT_TEXT];
-    memcpy(text, c->text, sizeof text);
-    pthread_mutex_unlock(&c->lock);
-    if (item->work == END) {
-        dtp_chain_t chain = {.up = dtp_chain_top,
-                             .kind = DTP_CHAIN_CALLBACK}; /* who waits in it waits for itself */
-        dtp_chain_top = &chain;
-        const dnnl_tp_status_t result = item->run.end(item->run.arg, status != dnnl_tp_success);
-        dtp_chain_pop(&chain);
-        if (!status && result) {
-            status = result;
-            snprintf(text, sizeof text, "%s", dtp_last_text());
-            poison(c, item->generation, status, text);
-        }
-    }
-    if (item->work == EVENT || item->work == END) {
-        dtp_event_fire(item->event, status, status ? text : NULL, c->begin_ns, c->end_ns);
-        item->event = NULL;
-        return;
-    }
-    if (status) return; /* skipped */
-    c->begin_ns = dtp_now_ns();
-    status = work(c, item);
-    c->end_ns = dtp_now_ns();
-    if (status) poison(c, item->generation, status, dtp_last_text());
-}
-
-static void *run_core(void *arg) {
-    core_t *c = arg;
-    pthread_mutex_lock(&c->lock);
-    for (;;) {
-        while (!c->head && !c->closing) pthread_cond_wait(&c->changed, &c->lock);
-        item_t *item = c->head;
-        if (!item) break;
-        pthread_mutex_unlock(&c->lock);
-        delay(c);
-        run_item(c, item);
-        pthread_mutex_lock(&c->lock);
-        c->head = item->next;
-        if (!c->head) c->end = &c->head;
-        pthread_mutex_unlock(&c->lock);
-        free_item(c, item); /* before it counts as completed: who waits may then look for what is left */
-        pthread_mutex_lock(&c->lock);
-        ++c->completed;
-        pthread_cond_broadcast(&c->changed);
-    }
-    pthread_mutex_unlock(&c->lock);
-    return NULL;
-}
 
 /* more: bytes behind the item, for the caller's use. */
 static item_t *new_item(const far_stream_t *s, work_t work_of, size_t more) {
@@ -373,7 +104,7 @@ dnnl_tp_status_t far_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void 
 /* What the item at the head waits for, retained, if that has not happened. */
 static dtp_event_t *parked_locked(const core_t *c) {
     const item_t *head = c->head;
-    if (!head || head->work != WAIT || poison_of_locked(c, head->generation)) return NULL;
+    if (!head || head->work != WAIT || far_poison_of_locked(c, head->generation)) return NULL;
     return dtp_event_is_done(head->event) ? NULL : dtp_object_retain(head->event);
 }
 
@@ -406,7 +137,7 @@ static dnnl_tp_status_t wait_seq(core_t *c, uint64_t seq, int64_t until_ns) {
 static dnnl_tp_status_t result_of(core_t *c) {
     char text[DTP_EVENT_TEXT];
     pthread_mutex_lock(&c->lock);
-    dnnl_tp_status_t status = poison_of_locked(c, c->generation);
+    dnnl_tp_status_t status = far_poison_of_locked(c, c->generation);
     memcpy(text, c->text, sizeof text);
     pthread_mutex_unlock(&c->lock);
     return status ? dtp_fail(status, DTP_ITEM_FAILED, "%s", text) : status;
@@ -429,7 +160,7 @@ static dnnl_tp_status_t far_query(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_s
     core_t *c = ((far_stream_t *)stream)->core;
     pthread_mutex_lock(&c->lock);
     *idle = c->completed == c->submitted;
-    *result = poison_of_locked(c, c->generation);
+    *result = far_poison_of_locked(c, c->generation);
     pthread_mutex_unlock(&c->lock);
     return dnnl_tp_success;
 }
@@ -451,7 +182,7 @@ static dnnl_tp_status_t event_poll(dtp_event_t *event) {
 static dnnl_tp_status_t event_wait(dtp_event_t *event, int64_t until_ns) {
     return wait_seq(event->source, event->seq, until_ns);
 }
-static void event_drop(void *core) { core_release(core); }
+static void event_drop(void *core) { far_core_release(core); }
 static const dtp_event_vtbl_t far_event = {event_poll, event_wait, dtp_host_event_wake, event_drop};
 
 static dnnl_tp_status_t submit_event(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
@@ -464,7 +195,7 @@ static dnnl_tp_status_t submit_event(dnnl_tp_stream_t stream, const dtp_stream_r
     atomic_fetch_add(&c->refs, 1);
     dnnl_tp_status_t status = dtp_event_create(event, &far_event, c, submitted(c) + 1);
     if (status) {
-        free_item(c, item);
+        far_item_free(c, item);
         return status;
     }
     item->event = dtp_object_retain(*event);
@@ -489,10 +220,10 @@ static dnnl_tp_status_t far_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t 
     if (!item) return dnnl_tp_out_of_memory;
     waiter_t *w = calloc(1, sizeof *w);
     if (!w) {
-        free_item(c, item);
+        far_item_free(c, item);
         return dtp_no_memory(sizeof *w);
     }
-    w->node.fn = event_fired;
+    w->node.fn = far_waiter_fired;
     w->core = c;
     w->refs = 2;
     atomic_fetch_add(&c->refs, 1);
@@ -563,7 +294,7 @@ static dnnl_tp_status_t far_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t t
 
 static void far_stream_destroy(dtp_object_t *object) {
     far_stream_t *s = (far_stream_t *)object;
-    if (s->core) core_release(s->core);
+    if (s->core) far_core_release(s->core);
     dtp_object_release(s->base.trace);
     dtp_object_release(s->base.attr);
     dtp_object_release(s->base.engine);
@@ -625,7 +356,7 @@ dnnl_tp_status_t far_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t en
     dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_gpu);
     if (!status && attr) dtp_stream_attr_assign(s->base.attr, attr);
     if (!status && !(s->core = new_core(engine))) status = dtp_no_memory(sizeof(core_t));
-    if (!status && pthread_create(&s->core->thread, NULL, run_core, s->core))
+    if (!status && pthread_create(&s->core->thread, NULL, far_core_run, s->core))
         status = dtp_fail(dnnl_tp_runtime_error, DTP_ITEM_FAILED, "no thread");
     if (status) {
         dtp_object_release(s);
