@@ -36,7 +36,7 @@ fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
   PARTS ${graph_parts} exec/text/dot exec/text/file exec/text/data exec/text/lex exec/text/lists exec/text/read exec/text/write)
 fuzzer(import_v1 REPLAY random:20000 SOURCES v1_tokens.c
   PARTS ../integrations/switch_merge/import ../integrations/switch_merge/emit ../integrations/switch_merge/gate
-    ../integrations/switch_merge/live ../integrations/switch_merge/memory)
+    ../integrations/switch_merge/live ../integrations/common/import_memory)
 
 # What is wrong with environment variables is said, in lines of verbose mode (doc/variables.md).
 if(TARGET example_matmul)

@@ -23,7 +23,7 @@ void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format, ...) {
 
 void *dtp_cv_alloc(cv_t *cv, size_t bytes) {
     if (cv->status) return NULL;
-    void *p = dtp_v1_alloc(&cv->im->memory, bytes ? bytes : 1);
+    void *p = dtp_import_alloc(&cv->im->memory, bytes ? bytes : 1);
     if (!p) cv->status = dnnl_tp_out_of_memory;
     return p;
 }

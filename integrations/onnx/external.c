@@ -48,7 +48,7 @@ static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, 
     *why = "its file of external data cannot be opened";
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not stop us */
     if (fd < 0) return dnnl_tp_runtime_error;
-    dtp_onnx_file_t *f = dtp_v1_alloc(&m->memory, sizeof *f);
+    dtp_onnx_file_t *f = dtp_import_alloc(&m->memory, sizeof *f);
     dnnl_tp_status_t status = f ? dnnl_tp_success : dnnl_tp_out_of_memory;
     if (!status && !is_inside(fd, m->base_folder)) {
         *why = "its file of external data lies outside of the base folder";

@@ -40,7 +40,7 @@ dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
     const graph_proto_t *g = m->proto->graph;
     dtp_onnx_names_t wanted;
     dtp_onnx_names_init(&wanted, &m->memory, 0);
-    m->determines = dtp_v1_alloc(&m->memory, g->n_input * sizeof *m->determines);
+    m->determines = dtp_import_alloc(&m->memory, g->n_input * sizeof *m->determines);
     if (!m->determines) return dnnl_tp_out_of_memory;
     const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
     DTP_ONNX_TRY(mark_nodes(&wanted, version, g->n_node, g->node));
@@ -66,7 +66,7 @@ static dnnl_tp_status_t define(scope_t *s, const char *name, val_t *v) {
 }
 
 static val_t *new_val(import_t *im) {
-    val_t *v = dtp_v1_alloc(&im->memory, sizeof *v);
+    val_t *v = dtp_import_alloc(&im->memory, sizeof *v);
     if (v) v->v = -1;
     return v;
 }
@@ -90,7 +90,7 @@ static const char *late_text(import_t *im, const ProtobufCMessage *message, cons
         if (u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || u->len < 1 || u->data[0] > LONGEST ||
             u->len != 1 + (size_t)u->data[0])
             return NULL;
-        char *s = dtp_v1_alloc(&im->memory, u->len);
+        char *s = dtp_import_alloc(&im->memory, u->len);
         if (s) memcpy(s, u->data + 1, u->len - 1);
         return s;
     }
@@ -200,8 +200,8 @@ static dnnl_tp_status_t one_node(import_t *im, scope_t *scope, const node_proto_
     cv_t at = {.im = im, .scope = scope, .node = n, .nin = (int)n->n_input, .nout = (int)n->n_output},
          *cv = &at;
     if (n->n_input > INT32_MAX || n->n_output > INT32_MAX) return dnnl_tp_invalid_graph;
-    cv->in = dtp_v1_alloc(&im->memory, (n->n_input + 1) * sizeof *cv->in);
-    cv->out = dtp_v1_alloc(&im->memory, (n->n_output + 1) * sizeof *cv->out);
+    cv->in = dtp_import_alloc(&im->memory, (n->n_input + 1) * sizeof *cv->in);
+    cv->out = dtp_import_alloc(&im->memory, (n->n_output + 1) * sizeof *cv->out);
     if (!cv->in || !cv->out) return dnnl_tp_out_of_memory;
     if (--im->nodes_left < 0) REFUSE(dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
     while (cv->nout > 0 && !*n->output[cv->nout - 1]) --cv->nout;
@@ -243,7 +243,7 @@ static dnnl_tp_status_t fix_input(import_t *im, const dnnl_tp_onnx_value_t *x,
     if (!fits || n < 0 || (n > 0 && !x->data))
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "the value of input '%s' has another type or shape",
                              x->name);
-    void *copy = dtp_v1_alloc(&im->memory, (size_t)n * dtp_onnx_type_size(x->info.data_type) + 1);
+    void *copy = dtp_import_alloc(&im->memory, (size_t)n * dtp_onnx_type_size(x->info.data_type) + 1);
     if (!copy) return dnnl_tp_out_of_memory;
     if (n) memcpy(copy, x->data, (size_t)n * dtp_onnx_type_size(x->info.data_type));
     v->data = copy;
@@ -416,9 +416,9 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
                    .bytes_left = o->max_bytes ? o->max_bytes : bytes};
     DTP_ONNX_TRY(dnnl_tp_graph_create(&im.root, o->kind ? o->kind : dnnl_tp_cpu));
     im.graph = im.root;
-    dtp_v1_memory_init(&im.memory);
+    dtp_import_memory_init(&im.memory);
     const dnnl_tp_status_t status = build(&im, o);
-    dtp_v1_memory_free(&im.memory);
+    dtp_import_memory_free(&im.memory);
     if (status) (void)dnnl_tp_graph_destroy(im.root);
     else *graph = im.root;
     return status;

@@ -29,9 +29,9 @@ typedef struct scope {
 
 typedef struct {
     dnnl_tp_onnx_model_t model;
-    dnnl_tp_graph_t root;   /* the whole graph; constants belong to it */
-    dnnl_tp_graph_t graph;  /* where operators are added: the whole graph, or a region of it */
-    dtp_v1_memory_t memory; /* freed when the graph is made */
+    dnnl_tp_graph_t root;       /* the whole graph; constants belong to it */
+    dnnl_tp_graph_t graph;      /* where operators are added: the whole graph, or a region of it */
+    dtp_import_memory_t memory; /* freed when the graph is made */
     int64_t nodes_left;
     size_t bytes_left; /* for constants that operators make */
 } import_t;

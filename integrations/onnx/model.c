@@ -34,7 +34,7 @@ void dtp_onnx_model_unref(void *arg) {
     if (m->proto) dtp_onnx__model_proto__free_unpacked(m->proto, &m->allocator);
     for (dtp_onnx_file_t *f = m->files; f; f = f->next)
         if (f->data) (void)munmap((void *)(uintptr_t)f->data, f->size);
-    dtp_v1_memory_free(&m->memory);
+    dtp_import_memory_free(&m->memory);
     proto_free(NULL, m);
 }
 
@@ -77,12 +77,12 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
     if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
     *m = (struct dnnl_tp_onnx_model){.allocator = {.alloc = proto_alloc, .free = proto_free}};
     atomic_init(&m->refs, 1);
-    dtp_v1_memory_init(&m->memory);
+    dtp_import_memory_init(&m->memory);
     dtp_onnx_names_init(&m->tensors, &m->memory, 1);
     dnnl_tp_status_t status = dnnl_tp_success;
     if (folder) {
         char *real = realpath(folder, NULL);
-        char *copy = real ? dtp_v1_alloc(&m->memory, strlen(real) + 1) : NULL;
+        char *copy = real ? dtp_import_alloc(&m->memory, strlen(real) + 1) : NULL;
         if (!real)
             status = dtp_onnx_fail(dnnl_tp_runtime_error, "the base folder %s: %s", folder, strerror(errno));
         else if (!copy) status = dnnl_tp_out_of_memory;
@@ -231,7 +231,7 @@ dnnl_tp_status_t dnnl_tp_onnx_read_tensor(dnnl_tp_tensor_info_t *info, char *nam
     DTP_ONNX_TRY(
         dtp_onnx_scan(data, size, &dtp_onnx__tensor_proto__descriptor, (uint64_t)size * TIMES + MIB));
     struct dnnl_tp_onnx_model m = {.allocator = {.alloc = proto_alloc, .free = proto_free}};
-    dtp_v1_memory_init(&m.memory);
+    dtp_import_memory_init(&m.memory);
     dtp_onnx_names_init(&m.tensors, &m.memory, 1);
     tensor_proto_t *x = dtp_onnx__tensor_proto__unpack(&m.allocator, size, data);
     dnnl_tp_status_t status =
@@ -255,6 +255,6 @@ dnnl_tp_status_t dnnl_tp_onnx_read_tensor(dnnl_tp_tensor_info_t *info, char *nam
         }
     }
     if (x) dtp_onnx__tensor_proto__free_unpacked(x, &m.allocator);
-    dtp_v1_memory_free(&m.memory);
+    dtp_import_memory_free(&m.memory);
     return status;
 }

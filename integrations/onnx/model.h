@@ -5,7 +5,7 @@
 #include "onnx/dnnl_tp_onnx.h"
 #include "onnx/names.h"
 #include "onnx/text.h"
-#include "switch_merge/memory.h"
+#include "common/import_memory.h"
 
 #include "dtp_onnx.pb-c.h"
 
@@ -40,7 +40,7 @@ typedef struct dtp_onnx_file {
 
 struct dnnl_tp_onnx_model {
     atomic_int refs;
-    dtp_v1_memory_t memory;
+    dtp_import_memory_t memory;
     model_proto_t *proto;
     ProtobufCAllocator allocator;
     dtp_onnx_names_t tensors; /* address of a tensor_proto_t -> dtp_onnx_tensor_t */

@@ -21,7 +21,7 @@ static dtp_onnx_name_t *slot_of(const dtp_onnx_names_t *t, const void *key) {
     }
 }
 
-void dtp_onnx_names_init(dtp_onnx_names_t *names, dtp_v1_memory_t *memory, int by_address) {
+void dtp_onnx_names_init(dtp_onnx_names_t *names, dtp_import_memory_t *memory, int by_address) {
     *names = (dtp_onnx_names_t){.memory = memory, .by_address = by_address};
 }
 
@@ -34,7 +34,7 @@ dnnl_tp_status_t dtp_onnx_names_set(dtp_onnx_names_t *names, const void *key, vo
     if ((names->used + 1) * 2 > names->nslots) {
         dtp_onnx_names_t more = *names;
         more.nslots = names->nslots ? names->nslots * 2 : FIRST;
-        more.slots = dtp_v1_alloc(names->memory, more.nslots * sizeof *more.slots);
+        more.slots = dtp_import_alloc(names->memory, more.nslots * sizeof *more.slots);
         if (!more.slots) return dnnl_tp_out_of_memory;
         for (size_t i = 0; i < names->nslots; ++i)
             if (names->slots[i].key) *slot_of(&more, names->slots[i].key) = names->slots[i];

@@ -111,7 +111,7 @@ static dnnl_tp_status_t from_bytes(dnnl_tp_onnx_model_t m, const type_t *type, c
     if (size != (size_t)n * (size_t)type->size)
         return bad(t, dnnl_tp_invalid_graph, "the data have not as many bytes as the shape needs");
     if (t->onnx_type == T_FLOAT16 || t->onnx_type == T_BFLOAT16) {
-        float *to = dtp_v1_alloc(&m->memory, (size_t)n * sizeof *to);
+        float *to = dtp_import_alloc(&m->memory, (size_t)n * sizeof *to);
         if (!to) return dnnl_tp_out_of_memory;
         for (int64_t i = 0; i < n; ++i) {
             uint16_t bits;
@@ -120,7 +120,7 @@ static dnnl_tp_status_t from_bytes(dnnl_tp_onnx_model_t m, const type_t *type, c
         }
         t->data = to;
     } else if ((uintptr_t)p % dtp_onnx_type_size(type->carried)) {
-        void *to = dtp_v1_alloc(&m->memory, size);
+        void *to = dtp_import_alloc(&m->memory, size);
         if (!to) return dnnl_tp_out_of_memory;
         if (size) memcpy(to, p, size);
         t->data = to;
@@ -149,7 +149,7 @@ static dnnl_tp_status_t from_list(dnnl_tp_onnx_model_t m, const type_t *type, co
         t->data = x->int32_data;
         return dnnl_tp_success;
     }
-    void *to = dtp_v1_alloc(&m->memory, (size_t)n * dtp_onnx_type_size(type->carried));
+    void *to = dtp_import_alloc(&m->memory, (size_t)n * dtp_onnx_type_size(type->carried));
     if (!to) return dnnl_tp_out_of_memory;
     for (int64_t i = 0; i < n; ++i) {
         const int32_t v = x->int32_data[i];
@@ -195,7 +195,7 @@ static dnnl_tp_status_t read(dnnl_tp_onnx_model_t m, const tensor_proto_t *x, dt
 }
 
 dnnl_tp_status_t dtp_onnx_read(dnnl_tp_onnx_model_t m, tensor_proto_t *x) {
-    dtp_onnx_tensor_t *t = dtp_v1_alloc(&m->memory, sizeof *t);
+    dtp_onnx_tensor_t *t = dtp_import_alloc(&m->memory, sizeof *t);
     if (!t) return dnnl_tp_out_of_memory;
     DTP_ONNX_TRY(read(m, x, t));
     /* What was converted is not needed twice. */

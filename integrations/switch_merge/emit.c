@@ -72,8 +72,8 @@ static dnnl_tp_status_t unite_all(emit_t *e) {
         t->frames[f].slot = e->nslots;
         e->nslots += sides_of(t, t->frames[f].base);
     }
-    e->united = dtp_v1_alloc(&t->memory, sizeof *e->united * (size_t)e->nslots);
-    e->compound_of = dtp_v1_alloc(&t->memory, sizeof *e->compound_of * (size_t)e->nslots);
+    e->united = dtp_import_alloc(&t->memory, sizeof *e->united * (size_t)e->nslots);
+    e->compound_of = dtp_import_alloc(&t->memory, sizeof *e->compound_of * (size_t)e->nslots);
     if (!e->united || !e->compound_of) return dnnl_tp_out_of_memory;
     for (int s = 0; s < e->nslots; ++s) e->united[s] = s, e->compound_of[s] = -1;
     for (int i = 0; i < t->n; ++i) {
@@ -111,8 +111,8 @@ static dnnl_tp_status_t locate(emit_t *e, int slot, int context, int node, block
     if (e->compound_of[root] < 0) {
         compound_t x = {.pair = context, .some = node};
         TRY(locate(e, slot, c->parent, node, &x.place));
-        TRY(dtp_v1_grow(&e->t->memory, (void **)&e->compounds, &e->cap_compounds, e->ncompounds + 1,
-                        sizeof *e->compounds));
+        TRY(dtp_import_grow(&e->t->memory, (void **)&e->compounds, &e->cap_compounds, e->ncompounds + 1,
+                            sizeof *e->compounds));
         e->compounds[e->ncompounds] = x;
         e->compound_of[root] = e->ncompounds++;
     }
@@ -122,8 +122,8 @@ static dnnl_tp_status_t locate(emit_t *e, int slot, int context, int node, block
 
 static dnnl_tp_status_t locate_all(emit_t *e) {
     dtp_v1_t *t = e->t;
-    TRY(dtp_v1_grow(&t->memory, (void **)&e->compounds, &e->cap_compounds, t->nframes + 1,
-                    sizeof *e->compounds));
+    TRY(dtp_import_grow(&t->memory, (void **)&e->compounds, &e->cap_compounds, t->nframes + 1,
+                        sizeof *e->compounds));
     for (int f = 0; f < t->nframes; ++f)
         e->compounds[e->ncompounds++] =
             (compound_t){.loop = true, .frame = f, .pair = -1, .some = t->frames[f].loop_cond};
@@ -132,7 +132,7 @@ static dnnl_tp_status_t locate_all(emit_t *e) {
         TRY(locate(e, t->frames[f].slot, t->frames[f].base, t->frames[f].loop_cond, &place));
         e->compounds[f].place = place;
     }
-    e->place = dtp_v1_alloc(&t->memory, sizeof *e->place * (size_t)t->n);
+    e->place = dtp_import_alloc(&t->memory, sizeof *e->place * (size_t)t->n);
     if (!e->place) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i) {
         const dtp_v1_node_t *node = &t->nodes[i];
@@ -141,7 +141,8 @@ static dnnl_tp_status_t locate_all(emit_t *e) {
         block_t side;
         TRY(locate(e, node->slot, node->pair, i, &side));
         compound_t *x = &e->compounds[side.compound];
-        TRY(dtp_v1_grow(&t->memory, (void **)&x->merges, &x->cap_merges, x->nmerges + 1, sizeof *x->merges));
+        TRY(dtp_import_grow(&t->memory, (void **)&x->merges, &x->cap_merges, x->nmerges + 1,
+                            sizeof *x->merges));
         x->merges[x->nmerges++] = i;
     }
     return dnnl_tp_success;
@@ -186,12 +187,12 @@ static dnnl_tp_status_t sort(emit_t *e) {
     dtp_v1_t *t = e->t;
     int total = t->n + e->ncompounds, blocks = 1 + 2 * e->ncompounds, edges = 0, a, b;
     for (int i = 0; i < t->n; ++i) edges += t->nodes[i].ndata + t->nodes[i].ncontrol;
-    int *left = dtp_v1_alloc(&t->memory, sizeof *left * (size_t)total);
-    int *first = dtp_v1_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
-    int *to = dtp_v1_alloc(&t->memory, sizeof *to * (size_t)edges);
-    int *queue = dtp_v1_alloc(&t->memory, sizeof *queue * (size_t)total);
-    e->items = dtp_v1_alloc(&t->memory, sizeof *e->items * (size_t)total);
-    e->first = dtp_v1_alloc(&t->memory, sizeof *e->first * (size_t)(blocks + 2));
+    int *left = dtp_import_alloc(&t->memory, sizeof *left * (size_t)total);
+    int *first = dtp_import_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
+    int *to = dtp_import_alloc(&t->memory, sizeof *to * (size_t)edges);
+    int *queue = dtp_import_alloc(&t->memory, sizeof *queue * (size_t)total);
+    e->items = dtp_import_alloc(&t->memory, sizeof *e->items * (size_t)total);
+    e->first = dtp_import_alloc(&t->memory, sizeof *e->first * (size_t)(blocks + 2));
     if (!left || !first || !to || !queue || !e->items || !e->first) return dnnl_tp_out_of_memory;
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < t->n; ++i) {
@@ -305,7 +306,7 @@ dnnl_tp_status_t dtp_v1_made(dtp_v1_t *t, int n, const int32_t *values) {
     for (int i = 0; i < n; ++i) {
         const int had = t->cap_maker;
         if (values[i] < 0) continue;
-        TRY(dtp_v1_grow(&t->memory, (void **)&t->maker, &t->cap_maker, values[i] + 1, sizeof *t->maker));
+        TRY(dtp_import_grow(&t->memory, (void **)&t->maker, &t->cap_maker, values[i] + 1, sizeof *t->maker));
         memset(t->maker + had, 0, sizeof *t->maker * (size_t)(t->cap_maker - had));
         t->maker[values[i]] = t->makers;
     }
@@ -350,8 +351,8 @@ dnnl_tp_status_t dtp_v1_emit_node(dtp_v1_t *t, dnnl_tp_graph_t region, int i) {
     const dnnl_tp_v1_node_t *v = node->v1;
     if (v->kind > dnnl_tp_v1_host) return dnnl_tp_success; /* stands for another value */
     int nout = dtp_v1_nout(v);
-    node->values = dtp_v1_alloc(&t->memory, sizeof *node->values * (size_t)nout);
-    int32_t *in = dtp_v1_alloc(&t->memory, sizeof *in * (size_t)node->ndata);
+    node->values = dtp_import_alloc(&t->memory, sizeof *node->values * (size_t)nout);
+    int32_t *in = dtp_import_alloc(&t->memory, sizeof *in * (size_t)node->ndata);
     if (!node->values || !in) return dnnl_tp_out_of_memory;
     for (int k = 0; k < node->ndata; ++k) in[k] = node->in[k].node < 0 ? -1 : dtp_v1_value(t, node->in[k]);
     switch (v->kind) {
@@ -380,7 +381,7 @@ static dnnl_tp_status_t emit_if(emit_t *e, dnnl_tp_graph_t around, int number, d
     dtp_v1_t *t = e->t;
     const compound_t *x = &e->compounds[number];
     int n = x->nmerges;
-    int32_t *yield = dtp_v1_alloc(&t->memory, sizeof *yield * 3 * (size_t)n);
+    int32_t *yield = dtp_import_alloc(&t->memory, sizeof *yield * 3 * (size_t)n);
     if (!yield) return dnnl_tp_out_of_memory;
     int32_t *out = yield + 2 * n;
     for (int side = 1; side >= 0; --side) {
@@ -401,7 +402,7 @@ static dnnl_tp_status_t emit_loop(emit_t *e, dnnl_tp_graph_t around, int number,
     dtp_v1_t *t = e->t;
     const dtp_v1_frame_t *f = &t->frames[number];
     int n = f->nvars;
-    int32_t *init = dtp_v1_alloc(&t->memory, sizeof *init * 4 * (size_t)n);
+    int32_t *init = dtp_import_alloc(&t->memory, sizeof *init * 4 * (size_t)n);
     if (!init) return dnnl_tp_out_of_memory;
     int32_t *var = init + n, *next = var + n, *out = next + n;
     TRY(dnnl_tp_graph_create_region(&region[0], around));

@@ -92,10 +92,10 @@ static int by_level(const void *a, const void *b) {
 static dnnl_tp_status_t arrange(gates_t *g, int nout, const dtp_v1_tensor_t *out) {
     dtp_v1_t *t = g->t;
     size_t n = (size_t)t->n, choices = (size_t)g->live.nchoices;
-    g->level = dtp_v1_alloc(&t->memory, sizeof *g->level * n);
-    g->wanted = dtp_v1_alloc(&t->memory, sizeof *g->wanted * n);
-    g->items = dtp_v1_alloc(&t->memory, sizeof *g->items * n);
-    g->gate_level = dtp_v1_alloc(&t->memory, sizeof *g->gate_level * choices);
+    g->level = dtp_import_alloc(&t->memory, sizeof *g->level * n);
+    g->wanted = dtp_import_alloc(&t->memory, sizeof *g->wanted * n);
+    g->items = dtp_import_alloc(&t->memory, sizeof *g->items * n);
+    g->gate_level = dtp_import_alloc(&t->memory, sizeof *g->gate_level * choices);
     if (!g->level || !g->wanted || !g->items || !g->gate_level) return dnnl_tp_out_of_memory;
     for (int at = 0; at < t->n; ++at) {
         int i = t->order[at];
@@ -108,7 +108,7 @@ static dnnl_tp_status_t arrange(gates_t *g, int nout, const dtp_v1_tensor_t *out
         if (level > g->level[i]) g->level[i] = level;
         g->items[g->nitems++] = (item_t){g->level[i], home(g, i), at};
         if (home(g, i) == DTP_LIVE_ALWAYS) continue;
-        g->wanted[i] = dtp_v1_alloc(&t->memory, (size_t)dtp_v1_nout(node->v1));
+        g->wanted[i] = dtp_import_alloc(&t->memory, (size_t)dtp_v1_nout(node->v1));
         if (!g->wanted[i]) return dnnl_tp_out_of_memory;
     }
     for (int k = 0; k < g->nitems; ++k) need_all(g, t->order[g->items[k].at], want);
@@ -152,7 +152,7 @@ static dnnl_tp_status_t add_if(gates_t *g, int f, const char *name, dnnl_tp_grap
     if (plain) pred = dtp_v1_value(t, g->live.vars[c->var]);
     else TRY(gate_value(g, f, &pred));
     if (!others) {
-        others = none = dtp_v1_alloc(&t->memory, sizeof *none * (size_t)n);
+        others = none = dtp_import_alloc(&t->memory, sizeof *none * (size_t)n);
         if (!none) return dnnl_tp_out_of_memory;
         for (int i = 0; i < n; ++i) none[i] = -1;
     }
@@ -170,7 +170,7 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
         TRY(dtp_v1_emit_node(t, region, i));
         for (int o = 0; o < dtp_v1_nout(t->nodes[i].v1); ++o) n += g->wanted[i][o];
     }
-    int32_t *values = dtp_v1_alloc(&t->memory, sizeof *values * 2 * (size_t)n);
+    int32_t *values = dtp_import_alloc(&t->memory, sizeof *values * 2 * (size_t)n);
     if (!values) return dnnl_tp_out_of_memory;
     int32_t *out = values + n;
     n = 0;
@@ -193,7 +193,7 @@ static dnnl_tp_status_t fill(gates_t *g, dnnl_tp_graph_t region, int from, int t
 static dnnl_tp_status_t emit_merge(gates_t *g, int i) {
     dtp_v1_t *t = g->t;
     dtp_v1_node_t *node = &t->nodes[i];
-    node->values = dtp_v1_alloc(&t->memory, sizeof *node->values);
+    node->values = dtp_import_alloc(&t->memory, sizeof *node->values);
     if (!node->values) return dnnl_tp_out_of_memory;
     int last = node->ndata - 1;
     int32_t result = last > 0 ? dtp_v1_value(t, node->in[last]) : -1;
@@ -217,7 +217,7 @@ static dnnl_tp_status_t fail(void *arg, const volatile int *should_stop, int nin
 static dnnl_tp_status_t fail_if(gates_t *g, int f, const char *name, const char *what) {
     dtp_v1_t *t = g->t;
     size_t room = strlen(name) + strlen(what) + 3;
-    char *text = dtp_v1_alloc(&t->memory, room);
+    char *text = dtp_import_alloc(&t->memory, room);
     if (!text) return dnnl_tp_out_of_memory;
     snprintf(text, room, "%s: %s", name, what);
     dnnl_tp_graph_t region;
@@ -255,7 +255,7 @@ dnnl_tp_status_t dtp_v1_emit_gated(dtp_v1_t *t, int nout, const dtp_v1_tensor_t 
                                    const char *const *names) {
     gates_t g = {.t = t};
     TRY(dtp_live_find(&g.live, t));
-    int *dead = dtp_v1_alloc(&t->memory, sizeof *dead * (size_t)nout);
+    int *dead = dtp_import_alloc(&t->memory, sizeof *dead * (size_t)nout);
     if (!dead) return dnnl_tp_out_of_memory;
     for (int k = 0; k < nout; ++k) {
         TRY(dtp_live_dead(&g.live, out[k], &dead[k]));
@@ -263,7 +263,7 @@ dnnl_tp_status_t dtp_v1_emit_gated(dtp_v1_t *t, int nout, const dtp_v1_tensor_t 
             return dtp_v1_refuse(t, out[k].node, "output '%.100s' is never alive", names[k]);
     }
     TRY(arrange(&g, nout, out));
-    g.gate = dtp_v1_alloc(&t->memory, sizeof *g.gate * (size_t)g.live.nchoices);
+    g.gate = dtp_import_alloc(&t->memory, sizeof *g.gate * (size_t)g.live.nchoices);
     if (!g.gate) return dnnl_tp_out_of_memory;
     for (int f = 0; f < g.live.nchoices; ++f) g.gate[f] = -1;
     t->building = t->gated = true;

@@ -100,7 +100,7 @@ static int parse(const names_t *names, const char *text, dtp_v1_tensor_t *x, boo
 static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
     dtp_v1_node_t *node = &t->nodes[i];
     const dnnl_tp_v1_node_t *v = node->v1;
-    dtp_v1_tensor_t *in = dtp_v1_alloc(&t->memory, sizeof *in * (size_t)v->nin);
+    dtp_v1_tensor_t *in = dtp_import_alloc(&t->memory, sizeof *in * (size_t)v->nin);
     if (!in) return dnnl_tp_out_of_memory;
     node->in = in;
     for (int k = 0; k < v->nin; ++k) {
@@ -129,7 +129,7 @@ static dnnl_tp_status_t read_node(dtp_v1_t *t, const names_t *names, int i) {
 }
 
 static dnnl_tp_status_t read_nodes(dtp_v1_t *t, const dnnl_tp_v1_node_t *nodes, names_t *names) {
-    names->sorted = dtp_v1_alloc(&t->memory, sizeof *names->sorted * (size_t)t->n);
+    names->sorted = dtp_import_alloc(&t->memory, sizeof *names->sorted * (size_t)t->n);
     if (!names->sorted) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i) {
         t->nodes[i] = (dtp_v1_node_t){
@@ -165,15 +165,15 @@ static bool back_edge(const dtp_v1_t *t, int node, int k) {
 
 static dnnl_tp_status_t find_frames(dtp_v1_t *t) {
     int n = 0;
-    name_t *enters = dtp_v1_alloc(&t->memory, sizeof *enters * (size_t)t->n);
+    name_t *enters = dtp_import_alloc(&t->memory, sizeof *enters * (size_t)t->n);
     if (!enters) return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i)
         if (is_kind(t, i, dnnl_tp_v1_enter)) enters[n++] = (name_t){t->nodes[i].v1->frame, i};
     qsort(enters, (size_t)n, sizeof *enters, by_name);
     for (int k = 0; k < n; ++k) {
         if (k == 0 || strcmp(enters[k - 1].name, enters[k].name)) {
-            TRY(dtp_v1_grow(&t->memory, (void **)&t->frames, &t->cap_frames, t->nframes + 1,
-                            sizeof *t->frames));
+            TRY(dtp_import_grow(&t->memory, (void **)&t->frames, &t->cap_frames, t->nframes + 1,
+                                sizeof *t->frames));
             t->frames[t->nframes++] =
                 (dtp_v1_frame_t){.name = enters[k].name, .base = -1, .loop_cond = -1, .slot = -1};
         }
@@ -206,11 +206,11 @@ static dnnl_tp_status_t refuse_cycle(const dtp_v1_t *t, const int *left) {
 static dnnl_tp_status_t sort(dtp_v1_t *t) {
     int total = t->n + t->nframes, edges = 0;
     for (int i = 0; i < t->n; ++i) edges += 2 * (t->nodes[i].ndata + t->nodes[i].ncontrol) + 1;
-    int *left = dtp_v1_alloc(&t->memory, sizeof *left * (size_t)total);
-    int *first = dtp_v1_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
-    int *to = dtp_v1_alloc(&t->memory, sizeof *to * (size_t)edges);
-    int *queue = dtp_v1_alloc(&t->memory, sizeof *queue * (size_t)total);
-    t->order = dtp_v1_alloc(&t->memory, sizeof *t->order * (size_t)t->n);
+    int *left = dtp_import_alloc(&t->memory, sizeof *left * (size_t)total);
+    int *first = dtp_import_alloc(&t->memory, sizeof *first * (size_t)(total + 2));
+    int *to = dtp_import_alloc(&t->memory, sizeof *to * (size_t)edges);
+    int *queue = dtp_import_alloc(&t->memory, sizeof *queue * (size_t)total);
+    t->order = dtp_import_alloc(&t->memory, sizeof *t->order * (size_t)t->n);
     if (!left || !first || !to || !queue || !t->order) return dnnl_tp_out_of_memory;
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < t->n; ++i) {
@@ -262,7 +262,7 @@ static dnnl_tp_status_t more_buckets(dtp_v1_t *t) {
     enum { LEAST = 64, MOST = 1 << 24 };
     if (t->ncontexts < t->nbuckets || t->nbuckets == MOST) return dnnl_tp_success;
     int n = t->nbuckets ? 4 * t->nbuckets : LEAST,
-        *buckets = dtp_v1_alloc(&t->memory, sizeof *buckets * (size_t)n);
+        *buckets = dtp_import_alloc(&t->memory, sizeof *buckets * (size_t)n);
     if (!buckets) return dnnl_tp_out_of_memory;
     memset(buckets, 0xff, sizeof *buckets * (size_t)n);
     t->buckets = buckets;
@@ -283,8 +283,8 @@ static dnnl_tp_status_t context_of(dtp_v1_t *t, dtp_v1_context_t want, int *id) 
             *id = c;
             return dnnl_tp_success;
         }
-    TRY(dtp_v1_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, t->ncontexts + 1,
-                    sizeof *t->contexts));
+    TRY(dtp_import_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, t->ncontexts + 1,
+                        sizeof *t->contexts));
     TRY(more_buckets(t));
     const dtp_v1_context_t *parent = &t->contexts[want.parent];
     want.depth = parent->depth + 1;
@@ -385,7 +385,7 @@ static dnnl_tp_status_t place_loop_merge(dtp_v1_t *t, int i) {
     node->enter = enter;
     node->next = node->in[next].node;
     dtp_v1_frame_t *f = &t->frames[node->frame];
-    TRY(dtp_v1_grow(&t->memory, (void **)&f->vars, &f->cap_vars, f->nvars + 1, sizeof *f->vars));
+    TRY(dtp_import_grow(&t->memory, (void **)&f->vars, &f->cap_vars, f->nvars + 1, sizeof *f->vars));
     f->vars[f->nvars++] = i;
     return alive(t, node->in[!next], &node->context);
 }
@@ -481,7 +481,7 @@ static dnnl_tp_status_t check_frames(const dtp_v1_t *t) {
 }
 
 dnnl_tp_status_t dtp_v1_analyse(dtp_v1_t *t) {
-    TRY(dtp_v1_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
+    TRY(dtp_import_grow(&t->memory, (void **)&t->contexts, &t->cap_contexts, 1, sizeof *t->contexts));
     t->contexts[t->ncontexts++] = (dtp_v1_context_t){.kind = DTP_V1_ROOT, .parent = -1};
     TRY(more_buckets(t));
     for (int i = 0; i < t->n; ++i) TRY(place(t, t->order[i]));
@@ -517,7 +517,7 @@ static dnnl_tp_status_t import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind, const dn
     names_t names;
     bool control;
     TRY(read_nodes(t, nodes, &names));
-    dtp_v1_tensor_t x, *out = dtp_v1_alloc(&t->memory, sizeof *out * (size_t)nout);
+    dtp_v1_tensor_t x, *out = dtp_import_alloc(&t->memory, sizeof *out * (size_t)nout);
     if (!out) return dnnl_tp_out_of_memory;
     for (int i = 0; i < ntargets; ++i) {
         if (!targets[i] || parse(&names, targets[i], &x, &control) != 0 || control)
@@ -549,9 +549,9 @@ static dnnl_tp_status_t check_and_import(dtp_v1_t *t, dnnl_tp_engine_kind_t kind
         return wrong_call("%d nodes, %d outputs, %d targets", t->n, nout, ntargets);
     if ((t->n && !nodes) || (nout && !outputs) || (ntargets && !targets))
         return wrong_call("nodes, outputs or targets are NULL");
-    t->nodes = dtp_v1_alloc(&t->memory, sizeof *t->nodes * (size_t)t->n);
-    t->mark = dtp_v1_alloc(&t->memory, sizeof *t->mark * (size_t)t->n);
-    t->path = dtp_v1_alloc(&t->memory, sizeof *t->path * (size_t)t->n);
+    t->nodes = dtp_import_alloc(&t->memory, sizeof *t->nodes * (size_t)t->n);
+    t->mark = dtp_import_alloc(&t->memory, sizeof *t->mark * (size_t)t->n);
+    t->path = dtp_import_alloc(&t->memory, sizeof *t->path * (size_t)t->n);
     if (!t->nodes || !t->mark || !t->path) return dnnl_tp_out_of_memory;
     return import(t, kind, nodes, nout, outputs, ntargets, targets);
 }
@@ -562,12 +562,12 @@ dnnl_tp_status_t dnnl_tp_graph_import_v1(dnnl_tp_graph_t *graph, dnnl_tp_engine_
     static const char name[] = "dnnl_tp_graph_import_v1: ";
     if (!graph) return wrong_call("%sgraph is NULL", name);
     dtp_v1_t t = {.n = n};
-    dtp_v1_memory_init(&t.memory);
+    dtp_import_memory_init(&t.memory);
     dnnl_tp_status_t status = check_and_import(&t, kind, nodes, nout, outputs, ntargets, targets);
     for (int i = 0; i < n && nodes && status != dnnl_tp_success; ++i)
         if (nodes[i].kind == dnnl_tp_v1_host && nodes[i].drop && !(t.nodes && t.nodes[i].taken))
             nodes[i].drop(nodes[i].arg);
-    dtp_v1_memory_free(&t.memory);
+    dtp_import_memory_free(&t.memory);
     *graph = status == dnnl_tp_success ? t.graph : NULL;
     if (status == dnnl_tp_success) return status;
     dnnl_tp_graph_destroy(t.graph);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "switch_merge/dnnl_tp_switch_merge.h"
-#include "switch_merge/memory.h"
+#include "common/import_memory.h"
 
 #define TRY(expr)                                               \
     do {                                                        \
@@ -87,7 +87,7 @@ typedef struct {
     bool building, gated; /* the graph has got nodes; as gate.c makes them */
     int *maker;           /* per value of the graph: number of the call that made it, 0: input or constant */
     int cap_maker, makers;
-    dtp_v1_memory_t memory;
+    dtp_import_memory_t memory;
     dnnl_tp_graph_t graph;
 } dtp_v1_t;
 

@@ -25,12 +25,12 @@ static int choice(dtp_live_t *l, int var, int yes, int no) {
         const struct dtp_live_choice *c = &l->choices[l->table[at] - 1];
         if (c->var == var && c->yes == yes && c->no == no) return l->table[at] - 1;
     }
-    if (dtp_v1_grow(&l->t->memory, (void **)&l->choices, &l->cap_choices, l->nchoices + 1,
-                    sizeof *l->choices) != dnnl_tp_success)
+    if (dtp_import_grow(&l->t->memory, (void **)&l->choices, &l->cap_choices, l->nchoices + 1,
+                        sizeof *l->choices) != dnnl_tp_success)
         return -1;
     if (l->nchoices * 2 >= l->table_size) {
         l->table_size *= 4;
-        l->table = dtp_v1_alloc(&l->t->memory, sizeof *l->table * (size_t)l->table_size);
+        l->table = dtp_import_alloc(&l->t->memory, sizeof *l->table * (size_t)l->table_size);
         if (!l->table) return -1;
         for (int i = 2; i < l->nchoices; ++i) enter(l, i);
     }
@@ -75,8 +75,8 @@ static int predicate(dtp_live_t *l, dtp_v1_tensor_t x) {
     for (int k = 0; !known && k < l->nvars; ++k)
         if (l->vars[k].node == x.node && l->vars[k].out == x.out) var = k;
     if (var < 0) {
-        if (l->nvars == MAX_VARS || dtp_v1_grow(&l->t->memory, (void **)&l->vars, &l->cap_vars, l->nvars + 1,
-                                                sizeof *l->vars) != dnnl_tp_success)
+        if (l->nvars == MAX_VARS || dtp_import_grow(&l->t->memory, (void **)&l->vars, &l->cap_vars,
+                                                    l->nvars + 1, sizeof *l->vars) != dnnl_tp_success)
             return -1;
         var = l->nvars++;
         l->vars[var] = x;
@@ -133,13 +133,13 @@ static dnnl_tp_status_t find(dtp_live_t *l, int i) {
 dnnl_tp_status_t dtp_live_find(dtp_live_t *l, dtp_v1_t *t) {
     size_t n = (size_t)t->n;
     *l = (dtp_live_t){.t = t, .nchoices = 2, .cap_choices = 0, .table_size = TABLE};
-    l->table = dtp_v1_alloc(&t->memory, sizeof *l->table * TABLE);
-    l->memo = dtp_v1_alloc(&t->memory, sizeof *l->memo * MEMO);
-    l->var_of = dtp_v1_alloc(&t->memory, sizeof *l->var_of * 2 * n);
-    l->node = dtp_v1_alloc(&t->memory, sizeof *l->node * n);
-    l->port[0] = dtp_v1_alloc(&t->memory, sizeof *l->node * n);
-    l->port[1] = dtp_v1_alloc(&t->memory, sizeof *l->node * n);
-    l->crowd = dtp_v1_alloc(&t->memory, sizeof *l->node * n);
+    l->table = dtp_import_alloc(&t->memory, sizeof *l->table * TABLE);
+    l->memo = dtp_import_alloc(&t->memory, sizeof *l->memo * MEMO);
+    l->var_of = dtp_import_alloc(&t->memory, sizeof *l->var_of * 2 * n);
+    l->node = dtp_import_alloc(&t->memory, sizeof *l->node * n);
+    l->port[0] = dtp_import_alloc(&t->memory, sizeof *l->node * n);
+    l->port[1] = dtp_import_alloc(&t->memory, sizeof *l->node * n);
+    l->crowd = dtp_import_alloc(&t->memory, sizeof *l->node * n);
     if (!l->table || !l->memo || !l->var_of || !l->node || !l->port[0] || !l->port[1] || !l->crowd)
         return dnnl_tp_out_of_memory;
     for (int i = 0; i < t->n; ++i) TRY(find(l, t->order[i]));
