@@ -189,6 +189,8 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
 static dnnl_tp_status_t pooling_init(dtp_pd_t *pd, unsigned isa, const dtp_pool_kernels_t *kernels) {
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
     dtp_pool_plan_t *p = pd->plan;
+    /* Windows of nothing but padding: src may have no memory. */
+    DTP_DISPATCH(dtp_md_nelems(&d->src) > 0 || dtp_md_nelems(&d->dst) == 0, UNSUPPORTED_SHAPE);
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
