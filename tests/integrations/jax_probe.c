@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/primitive/engine.h"
 #include "dnnl_tp/dnnl_tp_pool_check.h"
 #include "integrations/jax_probe.h"
 #include "threading/pools/pool.h"

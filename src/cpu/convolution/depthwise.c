@@ -91,9 +91,7 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
                      UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    p->row = isa & DTP_ISA_AVX512 ? dtp_dw_row__avx512
-             : isa & DTP_ISA_AVX2 ? dtp_dw_row__avx2
-                                  : dtp_dw_row__portable;
+    p->row = DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
