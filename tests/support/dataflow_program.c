@@ -234,8 +234,10 @@ const char *dataflow_program_run(dataflow_program_t *p, const dtp_parallel_t *pa
 const char *dataflow_program_run_failing(dataflow_program_t *p, const dtp_parallel_t *par, int64_t nth,
                                          bool fire_cancel) {
     dnnl_tp_status_t got;
-    if (!p->sleeper.rests) p->countdown = nth;
-    p->fire_cancel = fire_cancel;
+    if (!p->sleeper.rests) { /* a run that rested goes on; closures on the crew read these meanwhile */
+        p->countdown = nth;
+        p->fire_cancel = fire_cancel;
+    }
     if (!run(p, par, &got)) return NULL;
     /* Copies and exits count, too, so nth is reached if it is at most the number of operators. */
     if (nth <= p->want_ops) {
