@@ -50,6 +50,7 @@ enum class format_kind {
     undef = dnnl_tp_format_kind_undef,
     any = dnnl_tp_format_kind_any,
     blocked = dnnl_tp_blocked,
+    opaque = dnnl_tp_format_kind_opaque,
 };
 
 /** Kind of a primitive: primitive::kind. */
@@ -104,6 +105,7 @@ enum class prop_kind {
 enum class algorithm {
     undef = dnnl_tp_alg_kind_undef,
     convolution_direct = dnnl_tp_convolution_direct,
+    convolution_winograd = dnnl_tp_convolution_winograd,
     convolution_auto = dnnl_tp_convolution_auto,
     eltwise_relu = dnnl_tp_eltwise_relu,
     eltwise_tanh = dnnl_tp_eltwise_tanh,

@@ -63,10 +63,11 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_inner_product_forward_primitive_desc_cr
  * @param[out] primitive_desc owned by the caller; NULL on failure
  * @param engine an engine
  * @param prop_kind forward_training or forward_inference; they compute the same
- * @param alg_kind dnnl_tp_convolution_direct, or dnnl_tp_convolution_auto: the library chooses
+ * @param alg_kind dnnl_tp_convolution_direct; dnnl_tp_convolution_winograd, which serves f32 kernels of 3 x 3 with stride
+ *     1 in two dimensions (else unimplemented); or dnnl_tp_convolution_auto: the library chooses
  * @param src_desc {N, IC, spatial...}, 3 to 5 dimensions; any allowed: then channels are innermost
  * @param weights_desc {OC, IC, kernel...} or {G, OC / G, IC / G, kernel...}; any allowed: then the chosen layout is
- *     packed
+ *     packed, or opaque
  * @param bias_desc NULL or {OC}
  * @param dst_desc {N, OC, spatial...}; any allowed
  * @param strides one per spatial dimension, at least 1

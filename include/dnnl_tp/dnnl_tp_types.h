@@ -79,6 +79,7 @@ typedef enum {
     dnnl_tp_format_kind_undef = 0,   /**< A zero descriptor: no tensor. */
     dnnl_tp_format_kind_any = 1,     /**< The implementation chooses. */
     dnnl_tp_blocked = 2,             /**< Strides and inner blocks. */
+    dnnl_tp_format_kind_opaque = 3,  /**< Bytes that only the library explains. */
     dnnl_tp_format_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_format_kind_t;
 
@@ -113,7 +114,8 @@ typedef enum {
 typedef enum {
     dnnl_tp_alg_kind_undef = 0,                      /**< No algorithm. */
     dnnl_tp_convolution_direct = 1,                  /**< Sums of products, as the definition has them. */
-    dnnl_tp_convolution_auto = 3,                    /**< The library chooses; now always direct. */
+    dnnl_tp_convolution_winograd = 2,                /**< Winograd's: fewer products, of transformed tiles. */
+    dnnl_tp_convolution_auto = 3,                    /**< The library chooses; the descriptor tells what. */
     dnnl_tp_eltwise_relu = 32,                       /**< s > 0 ? s : a * s */
     dnnl_tp_eltwise_tanh = 33,                       /**< tanh(s) */
     dnnl_tp_eltwise_elu = 34,                        /**< s > 0 ? s : a * (exp(s) - 1) */

@@ -69,7 +69,7 @@ static void refusals(void **state) {
     CHECK_OK(create(&pd, &good));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     REFUSED(BAD_PROP, "backward_data (160)", c.prop = (dnnl_tp_prop_kind_t)160);
-    REFUSED(BAD_ALG, "(2)", c.alg = (dnnl_tp_alg_kind_t)2); /* Winograd is no enumerator yet */
+    REFUSED(BAD_ALG, "(4)", c.alg = (dnnl_tp_alg_kind_t)4);
     REFUSED(BAD_ALG, "eltwise_relu (32)", c.alg = dnnl_tp_eltwise_relu);
     REFUSED(NULL_ARG, "src", c.missing = 1);
     REFUSED(NULL_ARG, "weights", c.missing = 2);

@@ -27,9 +27,10 @@ dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
     const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr) {
     DTP_TRY(dtp_check_create(primitive_desc, engine, attr));
     DTP_TRY(dtp_check_forward(prop_kind));
-    DTP_REQUIRE(alg_kind == dnnl_tp_convolution_direct || alg_kind == dnnl_tp_convolution_auto, BAD_ALG,
-                "%s (%d), not convolution_direct or convolution_auto", dnnl_tp_alg_kind2str(alg_kind),
-                (int)alg_kind);
+    DTP_REQUIRE(alg_kind == dnnl_tp_convolution_direct || alg_kind == dnnl_tp_convolution_winograd ||
+                    alg_kind == dnnl_tp_convolution_auto,
+                BAD_ALG, "%s (%d), not convolution_direct, convolution_winograd or convolution_auto",
+                dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
     DTP_TRY(dtp_check_md(src_desc, "src", true));
     DTP_TRY(dtp_check_md(weights_desc, "weights", true));
     DTP_TRY(dtp_check_md(dst_desc, "dst", true));
@@ -44,7 +45,7 @@ dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
     memset(&op, 0, sizeof op);
     op.base.kind = dnnl_tp_convolution;
     op.prop = prop_kind;
-    op.alg = dnnl_tp_convolution_direct;
+    op.alg = alg_kind;
     op.nspatial = nd - 2;
     op.src = *src_desc;
     op.wei = *weights_desc;
@@ -93,4 +94,4 @@ static int64_t convolution_depth(const dtp_md_t *src, const dtp_md_t *wei) {
 }
 
 static const dtp_attr_rules_t convolution_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(convolution, -1, &convolution_attr, .depth = convolution_depth);
+DTP_KIND_INFO(convolution, -1, &convolution_attr, .depth = convolution_depth, .opaque = 1u << DTP_CONV_WEI);

@@ -108,6 +108,7 @@ dnnl_tp_status_t dtp_md_init_strides(dtp_md_t *md, int ndims, const int64_t *dim
 
 void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like) {
     md->format_kind = like->format_kind;
+    md->opaque = like->opaque;
     md->inner_nblks = like->inner_nblks;
     memcpy(md->padded_dims, like->padded_dims, sizeof md->padded_dims);
     memcpy(md->strides, like->strides, sizeof md->strides);
@@ -126,7 +127,7 @@ bool dtp_md_same_dims(const dtp_md_t *a, const dtp_md_t *b) {
 bool dtp_md_same_layout(const dtp_md_t *a, const dtp_md_t *b) {
     int n = a->ndims;
     if (!dtp_md_same_dims(a, b) || a->format_kind != b->format_kind) return false;
-    if (a->format_kind != dnnl_tp_blocked) return true;
+    if (a->format_kind != dnnl_tp_blocked) return a->opaque == b->opaque;
     if (a->inner_nblks != b->inner_nblks || a->offset0 != b->offset0) return false;
     return dims_equal(a->padded_dims, b->padded_dims, n) && dims_equal(a->strides, b->strides, n) &&
            dims_equal(a->inner_blks, b->inner_blks, a->inner_nblks) &&
@@ -151,8 +152,9 @@ static bool stride_counts(const dtp_md_t *md, int d) {
 
 bool dtp_md_accepts(const dtp_md_t *want, const dtp_md_t *got) {
     if (got->ndims != want->ndims || got->data_type != want->data_type ||
-        got->format_kind != want->format_kind || got->inner_nblks != want->inner_nblks ||
-        got->offset0 != want->offset0 || !extra_equal(&got->extra, &want->extra))
+        got->format_kind != want->format_kind || got->opaque != want->opaque ||
+        got->inner_nblks != want->inner_nblks || got->offset0 != want->offset0 ||
+        !extra_equal(&got->extra, &want->extra))
         return false;
     if (!dims_equal(got->inner_blks, want->inner_blks, want->inner_nblks) ||
         !dims_equal(got->inner_idxs, want->inner_idxs, want->inner_nblks))
@@ -175,9 +177,10 @@ static uint64_t mix(uint64_t h, int64_t word) {
 }
 
 uint64_t dtp_md_identity(const dtp_md_t *md) {
-    if (md->ndims && (md->format_kind != dnnl_tp_blocked || dtp_md_has_runtime(md))) return 0;
+    if (md->ndims && (dtp_md_is_any(md) || dtp_md_has_runtime(md))) return 0;
     bool empty = dtp_md_nelems(md) == 0;
-    uint64_t h = mix((uint64_t)md->inner_nblks << 40, (int64_t)md->data_type << 8 | md->ndims);
+    uint64_t h = mix((uint64_t)md->opaque << 48 | (uint64_t)md->inner_nblks << 40,
+                     (int64_t)md->data_type << 8 | md->ndims);
     h = mix(h, md->offset0);
     for (int d = 0; d < md->ndims; ++d) {
         h = mix(h, md->dims[d]);
@@ -247,10 +250,40 @@ bool dtp_md_is_dense(const dtp_md_t *md) {
     return span_elems(md) == dtp_md_nelems_padded(md);
 }
 
+/* Of each of a tile's elements a matrix of input channels by output channels in panels, in f32. False: overflow. */
+static bool wino_bytes(const dtp_md_t *md, dtp_opaque_t opaque, int64_t *bytes) {
+    const int64_t side = dtp_opaque_wino_inputs(opaque), elem = side * side * (int64_t)sizeof(float);
+    int64_t oc;
+    return !__builtin_add_overflow(md->dims[0], DTP_WINO_PANEL - 1, &oc) &&
+           !__builtin_mul_overflow(oc / DTP_WINO_PANEL * DTP_WINO_PANEL, md->dims[1], bytes) &&
+           !__builtin_mul_overflow(*bytes, elem, bytes) && *bytes <= INT64_MAX / 16;
+}
+
+bool dtp_md_make_opaque(dtp_md_t *md, dtp_opaque_t opaque) {
+    int64_t bytes;
+    if (opaque != DTP_OPAQUE_WINO_2X2 && opaque != DTP_OPAQUE_WINO_4X4) return false;
+    if (md->ndims != 4 || md->data_type != dnnl_tp_f32 || dtp_md_has_runtime(md)) return false;
+    if (md->dims[2] != 3 || md->dims[3] != 3 || !wino_bytes(md, opaque, &bytes)) return false;
+    dtp_md_t made;
+    memset(&made, 0, sizeof made);
+    made.ndims = md->ndims;
+    made.data_type = md->data_type;
+    made.format_kind = dnnl_tp_format_kind_opaque;
+    made.opaque = opaque;
+    memcpy(made.dims, md->dims, sizeof made.dims);
+    memcpy(made.padded_dims, md->dims, sizeof made.dims);
+    *md = made;
+    return true;
+}
+
 size_t dtp_md_size(const dtp_md_t *md) {
-    if (dtp_md_is_zero(md) || md->format_kind != dnnl_tp_blocked) return 0;
+    if (dtp_md_is_zero(md) || dtp_md_is_any(md)) return 0;
     for (int d = 0; d < md->ndims; ++d)
         if (md->dims[d] == 0) return 0;
+    if (dtp_md_is_opaque(md)) {
+        int64_t bytes;
+        return wino_bytes(md, md->opaque, &bytes) ? (size_t)bytes : 0;
+    }
     if (dtp_md_has_runtime(md)) return DNNL_TP_RUNTIME_SIZE_VAL;
     size_t bytes = (size_t)span_elems(md) * dtp_type_size(md->data_type);
     if (md->extra.flags) {
@@ -313,10 +346,15 @@ static void layout_text(const dtp_md_t *md, char layout[LAYOUT_TEXT]) {
                       (char)('a' + md->inner_idxs[i]));
 }
 
+static const char *opaque_text(dtp_opaque_t opaque) {
+    return opaque == DTP_OPAQUE_WINO_2X2 ? "wino_2x2" : "wino_4x4";
+}
+
 int dtp_md_text(const dtp_md_t *md, char *text, size_t size) {
     if (dtp_md_is_zero(md)) return snprintf(text, size, "undef::undef:::");
     const char *dt = dnnl_tp_dt2str(md->data_type);
     if (dtp_md_is_any(md)) return snprintf(text, size, "%s::any:any::f0", dt);
+    if (dtp_md_is_opaque(md)) return snprintf(text, size, "%s::opaque:%s:f0", dt, opaque_text(md->opaque));
     char layout[LAYOUT_TEXT];
     layout_text(md, layout);
     return snprintf(text, size, "%s::blocked:%s::f%llx", dt, layout, (unsigned long long)md->extra.flags);
@@ -334,11 +372,12 @@ static size_t put_sizes(char *text, size_t n, const int64_t *sizes, int ndims) {
 const char *dtp_md_long_text(const dtp_md_t *md, char text[DTP_MD_LONG_TEXT]) {
     char layout[LAYOUT_TEXT] = "any";
     if (dtp_md_is_zero(md)) return strcpy(text, "no tensor");
-    if (!dtp_md_is_any(md)) layout_text(md, layout);
+    if (dtp_md_is_opaque(md)) strcpy(layout, opaque_text(md->opaque));
+    else if (!dtp_md_is_any(md)) layout_text(md, layout);
     size_t n = (size_t)sprintf(text, "%s ", dnnl_tp_dt2str(md->data_type));
     n = put_sizes(text, n, md->dims, md->ndims);
     n += (size_t)snprintf(text + n, DTP_MD_LONG_TEXT - n, " %s", layout);
-    if (dtp_md_is_any(md) || n + 48 > DTP_MD_LONG_TEXT) return text;
+    if (dtp_md_is_any(md) || dtp_md_is_opaque(md) || n + 48 > DTP_MD_LONG_TEXT) return text;
     if (md->offset0) n += (size_t)sprintf(text + n, " from element %lld", (long long)md->offset0);
     if (md->extra.flags) n += (size_t)sprintf(text + n, " with compensation");
     if (dtp_md_has_runtime(md) || dtp_md_nelems(md) == 0 || dtp_md_is_dense(md)) return text;

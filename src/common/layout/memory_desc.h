@@ -15,6 +15,14 @@ typedef struct {
 #define DTP_EXTRA_COMP_S8S8 1u
 #define DTP_EXTRA_COMP_ASYMM_SRC 2u
 
+/* Layouts of format kind opaque: bytes that no strides explain. */
+typedef enum {
+    DTP_OPAQUE_NONE,
+    DTP_OPAQUE_WINO_2X2, /* weights of 3 x 3 kernels, transformed for Winograd's tiles of 2 x 2 outputs */
+    DTP_OPAQUE_WINO_4X4  /* of 4 x 4 outputs */
+} dtp_opaque_t;
+enum { DTP_WINO_PANEL = 16 }; /* Winograd's weights: output channels side by side */
+
 typedef struct dnnl_tp_memory_desc {
     int ndims; /* 0 = zero descriptor: no tensor */
     dnnl_tp_data_type_t data_type;
@@ -25,6 +33,7 @@ typedef struct dnnl_tp_memory_desc {
     dnnl_tp_dims_t strides; /* of the blocked outer part, in elements */
     dnnl_tp_dims_t inner_blks, inner_idxs;
     dtp_md_extra_t extra;
+    dtp_opaque_t opaque; /* format kind opaque: which */
 } dtp_md_t;
 
 /* ---- Building ---------------------------------------------------------------------------------------- */
@@ -40,11 +49,19 @@ dnnl_tp_status_t dtp_md_init_layout(dtp_md_t *md, int ndims, const int64_t *dims
 void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like);
 /* Dense row-major strides for md's dims (any -> abc...). */
 void dtp_md_make_plain(dtp_md_t *md);
+/* Gives md, whose dims and type are set, an opaque layout; false, and md as it was: they do not fit the layout. */
+bool dtp_md_make_opaque(dtp_md_t *md, dtp_opaque_t opaque);
 
 /* ---- Asking ------------------------------------------------------------------------------------------ */
 size_t dtp_type_size(dnnl_tp_data_type_t dt);
 static inline bool dtp_md_is_zero(const dtp_md_t *md) { return !md || md->ndims == 0; }
 static inline bool dtp_md_is_any(const dtp_md_t *md) { return md->format_kind == dnnl_tp_format_kind_any; }
+static inline bool dtp_md_is_opaque(const dtp_md_t *md) {
+    return md->format_kind == dnnl_tp_format_kind_opaque;
+}
+/* Winograd's weights: outputs along a side of a tile, and along a side of what such a tile reads. */
+static inline int dtp_opaque_wino_outputs(dtp_opaque_t o) { return o == DTP_OPAQUE_WINO_4X4 ? 4 : 2; }
+static inline int dtp_opaque_wino_inputs(dtp_opaque_t o) { return dtp_opaque_wino_outputs(o) + 2; }
 bool dtp_md_equal(const dtp_md_t *a, const dtp_md_t *b);
 /* Equal in everything but the data type. */
 bool dtp_md_same_layout(const dtp_md_t *a, const dtp_md_t *b);

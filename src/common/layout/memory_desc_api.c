@@ -102,6 +102,8 @@ static bool blob_md_is_sane(const dtp_md_t *md) {
     dtp_md_t probe;
     if (dtp_md_init_any(&probe, md->ndims, md->dims, md->data_type)) return false;
     if (md->format_kind == dnnl_tp_format_kind_any) return true;
+    if (dtp_md_is_opaque(md))
+        return dtp_md_make_opaque(&probe, md->opaque) && !memcmp(&probe, md, sizeof probe);
     if (md->format_kind != dnnl_tp_blocked || md->inner_nblks < 0 || md->inner_nblks > DNNL_TP_MAX_NDIMS)
         return false;
     if (md->offset0 < 0) return false;

@@ -42,8 +42,8 @@ const char *dnnl_tp_engine_kind2str(dnnl_tp_engine_kind_t v) {
 }
 
 const char *dnnl_tp_fmt_kind2str(dnnl_tp_format_kind_t v) {
-    static const char *const names[] = {"undef", "any", "blocked"};
-    return (unsigned)v < 3 ? names[v] : "unknown fmt_kind";
+    static const char *const names[] = {"undef", "any", "blocked", "opaque"};
+    return (unsigned)v < 4 ? names[v] : "unknown fmt_kind";
 }
 
 const char *dnnl_tp_scratchpad_mode2str(dnnl_tp_scratchpad_mode_t v) {
@@ -72,6 +72,7 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
     case dnnl_tp_alg_kind_undef:
         return "undef";
         CASE(, convolution_direct);
+        CASE(, convolution_winograd);
         CASE(, convolution_auto);
 #define DTP_EW1(name, number, ...) NAMED(number, eltwise_, name);
 #define DTP_EW1_ALIAS(name, number, of) NAMED(number, eltwise_, name);

@@ -60,6 +60,7 @@ void dtp_md_serialise(dtp_bytes_t *b, const dtp_md_t *md) {
     if (md->ndims == 0) return;
     size_t dims = sizeof(int64_t) * (size_t)md->ndims, blks = sizeof(int64_t) * (size_t)md->inner_nblks;
     dtp_bytes_put(b, md->dims, dims);
+    dtp_bytes_put(b, &md->opaque, sizeof md->opaque);
     if (md->format_kind != dnnl_tp_blocked) return;
     dtp_bytes_put(b, md->padded_dims, dims);
     dtp_bytes_put(b, md->strides, dims);

@@ -83,7 +83,8 @@ typedef struct {
     /* What follows may be left out. */
     /* As dtp_op_args, where a field is not an argument. */
     int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
-    bool single;                           /* next_impl answers at once that there is none */
+    unsigned opaque; /* arguments, by dense index one bit each, that may have an opaque layout */
+    bool single;     /* next_impl answers at once that there is none */
     /* Products: multiply-adds of an element of dst. */
     int64_t (*depth)(const dtp_md_t *src, const dtp_md_t *wei);
     /* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */

@@ -119,12 +119,14 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_binary_v2(dnnl_tp_post_ops_t post_ops, 
                 dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
     DTP_REQUIRE(!dtp_md_is_zero(src1_desc), NULL_ARG, "src1_desc");
     DTP_REQUIRE(!dtp_md_has_runtime(src1_desc), RUNTIME_NOT_ALLOWED, "in src1 of a post-op");
+    DTP_REQUIRE(!dtp_md_is_opaque(src1_desc), BAD_TAG, "src1 of a post-op is opaque");
     bool select = alg_kind == dnnl_tp_binary_select;
     DTP_REQUIRE(select == !dtp_md_is_zero(src2_desc), BAD_PARAM, "src2 is for select, and select needs it");
     if (select) {
         DTP_REQUIRE(src2_desc->data_type == dnnl_tp_s8, BAD_DATA_TYPE, "src2 of select is %s, needed is s8",
                     dnnl_tp_dt2str(src2_desc->data_type));
         DTP_REQUIRE(!dtp_md_has_runtime(src2_desc), RUNTIME_NOT_ALLOWED, "in src2 of a post-op");
+        DTP_REQUIRE(!dtp_md_is_opaque(src2_desc), BAD_TAG, "src2 of a post-op is opaque");
     }
     dtp_post_op_t *e;
     DTP_TRY(add_entry(post_ops, &e));

@@ -239,6 +239,21 @@ static dnnl_tp_status_t pd_alloc(dtp_pd_t **out, engines_t engines, const dtp_op
     return dnnl_tp_success;
 }
 
+/* Opaque layouts only where the kind says that it takes them: elsewhere code sees strides. */
+static dnnl_tp_status_t check_opaque(const dtp_op_info_t *info, const dtp_op_desc_t *op) {
+    unsigned left = info->opaque;
+    for (int f = 0; f < info->nfields; ++f) {
+        const dtp_field_t *field = &info->fields[f];
+        if (field->type != DTP_FIELD_MD && field->type != DTP_FIELD_MD_ARRAY) continue;
+        const dtp_md_t *md = (const dtp_md_t *)(const void *)((const char *)op + field->offset);
+        for (int i = dtp_field_count(field, op); i > 0; --i, ++md, left >>= 1)
+            if (!dtp_md_is_zero(md) && dtp_md_is_opaque(md) && !(left & 1))
+                return dtp_fail(dnnl_tp_invalid_arguments, DTP_BAD_TAG, "%s of %s is opaque", field->name,
+                                info->name);
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines, const dtp_op_desc_t *op,
                                size_t op_size, const dtp_attr_t *attr) {
     *out = NULL;
@@ -247,6 +262,7 @@ static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *out, engines_t engines,
     if (!list)
         return dtp_fail(dnnl_tp_unimplemented, DTP_NO_IMPL, "this engine has no %s",
                         dtp_op_info(op->kind)->name);
+    DTP_TRY(check_opaque(dtp_op_info(op->kind), op));
     dtp_pd_t *pd;
     DTP_TRY(pd_alloc(&pd, engines, op, op_size, attr, list));
     dnnl_tp_status_t status = dtp_check_attr(pd);

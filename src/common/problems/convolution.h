@@ -21,6 +21,13 @@ static inline int64_t dtp_conv_groups(const dtp_convolution_desc_t *d) {
     return dtp_conv_grouped(d) ? d->wei.dims[0] : 1;
 }
 
+/* For implementations that sum directly: unless Winograd was asked for, the descriptor then says direct. */
+static inline bool dtp_conv_take_direct(dtp_convolution_desc_t *d) {
+    if (d->alg == dnnl_tp_convolution_winograd) return false;
+    d->alg = dnnl_tp_convolution_direct;
+    return true;
+}
+
 /* Along the i-th of the three dimensions depth, height, width, of which a problem may lack the first ones. */
 static inline dtp_window_t dtp_conv_window(const dtp_convolution_desc_t *d, int i) {
     const int s = i - (3 - d->nspatial);

@@ -27,9 +27,11 @@ static dnnl_tp_status_t convolution_ref_pd_init(dtp_pd_t *pd) {
     ref_plan_t *p = pd->plan;
     const bool ints =
         (d->src.data_type == dnnl_tp_s8 || d->src.data_type == dnnl_tp_u8) && d->wei.data_type == dnnl_tp_s8;
+    DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
     DTP_DISPATCH(ints || (is_float(d->src.data_type) && is_float(d->wei.data_type)), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_vops_takes(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(!dtp_md_is_opaque(&d->wei), UNSUPPORTED_LAYOUT);
     dtp_md_t *mds[] = {&d->src, &d->wei, &d->bia, &d->dst};
     for (int i = 0; i < DTP_CONV_NARGS; ++i)
         if (!dtp_md_is_zero(mds[i]) && dtp_md_is_any(mds[i])) dtp_md_make_plain(mds[i]);

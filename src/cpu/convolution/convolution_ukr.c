@@ -211,6 +211,7 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     const unsigned isa = dtp_pd_isa(pd);
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     conv_plan_t *plan = pd->plan;
+    DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
     DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     const dtp_ukr_set_t *ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
     DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);

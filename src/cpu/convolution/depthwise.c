@@ -69,6 +69,7 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     dw_plan_t *p = pd->plan;
     const unsigned isa = dtp_pd_isa(pd);
     const dnnl_tp_data_type_t f32 = dnnl_tp_f32;
+    DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
     DTP_DISPATCH(d->src.data_type == f32 && d->wei.data_type == f32 && d->dst.data_type == f32,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1, UNSUPPORTED_SHAPE);
