@@ -9,7 +9,9 @@ set(package_args
   -DPOOL_CHECK_LIBRARY=$<TARGET_FILE:dnnl_tp_pool_check> -DSWITCH_MERGE_LIBRARY=$<TARGET_FILE:dnnl_tp_switch_merge>
   "$<$<TARGET_EXISTS:dnnl_tp_onnx>:-DONNX_LIBRARY=$<TARGET_FILE:$<IF:$<TARGET_EXISTS:dnnl_tp_onnx>,dnnl_tp_onnx,dnnl_tp_static>>>"
   "$<$<TARGET_EXISTS:dnnl_tp_onnx>:-DONNX_SHARED=$<TARGET_FILE:$<IF:$<TARGET_EXISTS:dnnl_tp_onnx>,dnnl_tp_onnx_shared,dnnl_tp_shared>>>"
-  -DLIBDIR=${CMAKE_INSTALL_LIBDIR} -DVERSION=${PROJECT_VERSION})
+  -DLIBDIR=${CMAKE_INSTALL_LIBDIR} -DVERSION=${PROJECT_VERSION} -DOBJECTS=${CMAKE_CURRENT_BINARY_DIR}/package_objects.txt)
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/package_objects.txt
+  CONTENT "$<JOIN:$<TARGET_OBJECTS:dnnl_tp_objects>,\n>\n")
 
 # package_test(NAME LABEL): runs tests/package/NAME.cmake. A script skips by printing "SKIPPED: reason".
 function(package_test name label)

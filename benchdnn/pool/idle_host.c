@@ -17,7 +17,7 @@
 #include "hosts/hosts.h"
 #include "pool/work.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 enum { LOOPS = 40, ITEMS = 64, BLOCK_MS = 100, MAX_CHAINS = 64, MAX_RUNS = 1 << 16 };
 static const double ITEM_NS = 4000, SERIAL_NS = 1000, TASK_NS = 200000;

@@ -9,7 +9,7 @@
 #include "common/timing.h"
 #include "pool/work.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/pools/record.h"
 
 enum { ITERATIONS = 64, BLOCK = 16, MAX_SAMPLES = 1 << 16, WAYS = 4 };

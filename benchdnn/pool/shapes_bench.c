@@ -30,7 +30,7 @@
 #include "hosts/hosts.h"
 #include "pool/work.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/check/runnable.h"
 
 enum { MAX_SIDES = 16, MAX_SAMPLES = 1 << 14, MAX_IDS = 1024, BLOCK = 16, DROPPED = 4, BIG = 64 << 20 };

@@ -15,7 +15,7 @@
 #include "hosts/hosts.h"
 #include "support/problems.h"
 #include "support/watchdog.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 static const host_t *host;
 

@@ -23,7 +23,7 @@
 
 #include "hosts/hosts.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/pools/record.h"
 #include "threading/base/topology.h"
 #include "threading/check/runnable.h"

@@ -11,7 +11,7 @@
 #include "common/primitive/engine.h"
 #include "dnnl_tp/dnnl_tp_pool_check.h"
 #include "integrations/jax_probe.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 /* ---- Meeting ----------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "support/stress.h"
 #include "support/streams.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/pools/record.h"
 
 #define MUST STRESS_MUST

@@ -13,7 +13,7 @@
 #include "support/check.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/pools/record.h"
 
 /* Threads of the process whose name starts with prefix; all of them with "". */

@@ -13,7 +13,7 @@
 #include "support/streams.h"
 #include "support/watchdog.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 enum { BUILT_IN = -1, JOBS = 4, MOST_CLIENTS = 16, ROUNDS = 3, LEARNING = 5, MOST_FOR_GRAPHS = 4 };
 static const int64_t LIMIT_NS = 10000000000, JOB_NS = 20000000;

@@ -13,6 +13,7 @@
 #include "support/hostile_pools.h"
 #include "support/watchdog.h"
 #include "threading/streams/queue.h"
+#include "threading/streams/stream_attr.h"
 
 enum { HEAVY = -100000, MAX_N = 3000 };
 

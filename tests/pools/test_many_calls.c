@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "support/watchdog.h"
 #include "threading/pools/record.h"
+#include "threading/streams/stream_attr.h"
 
 enum {
     W = 4,

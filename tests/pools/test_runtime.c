@@ -11,7 +11,7 @@
 #include "support/problems.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/pools/runtime.h"
 
 static dnnl_tp_pool_kind_t kind_of(dnnl_tp_stream_t stream) {

@@ -11,7 +11,7 @@
 #include "support/streams.h"
 #include "support/watchdog.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 static const int64_t LIMIT_NS = 10000000000, JOB_NS = 2000000;
 static _Atomic int missed;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dnnl_tp/dnnl_tp_session.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 static dnnl_tp_threadpool_stats_t query(const dnnl_tp_threadpool_iface_t *pool) {
     dnnl_tp_threadpool_stats_t s = {.struct_size = sizeof s}, older = s;

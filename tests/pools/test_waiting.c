@@ -12,6 +12,7 @@
 #include "support/watchdog.h"
 #include "support/world.h"
 #include "threading/pools/record.h"
+#include "threading/streams/stream_attr.h"
 
 enum { SLEEP_MS = 300 };
 static const double MOST = 0.1; /* of a CPU, sanitizers included; who spins takes a whole one */

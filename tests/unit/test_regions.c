@@ -14,6 +14,7 @@
 #include "threading/pools/helpers.h"
 #include "support/streams.h"
 #include "support/watchdog.h"
+#include "threading/streams/stream_attr.h"
 
 enum { HEAVY = -50000, MAX_N = 5000 };
 

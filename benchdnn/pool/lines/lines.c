@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "threading/pools/record.h"
+#include "threading/streams/stream_attr.h"
 
 /* ---- Who has a line ---------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "pool/virtual_cores/virtual_cores.h"
 #include "support/hostile_pools.h"
+#include "threading/streams/stream_attr.h"
 
 static const struct {
     const char *name;

@@ -177,15 +177,6 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_set_num_threads(dnnl_tp_primitive_attr_t
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_primitive_attr_set_stream_attr(dnnl_tp_primitive_attr_t attr,
-                                                        const_dnnl_tp_stream_attr_t stream_attr) {
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
-    if (stream_attr) DTP_REQUIRE_HANDLE(stream_attr, DTP_OBJ_STREAM_ATTR);
-    attr->pool_flags = 0;
-    attr->pool_num_threads = stream_attr ? dtp_stream_attr_num_threads(stream_attr, &attr->pool_flags) : 0;
-    return dnnl_tp_success;
-}
-
 /* ---- Scales and zero points -------------------------------------------------------------------------- */
 
 static bool arg_takes_quant(int arg) {

@@ -109,16 +109,6 @@ dnnl_tp_status_t dnnl_tp_engine_attr_destroy(dnnl_tp_engine_attr_t attr) {
     DTP_DESTROY(attr, DTP_OBJ_ENGINE_ATTR);
 }
 
-dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,
-                                                     const_dnnl_tp_stream_attr_t stream_attr) {
-    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
-    dnnl_tp_stream_attr_t copy = NULL;
-    if (stream_attr) DTP_TRY(dnnl_tp_stream_attr_clone(&copy, stream_attr));
-    dtp_object_release(attr->stream_attr);
-    attr->stream_attr = copy;
-    return dnnl_tp_success;
-}
-
 dnnl_tp_status_t dnnl_tp_engine_attr_set_num_threads(dnnl_tp_engine_attr_t attr, int num_threads) {
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
     DTP_REQUIRE(num_threads >= 0 && num_threads <= DTP_MAX_THREADS, BAD_COUNT,

@@ -56,16 +56,6 @@ struct dnnl_tp_stream_attr {
     dtp_own_t *own; /* of `kind`; retained, or NULL */
 };
 typedef struct dnnl_tp_stream_attr dtp_stream_attr_t;
-/* Members of existing onto a zeroed attr, retaining what it retains. */
-void dtp_stream_attr_assign(dtp_stream_attr_t *attr, const dtp_stream_attr_t *existing);
-void dtp_stream_attr_drop(dtp_stream_attr_t *attr);
-/* The runtime's own threads (builds with OMP or TBB) for resolved attributes that name no pool; else nothing.
- */
-dnnl_tp_status_t dtp_stream_attr_default(dtp_stream_attr_t *attr);
-/* Threads that a primitive made for this attribute may use: 0 = unset. */
-int dtp_stream_attr_num_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
-/* The same for a run of a graph, which may also use them for operators beside each other. */
-int dtp_stream_attr_run_threads(const dtp_stream_attr_t *attr, uint64_t *flags);
 
 struct dnnl_tp_engine_attr {
     dtp_object_t obj;
@@ -95,6 +85,9 @@ typedef struct dtp_engine_vtbl {
                                const struct dnnl_tp_engine_attr *attr);
     /* NULL-terminated ordered list of implementations of a kind; NULL if the kind is unknown here. */
     const struct dtp_impl *const *(*impl_list)(dnnl_tp_primitive_kind_t kind);
+    /* Threads that a primitive may use of which the attributes say nothing; *pool_flags, which is 0, becomes the flags
+     * of the pool that they come from. */
+    int (*num_threads)(const struct dnnl_tp_engine *engine, uint64_t *pool_flags);
     dnnl_tp_status_t (*stream_create)(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                       const dtp_stream_attr_t *attr);
     /* Notes what must be waited for (threading/streams/sync.h); engine NULL = all engines of the kind. NULL: sync
@@ -122,7 +115,7 @@ struct dnnl_tp_engine {
     size_t index;
     uint64_t device;                /* where its memory lies: 0 = the host's, else of kind and index */
     unsigned isa;                   /* DTP_ISA_* bits it may use */
-    int num_threads;                /* default of its primitives; 0 = process default */
+    int num_threads;                /* default of its primitives and runs; 0 = unset */
     dtp_stream_attr_t *stream_attr; /* default pool, or NULL */
     dnnl_tp_allocator_t own_allocator;
     const dnnl_tp_allocator_t *allocator; /* for everything made from it */

@@ -4,7 +4,6 @@
 
 #include "common/primitive/kind_checks.h"
 #include "common/primitive/verbose_text.h"
-#include "threading/base/topology.h"
 
 static void pd_destroy(dtp_object_t *obj) {
     dtp_pd_t *pd = (dtp_pd_t *)obj;
@@ -13,15 +12,12 @@ static void pd_destroy(dtp_object_t *obj) {
     dtp_object_release(pd->engine);
 }
 
-/* Primitive attribute > pool in the attribute > engine > process. */
+/* Primitive attribute > pool in the attribute > engine. */
 static void resolve_threads(dtp_pd_t *pd) {
     const dtp_attr_t *attr = pd->attr;
     int n = attr->num_threads ? attr->num_threads : attr->pool_num_threads;
     pd->pool_flags = attr->pool_num_threads ? attr->pool_flags : 0;
-    if (!n) n = pd->engine->num_threads;
-    if (!n && pd->engine->stream_attr)
-        n = dtp_stream_attr_num_threads(pd->engine->stream_attr, &pd->pool_flags);
-    if (!n) n = dtp_process_num_threads();
+    if (!n) n = pd->engine->v->num_threads(pd->engine, &pd->pool_flags);
     pd->num_threads = n < 1 ? 1 : n > DTP_MAX_THREADS ? DTP_MAX_THREADS : n;
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/engine/cpu_engine.h"
 #include "cpu/blas/gemm_api.h"
 #include "cpu/gemm/gemm.h"
+#include "threading/streams/stream_attr.h"
 
 /* ---- Shared ------------------------------------------------------------------------------------------ */
 

@@ -7,6 +7,8 @@
 
 #include "common/layout/zero_pad.h"
 #include "threading/base/futex.h"
+#include "threading/base/topology.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/streams/sync.h"
 
 /* ---- Instruction sets -------------------------------------------------------------------------------- */
@@ -149,6 +151,12 @@ static dnnl_tp_status_t cpu_engine_create(dnnl_tp_engine_t *engine, size_t index
     return dnnl_tp_success;
 }
 
+static int cpu_num_threads(const struct dnnl_tp_engine *engine, uint64_t *pool_flags) {
+    int n = engine->num_threads;
+    if (!n && engine->stream_attr) n = dtp_stream_attr_num_threads(engine->stream_attr, pool_flags);
+    return n ? n : dtp_process_num_threads();
+}
+
 /* src/cpu/<kind>/<kind>_list.c: implementations in order, fastest first, reference last, NULL at the end. The
  * first whose pd_init takes the problem wins. */
 #define DTP_KIND(name, number) extern const dtp_impl_t *const dtp_cpu_##name##_list[];
@@ -205,6 +213,7 @@ const dtp_engine_vtbl_t dtp_cpu_engine_vtbl = {
     .count = cpu_count,
     .create = cpu_engine_create,
     .impl_list = cpu_impl_list,
+    .num_threads = cpu_num_threads,
     .stream_create = dtp_cpu_stream_create,
     .sync = dtp_sync_note_queues,
     .alloc = cpu_alloc,

@@ -9,6 +9,7 @@
 
 #include "threading/base/sleeper.h"
 #include "threading/streams/queue.h"
+#include "threading/streams/stream_attr.h"
 #include "trace/primitive.h"
 
 struct cpu_stream;

@@ -13,6 +13,7 @@
 #include "exec/compile/slices/slice_groups.h"
 #include "threading/base/parallel.h"
 #include "threading/base/topology.h"
+#include "threading/streams/stream_attr.h"
 
 /* ---- Derived constants ------------------------------------------------------------------------------- */
 

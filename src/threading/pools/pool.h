@@ -11,11 +11,7 @@
 #include "threading/base/parallel.h"
 
 typedef struct dtp_pool dtp_pool_t;
-struct dnnl_tp_stream_attr;
 
-/* The record of the pool that attr names, made at the first request (equal ctx and functions = one record).
- * *pool = NULL and success for unset and sequential attributes (streams/stream_attr.c). */
-dnnl_tp_status_t dtp_pool_acquire(dtp_pool_t **pool, const struct dnnl_tp_stream_attr *attr);
 void dtp_pool_retain(dtp_pool_t *pool);
 void dtp_pool_release(dtp_pool_t *pool); /* NULL is allowed */
 /* Threads the pool may occupy, 1..DTP_MAX_THREADS; read once at acquisition. */

@@ -1,7 +1,9 @@
 /* Stream attributes, and the public calls about pools that need no thread: see dnnl_tp_threadpool.h. */
-#include "common/primitive/engine.h"
-#include "threading/pools/builtin_pool.h"
+#include "threading/streams/stream_attr.h"
+
+#include "common/primitive/attr.h"
 #include "threading/base/topology.h"
+#include "threading/pools/builtin_pool.h"
 
 #include <stddef.h>
 
@@ -226,6 +228,27 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_priority(dnnl_tp_stream_attr_t attr, in
     DTP_REQUIRE(priority >= -MOST && priority <= MOST, BAD_PARAM, "priority %d is outside -%d..%d", priority,
                 MOST, MOST);
     attr->priority = priority;
+    return dnnl_tp_success;
+}
+
+/* ---- Attributes that take one ------------------------------------------------------------------------------------ */
+
+dnnl_tp_status_t dnnl_tp_primitive_attr_set_stream_attr(dnnl_tp_primitive_attr_t attr,
+                                                        const_dnnl_tp_stream_attr_t stream_attr) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ATTR);
+    if (stream_attr) DTP_REQUIRE_HANDLE(stream_attr, DTP_OBJ_STREAM_ATTR);
+    attr->pool_flags = 0;
+    attr->pool_num_threads = stream_attr ? dtp_stream_attr_num_threads(stream_attr, &attr->pool_flags) : 0;
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_engine_attr_set_stream_attr(dnnl_tp_engine_attr_t attr,
+                                                     const_dnnl_tp_stream_attr_t stream_attr) {
+    DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
+    dnnl_tp_stream_attr_t copy = NULL;
+    if (stream_attr) DTP_TRY(dnnl_tp_stream_attr_clone(&copy, stream_attr));
+    dtp_object_release(attr->stream_attr);
+    attr->stream_attr = copy;
     return dnnl_tp_success;
 }
 

@@ -8,7 +8,7 @@
 
 #include "exec/dataflow/dataflow.h"
 #include "threading/base/futex.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 typedef struct {
     int n, nedges, room;

@@ -16,7 +16,7 @@
 #include "support/dataflow_program.h"
 #include "support/jolt.h"
 #include "support/watchdog.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 enum { MAX_T = 8, RUNS_PER_PROGRAM = 20, HANG_S = 60, BROKEN_HANG_S = 10, MOST_CHILDREN = 40 };
 

@@ -11,7 +11,7 @@
 
 #include "support/dataflow_program.h"
 #include "support/hostile_pools.h"
-#include "threading/pools/pool.h"
+#include "threading/streams/stream_attr.h"
 
 enum { PROGRAMS = 12, RUNS = 6 };
 

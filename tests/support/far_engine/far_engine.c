@@ -122,12 +122,18 @@ static dnnl_tp_status_t far_create(dnnl_tp_engine_t *engine, size_t index,
     return e ? dnnl_tp_success : dnnl_tp_out_of_memory;
 }
 
+static int far_num_threads(const struct dnnl_tp_engine *engine, uint64_t *pool_flags) {
+    (void)pool_flags;
+    return engine->num_threads;
+}
+
 const dtp_engine_vtbl_t far_engine_vtbl = {
     .kind = dnnl_tp_gpu,
     .name = "far",
     .count = far_count,
     .create = far_create,
     .impl_list = far_impl_list,
+    .num_threads = far_num_threads,
     .stream_create = far_stream_create,
     .sync = far_sync,
     .alloc = far_alloc,

@@ -5,6 +5,7 @@
 
 #include "support/far_engine/far_core.h"
 #include "threading/pools/record.h"
+#include "threading/streams/stream_attr.h"
 #include "threading/streams/sync.h"
 
 typedef struct {
