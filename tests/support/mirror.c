@@ -1,5 +1,6 @@
 /* Double-precision mirror of graphs, see mirror.h. */
 #include "support/mirror.h"
+#include "support/mirror_spatial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,6 +190,7 @@ static double unary(const attrs_t *a, double s) {
     case dnnl_tp_op_hard_sigmoid: return fmin(fmax(alpha * s + beta, 0), 1);
     case dnnl_tp_op_pow: return pow(s, beta);
     case dnnl_tp_op_erf: return erf(s);
+    case dnnl_tp_op_swish: return s / (1 + exp(-attr_f(a, dnnl_tp_op_attr_alpha, 1) * s));
     case dnnl_tp_op_hard_tanh:
         return fmin(fmax(s, attr_f(a, dnnl_tp_op_attr_min, -1)), attr_f(a, dnnl_tp_op_attr_max, 1));
     case dnnl_tp_op_gelu: {
@@ -370,6 +372,7 @@ static void normalise(const attrs_t *a, int nin, const mirror_value_t *const *v,
 
 static void evaluate(const attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
     const info_t *t = &v[0]->info, *o = &y->info;
+    if (mirror_spatial(a->kind, a->nattr, a->attr, nin, v, y)) return;
     switch (a->kind) {
     case dnnl_tp_op_static_reshape: memcpy(y->x, v[0]->x, sizeof *y->x * (size_t)y->n); return;
     case dnnl_tp_op_matmul: matmul(a, v[0], v[1], nin > 2 ? v[2] : NULL, y); return;

@@ -28,6 +28,11 @@ typedef struct {
 
 typedef struct {
     dtp_op_attrs_t base;
+    float epsilon;
+} dtp_batch_norm_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
     dtp_list_t order;
 } dtp_transpose_attrs_t;
 

@@ -90,6 +90,27 @@ static inline bool dtp_packable(const dtp_lower_t *l, const dtp_ir_node_t *n, in
 
 /* ---- Shared by two classes --------------------------------------------------------------------------- */
 
+/* windows.c: convolution, pooling. Each has some of these. */
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_list_t strides, dilations, pads_begin, pads_end, kernel;
+    dtp_word_t auto_pad, rounding_type;
+    bool exclude_pad;
+    int64_t groups;
+} dtp_window_attrs_t;
+extern const char *const dtp_auto_pads[];
+/* What a window does along a spatial dimension. Dilation as primitives count it: 0 is dense. The padding at the end is what
+ * makes `out` of the formula, and may be less than 0 or more than what was given. */
+typedef struct {
+    int64_t in, out, kernel, stride, dilation, pad_l, pad_r;
+} dtp_slide_t;
+/* Of dimension s; in may be unknown: then out and pad_r are. False: sizes overflow. */
+bool dtp_slide(const dtp_window_attrs_t *attrs, int s, int64_t in, int64_t kernel, dtp_slide_t *slide);
+/* Checks the attributes and infers the spatial dimensions of the result of in[0] {N, C, spatial}; kernel: by dimension,
+ * DNNL_TP_RUNTIME_DIM_VAL: unknown. */
+dnnl_tp_status_t dtp_infer_windows(const dtp_infer_t *c, const dtp_window_attrs_t *attrs,
+                                   const int64_t *kernel, dtp_slide_t *slides);
+
 /* attention.c: attention, pool_normalize. Mask and offsets of sequences; what a step reads of them. */
 dnnl_tp_status_t dtp_infer_mask(const dtp_infer_t *c, const info_t *x, const info_t *mask);
 dnnl_tp_status_t dtp_infer_offsets(const dtp_infer_t *c, const info_t *x, const info_t *offsets);

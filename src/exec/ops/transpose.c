@@ -1,7 +1,7 @@
 /* Dimensions in another order: a view. */
 #include "exec/ops/ops.h"
 
-DTP_ATTR(order, 67) /**< source dimension of each result dimension (s64 list) */
+DTP_ATTR(order, 68) /**< source dimension of each result dimension (s64 list) */
 
 static const dtp_op_field_t transpose_fields[] = {DTP_NEEDED(dtp_transpose_attrs_t, order)};
 

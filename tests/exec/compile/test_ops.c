@@ -56,6 +56,8 @@ static void test_unary(void **state) {
         {dnnl_tp_op_hard_sigmoid, 0, {dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_beta}, {.4f, .3f}},
         {dnnl_tp_op_pow, 1, {dnnl_tp_op_attr_beta}, {2.5f}},
         {dnnl_tp_op_erf, 0, {0}, {0}},
+        {dnnl_tp_op_swish, 0, {0}, {0}},
+        {dnnl_tp_op_swish, 0, {dnnl_tp_op_attr_alpha}, {1.7f}},
         {dnnl_tp_op_hard_tanh, 0, {dnnl_tp_op_attr_max}, {.25f}},
         {dnnl_tp_op_hard_tanh, 0, {dnnl_tp_op_attr_min, dnnl_tp_op_attr_max}, {-.5f, .25f}},
     };

@@ -13,7 +13,7 @@
 #include "dnnl_tp/dnnl_tp_graph_file.h"
 #include "exec/ops/ops.h"
 
-enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 8 };
+enum { SIDE = 4, ELEMS = SIDE * SIDE, MOST = 8, MOST_ATTRS = 10 };
 
 /* ---- A sample of each operator ----------------------------------------------------------------------- */
 
@@ -29,7 +29,9 @@ static void set_attr(sample_t *s, const dtp_op_field_t *f) {
         const char *name;
         int n;
         int64_t at[2];
-    } lists[] = {{"axes", 1, {0}}, {"order", 2, {1, 0}}, {"shape", 2, {2, -1}}, {"sizes", 2, {3, 1}}};
+    } lists[] = {{"axes", 1, {0}},         {"order", 2, {1, 0}},      {"shape", 2, {2, -1}},
+                 {"sizes", 2, {3, 1}},     {"kernel", 2, {2, 1}},     {"strides", 2, {2, 1}},
+                 {"dilations", 2, {1, 2}}, {"pads_begin", 2, {1, 0}}, {"pads_end", 2, {1, 0}}};
     static const float half = .5f;
     static const int64_t one = 1;
     static const uint8_t yes = 1, no = 0;
@@ -91,9 +93,22 @@ static const void *data_of(const dtp_op_row_t *row, int input) {
     return is_ids(row, input) ? (const void *)ids : floats[input];
 }
 
+/* Shapes that are not {4, 4}. */
+static int dims_of(const dtp_op_row_t *row, int input, dnnl_tp_dims_t dims) {
+    const bool is_row = is_ids(row, input) || (row->kind == dnnl_tp_op_bias_add && input == 1) ||
+                        (row->cls == &dtp_class_batch_norm && input > 0);
+    const bool is_image = row->cls == &dtp_class_convolution || row->cls == &dtp_class_max_pool ||
+                          row->cls == &dtp_class_avg_pool;
+    for (int d = 0; d < 4; ++d) dims[d] = is_image ? 1 : SIDE;
+    if (!is_image) return is_row ? 1 : 2;
+    dims[1] = SIDE;
+    if (input) dims[0] = SIDE; /* weights {4, 4, 1, 1} */
+    else dims[2] = dims[3] = 2;
+    return 4;
+}
+
 /* The inputs: as inputs of the graph, or as constants. */
 static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnnl_tp_value_t *in) {
-    const dnnl_tp_dims_t dims = {SIDE, SIDE};
     for (int i = 0; i < s->nin; ++i) {
         if (is_shape(s->row, i)) {
             const dnnl_tp_dims_t two = {2};
@@ -104,7 +119,8 @@ static void add_inputs(dnnl_tp_graph_t g, const sample_t *s, bool constants, dnn
         const dnnl_tp_data_type_t dt = is_ids(s->row, i)    ? dnnl_tp_s32
                                        : is_logical(s->row) ? dnnl_tp_boolean
                                                             : dnnl_tp_f32;
-        const int ndims = is_ids(s->row, i) || (s->row->kind == dnnl_tp_op_bias_add && i == 1) ? 1 : 2;
+        dnnl_tp_dims_t dims;
+        const int ndims = dims_of(s->row, i, dims);
         const void *data = data_of(s->row, i);
         if (constants)
             CHECK_OK(dnnl_tp_graph_constant(g, &in[i], "c", dt, ndims, dims, data, DNNL_TP_CONSTANT_COPY,

@@ -370,6 +370,7 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
             .known = v->data ? v->known : NULL, /* of results only what follows from these shapes */
             .buf = -1,
             .dense_buf = -1,
+            .last_buf = -1,
             .dest = -1};
         m.same_as[i] = -1;
         numbers[i] = i;

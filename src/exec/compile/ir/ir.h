@@ -28,8 +28,8 @@ typedef struct {
     const void *data; /* constant */
     int64_t cid;      /* identity of the constant in the graph; DTP_CID_OWN; -1 = not a constant */
     const int64_t *known; /* its elements, if inference may look into them (dtp_may_be_known); NULL */
-    /* Its view, and a dense copy of a view: */
-    int buf, dense_buf; /* -1 = nowhere yet */
+    /* Its view, and copies of a view: row-major, with channels innermost. */
+    int buf, dense_buf, last_buf; /* -1 = nowhere yet */
     int64_t offset;
     const int64_t *strides; /* NULL: dense */
 } dtp_ir_value_t;

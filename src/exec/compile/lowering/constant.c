@@ -44,6 +44,8 @@ static dnnl_tp_status_t run_steps(dtp_lower_t *lower, int n, const dtp_view_t *r
     return dnnl_tp_success;
 }
 
+static void forget(dtp_ir_value_t *v) { v->buf = v->dense_buf = v->last_buf = -1; }
+
 dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **data) {
     dtp_ir_node_t *n = &ir->nodes[node];
     dtp_lower_t lower = {.ir = ir, .engine = ir->host, .num_threads = 1, .at_once = true};
@@ -64,7 +66,7 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **
     for (int i = 0; i < lower.nsteps; ++i) dtp_object_release(lower.steps[i]->work->prim[0]);
     /* Whoever reads these values next finds plain constants again. */
     for (int i = 0; i < n->nin; ++i)
-        if (n->in[i] >= 0) ir->values[n->in[i]].buf = ir->values[n->in[i]].dense_buf = -1;
-    for (int i = 0; i < n->nout; ++i) ir->values[n->out[i]].buf = ir->values[n->out[i]].dense_buf = -1;
+        if (n->in[i] >= 0) forget(&ir->values[n->in[i]]);
+    for (int i = 0; i < n->nout; ++i) forget(&ir->values[n->out[i]]);
     return status;
 }

@@ -34,14 +34,26 @@ bool dtp_dim_order(const dtp_lower_t *l, const dtp_ir_node_t *n, int v, const in
     return dtp_is_dense_in(t, strides, order);
 }
 
-dnnl_tp_status_t dtp_view_new_in(dtp_lower_t *l, int v, const dtp_dim_order_t *order) {
-    const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
-    int64_t strides[DNNL_TP_MAX_NDIMS], dense = 1;
-    int buf;
+void dtp_order_channels_last(int ndims, dtp_dim_order_t *order) {
+    order->ndims = ndims;
+    order->dim[0] = 0;
+    for (int d = 2; d < ndims; ++d) order->dim[d - 1] = d;
+    order->dim[ndims - 1] = 1;
+}
+
+void dtp_order_strides(const dnnl_tp_tensor_info_t *t, const dtp_dim_order_t *order, int64_t *strides) {
+    int64_t dense = 1;
     for (int i = order->ndims - 1; i >= 0; --i) {
         strides[order->dim[i]] = dense;
-        dense *= t->dims[order->dim[i]];
+        dense *= dtp_max64(t->dims[order->dim[i]], 1);
     }
+}
+
+dnnl_tp_status_t dtp_view_new_in(dtp_lower_t *l, int v, const dtp_dim_order_t *order) {
+    const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
+    int64_t strides[DNNL_TP_MAX_NDIMS];
+    int buf;
+    dtp_order_strides(t, order, strides);
     DTP_TRY(dtp_new_buf(l, dtp_info_bytes(t), &buf));
     return dtp_view_set(l, v, buf, 0, strides);
 }

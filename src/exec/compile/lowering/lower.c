@@ -131,34 +131,37 @@ dnnl_tp_status_t dtp_view_any(dtp_lower_t *lower, int v, dtp_view_t *view) {
     return dnnl_tp_success;
 }
 
-/* A copy of a view. */
-static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v) {
-    dtp_ir_value_t *value = &lower->ir->values[v];
-    int buf;
-    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(value->info), &buf));
+/* A copy of v's view with these strides in buf. */
+static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v, const int64_t *strides, int buf) {
+    const dtp_ir_value_t *value = &lower->ir->values[v];
     dtp_step_t *s;
     const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
     DTP_TRY(dtp_new_step(lower, n, sizeof(dtp_reorder_desc_t), dnnl_tp_reorder, DTP_REORDER_NARGS, &s));
     dtp_reorder_desc_t *d = (dtp_reorder_desc_t *)s->op;
     DTP_TRY(view_md(&d->src, value->info, value->strides));
-    DTP_TRY(view_md(&d->dst, value->info, NULL));
+    DTP_TRY(view_md(&d->dst, value->info, strides));
     s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
     s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     s->work->cut = dtp_cut_all;
     s->work->bytes = 2. * (double)dtp_info_bytes(value->info);
+    return dnnl_tp_success;
+}
+
+/* A copy in a buffer of its own, which the open blocks know. */
+static dnnl_tp_status_t keep_copy(dtp_lower_t *lower, int v, const int64_t *strides, int *buf) {
     DTP_TRY(dtp_arena_grow(lower->ir->arena, (void **)&lower->dense, &lower->cap_dense, lower->ndense + 1,
                            sizeof *lower->dense));
+    DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(lower->ir->values[v].info), buf));
     lower->dense[lower->ndense++] = v;
-    value->dense_buf = buf;
-    return dnnl_tp_success;
+    return copy_view(lower, v, strides, *buf);
 }
 
 /* Where v is, dense. */
 static dnnl_tp_status_t dense_arg(dtp_lower_t *lower, int v, dtp_step_arg_t *arg) {
     DTP_TRY(ensure_view(lower, v));
-    const dtp_ir_value_t *value = &lower->ir->values[v];
+    dtp_ir_value_t *value = &lower->ir->values[v];
     bool is_dense = dtp_view_is_dense(value);
-    if (!is_dense && value->dense_buf < 0) DTP_TRY(copy_view(lower, v));
+    if (!is_dense && value->dense_buf < 0) DTP_TRY(keep_copy(lower, v, NULL, &value->dense_buf));
     *arg = (dtp_step_arg_t){.buf = is_dense ? value->buf : value->dense_buf,
                             .offset = is_dense ? value->offset : 0};
     return dnnl_tp_success;
@@ -174,10 +177,25 @@ dnnl_tp_status_t dtp_view_dense(dtp_lower_t *lower, int v, dtp_view_t *view) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_view_in(dtp_lower_t *lower, int v, const dtp_dim_order_t *order, dtp_view_t *view) {
+    dtp_ir_value_t *value = &lower->ir->values[v];
+    DTP_TRY(dtp_view_any(lower, v, view));
+    if (dtp_is_dense_in(value->info, view->strides, order) || dtp_info_nelems(value->info) == 0)
+        return dnnl_tp_success;
+    dtp_order_strides(value->info, order, view->strides);
+    if (value->last_buf < 0) DTP_TRY(keep_copy(lower, v, view->strides, &value->last_buf));
+    view->buf = value->last_buf;
+    view->offset = 0;
+    return dnnl_tp_success;
+}
+
 int dtp_block_begin(const dtp_lower_t *lower) { return lower->ndense; }
 
 void dtp_block_end(dtp_lower_t *lower, int mark) {
-    while (lower->ndense > mark) lower->ir->values[lower->dense[--lower->ndense]].dense_buf = -1;
+    while (lower->ndense > mark) {
+        dtp_ir_value_t *value = &lower->ir->values[lower->dense[--lower->ndense]];
+        value->dense_buf = value->last_buf = -1;
+    }
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------- */
@@ -188,9 +206,8 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
     DTP_TRY(dtp_arena_grow(arena, (void **)&lower->steps, &lower->cap_steps, lower->nsteps + 1,
                            sizeof *lower->steps));
     static const dtp_work_t none;
-    const int nalloc = nargs + (op_size && node ? 2 * node->npost : 0);
     const bool is_host = !op_size && node && node->host;
-    dtp_step_t *s = dtp_arena_take(arena, sizeof *s + sizeof *s->arg * (size_t)nalloc);
+    dtp_step_t *s = dtp_arena_take(arena, sizeof *s + sizeof *s->arg * (size_t)nargs);
     if (!s) return dnnl_tp_out_of_memory;
     *s = (dtp_step_t){.name = node ? node->name : "",
                       .kind = node ? node->row ? node->row->name : "host" : "copy",
@@ -200,7 +217,7 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
                       .nargs = nargs,
                       .arg = (dtp_step_arg_t *)(void *)(s + 1),
                       .work = (dtp_work_t *)(uintptr_t)&none};
-    for (int i = 0; i < nalloc; ++i) s->arg[i] = (dtp_step_arg_t){.buf = -1};
+    for (int i = 0; i < nargs; ++i) s->arg[i] = (dtp_step_arg_t){.buf = -1};
     if (!is_host) {
         s->work = dtp_arena_alloc(arena, sizeof *s->work);
         s->op = op_size ? dtp_arena_alloc(arena, op_size) : NULL;
@@ -342,34 +359,6 @@ dnnl_tp_status_t dtp_md_padded(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, con
     return dtp_md_init_strides(md, nd, dims, t->data_type, out);
 }
 
-dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_node_t *n,
-                                  const dtp_md_t *dst) {
-    if (n->npost == 0) return dnnl_tp_success;
-    s->work->npost = n->npost;
-    s->work->post = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post * (size_t)n->npost);
-    s->work->post_md = dtp_arena_alloc(l->ir->arena, sizeof *s->work->post_md * (size_t)n->npost);
-    if (!s->work->post || !s->work->post_md) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n->npost; ++i) {
-        s->work->post[i] = n->post[i];
-        s->npost_args = 2 * (i + 1);
-        if (!n->post[i].is_binary) continue;
-        int v = n->post[i].value;
-        dtp_view_t p;
-        DTP_TRY(dtp_view_dense(l, v, &p));
-        const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
-        int64_t count = dtp_info_nelems(t);
-        if (dst->ndims == 2) {
-            int64_t cols = dst->dims[1], rows = count == dst->dims[0] * cols ? dst->dims[0] : 1;
-            DTP_TRY(dtp_md_dense2(&s->work->post_md[i], rows, count == 1 ? 1 : cols, t->data_type));
-        } else {
-            DTP_TRY(dtp_md_padded(&s->work->post_md[i], t, p.strides, dst->ndims));
-        }
-        s->arg[s->nargs + 2 * i] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
-        s->work->bytes += (double)dtp_info_bytes(t);
-    }
-    return dnnl_tp_success;
-}
-
 dtp_cut_t dtp_cut_all(const dtp_cut_arg_t *a) {
     (void)a;
     return DTP_CUT_SLICED;
@@ -411,6 +400,9 @@ dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
     dtp_step_arg_t from;
     size_t bytes = dtp_info_bytes(lower->ir->values[v].info);
     if (bytes == 0) return dnnl_tp_success;
+    DTP_TRY(ensure_view(lower, v));
+    if (!dtp_view_is_dense(&lower->ir->values[v]) && lower->ir->values[v].dense_buf < 0)
+        return copy_view(lower, v, NULL, buf);
     DTP_TRY(dense_arg(lower, v, &from));
     if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
     dtp_step_t *s;

@@ -189,6 +189,11 @@ bool dtp_dim_order(const dtp_lower_t *lower, const dtp_ir_node_t *n, int v, cons
                    dtp_dim_order_t *order);
 /* Is a tensor, with dimensions of 1 before its own where it has fewer, dense in that order? */
 bool dtp_is_dense_in(const dnnl_tp_tensor_info_t *info, const int64_t *strides, const dtp_dim_order_t *order);
+/* N, the spatial dimensions, C: what convolutions compute in. */
+void dtp_order_channels_last(int ndims, dtp_dim_order_t *order);
+void dtp_order_strides(const dnnl_tp_tensor_info_t *info, const dtp_dim_order_t *order, int64_t *strides);
+/* v in that order, channels last; a copy where it lies otherwise, which all such readers share. */
+dnnl_tp_status_t dtp_view_in(dtp_lower_t *lower, int v, const dtp_dim_order_t *order, dtp_view_t *view);
 /* A buffer for v in that order; the descriptor, dimensions in the order of memory. */
 dnnl_tp_status_t dtp_view_new_in(dtp_lower_t *lower, int v, const dtp_dim_order_t *order);
 dnnl_tp_status_t dtp_md_in(dtp_md_t *md, const dnnl_tp_tensor_info_t *info, const dtp_dim_order_t *order);
@@ -229,6 +234,9 @@ void dtp_dense_strides(int ndims, const int64_t *dims, int64_t *strides);
 bool dtp_collapse(const dnnl_tp_tensor_info_t *info, const int64_t *strides, int split, int64_t dims[2],
                   int64_t out[2]);
 
+/* Appends a post-operation of the lowering's own to a step; of binary ones md and arg are the operand. */
+dnnl_tp_status_t dtp_add_post(dtp_lower_t *lower, dtp_step_t *step, const dtp_ir_post_t *post,
+                              const dtp_md_t *md, dtp_step_arg_t arg);
 /* Appends the node's fused post-operations to the step that writes dst. */
 dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *lower, dtp_step_t *step, const dtp_ir_node_t *node,
                                   const dtp_md_t *dst);

@@ -1,0 +1,115 @@
+/* Convolutions over one to three spatial dimensions. The layout to compute in is channels innermost: src is read so, after a
+ * copy if it lies otherwise, the result is left so, and constant weights are laid out as the implementation likes. */
+#include "exec/ops/ops.h"
+
+#include "common/problems/convolution.h"
+
+DTP_ATTR(groups, 50) /**< parts of the channels that do not see each other, default 1 (s64) */
+
+static const dtp_op_field_t convolution_fields[] = {
+    DTP_OPTIONAL(dtp_window_attrs_t, strides, 0),          DTP_OPTIONAL(dtp_window_attrs_t, dilations, 0),
+    DTP_OPTIONAL(dtp_window_attrs_t, pads_begin, 0),       DTP_OPTIONAL(dtp_window_attrs_t, pads_end, 0),
+    DTP_WORD(dtp_window_attrs_t, auto_pad, dtp_auto_pads), DTP_OPTIONAL(dtp_window_attrs_t, groups, 1)};
+
+static dnnl_tp_status_t convolution_infer(const dtp_infer_t *c) {
+    const dtp_window_attrs_t *a = c->attrs;
+    const info_t *x = c->in[0], *w = c->in[1];
+    char tx[DTP_SHAPE_TEXT], tw[DTP_SHAPE_TEXT];
+    dtp_slide_t slides[3];
+    TYPE(dtp_is_float(x->data_type) && x->data_type == w->data_type, "src has type %s, weights %s",
+         dnnl_tp_dt2str(x->data_type), dnnl_tp_dt2str(w->data_type));
+    SHAPE(x->ndims >= 3 && x->ndims <= 5, "src %s has %d dimensions, 3..5 are allowed", dtp_info_text(x, tx),
+          x->ndims);
+    SHAPE(w->ndims == x->ndims, "weights %s and src %s differ in the number of dimensions",
+          dtp_info_text(w, tw), dtp_info_text(x, tx));
+    const int64_t oc = w->dims[0], ic = w->dims[1];
+    int64_t channels = DNNL_TP_RUNTIME_DIM_VAL;
+    ATTR(a->groups >= 1, "groups is %lld", (long long)a->groups);
+    SHAPE(oc == DNNL_TP_RUNTIME_DIM_VAL || oc % a->groups == 0, "weights %s do not split into %lld groups",
+          dtp_info_text(w, tw), (long long)a->groups);
+    SHAPE((ic == DNNL_TP_RUNTIME_DIM_VAL || !__builtin_mul_overflow(ic, a->groups, &channels)) &&
+              dtp_dims_fit(x->dims[1], channels),
+          "src %s has other channels than weights %s in %lld groups", dtp_info_text(x, tx),
+          dtp_info_text(w, tw), (long long)a->groups);
+    c->out->ndims = x->ndims;
+    c->out->data_type = x->data_type;
+    c->out->dims[0] = x->dims[0];
+    c->out->dims[1] = oc;
+    DTP_TRY(dtp_infer_windows(c, a, w->dims + 2, slides));
+    if (c->nin < 3) return dnnl_tp_success;
+    const info_t *b = c->in[2];
+    TYPE(b->data_type == x->data_type, "bias has type %s, src %s", dnnl_tp_dt2str(b->data_type),
+         dnnl_tp_dt2str(x->data_type));
+    SHAPE(b->ndims == 1 && dtp_dims_fit(b->dims[0], oc), "bias %s does not fit the outputs of weights %s",
+          dtp_info_text(b, tx), dtp_info_text(w, tw));
+    return dnnl_tp_success;
+}
+
+/* {O, I, kernel}, of groups {G, O / G, I, kernel}. */
+static dnnl_tp_status_t weights_md(dtp_md_t *md, const info_t *w, const int64_t *strides, int64_t groups) {
+    int64_t dims[DNNL_TP_MAX_NDIMS], st[DNNL_TP_MAX_NDIMS];
+    const int grouped = groups > 1;
+    for (int d = 0; d < w->ndims; ++d) {
+        dims[grouped + d] = w->dims[d];
+        st[grouped + d] = strides[d];
+    }
+    if (grouped) {
+        dims[0] = groups;
+        dims[1] = w->dims[0] / groups;
+        st[0] = dims[1] * strides[0];
+    }
+    return dtp_md_init_strides(md, grouped + w->ndims, dims, w->data_type, st);
+}
+
+static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    const dtp_window_attrs_t *a = n->attrs;
+    const info_t *x = dtp_info(l, n->in[0]), *w = dtp_info(l, n->in[1]), *to = dtp_info(l, n->out[0]);
+    const int bias = n->nin > 2 ? n->in[2] : -1;
+    dtp_view_t src, wei, bia;
+    dtp_dim_order_t order;
+    dtp_step_t *s;
+    dtp_order_channels_last(x->ndims, &order);
+    DTP_TRY(dtp_view_in(l, n->in[0], &order, &src));
+    DTP_TRY(dtp_view_any(l, n->in[1], &wei));
+    if (bias >= 0) DTP_TRY(dtp_view_dense(l, bias, &bia));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), dnnl_tp_convolution, DTP_CONV_NARGS, &s));
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)s->op;
+    d->prop = dnnl_tp_forward_inference;
+    d->alg = dnnl_tp_convolution_direct;
+    d->nspatial = x->ndims - 2;
+    double taps = (double)w->dims[1];
+    for (int i = 0; i < d->nspatial; ++i) {
+        dtp_slide_t slide;
+        (void)dtp_slide(a, i, x->dims[2 + i], w->dims[2 + i], &slide); /* inference asked before */
+        d->strides[i] = slide.stride;
+        d->dilations[i] = slide.dilation;
+        d->padding_l[i] = slide.pad_l;
+        d->padding_r[i] = slide.pad_r;
+        taps *= (double)slide.kernel;
+    }
+    DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
+    DTP_TRY(weights_md(&d->wei, w, wei.strides, a->groups));
+    s->arg[DTP_CONV_SRC] = dtp_view_arg(&src);
+    s->arg[DTP_CONV_WEI] = dtp_view_arg(&wei);
+    if (bias >= 0) {
+        DTP_TRY(dtp_md_init_strides(&d->bia, 1, dtp_info(l, bias)->dims, dtp_info(l, bias)->data_type, NULL));
+        s->arg[DTP_CONV_BIA] = dtp_view_arg(&bia);
+    }
+    DTP_TRY(dtp_view_new_in(l, n->out[0], &order));
+    DTP_TRY(
+        dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
+    s->arg[DTP_CONV_DST] = dtp_written_arg(l, n->out[0]);
+    s->work->flops = 2. * (double)dtp_info_nelems(to) * taps;
+    s->work->bytes =
+        (double)(dtp_value_bytes(l, n->in[0]) + dtp_value_bytes(l, n->in[1]) + dtp_value_bytes(l, n->out[0]));
+    return dtp_add_post_ops(l, s, n, &d->dst);
+}
+
+/* By images. */
+static dtp_cut_t convolution_cut(const dtp_cut_arg_t *a) {
+    return a->arg == DTP_CONV_SRC || a->arg == DTP_CONV_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
+}
+
+const dtp_op_class_t dtp_class_convolution = DTP_OP_CLASS(
+    dtp_window_attrs_t, DTP_FIELDS(convolution_fields), 0, 1 << 1 /* the weights */, dtp_one_result,
+    convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);
