@@ -4,31 +4,15 @@
 
 #include "common/problems/binary.h"
 
-/* numpy rules: aligned at the last dimension, 1 stretches. */
 static dnnl_tp_status_t binary_infer(const dtp_infer_t *c) {
     const info_t *x = c->in[0], *y = c->in[1];
-    char tx[DTP_SHAPE_TEXT], ty[DTP_SHAPE_TEXT];
     TYPE(x->data_type == y->data_type, "src0 has type %s, src1 %s", dnnl_tp_dt2str(x->data_type),
          dnnl_tp_dt2str(y->data_type));
     const dtp_alg_row_t *row = c->row->param;
     TYPE(dtp_ew_takes(row->alg, x->data_type), "the sources have type %s, which this function does not take",
          dnnl_tp_dt2str(x->data_type));
-    int n = x->ndims > y->ndims ? x->ndims : y->ndims;
-    c->out->ndims = n;
+    DTP_TRY(dtp_infer_broadcast(c));
     c->out->data_type = x->data_type;
-    for (int d = 0; d < n; ++d) {
-        int dx = d - (n - x->ndims), dy = d - (n - y->ndims);
-        int64_t a = dx < 0 ? 1 : x->dims[dx], b = dy < 0 ? 1 : y->dims[dy], r;
-        if (a == b) r = a;
-        else if (a == 1) r = b;
-        else if (b == 1) r = a;
-        else {
-            SHAPE(a == DNNL_TP_RUNTIME_DIM_VAL || b == DNNL_TP_RUNTIME_DIM_VAL, "%s and %s do not broadcast",
-                  dtp_info_text(x, tx), dtp_info_text(y, ty));
-            r = a == DNNL_TP_RUNTIME_DIM_VAL ? b : a;
-        }
-        c->out->dims[d] = r;
-    }
     return dnnl_tp_success;
 }
 

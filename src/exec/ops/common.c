@@ -19,6 +19,25 @@ dnnl_tp_status_t dtp_infer_same(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
+/* Aligned at the last dimension; 1 stretches. */
+dnnl_tp_status_t dtp_infer_broadcast(const dtp_infer_t *c) {
+    info_t *out = c->out;
+    char tx[DTP_SHAPE_TEXT], ty[DTP_SHAPE_TEXT];
+    for (int i = 0; i < c->nin; ++i) {
+        const info_t *x = c->in[i];
+        info_t before = *out;
+        out->ndims = x->ndims > before.ndims ? x->ndims : before.ndims;
+        for (int d = 0; d < out->ndims; ++d) {
+            const int dx = d - (out->ndims - x->ndims), db = d - (out->ndims - before.ndims);
+            const int64_t a = db < 0 ? 1 : before.dims[db], b = dx < 0 ? 1 : x->dims[dx];
+            SHAPE(dtp_dims_fit(a, b) || a == 1 || b == 1, "%s and %s do not broadcast",
+                  dtp_info_text(&before, tx), dtp_info_text(x, ty));
+            out->dims[d] = a == 1 || (a == DNNL_TP_RUNTIME_DIM_VAL && b != 1) ? b : a;
+        }
+    }
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_infer_epsilon(const dtp_infer_t *c, float epsilon) {
     ATTR(epsilon >= 0.f, "epsilon %g is negative", (double)epsilon);
     return dnnl_tp_success;

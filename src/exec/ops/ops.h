@@ -16,6 +16,9 @@ typedef struct {
     dnnl_tp_alg_kind_t alg;
     float p; /* of norms; 0 = it is none */
 } dtp_reduce_row_t;
+typedef struct {
+    int fn; /* dtp_pointwise_fn_t */
+} dtp_pointwise_row_t;
 
 #define DTP_OP(name, number, cls, min_in, max_in) extern const dtp_op_class_t dtp_class_##cls;
 #include "exec/ops/ops.inc"
@@ -52,6 +55,8 @@ static inline int dtp_axis(int64_t axis, int ndims) { return (int)(axis < 0 ? ax
 dnnl_tp_status_t dtp_infer_axis(const dtp_infer_t *c, const char *what, int64_t axis, int ndims, int *out);
 /* The result is like the first input, of a floating-point type. */
 dnnl_tp_status_t dtp_infer_same(const dtp_infer_t *c);
+/* The shape of the result: all inputs, broadcast by numpy's rules. */
+dnnl_tp_status_t dtp_infer_broadcast(const dtp_infer_t *c);
 dnnl_tp_status_t dtp_infer_epsilon(const dtp_infer_t *c, float epsilon);
 /* Entry `results` of classes with one. */
 int dtp_one_result(const void *attrs, int wanted);
@@ -80,6 +85,8 @@ static inline dtp_step_arg_t dtp_written_arg(const dtp_lower_t *l, int v) {
 /* A step that applies an element-wise function. */
 dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
                                    dnnl_tp_alg_kind_t alg, float alpha, float beta);
+/* A step that applies a function of common/problems/pointwise.h to all inputs (pointwise.c). */
+dnnl_tp_status_t dtp_lower_pointwise(dtp_lower_t *l, dtp_ir_node_t *n, int fn);
 /* The result is the same elements as the first input: a view of it where that can be. */
 dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n);
 /* Is the input one that may be laid out as the implementation likes? */

@@ -1,4 +1,5 @@
 /* The table of operators, made from ops.inc. */
+#include "common/problems/pointwise.h"
 #include "exec/ops/ops.h"
 
 #define NAMED(name) dnnl_tp_op_##name, #name
@@ -28,6 +29,8 @@
     {NAMED(name), &dtp_class_reduce, 1, 1, &(const dtp_reduce_row_t){alg, p}, NULL, 0},
 #define DTP_SOFTMAX(name, number, alg) \
     {NAMED(name), &dtp_class_softmax, 1, 1, &(const dtp_alg_row_t){(dnnl_tp_alg_kind_t)(alg)}, NULL, 0},
+#define DTP_POINTWISE(name, number, inputs) \
+    {NAMED(name), &dtp_class_pointwise, inputs, inputs, &(const dtp_pointwise_row_t){DTP_PW_##name}, NULL, 0},
 
 const dtp_op_row_t dtp_op_rows[] = {
 #include "exec/ops/ops.inc"

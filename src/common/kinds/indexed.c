@@ -1,0 +1,19 @@
+/* Gathers and scatters: tables. The problem is made and checked by exec/ops/indexed.c. */
+#include "common/problems/indexed.h"
+
+static const dtp_field_t indexed_fields[] = {
+    DTP_FIELD(dtp_indexed_desc_t, what, S32),
+    DTP_FIELD(dtp_indexed_desc_t, nloops, S32),
+    DTP_FIELD(dtp_indexed_desc_t, ncomponents, S32),
+    DTP_FIELD(dtp_indexed_desc_t, nwidth, S32),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, loops, DIMS, nloops),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, data_strides, DIMS, nloops),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, id_strides, DIMS, nloops),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, limits, DIMS, ncomponents),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, step_strides, DIMS, ncomponents),
+    DTP_FIELD_ARRAY(dtp_indexed_desc_t, width, DIMS, nwidth),
+    DTP_INPUT(dtp_indexed_desc_t, data, DNNL_TP_ARG_SRC_0),
+    DTP_INPUT(dtp_indexed_desc_t, ids, DNNL_TP_ARG_SRC_1),
+    DTP_INPUT(dtp_indexed_desc_t, rows, DNNL_TP_ARG_SRC_2),
+    DTP_OUTPUT(dtp_indexed_desc_t, dst, DNNL_TP_ARG_DST)};
+DTP_KIND_INFO(indexed, -1, NULL);

@@ -1,0 +1,113 @@
+/* Positions of the k best elements of lines; k = 1 is the argument of the maximum. Lines are shared among threads: for
+ * k = 1 columns side by side, else one line at a time through a heap of k positions. */
+#include "common/problems/top_k.h"
+
+#include "common/primitive/primitive_desc.h"
+#include "threading/base/parallel.h"
+
+enum { TOP_K_COLUMNS = 64 }; /* of one pass: their best elements stay in the first cache */
+
+#define TOP_K(name) name##_f32
+#define ELEMENT float
+#define NO_NUMBER(x) ((x) != (x))
+#include "cpu/top_k/top_k_kern.inc"
+#define TOP_K(name) name##_f64
+#define ELEMENT double
+#define NO_NUMBER(x) ((x) != (x))
+#include "cpu/top_k/top_k_kern.inc"
+#define TOP_K(name) name##_s64
+#define ELEMENT int64_t
+#define NO_NUMBER(x) false
+#include "cpu/top_k/top_k_kern.inc"
+#define TOP_K(name) name##_s32
+#define ELEMENT int32_t
+#define NO_NUMBER(x) false
+#include "cpu/top_k/top_k_kern.inc"
+#define TOP_K(name) name##_s8
+#define ELEMENT int8_t
+#define NO_NUMBER(x) false
+#include "cpu/top_k/top_k_kern.inc"
+#define TOP_K(name) name##_u8
+#define ELEMENT uint8_t
+#define NO_NUMBER(x) false
+#include "cpu/top_k/top_k_kern.inc"
+
+typedef void columns_t(const void *src, int64_t n, int64_t step, int64_t width, int64_t *to, bool smallest,
+                       bool last);
+typedef void sorted_t(const void *src, int64_t n, int64_t step, int64_t k, int64_t *heap, bool smallest,
+                      bool last);
+typedef struct {
+    columns_t *columns;
+    sorted_t *sorted;
+} functions_t;
+
+typedef struct {
+    functions_t fn;
+    int64_t n, k, inner, blocks; /* blocks of columns, by line of rows */
+    int64_t items, grain;
+    int64_t size;
+} plan_t;
+
+static dnnl_tp_status_t top_k_init(dtp_pd_t *pd) {
+    static const functions_t all[] = {
+        [dnnl_tp_f32] = {columns_f32, sorted_f32}, [dnnl_tp_f64] = {columns_f64, sorted_f64},
+        [dnnl_tp_s64] = {columns_s64, sorted_s64}, [dnnl_tp_s32] = {columns_s32, sorted_s32},
+        [dnnl_tp_s8] = {columns_s8, sorted_s8},    [dnnl_tp_u8] = {columns_u8, sorted_u8},
+    };
+    const dtp_top_k_desc_t *d = (const dtp_top_k_desc_t *)pd->op;
+    plan_t *p = pd->plan;
+    const size_t type = (size_t)d->src.data_type;
+    DTP_DISPATCH(type < sizeof all / sizeof *all && all[type].columns && d->dst.data_type == dnnl_tp_s64,
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_md_is_dense_row_major(&d->src) && dtp_md_is_dense_row_major(&d->dst),
+                 UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
+    p->fn = all[type];
+    p->n = d->src.dims[1];
+    p->k = d->dst.dims[1];
+    p->inner = d->src.dims[2];
+    p->size = (int64_t)dtp_type_size(d->src.data_type);
+    const int64_t width = p->k == 1 ? TOP_K_COLUMNS : 1;
+    p->blocks = dtp_div_up(p->inner, width);
+    p->items = p->k > 0 ? d->src.dims[0] * p->blocks : 0;
+    const double element_ns = 1, heap_ns = 4;
+    p->grain =
+        dtp_grain((double)p->n * (p->k == 1 ? element_ns * (double)dtp_min64(p->inner, width) : heap_ns));
+    if (p->k > 1) dtp_pd_book(pd, 0, sizeof(int64_t) * (size_t)p->k);
+    return dnnl_tp_success;
+}
+
+typedef struct {
+    dtp_job_t job;
+    const char *src;
+    int64_t *dst;
+} top_k_job_t;
+
+static void top_k_items(void *arg, int slot, int64_t begin, int64_t end) {
+    const top_k_job_t *j = arg;
+    const plan_t *p = j->job.pd->plan;
+    const dtp_top_k_desc_t *d = (const dtp_top_k_desc_t *)j->job.pd->op;
+    int64_t *heap = p->k > 1 ? (int64_t *)(void *)dtp_scratch_slot(j->job.pd, j->job.ctx, slot) : NULL;
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t column = i % p->blocks * (p->k == 1 ? TOP_K_COLUMNS : 1), outer = i / p->blocks;
+        const char *src = j->src + (outer * p->n * p->inner + column) * p->size;
+        int64_t *dst = j->dst + outer * p->k * p->inner + column;
+        if (p->k == 1) {
+            p->fn.columns(src, p->n, p->inner, dtp_min64(p->inner - column, TOP_K_COLUMNS), dst, d->smallest,
+                          d->last);
+            continue;
+        }
+        p->fn.sorted(src, p->n, p->inner, p->k, heap, d->smallest, d->last);
+        for (int64_t k = 0; k < p->k; ++k) dst[k * p->inner] = heap[k];
+    }
+}
+
+static dnnl_tp_status_t top_k_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const plan_t *p = pd->plan;
+    top_k_job_t job = {{pd, ctx}, ctx->ptr[DTP_TOP_K_SRC], ctx->ptr[DTP_TOP_K_DST]};
+    dtp_parallel_for(ctx->par, p->items, p->grain, top_k_items, &job);
+    return dnnl_tp_success;
+}
+
+DTP_CPU_IMPL(top_k__any, "heap:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
+             .pd_init = top_k_init, .execute = top_k_execute);

@@ -1,0 +1,44 @@
+/* The elements in another type. */
+#include "common/problems/pointwise.h"
+#include "exec/ops/ops.h"
+
+DTP_ATTR(to, 0x10005) /**< type of the result: f32, f64, s64, s32, s8, u8 or boolean (string) */
+
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_word_t to;
+} attrs_t;
+static const char *const names[] = {"f32", "f64", "s64", "s32", "s8", "u8", "boolean", NULL};
+static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_f64, dnnl_tp_s64,    dnnl_tp_s32,
+                                            dnnl_tp_s8,  dnnl_tp_u8,  dnnl_tp_boolean};
+static const dtp_op_field_t type_cast_fields[] = {DTP_WORD(attrs_t, to, names)};
+
+static dnnl_tp_status_t type_cast_infer(const dtp_infer_t *c) {
+    *c->out = *c->in[0];
+    c->out->data_type = types[((const attrs_t *)c->attrs)->to.at];
+    TYPE(c->in[0]->data_type != dnnl_tp_bf16 && c->in[0]->data_type != dnnl_tp_f16,
+         "src has type %s, which is not converted", dnnl_tp_dt2str(c->in[0]->data_type));
+    return dnnl_tp_success;
+}
+
+/* Integers that shapes are made of. */
+static bool type_cast_values(const dtp_infer_t *c, int64_t *values) {
+    if (!c->known[0]) return false;
+    const int64_t n = dtp_info_nelems(c->out);
+    for (int64_t i = 0; i < n; ++i) switch (c->out->data_type) {
+        case dnnl_tp_s64: values[i] = c->known[0][i]; break;
+        case dnnl_tp_s32: values[i] = (int32_t)c->known[0][i]; break;
+        case dnnl_tp_boolean: values[i] = c->known[0][i] != 0; break;
+        default: return false;
+        }
+    return true;
+}
+
+static dnnl_tp_status_t type_cast_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    if (dtp_info(l, n->in[0])->data_type == dtp_info(l, n->out[0])->data_type) return dtp_lower_alias(l, n);
+    return dtp_lower_pointwise(l, n, DTP_PW_cast);
+}
+
+const dtp_op_class_t dtp_class_type_cast =
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(type_cast_fields), 0, 0, dtp_one_result, type_cast_infer,
+                 type_cast_values, type_cast_lower, dtp_cut_all, DTP_NO_POST);

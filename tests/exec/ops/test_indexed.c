@@ -1,0 +1,185 @@
+/* Gathers and scatters against the definitions in this file: every axis, several types, positions from the end and outside,
+ * positions that meet, no elements; the same on one thread and on three. */
+#include <stdint.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/one_op.h"
+
+enum { MOST = 200000 };
+static int64_t x[MOST], ids[MOST], rows[MOST], want[MOST];
+static union {
+    int64_t s64[MOST];
+    int32_t s32[MOST];
+    double f64[MOST];
+    uint8_t u8[8 * MOST];
+} got;
+
+static int64_t elems(const test_tensor_t *t) {
+    int64_t n = 1;
+    for (int d = 0; d < t->ndims; ++d) n *= t->dims[d];
+    return n;
+}
+
+static void fill_ids(int64_t n, int64_t limit, uint64_t seed) {
+    test_rng_t r = test_rng(seed);
+    for (int64_t i = 0; i < n; ++i) ids[i] = (int64_t)(test_rand(&r) % (uint64_t)(2 * limit)) - limit;
+}
+
+static int64_t from_end(int64_t id, int64_t limit) { return id < 0 ? id + limit : id; }
+
+static dnnl_tp_status_t run(dnnl_tp_op_kind_t kind, int key, int64_t value, const char *reduction, int nin,
+                            const test_tensor_t *in, int threads) {
+    const dnnl_tp_op_attr_t attr[] = {{key, dnnl_tp_op_attr_s64, 1, &value},
+                                      {dnnl_tp_op_attr_reduction, dnnl_tp_op_attr_string,
+                                       reduction ? (int)strlen(reduction) : 0, reduction}};
+    const int first = key < 0;
+    return test_one_op(kind, (key >= 0) + (reduction != NULL), attr + first, nin, in, &got, sizeof got,
+                       threads);
+}
+
+static void test_take(void **state) {
+    (void)state;
+    const test_tensor_t a = {dnnl_tp_s64, 3, {7, 11, 13}, x};
+    for (int axis = 0; axis < 3; ++axis)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            const test_tensor_t i = {dnnl_tp_s64, 2, {5, 9}, ids}, in[] = {a, i};
+            fill_ids(45, a.dims[axis], (uint64_t)axis);
+            CHECK_OK(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, axis - 3, NULL, 2, in, threads));
+            int64_t inner = 1, outer = 1, at = 0;
+            for (int d = 0; d < 3; ++d)
+                if (d != axis) *(d < axis ? &outer : &inner) *= a.dims[d];
+            for (int64_t o = 0; o < outer; ++o)
+                for (int k = 0; k < 45; ++k)
+                    for (int64_t c = 0; c < inner; ++c)
+                        want[at++] = x[(o * a.dims[axis] + from_end(ids[k], a.dims[axis])) * inner + c];
+            assert_memory_equal(got.s64, want, sizeof *want * (size_t)at);
+        }
+}
+
+/* Positions of elements: {A, B, C}, each dimension but the axis shorter than the data's. */
+static void test_elements(void **state) {
+    (void)state;
+    const test_tensor_t a = {dnnl_tp_s64, 3, {6, 70, 8}, x};
+    for (int axis = 0; axis < 3; ++axis)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            test_tensor_t i = {dnnl_tp_s64, 3, {5, 66, 7}, ids}, r = {dnnl_tp_s64, 3, {5, 66, 7}, rows};
+            i.dims[axis] = r.dims[axis] = 90; /* the axis may be longer */
+            const test_tensor_t in[] = {a, i, r};
+            const int64_t n = elems(&i), all = elems(&a);
+            fill_ids(n, a.dims[axis], (uint64_t)axis);
+            for (int scatter = 0; scatter < 3; ++scatter) {
+                if (scatter) memcpy(want, x, sizeof *x * (size_t)all);
+                for (int64_t k = 0; k < n; ++k) {
+                    int64_t at[3] = {k / i.dims[2] / i.dims[1], k / i.dims[2] % i.dims[1], k % i.dims[2]};
+                    at[axis] = from_end(ids[k], a.dims[axis]);
+                    const int64_t place = (at[0] * a.dims[1] + at[1]) * a.dims[2] + at[2];
+                    if (!scatter) want[k] = x[place];
+                    else if (scatter == 1) want[place] = rows[k];
+                    else want[place] = (int64_t)((uint64_t)want[place] * (uint64_t)rows[k]);
+                }
+                CHECK_OK(run(scatter ? dnnl_tp_op_scatter_elements : dnnl_tp_op_gather_elements,
+                             dnnl_tp_op_attr_axis, axis, scatter ? (scatter == 1 ? "none" : "mul") : NULL,
+                             scatter ? 3 : 2, in, threads));
+                assert_memory_equal(got.s64, want, sizeof *want * (size_t)(scatter ? all : n));
+            }
+        }
+}
+
+static void test_coordinates(void **state) {
+    (void)state;
+    enum { B = 4, N = 50, P = 6, Q = 5, R = 3 };
+    const test_tensor_t a = {dnnl_tp_s64, 4, {B, P, Q, R}, x}, i = {dnnl_tp_s64, 3, {B, N, 2}, ids};
+    fill_ids(B * N * 2, Q, 4);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        const test_tensor_t in[] = {a, i};
+        CHECK_OK(run(dnnl_tp_op_gather_nd, dnnl_tp_op_attr_batch_dims, 1, NULL, 2, in, threads));
+        for (int k = 0; k < B * N; ++k) {
+            const int64_t p = from_end(ids[2 * k], P), q = from_end(ids[2 * k + 1], Q);
+            for (int c = 0; c < R; ++c) want[k * R + c] = x[((k / N * P + p) * Q + q) * R + c];
+        }
+        assert_memory_equal(got.s64, want, sizeof *want * B * N * R);
+    }
+    /* Sums of rows that meet: by the definition, whatever the number of threads. */
+    static double d[P * Q * R], u[N * R], sum[P * Q * R];
+    for (int k = 0; k < P * Q * R; ++k) sum[k] = d[k] = 1. / (1 + k);
+    for (int k = 0; k < N * R; ++k) u[k] = 1. / (3 + k);
+    for (int k = 0; k < N; ++k) {
+        const int64_t p = from_end(ids[2 * k], P), q = from_end(ids[2 * k + 1], Q);
+        for (int c = 0; c < R; ++c) sum[(p * Q + q) * R + c] += u[k * R + c];
+    }
+    const test_tensor_t in[] = {
+        {dnnl_tp_f64, 3, {P, Q, R}, d}, {dnnl_tp_s64, 2, {N, 2}, ids}, {dnnl_tp_f64, 2, {N, R}, u}};
+    for (int threads = 1; threads <= 3; threads += 2) {
+        CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, "add", 3, in, threads));
+        assert_memory_equal(got.f64, sum, sizeof sum);
+    }
+    const test_tensor_t small[] = {{dnnl_tp_u8, 1, {4}, (const uint8_t[]){9, 1, 7, 200}},
+                                   {dnnl_tp_s32, 2, {3, 1}, (const int32_t[]){-1, 1, -1}},
+                                   {dnnl_tp_u8, 1, {3}, (const uint8_t[]){100, 3, 250}}};
+    CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, "max", 3, small, 1));
+    assert_memory_equal(got.u8, ((const uint8_t[]){9, 3, 7, 250}), 4);
+    CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, "min", 3, small, 1));
+    assert_memory_equal(got.u8, ((const uint8_t[]){9, 1, 7, 100}), 4);
+    CHECK_OK(run(dnnl_tp_op_scatter_nd, -1, 0, NULL, 3, small, 1));
+    assert_memory_equal(got.u8, ((const uint8_t[]){9, 3, 7, 250}), 4);
+}
+
+/* Positions outside fail the run, by name, before anything is written; without elements there are none. */
+static void test_outside(void **state) {
+    (void)state;
+    for (int bad = 0; bad < 2; ++bad) {
+        const int32_t at[] = {0, bad ? 3 : -4};
+        const test_tensor_t in[] = {
+            {dnnl_tp_s64, 1, {3}, x}, {dnnl_tp_s32, 1, {2}, at}, {dnnl_tp_s64, 1, {2}, rows}};
+        CHECK_STATUS(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 0, NULL, 2, in, 1), dnnl_tp_runtime_error);
+        assert_non_null(strstr(dnnl_tp_last_error(), bad ? "id 3" : "id -4"));
+        CHECK_STATUS(run(dnnl_tp_op_scatter_elements, dnnl_tp_op_attr_axis, 0, NULL, 3, in, 1),
+                     dnnl_tp_runtime_error);
+        for (int i = 0; i < 3 * 8; ++i) assert_int_equal(got.u8[i], 0x5a);
+    }
+    const test_tensor_t none[] = {{dnnl_tp_s64, 2, {0, 5}, x}, {dnnl_tp_s64, 1, {0}, ids}};
+    CHECK_OK(run(dnnl_tp_op_take, dnnl_tp_op_attr_axis, 0, NULL, 2, none, 1));
+    const test_tensor_t part[] = {
+        {dnnl_tp_s64, 2, {3, 5}, x}, {dnnl_tp_s64, 2, {0, 5}, ids}, {dnnl_tp_s64, 2, {0, 5}, rows}};
+    CHECK_OK(run(dnnl_tp_op_scatter_elements, dnnl_tp_op_attr_axis, 0, NULL, 3, part, 1));
+    assert_memory_equal(got.s64, x, 15 * sizeof *x);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t a, f, i, y;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &a, "a", dnnl_tp_f32, 2, (const dnnl_tp_dims_t){4, 5}));
+    CHECK_OK(dnnl_tp_graph_input(g, &f, "f", dnnl_tp_f32, 2, (const dnnl_tp_dims_t){4, 5}));
+    CHECK_OK(dnnl_tp_graph_input(g, &i, "i", dnnl_tp_s64, 2, (const dnnl_tp_dims_t){4, 6}));
+    const dnnl_tp_value_t floats[] = {a, f}, wide[] = {a, i}, all[] = {a, i, f};
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_take, "", 2, floats, 0, NULL, 1, &y),
+                 dnnl_tp_invalid_data_type);
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_gather_elements, "", 2, wide, 0, NULL, 1, &y),
+                 dnnl_tp_invalid_shape);
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_gather_nd, "", 2, wide, 0, NULL, 1, &y),
+                 dnnl_tp_invalid_shape);
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_scatter_nd, "", 3, all, 0, NULL, 1, &y),
+                 dnnl_tp_invalid_shape);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+}
+
+static int setup(void **state) {
+    (void)state;
+    test_rng_t r = test_rng(7);
+    for (int i = 0; i < MOST; ++i) {
+        x[i] = (int64_t)test_rand(&r);
+        rows[i] = (int64_t)test_rand(&r);
+    }
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_take),    cmocka_unit_test(test_elements), cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_outside), cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,186 @@
+/* Comparisons, selections, functions of integers, trigonometry, changes of types: by hand, broadcast, over views, of sizes
+ * around what one thread takes, on one thread and on several. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/one_op.h"
+
+static void run(dnnl_tp_op_kind_t kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
+                const test_tensor_t *in, void *out, size_t bytes, int threads) {
+    CHECK_OK(test_one_op(kind, nattr, attr, nin, in, out, bytes, threads));
+}
+
+static test_tensor_t list(dnnl_tp_data_type_t type, int64_t n, const void *data) {
+    return (test_tensor_t){type, 1, {n}, data};
+}
+
+static void binary(dnnl_tp_op_kind_t kind, dnnl_tp_data_type_t type, int64_t n, const void *x, const void *y,
+                   const void *want, size_t size) {
+    const test_tensor_t in[] = {list(type, n, x), list(type, n, y)};
+    uint8_t got[256];
+    run(kind, 0, NULL, 2, in, got, sizeof got, 1);
+    assert_memory_equal(got, want, (size_t)n * size);
+}
+
+static void test_comparisons(void **state) {
+    (void)state;
+    const float x[] = {1, 2, NAN, -0.f, INFINITY, 3}, y[] = {1, 3, NAN, 0, INFINITY, 2};
+    const uint8_t eq[] = {1, 0, 0, 1, 1, 0}, lt[] = {0, 1, 0, 0, 0, 0}, le[] = {1, 1, 0, 1, 1, 0};
+    const uint8_t gt[] = {0, 0, 0, 0, 0, 1}, ge[] = {1, 0, 0, 1, 1, 1};
+    binary(dnnl_tp_op_equal, dnnl_tp_f32, 6, x, y, eq, 1);
+    binary(dnnl_tp_op_less, dnnl_tp_f32, 6, x, y, lt, 1);
+    binary(dnnl_tp_op_less_equal, dnnl_tp_f32, 6, x, y, le, 1);
+    binary(dnnl_tp_op_greater, dnnl_tp_f32, 6, x, y, gt, 1);
+    binary(dnnl_tp_op_greater_equal, dnnl_tp_f32, 6, x, y, ge, 1);
+    const int64_t a[] = {INT64_MAX, (1ll << 53) + 1, -1}, b[] = {INT64_MAX - 1, 1ll << 53, -1};
+    binary(dnnl_tp_op_equal, dnnl_tp_s64, 3, a, b, (const uint8_t[]){0, 0, 1}, 1);
+    const uint8_t t[] = {7, 0, 1, 0}, f[] = {1, 0, 0, 255}; /* any byte but 0 is true */
+    binary(dnnl_tp_op_equal, dnnl_tp_boolean, 4, t, f, (const uint8_t[]){1, 1, 0, 0}, 1);
+    binary(dnnl_tp_op_less, dnnl_tp_u8, 4, t, f, (const uint8_t[]){0, 0, 0, 1}, 1);
+}
+
+static void test_integers(void **state) {
+    (void)state;
+    const int32_t x[] = {7, -7, 7, -7, INT32_MIN, 5}, y[] = {3, 3, -3, -3, -1, 0};
+    binary(dnnl_tp_op_modulo, dnnl_tp_s32, 6, x, y, (const int32_t[]){1, 2, -2, -1, 0, 0}, 4);
+    binary(dnnl_tp_op_remainder, dnnl_tp_s32, 6, x, y, (const int32_t[]){1, -1, 1, -1, 0, 0}, 4);
+    const int64_t base[] = {3, -2, 10, 0, -1, 2}, power[] = {39, 63, 18, 0, -3, -1};
+    binary(dnnl_tp_op_power, dnnl_tp_s64, 6, base, power,
+           (const int64_t[]){4052555153018976267ll, INT64_MIN, 1000000000000000000ll, 1, -1, 0}, 8);
+    const uint8_t u[] = {255, 1, 128, 200}, by[] = {1, 7, 8, 3};
+    binary(dnnl_tp_op_shift_left, dnnl_tp_u8, 4, u, by, (const uint8_t[]){254, 128, 0, 64}, 1);
+    binary(dnnl_tp_op_shift_right, dnnl_tp_u8, 4, u, by, (const uint8_t[]){127, 0, 0, 25}, 1);
+    const int8_t s[] = {-128, -1, 77}, bits[] = {2, 100, 3};
+    binary(dnnl_tp_op_shift_right, dnnl_tp_s8, 3, s, bits, (const int8_t[]){-32, -1, 9}, 1);
+    binary(dnnl_tp_op_bit_and, dnnl_tp_u8, 4, u, by, (const uint8_t[]){1, 1, 0, 0}, 1);
+    binary(dnnl_tp_op_bit_or, dnnl_tp_u8, 4, u, by, (const uint8_t[]){255, 7, 136, 203}, 1);
+    binary(dnnl_tp_op_bit_xor, dnnl_tp_u8, 4, u, by, (const uint8_t[]){254, 6, 136, 203}, 1);
+    const double p[] = {-7.5, 7.5}, q[] = {2, -2};
+    binary(dnnl_tp_op_modulo, dnnl_tp_f64, 2, p, q, (const double[]){.5, -.5}, 8);
+    binary(dnnl_tp_op_remainder, dnnl_tp_f64, 2, p, q, (const double[]){-1.5, 1.5}, 8);
+}
+
+static void cast(dnnl_tp_data_type_t from, int64_t n, const void *x, const char *to, const void *want,
+                 size_t size) {
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(to), to};
+    const test_tensor_t in = list(from, n, x);
+    uint8_t got[256];
+    run(dnnl_tp_op_type_cast, 1, &attr, 1, &in, got, sizeof got, 1);
+    assert_memory_equal(got, want, (size_t)n * size);
+}
+
+static void test_types(void **state) {
+    (void)state;
+    const float x[] = {1.9f, -1.9f, 300.f, -300.f, NAN, 3e9f, -INFINITY};
+    cast(dnnl_tp_f32, 7, x, "s32", (const int32_t[]){1, -1, 300, -300, 0, INT32_MAX, INT32_MIN}, 4);
+    cast(dnnl_tp_f32, 7, x, "u8", (const uint8_t[]){1, 0, 255, 0, 0, 255, 0}, 1);
+    cast(dnnl_tp_f32, 7, x, "s8", (const int8_t[]){1, -1, 127, -128, 0, 127, -128}, 1);
+    cast(dnnl_tp_f32, 7, x, "s64", (const int64_t[]){1, -1, 300, -300, 0, 3000000000, INT64_MIN}, 8);
+    cast(dnnl_tp_f32, 7, x, "boolean", (const uint8_t[]){1, 1, 1, 1, 1, 1, 1}, 1);
+    const int64_t i[] = {(1ll << 53) + 1, -1, 256, 0};
+    cast(dnnl_tp_s64, 4, i, "f64", (const double[]){0x1p53, -1, 256, 0}, 8);
+    cast(dnnl_tp_s64, 4, i, "s32", (const int32_t[]){1, -1, 256, 0}, 4);
+    cast(dnnl_tp_s64, 4, i, "u8", (const uint8_t[]){1, 255, 0, 0}, 1);
+    cast(dnnl_tp_s64, 4, i, "boolean", (const uint8_t[]){1, 1, 1, 0}, 1);
+    cast(dnnl_tp_boolean, 3, (const uint8_t[]){0, 1, 9}, "f32", (const float[]){0, 1, 1}, 4);
+    cast(dnnl_tp_f64, 2, (const double[]){.1, -1e300}, "f32", (const float[]){.1f, -INFINITY}, 4);
+}
+
+typedef double function_t(double x);
+static void test_functions(void **state) {
+    (void)state;
+    static const struct {
+        dnnl_tp_op_kind_t kind;
+        function_t *f;
+        double from, to;
+    } rows[] = {
+        {dnnl_tp_op_floor, floor, -9, 9},  {dnnl_tp_op_ceil, ceil, -9, 9},   {dnnl_tp_op_sin, sin, -9, 9},
+        {dnnl_tp_op_cos, cos, -9, 9},      {dnnl_tp_op_tan, tan, -1, 1},     {dnnl_tp_op_asin, asin, -1, 1},
+        {dnnl_tp_op_acos, acos, -1, 1},    {dnnl_tp_op_atan, atan, -9, 9},   {dnnl_tp_op_sinh, sinh, -9, 9},
+        {dnnl_tp_op_cosh, cosh, -9, 9},    {dnnl_tp_op_asinh, asinh, -9, 9}, {dnnl_tp_op_acosh, acosh, 1, 9},
+        {dnnl_tp_op_atanh, atanh, -.9, .9}};
+    enum { N = 10007 };
+    static float x[N], y[N];
+    static double xd[N], yd[N];
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
+        for (int i = 0; i < N; ++i) {
+            xd[i] = rows[r].from + (rows[r].to - rows[r].from) * i / (N - 1);
+            x[i] = (float)xd[i];
+        }
+        const test_tensor_t in = list(dnnl_tp_f32, N, x), wide = list(dnnl_tp_f64, N, xd);
+        run(rows[r].kind, 0, NULL, 1, &in, y, sizeof y, 3);
+        run(rows[r].kind, 0, NULL, 1, &wide, yd, sizeof yd, 3);
+        for (int i = 0; i < N; ++i) {
+            const double want = rows[r].f((double)x[i]), exact = rows[r].f(xd[i]);
+            assert_true(fabs((double)y[i] - want) <= 3e-7 * (1e-3 + fabs(want)));
+            assert_true(fabs(yd[i] - exact) <= 1e-15 * (1e-3 + fabs(exact)));
+        }
+    }
+}
+
+/* {B, 1, C, D} ? {A, C, 1} : {1}, with sizes around the parts that threads take. */
+static void test_select(void **state) {
+    (void)state;
+    enum { B = 3, A = 2, C = 5, D = 1701, N = B * A * C * D };
+    static uint8_t c[B * C * D];
+    static int64_t x[A * C], got[N];
+    const int64_t other = -7;
+    test_rng_t r = test_rng(1);
+    for (int i = 0; i < B * C * D; ++i) c[i] = test_rand(&r) % 3 ? 0 : 1 + (uint8_t)(test_rand(&r) % 255);
+    for (int i = 0; i < A * C; ++i) x[i] = (int64_t)test_rand(&r);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        const test_tensor_t in[] = {{dnnl_tp_boolean, 4, {B, 1, C, D}, c},
+                                    {dnnl_tp_s64, 3, {A, C, 1}, x},
+                                    {dnnl_tp_s64, 1, {1}, &other}};
+        run(dnnl_tp_op_select, 0, NULL, 3, in, got, sizeof got, threads);
+        for (int i = 0; i < N; ++i) {
+            const int d = i % D, cc = i / D % C, a = i / D / C % A, b = i / D / C / A;
+            assert_int_equal(got[i], c[(b * C + cc) * D + d] ? x[a * C + cc] : other);
+        }
+    }
+    /* Numbers of 8 and 32 bits, and no elements. */
+    const test_tensor_t bytes[] = {list(dnnl_tp_boolean, 3, (const uint8_t[]){1, 0, 2}),
+                                   list(dnnl_tp_s8, 3, (const int8_t[]){1, 2, 3}),
+                                   list(dnnl_tp_s8, 3, (const int8_t[]){-1, -2, -3})};
+    run(dnnl_tp_op_select, 0, NULL, 3, bytes, got, sizeof got, 1);
+    assert_memory_equal(got, ((const int8_t[]){1, -2, 3}), 3);
+    const test_tensor_t floats[] = {list(dnnl_tp_boolean, 2, (const uint8_t[]){0, 1}),
+                                    {dnnl_tp_f32, 0, {0}, (const float[]){5}},
+                                    list(dnnl_tp_f32, 2, (const float[]){NAN, 2})};
+    float numbers[64];
+    run(dnnl_tp_op_select, 0, NULL, 3, floats, numbers, sizeof numbers, 1);
+    assert_true(isnan(numbers[0]) && numbers[1] == 5.f);
+    const test_tensor_t none[] = {list(dnnl_tp_boolean, 0, c), list(dnnl_tp_s64, 1, x),
+                                  list(dnnl_tp_s64, 0, x)};
+    run(dnnl_tp_op_select, 0, NULL, 3, none, got, sizeof got, 3);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t f, i, y;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &f, "f", dnnl_tp_f32, 1, (const dnnl_tp_dims_t){4}));
+    CHECK_OK(dnnl_tp_graph_input(g, &i, "i", dnnl_tp_s32, 1, (const dnnl_tp_dims_t){3}));
+    CHECK_STATUS(
+        dnnl_tp_graph_op(g, dnnl_tp_op_equal, "", 2, (const dnnl_tp_value_t[]){f, i}, 0, NULL, 1, &y),
+        dnnl_tp_invalid_shape);
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_bit_not, "", 1, &f, 0, NULL, 1, &y),
+                 dnnl_tp_invalid_data_type);
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_sin, "", 1, &i, 0, NULL, 1, &y), dnnl_tp_invalid_data_type);
+    CHECK_STATUS(
+        dnnl_tp_graph_op(g, dnnl_tp_op_select, "", 3, (const dnnl_tp_value_t[]){f, f, f}, 0, NULL, 1, &y),
+        dnnl_tp_invalid_data_type);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparisons), cmocka_unit_test(test_integers), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_functions),   cmocka_unit_test(test_select),   cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

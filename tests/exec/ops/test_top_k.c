@@ -1,0 +1,103 @@
+/* top_k: positions against a sort in this file, every type, ties and what is no number, on one thread and on three. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/one_op.h"
+
+enum { MOST = 100000 };
+static union {
+    float f32[MOST];
+    double f64[MOST];
+    int64_t s64[MOST];
+    int32_t s32[MOST];
+    int8_t s8[MOST];
+    uint8_t u8[MOST];
+} x;
+static int64_t got[MOST];
+static bool smallest, last;
+static const double *line; /* elements of a line, and how far they are apart */
+
+/* Small numbers, so that many are equal; all types hold them, u8 those from 0 on. */
+static void fill(dnnl_tp_data_type_t type, int n, double *values) {
+    test_rng_t r = test_rng((uint64_t)type);
+    for (int i = 0; i < n; ++i) {
+        const int v = (int)(test_rand(&r) % 23) - (type == dnnl_tp_u8 ? 0 : 11);
+        values[i] = v;
+        switch (type) {
+        case dnnl_tp_f32: x.f32[i] = (float)(values[i] = test_rand(&r) % 29 ? v : (double)NAN); break;
+        case dnnl_tp_f64: x.f64[i] = values[i] = test_rand(&r) % 29 ? v : (double)NAN; break;
+        case dnnl_tp_s64: x.s64[i] = v; break;
+        case dnnl_tp_s32: x.s32[i] = v; break;
+        case dnnl_tp_s8: x.s8[i] = (int8_t)v; break;
+        default: x.u8[i] = (uint8_t)v; break;
+        }
+    }
+}
+
+static int by_rank(const void *a, const void *b) {
+    const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    const double p = line[i], q = line[j];
+    if (isnan(p) != isnan(q)) return isnan(p) ? -1 : 1;
+    if (!isnan(p) && p != q) return (p < q) == smallest ? -1 : 1;
+    return (i < j) != last ? -1 : 1;
+}
+
+static void test_all(void **state) {
+    (void)state;
+    static const dnnl_tp_data_type_t types[] = {dnnl_tp_f32, dnnl_tp_f64, dnnl_tp_s64,
+                                                dnnl_tp_s32, dnnl_tp_s8,  dnnl_tp_u8};
+    static const int64_t shapes[][3] = {{3, 50, 1}, {2, 17, 130}, {1, 1, 5}, {5, 64, 3}},
+                         ks[] = {1, 2, 7, 50, 64};
+    static double values[MOST], copy[MOST];
+    static int64_t rank[MOST];
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+            for (size_t w = 0; w < 4 * sizeof ks / sizeof *ks; ++w) {
+                const int64_t *dims = shapes[s], n = dims[1], k = ks[w / 4], axis = -2;
+                if (k > n) continue;
+                smallest = w & 1;
+                last = w & 2;
+                fill(types[t], (int)(dims[0] * n * dims[2]), values);
+                const uint8_t small = smallest, late = last;
+                const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                                                  {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &k},
+                                                  {dnnl_tp_op_attr_smallest, dnnl_tp_op_attr_bool, 1, &small},
+                                                  {dnnl_tp_op_attr_last, dnnl_tp_op_attr_bool, 1, &late}};
+                const test_tensor_t in = {types[t], 3, {dims[0], n, dims[2]}, &x};
+                CHECK_OK(test_one_op(dnnl_tp_op_top_k, 4, attr, 1, &in, got, sizeof got, w % 3 ? 1 : 3));
+                for (int64_t o = 0; o < dims[0]; ++o)
+                    for (int64_t c = 0; c < dims[2]; ++c) {
+                        for (int64_t i = 0; i < n; ++i) {
+                            copy[i] = values[(o * n + i) * dims[2] + c];
+                            rank[i] = i;
+                        }
+                        line = copy;
+                        qsort(rank, (size_t)n, sizeof *rank, by_rank);
+                        for (int64_t i = 0; i < k; ++i)
+                            assert_int_equal(got[(o * k + i) * dims[2] + c], rank[i]);
+                    }
+            }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    dnnl_tp_graph_t g;
+    dnnl_tp_value_t a, y;
+    CHECK_OK(dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    CHECK_OK(dnnl_tp_graph_input(g, &a, "a", dnnl_tp_f32, 2, (const dnnl_tp_dims_t){4, 5}));
+    const int64_t axis = 1, many = 6, minus = -1;
+    dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                                {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &many}};
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_top_k, "", 1, &a, 2, attr, 1, &y), dnnl_tp_invalid_shape);
+    attr[1].data = &minus;
+    CHECK_STATUS(dnnl_tp_graph_op(g, dnnl_tp_op_top_k, "", 1, &a, 2, attr, 1, &y), dnnl_tp_invalid_graph_op);
+    CHECK_OK(dnnl_tp_graph_destroy(g));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
