@@ -1,7 +1,7 @@
 # The public enumerators of operators and their attributes, from the lists of src/exec/ops (doc/decisions/0008-operator-lists.md).
 # A line MACRO(name, number, ...) /**< remark */ becomes an enumerator; other comments that begin with two stars stay.
 set(dnnl_tp_ops ${PROJECT_SOURCE_DIR}/src/exec/ops)
-file(GLOB dnnl_tp_op_classes CONFIGURE_DEPENDS ${dnnl_tp_ops}/*.c)
+file(GLOB_RECURSE dnnl_tp_op_classes CONFIGURE_DEPENDS ${dnnl_tp_ops}/*.c)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dnnl_tp_ops}/ops.inc ${dnnl_tp_ops}/attributes.inc
   ${dnnl_tp_op_classes})
 

@@ -29,7 +29,7 @@ function(fuzzer name)
   set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
 endfunction()
 find_program(CLANG clang)
-file(GLOB ops RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/ops/*.c)
+file(GLOB_RECURSE ops RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/ops/*.c)
 list(TRANSFORM ops REPLACE "\\.c$" "")
 set(graph_parts common/base/arena exec/graph/graph exec/graph/build exec/graph/region exec/graph/op ${ops})
 fuzzer(graph REPLAY ${PROJECT_SOURCE_DIR}/benchdnn/inputs/graph
