@@ -198,23 +198,28 @@ static const struct {
 } flag_letters[] = {{'G', dnnl_tp_use_global_stats},
                     {'C', dnnl_tp_use_scale},
                     {'H', dnnl_tp_use_shift},
-                    {'M', dnnl_tp_rms_norm}};
-static int set_flags(bd_prb_t *p, const char *s) {
+                    {'M', dnnl_tp_rms_norm},
+                    {'R', dnnl_tp_fuse_norm_relu},
+                    {'A', dnnl_tp_fuse_norm_add_relu}};
+enum { FLAG_LETTERS = sizeof flag_letters / sizeof *flag_letters };
+static int set_letters(bd_prb_t *p, const char *s, const char *allowed) {
     p->flags = 0;
     for (; *s; ++s) {
-        size_t i = 0;
-        while (i < 4 && flag_letters[i].c != *s) ++i;
-        if (i == 4) return 1;
-        p->flags |= flag_letters[i].bit;
+        if (!strchr(allowed, *s)) return 1;
+        for (int i = 0; i < FLAG_LETTERS; ++i)
+            if (flag_letters[i].c == *s) p->flags |= flag_letters[i].bit;
     }
     return 0;
 }
+static int set_flags(bd_prb_t *p, const char *s) { return set_letters(p, s, "GCHM"); }
+static int set_batch_flags(bd_prb_t *p, const char *s) { return set_letters(p, s, "GCHRA"); }
 static void get_flags(const bd_prb_t *p, char *o, size_t n) {
     o[0] = 0;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < FLAG_LETTERS; ++i)
         if (p->flags & flag_letters[i].bit) bd_cat(o, n, "%c", flag_letters[i].c);
 }
 const bd_opt_t bd_opt_flags = {"flags", "", set_flags, get_flags, false};
+const bd_opt_t bd_opt_batch_flags = {"flags", "", set_batch_flags, get_flags, false};
 
 static int set_inplace(bd_prb_t *p, const char *s) { return bd_parse_bool(s, &p->inplace); }
 static void get_inplace(const bd_prb_t *p, char *o, size_t n) { put(o, n, p->inplace ? "true" : "false"); }

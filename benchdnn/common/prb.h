@@ -15,7 +15,13 @@
 
 typedef enum { BD_FWD_D, BD_FWD_I, BD_FWD_B, BD_BWD_D, BD_BWD_W, BD_BWD_WB, BD_BWD_DW } bd_dir_t;
 
-enum { BD_IN = 1, BD_OUT = 2, BD_ATTR = 4, BD_WEI = 8 };
+enum {
+    BD_IN = 1,
+    BD_OUT = 2,
+    BD_ATTR = 4,
+    BD_WEI = 8,
+    BD_OWN = 16 /* what it holds is each library's own matter */
+};
 
 /* A tensor of the problem. Values are kept as f64 in logical row-major order. */
 typedef struct {

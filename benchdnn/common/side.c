@@ -97,7 +97,7 @@ dnnl_tp_status_t bd_side_create(bd_side_t *s, const bd_prb_t *p, const bd_api_t 
         if (p->t[i].rt) TRY(bd_md_create(api, &p->t[i], true, &s->own[i]));
     for (int i = 0; i < p->nt; ++i) {
         TRY(bd_layout(api, bd_side_md(s, i), &s->lay[i]));
-        if (p->t[i].nd && s->lay[i].nd != p->t[i].nd) {
+        if (p->t[i].nd && s->lay[i].nd != p->t[i].nd && !(api->is_peer && p->t[i].io & BD_OWN)) {
             s->what = "the descriptor of an argument has other dimensions than the problem";
             return dnnl_tp_runtime_error;
         }

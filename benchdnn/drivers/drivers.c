@@ -7,8 +7,8 @@ const bd_driver_t *const bd_drivers[] = {
     NULL};
 
 bool bd_driver_known_elsewhere(const char *name) {
-    static const char *const names[] = {"self", "deconv",     "shuffle", "bnorm",  "gnorm", "rnn",
-                                        "lrn",  "resampling", "zeropad", "brgemm", "sdpa",  "graph"};
+    static const char *const names[] = {"self",    "deconv", "shuffle", "rnn",  "resampling",
+                                        "zeropad", "brgemm", "sdpa",    "graph"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (!strcmp(names[i], name)) return true;
     return false;

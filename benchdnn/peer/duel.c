@@ -86,7 +86,7 @@ static dnnl_tp_status_t prepare(runner_t *r, bd_side_t *s) {
 static bool agree(bd_side_t *a, bd_side_t *b) {
     const bd_prb_t *p = a->prb;
     for (int i = 0; i < p->nt; ++i) {
-        if (!(p->t[i].io & BD_OUT) || p->t[i].alias >= 0 || bd_attr_has_sum(&p->attr)) continue;
+        if (!(p->t[i].io & BD_OUT) || p->t[i].io & BD_OWN || p->t[i].alias >= 0 || bd_attr_has_sum(&p->attr)) continue;
         int64_t n = bd_elems(&p->t[i]);
         double *x = bd_alloc((size_t)n * sizeof *x, 64), *y = bd_alloc((size_t)n * sizeof *y, 64);
         bool ok = bd_side_load(a, i, x) == dnnl_tp_success && bd_side_load(b, i, y) == dnnl_tp_success;

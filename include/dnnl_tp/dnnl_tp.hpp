@@ -17,6 +17,7 @@
 #include "dnnl_tp/dnnl_tp_enums.hpp"
 #include "dnnl_tp/dnnl_tp_handle.hpp"
 #include "dnnl_tp/dnnl_tp_memory.hpp"
+#include "dnnl_tp/dnnl_tp_normalization.hpp"
 #include "dnnl_tp/dnnl_tp_primitives.hpp"
 #include "dnnl_tp/dnnl_tp_spatial.hpp"
 #include "dnnl_tp/dnnl_tp_stream.hpp"

@@ -61,6 +61,8 @@ enum class primitive_kind {
     sum = dnnl_tp_sum,
     convolution = dnnl_tp_convolution,
     eltwise = dnnl_tp_eltwise,
+    lrn = dnnl_tp_lrn,
+    batch_normalization = dnnl_tp_batch_normalization,
     inner_product = dnnl_tp_inner_product,
     binary = dnnl_tp_binary,
     matmul = dnnl_tp_matmul,
@@ -69,6 +71,7 @@ enum class primitive_kind {
     prelu = dnnl_tp_prelu,
     softmax = dnnl_tp_softmax,
     layer_normalization = dnnl_tp_layer_normalization,
+    group_normalization = dnnl_tp_group_normalization,
 };
 
 } // namespace enums
@@ -151,6 +154,8 @@ enum class algorithm {
     pooling_max = dnnl_tp_pooling_max,
     pooling_avg_include_padding = dnnl_tp_pooling_avg_include_padding,
     pooling_avg_exclude_padding = dnnl_tp_pooling_avg_exclude_padding,
+    lrn_across_channels = dnnl_tp_lrn_across_channels,
+    lrn_within_channel = dnnl_tp_lrn_within_channel,
     reduction_max = dnnl_tp_reduction_max,
     reduction_min = dnnl_tp_reduction_min,
     reduction_sum = dnnl_tp_reduction_sum,
@@ -164,12 +169,14 @@ enum class algorithm {
     softmax_log = dnnl_tp_softmax_log,
 };
 
-/** Flags of layer normalization. */
+/** Flags of layer, batch and group normalization. */
 enum class normalization_flags : unsigned {
     none = dnnl_tp_normalization_flags_none,
     use_global_stats = dnnl_tp_use_global_stats,
     use_scale = dnnl_tp_use_scale,
     use_shift = dnnl_tp_use_shift,
+    fuse_norm_relu = dnnl_tp_fuse_norm_relu,
+    fuse_norm_add_relu = dnnl_tp_fuse_norm_add_relu,
     rms_norm = dnnl_tp_rms_norm,
 };
 

@@ -249,6 +249,69 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_pooling_forward_primitive_desc_create(
     const dnnl_tp_dims_t strides, const dnnl_tp_dims_t kernel, const dnnl_tp_dims_t dilation,
     const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr);
 
+/** dst = scale * (src - mean) / sqrt(variance + epsilon) + shift with one mean, biased variance, scale and shift
+ * for each channel, which the batch and space share; they are f32. Arguments: SRC, DST (the same buffer allowed),
+ * MEAN, VARIANCE, SCALE, SHIFT; SRC_1 with fuse_norm_add_relu, of dst's descriptor; WORKSPACE (output) of either
+ * fusion in forward_training: u8 of dst's shape and layout, 1 where the result is above 0, else 0; its
+ * descriptor is query_workspace_md. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training: MEAN and VARIANCE are written; forward_inference: they are no
+ *     arguments, unless dnnl_tp_use_global_stats makes them inputs
+ * @param src_desc {N, C, [[[D,] H,] W]}
+ * @param dst_desc the same shape; any = src's layout
+ * @param epsilon added to the variance
+ * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift, fuse_norm_relu,
+ *     fuse_norm_add_relu
+ * @param attr NULL = defaults; post-operations eltwise and binary, behind the fused ones
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_batch_normalization_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, float epsilon, unsigned flags,
+    const_dnnl_tp_primitive_attr_t attr);
+
+/** As batch normalization with a mean and variance for each image and group of C / groups neighbouring channels,
+ * MEAN and VARIANCE of {N, groups}; scale and shift are by channel. Arguments: SRC, DST (the same buffer
+ * allowed), MEAN, VARIANCE, SCALE, SHIFT. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind as for batch normalization
+ * @param src_desc {N, C, [[D,] H,] W}
+ * @param dst_desc the same shape; any = src's layout
+ * @param groups divides C; 1 = one group, C = instance normalization
+ * @param epsilon added to the variance
+ * @param flags dnnl_tp_normalization_flags_t bits: use_global_stats, use_scale, use_shift
+ * @param attr NULL = defaults; common scales of SRC and DST; post-operations eltwise and binary
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_group_normalization_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, dnnl_tp_dim_t groups,
+    float epsilon, unsigned flags, const_dnnl_tp_primitive_attr_t attr);
+
+/** Local response normalization: dst = src * (k + alpha / size * sum)^-beta, where sum is that of the squares of the
+ * neighbours -(local_size - 1) / 2 to (local_size - 1) / 2, so an even size has as many as the odd one below it.
+ * Across channels neighbours are channels and size is local_size; within a channel they are a box in space and
+ * size is local_size to the number of spatial dimensions. Arguments: SRC, DST. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same and need no workspace
+ * @param alg_kind lrn_across_channels or lrn_within_channel
+ * @param src_desc {N, C, [[[D,] H,] W]}
+ * @param dst_desc the same shape; any = src's layout
+ * @param local_size size of the neighbourhood, >= 1
+ * @param alpha alpha of the formula
+ * @param beta beta of the formula
+ * @param k k of the formula
+ * @param attr NULL = defaults
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_lrn_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
+    dnnl_tp_dim_t local_size, float alpha, float beta, float k, const_dnnl_tp_primitive_attr_t attr);
+
 /** Copies a tensor into another layout and data type, rounding half to even and saturating. Arguments: SRC,
  * DST. Thread-safe.
  *

@@ -99,6 +99,8 @@ typedef enum {
     dnnl_tp_sum = 4,                    /**< Weighted sum of tensors. */
     dnnl_tp_convolution = 5,            /**< A kernel that moves over an image. */
     dnnl_tp_eltwise = 7,                /**< A function of each element. */
+    dnnl_tp_lrn = 8,                    /**< Local response normalization. */
+    dnnl_tp_batch_normalization = 9,    /**< Normalization of each channel over the batch. */
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
     dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
@@ -107,6 +109,7 @@ typedef enum {
     dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight. */
     dnnl_tp_softmax = 19,               /**< Softmax and its logarithm. */
     dnnl_tp_layer_normalization = 20,   /**< Normalization over the last dimension. */
+    dnnl_tp_group_normalization = 21,   /**< Normalization of groups of channels of an image. */
     dnnl_tp_primitive_kind_max = 0x7fff /**< Not a value: fixes the size of the type. */
 } dnnl_tp_primitive_kind_t;
 
@@ -147,6 +150,8 @@ typedef enum {
     dnnl_tp_pooling_max = 0x1ff,                     /**< largest tap inside src */
     dnnl_tp_pooling_avg_include_padding = 0x2ff,     /**< sum of the taps / size of the window */
     dnnl_tp_pooling_avg_exclude_padding = 0x3ff,     /**< sum of the taps / number of taps inside src */
+    dnnl_tp_lrn_across_channels = 0xaff,             /**< squares of the neighbouring channels */
+    dnnl_tp_lrn_within_channel = 0xbff,              /**< squares of the neighbourhood in space */
     dnnl_tp_binary_add = 0x1fff0,                    /**< s0 + s1 */
     dnnl_tp_binary_mul = 0x1fff1,                    /**< s0 * s1 */
     dnnl_tp_binary_max = 0x1fff2,                    /**< max(s0, s1) */
@@ -173,13 +178,15 @@ typedef enum {
     dnnl_tp_softmax_log = 0x30001                    /**< s - max - ln(sum exp(s - max)) */
 } dnnl_tp_alg_kind_t;
 
-/** Flags of layer normalization. */
+/** Flags of layer, batch and group normalization. */
 typedef enum {
     dnnl_tp_normalization_flags_none = 0, /**< Nothing of the following. */
     dnnl_tp_use_global_stats = 1,         /**< Mean and variance are inputs. */
     dnnl_tp_use_scale = 2,                /**< A scale vector is an input. */
     dnnl_tp_use_shift = 4,                /**< A shift vector is an input. */
-    dnnl_tp_rms_norm = 32                 /**< Mean is taken as 0; variance is the mean of squares. */
+    dnnl_tp_fuse_norm_relu = 8,           /**< Batch: ReLU of the result; training writes a workspace. */
+    dnnl_tp_fuse_norm_add_relu = 16,      /**< Batch: ReLU of the sum with SRC_1; likewise. */
+    dnnl_tp_rms_norm = 32                 /**< Layer: mean is taken as 0; variance is the mean of squares. */
 } dnnl_tp_normalization_flags_t;
 
 /** Who provides scratch memory. */
@@ -247,7 +254,7 @@ typedef enum {
     dnnl_tp_query_direction = 29,              /**< Direction of a recurrent network. */
     dnnl_tp_query_activation_kind = 30,        /**< Activation of a recurrent network. */
     dnnl_tp_query_kernel = 31,                 /**< Kernel of a pooling. */
-    dnnl_tp_query_group_size_s64 = 32,         /**< Group size of a shuffle. */
+    dnnl_tp_query_group_size_s64 = 32,         /**< Group size of a shuffle, groups of a group normalization. */
     dnnl_tp_query_some_md = 128,               /**< Not a value: descriptors begin here. */
     dnnl_tp_query_src_md = 129,                /**< A source. */
     dnnl_tp_query_diff_src_md = 130,           /**< A gradient; has no dimensions. */

@@ -243,6 +243,49 @@ void test_row_kinds(void **) {
     f.s.wait();
     assert_close(tops.data_as<float>(), {3, 5});
     assert_true(taps.data_as<std::uint8_t>()[0] == 1 && taps.data_as<std::uint8_t>()[1] == 0);
+    const t::memory_desc pair({1, 2, 2}, t::memory::data_type::f32, t::memory::format_tag::abc);
+    const auto training = t::prop_kind::forward_training;
+    const t::batch_normalization_forward::primitive_desc batch(f.e, training, pair, pair, 0.0f,
+                                                               t::normalization_flags::use_shift |
+                                                                   t::normalization_flags::fuse_norm_relu);
+    const t::group_normalization_forward::primitive_desc group(f.e, training, pair, pair, 1, 0.5f,
+                                                               t::normalization_flags::none);
+    const t::lrn_forward::primitive_desc local(f.e, training, t::algorithm::lrn_across_channels, pair, pair,
+                                               3, 3.0f, 1.0f, 2.0f);
+    assert_true(batch.get_flags() ==
+                (t::normalization_flags::use_shift | t::normalization_flags::fuse_norm_relu));
+    assert_true(group.get_group_size() == 1 && group.get_epsilon() == 0.5f &&
+                group.get_flags() == t::normalization_flags::none);
+    assert_true(local.get_local_size() == 3 && local.get_k() == 2.0f && local.get_alpha() == 3.0f &&
+                local.get_beta() == 1.0f && local.get_algorithm() == t::algorithm::lrn_across_channels);
+    assert_true(batch.mean_desc() == t::memory_desc({2}, dnnl_tp_f32) &&
+                batch.variance_desc() == batch.mean_desc() &&
+                group.mean_desc() == t::memory_desc({1, 1}, dnnl_tp_f32) &&
+                group.variance_desc() == group.mean_desc());
+    t::memory four = f.make(pair, {1, 3, 2, 6}), result = f.make(pair, {0, 0, 0, 0}),
+              shift = f.make(batch.mean_desc(), {0, 2}), mean = f.make(batch.mean_desc(), {0, 0}),
+              variance = f.make(batch.mean_desc(), {0, 0}), of_group = f.make(group.mean_desc(), {0}),
+              of_group2 = f.make(group.mean_desc(), {0}), positive(batch.workspace_desc(), f.e);
+    t::batch_normalization_forward(batch.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, four},
+                       {DNNL_TP_ARG_DST, result},
+                       {DNNL_TP_ARG_SHIFT, shift},
+                       {DNNL_TP_ARG_MEAN, mean},
+                       {DNNL_TP_ARG_VARIANCE, variance},
+                       {DNNL_TP_ARG_WORKSPACE, positive}});
+    f.s.wait();
+    assert_close(result.data_as<float>(), {0, 1, 1, 3});
+    assert_close(mean.data_as<float>(), {2, 4});
+    assert_close(variance.data_as<float>(), {1, 4});
+    t::group_normalization_forward(group.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, four},
+                       {DNNL_TP_ARG_DST, result},
+                       {DNNL_TP_ARG_MEAN, of_group},
+                       {DNNL_TP_ARG_VARIANCE, of_group2}});
+    t::lrn_forward(local.clone()).execute(f.s, {{DNNL_TP_ARG_SRC, four}, {DNNL_TP_ARG_DST, result}});
+    f.s.wait();
+    assert_close(of_group.data_as<float>(), {3});
+    assert_close(result.data_as<float>(), {1.0f / 7, 3.0f / 47, 2.0f / 7, 6.0f / 47});
     const t::memory_desc line_md({1, 1, 4}, t::memory::data_type::f32, t::memory::format_tag::abc),
         kernel_md({1, 1, 2}, t::memory::data_type::f32, t::memory::format_tag::abc),
         bias_md({1}, t::memory::data_type::f32, t::memory::format_tag::a),

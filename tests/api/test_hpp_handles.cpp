@@ -140,6 +140,12 @@ void test_empty_on_request(void **) {
         e, prop, md, other, 0.0f, t::normalization_flags::none, attr, true)));
     assert_false(static_cast<bool>(
         t::eltwise_forward::primitive_desc(e, prop, t::algorithm::eltwise_relu, md, other, attr, true)));
+    assert_false(static_cast<bool>(t::batch_normalization_forward::primitive_desc(
+        e, prop, md, other, 0.0f, t::normalization_flags::none, attr, true)));
+    assert_false(static_cast<bool>(t::group_normalization_forward::primitive_desc(
+        e, prop, md, other, 1, 0.0f, t::normalization_flags::none, attr, true)));
+    assert_false(static_cast<bool>(t::lrn_forward::primitive_desc(
+        e, prop, t::algorithm::lrn_within_channel, md, other, 5, 1.0f, 0.75f, 1.0f, attr, true)));
     assert_false(static_cast<bool>(t::pooling_forward::primitive_desc(
         e, prop, t::algorithm::pooling_max, md, other, {1}, {1}, {0}, {0}, {0}, attr, true)));
     assert_false(static_cast<bool>(t::convolution_forward::primitive_desc(

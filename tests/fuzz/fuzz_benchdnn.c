@@ -41,6 +41,9 @@ static const char *small(const bd_driver_t *d) {
     case dnnl_tp_convolution: return "ic3ih4oc4oh4kh3ph1";
     case dnnl_tp_binary: return "2x3x4:2x3";
     case dnnl_tp_pooling: return "ic3ih4kh2";
+    case dnnl_tp_batch_normalization:
+    case dnnl_tp_lrn: return "ic3ih4";
+    case dnnl_tp_group_normalization: return "g2ic4ih3";
     case dnnl_tp_prelu: return "2x3x4:1x3x1";
     case dnnl_tp_concat: return "2x3x4:2x2x4";
     case dnnl_tp_reduction: return "2x3x4:2x1x4";

@@ -89,6 +89,33 @@ static dnnl_tp_status_t make_layer_norm(dnnl_tp_primitive_desc_t *pd, dnnl_tp_en
                  pd, e, dnnl_tp_forward_training, md[0], md[0], NULL, 1e-5f,
                  dnnl_tp_use_scale | dnnl_tp_use_shift, a));
 }
+static dnnl_tp_status_t make_batch_norm(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                        const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(1, MD(0, 7, 67, 301, dnnl_tp_acb),
+             dnnl_tp_batch_normalization_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_training, md[0], md[0], 1e-5f,
+                 dnnl_tp_use_scale | dnnl_tp_use_shift | dnnl_tp_fuse_norm_relu, a));
+}
+static dnnl_tp_status_t make_batch_norm_of_planes(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                                  const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(1, MD(0, 7, 67, 301, dnnl_tp_abc),
+             dnnl_tp_batch_normalization_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_inference, md[0], md[0], 1e-5f, dnnl_tp_use_shift, a));
+}
+static dnnl_tp_status_t make_group_norm(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                        const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(1, MD(0, 7, 68, 301, dnnl_tp_acb),
+             dnnl_tp_group_normalization_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_training, md[0], md[0], 17, 1e-5f,
+                 dnnl_tp_use_scale | dnnl_tp_use_shift, a));
+}
+static dnnl_tp_status_t make_lrn(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                 const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(1, MD(0, 7, 67, 301, dnnl_tp_acb),
+             dnnl_tp_lrn_forward_primitive_desc_create(pd, e, dnnl_tp_forward_inference,
+                                                       dnnl_tp_lrn_across_channels, md[0], md[0], 5, 1e-4f,
+                                                       .75f, 1.f, a));
+}
 static dnnl_tp_status_t make_eltwise(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                      const_dnnl_tp_primitive_attr_t a) {
     WITH_MDS(1, MD(0, 301, 331, 0, dnnl_tp_ab),
@@ -169,6 +196,10 @@ static const struct {
                 {"depthwise convolution", make_depthwise},
                 {"softmax", make_softmax},
                 {"layer norm", make_layer_norm},
+                {"batch norm", make_batch_norm},
+                {"batch norm of planes", make_batch_norm_of_planes},
+                {"group norm", make_group_norm},
+                {"lrn", make_lrn},
                 {"eltwise", make_eltwise},
                 {"prelu", make_prelu},
                 {"pooling", make_pooling},

@@ -91,6 +91,8 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(pooling_, max);
         CASE(pooling_, avg_include_padding);
         CASE(pooling_, avg_exclude_padding);
+        CASE(, lrn_across_channels);
+        CASE(, lrn_within_channel);
         CASE(softmax_, accurate);
         CASE(softmax_, log);
     }

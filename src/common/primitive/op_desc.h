@@ -27,6 +27,7 @@ enum {
 
 typedef enum {
     DTP_FIELD_S32,
+    DTP_FIELD_S64,
     DTP_FIELD_F32,
     DTP_FIELD_DIMS, /* int64_t, a dnnl_tp_dims_t of which count are used */
     DTP_FIELD_MD,

@@ -83,13 +83,16 @@ static const struct {
                {dnnl_tp_query_epsilon_f32, "eps"},
                {dnnl_tp_query_epsilon_f32, "epsilon"},
                {dnnl_tp_query_p_f32, "p"},
+               {dnnl_tp_query_local_size_s64, "local_size"},
+               {dnnl_tp_query_k_f32, "k"},
+               {dnnl_tp_query_group_size_s64, "groups"},
                {dnnl_tp_query_strides, "strides"},
                {dnnl_tp_query_kernel, "kernel"},
                {dnnl_tp_query_dilations, "dilations"},
                {dnnl_tp_query_padding_l, "padding_l"},
                {dnnl_tp_query_padding_r, "padding_r"}};
 
-/* A 4-byte member of the problem by name, or the address of one that has several values; false: there is none.
+/* A member of the problem by name, or the address of one that has several values; false: there is none.
  */
 static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
     for (int f = 0; f < pd->info->nfields; ++f) {
@@ -99,6 +102,7 @@ static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
         if (field->type == DTP_FIELD_DIMS)
             *(const dnnl_tp_dims_t **)result = (const dnnl_tp_dims_t *)(const void *)at;
         else if (field->type == DTP_FIELD_S32 || field->type == DTP_FIELD_F32) memcpy(result, at, 4);
+        else if (field->type == DTP_FIELD_S64) memcpy(result, at, 8);
         else continue;
         return true;
     }

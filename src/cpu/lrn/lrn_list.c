@@ -1,0 +1,5 @@
+/* Implementations of local response normalization on the CPU, fastest first. */
+#include "common/primitive/primitive_desc.h"
+
+#define IMPLS(X) X(lrn__ref)
+DTP_CPU_LIST(lrn, IMPLS);
