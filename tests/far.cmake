@@ -43,8 +43,8 @@ foreach(name IN ITEMS attention binary channel_norm concat convolution eltwise g
     reduction reorder softmax sum)
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
-foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if ops/test_rows
-    ops/test_exact_types)
+foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if compile/test_convnet
+    ops/test_rows ops/test_exact_types ops/test_images)
   string(REGEX REPLACE "^.*/test_" "" name ${source})
   far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)
 endforeach()

@@ -1,10 +1,7 @@
-/* Compilation: the passes in their order, constants in the layouts that implementations chose, the
- * executable. */
+/* Compilation: the passes in their order, the executable. */
 #include "exec/compile/compile.h"
 
 #include "common/base/with.h"
-#include "common/problems/matmul.h"
-#include "common/problems/reorder.h"
 #include "exec/run/executable.h"
 #include "exec/compile/emit/emit.h"
 #include "exec/compile/ir/ir.h"
@@ -14,177 +11,6 @@
 #include "threading/base/parallel.h"
 #include "threading/base/topology.h"
 #include "threading/streams/stream_attr.h"
-
-/* ---- Derived constants ------------------------------------------------------------------------------- */
-
-/* Of its parts it has as many as there are. */
-typedef struct {
-    int32_t tag, nparts;
-    dtp_md_t dst;
-    struct {
-        int64_t cid;
-        dtp_md_t src;
-    } part[];
-} pack_key_t;
-enum { PACK_TAG = 2 };
-
-typedef struct {
-    dtp_packing_t *packing;
-    dtp_md_t dst;
-    int buf;
-    pack_key_t *key;
-    size_t key_bytes;
-    const dtp_derived_t *derived;
-    size_t at;
-} pack_job_t;
-
-static dnnl_tp_status_t add_job(dtp_lower_t *l, pack_job_t *jobs, int *n, dtp_packing_t *packing,
-                                const dtp_md_t *dst, int buf) {
-    pack_job_t *j = &jobs[(*n)++];
-    j->packing = packing;
-    j->dst = *dst;
-    j->buf = buf;
-    j->key_bytes = sizeof *j->key + sizeof *j->key->part * (size_t)packing->nparts;
-    j->key = dtp_arena_alloc(l->ir->arena, j->key_bytes);
-    if (!j->key) return dnnl_tp_out_of_memory;
-    j->key->tag = PACK_TAG;
-    j->key->nparts = packing->nparts;
-    j->key->dst = *dst;
-    for (int i = 0; i < packing->nparts; ++i) {
-        j->key->part[i].cid = packing->part[i].cid;
-        j->key->part[i].src = packing->part[i].src;
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const void *from,
-                                     const dtp_md_t *dst, void *to) {
-    static const dtp_parallel_t alone = {NULL, 1, NULL};
-    dtp_reorder_desc_t d;
-    memset(&d, 0, sizeof d);
-    d.base.kind = dnnl_tp_reorder;
-    d.src = *src;
-    d.dst = *dst;
-    dnnl_tp_primitive_attr_t attr = NULL;
-    dnnl_tp_primitive_desc_t pd = NULL;
-    dnnl_tp_primitive_t prim = NULL;
-    char *scratch = NULL;
-    dnnl_tp_status_t status = dnnl_tp_primitive_attr_create(&attr);
-    if (status != dnnl_tp_success) return status;
-    attr->num_threads = 1;
-    status = dtp_pd_create(&pd, l->ir->host, &d.base, sizeof d, attr);
-    if (status == dnnl_tp_success) status = dnnl_tp_primitive_create(&prim, pd);
-    if (status == dnnl_tp_success) {
-        size_t bytes = dtp_pd_scratch_size(prim->pd);
-        scratch = bytes ? dtp_alloc(l->ir->arena->allocator, bytes, DTP_CACHE_LINE) : NULL;
-        if (bytes && !scratch) status = dtp_no_memory(bytes);
-    }
-    if (status == dnnl_tp_success) {
-        void *ptr[DTP_REORDER_NARGS] = {[DTP_REORDER_SRC] = (void *)(uintptr_t)from, [DTP_REORDER_DST] = to};
-        status = dtp_primitive_run(prim, &alone, ptr, NULL, scratch, -1);
-    }
-    dtp_free(l->ir->arena->allocator, scratch);
-    if (prim) (void)dnnl_tp_primitive_destroy(prim);
-    if (pd) (void)dnnl_tp_primitive_desc_destroy(pd);
-    (void)dnnl_tp_primitive_attr_destroy(attr);
-    return status;
-}
-
-/* Parts side by side in a plain {K, N} of so many columns. */
-static dnnl_tp_status_t join_parts(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols, size_t size,
-                                   char *to) {
-    for (int i = 0; i < p->nparts; ++i) {
-        const dtp_md_t *m = &p->part[i].src;
-        const int64_t width = m->dims[1], strides[2] = {cols, 1};
-        const size_t row = m->strides[1] == 1 ? (size_t)width * size : 0;
-        const char *from = p->part[i].data;
-        if (row) {
-            for (int64_t r = 0; r < m->dims[0]; ++r)
-                memcpy(to + (size_t)(r * cols) * size, from + (size_t)(r * m->strides[0]) * size, row);
-        } else {
-            dtp_md_t place;
-            DTP_TRY(dtp_md_init_strides(&place, 2, m->dims, m->data_type, strides));
-            DTP_TRY(reorder_into(l, m, from, &place, to));
-        }
-        to += (size_t)width * size;
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) {
-    const dtp_packing_t *p = j->packing;
-    size_t size = dtp_type_size(j->dst.data_type);
-    int64_t rows = p->part[0].src.dims[0], cols = 0;
-    for (int i = 0; i < p->nparts; ++i) cols += p->part[i].src.dims[1];
-    if (dtp_md_is_dense_row_major(&j->dst)) return join_parts(l, p, cols, size, to);
-    if (dtp_md_is_padded(&j->dst)) memset(to, 0, dtp_md_size(&j->dst));
-    if (p->nparts == 1) return reorder_into(l, &p->part[0].src, p->part[0].data, &j->dst, to);
-    dtp_md_t joined;
-    int64_t dims[2] = {rows, cols};
-    DTP_TRY(dtp_md_init_strides(&joined, 2, dims, j->dst.data_type, NULL));
-    char *tmp = dtp_alloc(l->ir->arena->allocator, (size_t)(rows * cols) * size, DTP_CACHE_LINE);
-    if (!tmp) return dtp_no_memory((size_t)(rows * cols) * size);
-    dnnl_tp_status_t status = join_parts(l, p, cols, size, tmp);
-    if (status == dnnl_tp_success) status = reorder_into(l, &joined, tmp, &j->dst, to);
-    dtp_free(l->ir->arena->allocator, tmp);
-    return status;
-}
-
-/* What is missing goes into one block in the order of execution, each part directly behind the other, so that
- * the prefetch of weights crosses from one operator to the next. */
-static dnnl_tp_status_t pack_jobs(dtp_lower_t *l, pack_job_t *jobs, int n) {
-    dtp_graph_t *g = l->ir->graph;
-    enum { PREFETCH_SLACK = 32 * 1024 }; /* kernels prefetch beyond the end; keep that inside our block */
-    size_t total = 0;
-    for (int i = 0; i < n; ++i) {
-        jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes);
-        if (jobs[i].derived) continue;
-        jobs[i].at = total;
-        total += dtp_round_up_size(dtp_md_size(&jobs[i].dst), DTP_CACHE_LINE);
-    }
-    char *block = total ? dtp_derived_alloc(g, total + PREFETCH_SLACK) : NULL;
-    if (total && !block) return dnnl_tp_out_of_memory;
-    for (int i = 0; i < n; ++i) {
-        if (!jobs[i].derived)
-            jobs[i].derived = dtp_derived_find(g, jobs[i].key, jobs[i].key_bytes); /* used twice */
-        if (!jobs[i].derived) {
-            DTP_TRY(pack_one(l, &jobs[i], block + jobs[i].at));
-            jobs[i].derived = dtp_derived_add(g, jobs[i].key, jobs[i].key_bytes, block + jobs[i].at);
-            if (!jobs[i].derived) return dnnl_tp_out_of_memory;
-        }
-        l->bufs[jobs[i].buf].data = jobs[i].derived->data;
-        l->bufs[jobs[i].buf].bytes = dtp_md_size(&jobs[i].dst);
-    }
-    return dnnl_tp_success;
-}
-
-static dnnl_tp_status_t pack_constants(dtp_lower_t *l) {
-    int n = 0;
-    for (int i = 0; i < l->nsteps && l->nproblems; ++i) n += l->steps[i]->work->packing ? 2 : 0;
-    if (n == 0) return dnnl_tp_success;
-    pack_job_t *jobs = dtp_arena_alloc(l->ir->arena, sizeof *jobs * (size_t)n);
-    if (!jobs) return dnnl_tp_out_of_memory;
-    n = 0;
-    for (int i = 0; i < l->nsteps; ++i) {
-        dtp_step_t *s = l->steps[i];
-        if (!s->work->packing) continue;
-        const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->work->prim[0]->pd->op;
-        dtp_buf_t *b = &l->bufs[s->arg[DTP_MATMUL_WEI].buf];
-        if (s->work->packing->nparts == 1 && dtp_md_equal(&d->wei, &s->work->packing->part[0].src)) {
-            b->data = s->work->packing->part[0].data;
-            b->bytes = dtp_md_size(&d->wei);
-        } else {
-            DTP_TRY(add_job(l, jobs, &n, s->work->packing, &d->wei, s->arg[DTP_MATMUL_WEI].buf));
-        }
-        if (s->work->bias_packing)
-            DTP_TRY(add_job(l, jobs, &n, s->work->bias_packing, &d->bia, s->arg[DTP_MATMUL_BIA].buf));
-    }
-    if (n == 0) return dnnl_tp_success;
-    dtp_lock(&l->ir->graph->lock); /* two compilations at once pack once */
-    dnnl_tp_status_t status = pack_jobs(l, jobs, n);
-    dtp_unlock(&l->ir->graph->lock);
-    return status;
-}
 
 /* ---- The executable ---------------------------------------------------------------------------------- */
 
@@ -293,6 +119,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     DTP_TRY(dtp_ir_fold(ir));
     if (ir->fuse && ir->nops) {
         DTP_TRY(dtp_fuse_gelu(ir));
+        DTP_TRY(dtp_fuse_swish(ir));
         DTP_TRY(dtp_fuse_attention(ir));
         DTP_TRY(dtp_fuse_post_ops(ir));
         DTP_TRY(dtp_fuse_parts(ir));
@@ -316,7 +143,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     if (!e->by_stream) DTP_TRY(dtp_schedule_choose(e, lower, options));
     dtp_orderings_t orderings;
     DTP_TRY(dtp_orderings_derive(&orderings, e, lower));
-    DTP_TRY(pack_constants(lower));
+    DTP_TRY(dtp_pack_constants(lower));
     if (e->by_stream) {
         DTP_TRY(upload_constants(lower));
         place_heads(e);

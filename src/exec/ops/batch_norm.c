@@ -93,27 +93,46 @@ static dnnl_tp_status_t forms(const info_t *t, bool is_last, dtp_md_t *x, dtp_md
     return dtp_md_init_strides(x, 3, all, t->data_type, NULL);
 }
 
+/* Do all executables share the parameters? Then scale and shift are constants. */
+static bool is_constant(const dtp_lower_t *l, const dtp_ir_node_t *n) {
+    bool all = l->ir->fuse && !l->at_once;
+    for (int i = GAMMA; i <= VARIANCE; ++i) all &= dtp_ir_is_shared(l->ir, n->in[i]);
+    return all;
+}
+
+static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, const dtp_md_t *channel) {
+    const dtp_ir_affine_t map = {DTP_AFFINE_NORMALISE,
+                                 ((const dtp_batch_norm_attrs_t *)n->attrs)->epsilon,
+                                 {n->in[GAMMA], n->in[BETA], n->in[MEAN], n->in[VARIANCE]}};
+    const int64_t channels = dtp_md_nelems(channel);
+    const dtp_affine_t *affine;
+    DTP_TRY(dtp_make_affine(l, 1, &map, &affine));
+    DTP_TRY(dtp_pack_mapped(l, s, DTP_BINARY_SRC1, DTP_PACK_SCALED, affine, channels, -1, channel));
+    return dtp_pack_mapped(l, s, s->nargs, DTP_PACK_MAPPED, affine, channels, -1, channel);
+}
+
 static dnnl_tp_status_t batch_norm_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *t = dtp_info(l, n->in[X]);
     dtp_dim_order_t last;
     dtp_view_t x;
     dtp_md_t md, channel;
-    dtp_step_arg_t scale, shift;
+    dtp_step_arg_t scale = {.buf = -1}, shift = {.buf = -1};
     dtp_step_t *s;
     DTP_TRY(dtp_view_any(l, n->in[X], &x));
     dtp_order_channels_last(t->ndims, &last);
     const bool is_last = dtp_is_dense_in(t, x.strides, &last);
     if (!is_last) DTP_TRY(dtp_view_dense(l, n->in[X], &x));
-    DTP_TRY(make_affine(l, n, &scale, &shift));
+    if (!is_constant(l, n)) DTP_TRY(make_affine(l, n, &scale, &shift));
     DTP_TRY(forms(t, is_last, &md, &channel));
     DTP_TRY(is_last ? dtp_view_new_in(l, n->out[0], &last) : dtp_view_new(l, n->out[0]));
     DTP_TRY(function_step(l, n, dnnl_tp_binary_mul, &md, dtp_view_arg(&x), &channel, scale,
                           dtp_written_arg(l, n->out[0]), &s));
     DTP_TRY(dtp_add_post(l, s, &(dtp_ir_post_t){.is_binary = true, .alg = dnnl_tp_binary_add, .value = -1},
                          &channel, shift));
+    if (is_constant(l, n)) DTP_TRY(pack(l, n, s, &channel));
     return dtp_add_post_ops(l, s, n, &md);
 }
 
 const dtp_op_class_t dtp_class_batch_norm =
-    DTP_OP_CLASS(dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), 0, 0, dtp_one_result,
+    DTP_OP_CLASS(dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
                  batch_norm_infer, DTP_NO_VALUES, batch_norm_lower, dtp_cut_by_dim, DTP_NO_POST);

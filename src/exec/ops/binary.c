@@ -121,6 +121,19 @@ static bool same_dims(const info_t *a, const info_t *b) {
     return a->ndims == b->ndims && !memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->ndims);
 }
 
+/* Which elements of out meet one of t, which is broadcast to out; false: in a way that nobody fuses. */
+static bool spread_of(const info_t *t, const info_t *out, dtp_ir_spread_t *spread) {
+    const int lead = out->ndims - t->ndims;
+    const int64_t n = dtp_info_nelems(t);
+    if (is_row(t, out->ndims ? out->dims[out->ndims - 1] : 1)) *spread = DTP_SPREAD_ROW;
+    else if (same_dims(t, out)) *spread = DTP_SPREAD_SAME;
+    else if (n == 1) *spread = DTP_SPREAD_ONE;
+    else if (out->ndims > 2 && lead <= 1 && t->dims[1 - lead] == n && n == out->dims[1])
+        *spread = DTP_SPREAD_CHANNEL;
+    else return false;
+    return true;
+}
+
 /* With one number c: alpha x + beta. */
 static void linear_post(dnnl_tp_alg_kind_t alg, bool first, float c, dtp_ir_post_t *post) {
     float alpha = 1.f, beta = 0.f;
@@ -140,25 +153,25 @@ static bool binary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_i
     if (!same_dims(ir->values[n->out[0]].info, out)) return false;
     const bool add = row->alg == dnnl_tp_binary_add, keeps_order = is_div || row->alg == dnnl_tp_binary_sub;
     const bool has_linear = add || keeps_order || row->alg == dnnl_tp_binary_mul;
-    const bool is_row_of_x = is_row(o, out->ndims ? out->dims[out->ndims - 1] : 1);
+    dtp_ir_spread_t spread;
     float c;
+    if (!spread_of(o, out, &spread)) return false;
     if (has_linear && dtp_ir_scalar(ir, other, &c)) {
         if (is_div && (!first || c == 0.f)) return false;
         linear_post(row->alg, first, c, post);
-    } else if (same_dims(o, out) || is_row_of_x || dtp_info_nelems(o) == 1) {
+    } else {
         if (keeps_order && !first) return false;
         *post = (dtp_ir_post_t){.is_binary = true, .alg = row->alg};
-    } else {
-        return false;
     }
     post->value = other;
-    post->adds_row = add && is_row_of_x;
+    post->spread = spread;
+    post->adds = add;
     return true;
 }
 
 const dtp_op_class_t dtp_class_binary =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result, binary_infer, binary_values,
-                 binary_lower, dtp_cut_by_dim, binary_post);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, dtp_one_result, binary_infer,
+                 binary_values, binary_lower, dtp_cut_by_dim, binary_post);
 const dtp_op_class_t dtp_class_bias_add =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result, bias_add_infer, DTP_NO_VALUES,
-                 binary_lower, dtp_cut_by_dim, binary_post);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, dtp_one_result, bias_add_infer,
+                 DTP_NO_VALUES, binary_lower, dtp_cut_by_dim, binary_post);

@@ -61,6 +61,27 @@ static dnnl_tp_status_t weights_md(dtp_md_t *md, const info_t *w, const int64_t 
     return dtp_md_init_strides(md, grouped + w->ndims, dims, w->data_type, st);
 }
 
+/* The layout of constant weights is the implementation's choice; what maps the channels goes into weights and bias. */
+static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s) {
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)s->op;
+    const dtp_ir_value_t *v = dtp_value(l, n->in[1]);
+    const dtp_md_t plain = d->wei;
+    const int64_t channels = v->info->dims[0];
+    const dtp_affine_t *affine;
+    dtp_packing_t *p;
+    DTP_TRY(dtp_md_init_tag(&d->wei, plain.ndims, plain.dims, plain.data_type, dnnl_tp_format_tag_any));
+    if (n->naffine == 0) {
+        DTP_TRY(dtp_pack_arg(l, s, DTP_CONV_WEI, 1, &p));
+        p->part[0] = (dtp_packed_part_t){v->cid, v->data, plain};
+        return dnnl_tp_success;
+    }
+    const int bias = n->nin > 2 ? n->in[2] : -1;
+    DTP_TRY(dtp_make_affine(l, n->naffine, n->affine, &affine));
+    DTP_TRY(dtp_md_init_strides(&d->bia, 1, &channels, dnnl_tp_f32, NULL));
+    DTP_TRY(dtp_pack_mapped(l, s, DTP_CONV_WEI, DTP_PACK_SCALED, affine, channels, n->in[1], &plain));
+    return dtp_pack_mapped(l, s, DTP_CONV_BIA, DTP_PACK_MAPPED, affine, channels, bias, &d->bia);
+}
+
 static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const dtp_window_attrs_t *a = n->attrs;
     const info_t *x = dtp_info(l, n->in[0]), *w = dtp_info(l, n->in[1]), *to = dtp_info(l, n->out[0]);
@@ -75,7 +96,7 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), dnnl_tp_convolution, DTP_CONV_NARGS, &s));
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
-    d->alg = dnnl_tp_convolution_direct;
+    d->alg = dnnl_tp_convolution_auto;
     d->nspatial = x->ndims - 2;
     double taps = (double)w->dims[1];
     for (int i = 0; i < d->nspatial; ++i) {
@@ -92,9 +113,11 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->arg[DTP_CONV_SRC] = dtp_view_arg(&src);
     s->arg[DTP_CONV_WEI] = dtp_view_arg(&wei);
     if (bias >= 0) {
-        DTP_TRY(dtp_md_init_strides(&d->bia, 1, dtp_info(l, bias)->dims, dtp_info(l, bias)->data_type, NULL));
+        DTP_TRY(dtp_md_init_strides(&d->bia, 1, w->dims, dtp_info(l, bias)->data_type,
+                                    NULL)); /* maybe {1, O, 1, 1} */
         s->arg[DTP_CONV_BIA] = dtp_view_arg(&bia);
     }
+    if (dtp_packable(l, n, 1) && dtp_info_nelems(w) > 0) DTP_TRY(pack(l, n, s));
     DTP_TRY(dtp_view_new_in(l, n->out[0], &order));
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
@@ -111,5 +134,5 @@ static dtp_cut_t convolution_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_convolution = DTP_OP_CLASS(
-    dtp_window_attrs_t, DTP_FIELDS(convolution_fields), 0, 1 << 1 /* the weights */, dtp_one_result,
-    convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);
+    dtp_window_attrs_t, DTP_FIELDS(convolution_fields), DTP_OP_CHANNELS_LAST, 1 << 1 /* the weights */,
+    dtp_one_result, convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);

@@ -83,12 +83,6 @@ static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool tra
     return dnnl_tp_success;
 }
 
-static dtp_packing_t *packing_of(dtp_lower_t *l, int nparts) {
-    dtp_packing_t *p = dtp_arena_alloc(l->ir->arena, sizeof *p + sizeof *p->part * (size_t)nparts);
-    if (p) p->nparts = nparts;
-    return p;
-}
-
 static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t *v, const int64_t dims[2],
                                   const int64_t strides[2]) {
     p->part[i].cid = v->cid;
@@ -101,21 +95,19 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
                                        int64_t cols) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
     const dnnl_tp_data_type_t dt = dtp_info(l, n->in[1])->data_type;
-    s->work->packing = packing_of(l, n->nparts);
-    if (!s->work->packing) return dnnl_tp_out_of_memory;
+    dtp_packing_t *packing;
+    DTP_TRY(dtp_pack_arg(l, s, DTP_MATMUL_WEI, n->nparts, &packing));
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *w = dtp_value(l, n->in[1 + i]);
         int64_t dense[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS];
         info_t t;
         dtp_dense_strides(w->info->ndims, w->info->dims, dense);
         as_matrix(w->info, dense, true, ((const dtp_matmul_attrs_t *)n->attrs)->transpose_b, &t, strides);
-        DTP_TRY(pack_part(s->work->packing, i, w, t.dims, strides));
+        DTP_TRY(pack_part(packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
     DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, dt, dnnl_tp_format_tag_any));
     d->rows_vary = 1; /* packed once, whatever the shapes that are compiled */
-    DTP_TRY(dtp_new_buf(l, 0, &s->arg[DTP_MATMUL_WEI].buf));
-    l->bufs[s->arg[DTP_MATMUL_WEI].buf].kind = DTP_BUF_CONST;
     return dnnl_tp_success;
 }
 
@@ -133,17 +125,15 @@ static dnnl_tp_status_t add_bias(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_ste
         s->arg[DTP_MATMUL_BIA] = dtp_view_arg(&p);
         return dnnl_tp_success;
     }
-    s->work->bias_packing = packing_of(l, n->nparts);
-    if (!s->work->bias_packing) return dnnl_tp_out_of_memory;
+    dtp_packing_t *packing;
+    DTP_TRY(dtp_pack_arg(l, s, DTP_MATMUL_BIA, n->nparts, &packing));
     for (int i = 0; i < n->nparts; ++i) {
         const dtp_ir_value_t *b = dtp_value(l, bias[i]);
         int64_t strides[2] = {dtp_max64(b->info->dims[0], 1), 1};
         one[0] = 1;
         one[1] = b->info->dims[0];
-        DTP_TRY(pack_part(s->work->bias_packing, i, b, one, strides));
+        DTP_TRY(pack_part(packing, i, b, one, strides));
     }
-    DTP_TRY(dtp_new_buf(l, 0, &s->arg[DTP_MATMUL_BIA].buf));
-    l->bufs[s->arg[DTP_MATMUL_BIA].buf].kind = DTP_BUF_CONST;
     return dnnl_tp_success;
 }
 

@@ -37,31 +37,58 @@ static dnnl_tp_status_t reduce_infer(const dtp_infer_t *c) {
     return dnnl_tp_success;
 }
 
+/* kept: the result with all dimensions of src, which lie in this order; gone: those that it has not. */
+static dnnl_tp_status_t place_result(dtp_lower_t *l, int v, const info_t *kept, const bool *gone,
+                                     const dtp_dim_order_t *order) {
+    const info_t *to = dtp_info(l, v);
+    int64_t all[DNNL_TP_MAX_NDIMS], strides[DNNL_TP_MAX_NDIMS], dense[DNNL_TP_MAX_NDIMS];
+    bool is_dense = true;
+    int buf, k = 0;
+    dtp_order_strides(kept, order, all);
+    dtp_dense_strides(to->ndims, to->dims, dense);
+    for (int d = 0; d < kept->ndims; ++d)
+        if (!gone[d]) {
+            is_dense &= to->dims[k] == 1 || all[d] == dense[k];
+            strides[k++] = all[d];
+        }
+    if (is_dense) return dtp_view_new(l, v);
+    DTP_TRY(dtp_new_buf(l, dtp_info_bytes(to), &buf));
+    return dtp_view_set(l, v, buf, 0, strides);
+}
+
 static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const attrs_t *a = n->attrs;
     const dtp_reduce_row_t *row = n->row->param;
     const bool all = !dtp_op_given(n->row, a, offsetof(attrs_t, axes));
     const info_t *t = dtp_info(l, n->in[0]);
     info_t kept = *t;
-    bool any = false;
+    bool any = false, gone[DNNL_TP_MAX_NDIMS] = {false};
     for (int i = 0; i < (all ? t->ndims : (int)a->axes.n); ++i) {
         const int axis = all ? i : dtp_axis(a->axes.at[i], t->ndims);
         any |= t->dims[axis] != 1;
         kept.dims[axis] = 1;
+        gone[axis] = !a->keep_dims;
     }
     if (!any) /* one element each: nothing is summed */
         return row->p != 0.f ? dtp_lower_eltwise(l, n, n->in[0], n->out[0], dnnl_tp_eltwise_abs, 0.f, 0.f)
                              : dtp_lower_alias(l, n);
     dtp_view_t p;
     dtp_step_t *s;
-    DTP_TRY(dtp_view_dense(l, n->in[0], &p));
+    dtp_dim_order_t order;
+    DTP_TRY(dtp_view_any(l, n->in[0], &p));
+    if (!l->ir->fuse || l->at_once || dtp_view_is_dense(dtp_value(l, n->in[0])) ||
+        !dtp_order_of(t, p.strides, &order)) {
+        DTP_TRY(dtp_view_dense(l, n->in[0], &p));
+        order.ndims = t->ndims;
+        for (int d = 0; d < t->ndims; ++d) order.dim[d] = d;
+    }
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_reduction_desc_t), dnnl_tp_reduction, DTP_REDUCTION_NARGS, &s));
     dtp_reduction_desc_t *d = (dtp_reduction_desc_t *)s->op;
     d->alg = row->alg;
     d->p = row->p;
-    DTP_TRY(dtp_md_init_strides(&d->src, t->ndims, t->dims, t->data_type, NULL));
-    DTP_TRY(dtp_md_init_strides(&d->dst, t->ndims, kept.dims, t->data_type, NULL));
-    DTP_TRY(dtp_view_new(l, n->out[0]));
+    DTP_TRY(dtp_md_in(&d->src, t, &order));
+    DTP_TRY(dtp_md_in(&d->dst, &kept, &order));
+    DTP_TRY(place_result(l, n->out[0], &kept, gone, &order));
     s->arg[DTP_REDUCTION_SRC] = dtp_view_arg(&p);
     s->arg[DTP_REDUCTION_DST] = dtp_written_arg(l, n->out[0]);
     s->work->bytes = (double)dtp_value_bytes(l, n->in[0]);

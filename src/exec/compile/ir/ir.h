@@ -25,6 +25,7 @@ typedef struct {
     int outputs;      /* how many of the uses keep it from being fused away: outputs, other regions, orders */
     int input;        /* number among the inputs of its region; -1 */
     int dest;         /* the buffer that it should be written to, -1 */
+    bool is_last;     /* it will lie with channels innermost, and not be row-major (dtp_find_channels_last) */
     const void *data; /* constant */
     int64_t cid;      /* identity of the constant in the graph; DTP_CID_OWN; -1 = not a constant */
     const int64_t *known; /* its elements, if inference may look into them (dtp_may_be_known); NULL */
@@ -34,15 +35,38 @@ typedef struct {
     const int64_t *strides; /* NULL: dense */
 } dtp_ir_value_t;
 
-/* One post-operation of a fused node. */
+/* One post-operation of a fused node. Whatever is_binary says, an operator with another operand has it in `value`. */
+typedef enum {
+    DTP_SPREAD_SAME, /* as many elements as the node's result */
+    DTP_SPREAD_ROW,  /* one for each place of the last dimension */
+    DTP_SPREAD_CHANNEL /* one for each place of dimension 1, of at least three */,
+    DTP_SPREAD_ONE
+} dtp_ir_spread_t;
 typedef struct dtp_ir_post {
     bool is_binary;
-    bool adds_row; /* whatever is_binary says, it adds the row `value`: a bias */
+    bool adds;              /* it adds `value` */
+    dtp_ir_spread_t spread; /* of `value` */
     dnnl_tp_alg_kind_t alg;
     float alpha, beta;
     int value; /* the other operand */
 } dtp_ir_post_t;
 enum { DTP_IR_MAX_POST = 8, DTP_IR_MAX_PARTS = 4 };
+
+/* What a fused node does to each channel of its result before the post-operations: constants, with a value for each
+ * channel or one for all. */
+typedef enum {
+    DTP_AFFINE_NORMALISE, /* (x - mean) / sqrt(variance + epsilon) * gamma + beta */
+    DTP_AFFINE_MULTIPLY,
+    DTP_AFFINE_DIVIDE,
+    DTP_AFFINE_ADD,
+    DTP_AFFINE_SUBTRACT
+} dtp_ir_affine_kind_t;
+enum { DTP_IR_AFFINE_ARGS = 4, DTP_IR_MAX_AFFINE = 8 };
+typedef struct {
+    dtp_ir_affine_kind_t kind;
+    float epsilon;
+    int value[DTP_IR_AFFINE_ARGS]; /* gamma, beta, mean, variance; the others: one and -1 */
+} dtp_ir_affine_t;
 
 /* An operator that became a part of another one, for traces. */
 typedef struct dtp_ir_fused {
@@ -64,6 +88,8 @@ typedef struct dtp_ir_node {
     int nbefore;
     int nin, nout;
     const int *in, *out; /* values; in: -1 = absent */
+    int naffine;
+    dtp_ir_affine_t *affine; /* DTP_IR_MAX_AFFINE of them from the first one on */
     int npost;
     dtp_ir_post_t *post; /* DTP_IR_MAX_POST of them from the first one on */
     /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
@@ -131,9 +157,11 @@ dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir);
-/* Does the engine take products of this type with this behind them (bias: as their bias); attention of this type? */
-dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, dnnl_tp_data_type_t type, const dtp_ir_post_t *post,
-                              bool bias, bool *yes);
+dnnl_tp_status_t dtp_fuse_swish(dtp_ir_t *ir);
+/* Does the engine take operators of this kind (matmul, convolution, batch_norm_inference) and type with this behind them
+ * (bias: as their bias); attention of this type? */
+dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, int kind, dnnl_tp_data_type_t type,
+                              const dtp_ir_post_t *post, bool bias, bool *yes);
 dnnl_tp_status_t dtp_can_attend(const dtp_ir_t *ir, dnnl_tp_data_type_t type, bool *yes);
 
 /* After a rewrite: into has become what the operator `name` (of this kind) did as well. Without memory

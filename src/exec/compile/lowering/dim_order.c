@@ -1,5 +1,6 @@
-/* Tensors that are dense in another order of dimensions than row-major, as NHWC under dimensions named NCHW: element-wise
- * functions and joins walk through memory in its order and leave their results in the same one; nothing is copied. */
+/* Tensors that are dense in another order of dimensions than row-major, as NHWC under dimensions named NCHW, which
+ * convolutions make: element-wise functions, joins, pooling and reductions walk through memory in its order and leave their
+ * results in the same one; nothing is copied. */
 #include "exec/compile/lowering/lower.h"
 
 static int64_t dim_of(const dnnl_tp_tensor_info_t *t, int nd, int d) {
@@ -24,7 +25,12 @@ bool dtp_dim_order(const dtp_lower_t *l, const dtp_ir_node_t *n, int v, const in
     const dtp_ir_value_t *value = &l->ir->values[v];
     const dnnl_tp_tensor_info_t *t = value->info;
     if (!l->ir->fuse || l->at_once || n->npost || !value->strides || dtp_view_is_dense(value)) return false;
-    if (l->ir->values[n->out[0]].dest >= 0) return false; /* wanted somewhere, row-major */
+    /* Wanted somewhere, row-major: the result is copied, or rather the only input. */
+    if (l->ir->values[n->out[0]].dest >= 0 && n->nin < 2) return false;
+    return dtp_order_of(t, strides, order);
+}
+
+bool dtp_order_of(const dnnl_tp_tensor_info_t *t, const int64_t *strides, dtp_dim_order_t *order) {
     order->ndims = t->ndims;
     for (int d = 0; d < t->ndims; ++d) { /* larger strides further out; equal ones as they stand */
         int at = d;
@@ -62,4 +68,19 @@ dnnl_tp_status_t dtp_md_in(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, const d
     int64_t dims[DNNL_TP_MAX_NDIMS];
     for (int i = 0; i < order->ndims; ++i) dims[i] = dim_of(t, order->ndims, order->dim[i]);
     return dtp_md_init_strides(md, order->ndims, dims, t->data_type, NULL);
+}
+
+/* ---- Before lowering --------------------------------------------------------------------------------- */
+
+void dtp_find_channels_last(const dtp_ir_t *ir, const dtp_ir_node_t *n) {
+    const unsigned flags = n->row ? n->row->cls->flags : 0;
+    bool is_last = flags & DTP_OP_CHANNELS_LAST;
+    for (int i = 0; i < n->nin && flags & DTP_OP_KEEPS_ORDER && !is_last; ++i)
+        is_last =
+            n->in[i] >= 0 && ir->values[n->in[i]].is_last && dtp_info_nelems(ir->values[n->in[i]].info) > 1;
+    for (int i = 0; i < n->nout; ++i) {
+        const dnnl_tp_tensor_info_t *t = ir->values[n->out[i]].info;
+        ir->values[n->out[i]].is_last =
+            is_last && t->ndims > 2 && dtp_info_product(t, 2, t->ndims) > 1 && t->dims[1] > 1;
+    }
 }

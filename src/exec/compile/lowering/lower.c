@@ -2,6 +2,7 @@
  * Control flow: lower_control.c. */
 #include "exec/compile/lowering/lower.h"
 
+#include "common/problems/convolution.h"
 #include "common/problems/layer_normalization.h"
 #include "common/problems/reorder.h"
 #include "threading/base/parallel.h"
@@ -293,8 +294,21 @@ static dnnl_tp_status_t make_attr(const dtp_step_t *step, const dtp_made_for_t *
     return status;
 }
 
+/* Of two primitives the second reads packed constants as the first does. */
+static void read_alike(const dtp_step_t *step, dtp_op_desc_t *op) {
+    for (const dtp_packing_t *p = step->work->packing; p; p = p->next) {
+        if (p->arg >= step->nargs) continue;
+        const dtp_md_t *from = dtp_step_md(step, step->work->prim[0]->pd->op, p->arg);
+        memcpy((void *)(uintptr_t)dtp_step_md(step, op, p->arg), from, sizeof *from);
+    }
+    if (op->kind == dnnl_tp_convolution) {
+        const dtp_op_desc_t *first = step->work->prim[0]->pd->op;
+        ((dtp_convolution_desc_t *)op)->alg = ((const dtp_convolution_desc_t *)first)->alg;
+    }
+}
+
 static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const dtp_made_for_t *made_for,
-                               dtp_primitive_t **primitive) {
+                               int slot, dtp_primitive_t **primitive) {
     const int64_t units = made_for->units, total = made_for->total;
     dtp_op_desc_t *op = step->op;
     dnnl_tp_primitive_attr_t attr = NULL;
@@ -312,6 +326,7 @@ static dnnl_tp_status_t create(dtp_lower_t *lower, const dtp_step_t *step, const
             dtp_md_t *stat = &((dtp_layer_norm_desc_t *)op)->stat;
             if (!dtp_md_is_zero(stat)) stat->dims[0] = stat->padded_dims[0] = stat->dims[0] / total * units;
         }
+        if (slot) read_alike(step, op);
     }
     dnnl_tp_status_t status = make_attr(step, made_for, &attr);
     if (status == dnnl_tp_success) {
@@ -329,7 +344,7 @@ dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t u
     const dtp_made_for_t made_for = {units, total, num_threads};
     const dtp_step_t *twin = twin_of(lower, step, &made_for, slot);
     dtp_primitive_t *p = twin ? dtp_object_retain(twin->work->prim[slot]) : NULL;
-    dnnl_tp_status_t status = twin ? dnnl_tp_success : create(lower, step, &made_for, &p);
+    dnnl_tp_status_t status = twin ? dnnl_tp_success : create(lower, step, &made_for, slot, &p);
     if (status == dnnl_tp_unimplemented || status == dnnl_tp_invalid_arguments)
         return dtp_fail(status, dtp_last_reason(), "operator '%s' (%s): %s", step->name, step->kind,
                         dtp_last_detail());
@@ -432,6 +447,10 @@ static dnnl_tp_status_t add_order(dtp_lower_t *lower, const dtp_ir_node_t *n, in
 dnnl_tp_status_t dtp_lower_region(dtp_lower_t *lower, int region) {
     dtp_ir_t *ir = lower->ir;
     const dtp_ir_region_t *r = &ir->regions[region];
+    for (int i = 0; i < r->nnodes && ir->fuse; ++i) {
+        const dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];
+        if (!n->dead) dtp_find_channels_last(ir, n);
+    }
     for (int i = r->nnodes - 1; i >= 0 && ir->fuse;
          --i) { /* what is joined may be a part of something joined */
         const dtp_ir_node_t *n = &ir->nodes[r->nodes[i]];

@@ -52,13 +52,38 @@ typedef struct {
     bool sliced; /* advances with the slice */
 } dtp_step_arg_t;
 
-/* Weights in the layout that a primitive chose: parts side by side along the columns. */
+/* A map of channels, x to scale x + shift: steps one after the other, of constants of the graph with a value for each
+ * channel or one for all. */
 typedef struct {
-    int64_t cid;
-    const void *data;
-    dtp_md_t src; /* as the constant is: {K, N_i}, any strides */
+    dtp_ir_affine_kind_t kind;
+    float epsilon;
+    int64_t cid[DTP_IR_AFFINE_ARGS];
+    const float *data[DTP_IR_AFFINE_ARGS];
+    int stride[DTP_IR_AFFINE_ARGS]; /* 0: one value for all */
+} dtp_affine_step_t;
+typedef struct {
+    int n;
+    dtp_affine_step_t step[];
+} dtp_affine_t;
+
+/* A constant argument of a step, in the layout that the primitive chose: parts side by side along the columns, or one
+ * part. */
+typedef struct {
+    int64_t cid;      /* -1: no constant */
+    const void *data; /* NULL: zeros, or ones where they are scaled */
+    dtp_md_t src;     /* as the constant is, any strides; of several parts {K, N_i} */
 } dtp_packed_part_t;
-typedef struct {
+typedef enum {
+    DTP_PACK_AS_IS,
+    DTP_PACK_SCALED, /* of one f32 part, whose first dimensions are channels, each channel times the scale of affine */
+    DTP_PACK_MAPPED /* and the shift added: a value for each channel */
+} dtp_pack_role_t;
+typedef struct dtp_packing {
+    struct dtp_packing *next; /* of the step */
+    int arg;
+    dtp_pack_role_t role;
+    const dtp_affine_t *affine;
+    int64_t channels; /* of affine */
     int nparts;
     dtp_packed_part_t part[];
 } dtp_packing_t;
@@ -103,16 +128,15 @@ typedef struct {
     bool pools;           /* with offsets: a result row is a sequence */
     int npost;
     dtp_ir_post_t *post;
-    dtp_md_t *post_md;           /* src1 of binary post-ops, parallel to post */
-    dtp_packing_t *packing;      /* of arg DTP_MATMUL_WEI, NULL = none */
-    dtp_packing_t *bias_packing; /* several biases in a row, arg DTP_MATMUL_BIA */
-    int64_t rows_per_unit;       /* sliced: leading rows of dst that one unit has */
-    dtp_primitive_t *prim[2];    /* for slices of the larger and of the smaller size */
-    dtp_made_for_t made_for[2];  /* each */
-    size_t copy_bytes;           /* plain copies: from arg 0 to arg 1 */
-    int pred_type;               /* IF, TEST: type of the predicate */
-    int first_body;              /* TEST: the first buffer of the body */
-    size_t *sizes;               /* EXIT: bytes of each variable */
+    dtp_md_t *post_md;          /* src1 of binary post-ops, parallel to post */
+    dtp_packing_t *packing;     /* the first; of constants that the primitive reads in a layout of its own */
+    int64_t rows_per_unit;      /* sliced: leading rows of dst that one unit has */
+    dtp_primitive_t *prim[2];   /* for slices of the larger and of the smaller size */
+    dtp_made_for_t made_for[2]; /* each */
+    size_t copy_bytes;          /* plain copies: from arg 0 to arg 1 */
+    int pred_type;              /* IF, TEST: type of the predicate */
+    int first_body;             /* TEST: the first buffer of the body */
+    size_t *sizes;              /* EXIT: bytes of each variable */
 } dtp_work_t;
 
 typedef struct dtp_step {
@@ -166,6 +190,11 @@ dnnl_tp_status_t dtp_lower_constant(dtp_ir_t *ir, int node, bool is_own, void **
 /* Creates step->prim[slot] for `units` of `total` (0 of 0: the whole problem). */
 dnnl_tp_status_t dtp_step_create(dtp_lower_t *lower, dtp_step_t *step, int64_t units, int64_t total,
                                  int num_threads, int slot);
+/* Makes the constants of all packings, in the layouts that the steps' primitives chose (packing.c). */
+dnnl_tp_status_t dtp_pack_constants(dtp_lower_t *lower);
+/* Where the descriptor of an argument stands, of post-operations too; NULL: it has none. op: the step's own, or that of
+ * its primitive. */
+const dtp_md_t *dtp_step_md(const dtp_step_t *step, const dtp_op_desc_t *op, int arg);
 /* Estimate of a step on one thread in nanoseconds. */
 double dtp_step_ns(const dtp_step_t *step);
 /* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */
@@ -187,6 +216,10 @@ typedef struct {
  * too. */
 bool dtp_dim_order(const dtp_lower_t *lower, const dtp_ir_node_t *n, int v, const int64_t *strides,
                    dtp_dim_order_t *order);
+/* The order in which a tensor is dense; false: in none. */
+bool dtp_order_of(const dnnl_tp_tensor_info_t *info, const int64_t *strides, dtp_dim_order_t *order);
+/* Marks the results of n that will lie with channels innermost, once those of the nodes before it are marked. */
+void dtp_find_channels_last(const dtp_ir_t *ir, const dtp_ir_node_t *n);
 /* Is a tensor, with dimensions of 1 before its own where it has fewer, dense in that order? */
 bool dtp_is_dense_in(const dnnl_tp_tensor_info_t *info, const int64_t *strides, const dtp_dim_order_t *order);
 /* N, the spatial dimensions, C: what convolutions compute in. */
@@ -217,6 +250,17 @@ void dtp_block_end(dtp_lower_t *lower, int mark);
 /* ---- For the classes of operators (src/exec/ops) ----------------------------------------------------- */
 
 dnnl_tp_status_t dtp_new_buf(dtp_lower_t *lower, size_t bytes, int *buf);
+/* The argument will be a constant that is packed once for the graph, shared by all that pack the same in the same
+ * way; the caller fills in the parts. */
+dnnl_tp_status_t dtp_pack_arg(dtp_lower_t *lower, dtp_step_t *step, int arg, int nparts,
+                              dtp_packing_t **packing);
+/* The map of a node, or of n steps of a lowering's own, with `channels` channels. */
+dnnl_tp_status_t dtp_make_affine(const dtp_lower_t *lower, int n, const dtp_ir_affine_t *steps,
+                                 const dtp_affine_t **affine);
+/* The argument is such a map's part for x, or it maps a constant v (-1: none) with a value for each channel. src: v, or the
+ * argument, row-major. */
+dnnl_tp_status_t dtp_pack_mapped(dtp_lower_t *lower, dtp_step_t *step, int arg, dtp_pack_role_t role,
+                                 const dtp_affine_t *affine, int64_t channels, int v, const dtp_md_t *src);
 /* A new step with a zeroed problem of size bytes. */
 dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, size_t op_size, int kind,
                               int nargs, dtp_step_t **step);

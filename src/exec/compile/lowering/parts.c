@@ -50,6 +50,7 @@ dnnl_tp_status_t dtp_want_parts(dtp_lower_t *lower, const dtp_ir_node_t *n) {
     size_t at = 0;
     for (int i = 0; i < n->nin; ++i) {
         const size_t bytes = dtp_info_bytes(ir->values[n->in[i]].info);
+        if (ir->values[n->in[i]].is_last) return dnnl_tp_success;
         moved[i] = movable(ir, n->in[i], n->region);
         for (int k = 0; k < i; ++k)
             if (moved[k] == moved[i]) return dnnl_tp_success;

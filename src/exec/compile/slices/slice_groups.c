@@ -242,9 +242,11 @@ static int count_slices(const grow_t *g, int threads) {
 }
 
 static double weight_bytes(const dtp_step_t *s) {
-    if (!s->work->packing) return 0.;
-    const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)s->op;
-    return 4. * (double)d->wei.dims[0] * (double)d->wei.dims[1];
+    double bytes = 0.;
+    for (const dtp_packing_t *p = s->work->packing; p; p = p->next)
+        for (int i = 0; i < p->nparts; ++i)
+            bytes += (double)dtp_md_nelems(&p->part[i].src) * (double)dtp_type_size(p->part[i].src.data_type);
+    return bytes;
 }
 
 /* Bytes per unit of what is written in the slice group before step `at` and touched from there on. */

@@ -1,0 +1,314 @@
+/* Networks of convolutions as graphs: what is fused and folded, which copies are made, and that none of it changes results
+ * beyond rounding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/base/object.h"
+#include "common/base/with.h"
+#include "exec/run/executable.h"
+#include "support/check.h"
+#include "support/mirror.h"
+#include "support/upload.h"
+
+static mirror_t *fresh(uint64_t seed) {
+    mirror_t *m = malloc(sizeof *m);
+    mirror_init(m, seed);
+    return m;
+}
+
+static int steps_of(const dtp_exec_t *e, int kind) {
+    int n = 0;
+    for (int i = 0; i < e->nsteps; ++i)
+        n += e->steps[i].work->prim[0] && (int)e->steps[i].work->prim[0]->pd->op->kind == kind;
+    return n;
+}
+
+typedef struct {
+    int kind, count;
+} expected_t;
+
+/* How many steps of each kind, and at all; then the results in every way. Ends the graph. */
+static void finish(mirror_t *m, int steps, const expected_t *expected, int n) {
+    static const int threads[] = {1, 2, 3, 7};
+    dnnl_tp_tensor_info_t shapes[MIRROR_IO];
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts};
+    dnnl_tp_executable_t e;
+    for (int i = 0; i < m->nin; ++i) shapes[i] = m->value[m->in[i]].info;
+    CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, m->engine, m->nin, shapes, &opts));
+    int all = 0;
+    for (int i = 0; i < e->nsteps; ++i) all += e->steps[i].work->prim[0] != NULL;
+    for (int i = 0; i < n; ++i) {
+        const int have = steps_of(e, expected[i].kind);
+        if (have != expected[i].count)
+            fail_msg("kind %d: %d steps, not %d", expected[i].kind, have, expected[i].count);
+    }
+    if (all != steps) fail_msg("%d steps with a primitive, not %d", all, steps);
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    assert_int_equal(mirror_check(m, NULL, DNNL_TP_COMPILE_NO_FUSION, 5e-5), 0);
+    for (int i = 0; i < 4; ++i) {
+        const dnnl_tp_threadpool_opts_t with = {.struct_size = sizeof with, .num_threads = threads[i]};
+        dnnl_tp_threadpool_t pool = NULL;
+        if (DNNL_TP_WITH_THREADPOOL && i) CHECK_OK(dnnl_tp_threadpool_create(&pool, &with));
+        assert_int_equal(mirror_check(m, pool, 0, 5e-5), 0);
+        if (pool) CHECK_OK(dnnl_tp_threadpool_destroy(pool));
+    }
+    mirror_free(m);
+    free(m);
+}
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+
+/* ---- Pieces ------------------------------------------------------------------------------------------ */
+
+static int image(mirror_t *m, int64_t n, int64_t c, int64_t side) {
+    const int64_t dims[4] = {n, c, side, side};
+    return mirror_input(m, 4, dims);
+}
+
+static int conv(mirror_t *m, int x, int64_t from, int64_t to, int64_t kernel, int64_t groups, bool bias) {
+    const int64_t dims[4] = {to, from / groups, kernel, kernel}, pads[2] = {kernel / 2, kernel / 2};
+    const double scale = 1. / (double)(from / groups * kernel);
+    const int in[3] = {x, mirror_constant(m, 4, dims, scale), bias ? mirror_constant(m, 1, &to, .5) : -1};
+    const dnnl_tp_op_attr_t attr[3] = {mirror_s64(dnnl_tp_op_attr_pads_begin, 2, pads),
+                                       mirror_s64(dnnl_tp_op_attr_pads_end, 2, pads),
+                                       mirror_s64(dnnl_tp_op_attr_groups, 1, &groups)};
+    return mirror_op(m, dnnl_tp_op_convolution, "conv", bias ? 3 : 2, in, 3, attr);
+}
+
+static int norm(mirror_t *m, int x, int64_t c) {
+    int in[5] = {x};
+    for (int i = 1; i < 5; ++i) in[i] = mirror_constant(m, 1, &c, 1.);
+    in[4] = mirror_unary(m, dnnl_tp_op_abs, in[4]); /* folded first */
+    const float epsilon = .1f;
+    const dnnl_tp_op_attr_t a = mirror_f32(dnnl_tp_op_attr_epsilon, &epsilon);
+    return mirror_op(m, dnnl_tp_op_batch_norm_inference, "bn", 5, in, 1, &a);
+}
+
+static int per_channel(mirror_t *m, int ndims, int64_t c) {
+    const int64_t dims[4] = {ndims > 3 ? 1 : c, ndims > 3 ? c : 1, 1, 1};
+    return mirror_constant(m, ndims, dims, 1.);
+}
+
+static int relu(mirror_t *m, int x) { return mirror_unary(m, dnnl_tp_op_relu, x); }
+static int binary(mirror_t *m, dnnl_tp_op_kind_t kind, int x, int y) { return mirror_binary(m, kind, x, y); }
+
+static int halved(mirror_t *m, dnnl_tp_op_kind_t kind, int x) {
+    const int64_t two[2] = {2, 2};
+    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_kernel, 2, two),
+                                       mirror_s64(dnnl_tp_op_attr_strides, 2, two)};
+    return mirror_op(m, kind, "pool", 1, &x, 2, attr);
+}
+
+static int average(mirror_t *m, int x, bool keep) {
+    static const int64_t axes[2] = {2, 3};
+    const uint8_t yes = keep;
+    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_axes, 2, axes),
+                                       mirror_bool(dnnl_tp_op_attr_keep_dims, &yes)};
+    return mirror_op(m, dnnl_tp_op_reduce_mean, "average", 1, &x, 2, attr);
+}
+
+static int flat(mirror_t *m, int x) {
+    static const int64_t shape[2] = {0, -1};
+    static const uint8_t yes = 1;
+    const dnnl_tp_op_attr_t attr[2] = {mirror_s64(dnnl_tp_op_attr_shape, 2, shape),
+                                       mirror_bool(dnnl_tp_op_attr_special_zero, &yes)};
+    return mirror_op(m, dnnl_tp_op_static_reshape, "flatten", 1, &x, 2, attr);
+}
+
+static int joined(mirror_t *m, int x, int y) {
+    static const int64_t axis = 1;
+    const int in[2] = {x, y};
+    const dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_axis, 1, &axis);
+    return mirror_op(m, dnnl_tp_op_concat, "concat", 2, in, 1, &attr);
+}
+
+/* ---- Networks ---------------------------------------------------------------------------------------- */
+
+/* One copy, that of the input; a step for each convolution, pooling, mean and the classifier, none for anything else. */
+static void test_chain(void **state) {
+    (void)state;
+    for (int64_t n = 1; n < 4; ++n) {
+        mirror_t *m = fresh((uint64_t)n);
+        int x = relu(m, norm(m, conv(m, image(m, n, 3, 16), 3, 24, 3, 1, false), 24));
+        int y = conv(m, x, 24, 24, 3, 1, true);
+        y = relu(m, binary(m, dnnl_tp_op_add, y, x));
+        y = conv(m, halved(m, dnnl_tp_op_max_pool, y), 24, 40, 1, 1, true);
+        y = flat(m, average(m, y, true));
+        mirror_output(m, mirror_linear(m, "classes", y, 40, 10, 0, 1));
+        static const expected_t expected[] = {{dnnl_tp_reorder, 1},
+                                              {dnnl_tp_convolution, 3},
+                                              {dnnl_tp_pooling, 1},
+                                              {dnnl_tp_reduction, 1},
+                                              {dnnl_tp_matmul, 1}};
+        finish(m, 7, expected, COUNT(expected));
+    }
+}
+
+/* Channel maps in every form go into the constants; a residual and its relu follow; depthwise and groups, too. */
+static void test_maps(void **state) {
+    (void)state;
+    mirror_t *m = fresh(1);
+    int x = conv(m, image(m, 2, 8, 9), 8, 32, 1, 1, true), y, c;
+    y = norm(m, x, 32);
+    y = binary(m, dnnl_tp_op_multiply, per_channel(m, 3, 32), y);
+    y = binary(m, dnnl_tp_op_add, y, per_channel(m, 4, 32));
+    y = binary(m, dnnl_tp_op_subtract, y, per_channel(m, 3, 32));
+    c = mirror_unary(m, dnnl_tp_op_exp, per_channel(m, 3, 32));
+    y = binary(m, dnnl_tp_op_divide, y, c);
+    y = binary(m, dnnl_tp_op_multiply, y, mirror_scalar(m, .75));
+    y = relu(m, y);
+    y = relu(m, norm(m, conv(m, y, 32, 32, 3, 32, false), 32));
+    y = mirror_unary(m, dnnl_tp_op_hard_swish, norm(m, conv(m, y, 32, 16, 3, 4, true), 16));
+    y = binary(m, dnnl_tp_op_add, conv(m, y, 16, 12, 1, 1, false), per_channel(m, 3, 12));
+    mirror_output(m, average(m, y, false));
+    static const expected_t expected[] = {
+        {dnnl_tp_reorder, 1}, {dnnl_tp_convolution, 4}, {dnnl_tp_reduction, 1}};
+    finish(m, 6, expected, COUNT(expected));
+}
+
+/* What may not be folded: somebody else reads the sums; the map stands in front, or behind a function; it is no constant. */
+static void test_no_map(void **state) {
+    (void)state;
+    mirror_t *m = fresh(2);
+    const int64_t channels = 6;
+    int x = conv(m, image(m, 2, 4, 5), 4, 6, 3, 1, true);
+    mirror_output(m, average(m, x, true));
+    int y = relu(m, norm(m, x, 6)); /* a pass of its own, with the relu */
+    y = relu(m, conv(m, y, 6, 6, 3, 1, true));
+    y = norm(m, y, 6);
+    mirror_output(m, average(m, y, true));
+    const int64_t dims[3] = {channels, 1, 1};
+    y = binary(m, dnnl_tp_op_multiply, conv(m, y, 6, 6, 3, 1, true), mirror_input(m, 3, dims));
+    mirror_output(m, average(m, y, true));
+    static const expected_t expected[] = {
+        {dnnl_tp_reorder, 1}, {dnnl_tp_convolution, 3}, {dnnl_tp_binary, 2}, {dnnl_tp_reduction, 3}};
+    finish(m, 9, expected, COUNT(expected));
+}
+
+/* Squeeze and excite, branches that are joined, and the activations that exporters write out. */
+static void test_branches(void **state) {
+    (void)state;
+    mirror_t *m = fresh(3);
+    int x = relu(m, conv(m, image(m, 2, 3, 12), 3, 16, 3, 1, true));
+    int gate = relu(m, conv(m, average(m, x, true), 16, 8, 1, 1, true));
+    gate = mirror_unary(m, dnnl_tp_op_sigmoid, conv(m, gate, 8, 16, 1, 1, true));
+    x = binary(m, dnnl_tp_op_multiply, x, gate);
+    int a = conv(m, x, 16, 8, 1, 1, true), b = conv(m, x, 16, 24, 3, 1, true);
+    a = binary(m, dnnl_tp_op_multiply, a, mirror_unary(m, dnnl_tp_op_sigmoid, a));
+    const float zero = 0.f, six = 6.f;
+    const dnnl_tp_op_attr_t range[2] = {mirror_f32(dnnl_tp_op_attr_min, &zero),
+                                        mirror_f32(dnnl_tp_op_attr_max, &six)};
+    int c = binary(m, dnnl_tp_op_add, b, mirror_scalar(m, 3.));
+    c = mirror_op(m, dnnl_tp_op_clamp, "relu6", 1, &c, 2, range);
+    b = binary(m, dnnl_tp_op_divide, binary(m, dnnl_tp_op_multiply, b, c), mirror_scalar(m, 6.));
+    x = halved(m, dnnl_tp_op_avg_pool, joined(m, a, b));
+    mirror_output(m, average(m, x, true));
+    static const expected_t expected[] = {{dnnl_tp_reorder, 1}, {dnnl_tp_convolution, 5},
+                                          {dnnl_tp_binary, 1},  {dnnl_tp_concat, 1},
+                                          {dnnl_tp_pooling, 1}, {dnnl_tp_reduction, 2}};
+    finish(m, 11, expected, COUNT(expected));
+}
+
+static int plain_network(mirror_t *m, int x) {
+    x = relu(m, norm(m, conv(m, x, 3, 24, 3, 1, true), 24));
+    x = relu(m, norm(m, conv(m, x, 24, 24, 3, 24, false), 24));
+    x = binary(m, dnnl_tp_op_add, conv(m, x, 24, 24, 1, 1, true), x);
+    x = norm(m, x, 24);
+    x = conv(m, halved(m, dnnl_tp_op_max_pool, x), 24, 40, 3, 1, true);
+    return mirror_linear(m, "classes", flat(m, average(m, x, true)), 40, 10, 0, 1);
+}
+
+/* What was packed for one batch serves the others, fused or not what concerns plain products; images are cut. */
+static void test_shared(void **state) {
+    (void)state;
+    dnnl_tp_engine_t engine;
+    mirror_t *m = fresh(5);
+    m->runtime_dims = 1;
+    mirror_output(m, plain_network(m, image(m, 2, 3, 16)));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    int64_t made = 0;
+    for (int64_t n = 1; n < 9; ++n) {
+        dnnl_tp_tensor_info_t shape = m->value[m->in[0]].info;
+        dnnl_tp_stream_attr_t attr;
+        dnnl_tp_threadpool_t pool = NULL;
+        dnnl_tp_executable_t e;
+        const dnnl_tp_threadpool_opts_t two = {.struct_size = sizeof two, .num_threads = 2};
+        CHECK_OK(dnnl_tp_stream_attr_create(&attr, dnnl_tp_cpu));
+        if (DNNL_TP_WITH_THREADPOOL) {
+            CHECK_OK(dnnl_tp_threadpool_create(&pool, &two));
+            CHECK_OK(dnnl_tp_stream_attr_set_builtin_threadpool(attr, pool));
+        }
+        shape.dims[0] = n;
+        const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = attr};
+        CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, engine, 1, &shape, &opts));
+        if (n == 1) made = e->graph->next_id;
+        assert_int_equal(e->graph->next_id, made);
+        if (DTP_WITH_SLICES && pool) assert_int_equal(e->nslice_groups > 0, n > 1);
+        CHECK_OK(dnnl_tp_executable_destroy(e));
+        CHECK_OK(dnnl_tp_stream_attr_destroy(attr));
+        if (pool) CHECK_OK(dnnl_tp_threadpool_destroy(pool));
+    }
+    CHECK_OK(dnnl_tp_engine_destroy(engine));
+    mirror_free(m);
+    free(m);
+}
+
+static test_allocator_t allocator;
+
+/* The n-th allocation of a compilation fails, for every n: nothing leaks, and the next one goes on. */
+static void test_no_memory(void **state) {
+    (void)state;
+    int capacity;
+    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(0));
+    mirror_t *m = fresh(6);
+    mirror_output(m, plain_network(m, image(m, 2, 3, 8)));
+    dnnl_tp_executable_t e = NULL;
+    long n = 0;
+    for (dnnl_tp_status_t s = dnnl_tp_out_of_memory; s != dnnl_tp_success; ++n) {
+        const int64_t objects = dtp_object_live();
+        allocator.fail_at = n;
+        s = dnnl_tp_executable_compile(&e, m->graph, m->engine, 1, &m->value[m->in[0]].info, NULL);
+        allocator.fail_at = -1;
+        if (s == dnnl_tp_success) break;
+        assert_int_equal(s, dnnl_tp_out_of_memory);
+        assert_null(e);
+        assert_int_equal(dtp_object_live(), objects);
+    }
+    print_message("%ld allocations compile it\n", n);
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    assert_int_equal(mirror_check(m, NULL, 0, 5e-5), 0);
+    mirror_free(m);
+    free(m);
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
+}
+
+/* Outputs of the graph are row-major: one copy each. */
+static void test_edges(void **state) {
+    (void)state;
+    mirror_t *m = fresh(4);
+    int x = relu(m, conv(m, image(m, 2, 3, 8), 3, 16, 3, 1, true));
+    int y = conv(m, x, 16, 16, 3, 1, true);
+    mirror_output(m, x);
+    mirror_output(m, joined(m, halved(m, dnnl_tp_op_max_pool, y), halved(m, dnnl_tp_op_avg_pool, y)));
+    mirror_output(m, flat(m, halved(m, dnnl_tp_op_max_pool, x)));
+    static const expected_t expected[] = {
+        {dnnl_tp_reorder, 4}, {dnnl_tp_convolution, 2}, {dnnl_tp_concat, 1}, {dnnl_tp_pooling, 3}};
+    finish(m, 10, expected, COUNT(expected));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_maps),  cmocka_unit_test(test_no_map),
+        cmocka_unit_test(test_branches),  cmocka_unit_test(test_edges), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_no_memory),
+    };
+    test_allocator_init(&allocator);
+    if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
