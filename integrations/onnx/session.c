@@ -1,0 +1,509 @@
+/* Sessions of models, see dnnl_tp_onnx_session.h: a list of calls, newest use first.
+ *
+ * A call's key says everything that it was made for: which inputs were given, their shapes, and the elements of those that
+ * determine shapes. Calls and graphs count their users; the list is one of them. The lock of a session protects the lists
+ * and the counts, never an import, a compilation or a run.
+ *
+ * A graph serves all shapes whose key has the same head: which inputs were given, and the determining elements. Where the
+ * importer refuses a graph with open sizes, each set of shapes gets a graph of its own (by_shape). */
+#include "onnx/dnnl_tp_onnx_session.h"
+#include "onnx/model.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct model_graph {
+    struct model_graph *next;
+    int users;
+    dnnl_tp_graph_t graph;
+    dnnl_tp_value_t *inputs, *outputs; /* numbers in the graph, by port of the model; behind the graph */
+    const uint8_t *head;               /* of the keys that it serves */
+    size_t head_bytes;
+} model_graph_t;
+
+struct dnnl_tp_onnx_call {
+    struct dnnl_tp_onnx_call *next;
+    atomic_int users;
+    dnnl_tp_onnx_session_t session;
+    model_graph_t *graph;
+    dnnl_tp_executable_t exe;
+    uint8_t *key;
+    size_t key_bytes;
+};
+typedef struct dnnl_tp_onnx_call call_t;
+
+/* A stream and what one run needs beside it. */
+typedef struct seat {
+    struct seat *next;
+    dnnl_tp_stream_t stream;
+    void *in[]; /* one by input of the model */
+} seat_t;
+
+struct dnnl_tp_onnx_session {
+    atomic_int users; /* the handle and the calls */
+    dnnl_tp_onnx_model_t model;
+    dnnl_tp_engine_t engine; /* kept alive by the streams */
+    dnnl_tp_onnx_session_opts_t opts;
+    dnnl_tp_stream_attr_t attr;
+    int nin, nout;
+    pthread_mutex_t lock;
+    seat_t *seats; /* that no run uses now */
+    model_graph_t *graphs;
+    call_t *calls;
+    bool by_shape;
+    dnnl_tp_onnx_session_stats_t stats;
+};
+typedef struct dnnl_tp_onnx_session session_t;
+
+static void *alloc(size_t size) {
+    const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
+    void *p = a->alloc(a->ctx, size, _Alignof(max_align_t));
+    if (!p) (void)dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
+    return p ? memset(p, 0, size) : NULL;
+}
+static void release(void *p) {
+    const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
+    if (p) a->free(a->ctx, p);
+}
+
+/* ---- Seats ------------------------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t seat_take(session_t *s, seat_t **seat) {
+    pthread_mutex_lock(&s->lock);
+    *seat = s->seats;
+    if (*seat) s->seats = (*seat)->next;
+    pthread_mutex_unlock(&s->lock);
+    if (*seat) return dnnl_tp_success;
+    seat_t *made = alloc(sizeof *made + (size_t)s->nin * sizeof *made->in);
+    if (!made) return dnnl_tp_out_of_memory;
+    dnnl_tp_status_t status =
+        dnnl_tp_stream_create_v2(&made->stream, s->engine, dnnl_tp_stream_default_flags, s->attr);
+    if (!status && s->opts.trace) status = dnnl_tp_stream_set_trace(made->stream, s->opts.trace, NULL);
+    if (status) {
+        (void)dnnl_tp_stream_destroy(made->stream);
+        release(made);
+    } else *seat = made;
+    return status;
+}
+
+static void seat_give(session_t *s, seat_t *seat) {
+    pthread_mutex_lock(&s->lock);
+    seat->next = s->seats;
+    s->seats = seat;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------------------- */
+
+static void session_unref(session_t *s) {
+    if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1) return;
+    for (seat_t *x = s->seats, *next; x; x = next) {
+        next = x->next;
+        (void)dnnl_tp_stream_destroy(x->stream);
+        release(x);
+    }
+    (void)dnnl_tp_stream_attr_destroy(s->attr);
+    (void)dnnl_tp_onnx_close(s->model);
+    (void)pthread_mutex_destroy(&s->lock);
+    release(s);
+}
+
+/* Under the lock; the graph that nobody uses any more is the caller's. */
+static model_graph_t *graph_unref(session_t *s, model_graph_t *g) {
+    if (!g || --g->users) return NULL;
+    for (model_graph_t **at = &s->graphs; *at; at = &(*at)->next)
+        if (*at == g) {
+            *at = g->next;
+            break;
+        }
+    return g;
+}
+
+static void graph_free(model_graph_t *g) {
+    if (!g) return;
+    (void)dnnl_tp_graph_destroy(g->graph);
+    release(g);
+}
+
+/* The list's use and the handles' are the same to a call; who lets go last frees it. */
+static void call_unref(call_t *c) {
+    if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) != 1) return;
+    session_t *s = c->session;
+    (void)dnnl_tp_executable_destroy(c->exe);
+    pthread_mutex_lock(&s->lock);
+    model_graph_t *g = graph_unref(s, c->graph);
+    pthread_mutex_unlock(&s->lock);
+    graph_free(g);
+    release(c->key);
+    release(c);
+    session_unref(s);
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_call_destroy(dnnl_tp_onnx_call_t call) {
+    if (call) call_unref(call);
+    return dnnl_tp_success;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_session_destroy(dnnl_tp_onnx_session_t session) {
+    if (!session) return dnnl_tp_success;
+    pthread_mutex_lock(&session->lock);
+    call_t *c = session->calls;
+    session->calls = NULL;
+    pthread_mutex_unlock(&session->lock);
+    for (call_t *next; c; c = next) {
+        next = c->next;
+        call_unref(c);
+    }
+    session_unref(session);
+    return dnnl_tp_success;
+}
+
+/* ---- Creation ----------------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dnnl_tp_onnx_model_t model,
+                                             dnnl_tp_engine_t engine,
+                                             const dnnl_tp_onnx_session_opts_t *opts) {
+    enum { CALLS = 16 };
+    if (!session) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "session is NULL");
+    *session = NULL;
+    if (!model || !engine) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model or engine is NULL");
+    const dnnl_tp_onnx_session_opts_t none = {.struct_size = sizeof none};
+    if (!opts) opts = &none;
+    if (opts->struct_size != sizeof *opts)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
+                             opts->struct_size, sizeof *opts);
+    if (opts->max_calls < 0 || opts->max_nodes < 0 || opts->deterministic < 0 || opts->deterministic > 1)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                             "max_calls %d, max_nodes %lld or deterministic %d is out of range",
+                             opts->max_calls, (long long)opts->max_nodes, opts->deterministic);
+    session_t *s = alloc(sizeof *s);
+    if (!s) return dnnl_tp_out_of_memory;
+    atomic_init(&s->users, 1);
+    (void)pthread_mutex_init(&s->lock, NULL);
+    dtp_onnx_model_ref(model);
+    s->model = model;
+    s->engine = engine;
+    s->opts = *opts;
+    if (!s->opts.max_calls) s->opts.max_calls = CALLS;
+    s->nin = (int)model->proto->graph->n_input;
+    s->nout = (int)model->proto->graph->n_output;
+    dnnl_tp_status_t status = opts->stream_attr ? dnnl_tp_stream_attr_clone(&s->attr, opts->stream_attr)
+                                                : dnnl_tp_stream_attr_create(&s->attr, dnnl_tp_cpu);
+    seat_t *first = NULL; /* it keeps engine and trace alive, too */
+    if (!status) status = seat_take(s, &first);
+    if (status) session_unref(s);
+    else {
+        seat_give(s, first);
+        *session = s;
+    }
+    return status;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------- */
+
+/* What the inputs are, checked against the model. The memory ends with the request. */
+typedef struct {
+    dtp_import_memory_t memory;
+    const dnnl_tp_onnx_arg_t *args;
+    dnnl_tp_onnx_port_t *ports;
+    dnnl_tp_onnx_dim_t *dims; /* sizes of symbols */
+    int ndims;
+    uint8_t *key; /* the head, then the shapes of the other inputs */
+    size_t head_bytes, key_bytes, room;
+} request_t;
+
+static dnnl_tp_status_t put(request_t *r, const void *bytes, size_t size) {
+    if (r->key_bytes + size > r->room) {
+        const size_t room = 2 * (r->key_bytes + size);
+        uint8_t *key = dtp_import_alloc(&r->memory, room);
+        if (!key) return dnnl_tp_out_of_memory;
+        if (r->key_bytes) memcpy(key, r->key, r->key_bytes);
+        r->key = key;
+        r->room = room;
+    }
+    if (size) memcpy(r->key + r->key_bytes, bytes, size);
+    r->key_bytes += size;
+    return dnnl_tp_success;
+}
+
+static bool is_value(const request_t *r, int i) {
+    return r->args[i].info && r->ports[i].flags & DNNL_TP_ONNX_DETERMINES_SHAPES;
+}
+
+static dnnl_tp_status_t put_shape(request_t *r, int i) {
+    const dnnl_tp_tensor_info_t *t = r->args[i].info;
+    DTP_ONNX_TRY(put(r, &t->ndims, sizeof t->ndims));
+    return put(r, t->dims, (size_t)t->ndims * sizeof *t->dims);
+}
+
+static dnnl_tp_status_t bind_symbol(request_t *r, const char *name, int64_t size, const char *input) {
+    for (int i = 0; i < r->ndims; ++i) {
+        if (strcmp(r->dims[i].name, name)) continue;
+        if (r->dims[i].size == size) return dnnl_tp_success;
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s': '%s' is %lld here and %lld elsewhere",
+                             input, name, (long long)size, (long long)r->dims[i].size);
+    }
+    r->dims[r->ndims++] = (dnnl_tp_onnx_dim_t){name, size};
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
+                                  const dnnl_tp_onnx_arg_t *arg) {
+    const dnnl_tp_tensor_info_t *t = arg->info;
+    if (!t) {
+        if (port->flags & DNNL_TP_ONNX_HAS_DEFAULT) return dnnl_tp_success;
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' is not given and has no default",
+                             port->name);
+    }
+    if (t->data_type != port->info.data_type)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' is %s, the model has %s", port->name,
+                             dnnl_tp_dt2str(t->data_type), dnnl_tp_dt2str(port->info.data_type));
+    if (dtp_onnx_elems(t) < 0 || (port->info.ndims >= 0 && t->ndims != port->info.ndims))
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                             "input '%s' has %d dimensions or sizes that are not allowed, the model has %d "
+                             "dimensions",
+                             port->name, t->ndims, port->info.ndims);
+    for (int d = 0; d < port->info.ndims; ++d) {
+        const int64_t declared = port->info.dims[d];
+        if (declared != DNNL_TP_RUNTIME_DIM_VAL && declared != t->dims[d])
+            return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                                 "input '%s': dimension %d is %lld, the model has %lld", port->name, d,
+                                 (long long)t->dims[d], (long long)declared);
+        if (port->symbols[d]) DTP_ONNX_TRY(bind_symbol(r, port->symbols[d], t->dims[d], port->name));
+    }
+    if (port->flags & DNNL_TP_ONNX_DETERMINES_SHAPES && !arg->data && dtp_onnx_elems(t) > 0)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
+                             "input '%s' determines shapes, so its data are needed", port->name);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
+    int symbols = 0;
+    r->ports = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *r->ports);
+    if (!r->ports) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < s->nin; ++i) {
+        DTP_ONNX_TRY(dnnl_tp_onnx_input(s->model, i, &r->ports[i]));
+        symbols += r->ports[i].info.ndims > 0 ? r->ports[i].info.ndims : 0;
+    }
+    r->dims = dtp_import_alloc(&r->memory, (size_t)symbols * sizeof *r->dims);
+    if (!r->dims) return dnnl_tp_out_of_memory;
+    for (int i = 0; i < s->nin; ++i) {
+        DTP_ONNX_TRY(check_arg(r, &r->ports[i], &r->args[i]));
+        const uint8_t given = r->args[i].info != NULL;
+        DTP_ONNX_TRY(put(r, &given, 1));
+        if (!is_value(r, i)) continue;
+        DTP_ONNX_TRY(put_shape(r, i));
+        const dnnl_tp_tensor_info_t *t = r->args[i].info;
+        DTP_ONNX_TRY(put(r, r->args[i].data, (size_t)dtp_onnx_elems(t) * dtp_onnx_type_size(t->data_type)));
+    }
+    r->head_bytes = r->key_bytes;
+    for (int i = 0; i < s->nin; ++i)
+        if (r->args[i].info && !is_value(r, i)) DTP_ONNX_TRY(put_shape(r, i));
+    return dnnl_tp_success;
+}
+
+/* Under the lock. The call moves to the front; the caller becomes a user. */
+static call_t *find_call(session_t *s, const request_t *r) {
+    for (call_t **at = &s->calls; *at; at = &(*at)->next) {
+        call_t *c = *at;
+        if (c->key_bytes != r->key_bytes || memcmp(c->key, r->key, r->key_bytes)) continue;
+        *at = c->next;
+        c->next = s->calls;
+        s->calls = c;
+        (void)atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
+        return c;
+    }
+    return NULL;
+}
+
+/* Under the lock; by_shape: the head is the whole key. */
+static model_graph_t *find_graph(session_t *s, const request_t *r) {
+    const size_t bytes = s->by_shape ? r->key_bytes : r->head_bytes;
+    for (model_graph_t *g = s->graphs; g; g = g->next)
+        if (g->head_bytes == bytes && !memcmp(g->head, r->key, bytes)) {
+            ++g->users;
+            return g;
+        }
+    return NULL;
+}
+
+static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_dims, model_graph_t *g) {
+    const size_t nin = (size_t)s->nin;
+    dnnl_tp_onnx_value_t *values = dtp_import_alloc(&r->memory, nin * sizeof *values);
+    const char **fed = dtp_import_alloc(&r->memory, nin * sizeof *fed);
+    if (!values || !fed) return dnnl_tp_out_of_memory;
+    dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
+                                   .ndims = with_dims ? r->ndims : 0,
+                                   .dims = r->dims,
+                                   .values = values,
+                                   .fed = fed,
+                                   .max_nodes = s->opts.max_nodes,
+                                   .max_bytes = s->opts.max_bytes,
+                                   .inputs = g->inputs,
+                                   .outputs = g->outputs};
+    for (int i = 0; i < s->nin; ++i) {
+        const dnnl_tp_onnx_port_t *port = &r->ports[i];
+        if (is_value(r, i))
+            values[o.nvalues++] = (dnnl_tp_onnx_value_t){port->name, *r->args[i].info, r->args[i].data};
+        else if (r->args[i].info && port->flags & DNNL_TP_ONNX_HAS_DEFAULT) fed[o.nfed++] = port->name;
+    }
+    return dnnl_tp_onnx_graph_create(&g->graph, s->model, &o);
+}
+
+/* A new graph, of which the caller is a user; or one that somebody else made meanwhile. */
+static dnnl_tp_status_t make_graph(session_t *s, request_t *r, model_graph_t **graph) {
+    const size_t ports = (size_t)(s->nin + s->nout) * sizeof(dnnl_tp_value_t);
+    model_graph_t *g = alloc(sizeof *g + ports + r->key_bytes);
+    if (!g) return dnnl_tp_out_of_memory;
+    g->inputs = (dnnl_tp_value_t *)(void *)(g + 1);
+    g->outputs = g->inputs + s->nin;
+    uint8_t *head = (uint8_t *)(void *)(g->outputs + s->nout);
+    memcpy(head, r->key, r->key_bytes);
+    g->head = head;
+    g->users = 1;
+    pthread_mutex_lock(&s->lock);
+    bool by_shape = s->by_shape;
+    pthread_mutex_unlock(&s->lock);
+    dnnl_tp_status_t status = import(s, r, by_shape, g);
+    if (status == dnnl_tp_unimplemented && !by_shape && r->ndims) { /* an operator may need the sizes */
+        by_shape = true;
+        status = import(s, r, true, g);
+    }
+    if (status) {
+        release(g);
+        return status;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->by_shape |= by_shape;
+    g->head_bytes = by_shape ? r->key_bytes : r->head_bytes;
+    *graph = find_graph(s, r);
+    if (!*graph) {
+        g->next = s->graphs;
+        s->graphs = *graph = g;
+        ++s->stats.graphs;
+        g = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    graph_free(g);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
+    dnnl_tp_tensor_info_t *shapes = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *shapes);
+    if (!shapes) return dnnl_tp_out_of_memory;
+    int n = 0;
+    for (int i = 0; i < s->nin; ++i)
+        if (c->graph->inputs[i] >= 0) shapes[n++] = *r->args[i].info;
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
+                                         .stream_attr = s->attr,
+                                         .memory_budget = s->opts.memory_budget,
+                                         .deterministic = s->opts.deterministic};
+    return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
+}
+
+static dnnl_tp_status_t make_call(session_t *s, request_t *r, call_t **call) {
+    call_t *c = alloc(sizeof *c);
+    if (!c) return dnnl_tp_out_of_memory;
+    atomic_init(&c->users, 1);
+    c->session = s;
+    (void)atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
+    c->key = alloc(r->key_bytes + 1);
+    c->key_bytes = r->key_bytes;
+    dnnl_tp_status_t status = c->key ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    if (!status) {
+        memcpy(c->key, r->key, r->key_bytes);
+        pthread_mutex_lock(&s->lock);
+        c->graph = find_graph(s, r);
+        pthread_mutex_unlock(&s->lock);
+        if (!c->graph) status = make_graph(s, r, &c->graph);
+    }
+    if (!status) status = compile(s, r, c);
+    if (status) call_unref(c);
+    else *call = c;
+    return status;
+}
+
+/* Puts a new call in front, unless somebody was faster: then that one. What is too much leaves at the end. */
+static call_t *keep(session_t *s, const request_t *r, call_t *made) {
+    call_t *dropped = NULL;
+    pthread_mutex_lock(&s->lock);
+    call_t *c = find_call(s, r);
+    if (c) dropped = made;
+    else {
+        c = made;
+        (void)atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
+        c->next = s->calls;
+        s->calls = c;
+        ++s->stats.compilations;
+        if (++s->stats.calls > s->opts.max_calls) {
+            call_t **last = &s->calls;
+            while ((*last)->next) last = &(*last)->next;
+            dropped = *last;
+            *last = NULL;
+            --s->stats.calls;
+            ++s->stats.evictions;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (dropped) call_unref(dropped);
+    return c;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_session_get_call(dnnl_tp_onnx_call_t *call, dnnl_tp_onnx_session_t session,
+                                               int nargs, const dnnl_tp_onnx_arg_t *args) {
+    if (!call) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call is NULL");
+    *call = NULL;
+    if (!session || (nargs > 0 && !args))
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "session or args is NULL");
+    if (nargs != session->nin)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "%d inputs are described, the model has %d", nargs,
+                             session->nin);
+    request_t r = {.args = args};
+    dtp_import_memory_init(&r.memory);
+    dnnl_tp_status_t status = read_args(&r, session);
+    if (!status) {
+        pthread_mutex_lock(&session->lock);
+        *call = find_call(session, &r);
+        pthread_mutex_unlock(&session->lock);
+        call_t *made = NULL;
+        if (!*call && !(status = make_call(session, &r, &made))) *call = keep(session, &r, made);
+    }
+    dtp_import_memory_free(&r.memory);
+    return status;
+}
+
+/* ---- Runs and questions --------------------------------------------------------------------------------------- */
+
+dnnl_tp_status_t dnnl_tp_onnx_call_output(dnnl_tp_onnx_call_t call, int index, dnnl_tp_tensor_info_t *info) {
+    if (!call || !info) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call or info is NULL");
+    if (index < 0 || index >= call->session->nout)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "output %d of %d", index, call->session->nout);
+    return dnnl_tp_executable_query(call->exe, call->graph->outputs[index], info);
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_call_run(dnnl_tp_onnx_call_t call, const void *const *in, void *const *out,
+                                       const dnnl_tp_run_opts_t *opts) {
+    if (!call || !out) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call or out is NULL");
+    session_t *s = call->session;
+    if (s->nin && !in) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "in is NULL");
+    seat_t *seat;
+    DTP_ONNX_TRY(seat_take(s, &seat));
+    int n = 0;
+    for (int i = 0; i < s->nin; ++i)
+        if (call->graph->inputs[i] >= 0) seat->in[n++] = (void *)(uintptr_t)in[i];
+    const dnnl_tp_status_t status =
+        dnnl_tp_executable_run(call->exe, seat->stream, n, seat->in, s->nout, out, opts);
+    seat_give(s, seat);
+    return status;
+}
+
+dnnl_tp_status_t dnnl_tp_onnx_session_query(dnnl_tp_onnx_session_t session,
+                                            dnnl_tp_onnx_session_stats_t *stats) {
+    if (!session || !stats || stats->struct_size != sizeof *stats)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or another struct_size");
+    pthread_mutex_lock(&session->lock);
+    *stats = session->stats;
+    pthread_mutex_unlock(&session->lock);
+    stats->struct_size = sizeof *stats;
+    return dnnl_tp_success;
+}

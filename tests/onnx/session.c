@@ -1,0 +1,291 @@
+/* Sessions of models: shapes and values that come and go, defaults, refusals, many threads, memory. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/dnnl_tp_onnx_session.h"
+#include "writing.h"
+
+static dnnl_tp_onnx_session_t open_session(const bytes_t *m, const dnnl_tp_onnx_session_opts_t *opts) {
+    dnnl_tp_onnx_model_t model;
+    dnnl_tp_engine_t engine;
+    dnnl_tp_onnx_session_t session = NULL;
+    CHECK_OK(dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL));
+    CHECK_OK(dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0));
+    CHECK_OK(dnnl_tp_onnx_session_create(&session, model, engine, opts));
+    dnnl_tp_engine_destroy(engine); /* the session keeps both */
+    dnnl_tp_onnx_close(model);
+    return session;
+}
+
+static dnnl_tp_onnx_session_stats_t stats_of(dnnl_tp_onnx_session_t s) {
+    dnnl_tp_onnx_session_stats_t stats = {.struct_size = sizeof stats};
+    CHECK_OK(dnnl_tp_onnx_session_query(s, &stats));
+    return stats;
+}
+
+/* y = Relu(x), x {2, n}. */
+static void relu_of_n(bytes_t *m) {
+    bytes_t g = {.n = 0};
+    put_node(&g, "Relu", "", "x", NULL, "y");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, two_by_n);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+/* y = Reshape(x, s), x {2, n}, s {k}. */
+static void reshape(bytes_t *m) {
+    static const int64_t any[] = {2};
+    bytes_t g = {.n = 0};
+    put_node(&g, "Reshape", "", "x", "s", "y");
+    put_value(&g, G_INPUT, "x", FLOAT, 2, two_by_n);
+    put_value(&g, G_INPUT, "s", INT64, 1, any);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 2, two_by_n);
+    m->n = 0;
+    put_model(m, &g, 8, 17);
+}
+
+/* The status, and a part of the text. */
+static void fails(dnnl_tp_status_t got, dnnl_tp_status_t want, const char *text) {
+    assert_int_equal(got, want);
+    if (!strstr(dnnl_tp_last_error(), text)) fail_msg("'%s' has no '%s'", dnnl_tp_last_error(), text);
+}
+
+enum { MOST = 64 };
+static void run_relu(dnnl_tp_onnx_session_t s, int64_t n) {
+    const dnnl_tp_tensor_info_t shape = {.ndims = 2, .dims = {2, n}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&shape, NULL};
+    dnnl_tp_onnx_call_t call;
+    dnnl_tp_tensor_info_t got;
+    CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+    CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &got));
+    assert_int_equal(got.dims[1], n);
+    float x[2 * MOST], y[2 * MOST];
+    for (int64_t i = 0; i < 2 * n; ++i) x[i] = (float)(i % 5) - 2.f;
+    const void *in[] = {x};
+    void *out[] = {y};
+    CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
+    for (int64_t i = 0; i < 2 * n; ++i) assert_true(y[i] == (x[i] > 0.f ? x[i] : 0.f));
+    CHECK_OK(dnnl_tp_onnx_call_destroy(call));
+}
+
+/* One graph serves all sizes of a symbol; what was used last stays. */
+static void test_shapes(void **state) {
+    (void)state;
+    static bytes_t m;
+    relu_of_n(&m);
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = 2};
+    dnnl_tp_onnx_session_t s = open_session(&m, &opts);
+    const int64_t sizes[] = {3, 4, 3, 5, 3, 4};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) run_relu(s, sizes[i]);
+    const dnnl_tp_onnx_session_stats_t stats = stats_of(s);
+    assert_int_equal(stats.graphs, 1);
+    assert_int_equal(stats.compilations, 4); /* 4 went for 5, 3 stayed */
+    assert_int_equal(stats.evictions, 2);
+    assert_int_equal(stats.calls, 2);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+static void test_values(void **state) {
+    (void)state;
+    static bytes_t m;
+    reshape(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    const dnnl_tp_tensor_info_t x = {.ndims = 2, .dims = {2, 6}, .data_type = dnnl_tp_f32},
+                                v = {.ndims = 1, .dims = {2}, .data_type = dnnl_tp_s64};
+    const int64_t shapes[][2] = {{3, 4}, {6, 2}, {3, 4}};
+    float data[12], y[12];
+    for (int i = 0; i < 12; ++i) data[i] = (float)i;
+    dnnl_tp_onnx_call_t call = NULL;
+    for (int i = 0; i < 3; ++i) {
+        const dnnl_tp_onnx_arg_t args[] = {{&x, NULL}, {&v, shapes[i]}};
+        dnnl_tp_tensor_info_t got;
+        CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 2, args));
+        CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &got));
+        assert_int_equal(got.dims[0], shapes[i][0]);
+        assert_int_equal(got.dims[1], shapes[i][1]);
+        if (i < 2) dnnl_tp_onnx_call_destroy(call);
+    }
+    assert_int_equal(stats_of(s).compilations, 2);
+    const dnnl_tp_onnx_arg_t without[] = {{&x, NULL}, {&v, NULL}};
+    dnnl_tp_onnx_call_t none;
+    fails(dnnl_tp_onnx_session_get_call(&none, s, 2, without), dnnl_tp_invalid_arguments,
+          "input 's' determines shapes");
+    dnnl_tp_onnx_session_destroy(s);
+    const void *in[] = {data, NULL}; /* the call outlives its session */
+    void *out[] = {y};
+    CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
+    assert_memory_equal(data, y, sizeof y);
+    dnnl_tp_onnx_call_destroy(call);
+}
+
+/* A default is taken unless the input is given. */
+static void test_defaults(void **state) {
+    (void)state;
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    put_node(&g, "Add", "", "x", "w", "y");
+    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_INPUT, "w", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(&m, &g, 8, 17);
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
+    float y[4];
+    void *out[] = {y};
+    for (int given = 0; given < 2; ++given) {
+        const dnnl_tp_onnx_arg_t args[] = {{&shape, NULL}, {given ? &shape : NULL, NULL}};
+        const float zero[4] = {0};
+        const void *in[] = {one_to_four, given ? zero : NULL};
+        dnnl_tp_onnx_call_t call;
+        CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 2, args));
+        CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
+        assert_memory_equal(y, given ? one_to_four : doubled, sizeof y);
+        dnnl_tp_onnx_call_destroy(call);
+    }
+    assert_int_equal(stats_of(s).graphs, 2);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+/* y = Unsqueeze(x), x {n, 2, n}: the importer needs the sizes, so each has a graph. */
+static void test_sizes(void **state) {
+    (void)state;
+    static const int64_t n_by_n[] = {-1, 2, -1}, one[] = {1}, first[] = {0}, made[] = {1, -1, 2, -1};
+    static bytes_t m;
+    bytes_t g = {.n = 0};
+    put_node(&g, "Unsqueeze", "", "x", "axes", "y");
+    put_raw(&g, "axes", INT64, 1, one, first, sizeof first);
+    put_value(&g, G_INPUT, "x", FLOAT, 3, n_by_n);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 4, made);
+    put_model(&m, &g, 8, 17);
+    refused(&m, dnnl_tp_unimplemented, "two dimensions of a shape are not known");
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    dnnl_tp_onnx_call_t call;
+    for (int64_t n = 2; n <= 3; ++n) {
+        const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {n, 2, n}, .data_type = dnnl_tp_f32};
+        const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+        float data[18], y[18];
+        for (int i = 0; i < 18; ++i) data[i] = (float)i;
+        const void *in[] = {data};
+        void *out[] = {y};
+        CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+        CHECK_OK(dnnl_tp_onnx_call_run(call, in, out, NULL));
+        assert_memory_equal(data, y, (size_t)(2 * n * n) * sizeof *y);
+        dnnl_tp_onnx_call_destroy(call);
+    }
+    assert_int_equal(stats_of(s).graphs, 2);
+    const dnnl_tp_tensor_info_t x = {.ndims = 3, .dims = {3, 2, 4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+    fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg), dnnl_tp_invalid_arguments,
+          "'n' is 4 here and 3 elsewhere");
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static bytes_t m;
+    relu_of_n(&m);
+    dnnl_tp_onnx_session_t s = open_session(&m, NULL);
+    const dnnl_tp_tensor_info_t wrong[] = {{.ndims = 2, .dims = {2, 3}, .data_type = dnnl_tp_s32},
+                                           {.ndims = 1, .dims = {2}, .data_type = dnnl_tp_f32},
+                                           {.ndims = 2, .dims = {3, 3}, .data_type = dnnl_tp_f32},
+                                           {.ndims = 2, .dims = {2, -1}, .data_type = dnnl_tp_f32}};
+    const char *const texts[] = {"input 'x' is s32", "input 'x' has 1 dimensions",
+                                 "input 'x': dimension 0 is 3, the model has 2",
+                                 "input 'x' has 2 dimensions"};
+    dnnl_tp_onnx_call_t call;
+    for (int i = 0; i < 4; ++i) {
+        const dnnl_tp_onnx_arg_t arg = {&wrong[i], NULL};
+        fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg), dnnl_tp_invalid_arguments, texts[i]);
+        assert_null(call);
+    }
+    const dnnl_tp_onnx_arg_t absent = {NULL, NULL};
+    fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &absent), dnnl_tp_invalid_arguments,
+          "input 'x' is not given");
+    fails(dnnl_tp_onnx_session_get_call(&call, s, 0, NULL), dnnl_tp_invalid_arguments,
+          "0 inputs are described, the model has 1");
+    dnnl_tp_onnx_session_destroy(s);
+    assert_int_equal(dnnl_tp_onnx_session_destroy(NULL), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_onnx_call_destroy(NULL), dnnl_tp_success);
+}
+
+/* ---- Many threads ------------------------------------------------------------------------------------------ */
+
+enum { THREADS = 4, ROUNDS = 60 };
+static void *many(void *session) {
+    for (int i = 0; i < ROUNDS; ++i) run_relu(session, 1 + i * 7 % 5);
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static bytes_t m;
+    relu_of_n(&m);
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .max_calls = 2};
+    dnnl_tp_onnx_session_t s = open_session(&m, &opts);
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&thread[i], NULL, many, s), 0);
+    for (int i = 0; i < THREADS; ++i) pthread_join(thread[i], NULL);
+    const dnnl_tp_onnx_session_stats_t stats = stats_of(s);
+    assert_int_equal(stats.calls, 2);
+    assert_int_equal(stats.compilations, stats.evictions + 2);
+    dnnl_tp_onnx_session_destroy(s);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t all_of_it(const bytes_t *m) {
+    static const int64_t three_by_four[] = {3, 4};
+    const dnnl_tp_tensor_info_t x = {.ndims = 2, .dims = {2, 6}, .data_type = dnnl_tp_f32},
+                                v = {.ndims = 1, .dims = {2}, .data_type = dnnl_tp_s64};
+    const dnnl_tp_onnx_arg_t args[] = {{&x, NULL}, {&v, three_by_four}};
+    float data[12] = {0}, y[12];
+    const void *in[] = {data, NULL};
+    void *out[] = {y};
+    dnnl_tp_onnx_model_t model = NULL;
+    dnnl_tp_engine_t engine = NULL;
+    dnnl_tp_onnx_session_t s = NULL;
+    dnnl_tp_onnx_call_t call = NULL;
+    dnnl_tp_status_t status = dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0);
+    if (!status) status = dnnl_tp_onnx_open_memory(&model, m->at, m->n, NULL);
+    if (!status) status = dnnl_tp_onnx_session_create(&s, model, engine, NULL);
+    if (!status) status = dnnl_tp_onnx_session_get_call(&call, s, 2, args);
+    if (!status) status = dnnl_tp_onnx_call_run(call, in, out, NULL);
+    dnnl_tp_onnx_call_destroy(call);
+    dnnl_tp_onnx_session_destroy(s);
+    dnnl_tp_onnx_close(model);
+    dnnl_tp_engine_destroy(engine);
+    return status;
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    static bytes_t m;
+    reshape(&m);
+    CHECK_OK(all_of_it(&m)); /* what the process keeps is there */
+    test_allocator_t a;
+    test_allocator_init(&a);
+    CHECK_OK(dnnl_tp_set_allocator(&a.iface));
+    dnnl_tp_status_t status = dnnl_tp_out_of_memory;
+    int n = 0;
+    for (; status == dnnl_tp_out_of_memory; ++n) {
+        a.fail_at = n;
+        status = all_of_it(&m);
+        if (status == dnnl_tp_out_of_memory) assert_int_equal(a.live, 0);
+    }
+    assert_int_equal(status, dnnl_tp_success);
+    assert_true(n > 20);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
