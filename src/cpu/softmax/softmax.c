@@ -167,7 +167,7 @@ static dnnl_tp_status_t softmax_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     job_t job = {pd, ctx, (float)dtp_quant_at(&plan->src_scale, ctx, origin),
                  (float)dtp_quant_at(&plan->dst_scale, ctx, origin)};
     if (plan->inner == 1) dtp_parallel_for(ctx->par, rows, plan->grain, softmax_rows, &job);
-    else dtp_parallel_for(ctx->par, plan->outer * plan->ntile, plan->grain, softmax_columns, &job);
+    else dtp_parallel_for(ctx->par, rows * plan->ntile, plan->grain, softmax_columns, &job);
     if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_SOFTMAX_DST]);
     return dnnl_tp_success;
 }

@@ -32,6 +32,7 @@ static dnnl_tp_status_t softmax_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         int64_t dims[3] = {src_md.dims[0], t->dims[axis], dtp_info_product(t, axis + 1, t->ndims)};
         DTP_TRY(dtp_md_init_strides(&d->src, 3, dims, t->data_type, NULL));
         d->dst = d->src;
+        s->work->whole_sequences = true; /* rows of a slice are those of dimension 0 */
     }
     s->work->bytes = 2. * (double)dtp_value_bytes(l, n->in[0]);
     s->work->flops = 12. * (double)dtp_info_nelems(t);
