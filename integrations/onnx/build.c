@@ -74,6 +74,10 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
     for (int i = 0; i < nout; ++i) out[i] = NULL;
     if (nin > FEW || nout > FEW)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has more than %d inputs or outputs", FEW);
+    if (dtp_fold_op(cv, kind, nin, in, nattr, attr, nout, out)) {
+        cv->is_last = false;
+        return;
+    }
     for (int i = 0; i < nin && !cv->status; ++i) in_values[i] = dtp_cv_value(cv, in[i]);
     if (cv->status) return;
     const char *result = cv->node->n_output ? cv->node->output[0] : "";
@@ -108,6 +112,24 @@ val_t *dtp_cv_binary(cv_t *cv, int kind, val_t *x, val_t *y) {
     }
     val_t *in[] = {x, y};
     return dtp_cv_op(cv, kind, 2, in, 0, NULL);
+}
+
+val_t *dtp_cv_op_at(cv_t *cv, int kind, int nin, val_t *const *in, int key, int64_t value) {
+    const dnnl_tp_op_attr_t attr = {key, dnnl_tp_op_attr_s64, 1, &value};
+    return dtp_cv_op(cv, kind, nin, in, 1, &attr);
+}
+
+val_t *dtp_cv_select(cv_t *cv, val_t *condition, val_t *x, val_t *y) {
+    val_t *in[] = {condition, x, y};
+    return dtp_cv_op(cv, dnnl_tp_op_select, sizeof in / sizeof *in, in, 0, NULL);
+}
+
+val_t *dtp_cv_typed(cv_t *cv, val_t *x, dnnl_tp_data_type_t type) {
+    if (cv->status || x->info.data_type == type) return x;
+    if (x->data) return dtp_fold_cast(cv, x, type);
+    const char *name = dnnl_tp_dt2str(type);
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_to, dnnl_tp_op_attr_string, (int)strlen(name), name};
+    return dtp_cv_op(cv, dnnl_tp_op_type_cast, 1, &x, 1, &attr);
 }
 
 /* ---- Constants --------------------------------------------------------------------------------------------- */

@@ -33,14 +33,7 @@ void dtp_onnx_dropout(cv_t *cv) {
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
 static void cast(cv_t *cv, dnnl_tp_data_type_t to) {
-    val_t *x = cv->in[0];
-    if (cv->status) return;
-    if (x->info.data_type == to) dtp_cv_set(cv, 0, x);
-    else if (x->data) dtp_cv_set(cv, 0, dtp_fold_cast(cv, x, to));
-    else
-        dtp_cv_fail(cv, dnnl_tp_unimplemented,
-                    "a change of types from %s to %s while the graph runs is not implemented",
-                    dnnl_tp_dt2str(x->info.data_type), dnnl_tp_dt2str(to));
+    dtp_cv_set(cv, 0, dtp_cv_typed(dtp_cv_last(cv), cv->in[0], to));
 }
 
 void dtp_onnx_cast(cv_t *cv) {
@@ -189,7 +182,7 @@ void dtp_onnx_size(cv_t *cv) {
     dtp_cv_set(cv, 0, dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &n));
 }
 
-/* A triangle of integers: a product with zeros and ones. Of numbers with NaN and infinity that is no triangle. */
+/* A triangle; zeros elsewhere. */
 void dtp_onnx_trilu(cv_t *cv) {
     const val_t *x = cv->in[0];
     const int nd = x->info.ndims;
@@ -200,17 +193,13 @@ void dtp_onnx_trilu(cv_t *cv) {
         if (p && n == 1) k = *p;
     }
     if (nd < 2) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
-    const dnnl_tp_data_type_t type = x->info.data_type;
-    if (type != dnnl_tp_s64 && type != dnnl_tp_s32 && type != dnnl_tp_boolean)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its type is %s; s64, s32 and boolean are implemented",
-                    dnnl_tp_dt2str(type));
     if (cv->status) return;
     const int64_t dims[2] = {dtp_cv_dim(cv, x, nd - 2), dtp_cv_dim(cv, x, nd - 1)};
-    val_t *one = dtp_cv_scalar(cv, type, 1), *mask = dtp_cv_fill(cv, type, 2, dims, 0);
-    const size_t size = dtp_onnx_type_size(type);
-    for (int64_t r = 0; mask && one && r < dims[0]; ++r)
+    void *p;
+    val_t *mask = dtp_cv_room(cv, dnnl_tp_boolean, 2, dims, &p);
+    for (int64_t r = 0; mask && r < dims[0]; ++r)
         for (int64_t c = 0; c < dims[1]; ++c)
-            if (upper ? c - r >= k : c - r <= k)
-                memcpy((char *)(uintptr_t)mask->data + (size_t)(r * dims[1] + c) * size, one->data, size);
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, cv->in[0], mask));
+            ((uint8_t *)p)[r * dims[1] + c] = upper ? c - r >= k : c - r <= k;
+    dtp_cv_set(cv, 0,
+               dtp_cv_select(dtp_cv_last(cv), mask, cv->in[0], dtp_cv_scalar(cv, x->info.data_type, 0)));
 }

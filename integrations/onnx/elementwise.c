@@ -170,17 +170,25 @@ void dtp_onnx_pow(cv_t *cv) {
         (void)dtp_cv_int(cv, "broadcast", 0);
         (void)dtp_cv_int(cv, "axis", 0);
     }
-    const dnnl_tp_tensor_info_t *e = &cv->in[1]->info;
-    if (!cv->in[1]->data || dtp_val_elems(cv->in[1]) != 1 || e->ndims > cv->in[0]->info.ndims) {
-        dtp_cv_fail(cv, dnnl_tp_unimplemented,
-                    "its exponent is not one number that is known when the graph is made");
-        return;
+    val_t *x = cv->in[0], *e = cv->in[1];
+    const dnnl_tp_data_type_t type = type_of(cv), other = e->info.data_type;
+    const bool is_number = e->data && dtp_val_elems(e) == 1 && e->info.ndims <= x->info.ndims;
+    if (is_number && (type == dnnl_tp_f32 || type == dnnl_tp_f64)) {
+        const double *exponent = dtp_cv_numbers(cv, 1, &n);
+        if (exponent && (double)(float)*exponent == *exponent) {
+            dtp_cv_set(cv, 0,
+                       dtp_cv_unary_with(dtp_cv_last(cv), dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta,
+                                         (float)*exponent, -1, 0));
+            return;
+        }
     }
-    const double *exponent = dtp_cv_numbers(cv, 1, &n);
-    if (!exponent) return;
-    dtp_cv_set(cv, 0,
-               dtp_cv_unary_with(dtp_cv_last(cv), dnnl_tp_op_pow, cv->in[0], dnnl_tp_op_attr_beta,
-                                 (float)*exponent, -1, 0));
+    /* The result has the type of the base; of an integer to a power that is none it is computed in double. */
+    const bool leaves =
+        type != dnnl_tp_f32 && type != dnnl_tp_f64 && (other == dnnl_tp_f32 || other == dnnl_tp_f64);
+    const dnnl_tp_data_type_t in = leaves ? dnnl_tp_f64 : type;
+    x = dtp_cv_binary(leaves ? cv : dtp_cv_last(cv), dnnl_tp_op_power, dtp_cv_typed(cv, x, in),
+                      dtp_cv_typed(cv, e, in));
+    dtp_cv_set(cv, 0, leaves ? dtp_cv_typed(dtp_cv_last(cv), x, type) : x);
 }
 
 /* max(x, 0) + slope min(x, 0); the slope is broadcast to x */

@@ -1,5 +1,6 @@
-/* Elements that are known when the graph is made: lists that shapes and positions are computed with, and casts, which graphs
- * do not have. Everything else is left to the compiler, which folds constants itself. */
+/* Elements that are known when the graph is made: lists that shapes and positions are computed with, and whatever else is
+ * small. Frequent operators are computed here, others by a graph of their own. What is large is left to the compiler, which
+ * folds constants itself. */
 #include "onnx/import.h"
 
 #include <math.h>
@@ -150,4 +151,58 @@ val_t *dtp_fold_binary(cv_t *cv, int kind, const val_t *x, const val_t *y) {
     for (int64_t i = 0; v && i < n; ++i)
         ((int64_t *)to)[i] = computed(kind, integer(x, na == 1 ? 0 : i), integer(y, nb == 1 ? 0 : i));
     return v;
+}
+
+/* ---- Operators ----------------------------------------------------------------------------------------------------- */
+
+static void compute(cv_t *cv, dnnl_tp_graph_t g, int nout, void **data) {
+    import_t *im = cv->im;
+    dnnl_tp_executable_t e = NULL;
+    if (!im->engine) dtp_cv_pass_on(cv, dnnl_tp_engine_create(&im->engine, dnnl_tp_cpu, 0));
+    if (!cv->status && !im->stream)
+        dtp_cv_pass_on(cv, dnnl_tp_stream_create(&im->stream, im->engine, dnnl_tp_stream_default_flags));
+    if (!cv->status) dtp_cv_pass_on(cv, dnnl_tp_executable_compile(&e, g, im->engine, 0, NULL, NULL));
+    if (!cv->status) dtp_cv_pass_on(cv, dnnl_tp_executable_run(e, im->stream, 0, NULL, nout, data, NULL));
+    (void)dnnl_tp_executable_destroy(e);
+}
+
+bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
+                 int nout, val_t **out) {
+    enum { FEW = 8 };
+    dnnl_tp_value_t x[FEW], y[FEW];
+    void *data[FEW];
+    if (cv->status || nin > FEW || nout > FEW || nin == 0) return false;
+    for (int i = 0; i < nin; ++i)
+        if (in[i] && !dtp_fold_wants(in[i])) return false;
+    dnnl_tp_graph_t g;
+    dtp_cv_pass_on(cv, dnnl_tp_graph_create(&g, dnnl_tp_cpu));
+    if (cv->status) return true;
+    for (int i = 0; i < nin; ++i) {
+        x[i] = -1;
+        if (in[i] && !cv->status)
+            dtp_cv_pass_on(cv, dnnl_tp_graph_constant(g, &x[i], NULL, in[i]->info.data_type,
+                                                      in[i]->info.ndims, in[i]->info.dims, in[i]->data,
+                                                      DNNL_TP_CONSTANT_COPY, NULL, NULL));
+    }
+    if (!cv->status)
+        dtp_cv_pass_on(cv, dnnl_tp_graph_op(g, (dnnl_tp_op_kind_t)kind, "", nin, x, nattr, attr, nout, y));
+    bool is_small = true;
+    for (int i = 0; i < nout && !cv->status; ++i) {
+        dnnl_tp_tensor_info_t info;
+        dtp_cv_pass_on(cv, dnnl_tp_graph_value_info(g, y[i], &info));
+        if (cv->status) break;
+        const int64_t n = dtp_onnx_elems(&info);
+        is_small &= n >= 0 && n <= MOST;
+        if (!is_small) break;
+        out[i] = dtp_cv_room(cv, info.data_type, info.ndims, info.dims, &data[i]);
+        if (!cv->status) dtp_cv_pass_on(cv, dnnl_tp_graph_output(g, y[i], NULL));
+    }
+    if (is_small && !cv->status) compute(cv, g, nout, data);
+    (void)dnnl_tp_graph_destroy(g);
+    return is_small || cv->status;
+}
+
+void dtp_fold_end(import_t *im) {
+    (void)dnnl_tp_stream_destroy(im->stream);
+    (void)dnnl_tp_engine_destroy(im->engine);
 }

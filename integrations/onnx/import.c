@@ -418,6 +418,7 @@ dnnl_tp_status_t dnnl_tp_onnx_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_onnx_
     im.graph = im.root;
     dtp_import_memory_init(&im.memory);
     const dnnl_tp_status_t status = build(&im, o);
+    dtp_fold_end(&im);
     dtp_import_memory_free(&im.memory);
     if (status) (void)dnnl_tp_graph_destroy(im.root);
     else *graph = im.root;

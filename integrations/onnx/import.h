@@ -33,7 +33,9 @@ typedef struct {
     dnnl_tp_graph_t graph;      /* where operators are added: the whole graph, or a region of it */
     dtp_import_memory_t memory; /* freed when the graph is made */
     int64_t nodes_left;
-    size_t bytes_left; /* for constants that operators make */
+    size_t bytes_left;       /* for constants that operators make */
+    dnnl_tp_engine_t engine; /* of what is computed here (fold.c); NULL until it is needed */
+    dnnl_tp_stream_t stream;
 } import_t;
 
 struct cv;
@@ -122,6 +124,11 @@ val_t *dtp_cv_unary(cv_t *cv, int kind, val_t *x);
 /* With an attribute (keys below 0: none). */
 val_t *dtp_cv_unary_with(cv_t *cv, int kind, val_t *x, int key, float value, int key2, float value2);
 val_t *dtp_cv_binary(cv_t *cv, int kind, val_t *x, val_t *y);
+/* With an integer as its attribute. */
+val_t *dtp_cv_op_at(cv_t *cv, int kind, int nin, val_t *const *in, int key, int64_t value);
+/* condition ? x : y */
+val_t *dtp_cv_select(cv_t *cv, val_t *condition, val_t *x, val_t *y);
+val_t *dtp_cv_typed(cv_t *cv, val_t *x, dnnl_tp_data_type_t type);
 /* Data that are copied. */
 val_t *dtp_cv_constant(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, const void *data);
 /* Room for data that the caller fills; *data is NULL on failure. */
@@ -160,6 +167,10 @@ val_t *dtp_fold_take(cv_t *cv, const val_t *x, int axis, const val_t *ids);
 val_t *dtp_fold_concat(cv_t *cv, int axis, int n, val_t *const *x);
 val_t *dtp_fold_transpose(cv_t *cv, const val_t *x, const int64_t *perm);
 val_t *dtp_fold_cast(cv_t *cv, const val_t *x, dnnl_tp_data_type_t type);
+/* Computes an operator of the graph; false: some input is not known or large. */
+bool dtp_fold_op(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const dnnl_tp_op_attr_t *attr,
+                 int nout, val_t **out);
+void dtp_fold_end(import_t *im);
 /* NULL: not one of those that are folded. */
 val_t *dtp_fold_binary(cv_t *cv, int kind, const val_t *x, const val_t *y);
 double dtp_fold_number(const val_t *x, int64_t i);

@@ -104,28 +104,11 @@ val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size) {
 val_t *dtp_cv_take(cv_t *cv, val_t *x, int axis, val_t *ids) {
     if (cv->status) return NULL;
     if (dtp_fold_wants(x) && ids->data) return dtp_fold_take(cv, x, axis, ids);
-    const int nd = x->info.ndims, ni = ids->info.ndims;
     val_t *in[] = {x, ids};
-    if (axis == 0 && nd <= 2) return dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
-    /* The axis to the front, rows of the rest, back again. */
-    int64_t perm[DNNL_TP_MAX_NDIMS], dims[2 * DNNL_TP_MAX_NDIMS], back[2 * DNNL_TP_MAX_NDIMS];
-    perm[0] = axis;
-    for (int d = 0, k = 1; d < nd; ++d)
-        if (d != axis) perm[k++] = d;
-    val_t *front = dtp_cv_transpose(cv, x, perm);
-    if (cv->status) return NULL;
-    const int64_t matrix[2] = {front->info.dims[0], dtp_cv_product(front, 1, nd)};
-    in[0] = dtp_cv_reshape(cv, front, 2, matrix);
-    val_t *rows = dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
-    if (cv->status) return NULL;
-    const int n = ni + nd - 1;
-    for (int d = 0; d < ni; ++d) dims[d] = ids->info.dims[d];
-    for (int d = 1; d < nd; ++d) dims[ni + d - 1] = front->info.dims[d];
-    rows = dtp_cv_reshape(cv, rows, n, dims);
-    for (int d = 0; d < axis; ++d) back[d] = ni + d;
-    for (int d = 0; d < ni; ++d) back[axis + d] = d;
-    for (int d = axis + 1; d < nd; ++d) back[ni + d - 1] = ni + d - 1;
-    return dtp_cv_transpose(cv, rows, back);
+    /* Rows of a table may take other operators in. */
+    if (axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32 && ids->data)
+        return dtp_cv_op(cv, dnnl_tp_op_gather, 2, in, 0, NULL);
+    return dtp_cv_op_at(cv, dnnl_tp_op_take, 2, in, dnnl_tp_op_attr_axis, axis);
 }
 
 val_t *dtp_cv_concat(cv_t *cv, int axis, int n, val_t *const *x) {

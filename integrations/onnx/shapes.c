@@ -351,8 +351,16 @@ void dtp_onnx_gather(cv_t *cv) {
     val_t *x = cv->in[0];
     const int axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 0), x->info.ndims);
     if (cv->status) return;
-    dtp_cv_set(cv, 0,
-               dtp_cv_take(dtp_cv_last(cv), x, axis, from_the_end(cv, cv->in[1], dtp_cv_dim(cv, x, axis))));
+    /* Rows of a table may take other operators in (embeddings): positions under 0 are counted before. */
+    const bool is_table = axis == 0 && x->info.ndims == 2 && x->info.data_type == dnnl_tp_f32;
+    val_t *in[] = {x, cv->in[1]};
+    if (is_table && !in[1]->data && x->info.dims[0] != CV_RUNTIME) {
+        in[1] = from_the_end(cv, in[1], x->info.dims[0]);
+        dtp_cv_set(cv, 0, dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_gather, 2, in, 0, NULL));
+        return;
+    }
+    if (in[1]->data && x->info.dims[axis] != CV_RUNTIME) in[1] = from_the_end(cv, in[1], x->info.dims[axis]);
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_take(dtp_cv_last(cv), x, axis, in[1]));
 }
 
 /* Elements whose conditions are true; the conditions are known. */

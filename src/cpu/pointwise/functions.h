@@ -44,13 +44,13 @@ static inline int64_t pw_modulo_s64(int64_t x, int64_t y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* By fewer than 0 or more bits than there are nothing is left; the sign stays on the way to the right. */
+/* By fewer than 0 or more bits than there are nothing is left but, on the way to the right, the sign. */
 static inline int64_t pw_shift_left(int64_t x, int64_t y, int bits) {
     return y < 0 || y >= bits ? 0 : (int64_t)((uint64_t)x << y);
 }
 static inline int64_t pw_shift_right(int64_t x, int64_t y) {
     enum { MOST = 63 };
-    return y < 0 ? 0 : x >> (y > MOST ? MOST : y);
+    return x >> (y < 0 || y > MOST ? MOST : y);
 }
 
 /* Numbers as integers: towards zero, limited, 0 for what is no number. */

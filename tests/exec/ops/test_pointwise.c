@@ -53,8 +53,8 @@ static void test_integers(void **state) {
     const uint8_t u[] = {255, 1, 128, 200}, by[] = {1, 7, 8, 3};
     binary(dnnl_tp_op_shift_left, dnnl_tp_u8, 4, u, by, (const uint8_t[]){254, 128, 0, 64}, 1);
     binary(dnnl_tp_op_shift_right, dnnl_tp_u8, 4, u, by, (const uint8_t[]){127, 0, 0, 25}, 1);
-    const int8_t s[] = {-128, -1, 77}, bits[] = {2, 100, 3};
-    binary(dnnl_tp_op_shift_right, dnnl_tp_s8, 3, s, bits, (const int8_t[]){-32, -1, 9}, 1);
+    const int8_t s[] = {-128, -1, 77, -5}, bits[] = {2, 100, 3, -1};
+    binary(dnnl_tp_op_shift_right, dnnl_tp_s8, 4, s, bits, (const int8_t[]){-32, -1, 9, -1}, 1);
     binary(dnnl_tp_op_bit_and, dnnl_tp_u8, 4, u, by, (const uint8_t[]){1, 1, 0, 0}, 1);
     binary(dnnl_tp_op_bit_or, dnnl_tp_u8, 4, u, by, (const uint8_t[]){255, 7, 136, 203}, 1);
     binary(dnnl_tp_op_bit_xor, dnnl_tp_u8, 4, u, by, (const uint8_t[]){254, 6, 136, 203}, 1);
