@@ -115,6 +115,15 @@ void dtp_onnx_batch_normalization(cv_t *cv) {
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it normalises each element, not each channel");
     if (cv->in[0]->info.ndims < 2)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has less than 2 dimensions");
+    bool is_f32 = true;
+    for (int i = X; i <= VARIANCE; ++i) is_f32 &= cv->in[i]->info.data_type == dnnl_tp_f32;
+    if (is_f32 && !cv->status) {
+        const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_epsilon, dnnl_tp_op_attr_f32, 1, &epsilon};
+        dtp_cv_set(
+            cv, 0,
+            dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_batch_norm_inference, VARIANCE + 1, cv->in, 1, &attr));
+        return;
+    }
     val_t *f = dtp_cv_binary(cv, dnnl_tp_op_add, cv->in[VARIANCE], scalar(cv, (double)epsilon));
     f = dtp_cv_binary(cv, dnnl_tp_op_divide, cv->in[SCALE], dtp_cv_unary(cv, dnnl_tp_op_sqrt, f));
     val_t *shift = dtp_cv_binary(cv, dnnl_tp_op_subtract, cv->in[BIAS],

@@ -1,4 +1,4 @@
-/* Sums, means and extremes over axes; running sums; pooling over everything. */
+/* Sums, means and extremes over axes; running sums. */
 #include "onnx/ops.h"
 
 #include <float.h>
@@ -84,18 +84,6 @@ void dtp_onnx_cumsum(cv_t *cv) {
                                       {dnnl_tp_op_attr_reverse, dnnl_tp_op_attr_bool, 1, &reverse}};
     dtp_cv_set(cv, 0,
                dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_cumsum, 1, cv->in, sizeof attr / sizeof *attr, attr));
-}
-
-/* Over all dimensions behind the channels. */
-void dtp_onnx_global_pool(cv_t *cv) {
-    int64_t axes[DNNL_TP_MAX_NDIMS];
-    const int n = cv->in[0]->info.ndims - 2;
-    if (n < 1) {
-        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", n + 2);
-        return;
-    }
-    for (int d = 0; d < n; ++d) axes[d] = d + 2;
-    dtp_cv_set(cv, 0, dtp_cv_reduce(dtp_cv_last(cv), cv->row->kind, cv->in[0], n, axes, true));
 }
 
 void dtp_onnx_lp_normalization(cv_t *cv) {

@@ -1,0 +1,311 @@
+/* Windows that slide over the spatial dimensions: convolutions, pooling, local response normalization. */
+#include "onnx/ops.h"
+
+enum { CHANNELS = 1, SPACE = 2, MOST = 3 }; /* dimensions of x: {N, C, space} */
+
+/* The attributes that windows have in common. */
+typedef struct {
+    int n; /* spatial dimensions */
+    int64_t kernel[MOST], strides[MOST], dilations[MOST], begin[MOST], end[MOST];
+    const char *auto_pad; /* word of the graph's operators */
+} window_t;
+
+static void read_list(cv_t *cv, const char *name, int n, int64_t standard, int64_t *to) {
+    int64_t count;
+    const int64_t *list = dtp_cv_attr_ints(cv, name, &count);
+    if (!cv->status && count >= 0 && count != n)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op,
+                    "its attribute '%s' has %lld entries for %d spatial dimensions", name, (long long)count,
+                    n);
+    for (int d = 0; d < n; ++d) to[d] = cv->status || count < 0 ? standard : list[d];
+}
+
+/* kernel: by dimension, if the attribute is not given; NULL: it has to be. */
+static bool read_window(cv_t *cv, const int64_t *kernel, window_t *w) {
+    static const char *const words[][2] = {{"NOTSET", "none"},
+                                           {"", "none"},
+                                           {"SAME_UPPER", "same_upper"},
+                                           {"SAME_LOWER", "same_lower"},
+                                           {"VALID", "valid"}};
+    const int n = w->n = cv->in[0]->info.ndims - SPACE;
+    int64_t count, pads[2 * MOST];
+    if (n < 1 || n > MOST) {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input has %d dimensions; 3 to 5 are implemented",
+                    n + SPACE);
+        return false;
+    }
+    (void)dtp_cv_attr_ints(cv, "kernel_shape", &count);
+    if (count < 0 && !kernel) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has no attribute 'kernel_shape'");
+    read_list(cv, "kernel_shape", n, 1, w->kernel);
+    for (int d = 0; d < n && kernel; ++d) {
+        if (count >= 0 && kernel[d] != CV_RUNTIME && w->kernel[d] != kernel[d])
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its attribute 'kernel_shape' is not that of its weights");
+        w->kernel[d] = kernel[d];
+    }
+    read_list(cv, "strides", n, 1, w->strides);
+    read_list(cv, "dilations", n, 1, w->dilations);
+    const int64_t *given = dtp_cv_attr_ints(cv, "pads", &count);
+    if (!cv->status && count >= 0 && count != 2 * n)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld pads for %d spatial dimensions",
+                    (long long)count, n);
+    for (int i = 0; i < 2 * n; ++i) pads[i] = cv->status || count < 0 ? 0 : given[i];
+    memcpy(w->begin, pads, sizeof *pads * (size_t)n);
+    memcpy(w->end, pads + n, sizeof *pads * (size_t)n);
+    w->auto_pad = NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !w->auto_pad; ++i)
+        if (dtp_cv_word(cv, "auto_pad", "NOTSET", words[i][0])) w->auto_pad = words[i][1];
+    if (!w->auto_pad) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'auto_pad' is not known");
+    return !cv->status;
+}
+
+enum { WINDOW_ATTRS = 5 };
+static void window_attrs(const window_t *w, dnnl_tp_op_attr_t *attr) {
+    const dnnl_tp_op_attr_t all[WINDOW_ATTRS] = {
+        {dnnl_tp_op_attr_strides, dnnl_tp_op_attr_s64, w->n, w->strides},
+        {dnnl_tp_op_attr_dilations, dnnl_tp_op_attr_s64, w->n, w->dilations},
+        {dnnl_tp_op_attr_pads_begin, dnnl_tp_op_attr_s64, w->n, w->begin},
+        {dnnl_tp_op_attr_pads_end, dnnl_tp_op_attr_s64, w->n, w->end},
+        {dnnl_tp_op_attr_auto_pad, dnnl_tp_op_attr_string, (int)strlen(w->auto_pad), w->auto_pad}};
+    memcpy(attr, all, sizeof all);
+}
+
+/* ---- Convolutions -------------------------------------------------------------------------------------------- */
+
+static val_t *convolution(cv_t *cv, const window_t *w, int nin, val_t *const *in, int64_t groups) {
+    dnnl_tp_op_attr_t attr[WINDOW_ATTRS + 1];
+    window_attrs(w, attr);
+    attr[WINDOW_ATTRS] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_groups, dnnl_tp_op_attr_s64, 1, &groups};
+    return dtp_cv_op(cv, dnnl_tp_op_convolution, nin, in, WINDOW_ATTRS + 1, attr);
+}
+
+void dtp_onnx_conv(cv_t *cv) {
+    window_t w;
+    const val_t *weights = cv->in[1];
+    const int64_t groups = dtp_cv_int(cv, "group", 1);
+    if (weights->info.ndims != cv->in[0]->info.ndims)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d",
+                    cv->in[0]->info.ndims, weights->info.ndims);
+    if (cv->status || !read_window(cv, weights->info.dims + SPACE, &w)) return;
+    dtp_cv_set(cv, 0, convolution(dtp_cv_last(cv), &w, cv->nin, cv->in, groups));
+}
+
+/* Elements of x along a spatial dimension apart by `by`, zeros between them and before and behind. */
+static val_t *spread(cv_t *cv, val_t *x, int d, int64_t by, int64_t before, int64_t after) {
+    const int nd = x->info.ndims;
+    int64_t dims[DNNL_TP_MAX_NDIMS], size = dtp_cv_dim(cv, x, d);
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    if (cv->status || size == 0 || nd >= DNNL_TP_MAX_NDIMS) return x;
+    if (by > 1) {
+        for (int i = 0, k = 0; i < nd; ++i) {
+            dims[k++] = x->info.dims[i];
+            if (i == d) dims[k++] = 1;
+        }
+        val_t *parts[2] = {dtp_cv_reshape(cv, x, nd + 1, dims), NULL};
+        dims[d + 1] = by - 1;
+        for (int i = 0; i <= nd && !cv->status; ++i)
+            dims[i] = i == d + 1 ? by - 1 : dtp_cv_dim(cv, parts[0], i);
+        parts[1] = dtp_cv_fill(cv, type, nd + 1, dims, 0);
+        val_t *y = dtp_cv_concat(cv, d + 1, 2, parts);
+        memcpy(dims, x->info.dims, sizeof *dims * (size_t)nd);
+        if (__builtin_mul_overflow(size, by, &dims[d]))
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its strides are too large");
+        if (cv->status) return NULL;
+        y = dtp_cv_reshape(cv, y, nd, dims);
+        x = dtp_cv_part(cv, y, d, 0, dims[d] - (by - 1));
+    }
+    return dtp_cv_pad_axis(cv, x, d, before, after);
+}
+
+/* Weights {C, O / groups, kernel} as those of a convolution: {O, C / groups, kernel backwards}. */
+static val_t *turned(cv_t *cv, val_t *w, int n, int64_t groups) {
+    int64_t dims[DNNL_TP_MAX_NDIMS], perm[DNNL_TP_MAX_NDIMS] = {0, 2, 1};
+    for (int d = 0; d < n && !cv->status; ++d) {
+        const int64_t size = dtp_cv_dim(cv, w, SPACE + d);
+        void *p;
+        val_t *ids = dtp_cv_room(cv, dnnl_tp_s64, 1, &size, &p);
+        for (int64_t i = 0; ids && i < size; ++i) ((int64_t *)p)[i] = size - 1 - i;
+        if (size > 1 && ids) w = dtp_cv_take(cv, w, SPACE + d, ids);
+    }
+    const int64_t ic = cv->status ? groups : dtp_cv_dim(cv, w, 0), oc = cv->status ? 1 : dtp_cv_dim(cv, w, 1);
+    if (cv->status) return NULL;
+    dims[0] = groups;
+    dims[1] = ic / groups;
+    dims[2] = oc;
+    for (int d = 0; d < n; ++d) {
+        dims[MOST + d] = w->info.dims[SPACE + d];
+        perm[MOST + d] = MOST + d;
+    }
+    w = dtp_cv_transpose(cv, dtp_cv_reshape(cv, w, MOST + n, dims), perm);
+    dims[0] = groups * oc;
+    dims[1] = ic / groups;
+    for (int d = 0; d < n; ++d) dims[SPACE + d] = dims[MOST + d];
+    return dtp_cv_reshape(cv, w, SPACE + n, dims);
+}
+
+/* A convolution over the input with zeros between its elements. */
+void dtp_onnx_conv_transpose(cv_t *cv) {
+    window_t w;
+    val_t *x = cv->in[0], *weights = cv->in[1];
+    int64_t count, outside[MOST];
+    const int64_t groups = dtp_cv_int(cv, "group", 1);
+    if (weights->info.ndims != x->info.ndims)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d", x->info.ndims,
+                    weights->info.ndims);
+    if (cv->status || !read_window(cv, weights->info.dims + SPACE, &w)) return;
+    read_list(cv, "output_padding", w.n, 0, outside);
+    const int64_t *shape = dtp_cv_attr_ints(cv, "output_shape", &count);
+    if (!cv->status && count >= 0 && count != w.n && count != w.n + SPACE)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' has %lld entries",
+                    (long long)count);
+    if (!cv->status && (groups < 1 || weights->info.dims[0] % groups))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld groups", (long long)groups);
+    const bool is_same = !cv->status && !strncmp(w.auto_pad, "same", strlen("same"));
+    for (int d = 0; d < w.n && !cv->status; ++d) {
+        const int64_t limit = INT32_MAX;
+        const int64_t in = dtp_cv_dim(cv, x, SPACE + d), k = dtp_cv_dim(cv, weights, SPACE + d);
+        const int64_t s = w.strides[d], l = w.dilations[d], o = outside[d];
+        if (!cv->status && (s < 1 || l < 1 || s > limit || l > limit || k < 1 || k > limit || o < 0 ||
+                            o > limit || in > limit || w.begin[d] < -limit || w.begin[d] > limit ||
+                            w.end[d] < -limit || w.end[d] > limit))
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its window, strides or pads are out of range");
+        if (cv->status) return;
+        const int64_t range = l * (k - 1) + 1;
+        if (count >= 0 || is_same) {
+            const int64_t wanted = count >= 0 ? shape[count - w.n + d] : in * s;
+            const int64_t all = s * (in - 1) + o + range - wanted, half = all > 0 ? all / 2 : 0;
+            const bool upper = !strcmp(w.auto_pad, "same_upper");
+            w.begin[d] = all <= 0 ? 0 : upper ? half : all - half;
+            w.end[d] = all <= 0 ? all : all - w.begin[d];
+        }
+        x = spread(cv, x, SPACE + d, s, range - 1 - w.begin[d], range - 1 - w.end[d] + o);
+        w.strides[d] = 1;
+        w.begin[d] = w.end[d] = 0;
+    }
+    w.auto_pad = "none";
+    val_t *in[] = {x, turned(cv, weights, w.n, groups), dtp_cv_given(cv, 2) ? cv->in[2] : NULL};
+    dtp_cv_set(cv, 0, cv->status ? NULL : convolution(dtp_cv_last(cv), &w, in[2] ? 3 : 2, in, groups));
+}
+
+/* ---- Pooling --------------------------------------------------------------------------------------------------- */
+
+static val_t *pool(cv_t *cv, int kind, val_t *x, const window_t *w, bool is_ceil, bool counts_pad) {
+    dnnl_tp_op_attr_t attr[WINDOW_ATTRS + 3];
+    const char *rounding = is_ceil ? "ceil" : "floor";
+    const uint8_t exclude = !counts_pad;
+    int n = WINDOW_ATTRS;
+    window_attrs(w, attr);
+    attr[n++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_kernel, dnnl_tp_op_attr_s64, w->n, w->kernel};
+    attr[n++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_rounding_type, dnnl_tp_op_attr_string,
+                                    (int)strlen(rounding), rounding};
+    if (kind == dnnl_tp_op_avg_pool)
+        attr[n++] = (dnnl_tp_op_attr_t){dnnl_tp_op_attr_exclude_pad, dnnl_tp_op_attr_bool, 1, &exclude};
+    return dtp_cv_op(cv, kind, 1, &x, n, attr);
+}
+
+void dtp_onnx_max_pool(cv_t *cv) {
+    window_t w;
+    const bool is_ceil = dtp_cv_int(cv, "ceil_mode", 0) != 0;
+    (void)dtp_cv_int(cv, "storage_order", 0); /* of positions, which are not made */
+    if (!read_window(cv, NULL, &w)) return;
+    /* Small integers are numbers, too. */
+    const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
+    const bool is_small = type == dnnl_tp_s8 || type == dnnl_tp_u8;
+    val_t *x = is_small ? dtp_cv_typed(cv, cv->in[0], dnnl_tp_f32) : cv->in[0];
+    x = pool(is_small ? cv : dtp_cv_last(cv), dnnl_tp_op_max_pool, x, &w, is_ceil, false);
+    dtp_cv_set(cv, 0, is_small ? dtp_cv_typed(dtp_cv_last(cv), x, type) : x);
+}
+
+void dtp_onnx_average_pool(cv_t *cv) {
+    window_t w;
+    const bool is_ceil = dtp_cv_int(cv, "ceil_mode", 0) != 0,
+               counts = dtp_cv_int(cv, "count_include_pad", 0) != 0;
+    if (read_window(cv, NULL, &w))
+        dtp_cv_set(cv, 0, pool(dtp_cv_last(cv), dnnl_tp_op_avg_pool, cv->in[0], &w, is_ceil, counts));
+}
+
+/* (sum |x|^p)^(1/p), from the mean. */
+void dtp_onnx_lp_pool(cv_t *cv) {
+    window_t w;
+    const int64_t p = dtp_cv_int(cv, "p", 2);
+    if (dtp_cv_int(cv, "ceil_mode", 0))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its number of windows is rounded up");
+    if (!read_window(cv, NULL, &w)) return;
+    double volume = 1;
+    for (int d = 0; d < w.n; ++d) volume *= (double)w.kernel[d];
+    const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
+    val_t *x = dtp_cv_unary(cv, dnnl_tp_op_abs, cv->in[0]);
+    x = dtp_cv_unary_with(cv, dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta, (float)p, -1, 0);
+    x = pool(cv, dnnl_tp_op_avg_pool, x, &w, false, true);
+    x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, dtp_cv_scalar(cv, type, volume));
+    dtp_cv_set(
+        cv, 0,
+        dtp_cv_unary_with(dtp_cv_last(cv), dnnl_tp_op_pow, x, dnnl_tp_op_attr_beta, 1.f / (float)p, -1, 0));
+}
+
+/* One window over everything behind the channels; where a size is not known yet, or there are no windows, a reduction. */
+void dtp_onnx_global_pool(cv_t *cv) {
+    const val_t *x = cv->in[0];
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    window_t w = {.n = x->info.ndims - SPACE, .auto_pad = "none"};
+    if (w.n < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", x->info.ndims);
+    if (cv->status) return;
+    bool fits = w.n <= MOST && x->info.data_type == dnnl_tp_f32;
+    int64_t volume = 1;
+    for (int d = 0; d < w.n; ++d) axes[d] = d + SPACE;
+    for (int d = 0; d < w.n && fits; ++d) {
+        w.kernel[d] = x->info.dims[SPACE + d];
+        w.strides[d] = w.dilations[d] = 1;
+        fits =
+            w.kernel[d] > 0 && !__builtin_mul_overflow(volume, w.kernel[d], &volume) && volume <= INT32_MAX;
+    }
+    const bool is_max = cv->row->kind == dnnl_tp_op_reduce_max;
+    dtp_cv_set(cv, 0,
+               fits ? pool(dtp_cv_last(cv), is_max ? dnnl_tp_op_max_pool : dnnl_tp_op_avg_pool, cv->in[0], &w,
+                           false, false)
+                    : dtp_cv_reduce(dtp_cv_last(cv), cv->row->kind, cv->in[0], w.n, axes, true));
+}
+
+void dtp_onnx_global_lp_pool(cv_t *cv) {
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    const int n = cv->in[0]->info.ndims - SPACE;
+    const int64_t p = dtp_cv_int(cv, "p", 2);
+    if (n < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", n + SPACE);
+    if (p != 1 && p != 2) dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'p' is %lld", (long long)p);
+    for (int d = 0; d < n; ++d) axes[d] = d + SPACE;
+    if (!cv->status)
+        dtp_cv_set(cv, 0,
+                   dtp_cv_reduce(dtp_cv_last(cv), p == 1 ? dnnl_tp_op_reduce_l1 : dnnl_tp_op_reduce_l2,
+                                 cv->in[0], n, axes, true));
+}
+
+/* ---- Local response normalization ------------------------------------------------------------------------------- */
+
+/* x / (bias + alpha mean x^2)^beta, where the mean is that of `size` neighbouring channels: a pooling window over them. */
+void dtp_onnx_lrn(cv_t *cv) {
+    val_t *x = cv->in[0];
+    const float alpha = dtp_cv_float(cv, "alpha", 1e-4f), beta = dtp_cv_float(cv, "beta", .75f),
+                bias = dtp_cv_float(cv, "bias", 1.f);
+    const int64_t size = dtp_cv_int(cv, "size", 0);
+    const int nd = x->info.ndims;
+    if (size < 1 || size > INT32_MAX)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'size' is %lld", (long long)size);
+    if (nd < 2) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
+    if (cv->status) return;
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    enum { PLANES = 4 };
+    const int64_t planes[PLANES] = {x->info.dims[0], 1, x->info.dims[CHANNELS], dtp_cv_product(x, SPACE, nd)};
+    const window_t w = {.n = 2,
+                        .kernel = {size, 1},
+                        .strides = {1, 1},
+                        .dilations = {1, 1},
+                        .begin = {(size - 1) / 2, 0},
+                        .end = {size / 2, 0},
+                        .auto_pad = "none"};
+    val_t *m = dtp_cv_reshape(cv, dtp_cv_unary(cv, dnnl_tp_op_square, x), PLANES, planes);
+    m = cv->status ? NULL : pool(cv, dnnl_tp_op_avg_pool, m, &w, false, true);
+    m = dtp_cv_reshape(cv, m, nd, x->info.dims);
+    m = dtp_cv_binary(cv, dnnl_tp_op_multiply, m, dtp_cv_scalar(cv, type, (double)alpha));
+    m = dtp_cv_binary(cv, dnnl_tp_op_add, m, dtp_cv_scalar(cv, type, (double)bias));
+    m = dtp_cv_unary_with(cv, dnnl_tp_op_pow, m, dnnl_tp_op_attr_beta, -beta, -1, 0);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, m));
+}
