@@ -274,6 +274,7 @@ static void recognised(void **state) {
     CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add, &half));
     CHECK_OK(dnnl_tp_post_ops_append_sum(po, 3.f, 0, dnnl_tp_data_type_undef));
     CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, .1f, 0));
+    CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_clip_v2, -1.f, 6.f));
     dnnl_tp_primitive_attr_t attr;
     CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
@@ -281,14 +282,14 @@ static void recognised(void **state) {
     CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, at[0].engine, dnnl_tp_forward_inference,
                                                            dnnl_tp_eltwise_abs, &md, &md, 0, 0, attr));
     dtp_postops_t c;
-    CHECK_OK(
-        dtp_postops_init(&c, pd, DTP_ELTWISE_DST, &((const dtp_eltwise_desc_t *)pd->op)->dst, 0));
+    CHECK_OK(dtp_postops_init(&c, pd, DTP_ELTWISE_DST, &((const dtp_eltwise_desc_t *)pd->op)->dst, 0));
     static const dtp_po_form_t forms[] = {DTP_PO_FORM_RELU,     DTP_PO_FORM_OTHER, DTP_PO_FORM_ADD_TENSOR,
                                           DTP_PO_FORM_ADD_COLS, DTP_PO_FORM_OTHER, DTP_PO_FORM_OTHER,
-                                          DTP_PO_FORM_OTHER};
-    for (int i = 0; i < 7; ++i) assert_int_equal(dtp_postops_simple(&c, i).form, forms[i]);
+                                          DTP_PO_FORM_OTHER,    DTP_PO_FORM_CLIP};
+    for (int i = 0; i < 8; ++i) assert_int_equal(dtp_postops_simple(&c, i).form, forms[i]);
     assert_int_equal(dtp_postops_simple(&c, 2).row_stride, 48);
     assert_int_equal(dtp_postops_simple(&c, 2).arg, pd->post_op_arg + 4);
+    assert_true(dtp_postops_simple(&c, 7).floor == -1.f && dtp_postops_simple(&c, 7).cap == 6.f);
     assert_false(dtp_postops_only_eltwise(&c));
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));

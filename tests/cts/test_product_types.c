@@ -37,7 +37,8 @@ static void kernel(int mr, float (*dot)(const char *a, const char *b), const dtp
             if (u->bias) sum += u->bias[j];
             if (u->flags & DTP_UKR_RELU_FIRST) sum = fmaxf(sum, 0.f);
             if (u->add) sum += u->add_scale * ((const float *)(const void *)(u->add + row * u->ldadd))[j];
-            *c = u->flags & DTP_UKR_RELU ? fmaxf(sum, 0.f) : sum;
+            if (u->flags & DTP_UKR_FLOOR) sum = fmaxf(sum, u->floor);
+            *c = u->flags & DTP_UKR_CAP ? fminf(sum, u->cap) : sum;
         }
 }
 static void bf16_1(const dtp_ukr_args_t *u) { kernel(1, dot_bf16, u); }

@@ -29,10 +29,16 @@ typedef struct {
     const char *name;
     int mr, nv, cols;
     int64_t k, nblk;
-    bool plain, table, taps, add, bias;
+    bool plain, table, taps, add, add_table, bias;
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
+
+/* Any that go together; may: besides those of the last step. */
+static uint32_t flags(uint32_t may) {
+    static const uint32_t last[] = {0, DTP_UKR_FLOOR, DTP_UKR_FLOOR | DTP_UKR_CAP};
+    return last[test_rand(&rng) % 3] | ((uint32_t)test_rand(&rng) & (may | DTP_UKR_RELU_FIRST));
+}
 
 static void check_tile(const case_t *c) {
     const int ntap = c->taps ? MAX_TAPS : 1;
@@ -46,12 +52,13 @@ static void check_tile(const case_t *c) {
                         : values((size_t)(steps * width));
     float *copy = values((size_t)(steps * width));
     memcpy(old, out, sizeof(float) * (size_t)(rows * ldc));
-    int64_t row_a[MAX_ROWS], row_c[MAX_ROWS];
+    int64_t row_a[MAX_ROWS], row_c[MAX_ROWS], row_add[MAX_ROWS];
     dtp_ukr_tap_t taps[MAX_TAPS];
     for (int64_t i = 0; i < rows; ++i) {
         /* Tables in reverse order. */
         row_a[i] = (rows - 1 - i) * lda * 4;
         row_c[i] = (rows - 1 - i) * ldc * 4;
+        row_add[i] = (i + 1) % rows * ldc * 4;
     }
     for (int t = 0; t < ntap; ++t) {
         taps[t].a = (ntap - 1 - t) * k * 4;
@@ -67,9 +74,12 @@ static void check_tile(const case_t *c) {
                         .k = k,
                         .nblk = c->nblk,
                         .flags = c->flags,
-                        .add_scale = 0.5f};
+                        .add_scale = 0.5f,
+                        .floor = (float)(c->k % 3) - 1,
+                        .cap = 3};
     u.row_a = c->table ? row_a : NULL;
     u.row_c = c->table ? row_c : NULL;
+    u.row_add = c->add && c->add_table ? row_add : NULL;
     u.taps = c->taps ? taps : NULL;
     u.bs = c->plain ? 64 : steps * 64;
     u.bstep = c->plain ? ldb * 4 : 64;
@@ -106,8 +116,9 @@ static void check_tile(const case_t *c) {
             if (c->flags & DTP_UKR_ACC) x += old[at];
             if (c->bias) x += bias[j];
             if (c->flags & DTP_UKR_RELU_FIRST) x = x < 0 ? 0 : x;
-            if (c->add) x += 0.5 * add[ar * ldc + j]; /* where the row of C lies */
-            if (c->flags & DTP_UKR_RELU) x = x < 0 ? 0 : x;
+            if (c->add) x += 0.5 * add[(c->add_table ? (i + 1) % rows : i) * ldc + j];
+            if (c->flags & DTP_UKR_FLOOR) x = x < u.floor ? u.floor : x;
+            if (c->flags & DTP_UKR_CAP) x = x > u.cap ? u.cap : x;
             if (out[at] != (float)x)
                 fail_msg(
                     "%s %dx%d k %lld plain %d table %d taps %d flags %u pf %d: (%lld, %lld) is %g, not %g",
@@ -200,8 +211,9 @@ static void tiles(void **state) {
                                       .table = v & 2,
                                       .taps = v & 4,
                                       .add = v & 8,
+                                      .add_table = test_rand(&rng) % 2,
                                       .bias = v & 16,
-                                      .flags = (uint32_t)(test_rand(&rng) % 8),
+                                      .flags = flags(DTP_UKR_ACC),
                                       .pf_mode = v / 32 % 4,
                                       .pf_shift = v % 3};
                     check_tile(&c);
@@ -221,7 +233,7 @@ static void tiles(void **state) {
                                   .nblk = 1,
                                   .add = v & 1,
                                   .bias = v & 2,
-                                  .flags = (uint32_t)(test_rand(&rng) % 4 * DTP_UKR_RELU_FIRST)};
+                                  .flags = flags(0)};
                 check_tile(&c);
             }
         }

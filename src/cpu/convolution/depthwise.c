@@ -56,11 +56,10 @@ static dnnl_tp_status_t resolve(dtp_convolution_desc_t *d) {
 /* A chain that the kernel does itself. */
 static bool clamps(const dtp_postops_t *po, dtp_dw_row_t *a) {
     if (po->len != 1 || !po->step[0].eltwise) return po->len == 0;
-    const dtp_po_step_t *s = &po->step[0];
-    a->clamp = 1;
-    a->lo = s->alpha, a->hi = s->beta;
-    if (s->alg == dnnl_tp_eltwise_relu && s->alpha == 0.f) a->lo = 0.f, a->hi = __builtin_inff();
-    else if (s->alg != dnnl_tp_eltwise_clip && s->alg != dnnl_tp_eltwise_clip_v2) a->clamp = 0;
+    const dtp_po_simple_t s = dtp_postops_simple(po, 0);
+    a->clamp = s.form == DTP_PO_FORM_RELU || s.form == DTP_PO_FORM_CLIP;
+    a->lo = s.floor;
+    a->hi = s.form == DTP_PO_FORM_CLIP ? s.cap : __builtin_inff();
     return a->clamp;
 }
 

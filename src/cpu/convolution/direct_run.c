@@ -215,9 +215,12 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
             u.row_c = k->row_c + c->row0;
             if (last) {
                 u.flags |= p->fused.flags;
+                u.floor = p->fused.floor;
+                u.cap = p->fused.cap;
                 if (run->bias) u.bias = (const float *)(const void *)run->bias + k->group * p->oc + col0;
             }
             if (p->fused.has_add && (run->add_is_c ? first : last)) {
+                u.row_add = u.row_c;
                 u.add = run->add_is_c ? u.c : run->add + (k->group * p->oc + col0) * (int64_t)sizeof(float);
                 u.add_scale = p->fused.add_scale;
             }

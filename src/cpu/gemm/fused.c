@@ -25,9 +25,15 @@ bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes) {
         f->add_offset = s.offset0;
         ++i;
     }
-    if (i < po->len && dtp_postops_simple(po, i).form == DTP_PO_FORM_RELU) {
-        f->flags |= DTP_UKR_RELU;
-        ++i;
+    if (i < po->len) {
+        const dtp_po_simple_t s = dtp_postops_simple(po, i);
+        if (s.form == DTP_PO_FORM_RELU || s.form == DTP_PO_FORM_CLIP) {
+            f->flags |= DTP_UKR_FLOOR;
+            if (s.form == DTP_PO_FORM_CLIP) f->flags |= DTP_UKR_CAP;
+            f->floor = s.floor;
+            f->cap = s.cap;
+            ++i;
+        }
     }
     if (i < po->len && po->step[i].eltwise) {
         f->act = po->step[i].eltwise;

@@ -1,4 +1,4 @@
-/* What of a chain of post-operations the micro-kernels do themselves: [relu] [addend] [relu] [any eltwise] on an f32
+/* What of a chain of post-operations the micro-kernels do themselves: [relu] [addend] [relu or clip] [any eltwise] on an f32
  * dst with dense columns. Shared by products and convolutions. */
 #ifndef DTP_CPU_GEMM_FUSED_H
 #define DTP_CPU_GEMM_FUSED_H
@@ -6,7 +6,8 @@
 #include "cpu/postops/postops.h"
 
 typedef struct {
-    uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
+    uint32_t flags; /* DTP_UKR_RELU_FIRST, DTP_UKR_FLOOR, DTP_UKR_CAP */
+    float floor, cap;
     bool has_add, add_is_c; /* an addend; which is the old dst */
     float add_scale;
     int add_arg;                        /* dense index of the addend */

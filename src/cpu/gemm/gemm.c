@@ -45,7 +45,8 @@ static inline void gemm_advance(dtp_ukr_args_t *u, int64_t rows) {
     else u->a += rows * u->lda;
     if (u->row_c) u->row_c += rows;
     else u->c += rows * u->ldc;
-    if (u->add && !u->row_c) u->add += rows * u->ldadd;
+    if (u->row_add) u->row_add += rows;
+    else if (u->add) u->add += rows * u->ldadd;
 }
 
 /* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
@@ -289,6 +290,8 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
     u->add = NULL;
     if (last_pass) {
         u->flags |= g->flags;
+        u->floor = g->floor;
+        u->cap = g->cap;
         if (g->has_bias) u->bias = (const float *)s->p.bias + col0;
     }
     /* The old C is only there in the first pass. */
@@ -365,7 +368,7 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
     const int64_t chunks = m1 - m0 > g->mc ? dtp_div_up(m1 - m0, g->mc) : 1;
     const int64_t group = g->b_panels ? g->b_panels : s1 - s0;
     dtp_ukr_args_t u;
-    u.row_a = u.row_c = NULL;
+    u.row_a = u.row_c = u.row_add = NULL;
     u.taps = NULL;
     u.ntap = 1;
     int64_t k0 = 0;
@@ -423,7 +426,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
                              dtp_gemm_finish_t finish, const void *arg) {
     const dtp_gemm_t *g = s->g;
     dtp_ukr_args_t u;
-    u.row_a = u.row_c = NULL;
+    u.row_a = u.row_c = u.row_add = NULL;
     u.taps = NULL;
     u.ntap = 1;
     u.bias = NULL;

@@ -53,10 +53,11 @@ typedef struct {
     int num_threads;
     dtp_gemm_a_t a_form;
     dtp_gemm_b_t b_form;
-    int64_t sam, sak;       /* A: from row to row, along k */
-    int64_t sbk, sbn;       /* B: along k, along n; packed, wide: sbn is from column panel to column panel */
-    int64_t scm;            /* C: from row to row; columns are dense. Unused with finish */
-    uint32_t flags;         /* DTP_UKR_RELU_FIRST, DTP_UKR_RELU */
+    int64_t sam, sak; /* A: from row to row, along k */
+    int64_t sbk, sbn; /* B: along k, along n; packed, wide: sbn is from column panel to column panel */
+    int64_t scm;      /* C: from row to row; columns are dense. Unused with finish */
+    uint32_t flags;   /* DTP_UKR_* but ACC */
+    float floor, cap;
     bool has_bias;          /* one row of N values, the same for all rows */
     bool has_add, add_is_c; /* addend of C's shape; the old C itself */
     float add_scale;

@@ -108,6 +108,8 @@ static void gemm_plan_once(dtp_gemm_t *g) {
                                     .flags = g->flags,
                                     .mask = dtp_gemm_mask(g, g->npanels),
                                     .add_scale = g->add_scale,
+                                    .floor = g->floor,
+                                    .cap = g->cap,
                                     .ldadd = g->add_is_c ? g->scm : g->sadd};
 }
 

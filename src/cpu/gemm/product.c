@@ -67,6 +67,8 @@ static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
     const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_PASS;
     if (!dtp_fused_init(&f, &p->po, passes)) return false;
     g->flags |= f.flags;
+    g->floor = f.floor;
+    g->cap = f.cap;
     g->has_add = f.has_add;
     g->add_is_c = f.add_is_c;
     g->add_scale = f.add_scale;

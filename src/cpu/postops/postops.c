@@ -142,9 +142,14 @@ bool dtp_postops_only_eltwise(const dtp_postops_t *po) {
 
 dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
     const dtp_po_step_t *s = &po->step[i];
-    dtp_po_simple_t r = {DTP_PO_FORM_OTHER, s->arg, 0, 0};
+    dtp_po_simple_t r = {.arg = s->arg};
     if (s->kind == dnnl_tp_eltwise) {
         if (s->alg == dnnl_tp_eltwise_relu && s->alpha == 0.f) r.form = DTP_PO_FORM_RELU;
+        if (s->alg == dnnl_tp_eltwise_clip || s->alg == dnnl_tp_eltwise_clip_v2) {
+            r.form = DTP_PO_FORM_CLIP;
+            r.floor = s->alpha;
+            r.cap = s->beta;
+        }
         return r;
     }
     const dtp_po_view_t *v = &po->view[s->view];

@@ -81,6 +81,7 @@ bool dtp_postops_only_eltwise(const dtp_postops_t *po);
 typedef enum {
     DTP_PO_FORM_OTHER = 0,
     DTP_PO_FORM_RELU,       /* alpha 0 */
+    DTP_PO_FORM_CLIP,       /* min(cap, max(floor, x)) */
     DTP_PO_FORM_ADD_TENSOR, /* += f32 src1[row * row_stride + col], arg = its dense index */
     DTP_PO_FORM_ADD_COLS    /* += f32 src1[col] */
 } dtp_po_form_t;
@@ -88,6 +89,7 @@ typedef struct {
     dtp_po_form_t form;
     int arg;
     int64_t row_stride, offset0;
+    float floor, cap;
 } dtp_po_simple_t;
 dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i);
 

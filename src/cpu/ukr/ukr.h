@@ -28,7 +28,8 @@
 enum {
     DTP_UKR_ACC = 1,        /* go on with the sums that C holds */
     DTP_UKR_RELU_FIRST = 2, /* relu before the addend */
-    DTP_UKR_RELU = 4        /* relu last */
+    DTP_UKR_FLOOR = 4,      /* max(floor, x) last: relu where floor is 0; */
+    DTP_UKR_CAP = 8         /* then min(cap, x), only beside FLOOR. NaN stays NaN in all of them */
 };
 
 /* One member of the batch that is reduced: byte deltas to A and B. */
@@ -36,8 +37,8 @@ typedef struct {
     int64_t a, b;
 } dtp_ukr_tap_t;
 
-/* C[r][:] = relu(relu_first((C +) sum over taps A[r] * B + bias) + add_scale * add[r]), all strides in bytes.
- */
+/* C[r][:] = min(cap, max(floor, relu_first((C +) sum over taps A[r] * B + bias) + add_scale * add[r])), all strides in
+ * bytes. */
 typedef struct {
     const char *a, *b;
     char *c;
@@ -59,9 +60,11 @@ typedef struct {
     char *copy;     /* plain B: the k-steps that are read are also stored here in column panels; NULL = not */
     int64_t copy_bs;
     float add_scale;
-    const float *bias; /* 16 * nv columns or NULL */
-    const char *add;   /* matrix of C's shape or NULL; with row_c its rows lie where C's do, else */
-    int64_t ldadd;     /* from row to row */
+    float floor, cap;
+    const float *bias;      /* 16 * nv columns or NULL */
+    const char *add;        /* matrix of C's shape or NULL */
+    const int64_t *row_add; /* as row_a; NULL: ldadd */
+    int64_t ldadd;          /* from row to row */
 } dtp_ukr_args_t;
 
 enum {

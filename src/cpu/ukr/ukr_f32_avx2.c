@@ -150,10 +150,31 @@ static NOINLINE void read_part(const dtp_ukr_args_t *u, const char *c, const int
     }
 }
 
+/* The way back, where nothing follows the sums. */
+static NOINLINE void write_part(const dtp_ukr_args_t *u, const float *tile, int rows, int nvec, int n,
+                                char *c, const int64_t *row_c) {
+    for (int i = 0; i < rows; i++, tile += 8 * nvec) {
+        float *to = (float *)(c + (row_c ? row_c[i] : i * u->ldc));
+        int j = 0;
+        for (; j + DTP_UKR_PANEL <= n; j += DTP_UKR_PANEL) copy_lanes(to + j, tile + j, DTP_UKR_PANEL);
+        copy_lanes(to + j, tile + j, n - j);
+    }
+}
+
+/* max(floor, x) and min(cap, x), in this order, keep NaN. */
+INLINE void bound(const int N, __m256 *c, const dtp_ukr_args_t *u) {
+    const __m256 lo = _mm256_set1_ps(u->floor);
+    UNROLL for (int i = 0; i < N; i++) c[i] = _mm256_max_ps(lo, c[i]);
+    if (u->flags & DTP_UKR_CAP) {
+        const __m256 hi = _mm256_set1_ps(u->cap);
+        UNROLL for (int i = 0; i < N; i++) c[i] = _mm256_min_ps(hi, c[i]);
+    }
+}
+
 /* What follows the sums of whole column panels. Each stage is done for all rows, so that a stage that is not there
  * costs one test a block. */
 INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *u, char *to,
-                   const int64_t *row_c, const char *add) {
+                   const int64_t *row_c, const char *add, const int64_t *row_add) {
     const __m256 zero = _mm256_setzero_ps();
     if (u->bias) {
         UNROLL for (int j = 0; j < 2 * NV; j++) {
@@ -168,14 +189,12 @@ INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *
     if (add) {
         const __m256 s = _mm256_set1_ps(u->add_scale);
         UNROLL for (int i = 0; i < MR; i++) {
-            const float *row = (const float *)(add + (row_c ? row_c[i] : i * u->ldadd));
+            const float *row = (const float *)(add + (row_add ? row_add[i] : i * u->ldadd));
             UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] =
                 _mm256_fmadd_ps(s, _mm256_loadu_ps(row + 8 * j), c[i * 2 * NV + j]);
         }
     }
-    if (u->flags & DTP_UKR_RELU) {
-        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_max_ps(zero, c[i]);
-    }
+    if (u->flags & DTP_UKR_FLOOR) bound(2 * MR * NV, c, u);
     if (row_c) {
         UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < 2 * NV; j++)
             _mm256_storeu_ps((float *)(to + row_c[i]) + 8 * j, c[i * 2 * NV + j]);
@@ -188,12 +207,12 @@ INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *
 /* The same for n columns, the last column panel not whole, from a tile of 8 * nvec. Such column panels are rare: out
  * of line. */
 static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows, int nvec, int n, char *to,
-                                 const int64_t *row_c, const char *add) {
+                                 const int64_t *row_c, const char *add, const int64_t *row_add) {
     const __m256 zero = _mm256_setzero_ps(), s = _mm256_set1_ps(u->add_scale);
     float part[DTP_UKR_PANEL];
     for (int i = 0; i < rows; i++, tile += 8 * nvec) {
         float *c = (float *)(to + (row_c ? row_c[i] : i * u->ldc));
-        const char *from = add ? add + (row_c ? row_c[i] : i * u->ldadd) : NULL;
+        const char *from = add ? add + (row_add ? row_add[i] : i * u->ldadd) : NULL;
         for (int j = 0; j < n; j += 8) {
             const int lanes = n - j < 8 ? n - j : 8;
             __m256 x = _mm256_loadu_ps(tile + j);
@@ -206,7 +225,7 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
                 copy_lanes(part, (const float *)from + j, lanes);
                 x = _mm256_fmadd_ps(s, _mm256_loadu_ps(part), x);
             }
-            if (u->flags & DTP_UKR_RELU) x = _mm256_max_ps(zero, x);
+            if (u->flags & DTP_UKR_FLOOR) bound(1, &x, u);
             _mm256_storeu_ps(part, x);
             copy_lanes(c + j, part, lanes);
         }
@@ -221,7 +240,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
-    const int64_t *row_a = u->row_a, *row_c = u->row_c;
+    const int64_t *row_a = u->row_a, *row_c = u->row_c, *row_add = u->row_add;
     const int columns = DTP_UKR_PANEL * (NV - 1) + __builtin_popcount(u->mask);
     float tile[MAX_ACC * 8]; /* of a column panel that is not whole */
     for (int64_t blk = 0; blk < u->nblk; blk++) {
@@ -263,12 +282,15 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             else pf = k_packed(MR, NV, c, a, b, bs, k, k + kb, pf, pf_lines);
         }
         if (columns == DTP_UKR_PANEL * NV) {
-            finish(MR, NV, c, u, base_c, row_c, add);
+            finish(MR, NV, c, u, base_c, row_c, add, row_add);
         } else {
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
-            finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add);
+            if (!(u->bias || add || u->flags & ~(uint32_t)DTP_UKR_ACC))
+                write_part(u, tile, MR, 2 * NV, columns, base_c, row_c);
+            else finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add, row_add);
         }
-        if (add && !row_c) add += MR * u->ldadd;
+        if (row_add) row_add += MR;
+        else if (add) add += MR * u->ldadd;
         if (row_c) row_c += MR;
         else base_c += MR * u->ldc;
     }

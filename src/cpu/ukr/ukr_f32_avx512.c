@@ -93,6 +93,16 @@ INLINE void k_plain(const int MR, const int NV, const int FULL, const int WAY, _
     }
 }
 
+/* max(floor, x) and min(cap, x), in this order, keep NaN. */
+INLINE void bound(const int N, __m512 *c, const dtp_ukr_args_t *u) {
+    const __m512 lo = _mm512_set1_ps(u->floor);
+    UNROLL for (int i = 0; i < N; i++) c[i] = _mm512_max_ps(lo, c[i]);
+    if (u->flags & DTP_UKR_CAP) {
+        const __m512 hi = _mm512_set1_ps(u->cap);
+        UNROLL for (int i = 0; i < N; i++) c[i] = _mm512_min_ps(hi, c[i]);
+    }
+}
+
 INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_PANEL];
@@ -170,13 +180,17 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         }
         if (add) {
             const __m512 s = _mm512_set1_ps(u->add_scale);
-            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_fmadd_ps(s, LOAD(j, add + (u->row_c ? cr[i] - base_c : i * u->ldadd)), c[i * NV + j]);
-            if (!u->row_c) add += MR * u->ldadd;
+            if (u->row_add) {
+                const int64_t *row_add = u->row_add + blk * MR;
+                UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                    _mm512_fmadd_ps(s, LOAD(j, add + row_add[i]), c[i * NV + j]);
+            } else {
+                UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                    _mm512_fmadd_ps(s, LOAD(j, add + i * u->ldadd), c[i * NV + j]);
+                add += MR * u->ldadd;
+            }
         }
-        if (u->flags & DTP_UKR_RELU) {
-            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
-        }
+        if (u->flags & DTP_UKR_FLOOR) bound(MR * NV, c, u);
         UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) {
             if (FULL || j < NV - 1) _mm512_storeu_ps((float *)cr[i] + 16 * j, c[i * NV + j]);
             else _mm512_mask_storeu_ps((float *)cr[i] + 16 * j, mask, c[i * NV + j]);
@@ -238,9 +252,7 @@ INLINE void tall_body(const int MR, const dtp_ukr_args_t *u) {
         UNROLL for (int i = 0; i < MR; i++) c[i] =
             _mm512_fmadd_ps(s, _mm512_maskz_loadu_ps(mask, (const float *)(u->add + i * u->ldadd)), c[i]);
     }
-    if (u->flags & DTP_UKR_RELU) {
-        UNROLL for (int i = 0; i < MR; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
-    }
+    if (u->flags & DTP_UKR_FLOOR) bound(MR, c, u);
     char *to = u->c;
     UNROLL for (int i = 0; i < MR; i++, to += u->ldc) _mm512_mask_storeu_ps((float *)to, mask, c[i]);
 }

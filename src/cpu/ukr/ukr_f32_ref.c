@@ -10,7 +10,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
-    const int64_t *row_a = u->row_a, *row_c = u->row_c;
+    const int64_t *row_a = u->row_a, *row_c = u->row_c, *row_add = u->row_add;
     int lanes = 0;
     for (; lanes < DTP_UKR_PANEL && (u->mask >> lanes & 1); lanes++) {
     }
@@ -54,17 +54,19 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         for (int i = 0; i < MR; i++) {
             float *to = (float *)cr[i];
-            const float *from = add ? (const float *)(add + (u->row_c ? cr[i] - base_c : i * u->ldadd)) : 0;
+            const float *from = add ? (const float *)(add + (row_add ? row_add[i] : i * u->ldadd)) : 0;
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
                 if (u->bias) v += u->bias[j];
                 if (u->flags & DTP_UKR_RELU_FIRST) v = v < 0 ? 0 : v;
                 if (from) v += u->add_scale * from[j];
-                if (u->flags & DTP_UKR_RELU) v = v < 0 ? 0 : v;
+                if (u->flags & DTP_UKR_FLOOR) v = v < u->floor ? u->floor : v;
+                if (u->flags & DTP_UKR_CAP) v = v > u->cap ? u->cap : v;
                 to[j] = v;
             }
         }
-        if (add && !u->row_c) add += MR * u->ldadd;
+        if (row_add) row_add += MR;
+        else if (add) add += MR * u->ldadd;
     }
 }
 
