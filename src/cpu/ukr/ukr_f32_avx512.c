@@ -23,6 +23,26 @@ INLINE void fmadd(__m512 *c, __m512 a, __m512 b) {
 #endif
 }
 
+/* c += broadcast of *a * b, the load in the instruction: broadcasts to registers come one a cycle, as many as products
+ * (Zen 4: 85 GFLOP/s with one column panel, 118 this way). */
+INLINE void fmadd_at(__m512 *c, const char *a, __m512 b) {
+#ifdef __clang__
+    *c = _mm512_fmadd_ps(_mm512_set1_ps(*(const float *)a), b, *c);
+#else
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*c) : "v"(b), "m"(*(const float *)a));
+#endif
+}
+
+/* One value of A times the NV lines of a k-step. */
+INLINE void k_row(const int NV, __m512 *c, const char *a, const __m512 *bv) {
+    if (NV == 1) {
+        fmadd_at(c, a, bv[0]);
+        return;
+    }
+    const __m512 av = _mm512_set1_ps(*(const float *)a);
+    UNROLL for (int j = 0; j < NV; j++) fmadd(&c[j], av, bv[j]);
+}
+
 /* The k loop of one tap, PFN lines prefetched per k-step at pf, pf + bs, ... */
 INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const char *const *a,
                      const char *b, int64_t bs, int64_t k, int64_t ke, const char *pf) {
@@ -33,20 +53,14 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
             UNROLL for (int j = 0; j < NV; j++) bv[j] =
                 _mm512_loadu_ps((const float *)(b + s * DTP_UKR_PANEL_BYTES + j * bs));
             UNROLL for (int q = 0; q < PFN; q++) fetch_l2(pf + s * DTP_UKR_PANEL_BYTES + q * bs);
-            UNROLL for (int i = 0; i < MR; i++) {
-                const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k + 4 * s));
-                UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
-            }
+            UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k + 4 * s, bv);
         }
         b += unroll * DTP_UKR_PANEL_BYTES;
         pf += unroll * DTP_UKR_PANEL_BYTES;
     }
     for (; k < ke; k += 4) {
         UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
-        UNROLL for (int i = 0; i < MR; i++) {
-            const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
-            UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
-        }
+        UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k, bv);
         b += DTP_UKR_PANEL_BYTES;
     }
 }
@@ -84,10 +98,7 @@ INLINE void k_plain(const int MR, const int NV, const int FULL, const int WAY, _
             if (WAY & COPY) _mm512_storeu_ps((float *)(copy + j * copy_bs), bv[j]);
         }
         UNROLL for (int j = 0; j < NV; j++) if (WAY & FETCH) fetch_plain(MR, b + pf_dist + j * 64);
-        UNROLL for (int i = 0; i < MR; i++) {
-            const __m512 av = _mm512_set1_ps(*(const float *)(a[i] + k));
-            UNROLL for (int j = 0; j < NV; j++) fmadd(&c[i * NV + j], av, bv[j]);
-        }
+        UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k, bv);
         b += bstep;
         if (WAY & COPY) copy += DTP_UKR_PANEL_BYTES;
     }
@@ -210,15 +221,6 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
 DTP_UKR_TILES_AVX512(DEFINE)
 
 /* ---- Tall blocks ------------------------------------------------------------------------------------- */
-
-/* c += broadcast of *a * b, the load in the instruction. */
-INLINE void fmadd_at(__m512 *c, const char *a, __m512 b) {
-#ifdef __clang__
-    *c = _mm512_fmadd_ps(_mm512_set1_ps(*(const float *)a), b, *c);
-#else
-    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*c) : "v"(b), "m"(*(const float *)a));
-#endif
-}
 
 /* Four rows to a pointer: 16 row pointers would not fit the general registers. */
 INLINE void tall_body(const int MR, const dtp_ukr_args_t *u) {
