@@ -8,12 +8,12 @@
 
 #include <stdint.h>
 
-typedef enum { DTP_CN_F32, DTP_CN_BF16, DTP_CN_F16, DTP_CN_S8, DTP_CN_U8 } dtp_cn_type_t;
+#include "cpu/simd/vec_types.h"
 
 /* mean[c], m2[c]: of channel c. */
 typedef struct {
     const void *src;
-    dtp_cn_type_t type;
+    v_type_t type;
     int64_t ld, rows, cols; /* in elements */
     float *mean, *m2;
 } dtp_cn_moments_t;
@@ -45,7 +45,7 @@ typedef struct {
     const void *src1;  /* laid out as dst; NULL: none */
     uint8_t *positive; /* 1 or 0; NULL: not wanted */
     const float *mean, *mul, *add;
-    dtp_cn_type_t src_type, dst_type;
+    v_type_t src_type, dst_type;
     int64_t ld_src, ld_dst, ld_positive, rows, cols;
     float least; /* minus infinity: none */
     int stream;  /* non-temporal stores; dst is f32 */

@@ -36,7 +36,7 @@ typedef struct {
     const dtp_cn_kernels_t *kernels;
     dtp_cn_view_t src, dst;
     dnnl_tp_data_type_t sdt, ddt;
-    dtp_cn_type_t src_type, dst_type;
+    v_type_t src_type, dst_type;
     int64_t n, c, groups; /* groups 0: batch normalization */
     dtp_cn_cut_t stat, norm;
     bool by_cols;                /* channels lie side by side */

@@ -70,7 +70,7 @@ static void cn_moments(const cn_job_t *j, int slot, const piece_t *w) {
         dtp_rows_load(p->po.vops, &cn_desc(j)->src, j->ctx->ptr[DTP_CNORM_SRC],
                       (w->n * p->c + w->c + c) * p->norm.space + w->s, w->len, tile);
         p->kernels->moments_rows(&(dtp_cn_moments_t){
-            .src = tile, .type = DTP_CN_F32, .rows = 1, .cols = w->len, .mean = a.mean + c, .m2 = a.m2 + c});
+            .src = tile, .type = V_F32, .rows = 1, .cols = w->len, .mean = a.mean + c, .m2 = a.m2 + c});
     }
 }
 
@@ -205,7 +205,7 @@ static void cn_tile_by_rows(const cn_job_t *j, float *tile, const piece_t *w, dt
         } else {
             dtp_rows_load(p->po.vops, &d->src, ptr[DTP_CNORM_SRC], l, w->len, tile);
             a.src = tile;
-            a.src_type = DTP_CN_F32;
+            a.src_type = V_F32;
         }
         if (p->add) {
             dtp_rows_load(p->po.vops, &d->src1, ptr[DTP_CNORM_SRC1], l, w->len, tile + DTP_CN_TILE);
@@ -229,7 +229,7 @@ static void cn_apply(const cn_job_t *j, int slot, const piece_t *w) {
     void *const *ptr = j->ctx->ptr;
     const int64_t c = p->groups ? w->n * p->c + w->c : w->c;
     dtp_cn_apply_t a = {.src_type = p->src_type,
-                        .dst_type = DTP_CN_F32,
+                        .dst_type = V_F32,
                         .mean = j->use_mean + c,
                         .mul = j->mul + c,
                         .add = j->add + c,

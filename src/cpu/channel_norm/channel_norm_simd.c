@@ -34,12 +34,12 @@ static bool cn_adjacent(const dtp_cn_view_t *v, int64_t channels) {
     return v->block > 1 || (v->c_stride == 1 && channels > 1);
 }
 
-static dtp_cn_type_t cn_type(dnnl_tp_data_type_t dt) {
-    return dt == dnnl_tp_f32    ? DTP_CN_F32
-           : dt == dnnl_tp_bf16 ? DTP_CN_BF16
-           : dt == dnnl_tp_f16  ? DTP_CN_F16
-           : dt == dnnl_tp_s8   ? DTP_CN_S8
-                                : DTP_CN_U8;
+static v_type_t cn_type(dnnl_tp_data_type_t dt) {
+    return dt == dnnl_tp_f32    ? V_F32
+           : dt == dnnl_tp_bf16 ? V_BF16
+           : dt == dnnl_tp_f16  ? V_F16
+           : dt == dnnl_tp_s8   ? V_S8
+                                : V_U8;
 }
 
 static void cn_cut(dtp_cn_cut_t *cut, int64_t c, int64_t space, int64_t chunk, int64_t block) {

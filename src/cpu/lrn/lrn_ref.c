@@ -3,7 +3,6 @@
 #include "common/layout/zero_pad.h"
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/lrn.h"
-#include "cpu/elementwise/boxes.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 
@@ -14,7 +13,7 @@ static dnnl_tp_status_t lrn_ref_pd_init(dtp_pd_t *pd) {
     dtp_lrn_desc_t *d = (dtp_lrn_desc_t *)pd->op;
     DTP_DISPATCH(dtp_vops_takes(d->src.data_type) && dtp_vops_takes(d->dst.data_type), UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_attr_only(pd->attr, 0), UNSUPPORTED_ATTR);
-    if (dtp_md_is_any(&d->dst)) dtp_boxes_layout_like(&d->dst, &d->src);
+    if (dtp_md_is_any(&d->dst)) dtp_md_copy_layout(&d->dst, &d->src);
     return dnnl_tp_success;
 }
 

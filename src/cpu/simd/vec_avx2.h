@@ -114,6 +114,10 @@ V_INLINE void v_four_add(float *p, vf x) {
     _mm_storeu_ps(p, _mm_add_ps(_mm_loadu_ps(p), _mm256_castps256_ps128(x)));
 }
 V_INLINE vf v_recip(vf b) { return _mm256_div_ps(_mm256_set1_ps(1.f), b); }
+V_INLINE vf v_rsqrt(vf x) {
+    const vf r = _mm256_rsqrt_ps(x);
+    return v_mul(r, v_fnma(v_mul(v_mul(x, v_set1(.5f)), r), r, v_set1(1.5f)));
+}
 V_INLINE vf v_quot(vf a, vf b) { return _mm256_div_ps(a, b); }
 V_INLINE vf v_split(vf x, vf *e) {
     /* Denormals are scaled up first. */

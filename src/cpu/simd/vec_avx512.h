@@ -118,6 +118,11 @@ V_INLINE vf v_recip(vf b) {
     vf r = _mm512_rcp14_ps(b);
     return v_fma(r, v_fnma(b, r, v_set1(1.f)), r);
 }
+/* 1 / sqrt(x) to about 4 ulp, x normal, positive and finite. */
+V_INLINE vf v_rsqrt(vf x) {
+    const vf r = _mm512_rsqrt14_ps(x);
+    return v_mul(r, v_fnma(v_mul(v_mul(x, v_set1(.5f)), r), r, v_set1(1.5f)));
+}
 /* a / b to about 1 ulp, b normal and finite. */
 V_INLINE vf v_quot(vf a, vf b) {
     vf r = _mm512_rcp14_ps(b);

@@ -77,6 +77,7 @@ V_INLINE vf v_sel(vm m, vf a, vf b) { return m ? a : b; }
 V_INLINE float v_hsum(vf a) { return a; }
 V_INLINE float v_hmax(vf a) { return a; }
 V_INLINE vf v_recip(vf b) { return 1.f / b; }
+V_INLINE vf v_rsqrt(vf x) { return 1.f / __builtin_sqrtf(x); }
 V_INLINE vf v_quot(vf a, vf b) { return a / b; }
 V_INLINE vf v_split(vf x, vf *e) {
     int small = x < 1.17549435e-38f;

@@ -1,0 +1,48 @@
+/* Local response normalization on vectors: the interface between driver and kernels. Of what is found,
+ * b = k + factor * (sum of squares), kernels write src * b^-3/4, or b itself where another power is wanted. */
+#ifndef DTP_CPU_LRN_KERN_H
+#define DTP_CPU_LRN_KERN_H
+
+#include <stdint.h>
+
+#include "cpu/simd/vec_types.h"
+
+/* Neighbours are channels, which lie side by side in blocks: element c of a pixel at c / block * next_block +
+ * c % block, one block if block >= channels. Pixels are ld elements apart, in src as in dst. */
+typedef struct {
+    const void *src;
+    void *dst;
+    v_type_t type;
+    int64_t pixels, ld, channels, block, next_block, half;
+    float k, factor;
+    float *room; /* DTP_LRN_PIXELS times ld_room floats */
+    int64_t ld_room;
+    float *base; /* b, pixel by pixel, `channels` apart; NULL: dst is written */
+} dtp_lrn_pixels_t;
+enum { DTP_LRN_PIXELS = 4, DTP_LRN_LANES = 16 /* of the widest vector */ };
+/* Floats of room for a pixel: zeros, channels, zeros. */
+static inline int64_t dtp_lrn_room(int64_t channels, int64_t half) {
+    return (channels + 2 * half + 2 * DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
+}
+
+/* Neighbours are elements of nd * nh rows, and with half > 0 those at most `half` steps away in a row. A row has n
+ * elements side by side. */
+typedef struct {
+    const void *first; /* of the rows that are summed */
+    int64_t nd, nh, step_d, step_h;
+    const void *src; /* the row in the middle */
+    void *dst;
+    v_type_t type;
+    int64_t n, half, step;
+    float k, factor;
+    float *room; /* n + 2 * half * step + DTP_LRN_LANES floats; unless half is 0 */
+    float *base; /* b; NULL: dst is written */
+} dtp_lrn_rows_t;
+
+typedef struct {
+    void (*pixels)(const dtp_lrn_pixels_t *a);
+    void (*rows)(const dtp_lrn_rows_t *a);
+} dtp_lrn_kernels_t;
+extern const dtp_lrn_kernels_t dtp_lrn_kernels__avx512, dtp_lrn_kernels__avx2, dtp_lrn_kernels__portable;
+
+#endif
