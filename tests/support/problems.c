@@ -49,8 +49,9 @@ static dnnl_tp_status_t make_inner_product(dnnl_tp_primitive_desc_t *pd, dnnl_tp
                                                                  md[1], NULL, md[2], a));
 }
 static dnnl_tp_status_t make_convolution_of(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
-                                            const_dnnl_tp_primitive_attr_t a, const dnnl_tp_dims_t src,
-                                            const dnnl_tp_dims_t wei, int wei_nd, const dnnl_tp_dims_t dst) {
+                                            const_dnnl_tp_primitive_attr_t a, dnnl_tp_alg_kind_t alg,
+                                            const dnnl_tp_dims_t src, const dnnl_tp_dims_t wei, int wei_nd,
+                                            const dnnl_tp_dims_t dst) {
     static const dnnl_tp_dims_t one = {1, 1};
     dnnl_tp_memory_desc_t md[3] = {NULL};
     *pd = NULL;
@@ -60,21 +61,25 @@ static dnnl_tp_status_t make_convolution_of(dnnl_tp_primitive_desc_t *pd, dnnl_t
             dnnl_tp_memory_desc_create_with_tag(&md[1], wei_nd, wei, dnnl_tp_f32, dnnl_tp_format_tag_any);
     if (!status) status = dnnl_tp_memory_desc_create_with_tag(&md[2], 4, dst, dnnl_tp_f32, dnnl_tp_acdb);
     if (!status)
-        status = dnnl_tp_convolution_forward_primitive_desc_create(pd, e, dnnl_tp_forward_inference,
-                                                                   dnnl_tp_convolution_direct, md[0], md[1],
-                                                                   NULL, md[2], one, NULL, one, NULL, a);
+        status = dnnl_tp_convolution_forward_primitive_desc_create(
+            pd, e, dnnl_tp_forward_inference, alg, md[0], md[1], NULL, md[2], one, NULL, one, NULL, a);
     for (int i = 0; i < 3; ++i) (void)dnnl_tp_memory_desc_destroy(md[i]);
     return status;
 }
 static dnnl_tp_status_t make_convolution(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                          const_dnnl_tp_primitive_attr_t a) {
-    return make_convolution_of(pd, e, a, (dnnl_tp_dims_t){2, 21, 19, 17}, (dnnl_tp_dims_t){50, 21, 3, 3}, 4,
-                               (dnnl_tp_dims_t){2, 50, 19, 17});
+    return make_convolution_of(pd, e, a, dnnl_tp_convolution_direct, (dnnl_tp_dims_t){2, 21, 19, 17},
+                               (dnnl_tp_dims_t){50, 21, 3, 3}, 4, (dnnl_tp_dims_t){2, 50, 19, 17});
 }
 static dnnl_tp_status_t make_depthwise(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                        const_dnnl_tp_primitive_attr_t a) {
-    return make_convolution_of(pd, e, a, (dnnl_tp_dims_t){2, 70, 29, 27}, (dnnl_tp_dims_t){70, 1, 1, 3, 3}, 5,
-                               (dnnl_tp_dims_t){2, 70, 29, 27});
+    return make_convolution_of(pd, e, a, dnnl_tp_convolution_direct, (dnnl_tp_dims_t){2, 70, 29, 27},
+                               (dnnl_tp_dims_t){70, 1, 1, 3, 3}, 5, (dnnl_tp_dims_t){2, 70, 29, 27});
+}
+static dnnl_tp_status_t make_winograd(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                      const_dnnl_tp_primitive_attr_t a) {
+    return make_convolution_of(pd, e, a, dnnl_tp_convolution_winograd, (dnnl_tp_dims_t){2, 40, 23, 21},
+                               (dnnl_tp_dims_t){50, 40, 3, 3}, 4, (dnnl_tp_dims_t){2, 50, 23, 21});
 }
 static dnnl_tp_status_t make_softmax(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                      const_dnnl_tp_primitive_attr_t a) {
@@ -194,6 +199,7 @@ static const struct {
                 {"inner product", make_inner_product},
                 {"convolution", make_convolution},
                 {"depthwise convolution", make_depthwise},
+                {"winograd convolution", make_winograd},
                 {"softmax", make_softmax},
                 {"layer norm", make_layer_norm},
                 {"batch norm", make_batch_norm},
