@@ -36,8 +36,8 @@ typedef struct {
     const float *bias; /* NULL: none */
     const float *add;  /* as dst, or NULL: none */
     int64_t add_row, add_ld;
-    float add_scale;
-    int relu_first, relu; /* before the addend, last; NaN stays */
+    float add_scale, floor, cap;
+    int relu_first, floors, caps; /* before the addend; last, both bounds with the lower one: NaN stays */
 } dtp_wino_dst_t;
 
 /* Weights of one panel of output channels: u = G w G' of each input channel, [channels][DTP_WINO_PANEL]. */

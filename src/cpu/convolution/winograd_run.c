@@ -80,7 +80,10 @@ static void transform_dst(const wino_run_t *run, int64_t t0, int64_t t1, int64_t
                         .bias = run->bias ? run->bias + c0 : NULL};
     if (!p->tiled) {
         a.relu_first = (p->fused.flags & DTP_UKR_RELU_FIRST) != 0;
-        a.relu = (p->fused.flags & DTP_UKR_RELU) != 0;
+        a.floors = (p->fused.flags & DTP_UKR_FLOOR) != 0;
+        a.caps = (p->fused.flags & DTP_UKR_CAP) != 0;
+        a.floor = p->fused.floor;
+        a.cap = p->fused.cap;
         a.add_scale = p->fused.add_scale;
     }
     for (int64_t t = t0; t < t1; t += a.ntiles) {
