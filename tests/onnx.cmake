@@ -32,6 +32,11 @@ if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
     $<TARGET_FILE:onnx_run> ${PROJECT_SOURCE_DIR}/models/all-MiniLM-L6-v2 ${CMAKE_CURRENT_BINARY_DIR}/onnx_minilm)
   set_tests_properties(onnx_minilm PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()
+if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
+  add_test(NAME onnx_networks COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/networks.py
+    $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_networks)
+  set_tests_properties(onnx_networks PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_collected COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/collected.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_collected.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected)

@@ -1,0 +1,212 @@
+"""Nine convolutional networks through the importer, with seeded weights and inputs: the scores before the last Softmax
+against an evaluation in double (numpy, in this file); ONNX Runtime's distance from it beside ours, where it is there.
+  networks.py ONNX_RUN WORK_FOLDER [NAME | SEEDS]...
+
+The models come with PyPI's onnx; their own weights are all equal, so that any order of channels gives the same result."""
+import os
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import helper, numpy_helper
+    import onnx.backend.test
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
+    sys.exit(0)
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+NAMES = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
+         "zfnet512"]
+LARGEST = 1e-5  # relative L2
+
+
+def attributes(node):
+    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+
+def seeded(model, rng):
+    """Weights that keep the scale of what flows, statistics near those of a trained network; no Softmax at the end."""
+    graph = model.graph
+    role = {}
+    for node in graph.node:
+        for k, name in enumerate(node.input):
+            role.setdefault(name, (node.op_type, k))
+    known = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
+    for node in list(graph.node):
+        if node.op_type == "ConstantOfShape":
+            known[node.output[0]] = np.zeros(known[node.input[0]], np.float32)
+            graph.node.remove(node)
+    for name, array in known.items():
+        if array.dtype != np.float32:
+            continue
+        op, k = role.get(name, ("", 0))
+        shape = array.shape
+        if op == "BatchNormalization" and k in (1, 4):
+            value = rng.uniform(.7, 1.3, shape)
+        elif op in ("Unsqueeze", "Mul"):  # scales of channels, and in part their shifts
+            value = rng.uniform(.7, 1.3, shape)
+        elif array.ndim >= 2:
+            value = rng.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))
+        else:
+            value = rng.standard_normal(shape) * .1
+        known[name] = value.astype(np.float32)
+    if graph.node[-1].op_type == "Softmax":
+        last = graph.node[-1]
+        graph.output[0].name = last.input[0]
+        graph.node.remove(last)
+    del graph.output[0].type.tensor_type.shape.dim[:]
+    for k, n in enumerate((1, 1000)):
+        graph.output[0].type.tensor_type.shape.dim.add().dim_value = n
+    if graph.node[-1].op_type in ("Conv", "GlobalAveragePool"):
+        for k in range(2):
+            graph.output[0].type.tensor_type.shape.dim.add().dim_value = 1
+    used = {name for node in graph.node for name in node.input}
+    feeds = [i for i in graph.input if i.name not in known and i.name in used]
+    del graph.input[:], graph.initializer[:]
+    graph.input.extend(feeds)
+    graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in known.items() if n in used)
+    assert len(feeds) == 1
+    return known
+
+
+# ---- The definition, in double ------------------------------------------------------------------------------------
+
+
+def windows(x, kernel, a, fill):
+    """{N, C, OH, OW, KH, KW} as a view."""
+    strides = a.get("strides", [1, 1])
+    top, left, bottom, right = a.get("pads", [0, 0, 0, 0])
+    x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
+    view = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=(2, 3))
+    return view[:, :, ::strides[0], ::strides[1]]
+
+
+def conv(x, w, b, a):
+    groups = a.get("group", 1)
+    assert not any(d != 1 for d in a.get("dilations", [1, 1]))
+    v = windows(x, w.shape[2:], a, 0)
+    n, c, oh, ow = v.shape[:4]
+    v = v.reshape(n, groups, c // groups, oh, ow, *w.shape[2:])
+    w = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    y = [np.tensordot(w[g], v[:, g], axes=([1, 2, 3], [1, 4, 5])) for g in range(groups)]  # {O / G, N, OH, OW}
+    y = np.concatenate(y).transpose(1, 0, 2, 3)
+    return y if b is None else y + b[:, None, None]
+
+
+def average(x, a):
+    v = windows(x, a["kernel_shape"], a, 0)
+    if a.get("count_include_pad", 0):
+        return v.mean((4, 5))
+    return v.sum((4, 5)) / windows(np.ones_like(x), a["kernel_shape"], a, 0).sum((4, 5))
+
+
+def lrn(x, a):
+    size, c = a["size"], x.shape[1]
+    square = np.pad(x * x, ((0, 0), ((size - 1) // 2, size // 2), (0, 0), (0, 0)))
+    total = sum(square[:, k:k + c] for k in range(size))
+    return x / (a.get("bias", 1.) + a["alpha"] / size * total)**a["beta"]
+
+
+def batch_norm(x, scale, bias, mean, var, a):
+    f = scale / np.sqrt(var + a.get("epsilon", 1e-5))
+    return x * f[:, None, None] + (bias - mean * f)[:, None, None]
+
+
+def gemm(p, q, c, a):
+    p = p.T if a.get("transA", 0) else p
+    q = q.T if a.get("transB", 0) else q
+    return a.get("alpha", 1.) * (p @ q) + a.get("beta", 1.) * c
+
+
+def reshape(x, shape):
+    return x.reshape([x.shape[d] if n == 0 else n for d, n in enumerate(shape)])
+
+
+def evaluate(model, known, feed):
+    graph = model.graph
+    v = {n: a.astype(np.float64) if a.dtype == np.float32 else a for n, a in known.items()}
+    v[graph.input[0].name] = feed.astype(np.float64)
+    for node in graph.node:
+        a, x = attributes(node), [v[n] for n in node.input]
+        op = node.op_type
+        if op == "Conv":
+            y = conv(x[0], x[1], x[2] if len(x) > 2 else None, a)
+        elif op == "MaxPool":
+            y = windows(x[0], a["kernel_shape"], a, -np.inf).max((4, 5))
+        elif op == "AveragePool":
+            y = average(x[0], a)
+        elif op == "GlobalAveragePool":
+            y = x[0].mean((2, 3), keepdims=True)
+        elif op == "BatchNormalization":
+            y = batch_norm(*x, a)
+        elif op == "LRN":
+            y = lrn(x[0], a)
+        elif op == "Gemm":
+            y = gemm(*x, a)
+        elif op == "Relu":
+            y = np.maximum(x[0], 0)
+        elif op in ("Add", "Sum"):
+            y = sum(x[1:], x[0])
+        elif op == "Mul":
+            y = x[0] * x[1]
+        elif op == "Concat":
+            y = np.concatenate(x, a["axis"])
+        elif op == "Reshape":
+            y = reshape(x[0], x[1])
+        elif op == "Transpose":
+            y = x[0].transpose(a["perm"])
+        elif op == "Unsqueeze":
+            y = x[0]
+            for d in a["axes"]:
+                y = np.expand_dims(y, d)
+        elif op == "Dropout":
+            y = x[0]
+        else:
+            raise NotImplementedError(op)
+        v[node.output[0]] = y
+    return v[graph.output[0].name]
+
+
+def distance(got, want):
+    return np.linalg.norm(got.ravel() - want.ravel()) / np.linalg.norm(want.ravel())
+
+
+program, work = sys.argv[1:3]
+seeds = [int(s) for s in sys.argv[3:] if s.isdigit()] or [1]
+names = [s for s in sys.argv[3:] if not s.isdigit()] or NAMES
+folder = os.path.join(os.path.dirname(onnx.backend.test.__file__), "data", "light")
+os.makedirs(work, exist_ok=True)
+failed = []
+for name in names:
+    ours, theirs = 0., 0.
+    for seed in seeds:
+        model = onnx.load(os.path.join(folder, f"light_{name}.onnx"))
+        rng = np.random.default_rng(seed)
+        known = seeded(model, rng)
+        source = model.graph.input[0]
+        x = rng.standard_normal([d.dim_value for d in source.type.tensor_type.shape.dim]).astype(np.float32)
+        path, feed, result = (os.path.join(work, f) for f in ("model.onnx", "x.npy", "y.npy"))
+        onnx.save(model, path)
+        np.save(feed, x)
+        want = evaluate(model, known, x)
+        run = subprocess.run([program, path, "--input", f"{source.name}={feed}", "--output",
+                              f"{model.graph.output[0].name}={result}"], capture_output=True, text=True)
+        if run.returncode:
+            print(run.stdout[-500:], run.stderr)
+            failed.append(name)
+            break
+        ours = max(ours, distance(np.load(result), want))
+        if onnxruntime:
+            session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+            theirs = max(theirs, distance(session.run(None, {source.name: x})[0], want))
+    else:
+        print(f"{name}: relative L2 {ours:.3g}, ONNX Runtime {theirs:.3g}", flush=True)
+        if not ours <= LARGEST:
+            failed.append(name)
+if failed:
+    sys.exit(f"wrong: {', '.join(failed)}")
