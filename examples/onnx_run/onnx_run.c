@@ -184,7 +184,7 @@ typedef struct {
     dnnl_tp_stream_t stream;
     dnnl_tp_executable_t exe;
     dnnl_tp_onnx_value_t values[MAX];
-    dnnl_tp_value_t inputs[MAX], outputs[MAX];
+    dnnl_tp_value_t *inputs, outputs[MAX]; /* inputs: of the model, many of which may be weights */
     void *in[MAX], *out[MAX];
     int nin, nout, nvalues;
 } run_t;
@@ -196,6 +196,10 @@ static int inputs(run_t *r, const options_t *o, int n, dnnl_tp_tensor_info_t *sh
     for (int i = 0; i < n; ++i) {
         dnnl_tp_onnx_port_t port;
         if (r->inputs[i] < 0) continue;
+        if (r->nin == MAX) {
+            fprintf(stderr, "onnx_run: the model has more than %d inputs\n", MAX);
+            return 1;
+        }
         dnnl_tp_tensor_info_t *t = &shapes[r->nin];
         if (dnnl_tp_onnx_input(r->model, i, &port) || dnnl_tp_graph_value_info(r->graph, r->inputs[i], t))
             return fail("input");
@@ -263,10 +267,12 @@ static int import(run_t *r, const options_t *o, dnnl_tp_onnx_model_info_t *info)
     }
     if (dnnl_tp_onnx_open(&r->model, o->model, NULL) || dnnl_tp_onnx_query(r->model, info))
         return fail(o->model);
-    if (info->inputs > MAX || info->outputs > MAX) {
-        fprintf(stderr, "onnx_run: the model has more than %d inputs or outputs\n", MAX);
+    if (info->outputs > MAX) {
+        fprintf(stderr, "onnx_run: the model has more than %d outputs\n", MAX);
         return 1;
     }
+    r->inputs = calloc((size_t)info->inputs + 1, sizeof *r->inputs);
+    if (!r->inputs) return fail("memory");
     const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts,
                                             .ndims = o->ndims,
                                             .dims = o->dims,
@@ -328,6 +334,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const int status = run(&r, &o);
+    free(r.inputs);
     for (int i = 0; i < r.nin; ++i) free(r.in[i]);
     for (int i = 0; i < r.nout; ++i) free(r.out[i]);
     for (int i = 0; i < r.nvalues; ++i) free((void *)(uintptr_t)r.values[i].data);

@@ -94,3 +94,11 @@ void dtp_cv_all_read(cv_t *cv) {
             dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute '%s' is not known, or given twice",
                         cv->node->attribute[i]->name ? cv->node->attribute[i]->name : "");
 }
+
+const char *dtp_cv_text(cv_t *cv, const char *name, int i) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+    if (!a || (size_t)i >= a->n_strings) return NULL;
+    char *text = dtp_cv_alloc(cv, a->strings[i].len + 1);
+    if (text) memcpy(text, a->strings[i].data, a->strings[i].len);
+    return text;
+}

@@ -92,6 +92,8 @@ const int64_t *dtp_cv_attr_ints(cv_t *cv, const char *name, int64_t *n);
 const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n);
 /* Is the text of the attribute, by default `value`, equal to `word`? */
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
+/* Text i of a list; NULL: there are fewer. */
+const char *dtp_cv_text(cv_t *cv, const char *name, int i);
 /* NULL: not given. */
 val_t *dtp_cv_tensor(cv_t *cv, const char *name);
 /* NULL on failure: it has to be given. */

@@ -1,6 +1,13 @@
 /* Products of matrices. */
 #include "onnx/ops.h"
 
+val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed) {
+    const uint8_t t = transposed;
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_transpose_b, dnnl_tp_op_attr_bool, 1, &t};
+    val_t *in[] = {x, w};
+    return dtp_cv_op(cv, dnnl_tp_op_matmul, 2, in, 1, &attr);
+}
+
 void dtp_onnx_matmul(cv_t *cv) {
     dtp_cv_set(cv, 0, dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_matmul, 2, cv->in, 0, NULL));
 }

@@ -1,0 +1,259 @@
+/* RNN, GRU and LSTM, unrolled: as many steps as the sequence has, which has to be known. Everything that does not depend on
+ * the step before is one product for all steps. */
+#include "onnx/ops.h"
+
+#include <strings.h>
+
+enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES };
+enum { MAX_STEPS = 64, MAX_GATES = 4, FUNCTIONS = 3 };
+typedef enum { RNN, GRU, LSTM } cell_kind_t;
+static const int gates_of[] = {[RNN] = 1, [GRU] = 3, [LSTM] = 4};
+
+typedef struct {
+    cell_kind_t kind;
+    int64_t steps, batch, hidden;
+    float clip; /* 0: none */
+    bool clips;
+    bool is_linear;                     /* GRU: the reset gate stands behind the product */
+    bool couples;                       /* LSTM: the forget gate is 1 - the input gate */
+    const char *function[2][FUNCTIONS]; /* by direction */
+    float alpha[2][FUNCTIONS], beta[2][FUNCTIONS];
+    val_t *r, *r_bias; /* {G H, H}, {G H} or NULL */
+    val_t *peephole;   /* {3 H} or NULL */
+    val_t *lengths;    /* {B, 1} or NULL */
+    dnnl_tp_data_type_t type;
+} cell_t;
+
+/* ---- Activations --------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int kind;
+    int alpha, beta; /* attributes, -1: none */
+    float standard[2];
+} functions[] = {
+    {"Relu", dnnl_tp_op_relu, -1, -1, {0, 0}},
+    {"Tanh", dnnl_tp_op_tanh, -1, -1, {0, 0}},
+    {"Sigmoid", dnnl_tp_op_sigmoid, -1, -1, {0, 0}},
+    {"LeakyRelu", dnnl_tp_op_leaky_relu, dnnl_tp_op_attr_alpha, -1, {.01f, 0}},
+    {"HardSigmoid", dnnl_tp_op_hard_sigmoid, dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_beta, {.2f, .5f}},
+    {"Elu", dnnl_tp_op_elu, dnnl_tp_op_attr_alpha, -1, {1, 0}},
+    {"Softplus", dnnl_tp_op_softplus, -1, -1, {0, 0}},
+};
+
+static val_t *activate(cv_t *cv, const cell_t *c, int direction, int which, val_t *x) {
+    if (c->clips)
+        x = dtp_cv_unary_with(cv, dnnl_tp_op_clamp, x, dnnl_tp_op_attr_min, -c->clip, dnnl_tp_op_attr_max,
+                              c->clip);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)
+        if (!strcasecmp(c->function[direction][which], functions[i].name))
+            return dtp_cv_unary_with(cv, functions[i].kind, x, functions[i].alpha, c->alpha[direction][which],
+                                     functions[i].beta, c->beta[direction][which]);
+    dtp_cv_fail(cv, dnnl_tp_unimplemented, "its activation '%s' is not implemented",
+                c->function[direction][which]);
+    return NULL;
+}
+
+static void read_functions(cv_t *cv, cell_t *c, int directions) {
+    static const char *const usual[][FUNCTIONS] = {
+        [RNN] = {"Tanh", "", ""}, [GRU] = {"Sigmoid", "Tanh", ""}, [LSTM] = {"Sigmoid", "Tanh", "Tanh"}};
+    static const int counts[] = {[RNN] = 1, [GRU] = 2, [LSTM] = 3};
+    int64_t na, nb;
+    const float *alpha = dtp_cv_attr_floats(cv, "activation_alpha", &na),
+                *beta = dtp_cv_attr_floats(cv, "activation_beta", &nb);
+    int64_t ia = 0, ib = 0; /* values stand there for those that have them */
+    for (int d = 0; d < directions; ++d)
+        for (int f = 0; f < counts[c->kind]; ++f) {
+            const char *name = dtp_cv_text(cv, "activations", d * counts[c->kind] + f);
+            c->function[d][f] = name ? name : usual[c->kind][f];
+            for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+                if (strcasecmp(c->function[d][f], functions[i].name)) continue;
+                c->alpha[d][f] = functions[i].alpha < 0 ? 0
+                                 : ia < na              ? alpha[ia++]
+                                                        : functions[i].standard[0];
+                c->beta[d][f] = functions[i].beta < 0 ? 0 : ib < nb ? beta[ib++] : functions[i].standard[1];
+            }
+        }
+}
+
+/* ---- One step --------------------------------------------------------------------------------------------------- */
+
+static val_t *gate(cv_t *cv, const cell_t *c, val_t *x, int i) {
+    return dtp_cv_part(cv, x, x->info.ndims - 1, i * c->hidden, c->hidden);
+}
+static val_t *plus(cv_t *cv, val_t *x, val_t *y) { return y ? dtp_cv_binary(cv, dnnl_tp_op_add, x, y) : x; }
+static val_t *times(cv_t *cv, val_t *x, val_t *y) { return dtp_cv_binary(cv, dnnl_tp_op_multiply, x, y); }
+static val_t *one_minus(cv_t *cv, const cell_t *c, val_t *x) {
+    return dtp_cv_binary(cv, dnnl_tp_op_subtract, dtp_cv_scalar(cv, c->type, 1), x);
+}
+/* h r^T + bias */
+static val_t *product(cv_t *cv, const cell_t *c, val_t *h) {
+    return cv->status ? NULL : plus(cv, dtp_cv_matmul(cv, h, c->r, true), c->r_bias);
+}
+
+static val_t *rnn_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
+    return activate(cv, c, d, 0, plus(cv, x, product(cv, c, h)));
+}
+
+/* Gates z, r, h. */
+static val_t *gru_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
+    enum { Z, RESET, H, PAIR };
+    val_t *rh = product(cv, c, h);
+    if (cv->status) return NULL;
+    val_t *z = activate(cv, c, d, 0, plus(cv, gate(cv, c, x, Z), gate(cv, c, rh, Z)));
+    val_t *r = activate(cv, c, d, 0, plus(cv, gate(cv, c, x, RESET), gate(cv, c, rh, RESET)));
+    val_t *inner = NULL;
+    if (cv->status) return NULL;
+    if (c->is_linear) inner = times(cv, r, gate(cv, c, rh, H));
+    else {
+        val_t *weights = dtp_cv_part(cv, c->r, 0, H * c->hidden, c->hidden);
+        inner = dtp_cv_matmul(cv, times(cv, r, h), weights, true);
+        if (c->r_bias) inner = plus(cv, inner, gate(cv, c, c->r_bias, H));
+    }
+    val_t *y = activate(cv, c, d, 1, plus(cv, gate(cv, c, x, H), inner));
+    return plus(cv, times(cv, one_minus(cv, c, z), y), times(cv, z, h));
+}
+
+/* Gates i, o, f, c; peepholes i, o, f. */
+static val_t *lstm_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h, val_t **memory) {
+    enum { I, O, F, C };
+    val_t *p[3] = {NULL, NULL, NULL}, *all = plus(cv, x, product(cv, c, h));
+    if (cv->status) return NULL;
+    for (int k = 0; k < 3 && c->peephole; ++k) p[k] = gate(cv, c, c->peephole, k);
+    val_t *i = activate(cv, c, d, 0, plus(cv, gate(cv, c, all, I), p[I] ? times(cv, p[I], *memory) : NULL));
+    val_t *f = c->couples ? one_minus(cv, c, i)
+                          : activate(cv, c, d, 0,
+                                     plus(cv, gate(cv, c, all, F), p[F] ? times(cv, p[F], *memory) : NULL));
+    val_t *g = activate(cv, c, d, 1, gate(cv, c, all, C));
+    *memory = plus(cv, times(cv, f, *memory), times(cv, i, g));
+    val_t *o = activate(cv, c, d, 0, plus(cv, gate(cv, c, all, O), p[O] ? times(cv, p[O], *memory) : NULL));
+    return times(cv, o, activate(cv, c, d, 2, *memory));
+}
+
+/* ---- Sequences -------------------------------------------------------------------------------------------------- */
+
+/* The part of a parameter {D, ...} that a direction has, without D. */
+static val_t *of_direction(cv_t *cv, val_t *x, int direction) {
+    if (cv->status) return NULL;
+    if (x->info.ndims < 1) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "one of its inputs has no dimensions");
+        return NULL;
+    }
+    val_t *part = dtp_cv_part(cv, x, 0, direction, 1);
+    return cv->status ? NULL : dtp_cv_reshape(cv, part, x->info.ndims - 1, x->info.dims + 1);
+}
+
+/* Where a sequence has ended: its old state. */
+static val_t *kept(cv_t *cv, const cell_t *c, int64_t t, val_t *now, val_t *before) {
+    if (!c->lengths) return now;
+    val_t *runs = dtp_cv_binary(cv, dnnl_tp_op_greater, c->lengths,
+                                dtp_cv_scalar(cv, c->lengths->info.data_type, (double)t));
+    return dtp_cv_select(cv, runs, now, before);
+}
+
+/* x: {T, B, I}; y[t]: {B, H}; the last states. */
+static void sequence(cv_t *cv, cell_t *c, int index, bool is_backward, val_t *x, val_t **y, val_t **h,
+                     val_t **memory) {
+    val_t *w = of_direction(cv, cv->in[W], index), *bias = NULL;
+    const int64_t rows = (int64_t)gates_of[c->kind] * c->hidden;
+    c->r = of_direction(cv, cv->in[R], index);
+    c->r_bias = c->peephole = NULL;
+    if (dtp_cv_given(cv, B)) {
+        val_t *both = of_direction(cv, cv->in[B], index);
+        bias = both ? dtp_cv_part(cv, both, 0, 0, rows) : NULL;
+        c->r_bias = both ? dtp_cv_part(cv, both, 0, rows, rows) : NULL;
+    }
+    if (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES))
+        c->peephole = of_direction(cv, cv->in[PEEPHOLES], index);
+    if (cv->status) return;
+    val_t *xw = plus(cv, dtp_cv_matmul(cv, x, w, true), bias);
+    const int64_t state[2] = {c->batch, c->hidden}, gates[2] = {c->batch, rows};
+    for (int64_t k = 0; k < c->steps && !cv->status; ++k) {
+        const int64_t t = is_backward ? c->steps - 1 - k : k;
+        val_t *xt = dtp_cv_reshape(cv, dtp_cv_part(cv, xw, 0, t, 1), 2, gates), *old = *memory;
+        if (cv->status) return;
+        val_t *now = c->kind == RNN   ? rnn_step(cv, c, index, xt, *h)
+                     : c->kind == GRU ? gru_step(cv, c, index, xt, *h)
+                                      : lstm_step(cv, c, index, xt, *h, memory);
+        *h = kept(cv, c, t, now, *h);
+        if (c->kind == LSTM) *memory = kept(cv, c, t, *memory, old);
+        y[t] = c->lengths ? kept(cv, c, t, now, dtp_cv_fill(cv, c->type, 2, state, 0)) : now;
+    }
+}
+
+/* Joined along a new dimension. */
+static val_t *stacked(cv_t *cv, int n, val_t *const *x, int axis) {
+    val_t **parts = dtp_cv_alloc(cv, sizeof *parts * (size_t)n);
+    int64_t dims[DNNL_TP_MAX_NDIMS];
+    for (int i = 0; i < n && !cv->status; ++i) {
+        for (int d = 0, k = 0; d <= x[i]->info.ndims; ++d) dims[d] = d == axis ? 1 : x[i]->info.dims[k++];
+        parts[i] = dtp_cv_reshape(cv, x[i], x[i]->info.ndims + 1, dims);
+    }
+    return cv->status ? NULL : dtp_cv_concat(cv, axis, n, parts);
+}
+
+static val_t *initial(cv_t *cv, const cell_t *c, int input, int index, bool is_batch_first) {
+    const int64_t state[2] = {c->batch, c->hidden};
+    static const int64_t perm[] = {1, 0, 2};
+    if (!dtp_cv_given(cv, input)) return dtp_cv_fill(cv, c->type, 2, state, 0);
+    val_t *x = cv->in[input];
+    if (x->info.ndims != 3) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its initial state has %d dimensions", x->info.ndims);
+        return NULL;
+    }
+    return of_direction(cv, is_batch_first ? dtp_cv_transpose(cv, x, perm) : x, index);
+}
+
+void dtp_onnx_recurrent(cv_t *cv) {
+    enum { LAYOUT = 14, DIMS = 3, OUT_DIMS = 4 };
+    static const int64_t swap[] = {1, 0, 2}, time_first[] = {2, 0, 1, 3};
+    cell_t c = {.kind = (cell_kind_t)cv->row->kind, .type = cv->in[X]->info.data_type};
+    const bool both = dtp_cv_word(cv, "direction", "forward", "bidirectional"),
+               reverse = dtp_cv_word(cv, "direction", "forward", "reverse");
+    const int directions = both ? 2 : 1;
+    if (!both && !reverse && !dtp_cv_word(cv, "direction", "forward", "forward"))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'direction' is not known");
+    read_functions(cv, &c, directions);
+    c.clips = dtp_cv_has(cv, "clip");
+    c.clip = dtp_cv_float(cv, "clip", 0.f);
+    if (c.kind == GRU) c.is_linear = dtp_cv_int(cv, "linear_before_reset", 0) != 0;
+    if (c.kind == LSTM) c.couples = dtp_cv_int(cv, "input_forget", 0) != 0;
+    const bool batch_first = cv->row->since >= LAYOUT && dtp_cv_int(cv, "layout", 0) != 0;
+    if (cv->row->since < 7) (void)dtp_cv_int(cv, "output_sequence", 0);
+    val_t *x = cv->in[X], *r = cv->in[R];
+    if (x->info.ndims != DIMS || r->info.ndims != DIMS || cv->in[W]->info.ndims != DIMS)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape,
+                    "its inputs X, W and R have %d, %d and %d dimensions, needed are 3", x->info.ndims,
+                    cv->in[W]->info.ndims, r->info.ndims);
+    if (cv->status) return;
+    if (batch_first) x = dtp_cv_transpose(cv, x, swap);
+    c.hidden = dtp_cv_dim(cv, r, 2);
+    if (dtp_cv_int(cv, "hidden_size", c.hidden) != c.hidden)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its attribute 'hidden_size' is not the size of R");
+    c.steps = cv->status ? 0 : dtp_cv_dim(cv, x, 0);
+    c.batch = cv->status ? 0 : dtp_cv_dim(cv, x, 1);
+    if (c.steps > MAX_STEPS)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has %lld steps; up to %d are unrolled", (long long)c.steps,
+                    MAX_STEPS);
+    if (!cv->status && (c.steps < 1 || c.hidden < 1 || r->info.dims[1] != gates_of[c.kind] * c.hidden ||
+                        r->info.dims[0] != directions))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its steps, directions or sizes do not fit");
+    if (dtp_cv_given(cv, LENGTHS)) c.lengths = dtp_cv_unsqueeze(cv, cv->in[LENGTHS], 0, 1);
+    val_t *y[2][MAX_STEPS] = {{NULL}}, *h[2] = {NULL, NULL}, *memory[2] = {NULL, NULL};
+    for (int d = 0; d < directions && !cv->status; ++d) {
+        h[d] = initial(cv, &c, INITIAL_H, d, batch_first);
+        if (c.kind == LSTM) memory[d] = initial(cv, &c, INITIAL_C, d, batch_first);
+        if (!cv->status) sequence(cv, &c, d, both ? d == 1 : reverse, x, y[d], &h[d], &memory[d]);
+    }
+    if (cv->status) return;
+    if (dtp_cv_wanted(cv, 0)) {
+        val_t *all[2] = {NULL, NULL}; /* {T, B, H} each */
+        for (int d = 0; d < directions && !cv->status; ++d) all[d] = stacked(cv, (int)c.steps, y[d], 0);
+        val_t *out = cv->status ? NULL : stacked(cv, directions, all, 1); /* {T, D, B, H} */
+        dtp_cv_set(cv, 0, batch_first && !cv->status ? dtp_cv_transpose(cv, out, time_first) : out);
+    }
+    for (int i = 1; i < 3; ++i)
+        if (dtp_cv_wanted(cv, i) && (i == 1 || c.kind == LSTM))
+            dtp_cv_set(cv, i,
+                       cv->status ? NULL : stacked(cv, directions, i == 1 ? h : memory, batch_first ? 1 : 0));
+}
