@@ -130,6 +130,19 @@ static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) 
     p->src_n = stride;
 }
 
+static dtp_conv_wei_t weights_way(dtp_conv_direct_t *p) {
+    int64_t next = F32;
+    bool space = true;
+    for (int i = 2; i >= 0; --i) {
+        space = space && (p->win[i].kernel == 1 || p->from_wei_x[i] == next);
+        next *= p->win[i].kernel;
+    }
+    if (p->ic == 1) p->from_wei_i = F32; /* any will do */
+    if (p->from_wei_o == F32 || p->oc == 1) return DTP_CONV_WEI_CHANNELS;
+    if (space && next > F32) return DTP_CONV_WEI_SPACE;
+    return p->from_wei_i == F32 ? DTP_CONV_WEI_CHANNELS : DTP_CONV_WEI_ANY;
+}
+
 static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const int grouped = dtp_conv_grouped(d);
     const dtp_md_t *md = &d->wei;
@@ -148,6 +161,7 @@ static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t 
     p->from_wei_o = md->strides[grouped] * F32;
     p->from_wei_i = md->strides[grouped + 1] * F32;
     memcpy(p->from_wei_x, x, sizeof x);
+    p->from_wei_way = weights_way(p);
     int64_t stride = p->ic * DTP_UKR_PANEL_BYTES;
     for (int i = 2; i >= 0; --i) {
         p->wei_x[i] = stride;

@@ -15,6 +15,9 @@
 #include "cpu/gemm/fused.h"
 #include "cpu/gemm/gemm.h"
 
+/* What lies side by side in weights that are packed: channels of one kind; the elements of the kernel; neither. */
+typedef enum { DTP_CONV_WEI_CHANNELS, DTP_CONV_WEI_SPACE, DTP_CONV_WEI_ANY } dtp_conv_wei_t;
+
 /* Strides and offsets are bytes; [3] are depth, height and width. */
 typedef struct {
     const dtp_ukr_set_t *ukr;
@@ -30,6 +33,7 @@ typedef struct {
     bool packs_src, packs_wei;
     int64_t from_src_0, from_src_n, from_src_c, from_src_x[3];
     int64_t from_wei_0, from_wei_g, from_wei_o, from_wei_i, from_wei_x[3];
+    dtp_conv_wei_t from_wei_way;
     int64_t packed_src_bytes;
     bool has_bias;
     dnnl_tp_data_type_t bia_dt;

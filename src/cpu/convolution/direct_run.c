@@ -2,7 +2,10 @@
 #include "cpu/convolution/direct.h"
 #include "threading/base/parallel.h"
 
-enum { LOOK_NS = 50000 }; /* work between two looks whether the run is over, by the estimate */
+enum {
+    F32 = 4,
+    LOOK_NS = 50000 /* work between two looks whether the run is over, by the estimate */
+};
 
 typedef struct {
     const dtp_conv_direct_t *p;
@@ -298,6 +301,45 @@ static void pack_src(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
+/* The panel's n output channels of one element of the kernel, which starts at f and goes to t: dense along one of the
+ * dims of channels. */
+static void pack_element(const dtp_conv_direct_t *p, const char *f, int64_t n, char *t) {
+    const int64_t bs = p->ic * DTP_UKR_PANEL_BYTES;
+    if (p->from_wei_o == F32 || n == 1) p->ukr->pack(f, p->from_wei_i, p->ic, n, t, bs);
+    else p->ukr->pack_trans(f, p->from_wei_o, p->ic, n, t, bs);
+}
+
+/* The panel's n output channels where neither dim of channels is dense, as in OIHW: the elements of the kernel are, and
+ * with them input channels that follow each other. Lines of a tile go to their places. */
+static void pack_space(const dtp_conv_direct_t *p, const char *from, int64_t n, char *to) {
+    enum { LINES = 64 };
+    float tile[LINES * DTP_UKR_PANEL];
+    const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
+    const int64_t space = D->kernel * H->kernel * W->kernel;
+    const bool joined = p->from_wei_i == space * F32;
+    const int64_t runs = joined ? 1 : p->ic, run = joined ? p->ic * space : space;
+    memset(tile, 0, sizeof tile);
+    for (int64_t r = 0; r < runs; ++r) {
+        int64_t i = r, d = 0, h = 0, w = 0;
+        for (int64_t at = 0; at < run; at += LINES) {
+            const int64_t lines = dtp_min64(LINES, run - at);
+            p->ukr->transpose(from + r * p->from_wei_i + at * F32, p->from_wei_o, lines, n, (char *)tile,
+                              DTP_UKR_PANEL_BYTES);
+            for (int64_t l = 0; l < lines; ++l) {
+                memcpy(to + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2] + i * DTP_UKR_PANEL_BYTES,
+                       tile + l * DTP_UKR_PANEL, DTP_UKR_PANEL_BYTES);
+                if (++w < W->kernel) continue;
+                w = 0;
+                if (++h < H->kernel) continue;
+                h = 0;
+                if (++d < D->kernel) continue;
+                d = 0;
+                ++i;
+            }
+        }
+    }
+}
+
 /* Column panels of the weights. */
 static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
     const conv_run_t *run = arg;
@@ -309,16 +351,23 @@ static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
         const char *from = (const char *)run->ctx->ptr[DTP_CONV_WEI] + p->from_wei_0 + g * p->from_wei_g +
                            o0 * p->from_wei_o;
         char *to = run->ctx->scratch + p->packed_src_bytes + g * p->wei_g + panel * p->wei_p;
+        if (p->from_wei_way == DTP_CONV_WEI_SPACE) {
+            pack_space(p, from, n, to);
+            continue;
+        }
         for (int64_t d = 0; d < p->win[0].kernel; ++d)
             for (int64_t h = 0; h < p->win[1].kernel; ++h)
                 for (int64_t w = 0; w < p->win[2].kernel; ++w) {
                     const char *f = from + d * p->from_wei_x[0] + h * p->from_wei_x[1] + w * p->from_wei_x[2];
-                    float *t = (float *)(void *)(to + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2]);
-                    for (int64_t i = 0; i < p->ic; ++i, f += p->from_wei_i, t += DTP_UKR_PANEL) {
-                        for (int64_t o = 0; o < n; ++o)
-                            t[o] = *(const float *)(const void *)(f + o * p->from_wei_o);
-                        for (int64_t o = n; o < DTP_UKR_PANEL; ++o) t[o] = 0;
+                    char *t = to + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2];
+                    if (p->from_wei_way == DTP_CONV_WEI_CHANNELS) {
+                        pack_element(p, f, n, t);
+                        continue;
                     }
+                    for (int64_t i = 0; i < p->ic; ++i, f += p->from_wei_i, t += DTP_UKR_PANEL_BYTES)
+                        for (int64_t o = 0; o < DTP_UKR_PANEL; ++o)
+                            ((float *)(void *)t)[o] =
+                                o < n ? *(const float *)(const void *)(f + o * p->from_wei_o) : 0;
                 }
     }
 }
@@ -343,7 +392,7 @@ void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const d
     }
     if (p->packs_wei) {
         run.wei = ctx->scratch + p->packed_src_bytes;
-        const double ns = (double)p->wei_p / 4;
+        const double ns = (double)p->wei_p / (p->from_wei_way == DTP_CONV_WEI_ANY ? 4 : 40);
         dtp_parallel_for(ctx->par, p->groups * p->npanels, dtp_grain(ns + 10.), pack_wei, &run);
     }
     if ((double)p->unit_ns * (double)p->units > LOOK_NS) run.stop = dtp_parallel_stop(ctx->par);
