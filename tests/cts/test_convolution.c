@@ -344,6 +344,18 @@ static void depthwise(void **state) {
     RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {3, 2}, .ker = {3, 3}, .left = {7, 5},
         .right = {6, 9}, .bias = true, .chain = {TANH});
     RUN(.ns = 2, .n = 1, .groups = 40, .ic = 1, .oc = 1, .in = {2, 3500}, SAME3, .chain = {ADD_CHANNEL});
+    /* Blocks of 16 channels. */
+    for (int i = 0; i < 3; ++i) {
+        const char *const src = i < 2 ? "aBcd16b" : NULL, *const dst = i ? "aBcd16b" : "acdb";
+        RUN(.ns = 2, .n = 2, .groups = 48, .ic = 1, .oc = 1, .in = {7, 9}, SAME3, .stride = {1 + i % 2, 2},
+            .src = src, .dst = dst, .bias = true, .chain = {CLIP}, .impl = "simd");
+        RUN(.ns = 2, .n = 2, .groups = 32, .ic = 1, .oc = 1, .in = {7, 9}, SAME3, .src = src, .dst = dst,
+            .chain = {ADD, RELU});
+        RUN(.ns = 2, .n = 1, .groups = 32, .ic = 1, .oc = 1, .in = {6, 20}, SAME3, .src = src, .dst = dst,
+            .chain = {TANH});
+    }
+    RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {5, 6}, SAME3, .src = "aBcd16b",
+        .impl = "ref");
     /* Other layouts and types go elsewhere. */
     RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {5, 6}, SAME3, .src = "abcd", .impl = "ukr");
     RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {5, 6}, SAME3, .wei = "abcde", .impl = "ukr");
@@ -404,7 +416,11 @@ static void chains(void **state) {
                                              {ADD, PRELU},
                                              {ADD, TANH},
                                              {TANH, SUM, MUL_CHANNEL, ADD, RELU},
-                                             {SUM, LEAKY}};
+                                             {SUM, LEAKY},
+                                             {CLIP},
+                                             {SUM, CLIP},
+                                             {ADD, CLIP},
+                                             {CLIP, ADD}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
         case_t c = {.ns = 2, .n = 2, .ic = 6, .oc = 35, .in = {7, 6}, SAME3, .bias = i % 2};
         memcpy(c.chain, list[i], sizeof c.chain);
@@ -455,6 +471,37 @@ static void layouts(void **state) {
             }
     RUN(.ns = 2, .n = 1, .ic = 20, .oc = 18, .in = {6, 5}, SAME3, .src = "aBcd16b", .dst = "aBcd8b",
         .bias = true, .impl = "ref");
+    /* Blocks of 16 channels in src, dst and weights, each with others of either kind. */
+    static const char *const images[] = {"aBcd16b", "acdb", "abcd"};
+    static const char *const packed[] = {"ABcd16b16a", "Acdb16a", "abcd", NULL};
+    static const char *const groups_packed[] = {"aBCde16c16b", "aBdec16b", "abcde", NULL};
+    for (int i = 0; i < 3 * 3 * 4 * 4; ++i) {
+        const int s = i % 3, t = i / 3 % 3, w = i / 9 % 4, groups = i / 36 % 2 * 2, one = i / 72;
+        case_t c = {.ns = 2,
+                    .n = 2,
+                    .groups = groups,
+                    .ic = 32,
+                    .oc = 48,
+                    .in = {7, 6},
+                    SAME3,
+                    .stride = {1 + one, 1},
+                    .bias = true,
+                    .chain = {i % 2 ? SUM : ADD, RELU},
+                    .src = images[s],
+                    .wei = groups ? groups_packed[w] : packed[w],
+                    .dst = images[t],
+                    .impl = "ukr"};
+        if (one) {
+            c.ker[0] = c.ker[1] = 1;
+            memset(c.left, 0, sizeof c.left);
+            memset(c.right, 0, sizeof c.right);
+        }
+        run_case(c, (uint64_t)(2000 + i));
+    }
+    RUN(.ns = 2, .n = 1, .ic = 1600, .oc = 64, .in = {5, 5}, SAME3, .src = "aBcd16b", .wei = "ABcd16b16a",
+        .dst = "aBcd16b", .bias = true, .chain = {TANH}, .impl = "ukr");
+    RUN(.ns = 1, .n = 2, .ic = 16, .oc = 32, .in = {9}, .ker = {3}, .src = "aBc16b", .dst = "aBc16b",
+        .ddt = dnnl_tp_bf16, .impl = "ukr");
     RUN(.ns = 2, .n = 2, .groups = 2, .ic = 5, .oc = 18, .in = {6, 5}, SAME3, .src = "abcd", .wei = "abcde",
         .dst = "abcd");
     RUN(.ns = 2, .n = 2, .groups = 2, .ic = 5, .oc = 18, .in = {6, 5}, SAME3, .src = "acdb",

@@ -40,4 +40,10 @@ static inline dtp_window_t dtp_conv_window(const dtp_convolution_desc_t *d, int 
                           .pad = d->padding_l[s]};
 }
 
+/* True when the layout has a single inner block, of n elements of a dim: nChw16c, Ohwi16o, Goihw16g. */
+static inline bool dtp_conv_in_blocks(const dtp_md_t *md, int dim, int64_t n) {
+    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 1 && md->inner_blks[0] == n &&
+           md->inner_idxs[0] == dim;
+}
+
 #endif

@@ -2,8 +2,9 @@
  * element with stride 1 over dense pixels is a plain product of matrices (cpu/gemm/product.h), everything else a
  * direct convolution (direct.h).
  *
- * Layout any becomes channels innermost; weights of any are packed as Ohwi16o. src with other strides, and plain
- * weights, are brought into that form in scratch at each execution; dst is written where it lies. */
+ * Layout any becomes channels innermost; weights of any are packed as Ohwi16o, beside src of nChw16c as OIhw16i16o. src
+ * with other strides, and plain weights, are brought into that form in scratch at each execution; nChw16c and
+ * OIhw16i16o are read, and dst is written, where they lie. */
 #include "common/problems/convolution.h"
 
 #include "cpu/convolution/direct.h"
@@ -32,14 +33,16 @@ static dnnl_tp_status_t resolve_image(dtp_md_t *md) {
     return dnnl_tp_success;
 }
 
-/* "Acdb16a", of groups "aBdec16b". */
-static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped) {
+/* "Acdb16a", of groups "aBdec16b"; twice: "ABcd16b16a", of groups "aBCde16c16b". */
+static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
     char text[16];
     int n = 0;
     if (!dtp_md_is_any(md)) return dnnl_tp_success;
     if (grouped) text[n++] = 'a';
     text[n++] = (char)('A' + grouped);
+    if (twice) text[n++] = (char)('B' + grouped);
     for (int d = grouped + 2; d < md->ndims; ++d) text[n++] = (char)('a' + d);
+    if (twice) memcpy(text + n, "16", 2), n += 2;
     text[n++] = (char)('b' + grouped);
     memcpy(text + n, "16a", sizeof "16a");
     text[n + 2] = (char)('a' + grouped);
@@ -51,9 +54,20 @@ static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped) {
 
 /* Column panels of 16 output channels, whose k-steps lie side by side. */
 static bool is_packed(const dtp_md_t *md, int grouped) {
-    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 1 && md->inner_blks[0] == DTP_UKR_PANEL &&
-           md->inner_idxs[0] == grouped &&
+    return dtp_conv_in_blocks(md, grouped, DTP_UKR_PANEL) &&
            (md->strides[grouped + 1] == DTP_UKR_PANEL || md->dims[grouped + 1] <= 1);
+}
+
+/* The same in blocks of 16 input channels: OIhw16i16o. */
+static bool is_packed_twice(const dtp_md_t *md, int grouped) {
+    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 && md->inner_blks[0] == DTP_UKR_PANEL &&
+           md->inner_blks[1] == DTP_UKR_PANEL && md->inner_idxs[0] == grouped + 1 &&
+           md->inner_idxs[1] == grouped && md->dims[grouped + 1] % DTP_UKR_PANEL == 0;
+}
+
+/* nChw16c whose groups are whole blocks, so that nothing is padded. */
+static bool is_blocked(const dtp_md_t *md, int64_t channels) {
+    return dtp_conv_in_blocks(md, 1, DTP_UKR_PANEL) && channels > 0 && channels % DTP_UKR_PANEL == 0;
 }
 
 /* Strides of the spatial dims in bytes; 0 of those that the problem lacks. */
@@ -87,6 +101,7 @@ static bool product_geometry(dtp_product_geometry_t *geo, const dtp_convolution_
     }
     const int grouped = dtp_conv_grouped(d);
     if (dtp_conv_groups(d) != 1 || !is_packed(&d->wei, grouped)) return false;
+    if (!dtp_md_is_plain(&d->src) || !dtp_md_is_plain(&d->dst)) return false;
     memset(geo, 0, sizeof *geo);
     dtp_product_operands(geo, &d->src, &d->wei, &d->bia, &d->dst);
     if (!join_pixels(&d->src, &geo->src_m) || !join_pixels(&d->dst, &geo->dst_m)) return false;
@@ -115,6 +130,12 @@ static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) 
     p->src_n = md->strides[0] * F32;
     spatial_strides(p->src_x, md, 2, F32);
     p->src_g = p->ic * F32;
+    p->src_b = DTP_UKR_PANEL_BYTES;
+    if (is_blocked(md, p->ic)) {
+        p->src_b = md->strides[1] * F32;
+        p->src_g = p->ic / DTP_UKR_PANEL * p->src_b;
+        return;
+    }
     p->packs_src = channels > 1 && md->strides[1] != 1;
     if (!p->packs_src) return;
     p->from_src_0 = p->src_0;
@@ -146,7 +167,9 @@ static dtp_conv_wei_t weights_way(dtp_conv_direct_t *p) {
 static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const int grouped = dtp_conv_grouped(d);
     const dtp_md_t *md = &d->wei;
-    p->packs_wei = !is_packed(md, grouped);
+    p->wei_b = DTP_UKR_PANEL * DTP_UKR_PANEL_BYTES;
+    if (is_packed_twice(md, grouped)) p->wei_b = md->strides[grouped + 1] * F32;
+    else p->packs_wei = !is_packed(md, grouped);
     int64_t x[3];
     spatial_strides(x, md, 2 + grouped, F32);
     if (!p->packs_wei) {
@@ -177,6 +200,7 @@ static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     if (p->has_bias && (p->bia_dt != dnnl_tp_f32 || p->bia_c != F32)) return false;
     if (!dtp_fused_init(&p->fused, &p->po, true)) return false;
     if (!p->fused.has_add || p->fused.add_is_c) return true;
+    if (p->dst_p != DTP_UKR_PANEL_BYTES) return false;
     /* The addend lies as dst does. */
     int64_t stride;
     return join_pixels(&d->dst, &stride) && (stride == 0 || p->fused.add_row_stride == stride) &&
@@ -194,12 +218,21 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
     p->oc = d->dst.dims[1] / p->groups;
     describe_src(p, d);
     describe_weights(p, d);
+    const bool in_blocks = is_blocked(&d->src, p->ic) || is_packed_twice(&d->wei, dtp_conv_grouped(d));
+    p->block_k = in_blocks ? DTP_UKR_PANEL : p->ic;
+    p->blocks = in_blocks ? p->ic / DTP_UKR_PANEL : 1;
     p->dst_dt = d->dst.data_type;
     const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
     p->dst_0 = d->dst.offset0 * bytes;
     p->dst_n = d->dst.strides[0] * bytes;
     p->dst_c = d->dst.dims[1] == 1 ? bytes : d->dst.strides[1] * bytes;
+    p->dst_p = DTP_UKR_PANEL * p->dst_c;
     p->dst_g = p->oc * p->dst_c;
+    if (is_blocked(&d->dst, p->oc)) {
+        p->dst_c = bytes;
+        p->dst_p = d->dst.strides[1] * bytes;
+        p->dst_g = p->oc / DTP_UKR_PANEL * p->dst_p;
+    }
     spatial_strides(p->dst_x, &d->dst, 2, bytes);
     p->has_bias = !dtp_md_is_zero(&d->bia);
     p->bia_dt = p->has_bias ? d->bia.data_type : dnnl_tp_f32;
@@ -213,8 +246,8 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
     p->tiled = !fuse(p, d);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     /* A row of the kernel reads one run of memory, in src and in the weights. */
-    p->merged = p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->ic * F32 &&
-                                          p->wei_x[2] == p->ic * DTP_UKR_PANEL_BYTES);
+    p->merged = p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->block_k * F32 &&
+                                          p->wei_x[2] == p->block_k * DTP_UKR_PANEL_BYTES);
     dtp_conv_direct_plan(p, pd);
     return dnnl_tp_success;
 }
@@ -232,10 +265,13 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     const int grouped = dtp_conv_grouped(d);
     DTP_TRY(resolve_image(&d->src));
     DTP_TRY(resolve_image(&d->dst));
-    DTP_TRY(resolve_weights(&d->wei, grouped));
+    const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
+    DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic)));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
-    DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || is_packed(&d->wei, grouped), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_plain(&d->src) || is_blocked(&d->src, ic), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_plain(&d->dst) || is_blocked(&d->dst, oc), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || is_packed(&d->wei, grouped) || is_packed_twice(&d->wei, grouped),
+                 UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     dtp_product_geometry_t geo;

@@ -22,6 +22,7 @@ typedef struct {
     dtp_dw_row_t common; /* all but addresses, elements inside and columns */
     int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
     int64_t images, segments, columns;                             /* of a row of dst; of a segment */
+    int64_t blocks, src_b, dst_b; /* of channels, of which a row has one: nChw16c; from block to block */
     bool has_bias, tiled;
     int64_t bia_0, grain;
     dtp_fused_t fused; /* one elementwise step, if act is set */
@@ -63,6 +64,13 @@ static bool clamps(const dtp_postops_t *po, dtp_dw_row_t *a) {
     return a->clamp;
 }
 
+static bool in_whole_blocks(const dtp_md_t *md) {
+    return dtp_conv_in_blocks(md, 1, DTP_DW_PANEL) && md->dims[1] > 0 && md->dims[1] % DTP_DW_PANEL == 0;
+}
+static bool has_dense_channels(const dtp_md_t *md) {
+    return dtp_md_is_plain(md) && (md->dims[1] == 1 || md->strides[1] == 1);
+}
+
 static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     dw_plan_t *p = pd->plan;
@@ -73,15 +81,14 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1, UNSUPPORTED_SHAPE);
     DTP_TRY(resolve(d));
-    DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst), UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(d->src.dims[1] == 1 || (d->src.strides[1] == 1 && d->dst.strides[1] == 1),
-                 UNSUPPORTED_LAYOUT);
+    const bool src_blocked = in_whole_blocks(&d->src), dst_blocked = in_whole_blocks(&d->dst);
+    DTP_DISPATCH(src_blocked || has_dense_channels(&d->src), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dst_blocked || has_dense_channels(&d->dst), UNSUPPORTED_LAYOUT);
     const dtp_md_t *w = &d->wei;
     for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
     int64_t wei_x[3];
     spatial(wei_x, w, 3);
-    DTP_DISPATCH(w->format_kind == dnnl_tp_blocked && w->inner_nblks == 1 &&
-                     w->inner_blks[0] == DTP_DW_PANEL && w->inner_idxs[0] == 0 &&
+    DTP_DISPATCH(dtp_conv_in_blocks(w, 0, DTP_DW_PANEL) &&
                      (wei_x[2] == DTP_DW_PANEL || p->win[2].kernel == 1),
                  UNSUPPORTED_LAYOUT);
     p->has_bias = !dtp_md_is_zero(&d->bia);
@@ -100,6 +107,13 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     p->tiled = !done && !one;
     a->w = p->win[2];
     a->channels = d->src.dims[1];
+    p->blocks = 1;
+    if (src_blocked || dst_blocked) {
+        p->blocks = a->channels / DTP_DW_PANEL;
+        a->channels = DTP_DW_PANEL;
+    }
+    p->src_b = src_blocked ? d->src.strides[1] : DTP_DW_PANEL;
+    p->dst_b = dst_blocked ? d->dst.strides[1] : DTP_DW_PANEL;
     a->ld_src = p->src_x[2];
     a->ld_dst = p->tiled ? a->channels : p->dst_x[2];
     a->step_d = p->win[0].step * p->src_x[0];
@@ -133,30 +147,32 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
     const dw_plan_t *p = r->p;
     const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
     dtp_dw_row_t a = p->common;
-    if (p->has_bias) a.bias = (const float *)r->ctx->ptr[DTP_CONV_BIA] + p->bia_0;
     for (int64_t u = begin; u < end; ++u) {
-        const int64_t line = u / p->segments, oh = line % H->out, od = line / H->out % D->out,
-                      n = line / H->out / D->out;
+        const int64_t block = u / p->segments % p->blocks, line = u / p->segments / p->blocks,
+                      oh = line % H->out, od = line / H->out % D->out, n = line / H->out / D->out;
+        if (p->has_bias) a.bias = (const float *)r->ctx->ptr[DTP_CONV_BIA] + p->bia_0 + block * DTP_DW_PANEL;
         int64_t d0, d1, h0, h1;
         dtp_window_taps(D, od, &d0, &d1);
         dtp_window_taps(H, oh, &h0, &h1);
         a.nd = d1 - d0, a.nh = h1 - h0;
         a.x0 = u % p->segments * p->columns;
         a.x1 = dtp_min64(a.x0 + p->columns, W->out);
-        a.src = (const float *)r->ctx->ptr[DTP_CONV_SRC] + p->src_0;
+        a.src = (const float *)r->ctx->ptr[DTP_CONV_SRC] + p->src_0 + block * p->src_b;
         if (a.nd && a.nh)
             a.src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
                      (dtp_window_begin(H, oh) + h0 * H->step) * p->src_x[1];
-        a.wei = (const float *)r->ctx->ptr[DTP_CONV_WEI] + p->wei_0 + d0 * a.wei_d + h0 * a.wei_h;
+        a.wei = (const float *)r->ctx->ptr[DTP_CONV_WEI] + p->wei_0 + block * a.wei_panel + d0 * a.wei_d +
+                h0 * a.wei_h;
         float *dst = (float *)r->ctx->ptr[DTP_CONV_DST] + p->dst_0 + n * p->dst_n + od * p->dst_x[0] +
-                     oh * p->dst_x[1];
+                     oh * p->dst_x[1] + block * p->dst_b;
         const int64_t columns = a.x1 - a.x0, C = a.channels;
         float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(r->pd, r->ctx, slot) : NULL;
         a.dst = p->tiled ? tile - a.x0 * C : dst;
         p->row(&a);
         dst += a.x0 * p->dst_x[2];
         if (p->tiled) {
-            dtp_postops_apply(&p->po, r->ctx, tile, C, columns, C, line * W->out + a.x0, 0);
+            dtp_postops_apply(&p->po, r->ctx, tile, C, columns, C, line * W->out + a.x0,
+                              block * DTP_DW_PANEL);
             for (int64_t x = 0; x < columns; ++x)
                 memcpy(dst + x * p->dst_x[2], tile + x * C, (size_t)C * sizeof *tile);
         } else if (p->fused.act) {
@@ -170,7 +186,7 @@ static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     const dw_plan_t *p = pd->plan;
     dw_run_t run = {p, pd, ctx};
     const int64_t lines = p->images * p->win[0].out * p->win[1].out;
-    dtp_parallel_for(ctx->par, lines * p->segments, p->grain, dw_segments, &run);
+    dtp_parallel_for(ctx->par, lines * p->blocks * p->segments, p->grain, dw_segments, &run);
     return dnnl_tp_success;
 }
 

@@ -7,7 +7,10 @@
  *
  * Packed weights are Ohwi16o (of groups gOhwi16o): column panels of 16 output channels, in which the k-steps of one
  * element of the kernel lie side by side, and elements follow each other in order. So a row of the kernel is one long
- * run where src's pixels are dense, whatever the number of input channels, and nothing is padded along k. */
+ * run where src's pixels are dense, whatever the number of input channels, and nothing is padded along k.
+ *
+ * nChw16c and OIhw16i16o are read in place as well: their blocks of 16 input channels are further elements of the
+ * kernel. In dst of nChw16c a strip is one column panel. */
 #ifndef DTP_CPU_CONVOLUTION_DIRECT_H
 #define DTP_CPU_CONVOLUTION_DIRECT_H
 
@@ -24,11 +27,13 @@ typedef struct {
     const dtp_vops_t *vops;
     dtp_window_t win[3];
     int64_t images, groups, ic, oc; /* channels of a group */
+    int64_t blocks, block_k;        /* blocks of a group's input channels, each with so many k-steps */
     /* Of what the kernels read; of dst. */
-    int64_t src_0, src_n, src_g, src_x[3], dst_0, dst_n, dst_g, dst_x[3], dst_c;
+    int64_t src_0, src_n, src_g, src_x[3], src_b, dst_0, dst_n, dst_g, dst_x[3], dst_c,
+        dst_p; /* b: from block to block of input channels; p: from column panel to column panel */
     dnnl_tp_data_type_t dst_dt;
-    /* Weights in column panels: from panel to panel, from element to element of the kernel. */
-    int64_t wei_0, wei_g, wei_p, wei_x[3];
+    /* Weights in column panels: from panel to panel, from block to block, from element to element of the kernel. */
+    int64_t wei_0, wei_g, wei_p, wei_b, wei_x[3];
     /* Operands that are brought into that form in shared scratch first; strides of the original. */
     bool packs_src, packs_wei;
     int64_t from_src_0, from_src_n, from_src_c, from_src_x[3];
@@ -40,8 +45,8 @@ typedef struct {
     int64_t bia_0, bia_c;
     dtp_fused_t fused;
     bool tiled;       /* sums go to a tile of f32, which is finished and stored row by row */
-    bool merged;      /* a row of the kernel is one element with kernel width * ic k-steps */
-    int64_t elements; /* of the kernel, merged ones counted once */
+    bool merged;      /* a row of the kernel is one element with kernel width * block_k k-steps */
+    int64_t elements; /* of the kernel in all blocks, merged ones counted once */
     int64_t passes, pass_elements;
     int64_t npanels;
     int nv;                          /* column panels of a strip */

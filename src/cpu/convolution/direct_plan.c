@@ -14,12 +14,13 @@ enum {
 };
 
 static void plan_passes(dtp_conv_direct_t *p, int64_t l2_bytes) {
-    const int64_t row_k = p->win[2].kernel * p->ic, rows = p->win[0].kernel * p->win[1].kernel;
+    const int64_t row_k = p->win[2].kernel * p->block_k,
+                  rows = p->blocks * p->win[0].kernel * p->win[1].kernel;
     const int64_t strip = dtp_max64(p->ukr->pass_panels, p->nv) * DTP_UKR_PANEL_BYTES;
     const int64_t most = dtp_max64(l2_bytes * STRIP_PARTS / STRIP_WHOLE / strip, 1);
     p->merged = p->merged && (row_k <= most || p->win[2].kernel == 1);
     p->elements = p->merged ? rows : rows * p->win[2].kernel;
-    const int64_t k = dtp_max64(p->merged ? row_k : p->ic, 1);
+    const int64_t k = dtp_max64(p->merged ? row_k : p->block_k, 1);
     const int64_t fit = dtp_max64(most / k, 1);
     p->passes = dtp_div_up(p->elements, fit);
     p->pass_elements = dtp_div_up(p->elements, p->passes);
@@ -83,6 +84,7 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     p->nv = 1;
     const int *mr = p->ukr->max_mr;
     if (p->ukr->max_nv > 2 && mr[3]) p->nv = p->npanels % 3 && p->npanels % 4 == 0 ? 4 : 3;
+    if (p->dst_p != DTP_UKR_PANEL * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
     plan_passes(p, l2);
     /* What a pixel adds to the src that is read. */

@@ -48,8 +48,8 @@ static void class_passes(const dtp_conv_direct_t *p, dtp_conv_class_t *c) {
         if (c->lo[i] == c->hi[i]) return;
     const int64_t width = p->merged ? 1 : p->win[2].kernel;
     const int64_t first = (c->lo[0] * p->win[1].kernel + c->lo[1]) * width + (p->merged ? 0 : c->lo[2]);
-    const int64_t last =
-        ((c->hi[0] - 1) * p->win[1].kernel + c->hi[1] - 1) * width + (p->merged ? 0 : c->hi[2] - 1);
+    const int64_t d_last = (p->blocks - 1) * p->win[0].kernel + c->hi[0] - 1;
+    const int64_t last = (d_last * p->win[1].kernel + c->hi[1] - 1) * width + (p->merged ? 0 : c->hi[2] - 1);
     c->first = first / p->pass_elements;
     c->last = last / p->pass_elements;
 }
@@ -124,19 +124,22 @@ static int64_t make_taps(const dtp_conv_direct_t *p, const dtp_conv_class_t *c, 
     const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
     const int64_t width = p->merged ? 1 : W->kernel;
     const int64_t w0 = c->lo[2], w1 = p->merged ? dtp_min64(w0 + 1, c->hi[2]) : c->hi[2];
+    const int64_t planes = c->hi[0] - c->lo[0];
     int64_t n = 0;
-    for (int64_t d = c->lo[0]; d < c->hi[0]; ++d)
+    for (int64_t plane = 0; plane < p->blocks * planes; ++plane) {
+        const int64_t b = plane / planes, d = c->lo[0] + plane % planes;
         for (int64_t h = c->lo[1]; h < c->hi[1]; ++h) {
-            const int64_t row = (d * H->kernel + h) * width;
+            const int64_t row = ((b * D->kernel + d) * H->kernel + h) * width;
             if (row + width <= e0 || row >= e1) continue;
             for (int64_t w = w0; w < w1; ++w) {
                 const int64_t e = row + (p->merged ? 0 : w);
                 if (e < e0 || e >= e1) continue;
-                taps[n].a = (d - c->lo[0]) * D->step * p->src_x[0] + (h - c->lo[1]) * H->step * p->src_x[1] +
-                            (w - w0) * W->step * p->src_x[2];
-                taps[n++].b = d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2];
+                taps[n].a = b * p->src_b + (d - c->lo[0]) * D->step * p->src_x[0] +
+                            (h - c->lo[1]) * H->step * p->src_x[1] + (w - w0) * W->step * p->src_x[2];
+                taps[n++].b = b * p->wei_b + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2];
             }
         }
+    }
     return n;
 }
 
@@ -163,7 +166,7 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
                                  p->bia_c / (int64_t)dtp_type_size(p->bia_dt));
     for (int64_t r = c->row0, n; r < end; r += n) {
         n = run_length(k, r, end);
-        char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 * p->dst_c;
+        char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 / DTP_UKR_PANEL * p->dst_p;
         if (!p->tiled) {
             float *y = (float *)(void *)dst;
             const int64_t ld = p->dst_x[2] / (int64_t)sizeof(float);
@@ -205,7 +208,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
         u.b = wei;
         u.taps = k->taps;
         u.ntap = ntap;
-        u.k = p->merged ? (c->hi[2] - c->lo[2]) * p->ic : p->ic;
+        u.k = p->merged ? (c->hi[2] - c->lo[2]) * p->block_k : p->block_k;
         u.bs = p->wei_p;
         u.bstep = DTP_UKR_PANEL_BYTES;
         u.mask = over > 0 ? 0xffffu >> over : 0xffffu;
@@ -214,7 +217,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
             u.c = (char *)(k->tile + c->row0 * DTP_GEMM_TILE_LD);
             u.ldc = DTP_GEMM_TILE_LD * (int64_t)sizeof(float);
         } else {
-            u.c = run->dst + k->group * p->dst_g + col0 * (int64_t)sizeof(float);
+            u.c = run->dst + k->group * p->dst_g + p0 * p->dst_p;
             u.row_c = k->row_c + c->row0;
             if (last) {
                 u.flags |= p->fused.flags;
