@@ -1,0 +1,324 @@
+/* Resize and Upsample: along one axis after another each element is a weighted sum of a few elements of the input, whose
+ * positions and weights are known when the graph is made. */
+#include "onnx/ops.h"
+
+#include <math.h>
+
+typedef enum {
+    HALF_PIXEL,
+    HALF_PIXEL_SYMMETRIC,
+    PYTORCH_HALF_PIXEL,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    TF_HALF_PIXEL_FOR_NN,
+    TF_CROP_AND_RESIZE
+} coordinates_t;
+typedef enum { NEAREST, LINEAR, CUBIC } filter_t;
+typedef enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } nearest_t;
+
+typedef struct {
+    filter_t mode;
+    coordinates_t coordinates;
+    nearest_t nearest;
+    double cubic_a;
+    bool antialias, excludes;
+    bool extrapolates;
+    double outside;
+} resize_t;
+
+enum { MOST_TAPS = 64 };
+
+/* Which of the words an attribute is; 0 after a failure. */
+static int word(cv_t *cv, const char *name, const char *const *words, int n) {
+    for (int i = 0; i < n; ++i)
+        if (dtp_cv_word(cv, name, words[0], words[i])) return i;
+    dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute '%s' has a value that is not known", name);
+    return 0;
+}
+
+/* ---- Positions and weights ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t in, out;
+    double scale;
+    double begin, end; /* of the part that is cropped, of 1 */
+} axis_t;
+
+/* Where element i comes from. */
+static double position(const resize_t *r, const axis_t *a, int64_t i) {
+    const double x = (double)i, in = (double)a->in, out = (double)a->out, length = a->scale * in;
+    switch (r->coordinates) {
+    case HALF_PIXEL_SYMMETRIC: {
+        const double offset = in / 2 * (1 - out / length);
+        return offset + (x + .5) / a->scale - .5;
+    }
+    case PYTORCH_HALF_PIXEL: return length > 1 ? (x + .5) / a->scale - .5 : 0;
+    case ALIGN_CORNERS: return length > 1 ? x * (in - 1) / (length - 1) : 0;
+    case ASYMMETRIC: return x / a->scale;
+    case TF_HALF_PIXEL_FOR_NN: return (x + .5) / a->scale;
+    case TF_CROP_AND_RESIZE:
+        return length > 1 ? a->begin * (in - 1) + x * (a->end - a->begin) * (in - 1) / (length - 1)
+                          : (a->begin + a->end) * (in - 1) / 2;
+    default: return (x + .5) / a->scale - .5;
+    }
+}
+
+static double rounded(nearest_t how, double x) {
+    const double low = floor(x), part = x - low;
+    switch (how) {
+    case FLOOR: return low;
+    case CEIL: return ceil(x);
+    case PREFER_CEIL: return part < .5 ? low : low + 1;
+    default: return part <= .5 ? low : low + 1;
+    }
+}
+
+/* Weight of an element at distance d. */
+static double kernel(const resize_t *r, double d) {
+    const double x = fabs(d), a = r->cubic_a;
+    if (r->mode == LINEAR) return x < 1 ? 1 - x : 0;
+    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* Taps of element i: at[k] may lie outside of the input; returns their number. */
+static int taps(const resize_t *r, const axis_t *a, int64_t i, int64_t *at, double *weight) {
+    const double x = position(r, a, i);
+    if (r->mode == NEAREST) {
+        at[0] = (int64_t)rounded(r->nearest, x);
+        weight[0] = 1;
+        return 1;
+    }
+    const double squeeze = r->antialias && a->scale < 1 ? a->scale : 1,
+                 reach = (r->mode == LINEAR ? 1 : 2) / squeeze;
+    const int64_t first = (int64_t)floor(x - reach) + 1, last = (int64_t)ceil(x + reach) - 1;
+    int n = 0;
+    double sum = 0;
+    for (int64_t p = first; p <= last && n < MOST_TAPS; ++p) {
+        if (r->excludes && (p < 0 || p >= a->in)) continue;
+        at[n] = p;
+        sum += weight[n++] = kernel(r, ((double)p - x) * squeeze);
+    }
+    for (int k = 0; k < n && (r->excludes || r->antialias) && sum != 0; ++k) weight[k] /= sum;
+    return n;
+}
+
+static int64_t inside(int64_t p, int64_t n) { return p < 0 ? 0 : p >= n ? n - 1 : p; }
+
+/* ---- One axis ---------------------------------------------------------------------------------------------------- */
+
+/* Positions and weights of all elements, by tap; those that an element has no use for weigh nothing. */
+typedef struct {
+    int n;
+    int64_t *at[MOST_TAPS];
+    double *weight[MOST_TAPS];
+} table_t;
+
+static void fill_table(cv_t *cv, const resize_t *r, const axis_t *a, table_t *t) {
+    int64_t at[MOST_TAPS];
+    double weight[MOST_TAPS];
+    t->n = 0;
+    for (int64_t i = 0; i < a->out && !cv->status; ++i) {
+        const int n = taps(r, a, i, at, weight);
+        if (n == MOST_TAPS) {
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "an element is made of more than %d", MOST_TAPS - 1);
+            return;
+        }
+        for (; t->n < n && !cv->status; ++t->n) {
+            t->at[t->n] = dtp_cv_alloc(cv, (size_t)a->out * sizeof *t->at[0]);
+            t->weight[t->n] = dtp_cv_alloc(cv, (size_t)a->out * sizeof *t->weight[0]);
+        }
+        for (int k = 0; k < n && !cv->status; ++k) {
+            t->at[k][i] = inside(at[k], a->in);
+            t->weight[k][i] = weight[k];
+        }
+    }
+}
+
+/* A vector under the shape of x along an axis. */
+static val_t *along(cv_t *cv, const val_t *x, int axis, val_t *v) {
+    return dtp_cv_unsqueeze(cv, v, 0, x->info.ndims - 1 - axis);
+}
+
+static val_t *resize_axis(cv_t *cv, const resize_t *r, val_t *x, int axis, const axis_t *a) {
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    table_t t;
+    val_t *sum = NULL;
+    fill_table(cv, r, a, &t);
+    for (int k = 0; k < t.n && !cv->status; ++k) {
+        bool same = true, any = false, ones = true;
+        void *p;
+        val_t *ids = dtp_cv_constant(cv, dnnl_tp_s64, 1, &a->out, t.at[k]);
+        val_t *w = dtp_cv_room(cv, type, 1, &a->out, &p);
+        for (int64_t i = 0; w && i < a->out; ++i) {
+            same &= t.at[k][i] == i;
+            any |= t.weight[k][i] != 0;
+            ones &= t.weight[k][i] == 1;
+            if (type == dnnl_tp_f64) ((double *)p)[i] = t.weight[k][i];
+            else if (type == dnnl_tp_f32) ((float *)p)[i] = (float)t.weight[k][i];
+        }
+        if (cv->status || !any) continue;
+        val_t *part = same && a->in == a->out ? x : dtp_cv_take(cv, x, axis, ids);
+        if (!ones) part = dtp_cv_binary(cv, dnnl_tp_op_multiply, part, along(cv, x, axis, w));
+        sum = sum ? dtp_cv_binary(cv, dnnl_tp_op_add, sum, part) : part;
+    }
+    if (!r->extrapolates || cv->status) return sum;
+    void *p;
+    val_t *is_inside = dtp_cv_room(cv, dnnl_tp_boolean, 1, &a->out, &p);
+    for (int64_t i = 0; is_inside && i < a->out; ++i) {
+        const double at = position(r, a, i);
+        ((uint8_t *)p)[i] = at >= 0 && at <= (double)(a->in - 1);
+    }
+    return dtp_cv_select(cv, along(cv, x, axis, is_inside), sum, dtp_cv_scalar(cv, type, r->outside));
+}
+
+static void resize(cv_t *cv, const resize_t *r, const axis_t *axes) {
+    val_t *x = cv->in[0];
+    const int nd = x->info.ndims;
+    const dnnl_tp_data_type_t type = x->info.data_type;
+    /* Integers are mixed as numbers, and rounded. */
+    const bool is_mixed = r->mode != NEAREST && type != dnnl_tp_f32 && type != dnnl_tp_f64;
+    if (is_mixed) x = dtp_cv_typed(cv, x, dnnl_tp_f32);
+    for (int d = 0; d < nd && !cv->status; ++d) {
+        const axis_t *a = &axes[d];
+        if (a->out < 0 || a->out > INT32_MAX || (a->in < 1 && a->out > 0) || !(a->scale > 0)) {
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "dimension %d of %lld cannot become %lld", d,
+                        (long long)a->in, (long long)a->out);
+            return;
+        }
+        if (a->out == 0) {
+            int64_t none = 0;
+            val_t *ids = dtp_cv_list(cv, 0, &none);
+            x = dtp_cv_take(cv, x, d, ids);
+        } else if (a->scale != 1 || a->in != a->out || r->coordinates == TF_CROP_AND_RESIZE) {
+            x = resize_axis(cv, r, x, d, a);
+        }
+    }
+    if (is_mixed) x = dtp_cv_typed(cv, dtp_cv_unary(cv, dnnl_tp_op_round, x), type);
+    dtp_cv_set(cv, 0, x);
+}
+
+/* ---- Operators --------------------------------------------------------------------------------------------------- */
+
+static void sizes_of(cv_t *cv, axis_t *axes) {
+    const val_t *x = cv->in[0];
+    for (int d = 0; d < x->info.ndims && !cv->status; ++d)
+        axes[d] = (axis_t){.in = dtp_cv_dim(cv, x, d), .out = x->info.dims[d], .scale = 1, .end = 1};
+}
+
+static void take_scales(cv_t *cv, int n, const int *at, int64_t count, const double *scales, axis_t *axes) {
+    if (!cv->status && count != n)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld scales for %d axes", (long long)count, n);
+    for (int i = 0; i < n && !cv->status; ++i) {
+        axis_t *a = &axes[at[i]];
+        if (!(scales[i] > 0 && scales[i] < 0x1p31))
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a scale is %g", scales[i]);
+        else {
+            a->scale = scales[i];
+            a->out = (int64_t)floor((double)a->in * a->scale);
+        }
+    }
+}
+
+/* All axes, for the older versions. */
+static void every_axis(int nd, int *at) {
+    for (int d = 0; d < nd; ++d) at[d] = d;
+}
+
+static const char *const modes[] = {"nearest", "linear", "cubic"};
+
+/* Upsample, and version 10 of Resize: scales, asymmetric, downwards. */
+void dtp_onnx_upsample(cv_t *cv) {
+    static const char *const old[] = {"nearest", "linear", "bilinear"};
+    axis_t axes[DNNL_TP_MAX_NDIMS];
+    int at[DNNL_TP_MAX_NDIMS];
+    int64_t n;
+    resize_t r = {.coordinates = ASYMMETRIC, .nearest = FLOOR};
+    r.mode = word(cv, "mode", old, sizeof old / sizeof *old) ? LINEAR : NEAREST;
+    sizes_of(cv, axes);
+    every_axis(cv->in[0]->info.ndims, at);
+    if (cv->nin > 1) {
+        const double *scales = dtp_cv_numbers(cv, 1, &n);
+        take_scales(cv, cv->in[0]->info.ndims, at, n, scales, axes);
+    } else {
+        double scales[DNNL_TP_MAX_NDIMS];
+        const float *given = dtp_cv_attr_floats(cv, "scales", &n);
+        for (int64_t i = 0; i < n && i < DNNL_TP_MAX_NDIMS; ++i) scales[i] = (double)given[i];
+        take_scales(cv, cv->in[0]->info.ndims, at, n, scales, axes);
+    }
+    if (!cv->status) resize(cv, &r, axes);
+}
+
+/* Sizes that keep the ratio of the axes: by the smallest or the largest of the scales. */
+static void keep_ratio(cv_t *cv, int policy, int n, const int *at, axis_t *axes) {
+    double scale = policy == 1 ? INFINITY : 0;
+    for (int i = 0; i < n; ++i)
+        scale = policy == 1 ? fmin(scale, axes[at[i]].scale) : fmax(scale, axes[at[i]].scale);
+    for (int i = 0; i < n && !cv->status; ++i) {
+        axis_t *a = &axes[at[i]];
+        a->scale = scale;
+        a->out = (int64_t)floor(scale * (double)a->in + .5);
+    }
+}
+
+void dtp_onnx_resize(cv_t *cv) {
+    enum { ROI = 1, SCALES, SIZES };
+    static const char *const coordinates[] = {
+        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
+    axis_t axes[DNNL_TP_MAX_NDIMS];
+    int at[DNNL_TP_MAX_NDIMS], n = cv->in[0]->info.ndims;
+    int64_t count;
+    resize_t r = {.mode = (filter_t)word(cv, "mode", modes, sizeof modes / sizeof *modes)};
+    r.coordinates = (coordinates_t)word(cv, "coordinate_transformation_mode", coordinates,
+                                        sizeof coordinates / sizeof *coordinates);
+    r.nearest = (nearest_t)word(cv, "nearest_mode", nearest, sizeof nearest / sizeof *nearest);
+    r.cubic_a = (double)dtp_cv_float(cv, "cubic_coeff_a", -.75f);
+    r.excludes = dtp_cv_int(cv, "exclude_outside", 0) != 0;
+    r.outside = (double)dtp_cv_float(cv, "extrapolation_value", 0.f);
+    r.extrapolates = r.coordinates == TF_CROP_AND_RESIZE;
+    enum { AXES_SINCE = 18 };
+    int policy = 0;
+    every_axis(n, at);
+    if (cv->row->since >= AXES_SINCE) {
+        r.antialias = dtp_cv_int(cv, "antialias", 0) != 0;
+        policy = word(cv, "keep_aspect_ratio_policy", policies, sizeof policies / sizeof *policies);
+        const int64_t *given = dtp_cv_attr_ints(cv, "axes", &count);
+        if (!cv->status && count > n)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld axes", (long long)count);
+        if (count >= 0 && !cv->status) n = (int)count;
+        for (int i = 0; i < n && count >= 0 && !cv->status; ++i)
+            at[i] = dtp_cv_axis(cv, given[i], cv->in[0]->info.ndims);
+    }
+    sizes_of(cv, axes);
+    if (r.extrapolates) {
+        const double *roi = dtp_cv_numbers(cv, ROI, &count);
+        if (!cv->status && count != 2 * n)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its region has %lld numbers for %d axes",
+                        (long long)count, n);
+        for (int i = 0; i < n && !cv->status; ++i) {
+            axes[at[i]].begin = roi[i];
+            axes[at[i]].end = roi[n + i];
+        }
+    }
+    const bool has_sizes = dtp_cv_given(cv, SIZES);
+    if (has_sizes) {
+        const double *sizes = dtp_cv_numbers(cv, SIZES, &count);
+        if (!cv->status && count != n)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld sizes for %d axes", (long long)count, n);
+        for (int i = 0; i < n && !cv->status; ++i) {
+            axis_t *a = &axes[at[i]];
+            if (!(sizes[i] >= 0 && sizes[i] < 0x1p31))
+                dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a size is %g", sizes[i]);
+            a->out = cv->status ? 0 : (int64_t)sizes[i];
+            a->scale = a->in > 0 ? sizes[i] / (double)a->in : 1;
+        }
+        if (policy && !cv->status) keep_ratio(cv, policy, n, at, axes);
+    } else {
+        const double *scales = dtp_cv_numbers(cv, SCALES, &count);
+        take_scales(cv, n, at, count, scales, axes);
+    }
+    if (!cv->status) resize(cv, &r, axes);
+}
