@@ -13,8 +13,8 @@
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);
 /* A vector of channels under the shape of x: {C, 1, 1, ...}. */
 val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels);
-/* Zeros before and behind an axis; fewer than 0: elements are left out. */
-val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after);
+/* Elements of a value before and behind an axis; fewer than 0: elements are left out. */
+val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value);
 /* x w, or x w^T. */
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed);
 

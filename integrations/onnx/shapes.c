@@ -467,8 +467,8 @@ static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after,
     return dtp_cv_concat(cv, d, n, parts);
 }
 
-val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after) {
-    return before || after ? pad_axis(cv, x, axis, before, after, 'c', 0) : x;
+val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value) {
+    return before || after ? pad_axis(cv, x, axis, before, after, 'c', value) : x;
 }
 
 static void pad(cv_t *cv, int64_t n, const int64_t *pads, int64_t na, const int64_t *axes, double value) {

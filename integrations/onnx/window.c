@@ -113,7 +113,7 @@ static val_t *spread(cv_t *cv, val_t *x, int d, int64_t by, int64_t before, int6
         y = dtp_cv_reshape(cv, y, nd, dims);
         x = dtp_cv_part(cv, y, d, 0, dims[d] - (by - 1));
     }
-    return dtp_cv_pad_axis(cv, x, d, before, after);
+    return dtp_cv_pad_axis(cv, x, d, before, after, 0);
 }
 
 /* Weights {C, O / groups, kernel} as those of a convolution: {O, C / groups, kernel backwards}. */
