@@ -11,8 +11,9 @@ static void describe(const void *object, uint32_t index, dtp_trace_names_t *name
     (void)index;
     *names = (dtp_trace_names_t){
         .op = p->pd->info->name, .impl = p->pd->impl->name, .engine = p->pd->engine->v->name};
-    names->flops = (p->pd->info->depth ? 2. : 1.) * (double)dtp_pd_operations(p->pd, NULL);
-    for (int i = 0; i < p->pd->nargs; ++i) names->bytes += (double)p->pd->arg_bytes[i];
+    const dtp_op_work_t work = dtp_pd_work(p->pd, NULL);
+    names->flops = work.flops;
+    names->bytes = work.bytes;
 }
 
 static void label(const void *object, char *text, size_t size) {

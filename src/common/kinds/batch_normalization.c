@@ -25,4 +25,5 @@ static const dtp_field_t batch_normalization_fields[] = {
     DTP_FIELD(dtp_channel_norm_desc_t, shift, MD),    DTP_FIELD(dtp_channel_norm_desc_t, workspace, MD)};
 
 static const dtp_attr_rules_t batch_normalization_attr = {.post_ops = DTP_TAKES_ELTWISE | DTP_TAKES_BINARY};
-DTP_KIND_INFO(batch_normalization, DTP_CNORM_SRC, &batch_normalization_attr, .args = dtp_channel_norm_args);
+DTP_KIND_INFO(batch_normalization, DTP_CNORM_SRC, &batch_normalization_attr, dtp_channel_norm_work,
+              .args = dtp_channel_norm_args);

@@ -67,7 +67,12 @@ static const dtp_field_t binary_fields[] = {DTP_FIELD(dtp_binary_desc_t, alg, S3
                                             DTP_INPUT(dtp_binary_desc_t, src2, DNNL_TP_ARG_SRC_2),
                                             DTP_OUTPUT(dtp_binary_desc_t, dst, DNNL_TP_ARG_DST)};
 
+static void binary_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = 1. * (double)dtp_md_nelems(arg[DTP_BINARY_DST].md);
+}
+
 static const dtp_attr_rules_t binary_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_SRC_1, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(binary, DTP_BINARY_SRC0, &binary_attr);
+DTP_KIND_INFO(binary, DTP_BINARY_SRC0, &binary_attr, binary_work);

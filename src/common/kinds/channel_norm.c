@@ -50,3 +50,9 @@ int dtp_channel_norm_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) {
     put(out, DTP_CNORM_WORKSPACE, DNNL_TP_ARG_WORKSPACE, false, &d->workspace);
     return DTP_CNORM_NARGS;
 }
+
+/* As layer normalization; with statistics that are known a product and a sum. */
+void dtp_channel_norm_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    const bool known = ((const dtp_channel_norm_desc_t *)op)->flags & dnnl_tp_use_global_stats;
+    work->flops = (known ? 2. : 8.) * (double)dtp_md_nelems(arg[DTP_CNORM_SRC].md);
+}

@@ -72,4 +72,4 @@ static const dtp_field_t concat_fields[] = {DTP_FIELD(dtp_concat_desc_t, axis, S
                                             DTP_INPUTS(dtp_concat_desc_t, src, n, DNNL_TP_ARG_MULTIPLE_SRC)};
 
 static const dtp_attr_rules_t concat_attr = {.scales = {{DNNL_TP_ARG_MULTIPLE_SRC, DTP_MASK_COMMON}}};
-DTP_KIND_INFO(concat, -1, &concat_attr, .single = true);
+DTP_KIND_INFO(concat, -1, &concat_attr, NULL, .single = true);

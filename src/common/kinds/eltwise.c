@@ -37,5 +37,10 @@ static const dtp_field_t eltwise_fields[] = {DTP_FIELD(dtp_eltwise_desc_t, prop,
                                              DTP_INPUT(dtp_eltwise_desc_t, src, DNNL_TP_ARG_SRC),
                                              DTP_OUTPUT(dtp_eltwise_desc_t, dst, DNNL_TP_ARG_DST)};
 
+static void eltwise_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = DTP_ELTWISE_FLOPS * (double)dtp_md_nelems(arg[DTP_ELTWISE_SRC].md);
+}
+
 static const dtp_attr_rules_t eltwise_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(eltwise, DTP_ELTWISE_SRC, &eltwise_attr);
+DTP_KIND_INFO(eltwise, DTP_ELTWISE_SRC, &eltwise_attr, eltwise_work);

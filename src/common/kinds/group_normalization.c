@@ -31,4 +31,5 @@ static const dtp_field_t group_normalization_fields[] = {
 static const dtp_attr_rules_t group_normalization_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_ELTWISE | DTP_TAKES_BINARY};
-DTP_KIND_INFO(group_normalization, DTP_CNORM_SRC, &group_normalization_attr, .args = dtp_channel_norm_args);
+DTP_KIND_INFO(group_normalization, DTP_CNORM_SRC, &group_normalization_attr, dtp_channel_norm_work,
+              .args = dtp_channel_norm_args);

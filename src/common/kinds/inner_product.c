@@ -53,13 +53,14 @@ static const dtp_field_t inner_product_fields[] = {
     DTP_INPUT(dtp_inner_product_desc_t, bia, DNNL_TP_ARG_BIAS),
     DTP_OUTPUT(dtp_inner_product_desc_t, dst, DNNL_TP_ARG_DST)};
 
-static int64_t inner_product_depth(const dtp_md_t *src, const dtp_md_t *wei) {
-    (void)wei;
-    return dtp_md_nelems(src) / dtp_max64(src->dims[0], 1);
+static void inner_product_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    const double channels = (double)arg[DTP_IP_DST].md->dims[1];
+    work->flops = 2. * channels * (double)dtp_md_nelems(arg[DTP_IP_SRC].md);
 }
 
 static const dtp_attr_rules_t inner_product_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
                                                                {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
                                                                {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
                                                     .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(inner_product, -1, &inner_product_attr, .depth = inner_product_depth);
+DTP_KIND_INFO(inner_product, -1, &inner_product_attr, inner_product_work);

@@ -88,8 +88,14 @@ static int layer_normalization_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out) 
     return DTP_LNORM_NARGS;
 }
 
+/* Two sums, two functions of one element. */
+static void layer_normalization_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = 8. * (double)dtp_md_nelems(arg[DTP_LNORM_SRC].md);
+}
+
 static const dtp_attr_rules_t layer_normalization_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(layer_normalization, DTP_LNORM_SRC, &layer_normalization_attr,
+DTP_KIND_INFO(layer_normalization, DTP_LNORM_SRC, &layer_normalization_attr, layer_normalization_work,
               .args = layer_normalization_args);

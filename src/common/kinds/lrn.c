@@ -44,5 +44,14 @@ static const dtp_field_t lrn_fields[] = {DTP_FIELD(dtp_lrn_desc_t, prop, S32),
                                          DTP_INPUT(dtp_lrn_desc_t, src, DNNL_TP_ARG_SRC),
                                          DTP_OUTPUT(dtp_lrn_desc_t, dst, DNNL_TP_ARG_DST)};
 
+/* The squares around each element, their sum and its power. */
+static void lrn_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    const dtp_lrn_desc_t *d = (const dtp_lrn_desc_t *)op;
+    double taps = (double)d->local_size;
+    for (int i = 3; i < d->src.ndims && d->alg == dnnl_tp_lrn_within_channel; ++i)
+        taps *= (double)d->local_size;
+    work->flops = (2. * taps + DTP_ELTWISE_FLOPS) * (double)dtp_md_nelems(arg[DTP_LRN_SRC].md);
+}
+
 static const dtp_attr_rules_t lrn_attr = {.post_ops = 0};
-DTP_KIND_INFO(lrn, -1, &lrn_attr);
+DTP_KIND_INFO(lrn, -1, &lrn_attr, lrn_work);

@@ -72,9 +72,10 @@ static const dtp_field_t matmul_fields[] = {DTP_INPUT(dtp_matmul_desc_t, src, DN
                                             DTP_OUTPUT(dtp_matmul_desc_t, dst, DNNL_TP_ARG_DST),
                                             DTP_FIELD(dtp_matmul_desc_t, rows_vary, S32)};
 
-static int64_t matmul_depth(const dtp_md_t *src, const dtp_md_t *wei) {
-    (void)wei;
-    return src->dims[src->ndims - 1];
+static void matmul_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    const dtp_md_t *src = arg[DTP_MATMUL_SRC].md;
+    work->flops = 2. * (double)src->dims[src->ndims - 1] * (double)dtp_md_nelems(arg[DTP_MATMUL_DST].md);
 }
 
 static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY},
@@ -84,4 +85,4 @@ static const dtp_attr_rules_t matmul_attr = {.scales = {{DNNL_TP_ARG_SRC, DTP_MA
                                                              {DNNL_TP_ARG_WEIGHTS, DTP_MASK_ANY},
                                                              {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
                                              .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(matmul, -1, &matmul_attr, .depth = matmul_depth, .check_runtime = matmul_check_runtime);
+DTP_KIND_INFO(matmul, -1, &matmul_attr, matmul_work, .check_runtime = matmul_check_runtime);

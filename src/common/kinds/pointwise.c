@@ -6,7 +6,12 @@ static const dtp_field_t pointwise_fields[] = {DTP_FIELD(dtp_pointwise_desc_t, f
                                                DTP_INPUT(dtp_pointwise_desc_t, src1, DNNL_TP_ARG_SRC_1),
                                                DTP_INPUT(dtp_pointwise_desc_t, src2, DNNL_TP_ARG_SRC_2),
                                                DTP_OUTPUT(dtp_pointwise_desc_t, dst, DNNL_TP_ARG_DST)};
-DTP_KIND_INFO(pointwise, -1, NULL);
+
+static void pointwise_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = (double)dtp_md_nelems(arg[DTP_POINTWISE_DST].md);
+}
+DTP_KIND_INFO(pointwise, -1, NULL, pointwise_work);
 
 #define BIT(type) (1u << dnnl_tp_##type)
 enum {

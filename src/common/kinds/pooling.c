@@ -92,5 +92,15 @@ static const dtp_field_t pooling_fields[] = {
     DTP_OUTPUT(dtp_pooling_desc_t, dst, DNNL_TP_ARG_DST),
     DTP_OUTPUT(dtp_pooling_desc_t, workspace, DNNL_TP_ARG_WORKSPACE)};
 
+static void pooling_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)op;
+    (void)arg; /* no dimension is known at execution only */
+    work->flops = (double)(d->dst.dims[0] * d->dst.dims[1]);
+    for (int i = 0; i < d->spatial; ++i) {
+        const dtp_window_t w = dtp_pooling_window(d, i);
+        work->flops *= (double)dtp_window_all_taps(&w);
+    }
+}
+
 static const dtp_attr_rules_t pooling_attr = {.post_ops = DTP_TAKES_ELTWISE | DTP_TAKES_BINARY};
-DTP_KIND_INFO(pooling, -1, &pooling_attr);
+DTP_KIND_INFO(pooling, -1, &pooling_attr, pooling_work);

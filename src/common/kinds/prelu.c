@@ -37,5 +37,10 @@ static const dtp_field_t prelu_fields[] = {DTP_FIELD(dtp_prelu_desc_t, prop, S32
                                            DTP_INPUT(dtp_prelu_desc_t, wei, DNNL_TP_ARG_WEIGHTS),
                                            DTP_OUTPUT(dtp_prelu_desc_t, dst, DNNL_TP_ARG_DST)};
 
+static void prelu_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = 1. * (double)dtp_md_nelems(arg[DTP_PRELU_DST].md);
+}
+
 static const dtp_attr_rules_t prelu_attr = {.post_ops = 0};
-DTP_KIND_INFO(prelu, DTP_PRELU_SRC, &prelu_attr);
+DTP_KIND_INFO(prelu, DTP_PRELU_SRC, &prelu_attr, prelu_work);

@@ -52,5 +52,10 @@ static const dtp_field_t reduction_fields[] = {
     DTP_FIELD(dtp_reduction_desc_t, eps, F32), DTP_INPUT(dtp_reduction_desc_t, src, DNNL_TP_ARG_SRC),
     DTP_OUTPUT(dtp_reduction_desc_t, dst, DNNL_TP_ARG_DST)};
 
+static void reduction_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = 1. * (double)dtp_md_nelems(arg[DTP_REDUCTION_SRC].md);
+}
+
 static const dtp_attr_rules_t reduction_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(reduction, -1, &reduction_attr);
+DTP_KIND_INFO(reduction, -1, &reduction_attr, reduction_work);

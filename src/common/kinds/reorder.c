@@ -48,6 +48,6 @@ static const dtp_attr_rules_t reorder_attr = {
     .zero_points = {{DNNL_TP_ARG_SRC, DTP_MASK_ANY}, {DNNL_TP_ARG_DST, DTP_MASK_ANY}},
     .real_zero_points = true,
     .post_ops = DTP_TAKES_SUM};
-DTP_KIND_INFO(reorder, -1, &reorder_attr, .single = true,
+DTP_KIND_INFO(reorder, -1, &reorder_attr, NULL, .single = true,
               .opaque = 1u << DTP_REORDER_SRC | 1u << DTP_REORDER_DST,
               .check_runtime = reorder_check_runtime);

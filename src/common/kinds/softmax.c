@@ -37,7 +37,13 @@ static const dtp_field_t softmax_fields[] = {
     DTP_FIELD(dtp_softmax_desc_t, axis, S32), DTP_INPUT(dtp_softmax_desc_t, src, DNNL_TP_ARG_SRC),
     DTP_OUTPUT(dtp_softmax_desc_t, dst, DNNL_TP_ARG_DST)};
 
+/* The largest, differences and exp, a sum, a product. */
+static void softmax_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    (void)op;
+    work->flops = 12. * (double)dtp_md_nelems(arg[DTP_SOFTMAX_SRC].md);
+}
+
 static const dtp_attr_rules_t softmax_attr = {
     .scales = {{DNNL_TP_ARG_SRC, DTP_MASK_COMMON}, {DNNL_TP_ARG_DST, DTP_MASK_COMMON}},
     .post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(softmax, DTP_SOFTMAX_SRC, &softmax_attr);
+DTP_KIND_INFO(softmax, DTP_SOFTMAX_SRC, &softmax_attr, softmax_work);

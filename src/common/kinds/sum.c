@@ -51,5 +51,10 @@ static const dtp_field_t sum_fields[] = {DTP_FIELD(dtp_sum_desc_t, n, S32),
                                          DTP_INPUTS(dtp_sum_desc_t, src, n, DNNL_TP_ARG_MULTIPLE_SRC),
                                          DTP_FIELD_ARRAY(dtp_sum_desc_t, src, F32_ARRAY, n)};
 
+/* A product and a sum for each element of a source. */
+static void sum_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    work->flops = 2. * ((const dtp_sum_desc_t *)op)->n * (double)dtp_md_nelems(arg[DTP_SUM_DST].md);
+}
+
 static const dtp_attr_rules_t sum_attr = {.post_ops = 0};
-DTP_KIND_INFO(sum, DTP_SUM_SRC, &sum_attr, .single = true);
+DTP_KIND_INFO(sum, DTP_SUM_SRC, &sum_attr, sum_work, .single = true);

@@ -1,4 +1,4 @@
-/* The kind of a number, and cache keys from its field table. Verbose text is in verbose_text.c. */
+/* The kind of a number, the work of a problem, and cache keys from its field table. Verbose text is in verbose_text.c. */
 #include "common/primitive/op_desc.h"
 
 #include "common/base/base.h"
@@ -20,6 +20,35 @@ int dtp_op_args(const dtp_op_info_t *info, const dtp_op_desc_t *op, dtp_pd_arg_t
         n += count;
     }
     return n;
+}
+
+/* ---- Work -------------------------------------------------------------------------------------------- */
+
+double dtp_md_moved(const dtp_md_t *md) {
+    return md ? (double)dtp_md_nelems(md) * (double)dtp_type_size(md->data_type) : 0.;
+}
+
+dtp_op_work_t dtp_op_work(const dtp_op_info_t *info, const dtp_op_desc_t *op, const dtp_pd_arg_t *arg,
+                          int nargs) {
+    dtp_op_work_t work = {0., 0.};
+    for (int i = 0; i < nargs; ++i) work.bytes += dtp_md_moved(arg[i].md);
+    if (info->work) info->work(op, arg, &work);
+    return work;
+}
+
+void dtp_op_work_post_op(dtp_op_work_t *work, dnnl_tp_primitive_kind_t kind, const dtp_md_t *dst,
+                         const dtp_md_t *src1, const dtp_md_t *src2) {
+    work->flops += (kind == dnnl_tp_eltwise ? (double)DTP_ELTWISE_FLOPS
+                    : kind == dnnl_tp_sum   ? 2.
+                                            : 1.) *
+                   (double)dtp_md_nelems(dst);
+    work->bytes += dtp_md_moved(src1) + dtp_md_moved(src2) + (kind == dnnl_tp_sum ? dtp_md_moved(dst) : 0.);
+}
+
+double dtp_op_work_ns(const dtp_op_work_t *work) {
+    const double flops_per_ns = 100., bytes_per_ns = 10., fixed_ns = 100.;
+    const double compute = work->flops / flops_per_ns, memory = work->bytes / bytes_per_ns;
+    return fixed_ns + (compute > memory ? compute : memory);
 }
 
 /* ---- Keys -------------------------------------------------------------------------------------------- */

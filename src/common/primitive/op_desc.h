@@ -52,6 +52,11 @@ typedef struct {
     const dtp_md_t *md; /* zero descriptor = absent in this problem: the pointer is then ignored */
 } dtp_pd_arg_t;
 
+/* What a problem takes: operations on numbers, and bytes that are read and written, as if all caches were cold. */
+typedef struct {
+    double flops, bytes;
+} dtp_op_work_t;
+
 /* ---- Attributes -------------------------------------------------------------------------------------- */
 
 /* Masks that scales or zero points of an argument may have. */
@@ -81,27 +86,29 @@ typedef struct {
     const dtp_field_t *fields;
     int inplace;                  /* dense index of the source that dst may share memory with; -1 = none */
     const dtp_attr_rules_t *attr; /* NULL: all; kinds of graphs, whose attributes the library makes */
+    /* Sets work->flops from the arguments in dense order. work->bytes has every tensor once; a kind that reads less, or
+     * one of them more often, corrects it. NULL: elements are moved as they are. */
+    void (*work)(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work);
     /* What follows may be left out. */
     /* As dtp_op_args, where a field is not an argument. */
     int (*args)(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
     unsigned opaque; /* arguments, by dense index one bit each, that may have an opaque layout */
     bool single;     /* next_impl answers at once that there is none */
-    /* Products: multiply-adds of an element of dst. */
-    int64_t (*depth)(const dtp_md_t *src, const dtp_md_t *wei);
     /* Actual descriptors at execution, by dense index: do the run-time dims fit each other? */
     dnnl_tp_status_t (*check_runtime)(const dtp_md_t *const *md);
 } dtp_op_info_t;
 
-/* Defines the info of a kind from the <kind>_fields of its file. In place and attributes must be
+/* Defines the info of a kind from the <kind>_fields of its file. In place, attributes and work must be
  * said; the members that may be left out follow by name. */
-#define DTP_KIND_INFO(kind_, inplace_, ...)                                                              \
+#define DTP_KIND_INFO(kind_, inplace_, attr_, ...)                                                       \
     const dtp_op_info_t dtp_##kind_##_info = {.kind = (dnnl_tp_primitive_kind_t)DTP_NUMBER_##kind_,      \
                                               .name = #kind_,                                            \
                                               .nfields =                                                 \
                                                   (int)(sizeof kind_##_fields / sizeof *kind_##_fields), \
                                               .fields = kind_##_fields,                                  \
                                               .inplace = inplace_,                                       \
-                                              .attr = __VA_ARGS__}
+                                              .attr = attr_,                                             \
+                                              .work = __VA_ARGS__}
 #define DTP_FIELD(type, member, kind) \
     { #member, DTP_FIELD_##kind, offsetof(type, member), 0, 0, 0 }
 #define DTP_FIELD_ARRAY(type, member, kind, count) \
@@ -124,6 +131,20 @@ static inline int dtp_field_count(const dtp_field_t *field, const dtp_op_desc_t 
 const dtp_op_info_t *dtp_op_info(dnnl_tp_primitive_kind_t kind);
 /* Writes the kind's own arguments to out (NULL = only count); returns their number. The descriptors point into op. */
 int dtp_op_args(const dtp_op_info_t *info, const dtp_op_desc_t *op, dtp_pd_arg_t *out);
+
+/* ---- Work -------------------------------------------------------------------------------------------- */
+
+enum { DTP_ELTWISE_FLOPS = 8 }; /* of an element: what exp takes, about */
+/* Bytes of the elements of md, 0 where it is absent: NULL or zero. */
+double dtp_md_moved(const dtp_md_t *md);
+/* Of a problem without run-time dimensions. arg: its nargs arguments in dense order, and what tensors its attributes add. */
+dtp_op_work_t dtp_op_work(const dtp_op_info_t *info, const dtp_op_desc_t *op, const dtp_pd_arg_t *arg,
+                          int nargs);
+/* Adds a post-operation of that kind on dst; src1, src2: its tensors, zero or NULL where it has none. */
+void dtp_op_work_post_op(dtp_op_work_t *work, dnnl_tp_primitive_kind_t kind, const dtp_md_t *dst,
+                         const dtp_md_t *src1, const dtp_md_t *src2);
+/* Estimate in nanoseconds on one thread of today's processors: it tells much from little. */
+double dtp_op_work_ns(const dtp_op_work_t *work);
 
 /* ---- Keys -------------------------------------------------------------------------------------------- */
 

@@ -57,12 +57,13 @@ dnnl_tp_status_t dnnl_tp_primitive_get_primitive_desc(const_dnnl_tp_primitive_t 
 }
 
 dnnl_tp_status_t dtp_primitive_run_verbose(const dtp_primitive_t *primitive, const dtp_exec_ctx_t *ctx) {
-    enum { LARGE = 10000 };
+    const double large = 20000.;
     const dtp_pd_t *pd = primitive->pd;
     if (dtp_verbose_on(DTP_VERBOSE_DISPATCH) && dtp_impl_is_reference(pd->impl)) {
-        int64_t operations = dtp_pd_operations(pd, ctx->md);
+        const dtp_op_work_t work = dtp_pd_work(pd, ctx->md);
         dtp_primitive_t *p = (dtp_primitive_t *)(uintptr_t)primitive;
-        if (operations > LARGE && !atomic_exchange(&p->told, true)) dtp_verbose_reference(pd, operations);
+        if ((work.flops > large || work.bytes > large) && !atomic_exchange(&p->told, true))
+            dtp_verbose_reference(pd, &work);
     }
     double start = dtp_now_ms();
     dnnl_tp_status_t status = pd->impl->execute(pd, ctx);

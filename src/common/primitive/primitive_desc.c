@@ -128,17 +128,19 @@ int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
 
-int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
-    int64_t most = 0;
-    for (int i = 0; i < pd->attr_arg; ++i) {
-        const dtp_md_t *md = mds ? mds[i] : pd->args[i].md;
-        if (!dtp_md_is_zero(md)) most = dtp_max64(most, dtp_md_nelems(md));
+dtp_op_work_t dtp_pd_work(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
+    dtp_pd_arg_t arg[DTP_MAX_PD_ARGS];
+    if (pd->has_runtime && !mds) return (dtp_op_work_t){0., 0.};
+    for (int i = 0; i < pd->nargs; ++i) {
+        arg[i] = pd->args[i];
+        if (mds) arg[i].md = mds[i];
     }
-    if (!pd->info->depth) return most;
-    const int src = dtp_pd_arg_index(pd, DNNL_TP_ARG_SRC), wei = dtp_pd_arg_index(pd, DNNL_TP_ARG_WEIGHTS),
-              dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
-    return dtp_md_nelems(mds ? mds[dst] : pd->args[dst].md) *
-           pd->info->depth(mds ? mds[src] : pd->args[src].md, mds ? mds[wei] : pd->args[wei].md);
+    dtp_op_work_t work = dtp_op_work(pd->info, pd->op, arg, pd->post_op_arg);
+    const int dst = dtp_pd_arg_index(pd, DNNL_TP_ARG_DST);
+    for (int i = 0, at = pd->post_op_arg; i < pd->attr->post_ops->len; ++i, at += 2)
+        dtp_op_work_post_op(&work, pd->attr->post_ops->entry[i].kind, arg[dst].md, arg[at].md,
+                            arg[at + 1].md);
+    return work;
 }
 
 /* Tries implementations from number `from` on; leaves pd with the first that takes the problem. fresh: none has written

@@ -155,8 +155,9 @@ int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of);
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg);
 int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg);
 
-/* Multiply-adds of a product, else elements of the largest tensor. mds: actual descriptors, or NULL. */
-int64_t dtp_pd_operations(const dtp_pd_t *pd, const dtp_md_t *const *mds);
+/* What an execution takes, with its post-operations. mds: actual descriptors, or NULL, of which nothing is known (zeros)
+ * where dimensions are run-time. */
+dtp_op_work_t dtp_pd_work(const dtp_pd_t *pd, const dtp_md_t *const *mds);
 
 struct dnnl_tp_primitive {
     dtp_object_t obj;

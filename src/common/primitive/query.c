@@ -109,6 +109,13 @@ static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
     return false;
 }
 
+static double time_estimate(const dtp_pd_t *pd) {
+    const double s_per_ns = 1e-9;
+    const bool known = dtp_engine_can(pd->engine, DTP_ENGINE_CACHES) && !pd->has_runtime;
+    const dtp_op_work_t work = dtp_pd_work(pd, NULL);
+    return known ? s_per_ns * dtp_op_work_ns(&work) : 0.;
+}
+
 dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t primitive_desc,
                                               dnnl_tp_query_t what, int index, void *result) {
     DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
@@ -134,7 +141,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_query(const_dnnl_tp_primitive_desc_t pri
     case dnnl_tp_query_num_of_outputs_s32:
         *(int *)result = count_args(pd, DTP_ARG_OUTPUT);
         return dnnl_tp_success;
-    case dnnl_tp_query_time_estimate_f64: *(double *)result = 0; return dnnl_tp_success;
+    case dnnl_tp_query_time_estimate_f64: *(double *)result = time_estimate(pd); return dnnl_tp_success;
     case dnnl_tp_query_memory_consumption_s64:
         *(int64_t *)result =
             pd->attr->scratchpad_mode == dnnl_tp_scratchpad_mode_user ? 0 : (int64_t)dtp_pd_scratch_size(pd);

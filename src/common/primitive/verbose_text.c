@@ -125,13 +125,13 @@ const char *dtp_verbose_problem(const dtp_pd_t *pd, char text[DTP_PROBLEM_TEXT])
     return text;
 }
 
-void dtp_verbose_reference(const dtp_pd_t *pd, int64_t operations) {
+void dtp_verbose_reference(const dtp_pd_t *pd, const dtp_op_work_t *work) {
     char text[1600];
     text_t t = {text, text + sizeof text};
     put_problem(&t, pd);
-    dtp_verbose_line(
-        "primitive,exec:dispatch,%s,%s,%s,%s,a reference implementation executes %lld operations",
-        pd->engine->v->name, pd->info->name, pd->impl->name, text, (long long)operations);
+    dtp_verbose_line("primitive,exec:dispatch,%s,%s,%s,%s,a reference implementation executes %.0f "
+                     "operations on %.0f bytes",
+                     pd->engine->v->name, pd->info->name, pd->impl->name, text, work->flops, work->bytes);
 }
 
 void dtp_verbose_primitive(const char *what, const dtp_pd_t *pd, double ms) {

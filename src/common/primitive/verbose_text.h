@@ -12,7 +12,7 @@ void dtp_verbose_dims(const dtp_pd_t *pd, char *text, size_t size);
 enum { DTP_PROBLEM_TEXT = 600 };
 const char *dtp_verbose_problem(const dtp_pd_t *pd, char text[DTP_PROBLEM_TEXT]);
 /* A line about a reference that executes a large problem: "primitive,exec:dispatch,...,<why>". */
-void dtp_verbose_reference(const dtp_pd_t *pd, int64_t operations);
+void dtp_verbose_reference(const dtp_pd_t *pd, const dtp_op_work_t *work);
 /* "primitive,create:dispatch,<kind>,<impl>,<reason>,<mds>,..." */
 void dtp_verbose_dispatch(const dtp_pd_t *pd, const dtp_impl_t *impl, dtp_reason_t reason);
 

@@ -38,5 +38,6 @@ dnnl_tp_status_t dtp_channel_norm_check(dtp_channel_norm_desc_t *op, dnnl_tp_pro
                                         float epsilon, unsigned flags, unsigned known);
 /* The arguments of both kinds (dtp_op_info_t.args). */
 int dtp_channel_norm_args(const dtp_op_desc_t *op, dtp_pd_arg_t *out);
+void dtp_channel_norm_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work);
 
 #endif

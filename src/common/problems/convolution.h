@@ -28,6 +28,12 @@ static inline bool dtp_conv_take_direct(dtp_convolution_desc_t *d) {
     return true;
 }
 
+/* Products that an element of dst sums up. */
+static inline int64_t dtp_conv_depth(const dtp_convolution_desc_t *d) {
+    int64_t depth = 1;
+    for (int i = 1 + dtp_conv_grouped(d); i < d->wei.ndims; ++i) depth *= d->wei.dims[i];
+    return depth;
+}
 /* Along the i-th of the three dimensions depth, height, width, of which a problem may lack the first ones. */
 static inline dtp_window_t dtp_conv_window(const dtp_convolution_desc_t *d, int i) {
     const int s = i - (3 - d->nspatial);

@@ -24,5 +24,16 @@ static inline void dtp_window_taps(const dtp_window_t *w, int64_t o, int64_t *be
     else if ((w->kernel - 1) * w->step >= left) *end = w->step == 1 ? left : (left - 1) / w->step + 1;
     *begin = first < *end ? first : *end;
 }
+/* Taps that lie inside, of all outputs. */
+static inline int64_t dtp_window_all_taps(const dtp_window_t *w) {
+    int64_t all = 0;
+    for (int64_t k = 0; k < w->kernel; ++k) {
+        const int64_t before = w->pad - k * w->step, from = before > 0 ? (before - 1) / w->stride + 1 : 0;
+        const int64_t last = w->in - 1 + before, to = last < 0 ? 0 : last / w->stride + 1;
+        const int64_t end = to < w->out ? to : w->out;
+        if (from < end) all += end - from;
+    }
+    return all;
+}
 
 #endif

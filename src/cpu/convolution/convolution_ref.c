@@ -40,7 +40,7 @@ static dnnl_tp_status_t convolution_ref_pd_init(dtp_pd_t *pd) {
     for (int i = 0; i < 3; ++i) p->window[i] = dtp_conv_window(d, i);
     p->oc_block = dtp_min64(OC_BLOCK, dtp_max64(d->dst.dims[1] / dtp_conv_groups(d), 1));
     const dtp_window_t *w = &p->window[2];
-    const int64_t k = pd->info->depth(&d->src, &d->wei);
+    const int64_t k = dtp_conv_depth(d);
     if (dtp_md_nelems(&d->dst) > 0)
         dtp_pd_book(pd, 0, (size_t)(w->in + p->oc_block * (w->out + k) + w->out) * sizeof(double));
     return dtp_postops_init(&p->po, pd, DTP_CONV_DST, &d->dst, 0);
@@ -72,7 +72,7 @@ static void ref_unit(const ref_run_t *r, int64_t image, int64_t od, int64_t oh, 
     const ref_plan_t *p = r->p;
     const dtp_window_t *D = &p->window[0], *H = &p->window[1], *W = &p->window[2];
     const int64_t OC = d->dst.dims[1], IC = d->src.dims[1], ic = IC / dtp_conv_groups(d);
-    const int64_t k = r->pd->info->depth(&d->src, &d->wei), per_channel = D->kernel * H->kernel * W->kernel;
+    const int64_t k = dtp_conv_depth(d), per_channel = D->kernel * H->kernel * W->kernel;
     double *src = room, *wei = src + W->in, *acc = wei + p->oc_block * k;
     float *tile = (float *)(void *)(acc + p->oc_block * W->out);
     dtp_rows_load_f64(p->vops, &d->wei, r->ctx->ptr[DTP_CONV_WEI], oc0 * k, n * k, wei);
@@ -124,7 +124,7 @@ static dnnl_tp_status_t convolution_ref_execute(const dtp_pd_t *pd, const dtp_ex
     const dtp_convolution_desc_t *d = (const dtp_convolution_desc_t *)pd->op;
     const ref_plan_t *p = pd->plan;
     ref_run_t run = {p, pd, ctx, 0};
-    const int64_t groups = dtp_conv_groups(d), k = pd->info->depth(&d->src, &d->wei);
+    const int64_t groups = dtp_conv_groups(d), k = dtp_conv_depth(d);
     run.oc_blocks = dtp_div_up(d->dst.dims[1] / groups, p->oc_block);
     const int64_t units = d->dst.dims[0] * groups * run.oc_blocks * p->window[0].out * p->window[1].out;
     const double macs = (double)p->window[2].out * (double)p->oc_block * (double)k;

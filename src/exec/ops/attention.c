@@ -117,10 +117,6 @@ static dnnl_tp_status_t attention_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     memcpy(s->arg, arg, sizeof arg);
     s->work->whole_sequences = true;
     s->work->offsets = offsets >= 0 ? 1 + DTP_ATTENTION_OFFSETS : 0;
-    double rows = (double)dtp_info_product(t, 0, t->ndims - 1);
-    double length = t->ndims == 3 || offsets < 0 ? (double)t->dims[t->ndims - 2] : 64.;
-    s->work->flops = 4. * rows * length * (double)width;
-    s->work->bytes = 4. * (double)dtp_value_bytes(l, n->out[0]);
     return dnnl_tp_success;
 }
 

@@ -48,8 +48,6 @@ static dnnl_tp_status_t function_step(dtp_lower_t *l, const dtp_ir_node_t *n, dn
     s->arg[DTP_BINARY_SRC0] = x;
     s->arg[DTP_BINARY_SRC1] = y;
     s->arg[DTP_BINARY_DST] = written(out);
-    s->work->bytes = 2. * (double)dtp_md_size(src0);
-    s->work->flops = (double)dtp_md_nelems(src0);
     return dnnl_tp_success;
 }
 

@@ -107,8 +107,6 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         DTP_TRY(dtp_md_padded(&d->src1, ty, py.strides, to->ndims));
         DTP_TRY(dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, NULL));
     }
-    s->work->bytes = (double)(dtp_value_bytes(l, x) + dtp_value_bytes(l, y) + dtp_value_bytes(l, out));
-    s->work->flops = (double)count;
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

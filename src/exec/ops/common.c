@@ -91,8 +91,6 @@ dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int f
     s->arg[DTP_ELTWISE_SRC] = dtp_view_arg(&p);
     DTP_TRY(is_ordered ? dtp_view_new_in(l, to, &order) : dtp_view_new(l, to));
     s->arg[DTP_ELTWISE_DST] = dtp_written_arg(l, to);
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, from);
-    s->work->flops = 8. * (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

@@ -89,7 +89,6 @@ static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     }
     DTP_TRY(is_ordered ? dtp_view_new_in(l, n->out[0], &order) : dtp_view_new(l, n->out[0]));
     s->arg[DTP_CONCAT_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->out[0]);
     return dnnl_tp_success;
 }
 

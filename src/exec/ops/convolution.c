@@ -98,7 +98,6 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     d->prop = dnnl_tp_forward_inference;
     d->alg = dnnl_tp_convolution_auto;
     d->nspatial = x->ndims - 2;
-    double taps = (double)w->dims[1];
     for (int i = 0; i < d->nspatial; ++i) {
         dtp_slide_t slide;
         (void)dtp_slide(a, i, x->dims[2 + i], w->dims[2 + i], &slide); /* inference asked before */
@@ -106,7 +105,6 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         d->dilations[i] = slide.dilation;
         d->padding_l[i] = slide.pad_l;
         d->padding_r[i] = slide.pad_r;
-        taps *= (double)slide.kernel;
     }
     DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
     DTP_TRY(weights_md(&d->wei, w, wei.strides, a->groups));
@@ -122,9 +120,6 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
     s->arg[DTP_CONV_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->flops = 2. * (double)dtp_info_nelems(to) * taps;
-    s->work->bytes =
-        (double)(dtp_value_bytes(l, n->in[0]) + dtp_value_bytes(l, n->in[1]) + dtp_value_bytes(l, n->out[0]));
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

@@ -199,8 +199,6 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     int64_t out[2] = {rows, cols};
     DTP_TRY(dtp_md_init_strides(&d->dst, 2, out, a->data_type, NULL));
-    s->work->flops = 2. * (double)rows * (double)k * (double)cols;
-    s->work->bytes = 4. * ((double)rows * (double)(k + cols) + (double)k * (double)cols);
     *step = s;
     return dnnl_tp_success;
 }
@@ -225,8 +223,6 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_MATMUL_DST] = dtp_written_arg(l, n->out[0]);
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
-    s->work->flops = 2. * (double)count * (double)a->dims[a->ndims - 1];
-    s->work->bytes = 4. * (double)(count + dtp_info_nelems(a) + dtp_info_nelems(b));
     *step = s;
     return dnnl_tp_success;
 }

@@ -87,8 +87,6 @@ static dnnl_tp_status_t norm_lower(dtp_lower_t *l, const dtp_ir_node_t *n, unsig
         s->arg[DTP_LNORM_SHIFT] = param[1];
     }
     DTP_TRY(dtp_result2(l, n->out[0], split, &d->dst, &s->arg[DTP_LNORM_DST]));
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->in[0]);
-    s->work->flops = 8. * (double)(rows * cols);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

@@ -65,9 +65,6 @@ int dtp_one_result(const void *attrs, int wanted);
 
 static inline dtp_ir_value_t *dtp_value(const dtp_lower_t *l, int v) { return &l->ir->values[v]; }
 static inline const info_t *dtp_info(const dtp_lower_t *l, int v) { return l->ir->values[v].info; }
-static inline size_t dtp_value_bytes(const dtp_lower_t *l, int v) {
-    return v < 0 ? 0 : dtp_info_bytes(dtp_info(l, v));
-}
 /* Where the last dimension begins. */
 static inline int dtp_last_split(const info_t *t) { return t->ndims > 0 ? t->ndims - 1 : 0; }
 

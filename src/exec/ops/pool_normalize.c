@@ -47,8 +47,6 @@ static dnnl_tp_status_t pool_normalize_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->work->whole_sequences = true;
     s->work->offsets = offsets >= 0 ? 1 + DTP_POOLN_OFFSETS : 0;
     s->work->pools = true;
-    s->work->bytes = (double)dtp_value_bytes(l, n->in[0]);
-    s->work->flops = s->work->bytes / 2.;
     return dnnl_tp_success;
 }
 

@@ -124,7 +124,6 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
     d->prop = dnnl_tp_forward_inference;
     d->alg = alg;
     d->spatial = x->ndims - 2;
-    double taps = 1.;
     for (int i = 0; i < d->spatial; ++i) {
         (void)dtp_slide(a, i, x->dims[2 + i], a->kernel.at[i], &slides[i]); /* inference asked before */
         d->strides[i] = slides[i].stride;
@@ -132,7 +131,6 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
         d->dilations[i] = slides[i].dilation;
         d->padding_l[i] = slides[i].pad_l;
         d->padding_r[i] = slides[i].pad_r;
-        taps *= (double)slides[i].kernel;
     }
     DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
     DTP_TRY(is_last ? dtp_view_new_in(l, n->out[0], &last) : dtp_view_new(l, n->out[0]));
@@ -140,8 +138,6 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
     s->arg[DTP_POOLING_SRC] = dtp_view_arg(&src);
     s->arg[DTP_POOLING_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->flops = (double)dtp_info_nelems(to) * taps;
-    s->work->bytes = (double)(dtp_value_bytes(l, n->in[0]) + dtp_value_bytes(l, n->out[0]));
     const float *factor = NULL;
     if (alg == dnnl_tp_pooling_avg_include_padding) DTP_TRY(corrections(l, a, to, slides, &factor));
     return factor ? multiply_places(l, s, to, factor) : dnnl_tp_success;

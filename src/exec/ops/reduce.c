@@ -91,8 +91,6 @@ static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(place_result(l, n->out[0], &kept, gone, &order));
     s->arg[DTP_REDUCTION_SRC] = dtp_view_arg(&p);
     s->arg[DTP_REDUCTION_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->bytes = (double)dtp_value_bytes(l, n->in[0]);
-    s->work->flops = (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

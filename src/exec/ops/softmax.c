@@ -34,8 +34,6 @@ static dnnl_tp_status_t softmax_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         d->dst = d->src;
         s->work->whole_sequences = true; /* rows of a slice are those of dimension 0 */
     }
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->in[0]);
-    s->work->flops = 12. * (double)dtp_info_nelems(t);
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 

@@ -202,7 +202,6 @@ static void eltwise(dtp_lower_t *l, dnnl_tp_alg_kind_t alg, int from, int to, in
     s->arg[DTP_ELTWISE_SRC] = (dtp_step_arg_t){.buf = from};
     s->arg[DTP_ELTWISE_DST] = (dtp_step_arg_t){.buf = to, .written = true};
     s->work->cut = dtp_cut_all;
-    s->work->flops = 100. * MANY * width; /* worth slices and threads */
 }
 
 static void free_exec(dtp_object_t *obj) {

@@ -198,8 +198,8 @@ static dnnl_tp_status_t emit_work(dtp_exec_t *e, const dtp_lower_t *l, const dtp
     x->nrefs = n;
     x->refs = refs;
     x->fused = fused_text(e, s->work->fused);
-    x->flops = s->work->flops;
-    x->bytes = s->work->bytes;
+    x->flops = s->work->work.flops;
+    x->bytes = s->work->work.bytes;
     if (s->slice_group >= 0) {
         const dtp_slice_group_t *group = &e->slice_groups[s->slice_group];
         x->units = s->domain == DTP_BY_SEQ && group->offsets_ref >= 0 ? group->seqs : group->units;

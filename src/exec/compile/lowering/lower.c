@@ -144,7 +144,6 @@ static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v, const int64_t *stri
     s->arg[DTP_REORDER_SRC] = (dtp_step_arg_t){.buf = value->buf, .offset = value->offset};
     s->arg[DTP_REORDER_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     s->work->cut = dtp_cut_all;
-    s->work->bytes = 2. * (double)dtp_info_bytes(value->info);
     return dnnl_tp_success;
 }
 
@@ -423,7 +422,7 @@ dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
     dtp_step_t *s;
     DTP_TRY(dtp_new_step(lower, NULL, 0, 0, 2, &s));
     s->work->copy_bytes = bytes;
-    s->work->bytes = 2. * (double)bytes;
+    s->work->work.bytes = 2. * (double)bytes;
     s->arg[0] = from;
     s->arg[1] = (dtp_step_arg_t){.buf = buf, .written = true};
     return dnnl_tp_success;
@@ -540,8 +539,30 @@ void dtp_buf_ranges(dtp_lower_t *lower) {
     }
 }
 
-double dtp_step_ns(const dtp_step_t *s) {
-    const double flops_per_ns = 100., bytes_per_ns = 10., fixed_ns = 100.;
-    double compute = s->work->flops / flops_per_ns, memory = s->work->bytes / bytes_per_ns;
-    return fixed_ns + (compute > memory ? compute : memory);
+static dnnl_tp_status_t describe(dtp_lower_t *lower, const dtp_step_t *s) {
+    dtp_work_t *w = s->work;
+    const dtp_op_info_t *info = dtp_op_info(s->op->kind);
+    const int n = s->nargs + s->npost_args;
+    w->md = dtp_arena_take(lower->ir->arena, sizeof *w->md * (size_t)n);
+    if (!w->md) return dnnl_tp_out_of_memory;
+    (void)dtp_op_args(info, s->op, w->md);
+    w->work = dtp_op_work(info, s->op, w->md, s->nargs);
+    for (w->dst = 0; !s->arg[w->dst].written;) ++w->dst;
+    for (int i = 0; i < w->npost; ++i) {
+        const bool is_binary = w->post[i].is_binary;
+        dtp_pd_arg_t *src = &w->md[s->nargs + 2 * i];
+        src[0] = (dtp_pd_arg_t){.md = is_binary ? &w->post_md[i] : NULL};
+        src[1] = (dtp_pd_arg_t){.md = NULL};
+        dtp_op_work_post_op(&w->work, is_binary ? dnnl_tp_binary : dnnl_tp_eltwise, w->md[w->dst].md,
+                            src[0].md, NULL);
+    }
+    return dnnl_tp_success;
 }
+
+dnnl_tp_status_t dtp_describe_steps(dtp_lower_t *lower) {
+    for (int i = 0; i < lower->nsteps && lower->nproblems; ++i)
+        if (lower->steps[i]->op) DTP_TRY(describe(lower, lower->steps[i]));
+    return dnnl_tp_success;
+}
+
+double dtp_step_ns(const dtp_step_t *s) { return dtp_op_work_ns(&s->work->work); }

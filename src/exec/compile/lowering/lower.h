@@ -120,8 +120,10 @@ typedef struct {
 /* What steps but closures have. */
 typedef struct {
     const dtp_ir_fused_t *fused;
-    double flops, bytes; /* of the whole problem */
+    dtp_op_work_t work; /* of the whole problem; copies: their bytes */
     size_t op_size;
+    dtp_pd_arg_t *md;     /* of a problem, parallel to the arguments; md NULL: absent (dtp_describe_steps) */
+    int dst;              /* of a problem: the first argument that it writes */
     dtp_cut_fn_t *cut;    /* what slices of the result make of its arguments; NULL: it has no slices */
     uint8_t offsets;      /* 1 + the argument with offsets of sequences; 0 = none */
     bool whole_sequences; /* dimension 0 counts sequences or packed rows, never rows of several dimensions */
@@ -195,6 +197,8 @@ dnnl_tp_status_t dtp_pack_constants(dtp_lower_t *lower);
 /* Where the descriptor of an argument stands, of post-operations too; NULL: it has none. op: the step's own, or that of
  * its primitive. */
 const dtp_md_t *dtp_step_md(const dtp_step_t *step, const dtp_op_desc_t *op, int arg);
+/* Fills in what follows from the problems of steps: descriptors of their arguments, work. */
+dnnl_tp_status_t dtp_describe_steps(dtp_lower_t *lower);
 /* Estimate of a step on one thread in nanoseconds. */
 double dtp_step_ns(const dtp_step_t *step);
 /* Sets the first and last step that touch each buffer; what a loop reads from outside lasts until its end. */

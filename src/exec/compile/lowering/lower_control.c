@@ -173,7 +173,7 @@ dnnl_tp_status_t dtp_lower_while(dtp_lower_t *l, const dtp_ir_node_t *n) {
             s->arg[k] = value_arg(l, vars[i]);
             s->arg[nvars + k] = value_arg(l, n->out[i]);
             s->arg[nvars + k].written = true;
-            s->work->bytes += 2. * (double)sizes[k];
+            s->work->work.bytes += 2. * (double)sizes[k];
         }
         ++k;
     }

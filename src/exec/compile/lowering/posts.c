@@ -67,7 +67,6 @@ dnnl_tp_status_t dtp_add_post_ops(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_no
             DTP_TRY(dtp_md_padded(&s->work->post_md[i], t, p.strides, dst->ndims));
         }
         s->arg[s->nargs + 2 * i] = (dtp_step_arg_t){.buf = p.buf, .offset = p.offset};
-        s->work->bytes += (double)dtp_info_bytes(t);
     }
     /* Copies of operands come first. */
     int at = l->nsteps - 1;

@@ -307,7 +307,7 @@ static void add_while(sched_t *s, dtp_dataflow_block_t block, int k) {
                                 .window = sp->window,
                                 .index = (uint32_t)v[k].first,
                                 .exit_index = new_item(s, end, end),
-                                .exit_ns = x->work->bytes / 10.,
+                                .exit_ns = x->work->work.bytes / 10.,
                                 .test = predicate_ref(s, l->steps[v[test].first]),
                                 .data_offset = sp->ring,
                                 .data_stride = (int64_t)sp->bytes};

@@ -12,57 +12,41 @@
 #include "exec/compile/slices/slice_groups.h"
 
 #include "common/base/with.h"
-#include "common/problems/attention.h"
-#include "common/problems/layer_normalization.h"
 
 enum { MAX_UNIT_ROWS = 512 }; /* longer sequences are cut by rows between attentions instead */
 
 /* ---- What a step's arguments do when dimension 0 of its result is cut -------------------------------- */
 
-static int dst_index(const dtp_step_t *s) {
-    for (int i = 0; i < s->nargs; ++i)
-        if (s->arg[i].written) return i;
-    return -1;
-}
-
-/* Descriptors of all arguments, post-op tensors included; returns their number. */
-static int arg_mds(const dtp_step_t *s, const dtp_md_t **md) {
-    dtp_pd_arg_t args[DTP_GRAPH_MAX_ARGS + DTP_LNORM_NARGS];
-    int n = dtp_op_args(dtp_op_info(s->op->kind), s->op, args);
-    for (int i = 0; i < s->nargs; ++i) md[i] = i < n ? args[i].md : NULL;
-    for (int i = 0; i < s->npost_args; ++i)
-        md[s->nargs + i] = i % 2 == 0 && s->work->post[i / 2].is_binary ? &s->work->post_md[i / 2] : NULL;
-    return s->nargs + s->npost_args;
+static int64_t advance_of(const dtp_md_t *md, int64_t units) {
+    return md->dims[0] / units * md->strides[0] * (int64_t)dtp_type_size(md->data_type);
 }
 
 /* Can the step be cut into `units` along dimension 0? Marks its arguments when it can. */
 static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
-    const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
     bool sliced[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
     if (!s->op || !s->work->cut || s->no_slice || units < 1) return false;
-    int n = arg_mds(s, md), to = dst_index(s);
-    const dtp_md_t *dst = md[to];
+    const dtp_pd_arg_t *arg = s->work->md;
+    const dtp_md_t *dst = arg[s->work->dst].md;
+    const int n = s->nargs + s->npost_args;
     if (dst->ndims < 1 || dst->dims[0] % units) return false;
     for (int i = 0; i < n; ++i) {
         sliced[i] = false;
-        if (s->arg[i].buf < 0 || !md[i] || dtp_md_is_zero(md[i])) continue;
+        const dtp_md_t *md = arg[i].md;
+        if (s->arg[i].buf < 0 || !md || dtp_md_is_zero(md)) continue;
         const dtp_buf_t *b = &l->bufs[s->arg[i].buf];
-        dtp_cut_t c = (i < s->nargs ? s->work->cut : dtp_cut_by_dim)(&(dtp_cut_arg_t){s, i, md[i], dst});
+        dtp_cut_t c = (i < s->nargs ? s->work->cut : dtp_cut_by_dim)(&(dtp_cut_arg_t){s, i, md, dst});
         if (c == DTP_CUT_REFUSED || (c == DTP_CUT_WHOLE && b->slice_group == group)) return false;
         if (c == DTP_CUT_WHOLE) continue;
         /* A unit must be the same contiguous block for everybody who touches the buffer. */
-        int64_t advance =
-            md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type);
-        if (md[i]->dims[0] % units || md[i]->format_kind != dnnl_tp_blocked ||
+        int64_t advance = advance_of(md, units);
+        if (md->dims[0] % units || md->format_kind != dnnl_tp_blocked ||
             (size_t)(advance * units) != b->bytes)
             return false;
         sliced[i] = true;
     }
     for (int i = 0; i < n; ++i) {
         s->arg[i].sliced = sliced[i];
-        s->arg[i].advance =
-            sliced[i] ? md[i]->dims[0] / units * md[i]->strides[0] * (int64_t)dtp_type_size(md[i]->data_type)
-                      : 0;
+        s->arg[i].advance = sliced[i] ? advance_of(arg[i].md, units) : 0;
     }
     int rank = s->work->whole_sequences ? 1 : dst->ndims - 1;
     if (rank < 1) rank = 1;
@@ -76,10 +60,8 @@ static bool cut_step(dtp_lower_t *l, dtp_step_t *s, int64_t units, int group) {
 /* Attention or pooling with offsets in a slice group of `rows` rows: absolute rows, offsets and pooled rows
  * advance by sequence. */
 static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int group) {
-    const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
-    int n = arg_mds(s, md);
-    if (s->no_slice || n > DTP_ATTENTION_NARGS || md[0]->dims[0] != rows) return false;
-    for (int i = 0; i < n; ++i) {
+    if (s->no_slice || s->npost_args || s->work->md[0].md->dims[0] != rows) return false;
+    for (int i = 0; i < s->nargs; ++i) {
         dtp_step_arg_t *a = &s->arg[i];
         a->sliced = false;
         a->advance = 0;
@@ -89,7 +71,8 @@ static bool cut_sequences(dtp_lower_t *l, dtp_step_t *s, int64_t rows, int group
             if (b->slice_group == group) return false;
             a->advance = (int64_t)sizeof(int32_t);
         } else if (s->work->pools && a->written) {
-            a->advance = md[i]->dims[1] * md[i]->strides[1] * (int64_t)dtp_type_size(md[i]->data_type);
+            const dtp_md_t *md = s->work->md[i].md;
+            a->advance = md->dims[1] * md->strides[1] * (int64_t)dtp_type_size(md->data_type);
         } else if (b->bytes % (size_t)rows || b->domain == DTP_BY_SEQ) {
             return false;
         }
@@ -112,12 +95,7 @@ typedef struct {
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-static const dtp_md_t *dst_md(const dtp_step_t *s) {
-    const dtp_md_t *md[DTP_GRAPH_MAX_ARGS + 2 * DTP_IR_MAX_POST + 1];
-    if (!s->op) return NULL;
-    (void)arg_mds(s, md);
-    return md[dst_index(s)];
-}
+static const dtp_md_t *dst_md(const dtp_step_t *s) { return s->op ? s->work->md[s->work->dst].md : NULL; }
 
 static void mark(dtp_lower_t *l, dtp_step_t *s, int group, int domain) {
     for (int i = 0; i < s->nargs; ++i)
@@ -196,11 +174,7 @@ static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
         if (!dst || dst->ndims < 1) break;
         if (g->seqs || s->work->offsets) {
             bool ok;
-            if (i == first) {
-                const dtp_md_t *md[DTP_ATTENTION_NARGS + 1];
-                (void)arg_mds(s, md);
-                g->units = md[0]->dims[0];
-            }
+            if (i == first) g->units = s->work->md[0].md->dims[0];
             if (!g->seqs) {
                 DTP_TRY(to_packed(l, g, &ok));
                 if (!ok) break;
@@ -372,6 +346,7 @@ static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, d
 
 dnnl_tp_status_t dtp_slice_groups(dtp_exec_t *e, dtp_lower_t *l) {
     dtp_buf_ranges(l);
+    DTP_TRY(dtp_describe_steps(l));
     if (l->nproblems == 0) return dnnl_tp_success;
     dtp_slice_group_t *groups = dtp_arena_alloc(&e->arena, sizeof *groups * (size_t)l->nproblems);
     if (!groups) return dnnl_tp_out_of_memory;

@@ -43,8 +43,6 @@ static dnnl_tp_status_t cumsum_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_CUMSUM_SRC] = dtp_view_arg(&x);
     s->arg[DTP_CUMSUM_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->in[0]);
-    s->work->flops = (double)dtp_info_nelems(t);
     return dnnl_tp_success;
 }
 

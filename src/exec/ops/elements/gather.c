@@ -45,7 +45,6 @@ static dnnl_tp_status_t gather_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->arg[DTP_GATHER_IDS] = dtp_view_arg(&p);
     DTP_TRY(dtp_result2(l, n->out[0], t->ndims == 2 ? dtp_last_split(to) : to->ndims, &d->dst,
                         &s->arg[DTP_GATHER_DST]));
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->out[0]);
     return dnnl_tp_success;
 }
 

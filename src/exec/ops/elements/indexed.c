@@ -169,7 +169,6 @@ static dnnl_tp_status_t new_step(dtp_lower_t *l, dtp_ir_node_t *n, dtp_indexed_d
                                         : DTP_INDEXED_GATHER;
     d->nwidth = 1;
     d->width[0] = 1;
-    s->work->bytes = 2. * (double)dtp_value_bytes(l, n->out[0]);
     *desc = d;
     *step = s;
     return dnnl_tp_success;

@@ -37,14 +37,11 @@ dnnl_tp_status_t dtp_lower_pointwise(dtp_lower_t *l, dtp_ir_node_t *n, int fn) {
     for (int i = 0; i < n->nin; ++i) {
         DTP_TRY(dtp_md_padded(src[i], dtp_info(l, n->in[i]), p[i].strides, nd));
         s->arg[DTP_POINTWISE_SRC0 + i] = dtp_view_arg(&p[i]);
-        s->work->bytes += (double)dtp_value_bytes(l, n->in[i]);
     }
     for (int i = n->nin; i < DTP_POINTWISE_DST; ++i) s->arg[DTP_POINTWISE_SRC0 + i].buf = -1;
     DTP_TRY(dtp_view_new(l, n->out[0]));
     DTP_TRY(dtp_md_init_strides(&d->dst, nd, to->ndims > 0 ? to->dims : one, to->data_type, NULL));
     s->arg[DTP_POINTWISE_DST] = dtp_written_arg(l, n->out[0]);
-    s->work->bytes += (double)dtp_value_bytes(l, n->out[0]);
-    s->work->flops = (double)dtp_info_nelems(to);
     return dnnl_tp_success;
 }
 
