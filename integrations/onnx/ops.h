@@ -17,5 +17,7 @@ val_t *dtp_cv_per_channel(cv_t *cv, const val_t *x, val_t *channels);
 val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t after, double value);
 /* x w, or x w^T. */
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed);
+/* With the attributes of the node's windows; in: an image, weights, maybe a bias. */
+val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups);
 
 #endif

@@ -78,15 +78,18 @@ static val_t *convolution(cv_t *cv, const window_t *w, int nin, val_t *const *in
     return dtp_cv_op(cv, dnnl_tp_op_convolution, nin, in, WINDOW_ATTRS + 1, attr);
 }
 
-void dtp_onnx_conv(cv_t *cv) {
+val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups) {
     window_t w;
-    const val_t *weights = cv->in[1];
+    if (cv->status || !read_window(cv, in[1]->info.dims + SPACE, &w)) return NULL;
+    return convolution(cv, &w, nin, in, groups);
+}
+
+void dtp_onnx_conv(cv_t *cv) {
     const int64_t groups = dtp_cv_int(cv, "group", 1);
-    if (weights->info.ndims != cv->in[0]->info.ndims)
+    if (cv->in[1]->info.ndims != cv->in[0]->info.ndims)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d",
-                    cv->in[0]->info.ndims, weights->info.ndims);
-    if (cv->status || !read_window(cv, weights->info.dims + SPACE, &w)) return;
-    dtp_cv_set(cv, 0, convolution(dtp_cv_last(cv), &w, cv->nin, cv->in, groups));
+                    cv->in[0]->info.ndims, cv->in[1]->info.ndims);
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_convolution(dtp_cv_last(cv), cv->nin, cv->in, groups));
 }
 
 /* Elements of x along a spatial dimension apart by `by`, zeros between them and before and behind. */
