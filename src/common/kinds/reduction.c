@@ -47,10 +47,12 @@ dnnl_tp_status_t dnnl_tp_reduction_primitive_desc_create(dnnl_tp_primitive_desc_
 
 /* ---- Tables ------------------------------------------------------------------------------------------- */
 
-static const dtp_field_t reduction_fields[] = {
-    DTP_FIELD(dtp_reduction_desc_t, alg, S32), DTP_FIELD(dtp_reduction_desc_t, p, F32),
-    DTP_FIELD(dtp_reduction_desc_t, eps, F32), DTP_INPUT(dtp_reduction_desc_t, src, DNNL_TP_ARG_SRC),
-    DTP_OUTPUT(dtp_reduction_desc_t, dst, DNNL_TP_ARG_DST)};
+static const dtp_field_t reduction_fields[] = {DTP_FIELD(dtp_reduction_desc_t, alg, S32),
+                                               DTP_FIELD(dtp_reduction_desc_t, p, F32),
+                                               DTP_FIELD(dtp_reduction_desc_t, eps, F32),
+                                               DTP_FIELD(dtp_reduction_desc_t, exact, S32),
+                                               DTP_INPUT(dtp_reduction_desc_t, src, DNNL_TP_ARG_SRC),
+                                               DTP_OUTPUT(dtp_reduction_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static void reduction_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
     (void)op;

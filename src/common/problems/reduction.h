@@ -8,6 +8,7 @@ typedef struct {
     dtp_op_desc_t base;
     dnnl_tp_alg_kind_t alg;
     float p, eps;
+    int exact; /* as of eltwise; src and dst have one type */
     dtp_md_t src, dst;
 } dtp_reduction_desc_t;
 enum { DTP_REDUCTION_SRC, DTP_REDUCTION_DST, DTP_REDUCTION_NARGS };

@@ -8,6 +8,7 @@
 dnnl_tp_status_t dtp_reduction_check(dtp_pd_t *pd) {
     dtp_reduction_desc_t *op = (dtp_reduction_desc_t *)pd->op;
     const dnnl_tp_data_type_t s = op->src.data_type, d = op->dst.data_type;
+    DTP_DISPATCH(!op->exact, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(s == dnnl_tp_f32 || s == dnnl_tp_bf16 || s == dnnl_tp_f16 || s == dnnl_tp_s8 ||
                      s == dnnl_tp_u8,
                  UNSUPPORTED_DATA_TYPE);

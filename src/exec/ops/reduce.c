@@ -18,7 +18,10 @@ static dnnl_tp_status_t reduce_infer(const dtp_infer_t *c) {
     const attrs_t *a = c->attrs;
     const info_t *x = c->in[0];
     bool gone[DNNL_TP_MAX_NDIMS] = {false};
-    DTP_TRY(dtp_infer_same(c));
+    const dnnl_tp_alg_kind_t alg = ((const dtp_reduce_row_t *)c->row->param)->alg;
+    TYPE(x->data_type != dnnl_tp_boolean || alg == dnnl_tp_reduction_max || alg == dnnl_tp_reduction_min,
+         "src has type %s, which this function does not take", dnnl_tp_dt2str(x->data_type));
+    *c->out = *x;
     if (!dtp_op_given(c->row, a, offsetof(attrs_t, axes)))
         for (int d = 0; d < x->ndims; ++d) gone[d] = true;
     for (int i = 0; i < (int)a->axes.n; ++i) {
@@ -86,6 +89,7 @@ static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_reduction_desc_t *d = (dtp_reduction_desc_t *)s->op;
     d->alg = row->alg;
     d->p = row->p;
+    d->exact = dtp_ew_arithmetic(t->data_type, true) != dnnl_tp_f32;
     DTP_TRY(dtp_md_in(&d->src, t, &order));
     DTP_TRY(dtp_md_in(&d->dst, &kept, &order));
     DTP_TRY(place_result(l, n->out[0], &kept, gone, &order));
