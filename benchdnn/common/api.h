@@ -17,7 +17,8 @@
     X(1, memory_desc_create_with_strides)                                                                    \
     X(1, memory_desc_create_with_tag)                                                                        \
     X(1, memory_desc_query)                                                                                  \
-    X(1, memory_map_data) X(1, memory_unmap_data) X(1, memory_get_data_handle) X(1, memory_desc_equal) X(    \
+    X(1, memory_map_data)                                                                                    \
+    X(1, memory_unmap_data) X(1, memory_get_data_handle) X(1, memory_desc_equal) X(                          \
         1, memory_desc_get_size) X(1, memory_create) X(1, memory_set_data_handle) X(1, memory_destroy)       \
         X(1, primitive_attr_create) X(1, primitive_attr_destroy) X(1, primitive_attr_set_fpmath_mode) X(     \
             0, primitive_attr_set_fpmath_mode_v2) X(0, primitive_attr_set_deterministic)                     \
@@ -41,17 +42,21 @@
                                                 1, softmax_forward_primitive_desc_create)                    \
                                                 X(1, layer_normalization_forward_primitive_desc_create) X(   \
                                                     0, layer_normalization_forward_primitive_desc_create_v2) \
-                                                    X(1, inner_product_forward_primitive_desc_create)        \
-                                                        X(1, convolution_forward_primitive_desc_create) X(   \
-                                                            1, matmul_primitive_desc_create)                 \
-                                                            X(1, reduction_primitive_desc_create) X(         \
-                                                                1, primitive_create) X(1, primitive_execute) \
-                                                                X(1, primitive_destroy)                      \
-                                                                    X(1, set_primitive_cache_capacity)       \
-                                                                        X(1, set_max_cpu_isa)                \
-                                                                            X(1, fmt_tag2str)                \
-                                                                                X(1, status2str)             \
-                                                                                    X(1, version)
+                                                    X(1, inner_product_forward_primitive_desc_create) X(     \
+                                                        1, convolution_forward_primitive_desc_create)        \
+                                                        X(1, deconvolution_forward_primitive_desc_create) X( \
+                                                            1, resampling_forward_primitive_desc_create)     \
+                                                            X(1, shuffle_forward_primitive_desc_create)      \
+                                                                X(1, matmul_primitive_desc_create) X(        \
+                                                                    1, reduction_primitive_desc_create)      \
+                                                                    X(1, primitive_create) X(                \
+                                                                        1, primitive_execute)                \
+                                                                        X(1, primitive_destroy) X(           \
+                                                                            1, set_primitive_cache_capacity) \
+                                                                            X(1, set_max_cpu_isa)            \
+                                                                                X(1, fmt_tag2str)            \
+                                                                                    X(1, status2str)         \
+                                                                                        X(1, version)
 
 typedef struct bd_api {
     bool is_peer;

@@ -425,7 +425,7 @@ static const char *add_post_op(bd_prb_t *p, int i) {
         return NULL;
     case BD_PO_PRELU:
         if (p->drv->kind != dnnl_tp_matmul && p->drv->kind != dnnl_tp_inner_product &&
-            p->drv->kind != dnnl_tp_convolution)
+            p->drv->kind != dnnl_tp_convolution && p->drv->kind != dnnl_tp_deconvolution)
             return BD_SKIP_UNSUPPORTED;
         return add_po_source(p, i, DNNL_TP_ARG_WEIGHTS, "po_wei", &q->mask, dnnl_tp_f32, NULL);
     case BD_PO_BINARY: break;

@@ -158,11 +158,13 @@ static int set_alg_e(bd_prb_t *p, const char *s) { return bd_parse_eltwise_alg(s
 static int set_alg_s(bd_prb_t *p, const char *s) { return bd_parse_softmax_alg(s, &p->alg); }
 static int set_alg_b(bd_prb_t *p, const char *s) { return bd_parse_binary_alg(s, &p->alg); }
 static int set_alg_r(bd_prb_t *p, const char *s) { return bd_parse_reduction_alg(s, &p->alg); }
+static int set_alg_i(bd_prb_t *p, const char *s) { return bd_parse_resampling_alg(s, &p->alg); }
 static int set_alg_p(bd_prb_t *p, const char *s) { return bd_parse_pooling_alg(s, &p->alg); }
 const bd_opt_t bd_opt_alg_eltwise = {"alg", "relu", set_alg_e, get_alg, true};
 const bd_opt_t bd_opt_alg_softmax = {"alg", "SOFTMAX", set_alg_s, get_alg, false};
 const bd_opt_t bd_opt_alg_binary = {"alg", "add", set_alg_b, get_alg, false};
 const bd_opt_t bd_opt_alg_pool = {"alg", "max", set_alg_p, get_alg, false};
+const bd_opt_t bd_opt_alg_resampling = {"alg", "nearest", set_alg_i, get_alg, false};
 const bd_opt_t bd_opt_alg_reduction = {"alg", "sum", set_alg_r, get_alg, false};
 
 #define FLOAT_OPT(field)                                                                        \

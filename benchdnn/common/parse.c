@@ -173,10 +173,14 @@ int bd_parse_softmax_alg(const char *s, int *out) {
     return parse_alg(softmax, "softmax_", s, out) && parse_alg(softmax, "", s, out);
 }
 
+static const alg_name_t resampling[] = {
+    {dnnl_tp_resampling_nearest, "nearest"}, {dnnl_tp_resampling_linear, "linear"}, {0, NULL}};
+int bd_parse_resampling_alg(const char *s, int *out) { return parse_alg(resampling, "resampling_", s, out); }
+
 int bd_parse_pooling_alg(const char *s, int *out) { return parse_alg(pooling, "pooling_", s, out); }
 
 const char *bd_alg_name(int alg) {
-    static const alg_name_t *const all[] = {eltwise, binary, reduction, softmax, pooling};
+    static const alg_name_t *const all[] = {eltwise, binary, reduction, softmax, pooling, resampling};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         for (const alg_name_t *t = all[i]; t->name; ++t)
             if (t->alg == alg) return t->name;

@@ -30,6 +30,7 @@ int bd_parse_eltwise_alg(const char *s, int *out);
 int bd_parse_binary_alg(const char *s, int *out);
 int bd_parse_reduction_alg(const char *s, int *out);
 int bd_parse_softmax_alg(const char *s, int *out);
+int bd_parse_resampling_alg(const char *s, int *out);
 int bd_parse_pooling_alg(const char *s, int *out);
 const char *bd_alg_name(int alg);
 

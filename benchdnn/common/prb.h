@@ -61,7 +61,7 @@ typedef struct bd_prb {
     unsigned flags, rt_mask[2];
     int n_rt;
     bool inplace;
-    int64_t mb;
+    int64_t mb, group;
     int n_scale;
     float scale[BD_MAX_SRC];
     char text[2][2048]; /* options that are known but not served: oflag, cross-engine, encoding, grouped */

@@ -1,7 +1,7 @@
 /* convolution: dst[n][o][x] = sum over channels and the kernel's elements of src * weights + bias. */
 #include <strings.h>
 
-#include "drivers/window.h"
+#include "drivers/conv.h"
 
 static int set_alg(bd_prb_t *p, const char *s) {
     if (!strncasecmp(s, "convolution_", 12)) s += 12;
@@ -27,30 +27,32 @@ static const bd_opt_t *const print[] = {
     &bd_opt_dir_b,    &bd_opt_dt3,      &bd_opt_bia_dt, &bd_opt_stag_any, &bd_opt_wtag,
     &bd_opt_dtag_any, &bd_opt_strides3, &opt_alg,       BD_ATTR_OPTS,     NULL};
 
-enum { SRC, WEI, DST, BIA };
 enum { MOST_LOOKS = 1 << 20 }; /* at elements of the kernel, to count what meets src */
-enum { MB, G, IC, OC };        /* vd[0] */
 static const char *const counts[] = {"mb", "g", "ic", "oc", NULL};
 
-static int parse(bd_prb_t *p, const char *s) {
+int bd_conv_parse(bd_prb_t *p, const char *s, bd_window_form_t form) {
     int64_t *v = p->vd[0];
-    if (bd_parse_window(p, s, counts) || v[IC] < 0 || v[OC] < 0) return 1;
-    if (v[MB] < 0) v[MB] = 2;
-    return v[G] == 0;
+    if (bd_parse_window(p, s, counts, form) || v[BD_CONV_IC] < 0 || v[BD_CONV_OC] < 0) return 1;
+    if (v[BD_CONV_MB] < 0) v[BD_CONV_MB] = 2;
+    return v[BD_CONV_G] == 0;
 }
 
-static void desc(const bd_prb_t *p, char *o, size_t n) { bd_desc_window(p, o, n, counts); }
+void bd_conv_desc(const bd_prb_t *p, char *o, size_t n, bd_window_form_t form) {
+    bd_desc_window(p, o, n, counts, form);
+}
+static int parse(bd_prb_t *p, const char *s) { return bd_conv_parse(p, s, BD_WINDOW); }
+static void desc(const bd_prb_t *p, char *o, size_t n) { bd_conv_desc(p, o, n, BD_WINDOW); }
 
-static int64_t groups(const bd_prb_t *p) { return p->vd[0][G] > 0 ? p->vd[0][G] : 1; }
+int64_t bd_conv_groups(const bd_prb_t *p) { return p->vd[0][BD_CONV_G] > 0 ? p->vd[0][BD_CONV_G] : 1; }
 
-static const char *init(bd_prb_t *p) {
-    const int64_t *v = p->vd[0], mb = p->mb ? p->mb : v[MB], g = groups(p);
+const char *bd_conv_init(bd_prb_t *p, int src_row, int dst_row) {
+    const int64_t *v = p->vd[0], mb = p->mb ? p->mb : v[BD_CONV_MB], g = bd_conv_groups(p);
     int64_t s[BD_MAX_NDIMS], w[BD_MAX_NDIMS], d[BD_MAX_NDIMS];
-    const int nd = 2 + p->vd_nd[0], grouped = v[G] > 0;
-    if (v[IC] % g || v[OC] % g) return BD_SKIP_INVALID;
-    bd_window_dims(p, BD_WIN_IN, mb, v[IC], s);
-    bd_window_dims(p, BD_WIN_OUT, mb, v[OC], d);
-    bd_window_dims(p, BD_WIN_KERNEL, v[OC] / g, v[IC] / g, w + grouped);
+    const int nd = 2 + p->vd_nd[0], grouped = v[BD_CONV_G] > 0;
+    if (v[BD_CONV_IC] % g || v[BD_CONV_OC] % g) return BD_SKIP_INVALID;
+    bd_window_dims(p, src_row, mb, v[BD_CONV_IC], s);
+    bd_window_dims(p, dst_row, mb, v[BD_CONV_OC], d);
+    bd_window_dims(p, BD_WIN_KERNEL, v[BD_CONV_OC] / g, v[BD_CONV_IC] / g, w + grouped);
     if (grouped) w[0] = g;
     bd_tensor_t *t[3];
     t[0] = bd_add_tensor(p, DNNL_TP_ARG_SRC, "src", nd, s, p->dt[0], p->tag[0], BD_IN);
@@ -81,45 +83,49 @@ static const char *init(bd_prb_t *p) {
             }
         taps *= valid;
     }
-    p->ops = 2. * (double)mb * (double)v[OC] * (double)(v[IC] / g) * taps;
+    p->ops = 2. * (double)mb * (double)v[BD_CONV_OC] * (double)(v[BD_CONV_IC] / g) * taps;
     return NULL;
 }
+
+static const char *init(bd_prb_t *p) { return bd_conv_init(p, BD_WIN_IN, BD_WIN_OUT); }
 
 static dnnl_tp_status_t create_pd(const bd_prb_t *p, const bd_api_t *api, dnnl_tp_engine_t e,
                                   const dnnl_tp_memory_desc_t *md, dnnl_tp_primitive_attr_t a,
                                   dnnl_tp_primitive_desc_t *pd) {
     if (bd_dir_bwd(p->dir)) return dnnl_tp_unimplemented;
     return api->convolution_forward_primitive_desc_create(
-        pd, e, bd_prop(p->dir), (dnnl_tp_alg_kind_t)p->alg, md[SRC], md[WEI],
-        bd_find_arg(p, DNNL_TP_ARG_BIAS) < 0 ? NULL : md[BIA], md[DST], p->vd[BD_WIN_STRIDE],
+        pd, e, bd_prop(p->dir), (dnnl_tp_alg_kind_t)p->alg, md[BD_CONV_SRC], md[BD_CONV_WEI],
+        bd_find_arg(p, DNNL_TP_ARG_BIAS) < 0 ? NULL : md[BD_CONV_BIA], md[BD_CONV_DST], p->vd[BD_WIN_STRIDE],
         p->vd[BD_WIN_DILATION], p->vd[BD_WIN_PAD], p->vd[BD_WIN_PAD_R], a);
 }
 
 /* Multiply-adds of an element of dst at most. */
 static double depth(const bd_prb_t *p) {
-    double k = (double)(p->vd[0][IC] / groups(p));
+    double k = (double)(p->vd[0][BD_CONV_IC] / bd_conv_groups(p));
     for (int i = 0; i < p->vd_nd[0]; ++i) k *= (double)p->vd[BD_WIN_KERNEL][i];
     return k < 1 ? 1 : k;
 }
 
-static void fill(const bd_prb_t *p, int i, double *v, bool perf) {
+void bd_conv_fill(const bd_prb_t *p, int i, double *v, bool perf) {
     const bd_tensor_t *t = &p->t[i];
-    if (perf || i > WEI || t->dt != dnnl_tp_f32) {
-        bd_fill_default(p, i, v, perf, i > WEI ? 8 : 4);
+    if (perf || i > BD_CONV_WEI || t->dt != dnnl_tp_f32) {
+        bd_fill_default(p, i, v, perf, i > BD_CONV_WEI ? 8 : 4);
         return;
     }
     bd_fill_ints(v, bd_elems(t), t->arg, -32, 32, ldexp(1, 24) / (32. * 32 * depth(p)));
 }
 
 static void ref(const bd_prb_t *p, double *const *v) {
-    const bd_tensor_t *t = &p->t[DST];
+    const bd_tensor_t *t = &p->t[BD_CONV_DST];
     const int sp = p->vd_nd[0], bia = bd_find_arg(p, DNNL_TP_ARG_BIAS);
-    const int64_t g = groups(p), ic = p->vd[0][IC] / g, oc = p->vd[0][OC] / g, n = bd_elems(t);
+    const int64_t g = bd_conv_groups(p), ic = p->vd[0][BD_CONV_IC] / g, oc = p->vd[0][BD_CONV_OC] / g,
+                  n = bd_elems(t);
     int64_t pos[BD_MAX_NDIMS] = {0}, tap[3], at[3], image = 1, kernel = 1;
     for (int d = 0; d < sp; ++d) image *= p->vd[BD_WIN_IN][d], kernel *= p->vd[BD_WIN_KERNEL][d];
     for (int64_t i = 0; i < n; ++i) {
-        const double *src = v[SRC] + (pos[0] * p->vd[0][IC] + pos[1] / (oc ? oc : 1) * ic) * image,
-                     *wei = v[WEI] + pos[1] * ic * kernel;
+        const double *src = v[BD_CONV_SRC] +
+                            (pos[0] * p->vd[0][BD_CONV_IC] + pos[1] / (oc ? oc : 1) * ic) * image,
+                     *wei = v[BD_CONV_WEI] + pos[1] * ic * kernel;
         double x = 0;
         tap[0] = -1;
         while (bd_window_next(p, pos + 2, tap, at)) {
@@ -131,13 +137,14 @@ static void ref(const bd_prb_t *p, double *const *v) {
             for (int64_t c = 0; c < ic; ++c) x += src[c * image + s] * wei[c * kernel + w];
         }
         if (bia >= 0) x += v[bia][pos[1]];
-        v[DST][i] = bd_attr_finish(p, v, x, v[DST][i], pos);
+        v[BD_CONV_DST][i] = bd_attr_finish(p, v, x, v[BD_CONV_DST][i], pos);
         bd_next(t->nd, t->d, pos);
     }
 }
 
-static void judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
-    c->threshold = p->alg == dnnl_tp_convolution_direct || p->t[i].dt != dnnl_tp_f32 ? 0 : 2e-5;
+void bd_conv_judge(const bd_prb_t *p, int i, bd_cmp_t *c) {
+    const bool direct = p->alg == dnnl_tp_convolution_direct || p->alg == dnnl_tp_deconvolution_direct;
+    c->threshold = direct || p->t[i].dt != dnnl_tp_f32 ? 0 : 2e-5;
     c->l2_fallback = c->threshold > 0;
     c->zero_trust = 90;
 }
@@ -152,6 +159,6 @@ const bd_driver_t bd_driver_conv = {.name = "conv",
                                         "%dir%,%sdt%,%bia_dt%,%stag%,%wtag%,%dtag%,%alg%,%attr%,%desc%",
                                     .init = init,
                                     .create_pd = create_pd,
-                                    .fill = fill,
+                                    .fill = bd_conv_fill,
                                     .ref = ref,
-                                    .judge = judge};
+                                    .judge = bd_conv_judge};

@@ -7,8 +7,7 @@ const bd_driver_t *const bd_drivers[] = {
     NULL};
 
 bool bd_driver_known_elsewhere(const char *name) {
-    static const char *const names[] = {"self",    "deconv", "shuffle", "rnn",  "resampling",
-                                        "zeropad", "brgemm", "sdpa",    "graph"};
+    static const char *const names[] = {"self", "rnn", "zeropad", "brgemm", "sdpa", "graph"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (!strcmp(names[i], name)) return true;
     return false;

@@ -12,12 +12,12 @@ enum { MB, IC, MOST_BYTE_TAPS = 255 };
 static const char *const counts[] = {"mb", "ic", NULL};
 
 static int parse(bd_prb_t *p, const char *s) {
-    if (bd_parse_window(p, s, counts) || p->vd[0][IC] < 0) return 1;
+    if (bd_parse_window(p, s, counts, BD_WINDOW) || p->vd[0][IC] < 0) return 1;
     if (p->vd[0][MB] < 0) p->vd[0][MB] = 2;
     return 0;
 }
 
-static void desc(const bd_prb_t *p, char *o, size_t n) { bd_desc_window(p, o, n, counts); }
+static void desc(const bd_prb_t *p, char *o, size_t n) { bd_desc_window(p, o, n, counts, BD_WINDOW); }
 
 static int64_t volume(const bd_prb_t *p) {
     int64_t v = 1;

@@ -3,31 +3,39 @@
 
 #include <ctype.h>
 
-static const char dim_letter[] = "dhw", part_letter[] = "iokspd";
+static const char dim_letter[] = "dhw";
+/* By form, the letters of the rows from BD_WIN_IN on: the window's input of a deconvolution is dst. */
+static const char *const part_letters[] = {"iokspd", "oikspd", "io"};
 
-/* Output, then padding: what is missing follows from the rest. */
-static int complete(bd_prb_t *p, int d) {
-    int64_t i = bd_window(p, BD_WIN_IN)[d], k = bd_window(p, BD_WIN_KERNEL)[d],
+/* Output (transposed: input), then padding: what is missing follows from the rest. */
+static int complete(bd_prb_t *p, int d, bool transposed) {
+    int64_t *i = &bd_window(p, BD_WIN_IN)[d], k = bd_window(p, BD_WIN_KERNEL)[d],
             *o = &bd_window(p, BD_WIN_OUT)[d], *s = &bd_window(p, BD_WIN_STRIDE)[d],
             *pad = &bd_window(p, BD_WIN_PAD)[d], *dil = &bd_window(p, BD_WIN_DILATION)[d];
-    if (i < 0 || k < 1) return 1;
+    if ((transposed ? *o : *i) < 0 || k < 1) return 1;
     if (*s < 0) *s = 1;
     if (*dil < 0) *dil = 0;
     if (*s == 0) return 1;
     const int64_t range = (k - 1) * (*dil + 1) + 1;
+    if (*i < 0) {
+        if (*pad < 0) *pad = 0;
+        *i = (*o - 1) * *s + range - 2 * *pad;
+        if (*i < 0) return 1;
+    }
     if (*o < 0) {
         if (*pad < 0) *pad = 0;
-        const int64_t left = i - range + 2 * *pad;
+        const int64_t left = *i - range + 2 * *pad;
         if (left < 0) return 1;
         *o = left / *s + 1;
     }
-    if (*pad < 0) *pad = ((*o - 1) * *s - i + range) / 2;
+    if (*pad < 0) *pad = ((*o - 1) * *s - *i + range) / 2;
     if (*pad < 0) *pad = 0;
-    bd_window(p, BD_WIN_PAD_R)[d] = (*o - 1) * *s - i + range - *pad;
+    bd_window(p, BD_WIN_PAD_R)[d] = (*o - 1) * *s - *i + range - *pad;
     return 0;
 }
 
-int bd_parse_window(bd_prb_t *p, const char *s, const char *const *counts) {
+int bd_parse_window(bd_prb_t *p, const char *s, const char *const *counts, bd_window_form_t form) {
+    const char *const part_letter = part_letters[form];
     char text[1024];
     if (bd_cut_label(p, s, text, sizeof text)) return 1;
     for (int r = 0; r < BD_WIN_ROWS; ++r)
@@ -53,7 +61,7 @@ int bd_parse_window(bd_prb_t *p, const char *s, const char *const *counts) {
         *to = x;
         c = end;
     }
-    const int64_t *in = given[BD_WIN_IN];
+    const int64_t *in = given[form == BD_WINDOW_TRANSPOSED ? BD_WIN_OUT : BD_WIN_IN];
     const int first = in[0] >= 0 ? 0 : in[1] >= 0 ? 1 : in[2] >= 0 ? 2 : 3, nd = 3 - first;
     if (!nd) return 1;
     for (int r = 1; r < BD_WIN_ROWS; ++r)
@@ -65,11 +73,15 @@ int bd_parse_window(bd_prb_t *p, const char *s, const char *const *counts) {
     p->vd_nd[0] = nd;
     p->n_vd = BD_WIN_ROWS;
     for (int d = 0; d < nd; ++d)
-        if (complete(p, d)) return 1;
+        if (form == BD_WINDOW_SIZES ? p->vd[BD_WIN_IN][d] < 0 || p->vd[BD_WIN_OUT][d] < 0
+                                    : complete(p, d, form == BD_WINDOW_TRANSPOSED))
+            return 1;
     return 0;
 }
 
-void bd_desc_window(const bd_prb_t *p, char *o, size_t n, const char *const *counts) {
+void bd_desc_window(const bd_prb_t *p, char *o, size_t n, const char *const *counts, bd_window_form_t form) {
+    const char *const part_letter = part_letters[form];
+    const int last = (int)strlen(part_letter);
     const int nd = p->vd_nd[0];
     for (int i = 0; counts[i]; ++i) {
         const int64_t v = i == 0 && p->mb ? p->mb : p->vd[0][i];
@@ -80,7 +92,7 @@ void bd_desc_window(const bd_prb_t *p, char *o, size_t n, const char *const *cou
         for (int d = 1; d < nd; ++d) same &= p->vd[r][d] == p->vd[r][0];
     for (int d = 0; d < (same && !bd.canonical ? 1 : nd); ++d) {
         bd_cat(o, n, "_");
-        for (int r = BD_WIN_IN; r <= BD_WIN_DILATION; ++r) {
+        for (int r = BD_WIN_IN; r <= last; ++r) {
             const int64_t v = p->vd[r][d], usual = r == BD_WIN_STRIDE ? 1 : r == BD_WIN_DILATION ? 0 : -1;
             if (same && !bd.canonical && v == usual) continue;
             bd_cat(o, n, "%c%c%lld", part_letter[r - 1], dim_letter[3 - nd + d], (long long)v);

@@ -17,11 +17,14 @@ enum {
 };
 static inline int64_t *bd_window(bd_prb_t *p, int row) { return p->vd[row]; }
 
+/* How the descriptor is read: a window over the input, a deconvolution's window over dst (in row BD_WIN_IN; src is in
+ * BD_WIN_OUT), or two sizes alone. */
+typedef enum { BD_WINDOW, BD_WINDOW_TRANSPOSED, BD_WINDOW_SIZES } bd_window_form_t;
 /* counts: names of the counts, NULL-ended, "mb" first; those that are not given are -1. 0 = good. Sizes that are
  * missing are those of the outer dimension; a missing output follows from the padding, missing padding from the
  * output. */
-int bd_parse_window(bd_prb_t *, const char *, const char *const *counts);
-void bd_desc_window(const bd_prb_t *, char *, size_t, const char *const *counts);
+int bd_parse_window(bd_prb_t *, const char *, const char *const *counts, bd_window_form_t);
+void bd_desc_window(const bd_prb_t *, char *, size_t, const char *const *counts, bd_window_form_t);
 /* {mb, c, sizes of BD_WIN_IN, _OUT or _KERNEL}. */
 void bd_window_dims(const bd_prb_t *, int row, int64_t mb, int64_t c, int64_t d[BD_MAX_NDIMS]);
 /* Walks the taps inside of the output at spatial position pos: tap[0] = -1 begins; at gets the input's spatial

@@ -84,6 +84,36 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_crea
     const_dnnl_tp_memory_desc_t dst_desc, const dnnl_tp_dims_t strides, const dnnl_tp_dims_t dilates,
     const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr);
 
+/** The transposed convolution: dst[n, o, x] = sum over i, y and the kernel's positions k with
+ * y * stride + k * (1 + dilation) - padding_l = x of src[n, i, y] * weights[o, i, k] (+ bias[o]). In groups, the g-th
+ * part of the output channels sees the g-th part of the input channels. Arguments: SRC, WEIGHTS, BIAS, DST. Thread-safe.
+ *
+ * Per spatial dimension src = floor((dst - ((kernel - 1) * (1 + dilation) + 1) + padding_l + padding_r) / stride) + 1: a
+ * convolution of dst with these numbers has the size of src
+ * (oneDNN, "Deconvolution": https://uxlfoundation.github.io/oneDNN/dev_guide_convolution.html).
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param alg_kind dnnl_tp_deconvolution_direct
+ * @param src_desc {N, IC, spatial...}, 3 to 5 dimensions; any allowed: then channels are innermost
+ * @param weights_desc {OC, IC, kernel...} or {G, OC / G, IC / G, kernel...}; any allowed: then the chosen layout is
+ *     packed
+ * @param bias_desc NULL or {OC}
+ * @param dst_desc {N, OC, spatial...}; any allowed
+ * @param strides one per spatial dimension, at least 1
+ * @param dilates one per spatial dimension, 0 = a dense kernel; NULL = all 0
+ * @param padding_l one per spatial dimension: first elements of the sum that are left out
+ * @param padding_r the same of the last ones; NULL = padding_l. Negative: so many more elements, which see no kernel
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum, prelu
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_deconvolution_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t weights_desc, const_dnnl_tp_memory_desc_t bias_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const dnnl_tp_dims_t strides, const dnnl_tp_dims_t dilates,
+    const dnnl_tp_dims_t padding_l, const dnnl_tp_dims_t padding_r, const_dnnl_tp_primitive_attr_t attr);
+
 /** Softmax or its logarithm along one axis; the largest element is subtracted first. Arguments: SRC, DST
  * (the same buffer allowed). Thread-safe.
  *
@@ -311,6 +341,44 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_lrn_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
     dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc,
     dnnl_tp_dim_t local_size, float alpha, float beta, float k, const_dnnl_tp_primitive_attr_t attr);
+
+/** An image of another size: along each spatial dimension element x of dst lies at (x + 0.5) * IN / OUT - 0.5 of src.
+ * resampling_nearest takes the nearest element, with ties away from zero; resampling_linear goes linearly between the
+ * neighbours along every spatial dimension; what lies outside is the element at the border. Arguments: SRC, DST.
+ * Thread-safe (oneDNN, "Resampling": https://uxlfoundation.github.io/oneDNN/dev_guide_resampling.html).
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param alg_kind resampling_nearest or resampling_linear
+ * @param factors OUT / IN, one for each spatial dimension; copied. Only a dst that is NULL gets its sizes from them,
+ *     rounded down; NULL where dst is given
+ * @param src_desc {N, C, [[ID,] IH,] IW}
+ * @param dst_desc {N, C, [[OD,] OH,] OW}; any = src's layout; NULL = src's type, layout and batch, sizes by the factors
+ * @param attr NULL = defaults; post-operations eltwise, binary, sum
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_resampling_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    dnnl_tp_alg_kind_t alg_kind, const float *factors, const_dnnl_tp_memory_desc_t src_desc,
+    const_dnnl_tp_memory_desc_t dst_desc, const_dnnl_tp_primitive_attr_t attr);
+
+/** Interleaves groups of an axis: element u + v * (C / group_size) of dst's axis is element u * group_size + v of
+ * src's, 0 <= u < C / group_size, 0 <= v < group_size. Seen as a matrix of C / group_size rows, the axis is transposed.
+ * Arguments: SRC, DST. Thread-safe.
+ *
+ * @param[out] primitive_desc owned by the caller; NULL on failure
+ * @param engine an engine
+ * @param prop_kind forward_training or forward_inference; they compute the same
+ * @param src_desc any shape and type
+ * @param dst_desc the same shape and type; any = src's layout
+ * @param axis 0 to ndims - 1
+ * @param group_size a divisor of the axis' size, at least 1
+ * @param attr NULL = defaults
+ * @return success; errors as in the file comment. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_shuffle_forward_primitive_desc_create(
+    dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
+    const_dnnl_tp_memory_desc_t src_desc, const_dnnl_tp_memory_desc_t dst_desc, int axis,
+    dnnl_tp_dim_t group_size, const_dnnl_tp_primitive_attr_t attr);
 
 /** Copies a tensor into another layout and data type, rounding half to even and saturating. Arguments: SRC,
  * DST. Thread-safe.

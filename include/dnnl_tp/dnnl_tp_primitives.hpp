@@ -104,7 +104,7 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     float get_epsilon() const { return query<float>(dnnl_tp_query_epsilon_f32); }
     /** p of a reduction. */
     float get_p() const { return query<float>(dnnl_tp_query_p_f32); }
-    /** Axis of a softmax or concat. */
+    /** Axis of a softmax, shuffle or concat. */
     int get_axis() const { return query<int>(dnnl_tp_query_axis_s32); }
     /** Strides of a window, by spatial dimension. */
     dims get_strides() const { return query_window(dnnl_tp_query_strides); }
@@ -112,6 +112,13 @@ class primitive_desc_base : public detail::handle<dnnl_tp_primitive_desc_t, dnnl
     dims get_kernel() const { return query_window(dnnl_tp_query_kernel); }
     /** Dilations of a window; 0 = dense. */
     dims get_dilations() const { return query_window(dnnl_tp_query_dilations); }
+    /** Group size of a shuffle. */
+    std::int64_t get_group_size() const { return query_s64(dnnl_tp_query_group_size_s64); }
+    /** Factors of a resampling, by spatial dimension. */
+    std::vector<float> get_factors() const {
+        const float *p = query<const float *>(dnnl_tp_query_factors);
+        return std::vector<float>(p, p + dst_desc().get_ndims() - 2);
+    }
     /** Padding in front. */
     dims get_padding_l() const { return query_window(dnnl_tp_query_padding_l); }
     /** Padding behind. */

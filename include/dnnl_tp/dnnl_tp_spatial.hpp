@@ -7,59 +7,75 @@
 
 namespace dnnl_tp {
 
+namespace detail {
+/** Descriptor of a kernel that moves over an image; Create: the function that makes it. */
+template <auto Create> struct kernel_primitive_desc : primitive_desc_base {
+    using primitive_desc_base::primitive_desc_base;
+    /** Owns nothing. */
+    kernel_primitive_desc() noexcept = default;
+    /** Without a bias and dilation. */
+    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
+                          const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
+                          const dims &strides, const dims &padding_l, const dims &padding_r,
+                          const attr_arg &attr = {}, bool allow_empty = false)
+        : kernel_primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides,
+                                dims(strides.size(), 0), padding_l, padding_r, attr, allow_empty) {}
+    /** Without dilation; an empty bias = none. */
+    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
+                          const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
+                          const memory_desc &dst, const dims &strides, const dims &padding_l,
+                          const dims &padding_r, const attr_arg &attr = {}, bool allow_empty = false)
+        : kernel_primitive_desc(e, prop, alg, src, weights, bias, dst, strides, dims(strides.size(), 0),
+                                padding_l, padding_r, attr, allow_empty) {}
+    /** Without a bias. */
+    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
+                          const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
+                          const dims &strides, const dims &dilates, const dims &padding_l,
+                          const dims &padding_r, const attr_arg &attr = {}, bool allow_empty = false)
+        : kernel_primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dilates, padding_l,
+                                padding_r, attr, allow_empty) {}
+    /** An empty bias = none. */
+    kernel_primitive_desc(const engine &e, either<prop_kind> prop, either<algorithm> alg,
+                          const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
+                          const memory_desc &dst, const dims &strides, const dims &dilates,
+                          const dims &padding_l, const dims &padding_r, const attr_arg &attr = {},
+                          bool allow_empty = false) {
+        const dims *all[] = {&strides, &dilates, &padding_l, &padding_r};
+        for (const dims *d : all)
+            if (static_cast<int>(d->size()) + 2 != src.get_ndims())
+                throw error(dnnl_tp_invalid_arguments, "one number per spatial dimension");
+        create_or_empty(allow_empty, Create, e.get(), prop, alg, src.get(), weights.get(), bias.get(),
+                        dst.get(), c_dims(strides).v, c_dims(dilates).v, c_dims(padding_l).v,
+                        c_dims(padding_r).v, attr);
+    }
+    /** A copy with a handle of its own. */
+    kernel_primitive_desc clone() const { return clone_as<kernel_primitive_desc>(); }
+    /** Descriptor of the bias. */
+    memory_desc bias_desc() const { return weights_desc(1); }
+};
+} // namespace detail
+
 /** A kernel that moves over an image. */
 class convolution_forward : public primitive {
   public:
     /** Its descriptor. */
-    struct primitive_desc : primitive_desc_base {
-        using primitive_desc_base::primitive_desc_base;
-        /** Owns nothing. */
-        primitive_desc() noexcept = default;
-        /** Without a bias and dilation. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
-                       const dims &strides, const dims &padding_l, const dims &padding_r,
-                       const detail::attr_arg &attr = {}, bool allow_empty = false)
-            : primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dims(strides.size(), 0),
-                             padding_l, padding_r, attr, allow_empty) {}
-        /** Without dilation; an empty bias = none. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
-                       const memory_desc &dst, const dims &strides, const dims &padding_l,
-                       const dims &padding_r, const detail::attr_arg &attr = {}, bool allow_empty = false)
-            : primitive_desc(e, prop, alg, src, weights, bias, dst, strides, dims(strides.size(), 0),
-                             padding_l, padding_r, attr, allow_empty) {}
-        /** Without a bias. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &weights, const memory_desc &dst,
-                       const dims &strides, const dims &dilates, const dims &padding_l, const dims &padding_r,
-                       const detail::attr_arg &attr = {}, bool allow_empty = false)
-            : primitive_desc(e, prop, alg, src, weights, memory_desc(), dst, strides, dilates, padding_l,
-                             padding_r, attr, allow_empty) {}
-        /** An empty bias = none. */
-        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
-                       const memory_desc &src, const memory_desc &weights, const memory_desc &bias,
-                       const memory_desc &dst, const dims &strides, const dims &dilates,
-                       const dims &padding_l, const dims &padding_r, const detail::attr_arg &attr = {},
-                       bool allow_empty = false) {
-            const dims *all[] = {&strides, &dilates, &padding_l, &padding_r};
-            for (const dims *d : all)
-                if (static_cast<int>(d->size()) + 2 != src.get_ndims())
-                    throw error(dnnl_tp_invalid_arguments, "convolution: one number per spatial dimension");
-            create_or_empty(allow_empty, dnnl_tp_convolution_forward_primitive_desc_create, e.get(), prop,
-                            alg, src.get(), weights.get(), bias.get(), dst.get(), detail::c_dims(strides).v,
-                            detail::c_dims(dilates).v, detail::c_dims(padding_l).v,
-                            detail::c_dims(padding_r).v, attr);
-        }
-        /** A copy with a handle of its own. */
-        primitive_desc clone() const { return clone_as<primitive_desc>(); }
-        /** Descriptor of the bias. */
-        memory_desc bias_desc() const { return weights_desc(1); }
-    };
+    using primitive_desc = detail::kernel_primitive_desc<&dnnl_tp_convolution_forward_primitive_desc_create>;
     /** Owns nothing. */
     convolution_forward() noexcept = default;
     /** Creates. */
     convolution_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+/** The transposed convolution. */
+class deconvolution_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    using primitive_desc =
+        detail::kernel_primitive_desc<&dnnl_tp_deconvolution_forward_primitive_desc_create>;
+    /** Owns nothing. */
+    deconvolution_forward() noexcept = default;
+    /** Creates. */
+    deconvolution_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 /** Maxima or averages of windows. */
@@ -87,6 +103,66 @@ class pooling_forward : public primitive {
     pooling_forward() noexcept = default;
     /** Creates. */
     pooling_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+/** An image of another size. */
+class resampling_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    struct primitive_desc : primitive_desc_base {
+        using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** To the size of dst. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const memory_desc &src, const memory_desc &dst, const detail::attr_arg &attr = {},
+                       bool allow_empty = false)
+            : primitive_desc(e, prop, alg, {}, src, dst, attr, allow_empty) {}
+        /** By factors: dst gets the type and layout of src. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const std::vector<float> &factors, const memory_desc &src,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false)
+            : primitive_desc(e, prop, alg, factors, src, memory_desc(), attr, allow_empty) {}
+        /** To the size of dst, with factors, one for each spatial dimension; no factors = those of the sizes. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, detail::either<algorithm> alg,
+                       const std::vector<float> &factors, const memory_desc &src, const memory_desc &dst,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            if (!factors.empty() && static_cast<int>(factors.size()) + 2 != src.get_ndims())
+                throw error(dnnl_tp_invalid_arguments, "resampling: one factor per spatial dimension");
+            create_or_empty(allow_empty, dnnl_tp_resampling_forward_primitive_desc_create, e.get(), prop, alg,
+                            factors.empty() ? nullptr : factors.data(), src.get(), dst.get(), attr);
+        }
+        /** A copy with a handle of its own. */
+        primitive_desc clone() const { return clone_as<primitive_desc>(); }
+    };
+    /** Owns nothing. */
+    resampling_forward() noexcept = default;
+    /** Creates. */
+    resampling_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+/** Groups of an axis, interleaved. */
+class shuffle_forward : public primitive {
+  public:
+    /** Its descriptor. */
+    struct primitive_desc : primitive_desc_base {
+        using primitive_desc_base::primitive_desc_base;
+        /** Owns nothing. */
+        primitive_desc() noexcept = default;
+        /** group_size divides the axis. */
+        primitive_desc(const engine &e, detail::either<prop_kind> prop, const memory_desc &src,
+                       const memory_desc &dst, int axis, std::int64_t group_size,
+                       const detail::attr_arg &attr = {}, bool allow_empty = false) {
+            create_or_empty(allow_empty, dnnl_tp_shuffle_forward_primitive_desc_create, e.get(), prop,
+                            src.get(), dst.get(), axis, group_size, attr);
+        }
+        /** A copy with a handle of its own. */
+        primitive_desc clone() const { return clone_as<primitive_desc>(); }
+    };
+    /** Owns nothing. */
+    shuffle_forward() noexcept = default;
+    /** Creates. */
+    shuffle_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace dnnl_tp

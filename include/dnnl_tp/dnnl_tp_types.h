@@ -95,15 +95,18 @@ typedef enum {
 typedef enum {
     dnnl_tp_undefined_primitive = 0,    /**< No primitive. */
     dnnl_tp_reorder = 1,                /**< Copy into another layout and type. */
+    dnnl_tp_shuffle = 2,                /**< Groups of an axis, interleaved. */
     dnnl_tp_concat = 3,                 /**< Tensors one behind the other. */
     dnnl_tp_sum = 4,                    /**< Weighted sum of tensors. */
     dnnl_tp_convolution = 5,            /**< A kernel that moves over an image. */
+    dnnl_tp_deconvolution = 6,          /**< The transposed convolution. */
     dnnl_tp_eltwise = 7,                /**< A function of each element. */
     dnnl_tp_lrn = 8,                    /**< Local response normalization. */
     dnnl_tp_batch_normalization = 9,    /**< Normalization of each channel over the batch. */
     dnnl_tp_inner_product = 10,         /**< Fully connected layer. */
     dnnl_tp_binary = 13,                /**< Two tensors, element by element. */
     dnnl_tp_matmul = 14,                /**< Product of matrices. */
+    dnnl_tp_resampling = 15,            /**< An image of another size. */
     dnnl_tp_pooling = 16,               /**< Maxima or averages of windows. */
     dnnl_tp_reduction = 17,             /**< One value from many along dimensions. */
     dnnl_tp_prelu = 18,                 /**< ReLU with a slope per weight. */
@@ -119,6 +122,7 @@ typedef enum {
     dnnl_tp_convolution_direct = 1,                  /**< Sums of products, as the definition has them. */
     dnnl_tp_convolution_winograd = 2,                /**< Winograd's: fewer products, of transformed tiles. */
     dnnl_tp_convolution_auto = 3,                    /**< The library chooses; the descriptor tells what. */
+    dnnl_tp_deconvolution_direct = 0xa,              /**< Sums of products, as the definition has them. */
     dnnl_tp_eltwise_relu = 32,                       /**< s > 0 ? s : a * s */
     dnnl_tp_eltwise_tanh = 33,                       /**< tanh(s) */
     dnnl_tp_eltwise_elu = 34,                        /**< s > 0 ? s : a * (exp(s) - 1) */
@@ -174,6 +178,8 @@ typedef enum {
     dnnl_tp_reduction_norm_lp_sum = 0x2fff8,         /**< (sum |x|^p + eps)^(1/p) */
     dnnl_tp_reduction_norm_lp_power_p_max = 0x2fff9, /**< max(sum |x|^p, eps) */
     dnnl_tp_reduction_norm_lp_power_p_sum = 0x2fffa, /**< sum |x|^p + eps */
+    dnnl_tp_resampling_nearest = 0x2fff0,            /**< the nearest element */
+    dnnl_tp_resampling_linear = 0x2fff1,             /**< between the nearest two along each dimension */
     dnnl_tp_softmax_accurate = 0x30000,              /**< exp(s - max) / sum exp(s - max) */
     dnnl_tp_softmax_log = 0x30001                    /**< s - max - ln(sum exp(s - max)) */
 } dnnl_tp_alg_kind_t;
@@ -237,7 +243,7 @@ typedef enum {
     dnnl_tp_query_cache_blob_id_size_s64 = 12, /**< Size of a cache blob. */
     dnnl_tp_query_cache_blob_id = 13,          /**< A cache blob. */
     dnnl_tp_query_strides = 14,                /**< Strides of the outer blocks. */
-    dnnl_tp_query_dilations = 15,              /**< Dilations of a convolution or pooling. */
+    dnnl_tp_query_dilations = 15,              /**< Dilations of a window. */
     dnnl_tp_query_padding_l = 16,              /**< Padding, left. */
     dnnl_tp_query_padding_r = 17,              /**< Padding, right. */
     dnnl_tp_query_epsilon_f32 = 18,            /**< epsilon of a normalization or reduction. */
@@ -245,7 +251,7 @@ typedef enum {
     dnnl_tp_query_alg_kind = 20,               /**< The algorithm. */
     dnnl_tp_query_alpha_f32 = 21,              /**< alpha. */
     dnnl_tp_query_beta_f32 = 22,               /**< beta. */
-    dnnl_tp_query_axis_s32 = 23,               /**< Axis of a softmax or concat. */
+    dnnl_tp_query_axis_s32 = 23,               /**< Axis of a softmax, shuffle or concat. */
     dnnl_tp_query_local_size_s64 = 24,         /**< Size of a local normalization. */
     dnnl_tp_query_k_f32 = 25,                  /**< k of a local normalization. */
     dnnl_tp_query_p_f32 = 26,                  /**< p of a reduction. */

@@ -149,6 +149,11 @@ static void failures_name_their_call(void **state) {
                                                         dims, dims, dims, dims, dims, NULL));
     NAMED(dnnl_tp_convolution_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_convolution_direct,
                                                             md, md, NULL, md, dims, NULL, dims, NULL, NULL));
+    NAMED(dnnl_tp_deconvolution_forward_primitive_desc_create(
+        &pd, engine, backward, dnnl_tp_deconvolution_direct, md, md, NULL, md, dims, NULL, dims, NULL, NULL));
+    NAMED(dnnl_tp_resampling_forward_primitive_desc_create(&pd, engine, backward, dnnl_tp_resampling_linear,
+                                                           NULL, md, md, NULL));
+    NAMED(dnnl_tp_shuffle_forward_primitive_desc_create(&pd, engine, backward, md, md, 0, 1, NULL));
     NAMED(dnnl_tp_inner_product_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, md, NULL));
     NAMED(dnnl_tp_layer_normalization_forward_primitive_desc_create(&pd, engine, backward, md, md, NULL, 0, 0,
                                                                     NULL));
@@ -235,6 +240,8 @@ MAKE(make_reduction,
      dnnl_tp_reduction_primitive_desc_create(pd, engine, dnnl_tp_reduction_sum, m, row, 0, 0, attr))
 MAKE(make_reorder, dnnl_tp_reorder_primitive_desc_create(pd, m, engine, f, engine, attr))
 MAKE(make_concat, dnnl_tp_concat_primitive_desc_create(pd, engine, NULL, 2, 0, list, attr))
+MAKE(make_shuffle,
+     dnnl_tp_shuffle_forward_primitive_desc_create(pd, engine, dnnl_tp_forward_inference, m, m, 1, 2, attr))
 MAKE(make_sum, dnnl_tp_sum_primitive_desc_create(pd, engine, NULL, 2, scales, list, attr))
 
 static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_type_t dt,
@@ -247,6 +254,32 @@ static dnnl_tp_status_t make_pooling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_
         pd, engine, dnnl_tp_forward_inference, dnnl_tp_pooling_max, src, dst, two, two, none, none, none,
         attr);
     dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(dst);
+    return status;
+}
+
+static dnnl_tp_status_t make_resampling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_type_t dt,
+                                        dnnl_tp_primitive_attr_t attr) {
+    const dnnl_tp_dims_t dims = {2, 4, 6}, half = {2, 4, 3};
+    dnnl_tp_memory_desc_t src, dst;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 3, dims, dt, dnnl_tp_acb));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 3, half, dt, dnnl_tp_acb));
+    dnnl_tp_status_t status = dnnl_tp_resampling_forward_primitive_desc_create(
+        pd, engine, dnnl_tp_forward_inference, dnnl_tp_resampling_nearest, NULL, src, dst, attr);
+    dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(dst);
+    return status;
+}
+
+static dnnl_tp_status_t make_deconvolution(dnnl_tp_primitive_desc_t *pd, dnnl_tp_data_type_t dt,
+                                           dnnl_tp_primitive_attr_t attr) {
+    const dnnl_tp_dims_t dims = {2, 4, 6}, kernel = {4, 4, 1}, one = {1}, none = {0};
+    dnnl_tp_memory_desc_t src, wei, dst;
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 3, dims, dt, dnnl_tp_acb));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 3, kernel, dt, dnnl_tp_abc));
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 3, dims, dnnl_tp_f32, dnnl_tp_acb));
+    dnnl_tp_status_t status = dnnl_tp_deconvolution_forward_primitive_desc_create(
+        pd, engine, dnnl_tp_forward_inference, dnnl_tp_deconvolution_direct, src, wei, NULL, dst, one, none,
+        none, none, attr);
+    dnnl_tp_memory_desc_destroy(src), dnnl_tp_memory_desc_destroy(wei), dnnl_tp_memory_desc_destroy(dst);
     return status;
 }
 
@@ -285,6 +318,9 @@ static const struct {
              {make_eltwise, "eltwise", {0}, {0}},
              {make_prelu, "prelu", {0}, {0}},
              {make_pooling, "pooling", {0}, {0}},
+             {make_deconvolution, "deconvolution", {0}, {0}},
+             {make_resampling, "resampling", {0}, {0}},
+             {make_shuffle, "shuffle", {0}, {0}},
              {make_binary, "binary", {SRC, SRC_1}, {0}},
              {make_reduction, "reduction", {0}, {0}},
              {make_reorder, "reorder", {SRC, DST}, {SRC, DST}},

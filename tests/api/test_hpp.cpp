@@ -207,6 +207,46 @@ void test_inner_product(void **) {
     assert_close(mc.data_as<float>(), {6, -2});
 }
 
+/* Deconvolution, resampling, shuffle. */
+void test_images(fixture &f) {
+    const auto inference = t::prop_kind::forward_inference;
+    const auto abc = t::memory::format_tag::abc;
+    const auto f32 = t::memory::data_type::f32;
+    const t::memory_desc line_md({1, 1, 4}, f32, abc), kernel_md({1, 1, 2}, f32, abc),
+        long_md({1, 1, 8}, f32, abc);
+    t::memory line = f.make(line_md, {1, 3, 5, 2}), kernel = f.make(kernel_md, {1, -1}),
+              result = f.make(long_md, {0, 0, 0, 0, 0, 0, 0, 0});
+    const t::deconvolution_forward::primitive_desc deconv(f.e, inference, t::algorithm::deconvolution_direct,
+                                                          line_md, kernel_md, long_md, t::dims{2}, t::dims{0},
+                                                          t::dims{0});
+    assert_true(deconv.get_algorithm() == t::algorithm::deconvolution_direct &&
+                deconv.get_strides() == t::dims{2} && deconv.bias_desc().is_zero());
+    t::deconvolution_forward(deconv.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, line}, {DNNL_TP_ARG_WEIGHTS, kernel}, {DNNL_TP_ARG_DST, result}});
+    f.s.wait();
+    assert_close(result.data_as<float>(), {1, -1, 3, -3, 5, -5, 2, -2});
+    const std::vector<float> twice = {2.0f};
+    const t::resampling_forward::primitive_desc by_factor(f.e, inference, t::algorithm::resampling_nearest,
+                                                          twice, line_md),
+        resampling(f.e, inference, t::algorithm::resampling_nearest, twice, line_md, long_md),
+        by_size(f.e, inference, t::algorithm::resampling_nearest, line_md, long_md);
+    assert_true(by_factor.dst_desc() == long_md && by_size.get_factors() == twice &&
+                resampling.get_factors() == twice);
+    ASSERT_STATUS(dnnl_tp_invalid_arguments,
+                  t::resampling_forward::primitive_desc(f.e, inference, t::algorithm::resampling_nearest,
+                                                        std::vector<float>{1, 2}, line_md));
+    t::resampling_forward(resampling.clone())
+        .execute(f.s, {{DNNL_TP_ARG_SRC, line}, {DNNL_TP_ARG_DST, result}});
+    f.s.wait();
+    assert_close(result.data_as<float>(), {1, 1, 3, 3, 5, 5, 2, 2});
+    t::memory mixed = f.make(line_md, {0, 0, 0, 0});
+    const t::shuffle_forward::primitive_desc shuffle(f.e, inference, line_md, line_md, 2, 2);
+    assert_true(shuffle.get_axis() == 2 && shuffle.get_group_size() == 2);
+    t::shuffle_forward(shuffle.clone()).execute(f.s, {{DNNL_TP_ARG_SRC, line}, {DNNL_TP_ARG_DST, mixed}});
+    f.s.wait();
+    assert_close(mixed.data_as<float>(), {1, 5, 3, 2});
+}
+
 void test_row_kinds(void **) {
     fixture f;
     const t::memory_desc md({1, 2}, dnnl_tp_f32);
@@ -311,6 +351,7 @@ void test_row_kinds(void **) {
         t::memory_desc({1, 1, 2}, t::memory::data_type::f32, t::memory::format_tag::abc), t::dims{1},
         t::dims{1}, t::dims{0}, t::dims{0});
     assert_true(spread.get_dilations() == t::dims{1} && spread.bias_desc().is_zero());
+    test_images(f);
     t::layer_normalization_forward(
         t::layer_normalization_forward::primitive_desc(f.e, dnnl_tp_forward_inference, md, md, 0.0f,
                                                        dnnl_tp_normalization_flags_none))

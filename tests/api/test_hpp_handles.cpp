@@ -151,6 +151,14 @@ void test_empty_on_request(void **) {
     assert_false(static_cast<bool>(t::convolution_forward::primitive_desc(
         e, prop, t::algorithm::convolution_direct, t::memory_desc({1, 2, 3}, dnnl_tp_f32), other, md, {1},
         {0}, {0}, attr, true)));
+    assert_false(static_cast<bool>(t::deconvolution_forward::primitive_desc(
+        e, prop, t::algorithm::deconvolution_direct, t::memory_desc({1, 2, 3}, dnnl_tp_f32), other, md, {1},
+        {0}, {0}, attr, true)));
+    assert_false(static_cast<bool>(t::resampling_forward::primitive_desc(
+        e, prop, t::algorithm::resampling_nearest, md, other, attr, true)));
+    assert_false(static_cast<bool>(t::resampling_forward::primitive_desc(
+        e, prop, t::algorithm::resampling_nearest, std::vector<float>(), md, attr, true)));
+    assert_false(static_cast<bool>(t::shuffle_forward::primitive_desc(e, prop, md, other, 0, 1, attr, true)));
     assert_false(static_cast<bool>(t::prelu_forward::primitive_desc(e, prop, md, other, md, attr, true)));
     assert_false(
         static_cast<bool>(t::binary::primitive_desc(e, t::algorithm::binary_add, md, other, md, attr, true)));

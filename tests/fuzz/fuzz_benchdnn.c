@@ -39,6 +39,8 @@ static const char *small(const bd_driver_t *d) {
     case dnnl_tp_matmul: return "2x3x4:1x4x5";
     case dnnl_tp_inner_product: return "ic3ih2oc4";
     case dnnl_tp_convolution: return "ic3ih4oc4oh4kh3ph1";
+    case dnnl_tp_deconvolution: return "ic3ih4oc4kh3";
+    case dnnl_tp_resampling: return "ic3ih4oh6";
     case dnnl_tp_binary: return "2x3x4:2x3";
     case dnnl_tp_pooling: return "ic3ih4kh2";
     case dnnl_tp_batch_normalization:

@@ -151,6 +151,37 @@ static dnnl_tp_status_t make_pooling_of_planes(dnnl_tp_primitive_desc_t *pd, dnn
                                                            dnnl_tp_pooling_avg_exclude_padding, md[0], md[1],
                                                            stride, kernel, dilation, pad, pad, a));
 }
+/* 1-D: twice as many columns. */
+static dnnl_tp_status_t make_deconvolution(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                           const_dnnl_tp_primitive_attr_t a) {
+    const dnnl_tp_dims_t stride = {2}, pad = {1};
+    WITH_MDS(3, MD(0, 3, 20, 101, dnnl_tp_acb); MD(1, 33, 20, 4, dnnl_tp_abc);
+             MD(2, 3, 33, 202, dnnl_tp_acb),
+             dnnl_tp_deconvolution_forward_primitive_desc_create(pd, e, dnnl_tp_forward_inference,
+                                                                 dnnl_tp_deconvolution_direct, md[0], md[1],
+                                                                 NULL, md[2], stride, NULL, pad, NULL, a));
+}
+/* 1-D, of channels last or of planes. */
+static dnnl_tp_status_t make_resampling(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                        const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(2, MD(0, 7, 67, 101, dnnl_tp_acb);
+             MD(1, 7, 67, 201, dnnl_tp_acb),
+             dnnl_tp_resampling_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_inference, dnnl_tp_resampling_linear, NULL, md[0], md[1], a));
+}
+static dnnl_tp_status_t make_resampling_of_planes(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                                  const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(2, MD(0, 7, 67, 101, dnnl_tp_abc);
+             MD(1, 7, 67, 201, dnnl_tp_abc),
+             dnnl_tp_resampling_forward_primitive_desc_create(
+                 pd, e, dnnl_tp_forward_inference, dnnl_tp_resampling_linear, NULL, md[0], md[1], a));
+}
+static dnnl_tp_status_t make_shuffle(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
+                                     const_dnnl_tp_primitive_attr_t a) {
+    WITH_MDS(1, MD(0, 7, 116, 301, dnnl_tp_acb),
+             dnnl_tp_shuffle_forward_primitive_desc_create(pd, e, dnnl_tp_forward_inference, md[0], md[0], 1,
+                                                           2, a));
+}
 static dnnl_tp_status_t make_binary(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t e,
                                     const_dnnl_tp_primitive_attr_t a) {
     WITH_MDS(3, MD(0, 301, 331, 0, dnnl_tp_ab); MD(1, 301, 1, 0, dnnl_tp_ab);
@@ -210,6 +241,10 @@ static const struct {
                 {"prelu", make_prelu},
                 {"pooling", make_pooling},
                 {"pooling of planes", make_pooling_of_planes},
+                {"deconvolution", make_deconvolution},
+                {"resampling", make_resampling},
+                {"resampling of planes", make_resampling_of_planes},
+                {"shuffle", make_shuffle},
                 {"binary", make_binary},
                 {"reduction", make_reduction},
                 {"reduction of all", make_reduction_of_all},

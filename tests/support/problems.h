@@ -8,7 +8,7 @@
 #include "dnnl_tp/dnnl_tp_threadpool.h"
 #include "support/check.h"
 
-enum { PROBLEMS = 22, PROBLEM_MAX_ARGS = 8 };
+enum { PROBLEMS = 26, PROBLEM_MAX_ARGS = 8 };
 
 const char *problem_name(int problem);
 dnnl_tp_status_t problem_make(dnnl_tp_primitive_desc_t *pd, dnnl_tp_engine_t engine, int problem,

@@ -19,6 +19,53 @@ static dnnl_tp_status_t check_channels(const dtp_convolution_desc_t *d) {
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_convolution_problem(dtp_convolution_desc_t *op, bool transposed,
+                                         dnnl_tp_prop_kind_t prop, const dtp_md_t *src,
+                                         const dtp_md_t *weights, const dtp_md_t *bias, const dtp_md_t *dst,
+                                         const int64_t *strides, const int64_t *dilates,
+                                         const int64_t *padding_l, const int64_t *padding_r,
+                                         const dtp_attr_t *attr) {
+    DTP_TRY(dtp_check_md(src, "src", true));
+    DTP_TRY(dtp_check_md(weights, "weights", true));
+    DTP_TRY(dtp_check_md(dst, "dst", true));
+    DTP_REQUIRE(strides, NULL_ARG, "strides");
+    DTP_REQUIRE(padding_l, NULL_ARG, "padding_l");
+    const int nd = src->ndims;
+    DTP_REQUIRE(nd >= 3 && nd <= 5, BAD_NDIMS, "src has %d dimensions, 3..5 are allowed", nd);
+    DTP_REQUIRE(dst->ndims == nd, NDIMS_MISMATCH, "dst has %d, src has %d", dst->ndims, nd);
+    DTP_REQUIRE(weights->ndims == nd || weights->ndims == nd + 1, NDIMS_MISMATCH,
+                "weights have %d, src has %d; one more is for groups", weights->ndims, nd);
+    memset(op, 0, sizeof *op);
+    op->base.kind = transposed ? dnnl_tp_deconvolution : dnnl_tp_convolution;
+    op->prop = prop;
+    op->alg = transposed ? dnnl_tp_deconvolution_direct : dnnl_tp_convolution_direct;
+    op->nspatial = nd - 2;
+    op->src = *src;
+    op->wei = *weights;
+    op->dst = *dst;
+    DTP_TRY(dtp_check_static(&op->src, "src"));
+    DTP_TRY(dtp_check_static(&op->wei, "weights"));
+    DTP_TRY(dtp_check_static(&op->dst, "dst"));
+    DTP_TRY(check_channels(op));
+    const dtp_md_t *in = transposed ? dst : src, *out = transposed ? src : dst;
+    for (int s = 0; s < op->nspatial; ++s) {
+        op->strides[s] = strides[s];
+        op->dilations[s] = dilates ? dilates[s] : 0;
+        op->padding_l[s] = padding_l[s];
+        op->padding_r[s] = padding_r ? padding_r[s] : padding_l[s];
+        DTP_TRY(dtp_check_window(s, in->dims[2 + s], weights->dims[2 + dtp_conv_grouped(op) + s],
+                                 op->strides[s], op->dilations[s], op->padding_l[s], op->padding_r[s],
+                                 out->dims[2 + s]));
+    }
+    if (!dtp_md_is_zero(bias)) {
+        DTP_REQUIRE(bias->ndims == 1 && bias->dims[0] == op->dst.dims[1], DIMS_MISMATCH,
+                    "bias is 1-D of the %lld output channels; got %d dimensions, the first %lld",
+                    (long long)op->dst.dims[1], bias->ndims, (long long)bias->dims[0]);
+        op->bia = *bias;
+    }
+    return dtp_check_post_ops(attr, &op->dst);
+}
+
 dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
     dnnl_tp_alg_kind_t alg_kind, const_dnnl_tp_memory_desc_t src_desc,
@@ -31,45 +78,10 @@ dnnl_tp_status_t dnnl_tp_convolution_forward_primitive_desc_create(
                     alg_kind == dnnl_tp_convolution_auto,
                 BAD_ALG, "%s (%d), not convolution_direct, convolution_winograd or convolution_auto",
                 dnnl_tp_alg_kind2str(alg_kind), (int)alg_kind);
-    DTP_TRY(dtp_check_md(src_desc, "src", true));
-    DTP_TRY(dtp_check_md(weights_desc, "weights", true));
-    DTP_TRY(dtp_check_md(dst_desc, "dst", true));
-    DTP_REQUIRE(strides, NULL_ARG, "strides");
-    DTP_REQUIRE(padding_l, NULL_ARG, "padding_l");
-    const int nd = src_desc->ndims;
-    DTP_REQUIRE(nd >= 3 && nd <= 5, BAD_NDIMS, "src has %d dimensions, 3..5 are allowed", nd);
-    DTP_REQUIRE(dst_desc->ndims == nd, NDIMS_MISMATCH, "dst has %d, src has %d", dst_desc->ndims, nd);
-    DTP_REQUIRE(weights_desc->ndims == nd || weights_desc->ndims == nd + 1, NDIMS_MISMATCH,
-                "weights have %d, src has %d; one more is for groups", weights_desc->ndims, nd);
     dtp_convolution_desc_t op;
-    memset(&op, 0, sizeof op);
-    op.base.kind = dnnl_tp_convolution;
-    op.prop = prop_kind;
+    DTP_TRY(dtp_convolution_problem(&op, false, prop_kind, src_desc, weights_desc, bias_desc, dst_desc,
+                                    strides, dilates, padding_l, padding_r, attr));
     op.alg = alg_kind;
-    op.nspatial = nd - 2;
-    op.src = *src_desc;
-    op.wei = *weights_desc;
-    op.dst = *dst_desc;
-    DTP_TRY(dtp_check_static(&op.src, "src"));
-    DTP_TRY(dtp_check_static(&op.wei, "weights"));
-    DTP_TRY(dtp_check_static(&op.dst, "dst"));
-    DTP_TRY(check_channels(&op));
-    for (int s = 0; s < op.nspatial; ++s) {
-        op.strides[s] = strides[s];
-        op.dilations[s] = dilates ? dilates[s] : 0;
-        op.padding_l[s] = padding_l[s];
-        op.padding_r[s] = padding_r ? padding_r[s] : padding_l[s];
-        DTP_TRY(dtp_check_window(s, src_desc->dims[2 + s], weights_desc->dims[2 + dtp_conv_grouped(&op) + s],
-                                 op.strides[s], op.dilations[s], op.padding_l[s], op.padding_r[s],
-                                 dst_desc->dims[2 + s]));
-    }
-    if (!dtp_md_is_zero(bias_desc)) {
-        DTP_REQUIRE(bias_desc->ndims == 1 && bias_desc->dims[0] == op.dst.dims[1], DIMS_MISMATCH,
-                    "bias is 1-D of the %lld output channels; got %d dimensions, the first %lld",
-                    (long long)op.dst.dims[1], bias_desc->ndims, (long long)bias_desc->dims[0]);
-        op.bia = *bias_desc;
-    }
-    DTP_TRY(dtp_check_post_ops(attr, &op.dst));
     DTP_RETURN(dtp_pd_create(primitive_desc, engine, &op.base, sizeof op, attr));
 }
 

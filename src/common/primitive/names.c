@@ -74,6 +74,7 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(, convolution_direct);
         CASE(, convolution_winograd);
         CASE(, convolution_auto);
+        CASE(, deconvolution_direct);
 #define DTP_EW1(name, number, ...) NAMED(number, eltwise_, name);
 #define DTP_EW1_ALIAS(name, number, of) NAMED(number, eltwise_, name);
 #define DTP_EW2(name, number, ...) NAMED(number, binary_, name);
@@ -93,6 +94,8 @@ const char *dnnl_tp_alg_kind2str(dnnl_tp_alg_kind_t v) {
         CASE(pooling_, avg_exclude_padding);
         CASE(, lrn_across_channels);
         CASE(, lrn_within_channel);
+        CASE(resampling_, nearest);
+        CASE(resampling_, linear);
         CASE(softmax_, accurate);
         CASE(softmax_, log);
     }

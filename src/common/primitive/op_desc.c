@@ -112,6 +112,7 @@ void dtp_op_serialise(dtp_bytes_t *b, const dtp_op_desc_t *op) {
         case DTP_FIELD_S32:
         case DTP_FIELD_F32: dtp_bytes_put(b, at, 4); break;
         case DTP_FIELD_S64: dtp_bytes_put(b, at, 8); break;
+        case DTP_FIELD_F32S: dtp_bytes_put(b, at, sizeof(float) * (size_t)n); break;
         case DTP_FIELD_DIMS: dtp_bytes_put(b, at, sizeof(int64_t) * (size_t)n); break;
         case DTP_FIELD_MD:
         case DTP_FIELD_MD_ARRAY:

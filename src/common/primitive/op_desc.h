@@ -29,6 +29,7 @@ typedef enum {
     DTP_FIELD_S32,
     DTP_FIELD_S64,
     DTP_FIELD_F32,
+    DTP_FIELD_F32S, /* float, an array in the problem of which count are used */
     DTP_FIELD_DIMS, /* int64_t, a dnnl_tp_dims_t of which count are used */
     DTP_FIELD_MD,
     DTP_FIELD_MD_ARRAY,

@@ -90,19 +90,20 @@ static const struct {
                {dnnl_tp_query_kernel, "kernel"},
                {dnnl_tp_query_dilations, "dilations"},
                {dnnl_tp_query_padding_l, "padding_l"},
-               {dnnl_tp_query_padding_r, "padding_r"}};
+               {dnnl_tp_query_padding_r, "padding_r"},
+               {dnnl_tp_query_factors, "factors"},
+               {dnnl_tp_query_group_size_s64, "group_size"}};
 
-/* A member of the problem by name, or the address of one that has several values; false: there is none.
+/* A number of the problem by name, or the address of one that has several values; false: there is none.
  */
 static bool read_member(const dtp_pd_t *pd, const char *name, void *result) {
     for (int f = 0; f < pd->info->nfields; ++f) {
         const dtp_field_t *field = &pd->info->fields[f];
         const char *at = (const char *)pd->op + field->offset;
         if (strcmp(field->name, name)) continue;
-        if (field->type == DTP_FIELD_DIMS)
-            *(const dnnl_tp_dims_t **)result = (const dnnl_tp_dims_t *)(const void *)at;
+        if (field->type == DTP_FIELD_DIMS || field->type == DTP_FIELD_F32S) *(const void **)result = at;
+        else if (field->type == DTP_FIELD_S64) memcpy(result, at, sizeof(int64_t));
         else if (field->type == DTP_FIELD_S32 || field->type == DTP_FIELD_F32) memcpy(result, at, 4);
-        else if (field->type == DTP_FIELD_S64) memcpy(result, at, 8);
         else continue;
         return true;
     }

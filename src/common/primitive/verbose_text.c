@@ -68,8 +68,7 @@ static void put_aux(text_t *t, const dtp_pd_t *pd) {
         const void *at = (const char *)pd->op + field->offset;
         if (!strcmp(field->name, "prop")) continue;
         if (field->type == DTP_FIELD_F32) PUT(t, "%s:%g ", field->name, (double)*(const float *)at);
-        if (field->type == DTP_FIELD_S64)
-            PUT(t, "%s:%lld ", field->name, (long long)*(const int64_t *)at);
+        if (field->type == DTP_FIELD_S64) PUT(t, "%s:%lld ", field->name, (long long)*(const int64_t *)at);
         if (field->type == DTP_FIELD_DIMS) {
             const int n = *(const int *)(const void *)((const char *)pd->op + field->count_offset);
             for (int i = 0; i < n; ++i)

@@ -52,4 +52,14 @@ static inline bool dtp_conv_in_blocks(const dtp_md_t *md, int dim, int64_t n) {
            md->inner_idxs[0] == dim;
 }
 
+/* Checks and fills op but for the engine's part; transposed: a deconvolution, whose window slides over dst. The algorithm
+ * is the direct one. (kinds/convolution.c) */
+struct dnnl_tp_primitive_attr;
+dnnl_tp_status_t dtp_convolution_problem(dtp_convolution_desc_t *op, bool transposed,
+                                         dnnl_tp_prop_kind_t prop, const dtp_md_t *src,
+                                         const dtp_md_t *weights, const dtp_md_t *bias, const dtp_md_t *dst,
+                                         const int64_t *strides, const int64_t *dilates,
+                                         const int64_t *padding_l, const int64_t *padding_r,
+                                         const struct dnnl_tp_primitive_attr *attr);
+
 #endif

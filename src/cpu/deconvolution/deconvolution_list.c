@@ -1,0 +1,5 @@
+/* Implementations of deconvolution on the CPU, fastest first. */
+#include "common/primitive/primitive_desc.h"
+
+#define IMPLS(X) X(deconvolution__ref)
+DTP_CPU_LIST(deconvolution, IMPLS);

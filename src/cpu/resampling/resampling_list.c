@@ -1,0 +1,5 @@
+/* Implementations of resampling on the CPU, fastest first. */
+#include "common/primitive/primitive_desc.h"
+
+#define IMPLS(X) X(resampling__ref)
+DTP_CPU_LIST(resampling, IMPLS);
