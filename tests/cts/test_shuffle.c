@@ -50,7 +50,7 @@ static const case_t cases[] = {
     {5, {2, 30, 2, 3, 5}, 1, 6, F32, "acdeb", "acdeb", "simd"},
     {4, {2, 30, 3, 5}, 1, 1, F32, "acdb", "acdb", "simd"},
     {4, {2, 30, 3, 5}, 1, 30, F32, "acdb", "acdb", "simd"},
-    {2, {7, 3}, 1, 3, F32, "ab", "ab", "moves"},
+    {2, {7, 3}, 1, 3, F32, "ab", "ab", "simd"},
     {2, {7, 6}, 1, 3, dnnl_tp_s32, "ab", "ab", NULL},
     {2, {7, 6}, 1, 3, dnnl_tp_f16, "ab", "ab", NULL},
     {2, {7, 6}, 1, 3, dnnl_tp_f64, "ab", "ab", NULL},

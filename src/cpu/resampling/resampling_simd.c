@@ -1,0 +1,327 @@
+/* Resampling on vectors, in f32: any types whose values are floats; nearest elements of one type are moved, of any type. Two
+ * ways:
+ *
+ * rows   the channels of a pixel lie side by side in src and in dst (channels last, or one layout in blocks of channels): a kernel
+ *        call is one row of dst, of a block of channels.
+ * planes everything else: a kernel call is one row of the plane of a channel.
+ *
+ * A unit of work is a band of rows. What kernels cannot read or write where it lies (other types than f32; for planes, columns
+ * that do not lie side by side) passes through scratch, where the rows of src that neighbours share stay converted. */
+#include "common/base/scalar.h"
+#include "common/layout/zero_pad.h"
+#include "cpu/postops/postops.h"
+#include "cpu/resampling/resampling.h"
+#include "cpu/resampling/resampling_kern.h"
+#include "threading/base/parallel.h"
+
+enum {
+    COLUMNS = DTP_RESAMPLING_DIMS - 1,
+    BAND_FLOATS = 16 * 1024,       /* of dst in a unit, if rows are short */
+    SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
+    SPARSE = 4                     /* so many columns of src for one of dst: most are not used */
+};
+
+/* Where element (n, c, d, h, w) lies: offset0 + n * n_stride + (c / block) * c_stride + (c % block) + d * s[0] + h * s[1] +
+ * w * s[2]; block 1: plain. */
+typedef struct {
+    int64_t offset0, n_stride, c_stride, block, s[DTP_RESAMPLING_DIMS];
+} view_t;
+
+typedef struct {
+    dtp_postops_t po;
+    const dtp_resampling_kernels_t *kernels;
+    const dtp_vops_t *vops;
+    view_t src, dst;
+    dnnl_tp_data_type_t sdt, ddt;
+    int64_t n, c, in[DTP_RESAMPLING_DIMS], out[DTP_RESAMPLING_DIMS];
+    bool linear, planes;
+    int64_t moves; /* bytes of elements that are moved from channel rows to channel rows; 0: computed */
+    bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
+    int64_t block, blocks;       /* channels of a kernel call, and how many such blocks */
+    int64_t band, bands, units, grain;
+    int64_t row_floats;     /* of a converted row of src */
+    size_t dst_at, room_at; /* bytes into a participant's scratch, behind the converted rows */
+} simd_plan_t;
+
+/* Made once for a primitive. */
+typedef struct {
+    dtp_resampling_place_t *place[DTP_RESAMPLING_DIMS];
+    dtp_resampling_columns_t *columns;
+} table_t;
+
+/* ---- Tables ------------------------------------------------------------------------------------------ */
+
+static void fill_places(const simd_plan_t *p, int dim, dtp_resampling_place_t *to) {
+    for (int64_t o = 0; o < p->out[dim]; ++o) {
+        if (p->linear) to[o] = dtp_resampling_place(p->in[dim], p->out[dim], o);
+        else to[o].lo = to[o].hi = dtp_resampling_nearest_of(p->in[dim], p->out[dim], o), to[o].part = 0;
+        if (to[o].lo == to[o].hi) to[o].part = 0;
+    }
+}
+
+static void fill_columns(const simd_plan_t *p, const dtp_resampling_place_t *place,
+                         dtp_resampling_columns_t *to) {
+    const int64_t lanes = p->kernels->lanes, out = p->out[COLUMNS];
+    for (int64_t x = 0; x < out; x += lanes, ++to) {
+        const int64_t n = dtp_min64(lanes, out - x);
+        to->base = (int32_t)place[x].lo;
+        for (int64_t l = 0; l < n; ++l) {
+            const dtp_resampling_place_t *q = &place[x + l];
+            const bool has_high = q->part != 0;
+            to->lo[l] = (int32_t)q->lo - to->base;
+            to->hi[l] = has_high ? (int32_t)q->hi - to->base : -1;
+            to->low[l] = 1 - q->part;
+            to->high[l] = q->part;
+            to->wide |= (has_high ? to->hi[l] : to->lo[l]) >= 2 * lanes;
+        }
+    }
+}
+
+static dnnl_tp_status_t simd_prepare(dtp_primitive_t *primitive) {
+    const simd_plan_t *p = primitive->pd->plan;
+    const int64_t vectors = p->planes ? dtp_div_up(p->out[COLUMNS], p->kernels->lanes) : 0;
+    size_t places = 0;
+    for (int i = 0; i < DTP_RESAMPLING_DIMS; ++i) places += (size_t)p->out[i];
+    const size_t all = sizeof(table_t) + places * sizeof(dtp_resampling_place_t) +
+                       (size_t)vectors * sizeof(dtp_resampling_columns_t);
+    table_t *t = dtp_zalloc(primitive->pd->engine->allocator, all, DTP_CACHE_LINE);
+    if (!t) DTP_RETURN(dtp_no_memory(all));
+    primitive->prepared[0] = t;
+    dtp_resampling_place_t *at = (dtp_resampling_place_t *)(void *)(t + 1);
+    for (int i = 0; i < DTP_RESAMPLING_DIMS; at += p->out[i], ++i) fill_places(p, i, t->place[i] = at);
+    t->columns = (dtp_resampling_columns_t *)(void *)at;
+    if (vectors) fill_columns(p, t->place[COLUMNS], t->columns);
+    return dnnl_tp_success;
+}
+
+/* ---- The plan ---------------------------------------------------------------------------------------- */
+
+static bool view_of(view_t *v, const dtp_md_t *md) {
+    const int spatial = md->ndims - 2;
+    if (md->inner_nblks > 1 || (md->inner_nblks == 1 && md->inner_idxs[0] != 1)) return false;
+    *v = (view_t){.offset0 = md->offset0,
+                  .n_stride = md->strides[0],
+                  .c_stride = md->strides[1],
+                  .block = md->inner_nblks ? md->inner_blks[0] : 1};
+    for (int i = 0; i < spatial; ++i) v->s[DTP_RESAMPLING_DIMS - spatial + i] = md->strides[2 + i];
+    return true;
+}
+
+/* Channels side by side; 1: none. */
+static int64_t run_length(const view_t *v, int64_t c) {
+    return v->block > 1 ? v->block : v->c_stride == 1 && c > 1 ? c : 1;
+}
+
+static size_t floats_bytes(int64_t n) { return dtp_round_up_size((size_t)n * sizeof(float), DTP_CACHE_LINE); }
+
+static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
+    const dtp_resampling_desc_t *d = (const dtp_resampling_desc_t *)pd->op;
+    const unsigned isa = dtp_pd_isa(pd);
+    simd_plan_t *p = pd->plan;
+    p->linear = d->alg == dnnl_tp_resampling_linear;
+    p->sdt = d->src.data_type;
+    p->ddt = d->dst.data_type;
+    const bool copies = !p->linear && p->sdt == p->ddt && pd->attr->post_ops->len == 0;
+    if (copies && dtp_type_size(p->sdt) == sizeof(float))
+        p->sdt = p->ddt = dnnl_tp_f32; /* bits like any others */
+    DTP_DISPATCH(dtp_dt_fits_f32(p->sdt) && dtp_dt_fits_f32(p->ddt), UNSUPPORTED_DATA_TYPE);
+    DTP_TRY(dtp_resampling_check(pd));
+    DTP_DISPATCH(view_of(&p->src, &d->src) && view_of(&p->dst, &d->dst), UNSUPPORTED_LAYOUT);
+    p->kernels = DTP_BY_ISA(isa, &dtp_resampling_kernels, &dtp_resampling_kernels__portable);
+    p->vops = dtp_vops(isa);
+    p->n = d->src.dims[0];
+    p->c = d->src.dims[1];
+    for (int i = 0; i < DTP_RESAMPLING_DIMS; ++i) {
+        const int at = i - (DTP_RESAMPLING_DIMS - d->spatial);
+        p->in[i] = at < 0 ? 1 : d->src.dims[2 + at];
+        p->out[i] = at < 0 ? 1 : d->dst.dims[2 + at];
+    }
+    const int64_t run = run_length(&p->src, p->c), in = p->in[COLUMNS], out = p->out[COLUMNS];
+    p->planes = run == 1 || run_length(&p->dst, p->c) != run || p->src.block != p->dst.block;
+    p->block = p->planes ? 1 : run;
+    p->blocks = dtp_div_up(p->c, p->block);
+    if (p->planes) {
+        DTP_TRY(dtp_postops_init(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
+        p->src_direct = p->sdt == dnnl_tp_f32 && (p->src.s[COLUMNS] == 1 || in == 1);
+        p->dst_direct = p->ddt == dnnl_tp_f32 && (p->dst.s[COLUMNS] == 1 || out == 1);
+    } else {
+        DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
+        p->src_direct = p->sdt == dnnl_tp_f32;
+        p->dst_direct = p->ddt == dnnl_tp_f32;
+        if (copies) p->moves = (int64_t)dtp_type_size(p->sdt);
+    }
+    p->dst_direct = p->dst_direct && dtp_postops_only_eltwise(&p->po);
+    p->row_floats = p->src_direct || p->moves ? 0 : in * p->block;
+    const int64_t tile = p->dst_direct || p->moves ? 0 : out * p->block,
+                  room = p->planes ? in + 2 * DTP_RESAMPLING_LANES : 0;
+    DTP_DISPATCH(DTP_RESAMPLING_ROWS * p->row_floats < SLOT_FLOATS && tile < SLOT_FLOATS &&
+                     room < SLOT_FLOATS,
+                 UNSUPPORTED_SHAPE);
+    p->dst_at = DTP_RESAMPLING_ROWS * floats_bytes(p->row_floats);
+    p->room_at = p->dst_at + floats_bytes(tile);
+    dtp_pd_book(pd, 0, p->room_at + floats_bytes(room));
+    p->band = dtp_max64(dtp_min64(p->out[1], BAND_FLOATS / dtp_max64(out * p->block, 1)), 1);
+    p->bands = dtp_div_up(p->out[1], p->band);
+    p->units = dtp_md_nelems(&d->dst) ? p->n * p->blocks * p->out[0] * p->bands : 0;
+    double ns = (double)(out * p->block) * (p->linear ? .12 : .06) + (p->planes ? .05 * (double)in : 0);
+    if (!p->src_direct) ns += .2 * (double)(in * p->block);
+    if (!p->dst_direct || p->po.len) ns += .2 * (double)(out * p->block);
+    p->grain = dtp_grain((ns + 10) * (double)p->band);
+    return dnnl_tp_success;
+}
+
+/* ---- Execution --------------------------------------------------------------------------------------- */
+
+/* Rows of src of one image and block, as the kernels read them. */
+typedef struct {
+    const simd_plan_t *p;
+    const char *src; /* of image and block */
+    float *room;
+    int64_t held[DTP_RESAMPLING_ROWS]; /* numbers of the converted rows, -1: none */
+} rows_t;
+
+static void convert_row(const rows_t *r, const char *from, float *to) {
+    const simd_plan_t *p = r->p;
+    const int64_t size = (int64_t)dtp_type_size(p->sdt), w = p->src.s[COLUMNS];
+    const dtp_load_fn_t load = p->vops->load[p->sdt];
+    if (p->planes) load(to, from, p->in[COLUMNS], w);
+    else if (w == p->block) load(to, from, p->in[COLUMNS] * p->block, 1);
+    else
+        for (int64_t x = 0; x < p->in[COLUMNS]; ++x)
+            load(to + x * p->block, from + x * w * size, p->block, 1);
+}
+
+static const float *row_at(rows_t *r, int64_t number, const int64_t *wanted, int64_t n) {
+    const simd_plan_t *p = r->p;
+    const int64_t size = (int64_t)dtp_type_size(p->sdt),
+                  at = number / p->in[1] * p->src.s[0] + number % p->in[1] * p->src.s[1];
+    if (p->src_direct) return (const float *)(const void *)(r->src + at * size);
+    int free_one = 0;
+    for (int i = 0; i < DTP_RESAMPLING_ROWS; ++i) {
+        if (r->held[i] == number) return r->room + i * (int64_t)(floats_bytes(p->row_floats) / sizeof(float));
+        bool needed = false;
+        for (int64_t k = 0; k < n; ++k) needed |= r->held[i] == wanted[k];
+        if (!needed) free_one = i;
+    }
+    float *to = r->room + free_one * (int64_t)(floats_bytes(p->row_floats) / sizeof(float));
+    r->held[free_one] = number;
+    convert_row(r, r->src + at * size, to);
+    return to;
+}
+
+/* The rows that meet in row (od, oh) of dst. */
+static void gather_rows(rows_t *r, const table_t *t, int64_t od, int64_t oh, dtp_resampling_rows_t *to) {
+    const dtp_resampling_place_t *d = &t->place[0][od], *h = &t->place[1][oh];
+    int64_t wanted[DTP_RESAMPLING_ROWS];
+    to->n = 0;
+    for (int i = 0; i < (d->part != 0 ? 2 : 1); ++i)
+        for (int k = 0; k < (h->part != 0 ? 2 : 1); ++k) {
+            wanted[to->n] = (i ? d->hi : d->lo) * r->p->in[1] + (k ? h->hi : h->lo);
+            to->weight[to->n++] = (i ? d->part : 1 - d->part) * (k ? h->part : 1 - h->part);
+        }
+    for (int64_t i = 0; i < to->n; ++i) to->row[i] = row_at(r, wanted[i], wanted, to->n);
+}
+
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    const table_t *table;
+} run_t;
+
+/* Row (od, oh) of image and block, moved as bytes. */
+static void move_row(const run_t *run, const char *src, char *dst, int64_t od, int64_t oh, int64_t channels) {
+    const simd_plan_t *p = run->pd->plan;
+    const int64_t size = p->moves, ld = p->dst.s[COLUMNS] * size, step = p->src.s[COLUMNS] * size;
+    const size_t bytes = (size_t)(channels * size);
+    const dtp_resampling_place_t *place = run->table->place[COLUMNS];
+    src += (run->table->place[0][od].lo * p->src.s[0] + run->table->place[1][oh].lo * p->src.s[1]) * size;
+    for (int64_t x = 0; x < p->out[COLUMNS]; ++x) memcpy(dst + x * ld, src + place[x].lo * step, bytes);
+}
+
+/* What follows the sums of a row of dst, which lie at y. */
+static void finish_row(const run_t *run, float *y, char *dst, int64_t line, int64_t c0, int64_t channels) {
+    const simd_plan_t *p = run->pd->plan;
+    const int64_t out = p->out[COLUMNS], w = p->dst.s[COLUMNS], size = (int64_t)dtp_type_size(p->ddt);
+    const int64_t ld = p->dst_direct ? w : p->block;
+    if (p->po.len && p->planes) dtp_postops_apply(&p->po, run->ctx, y, out, 1, out, line, 0);
+    else if (p->po.len) dtp_postops_apply(&p->po, run->ctx, y, ld, out, channels, line * out, c0);
+    if (p->dst_direct) return;
+    const dtp_store_fn_t store = p->vops->store[p->ddt];
+    if (p->planes) store(dst, y, out, w);
+    else if (w == p->block && channels == p->block) store(dst, y, out * p->block, 1);
+    else
+        for (int64_t x = 0; x < out; ++x) store(dst + x * w * size, y + x * p->block, channels, 1);
+}
+
+static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t block, int64_t od, int64_t oh0,
+                      int64_t oh1) {
+    const simd_plan_t *p = run->pd->plan;
+    const int64_t ssize = (int64_t)dtp_type_size(p->sdt), dsize = (int64_t)dtp_type_size(p->ddt),
+                  c0 = block * p->block, channels = dtp_min64(p->block, p->c - c0);
+    const int64_t sc = p->src.block > 1 ? c0 / p->src.block * p->src.c_stride + c0 % p->src.block
+                                        : c0 * p->src.c_stride,
+                  dc = p->dst.block > 1 ? c0 / p->dst.block * p->dst.c_stride + c0 % p->dst.block
+                                        : c0 * p->dst.c_stride;
+    rows_t rows = {.p = p,
+                   .src = (const char *)run->ctx->ptr[DTP_RESAMPLING_SRC] +
+                          (p->src.offset0 + image * p->src.n_stride + sc) * ssize,
+                   .room = (float *)(void *)scratch};
+    for (int i = 0; i < DTP_RESAMPLING_ROWS; ++i) rows.held[i] = -1;
+    for (int64_t oh = oh0; oh < oh1; ++oh) {
+        char *dst =
+            (char *)run->ctx->ptr[DTP_RESAMPLING_DST] +
+            (p->dst.offset0 + image * p->dst.n_stride + dc + od * p->dst.s[0] + oh * p->dst.s[1]) * dsize;
+        if (p->moves) {
+            move_row(run, rows.src, dst, od, oh, channels);
+            continue;
+        }
+        float *y = (float *)(void *)(p->dst_direct ? dst : scratch + p->dst_at);
+        if (p->planes) {
+            dtp_resampling_line_t a = {.dst = y,
+                                       .room = (float *)(void *)(scratch + p->room_at),
+                                       .columns = run->table->columns,
+                                       .in = p->in[COLUMNS],
+                                       .out = p->out[COLUMNS],
+                                       .linear = p->linear,
+                                       .sparse = p->in[COLUMNS] > SPARSE * p->out[COLUMNS]};
+            gather_rows(&rows, run->table, od, oh, &a.rows);
+            p->kernels->line(&a);
+        } else {
+            dtp_resampling_pixels_t a = {.dst = y,
+                                         .places = run->table->place[COLUMNS],
+                                         .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
+                                         .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,
+                                         .channels = channels,
+                                         .out = p->out[COLUMNS]};
+            gather_rows(&rows, run->table, od, oh, &a.rows);
+            p->kernels->pixels(&a);
+        }
+        const int64_t line_of = (p->planes ? image * p->c + block : image) * p->out[0] + od;
+        finish_row(run, y, dst, line_of * p->out[1] + oh, c0, channels);
+    }
+}
+
+static void simd_units(void *arg, int slot, int64_t begin, int64_t end) {
+    const run_t *run = arg;
+    const simd_plan_t *p = run->pd->plan;
+    char *scratch = dtp_scratch_slot(run->pd, run->ctx, slot);
+    for (int64_t u = begin; u < end; ++u) {
+        int64_t at = u;
+        const int64_t band = at % p->bands, od = (at /= p->bands) % p->out[0],
+                      block = (at /= p->out[0]) % p->blocks, image = at / p->blocks, oh = band * p->band;
+        simd_band(run, scratch, image, block, od, oh, dtp_min64(oh + p->band, p->out[1]));
+    }
+}
+
+static dnnl_tp_status_t simd_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const dtp_resampling_desc_t *d = (const dtp_resampling_desc_t *)pd->op;
+    const simd_plan_t *p = pd->plan;
+    run_t run = {pd, ctx, ctx->prepared[0]};
+    dtp_parallel_for(ctx->par, p->units, p->grain, simd_units, &run);
+    if (dtp_md_is_padded(&d->dst)) dtp_zero_pad(&d->dst, ctx->ptr[DTP_RESAMPLING_DST]);
+    return dnnl_tp_success;
+}
+
+static const dtp_impl_constants_t simd_constants = {simd_prepare, NULL};
+DTP_CPU_IMPLS_AND_ANY(resampling, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(simd_plan_t),
+                      .pd_init = simd_pd_init, .constants = &simd_constants, .execute = simd_execute);
