@@ -33,12 +33,17 @@ static const dtp_field_t deconvolution_fields[] = {
     DTP_INPUT(dtp_deconvolution_desc_t, bia, DNNL_TP_ARG_BIAS),
     DTP_OUTPUT(dtp_deconvolution_desc_t, dst, DNNL_TP_ARG_DST)};
 
-/* The kernel's elements and input channels: at most so many meet an element of dst. */
-static int64_t deconvolution_depth(const dtp_md_t *src, const dtp_md_t *wei) {
-    int64_t depth = 1;
-    for (int d = wei->ndims - src->ndims + 1; d < wei->ndims; ++d) depth *= wei->dims[d];
-    return depth;
+/* Products that fall outside of dst are none. */
+static void deconvolution_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)op;
+    (void)arg; /* no dimension is known at execution only */
+    work->flops =
+        2. * (double)(d->dst.dims[0] * d->dst.dims[1] * d->src.dims[1] / dtp_max64(dtp_conv_groups(d), 1));
+    for (int i = 0; i < 3; ++i) {
+        const dtp_window_t w = dtp_deconv_window(d, i);
+        work->flops *= (double)dtp_window_all_taps(&w);
+    }
 }
 
 static const dtp_attr_rules_t deconvolution_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(deconvolution, -1, &deconvolution_attr, .depth = deconvolution_depth);
+DTP_KIND_INFO(deconvolution, -1, &deconvolution_attr, deconvolution_work);

@@ -70,5 +70,12 @@ static const dtp_field_t resampling_fields[] = {
     DTP_INPUT(dtp_resampling_desc_t, src, DNNL_TP_ARG_SRC),
     DTP_OUTPUT(dtp_resampling_desc_t, dst, DNNL_TP_ARG_DST)};
 
+/* A product and a sum for each of the elements between which one of dst lies; none of the nearest one. */
+static void resampling_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
+    const dtp_resampling_desc_t *d = (const dtp_resampling_desc_t *)op;
+    if (d->alg == dnnl_tp_resampling_linear)
+        work->flops = (double)dtp_md_nelems(arg[DTP_RESAMPLING_DST].md) * (double)(2 << d->spatial);
+}
+
 static const dtp_attr_rules_t resampling_attr = {.post_ops = DTP_TAKES_EVERY};
-DTP_KIND_INFO(resampling, -1, &resampling_attr);
+DTP_KIND_INFO(resampling, -1, &resampling_attr, resampling_work);

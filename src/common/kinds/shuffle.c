@@ -40,4 +40,4 @@ static const dtp_field_t shuffle_fields[] = {
     DTP_OUTPUT(dtp_shuffle_desc_t, dst, DNNL_TP_ARG_DST)};
 
 static const dtp_attr_rules_t shuffle_attr = {.post_ops = 0};
-DTP_KIND_INFO(shuffle, -1, &shuffle_attr);
+DTP_KIND_INFO(shuffle, -1, &shuffle_attr, NULL);

@@ -91,7 +91,7 @@ static void deconvolution_ref_range(void *arg, int slot, int64_t begin, int64_t 
 static dnnl_tp_status_t deconvolution_ref_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
     dtp_job_t job = {pd, ctx};
-    const double macs = (double)pd->info->depth(&d->src, &d->wei);
+    const double macs = (double)dtp_conv_depth(d);
     dtp_parallel_for(ctx->par, dtp_md_nelems(&d->dst), dtp_grain(30 + NS_PER_MAC * macs),
                      deconvolution_ref_range, &job);
     dtp_zero_pad(&d->dst, ctx->ptr[DTP_CONV_DST]);
