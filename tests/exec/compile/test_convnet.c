@@ -302,11 +302,37 @@ static void test_edges(void **state) {
     finish(m, 10, expected, COUNT(expected));
 }
 
+/* Weights of Winograd convolutions are constants that were packed in the opaque layout, whose bytes no step of a run
+ * makes. */
+static void test_winograd(void **state) {
+    (void)state;
+    enum { CHANNELS = 48, SIDE = 14, LAYERS = 2 };
+    mirror_t *m = fresh(9);
+    int x = image(m, 1, CHANNELS, SIDE);
+    for (int i = 0; i < LAYERS; ++i) x = relu(m, conv(m, x, CHANNELS, CHANNELS, 3, 1, true));
+    mirror_output(m, x);
+    const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts};
+    dnnl_tp_executable_t e;
+    CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, m->engine, 1, &m->value[m->in[0]].info, &opts));
+    int found = 0;
+    for (int i = 0; i < e->nsteps; ++i) {
+        const dtp_primitive_t *p = e->steps[i].work->prim[0];
+        if (!p || p->pd->op->kind != dnnl_tp_convolution) continue;
+        const dtp_md_t *wei = dnnl_tp_primitive_desc_query_md(p->pd, dnnl_tp_query_weights_md, 0);
+        assert_true(dtp_md_is_opaque(wei) && !strncmp(p->pd->impl->name, "wino", 4));
+        ++found;
+    }
+    assert_int_equal(found, LAYERS);
+    CHECK_OK(dnnl_tp_executable_destroy(e));
+    static const expected_t expected[] = {{dnnl_tp_reorder, 2}, {dnnl_tp_convolution, LAYERS}};
+    finish(m, 2 + LAYERS, expected, COUNT(expected));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),     cmocka_unit_test(test_maps),  cmocka_unit_test(test_no_map),
-        cmocka_unit_test(test_branches),  cmocka_unit_test(test_edges), cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_maps),     cmocka_unit_test(test_no_map),
+        cmocka_unit_test(test_branches),  cmocka_unit_test(test_edges),    cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_winograd),
     };
     test_allocator_init(&allocator);
     if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
