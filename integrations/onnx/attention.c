@@ -44,13 +44,6 @@ static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
     return dtp_cv_reshape(cv, y, RANK, dims);
 }
 
-static val_t *counted(cv_t *cv, int64_t n, int after) {
-    void *p;
-    val_t *v = dtp_cv_room(cv, dnnl_tp_s64, 1, &n, &p);
-    for (int64_t i = 0; v && i < n; ++i) ((int64_t *)p)[i] = i;
-    return dtp_cv_unsqueeze(cv, v, 0, after);
-}
-
 static val_t *both(cv_t *cv, val_t *x, val_t *y) {
     return x && y ? dtp_cv_binary(cv, dnnl_tp_op_logical_and, x, y) : x ? x : y;
 }
@@ -60,13 +53,13 @@ static val_t *visible(cv_t *cv, int64_t rows, int64_t keys, int64_t before, val_
     const bool is_causal = dtp_cv_int(cv, "is_causal", 0) != 0;
     const int64_t left = dtp_cv_int(cv, "left_window_size", -1),
                   right = dtp_cv_int(cv, "right_window_size", -1);
-    val_t *at = NULL, *key = counted(cv, keys, 0), *all = NULL; /* {rows, 1}, {keys} */
+    val_t *at = NULL, *key = dtp_cv_counted(cv, keys, 0), *all = NULL; /* {rows, 1}, {keys} */
     if (lengths) {
         lengths = dtp_cv_unsqueeze(cv, dtp_cv_typed(cv, lengths, dnnl_tp_s64), 0, 3);
         all = dtp_cv_binary(cv, dnnl_tp_op_less, key, lengths);
     }
     if (!is_causal && left < 0 && right < 0) return all;
-    at = counted(cv, rows, 1);
+    at = dtp_cv_counted(cv, rows, 1);
     val_t *shift = lengths ? dtp_cv_binary(cv, dnnl_tp_op_subtract, lengths,
                                            dtp_cv_scalar(cv, dnnl_tp_s64, (double)rows))
                            : dtp_cv_scalar(cv, dnnl_tp_s64, (double)before);

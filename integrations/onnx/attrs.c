@@ -99,6 +99,14 @@ const char *dtp_cv_text(cv_t *cv, const char *name, int i) {
     const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
     if (!a || (size_t)i >= a->n_strings) return NULL;
     char *text = dtp_cv_alloc(cv, a->strings[i].len + 1);
-    if (text) memcpy(text, a->strings[i].data, a->strings[i].len);
+    if (text && a->strings[i].len) memcpy(text, a->strings[i].data, a->strings[i].len);
+    return text;
+}
+
+const char *dtp_cv_attr_text(cv_t *cv, const char *name) {
+    const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    if (!a) return NULL;
+    char *text = dtp_cv_alloc(cv, a->s.len + 1);
+    if (text && a->s.len) memcpy(text, a->s.data, a->s.len);
     return text;
 }

@@ -195,6 +195,13 @@ val_t *dtp_cv_list(cv_t *cv, int64_t n, const int64_t *values) {
     return dtp_cv_constant(cv, dnnl_tp_s64, 1, &n, values);
 }
 
+val_t *dtp_cv_counted(cv_t *cv, int64_t n, int after) {
+    void *p;
+    val_t *v = dtp_cv_room(cv, dnnl_tp_s64, 1, &n, &p);
+    for (int64_t i = 0; v && i < n; ++i) ((int64_t *)p)[i] = i;
+    return dtp_cv_unsqueeze(cv, v, 0, after);
+}
+
 /* ---- Elements that have to be known -------------------------------------------------------------------------- */
 
 static const val_t *known(cv_t *cv, int i) {

@@ -1,5 +1,5 @@
-/* If and Loop. An If whose condition is known is one of its branches, else two regions of the graph; a Loop whose number of
- * iterations is known is unrolled, within the budget of nodes. */
+/* If, Loop and Scan. An If whose condition is known is one of its branches, else two regions of the graph; a Loop whose number of
+ * iterations is known and a Scan are unrolled, within the budget of nodes. */
 #include "onnx/ops.h"
 
 enum { MAX_OUTPUTS = 64 };
@@ -59,12 +59,10 @@ static bool known_condition(const val_t *x, bool *value) {
 
 /* What the iterations made, one behind the other along a new dimension. */
 static val_t *scanned(cv_t *cv, int64_t n, val_t *const *parts) {
-    val_t **grown = dtp_cv_alloc(cv, sizeof *grown * (size_t)(n + !n));
     if (!cv->status && n == 0)
         dtp_cv_fail(cv, dnnl_tp_unimplemented,
                     "it makes no iteration, so shapes of its outputs are not known");
-    for (int64_t i = 0; i < n && !cv->status; ++i) grown[i] = dtp_cv_unsqueeze(cv, parts[i], 1, 0);
-    return cv->status ? NULL : dtp_cv_concat(cv, 0, (int)n, grown);
+    return cv->status ? NULL : dtp_cv_stack(cv, (int)n, parts, 0);
 }
 
 void dtp_onnx_loop(cv_t *cv) {
@@ -116,4 +114,80 @@ void dtp_onnx_loop(cv_t *cv) {
     for (int i = 0; i < nvars; ++i) dtp_cv_set(cv, i, in[2 + i]);
     for (int k = 0; k < nscans && nvars + k < cv->nout; ++k)
         if (dtp_cv_wanted(cv, nvars + k)) dtp_cv_set(cv, nvars + k, scanned(cv, n, scans[k]));
+}
+
+/* ---- Scan -------------------------------------------------------------------------------------------------------- */
+
+/* Entry i of a list of axes or directions, 0 where there is none; false: the list has another length. */
+static bool entries(cv_t *cv, const char *name, int n, const int64_t **list) {
+    static const int64_t zeros[MAX_OUTPUTS];
+    int64_t count;
+    *list = dtp_cv_attr_ints(cv, name, &count);
+    if (count < 0) *list = zeros;
+    else if (count != n && !cv->status)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute '%s' has %lld entries, needed are %d", name,
+                    (long long)count, n);
+    return !cv->status;
+}
+
+/* States pass from step to step; of scanned inputs each step sees one slice, and the slices that it makes are joined. */
+void dtp_onnx_scan_steps(cv_t *cv) {
+    graph_proto_t *g = dtp_cv_graph(cv, "body");
+    const int64_t scanned_in = dtp_cv_int(cv, "num_scan_inputs", 0);
+    if (!cv->status && (scanned_in < 1 || scanned_in > cv->nin || cv->nin > MAX_OUTPUTS ||
+                        g->n_output > MAX_OUTPUTS || g->n_input != (size_t)cv->nin ||
+                        g->n_output < (size_t)(cv->nin - scanned_in) || (size_t)cv->nout > g->n_output))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "its body has %zu inputs and %zu outputs for %d inputs",
+                    g->n_input, g->n_output, cv->nin);
+    if (cv->status) return;
+    const int nscans = (int)scanned_in, nstates = cv->nin - nscans, nouts = (int)g->n_output - nstates;
+    const int64_t *in_axes, *in_back, *out_axes, *out_back;
+    if (!entries(cv, "scan_input_axes", nscans, &in_axes) ||
+        !entries(cv, "scan_input_directions", nscans, &in_back) ||
+        !entries(cv, "scan_output_axes", nouts, &out_axes) ||
+        !entries(cv, "scan_output_directions", nouts, &out_back))
+        return;
+    val_t *state[MAX_OUTPUTS], *in[MAX_OUTPUTS], *out[MAX_OUTPUTS] = {NULL}, **parts[MAX_OUTPUTS] = {NULL};
+    int axis[MAX_OUTPUTS];
+    int64_t steps = -1;
+    for (int i = 0; i < cv->nin && !cv->status; ++i) {
+        if (!cv->in[i]) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is absent", i);
+        else if (i < nstates) state[i] = cv->in[i];
+        else {
+            const val_t *x = cv->in[i];
+            axis[i - nstates] = dtp_cv_axis(cv, in_axes[i - nstates], x->info.ndims);
+            const int64_t size = cv->status ? 0 : dtp_cv_dim(cv, x, axis[i - nstates]);
+            if (!cv->status && steps >= 0 && size != steps)
+                dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its scanned inputs have %lld and %lld steps",
+                            (long long)steps, (long long)size);
+            steps = size;
+        }
+    }
+    if (!cv->status && steps < 1) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it makes no step");
+    for (int k = 0; k < nouts; ++k)
+        parts[k] = dtp_cv_alloc(cv, sizeof **parts * (size_t)(steps > 0 ? steps : 1));
+    for (int64_t t = 0; t < steps && !cv->status; ++t) {
+        for (int i = 0; i < nstates; ++i) in[i] = state[i];
+        for (int i = 0; i < nscans && !cv->status; ++i) {
+            val_t *x = cv->in[nstates + i];
+            int64_t dims[DNNL_TP_MAX_NDIMS];
+            for (int d = 0, k = 0; d < x->info.ndims; ++d)
+                if (d != axis[i]) dims[k++] = x->info.dims[d];
+            x = dtp_cv_part(cv, x, axis[i], in_back[i] ? steps - 1 - t : t, 1);
+            in[nstates + i] = cv->status ? NULL : dtp_cv_reshape(cv, x, x->info.ndims - 1, dims);
+        }
+        if (cv->status) return;
+        dtp_cv_body(cv, g, cv->nin, in, out);
+        for (int i = 0; i < nstates; ++i) state[i] = out[i];
+        for (int k = 0; k < nouts && !cv->status; ++k)
+            parts[k][out_back[k] ? steps - 1 - t : t] = out[nstates + k];
+        if (--cv->im->nodes_left < 0)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
+    }
+    for (int i = 0; i < nstates && !cv->status; ++i) dtp_cv_set(cv, i, state[i]);
+    for (int k = 0; k < nouts && nstates + k < cv->nout && !cv->status; ++k)
+        if (dtp_cv_wanted(cv, nstates + k))
+            dtp_cv_set(cv, nstates + k,
+                       dtp_cv_stack(cv, (int)steps, parts[k],
+                                    dtp_cv_axis(cv, out_axes[k], parts[k][0]->info.ndims + 1)));
 }

@@ -92,6 +92,8 @@ const int64_t *dtp_cv_attr_ints(cv_t *cv, const char *name, int64_t *n);
 const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n);
 /* Is the text of the attribute, by default `value`, equal to `word`? */
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
+/* A text; NULL: not given. */
+const char *dtp_cv_attr_text(cv_t *cv, const char *name);
 /* Text i of a list; NULL: there are fewer. */
 const char *dtp_cv_text(cv_t *cv, const char *name, int i);
 /* NULL: not given. */
@@ -138,6 +140,8 @@ val_t *dtp_cv_room(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t 
 val_t *dtp_cv_fill(cv_t *cv, dnnl_tp_data_type_t type, int ndims, const int64_t *dims, double value);
 val_t *dtp_cv_scalar(cv_t *cv, dnnl_tp_data_type_t type, double value);
 val_t *dtp_cv_list(cv_t *cv, int64_t n, const int64_t *values);
+/* 0, 1, ..., n - 1 in s64, with `after` dimensions of 1 behind. */
+val_t *dtp_cv_counted(cv_t *cv, int64_t n, int after);
 /* The elements of an input that has to be known, as integers or numbers. NULL on failure. */
 const int64_t *dtp_cv_ints(cv_t *cv, int input, int64_t *n);
 const double *dtp_cv_numbers(cv_t *cv, int input, int64_t *n);
@@ -159,6 +163,8 @@ val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size);
 /* The elements of an axis that ids names; ids of any shape, s32 or s64, not negative where they are known. */
 val_t *dtp_cv_take(cv_t *cv, val_t *x, int axis, val_t *ids);
 val_t *dtp_cv_concat(cv_t *cv, int axis, int n, val_t *const *x);
+/* Joined along a new dimension. */
+val_t *dtp_cv_stack(cv_t *cv, int n, val_t *const *x, int axis);
 /* Numpy's broadcast to dims. */
 val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
 val_t *dtp_cv_unsqueeze(cv_t *cv, val_t *x, int before, int after);

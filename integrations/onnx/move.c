@@ -128,6 +128,20 @@ val_t *dtp_cv_concat(cv_t *cv, int axis, int n, val_t *const *x) {
     return cv->status ? NULL : dtp_cv_concat(cv, axis, k, groups);
 }
 
+val_t *dtp_cv_stack(cv_t *cv, int n, val_t *const *x, int axis) {
+    val_t **parts = dtp_cv_alloc(cv, sizeof *parts * ((size_t)n + 1));
+    int64_t dims[DNNL_TP_MAX_NDIMS];
+    for (int i = 0; i < n && !cv->status; ++i) {
+        if (x[i]->info.ndims >= DNNL_TP_MAX_NDIMS) {
+            dtp_cv_fail(cv, dnnl_tp_unimplemented, "a result has more than %d dimensions", DNNL_TP_MAX_NDIMS);
+            return NULL;
+        }
+        for (int d = 0, k = 0; d <= x[i]->info.ndims; ++d) dims[d] = d == axis ? 1 : x[i]->info.dims[k++];
+        parts[i] = dtp_cv_reshape(cv, x[i], x[i]->info.ndims + 1, dims);
+    }
+    return cv->status ? NULL : dtp_cv_concat(cv, axis, n, parts);
+}
+
 val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims) {
     if (cv->status) return NULL;
     const int nx = x->info.ndims, n = nx > ndims ? nx : ndims;

@@ -54,20 +54,11 @@ void dtp_onnx_top_k(cv_t *cv) {
     if (!cv->status) top_k(cv, *k, smallest);
 }
 
-/* 0, 1, ... along an axis of `after` more dimensions. */
-static val_t *counted(cv_t *cv, dnnl_tp_data_type_t type, int64_t n, int after) {
-    void *p;
-    val_t *v = dtp_cv_room(cv, dnnl_tp_s64, 1, &n, &p);
-    for (int64_t i = 0; v && i < n; ++i) ((int64_t *)p)[i] = i;
-    return dtp_cv_unsqueeze(cv, dtp_cv_typed(cv, v, type), 0, after);
-}
-
 static val_t *hardmax(cv_t *cv, val_t *x, int axis) {
     val_t *best = top(cv, x, axis, 1, false, false);
     const int64_t n = dtp_cv_dim(cv, x, axis);
     if (cv->status) return NULL;
-    val_t *here =
-        dtp_cv_binary(cv, dnnl_tp_op_equal, best, counted(cv, dnnl_tp_s64, n, x->info.ndims - 1 - axis));
+    val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, best, dtp_cv_counted(cv, n, x->info.ndims - 1 - axis));
     return dtp_cv_typed(cv, here, x->info.data_type);
 }
 
@@ -107,7 +98,7 @@ void dtp_onnx_one_hot(cv_t *cv) {
     val_t *below = dtp_cv_binary(cv, dnnl_tp_op_less, ids, dtp_cv_scalar(cv, type, 0));
     ids = dtp_cv_select(cv, below,
                         dtp_cv_binary(cv, dnnl_tp_op_add, ids, dtp_cv_scalar(cv, type, (double)size)), ids);
-    val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, ids, counted(cv, type, size, nd - axis));
+    val_t *here = dtp_cv_binary(cv, dnnl_tp_op_equal, ids, dtp_cv_counted(cv, size, nd - axis));
     val_t *off = dtp_cv_part(cv, values, 0, 0, 1), *on = dtp_cv_part(cv, values, 0, 1, 1);
     dtp_cv_set(cv, 0, dtp_cv_select(dtp_cv_last(cv), here, on, off));
 }
@@ -163,8 +154,8 @@ void dtp_onnx_reverse_sequence(cv_t *cv) {
     for (int d = 2; d < nd; ++d) swap[d] = d;
     if (batch == 1) x = dtp_cv_transpose(cv, x, swap);
     const int64_t steps = cv->status ? 0 : dtp_cv_dim(cv, x, 1);
-    val_t *at = counted(cv, dnnl_tp_s64, steps, 1); /* {T, 1} */
-    lens = dtp_cv_unsqueeze(cv, lens, 0, 2);        /* {B, 1, 1} */
+    val_t *at = dtp_cv_counted(cv, steps, 1); /* {T, 1} */
+    lens = dtp_cv_unsqueeze(cv, lens, 0, 2);  /* {B, 1, 1} */
     val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_less, at, lens);
     val_t *mirror = dtp_cv_binary(cv, dnnl_tp_op_subtract, lens, dtp_cv_scalar(cv, dnnl_tp_s64, 1));
     mirror = dtp_cv_binary(cv, dnnl_tp_op_subtract, mirror, at);

@@ -181,17 +181,6 @@ static void sequence(cv_t *cv, cell_t *c, int index, bool is_backward, val_t *x,
     }
 }
 
-/* Joined along a new dimension. */
-static val_t *stacked(cv_t *cv, int n, val_t *const *x, int axis) {
-    val_t **parts = dtp_cv_alloc(cv, sizeof *parts * (size_t)n);
-    int64_t dims[DNNL_TP_MAX_NDIMS];
-    for (int i = 0; i < n && !cv->status; ++i) {
-        for (int d = 0, k = 0; d <= x[i]->info.ndims; ++d) dims[d] = d == axis ? 1 : x[i]->info.dims[k++];
-        parts[i] = dtp_cv_reshape(cv, x[i], x[i]->info.ndims + 1, dims);
-    }
-    return cv->status ? NULL : dtp_cv_concat(cv, axis, n, parts);
-}
-
 static val_t *initial(cv_t *cv, const cell_t *c, int input, int index, bool is_batch_first) {
     const int64_t state[2] = {c->batch, c->hidden};
     static const int64_t perm[] = {1, 0, 2};
@@ -248,12 +237,13 @@ void dtp_onnx_recurrent(cv_t *cv) {
     if (cv->status) return;
     if (dtp_cv_wanted(cv, 0)) {
         val_t *all[2] = {NULL, NULL}; /* {T, B, H} each */
-        for (int d = 0; d < directions && !cv->status; ++d) all[d] = stacked(cv, (int)c.steps, y[d], 0);
-        val_t *out = cv->status ? NULL : stacked(cv, directions, all, 1); /* {T, D, B, H} */
+        for (int d = 0; d < directions && !cv->status; ++d) all[d] = dtp_cv_stack(cv, (int)c.steps, y[d], 0);
+        val_t *out = cv->status ? NULL : dtp_cv_stack(cv, directions, all, 1); /* {T, D, B, H} */
         dtp_cv_set(cv, 0, batch_first && !cv->status ? dtp_cv_transpose(cv, out, time_first) : out);
     }
     for (int i = 1; i < 3; ++i)
         if (dtp_cv_wanted(cv, i) && (i == 1 || c.kind == LSTM))
             dtp_cv_set(cv, i,
-                       cv->status ? NULL : stacked(cv, directions, i == 1 ? h : memory, batch_first ? 1 : 0));
+                       cv->status ? NULL
+                                  : dtp_cv_stack(cv, directions, i == 1 ? h : memory, batch_first ? 1 : 0));
 }

@@ -17,7 +17,12 @@
 
 enum { MAX_TENSORS = 64, TEXT = 512, PATH = 4096, MAX_FOLDERS = 2048, HANG_SECONDS = 60, WIDE = 3 };
 static const double relative = 1e-3, absolute = 1e-7; /* of the standard's own runner */
-static const double absolute_f16 = 1e-3;              /* where the expected result was computed in f16 */
+/* Expected results that were computed in f32 from large numbers which cancel. */
+static const struct {
+    const char *folder;
+    double absolute;
+} noisy[] = {{"test_dft_inverse", 1e-5}};
+static const double absolute_f16 = 1e-3; /* where the expected result was computed in f16 */
 
 typedef enum { PASSED, REFUSED, WRONG } verdict_t;
 typedef struct {
@@ -59,6 +64,7 @@ static verdict_t refused(char *reason) {
 typedef struct {
     tensor_t in[MAX_TENSORS], out[MAX_TENSORS];
     bool is_f16[MAX_TENSORS]; /* results of the file's model */
+    double absolute;          /* tolerance of the folder */
     int nin, nout;
     const char *bad; /* a file that holds no tensor of a type that graphs carry */
 } data_set_t;
@@ -105,7 +111,7 @@ static verdict_t compare(dnnl_tp_executable_t exe, const dnnl_tp_value_t *values
             return WRONG;
         }
         const size_t bad =
-            differences(got[i], want, relative, s->is_f16[i] ? absolute_f16 : absolute, &worst);
+            differences(got[i], want, relative, s->is_f16[i] ? absolute_f16 : s->absolute, &worst);
         if (bad) {
             (void)snprintf(reason, TEXT, "output %d: %zu of %zu elements, by up to %g", i, bad,
                            nelems(&want->info), worst);
@@ -213,6 +219,9 @@ static void run_folder(const char *root, folder_t *f) {
         if (!d) break;
         (void)closedir(d);
         read_set(folder, number, &s, f->reason[0]);
+        s.absolute = absolute;
+        for (size_t i = 0; i < sizeof noisy / sizeof *noisy; ++i)
+            if (!strncmp(f->name, noisy[i].folder, strlen(noisy[i].folder))) s.absolute = noisy[i].absolute;
         for (int m = 0; m < 2; ++m) {
             if (s.bad) {
                 f->verdict[m] = REFUSED;

@@ -1,0 +1,215 @@
+/* Windows of signals and their transforms, which are products with matrices of cosines and sines. */
+#include "onnx/ops.h"
+
+#include <math.h>
+
+static dnnl_tp_data_type_t type_attr(cv_t *cv, const char *name) {
+    enum { FLOAT = 1 };
+    const int64_t to = dtp_cv_int(cv, name, FLOAT);
+    const dnnl_tp_data_type_t type =
+        to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
+    if (type == dnnl_tp_data_type_undef)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
+                    dtp_onnx_type_name((int)(to & INT16_MAX)));
+    return type;
+}
+
+/* One integer that has to be known, in a range. */
+static int64_t known_int(cv_t *cv, int input, int64_t least, int64_t most) {
+    int64_t n;
+    const int64_t *p = dtp_cv_ints(cv, input, &n);
+    if (!cv->status && (n != 1 || *p < least || *p > most))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is not one integer in %lld..%lld", input,
+                    (long long)least, (long long)most);
+    return cv->status ? least : *p;
+}
+
+static const double turn = 6.283185307179586476925;
+
+/* a - b cos(2 pi i / n) + c cos(4 pi i / n); kind: which of the windows. */
+void dtp_onnx_window(cv_t *cv) {
+    enum { MOST = 1 << 26 };
+    static const double parts[][3] = {{.5, .5, 0}, {25. / 46, 21. / 46, 0}, {.42, .5, .08}};
+    const double *w = parts[cv->row->kind];
+    const bool periodic = dtp_cv_int(cv, "periodic", 1) != 0;
+    const dnnl_tp_data_type_t type = type_attr(cv, "output_datatype");
+    const int64_t size = known_int(cv, 0, 0, MOST);
+    const double n = periodic ? (double)size : (double)(size - 1);
+    void *p;
+    val_t *v = dtp_cv_room(cv, dnnl_tp_f64, 1, &size, &p);
+    for (int64_t i = 0; v && i < size; ++i) {
+        const double at = n > 0 ? turn * (double)i / n : 0;
+        ((double *)p)[i] = w[0] - w[1] * cos(at) + w[2] * cos(2 * at);
+    }
+    dtp_cv_set(cv, 0, dtp_cv_typed(cv, v, type));
+}
+
+/* {dft_length / 2 + 1, bins}: triangles whose corners lie apart evenly on the mel scale. */
+void dtp_onnx_mel_weights(cv_t *cv) {
+    enum { BINS, LENGTH, RATE, LOW, HIGH, MOST = 1 << 20 };
+    const dnnl_tp_data_type_t type = type_attr(cv, "output_datatype");
+    const int64_t bins = known_int(cv, BINS, 1, MOST), length = known_int(cv, LENGTH, 1, MOST),
+                  rate = known_int(cv, RATE, 1, INT32_MAX);
+    int64_t n;
+    const double *low = dtp_cv_numbers(cv, LOW, &n), *high = dtp_cv_numbers(cv, HIGH, &n);
+    if (cv->status || n < 1) return;
+    const int64_t rows = length / 2 + 1, dims[2] = {rows, bins};
+    const double first = 2595 * log10(1 + *low / 700), last = 2595 * log10(1 + *high / 700),
+                 step = (last - first) / (double)(bins + 2);
+    void *p;
+    val_t *v = dtp_cv_room(cv, dnnl_tp_f64, 2, dims, &p);
+    for (int64_t b = 0; v && b < bins; ++b) {
+        double at[3]; /* spectrum bins of the corners */
+        for (int k = 0; k < 3; ++k) {
+            const double hertz = 700 * (pow(10, ((double)(b + k) * step + first) / 2595) - 1);
+            at[k] = floor((double)(length + 1) * hertz / (double)rate);
+        }
+        for (int64_t r = 0; r < rows; ++r) {
+            const double x = (double)r, up = at[1] - at[0], down = at[2] - at[1];
+            double y = 0;
+            if (up == 0 && x == at[1]) y = 1;
+            else if (up > 0 && x >= at[0] && x <= at[1]) y = (x - at[0]) / up;
+            if (down > 0 && x >= at[1] && x < at[2]) y = (at[2] - x) / down;
+            ((double *)p)[r * bins + b] = y;
+        }
+    }
+    dtp_cv_set(cv, 0, dtp_cv_typed(cv, v, type));
+}
+
+/* ---- Transforms ---------------------------------------------------------------------------------------------------- */
+
+/* Cosines (part 0) or sines of -2 pi k i / n, {n, count}. */
+static val_t *waves(cv_t *cv, dnnl_tp_data_type_t type, int64_t n, int64_t count, int part, bool inverse) {
+    const int64_t dims[2] = {n, count};
+    void *p;
+    val_t *v = dtp_cv_room(cv, type, 2, dims, &p);
+    for (int64_t i = 0; v && i < n; ++i)
+        for (int64_t k = 0; k < count; ++k) {
+            const double angle = turn * (double)((uint64_t)i * (uint64_t)k % (uint64_t)n) / (double)n;
+            const double x =
+                (part ? (inverse ? sin(angle) : -sin(angle)) : cos(angle)) / (inverse ? (double)n : 1);
+            if (type == dnnl_tp_f64) ((double *)p)[i * count + k] = x;
+            else ((float *)p)[i * count + k] = (float)x;
+        }
+    return v;
+}
+
+/* x w; in double as products that are summed. */
+static val_t *product(cv_t *cv, val_t *x, val_t *w) {
+    if (cv->status) return NULL;
+    const int64_t axis = x->info.ndims - 1;
+    if (x->info.data_type != dnnl_tp_f64) return dtp_cv_matmul(cv, x, w, false);
+    if (axis + 2 > DNNL_TP_MAX_NDIMS) {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input has %d dimensions", (int)axis + 1);
+        return NULL;
+    }
+    val_t *y = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_unsqueeze(cv, x, 0, 1), w);
+    return cv->status ? NULL : dtp_cv_reduce(cv, dnnl_tp_op_reduce_sum, y, 1, &axis, false);
+}
+
+/* x {..., n}, real[, imag]: {..., count, 2}. */
+static val_t *transform(cv_t *cv, val_t *real, val_t *imag, int64_t count, bool inverse) {
+    const int nd = real->info.ndims;
+    const int64_t n = dtp_cv_dim(cv, real, nd - 1);
+    const dnnl_tp_data_type_t type = real->info.data_type;
+    enum { MOST = 1 << 14 };
+    if (!cv->status && (n > MOST || (type != dnnl_tp_f32 && type != dnnl_tp_f64)))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its transform has %lld elements of %s", (long long)n,
+                    dnnl_tp_dt2str(type));
+    if (cv->status) return NULL;
+    /* In double where that is small: sums that cancel lose what f32 has. */
+    const int64_t rows = dtp_cv_product(real, 0, nd - 1);
+    static const int64_t small = 1 << 22;
+    const bool is_small = rows != CV_RUNTIME && rows <= small / (n * count + 1);
+    const dnnl_tp_data_type_t in = is_small ? dnnl_tp_f64 : type;
+    real = dtp_cv_typed(cv, real, in);
+    if (imag) imag = dtp_cv_typed(cv, imag, in);
+    val_t *c = waves(cv, in, n, count, 0, inverse), *s = waves(cv, in, n, count, 1, inverse);
+    val_t *out[2] = {product(cv, real, c), product(cv, real, s)};
+    if (imag) {
+        out[0] = dtp_cv_binary(cv, dnnl_tp_op_subtract, out[0], product(cv, imag, s));
+        out[1] = dtp_cv_binary(cv, dnnl_tp_op_add, out[1], product(cv, imag, c));
+    }
+    for (int i = 0; i < 2; ++i) out[i] = cv->status ? NULL : dtp_cv_typed(cv, out[i], type);
+    return cv->status ? NULL : dtp_cv_stack(cv, 2, out, nd);
+}
+
+/* A tensor whose last dimension is 1 (real) or 2, along an axis of the others. */
+static void dft(cv_t *cv, int64_t wanted_axis) {
+    val_t *x = cv->in[0], *part[2] = {NULL, NULL};
+    const int nd = x->info.ndims;
+    const bool inverse = dtp_cv_int(cv, "inverse", 0) != 0, onesided = dtp_cv_int(cv, "onesided", 0) != 0;
+    const int64_t kinds = nd < 2 ? 0 : dtp_cv_dim(cv, x, nd - 1);
+    if (!cv->status && (kinds < 1 || kinds > 2 || (onesided && (kinds == 2 || inverse))))
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input ends with a dimension of %lld", (long long)kinds);
+    const int axis = dtp_cv_axis(cv, wanted_axis, nd);
+    if (!cv->status && axis == nd - 1) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its axis is the last one");
+    if (cv->status) return;
+    int64_t length = dtp_cv_dim(cv, x, axis);
+    if (dtp_cv_given(cv, 1)) {
+        const int64_t given = known_int(cv, 1, 1, INT32_MAX);
+        if (given < length) x = dtp_cv_part(cv, x, axis, 0, given);
+        else if (given > length) x = dtp_cv_pad_axis(cv, x, axis, 0, given - length, 0);
+        length = given;
+    }
+    int64_t perm[DNNL_TP_MAX_NDIMS], back[DNNL_TP_MAX_NDIMS], dims[DNNL_TP_MAX_NDIMS];
+    int k = 0;
+    for (int d = 0; d < nd - 1; ++d)
+        if (d != axis) perm[k++] = d;
+    perm[k] = axis; /* of nd - 1 dimensions: the axis last */
+    for (int64_t i = 0; i < kinds && !cv->status; ++i) {
+        val_t *y = dtp_cv_part(cv, x, nd - 1, i, 1);
+        for (int d = 0; d < nd - 1 && !cv->status; ++d) dims[d] = y->info.dims[d];
+        y = dtp_cv_reshape(cv, y, nd - 1, dims);
+        part[i] = cv->status ? NULL : dtp_cv_transpose(cv, y, perm);
+    }
+    if (cv->status) return;
+    val_t *y = transform(cv, part[0], part[1], onesided ? length / 2 + 1 : length, inverse);
+    for (int d = 0; d < nd - 1; ++d) back[perm[d]] = d;
+    back[nd - 1] = nd - 1;
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_transpose(cv, y, back));
+}
+
+void dtp_onnx_dft_17(cv_t *cv) { dft(cv, dtp_cv_int(cv, "axis", 1)); }
+void dtp_onnx_dft(cv_t *cv) {
+    enum { AXIS = 2 };
+    int64_t n, axis = -2;
+    if (dtp_cv_given(cv, AXIS)) {
+        const int64_t *p = dtp_cv_ints(cv, AXIS, &n);
+        if (p && n == 1) axis = *p;
+    }
+    dft(cv, axis);
+}
+
+/* Transforms of frames of a signal {B, L, 1 or 2}: {B, frames, bins, 2}. */
+void dtp_onnx_stft(cv_t *cv) {
+    enum { SIGNAL, STEP, WINDOW, LENGTH };
+    val_t *x = cv->in[SIGNAL], *window = dtp_cv_given(cv, WINDOW) ? cv->in[WINDOW] : NULL,
+          *part[2] = {NULL, NULL};
+    const bool onesided = dtp_cv_int(cv, "onesided", 1) != 0;
+    const int64_t step = known_int(cv, STEP, 1, INT32_MAX);
+    if (x->info.ndims != 3 && x->info.ndims != 2)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its signal has %d dimensions", x->info.ndims);
+    if (cv->status) return;
+    const int64_t batch = dtp_cv_dim(cv, x, 0), all = dtp_cv_dim(cv, x, 1),
+                  kinds = x->info.ndims == 3 ? dtp_cv_dim(cv, x, 2) : 1;
+    int64_t length = all;
+    if (dtp_cv_given(cv, LENGTH)) length = known_int(cv, LENGTH, 1, INT32_MAX);
+    else if (window && window->info.ndims == 1) length = dtp_cv_dim(cv, window, 0);
+    if (!cv->status && (length > all || length < 1 || kinds < 1 || kinds > 2 || (kinds == 2 && onesided)))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "frames of %lld in a signal of %lld x %lld", (long long)length,
+                    (long long)all, (long long)kinds);
+    if (cv->status) return;
+    const int64_t frames = (all - length) / step + 1, at[2] = {frames, length}, flat[2] = {batch, all};
+    void *p;
+    val_t *ids = dtp_cv_room(cv, dnnl_tp_s64, 2, at, &p);
+    for (int64_t i = 0; ids && i < frames * length; ++i) ((int64_t *)p)[i] = i / length * step + i % length;
+    for (int64_t i = 0; i < kinds && !cv->status; ++i) {
+        val_t *y = x->info.ndims == 3 ? dtp_cv_reshape(cv, dtp_cv_part(cv, x, 2, i, 1), 2, flat) : x;
+        y = dtp_cv_take(cv, y, 1, ids); /* {B, frames, length} */
+        if (window) y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, window);
+        part[i] = y;
+    }
+    if (!cv->status)
+        dtp_cv_set(cv, 0, transform(cv, part[0], part[1], onesided ? length / 2 + 1 : length, false));
+}
