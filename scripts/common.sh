@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, use_ccache, say, die, with_network, step,
-# step_table.
+# Shared by the scripts of this folder; sourced, never run. Gives: root, jobs, use_ccache, say, die, with_network, bring_venv,
+# step, step_table.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
@@ -15,6 +15,31 @@ die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
 # Runs a command that uses the network; once more when it fails.
 with_network() { "$@" || { sleep 5 && "$@"; }; }
+
+# bring_venv FOLDER LIST SIZE CODE: the virtual environment build/FOLDER with the packages of scripts/LIST, which are pinned
+# with their SHA-256; SIZE is what is downloaded, CODE is Python that loads them. Does nothing when it is there. Prints the
+# environment's Python in the last line.
+bring_venv() {
+  local venv=$root/build/$1 list=$root/scripts/$2 name
+  name=$(basename "$0")
+  if cmp -s "$list" "$venv/installed.txt"; then
+    echo "$name: present"
+  else
+    command -v python3 >/dev/null || die "python3 is missing; run scripts/setup"
+    rm -rf "$venv"
+    # shellcheck disable=SC2064 # the folder is known now
+    trap "[ -f '$venv/installed.txt' ] || rm -rf '$venv'" EXIT # nothing half-installed stays
+    mkdir -p "$root/build"
+    python3 -m venv "$venv" || die "cannot make a virtual environment; run scripts/setup"
+    echo "$name: downloading ($3)"
+    with_network "$venv/bin/pip" install --quiet --no-deps --only-binary=:all: --require-hashes -r "$list" ||
+      die "the installation failed"
+    "$venv/bin/python" -c "$4" || die "the packages do not load"
+    cp "$list" "$venv/installed.txt"
+    echo "$name: done"
+  fi
+  echo "$venv/bin/python"
+}
 
 # step NAME COMMAND...: runs the command, prints how long it took, keeps its output in $logs/NAME.log,
 # and ends the script at the first failure.

@@ -1,0 +1,157 @@
+"""The shared library of the package: its functions, and the structs that they take.
+
+python/layouts.c holds the sizes that the C compiler gives these structs; they are compared here, so that a difference is
+an error when the package is loaded and not a crash later.
+"""
+import ctypes as c
+import os
+
+folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
+lib = c.CDLL(os.path.join(folder, "libdnnl_tp_python.so"))
+
+MAX_NDIMS = 12
+RUNTIME_DIM = -(2**63)
+DETERMINES_SHAPES, HAS_DEFAULT = 1, 2
+
+
+class TensorInfo(c.Structure):
+    _fields_ = [("ndims", c.c_int), ("dims", c.c_int64 * MAX_NDIMS), ("data_type", c.c_int)]
+
+
+class OpenOpts(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("base_folder", c.c_char_p), ("max_bytes", c.c_size_t)]
+
+
+class Port(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("onnx_type", c.c_int), ("info", TensorInfo),
+                ("symbols", c.c_char_p * MAX_NDIMS), ("flags", c.c_uint)]
+
+
+class ModelInfo(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("ir_version", c.c_int64), ("opset", c.c_int64), ("producer", c.c_char_p),
+                ("name", c.c_char_p), ("inputs", c.c_int), ("outputs", c.c_int), ("nodes", c.c_int)]
+
+
+class SessionOpts(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("stream_attr", c.c_void_p), ("max_calls", c.c_int),
+                ("deterministic", c.c_int), ("memory_budget", c.c_size_t), ("max_nodes", c.c_int64),
+                ("max_bytes", c.c_size_t), ("trace", c.c_void_p)]
+
+
+class Arg(c.Structure):
+    _fields_ = [("info", c.POINTER(TensorInfo)), ("data", c.c_void_p)]
+
+
+class SessionStats(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("graphs", c.c_uint64), ("compilations", c.c_uint64),
+                ("evictions", c.c_uint64), ("calls", c.c_int)]
+
+
+class ThreadpoolOpts(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("num_threads", c.c_int), ("name", c.c_char_p), ("spin_ns", c.c_int64),
+                ("blocking_threads", c.c_int), ("flags", c.c_uint64)]
+
+
+class RunOpts(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("max_threads", c.c_int), ("flags", c.c_uint), ("stats", c.c_void_p),
+                ("deadline_ns", c.c_int64), ("cancel", c.c_void_p), ("priority", c.c_int), ("max_depth", c.c_int),
+                ("trace", c.c_void_p)]
+
+
+def _check_layouts():
+    ours = [c.sizeof(TensorInfo), TensorInfo.dims.offset, TensorInfo.data_type.offset, c.sizeof(OpenOpts),
+            c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.trace.offset,
+            c.sizeof(Arg), c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), c.sizeof(RunOpts), RunOpts.trace.offset, 0]
+    theirs = list((c.c_size_t * len(ours)).in_dll(lib, "dnnl_tp_python_layouts"))
+    if ours != theirs:
+        raise ImportError(f"dnnl_tp: the layouts of the package {ours} are not those of its library {theirs}")
+
+
+_check_layouts()
+lib.dnnl_tp_last_error.restype = c.c_char_p
+
+_handle, _out = c.c_void_p, c.POINTER(c.c_void_p)
+_signatures = {
+    "engine_create": [_out, c.c_int, c.c_size_t],
+    "engine_destroy": [_handle],
+    "threadpool_create": [_out, c.POINTER(ThreadpoolOpts)],
+    "threadpool_destroy": [_handle],
+    "stream_attr_create": [_out, c.c_int],
+    "stream_attr_set_builtin_threadpool": [_handle, _handle],
+    "stream_attr_destroy": [_handle],
+    "trace_create": [_out, c.c_void_p],
+    "trace_destroy": [_handle],
+    "trace_write": [_handle, c.c_char_p, c.c_int],
+    "onnx_open": [_out, c.c_char_p, c.POINTER(OpenOpts)],
+    "onnx_open_memory": [_out, c.c_char_p, c.c_size_t, c.POINTER(OpenOpts)],
+    "onnx_close": [_handle],
+    "onnx_query": [_handle, c.POINTER(ModelInfo)],
+    "onnx_input": [_handle, c.c_int, c.POINTER(Port)],
+    "onnx_output": [_handle, c.c_int, c.POINTER(Port)],
+    "onnx_session_create": [_out, _handle, _handle, c.POINTER(SessionOpts)],
+    "onnx_session_get_call": [_out, _handle, c.c_int, c.POINTER(Arg)],
+    "onnx_session_query": [_handle, c.POINTER(SessionStats)],
+    "onnx_session_destroy": [_handle],
+    "onnx_call_output": [_handle, c.c_int, c.POINTER(TensorInfo)],
+    "onnx_call_run": [_handle, c.POINTER(c.c_void_p), c.POINTER(c.c_void_p), c.POINTER(RunOpts)],
+    "onnx_call_destroy": [_handle],
+}
+for _name, _types in _signatures.items():
+    _function = getattr(lib, "dnnl_tp_" + _name)
+    _function.argtypes, _function.restype = _types, c.c_int
+
+
+class Error(RuntimeError):
+    """A call of the library failed; `status` is its number, the text is the library's."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is not enough memory, or the plan exceeds its budget; nothing was changed."""
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument, a shape, a type or the model itself is wrong."""
+
+
+class Unimplemented(Error, NotImplementedError):
+    """The model has an operator, a version or a type that the importer does not serve."""
+
+
+class DeadlineExceeded(Error, TimeoutError):
+    """The run took longer than it may."""
+
+
+_errors = {1: OutOfMemory, 2: InvalidArgument, 3: Unimplemented, 7: InvalidArgument, 8: InvalidArgument,
+           9: InvalidArgument, 10: InvalidArgument, 0x1004: DeadlineExceeded}
+
+
+def call(name, *args):
+    """Calls dnnl_tp_NAME; the interpreter's lock is released meanwhile. Raises Error."""
+    status = getattr(lib, "dnnl_tp_" + name)(*args)
+    if status:
+        text = lib.dnnl_tp_last_error().decode(errors="replace")
+        raise _errors.get(status, Error)(text, status)
+
+
+class Handle:
+    """Owns an object of the library."""
+
+    def __init__(self, create, destroy, *args):
+        self._destroy = getattr(lib, "dnnl_tp_" + destroy)
+        value = c.c_void_p()
+        self.value = None
+        call(create, c.byref(value), *args)
+        self.value = value.value
+
+    def close(self):
+        value, self.value = self.value, None
+        if value:
+            self._destroy(value)
+
+    def __del__(self):
+        if getattr(self, "value", None):
+            self.close()

@@ -1,0 +1,62 @@
+"""ONNX models made byte by byte."""
+import struct
+
+FLOAT, INT64, FLOAT16, BFLOAT16 = 1, 7, 10, 16
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    return bytes(out) + bytes([n])
+
+
+def number(field, n):
+    return varint(field << 3) + varint(n)
+
+
+def text(field, value):
+    value = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def value(field, name, kind, dims):
+    shape = b"".join(text(1, number(1, d) if isinstance(d, int) else text(2, d)) for d in dims)
+    return text(field, text(1, name) + text(2, text(1, number(1, kind) + text(2, shape))))
+
+
+def tensor(name, kind, dims, raw):
+    return text(5, b"".join(number(1, d) for d in dims) + number(2, kind) + text(8, name) + text(9, raw))
+
+
+def node(op, inputs, outputs):
+    return text(1, b"".join(text(1, i) for i in inputs) + b"".join(text(2, o) for o in outputs) + text(4, op))
+
+
+def model(*parts):
+    return number(1, 8) + text(7, b"".join(parts) + text(2, "g")) + text(8, text(1, "") + number(2, 17))
+
+
+def relu(kind=FLOAT, result=None):
+    """y = Relu(x), x {2, n}."""
+    return model(node("Relu", ["x"], ["y"]), value(11, "x", kind, [2, "n"]), value(12, "y", result or kind, [2, "n"]))
+
+
+def product():
+    """y = MatMul(a, b), a {m, k}, b {k, n}."""
+    return model(node("MatMul", ["a", "b"], ["y"]), value(11, "a", FLOAT, ["m", "k"]), value(11, "b", FLOAT, ["k", "n"]),
+                 value(12, "y", FLOAT, ["m", "n"]))
+
+
+def reshape():
+    """y = Reshape(x, shape), x {2, n}."""
+    return model(node("Reshape", ["x", "shape"], ["y"]), value(11, "x", FLOAT, [2, "n"]),
+                 value(11, "shape", INT64, [2]), value(12, "y", FLOAT, ["p", "q"]))
+
+
+def add_default():
+    """y = Add(x, w), w = 1, 2, 3 unless it is given."""
+    return model(node("Add", ["x", "w"], ["y"]), tensor("w", FLOAT, [3], struct.pack("<3f", 1, 2, 3)),
+                 value(11, "x", FLOAT, [3]), value(11, "w", FLOAT, [3]), value(12, "y", FLOAT, [3]))
