@@ -166,7 +166,7 @@ static dnnl_tp_status_t join(dtp_fb_t *b, dtp_fcsr_t *pred) {
     return dtp_fb_csr(b, pred, b->ntok, b->dep, b->ndep, true) ? dnnl_tp_success : dnnl_tp_out_of_memory;
 }
 
-/* Drops repeated dependencies; joins long lists. pred: what is left, by later token. */
+/* Drops repeated dependencies; joins long lists. What is left stands together by later token, as in pred. */
 static dnnl_tp_status_t merge(dtp_fb_t *b, dtp_fcsr_t *pred) {
     if (!dtp_fb_csr(b, pred, b->ntok, b->dep, b->ndep, true)) return dnnl_tp_out_of_memory;
     const int n = b->ntok;
@@ -193,8 +193,9 @@ static dnnl_tp_status_t merge(dtp_fb_t *b, dtp_fcsr_t *pred) {
     return most > MAX_FAN_IN ? join(b, pred) : dnnl_tp_success;
 }
 
-/* The dependencies and everything else that fixes an order. */
-static void all_edges(dtp_fb_t *b, dtp_fpairs_t *edges) {
+/* The dependencies and everything else that fixes an order; the first `certain` of them hold in every run. */
+static void all_edges(dtp_fb_t *b, dtp_fpairs_t *edges, int *certain) {
+    *certain = b->ndep;
     if (dtp_fb_is_flat(b)) {
         *edges = (dtp_fpairs_t){.pair = b->dep, .n = b->ndep};
         return;
@@ -204,12 +205,16 @@ static void all_edges(dtp_fb_t *b, dtp_fpairs_t *edges) {
     for (int t = 0; t < b->ntok; ++t) {
         const dtp_ftok_t *k = &b->tok[t];
         if (b->blk[k->block].up >= 0) dtp_fb_pair(b, edges, t, b->blk[k->block].owner);
+        if (k->kind == DTP_FT_OUT) dtp_fb_pair(b, edges, t, (int32_t)k->index);
+        if (k->kind == DTP_FT_END) dtp_fb_pair(b, edges, t, b->ifs[k->a].token);
+    }
+    *certain = edges->n;
+    for (int t = 0; t < b->ntok; ++t) {
+        const dtp_ftok_t *k = &b->tok[t];
         if (k->kind == DTP_FT_OUT) {
             dtp_fb_pair(b, edges, t, k->a);
             dtp_fb_pair(b, edges, t, k->b);
-            dtp_fb_pair(b, edges, t, (int32_t)k->index);
         }
-        if (k->kind == DTP_FT_END) dtp_fb_pair(b, edges, t, b->ifs[k->a].token);
         for (int32_t in = k->block; in >= 0; in = b->blk[in].up) {
             const int32_t end = b->blk[in].kind == DTP_FB_BRANCH ? b->tok[b->blk[in].owner].b : -1;
             if (end >= 0) dtp_fb_pair(b, edges, end, t);
@@ -245,76 +250,46 @@ static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dt
 /* ---- Reduction --------------------------------------------------------------------------------------- */
 
 typedef struct {
-    dtp_fb_t *b;
-    dtp_fcsr_t pred;
-    int32_t *pos, *expanded, *reached, *stack;
-    int32_t *latest; /* the largest position of what certainly comes before the token */
+    const dtp_fcsr_t *earlier; /* what certainly comes before a token */
+    int32_t *pos, *reached, *stack;
     int nstack;
 } search_t;
 
-/* What certainly comes before t besides its dependencies; -1. */
-static void other_earlier(const dtp_fb_t *b, int32_t t, int32_t more[2]) {
-    const dtp_ftok_t *k = &b->tok[t];
-    more[0] = more[1] = -1;
-    if (b->blk[k->block].up >= 0) more[0] = b->blk[k->block].owner;
-    if (k->kind == DTP_FT_OUT) more[1] = (int32_t)k->index;
-    if (k->kind == DTP_FT_END) more[1] = b->ifs[k->a].token;
-}
-
-/* Pushes what certainly comes before t; marks it as reached for v. */
-static void expand(search_t *s, int32_t t, int32_t v, int32_t min_pos) {
-    if (s->latest[t] < min_pos || s->expanded[t] == v + 1) return;
-    s->expanded[t] = v + 1;
-    int32_t more[2];
-    other_earlier(s->b, t, more);
-    for (int i = s->pred.at[t] - 2; i < s->pred.at[t + 1]; ++i) {
-        int32_t p = i < s->pred.at[t] ? more[s->pred.at[t] - 1 - i] : s->pred.to[i];
-        if (p < 0 || s->reached[p] == v + 1 || s->pos[p] < min_pos) continue;
+/* Pushes what certainly comes before t, not before position `least`, and was not reached for v yet. */
+static void expand(search_t *s, int32_t t, int32_t v, int32_t least) {
+    for (int i = s->earlier->at[t]; i < s->earlier->at[t + 1]; ++i) {
+        const int32_t p = s->earlier->to[i];
+        if (s->reached[p] == v + 1 || s->pos[p] < least) continue;
         s->reached[p] = v + 1;
         s->stack[s->nstack++] = p;
     }
 }
 
-static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *pred, const int32_t *order) {
-    int n = b->ntok, old = b->ndep;
-    search_t s = {.b = b, .pred = *pred};
+static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *earlier, const int32_t *order) {
+    const int n = b->ntok, old = b->ndep;
+    search_t s = {.earlier = earlier};
     s.pos = dtp_fb_alloc(b, (size_t)n, sizeof *s.pos);
-    s.expanded = dtp_fb_alloc(b, (size_t)n, sizeof *s.expanded);
     s.reached = dtp_fb_alloc(b, (size_t)n, sizeof *s.reached);
     s.stack = dtp_fb_alloc(b, (size_t)n, sizeof *s.stack);
-    s.latest = dtp_fb_alloc(b, (size_t)n, sizeof *s.latest);
-    if (!s.pos || !s.expanded || !s.reached || !s.stack || !s.latest) return dnnl_tp_out_of_memory;
+    if (!s.pos || !s.reached || !s.stack) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) s.pos[order[i]] = i;
-    for (int t = 0; t < n; ++t) {
-        int32_t more[2], latest = -1;
-        other_earlier(b, t, more);
-        for (int i = 0; i < 2; ++i)
-            if (more[i] >= 0 && s.pos[more[i]] > latest) latest = s.pos[more[i]];
-        for (int i = s.pred.at[t]; i < s.pred.at[t + 1]; ++i)
-            if (s.pos[s.pred.to[i]] > latest) latest = s.pos[s.pred.to[i]];
-        s.latest[t] = latest;
-    }
-    int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
+    const int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
     b->ndep = 0;
-    for (int v = 0; v < n; ++v) {
-        int first = s.pred.at[v], end = s.pred.at[v + 1];
-        bool inside = b->blk[b->tok[v].block].up >= 0;
-        if (end - first + inside < 2) {
-            for (int i = first; i < end; ++i) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i]};
+    for (int first = 0, end; first < old; first = end) { /* those of one token stand together */
+        const int32_t v = b->dep[first].later;
+        int32_t least = n;
+        if (earlier->at[v + 1] - earlier->at[v] < 2) { /* nothing else comes before it */
+            b->dep[b->ndep++] = b->dep[first];
+            end = first + 1;
             continue;
         }
-        int32_t min_pos = n;
-        for (int i = first; i < end; ++i) min_pos = (int32_t)dtp_min64(min_pos, s.pos[s.pred.to[i]]);
+        for (end = first; end < old && b->dep[end].later == v; ++end)
+            least = (int32_t)dtp_min64(least, s.pos[b->dep[end].earlier]);
         s.nstack = 0;
-        for (int i = first; i < end; ++i) expand(&s, s.pred.to[i], v, min_pos);
-        if (inside) {
-            int32_t owner = b->blk[b->tok[v].block].owner;
-            expand(&s, owner, v, min_pos);
-        }
-        for (int steps = 0; s.nstack > 0 && steps < limit; ++steps)
-            expand(&s, s.stack[--s.nstack], v, min_pos);
+        for (int i = earlier->at[v]; i < earlier->at[v + 1]; ++i) expand(&s, earlier->to[i], v, least);
+        for (int steps = 0; s.nstack > 0 && steps < limit; ++steps) expand(&s, s.stack[--s.nstack], v, least);
         for (int i = first; i < end; ++i)
-            if (s.reached[s.pred.to[i]] != v + 1) b->dep[b->ndep++] = (dtp_fdep_t){v, s.pred.to[i]};
+            if (s.reached[b->dep[i].earlier] != v + 1) b->dep[b->ndep++] = b->dep[i];
     }
     return dnnl_tp_success;
 }
@@ -366,18 +341,20 @@ static dnnl_tp_status_t check_next(dtp_fb_t *b) {
 
 dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b) {
     dtp_fpairs_t edges;
-    dtp_fcsr_t succ, pred;
-    int32_t *order;
+    dtp_fcsr_t succ, earlier;
+    int32_t *order, certain;
     if (b->flags & DTP_DATAFLOW_ORDERED) DTP_TRY(order_effects(b));
     make_ends(b);
     DTP_TRY(b->status);
     DTP_TRY(lift(b));
     DTP_TRY(start_conditions(b));
     DTP_TRY(check_next(b));
-    DTP_TRY(merge(b, &pred));
-    all_edges(b, &edges);
+    DTP_TRY(merge(b, &earlier));
+    all_edges(b, &edges, &certain);
     DTP_TRY(b->status);
     DTP_TRY(sort(b, edges.pair, edges.n, &succ, &order));
     DTP_TRY(rank(b, &succ, order));
-    return reduce(b, &pred, order);
+    if (!dtp_fb_is_flat(b) && !dtp_fb_csr(b, &earlier, b->ntok, edges.pair, certain, true))
+        return dnnl_tp_out_of_memory;
+    return reduce(b, &earlier, order);
 }
