@@ -256,8 +256,7 @@ dnnl_tp_status_t dtp_trace_sum(const dtp_trace_view_t *v, dtp_trace_rows_t *rows
 
 dnnl_tp_status_t dnnl_tp_trace_get_stats(dnnl_tp_trace_t trace, int max, dnnl_tp_trace_stat_t *stats,
                                          int *count) {
-    DTP_REQUIRE(count, NULL_ARG, "count is NULL");
-    *count = 0;
+    DTP_OUT(count, 0);
     DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);
     DTP_REQUIRE(max >= 0, BAD_COUNT, "max is %d", max);
     DTP_REQUIRE(max == 0 || stats, NULL_ARG, "stats is NULL");

@@ -39,12 +39,10 @@ static bool allocate(dtp_trace_t *t) {
 }
 
 dnnl_tp_status_t dnnl_tp_trace_create(dnnl_tp_trace_t *trace, const dnnl_tp_trace_opts_t *opts) {
-    DTP_REQUIRE(trace, NULL_ARG, "trace is NULL");
-    *trace = NULL;
+    DTP_OUT(trace, NULL);
     int64_t max = DEFAULT_EVENTS;
     if (opts) {
-        DTP_REQUIRE(opts->struct_size == sizeof *opts, BAD_STRUCT_SIZE,
-                    "trace options have %zu bytes, needed are %zu", opts->struct_size, sizeof *opts);
+        DTP_REQUIRE_SIZE(opts, "trace options");
         DTP_REQUIRE(opts->flags == 0, BAD_FLAGS, "flags of trace options are %u", opts->flags);
         DTP_REQUIRE(opts->max_events >= 0 && opts->max_events <= INT32_MAX, BAD_COUNT, "max_events is %lld",
                     (long long)opts->max_events);
@@ -238,8 +236,7 @@ dnnl_tp_status_t dnnl_tp_trace_record(dnnl_tp_trace_t trace, const char *name, i
 dnnl_tp_status_t dnnl_tp_trace_query(dnnl_tp_trace_t trace, dnnl_tp_trace_info_t *info) {
     DTP_REQUIRE_HANDLE(trace, DTP_OBJ_TRACE);
     DTP_REQUIRE(info, NULL_ARG, "info is NULL");
-    DTP_REQUIRE(info->struct_size == sizeof *info, BAD_STRUCT_SIZE,
-                "trace information has %zu bytes, needed are %zu", info->struct_size, sizeof *info);
+    DTP_REQUIRE_SIZE(info, "trace information");
     *info = (dnnl_tp_trace_info_t){.struct_size = sizeof *info};
     for (uint32_t i = 0; i < trace->npieces; ++i)
         info->events += atomic_load_explicit(&trace->count[i], memory_order_relaxed);

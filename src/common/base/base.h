@@ -92,6 +92,16 @@ void dtp_failed_for(const char *graph) __attribute__((cold));
             return dnnl_tp_invalid_arguments; /* a constant, so that compilers see the failure */ \
         }                                                                                         \
     } while (0)
+/* An output of a public function: it has to be there, and is `none` unless the call succeeds. */
+#define DTP_OUT(out, none)                \
+    do {                                  \
+        DTP_REQUIRE(out, NULL_ARG, #out); \
+        *(out) = none;                    \
+    } while (0)
+/* A struct of options or of results has the size that this library knows. */
+#define DTP_REQUIRE_SIZE(object, what)                                      \
+    DTP_REQUIRE((object)->struct_size == sizeof *(object), BAD_STRUCT_SIZE, \
+                what ": %zu bytes, needed are %zu", (size_t)(object)->struct_size, sizeof *(object))
 /* An implementation refuses: unimplemented. Used only in pd_init; the text is the reason's own. Cheap: no
  * formatting unless verbose dispatch is on. */
 #define DTP_DISPATCH(cond, reason)                                  \

@@ -65,8 +65,7 @@ static inline bool dtp_is(const void *object, dtp_object_kind_t kind) {
     } while (0)
 #define DTP_GET(out, none, object, object_kind, value) \
     do {                                               \
-        DTP_REQUIRE(out, NULL_ARG, #out);              \
-        *(out) = none;                                 \
+        DTP_OUT(out, none);                            \
         DTP_REQUIRE_HANDLE(object, object_kind);       \
         *(out) = value;                                \
         return dnnl_tp_success;                        \

@@ -30,16 +30,13 @@ dnnl_tp_status_t dtp_md_init_any(dtp_md_t *md, int ndims, const int64_t *dims, d
     DTP_REQUIRE(dims, NULL_ARG, "dims");
     DTP_REQUIRE(dtp_type_size(dt) != 0, BAD_DATA_TYPE, "%s (%d)", dnnl_tp_dt2str(dt), (int)dt);
     int64_t elems = 1;
-    bool empty = false;
     for (int d = 0; d < ndims; ++d) {
         if (dims[d] == DNNL_TP_RUNTIME_DIM_VAL) continue;
         DTP_REQUIRE(dims[d] >= 0, BAD_DIMS, "dimension %d is %lld", d, (long long)dims[d]);
-        if (dims[d] == 0) empty = true;
-        else
-            DTP_REQUIRE(!__builtin_mul_overflow(elems, dims[d], &elems) && elems <= INT64_MAX / 16, OVERFLOW,
-                        "product of the dimensions");
+        DTP_REQUIRE(dims[d] == 0 ||
+                        (!__builtin_mul_overflow(elems, dims[d], &elems) && elems <= INT64_MAX / 16),
+                    OVERFLOW, "product of the dimensions");
     }
-    (void)empty;
     md->ndims = ndims;
     md->data_type = dt;
     md->format_kind = dnnl_tp_format_kind_any;

@@ -10,16 +10,10 @@ static dnnl_tp_status_t hand_out(dnnl_tp_memory_desc_t *out, const dtp_md_t *md)
     return dnnl_tp_success;
 }
 
-#define BEGIN_OUT(out)                    \
-    do {                                  \
-        DTP_REQUIRE(out, NULL_ARG, #out); \
-        *(out) = NULL;                    \
-    } while (0)
-
 dnnl_tp_status_t dnnl_tp_memory_desc_create_with_tag(dnnl_tp_memory_desc_t *memory_desc, int ndims,
                                                      const dnnl_tp_dims_t dims, dnnl_tp_data_type_t data_type,
                                                      dnnl_tp_format_tag_t tag) {
-    BEGIN_OUT(memory_desc);
+    DTP_OUT(memory_desc, NULL);
     dtp_md_t md;
     DTP_TRY(dtp_md_init_tag(&md, ndims, dims, data_type, tag));
     DTP_RETURN(hand_out(memory_desc, &md));
@@ -29,7 +23,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *
                                                          const dnnl_tp_dims_t dims,
                                                          dnnl_tp_data_type_t data_type,
                                                          const dnnl_tp_dims_t strides) {
-    BEGIN_OUT(memory_desc);
+    DTP_OUT(memory_desc, NULL);
     dtp_md_t md;
     DTP_TRY(dtp_md_init_strides(&md, ndims, dims, data_type, strides));
     DTP_RETURN(hand_out(memory_desc, &md));
@@ -37,7 +31,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_with_strides(dnnl_tp_memory_desc_t *
 
 dnnl_tp_status_t dnnl_tp_memory_desc_clone(dnnl_tp_memory_desc_t *memory_desc,
                                            const_dnnl_tp_memory_desc_t existing) {
-    BEGIN_OUT(memory_desc);
+    DTP_OUT(memory_desc, NULL);
     DTP_REQUIRE(existing, NULL_ARG, "existing_memory_desc");
     DTP_RETURN(hand_out(memory_desc, existing));
 }
@@ -128,7 +122,7 @@ static bool blob_md_is_sane(const dtp_md_t *md) {
 
 dnnl_tp_status_t dnnl_tp_memory_desc_create_with_blob(dnnl_tp_memory_desc_t *memory_desc,
                                                       const uint8_t *blob) {
-    BEGIN_OUT(memory_desc);
+    DTP_OUT(memory_desc, NULL);
     DTP_REQUIRE(blob, NULL_ARG, "blob");
     blob_t b;
     memcpy(&b, blob, sizeof b);
@@ -144,7 +138,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(dnnl_tp_memory_desc_t *mem
                                                       const_dnnl_tp_memory_desc_t parent,
                                                       const dnnl_tp_dims_t dims,
                                                       const dnnl_tp_dims_t offsets) {
-    BEGIN_OUT(memory_desc);
+    DTP_OUT(memory_desc, NULL);
     DTP_REQUIRE(parent && dims && offsets, NULL_ARG, "parent_memory_desc, dims or offsets");
     if (parent->format_kind != dnnl_tp_blocked)
         DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_SUBMEMORY, "the parent is not blocked"));
@@ -175,7 +169,7 @@ dnnl_tp_status_t dnnl_tp_memory_desc_create_submemory(dnnl_tp_memory_desc_t *mem
 
 dnnl_tp_status_t dnnl_tp_memory_desc_permute_axes(dnnl_tp_memory_desc_t *out, const_dnnl_tp_memory_desc_t in,
                                                   const int *permutation) {
-    BEGIN_OUT(out);
+    DTP_OUT(out, NULL);
     DTP_REQUIRE(in && permutation, NULL_ARG, "in_memory_desc or permutation");
     DTP_REQUIRE(in->format_kind == dnnl_tp_blocked || in->format_kind == dnnl_tp_format_kind_any, BAD_TAG,
                 "only blocked and any layouts permute");
@@ -255,7 +249,7 @@ static bool reshape_blocked(dtp_md_t *out, const dtp_md_t *in) {
 
 dnnl_tp_status_t dnnl_tp_memory_desc_reshape(dnnl_tp_memory_desc_t *out, const_dnnl_tp_memory_desc_t in,
                                              int ndims, const dnnl_tp_dims_t dims) {
-    BEGIN_OUT(out);
+    DTP_OUT(out, NULL);
     DTP_REQUIRE(in && dims, NULL_ARG, "in_memory_desc or dims");
     DTP_REQUIRE(in->format_kind == dnnl_tp_blocked || in->format_kind == dnnl_tp_format_kind_any, BAD_TAG,
                 "only blocked and any layouts reshape");

@@ -56,8 +56,7 @@ dnnl_tp_status_t dnnl_tp_primitive_attr_create(dnnl_tp_primitive_attr_t *attr) {
 
 dnnl_tp_status_t dnnl_tp_primitive_attr_clone(dnnl_tp_primitive_attr_t *attr,
                                               const_dnnl_tp_primitive_attr_t existing) {
-    DTP_REQUIRE(attr, NULL_ARG, "attr");
-    *attr = NULL;
+    DTP_OUT(attr, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_ATTR);
     DTP_RETURN(dtp_attr_copy(NULL, attr, existing));
 }

@@ -10,8 +10,7 @@ size_t dnnl_tp_engine_get_count(dnnl_tp_engine_kind_t kind) {
 
 dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine, dnnl_tp_engine_kind_t kind, size_t index,
                                           const_dnnl_tp_engine_attr_t attr) {
-    DTP_REQUIRE(engine, NULL_ARG, "engine");
-    *engine = NULL;
+    DTP_OUT(engine, NULL);
     const dtp_engine_vtbl_t *v = dtp_engine_vtbl(kind);
     DTP_REQUIRE(v, BAD_ENGINE, "this build has no engine of kind %s (%d)", dnnl_tp_engine_kind2str(kind),
                 (int)kind);

@@ -15,8 +15,7 @@ static void memory_destroy(dtp_object_t *obj) {
 
 dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_memory_desc_t memory_desc,
                                        dnnl_tp_engine_t engine, void *handle) {
-    DTP_REQUIRE(memory, NULL_ARG, "memory");
-    *memory = NULL;
+    DTP_OUT(memory, NULL);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     const dtp_md_t *md = memory_desc ? memory_desc : &dtp_md_zero;
     DTP_REQUIRE(dtp_md_is_zero(md) || !dtp_md_is_any(md), ANY_NOT_ALLOWED, "in a memory object");
@@ -43,8 +42,7 @@ dnnl_tp_status_t dnnl_tp_memory_create(dnnl_tp_memory_t *memory, const_dnnl_tp_m
 
 dnnl_tp_status_t dnnl_tp_memory_create_v2(dnnl_tp_memory_t *memory, const_dnnl_tp_memory_desc_t memory_desc,
                                           dnnl_tp_engine_t engine, int nhandles, void **handles) {
-    DTP_REQUIRE(memory, NULL_ARG, "memory");
-    *memory = NULL;
+    DTP_OUT(memory, NULL);
     DTP_REQUIRE(nhandles == 1, BAD_COUNT, "a dense memory has 1 handle, got %d", nhandles);
     DTP_REQUIRE(handles, NULL_ARG, "handles");
     DTP_RETURN(dnnl_tp_memory_create(memory, memory_desc, engine, handles[0]));
@@ -54,8 +52,7 @@ dnnl_tp_status_t dnnl_tp_memory_create_on_stream(dnnl_tp_memory_t *memory,
                                                  const_dnnl_tp_memory_desc_t memory_desc,
                                                  dnnl_tp_engine_t engine, void *handle,
                                                  dnnl_tp_stream_t stream) {
-    DTP_REQUIRE(memory, NULL_ARG, "memory");
-    *memory = NULL;
+    DTP_OUT(memory, NULL);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_REQUIRE(stream->engine == engine, BAD_ENGINE, "the stream is of another engine");
     dnnl_tp_memory_t m;
@@ -83,8 +80,7 @@ dnnl_tp_status_t dnnl_tp_memory_get_engine(const_dnnl_tp_memory_t memory, dnnl_t
 }
 
 dnnl_tp_status_t dnnl_tp_memory_get_data_handle(const_dnnl_tp_memory_t memory, void **handle) {
-    DTP_REQUIRE(handle, NULL_ARG, "handle");
-    *handle = NULL;
+    DTP_OUT(handle, NULL);
     if (!memory) return dnnl_tp_success;
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
     *handle = memory->handle;
@@ -118,8 +114,7 @@ static dnnl_tp_status_t require_index_0(int index) {
 }
 
 dnnl_tp_status_t dnnl_tp_memory_get_data_handle_v2(const_dnnl_tp_memory_t memory, void **handle, int index) {
-    DTP_REQUIRE(handle, NULL_ARG, "handle");
-    *handle = NULL;
+    DTP_OUT(handle, NULL);
     DTP_TRY(require_index_0(index));
     DTP_RETURN(dnnl_tp_memory_get_data_handle(memory, handle));
 }
@@ -130,8 +125,7 @@ dnnl_tp_status_t dnnl_tp_memory_set_data_handle_v2(dnnl_tp_memory_t memory, void
 }
 
 dnnl_tp_status_t dnnl_tp_memory_map_data(const_dnnl_tp_memory_t memory, void **mapped_ptr) {
-    DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
-    *mapped_ptr = NULL;
+    DTP_OUT(mapped_ptr, NULL);
     DTP_REQUIRE_HANDLE(memory, DTP_OBJ_MEMORY);
     DTP_RETURN(memory->engine->v->map(memory->engine, memory->handle, bytes_of(memory), mapped_ptr));
 }
@@ -142,8 +136,7 @@ dnnl_tp_status_t dnnl_tp_memory_unmap_data(const_dnnl_tp_memory_t memory, void *
 }
 
 dnnl_tp_status_t dnnl_tp_memory_map_data_v2(const_dnnl_tp_memory_t memory, void **mapped_ptr, int index) {
-    DTP_REQUIRE(mapped_ptr, NULL_ARG, "mapped_ptr");
-    *mapped_ptr = NULL;
+    DTP_OUT(mapped_ptr, NULL);
     DTP_TRY(require_index_0(index));
     DTP_RETURN(dnnl_tp_memory_map_data(memory, mapped_ptr));
 }

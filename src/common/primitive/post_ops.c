@@ -52,8 +52,7 @@ dnnl_tp_status_t dnnl_tp_post_ops_create(dnnl_tp_post_ops_t *post_ops) {
 
 dnnl_tp_status_t dnnl_tp_post_ops_clone(dnnl_tp_post_ops_t *post_ops,
                                         const_dnnl_tp_post_ops_t existing_post_ops) {
-    DTP_REQUIRE(post_ops, NULL_ARG, "post_ops");
-    *post_ops = NULL;
+    DTP_OUT(post_ops, NULL);
     DTP_REQUIRE_HANDLE(existing_post_ops, DTP_OBJ_POST_OPS);
     DTP_RETURN(dtp_post_ops_copy(NULL, post_ops, existing_post_ops));
 }

@@ -35,8 +35,7 @@ static dnnl_tp_status_t make_primitive(dtp_primitive_t **out, const dtp_pd_t *pd
 
 dnnl_tp_status_t dnnl_tp_primitive_create(dnnl_tp_primitive_t *primitive,
                                           const_dnnl_tp_primitive_desc_t primitive_desc) {
-    DTP_REQUIRE(primitive, NULL_ARG, "primitive");
-    *primitive = NULL;
+    DTP_OUT(primitive, NULL);
     DTP_REQUIRE_HANDLE(primitive_desc, DTP_OBJ_PD);
     bool verbose = dtp_verbose_on(DTP_VERBOSE_CREATE), hit;
     double start = verbose ? dtp_now_ms() : 0;

@@ -112,18 +112,13 @@ int dtp_pd_big_arg_index(const dtp_pd_t *pd, int arg) {
     return -1;
 }
 
-static int quant_index(const dtp_quant_t *list, int n, int arg, int base) {
-    for (int i = 0; i < n; ++i)
-        if (list[i].arg == arg) return base + i;
-    return -1;
-}
-
 int dtp_pd_scale_index(const dtp_pd_t *pd, int arg) {
-    return quant_index(pd->attr->scales, pd->attr->n_scales, arg, pd->attr_arg);
+    const dtp_quant_t *q = dtp_attr_scale(pd->attr, arg);
+    return q ? pd->attr_arg + (int)(q - pd->attr->scales) : -1;
 }
 int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
-    return quant_index(pd->attr->zero_points, pd->attr->n_zero_points, arg,
-                       pd->attr_arg + pd->attr->n_scales);
+    const dtp_quant_t *q = dtp_attr_zero_point(pd->attr, arg);
+    return q ? pd->attr_arg + pd->attr->n_scales + (int)(q - pd->attr->zero_points) : -1;
 }
 
 /* ---- Creation ---------------------------------------------------------------------------------------- */
@@ -313,8 +308,7 @@ dnnl_tp_status_t dnnl_tp_primitive_desc_next_impl(dnnl_tp_primitive_desc_t primi
 
 dnnl_tp_status_t dnnl_tp_primitive_desc_clone(dnnl_tp_primitive_desc_t *primitive_desc,
                                               const_dnnl_tp_primitive_desc_t existing) {
-    DTP_REQUIRE(primitive_desc, NULL_ARG, "primitive_desc");
-    *primitive_desc = NULL;
+    DTP_OUT(primitive_desc, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_PD);
     const dtp_impl_t *const *list = existing->engine->v->impl_list(existing->info->kind);
     dtp_pd_t *pd;

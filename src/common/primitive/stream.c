@@ -3,8 +3,7 @@
 
 dnnl_tp_status_t dnnl_tp_stream_create_v2(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                           const_dnnl_tp_stream_attr_t attr) {
-    DTP_REQUIRE(stream, NULL_ARG, "stream");
-    *stream = NULL;
+    DTP_OUT(stream, NULL);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_REQUIRE(!(flags & ~(unsigned)dnnl_tp_stream_in_order), BAD_FLAGS, "stream flags 0x%x", flags);
     if (attr) {
@@ -37,8 +36,7 @@ dnnl_tp_status_t dnnl_tp_stream_wait_for(dnnl_tp_stream_t stream, int64_t timeou
 }
 
 dnnl_tp_status_t dnnl_tp_stream_query(dnnl_tp_stream_t stream, int *idle, dnnl_tp_status_t *result) {
-    DTP_REQUIRE(idle, NULL_ARG, "idle");
-    *idle = 0;
+    DTP_OUT(idle, 0);
     if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     bool is_idle = false;
@@ -55,8 +53,7 @@ dnnl_tp_status_t dnnl_tp_stream_reset(dnnl_tp_stream_t stream) {
 }
 
 dnnl_tp_status_t dnnl_tp_stream_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
-    DTP_REQUIRE(event, NULL_ARG, "event");
-    *event = NULL;
+    DTP_OUT(event, NULL);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_RETURN(stream->v->record_event(stream, event));
 }

@@ -53,8 +53,7 @@ static dnnl_tp_status_t tensor_of(dnnl_tp_tensor_info_t *info, dnnl_tp_data_type
 
 dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *value, const char *name,
                                      dnnl_tp_data_type_t data_type, int ndims, const dnnl_tp_dims_t dims) {
-    DTP_REQUIRE(value, NULL_ARG, "value is NULL");
-    *value = -1;
+    DTP_OUT(value, -1);
     DTP_TRY(dtp_graph_check_open(graph));
     if (!name) name = "";
     dtp_graph_t *g = graph->root;
@@ -82,8 +81,7 @@ dnnl_tp_status_t dnnl_tp_graph_input(dnnl_tp_graph_t graph, dnnl_tp_value_t *val
 static dnnl_tp_status_t add_constant(dnnl_tp_graph_t graph, dnnl_tp_value_t *value, const char *name,
                                      dnnl_tp_data_type_t data_type, int ndims, const dnnl_tp_dims_t dims,
                                      const void *data, unsigned mode, void (*drop)(void *arg), void *arg) {
-    DTP_REQUIRE(value, NULL_ARG, "value is NULL");
-    *value = -1;
+    DTP_OUT(value, -1);
     DTP_TRY(dtp_graph_check_open(graph));
     dtp_graph_t *g = graph->root;
     if (!name) name = "";

@@ -69,8 +69,7 @@ static void graph_free(dtp_object_t *obj) {
 }
 
 dnnl_tp_status_t dnnl_tp_graph_create(dnnl_tp_graph_t *graph, dnnl_tp_engine_kind_t kind) {
-    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
-    *graph = NULL;
+    DTP_OUT(graph, NULL);
     DTP_REQUIRE(kind == dnnl_tp_cpu || kind == dnnl_tp_gpu, BAD_ENUM, "engine kind %d", (int)kind);
     if (!dtp_engine_vtbl(kind))
         DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has no gpu engine"));

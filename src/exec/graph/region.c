@@ -46,8 +46,7 @@ static dnnl_tp_status_t check_predicate(const dtp_graph_t *g, dtp_op_id_t id, in
 /* ---- Regions ----------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_graph_create_region(dnnl_tp_graph_t *region, dnnl_tp_graph_t parent) {
-    DTP_REQUIRE(region, NULL_ARG, "region is NULL");
-    *region = NULL;
+    DTP_OUT(region, NULL);
     DTP_TRY(dtp_graph_check_open(parent));
     int depth = 0;
     for (int r = parent->region; r >= 0; r = parent->root->regions[r].parent) ++depth;
@@ -232,8 +231,7 @@ dnnl_tp_status_t dnnl_tp_graph_while(dnnl_tp_graph_t graph, const char *name, dn
 static dnnl_tp_status_t create_function(dnnl_tp_graph_t *function, dnnl_tp_graph_t root, const char *name,
                                         int nin, const dnnl_tp_tensor_info_t *in, dnnl_tp_value_t *in_values,
                                         int nout, const dnnl_tp_tensor_info_t *out) {
-    DTP_REQUIRE(function, NULL_ARG, "function is NULL");
-    *function = NULL;
+    DTP_OUT(function, NULL);
     DTP_TRY(dtp_graph_check_open(root));
     DTP_REQUIRE(root->region == 0, GRAPH_REGION, "functions belong to the whole graph, not to a region");
     dtp_graph_t *g = root->root;

@@ -58,8 +58,7 @@ static dnnl_tp_status_t async_end(void *arg, bool skipped) {
 dnnl_tp_status_t dnnl_tp_executable_run_async(const_dnnl_tp_executable_t executable, dnnl_tp_stream_t stream,
                                               int nin, void *const *in, int nout, void *const *out,
                                               const dnnl_tp_run_opts_t *opts, dnnl_tp_event_t *event) {
-    DTP_REQUIRE(event, NULL_ARG, "event is NULL");
-    *event = NULL;
+    DTP_OUT(event, NULL);
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     dtp_exec_t *e = (dtp_exec_t *)(uintptr_t)executable;
     async_run_t *block = block_take(e);

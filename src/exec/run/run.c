@@ -262,8 +262,7 @@ dnnl_tp_status_t dtp_run_opts_check(const dnnl_tp_run_opts_t *o) {
         if (o->cancel) DTP_REQUIRE_HANDLE(o->cancel, DTP_OBJ_CANCEL);
     }
     if (!o->stats) return dnnl_tp_success;
-    DTP_REQUIRE(o->stats->struct_size == sizeof *o->stats, BAD_STRUCT_SIZE,
-                "run statistics have %zu bytes, needed are %zu", o->stats->struct_size, sizeof *o->stats);
+    DTP_REQUIRE_SIZE(o->stats, "run statistics");
     DTP_REQUIRE(o->stats->max_events >= 0, BAD_COUNT, "max_events is %d", o->stats->max_events);
     return dnnl_tp_success;
 }

@@ -105,12 +105,12 @@ static dnnl_tp_status_t check_opts(const dnnl_tp_session_opts_t *o) {
 
 dnnl_tp_status_t dnnl_tp_session_create(dnnl_tp_session_t *session, const_dnnl_tp_graph_t graph,
                                         dnnl_tp_engine_t engine, const dnnl_tp_session_opts_t *opts) {
-    DTP_REQUIRE(session, NULL_ARG, "session is NULL");
-    *session = NULL;
+    DTP_OUT(session, NULL);
     DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_REQUIRE(graph->region == 0, GRAPH_REGION, "a region or function is compiled with its graph");
-    DTP_REQUIRE(dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE), BAD_ENGINE, "sessions have pools, which are for CPUs");
+    DTP_REQUIRE(dtp_engine_can(engine, DTP_ENGINE_HOST_READABLE), BAD_ENGINE,
+                "sessions have pools, which are for CPUs");
     dnnl_tp_session_opts_t o = {.struct_size = sizeof o};
     if (opts) {
         DTP_TRY(check_opts(opts));
@@ -243,8 +243,7 @@ static dnnl_tp_status_t seal(dtp_request_t *r) {
 static dnnl_tp_status_t choose_pool(dtp_session_t *s, const dnnl_tp_session_run_opts_t *o,
                                     dtp_session_pool_t **pool) {
     int index = o ? o->pool_index : 0;
-    DTP_REQUIRE(!o || o->struct_size == sizeof *o, BAD_STRUCT_SIZE,
-                "session run options have %zu bytes, needed are %zu", o ? o->struct_size : 0, sizeof *o);
+    if (o) DTP_REQUIRE_SIZE(o, "session run options");
     DTP_REQUIRE(index >= DNNL_TP_SESSION_CALLER && index < s->npools, BAD_POOL,
                 "pool_index is %d, not %d..%d", index, DNNL_TP_SESSION_CALLER, s->npools - 1);
     *pool = &s->pools[index < 0 ? s->npools : index];
@@ -399,8 +398,7 @@ dnnl_tp_status_t dnnl_tp_session_make_callable(dnnl_tp_callable_t *callable, dnn
                                                int nfeeds, const dnnl_tp_feed_t *feeds, int nfetches,
                                                const char *const *fetches, int ntargets,
                                                const char *const *targets) {
-    DTP_REQUIRE(callable, NULL_ARG, "callable is NULL");
-    *callable = NULL;
+    DTP_OUT(callable, NULL);
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);
     DTP_TRY(session_enter(session));
     dnnl_tp_status_t status =
@@ -450,10 +448,7 @@ dnnl_tp_status_t dnnl_tp_callable_run(dnnl_tp_callable_t callable, const void *c
 }
 
 dnnl_tp_status_t dnnl_tp_callable_destroy(dnnl_tp_callable_t callable) {
-    if (!callable) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(callable, DTP_OBJ_CALLABLE);
-    dtp_object_release(callable);
-    return dnnl_tp_success;
+    DTP_DESTROY(callable, DTP_OBJ_CALLABLE);
 }
 
 /* ---- Queries ----------------------------------------------------------------------------------------- */
@@ -461,8 +456,7 @@ dnnl_tp_status_t dnnl_tp_callable_destroy(dnnl_tp_callable_t callable) {
 dnnl_tp_status_t dnnl_tp_session_query(dnnl_tp_session_t session, dnnl_tp_session_stats_t *stats) {
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);
     DTP_REQUIRE(stats, NULL_ARG, "stats is NULL");
-    DTP_REQUIRE(stats->struct_size == sizeof *stats, BAD_STRUCT_SIZE,
-                "session statistics have %zu bytes, needed are %zu", stats->struct_size, sizeof *stats);
+    DTP_REQUIRE_SIZE(stats, "session statistics");
     stats->runs = atomic_load_explicit(&session->runs, memory_order_relaxed);
     stats->active = atomic_load_explicit(&session->active, memory_order_relaxed) & INT32_MAX;
     dtp_lock(&session->lock);
@@ -475,8 +469,7 @@ dnnl_tp_status_t dnnl_tp_session_query(dnnl_tp_session_t session, dnnl_tp_sessio
 
 dnnl_tp_status_t dnnl_tp_session_get_pool(dnnl_tp_session_t session, int pool_index,
                                           const dnnl_tp_threadpool_iface_t **iface) {
-    DTP_REQUIRE(iface, NULL_ARG, "iface is NULL");
-    *iface = NULL;
+    DTP_OUT(iface, NULL);
     DTP_REQUIRE_HANDLE(session, DTP_OBJ_SESSION);
     DTP_REQUIRE(pool_index >= 0 && pool_index < session->npools, BAD_POOL, "pool_index is %d, not 0..%d",
                 pool_index, session->npools - 1);

@@ -111,8 +111,7 @@ static dnnl_tp_status_t read_text(dnnl_tp_graph_t *graph, const char *path, cons
                                   const dnnl_tp_graph_read_opts_t *given) {
     dnnl_tp_graph_read_opts_t opts = {.struct_size = sizeof opts};
     if (given) opts = *given;
-    DTP_REQUIRE(opts.struct_size == sizeof opts, BAD_STRUCT_SIZE,
-                "read options have %zu bytes, needed are %zu", opts.struct_size, sizeof opts);
+    DTP_REQUIRE_SIZE(&opts, "read options");
     if (!opts.max_constant_bytes) opts.max_constant_bytes = default_constant_bytes;
     dtp_text_reader_t r = {.path = path,
                            .text = text,
@@ -131,16 +130,14 @@ static dnnl_tp_status_t read_text(dnnl_tp_graph_t *graph, const char *path, cons
 
 dnnl_tp_status_t dnnl_tp_graph_read_text(dnnl_tp_graph_t *graph, const char *text, size_t size,
                                          const dnnl_tp_graph_read_opts_t *opts) {
-    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
-    *graph = NULL;
+    DTP_OUT(graph, NULL);
     DTP_REQUIRE(text || size == 0, NULL_ARG, "text is NULL");
     DTP_RETURN(read_text(graph, NULL, size ? text : "", size, opts));
 }
 
 dnnl_tp_status_t dnnl_tp_graph_read_v2(dnnl_tp_graph_t *graph, const char *path,
                                        const dnnl_tp_graph_read_opts_t *opts) {
-    DTP_REQUIRE(graph, NULL_ARG, "graph is NULL");
-    *graph = NULL;
+    DTP_OUT(graph, NULL);
     DTP_REQUIRE(path, NULL_ARG, "path is NULL");
     char *text = NULL;
     size_t size = 0;

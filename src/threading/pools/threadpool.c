@@ -91,8 +91,7 @@ static dnnl_tp_status_t fill_pool(dnnl_tp_threadpool_t made, int n, const dnnl_t
 
 dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
                                            const dnnl_tp_threadpool_opts_t *opts) {
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    *pool = NULL;
+    DTP_OUT(pool, NULL);
     dnnl_tp_threadpool_opts_t o = {0};
     if (opts) {
         size_t least = offsetof(dnnl_tp_threadpool_opts_t, name);
@@ -124,8 +123,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
 
 dnnl_tp_status_t dnnl_tp_threadpool_create(dnnl_tp_threadpool_t *pool,
                                            const dnnl_tp_threadpool_opts_t *opts) {
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    *pool = NULL;
+    DTP_OUT(pool, NULL);
     (void)opts;
     DTP_RETURN(dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_RUNTIME, "this build has the runtime SEQ"));
 }

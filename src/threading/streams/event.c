@@ -168,8 +168,7 @@ dnnl_tp_status_t dtp_event_wait(dtp_event_t *event, int64_t timeout_ns) {
 /* ---- Calls of the program ---------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dnnl_tp_event_create_host(dnnl_tp_event_t *event, dnnl_tp_engine_t engine) {
-    DTP_REQUIRE(event, NULL_ARG, "event is NULL");
-    *event = NULL;
+    DTP_OUT(event, NULL);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     DTP_TRY(dtp_event_create(event, &dtp_host_event, NULL, 0));
     (*event)->host = true;
@@ -199,8 +198,7 @@ dnnl_tp_status_t dnnl_tp_event_signal(dnnl_tp_event_t event, dnnl_tp_status_t st
 }
 
 dnnl_tp_status_t dnnl_tp_event_query(dnnl_tp_event_t event, int *done, dnnl_tp_status_t *result) {
-    DTP_REQUIRE(done, NULL_ARG, "done is NULL");
-    *done = 0;
+    DTP_OUT(done, 0);
     if (result) *result = dnnl_tp_success;
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     if (!dtp_event_is_done(event)) {
@@ -248,8 +246,7 @@ dnnl_tp_status_t dnnl_tp_event_on_complete(dnnl_tp_event_t event, dnnl_tp_event_
 }
 
 dnnl_tp_status_t dnnl_tp_event_get_error(dnnl_tp_event_t event, const char **text) {
-    DTP_REQUIRE(text, NULL_ARG, "text is NULL");
-    *text = "";
+    DTP_OUT(text, "");
     DTP_REQUIRE_HANDLE(event, DTP_OBJ_EVENT);
     DTP_REQUIRE(dtp_event_is_done(event), NOT_IN_ORDER, "the event is pending");
     *text = event->text;

@@ -48,8 +48,7 @@ static dtp_stream_attr_t *attr_new(void) {
 }
 
 dnnl_tp_status_t dnnl_tp_stream_attr_create(dnnl_tp_stream_attr_t *attr, dnnl_tp_engine_kind_t kind) {
-    DTP_REQUIRE(attr, NULL_ARG, "attr is NULL");
-    *attr = NULL;
+    DTP_OUT(attr, NULL);
     DTP_REQUIRE(kind == dnnl_tp_cpu || kind == dnnl_tp_gpu, BAD_ENUM, "engine kind %d", (int)kind);
     dtp_stream_attr_t *made = attr_new();
     if (!made) DTP_RETURN(dnnl_tp_out_of_memory);
@@ -62,8 +61,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_create(dnnl_tp_stream_attr_t *attr, dnnl_tp
 
 dnnl_tp_status_t dnnl_tp_stream_attr_clone(dnnl_tp_stream_attr_t *attr,
                                            const_dnnl_tp_stream_attr_t existing) {
-    DTP_REQUIRE(attr, NULL_ARG, "attr is NULL");
-    *attr = NULL;
+    DTP_OUT(attr, NULL);
     DTP_REQUIRE_HANDLE(existing, DTP_OBJ_STREAM_ATTR);
     dtp_stream_attr_t *made = attr_new();
     if (!made) DTP_RETURN(dnnl_tp_out_of_memory);
@@ -156,8 +154,7 @@ dnnl_tp_status_t dnnl_tp_stream_attr_set_threadpool(dnnl_tp_stream_attr_t attr,
 
 dnnl_tp_status_t dnnl_tp_stream_attr_get_threadpool(const_dnnl_tp_stream_attr_t attr,
                                                     const dnnl_tp_threadpool_iface_t **pool) {
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    *pool = NULL;
+    DTP_OUT(pool, NULL);
     DTP_REQUIRE_HANDLE(attr, DTP_OBJ_STREAM_ATTR);
     if (attr->pool) *pool = &attr->iface;
     return dnnl_tp_success;

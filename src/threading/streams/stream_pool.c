@@ -14,8 +14,7 @@ dnnl_tp_status_t dnnl_tp_stream_set_threadpool(dnnl_tp_stream_t stream,
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine,
                                                           const dnnl_tp_threadpool_iface_t *pool) {
-    DTP_REQUIRE(stream, NULL_ARG, "stream is NULL");
-    *stream = NULL;
+    DTP_OUT(stream, NULL);
     DTP_REQUIRE_HANDLE(engine, DTP_OBJ_ENGINE);
     dnnl_tp_stream_attr_t attr;
     DTP_TRY(dnnl_tp_stream_attr_create(&attr, engine->v->kind));
@@ -27,8 +26,7 @@ dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_create(dnnl_tp_stream_t *stre
 
 dnnl_tp_status_t dnnl_tp_threadpool_interop_stream_get_threadpool(dnnl_tp_stream_t stream,
                                                                   const dnnl_tp_threadpool_iface_t **pool) {
-    DTP_REQUIRE(pool, NULL_ARG, "pool is NULL");
-    *pool = NULL;
+    DTP_OUT(pool, NULL);
     DTP_REQUIRE_HANDLE(stream, DTP_OBJ_STREAM);
     DTP_RETURN(dnnl_tp_stream_attr_get_threadpool(stream->attr, pool));
 }

@@ -72,12 +72,10 @@ dnnl_tp_status_t dtp_timed_run(dnnl_tp_stream_t stream,
                                dnnl_tp_status_t (*submit)(void *arg, dtp_timed_t *run), void *arg,
                                const dnnl_tp_timed_run_opts_t *opts, dnnl_tp_timing_t *timing) {
     DTP_REQUIRE(timing, NULL_ARG, "timing is NULL");
-    DTP_REQUIRE(timing->struct_size == sizeof(*timing), BAD_STRUCT_SIZE,
-                "timing has %zu bytes, needed are %zu", timing->struct_size, sizeof(*timing));
+    DTP_REQUIRE_SIZE(timing, "timing");
     dnnl_tp_timed_run_opts_t o = {0};
     if (opts) {
-        DTP_REQUIRE(opts->struct_size == sizeof(o), BAD_STRUCT_SIZE, "options have %zu bytes, needed are %zu",
-                    opts->struct_size, sizeof(o));
+        DTP_REQUIRE_SIZE(opts, "options");
         o = *opts;
     }
     DTP_REQUIRE(o.cold_runs >= 0 && o.min_warm_runs >= 0 && o.max_warm_runs >= 0 && o.min_time_ns >= 0,
