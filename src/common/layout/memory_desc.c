@@ -57,6 +57,14 @@ void dtp_md_make_plain(dtp_md_t *md) {
     }
 }
 
+void dtp_md_init_masked(dtp_md_t *md, int ndims, const int64_t *dims, int mask) {
+    memset(md, 0, sizeof *md);
+    md->ndims = ndims;
+    md->data_type = dnnl_tp_f32;
+    for (int d = 0; d < ndims; ++d) md->dims[d] = md->padded_dims[d] = mask >> d & 1 ? dims[d] : 1;
+    dtp_md_make_plain(md);
+}
+
 /* Sorts dims by stride, outermost first; equal strides keep the smaller dim count and index outside. */
 static void sort_by_stride(const dtp_md_t *md, int *order) {
     for (int d = 0; d < md->ndims; ++d) {

@@ -51,6 +51,8 @@ void dtp_md_copy_layout(dtp_md_t *md, const dtp_md_t *like);
 void dtp_md_make_plain(dtp_md_t *md);
 /* Gives md, whose dims and type are set, an opaque layout; false, and md as it was: they do not fit the layout. */
 bool dtp_md_make_opaque(dtp_md_t *md, dtp_opaque_t opaque);
+/* Dense row-major f32 values that vary along the dims in mask: scales, weights of prelu. */
+void dtp_md_init_masked(dtp_md_t *md, int ndims, const int64_t *dims, int mask);
 
 /* ---- Asking ------------------------------------------------------------------------------------------ */
 size_t dtp_type_size(dnnl_tp_data_type_t dt);

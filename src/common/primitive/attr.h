@@ -63,8 +63,6 @@ const dtp_quant_t *dtp_attr_zero_point(const dtp_attr_t *attr, int arg); /* NULL
 
 dnnl_tp_status_t dtp_post_ops_copy(const dnnl_tp_allocator_t *allocator, dtp_post_ops_t **out,
                                    const dtp_post_ops_t *in);
-/* Weights of a prelu entry for this destination, into e->src1. */
-dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst);
 /* Algorithm and parameters of an element-wise operation, as a post-op or a primitive. */
 dnnl_tp_status_t dtp_eltwise_check(dnnl_tp_alg_kind_t alg, float alpha, float beta);
 

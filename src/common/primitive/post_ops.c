@@ -153,12 +153,6 @@ dnnl_tp_status_t dnnl_tp_post_ops_append_prelu(dnnl_tp_post_ops_t post_ops, int 
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_post_op_prelu_weights(dtp_post_op_t *e, const dtp_md_t *dst) {
-    int64_t dims[DNNL_TP_MAX_NDIMS];
-    for (int d = 0; d < dst->ndims; ++d) dims[d] = e->mask >> d & 1 ? dst->dims[d] : 1;
-    return dtp_md_init_strides(&e->src1, dst->ndims, dims, dnnl_tp_f32, NULL);
-}
-
 /* ---- Getters ----------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t entry_of(const_dnnl_tp_post_ops_t po, int index, dnnl_tp_primitive_kind_t kind,

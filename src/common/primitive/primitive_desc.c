@@ -34,19 +34,13 @@ int64_t dtp_quant_count(const dtp_quant_t *q, const dtp_md_t *of) {
     return count;
 }
 
-static void init_quant_md(dtp_md_t *md, const dtp_quant_t *q, const dtp_md_t *of) {
-    memset(md, 0, sizeof *md);
-    md->ndims = 1;
-    md->data_type = q->data_type;
-    md->dims[0] = md->padded_dims[0] = of ? dtp_quant_count(q, of) : 1;
-    dtp_md_make_plain(md);
-}
-
 static void add_quants(dtp_pd_t *pd, const dtp_quant_t *list, int n, int base, int *at, int *nmd) {
     for (int i = 0; i < n; ++i) {
         int of = dtp_pd_arg_index(pd, list[i].arg);
         dtp_md_t *md = &pd->quant_md[(*nmd)++];
-        init_quant_md(md, &list[i], of >= 0 ? pd->args[of].md : NULL);
+        const int64_t count = of >= 0 ? dtp_quant_count(&list[i], pd->args[of].md) : 1;
+        dtp_md_init_masked(md, 1, &count, 1);
+        md->data_type = list[i].data_type;
         pd->args[(*at)++] = (dtp_pd_arg_t){base | list[i].arg, DTP_ARG_INPUT, md};
     }
 }
@@ -66,7 +60,7 @@ static void init_args(dtp_pd_t *pd) {
         dtp_post_op_t *e = &attr->post_ops->entry[i];
         int base = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i);
         bool prelu = e->kind == dnnl_tp_prelu && dst >= 0;
-        if (prelu) (void)!dtp_post_op_prelu_weights(e, pd->args[dst].md); /* dims of dst: checked */
+        if (prelu) dtp_md_init_masked(&e->src1, pd->args[dst].md->ndims, pd->args[dst].md->dims, e->mask);
         int src1 = prelu ? DNNL_TP_ARG_WEIGHTS : DNNL_TP_ARG_SRC_1;
         pd->args[n++] = (dtp_pd_arg_t){base | src1, DTP_ARG_INPUT, &e->src1};
         pd->args[n++] = (dtp_pd_arg_t){base | DNNL_TP_ARG_SRC_2, DTP_ARG_INPUT, &e->src2};

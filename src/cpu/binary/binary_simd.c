@@ -59,7 +59,7 @@ static bool make_program(dtp_program_t *m, dtp_pd_t *pd, const dtp_md_t **md, dt
         cond = dtp_program_operand(m, op->src2.data_type, DTP_BINARY_SRC2);
         md[cond] = &op->src2;
     }
-    dtp_boxes_mask_md(one, op->dst.ndims, op->dst.dims, 0);
+    dtp_md_init_masked(one, op->dst.ndims, op->dst.dims, 0);
     const dtp_quant_t *q0 = dtp_attr_scale(pd->attr, DNNL_TP_ARG_SRC_0);
     if (q0) {
         int o = dtp_program_operand(m, q0->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_SRC_0));

@@ -117,7 +117,7 @@ static bool make_program(dtp_program_t *m, const dtp_pd_t *pd, int i) {
     const dtp_quant_t *q = dtp_attr_scale(pd->attr, DNNL_TP_ARG_MULTIPLE_SRC + i);
     if (q) {
         int o = dtp_program_operand(m, q->data_type, dtp_pd_scale_index(pd, DNNL_TP_ARG_MULTIPLE_SRC + i));
-        dtp_boxes_mask_md(&one, win.ndims, win.dims, 0);
+        dtp_md_init_masked(&one, win.ndims, win.dims, 0);
         md[o] = &one;
         if (!dtp_program_binary(m, DTP_PROGRAM_ACC, 1, o, -1, dnnl_tp_binary_mul)) return false;
     }

@@ -217,20 +217,6 @@ int64_t dtp_boxes_count(const dtp_box_t *box, int first, int last) {
     return n;
 }
 
-void dtp_boxes_mask_md(dtp_md_t *md, int ndims, const int64_t *full, int mask) {
-    memset(md, 0, sizeof(*md));
-    md->ndims = ndims;
-    md->format_kind = dnnl_tp_blocked;
-    md->data_type = dnnl_tp_f32;
-    int64_t stride = 1;
-    for (int d = ndims - 1; d >= 0; --d) {
-        int64_t n = mask & (1 << d) ? full[d] : 1;
-        md->dims[d] = md->padded_dims[d] = n;
-        md->strides[d] = stride;
-        stride *= n > 0 ? n : 1;
-    }
-}
-
 void dtp_boxes_layout_like(dtp_md_t *md, const dtp_md_t *like) {
     int order[DNNL_TP_MAX_NDIMS];
     md->format_kind = dnnl_tp_blocked;

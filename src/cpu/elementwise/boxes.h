@@ -41,10 +41,6 @@ void dtp_boxes_move(dtp_box_t *box, int nops, int d, int to);
 /* Iterations of loops first..last-1. */
 int64_t dtp_boxes_count(const dtp_box_t *box, int first, int last);
 
-/* A descriptor for a dense row-major f32 or s32 vector of quantization values that varies along the dims in
- * mask. */
-void dtp_boxes_mask_md(dtp_md_t *md, int ndims, const int64_t *full, int mask);
-
 /* Resolves md (format any) to the blocks and the order of dims of like, dense for md's own dims. */
 void dtp_boxes_layout_like(dtp_md_t *md, const dtp_md_t *like);
 

@@ -85,7 +85,7 @@ static void compensate_one(const dtp_exec_ctx_t *ctx, const dtp_md_t *dst, int m
                            int32_t *comp) {
     dtp_md_t out;
     dtp_box_t box[DTP_BOXES_MAX];
-    dtp_boxes_mask_md(&out, dst->ndims, dst->padded_dims, mask);
+    dtp_md_init_masked(&out, dst->ndims, dst->padded_dims, mask);
     memset(comp, 0, sizeof(int32_t) * (size_t)dtp_md_nelems(&out));
     memcpy(out.dims, dst->dims, sizeof out.dims);
     for (int d = 0; d < dst->ndims; ++d)

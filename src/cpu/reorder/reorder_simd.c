@@ -28,7 +28,7 @@ static bool add_quant(dtp_program_t *m, reorder_mds_t *mds, int slot, const dtp_
     if (!q) return true;
     int o = dtp_program_operand(m, q->data_type, arg);
     if (o < 0) return false;
-    dtp_boxes_mask_md(&mds->quant[slot], dst->ndims, dst->dims, q->mask);
+    dtp_md_init_masked(&mds->quant[slot], dst->ndims, dst->dims, q->mask);
     mds->md[o] = &mds->quant[slot];
     return dtp_program_binary(m, DTP_PROGRAM_ACC, m->nsteps ? DTP_PROGRAM_ACC : 1, o, -1, alg);
 }
