@@ -23,48 +23,30 @@ typedef struct {
     int64_t sx[DTP_BOXES_OPS], sy[DTP_BOXES_OPS];
 } tile_env_t;
 
-/* Rows between operands and buffers in another arithmetic than f32's: copies, and the truth of values. */
-#define EXACT_ROWS(type, c_type)                                                               \
-    static void load_##type(void *y, const void *x, int64_t n, int64_t stride) {               \
-        for (int64_t i = 0; i < n; ++i) ((c_type *)y)[i] = ((const c_type *)x)[i * stride];    \
-    }                                                                                          \
-    static void store_##type(void *y, const void *x, int64_t n, int64_t stride) {              \
-        for (int64_t i = 0; i < n; ++i) ((c_type *)y)[i * stride] = ((const c_type *)x)[i];    \
-    }                                                                                          \
-    static void truth_##type(void *y, const void *x, int64_t n, int64_t stride) {              \
-        for (int64_t i = 0; i < n; ++i) ((char *)y)[i * stride] = ((const c_type *)x)[i] != 0; \
-    }
-EXACT_ROWS(f64, double)
-EXACT_ROWS(s64, int64_t)
-EXACT_ROWS(s32, int32_t)
-EXACT_ROWS(s8, int8_t)
-#undef EXACT_ROWS
-
-/* To values from type dt, and from values to the destination. */
-static dtp_load_fn_t exact_load(dnnl_tp_data_type_t arithmetic) {
+/* The truth of values of another arithmetic than f32's. */
+#define TRUTH(type)                                                            \
+    for (int64_t i = 0; i < n; ++i) y[i * stride] = ((const type *)x)[i] != 0; \
+    break
+static void store_truth(dnnl_tp_data_type_t arithmetic, char *y, const void *x, int64_t n, int64_t stride) {
     switch (arithmetic) {
-    case dnnl_tp_f64: return load_f64;
-    case dnnl_tp_s64: return load_s64;
-    case dnnl_tp_s32: return load_s32;
-    default: return load_s8;
+    case dnnl_tp_f64: TRUTH(double);
+    case dnnl_tp_s64: TRUTH(int64_t);
+    case dnnl_tp_s32: TRUTH(int32_t);
+    default: TRUTH(int8_t);
     }
 }
-static dtp_store_fn_t exact_store(dnnl_tp_data_type_t arithmetic, bool truth) {
-    switch (arithmetic) {
-    case dnnl_tp_f64: return truth ? truth_f64 : store_f64;
-    case dnnl_tp_s64: return truth ? truth_s64 : store_s64;
-    case dnnl_tp_s32: return truth ? truth_s32 : store_s32;
-    default: return truth ? truth_s8 : store_s8;
-    }
-}
+#undef TRUTH
 
-static inline dtp_load_fn_t load_of(const dtp_program_t *m, dnnl_tp_data_type_t dt) {
-    return DTP_UNLIKELY(m->arithmetic != dnnl_tp_f32) ? exact_load(m->arithmetic) : m->vops->load[dt];
+/* Rows between operands of type dt, or the destination, and buffers; in other arithmetics they are moved. */
+static inline void load_row(const dtp_program_t *m, dnnl_tp_data_type_t dt, void *y, const void *x, int64_t n,
+                            int64_t stride) {
+    if (DTP_LIKELY(m->arithmetic == dnnl_tp_f32)) m->vops->load[dt](y, x, n, stride);
+    else dtp_move_strided(y, 1, x, stride, n, m->word);
 }
-static inline dtp_store_fn_t store_of(const dtp_program_t *m) {
-    if (DTP_UNLIKELY(m->arithmetic != dnnl_tp_f32))
-        return exact_store(m->arithmetic, m->dt[0] != m->arithmetic);
-    return m->vops->store[m->dt[0]];
+static inline void store_row(const dtp_program_t *m, void *y, const void *x, int64_t n, int64_t stride) {
+    if (DTP_LIKELY(m->arithmetic == dnnl_tp_f32)) m->vops->store[m->dt[0]](y, x, n, stride);
+    else if (m->dt[0] == m->arithmetic) dtp_move_strided(y, stride, x, 1, n, m->word);
+    else store_truth(m->arithmetic, y, x, n, stride);
 }
 
 static char *tile_buf(const tile_env_t *e, int i) { return e->buf + i * e->tile_bytes; }
@@ -72,36 +54,37 @@ static char *tile_buf(const tile_env_t *e, int i) { return e->buf + i * e->tile_
 static view_t load_tile(const tile_env_t *e, dnnl_tp_data_type_t dt, const char *p, int64_t sx, int64_t sy,
                         char *buf, int64_t rows, int64_t cols) {
     const dtp_program_t *m = e->m;
-    const dtp_load_fn_t load = load_of(m, dt);
     const int64_t size = (int64_t)dtp_type_size(dt), word = m->word;
     if (dt == m->arithmetic && (sx == 0 || sx == 1)) return (view_t){(char *)(uintptr_t)p, sy, (int)sx};
     if (sx == 0) {
-        load(buf, p, sy == 0 ? 1 : rows, sy == 0 ? 1 : sy);
+        load_row(m, dt, buf, p, sy == 0 ? 1 : rows, sy == 0 ? 1 : sy);
         return (view_t){buf, sy == 0 ? 0 : 1, 0};
     }
     if (sy == 0) {
-        load(buf, p, cols, sx);
+        load_row(m, dt, buf, p, cols, sx);
         return (view_t){buf, 0, 1};
     }
     if (sx != 1 && sy == 1 && rows > 1) {
         char *turn = tile_buf(e, m->nops + 1);
-        for (int64_t c = 0; c < cols; ++c) load(turn + c * rows * word, p + c * sx * size, rows, 1);
+        for (int64_t c = 0; c < cols; ++c)
+            load_row(m, dt, turn + c * rows * word, p + c * sx * size, rows, 1);
         dtp_move_transpose(m->moves, (size_t)word)(buf, cols, turn, rows, rows, cols, 0, 0);
         return (view_t){buf, cols, 1};
     }
-    if (sy == cols * sx) load(buf, p, rows * cols, sx);
+    if (sy == cols * sx) load_row(m, dt, buf, p, rows * cols, sx);
     else
-        for (int64_t r = 0; r < rows; ++r) load(buf + r * cols * word, p + r * sy * size, cols, sx);
+        for (int64_t r = 0; r < rows; ++r)
+            load_row(m, dt, buf + r * cols * word, p + r * sy * size, cols, sx);
     return (view_t){buf, cols, 1};
 }
 
 static inline void store_tile(const tile_env_t *e, char *p, view_t v, int64_t rows, int64_t cols) {
     const dtp_program_t *m = e->m;
-    const dtp_store_fn_t store = store_of(m);
     const int64_t sx = e->sx[0], sy = e->sy[0], size = (int64_t)m->size[0];
-    if (v.ld == cols && sy == cols * sx) store(p, v.p, rows * cols, sx);
+    if (v.ld == cols && sy == cols * sx) store_row(m, p, v.p, rows * cols, sx);
     else
-        for (int64_t r = 0; r < rows; ++r) store(p + r * sy * size, v.p + r * v.ld * m->word, cols, sx);
+        for (int64_t r = 0; r < rows; ++r)
+            store_row(m, p + r * sy * size, v.p + r * v.ld * m->word, cols, sx);
 }
 
 /* y = a op b for short rows and a b that is the same for all: b is repeated, rows become long. */
@@ -148,10 +131,9 @@ static void run_tile(const tile_env_t *e, const int64_t *off, int64_t rows, int6
         const char *src = e->ptr[1] + off[1] * (int64_t)m->size[1];
         if (lies && !(e->sx[1] != 1 && e->sy[1] == 1)) {
             /* Convert straight into the destination. */
-            const dtp_load_fn_t load = load_of(m, m->dt[1]);
             for (int64_t r = 0; r < rows; ++r)
-                load(stay.p + r * stay.ld * m->word, src + r * e->sy[1] * (int64_t)m->size[1], cols,
-                     e->sx[1]);
+                load_row(m, m->dt[1], stay.p + r * stay.ld * m->word,
+                         src + r * e->sy[1] * (int64_t)m->size[1], cols, e->sx[1]);
             return;
         }
         view_t v = load_tile(e, m->dt[1], src, e->sx[1], e->sy[1], tile_buf(e, 1), rows, cols);
