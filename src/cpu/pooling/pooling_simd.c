@@ -10,7 +10,7 @@
 enum {
     ROW_BYTES = 128 * 1024,        /* of rows of src that windows share */
     LEAST_BLOCK = 64,              /* channels of a unit, if there are so many */
-    UNIT_FLOATS = 2048,         /* of dst in a unit, if rows are short */
+    UNIT_FLOATS = 2048,            /* of dst in a unit, if rows are short */
     SMALL_BLOCK = 512,             /* of a unit that is one output */
     BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
@@ -186,7 +186,8 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t pooling_init(dtp_pd_t *pd, unsigned isa, const dtp_pool_kernels_t *kernels) {
+static dnnl_tp_status_t pooling_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
     dtp_pool_plan_t *p = pd->plan;
     /* Windows of nothing but padding: src may have no memory. */
@@ -194,7 +195,7 @@ static dnnl_tp_status_t pooling_init(dtp_pd_t *pd, unsigned isa, const dtp_pool_
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
-    p->kernels = kernels;
+    p->kernels = DTP_BY_ISA(isa, &dtp_pool_kernels, &dtp_pool_kernels__portable);
     dtp_pooling_windows(d, p->w);
     p->n = d->src.dims[0];
     p->c = d->src.dims[1];
@@ -227,32 +228,5 @@ static dnnl_tp_status_t pooling_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-static dnnl_tp_status_t pooling_init_any(dtp_pd_t *pd) {
-    return pooling_init(pd, 0, &dtp_pool_kernels__portable);
-}
-const dtp_impl_t dtp_cpu_pooling__any = {.name = "simd:any",
-                                         .flags = DTP_IMPL_ANY_THREADS,
-                                         .plan_size = sizeof(dtp_pool_plan_t),
-                                         .pd_init = pooling_init_any,
-                                         .execute = pooling_execute};
-#if DTP_X64
-static dnnl_tp_status_t pooling_init_avx512(dtp_pd_t *pd) {
-    return pooling_init(pd, DTP_ISA_AVX512, &dtp_pool_kernels__avx512);
-}
-static dnnl_tp_status_t pooling_init_avx2(dtp_pd_t *pd) {
-    return pooling_init(pd, DTP_ISA_AVX2, &dtp_pool_kernels__avx2);
-}
-
-const dtp_impl_t dtp_cpu_pooling__avx512 = {.name = "simd:avx512",
-                                            .isa = DTP_ISA_AVX512,
-                                            .flags = DTP_IMPL_ANY_THREADS,
-                                            .plan_size = sizeof(dtp_pool_plan_t),
-                                            .pd_init = pooling_init_avx512,
-                                            .execute = pooling_execute};
-const dtp_impl_t dtp_cpu_pooling__avx2 = {.name = "simd:avx2",
-                                          .isa = DTP_ISA_AVX2,
-                                          .flags = DTP_IMPL_ANY_THREADS,
-                                          .plan_size = sizeof(dtp_pool_plan_t),
-                                          .pd_init = pooling_init_avx2,
-                                          .execute = pooling_execute};
-#endif
+DTP_CPU_IMPLS_AND_ANY(pooling, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(dtp_pool_plan_t),
+                      .pd_init = pooling_init, .execute = pooling_execute);
