@@ -274,8 +274,9 @@ static void host_leave(dtp_pool_t *rec, const dtp_chain_t *chain) {
     dtp_look_at_left(chain);
 }
 
-/* Gives v to the host for `calls` calls; false if none will come. */
-static bool host_call(dtp_pool_t *rec, dtp_host_call_t *v, void *cookie, int calls) {
+/* Gives v to the host for `calls` calls; false if none will come. *bounced: a runner came back inline; NULL: then this
+ * thread lets go. */
+static bool host_call(dtp_pool_t *rec, dtp_host_call_t *v, void *cookie, int calls, bool *bounced) {
     dtp_chain_t chain;
     int refused = -1;
     chain.bounced = false;
@@ -288,10 +289,12 @@ static bool host_call(dtp_pool_t *rec, dtp_host_call_t *v, void *cookie, int cal
         host_leave(rec, &chain);
     }
     if (refused) {
+        v->runner = false; /* not counted */
         call_left_team(v, calls);
         call_done(v, calls);
     }
-    if (DTP_UNLIKELY(chain.bounced)) dtp_let_go(rec);
+    if (bounced) *bounced = chain.bounced;
+    else if (DTP_UNLIKELY(chain.bounced)) dtp_let_go(rec);
     dtp_pool_release(rec);
     return !refused;
 }
@@ -314,7 +317,7 @@ void dtp_host_call_joiners(dtp_pool_t *rec, dtp_team_t *team, int count) {
             v->unbound = true;
             atomic_fetch_add_explicit(&rec->unbound, calls, memory_order_relaxed);
         }
-        (void)host_call(rec, v, cookie, calls); /* a refusal concerns this one only */
+        (void)host_call(rec, v, cookie, calls, NULL); /* a refusal concerns this one only */
         count -= calls;
     }
 }
@@ -334,24 +337,10 @@ bool dtp_host_call_runner(dtp_pool_t *rec, void *cookie) {
     if (!v) return false;
     v->runner = true;
     v->cookie = cookie;
-    dtp_chain_t chain;
-    int refused = -1;
-    dtp_pool_retain(rec);
-    chain.bounced = false;
-    if (host_enter(rec, &chain)) {
-        DTP_COUNT(rec, wakes, 1);
-        refused = rec->form_s ? rec->iface.schedule(rec->iface.ctx, cookie, call_host, v)
-                              : rec->iface.parallel_for(rec->iface.ctx, 1, call_job, v);
-        host_leave(rec, &chain);
-    }
-    if (refused) {
-        v->runner = false;
-        call_done(v, 1);
-    } else {
-        atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
-    }
-    dtp_pool_release(rec);
-    return !refused && !chain.bounced;
+    bool bounced;
+    if (!host_call(rec, v, cookie, 1, &bounced)) return false;
+    atomic_fetch_add_explicit(&rec->runners, 1, memory_order_seq_cst);
+    return !bounced;
 }
 
 void dtp_host_call_loop(dtp_pool_t *rec, dtp_shared_loop_t *loop, int jobs) {
@@ -359,7 +348,7 @@ void dtp_host_call_loop(dtp_pool_t *rec, dtp_shared_loop_t *loop, int jobs) {
     if (!v) return;
     v->loop = loop;
     v->opened = dtp_ticks();
-    host_call(rec, v, NULL, jobs);
+    host_call(rec, v, NULL, jobs, NULL);
 }
 
 typedef struct {
@@ -415,7 +404,7 @@ void dtp_host_call_main(dtp_pool_t *rec, dtp_team_t *team, struct dtp_main *body
     /* The run's ticket is held meanwhile. */
     dtp_chain_t chain = {.up = dtp_chain_top, .rec = rec, .kind = DTP_CHAIN_RUN};
     dtp_chain_top = &chain;
-    host_call(rec, v, NULL, jobs);
+    host_call(rec, v, NULL, jobs, NULL);
     dtp_chain_pop_inner(&chain);
     struct dtp_main *left = atomic_exchange_explicit(&v->main, NULL, memory_order_acquire);
     atomic_fetch_sub_explicit(&v->calls, 1, memory_order_release);
