@@ -19,7 +19,7 @@ uint64_t dtp_hash_bytes(const void *data, size_t size) {
         uint64_t w;
         memcpy(&w, p, 8);
         h = (h ^ w) * 0x100000001b3u;
-        h ^= h >> 29;
+        h ^= h >> 32;
     }
     for (; size; --size) h = (h ^ *p++) * 0x100000001b3u;
     return h;

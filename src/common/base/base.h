@@ -25,7 +25,7 @@ static inline int64_t dtp_div_up(int64_t a, int64_t b) { return (a + b - 1) / b;
 static inline int64_t dtp_round_up(int64_t a, int64_t b) { return dtp_div_up(a, b) * b; }
 static inline size_t dtp_round_up_size(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
-/* For tables in memory: FNV-1a over 8-byte words, then bytes. */
+/* FNV-1a over 8-byte words, then bytes. Stands in files, too: exec/text/data.c. */
 uint64_t dtp_hash_bytes(const void *data, size_t size);
 
 /* An address that only this thread has, while it lives. */

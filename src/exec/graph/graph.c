@@ -103,12 +103,7 @@ dnnl_tp_status_t dtp_graph_push_region(dtp_graph_t *g, const dtp_gregion_t *regi
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_graph_destroy(dnnl_tp_graph_t graph) {
-    if (!graph) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(graph, DTP_OBJ_GRAPH);
-    dtp_object_release(graph);
-    return dnnl_tp_success;
-}
+dnnl_tp_status_t dnnl_tp_graph_destroy(dnnl_tp_graph_t graph) { DTP_DESTROY(graph, DTP_OBJ_GRAPH); }
 
 dnnl_tp_status_t dnnl_tp_graph_set_name(dnnl_tp_graph_t graph, const char *name) {
     DTP_TRY(dtp_graph_check_open(graph));

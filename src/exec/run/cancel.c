@@ -70,9 +70,4 @@ dnnl_tp_status_t dnnl_tp_cancel_fire(dnnl_tp_cancel_t cancel) {
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dnnl_tp_cancel_destroy(dnnl_tp_cancel_t cancel) {
-    if (!cancel) return dnnl_tp_success;
-    DTP_REQUIRE_HANDLE(cancel, DTP_OBJ_CANCEL);
-    dtp_object_release(cancel);
-    return dnnl_tp_success;
-}
+dnnl_tp_status_t dnnl_tp_cancel_destroy(dnnl_tp_cancel_t cancel) { DTP_DESTROY(cancel, DTP_OBJ_CANCEL); }

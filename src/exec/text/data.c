@@ -9,20 +9,6 @@
 
 enum { SIDE_ALIGN = 64, RECIPE = 3 * DTP_TEXT_NUMBER + 16 };
 
-uint64_t dtp_text_hash(const void *data, size_t size) {
-    const uint8_t *p = data;
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, eight bytes at a time and the rest one by one */
-    size_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-        uint64_t x;
-        memcpy(&x, p + i, 8);
-        h = (h ^ x) * 0x100000001b3u;
-        h ^= h >> 32;
-    }
-    for (; i < size; ++i) h = (h ^ p[i]) * 0x100000001b3u;
-    return h;
-}
-
 /* ---- Writing ----------------------------------------------------------------------------------------- */
 
 /* The fewest digits that give the same number again. */
@@ -69,7 +55,7 @@ static void write_random(FILE *out, const dtp_gvalue_t *v, int64_t n) {
     }
     if (lo > hi) lo = -1, hi = 1;
     char low[DTP_TEXT_NUMBER], high[DTP_TEXT_NUMBER];
-    fprintf(out, "random %u %s %s", (unsigned)dtp_text_hash(v->data, dtp_info_bytes(v->info)),
+    fprintf(out, "random %u %s %s", (unsigned)dtp_hash_bytes(v->data, dtp_info_bytes(v->info)),
             float_text(low, lo, false), float_text(high, hi, false));
 }
 
@@ -90,7 +76,7 @@ static dnnl_tp_status_t write_side(dtp_text_writer_t *w, const dtp_gvalue_t *v) 
     w->side_bytes = at + (int64_t)bytes;
     fputs("file ", w->out);
     dtp_text_write_string(w->out, w->side_name);
-    fprintf(w->out, " %lld 0x%016llx", (long long)at, (unsigned long long)dtp_text_hash(v->data, bytes));
+    fprintf(w->out, " %lld 0x%016llx", (long long)at, (unsigned long long)dtp_hash_bytes(v->data, bytes));
     return dnnl_tp_success;
 }
 
@@ -181,15 +167,8 @@ static dnnl_tp_status_t read_side(dtp_text_reader_t *r, const dnnl_tp_tensor_inf
     DTP_TRY(dtp_text_string(r, &name));
     int64_t offset;
     DTP_TRY(dtp_text_integer(r, &offset));
-    uint64_t hash = 0, have;
-    bool good = r->token.kind == DTP_TOKEN_NUMBER && r->token.size == 18 && !memcmp(r->token.at, "0x", 2);
-    for (size_t i = 2; good && i < 18; ++i) {
-        char c = r->token.at[i];
-        good = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-        hash = hash << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    if (!good) return dtp_text_fail(r, r->token.at, "a hash is 0x and 16 digits");
-    DTP_TRY(dtp_text_next(r));
+    uint64_t hash;
+    DTP_TRY(dtp_text_bits(r, sizeof hash, &hash));
     /* Only files beside this one. */
     size_t n = strlen(name);
     if (n == 0 || n >= DTP_TEXT_FILE_NAME || *name == '.' || strchr(name, '/') || offset < 0)
@@ -208,7 +187,7 @@ static dnnl_tp_status_t read_side(dtp_text_reader_t *r, const dnnl_tp_tensor_inf
     (void)fclose(f);
     if (got != bytes)
         return dtp_text_fail(r, at, "%.200s ends before %lld + %zu bytes", path, (long long)offset, bytes);
-    have = dtp_text_hash(data, bytes);
+    const uint64_t have = dtp_hash_bytes(data, bytes);
     if (have != hash)
         return dtp_text_fail(r, at, "%.200s holds other data: hash 0x%016llx", path,
                              (unsigned long long)have);

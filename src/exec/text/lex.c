@@ -212,10 +212,10 @@ dnnl_tp_status_t dtp_text_float(dtp_text_reader_t *r, bool single, double *v) {
     return dtp_text_next(r);
 }
 
-static dnnl_tp_status_t pattern(dtp_text_reader_t *r, size_t bytes, void *to) {
+dnnl_tp_status_t dtp_text_bits(dtp_text_reader_t *r, size_t bytes, void *to) {
     const dtp_token_t *t = &r->token;
     uint64_t bits = 0;
-    bool good = t->size == 2 + 2 * bytes;
+    bool good = t->kind == DTP_TOKEN_NUMBER && t->size == 2 + 2 * bytes && !memcmp(t->at, "0x", 2);
     for (size_t i = 2; good && i < t->size; ++i) {
         int d = hex_digit(t->at[i]);
         good = d >= 0;
@@ -242,7 +242,7 @@ dnnl_tp_status_t dtp_text_element(dtp_text_reader_t *r, dnnl_tp_data_type_t type
     char *to = (char *)data + (size_t)i * bytes;
     if (dtp_is_float(type)) {
         if (r->token.kind == DTP_TOKEN_NUMBER && r->token.size > 2 && !memcmp(at, "0x", 2))
-            return pattern(r, bytes, to);
+            return dtp_text_bits(r, bytes, to);
         double v;
         DTP_TRY(dtp_text_float(r, type != dnnl_tp_f64, &v));
         dtp_store(type, data, i, v);

@@ -4,7 +4,7 @@
 /* ---- Names ------------------------------------------------------------------------------------------- */
 
 static dtp_text_name_t *find_name(const dtp_text_reader_t *r, const dtp_token_t *t) {
-    size_t i = (size_t)dtp_text_hash(t->at, t->size);
+    size_t i = (size_t)dtp_hash_bytes(t->at, t->size);
     for (;; ++i) {
         dtp_text_name_t *n = &r->names[i & (size_t)(r->cap_names - 1)];
         if (!n->name || (n->size == t->size && !memcmp(n->name, t->at, t->size))) return n;

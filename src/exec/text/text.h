@@ -117,6 +117,8 @@ dnnl_tp_status_t dtp_text_expect_word(dtp_text_reader_t *r, const char *word);
 dnnl_tp_status_t dtp_text_string(dtp_text_reader_t *r, const char **text);
 dnnl_tp_status_t dtp_text_integer(dtp_text_reader_t *r, int64_t *v);
 dnnl_tp_status_t dtp_text_float(dtp_text_reader_t *r, bool single, double *v);
+/* Takes 0x and all digits of so many bytes: 2, 4 or 8. */
+dnnl_tp_status_t dtp_text_bits(dtp_text_reader_t *r, size_t bytes, void *to);
 /* The values of an integer type. */
 void dtp_text_range(dnnl_tp_data_type_t type, int64_t *lo, int64_t *hi);
 /* One element of any type. */
@@ -148,9 +150,5 @@ dnnl_tp_status_t dtp_text_define(dtp_text_reader_t *r, const dtp_token_t *name, 
 /* What a % or @ name stands for; takes it. */
 dnnl_tp_status_t dtp_text_lookup(dtp_text_reader_t *r, dtp_token_kind_t kind, int32_t *number);
 dnnl_tp_status_t dtp_text_type(dtp_text_reader_t *r, dnnl_tp_tensor_info_t *info);
-
-/* ---- Both -------------------------------------------------------------------------------------------- */
-
-uint64_t dtp_text_hash(const void *data, size_t size);
 
 #endif
