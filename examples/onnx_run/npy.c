@@ -16,16 +16,6 @@ static const struct {
 enum { NTYPES = sizeof types / sizeof *types, MAGIC = 6, HEAD_1 = 10, HEAD_2 = 12, MAX_HEADER = 1 << 16 };
 static const char magic[] = "\x93NUMPY";
 
-size_t type_size(dnnl_tp_data_type_t type) {
-    switch (type) {
-    case dnnl_tp_s64:
-    case dnnl_tp_f64: return sizeof(int64_t);
-    case dnnl_tp_f32:
-    case dnnl_tp_s32: return sizeof(int32_t);
-    default: return 1;
-    }
-}
-
 size_t count_of(const dnnl_tp_tensor_info_t *info) {
     size_t n = 1;
     for (int d = 0; d < info->ndims; ++d)
@@ -33,6 +23,17 @@ size_t count_of(const dnnl_tp_tensor_info_t *info) {
             n > SIZE_MAX / sizeof(double))
             return 0;
     return n;
+}
+
+double element(const void *data, dnnl_tp_data_type_t type, size_t i) {
+    switch (type) {
+    case dnnl_tp_f32: return (double)((const float *)data)[i];
+    case dnnl_tp_f64: return ((const double *)data)[i];
+    case dnnl_tp_s64: return (double)((const int64_t *)data)[i];
+    case dnnl_tp_s32: return ((const int32_t *)data)[i];
+    case dnnl_tp_s8: return ((const int8_t *)data)[i];
+    default: return ((const uint8_t *)data)[i];
+    }
 }
 
 /* The value behind a key of the header; NULL: it is not there. */
@@ -83,7 +84,7 @@ static void *read_from(FILE *f, dnnl_tp_tensor_info_t *info, const char **why) {
     *why = parse(header, info);
     free(header);
     if (*why) return NULL;
-    const size_t bytes = count_of(info) * type_size(info->data_type);
+    const size_t bytes = count_of(info) * dnnl_tp_data_type_size(info->data_type);
     void *data = malloc(bytes + 1);
     *why = "there is not enough memory";
     if (!data) return NULL;
@@ -116,7 +117,7 @@ int npy_write(const char *path, const dnnl_tp_tensor_info_t *info, const void *d
     while ((HEAD_1 + n + 1) % 64) header[n++] = ' '; /* elements begin at a multiple of 64 bytes */
     header[n++] = '\n';
     const unsigned char rest[] = {1, 0, (unsigned char)(n & 0xff), (unsigned char)(n >> 8)};
-    const size_t bytes = count_of(info) * type_size(info->data_type);
+    const size_t bytes = count_of(info) * dnnl_tp_data_type_size(info->data_type);
     FILE *f = fopen(path, "wb");
     if (!f) return -1;
     const int ok = fwrite(magic, 1, MAGIC, f) == MAGIC && fwrite(rest, 1, sizeof rest, f) == sizeof rest &&

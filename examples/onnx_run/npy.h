@@ -1,4 +1,4 @@
-/* Files of numpy arrays (.npy), dense and row-major. */
+/* Dense row-major arrays: files of numpy (.npy), elements. */
 #ifndef ONNX_RUN_NPY_H
 #define ONNX_RUN_NPY_H
 
@@ -11,8 +11,8 @@ void *npy_read(const char *path, dnnl_tp_tensor_info_t *info, const char **why);
 /* 0 on success. */
 int npy_write(const char *path, const dnnl_tp_tensor_info_t *info, const void *data);
 
-size_t type_size(dnnl_tp_data_type_t type);
 /* Elements; 0 also where the product would not fit. */
 size_t count_of(const dnnl_tp_tensor_info_t *info);
+double element(const void *data, dnnl_tp_data_type_t type, size_t i);
 
 #endif

@@ -103,20 +103,9 @@ static const char *shape_text(const dnnl_tp_tensor_info_t *t, char *text) {
     return text;
 }
 
-static double element(const void *data, dnnl_tp_data_type_t type, size_t i) {
-    switch (type) {
-    case dnnl_tp_f32: return (double)((const float *)data)[i];
-    case dnnl_tp_f64: return ((const double *)data)[i];
-    case dnnl_tp_s64: return (double)((const int64_t *)data)[i];
-    case dnnl_tp_s32: return ((const int32_t *)data)[i];
-    case dnnl_tp_s8: return ((const int8_t *)data)[i];
-    default: return ((const uint8_t *)data)[i];
-    }
-}
-
 /* xorshift64*: the same numbers on every machine. */
 static void *generate(const dnnl_tp_tensor_info_t *t, uint64_t *state) {
-    const size_t n = count_of(t), size = type_size(t->data_type);
+    const size_t n = count_of(t), size = dnnl_tp_data_type_size(t->data_type);
     char *data = calloc(n + 1, size);
     for (size_t i = 0; data && i < n; ++i) {
         *state ^= *state >> 12, *state ^= *state << 25, *state ^= *state >> 27;
@@ -300,7 +289,7 @@ static int run(run_t *r, const options_t *o) {
            (long long)info.ir_version, (long long)info.opset, imported - begin, now() - compiling);
     for (int i = 0; i < info.outputs; ++i) {
         if (dnnl_tp_executable_query(r->exe, r->outputs[i], &t)) return fail("output");
-        r->out[i] = malloc(count_of(&t) * type_size(t.data_type) + 1);
+        r->out[i] = malloc(count_of(&t) * dnnl_tp_data_type_size(t.data_type) + 1);
         ++r->nout;
         if (!r->out[i]) return fail("memory");
     }

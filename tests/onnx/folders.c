@@ -24,22 +24,6 @@ void *read_all(const char *path, size_t *size) {
     return data;
 }
 
-size_t elem_size(dnnl_tp_data_type_t type) {
-    switch (type) {
-    case dnnl_tp_s64:
-    case dnnl_tp_f64: return 8;
-    case dnnl_tp_f32:
-    case dnnl_tp_s32: return 4;
-    default: return 1;
-    }
-}
-
-size_t nelems(const dnnl_tp_tensor_info_t *info) {
-    size_t n = 1;
-    for (int d = 0; d < info->ndims; ++d) n *= (size_t)info->dims[d];
-    return n;
-}
-
 bool read_pb(const char *path, tensor_t *t) {
     size_t size;
     *t = (tensor_t){.data = NULL};
@@ -47,7 +31,7 @@ bool read_pb(const char *path, tensor_t *t) {
     if (!bytes) return false;
     bool ok = dnnl_tp_onnx_read_tensor(&t->info, NULL, NULL, 0, bytes, size) == dnnl_tp_success;
     if (ok) {
-        const size_t room = nelems(&t->info) * elem_size(t->info.data_type);
+        const size_t room = count_of(&t->info) * dnnl_tp_data_type_size(t->info.data_type);
         t->data = malloc(room + 1);
         ok = t->data &&
              dnnl_tp_onnx_read_tensor(&t->info, NULL, t->data, room, bytes, size) == dnnl_tp_success;
@@ -58,22 +42,11 @@ bool read_pb(const char *path, tensor_t *t) {
 
 bool is_float_type(dnnl_tp_data_type_t type) { return type == dnnl_tp_f32 || type == dnnl_tp_f64; }
 
-double element(const void *data, dnnl_tp_data_type_t type, size_t i) {
-    switch (type) {
-    case dnnl_tp_f32: return (double)((const float *)data)[i];
-    case dnnl_tp_f64: return ((const double *)data)[i];
-    case dnnl_tp_s64: return (double)((const int64_t *)data)[i];
-    case dnnl_tp_s32: return ((const int32_t *)data)[i];
-    case dnnl_tp_s8: return ((const int8_t *)data)[i];
-    default: return ((const uint8_t *)data)[i];
-    }
-}
-
 size_t differences(const void *got, const tensor_t *want, double rtol, double atol, double *worst) {
     size_t bad = 0;
     const dnnl_tp_data_type_t type = want->info.data_type;
     *worst = 0;
-    for (size_t i = 0; i < nelems(&want->info); ++i) {
+    for (size_t i = 0; i < count_of(&want->info); ++i) {
         const double a = element(got, type, i), b = element(want->data, type, i);
         if (a == b || (isnan(a) && isnan(b))) continue;
         const double d = fabs(a - b);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "onnx/dnnl_tp_onnx.h"
+#include "onnx_run/npy.h" /* count_of, element */
 
 typedef struct {
     dnnl_tp_tensor_info_t info;
@@ -14,12 +15,9 @@ typedef struct {
 
 /* All bytes of a file; NULL: it cannot be read. The caller frees it. */
 void *read_all(const char *path, size_t *size);
-size_t elem_size(dnnl_tp_data_type_t type);
-size_t nelems(const dnnl_tp_tensor_info_t *info);
 /* A TensorProto of a file; false: it is none, or graphs do not carry it (dnnl_tp_last_error() says which). */
 bool read_pb(const char *path, tensor_t *t);
 bool is_float_type(dnnl_tp_data_type_t type);
-double element(const void *data, dnnl_tp_data_type_t type, size_t i);
 /* Elements that differ by more than atol + rtol |want|; NaN equals NaN. *worst: the largest difference. */
 size_t differences(const void *got, const tensor_t *want, double rtol, double atol, double *worst);
 

@@ -114,7 +114,7 @@ static verdict_t compare(dnnl_tp_executable_t exe, const dnnl_tp_value_t *values
             differences(got[i], want, relative, s->is_f16[i] ? absolute_f16 : s->absolute, &worst);
         if (bad) {
             (void)snprintf(reason, TEXT, "output %d: %zu of %zu elements, by up to %g", i, bad,
-                           nelems(&want->info), worst);
+                           count_of(&want->info), worst);
             return WRONG;
         }
     }
@@ -140,8 +140,8 @@ static verdict_t run_with(dnnl_tp_graph_t graph, const dnnl_tp_value_t *inputs,
     for (int i = 0; i < s->nout; ++i) {
         dnnl_tp_tensor_info_t info;
         if (dnnl_tp_executable_query(exe, outputs[i], &info)) v = refused(reason);
-        else if (!(out[i] = malloc(nelems(&info) * elem_size(info.data_type) + 1))) abort();
-        else memset(out[i], 0xa5, nelems(&info) * elem_size(info.data_type));
+        else if (!(out[i] = malloc(count_of(&info) * dnnl_tp_data_type_size(info.data_type) + 1))) abort();
+        else memset(out[i], 0xa5, count_of(&info) * dnnl_tp_data_type_size(info.data_type));
     }
     if (v == PASSED && dnnl_tp_executable_run(exe, streams[stream], nin, in, s->nout, out, NULL))
         v = refused(reason);

@@ -1,6 +1,7 @@
 /* See traces.h. */
 #include "support/traces.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,17 @@ int test_trace_setup(void **state) {
 int test_trace_teardown(void **state) {
     (void)state;
     return unlink(test_trace_path);
+}
+
+char *test_trace_text(dnnl_tp_trace_t t) {
+    enum { ROOM = 1 << 20 };
+    CHECK_OK(dnnl_tp_trace_write(t, test_trace_path, DNNL_TP_TRACE_CHROME));
+    FILE *f = fopen(test_trace_path, "rb");
+    assert_non_null(f);
+    char *text = calloc(1, ROOM);
+    assert_true(text && fread(text, 1, ROOM - 1, f) > 0);
+    fclose(f);
+    return text;
 }
 
 dnnl_tp_trace_t test_trace(int64_t max_events) {

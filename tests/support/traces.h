@@ -11,6 +11,9 @@ extern char test_trace_path[];
 int test_trace_setup(void **state);
 int test_trace_teardown(void **state);
 
+/* What is written of a trace in the Chrome format: text that the caller frees. */
+char *test_trace_text(dnnl_tp_trace_t t);
+
 dnnl_tp_trace_t test_trace(int64_t max_events);
 dnnl_tp_trace_info_t test_trace_info(dnnl_tp_trace_t t);
 /* The statistics of what has this name, after a check of all of them. */
