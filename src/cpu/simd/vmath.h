@@ -7,17 +7,24 @@
 #ifndef DTP_CPU_SIMD_VMATH_H
 #define DTP_CPU_SIMD_VMATH_H
 
+/* The polynomial of x with these coefficients, that of the highest power first, by Horner's scheme. */
+#define V_POLY(x, ...)                                         \
+    ({                                                         \
+        static const float coef_[] = {__VA_ARGS__};            \
+        v_poly(x, coef_, (int)(sizeof coef_ / sizeof *coef_)); \
+    })
+V_INLINE vf v_poly(vf x, const float *coef, const int n) {
+    vf p = v_set1(coef[0]);
+#pragma GCC unroll 16
+    for (int i = 1; i < n; ++i) p = v_fma(p, x, v_set1(coef[i]));
+    return p;
+}
+
 /* ---- Exponentials ------------------------------------------------------------------------------------ */
 
 /* exp(r) for |r| <= ln(2) / 2. */
 V_INLINE vf v_exp_poly(vf r) {
-    vf p = v_set1(0.00138436537f);
-    p = v_fma(p, r, v_set1(0.0083741555f));
-    p = v_fma(p, r, v_set1(0.0416680016f));
-    p = v_fma(p, r, v_set1(0.166664317f));
-    p = v_fma(p, r, v_set1(0.49999994f));
-    p = v_fma(p, r, v_set1(1.f));
-    return v_fma(p, r, v_set1(1.f));
+    return V_POLY(r, 0.00138436537f, 0.0083741555f, 0.0416680016f, 0.166664317f, 0.49999994f, 1.f, 1.f);
 }
 /* x - n ln 2 in two steps; n < 2^9. */
 V_INLINE vf v_exp_reduce(vf x, vf n) {
@@ -36,12 +43,7 @@ V_INLINE vf v_exp_quick(vf x, const float hi) {
     if (hi > 0) x = v_min(v_set1(hi), x);
     vf n = v_round(v_mul(x, v_set1(1.44269504f)));
     vf r = v_fnma(n, v_set1(0.693147182f), x);
-    vf p = v_set1(0.00829031505f);
-    p = v_fma(p, r, v_set1(0.0418979302f));
-    p = v_fma(p, r, v_set1(0.166676357f));
-    p = v_fma(p, r, v_set1(0.499991506f));
-    p = v_fma(p, r, v_set1(0.999999702f));
-    p = v_fma(p, r, v_set1(1.f));
+    vf p = V_POLY(r, 0.00829031505f, 0.0418979302f, 0.166676357f, 0.499991506f, 0.999999702f, 1.f);
     return v_scale2_where(p, n, x, V_EXP_MIN);
 }
 /* For x <= 0; -inf gives 0. */
@@ -49,23 +51,14 @@ V_INLINE vf v_exp_neg(vf x) { return v_exp_quick(x, 0.f); }
 /* 2^x, relative error 2^-22; any x, infinities included. */
 V_INLINE vf v_exp2(vf x) {
     vf n, r = v_fraction(x, &n);
-    vf p = v_set1(0.00187757669f);
-    p = v_fma(p, r, v_set1(0.00898933969f));
-    p = v_fma(p, r, v_set1(0.0558263175f));
-    p = v_fma(p, r, v_set1(0.240153611f));
-    p = v_fma(p, r, v_set1(0.693153083f));
-    p = v_fma(p, r, v_set1(0.99999994f));
+    vf p = V_POLY(r, 0.00187757669f, 0.00898933969f, 0.0558263175f, 0.240153611f, 0.693153083f, 0.99999994f);
     return v_scale2_near(p, n);
 }
 /* exp(x) - 1 for x <= 0, relative to its value. */
 V_INLINE vf v_expm1_neg(vf x) {
     vf y = v_max(v_set1(-30.f), x);
     vf n = v_round(v_mul(y, v_set1(1.44269504f))), r = v_exp_reduce(y, n);
-    vf p = v_set1(0.00138825225f);
-    p = v_fma(p, r, v_set1(0.008366514f));
-    p = v_fma(p, r, v_set1(0.0416672006f));
-    p = v_fma(p, r, v_set1(0.166665435f));
-    p = v_fma(p, r, v_set1(0.49999997f));
+    vf p = V_POLY(r, 0.00138825225f, 0.008366514f, 0.0416672006f, 0.166665435f, 0.49999997f);
     p = v_fma(v_mul(r, r), p, r);
     vf s = v_scale2_near(v_set1(1.f), n);
     return v_fma(s, p, v_sub(s, v_set1(1.f)));
@@ -79,14 +72,8 @@ V_INLINE vf v_logistic(vf x) { return v_gate(v_set1(1.f), v_neg(x)); }
 
 /* f^3 q(f) of log(1 + f) = f - f^2 / 2 + f^3 q(f), f in [sqrt(1/2) - 1, sqrt(2) - 1]. */
 V_INLINE vf v_log_tail(vf f, vf f2) {
-    vf q = v_set1(-0.0763449743f);
-    q = v_fma(q, f, v_set1(0.12761578f));
-    q = v_fma(q, f, v_set1(-0.131601825f));
-    q = v_fma(q, f, v_set1(0.142017573f));
-    q = v_fma(q, f, v_set1(-0.166233569f));
-    q = v_fma(q, f, v_set1(0.200012267f));
-    q = v_fma(q, f, v_set1(-0.250008196f));
-    q = v_fma(q, f, v_set1(0.333333313f));
+    vf q = V_POLY(f, -0.0763449743f, 0.12761578f, -0.131601825f, 0.142017573f, -0.166233569f, 0.200012267f,
+                  -0.250008196f, 0.333333313f);
     return v_mul(v_mul(f2, f), q);
 }
 /* x = 2^*e (1 + f) with f as above. */
@@ -103,16 +90,8 @@ V_INLINE vf v_log(vf x) {
 }
 /* log(1 + u), 0 <= u <= 1, relative to its value. */
 V_INLINE vf v_log1p01(vf u) {
-    vf p = v_set1(-0.003244024f);
-    p = v_fma(p, u, v_set1(0.0198514573f));
-    p = v_fma(p, u, v_set1(-0.0569595248f));
-    p = v_fma(p, u, v_set1(0.106036536f));
-    p = v_fma(p, u, v_set1(-0.153055921f));
-    p = v_fma(p, u, v_set1(0.196759388f));
-    p = v_fma(p, u, v_set1(-0.249541342f));
-    p = v_fma(p, u, v_set1(0.333299637f));
-    p = v_fma(p, u, v_set1(-0.499999017f));
-    p = v_fma(p, u, v_set1(1.f));
+    vf p = V_POLY(u, -0.003244024f, 0.0198514573f, -0.0569595248f, 0.106036536f, -0.153055921f, 0.196759388f,
+                  -0.249541342f, 0.333299637f, -0.499999017f, 1.f);
     return v_mul(p, u);
 }
 /* log(1 + exp(x)) */
@@ -138,13 +117,8 @@ V_INLINE vf v_pow_positive(vf x, vf b) {
     vf ylo = v_fma(b, tlo, v_fms(b, t, y));
     ylo = v_sel(v_eq(y, yc), ylo, v_zero());
     vf n = v_round(yc), r = v_add(v_sub(yc, n), ylo);
-    vf p = v_set1(0.00015353362f);
-    p = v_fma(p, r, v_set1(0.0013398875f));
-    p = v_fma(p, r, v_set1(0.00961843692f));
-    p = v_fma(p, r, v_set1(0.0555033237f));
-    p = v_fma(p, r, v_set1(0.240226477f));
-    p = v_fma(p, r, v_set1(0.693147182f));
-    p = v_fma(p, r, v_set1(1.f));
+    vf p = V_POLY(r, 0.00015353362f, 0.0013398875f, 0.00961843692f, 0.0555033237f, 0.240226477f, 0.693147182f,
+                  1.f);
     vf out = v_scale2(p, n), inf = v_set1(__builtin_inff());
     vf at0 = v_sel(v_lt(b, v_zero()), inf, v_zero()), atinf = v_sel(v_lt(b, v_zero()), v_zero(), inf);
     out = v_sel(v_eq(x, v_zero()), at0, out);
@@ -164,16 +138,8 @@ V_INLINE vf v_pow(vf x, float b, int b_int, int b_odd) {
 
 V_INLINE vf v_tanh(vf x) {
     vf y = v_max(v_set1(-9.01f), v_min(v_set1(9.01f), x)), u = v_mul(y, y);
-    vf p = v_set1(1.33188944e-08f);
-    p = v_fma(p, u, v_set1(2.05833414e-05f));
-    p = v_fma(p, u, v_set1(0.00349402556f));
-    p = v_fma(p, u, v_set1(0.133797102f));
-    p = v_fma(p, u, v_set1(1.f));
-    vf q = v_set1(7.76194331e-07f);
-    q = v_fma(q, u, v_set1(0.000328307847f));
-    q = v_fma(q, u, v_set1(0.0258710385f));
-    q = v_fma(q, u, v_set1(0.467130255f));
-    q = v_fma(q, u, v_set1(1.f));
+    vf p = V_POLY(u, 1.33188944e-08f, 2.05833414e-05f, 0.00349402556f, 0.133797102f, 1.f);
+    vf q = V_POLY(u, 7.76194331e-07f, 0.000328307847f, 0.0258710385f, 0.467130255f, 1.f);
     vf r = v_quot(v_mul(y, p), q);
     return v_max(v_set1(-1.f), v_min(v_set1(1.f), r));
 }
@@ -191,14 +157,9 @@ V_INLINE vf v_mish(vf x) {
 V_INLINE vf v_gelu_erf_tail(vf x) {
     vf t = v_min(v_set1(V_NORMAL_MAX), v_abs(x)), s = v_mul(t, t), slo = v_fms(t, t, s);
     vf w = v_recip(v_fma(t, v_set1(0.3f), v_set1(1.f)));
-    vf g = v_set1(0.0358798616f);
-    g = v_fma(g, w, v_set1(-0.15805912f));
-    g = v_fma(g, w, v_set1(0.207831383f));
-    g = v_fma(g, w, v_set1(-0.0550468378f));
-    g = v_fma(g, w, v_set1(0.129284576f));
-    g = v_fma(g, w, v_set1(0.0996938124f));
-    g = v_fma(g, w, v_set1(0.12078926f));
-    g = v_mul(v_fma(g, w, v_set1(0.119626991f)), w);
+    vf g = v_mul(V_POLY(w, 0.0358798616f, -0.15805912f, 0.207831383f, -0.0550468378f, 0.129284576f,
+                        0.0996938124f, 0.12078926f, 0.119626991f),
+                 w);
     vf h = v_mul(s, v_set1(-0.5f)), n = v_round(v_mul(h, v_set1(1.44269504f)));
     vf r = v_fma(slo, v_set1(-0.5f), v_exp_reduce(h, n));
     vf e = v_scale2_near(v_exp_poly(r), n);
@@ -206,15 +167,10 @@ V_INLINE vf v_gelu_erf_tail(vf x) {
 }
 /* erf, 4 units in the last place: an odd polynomial below 1, 1 - erfc through the tail of gelu above. */
 V_INLINE vf v_erf(vf x) {
-    vf s = v_mul(x, x), p = v_set1(1.05893855e-06f);
-    p = v_fma(p, s, v_set1(-1.39093418e-05f));
-    p = v_fma(p, s, v_set1(0.00011956563f));
-    p = v_fma(p, s, v_set1(-0.000854263781f));
-    p = v_fma(p, s, v_set1(0.00522378366f));
-    p = v_fma(p, s, v_set1(-0.0268661324f));
-    p = v_fma(p, s, v_set1(0.112837911f));
-    p = v_fma(p, s, v_set1(-0.376126379f));
-    p = v_mul(v_fma(p, s, v_set1(1.12837923f)), x);
+    vf s = v_mul(x, x),
+       p = v_mul(V_POLY(s, 1.05893855e-06f, -1.39093418e-05f, 0.00011956563f, -0.000854263781f,
+                        0.00522378366f, -0.0268661324f, 0.112837911f, -0.376126379f, 1.12837923f),
+                 x);
     vf u = v_mul(v_abs(x), v_set1(1.41421356f));
     vf t = v_sub(v_set1(1.f), v_div(v_mul(v_set1(2.f), v_gelu_erf_tail(u)), u));
     t = v_sel(v_lt(x, v_zero()), v_neg(t), t);
