@@ -3,7 +3,7 @@
 #define DTP_CPU_CHANNEL_NORM_CHANNEL_NORM_H
 
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/channel_norm.h"
+#include "common/problems/norms/channel_norm.h"
 #include "cpu/access/quant.h"
 
 /* Attributes and `any`: dst gets src's layout, SRC_1 and the workspace dst's. */

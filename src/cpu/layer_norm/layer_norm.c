@@ -4,7 +4,7 @@
  * scratch per participant: load, normalise, src scale, post-ops, dst scale, store. */
 #include "cpu/layer_norm/lnorm_kern.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/layer_normalization.h"
+#include "common/problems/norms/layer_normalization.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/quant.h"
 #include "common/base/scalar.h"

@@ -3,7 +3,7 @@
 
 #include "common/layout/zero_pad.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/layer_normalization.h"
+#include "common/problems/norms/layer_normalization.h"
 #include "cpu/postops/postops.h"
 #include "cpu/access/quant.h"
 #include "common/base/scalar.h"

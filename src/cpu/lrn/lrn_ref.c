@@ -2,7 +2,7 @@
 #include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "common/primitive/primitive_desc.h"
-#include "common/problems/lrn.h"
+#include "common/problems/norms/lrn.h"
 #include "cpu/simd/vops.h"
 #include "threading/base/parallel.h"
 

@@ -1,7 +1,7 @@
 /* Normalisation over the last dimensions: layer_norm, rms_norm. */
 #include "exec/ops/ops.h"
 
-#include "common/problems/layer_normalization.h"
+#include "common/problems/norms/layer_normalization.h"
 
 DTP_ATTR(begin_norm_axis, 49) /**< first dimension that is normalized (s64) */
 DTP_ATTR(use_affine, 103)     /**< 1: gamma and beta are inputs (bool) */

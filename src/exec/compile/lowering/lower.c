@@ -3,7 +3,7 @@
 #include "exec/compile/lowering/lower.h"
 
 #include "common/problems/convolution.h"
-#include "common/problems/layer_normalization.h"
+#include "common/problems/norms/layer_normalization.h"
 #include "common/problems/reorder.h"
 #include "threading/base/parallel.h"
 

@@ -1,5 +1,5 @@
 /* Layer normalization: argument checks and tables. */
-#include "common/problems/layer_normalization.h"
+#include "common/problems/norms/layer_normalization.h"
 
 #include "common/primitive/kind_checks.h"
 

@@ -1,6 +1,6 @@
 /* Batch and group normalization: the problem and its arguments, which both kinds share. */
-#ifndef DTP_COMMON_PROBLEMS_CHANNEL_NORM_H
-#define DTP_COMMON_PROBLEMS_CHANNEL_NORM_H
+#ifndef DTP_COMMON_PROBLEMS_NORMS_CHANNEL_NORM_H
+#define DTP_COMMON_PROBLEMS_NORMS_CHANNEL_NORM_H
 
 #include "common/primitive/op_desc.h"
 

@@ -1,5 +1,5 @@
 /* Local response normalization: argument checks and tables. */
-#include "common/problems/lrn.h"
+#include "common/problems/norms/lrn.h"
 
 #include "common/primitive/kind_checks.h"
 

@@ -1,6 +1,6 @@
 /* Layer normalization: the problem and its arguments. */
-#ifndef DTP_COMMON_PROBLEMS_LAYER_NORMALIZATION_H
-#define DTP_COMMON_PROBLEMS_LAYER_NORMALIZATION_H
+#ifndef DTP_COMMON_PROBLEMS_NORMS_LAYER_NORMALIZATION_H
+#define DTP_COMMON_PROBLEMS_NORMS_LAYER_NORMALIZATION_H
 
 #include "common/primitive/op_desc.h"
 

@@ -1,6 +1,6 @@
 /* Local response normalization: the problem and its arguments. */
-#ifndef DTP_COMMON_PROBLEMS_LRN_H
-#define DTP_COMMON_PROBLEMS_LRN_H
+#ifndef DTP_COMMON_PROBLEMS_NORMS_LRN_H
+#define DTP_COMMON_PROBLEMS_NORMS_LRN_H
 
 #include "common/primitive/op_desc.h"
 

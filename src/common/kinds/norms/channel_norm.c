@@ -1,5 +1,5 @@
 /* What batch and group normalization share of their checks and tables. */
-#include "common/problems/channel_norm.h"
+#include "common/problems/norms/channel_norm.h"
 
 #include "common/primitive/kind_checks.h"
 

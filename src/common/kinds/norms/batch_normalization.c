@@ -1,6 +1,6 @@
 /* Batch normalization: argument checks and tables; what group normalization has, too: channel_norm.c. */
 #include "common/primitive/kind_checks.h"
-#include "common/problems/channel_norm.h"
+#include "common/problems/norms/channel_norm.h"
 
 dnnl_tp_status_t dnnl_tp_batch_normalization_forward_primitive_desc_create(
     dnnl_tp_primitive_desc_t *primitive_desc, dnnl_tp_engine_t engine, dnnl_tp_prop_kind_t prop_kind,
