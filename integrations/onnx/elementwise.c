@@ -71,14 +71,13 @@ void dtp_onnx_softsign(cv_t *cv) {
     dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_divide, cv->in[0], x));
 }
 
-/* x * sigmoid(alpha x) */
-void dtp_onnx_swish(cv_t *cv) {
+void dtp_onnx_swish(cv_t *cv) { with_alpha(cv, 1.f); }
+
+/* swish(a) b */
+void dtp_onnx_swiglu(cv_t *cv) {
     const float alpha = dtp_cv_float(cv, "alpha", 1.f);
-    val_t *x = cv->in[0];
-    if (alpha != 1.f)
-        x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x, dtp_cv_scalar(cv, type_of(cv), (double)alpha));
-    x = dtp_cv_unary(cv, dnnl_tp_op_sigmoid, x);
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, cv->in[0], x));
+    val_t *x = dtp_cv_unary_with(cv, dnnl_tp_op_swish, cv->in[0], dnnl_tp_op_attr_alpha, alpha, -1, 0);
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, cv->in[1]));
 }
 
 /* ---- Bounds -------------------------------------------------------------------------------------------------- */

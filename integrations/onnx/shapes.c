@@ -202,14 +202,19 @@ void dtp_onnx_depth_to_space(cv_t *cv) {
 }
 
 void dtp_onnx_space_to_depth(cv_t *cv) {
-    static const int64_t perm[BLOCKED] = {0, 3, 5, 1, 2, 4};
+    static const int64_t dcr[BLOCKED] = {0, 3, 5, 1, 2, 4}, crd[BLOCKED] = {0, 1, 3, 5, 2, 4};
+    enum { HAS_MODE = 28 };
+    const bool is_crd = cv->row->since >= HAS_MODE && dtp_cv_word(cv, "mode", "DCR", "CRD");
+    if (cv->row->since >= HAS_MODE && !is_crd && !dtp_cv_word(cv, "mode", "DCR", "DCR"))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'mode' is neither DCR nor CRD");
     const int64_t b = block_size(cv), *x = cv->in[0]->info.dims;
     if (!cv->status && (x[H] % b || x[W] % b))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld x %lld in blocks of %lld", (long long)x[H],
                     (long long)x[W], (long long)b);
     if (cv->status) return;
     const int64_t out[IMAGE] = {x[N], x[C] * b * b, x[H] / b, x[W] / b};
-    through(cv, BLOCKED, (const int64_t[]){x[N], x[C], x[H] / b, b, x[W] / b, b}, perm, IMAGE, out);
+    through(cv, BLOCKED, (const int64_t[]){x[N], x[C], x[H] / b, b, x[W] / b, b}, is_crd ? crd : dcr, IMAGE,
+            out);
 }
 
 /* ---- Several tensors ---------------------------------------------------------------------------------------------- */
@@ -509,4 +514,23 @@ void dtp_onnx_pad(cv_t *cv) {
     if (!cv->status && nv != 1)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld values to pad with", (long long)nv);
     if (!cv->status) pad(cv, n, pads, na, axes, *value);
+}
+
+/* The middle of each axis, or zeros around it. */
+void dtp_onnx_center_crop_pad(cv_t *cv) {
+    int64_t n, na;
+    val_t *x = cv->in[0];
+    const int64_t *shape = dtp_cv_ints(cv, 1, &n), *axes = dtp_cv_attr_ints(cv, "axes", &na);
+    if (!cv->status && n != (na < 0 ? x->info.ndims : na))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld sizes", (long long)n);
+    for (int64_t i = 0; i < n && !cv->status; ++i) {
+        const int axis = na < 0 ? (int)i : dtp_cv_axis(cv, axes[i], x->info.ndims);
+        const int64_t all = cv->status ? 0 : dtp_cv_dim(cv, x, axis);
+        if (!cv->status && (shape[i] < 0 || shape[i] > INT32_MAX))
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a size is %lld", (long long)shape[i]);
+        if (cv->status) return;
+        const int64_t more = shape[i] - all, before = more < 0 ? -(-more / 2) : more / 2;
+        x = dtp_cv_pad_axis(cv, x, axis, before, more - before, 0);
+    }
+    dtp_cv_set(cv, 0, x);
 }

@@ -33,11 +33,13 @@ static inline int64_t pw_remainder_s64(int64_t x, int64_t y) { return y == 0 || 
 /* The sign of the divisor. */
 static inline float pw_modulo_f32(float x, float y) {
     const float r = fmodf(x, y);
-    return r != 0.f && (r < 0.f) != (y < 0.f) ? r + y : r;
+    if (r == 0.f) return copysignf(0.f, y);
+    return (r < 0.f) != (y < 0.f) ? r + y : r;
 }
 static inline double pw_modulo_f64(double x, double y) {
     const double r = fmod(x, y);
-    return r != 0. && (r < 0.) != (y < 0.) ? r + y : r;
+    if (r == 0.) return copysign(0., y);
+    return (r < 0.) != (y < 0.) ? r + y : r;
 }
 static inline int64_t pw_modulo_s64(int64_t x, int64_t y) {
     const int64_t r = pw_remainder_s64(x, y);

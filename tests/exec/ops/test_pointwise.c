@@ -58,8 +58,8 @@ static void test_integers(void **state) {
     binary(dnnl_tp_op_bit_and, dnnl_tp_u8, 4, u, by, (const uint8_t[]){1, 1, 0, 0}, 1);
     binary(dnnl_tp_op_bit_or, dnnl_tp_u8, 4, u, by, (const uint8_t[]){255, 7, 136, 203}, 1);
     binary(dnnl_tp_op_bit_xor, dnnl_tp_u8, 4, u, by, (const uint8_t[]){254, 6, 136, 203}, 1);
-    const double p[] = {-7.5, 7.5}, q[] = {2, -2};
-    binary(dnnl_tp_op_modulo, dnnl_tp_f64, 2, p, q, (const double[]){.5, -.5}, 8);
+    const double p[] = {-7.5, 7.5, 4, 1}, q[] = {2, -2, -2, -INFINITY};
+    binary(dnnl_tp_op_modulo, dnnl_tp_f64, 4, p, q, (const double[]){.5, -.5, -0., -INFINITY}, 8);
     binary(dnnl_tp_op_remainder, dnnl_tp_f64, 2, p, q, (const double[]){-1.5, 1.5}, 8);
 }
 
