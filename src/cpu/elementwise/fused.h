@@ -24,8 +24,8 @@ typedef struct dtp_fused {
     dtp_fused_fn_t bf16[DTP_EW_NBINARY], f16[DTP_EW_NBINARY], s8[DTP_EW_NBINARY], u8[DTP_EW_NBINARY];
     /* f32: max(0, x0 + x1), max(0, x0 * x1). */
     dtp_fused_fn_t relu[DTP_FUSED_NRELU];
-} dtp_fused_t;
+} dtp_fused_set_t;
 
-extern const dtp_fused_t dtp_fused__avx2, dtp_fused__avx512, dtp_fused__avx512_bf16;
+extern const dtp_fused_set_t dtp_fused__avx2, dtp_fused__avx512, dtp_fused__avx512_bf16;
 
 #endif

@@ -161,7 +161,7 @@ static bool lies(const dtp_program_t *m, int o, int64_t sx) {
     return m->dt[o] == m->arithmetic && (sx == 0 || sx == 1);
 }
 
-static const dtp_fused_t *fused_table(unsigned isa) {
+static const dtp_fused_set_t *fused_table(unsigned isa) {
 #if DTP_X64
     if (isa & DTP_ISA_AVX512) return isa & DTP_ISA_AVX512_BF16 ? &dtp_fused__avx512_bf16 : &dtp_fused__avx512;
     if (isa & DTP_ISA_AVX2) return &dtp_fused__avx2;
@@ -171,7 +171,7 @@ static const dtp_fused_t *fused_table(unsigned isa) {
 }
 
 dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_alg_kind_t alg) {
-    const dtp_fused_t *f = fused_table(isa);
+    const dtp_fused_set_t *f = fused_table(isa);
     const int i = dtp_ew_binary(alg);
     if (!f || i < 0) return NULL;
     switch (dt) {
@@ -195,7 +195,7 @@ static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
         if (sx[0] != 1 || sx[1] < 0 || sx[1] > 1 || sx[2] < 0 || sx[2] > 1 || sx[1] + sx[2] == 0) return NULL;
     }
     if (m->nsteps == 1) return dtp_program_fused(m->isa, m->dt[0], s[0].alg);
-    const dtp_fused_t *f = fused_table(m->isa);
+    const dtp_fused_set_t *f = fused_table(m->isa);
     if (!f || m->nsteps != 2 || m->dt[0] != dnnl_tp_f32) return NULL;
     if (s[1].kind != DTP_PROGRAM_ELTWISE || s[1].alg != dnnl_tp_eltwise_relu || s[1].alpha != 0.f)
         return NULL;

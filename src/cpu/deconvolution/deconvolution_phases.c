@@ -1,0 +1,260 @@
+/* Deconvolution as direct convolutions (cpu/convolution/direct.h). Along a dimension of stride s the elements r, r + s, r + 2 s ... of
+ * dst, a phase, see the same elements of the kernel, every (s / gcd(s, dilation + 1))-th: the phase is a convolution of src with
+ * stride 1 whose kernel is these elements in reverse. Its dst are dst's elements with s times their strides, its weights are read
+ * where they lie, with negative strides. Phases run one after another.
+ *
+ * src that is not f32 with channels innermost and weights that are not packed (Ohwi16o) are converted into scratch first. dst that
+ * is not f32 with channels innermost, and post-operations that are not done in registers, take a last pass: sums go to scratch. */
+#include "common/base/scalar.h"
+#include "common/problems/deconvolution.h"
+#include "cpu/convolution/direct.h"
+#include "cpu/elementwise/program.h"
+
+enum { DIMS = 3, F32 = 4, MOST_PHASES = 256 };
+
+typedef struct {
+    dtp_conv_direct_t base; /* what all phases share */
+    int64_t phase[DIMS], phases;
+    bool converts_src, converts_wei, finishes;
+    size_t src_at, wei_at, dst_at; /* bytes into the shared scratch */
+    dtp_program_t src, wei, dst;
+} plan_t;
+
+/* ---- Phases ------------------------------------------------------------------------------------------ */
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a;
+}
+
+/* Sets dimension i of p to phase r; what is left of dst there: 0 = nothing. */
+static int64_t set_phase(dtp_conv_direct_t *p, const dtp_deconvolution_desc_t *d, int i, int64_t r) {
+    const dtp_window_t w = dtp_deconv_window(d, i);
+    const int64_t every = w.stride / gcd(w.stride, w.step), step = every * w.step / w.stride;
+    int64_t first = 0, n = 0;
+    while (first < dtp_min64(w.kernel, every) && (first * w.step) % w.stride != (r + w.pad) % w.stride)
+        ++first;
+    if (first < dtp_min64(w.kernel, every)) n = (w.kernel - 1 - first) / every + 1;
+    p->win[i] = (dtp_window_t){
+        .in = w.out, .out = dtp_div_up(w.in - r, w.stride), .kernel = n, .stride = 1, .step = step};
+    if (n > 0) {
+        p->win[i].pad = (n - 1) * step - (r + w.pad - first * w.step) / w.stride;
+        p->wei_0 += (first + (n - 1) * every) * p->wei_x[i];
+        p->wei_x[i] *= -every;
+    } else {
+        /* An element that nothing of src meets. */
+        p->win[i].kernel = p->win[i].step = 1;
+        p->win[i].pad = p->win[i].in + p->win[i].out;
+    }
+    p->dst_0 += r * p->dst_x[i];
+    p->dst_x[i] *= w.stride;
+    return p->win[i].out;
+}
+
+/* Phase number k, planned for pd; false: it has no elements. */
+static bool make_phase(dtp_conv_direct_t *p, const plan_t *plan, dtp_pd_t *pd, int64_t k) {
+    const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
+    *p = plan->base;
+    for (int i = DIMS - 1; i >= 0; --i) {
+        if (set_phase(p, d, i, k % plan->phase[i]) <= 0) return false;
+        k /= plan->phase[i];
+    }
+    p->merged = p->win[2].kernel == 1;
+    dtp_conv_direct_plan(p, pd);
+    return true;
+}
+
+static dnnl_tp_status_t phases_prepare(dtp_primitive_t *primitive) {
+    const plan_t *plan = primitive->pd->plan;
+    dtp_pd_t pd = *primitive->pd; /* planning books scratch */
+    const size_t bytes = sizeof(dtp_conv_direct_t) * (size_t)plan->phases;
+    dtp_conv_direct_t *all = dtp_zalloc(pd.engine->allocator, bytes, DTP_CACHE_LINE);
+    if (!all) DTP_RETURN(dtp_no_memory(bytes));
+    primitive->prepared[0] = all;
+    for (int64_t k = 0; k < plan->phases; ++k)
+        if (!make_phase(&all[k], plan, &pd, k)) all[k].units = 0;
+    return dnnl_tp_success;
+}
+
+/* ---- The plan ---------------------------------------------------------------------------------------- */
+
+/* Channels innermost: "acdb". */
+static dnnl_tp_status_t image_md(dtp_md_t *md, const dtp_md_t *like, dnnl_tp_data_type_t dt) {
+    static const char *const layouts[] = {"acb", "acdb", "acdeb"};
+    const dtp_md_t of = *like; /* which may be md */
+    return dtp_md_init_layout(md, of.ndims, of.dims, dt, layouts[of.ndims - 3]);
+}
+static dnnl_tp_status_t packed_md(dtp_md_t *md, const dtp_md_t *like, int grouped, dnnl_tp_data_type_t dt) {
+    static const char *const layouts[2][DIMS] = {{"Acb16a", "Acdb16a", "Acdeb16a"},
+                                                 {"aBdc16b", "aBdec16b", "aBdefc16b"}};
+    const dtp_md_t of = *like;
+    return dtp_md_init_layout(md, of.ndims, of.dims, dt, layouts[grouped][of.ndims - grouped - 3]);
+}
+
+static bool lies(const dtp_md_t *md) {
+    return md->data_type == dnnl_tp_f32 && dtp_md_is_plain(md) && (md->strides[1] == 1 || md->dims[1] == 1);
+}
+
+static void strides_of(int64_t x[DIMS], const dtp_md_t *md, int first) {
+    const int missing = DIMS - (md->ndims - first);
+    for (int i = 0; i < DIMS; ++i) x[i] = i < missing ? 0 : md->strides[first + i - missing] * F32;
+}
+
+/* A conversion without steps; false: the layouts have no common boxes. */
+static bool convert(dtp_program_t *m, const dtp_pd_t *pd, unsigned isa, const dtp_md_t *dst,
+                    const dtp_md_t *src) {
+    const dtp_md_t *md[DTP_BOXES_OPS] = {dst, src};
+    dtp_program_begin(m, isa, dst->data_type, 0, src->data_type, 0);
+    return dtp_program_cut(m, pd, md, true);
+}
+
+/* What the last pass does; false: it cannot. */
+static bool finish(plan_t *plan, dtp_pd_t *pd, unsigned isa, const dtp_md_t *sums) {
+    const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
+    const dtp_md_t *md[DTP_BOXES_OPS] = {&d->dst, sums};
+    dtp_program_begin(&plan->dst, isa, d->dst.data_type, DTP_CONV_DST, dnnl_tp_f32, DTP_CONV_DST);
+    return dtp_program_post_ops(&plan->dst, pd, &d->dst, md) && dtp_program_cut(&plan->dst, pd, md, true);
+}
+
+static size_t room_of(const dtp_md_t *md) { return dtp_round_up_size(dtp_md_size(md), DTP_CACHE_LINE); }
+
+static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
+    const unsigned isa = dtp_pd_isa(pd);
+    dtp_deconvolution_desc_t *d = (dtp_deconvolution_desc_t *)pd->op;
+    plan_t *plan = pd->plan;
+    dtp_conv_direct_t *p = &plan->base;
+    const int grouped = dtp_conv_grouped(d);
+    DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->wei.data_type) &&
+                     d->src.data_type <= dnnl_tp_f32 && d->wei.data_type <= dnnl_tp_f32 &&
+                     dtp_vops_takes(d->dst.data_type),
+                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_vops_takes(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
+    p->ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    DTP_DISPATCH(p->ukr, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(dtp_md_nelems(&d->src) > 0 && dtp_md_nelems(&d->dst) > 0, UNSUPPORTED_SHAPE);
+    if (dtp_md_is_any(&d->src)) DTP_TRY(image_md(&d->src, &d->src, d->src.data_type));
+    if (dtp_md_is_any(&d->dst)) DTP_TRY(image_md(&d->dst, &d->dst, d->dst.data_type));
+    if (dtp_md_is_any(&d->wei)) DTP_TRY(packed_md(&d->wei, &d->wei, grouped, d->wei.data_type));
+    if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
+    DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
+    plan->phases = 1;
+    for (int i = 0; i < DIMS; ++i) {
+        const dtp_window_t w = dtp_deconv_window(d, i);
+        plan->phase[i] = dtp_min64(w.stride, w.in);
+        DTP_DISPATCH(plan->phase[i] <= MOST_PHASES / plan->phases, UNSUPPORTED_SHAPE);
+        plan->phases *= plan->phase[i];
+    }
+    /* Operands as the kernels see them. */
+    dtp_md_t src, wei, dst;
+    DTP_TRY(image_md(&src, &d->src, dnnl_tp_f32));
+    DTP_TRY(packed_md(&wei, &d->wei, grouped, dnnl_tp_f32));
+    DTP_TRY(image_md(&dst, &d->dst, dnnl_tp_f32));
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
+    plan->finishes = !lies(&d->dst) || !dtp_fused_init(&p->fused, &p->po, true) || p->fused.has_add;
+    plan->converts_src = !lies(&d->src);
+    plan->converts_wei = !dtp_md_accepts(&wei, &d->wei);
+    size_t shared = 0;
+    if (plan->converts_src) {
+        DTP_DISPATCH(convert(&plan->src, pd, isa, &src, &d->src), UNSUPPORTED_LAYOUT);
+        plan->src_at = shared;
+        shared += room_of(&src);
+    } else {
+        src = d->src;
+    }
+    if (plan->converts_wei) {
+        DTP_DISPATCH(convert(&plan->wei, pd, isa, &wei, &d->wei), UNSUPPORTED_LAYOUT);
+        plan->wei_at = shared;
+        shared += room_of(&wei);
+    } else {
+        wei = d->wei;
+    }
+    if (plan->finishes) {
+        DTP_DISPATCH(finish(plan, pd, isa, &dst), UNSUPPORTED_POST_OPS);
+        memset(&p->fused, 0, sizeof p->fused);
+        memset(&p->po, 0, sizeof p->po);
+        plan->dst_at = shared;
+        shared += room_of(&dst);
+    } else {
+        dst = d->dst;
+    }
+    p->vops = dtp_vops(isa);
+    p->images = src.dims[0];
+    p->groups = dtp_conv_groups(d);
+    p->ic = src.dims[1] / p->groups;
+    p->oc = dst.dims[1] / p->groups;
+    p->blocks = 1;
+    p->block_k = p->ic;
+    p->src_0 = src.offset0 * F32;
+    p->src_n = src.strides[0] * F32;
+    p->src_g = p->ic * F32;
+    strides_of(p->src_x, &src, 2);
+    p->wei_0 = wei.offset0 * F32;
+    p->wei_g = grouped ? wei.strides[0] * F32 : 0;
+    p->wei_p = wei.strides[grouped] * F32;
+    strides_of(p->wei_x, &wei, 2 + grouped);
+    p->dst_dt = dnnl_tp_f32;
+    p->dst_0 = dst.offset0 * F32;
+    p->dst_n = dst.strides[0] * F32;
+    p->dst_c = F32;
+    p->dst_p = DTP_UKR_PANEL * F32;
+    p->dst_g = p->oc * F32;
+    strides_of(p->dst_x, &dst, 2);
+    p->has_bias = !dtp_md_is_zero(&d->bia);
+    p->bia_dt = p->has_bias ? d->bia.data_type : dnnl_tp_f32;
+    if (p->has_bias) {
+        const int64_t size = (int64_t)dtp_type_size(p->bia_dt);
+        p->bia_0 = d->bia.offset0 * size;
+        p->bia_c = d->bia.dims[0] == 1 ? size : d->bia.strides[0] * size;
+        DTP_DISPATCH(p->bia_dt == dnnl_tp_f32 && p->bia_c == F32 ? true : plan->finishes, UNSUPPORTED_LAYOUT);
+        p->tiled = p->bia_dt != dnnl_tp_f32 || p->bia_c != F32;
+    }
+    size_t slot = 0;
+    dtp_conv_direct_t phase;
+    for (int64_t k = 0; k < plan->phases; ++k)
+        if (make_phase(&phase, plan, pd, k) && pd->scratch_per_slot > slot) slot = pd->scratch_per_slot;
+    const dtp_program_t *programs[] = {plan->converts_src ? &plan->src : NULL,
+                                       plan->converts_wei ? &plan->wei : NULL,
+                                       plan->finishes ? &plan->dst : NULL};
+    for (int i = 0; i < 3; ++i)
+        if (programs[i] && dtp_program_slot_bytes(programs[i]) > slot)
+            slot = dtp_program_slot_bytes(programs[i]);
+    dtp_pd_book(pd, shared, slot);
+    return dnnl_tp_success;
+}
+
+/* ---- Execution --------------------------------------------------------------------------------------- */
+
+static dnnl_tp_status_t phases_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    const plan_t *plan = pd->plan;
+    const dtp_conv_direct_t *all = ctx->prepared[0];
+    char *slots = ctx->scratch + pd->scratch_shared;
+    void *ptr[DTP_CONV_NARGS];
+    for (int i = 0; i < DTP_CONV_NARGS; ++i) ptr[i] = ctx->ptr[i];
+    if (plan->converts_src) {
+        char *const to[] = {ptr[DTP_CONV_SRC] = ctx->scratch + plan->src_at, ctx->ptr[DTP_CONV_SRC]};
+        dtp_program_run(&plan->src, ctx->par, to, slots, pd->scratch_per_slot);
+    }
+    if (plan->converts_wei) {
+        char *const to[] = {ptr[DTP_CONV_WEI] = ctx->scratch + plan->wei_at, ctx->ptr[DTP_CONV_WEI]};
+        dtp_program_run(&plan->wei, ctx->par, to, slots, pd->scratch_per_slot);
+    }
+    if (plan->finishes) ptr[DTP_CONV_DST] = ctx->scratch + plan->dst_at;
+    dtp_exec_ctx_t inner = *ctx;
+    inner.ptr = ptr;
+    for (int64_t k = 0; k < plan->phases; ++k) dtp_conv_direct_run(&all[k], pd, &inner);
+    if (plan->finishes) {
+        char *of[DTP_BOXES_OPS];
+        for (int o = 0; o < plan->dst.nops; ++o) of[o] = ctx->ptr[plan->dst.arg[o]];
+        of[1] = ptr[DTP_CONV_DST];
+        dtp_program_run(&plan->dst, ctx->par, of, slots, pd->scratch_per_slot);
+    }
+    return dnnl_tp_success;
+}
+
+static const dtp_impl_constants_t phases_constants = {phases_prepare, NULL};
+DTP_CPU_IMPLS_AND_ANY(deconvolution, "ukr", .plan_size = sizeof(plan_t), .pd_init = phases_pd_init,
+                      .constants = &phases_constants, .execute = phases_execute);
