@@ -78,10 +78,24 @@ static val_t *convolution(cv_t *cv, const window_t *w, int nin, val_t *const *in
     return dtp_cv_op(cv, dnnl_tp_op_convolution, nin, in, WINDOW_ATTRS + 1, attr);
 }
 
+/* A dimension in which image and window have one element is none: rows of one element would be computed apart. */
+static val_t *in_one_dimension(cv_t *cv, const window_t *w, int nin, val_t *const *in, int64_t groups) {
+    enum { FLAT = SPACE + 1 };
+    window_t line = *w;
+    line.n = 1;
+    val_t *flat[] = {dtp_cv_reshape(cv, in[0], FLAT, in[0]->info.dims),
+                     dtp_cv_reshape(cv, in[1], FLAT, in[1]->info.dims), nin > 2 ? in[2] : NULL};
+    val_t *y = cv->status ? NULL : convolution(cv, &line, nin, flat, groups);
+    return y ? dtp_cv_unsqueeze(cv, y, 0, 1) : NULL;
+}
+
 val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups) {
+    enum { WIDTH = SPACE + 1 };
     window_t w;
     if (cv->status || !read_window(cv, in[1]->info.dims + SPACE, &w)) return NULL;
-    return convolution(cv, &w, nin, in, groups);
+    const bool is_line =
+        w.n == 2 && in[0]->info.dims[WIDTH] == 1 && w.kernel[1] == 1 && !w.begin[1] && !w.end[1];
+    return is_line ? in_one_dimension(cv, &w, nin, in, groups) : convolution(cv, &w, nin, in, groups);
 }
 
 void dtp_onnx_conv(cv_t *cv) {
