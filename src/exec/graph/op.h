@@ -128,7 +128,8 @@ enum {
         8 /* the result has the elements of all inputs, one input behind the other in a dimension */,
     DTP_OP_SHAPE_INPUT = 16,   /* the shape of the result comes from the elements of the second input */
     DTP_OP_CHANNELS_LAST = 32, /* the result {N, C, ...} lies with channels innermost */
-    DTP_OP_KEEPS_ORDER = 64    /* the result has the order of dimensions that the inputs have */
+    DTP_OP_KEEPS_ORDER = 64,   /* the result has the order of dimensions that the inputs have */
+    DTP_OP_PIXELS_APART = 128  /* takes and makes channels side by side in pixels that lie apart */
 };
 #define DTP_FIELDS(fields) fields, (int)(sizeof(fields) / sizeof *(fields))
 #define DTP_NO_FIELDS NULL, 0

@@ -55,7 +55,7 @@ static dnnl_tp_status_t function_step(dtp_lower_t *l, const dtp_ir_node_t *n, dn
 static dnnl_tp_status_t make_affine(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_arg_t *scale,
                                     dtp_step_arg_t *shift) {
     const dtp_step_arg_t none = {.buf = -1};
-    dtp_step_arg_t p[VARIANCE + 1], root;
+    dtp_step_arg_t p[VARIANCE + 1] = {{.buf = -1}}, root;
     dtp_step_t *s;
     dtp_md_t md;
     for (int i = GAMMA; i <= VARIANCE; ++i) DTP_TRY(dtp_dense2(l, n->in[i], 0, &md, &p[i]));
@@ -79,16 +79,22 @@ static dnnl_tp_status_t make_affine(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_
                         &md, p[BETA]);
 }
 
-/* x as {pixels, C} where channels are innermost, else {N, C, pixels}; what has a value for each channel. */
-static dnnl_tp_status_t forms(const info_t *t, bool is_last, dtp_md_t *x, dtp_md_t *channel) {
+/* {N, C, ...} as {pixels, C} where channels are innermost, else as {N, C, pixels}. */
+static dnnl_tp_status_t as_channels(const info_t *t, bool is_last, const int64_t *strides, dtp_md_t *md) {
     const int64_t n = t->dims[0], c = t->dims[1], pixels = dtp_info_product(t, 2, t->ndims);
-    const int64_t all[3] = {n, c, pixels}, one[3] = {1, c, 1};
-    if (is_last) {
-        DTP_TRY(dtp_md_dense2(channel, 1, c, dnnl_tp_f32));
-        return dtp_md_dense2(x, n * pixels, c, t->data_type);
+    const int64_t all[3] = {n, c, pixels}, flat[2] = {n * pixels, c};
+    if (!is_last) return dtp_md_init_strides(md, 3, all, t->data_type, NULL);
+    int64_t apart[2] = {dtp_max64(c, 1), 1};
+    for (int i = 1; i < t->ndims; ++i) { /* of images, then of pixels */
+        const int d = i == 1 ? 0 : i;
+        if (t->dims[d] != 1) apart[0] = strides[d];
     }
-    DTP_TRY(dtp_md_init_strides(channel, 3, one, dnnl_tp_f32, NULL));
-    return dtp_md_init_strides(x, 3, all, t->data_type, NULL);
+    return dtp_md_init_strides(md, 2, flat, t->data_type, apart);
+}
+/* What has a value for each channel. */
+static dnnl_tp_status_t one_each(int64_t c, bool is_last, dtp_md_t *md) {
+    const int64_t dims[3] = {1, c, 1};
+    return dtp_md_init_strides(md, is_last ? 2 : 3, dims, dnnl_tp_f32, NULL);
 }
 
 /* Do all executables share the parameters? Then scale and shift are constants. */
@@ -111,26 +117,27 @@ static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t 
 
 static dnnl_tp_status_t batch_norm_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *t = dtp_info(l, n->in[X]);
-    dtp_dim_order_t last;
+    bool is_last;
     dtp_view_t x;
-    dtp_md_t md, channel;
+    dtp_md_t src, dst, channel;
     dtp_step_arg_t scale = {.buf = -1}, shift = {.buf = -1};
     dtp_step_t *s;
-    DTP_TRY(dtp_view_any(l, n->in[X], &x));
-    dtp_order_channels_last(t->ndims, &last);
-    const bool is_last = dtp_is_dense_in(t, x.strides, &last);
+    DTP_TRY(dtp_view_pixels(l, n->in[X], &x, false, &is_last));
     if (!is_last) DTP_TRY(dtp_view_dense(l, n->in[X], &x));
     if (!is_constant(l, n)) DTP_TRY(make_affine(l, n, &scale, &shift));
-    DTP_TRY(forms(t, is_last, &md, &channel));
-    DTP_TRY(is_last ? dtp_view_new_in(l, n->out[0], &last) : dtp_view_new(l, n->out[0]));
-    DTP_TRY(function_step(l, n, dnnl_tp_binary_mul, &md, dtp_view_arg(&x), &channel, scale,
+    DTP_TRY(is_last ? dtp_view_new_pixels(l, n->out[0]) : dtp_view_new(l, n->out[0]));
+    DTP_TRY(as_channels(t, is_last, x.strides, &src));
+    DTP_TRY(as_channels(t, is_last, dtp_value(l, n->out[0])->strides, &dst));
+    DTP_TRY(one_each(t->dims[1], is_last, &channel));
+    DTP_TRY(function_step(l, n, dnnl_tp_binary_mul, &src, dtp_view_arg(&x), &channel, scale,
                           dtp_written_arg(l, n->out[0]), &s));
+    ((dtp_binary_desc_t *)s->op)->dst = dst;
     DTP_TRY(dtp_add_post(l, s, &(dtp_ir_post_t){.is_binary = true, .alg = dnnl_tp_binary_add, .value = -1},
                          &channel, shift));
     if (is_constant(l, n)) DTP_TRY(pack(l, n, s, &channel));
-    return dtp_add_post_ops(l, s, n, &md);
+    return dtp_add_post_ops(l, s, n, &dst);
 }
 
-const dtp_op_class_t dtp_class_batch_norm =
-    DTP_OP_CLASS(dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
-                 batch_norm_infer, DTP_NO_VALUES, batch_norm_lower, dtp_cut_by_dim, DTP_NO_POST);
+const dtp_op_class_t dtp_class_batch_norm = DTP_OP_CLASS(
+    dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+    dtp_one_result, batch_norm_infer, DTP_NO_VALUES, batch_norm_lower, dtp_cut_by_dim, DTP_NO_POST);

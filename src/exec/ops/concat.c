@@ -57,6 +57,7 @@ static bool concat_values(const dtp_infer_t *c, int64_t *values) {
 }
 
 static dnnl_tp_status_t concat_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
+    if (dtp_value(l, n->out[0])->into >= 0) return dtp_join_channels(l, n);
     const int part = dtp_value(l, n->in[0])->dest;
     if (part >= 0 && l->bufs[part].kind == DTP_BUF_PART &&
         l->bufs[part].part_of == dtp_value(l, n->out[0])->dest)

@@ -87,10 +87,9 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *x = dtp_info(l, n->in[0]), *w = dtp_info(l, n->in[1]), *to = dtp_info(l, n->out[0]);
     const int bias = n->nin > 2 ? n->in[2] : -1;
     dtp_view_t src, wei, bia;
-    dtp_dim_order_t order;
     dtp_step_t *s;
-    dtp_order_channels_last(x->ndims, &order);
-    DTP_TRY(dtp_view_in(l, n->in[0], &order, &src));
+    bool is_last;
+    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, true, &is_last));
     DTP_TRY(dtp_view_any(l, n->in[1], &wei));
     if (bias >= 0) DTP_TRY(dtp_view_dense(l, bias, &bia));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), dnnl_tp_convolution, DTP_CONV_NARGS, &s));
@@ -116,7 +115,7 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         s->arg[DTP_CONV_BIA] = dtp_view_arg(&bia);
     }
     if (dtp_packable(l, n, 1) && dtp_info_nelems(w) > 0) DTP_TRY(pack(l, n, s));
-    DTP_TRY(dtp_view_new_in(l, n->out[0], &order));
+    DTP_TRY(dtp_view_new_pixels(l, n->out[0]));
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
     s->arg[DTP_CONV_DST] = dtp_written_arg(l, n->out[0]);
@@ -128,6 +127,7 @@ static dtp_cut_t convolution_cut(const dtp_cut_arg_t *a) {
     return a->arg == DTP_CONV_SRC || a->arg == DTP_CONV_DST ? DTP_CUT_SLICED : DTP_CUT_WHOLE;
 }
 
-const dtp_op_class_t dtp_class_convolution = DTP_OP_CLASS(
-    dtp_window_attrs_t, DTP_FIELDS(convolution_fields), DTP_OP_CHANNELS_LAST, 1 << 1 /* the weights */,
-    dtp_one_result, convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);
+const dtp_op_class_t dtp_class_convolution =
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(convolution_fields),
+                 DTP_OP_CHANNELS_LAST | DTP_OP_PIXELS_APART, 1 << 1 /* the weights */, dtp_one_result,
+                 convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);

@@ -112,12 +112,10 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
     const dtp_window_attrs_t *a = n->attrs;
     const info_t *x = dtp_info(l, n->in[0]), *to = dtp_info(l, n->out[0]);
     dtp_view_t src;
-    dtp_dim_order_t last;
+    bool is_last;
     dtp_slide_t slides[3];
     dtp_step_t *s;
-    DTP_TRY(dtp_view_any(l, n->in[0], &src));
-    dtp_order_channels_last(x->ndims, &last);
-    const bool is_last = dtp_is_dense_in(x, src.strides, &last);
+    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, false, &is_last));
     if (!is_last) DTP_TRY(dtp_view_dense(l, n->in[0], &src));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_pooling_desc_t), dnnl_tp_pooling, DTP_POOLING_NARGS, &s));
     dtp_pooling_desc_t *d = (dtp_pooling_desc_t *)s->op;
@@ -133,7 +131,7 @@ static dnnl_tp_status_t pool_lower(dtp_lower_t *l, dtp_ir_node_t *n, dnnl_tp_alg
         d->padding_r[i] = slides[i].pad_r;
     }
     DTP_TRY(dtp_md_init_strides(&d->src, x->ndims, x->dims, x->data_type, src.strides));
-    DTP_TRY(is_last ? dtp_view_new_in(l, n->out[0], &last) : dtp_view_new(l, n->out[0]));
+    DTP_TRY(is_last ? dtp_view_new_pixels(l, n->out[0]) : dtp_view_new(l, n->out[0]));
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
     s->arg[DTP_POOLING_SRC] = dtp_view_arg(&src);
@@ -153,8 +151,8 @@ static dnnl_tp_status_t avg_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_max_pool =
-    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(max_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result, max_infer,
-                 DTP_NO_VALUES, max_lower, dtp_cut_all, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(max_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+                 dtp_one_result, max_infer, DTP_NO_VALUES, max_lower, dtp_cut_all, DTP_NO_POST);
 const dtp_op_class_t dtp_class_avg_pool =
-    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(avg_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result, avg_infer,
-                 DTP_NO_VALUES, avg_lower, dtp_cut_all, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(avg_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+                 dtp_one_result, avg_infer, DTP_NO_VALUES, avg_lower, dtp_cut_all, DTP_NO_POST);

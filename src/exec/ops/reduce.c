@@ -1,6 +1,7 @@
 /* Sums, means, extremes and norms over dimensions. */
 #include "exec/ops/ops.h"
 
+#include "common/problems/pooling.h"
 #include "common/problems/reduction.h"
 
 DTP_ATTR(axes, 64)      /**< dimensions to reduce (s64 list) */
@@ -59,6 +60,39 @@ static dnnl_tp_status_t place_result(dtp_lower_t *l, int v, const info_t *kept, 
     return dtp_view_set(l, v, buf, 0, strides);
 }
 
+/* The mean of few pixels, channels innermost, all in one window: faster than sums (1.3 to 2 times for 7 x 7 and 8 x 8 on
+ * AVX-512; 14 x 14 is slower). */
+static bool is_window(const dtp_reduce_row_t *row, const info_t *t, const info_t *kept,
+                      const int64_t *strides) {
+    enum { MOST_PIXELS = 64 };
+    if (row->alg != dnnl_tp_reduction_mean || t->ndims < 3 || t->ndims > 5) return false;
+    if (!dtp_is_float(t->data_type) || t->data_type == dnnl_tp_f64) return false; /* pooling sums in f32 */
+    if (strides[1] != 1 || kept->dims[0] != t->dims[0] || kept->dims[1] != t->dims[1]) return false;
+    for (int d = 2; d < t->ndims; ++d)
+        if (kept->dims[d] != 1) return false;
+    return dtp_info_product(t, 2, t->ndims) <= MOST_PIXELS;
+}
+
+static dnnl_tp_status_t window_step(dtp_lower_t *l, const dtp_ir_node_t *n, const info_t *t,
+                                    const info_t *kept, const dtp_view_t *x) {
+    dtp_step_t *s;
+    DTP_TRY(dtp_view_new(l, n->out[0]));
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_pooling_desc_t), dnnl_tp_pooling, DTP_POOLING_NARGS, &s));
+    dtp_pooling_desc_t *d = (dtp_pooling_desc_t *)s->op;
+    d->prop = dnnl_tp_forward_inference;
+    d->alg = dnnl_tp_pooling_avg_include_padding;
+    d->spatial = t->ndims - 2;
+    for (int i = 0; i < d->spatial; ++i) {
+        d->strides[i] = 1;
+        d->kernel[i] = t->dims[2 + i];
+    }
+    DTP_TRY(dtp_md_init_strides(&d->src, t->ndims, t->dims, t->data_type, x->strides));
+    DTP_TRY(dtp_md_init_strides(&d->dst, t->ndims, kept->dims, t->data_type, NULL));
+    s->arg[DTP_POOLING_SRC] = dtp_view_arg(x);
+    s->arg[DTP_POOLING_DST] = dtp_written_arg(l, n->out[0]);
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const attrs_t *a = n->attrs;
     const dtp_reduce_row_t *row = n->row->param;
@@ -79,8 +113,11 @@ static dnnl_tp_status_t reduce_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_step_t *s;
     dtp_dim_order_t order;
     DTP_TRY(dtp_view_any(l, n->in[0], &p));
-    if (!l->ir->fuse || l->at_once || dtp_view_is_dense(dtp_value(l, n->in[0])) ||
-        !dtp_order_of(t, p.strides, &order)) {
+    const bool is_dense = dtp_view_is_dense(dtp_value(l, n->in[0])),
+               may_turn = l->ir->fuse && !l->at_once && !is_dense;
+    const bool is_ordered = may_turn && dtp_order_of(t, p.strides, &order);
+    if (is_ordered && is_window(row, t, &kept, p.strides)) return window_step(l, n, t, &kept, &p);
+    if (!is_ordered) {
         DTP_TRY(dtp_view_dense(l, n->in[0], &p));
         order.ndims = t->ndims;
         for (int d = 0; d < t->ndims; ++d) order.dim[d] = d;

@@ -371,6 +371,7 @@ dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_
             .buf = -1,
             .dense_buf = -1,
             .last_buf = -1,
+            .into = -1,
             .dest = -1};
         m.same_as[i] = -1;
         numbers[i] = i;

@@ -26,8 +26,11 @@ typedef struct {
     int input;        /* number among the inputs of its region; -1 */
     int dest;         /* the buffer that it should be written to, -1 */
     bool is_last;     /* it will lie with channels innermost, and not be row-major (dtp_find_channels_last) */
-    const void *data; /* constant */
-    int64_t cid;      /* identity of the constant in the graph; DTP_CID_OWN; -1 = not a constant */
+    bool needs_dense; /* some reader does not take pixels that lie apart */
+    int into; /* channels innermost, part of what they are joined in: the buffer and strides for who makes it; -1 */
+    const int64_t *into_strides;
+    const void *data;     /* constant */
+    int64_t cid;          /* identity of the constant in the graph; DTP_CID_OWN; -1 = not a constant */
     const int64_t *known; /* its elements, if inference may look into them (dtp_may_be_known); NULL */
     /* Its view, and copies of a view: row-major, with channels innermost. */
     int buf, dense_buf, last_buf; /* -1 = nowhere yet */

@@ -70,14 +70,51 @@ dnnl_tp_status_t dtp_md_in(dtp_md_t *md, const dnnl_tp_tensor_info_t *t, const d
     return dtp_md_init_strides(md, order->ndims, dims, t->data_type, NULL);
 }
 
+/* ---- Pixels that lie apart --------------------------------------------------------------------------- */
+
+/* Channels side by side, pixels one behind the other at any distance. */
+static bool is_pixels(const dnnl_tp_tensor_info_t *t, const int64_t *strides) {
+    int64_t next = 0;
+    if (t->dims[1] != 1 && strides[1] != 1) return false;
+    for (int i = t->ndims - 1; i >= 1; --i) {
+        const int d = i == 1 ? 0 : i; /* the spatial dimensions, then images */
+        if (t->dims[d] == 1) continue;
+        if (next ? strides[d] != next : strides[d] < t->dims[1]) return false;
+        next = strides[d] * t->dims[d];
+    }
+    return true;
+}
+
+dnnl_tp_status_t dtp_view_pixels(dtp_lower_t *l, int v, dtp_view_t *view, bool copies, bool *is_last) {
+    const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
+    dtp_dim_order_t order;
+    DTP_TRY(dtp_view_any(l, v, view));
+    *is_last = t->ndims > 1 && is_pixels(t, view->strides);
+    if (*is_last || !copies) return dnnl_tp_success;
+    *is_last = true;
+    dtp_order_channels_last(t->ndims, &order);
+    return dtp_view_in(l, v, &order, view);
+}
+
+dnnl_tp_status_t dtp_view_new_pixels(dtp_lower_t *l, int v) {
+    const dtp_ir_value_t *value = &l->ir->values[v];
+    dtp_dim_order_t order;
+    if (value->into >= 0) return dtp_view_set(l, v, value->into, 0, value->into_strides);
+    dtp_order_channels_last(value->info->ndims, &order);
+    return dtp_view_new_in(l, v, &order);
+}
+
 /* ---- Before lowering --------------------------------------------------------------------------------- */
 
 void dtp_find_channels_last(const dtp_ir_t *ir, const dtp_ir_node_t *n) {
     const unsigned flags = n->row ? n->row->cls->flags : 0;
     bool is_last = flags & DTP_OP_CHANNELS_LAST;
-    for (int i = 0; i < n->nin && flags & DTP_OP_KEEPS_ORDER && !is_last; ++i)
-        is_last =
-            n->in[i] >= 0 && ir->values[n->in[i]].is_last && dtp_info_nelems(ir->values[n->in[i]].info) > 1;
+    for (int i = 0; i < n->nin; ++i) {
+        if (n->in[i] < 0) continue;
+        dtp_ir_value_t *v = &ir->values[n->in[i]];
+        if (flags & DTP_OP_KEEPS_ORDER) is_last |= v->is_last && dtp_info_nelems(v->info) > 1;
+        if (!(flags & (DTP_OP_PIXELS_APART | DTP_OP_JOINS))) v->needs_dense = true;
+    }
     for (int i = 0; i < n->nout; ++i) {
         const dnnl_tp_tensor_info_t *t = ir->values[n->out[i]].info;
         ir->values[n->out[i]].is_last =

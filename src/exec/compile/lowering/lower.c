@@ -132,8 +132,7 @@ dnnl_tp_status_t dtp_view_any(dtp_lower_t *lower, int v, dtp_view_t *view) {
     return dnnl_tp_success;
 }
 
-/* A copy of v's view with these strides in buf. */
-static dnnl_tp_status_t copy_view(dtp_lower_t *lower, int v, const int64_t *strides, int buf) {
+dnnl_tp_status_t dtp_copy_view(dtp_lower_t *lower, int v, const int64_t *strides, int buf) {
     const dtp_ir_value_t *value = &lower->ir->values[v];
     dtp_step_t *s;
     const dtp_ir_node_t *n = value->node >= 0 ? &lower->ir->nodes[value->node] : NULL;
@@ -153,7 +152,7 @@ static dnnl_tp_status_t keep_copy(dtp_lower_t *lower, int v, const int64_t *stri
                            sizeof *lower->dense));
     DTP_TRY(dtp_new_buf(lower, dtp_info_bytes(lower->ir->values[v].info), buf));
     lower->dense[lower->ndense++] = v;
-    return copy_view(lower, v, strides, *buf);
+    return dtp_copy_view(lower, v, strides, *buf);
 }
 
 /* Where v is, dense. */
@@ -416,7 +415,7 @@ dnnl_tp_status_t dtp_settle(dtp_lower_t *lower, int v, int buf) {
     if (bytes == 0) return dnnl_tp_success;
     DTP_TRY(ensure_view(lower, v));
     if (!dtp_view_is_dense(&lower->ir->values[v]) && lower->ir->values[v].dense_buf < 0)
-        return copy_view(lower, v, NULL, buf);
+        return dtp_copy_view(lower, v, NULL, buf);
     DTP_TRY(dense_arg(lower, v, &from));
     if (from.buf == buf && from.offset == 0) return dnnl_tp_success;
     dtp_step_t *s;

@@ -210,6 +210,8 @@ dnnl_tp_status_t dtp_join_parts(dtp_lower_t *lower, const dtp_ir_node_t *node, c
 /* Before the region of n, which joins its inputs (DTP_OP_JOINS), is lowered: where its result has them one
  * behind the other in memory, their writers will put them there, as parts. */
 dnnl_tp_status_t dtp_want_parts(dtp_lower_t *lower, const dtp_ir_node_t *node);
+/* Lowers n, a join of channels that was wanted so: parts that nobody wrote in place are copied there. */
+dnnl_tp_status_t dtp_join_channels(dtp_lower_t *lower, const dtp_ir_node_t *node);
 /* The buffer that a part lies in, which may be a part itself, and where; other buffers: itself. */
 int dtp_whole_of(const dtp_lower_t *lower, int buf, int64_t *at);
 /* Dense in any order of dimensions (dim_order.c); dim: outermost first. */
@@ -220,6 +222,10 @@ typedef struct {
  * too. */
 bool dtp_dim_order(const dtp_lower_t *lower, const dtp_ir_node_t *n, int v, const int64_t *strides,
                    dtp_dim_order_t *order);
+/* v with channels innermost, dense or with pixels that lie apart. Otherwise: a copy of it, or as it is, and *is_last false. */
+dnnl_tp_status_t dtp_view_pixels(dtp_lower_t *lower, int v, dtp_view_t *view, bool copies, bool *is_last);
+/* Where the maker of v writes it, channels innermost: a buffer of its own, or its part of what it is joined in. */
+dnnl_tp_status_t dtp_view_new_pixels(dtp_lower_t *lower, int v);
 /* The order in which a tensor is dense; false: in none. */
 bool dtp_order_of(const dnnl_tp_tensor_info_t *info, const int64_t *strides, dtp_dim_order_t *order);
 /* Marks the results of n that will lie with channels innermost, once those of the nodes before it are marked. */
@@ -272,6 +278,8 @@ dnnl_tp_status_t dtp_new_step(dtp_lower_t *lower, const dtp_ir_node_t *node, siz
 dnnl_tp_status_t dtp_view_set(dtp_lower_t *lower, int v, int buf, int64_t offset, const int64_t *strides);
 /* Gives v a dense buffer of its own: where it is written. */
 dnnl_tp_status_t dtp_view_new(dtp_lower_t *lower, int v);
+/* Copies v's view to buf, with these strides there (NULL: row-major). */
+dnnl_tp_status_t dtp_copy_view(dtp_lower_t *lower, int v, const int64_t *strides, int buf);
 /* Makes v dense row-major, with a copy if it is a view. The result is in *view. */
 dnnl_tp_status_t dtp_view_dense(dtp_lower_t *lower, int v, dtp_view_t *view);
 /* Where v is, as a view; inputs and constants get their buffer when they are first looked at. */

@@ -35,11 +35,10 @@ dnnl_tp_status_t dtp_add_post(dtp_lower_t *l, dtp_step_t *s, const dtp_ir_post_t
 /* The other operand of a post-operation as it lies for dst: in dst's order of dimensions if it has its shape. */
 static dnnl_tp_status_t view_operand(dtp_lower_t *l, int v, const dtp_md_t *dst, dtp_view_t *p) {
     const dnnl_tp_tensor_info_t *t = l->ir->values[v].info;
-    dtp_dim_order_t order;
+    bool is_last;
     if (dst->ndims > 2 && !dtp_md_is_dense_row_major(dst) && t->ndims == dst->ndims &&
         !memcmp(t->dims, dst->dims, sizeof *t->dims * (size_t)t->ndims)) {
-        dtp_order_channels_last(t->ndims, &order);
-        return dtp_view_in(l, v, &order, p);
+        return dtp_view_pixels(l, v, p, true, &is_last);
     }
     return dtp_view_dense(l, v, p);
 }
