@@ -231,4 +231,5 @@ def main():
                 getattr(compare, what)()
 
 
-main()
+if __name__ == "__main__":
+    main()

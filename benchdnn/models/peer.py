@@ -86,11 +86,15 @@ def main():
     count = len(ids) // batch
     inputs = [(np.ascontiguousarray(ids[i * batch:(i + 1) * batch].astype(np.int64)),
                np.ones((batch, ids.shape[1]), np.int64)) for i in range(count)]
-    functions = make_clients(kind, model, inputs, threads, clients)
+    serve(make_clients(kind, model, inputs, threads, clients), count)
+
+
+def serve(functions, count):
+    """Answers on standard output what comes on standard input, until that ends."""
     for f in functions:
         for _ in range(WARM_UP_RUNS):
             f(0)
-    starts = [c * count // clients for c in range(clients)]
+    starts = [c * count // len(functions) for c in range(len(functions))]
     print("ready", flush=True)
     for line in sys.stdin:
         command, _, argument = line.strip().partition(" ")
@@ -104,4 +108,5 @@ def main():
             break
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ import sys
 try:
     import numpy as np
     import onnxruntime
+    from real_models import MODELS
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
@@ -16,21 +17,6 @@ program, work = sys.argv[1:3]
 folder = os.environ.get("DNNL_TP_TEST_MODELS", "")
 os.makedirs(work, exist_ok=True)
 onnxruntime.set_default_logger_severity(3)  # errors
-rng = np.random.default_rng(1)
-
-
-def normal(*shape):
-    return rng.standard_normal(shape).astype(np.float32)
-
-
-# Inputs by file, once per batch size.
-MODELS = {
-    "magika_standard_v3_3": [{"bytes": rng.integers(0, 257, (n, 2048)).astype(np.int32)} for n in (1, 3)],
-    "basic_pitch_nmp": [{"serving_default_input_2:0": normal(n, 43844, 1) * np.float32(.1)} for n in (1, 2)],
-    "rfb_320": [{"input": normal(1, 3, 240, 320)}],
-    "silero_vad_op18_ifless": [{"input": normal(n, size) * np.float32(.1), "sr": np.array(rate, np.int64),
-                                "state": normal(2, n, 128)} for n, size, rate in ((1, 576, 16000), (2, 288, 8000))],
-}
 RTOL, ATOL = 1e-3, 1e-5
 wrong, ran = [], 0
 for name, cases in MODELS.items():

@@ -1,8 +1,7 @@
 """Nine convolutional networks through the importer, with seeded weights and inputs: the scores before the last Softmax
 against an evaluation in double (numpy, in this file); ONNX Runtime's distance from it beside ours, where it is there.
   networks.py ONNX_RUN WORK_FOLDER [NAME | SEEDS]...
-
-The models come with PyPI's onnx; their own weights are all equal, so that any order of channels gives the same result."""
+The models and their weights: seeded.py."""
 import os
 import subprocess
 import sys
@@ -10,8 +9,7 @@ import sys
 try:
     import numpy as np
     import onnx
-    from onnx import helper, numpy_helper
-    import onnx.backend.test
+    from seeded import NAMES, attributes, load
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
@@ -20,58 +18,7 @@ try:
 except ImportError:
     onnxruntime = None
 
-NAMES = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
-         "zfnet512"]
 LARGEST = 1e-5  # relative L2
-
-
-def attributes(node):
-    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
-
-
-def seeded(model, rng):
-    """Weights that keep the scale of what flows, statistics near those of a trained network; no Softmax at the end."""
-    graph = model.graph
-    role = {}
-    for node in graph.node:
-        for k, name in enumerate(node.input):
-            role.setdefault(name, (node.op_type, k))
-    known = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
-    for node in list(graph.node):
-        if node.op_type == "ConstantOfShape":
-            known[node.output[0]] = np.zeros(known[node.input[0]], np.float32)
-            graph.node.remove(node)
-    for name, array in known.items():
-        if array.dtype != np.float32:
-            continue
-        op, k = role.get(name, ("", 0))
-        shape = array.shape
-        if op == "BatchNormalization" and k in (1, 4):
-            value = rng.uniform(.7, 1.3, shape)
-        elif op in ("Unsqueeze", "Mul"):  # scales of channels, and in part their shifts
-            value = rng.uniform(.7, 1.3, shape)
-        elif array.ndim >= 2:
-            value = rng.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))
-        else:
-            value = rng.standard_normal(shape) * .1
-        known[name] = value.astype(np.float32)
-    if graph.node[-1].op_type == "Softmax":
-        last = graph.node[-1]
-        graph.output[0].name = last.input[0]
-        graph.node.remove(last)
-    del graph.output[0].type.tensor_type.shape.dim[:]
-    for k, n in enumerate((1, 1000)):
-        graph.output[0].type.tensor_type.shape.dim.add().dim_value = n
-    if graph.node[-1].op_type in ("Conv", "GlobalAveragePool"):
-        for k in range(2):
-            graph.output[0].type.tensor_type.shape.dim.add().dim_value = 1
-    used = {name for node in graph.node for name in node.input}
-    feeds = [i for i in graph.input if i.name not in known and i.name in used]
-    del graph.input[:], graph.initializer[:]
-    graph.input.extend(feeds)
-    graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in known.items() if n in used)
-    assert len(feeds) == 1
-    return known
 
 
 # ---- The definition, in double ------------------------------------------------------------------------------------
@@ -179,17 +126,13 @@ def distance(got, want):
 program, work = sys.argv[1:3]
 seeds = [int(s) for s in sys.argv[3:] if s.isdigit()] or [1]
 names = [s for s in sys.argv[3:] if not s.isdigit()] or NAMES
-folder = os.path.join(os.path.dirname(onnx.backend.test.__file__), "data", "light")
 os.makedirs(work, exist_ok=True)
 failed = []
 for name in names:
     ours, theirs = 0., 0.
     for seed in seeds:
-        model = onnx.load(os.path.join(folder, f"light_{name}.onnx"))
-        rng = np.random.default_rng(seed)
-        known = seeded(model, rng)
+        model, known, x = load(name, seed)
         source = model.graph.input[0]
-        x = rng.standard_normal([d.dim_value for d in source.type.tensor_type.shape.dim]).astype(np.float32)
         path, feed, result = (os.path.join(work, f) for f in ("model.onnx", "x.npy", "y.npy"))
         onnx.save(model, path)
         np.save(feed, x)
