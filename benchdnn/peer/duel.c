@@ -21,6 +21,7 @@ typedef struct {
     dnnl_tp_stream_t stream;
     bool wait;
     long batch;
+    double least; /* of all batches of all blocks */
 } runner_t;
 
 static dnnl_tp_status_t once(runner_t *r) {
@@ -62,6 +63,8 @@ static dnnl_tp_status_t block(runner_t *r, double *out) {
     while (n < MAX_BATCHES && (n < MIN_BATCHES || bd_now() < end))
         if ((st = batch(r, r->batch, &v[n++])) != dnnl_tp_success) return st;
     *out = bd_median(v, n);
+    for (int i = 0; i < n; ++i)
+        if (r->least == 0 || v[i] < r->least) r->least = v[i];
     return dnnl_tp_success;
 }
 
@@ -86,7 +89,8 @@ static dnnl_tp_status_t prepare(runner_t *r, bd_side_t *s) {
 static bool agree(bd_side_t *a, bd_side_t *b) {
     const bd_prb_t *p = a->prb;
     for (int i = 0; i < p->nt; ++i) {
-        if (!(p->t[i].io & BD_OUT) || p->t[i].io & BD_OWN || p->t[i].alias >= 0 || bd_attr_has_sum(&p->attr)) continue;
+        if (!(p->t[i].io & BD_OUT) || p->t[i].io & BD_OWN || p->t[i].alias >= 0 || bd_attr_has_sum(&p->attr))
+            continue;
         int64_t n = bd_elems(&p->t[i]);
         double *x = bd_alloc((size_t)n * sizeof *x, 64), *y = bd_alloc((size_t)n * sizeof *y, 64);
         bool ok = bd_side_load(a, i, x) == dnnl_tp_success && bd_side_load(b, i, y) == dnnl_tp_success;
@@ -104,13 +108,16 @@ static bool agree(bd_side_t *a, bd_side_t *b) {
 }
 
 static void write_csv(const char *klass, const bd_side_t *a, const bd_side_t *b, const char *repro,
-                      double ours, double theirs, double ratio, double lo, double hi, const char *note) {
+                      double ours, double theirs, double ratio, double lo, double hi, double ours_min,
+                      double peer_min, const char *note) {
     if (!*bd.perf_csv) return;
     FILE *f = fopen(bd.perf_csv, "a");
     if (!f) bd_die(BD_EXIT_FAIL, "cannot open file %s", bd.perf_csv);
-    if (!ftell(f)) fprintf(f, "class,threads,peer,impl,peer_impl,ours_us,peer_us,ratio,lo,hi,note,prb\n");
-    fprintf(f, "%s,%d,\"%s\",%s,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%s,\"", klass, bd_threads(), bd_peer_version(),
-            a->impl, b->impl, ours, theirs, ratio, lo, hi, note);
+    if (!ftell(f))
+        fprintf(f, "class,threads,peer,impl,peer_impl,ours_us,peer_us,ratio,lo,hi,ours_min_us,peer_min_us,"
+                   "note,prb\n");
+    fprintf(f, "%s,%d,\"%s\",%s,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%s,\"", klass, bd_threads(),
+            bd_peer_version(), a->impl, b->impl, ours, theirs, ratio, lo, hi, ours_min, peer_min, note);
     for (const char *c = repro; *c; ++c) {
         if (*c == '"') fputc('"', f);
         fputc(*c, f);
@@ -157,6 +164,7 @@ dnnl_tp_status_t bd_duel(bd_side_t *ours, bd_side_t *theirs, const char *repro) 
     if (edge < 0) edge = 0;
     double lo = ratio[edge], hi = ratio[pairs - 1 - edge], us = bd_median(a, pairs) * 1e6,
            peer_us = bd_median(b, pairs) * 1e6;
+    const double least[] = {r[0].least * 1e6, r[1].least * 1e6};
     bool small_class =
         !strncmp(klass, "tiny", 4) || !strncmp(klass, "creation", 8) || !strncmp(klass, "overhead", 8);
     const char *note = !same                                                           ? "MISMATCH"
@@ -165,12 +173,13 @@ dnnl_tp_status_t bd_duel(bd_side_t *ours, bd_side_t *theirs, const char *repro) 
                        : !quiet                                                        ? "not quiet"
                                                                                        : "";
     static bool title;
-    if (!title) printf("peer,class,impl,peer_impl,ours_us,peer_us,ratio,lo,hi,note,prb\n");
+    if (!title)
+        printf("peer,class,impl,peer_impl,ours_us,peer_us,ratio,lo,hi,ours_min_us,peer_min_us,note,prb\n");
     title = true;
-    printf("peer,%s,%s,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%s\n", klass, ours->impl, theirs->impl, us, peer_us,
-           mid, lo, hi, note, repro);
+    printf("peer,%s,%s,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%s\n", klass, ours->impl, theirs->impl, us,
+           peer_us, mid, lo, hi, least[0], least[1], note, repro);
     fflush(stdout);
-    write_csv(klass, ours, theirs, repro, us, peer_us, mid, lo, hi, note);
+    write_csv(klass, ours, theirs, repro, us, peer_us, mid, lo, hi, least[0], least[1], note);
     bd_stat_ratio(klass, mid, lo, hi, us, peer_us, *note ? note : NULL, repro, theirs->impl);
     bd_stat.perf_min_ms += us * 1e-3;
     bd_stat.perf_avg_ms += us * 1e-3;
