@@ -498,6 +498,9 @@ static void layouts(void **state) {
         }
         run_case(c, (uint64_t)(2000 + i));
     }
+    /* So many pixels for so few channels that threads share out the pixels. */
+    RUN(.ns = 2, .n = 1, .ic = 5, .oc = 87, .in = {31, 33}, .bias = true, .chain = {ADD, CLIP},
+        .impl = "ukr");
     RUN(.ns = 2, .n = 1, .ic = 1600, .oc = 64, .in = {5, 5}, SAME3, .src = "aBcd16b", .wei = "ABcd16b16a",
         .dst = "aBcd16b", .bias = true, .chain = {TANH}, .impl = "ukr");
     RUN(.ns = 1, .n = 2, .ic = 16, .oc = 32, .in = {9}, .ker = {3}, .src = "aBc16b", .dst = "aBc16b",
