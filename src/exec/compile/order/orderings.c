@@ -216,6 +216,7 @@ dnnl_tp_status_t dtp_orderings_derive(dtp_orderings_t *o, const dtp_exec_t *e, c
     if (!d.there || !d.ended || !d.twin || !o->scopes) return dnnl_tp_out_of_memory;
     for (int b = 0; b < l->nbufs; ++b) d.there[b] = d.ended[b] = -1;
     DTP_TRY(dtp_arena_grow(arena, (void **)&o->events, &o->cap, l->nsteps, sizeof *o->events));
+    DTP_TRY(dtp_arena_grow(arena, (void **)&o->after, &o->cap_after, l->nhost_refs, sizeof *o->after));
     d.forgets = l->nscopes == 1 && l->nhosts + 1 == l->nsteps; /* nothing but closures and the end */
     for (int s = 0; s < l->nscopes; ++s) {
         if (s > 0 && (!e->scopes[s].is_function || !e->scopes[s].by_counters)) continue;

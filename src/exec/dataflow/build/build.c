@@ -48,6 +48,12 @@ void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size) {
     return p;
 }
 
+void *dtp_fb_take(dtp_fb_t *b, size_t count, size_t size) {
+    void *p = dtp_arena_take(&b->scratch, (count + 1) * size);
+    if (!p) b->status = dnnl_tp_out_of_memory;
+    return p;
+}
+
 int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block) {
     if (!grow(b, (void **)&b->tok, &b->tok_room, b->ntok, sizeof *b->tok)) return -1;
     if (block < 0 || block >= b->nblk) {
@@ -199,7 +205,7 @@ dtp_dataflow_token_t dtp_dataflow_call(dtp_dataflow_builder_t *b, dtp_dataflow_b
 
 bool dtp_fb_csr(dtp_fb_t *b, dtp_fcsr_t *csr, int n, const dtp_fdep_t *pair, int npairs, bool by_later) {
     csr->at = dtp_fb_alloc(b, (size_t)n + 1, sizeof *csr->at);
-    csr->to = dtp_fb_alloc(b, (size_t)npairs, sizeof *csr->to);
+    csr->to = dtp_fb_take(b, (size_t)npairs, sizeof *csr->to);
     if (!csr->at || !csr->to) return false;
     for (int i = 0; i < npairs; ++i) ++csr->at[by_later ? pair[i].later : pair[i].earlier];
     int32_t sum = 0;

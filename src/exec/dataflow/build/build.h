@@ -85,8 +85,9 @@ typedef struct dtp_dataflow_builder dtp_fb_t;
 
 int32_t dtp_fb_token(dtp_fb_t *b, dtp_ftok_kind_t kind, int32_t block);
 void dtp_fb_dep(dtp_fb_t *b, int32_t later, int32_t earlier);
-/* Of the scratch arena, zeroed. */
+/* Of the scratch arena, zeroed; take: not zeroed. */
 void *dtp_fb_alloc(dtp_fb_t *b, size_t count, size_t size);
+void *dtp_fb_take(dtp_fb_t *b, size_t count, size_t size);
 /* Without Ifs and loops: dependencies are the edges. */
 static inline bool dtp_fb_is_flat(const dtp_fb_t *b) { return b->nifs == 0 && b->nloops == 0; }
 /* Lists by[i] = of[i] for all i, grouped: at has n + 1 entries. */

@@ -80,22 +80,25 @@ static dnnl_tp_status_t connect(emit_t *e) {
     dtp_fb_t *b = e->b;
     int n = b->ntok;
     dtp_fpairs_t p = {.n = 0}, entries = {.n = 0};
-    uint8_t *inside = dtp_fb_alloc(b, (size_t)n, 1); /* has a producer in its own block */
-    if (!inside) return dnnl_tp_out_of_memory;
-    if (dtp_fb_is_flat(b)) p = (dtp_fpairs_t){.pair = b->dep, .n = b->ndep};
-    else
-        for (int i = 0; i < b->ndep; ++i) add_sources(b, &p, b->dep[i].later, b->dep[i].earlier);
-    for (int t = 0; t < n; ++t) b->tok[t].pending = 0;
-    for (int i = 0; i < b->ndep; ++i) {
-        ++b->tok[b->dep[i].later].pending;
-        if (dtp_fb_is_flat(b) || b->tok[b->dep[i].later].block == b->tok[b->dep[i].earlier].block)
-            inside[b->dep[i].later] = 1;
-    }
+    const bool flat = dtp_fb_is_flat(b);
     e->left = dtp_fb_alloc(b, (size_t)n, sizeof *e->left);
+    /* Of each token, where they are not what it waits for: dependencies; has it a producer in its own block? */
+    const size_t nested = flat ? 0 : (size_t)n;
+    uint32_t *waits = dtp_fb_alloc(b, nested, sizeof *waits);
+    uint8_t *inside = dtp_fb_alloc(b, nested, 1);
+    if (!e->left || !waits || !inside) return dnnl_tp_out_of_memory;
+    if (flat) p = (dtp_fpairs_t){.pair = b->dep, .n = b->ndep};
+    for (int i = 0; i < b->ndep && !flat; ++i) {
+        const dtp_fdep_t *d = &b->dep[i];
+        add_sources(b, &p, d->later, d->earlier);
+        ++waits[d->later];
+        if (b->tok[d->later].block == b->tok[d->earlier].block) inside[d->later] = 1;
+    }
     DTP_TRY(b->status);
     for (int i = 0; i < p.n; ++i) ++e->left[p.pair[i].later];
     for (int t = 0; t < n; ++t) {
         dtp_ftok_t *k = &b->tok[t];
+        k->pending = flat ? (uint32_t)e->left[t] : waits[t];
         if (!has_node(k)) continue;
         bool in_branch = b->blk[k->block].up >= 0;
         /* The END of an If comes when everything inside has run. */
@@ -108,7 +111,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
             k->pending = 1;
             continue;
         }
-        k->entry = in_branch && !inside[t];
+        k->entry = in_branch && !inside[t]; /* in_branch: not flat */
         if (k->entry) {
             ++k->pending;
             ++e->left[t];
@@ -124,7 +127,7 @@ static dnnl_tp_status_t connect(emit_t *e) {
     for (int k = 0; k < b->nblk; ++k) most = (int)dtp_max64(most, e->entry.at[k + 1] - e->entry.at[k]);
     sort_key_t *room = dtp_fb_alloc(b, (size_t)most, sizeof *room);
     e->own = dtp_fb_alloc(b, (size_t)n, sizeof *e->own);
-    e->rank = dtp_fb_alloc(b, (size_t)n, sizeof *e->rank);
+    e->rank = dtp_fb_take(b, (size_t)n, sizeof *e->rank);
     if (!room || !e->own || !e->rank) return dnnl_tp_out_of_memory;
     for (int t = 0; t < n; ++t) e->rank[t] = b->tok[t].rank;
     for (int t = 0; t < n; ++t)
@@ -198,7 +201,7 @@ static int32_t *place_tokens(const emit_t *e, int region, int nblocks) {
     dtp_fb_t *b = e->b;
     const int32_t *tokens = e->order + e->first[region];
     const int n = e->first[region + 1] - e->first[region];
-    int32_t *sorted = dtp_fb_alloc(b, (size_t)n, sizeof *sorted);
+    int32_t *sorted = dtp_fb_take(b, (size_t)n, sizeof *sorted);
     int32_t *at = dtp_fb_alloc(b, 2 * (size_t)nblocks + 1, sizeof *at);
     if (!sorted || !at) return NULL;
     for (int i = 0; i < n; ++i) ++at[e->edge[tokens[i]] + 1];
@@ -293,7 +296,7 @@ static dnnl_tp_status_t emit_region(emit_t *e, int region, int32_t top_block, in
     }
 
     dtp_dataflow_node_t *nodes = room_for(e, r->n_nodes, sizeof *nodes);
-    words_t w = {room_for(e, words, sizeof *w.data), 0};
+    words_t w = {dtp_arena_take(e->arena, (words + 1) * sizeof *w.data), 0};
     uint8_t *init = room_for(e, r->n_nodes, 1);
     dtp_dataflow_control_block_t *blocks = room_for(e, r->n_blocks, sizeof *blocks);
     dtp_dataflow_choice_t *choices = room_for(e, nchoices, sizeof *choices);
@@ -456,8 +459,8 @@ dnnl_tp_status_t dtp_dataflow_emit(dtp_fb_t *b, dtp_arena_t *arena, const dtp_da
     emit_t e = {.b = b, .arena = arena};
     int n = b->ntok, count;
     e.first = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *e.first);
-    e.order = dtp_fb_alloc(b, (size_t)n, sizeof *e.order);
-    e.stack = dtp_fb_alloc(b, (size_t)n, sizeof *e.stack);
+    e.order = dtp_fb_take(b, (size_t)n, sizeof *e.order);
+    e.stack = dtp_fb_take(b, (size_t)n, sizeof *e.stack);
     dtp_fdep_t *pair = dtp_fb_alloc(b, (size_t)b->nblk, sizeof *pair);
     if (!e.first || !e.order || !e.stack || !pair) return dnnl_tp_out_of_memory;
 

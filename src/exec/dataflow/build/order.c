@@ -228,7 +228,7 @@ static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dt
     int n = b->ntok;
     if (!dtp_fb_csr(b, succ, n, edge, nedges, false)) return dnnl_tp_out_of_memory;
     int32_t *left = dtp_fb_alloc(b, (size_t)n, sizeof *left);
-    *order = dtp_fb_alloc(b, (size_t)n, sizeof **order);
+    *order = dtp_fb_take(b, (size_t)n, sizeof **order);
     if (!left || !*order) return dnnl_tp_out_of_memory;
     int32_t *to = *order;
     for (int i = 0; i < nedges; ++i) ++left[edge[i].later];
@@ -268,9 +268,9 @@ static void expand(search_t *s, int32_t t, int32_t v, int32_t least) {
 static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *earlier, const int32_t *order) {
     const int n = b->ntok, old = b->ndep;
     search_t s = {.earlier = earlier};
-    s.pos = dtp_fb_alloc(b, (size_t)n, sizeof *s.pos);
+    s.pos = dtp_fb_take(b, (size_t)n, sizeof *s.pos);
     s.reached = dtp_fb_alloc(b, (size_t)n, sizeof *s.reached);
-    s.stack = dtp_fb_alloc(b, (size_t)n, sizeof *s.stack);
+    s.stack = dtp_fb_take(b, (size_t)n, sizeof *s.stack);
     if (!s.pos || !s.reached || !s.stack) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) s.pos[order[i]] = i;
     const int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
@@ -300,7 +300,7 @@ static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ, const int32_t 
     double *region_ns = dtp_fb_alloc(b, (size_t)b->nregions, sizeof *region_ns);
     if (!region_ns) return dnnl_tp_out_of_memory;
     /* Inner regions have higher numbers; functions may be called from anywhere, so twice. */
-    for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < 2 && b->nregions > 1; ++pass) {
         for (int t = b->ntok - 1; t >= 0; --t) {
             dtp_ftok_t *k = &b->tok[t];
             if (k->kind == DTP_FT_CALL && pass) k->ns = region_ns[b->blk[k->a].region];
@@ -315,7 +315,7 @@ static dnnl_tp_status_t rank(dtp_fb_t *b, const dtp_fcsr_t *succ, const int32_t 
             region_ns[b->blk[k->block].region] += k->ns;
         }
     }
-    double *rank_of = dtp_fb_alloc(b, (size_t)b->ntok, sizeof *rank_of);
+    double *rank_of = dtp_fb_take(b, (size_t)b->ntok, sizeof *rank_of);
     if (!rank_of) return dnnl_tp_out_of_memory;
     for (int i = b->ntok - 1; i >= 0; --i) {
         int32_t t = order[i];
@@ -344,11 +344,13 @@ dnnl_tp_status_t dtp_dataflow_order(dtp_fb_t *b) {
     dtp_fcsr_t succ, earlier;
     int32_t *order, certain;
     if (b->flags & DTP_DATAFLOW_ORDERED) DTP_TRY(order_effects(b));
-    make_ends(b);
-    DTP_TRY(b->status);
-    DTP_TRY(lift(b));
-    DTP_TRY(start_conditions(b));
-    DTP_TRY(check_next(b));
+    if (b->nblk > 1) { /* else there is nothing to lift, nor to lift from */
+        make_ends(b);
+        DTP_TRY(b->status);
+        DTP_TRY(lift(b));
+        DTP_TRY(start_conditions(b));
+        DTP_TRY(check_next(b));
+    }
     DTP_TRY(merge(b, &earlier));
     all_edges(b, &edges, &certain);
     DTP_TRY(b->status);
