@@ -55,8 +55,7 @@ dnnl_tp_status_t dtp_dense2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp_
     dtp_view_t p;
     DTP_TRY(dtp_view_dense(l, v, &p));
     const info_t *t = dtp_info(l, v);
-    arg->buf = p.buf;
-    arg->offset = p.offset;
+    *arg = dtp_view_arg(&p);
     return dtp_md_dense2(md, dtp_info_product(t, 0, split), dtp_info_product(t, split, t->ndims),
                          t->data_type);
 }
