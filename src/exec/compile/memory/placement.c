@@ -48,7 +48,7 @@ static bool is_free(const dtp_order_t *o, const dtp_allocation_t *r, const place
 static dnnl_tp_status_t place_in_rings(dtp_arena_t *arena, const dtp_order_t *o, dtp_allocation_t *r, int n,
                                        size_t *total) {
     int *head = dtp_arena_alloc(arena, sizeof *head * LISTS);
-    placement_t *p = dtp_arena_alloc(arena, sizeof *p * (size_t)(n + 1));
+    placement_t *p = dtp_arena_take(arena, sizeof *p * (size_t)(n + 1));
     if (!head || !p) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {
         int *first = &head[list_of(r[i].bytes)], found = -1;
@@ -92,7 +92,7 @@ static bool together(const dtp_order_t *o, const dtp_allocation_t *a, const dtp_
  * stands. */
 static dnnl_tp_status_t place_few(dtp_arena_t *arena, const dtp_order_t *o, dtp_allocation_t *r, int n,
                                   size_t *total) {
-    int *up = dtp_arena_alloc(arena, sizeof *up * (size_t)(n + 1)); /* those placed, the lowest first */
+    int *up = dtp_arena_take(arena, sizeof *up * (size_t)(n + 1)); /* those placed, the lowest first */
     if (!up) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) {
         size_t at = 0;

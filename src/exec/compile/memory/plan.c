@@ -100,9 +100,9 @@ static dnnl_tp_status_t plan_scopes(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
     size_t allocations = (size_t)l->nscopes;
     for (int b = 0; b < l->nbufs; ++b)
         allocations += l->bufs[b].kind == DTP_BUF_INSTANCE && l->bufs[b].bytes > 0;
-    dtp_allocation_t *r = dtp_arena_alloc(arena, sizeof *r * allocations);
-    int *heir = dtp_arena_alloc(arena, sizeof *heir * (size_t)(l->nbufs + 1));
-    int *from = dtp_arena_alloc(arena, sizeof *from * (size_t)(l->nbufs + 1));
+    dtp_allocation_t *r = dtp_arena_take(arena, sizeof *r * allocations);
+    int *heir = dtp_arena_take(arena, sizeof *heir * (size_t)(l->nbufs + 1));
+    int *from = dtp_arena_take(arena, sizeof *from * (size_t)(l->nbufs + 1));
     dtp_order_t order;
     if (!r || !heir || !from) return dnnl_tp_out_of_memory;
     for (int b = 0; b < l->nbufs; ++b) heir[b] = from[b] = -1;
