@@ -9,6 +9,7 @@
  * that do not lie side by side) passes through scratch, where the rows of src that neighbours share stay converted. */
 #include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
+#include "cpu/elementwise/move.h"
 #include "cpu/postops/postops.h"
 #include "cpu/resampling/resampling.h"
 #include "cpu/resampling/resampling_kern.h"
@@ -18,6 +19,7 @@ enum {
     COLUMNS = DTP_RESAMPLING_DIMS - 1,
     BAND_FLOATS = 16 * 1024,       /* of dst in a unit, if rows are short */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
+    CHUNK_FLOATS = 2 * 1024,       /* of pixels that are finished while they are in the L1 */
     SPARSE = 4                     /* so many columns of src for one of dst: most are not used */
 };
 
@@ -31,6 +33,7 @@ typedef struct {
     dtp_postops_t po;
     const dtp_resampling_kernels_t *kernels;
     const dtp_vops_t *vops;
+    void (*rows)(char *, int64_t, const char *, int64_t, int64_t, int64_t, int); /* dtp_move_t's */
     view_t src, dst;
     dnnl_tp_data_type_t sdt, ddt;
     int64_t n, c, in[DTP_RESAMPLING_DIMS], out[DTP_RESAMPLING_DIMS];
@@ -39,6 +42,7 @@ typedef struct {
     bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
     int64_t block, blocks;       /* channels of a kernel call, and how many such blocks */
     int64_t band, bands, units, grain;
+    int64_t chunk;          /* pixels of a kernel call, where channels lie side by side */
     int64_t row_floats;     /* of a converted row of src */
     size_t dst_at, room_at; /* bytes into a participant's scratch, behind the converted rows */
 } simd_plan_t;
@@ -129,6 +133,7 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(view_of(&p->src, &d->src) && view_of(&p->dst, &d->dst), UNSUPPORTED_LAYOUT);
     p->kernels = DTP_BY_ISA(isa, &dtp_resampling_kernels, &dtp_resampling_kernels__portable);
     p->vops = dtp_vops(isa);
+    p->rows = dtp_moves(isa)->rows;
     p->n = d->src.dims[0];
     p->c = d->src.dims[1];
     for (int i = 0; i < DTP_RESAMPLING_DIMS; ++i) {
@@ -148,11 +153,12 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
         DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
         p->src_direct = p->sdt == dnnl_tp_f32;
         p->dst_direct = p->ddt == dnnl_tp_f32;
-        if (copies) p->moves = (int64_t)dtp_type_size(p->sdt);
+        if (copies && p->sdt != dnnl_tp_f32) p->moves = (int64_t)dtp_type_size(p->sdt);
     }
     p->dst_direct = p->dst_direct && dtp_postops_only_eltwise(&p->po);
     p->row_floats = p->src_direct || p->moves ? 0 : in * p->block;
-    const int64_t tile = p->dst_direct || p->moves ? 0 : out * p->block,
+    p->chunk = p->dst_direct && !p->po.len ? out : dtp_max64(dtp_min64(out, CHUNK_FLOATS / p->block), 1);
+    const int64_t tile = p->dst_direct || p->moves ? 0 : (p->planes ? out : p->chunk * p->block),
                   room = p->planes ? in + 2 * DTP_RESAMPLING_LANES : 0;
     DTP_DISPATCH(DTP_RESAMPLING_ROWS * p->row_floats < SLOT_FLOATS && tile < SLOT_FLOATS &&
                      room < SLOT_FLOATS,
@@ -232,19 +238,22 @@ typedef struct {
 static void move_row(const run_t *run, const char *src, char *dst, int64_t od, int64_t oh, int64_t channels) {
     const simd_plan_t *p = run->pd->plan;
     const int64_t size = p->moves, ld = p->dst.s[COLUMNS] * size, step = p->src.s[COLUMNS] * size;
-    const size_t bytes = (size_t)(channels * size);
+    const int64_t bytes = channels * size;
     const dtp_resampling_place_t *place = run->table->place[COLUMNS];
     src += (run->table->place[0][od].lo * p->src.s[0] + run->table->place[1][oh].lo * p->src.s[1]) * size;
-    for (int64_t x = 0; x < p->out[COLUMNS]; ++x) memcpy(dst + x * ld, src + place[x].lo * step, bytes);
+    for (int64_t x = 0; x < p->out[COLUMNS]; ++x)
+        p->rows(dst + x * ld, 0, src + place[x].lo * step, 0, 1, bytes, 0);
 }
 
 /* What follows the sums of a row of dst, which lie at y. */
-static void finish_row(const run_t *run, float *y, char *dst, int64_t line, int64_t c0, int64_t channels) {
+static void finish_row(const run_t *run, float *y, char *dst, int64_t line, int64_t x0, int64_t out,
+                       int64_t c0, int64_t channels) {
     const simd_plan_t *p = run->pd->plan;
-    const int64_t out = p->out[COLUMNS], w = p->dst.s[COLUMNS], size = (int64_t)dtp_type_size(p->ddt);
+    const int64_t w = p->dst.s[COLUMNS], size = (int64_t)dtp_type_size(p->ddt);
     const int64_t ld = p->dst_direct ? w : p->block;
     if (p->po.len && p->planes) dtp_postops_apply(&p->po, run->ctx, y, out, 1, out, line, 0);
-    else if (p->po.len) dtp_postops_apply(&p->po, run->ctx, y, ld, out, channels, line * out, c0);
+    else if (p->po.len)
+        dtp_postops_apply(&p->po, run->ctx, y, ld, out, channels, line * p->out[COLUMNS] + x0, c0);
     if (p->dst_direct) return;
     const dtp_store_fn_t store = p->vops->store[p->ddt];
     if (p->planes) store(dst, y, out, w);
@@ -275,29 +284,47 @@ static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t bl
             move_row(run, rows.src, dst, od, oh, channels);
             continue;
         }
-        float *y = (float *)(void *)(p->dst_direct ? dst : scratch + p->dst_at);
+        const int64_t line_of = (p->planes ? image * p->c + block : image) * p->out[0] + od,
+                      line = line_of * p->out[1] + oh;
+        dtp_resampling_rows_t from;
+        gather_rows(&rows, run->table, od, oh, &from);
         if (p->planes) {
-            dtp_resampling_line_t a = {.dst = y,
-                                       .room = (float *)(void *)(scratch + p->room_at),
-                                       .columns = run->table->columns,
-                                       .in = p->in[COLUMNS],
-                                       .out = p->out[COLUMNS],
-                                       .linear = p->linear,
-                                       .sparse = p->in[COLUMNS] > SPARSE * p->out[COLUMNS]};
-            gather_rows(&rows, run->table, od, oh, &a.rows);
-            p->kernels->line(&a);
-        } else {
-            dtp_resampling_pixels_t a = {.dst = y,
-                                         .places = run->table->place[COLUMNS],
-                                         .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
-                                         .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,
-                                         .channels = channels,
-                                         .out = p->out[COLUMNS]};
-            gather_rows(&rows, run->table, od, oh, &a.rows);
-            p->kernels->pixels(&a);
+            float *y = (float *)(void *)(p->dst_direct ? dst : scratch + p->dst_at);
+            const dtp_resampling_place_t *h = &run->table->place[1][oh];
+            const bool again = oh > oh0 && !p->po.len && from.n == 1 && h[-1].part == 0 && h[-1].lo == h->lo;
+            if (again) {
+                /* The row before was made of the same one. */
+                if (p->dst_direct)
+                    memcpy(y, (const float *)(const void *)dst - p->dst.s[1],
+                           (size_t)p->out[COLUMNS] * sizeof *y);
+                else finish_row(run, y, dst, line, 0, p->out[COLUMNS], c0, channels);
+                continue;
+            }
+            p->kernels->line(&(dtp_resampling_line_t){.rows = from,
+                                                      .dst = y,
+                                                      .room = (float *)(void *)(scratch + p->room_at),
+                                                      .columns = run->table->columns,
+                                                      .in = p->in[COLUMNS],
+                                                      .out = p->out[COLUMNS],
+                                                      .linear = p->linear,
+                                                      .sparse = p->in[COLUMNS] > SPARSE * p->out[COLUMNS]});
+            finish_row(run, y, dst, line, 0, p->out[COLUMNS], c0, channels);
+            continue;
         }
-        const int64_t line_of = (p->planes ? image * p->c + block : image) * p->out[0] + od;
-        finish_row(run, y, dst, line_of * p->out[1] + oh, c0, channels);
+        for (int64_t x = 0, n; x < p->out[COLUMNS]; x += n) {
+            n = dtp_min64(p->chunk, p->out[COLUMNS] - x);
+            char *to = dst + x * p->dst.s[COLUMNS] * dsize;
+            float *y = (float *)(void *)(p->dst_direct ? to : scratch + p->dst_at);
+            p->kernels->pixels(
+                &(dtp_resampling_pixels_t){.rows = from,
+                                           .dst = y,
+                                           .places = run->table->place[COLUMNS] + x,
+                                           .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
+                                           .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,
+                                           .channels = channels,
+                                           .out = n});
+            finish_row(run, y, to, line, x, n, c0, channels);
+        }
     }
 }
 
