@@ -498,7 +498,7 @@ static void layouts(void **state) {
         }
         run_case(c, (uint64_t)(2000 + i));
     }
-    /* So many pixels for so few channels that threads share out the pixels. */
+    /* Many pixels, shared out. */
     RUN(.ns = 2, .n = 1, .ic = 5, .oc = 87, .in = {31, 33}, .bias = true, .chain = {ADD, CLIP},
         .impl = "ukr");
     RUN(.ns = 2, .n = 1, .ic = 1600, .oc = 64, .in = {5, 5}, SAME3, .src = "aBcd16b", .wei = "ABcd16b16a",

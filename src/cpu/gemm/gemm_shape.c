@@ -18,8 +18,6 @@ enum {
     STRIP_WHOLE = 16,
     LEAST_PASS = 256,         /* k of a pass that is worth reading and writing C once more */
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
-    TALL_ROWS = 96,           /* of a unit of tall products, of which a thread gets up to */
-    TALL_ROUNDS = 4,
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
     GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
@@ -60,14 +58,6 @@ static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
         nv = (int)dtp_div_up(npanels, dtp_div_up(npanels, nv));
     while (ukr->max_mr[nv] == 0) nv--;
     return nv;
-}
-
-/* Many rows of few columns, as of convolutions: threads share out the rows, as each would read all of A for its columns,
- * in strips that are too narrow. B must fit the L2 beside the rows. */
-static bool gemm_is_tall(const dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
-    return g->b_form == DTP_GEMM_B_PACKED && g->num_threads > 1 && g->batches == 1 && m >= 4 * n &&
-           m >= TALL_ROWS * (int64_t)g->num_threads &&
-           k * g->npanels * DTP_UKR_PANEL_BYTES <= g->l2_bytes / 4;
 }
 
 /* With an addend, passes depend on the caches and on k alone, as the old C is added after the first. */
@@ -135,8 +125,6 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     }
     g->nv = gemm_strip_width(g, m, g->npanels);
     g->unit_panels = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_PANEL : 1;
-    const bool tall = gemm_is_tall(g, m, n, k);
-    if (tall) g->unit_panels = g->npanels;
     g->nunits = dtp_div_up(g->npanels, g->unit_panels);
 
     const int cap = g->ukr->max_mr[g->nv];
@@ -202,10 +190,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
                 units / ((double)g->num_threads * (double)dtp_div_up((int64_t)units, g->num_threads));
             if (even > best + 0.02) best = even, g->mchunks = c;
         }
-        /* As many units as shared loops make chunks, of enough rows each. */
-        const int64_t rounds = dtp_min64(m / g->num_threads / TALL_ROWS, TALL_ROUNDS);
-        if (tall) g->mchunks = dtp_max64(rounds, 1) * g->num_threads;
-        /* Units of long products must not be so long that a cancelled or shared run waits for them. */
+        /* Units of tall products must not be so long that a cancelled or shared run waits for them. */
         g->mchunks = dtp_max64(g->mchunks, m / (8 * g->mc));
     }
     g->groups = 1;
