@@ -1,5 +1,5 @@
-/* Implementations of functions of graphs, element by element, on the CPU. */
+/* Implementations of functions of graphs, element by element, on the CPU, fastest first. */
 #include "common/primitive/primitive_desc.h"
 
-#define IMPLS(X) X(pointwise__any)
+#define IMPLS(X) X(pointwise__any) X(pointwise__ref)
 DTP_CPU_LIST(pointwise, IMPLS);
