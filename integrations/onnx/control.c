@@ -164,6 +164,9 @@ void dtp_onnx_scan_steps(cv_t *cv) {
         }
     }
     if (!cv->status && steps < 1) dtp_cv_fail(cv, dnnl_tp_unimplemented, "it makes no step");
+    if (!cv->status && steps > cv->im->nodes_left)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
+    if (cv->status) return;
     for (int k = 0; k < nouts; ++k)
         parts[k] = dtp_cv_alloc(cv, sizeof **parts * (size_t)(steps > 0 ? steps : 1));
     for (int64_t t = 0; t < steps && !cv->status; ++t) {

@@ -125,8 +125,11 @@ static void fill_table(cv_t *cv, const resize_t *r, const axis_t *a, table_t *t)
             return;
         }
         for (; t->n < n && !cv->status; ++t->n) {
-            t->at[t->n] = dtp_cv_alloc(cv, (size_t)a->out * sizeof *t->at[0]);
-            t->weight[t->n] = dtp_cv_alloc(cv, (size_t)a->out * sizeof *t->weight[0]);
+            void *p, *q; /* within max_bytes */
+            (void)dtp_cv_room(cv, dnnl_tp_s64, 1, &a->out, &p);
+            (void)dtp_cv_room(cv, dnnl_tp_f64, 1, &a->out, &q);
+            t->at[t->n] = p;
+            t->weight[t->n] = q;
         }
         for (int k = 0; k < n && !cv->status; ++k) {
             t->at[k][i] = inside(at[k], a->in);
