@@ -171,6 +171,8 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
                 pf += 16 * kb;
             }
         }
+        /* Pins the sums to the registers of the loops, or the branches below give them others, and a loop spills one. */
+        UNROLL for (int i = 0; i < MR * NV; i++) __asm__("" : "+v"(c[i]));
         char *cr[DTP_UKR_MAX_MR];
         if (row_c) {
             UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + row_c[i];
@@ -191,15 +193,13 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         }
         if (add) {
             const __m512 s = _mm512_set1_ps(u->add_scale);
-            if (u->row_add) {
-                const int64_t *row_add = u->row_add + blk * MR;
-                UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                    _mm512_fmadd_ps(s, LOAD(j, add + row_add[i]), c[i * NV + j]);
-            } else {
-                UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                    _mm512_fmadd_ps(s, LOAD(j, add + i * u->ldadd), c[i * NV + j]);
-                add += MR * u->ldadd;
+            const int64_t *row_add = u->row_add ? u->row_add + blk * MR : NULL;
+            UNROLL for (int i = 0; i < MR; i++) {
+                const char *from = add + (row_add ? row_add[i] : i * u->ldadd);
+                UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                    _mm512_fmadd_ps(s, LOAD(j, from), c[i * NV + j]);
             }
+            if (!row_add) add += MR * u->ldadd;
         }
         if (u->flags & DTP_UKR_FLOOR) bound(MR * NV, c, u);
         UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) {
