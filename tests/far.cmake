@@ -39,8 +39,8 @@ far_control(data STREAM_DATA ${run})
 far_control(data STREAM_CLEAN ${run})
 far_control(fusion FUSION_ASK ${PROJECT_SOURCE_DIR}/src/exec/compile/passes/fusible.c)
 far_control(graphs UPLOAD_KEY ${PROJECT_SOURCE_DIR}/src/exec/graph/upload.c)
-foreach(name IN ITEMS attention binary channel_norm concat convolution deconvolution eltwise gather_pool inner_product layer_norm lrn pooling
-    postops prelu product_quant reduction reorder resampling shuffle softmax sum winograd)
+foreach(name IN ITEMS attention binary concat deconvolution eltwise gather_pool inner_product layer_norm lrn pooling postops prelu
+    product_quant reduction reorder resampling shuffle softmax sum)
   far_test(cts_${name} quick ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()
 foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts compile/test_known_if compile/test_convnet
@@ -48,6 +48,6 @@ foreach(source IN ITEMS compile/test_bert compile/test_ops compile/test_parts co
   string(REGEX REPLACE "^.*/test_" "" name ${source})
   far_test(exec_${name} quick ${CMAKE_CURRENT_LIST_DIR}/exec/${source}.c)
 endforeach()
-foreach(name IN ITEMS exact_types matmul)
+foreach(name IN ITEMS channel_norm convolution exact_types matmul winograd)
   far_test(cts_${name} full ${CMAKE_CURRENT_LIST_DIR}/cts/test_${name}.c)
 endforeach()

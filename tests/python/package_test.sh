@@ -11,7 +11,7 @@ if ! [ -e "$tools/installed.txt" ] || ! [ -d "$tools/wheels" ]; then # written l
 fi
 rm -rf "$work/dist" "$work/venv"
 "$tools/bin/pip" wheel --quiet --no-build-isolation --no-deps --no-index -w "$work/dist" \
-  -C build-dir="$work/build" "$source"
+  -C build-dir="$source/build/wheel" "$source" # as deep as the other builds, with which a compiler cache shares then
 "$tools/bin/auditwheel" show "$work"/dist/*.whl | tee "$work/audit.txt"
 tr '\n' ' ' <"$work/audit.txt" | grep -q 'following platform tag: "manylinux' || {
   echo "the wheel needs more than a manylinux system has"
