@@ -3,9 +3,11 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
-# Builds go faster where a compiler cache exists; nothing depends on it. To be called after setup, which may bring it.
+# Builds go faster where a compiler cache exists; nothing depends on it. To be called after setup, which may bring it. Build
+# folders of the same depth (build/NAME) share what they compile alike.
 use_ccache() {
   command -v ccache >/dev/null || return 0
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
   export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER:-ccache}
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
 }

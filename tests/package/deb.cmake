@@ -13,15 +13,16 @@ foreach(tool IN ITEMS dpkg dpkg-deb dpkg-shlibdeps gzip lintian)
   endif()
 endforeach()
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
-file(REMOVE_RECURSE ${WORK_DIR})
+set(build ${SOURCE_DIR}/build/package_deb) # as deep as the other builds, with which a compiler cache shares then
+file(REMOVE_RECURSE ${WORK_DIR} ${build})
 
-run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${build} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_INSTALL_PREFIX=/usr -DDNNL_TP_DEB=ON
   -DDNNL_TP_BUILD_TESTS=OFF -DDNNL_TP_BUILD_BENCHDNN=OFF)
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --target dnnl_tp_shared dnnl_tp_static dnnl_tp_pool_check dnnl_tp_switch_merge pool_check)
+run(${CMAKE_COMMAND} --build ${build} --target dnnl_tp_shared dnnl_tp_static dnnl_tp_pool_check dnnl_tp_switch_merge pool_check)
 get_filename_component(bin ${CMAKE_COMMAND} DIRECTORY)
-run(${bin}/cpack --config ${WORK_DIR}/build/CPackConfig.cmake)
-file(GLOB packages ${WORK_DIR}/build/packages/*.deb)
+run(${bin}/cpack --config ${build}/CPackConfig.cmake)
+file(GLOB packages ${build}/packages/*.deb)
 list(LENGTH packages count)
 if(NOT count EQUAL 3)
   message(FATAL_ERROR "three packages are wanted, there are: ${packages}")
