@@ -70,6 +70,23 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_compile(dnnl_tp_executable_t
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
                                                           dnnl_tp_value_t value, dnnl_tp_tensor_info_t *info);
 
+/** Memory of one run, as compilation planned it, in bytes. Constants and what callers pass are not in it. */
+typedef struct {
+    size_t struct_size; /**< sizeof(dnnl_tp_executable_memory_t), set by the caller */
+    size_t run;         /**< All that a run takes: intermediates, scratch of primitives, what threads have. */
+    size_t peak;        /**< Intermediates of the graph, which share places; loops and slices included. */
+    size_t sum;         /**< Those intermediates, if each had a place of its own. */
+    size_t least;       /**< Largest sum of those that hold something at the same time: no plan takes less. */
+} dnnl_tp_executable_memory_t;
+
+/** Tells how much memory a run takes. Thread-safe.
+ *
+ * @param executable an executable
+ * @param[in,out] memory struct_size set by the caller
+ * @return success; invalid_arguments (struct_size). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_executable_memory(const_dnnl_tp_executable_t executable,
+                                                           dnnl_tp_executable_memory_t *memory);
+
 /** Makes run objects, so that as many runs at once allocate nothing, whatever else the graph's executables
  * do. Thread-safe.
  *

@@ -120,6 +120,7 @@ typedef struct {
     const char *fused; /**< Of operators: others that it does as well, "bias + gelu"; "" for none. */
     double flops;      /**< Floating-point operations of all records, by the shapes; 0: not known. */
     double bytes;      /**< Bytes of tensors read and written, each once a time; 0: not known. */
+    char shape[96];    /**< Of operators: the problem of their primitive, as verbose lines write it; or "". */
 } dnnl_tp_trace_stat_t;
 
 /** Gives statistics, largest self_ns first. Thread-safe.

@@ -77,6 +77,16 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_session_get_call(dnnl_tp_onnx_call
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_call_output(dnnl_tp_onnx_call_t call, int index,
                                                           dnnl_tp_tensor_info_t *info);
 
+/** What a call was compiled to, for questions (dnnl_tp_executable_memory(), dnnl_tp_graph_write()). Thread-safe.
+ *
+ * @param call a call
+ * @param[out] graph borrowed, lives as long as the call; NULL: not asked for
+ * @param[out] executable borrowed, lives as long as the call; NULL: not asked for
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_call_compiled(dnnl_tp_onnx_call_t call,
+                                                            const_dnnl_tp_graph_t *graph,
+                                                            const_dnnl_tp_executable_t *executable);
+
 /** Runs a call. Thread-safe; in steady state nothing is allocated.
  *
  * @param call a call

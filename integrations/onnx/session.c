@@ -481,6 +481,14 @@ dnnl_tp_status_t dnnl_tp_onnx_call_output(dnnl_tp_onnx_call_t call, int index, d
     return dnnl_tp_executable_query(call->exe, call->graph->outputs[index], info);
 }
 
+dnnl_tp_status_t dnnl_tp_onnx_call_compiled(dnnl_tp_onnx_call_t call, const_dnnl_tp_graph_t *graph,
+                                            const_dnnl_tp_executable_t *executable) {
+    if (!call) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call is NULL");
+    if (graph) *graph = call->graph->graph;
+    if (executable) *executable = call->exe;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_onnx_call_run(dnnl_tp_onnx_call_t call, const void *const *in, void *const *out,
                                        const dnnl_tp_run_opts_t *opts) {
     if (!call || !out) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "call or out is NULL");

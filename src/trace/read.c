@@ -285,6 +285,7 @@ dnnl_tp_status_t dnnl_tp_trace_get_stats(dnnl_tp_trace_t trace, int max, dnnl_tp
                                    .fused = names.fused,
                                    .flops = r->parts * names.flops,
                                    .bytes = r->parts * names.bytes};
+        memcpy(stats[i].shape, names.shape, sizeof stats[i].shape);
     }
     if (status == dnnl_tp_success) *count = (int)rows.n;
     dtp_trace_rows_free(&rows);

@@ -47,7 +47,7 @@ typedef struct {
     double flops, bytes;          /* of all its work; 0: not known */
     const int32_t *after;         /* indices of parts that make what it reads */
     int nafter;
-    char shape[96];
+    char shape[sizeof(((dnnl_tp_trace_stat_t *)0)->shape)];
 } dtp_trace_names_t;
 typedef void (*dtp_trace_describe_t)(const void *object, uint32_t index, dtp_trace_names_t *names);
 typedef void (*dtp_trace_label_t)(const void *object, char *text, size_t size);

@@ -79,6 +79,17 @@ static void test_shapes(void **state) {
     dnnl_tp_onnx_session_t s = open_session(&m, &opts);
     const int64_t sizes[] = {3, 4, 3, 5, 3, 4};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) run_relu(s, sizes[i]);
+    const dnnl_tp_tensor_info_t x = {.ndims = 2, .dims = {2, 4}, .data_type = dnnl_tp_f32};
+    const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+    dnnl_tp_onnx_call_t call;
+    CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+    const_dnnl_tp_graph_t graph;
+    const_dnnl_tp_executable_t exe;
+    CHECK_OK(dnnl_tp_onnx_call_compiled(call, &graph, &exe));
+    dnnl_tp_tensor_info_t y;
+    CHECK_OK(dnnl_tp_executable_query(exe, 0, &y));
+    assert_true(graph && y.ndims == 2 && y.dims[1] == 4);
+    dnnl_tp_onnx_call_destroy(call);
     const dnnl_tp_onnx_session_stats_t stats = stats_of(s);
     assert_int_equal(stats.graphs, 1);
     assert_int_equal(stats.compilations, 4); /* 4 went for 5, 3 stayed */
@@ -209,6 +220,7 @@ static void test_refusals(void **state) {
     dnnl_tp_onnx_session_destroy(s);
     assert_int_equal(dnnl_tp_onnx_session_destroy(NULL), dnnl_tp_success);
     assert_int_equal(dnnl_tp_onnx_call_destroy(NULL), dnnl_tp_success);
+    fails(dnnl_tp_onnx_call_compiled(NULL, NULL, NULL), dnnl_tp_invalid_arguments, "call is NULL");
 }
 
 /* ---- Many threads ------------------------------------------------------------------------------------------ */

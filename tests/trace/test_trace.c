@@ -414,6 +414,7 @@ static void test_names_and_work(void **state) {
         dnnl_tp_trace_stat_t s;
         assert_true(test_trace_find(t, dnnl_tp_trace_node, "dense", &s));
         assert_string_equal(s.fused, "bias + clip");
+        assert_string_equal(s.shape, "512x64:64x96:1x96:512x96");
         assert_string_equal(s.graph, "net 1");
         const double flops =
             RUNS * (2. * M * K * C + 8 * M * C); /* the product and clip; the bias is its own */

@@ -263,6 +263,20 @@ dnnl_tp_status_t dnnl_tp_executable_query(const_dnnl_tp_executable_t executable,
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_executable_memory(const_dnnl_tp_executable_t executable,
+                                           dnnl_tp_executable_memory_t *memory) {
+    DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
+    DTP_REQUIRE(memory, NULL_ARG, "memory is NULL");
+    DTP_REQUIRE(memory->struct_size == sizeof *memory, BAD_STRUCT_SIZE, "struct_size is %zu, needed is %zu",
+                memory->struct_size, sizeof *memory);
+    *memory = (dnnl_tp_executable_memory_t){.struct_size = sizeof *memory,
+                                            .run = executable->memory_bytes,
+                                            .peak = executable->placed_bytes,
+                                            .sum = executable->sum_bytes,
+                                            .least = executable->least_bytes};
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_executable_reserve(dnnl_tp_executable_t executable, int runs) {
     DTP_REQUIRE_HANDLE(executable, DTP_OBJ_EXECUTABLE);
     DTP_REQUIRE(runs >= 1 && runs <= DTP_MAX_RUNS, BAD_COUNT, "runs is %d, not 1..%d", runs, DTP_MAX_RUNS);

@@ -229,6 +229,8 @@ struct dnnl_tp_executable {
     /* Memory of a run: buffers, scratch of whole steps, then for each slot local buffers and scratch. */
     size_t memory_bytes, scratch_at, slots_at, slot_bytes, slot_scratch_at, slot_scratch_bytes;
     size_t local_total; /* bytes that all slots' local buffers take together */
+    /* Intermediates of the root scope: as they are placed, side by side, and at most at once. */
+    size_t placed_bytes, sum_bytes, least_bytes;
     /* For nodes that have one thread: per slot scratch, local buffers, bounds. */
     size_t dataflow_at, dataflow_slot_bytes, dataflow_local_at, dataflow_bounds_at;
     double ns; /* estimate of a run on one thread */

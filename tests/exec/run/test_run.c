@@ -121,6 +121,33 @@ static void test_refusals(void **state) {
     world_end(&w);
 }
 
+/* A chain of operators, none fused: any two neighbours hold their results at once, more is never needed. */
+static void test_memory(void **state) {
+    (void)state;
+    enum { LENGTH = 6, N = 4096 };
+    world_t w;
+    world_init(&w, 1);
+    dnnl_tp_value_t y;
+    OK(dnnl_tp_graph_input(w.g, &y, "x", dnnl_tp_f32, 1, (dnnl_tp_dims_t){N}));
+    for (int i = 0; i < LENGTH; ++i)
+        OK(dnnl_tp_graph_op(w.g, i % 2 ? dnnl_tp_op_abs : dnnl_tp_op_exp, "e", 1, &y, 0, NULL, 1, &y));
+    OK(dnnl_tp_graph_output(w.g, y, "y"));
+    dnnl_tp_compile_opts_t o = {.struct_size = sizeof o, .flags = DNNL_TP_COMPILE_NO_FUSION};
+    dnnl_tp_executable_t e;
+    OK(dnnl_tp_executable_compile(&e, w.g, w.engine, 0, NULL, &o));
+    dnnl_tp_executable_memory_t m = {.struct_size = 1};
+    REFUSED(dnnl_tp_executable_memory(e, &m), BAD_STRUCT_SIZE);
+    REFUSED(dnnl_tp_executable_memory(e, NULL), NULL_ARG);
+    m.struct_size = sizeof m;
+    OK(dnnl_tp_executable_memory(e, &m));
+    const size_t one = N * sizeof(float);
+    assert_true(m.sum >= (LENGTH - 1) * one && m.sum < LENGTH * one);
+    assert_true(m.least >= one && m.least < 3 * one);
+    assert_true(m.peak >= m.least && m.peak < 3 * one && m.run >= m.peak);
+    dnnl_tp_executable_destroy(e);
+    world_end(&w);
+}
+
 /* ---- Sequence offsets -------------------------------------------------------------------------------- */
 
 static void test_offsets(void **state) {
@@ -459,7 +486,7 @@ int main(void) {
         cmocka_unit_test(test_offsets),          cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_fusion_and_trace), cmocka_unit_test(test_participants),
         cmocka_unit_test(test_callers),          cmocka_unit_test(test_dag),
-        cmocka_unit_test(test_new_shape),
+        cmocka_unit_test(test_new_shape),        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

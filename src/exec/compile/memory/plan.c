@@ -68,6 +68,24 @@ static void widen(const dtp_exec_t *e, const dtp_lower_t *l, dtp_allocation_t *x
 
 enum { SMALL_ALLOCATION = 2 * DTP_CACHE_LINE }; /* on the average */
 
+/* How much is held at once, if steps run one after another. */
+static dnnl_tp_status_t measure_least(dtp_exec_t *e, dtp_lower_t *l, const dtp_allocation_t *r, int n) {
+    const size_t bytes = sizeof(size_t) * (size_t)(l->nsteps + 2);
+    size_t *change = dtp_arena_take(l->ir->arena, bytes), held = 0; /* modulo 2^64 */
+    if (!change) return dnnl_tp_out_of_memory;
+    memset(change, 0, bytes);
+    for (int i = 0; i < n; ++i) {
+        change[r[i].first] += r[i].bytes;
+        change[r[i].last + 1] -= r[i].bytes;
+    }
+    for (int s = 0; s <= l->nsteps; ++s) {
+        held += change[s];
+        if (held > e->least_bytes) e->least_bytes = held;
+    }
+    dtp_arena_drop(l->ir->arena, change, bytes);
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orderings_t *orderings, int scope,
                                    const int *from, dtp_order_t *order, dtp_allocation_t *r) {
     int n;
@@ -92,6 +110,10 @@ static dnnl_tp_status_t plan_scope(dtp_exec_t *e, dtp_lower_t *l, const dtp_orde
         else e->scopes[r[i].buf - l->nbufs].ring = (int64_t)(head + r[i].at);
     }
     e->scopes[scope].bytes = dtp_round_up_size(head + total, DTP_NO_SHARE);
+    if (scope) return dnnl_tp_success;
+    e->placed_bytes = total;
+    e->sum_bytes = all;
+    return measure_least(e, l, r, n);
     return dnnl_tp_success;
 }
 
