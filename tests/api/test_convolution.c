@@ -1,14 +1,8 @@
-/* Creation of convolutions: every refusal by reason and text; what is odd and legal. */
-#include "support/check.h"
-
-#include <string.h>
-
-#include "common/base/object.h"
-#include "common/primitive/primitive_desc.h"
-
-static dnnl_tp_engine_t engine;
+/* Creation of convolutions and deconvolutions: every refusal by reason and text; what is odd and legal. */
+#include "support/refusal.h"
 
 typedef struct {
+    bool transposed; /* a deconvolution */
     dnnl_tp_prop_kind_t prop;
     dnnl_tp_alg_kind_t alg;
     int src_nd, wei_nd, dst_nd, bia_nd;
@@ -16,61 +10,56 @@ typedef struct {
     unsigned missing; /* bits: src, wei, dst, strides, padding_l */
 } conv_t;
 
-static const conv_t good = {.prop = dnnl_tp_forward_training,
-                            .alg = dnnl_tp_convolution_direct,
-                            .src_nd = 4,
-                            .wei_nd = 5,
-                            .dst_nd = 4,
-                            .bia_nd = 1,
-                            .src = {2, 6, 8, 9},
-                            .wei = {2, 5, 3, 3, 3},
-                            .dst = {2, 10, 4, 9},
-                            .bia = {10},
-                            .stride = {2, 1},
-                            .left = {1, 1},
-                            .right = {0, 1}};
+static const conv_t convolution = {.prop = dnnl_tp_forward_training,
+                                   .alg = dnnl_tp_convolution_direct,
+                                   .src_nd = 4,
+                                   .wei_nd = 5,
+                                   .dst_nd = 4,
+                                   .bia_nd = 1,
+                                   .src = {2, 6, 8, 9},
+                                   .wei = {2, 5, 3, 3, 3},
+                                   .dst = {2, 10, 4, 9},
+                                   .bia = {10},
+                                   .stride = {2, 1},
+                                   .left = {1, 1},
+                                   .right = {0, 1}};
 
-static dnnl_tp_status_t create(dnnl_tp_primitive_desc_t *pd, const conv_t *c) {
-    dnnl_tp_memory_desc_t src, wei, dst, bia;
-    CHECK_OK(dnnl_tp_memory_desc_create_with_strides(&src, c->src_nd, c->src, dnnl_tp_f32, NULL));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_strides(&wei, c->wei_nd, c->wei, dnnl_tp_f32, NULL));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_strides(&dst, c->dst_nd, c->dst, dnnl_tp_f32, NULL));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_strides(&bia, c->bia_nd, c->bia, dnnl_tp_f32, NULL));
-    const unsigned m = c->missing;
-    const dnnl_tp_status_t status = dnnl_tp_convolution_forward_primitive_desc_create(
-        pd, engine, c->prop, c->alg, m & 1 ? NULL : src, m & 2 ? NULL : wei, bia, m & 4 ? NULL : dst,
-        m & 8 ? NULL : c->stride, c->dilation, m & 16 ? NULL : c->left, c->right, NULL);
-    CHECK_OK(dnnl_tp_memory_desc_destroy(src));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(wei));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(bia));
-    return status;
+/* The other way: 4 rows become 8. */
+static conv_t deconvolution(void) {
+    conv_t c = convolution;
+    c.transposed = true;
+    c.alg = dnnl_tp_deconvolution_direct;
+    c.src[2] = convolution.dst[2];
+    c.dst[2] = convolution.src[2];
+    return c;
 }
 
-static void refused(const conv_t *c, dtp_reason_t reason, const char *says) {
-    dnnl_tp_primitive_desc_t pd = (dnnl_tp_primitive_desc_t)(void *)&pd;
-    CHECK_STATUS(create(&pd, c), dnnl_tp_invalid_arguments);
-    assert_null(pd);
-    assert_int_equal(dtp_last_reason(), reason);
-    if (!strstr(dnnl_tp_last_error(), says)) fail_msg("'%s' does not say '%s'", dnnl_tp_last_error(), says);
+static dnnl_tp_status_t make(const conv_t *c) {
+    dnnl_tp_primitive_desc_t pd = REFUSAL_UNSET;
+    const dtp_md_t src = refusal_plain(c->src_nd, c->src, dnnl_tp_f32),
+                   wei = refusal_plain(c->wei_nd, c->wei, dnnl_tp_f32),
+                   dst = refusal_plain(c->dst_nd, c->dst, dnnl_tp_f32),
+                   bia = refusal_plain(c->bia_nd, c->bia, dnnl_tp_f32);
+    const unsigned m = c->missing;
+    const dnnl_tp_status_t status = (c->transposed ? dnnl_tp_deconvolution_forward_primitive_desc_create
+                                                   : dnnl_tp_convolution_forward_primitive_desc_create)(
+        &pd, engine, c->prop, c->alg, m & 1 ? NULL : &src, m & 2 ? NULL : &wei, &bia, m & 4 ? NULL : &dst,
+        m & 8 ? NULL : c->stride, c->dilation, m & 16 ? NULL : c->left, c->right, NULL);
+    return refusal_done(status, pd);
 }
 
 /* The good problem with one thing changed. */
-#define REFUSED(reason, says, ...)       \
-    do {                                 \
-        conv_t c = good;                 \
-        __VA_ARGS__;                     \
-        refused(&c, DTP_##reason, says); \
+#define REFUSED(reason, says, ...)                                        \
+    do {                                                                  \
+        conv_t c = good;                                                  \
+        __VA_ARGS__;                                                      \
+        CHECK_REFUSED(make(&c), dnnl_tp_invalid_arguments, reason, says); \
     } while (0)
 
-static void refusals(void **state) {
-    (void)state;
-    dnnl_tp_primitive_desc_t pd;
-    CHECK_OK(create(&pd, &good));
-    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+/* What both refuse with the same words. */
+static void both(const conv_t good) {
+    CHECK_OK(make(&good));
     REFUSED(BAD_PROP, "backward_data (160)", c.prop = (dnnl_tp_prop_kind_t)160);
-    REFUSED(BAD_ALG, "(4)", c.alg = (dnnl_tp_alg_kind_t)4);
-    REFUSED(BAD_ALG, "eltwise_relu (32)", c.alg = dnnl_tp_eltwise_relu);
     REFUSED(NULL_ARG, "src", c.missing = 1);
     REFUSED(NULL_ARG, "weights", c.missing = 2);
     REFUSED(NULL_ARG, "dst", c.missing = 4);
@@ -89,45 +78,53 @@ static void refusals(void **state) {
     REFUSED(BAD_STRIDES, "stride 0", c.stride[0] = 0);
     REFUSED(BAD_PARAM, "dilation -1", c.dilation[1] = -1);
     REFUSED(BAD_PARAM, "padding -1", c.left[1] = -1);
+    REFUSED(DIMS_MISMATCH, "10 output channels", c.bia[0] = 9);
+    REFUSED(DIMS_MISMATCH, "10 output channels", c.bia_nd = 2, c.bia[1] = 1);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    const conv_t good = convolution;
+    both(good);
+    REFUSED(BAD_ALG, "(4)", c.alg = (dnnl_tp_alg_kind_t)4);
+    REFUSED(BAD_ALG, "eltwise_relu (32)", c.alg = dnnl_tp_eltwise_relu);
     REFUSED(DIMS_MISMATCH, "gives 4", c.dst[2] = 5);
     REFUSED(DIMS_MISMATCH, "gives 3", c.right[0] = -2);
     REFUSED(OVERFLOW, "spatial dimension 0", c.dilation[0] = INT64_MAX);
     REFUSED(OVERFLOW, "spatial dimension 1", c.left[1] = INT64_MAX);
     REFUSED(OVERFLOW, "spatial dimension 0", c.right[0] = INT64_MAX);
-    REFUSED(DIMS_MISMATCH, "10 output channels", c.bia[0] = 9);
-    REFUSED(DIMS_MISMATCH, "10 output channels", c.bia_nd = 2, c.bia[1] = 1);
 }
 
-/* Run-time sizes, and attributes that the kind does not take. */
+static void refusals_of_deconvolutions(void **state) {
+    (void)state;
+    const conv_t good = deconvolution();
+    both(good);
+    conv_t c = good;
+    c.dst[2] = 9, CHECK_OK(make(&c)), c = good; /* a place that no kernel reaches */
+    c.right[0] = -1, c.dst[2] = 9, CHECK_OK(make(&c));
+    REFUSED(BAD_ALG, "deconvolution_direct", c.alg = dnnl_tp_convolution_direct);
+    REFUSED(DIMS_MISMATCH, "gives 5", c.dst[2] = 10);
+    REFUSED(DIMS_MISMATCH, "gives 10", c.dst[3] = 10);
+    REFUSED(OVERFLOW, "padding", c.left[0] = INT64_MAX / 2);
+}
+
 static void unimplemented(void **state) {
     (void)state;
     const dnnl_tp_dims_t run = {DNNL_TP_RUNTIME_DIM_VAL, 4, 6}, wei = {4, 4, 1}, dst = {1, 4, 6}, one = {1},
                          none = {0};
-    dnnl_tp_memory_desc_t smd, wmd, dmd;
+    const dtp_md_t smd = refusal_md(3, run, dnnl_tp_f32, dnnl_tp_acb),
+                   wmd = refusal_md(3, wei, dnnl_tp_f32, dnnl_tp_abc),
+                   dmd = refusal_md(3, dst, dnnl_tp_f32, dnnl_tp_acb);
     dnnl_tp_primitive_desc_t pd;
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&smd, 3, run, dnnl_tp_f32, dnnl_tp_acb));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wmd, 3, wei, dnnl_tp_f32, dnnl_tp_abc));
-    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dmd, 3, dst, dnnl_tp_f32, dnnl_tp_acb));
-    CHECK_STATUS(dnnl_tp_convolution_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
-                                                                   dnnl_tp_convolution_direct, smd, wmd, NULL,
-                                                                   dmd, one, NULL, none, NULL, NULL),
-                 dnnl_tp_unimplemented);
-    assert_int_equal(dtp_last_reason(), DTP_UNSUPPORTED_RUNTIME_DIMS);
-    CHECK_OK(dnnl_tp_memory_desc_destroy(smd));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(wmd));
-    CHECK_OK(dnnl_tp_memory_desc_destroy(dmd));
-}
-
-static int setup(void **state) {
-    (void)state;
-    return dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0) != dnnl_tp_success;
-}
-static int teardown(void **state) {
-    (void)state;
-    return dnnl_tp_engine_destroy(engine) != dnnl_tp_success;
+    CHECK_REFUSED(dnnl_tp_convolution_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
+                                                                    dnnl_tp_convolution_direct, &smd, &wmd,
+                                                                    NULL, &dmd, one, NULL, none, NULL, NULL),
+                  dnnl_tp_unimplemented, UNSUPPORTED_RUNTIME_DIMS, "");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(unimplemented)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals),
+                                       cmocka_unit_test(refusals_of_deconvolutions),
+                                       cmocka_unit_test(unimplemented)};
+    return cmocka_run_group_tests(tests, refusal_setup, refusal_teardown);
 }
