@@ -297,7 +297,8 @@ void dtp_onnx_global_lp_pool(cv_t *cv) {
 
 /* ---- Local response normalization ------------------------------------------------------------------------------- */
 
-/* x / (bias + alpha mean x^2)^beta, where the mean is that of `size` neighbouring channels: a pooling window over them. */
+/* x / (bias + alpha mean x^2)^beta, where the mean is that of `size` neighbouring channels. The operator of graphs takes as many on
+ * both sides; otherwise: a pooling window over them. */
 void dtp_onnx_lrn(cv_t *cv) {
     val_t *x = cv->in[0];
     const float alpha = dtp_cv_float(cv, "alpha", 1e-4f), beta = dtp_cv_float(cv, "beta", .75f),
@@ -309,6 +310,16 @@ void dtp_onnx_lrn(cv_t *cv) {
     if (nd < 2) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", nd);
     if (cv->status) return;
     const dnnl_tp_data_type_t type = x->info.data_type;
+    if (type == dnnl_tp_f32 && size % 2 == 1 && nd <= SPACE + MOST) {
+        const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_size, dnnl_tp_op_attr_s64, 1, &size},
+                                          {dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_f32, 1, &alpha},
+                                          {dnnl_tp_op_attr_beta, dnnl_tp_op_attr_f32, 1, &beta},
+                                          {dnnl_tp_op_attr_bias, dnnl_tp_op_attr_f32, 1, &bias}};
+        dtp_cv_set(cv, 0,
+                   dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_local_response_norm, 1, &x,
+                             (int)(sizeof attr / sizeof *attr), attr));
+        return;
+    }
     enum { PLANES = 4 };
     const int64_t planes[PLANES] = {x->info.dims[0], 1, x->info.dims[CHANNELS], dtp_cv_product(x, SPACE, nd)};
     const window_t w = {.n = 2,

@@ -135,12 +135,30 @@ static void normalise(const attrs_t *a, const mirror_value_t *const *v, mirror_v
     }
 }
 
+static void respond(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
+    static const int keys[] = {dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_beta, dnnl_tp_op_attr_bias};
+    const int64_t size = element(a, dnnl_tp_op_attr_size, 0, 0), channels = y->info.dims[1];
+    double p[3] = {1e-4, .75, 1.};
+    int64_t pixels = 1;
+    for (int i = 0; i < 3; ++i)
+        if (find(a, keys[i])) p[i] = (double)*(const float *)find(a, keys[i])->data;
+    for (int d = 2; d < y->info.ndims; ++d) pixels *= y->info.dims[d];
+    for (int64_t i = 0; i < y->n; ++i) {
+        const int64_t c = i / pixels % channels;
+        double sum = 0;
+        for (int64_t k = -(size / 2); k <= size / 2; ++k)
+            if (c + k >= 0 && c + k < channels) sum += x->x[i + k * pixels] * x->x[i + k * pixels];
+        y->x[i] = x->x[i] / pow(p[2] + p[0] / (double)size * sum, p[1]);
+    }
+}
+
 int mirror_spatial(int kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
                    const mirror_value_t *const *v, mirror_value_t *y) {
     const attrs_t a = {nattr, attr};
     if (kind == dnnl_tp_op_convolution) convolve(&a, nin, v, y);
     else if (kind == dnnl_tp_op_max_pool || kind == dnnl_tp_op_avg_pool) pool(kind, &a, v[0], y);
     else if (kind == dnnl_tp_op_batch_norm_inference) normalise(&a, v, y);
+    else if (kind == dnnl_tp_op_local_response_norm) respond(&a, v[0], y);
     else return 0;
     return 1;
 }

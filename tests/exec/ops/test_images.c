@@ -312,14 +312,45 @@ static void test_refusals(void **state) {
             WITH3(mirror_s64(dnnl_tp_op_attr_kernel, 2, two), mirror_s64(dnnl_tp_op_attr_pads_end, 2, three),
                   mirror_bool(dnnl_tp_op_attr_exclude_pad, &yes)),
             "without an element of src");
+    refused(op, dnnl_tp_op_local_response_norm, 1, fits, four_d,
+            WITH(mirror_s64(dnnl_tp_op_attr_size, 1, two)), "size is 2");
     refused(shape, dnnl_tp_op_batch_norm_inference, 5, stat, bn, &plain,
             "mean {3} does not fit the channels");
 }
 
+/* Local response normalisation of rows, rows of channels and what convolutions make, of several images. */
+static void test_local_response_norm(void **state) {
+    (void)state;
+    static const float alpha = .3f, beta = .6f, bias = 1.5f;
+    static const int64_t sizes[] = {1, 5, 9, 19};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        for (int ndims = 2; ndims < 6; ++ndims)
+            for (int behind = 0; behind < 2; ++behind) { /* a convolution */
+                const int64_t dims[5] = {ndims > 3 ? 3 : 1, 9, 4, 5, 3}, wei[5] = {17, 9, 1, 1, 1};
+                if (behind && ndims < 3) continue;
+                attrs_t a = {0};
+                mirror_t *m = fresh((uint64_t)(i * 10 + (size_t)ndims));
+                int x = mirror_input(m, ndims, dims);
+                if (behind) {
+                    const int in[2] = {x, mirror_constant(m, ndims, wei, .3)};
+                    x = mirror_op(m, dnnl_tp_op_convolution, "conv", 2, in, 0, NULL);
+                }
+                add(&a, mirror_s64(dnnl_tp_op_attr_size, 1, &sizes[i]));
+                if (i % 2) add(&a, mirror_f32(dnnl_tp_op_attr_alpha, &alpha));
+                if (i % 2) add(&a, mirror_f32(dnnl_tp_op_attr_beta, &beta));
+                if (i % 2) add(&a, mirror_f32(dnnl_tp_op_attr_bias, &bias));
+                finish(m, mirror_op(m, dnnl_tp_op_local_response_norm, "lrn", 1, &x, a.n, a.attr));
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolution), cmocka_unit_test(test_around),   cmocka_unit_test(test_pooling),
-        cmocka_unit_test(test_batch_norm),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_around),
+        cmocka_unit_test(test_pooling),
+        cmocka_unit_test(test_batch_norm),
+        cmocka_unit_test(test_local_response_norm),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
