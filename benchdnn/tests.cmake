@@ -9,6 +9,20 @@ endforeach()
 file(STRINGS drivers/drivers.inc drivers REGEX "^BD_DRIVER")
 list(TRANSFORM drivers REPLACE "BD_DRIVER\\((.*)\\)" "\\1")
 
+# Layer lists of networks: against their topologies and published totals; the program that adds up their times.
+find_program(PYTHON3 python3)
+if(PYTHON3)
+  set(models ${CMAKE_CURRENT_SOURCE_DIR}/models)
+  set(peers_python ${PROJECT_SOURCE_DIR}/build/peers/bin/python) # has the package onnx
+  if(NOT EXISTS ${peers_python})
+    set(peers_python ${PYTHON3})
+  endif()
+  add_test(NAME benchdnn_layer_lists COMMAND ${peers_python} ${models}/layer_lists.py --check)
+  add_test(NAME benchdnn_compare_layers
+    COMMAND ${cases}/compare_layers.sh ${PYTHON3} ${models}/compare_layers.py $<TARGET_FILE:benchdnn>)
+  set_tests_properties(benchdnn_layer_lists benchdnn_compare_layers PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+endif()
+
 # Every set runs on the widest instruction set; _ci also on AVX2 and on the portable code, and bitwise.
 foreach(driver IN LISTS drivers)
   add_test(NAME benchdnn_smoke_${driver} COMMAND benchdnn --${driver} --batch=test_${driver}_smoke)

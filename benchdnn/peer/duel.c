@@ -51,16 +51,22 @@ static dnnl_tp_status_t batch(runner_t *r, long n, double *s) {
     return dnnl_tp_success;
 }
 
+/* At least so many, and so long; of executions that take longer than a block, one. */
+static bool go_on(int i, int least, double begin, double s) {
+    const double passed = bd_now() - begin;
+    return passed < s || i == 0 || (i < least && passed < BLOCK_S);
+}
+
 /* One block; *out = median of its batches, seconds per execution. */
 static dnnl_tp_status_t block(runner_t *r, double *out) {
     static double v[MAX_BATCHES];
     dnnl_tp_status_t st;
-    double t, end = bd_now() + WARM_S;
+    double t, begin = bd_now();
     int n = 0;
-    for (int i = 0; i < WARM_TIMES || bd_now() < end; ++i)
+    for (int i = 0; go_on(i, WARM_TIMES, begin, WARM_S); ++i)
         if ((st = batch(r, 1, &t)) != dnnl_tp_success) return st;
-    end = bd_now() + BLOCK_S;
-    while (n < MAX_BATCHES && (n < MIN_BATCHES || bd_now() < end))
+    begin = bd_now();
+    while (n < MAX_BATCHES && go_on(n, MIN_BATCHES, begin, BLOCK_S))
         if ((st = batch(r, r->batch, &v[n++])) != dnnl_tp_success) return st;
     *out = bd_median(v, n);
     for (int i = 0; i < n; ++i)
@@ -75,7 +81,8 @@ static dnnl_tp_status_t prepare(runner_t *r, bd_side_t *s) {
     r->wait = !s->api->is_peer && bd.pool == BD_POOL_ASYNC;
     dnnl_tp_status_t st = bd_rotation_init(&r->rot, s);
     double t = 0;
-    for (int i = 0; i < WARM_TIMES && st == dnnl_tp_success; ++i) st = batch(r, 1, &t);
+    const double begin = bd_now();
+    for (int i = 0; st == dnnl_tp_success && go_on(i, WARM_TIMES, begin, 0); ++i) st = batch(r, 1, &t);
     long n = 1;
     while (st == dnnl_tp_success && t * (double)n < BATCH_S && n < 1 << 20) {
         n *= 2;
