@@ -6,52 +6,13 @@
 
 enum { MAX_CALLS = 64, OVERLOAD_OF_NODE = 8, OVERLOAD_OF_FUNCTION = 13, DEFAULTS_OF_FUNCTION = 11 };
 
-/* ---- Inputs that have to be known ------------------------------------------------------------------------- */
-
 static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 /* A name of protobuf-c, which may be absent. */
 static const char *text(const char *s) { return s ? s : ""; }
 
-/* From the last node to the first: what a wanted tensor is computed from is wanted. Names are unique in a model. */
-static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, int64_t version, size_t n,
-                                   node_proto_t *const *nodes) {
-    static char mark;
-    for (size_t i = n; i-- > 0;) {
-        const node_proto_t *x = nodes[i];
-        const row_t *row =
-            is(dtp_onnx_domain(text(x->domain)), "") ? dtp_onnx_row(text(x->op_type), version) : NULL;
-        bool all = false;
-        for (size_t k = 0; k < x->n_output; ++k) all |= dtp_onnx_names_get(wanted, x->output[k]) != NULL;
-        all &= !is(text(x->op_type), "Shape") && !is(text(x->op_type), "Size");
-        for (size_t k = 0; k < x->n_attribute; ++k) {
-            const graph_proto_t *g = x->attribute[k]->g;
-            for (size_t j = 0; g && all && j < g->n_output; ++j)
-                DTP_ONNX_TRY(dtp_onnx_names_set(wanted, text(g->output[j]->name), &mark));
-            if (g) DTP_ONNX_TRY(mark_nodes(wanted, version, g->n_node, g->node));
-        }
-        for (size_t k = 0; k < x->n_input; ++k)
-            if (all || (row && k < sizeof row->params * 8 && row->params >> k & 1))
-                DTP_ONNX_TRY(dtp_onnx_names_set(wanted, x->input[k], &mark));
-    }
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m) {
-    const graph_proto_t *g = m->proto->graph;
-    dtp_onnx_names_t wanted;
-    dtp_onnx_names_init(&wanted, &m->memory, 0);
-    m->determines = dtp_import_alloc(&m->memory, g->n_input * sizeof *m->determines);
-    if (!m->determines) return dnnl_tp_out_of_memory;
-    const int64_t version = dtp_onnx_opset(m->proto->n_opset_import, m->proto->opset_import, "");
-    DTP_ONNX_TRY(mark_nodes(&wanted, version, g->n_node, g->node));
-    for (size_t i = 0; i < g->n_input; ++i)
-        m->determines[i] = g->input[i]->name && dtp_onnx_names_get(&wanted, g->input[i]->name);
-    return dnnl_tp_success;
-}
-
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-static val_t *find(const scope_t *s, const char *name) {
+val_t *dtp_onnx_find(const scope_t *s, const char *name) {
     for (; s; s = s->parent) {
         val_t *v = dtp_onnx_names_get(&s->names, name);
         if (v) return v;
@@ -146,7 +107,7 @@ static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const functio
         DTP_ONNX_TRY(define(&scope, f->input[i], i < (size_t)cv->nin && cv->in[i] ? cv->in[i] : &absent));
     DTP_ONNX_TRY(dtp_onnx_nodes(im, &scope, f->n_node, f->node));
     for (int i = 0; i < cv->nout; ++i) {
-        cv->out[i] = find(&scope, f->output[i]);
+        cv->out[i] = dtp_onnx_find(&scope, f->output[i]);
         if (!cv->out[i] && *cv->node->output[i])
             REFUSE(dnnl_tp_invalid_graph, "the function does not make its output '%s'", f->output[i]);
     }
@@ -158,7 +119,7 @@ static dnnl_tp_status_t inputs(cv_t *cv) {
     for (int i = 0; i < cv->nin; ++i) {
         if (!n->input[i]) REFUSE(dnnl_tp_invalid_graph, "input %d has no name", i);
         if (!*n->input[i]) continue;
-        cv->in[i] = find(cv->scope, n->input[i]);
+        cv->in[i] = dtp_onnx_find(cv->scope, n->input[i]);
         if (cv->in[i] == &absent) cv->in[i] = NULL;
         else if (!cv->in[i])
             REFUSE(dnnl_tp_invalid_graph,
@@ -256,7 +217,7 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *val
     dnnl_tp_onnx_port_t port;
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     if (!*port.name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
-    if (find(s, port.name) && !is_fed(o, port.name)) return dnnl_tp_success; /* an initializer */
+    if (dtp_onnx_find(s, port.name) && !is_fed(o, port.name)) return dnnl_tp_success; /* an initializer */
     val_t *v = new_val(im);
     if (!v) return dnnl_tp_out_of_memory;
     if (port.info.data_type == dnnl_tp_data_type_undef)
@@ -316,7 +277,7 @@ void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a graph of it has sparse initializers");
     if (!cv->status) cv->status = dtp_onnx_nodes(im, &scope, g->n_node, g->node);
     for (size_t i = 0; i < g->n_output && !cv->status; ++i) {
-        out[i] = find(&scope, text(g->output[i]->name));
+        out[i] = dtp_onnx_find(&scope, text(g->output[i]->name));
         if (!out[i] || out[i] == &absent)
             dtp_cv_fail(cv, dnnl_tp_invalid_graph, "a graph of it does not make its output '%s'",
                         text(g->output[i]->name));
@@ -328,7 +289,7 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
                                dnnl_tp_value_t *number) {
     dnnl_tp_onnx_port_t port;
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
-    val_t *v = find(s, port.name);
+    val_t *v = dtp_onnx_find(s, port.name);
     if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)
         return dtp_onnx_fail(dnnl_tp_invalid_data_type,
@@ -393,7 +354,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
         if (o->outputs) o->outputs[i] = number;
     }
     for (size_t i = 0; o->inputs && i < g->n_input; ++i) {
-        const val_t *v = find(&scope, g->input[i]->name);
+        const val_t *v = dtp_onnx_find(&scope, g->input[i]->name);
         o->inputs[i] = v->input ? v->v : -1;
     }
     return dnnl_tp_success;

@@ -65,10 +65,17 @@ typedef struct cv {
 
 #define CV_RUNTIME DNNL_TP_RUNTIME_DIM_VAL
 
-/* ---- import.c ---------------------------------------------------------------------------------------- */
+/* ---- wanted.c ---------------------------------------------------------------------------------------- */
 
 /* Finds the inputs whose elements operators have to know. */
 dnnl_tp_status_t dtp_onnx_mark_shapes(dnnl_tp_onnx_model_t m);
+/* Do nodes of a body of the node need elements of its inputs, and so known ones? */
+bool dtp_cv_needs_inputs(cv_t *cv, const graph_proto_t *g);
+
+/* ---- import.c ---------------------------------------------------------------------------------------- */
+
+/* What a name means in a scope; NULL: nothing. */
+val_t *dtp_onnx_find(const scope_t *s, const char *name);
 /* Converts nodes in their order. */
 dnnl_tp_status_t dtp_onnx_nodes(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes);
 /* Converts a graph that an attribute of the node holds, which sees the names around the node: in: nin inputs; out: as many
@@ -168,6 +175,28 @@ val_t *dtp_cv_stack(cv_t *cv, int n, val_t *const *x, int axis);
 /* Numpy's broadcast to dims. */
 val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
 val_t *dtp_cv_unsqueeze(cv_t *cv, val_t *x, int before, int after);
+
+/* ---- repeat.c: a While of the graph ------------------------------------------------------------------------- */
+
+enum { DTP_REPEAT_MOST = 130 };
+typedef struct {
+    cv_t *cv;
+    dnnl_tp_graph_t around, cond, body;
+    val_t *index; /* of the iteration, s64 */
+    int n;
+    val_t *init[DTP_REPEAT_MOST], *inside[DTP_REPEAT_MOST], *next[DTP_REPEAT_MOST];
+} dtp_repeat_t;
+
+/* Converters set im->graph to cond, where they compute the condition, then to body. The index is variable 0. */
+void dtp_repeat_begin(dtp_repeat_t *r, cv_t *cv);
+/* The next variable: what the body sees of it. */
+val_t *dtp_repeat_variable(dtp_repeat_t *r, val_t *init);
+/* What a variable becomes; name: for texts. */
+void dtp_repeat_next(dtp_repeat_t *r, const val_t *variable, val_t *next, const char *name);
+/* The next variable: what iterations make, {steps, ...}; x is what this one makes, `at` where it stands. */
+void dtp_repeat_collect(dtp_repeat_t *r, int64_t steps, val_t *at, val_t *x);
+/* results: of all variables. im->graph is again what it was. Also after a failure. */
+void dtp_repeat_end(dtp_repeat_t *r, val_t *condition, val_t **results);
 
 /* ---- fold.c: known elements ------------------------------------------------------------------------------- */
 

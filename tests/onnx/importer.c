@@ -156,105 +156,6 @@ static void test_functions(void **state) {
     }
 }
 
-/* ---- Control flow ------------------------------------------------------------------------------------ */
-
-static void put_graph_attr(bytes_t *n, const char *name, const bytes_t *g) {
-    static bytes_t a;
-    a.n = 0;
-    put_text(&a, 1, name);
-    put_message(&a, 6, g);
-    put_int(&a, 20, 5);
-    put_message(n, N_ATTR, &a);
-}
-
-/* y = c ? x + w : relu(x) */
-static void put_if(bytes_t *g, const char *other) {
-    static bytes_t n, b[2];
-    n.n = b[0].n = b[1].n = 0;
-    put_node(&b[0], "Add", "", "x", "w", "then");
-    put_value(&b[0], G_OUTPUT, "then", FLOAT, 1, four);
-    put_node(&b[1], other, "", "x", NULL, "else");
-    put_value(&b[1], G_OUTPUT, "else", FLOAT, 1, four);
-    put_text(&n, N_INPUT, "c");
-    put_text(&n, N_OUTPUT, "y");
-    put_text(&n, N_OP, "If");
-    put_graph_attr(&n, "then_branch", &b[0]);
-    put_graph_attr(&n, "else_branch", &b[1]);
-    put_message(g, G_NODE, &n);
-    put_raw(g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
-    put_value(g, G_INPUT, "x", FLOAT, 1, four);
-    put_value(g, G_OUTPUT, "y", FLOAT, 1, four);
-}
-
-static void test_if(void **state) {
-    (void)state;
-    static bytes_t m, g;
-    const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
-    const dnnl_tp_onnx_value_t x = {"x", shape, one_to_four};
-    const dnnl_tp_onnx_graph_opts_t opts = {.struct_size = sizeof opts, .nvalues = 1, .values = &x};
-    const dnnl_tp_tensor_info_t one = {.data_type = dnnl_tp_boolean};
-    for (int which = 0; which < 2; ++which) {
-        const uint8_t c = which == 0;
-        g.n = 0;
-        put_if(&g, "Relu");
-        put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
-        put_model(&m, &g, 8, 17);
-        runs(&m, NULL, &opts, (const float *)(const void *)(const uint8_t[sizeof(float)]){c},
-             which ? one_to_four : doubled, 4);
-        /* Known: the other branch is not looked at. */
-        const dnnl_tp_onnx_value_t known = {"c", one, &c};
-        const dnnl_tp_onnx_graph_opts_t with = {.struct_size = sizeof with, .nvalues = 1, .values = &known};
-        g.n = 0;
-        put_if(&g, which ? "Relu" : "Nonsense");
-        put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
-        put_model(&m, &g, 8, 17);
-        runs(&m, NULL, &with, one_to_four, which ? one_to_four : doubled, 4);
-    }
-    g.n = 0;
-    put_if(&g, "Nonsense");
-    put_value(&g, G_INPUT, "c", BOOL, 0, NULL);
-    put_model(&m, &g, 8, 17);
-    refused(&m, dnnl_tp_unimplemented, "node of 'else' (Nonsense): this operator is not implemented");
-}
-
-/* v = x; count times: v = v + w, v is noted */
-static void put_loop(bytes_t *m, const int64_t *count) {
-    static bytes_t g, n, b;
-    g.n = n.n = b.n = 0;
-    put_node(&b, "Add", "", "v", "w", "next");
-    put_value(&b, G_INPUT, "i", INT64, 0, NULL);
-    put_value(&b, G_INPUT, "go", BOOL, 0, NULL);
-    put_value(&b, G_INPUT, "v", FLOAT, 1, four);
-    put_value(&b, G_OUTPUT, "go", BOOL, 0, NULL);
-    put_value(&b, G_OUTPUT, "next", FLOAT, 1, four);
-    put_value(&b, G_OUTPUT, "next", FLOAT, 1, four);
-    put_text(&n, N_INPUT, "count");
-    put_text(&n, N_INPUT, "");
-    put_text(&n, N_INPUT, "x");
-    put_text(&n, N_OUTPUT, "last");
-    put_text(&n, N_OUTPUT, "y");
-    put_text(&n, N_OP, "Loop");
-    put_graph_attr(&n, "body", &b);
-    put_message(&g, G_NODE, &n);
-    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
-    put_raw(&g, "count", INT64, 0, NULL, count, sizeof *count);
-    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
-    put_value(&g, G_OUTPUT, "y", FLOAT, 2, (const int64_t[]){*count, 4});
-    put_model(m, &g, 8, 17);
-}
-
-static void test_loop(void **state) {
-    (void)state;
-    static bytes_t m;
-    const int64_t ten = 10, endless = INT64_MAX;
-    float want[40];
-    for (int i = 0; i < 40; ++i) want[i] = one_to_four[i % 4] * (float)(i / 4 + 2);
-    put_loop(&m, &ten);
-    runs(&m, NULL, NULL, one_to_four, want, 40);
-    put_loop(&m, &endless);
-    refused(&m, dnnl_tp_invalid_graph, "more nodes than max_nodes");
-}
-
 /* ---- What is refused ------------------------------------------------------------------------------------------------ */
 
 static void test_versions(void **state) {
@@ -540,8 +441,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),     cmocka_unit_test(test_runs),
         cmocka_unit_test(test_weights),       cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_if),
-        cmocka_unit_test(test_loop),          cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_versions),
         cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),

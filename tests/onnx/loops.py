@@ -1,0 +1,178 @@
+"""Writes models with Loop, Scan and If as test folders, with results of ONNX Runtime, and runs them:
+  loops.py NODES REFUSED WORK_FOLDER [ARGUMENTS of NODES]"""
+import os
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto as T, helper as h, numpy_helper
+    import onnxruntime
+except ImportError as missing:
+    print(f"SKIPPED: {missing}; scripts/get_peers brings it")
+    sys.exit(0)
+
+program, refused, work = sys.argv[1:4]
+TYPES = {np.dtype("float32"): T.FLOAT, np.dtype("int64"): T.INT64, np.dtype("bool"): T.BOOL, np.dtype("float64"): T.DOUBLE,
+         np.dtype("int32"): T.INT32, np.dtype("uint8"): T.UINT8}
+n = h.make_node
+
+
+def info(name, array):
+    return h.make_tensor_value_info(name, TYPES[array.dtype], array.shape)
+
+
+def scalar(name, kind=T.FLOAT, shape=()):
+    return h.make_tensor_value_info(name, kind, shape)
+
+
+def const(name, value):
+    return n("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
+
+
+def loop_body(nodes, variables, outputs, inits=(), go="go2"):
+    """variables: infos of what the body gets behind the index i and the condition go; outputs: infos behind the condition"""
+    return h.make_graph(nodes, "body", [scalar("i", T.INT64), scalar("go", T.BOOL)] + variables,
+                        [scalar(go, T.BOOL)] + outputs, [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
+
+
+def case(name, nodes, inputs, outputs, weights=(), opset=17):
+    """inputs: (name, array); outputs: infos. Frozen inputs are what makes counts known, so most cases are two."""
+    graph = h.make_graph(nodes, name, [info(k, a) for k, a in inputs], outputs,
+                         [numpy_helper.from_array(np.asarray(a), k) for k, a in weights])
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8)
+    onnx.checker.check_model(model)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    results = session.run(None, dict(inputs))
+    folder = os.path.join(work, name)
+    os.makedirs(os.path.join(folder, "test_data_set_0"), exist_ok=True)
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    pairs = [("input", inputs), ("output", [(o.name, np.asarray(r)) for o, r in zip(outputs, results)])]
+    for kind, arrays in pairs:
+        for k, (key, array) in enumerate(arrays):
+            with open(os.path.join(folder, "test_data_set_0", f"{kind}_{k}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(array, key).SerializeToString())
+
+
+f32 = np.float32
+x4 = np.array([1, 2, 3, 4], f32)
+V = [scalar("v", T.FLOAT, (4,))]
+R = scalar("r", T.FLOAT, (4,))
+
+# The limit is computed: v doubles while its sum is below it. Limits so low that no iteration is made, too.
+doubling = [n("Add", ["v", "v"], ["v2"]), n("ReduceSum", ["v2"], ["sum"], keepdims=0), n("Less", ["sum", "limit"], ["go2"])]
+for limit in (5., 100., 1e6):
+    nodes = [n("ReduceSum", ["x"], ["s"], keepdims=0), n("Less", ["s", "limit"], ["c"]),
+             n("Loop", ["", "c", "x"], ["r"], body=loop_body(doubling, V, [scalar("v2", T.FLOAT, (4,))]))]
+    case(f"loop_while_{int(limit)}", nodes, [("x", x4), ("limit", np.array(limit, f32))], [R])
+
+# Count and condition; the count may end it first, be zero or negative, have one dimension; no condition before.
+for count in (-3, 0, 1, 3, 1000):
+    for shape in ((), (1,)):
+        nodes = [n("Loop", ["m", "", "x"], ["r"], body=loop_body(doubling, V, [scalar("v2", T.FLOAT, (4,))]))]
+        case(f"loop_count_{count}_{len(shape)}", nodes,
+             [("x", x4), ("limit", np.array(1e5, f32)), ("m", np.full(shape, count, np.int64))], [R])
+
+# For loops of a count that only a run knows; the condition passes through, or is a constant, or one of the model.
+steps = [n("Cast", ["i"], ["fi"], to=T.FLOAT), n("Mul", ["fi", "w"], ["wi"]), n("Add", ["v", "wi"], ["v2"])]
+yes = np.array(True)
+for name, more, inits, go in (("passes", [n("Identity", ["go"], ["go2"])], (), "go2"), ("same", [], (), "go"),
+                              ("constant", [const("go2", yes)], (), "go2"), ("initializer", [], (("go2", yes),), "go2"),
+                              ("outer", [n("Identity", ["yes"], ["go2"])], (), "go2")):
+    nodes = [n("Loop", ["m", "yes", "x"], ["r"], body=loop_body(steps + more, V, [scalar("v2", T.FLOAT, (4,))], inits, go))]
+    for count in (0, 7):
+        case(f"loop_for_{name}_{count}", nodes, [("x", x4), ("m", np.array(count, np.int64))], [R],
+             [("w", np.array([1, .5, -1, 2], f32)), ("yes", yes)])
+
+# Many iterations of a known count, with what they collect: too many nodes to unroll.
+nodes = [n("Loop", ["m", "", "x"], ["r", "all", "odd"], body=loop_body(
+    steps + [n("Identity", ["go"], ["go2"]), n("ReduceMax", ["v2"], ["peak"], keepdims=0), n("Mod", ["i", "two"], ["bit"])], V,
+    [scalar("v2", T.FLOAT, (4,)), scalar("peak", T.FLOAT, ()), scalar("bit", T.INT64, ())]))]
+case("loop_many", nodes, [("x", x4)], [R, scalar("all", T.FLOAT, (3000,)), scalar("odd", T.INT64, (3000,))],
+     [("m", np.array(3000, np.int64)), ("w", np.array([1e-3, .5, -1, 2], f32)), ("two", np.array(2, np.int64))])
+case("loop_many_last", nodes, [("x", x4)], [R],
+     [("m", np.array(3000, np.int64)), ("w", np.array([1e-3, .5, -1, 2], f32)), ("two", np.array(2, np.int64))])
+
+# No iteration: outputs that are collected have no rows.
+nodes = [n("Loop", ["m", "", "x"], ["r", "all"], body=loop_body(steps + [n("Identity", ["go"], ["go2"])], V, [scalar(
+    "v2", T.FLOAT, (4,)), scalar("v2", T.FLOAT, (4,))]))]
+for count in (0, 2):
+    case(f"loop_few_{count}", nodes, [("x", x4)], [R, scalar("all", T.FLOAT, (count, 4))],
+         [("m", np.array(count, np.int64)), ("w", np.array([1, .5, -1, 2], f32))])
+
+# Types of variables; a variable that passes through and is a shape; variables that change places.
+nodes = [n("Loop", ["m", "", "x", "k", "d", "b", "shape"], ["r", "k9", "d9", "b9", "s9"], body=loop_body(
+    [n("Add", ["k", "i"], ["k2"]), n("Mul", ["d", "d"], ["d2"]), n("Not", ["b"], ["b2"]), n("Identity", ["shape"], ["shape2"]),
+     n("Reshape", ["v", "shape"], ["square"]), n("MatMul", ["square", "w"], ["product"]), n("Reshape", ["product", "flat"], ["v2"]),
+     n("Identity", ["go"], ["go2"])],
+    V + [scalar("k", T.INT64, ()), scalar("d", T.DOUBLE, (2,)), scalar("b", T.BOOL, (3,)), scalar("shape", T.INT64, (2,))],
+    [scalar("v2", T.FLOAT, (4,)), scalar("k2", T.INT64, ()), scalar("d2", T.DOUBLE, (2,)), scalar("b2", T.BOOL, (3,)),
+     scalar("shape2", T.INT64, (2,))]))]
+case("loop_types", nodes, [("x", x4), ("m", np.array(5, np.int64)), ("k", np.array(1 << 60, np.int64)), ("d", np.array([1.01, -.9])),
+                           ("b", np.array([True, False, True]))],
+     [R, scalar("k9", T.INT64, ()), scalar("d9", T.DOUBLE, (2,)), scalar("b9", T.BOOL, (3,)), scalar("s9", T.INT64, (2,))],
+     [("shape", np.array([2, 2], np.int64)), ("flat", np.array([4], np.int64)), ("w", np.array([[.5, .2], [-.1, .7]], f32))])
+nodes = [n("Loop", ["m", "", "x", "y"], ["r", "q"], body=loop_body(
+    [n("Add", ["v", "u"], ["sum"]), n("Identity", ["go"], ["go2"])], V + [scalar("u", T.FLOAT, (4,))],
+    [scalar("u", T.FLOAT, (4,)), scalar("sum", T.FLOAT, (4,))]))]
+for count in (0, 1, 10):
+    case(f"loop_fibonacci_{count}", nodes, [("x", x4), ("y", x4[::-1].copy()), ("m", np.array(count, np.int64))],
+         [R, scalar("q", T.FLOAT, (4,))])
+
+# A loop in a branch, a branch in a loop, a loop in a loop; all of them read what is around them.
+inner = loop_body(doubling, V, [scalar("v2", T.FLOAT, (4,))])
+branches = dict(
+    then_branch=h.make_graph([n("Loop", ["", "c", "y"], ["t"], body=inner)], "then", [], [scalar("t", T.FLOAT, (4,))]),
+    else_branch=h.make_graph([n("Neg", ["y"], ["e"])], "else", [], [scalar("e", T.FLOAT, (4,))]))
+for which in (0, 1):
+    nodes = [n("Mul", ["x", "w"], ["y"]), n("ReduceMax", ["x"], ["top"], keepdims=0), n("Greater", ["top", "bound"], ["p"]),
+             n("Cast", ["p"], ["c"], to=T.BOOL), n("If", ["p"], ["r"], **branches)]
+    case(f"loop_in_if_{which}", nodes, [("x", x4), ("bound", np.array(3.5 if which else 4.5, f32)), ("limit", np.array(77, f32))],
+         [R], [("w", np.array([1, .5, .25, 2], f32))])
+body = loop_body(
+    [n("ReduceSum", ["v"], ["s"], keepdims=0), n("Less", ["s", "bound"], ["p"]),
+     n("If", ["p"], ["v2", "note"],
+       then_branch=h.make_graph([n("Add", ["v", "w"], ["t"]), const("one", f32(1))], "then", [],
+                                [scalar("t", T.FLOAT, (4,)), scalar("one")]),
+       else_branch=h.make_graph([n("Mul", ["v", "w"], ["e"]), const("two", f32(2))], "else", [],
+                                [scalar("e", T.FLOAT, (4,)), scalar("two")])),
+     n("Add", ["notes", "note"], ["notes2"]), n("Less", ["s", "limit"], ["go2"])],
+    V + [scalar("notes")], [scalar("v2", T.FLOAT, (4,)), scalar("notes2")])
+case("if_in_loop", [n("Loop", ["m", "", "x", "zero"], ["r", "notes9"], body=body)],
+     [("x", x4), ("bound", np.array(30, f32)), ("limit", np.array(900, f32)), ("m", np.array(40, np.int64))], [R, scalar("notes9")],
+     [("w", np.array([1, 1.5, .25, 2], f32)), ("zero", f32(0))])
+outer = h.make_graph(
+    [n("Add", ["m", "j"], ["mj"]),
+     n("Loop", ["mj", "", "u"], ["u2"], body=loop_body(steps + [n("Less", ["i", "most"], ["go2"])], V, [scalar("v2", T.FLOAT, (4,))])),
+     n("ReduceMax", ["u2"], ["peak"], keepdims=0), n("Less", ["peak", "limit"], ["on2"])],
+    "outer", [scalar("j", T.INT64), scalar("on", T.BOOL), scalar("u", T.FLOAT, (4,))], [scalar("on2", T.BOOL), scalar("u2", T.FLOAT, (4,))])
+for limit in (0, 50, 400):
+    case(f"loop_in_loop_{limit}", [n("Loop", ["", "", "x"], ["r"], body=outer)],
+         [("x", x4), ("limit", np.array(limit, f32)), ("m", np.array(2, np.int64)), ("most", np.array(6, np.int64))], [R],
+         [("w", np.array([1, .5, .75, 2], f32))])
+
+# Products that take two threads, and a branch of a loop beside other work.
+rng = np.random.default_rng(11)
+big = rng.standard_normal((96, 96)).astype(f32) * f32(.1)
+nodes = [n("Loop", ["m", "", "x"], ["y"], body=loop_body(
+    [n("MatMul", ["v", "w"], ["p"]), n("Tanh", ["p"], ["v2"]), n("ReduceMax", ["v2"], ["peak"], keepdims=0),
+     n("Greater", ["peak", "floor"], ["go2"])], [scalar("v", T.FLOAT, (64, 96))], [scalar("v2", T.FLOAT, (64, 96))])),
+    n("MatMul", ["x", "w"], ["z"]), n("Sigmoid", ["z"], ["z2"]), n("Add", ["y", "z2"], ["r"])]
+case("loop_matmul", nodes, [("x", rng.standard_normal((64, 96)).astype(f32)), ("floor", np.array(.05, f32)), ("m", np.array(12, np.int64))],
+     [scalar("r", T.FLOAT, (64, 96))], [("w", big)])
+
+# Scans: few steps, many steps, both directions, axes, captured weights.
+body = h.make_graph([n("Mul", ["h", "a"], ["ha"]), n("Add", ["ha", "e"], ["h2"]), n("Tanh", ["h2"], ["o"]), n("Neg", ["e"], ["o2"])], "scan",
+                    [scalar("h", T.FLOAT, (3,)), scalar("e", T.FLOAT, (3,)), scalar("f", T.FLOAT, (3,))],
+                    [scalar("h2", T.FLOAT, (3,)), scalar("o", T.FLOAT, (3,)), scalar("o2", T.FLOAT, (3,))])
+for count in (5, 1500):
+    for back in (0, 1):
+        scan = n("Scan", ["h0", "xs", "ys"], ["h9", "os", "o2s"], body=body, num_scan_inputs=2, scan_input_directions=[back, 0],
+                 scan_input_axes=[1, 0], scan_output_directions=[0, back], scan_output_axes=[0, 1])
+        xs = rng.standard_normal((3, count)).astype(f32)
+        case(f"scan_{count}_{back}", [scan], [("xs", xs), ("ys", xs.T.copy()), ("h0", np.zeros(3, f32))],
+             [scalar("h9", T.FLOAT, (3,)), scalar("os", T.FLOAT, (count, 3)), scalar("o2s", T.FLOAT, (3, count))],
+             [("a", np.array([.5, .9, -.3], f32))])
+
+sys.exit(subprocess.run([program, work, refused] + sys.argv[4:]).returncode)
