@@ -55,7 +55,9 @@ static void run_slices(const job_t *j, const dtp_parallel_t *par, int slot, int 
             w.count[DTP_UNIT_SEQ] = seq_end - seq;
             w.variant = i >= j->group->larger && j->group->larger > 0;
             for (int s = j->group->sections[g]; s < j->group->sections[g + 1]; ++s) {
-                if (w.count[e->steps[s].work->unit] != 0 && !dtp_run_step(ctx, &e->steps[s], &w)) return;
+                const dtp_exec_work_t *work = e->steps[s].work;
+                if (!work->prim[0] || w.count[work->unit] == 0) continue; /* a join; nothing in this slice */
+                if (!dtp_run_step(ctx, &e->steps[s], &w)) return;
             }
         }
     }

@@ -165,12 +165,26 @@ static dnnl_tp_status_t to_packed(dtp_lower_t *l, grow_t *g, bool *ok) {
     return dnnl_tp_success;
 }
 
+/* A join of parts that each have a piece of every unit, as channels of pixels: nothing runs, and what reads the whole of a unit
+ * comes after those who write it. Parts that lie one behind the other belong to different units. */
+static bool joins_units(const dtp_lower_t *l, const dtp_step_t *s) {
+    if (s->ctl != DTP_CTL_JOIN) return false;
+    for (int i = 0; i < s->nargs; ++i)
+        if (l->bufs[s->arg[i].buf].bytes != l->bufs[s->arg[s->nargs - 1].buf].bytes) return false;
+    return true;
+}
+
 static dnnl_tp_status_t grow(dtp_lower_t *l, int first, int group, grow_t *g) {
     memset(g, 0, sizeof *g);
     g->first = g->end = first;
     for (int i = first; i < l->nsteps; ++i) {
         dtp_step_t *s = l->steps[i];
         const dtp_md_t *dst = dst_md(s);
+        if (i > first && !g->seqs && joins_units(l, s)) {
+            mark(l, s, group, DTP_BY_ROW);
+            g->end = i + 1;
+            continue;
+        }
         if (!dst || dst->ndims < 1) break;
         if (g->seqs || s->work->offsets) {
             bool ok;
@@ -228,7 +242,8 @@ static double crossing(const dtp_lower_t *l, const dtp_slice_group_t *group, int
     double bytes = 0.;
     for (int b = 0; b < l->nbufs; ++b) {
         const dtp_buf_t *buf = &l->bufs[b];
-        if (buf->slice_group == index && buf->first < at && buf->last >= at) bytes += (double)buf->bytes;
+        if (buf->kind != DTP_BUF_PART && buf->slice_group == index && buf->first < at && buf->last >= at)
+            bytes += (double)buf->bytes;
     }
     return bytes / (double)group->units;
 }
@@ -273,7 +288,8 @@ static void find_locals(dtp_lower_t *l, const dtp_slice_group_t *group, int inde
     for (int b = 0; b < l->nbufs; ++b) {
         dtp_buf_t *buf = &l->bufs[b];
         if (buf->kind != DTP_BUF_INSTANCE || buf->slice_group != index) continue;
-        bool local = buf->domain == DTP_BY_ROW && buf->last < group->first_step + group->nsteps &&
+        bool local = buf->domain == DTP_BY_ROW && buf->first >= group->first_step &&
+                     buf->last < group->first_step + group->nsteps &&
                      section_of(group, buf->first) == section_of(group, buf->last);
         buf->unit_bytes = (int64_t)buf->bytes / group->units;
         if (local) buf->kind = DTP_BUF_LOCAL;
@@ -338,7 +354,7 @@ static dnnl_tp_status_t accept(dtp_exec_t *e, dtp_lower_t *l, const grow_t *g, d
     DTP_TRY(make_sections(e, l, group, index));
     find_locals(l, group, index);
     for (int i = g->first; i < g->end; ++i) {
-        if (!g->seqs) DTP_TRY(create_fixed(l, l->steps[i], group));
+        if (!g->seqs && l->steps[i]->op) DTP_TRY(create_fixed(l, l->steps[i], group));
         group->ns += dtp_step_ns(l->steps[i]);
     }
     return dnnl_tp_success;
