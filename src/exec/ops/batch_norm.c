@@ -105,12 +105,13 @@ static bool is_constant(const dtp_lower_t *l, const dtp_ir_node_t *n) {
 }
 
 static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, const dtp_md_t *channel) {
-    const dtp_ir_affine_t map = {DTP_AFFINE_NORMALISE,
-                                 ((const dtp_batch_norm_attrs_t *)n->attrs)->epsilon,
-                                 {n->in[GAMMA], n->in[BETA], n->in[MEAN], n->in[VARIANCE]}};
+    dtp_ir_affine_t map[DTP_IR_MAX_AFFINE] = {{DTP_AFFINE_NORMALISE,
+                                               ((const dtp_batch_norm_attrs_t *)n->attrs)->epsilon,
+                                               {n->in[GAMMA], n->in[BETA], n->in[MEAN], n->in[VARIANCE]}}};
+    if (n->naffine) memcpy(map + 1, n->affine, sizeof *map * (size_t)n->naffine);
     const int64_t channels = dtp_md_nelems(channel);
     const dtp_affine_t *affine;
-    DTP_TRY(dtp_make_affine(l, 1, &map, &affine));
+    DTP_TRY(dtp_make_affine(l, 1 + n->naffine, map, &affine));
     DTP_TRY(dtp_pack_mapped(l, s, DTP_BINARY_SRC1, DTP_PACK_SCALED, affine, channels, -1, channel));
     return dtp_pack_mapped(l, s, s->nargs, DTP_PACK_MAPPED, affine, channels, -1, channel);
 }

@@ -191,6 +191,23 @@ static void test_no_map(void **state) {
     finish(m, 9, expected, COUNT(expected));
 }
 
+/* Behind a normalisation that stands in front of a convolution maps of channels become its own: one pass, with the relu. */
+static void test_maps_in_front(void **state) {
+    (void)state;
+    for (int64_t n = 1; n < 4; n += 2) {
+        mirror_t *m = fresh(11);
+        int x = conv(m, image(m, n, 4, 6), 4, 12, 3, 1, true);
+        x = joined(m, x, relu(m, x)); /* nobody folds these into a convolution */
+        int y = binary(m, dnnl_tp_op_multiply, norm(m, x, 24), per_channel(m, 3, 24));
+        y = relu(m, binary(m, dnnl_tp_op_add, per_channel(m, 4, 24), y));
+        mirror_output(m, average(m, conv(m, y, 24, 6, 3, 1, true), true));
+        mirror_output(m, average(m, x, true));
+        static const expected_t expected[] = {
+            {dnnl_tp_convolution, 2}, {dnnl_tp_binary, 1}, {dnnl_tp_eltwise, 1}};
+        finish(m, -1, expected, COUNT(expected));
+    }
+}
+
 /* Squeeze and excite, branches that are joined, and the activations that exporters write out. */
 static void test_branches(void **state) {
     (void)state;
@@ -430,7 +447,7 @@ int main(void) {
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_joins),        cmocka_unit_test(test_random),
         cmocka_unit_test(test_copied_joins), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_winograd),     cmocka_unit_test(test_maps_in_front),
     };
     test_allocator_init(&allocator);
     if (dnnl_tp_set_allocator(&allocator.iface)) return 1;

@@ -1,5 +1,5 @@
 /* Fusion into the producing matmul, convolution or batch normalisation: bias, element-wise functions, scalars, residuals; what
- * maps each channel goes into the constants of a convolution. A fused pair takes the place of its later node, where
+ * maps each channel goes into the constants of a convolution or of a normalisation. A fused pair takes the place of its later node, where
  * everything that it reads is there. The engine says whether it can (fusible.c). */
 #include "exec/compile/lowering/lower.h"
 #include "exec/ops/attrs.h"
@@ -32,9 +32,15 @@ static bool is_parameter(const dtp_ir_t *ir, int v) {
     return dtp_ir_is_shared(ir, v) && ir->values[v].info->data_type == dnnl_tp_f32;
 }
 
-/* A convolution whose weights and bias can take a map of its channels in. */
+/* A convolution whose weights and bias can take a map of its channels in, or a normalisation whose scales and shifts can. */
 static bool takes_map(const dtp_ir_t *ir, const dtp_ir_node_t *p) {
-    if (p->row->kind != dnnl_tp_op_convolution || p->npost || p->naffine == DTP_IR_MAX_AFFINE) return false;
+    if (p->npost || p->naffine == DTP_IR_MAX_AFFINE) return false;
+    if (p->row->kind == dnnl_tp_op_batch_norm_inference) {
+        for (int i = 1; i < p->nin; ++i)
+            if (!is_parameter(ir, p->in[i])) return false;
+        return p->naffine + 1 < DTP_IR_MAX_AFFINE; /* its own map is the first */
+    }
+    if (p->row->kind != dnnl_tp_op_convolution) return false;
     const bool has_bias = p->nin > 2 && p->in[2] >= 0;
     return is_parameter(ir, p->in[1]) && dtp_info_nelems(ir->values[p->in[1]].info) > 0 &&
            (!has_bias || is_parameter(ir, p->in[2]));
