@@ -2,6 +2,7 @@
 #include "exec/ops/ops.h"
 
 #include "common/problems/eltwise.h"
+#include "common/problems/shuffle.h"
 
 /* ---- Inference --------------------------------------------------------------------------------------- */
 
@@ -122,15 +123,62 @@ static bool reshape_view(const info_t *from, const int64_t *strides, const info_
     return true;
 }
 
+/* Is this view, with one dimension more than `to` has, the channels of `to` in two dimensions that were exchanged, channels
+ * innermost before that? *before: their strides then. */
+static bool is_shuffle(const info_t *from, const int64_t *strides, const info_t *to, int64_t *before) {
+    dtp_dim_order_t order;
+    if (to->ndims < 3 || from->ndims != to->ndims + 1 || from->dims[1] * from->dims[2] != to->dims[1])
+        return false;
+    for (int d = 0; d < to->ndims; ++d) {
+        if (d != 1 && to->dims[d] != from->dims[d ? d + 1 : 0]) return false;
+        before[d] = strides[d ? d + 1 : 0];
+    }
+    before[1] = 1;
+    dtp_order_channels_last(to->ndims, &order);
+    return strides[1] == 1 && strides[2] == from->dims[1] && dtp_is_dense_in(to, before, &order);
+}
+
+/* What a reshape copies goes to where its reader wants it: channels innermost. */
+static dnnl_tp_status_t copy_last(dtp_lower_t *l, const dtp_ir_node_t *n, const dtp_view_t *p,
+                                  bool *is_done) {
+    const int from = n->in[0], to = n->out[0];
+    const info_t *x = dtp_info(l, from), *y = dtp_info(l, to);
+    int64_t last[DNNL_TP_MAX_NDIMS], other[DNNL_TP_MAX_NDIMS], before[DNNL_TP_MAX_NDIMS];
+    dtp_dim_order_t order;
+    dtp_step_t *s;
+    int buf;
+    dtp_order_channels_last(y->ndims, &order);
+    dtp_order_strides(y, &order, last);
+    *is_done = reshape_view(y, last, x, other);
+    if (!*is_done) return dnnl_tp_success;
+    DTP_TRY(dtp_new_buf(l, dtp_info_bytes(y), &buf));
+    DTP_TRY(dtp_view_set(l, to, buf, 0, last));
+    if (!is_shuffle(x, p->strides, y, before)) return dtp_copy_view(l, from, other, buf);
+    DTP_TRY(dtp_new_step(l, n, sizeof(dtp_shuffle_desc_t), dnnl_tp_shuffle, DTP_SHUFFLE_NARGS, &s));
+    dtp_shuffle_desc_t *d = (dtp_shuffle_desc_t *)s->op;
+    d->prop = dnnl_tp_forward_inference;
+    d->axis = 1;
+    d->group_size = x->dims[1];
+    DTP_TRY(dtp_md_init_strides(&d->src, y->ndims, y->dims, y->data_type, last));
+    d->dst = d->src;
+    s->arg[DTP_SHUFFLE_SRC] = dtp_view_arg(p);
+    s->arg[DTP_SHUFFLE_DST] = dtp_written_arg(l, to);
+    s->work->cut = dtp_cut_all;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n) {
     const int from = n->in[0], to = n->out[0];
     dtp_view_t p;
-    dtp_ir_value_t *dst = dtp_value(l, to);
-    DTP_TRY(dtp_view_any(l, from, &p));
+    const dtp_ir_value_t *dst = dtp_value(l, to);
     int64_t strides[DNNL_TP_MAX_NDIMS];
-    if (l->ir->fuse && dtp_info_nelems(dst->info) > 0 &&
-        reshape_view(dtp_info(l, from), p.strides, dst->info, strides))
+    const bool may_turn = l->ir->fuse && dtp_info_nelems(dst->info) > 0;
+    bool is_done = false;
+    DTP_TRY(dtp_view_any(l, from, &p));
+    if (may_turn && reshape_view(dtp_info(l, from), p.strides, dst->info, strides))
         return dtp_view_set(l, to, p.buf, p.offset, strides);
+    if (may_turn && dst->wants_last && dst->dest < 0 && !l->at_once) DTP_TRY(copy_last(l, n, &p, &is_done));
+    if (is_done) return dnnl_tp_success;
     DTP_TRY(dtp_view_dense(l, from, &p));
     return dtp_view_set(l, to, p.buf, p.offset, NULL);
 }

@@ -11,29 +11,42 @@ static dnnl_tp_status_t softmax_infer(const dtp_infer_t *c) {
     return dtp_infer_axis(c, "axis", ((const dtp_softmax_attrs_t *)c->attrs)->axis, c->in[0]->ndims, &axis);
 }
 
+/* src with its dimensions in the order of memory: {outer, axis, inner}. */
+static dnnl_tp_status_t ordered_md(const info_t *t, const dtp_dim_order_t *order, int axis, dtp_md_t *md) {
+    int64_t dims[3] = {1, t->dims[axis], 1};
+    int at = 0;
+    for (int i = 0; i < order->ndims; ++i) {
+        if (order->dim[i] == axis) at = 2;
+        else dims[at] *= t->dims[order->dim[i]];
+    }
+    if (dims[2] == 1) return dtp_md_dense2(md, dims[0], dims[1], t->data_type);
+    return dtp_md_init_strides(md, 3, dims, t->data_type, NULL);
+}
+
 static dnnl_tp_status_t softmax_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     const info_t *t = dtp_info(l, n->in[0]);
     const int axis = dtp_axis(((const dtp_softmax_attrs_t *)n->attrs)->axis, t->ndims);
     dtp_step_t *s;
-    dtp_step_arg_t src = {.buf = -1}, dst = {.buf = -1};
-    dtp_md_t src_md, dst_md;
-    DTP_TRY(dtp_dense2(l, n->in[0], axis, &src_md, &src));
+    dtp_view_t x;
+    dtp_dim_order_t order;
+    DTP_TRY(dtp_view_any(l, n->in[0], &x));
+    const bool is_ordered = dtp_dim_order(l, n, n->in[0], x.strides, &order);
+    if (!is_ordered) {
+        DTP_TRY(dtp_view_dense(l, n->in[0], &x));
+        order.ndims = t->ndims;
+        for (int i = 0; i < t->ndims; ++i) order.dim[i] = i;
+    }
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_softmax_desc_t), dnnl_tp_softmax, DTP_SOFTMAX_NARGS, &s));
-    DTP_TRY(dtp_result2(l, n->out[0], axis, &dst_md, &dst));
+    DTP_TRY(is_ordered ? dtp_view_new_in(l, n->out[0], &order) : dtp_view_new(l, n->out[0]));
     dtp_softmax_desc_t *d = (dtp_softmax_desc_t *)s->op;
     d->prop = dnnl_tp_forward_inference;
     d->alg = ((const dtp_alg_row_t *)n->row->param)->alg;
-    s->arg[DTP_SOFTMAX_SRC] = src;
-    s->arg[DTP_SOFTMAX_DST] = dst;
+    s->arg[DTP_SOFTMAX_SRC] = dtp_view_arg(&x);
+    s->arg[DTP_SOFTMAX_DST] = dtp_written_arg(l, n->out[0]);
     d->axis = 1;
-    d->src = src_md;
-    d->dst = dst_md;
-    if (axis != t->ndims - 1) { /* {outer, axis, inner} */
-        int64_t dims[3] = {src_md.dims[0], t->dims[axis], dtp_info_product(t, axis + 1, t->ndims)};
-        DTP_TRY(dtp_md_init_strides(&d->src, 3, dims, t->data_type, NULL));
-        d->dst = d->src;
-        s->work->whole_sequences = true; /* rows of a slice are those of dimension 0 */
-    }
+    DTP_TRY(ordered_md(t, &order, axis, &d->src));
+    d->dst = d->src;
+    s->work->whole_sequences = d->src.ndims == 3; /* rows of a slice are those of dimension 0 */
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
 
@@ -42,5 +55,5 @@ static dtp_cut_t softmax_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_softmax =
-    DTP_OP_CLASS(dtp_softmax_attrs_t, DTP_FIELDS(softmax_fields), 0, 0, dtp_one_result, softmax_infer,
-                 DTP_NO_VALUES, softmax_lower, softmax_cut, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_softmax_attrs_t, DTP_FIELDS(softmax_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
+                 softmax_infer, DTP_NO_VALUES, softmax_lower, softmax_cut, DTP_NO_POST);

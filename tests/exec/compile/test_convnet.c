@@ -208,6 +208,51 @@ static void test_maps_in_front(void **state) {
     }
 }
 
+static int reshaped(mirror_t *m, int x, int ndims, const int64_t *dims) {
+    const dnnl_tp_op_attr_t shape = mirror_s64(dnnl_tp_op_attr_shape, ndims, dims);
+    return mirror_op(m, dnnl_tp_op_static_reshape, "reshape", 1, &x, 1, &shape);
+}
+
+/* Channels are shuffled by one step where convolutions stand before and behind; otherwise what a reshape has to copy goes to where
+ * a convolution reads it. */
+static void test_shuffle(void **state) {
+    (void)state;
+    static const int64_t order[5] = {0, 2, 1, 3, 4}, turned[4] = {0, 1, 3, 2};
+    for (int64_t n = 1; n < 4; n += 2)
+        for (int from_image = 0; from_image < 2; ++from_image) {
+            const int64_t apart[5] = {n, 4, 6, 5, 5}, whole[4] = {n, 24, 5, 5}, other[4] = {n, 24, 25, 1};
+            mirror_t *m = fresh(12);
+            int x = image(m, n, 24, 5);
+            if (!from_image) x = conv(m, x, 24, 24, 1, 4, true);
+            x = reshaped(m, x, 5, apart);
+            dnnl_tp_op_attr_t attr = mirror_s64(dnnl_tp_op_attr_order, 5, order);
+            x = reshaped(m, mirror_op(m, dnnl_tp_op_static_transpose, "turn", 1, &x, 1, &attr), 4, whole);
+            x = conv(m, x, 24, 24, 3, 24, false);
+            attr = mirror_s64(dnnl_tp_op_attr_order, 4, turned);
+            x = reshaped(m, mirror_op(m, dnnl_tp_op_static_transpose, "turn", 1, &x, 1, &attr), 4, other);
+            mirror_output(m, average(m, conv(m, x, 24, 8, 1, 1, true), true));
+            const expected_t expected[] = {{dnnl_tp_shuffle, !from_image}, {dnnl_tp_reorder, 2}};
+            finish(m, -1, expected, COUNT(expected));
+        }
+}
+
+/* Softmax over the channels that a convolution makes: nothing is copied but at the edges. */
+static void test_softmax(void **state) {
+    (void)state;
+    static const int64_t axes[] = {1, 2, -1};
+    for (int i = 0; i < 3; ++i)
+        for (int64_t n = 1; n < 4; n += 2) {
+            mirror_t *m = fresh(13);
+            int x = conv(m, image(m, n, 3, 6), 3, 21, 3, 1, true);
+            const dnnl_tp_op_attr_t axis = mirror_s64(dnnl_tp_op_attr_axis, 1, &axes[i]);
+            x = mirror_op(m, dnnl_tp_op_softmax, "softmax", 1, &x, 1, &axis);
+            mirror_output(m, average(m, conv(m, x, 21, 5, 1, 1, true), true));
+            static const expected_t expected[] = {
+                {dnnl_tp_reorder, 1}, {dnnl_tp_softmax, 1}, {dnnl_tp_convolution, 2}, {dnnl_tp_pooling, 1}};
+            finish(m, 5, expected, COUNT(expected));
+        }
+}
+
 /* Squeeze and excite, branches that are joined, and the activations that exporters write out. */
 static void test_branches(void **state) {
     (void)state;
@@ -447,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_edges),        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_joins),        cmocka_unit_test(test_random),
         cmocka_unit_test(test_copied_joins), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_shuffle),      cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_winograd),     cmocka_unit_test(test_maps_in_front),
     };
     test_allocator_init(&allocator);

@@ -26,6 +26,7 @@ typedef struct {
     int input;        /* number among the inputs of its region; -1 */
     int dest;         /* the buffer that it should be written to, -1 */
     bool is_last;     /* it will lie with channels innermost, and not be row-major (dtp_find_channels_last) */
+    bool wants_last;  /* some reader takes channels innermost only */
     bool needs_dense; /* some reader does not take pixels that lie apart */
     int into; /* channels innermost, part of what they are joined in: the buffer and strides for who makes it; -1 */
     const int64_t *into_strides;

@@ -112,6 +112,7 @@ void dtp_find_channels_last(const dtp_ir_t *ir, const dtp_ir_node_t *n) {
     for (int i = 0; i < n->nin; ++i) {
         if (n->in[i] < 0) continue;
         dtp_ir_value_t *v = &ir->values[n->in[i]];
+        v->wants_last |= i == 0 && flags & DTP_OP_CHANNELS_LAST;
         if (flags & DTP_OP_KEEPS_ORDER) is_last |= v->is_last && dtp_info_nelems(v->info) > 1;
         if (!(flags & (DTP_OP_PIXELS_APART | DTP_OP_JOINS))) v->needs_dense = true;
     }
