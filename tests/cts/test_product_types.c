@@ -46,9 +46,9 @@ static void bf16_2(const dtp_ukr_args_t *u) { kernel(2, dot_bf16, u); }
 static void s8_1(const dtp_ukr_args_t *u) { kernel(1, dot_s8, u); }
 static void s8_2(const dtp_ukr_args_t *u) { kernel(2, dot_s8, u); }
 static const dtp_ukr_set_t set_bf16 = {
-    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .pass_panels = 1, .tile = {{0}, {0, bf16_1, bf16_2}}};
+    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, bf16_1, bf16_2}}};
 static const dtp_ukr_set_t set_s8 = {
-    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .pass_panels = 1, .tile = {{0}, {0, s8_1, s8_2}}};
+    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, s8_1, s8_2}}};
 
 /* ---- An engine whose list begins with them ----------------------------------------------------------- */
 

@@ -155,7 +155,6 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
     print_message("  %s\n", name);
     assert_true(set->flops_per_ns > 0);
     assert_in_range(set->max_nv, 1, DTP_UKR_MAX_NV);
-    assert_in_range(set->pass_panels, 1, set->max_nv);
     assert_in_range(set->pf_shift, 0, 2);
     assert_in_range(set->wide_rows, 0, DTP_UKR_MAX_MR);
     assert_true(set->max_mr[1] > 0); /* narrower strips are looked for until there is one */

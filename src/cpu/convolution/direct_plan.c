@@ -2,10 +2,11 @@
 #include "cpu/convolution/direct.h"
 
 enum {
-    ROWS_PARTS = 7,  /* of STRIP_WHOLE parts of the L2, for what a chunk of pixels reads; */
-    STRIP_PARTS = 3, /* so many for a strip of weights of a pass; the next one takes as much */
-    STRIP_WHOLE = 16,
-    LEAST_ROWS = 64, /* of a chunk; */
+    ROWS_PARTS =
+        7, /* of ROWS_WHOLE parts of the L2, for what a chunk of pixels reads; weights take the others */
+    ROWS_WHOLE = 16,
+    LEAST_PASS = 128, /* channels of a pass */
+    LEAST_ROWS = 64,  /* of a chunk; */
     MOST_ROWS = 1024,
     TILE_ROWS = 256,  /* where sums go through a tile */
     SHARE_ROWS = 96,  /* fewer pixels for a thread: the column panels are split */
@@ -13,15 +14,25 @@ enum {
     UNIT_NS = 1000000 /* a run that is cancelled waits no longer */
 };
 
-static void plan_passes(dtp_conv_direct_t *p, int64_t l2_bytes) {
-    const int64_t row_k = p->win[2].kernel * p->block_k,
-                  rows = p->blocks * p->win[0].kernel * p->win[1].kernel;
-    const int64_t strip = dtp_max64(p->ukr->pass_panels, p->nv) * DTP_UKR_PANEL_BYTES;
-    const int64_t most = dtp_max64(l2_bytes * STRIP_PARTS / STRIP_WHOLE / strip, 1);
-    p->merged = p->merged && (row_k <= most || p->win[2].kernel == 1);
-    p->elements = p->merged ? rows : rows * p->win[2].kernel;
-    const int64_t k = dtp_max64(p->merged ? row_k : p->block_k, 1);
-    const int64_t fit = dtp_max64(most / k, 1);
+/* Passes as dtp_gemm_pass has them, in whole elements of the kernel; blocks of many channels are split for that. */
+static void plan_passes(dtp_conv_direct_t *p) {
+    enum { MOST = DTP_GEMM_K_ONE };
+    const int64_t rows = p->win[0].kernel * p->win[1].kernel, width = p->win[2].kernel;
+    if (p->block_k > MOST) {
+        int64_t parts = dtp_div_up(p->block_k, DTP_GEMM_K_PASS);
+        while (parts < p->block_k / LEAST_PASS && p->block_k % parts) ++parts;
+        if (p->block_k % parts == 0) {
+            p->blocks = parts;
+            p->block_k /= parts;
+            p->src_b = p->block_k * DTP_UKR_STEP_BYTES;
+            p->wei_b = p->block_k * DTP_UKR_PANEL_BYTES;
+            p->merged = p->merged && width == 1;
+        }
+    }
+    p->merged = p->merged && (width * p->block_k <= MOST || width == 1);
+    p->elements = p->blocks * rows * (p->merged ? 1 : width);
+    const int64_t k = dtp_max64(p->merged ? width * p->block_k : p->block_k, 1);
+    const int64_t fit = dtp_max64(MOST / k, 1);
     p->passes = dtp_div_up(p->elements, fit);
     p->pass_elements = dtp_div_up(p->elements, p->passes);
     p->passes = dtp_div_up(p->elements, p->pass_elements);
@@ -86,13 +97,13 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     if (p->ukr->max_nv > 2 && mr[3]) p->nv = p->npanels % 3 && p->npanels % 4 == 0 ? 4 : 3;
     if (p->dst_p != DTP_UKR_PANEL * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
-    plan_passes(p, l2);
+    plan_passes(p);
     /* What a pixel adds to the src that is read. */
     double bytes = (double)dtp_max64(p->ic, 1) * 4;
     for (int i = 0; i < 3; ++i)
         bytes *= (double)w[i].stride < (double)w[i].kernel * (double)w[i].step ? (double)w[i].stride
                                                                                : (double)w[i].kernel;
-    const double fit = (double)(l2 * ROWS_PARTS / STRIP_WHOLE) / bytes;
+    const double fit = (double)(l2 * ROWS_PARTS / ROWS_WHOLE) / bytes;
     int64_t rows = fit < MOST_ROWS ? (int64_t)fit : MOST_ROWS;
     rows = dtp_min64(dtp_max64(rows, LEAST_ROWS), p->tiled ? TILE_ROWS : MOST_ROWS);
     const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;

@@ -1,23 +1,23 @@
 /* Driver of the micro-kernels: see gemm.h. Loops, from outside: k passes, groups of packed strips, row chunks
  * that stay in L2, strips of nv column panels, blocks of mr rows (inside the kernel).
  *
- * Row blocks are balanced (49 rows are 7 x 7, not 6 x 8 + 1). Lines of the next strip are prefetched while
+ * Lines of the next strip are prefetched while
  * the last row blocks of this one are computed; behind the last strip the prefetch goes on past the end of B,
  * where a caller with many products keeps the weights of the next one. */
-#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/gemm_rows.h"
 
 #include "common/base/base.h"
 #include "common/primitive/engine.h"
 
 enum {
-    STREAM_AHEAD = 16384,   /* bytes of weights in flight for single row blocks */
     PLAIN_AHEAD = 16,       /* k-steps of row-major B in flight */
     WIDE_AHEAD = 8,         /* the same of wide column panels; */
     WIDE_ALONE = 12 << 20,  /* so much for a thread, with one row, the processor prefetches better itself */
     AHEAD_BYTES = 96 << 10, /* of an operand of the next product of a batch */
     LOOK_NS = 50000,        /* work between two looks whether the run is over, by the estimate */
     LOOK_BYTES = 1 << 20,   /* the same of B, for vectors */
-    LOOK_ROWS = 32          /* fewer rows take as long */
+    LOOK_ROWS = 32,         /* fewer rows take as long */
+    PASS_COLS = 4096        /* columns of a row of B whose passes are added up before the next ones */
 };
 
 /* ---- Strips ------------------------------------------------------------------------------------------ */
@@ -34,150 +34,6 @@ static inline int64_t gemm_strip_end(const dtp_gemm_t *g, int64_t panel, int64_t
     return panel + g->nv;
 }
 
-/* What the next product of a batch reads: A, then B. */
-typedef struct {
-    const char *at[2], *end[2];
-} gemm_ahead_t;
-
-/* On to the next rows. */
-static inline void gemm_advance(dtp_ukr_args_t *u, int64_t rows) {
-    if (u->row_a) u->row_a += rows;
-    else u->a += rows * u->lda;
-    if (u->row_c) u->row_c += rows;
-    else u->c += rows * u->ldc;
-    if (u->row_add) u->row_add += rows;
-    else if (u->add) u->add += rows * u->ldadd;
-}
-
-/* Row blocks over a strip that is at hand: they prefetch ahead, a column panel of lines each, not the next strip. */
-static void gemm_rows_ahead(const dtp_ukr_fn_t *fn, dtp_ukr_args_t *u, int64_t nblk, int64_t mr, int64_t high,
-                            gemm_ahead_t *ahead) {
-    u->pf_first = 0;
-    u->pf_mode = DTP_UKR_PF_LINE;
-    for (int i = 0; nblk > 0;) {
-        if (high == 0) high = nblk, --mr;
-        int64_t count = high;
-        u->pf_count = 0;
-        if (i < 2) {
-            count = dtp_min64(dtp_div_up(dtp_max64(ahead->end[i] - ahead->at[i], 0), u->bs), high);
-            u->pf = ahead->at[i];
-            u->pf_count = count;
-            ahead->at[i] += count * u->bs;
-            if (ahead->at[i] >= ahead->end[i]) ++i;
-            if (count == 0) continue;
-        }
-        u->nblk = count;
-        fn[mr](u);
-        nblk -= count;
-        high -= count;
-        gemm_advance(u, count * mr);
-    }
-}
-
-/* rows x nv column panels: row blocks with their prefetch. u holds everything but blocks and prefetch; pf: the next
- * strip. */
-static void gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf,
-                      gemm_ahead_t *ahead) {
-    if (DTP_UNLIKELY(ukr->max_mr[nv] == 0)) {
-        /* No kernel of this width: the widest one there is, then the rest. */
-        int first = nv - 1;
-        while (ukr->max_mr[first] == 0) first--;
-        dtp_ukr_args_t v = *u;
-        v.mask = 0xffff;
-        gemm_rows(ukr, &v, first, rows, u->b + first * u->bs, NULL);
-        u->b += first * u->bs;
-        if (u->copy) u->copy += first * u->copy_bs;
-        u->c += first * DTP_UKR_PANEL_BYTES;
-        if (u->bias) u->bias += first * DTP_UKR_PANEL;
-        if (u->add) u->add += first * DTP_UKR_PANEL_BYTES;
-        gemm_rows(ukr, u, nv - first, rows, pf, ahead);
-        return;
-    }
-    const int cap = ukr->max_mr[nv];
-    const dtp_ukr_fn_t *fn = ukr->tile[nv];
-    u->pf = pf;
-    u->pf_first = 0;
-    u->pf_shift = 0;
-    if (rows <= cap) {
-        /* With a copy only where later row chunks are there to use it. */
-        u->nblk = 1;
-        u->pf_count = 1;
-        u->pf_mode = DTP_UKR_PF_STREAM;
-        if (u->bstep == DTP_UKR_PANEL_BYTES) u->pf_dist = STREAM_AHEAD / nv & -DTP_CACHE_LINE;
-        fn[rows](u);
-        return;
-    }
-    int64_t nblk = (int64_t)((uint64_t)(rows + cap - 1) / (unsigned)cap);
-    int64_t mr = dtp_div_up(rows, nblk), high = rows - (mr - 1) * nblk;
-    if (u->copy) {
-        /* The first block packs for the others. */
-        u->nblk = 1;
-        u->pf_count = 0;
-        fn[mr](u);
-        gemm_advance(u, mr);
-        u->b = u->copy;
-        u->bs = u->copy_bs;
-        u->bstep = DTP_UKR_PANEL_BYTES;
-        u->copy = NULL;
-        --nblk;
-        if (--high == 0) high = nblk, --mr;
-        if (ahead) {
-            gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
-            return;
-        }
-        u->pf_mode = DTP_UKR_PF_LINE;
-        u->nblk = high;
-        fn[mr](u);
-        if (nblk > high) {
-            gemm_advance(u, high * mr);
-            u->nblk = nblk - high;
-            fn[mr - 1](u);
-        }
-        return;
-    }
-    if (ahead && u->bstep == DTP_UKR_PANEL_BYTES) {
-        gemm_rows_ahead(fn, u, nblk, mr, high, ahead);
-        return;
-    }
-    if (u->bstep == DTP_UKR_PANEL_BYTES && nblk < nv) {
-        /* Fewer blocks than lines: the first blocks take two each. */
-        u->nblk = 1;
-        u->pf_count = 1;
-        for (int64_t b = 0, line = 0; b < nblk; b++) {
-            const int64_t h = b < high ? mr : mr - 1;
-            const bool pair = nv - line > nblk - b;
-            u->pf_mode = pair ? DTP_UKR_PF_PAIR : DTP_UKR_PF_LINE;
-            u->pf = pf + line * u->bs;
-            fn[h](u);
-            line += pair ? 2 : 1;
-            gemm_advance(u, h);
-        }
-        return;
-    }
-    /* A column panel of the next strip in each of the last nv blocks, or in more blocks a part of one: memory is
-     * slower than a row block that asks for a line per k-step. */
-    const bool packed = u->bstep == DTP_UKR_PANEL_BYTES;
-    int shift = ukr->pf_shift;
-    while (shift > 0 && nblk < (int64_t)nv << shift) shift--;
-    const int64_t count = packed ? (int64_t)nv << shift : 0;
-    u->pf_mode = DTP_UKR_PF_LINE;
-    u->pf_shift = shift;
-    u->nblk = high;
-    u->pf_first = nblk - count;
-    u->pf_count = count;
-    fn[mr](u);
-    if (nblk > high) {
-        gemm_advance(u, high * mr);
-        u->nblk = nblk - high;
-        u->pf_first -= high; /* from the first block of a call; negative: some of them are done */
-        fn[mr - 1](u);
-    }
-}
-
-void dtp_gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf) {
-    gemm_rows(ukr, u, nv, rows, pf, NULL);
-}
-
 /* One slot's view of one matrix of the batch. */
 typedef struct {
     const dtp_gemm_t *g;
@@ -185,7 +41,7 @@ typedef struct {
     char *a_buf, *b_buf;
     float *tile;
     int64_t a_ld; /* row stride of a_buf */
-    gemm_ahead_t *ahead;
+    dtp_gemm_ahead_t *ahead;
     int64_t batch;           /* the matrix; and */
     const void *arg;         /* the user's, for touch_a and touch_b */
     const dtp_share_t *stop; /* of the run, or NULL */
@@ -301,7 +157,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->add_scale = g->add_scale;
     }
     if (!(last_pass && g->act)) {
-        gemm_rows(g->ukr, u, (int)(panel1 - panel0), rows, pf, s->ahead);
+        dtp_gemm_rows_ahead(g->ukr, u, (int)(panel1 - panel0), rows, pf, s->ahead);
         return;
     }
     const int64_t cols = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - col0;
@@ -318,10 +174,31 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
         u->c = first.c + r * first.ldc;
         u->bias = first.bias;
         if (first.add) u->add = first.add + r * first.ldadd;
-        gemm_rows(g->ukr, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
+        dtp_gemm_rows_ahead(g->ukr, u, (int)(panel1 - panel0), h, r + h < rows ? u->b : pf, s->ahead);
         float *c = (float *)(first.c + r * first.ldc);
         const dtp_eltwise_args_t act = {c, c, g->scm / 4, g->scm / 4, h, cols, g->act_alpha, g->act_beta, 0};
         g->act(&act);
+    }
+}
+
+/* One row. What follows the first pass goes through a part of a row that stays at hand. */
+static void gemm_row(gemm_slot_t *s, const float *a, const char *b, int64_t cols, float *c) {
+    const dtp_gemm_t *g = s->g;
+    static const float one = 1;
+    float part[PASS_COLS];
+    const int64_t width = g->kc < g->k ? dtp_min64(cols, PASS_COLS) : cols;
+    const int64_t step = s->stop ? dtp_max64(LOOK_BYTES / (4 * width), 8) & -8 : g->kc;
+    for (int64_t j = 0; j < cols; j += width) {
+        const int64_t n = dtp_min64(width, cols - j);
+        for (int64_t k0 = 0, k1; k0 < g->k; k0 = k1) {
+            k1 = dtp_min64(k0 + g->kc, g->k);
+            for (int64_t k = k0; k < k1; k += step) {
+                if (s->stop && j + k && (s->over = dtp_share_over(s->stop))) return;
+                g->ukr->gemv(a + k, b + k * g->sbk + j * 4, g->sbk, dtp_min64(step, k1 - k), n,
+                             k0 ? part : c + j, k > k0);
+            }
+            if (k0) g->ukr->gemv(&one, (const char *)part, 0, 1, n, c + j, 1);
+        }
     }
 }
 
@@ -333,12 +210,8 @@ static void gemm_block_vector(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
     const char *a = s->p.a + m0 * g->sam, *b = s->p.b + col0 * g->sbn;
     char *c = s->p.c + m0 * g->scm + col0 * 4;
     if (g->way == DTP_GEMM_GEMV) {
-        const int64_t step = s->stop ? dtp_max64(LOOK_BYTES / (4 * cols), 8) & -8 : g->k;
-        for (int64_t k0 = 0; k0 < g->k && !s->over; k0 += step) {
-            if (k0 && (s->over = dtp_share_over(s->stop))) return;
-            g->ukr->gemv((const float *)(const void *)a + k0, b + k0 * g->sbk, g->sbk,
-                         dtp_min64(step, g->k - k0), cols, (float *)(void *)c, k0 > 0);
-        }
+        gemm_row(s, (const float *)(const void *)a, b, cols, (float *)(void *)c);
+        if (s->over) return;
     } else {
         const int64_t step =
             s->stop ? dtp_max64(LOOK_BYTES / (4 * DTP_UKR_PANEL * g->k), 1) * DTP_UKR_PANEL : cols;
@@ -410,7 +283,8 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
 
 static void gemm_block(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0, int64_t s1) {
     const dtp_gemm_t *g = s->g;
-    if (g->b_form != DTP_GEMM_B_WIDE || g->kc >= g->k) {
+    const bool one_block = m1 - m0 <= g->ukr->max_mr[g->nv] && g->b_form == DTP_GEMM_B_PACKED;
+    if (g->kc >= g->k || !(one_block || g->b_form == DTP_GEMM_B_WIDE)) {
         gemm_block_passes(s, m0, m1, s0, s1);
         return;
     }
@@ -454,7 +328,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
                 const char *pf = u.b + (panel1 - panel0) * u.bs;
                 k0 += u.k;
                 const int64_t k = u.k;
-                gemm_rows(g->ukr, &u, (int)(panel1 - panel0), rows, pf, s->ahead);
+                dtp_gemm_rows_ahead(g->ukr, &u, (int)(panel1 - panel0), rows, pf, s->ahead);
                 if (gemm_over(s, rows, panel1 - panel0, k)) return;
             } while (k0 < g->k);
             const int64_t col0 = panel0 * DTP_UKR_PANEL;
@@ -507,7 +381,7 @@ static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) 
 }
 
 /* Small products of a batch: what matrix `batch` reads, where it is dense. */
-static gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, gemm_ahead_t *ahead) {
+static dtp_gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, dtp_gemm_ahead_t *ahead) {
     const dtp_gemm_t *g = run->g;
     const int64_t a_bytes = g->m * g->sam,
                   b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->sbk;
@@ -537,7 +411,7 @@ static void gemm_loop(void *arg, int slot, int64_t begin, int64_t end) {
         if (s0 >= s1) continue; /* the last group has less */
         gemm_to_batch(&s, run, batch);
         s.batch = batch;
-        gemm_ahead_t ahead;
+        dtp_gemm_ahead_t ahead;
         s.ahead = chunk + 1 == g->mchunks ? gemm_look_ahead(run, batch + 1, &ahead) : NULL;
         int64_t m0 = 0, m1 = g->m;
         if (g->mchunks > 1) {
@@ -562,7 +436,7 @@ static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
     g->once(&u);
     if (g->once_rest) {
-        gemm_advance(&u, g->once_rows);
+        dtp_gemm_advance(&u, g->once_rows);
         u.nblk = g->once_nrest;
         g->once_rest(&u);
     }

@@ -4,21 +4,26 @@
  * An element is the four bytes of a k-step, whatever the types (ukr.h); only what packs, touches or finishes
  * tiles, and the addend, are f32.
  *
- * Every element of C is one chain of sums over k in ascending order, whatever passes it takes, so results do
- * not depend on the number of threads, on the tile that computed them or on the rows of the call. (The old C
- * is added after the first pass, whose length then depends on K alone.) Strides are bytes. */
+ * Every element of C is a sum of passes over k, in ascending order, added from the first on; each pass is one chain of
+ * sums from zero on, and its length depends on K alone. So results do not depend on the number of threads, on the tile
+ * that computed them, on the rows of the call or on the caches, and the error of a long K grows with the length of a
+ * pass and the number of passes, not with K. (The old C is added to the first pass. Few rows of a B with dense k are
+ * summed in lanes instead: ukr.h, dot.) Strides are bytes. */
 #ifndef DTP_CPU_GEMM_GEMM_H
 #define DTP_CPU_GEMM_GEMM_H
 
 #include <stdbool.h>
 
+#include "common/base/base.h"
 #include "cpu/simd/vops.h"
 #include "cpu/ukr/ukr.h"
 #include "threading/base/parallel.h"
 
 #define DTP_GEMM_MAX_BATCH_DIMS 10
 #define DTP_GEMM_WIDE 64
-#define DTP_GEMM_K_PASS 2048  /* k of one pass at most, with any cache */
+#define DTP_GEMM_K_ONE 1024   /* up to so many k-steps take one pass; */
+#define DTP_GEMM_K_PASS 512   /* more are split evenly into passes of at most so many; */
+#define DTP_GEMM_K_CHAIN 2048 /* but where a relu comes before the old C is added, one pass takes so many */
 #define DTP_GEMM_TILE_ROWS 64 /* rows of a tile that is finished outside of the kernel */
 #define DTP_GEMM_TILE_LD (DTP_UKR_MAX_NV * DTP_UKR_PANEL)
 
@@ -78,8 +83,6 @@ typedef struct {
         batch_add[DTP_GEMM_MAX_BATCH_DIMS];
     /* Derived by dtp_gemm_set_shape. */
     int64_t m, n, k, batches; /* k: in k-steps */
-    int64_t k_pass;  /* k up to which one pass is best: two strips of B fit the L2 beside rows of A */
-    int64_t k_split; /* a longer k is split into passes of at most so many steps */
     int64_t npanels, unit_panels, nunits, mchunks;
     int64_t groups,
         group_units;  /* of a B that is too large for the shared cache: all rows, then the next units */
@@ -99,6 +102,11 @@ typedef struct {
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
 
+/* K-steps of a pass over k of them; the last one may have less. */
+static inline int64_t dtp_gemm_pass(int64_t k) {
+    if (k <= DTP_GEMM_K_ONE) return k;
+    return dtp_round_up(dtp_div_up(k, dtp_div_up(k, DTP_GEMM_K_PASS)), DTP_UKR_PANEL);
+}
 /* Chooses tiles, blocking and split for the sizes. Cheap enough for execute (run-time sizes). */
 void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k);
 /* Changes the rows of a settled shape to m <= g->m; needs no more scratch than before. */

@@ -6,17 +6,14 @@
 #include "common/primitive/engine.h"
 
 enum {
-    K_PASS = DTP_GEMM_K_PASS,
     PLAIN_ROWS = 128, /* up to here row-major B is read in place */
     PAGE_BYTES = 4096,
-    FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows, */
-    FEW_PASS = 192,      /* so many at a time: their pages and a copy of a strip stay at hand */
+    FEW_BLOCKS = 3,      /* row blocks for which B is read along its rows */
     B_BYTES_PER_NS = 60, /* of one core, from the shared cache */
     ALONE_NS = 2000,     /* not worth a second thread */
-    STRIP_PARTS = 3,     /* of STRIP_WHOLE parts of the L2, for a strip of B; the next one takes as much, */
-    ROWS_PARTS = 7,      /* the rows of A that stay there so many */
-    STRIP_WHOLE = 16,
-    LEAST_PASS = 256,         /* k of a pass that is worth reading and writing C once more */
+    ROWS_PARTS =
+        7, /* of ROWS_WHOLE parts of the L2, for rows of A that stay there; strips of B take the others */
+    ROWS_WHOLE = 16,
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
@@ -58,14 +55,6 @@ static int gemm_strip_width(const dtp_gemm_t *g, int64_t m, int64_t npanels) {
         nv = (int)dtp_div_up(npanels, dtp_div_up(npanels, nv));
     while (ukr->max_mr[nv] == 0) nv--;
     return nv;
-}
-
-/* With an addend, passes depend on the caches and on k alone, as the old C is added after the first. */
-static void gemm_set_passes(dtp_gemm_t *g) {
-    const int64_t strip = (int64_t)g->ukr->pass_panels * DTP_UKR_PANEL_BYTES; /* of a k-step */
-    const int64_t most = g->l2_bytes * STRIP_PARTS / STRIP_WHOLE / strip;
-    g->k_pass = dtp_min64(dtp_max64(most, 2 * LEAST_PASS), K_PASS);
-    g->k_split = dtp_min64(dtp_max64(most / 2, LEAST_PASS), K_PASS);
 }
 
 /* Row-major B: read in place, or copied into column panels by the first row block? In place every row block steps
@@ -128,23 +117,17 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     g->nunits = dtp_div_up(g->npanels, g->unit_panels);
 
     const int cap = g->ukr->max_mr[g->nv];
-    gemm_set_passes(g);
-    int64_t pass = k > g->k_pass ? g->k_split : g->k_pass;
-    /* One row block reads B once in any case; and after a relu nothing is added in the first of several passes. */
+    /* After a relu nothing is added in the first of several passes. */
+    g->kc = g->has_add && g->flags & DTP_UKR_RELU_FIRST ? k : dtp_gemm_pass(k);
     const bool packed = g->b_form == DTP_GEMM_B_PACKED || g->b_form == DTP_GEMM_B_WIDE;
-    const bool one_block = m <= cap && packed && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
-    if (one_block || (g->has_add && g->flags & DTP_UKR_RELU_FIRST)) pass = K_PASS;
     g->along_rows = g->b_form == DTP_GEMM_B_PLAIN && m <= FEW_BLOCKS * cap && k * g->sbk > g->l2_bytes &&
                     !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
-    if (g->along_rows) pass = FEW_PASS;
-    const int64_t passes = k > pass ? dtp_div_up(k, pass) : 1;
-    g->kc = passes == 1 ? k : dtp_round_up(dtp_div_up(k, passes), DTP_UKR_PANEL);
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
     const bool in_place =
         packed || (g->b_form == DTP_GEMM_B_PLAIN && !g->touch_b && gemm_reads_in_place(g, m, n, k, cap));
     g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_PANEL_BYTES && !g->tiled;
-    int64_t a_limit = g->l2_bytes * ROWS_PARTS / STRIP_WHOLE;
+    int64_t a_limit = g->l2_bytes * ROWS_PARTS / ROWS_WHOLE;
     if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
     g->b_panels = 0;
     g->b_bytes = 0;
@@ -221,9 +204,10 @@ size_t dtp_gemm_scratch_per_slot(const dtp_gemm_t *g) {
 size_t dtp_gemm_scratch_any_shape(const dtp_gemm_t *g) {
     size_t bytes = g->tiled ? TILE_BYTES : 0;
     if (g->a_form != DTP_GEMM_A_DIRECT)
-        bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * K_PASS) +
+        bytes += dtp_max64(A_PACK_BYTES, 2 * DTP_UKR_MAX_MR * 4 * DTP_GEMM_K_CHAIN) +
                  DTP_GEMM_TILE_ROWS * DTP_CACHE_LINE * 64;
     if (g->b_form != DTP_GEMM_B_PACKED && g->b_form != DTP_GEMM_B_WIDE)
-        bytes += dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_PANEL * 4 * (K_PASS + DTP_UKR_PANEL));
+        bytes +=
+            dtp_max64(B_PACK_BYTES, DTP_UKR_MAX_NV * DTP_UKR_PANEL * 4 * (DTP_GEMM_K_CHAIN + DTP_UKR_PANEL));
     return bytes;
 }

@@ -64,7 +64,7 @@ static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
         g->has_bias = true;
     }
     dtp_fused_t f;
-    const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_PASS;
+    const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_CHAIN;
     if (!dtp_fused_init(&f, &p->po, passes)) return false;
     g->flags |= f.flags;
     g->floor = f.floor;

@@ -26,7 +26,7 @@
 #define DTP_UKR_MAX_NV 4
 
 enum {
-    DTP_UKR_ACC = 1,        /* go on with the sums that C holds */
+    DTP_UKR_ACC = 1,        /* the sum, which begins at zero, is added to the one that C holds */
     DTP_UKR_RELU_FIRST = 2, /* relu before the addend */
     DTP_UKR_FLOOR = 4,      /* max(floor, x) last: relu where floor is 0; */
     DTP_UKR_CAP = 8         /* then min(cap, x), only beside FLOOR. NaN stays NaN in all of them */
@@ -88,7 +88,6 @@ typedef struct {
                             finds its helpers asleep */
     int max_nv;       /* widest strip, in column panels */
     int max_mr[DTP_UKR_MAX_NV + 1]; /* by nv */
-    int pass_panels;                /* column panels of the strips of products of many rows */
     int wide_rows; /* products of up to so many rows read weights that fit the L2 best as one stream of wide column panels */
     int pf_shift; /* the fetch of a column panel of the next strip is spread over up to 1 << pf_shift row blocks */
     dtp_ukr_fn_t tile[DTP_UKR_MAX_NV + 1][DTP_UKR_MAX_MR + 1]; /* [nv][mr] */

@@ -138,19 +138,7 @@ INLINE void copy_lanes(float *to, const float *from, int n) {
     if (n & 1) *to = *from;
 }
 
-/* The old C of `rows` rows of n columns goes to a tile of 8 * nvec columns. */
-static NOINLINE void read_part(const dtp_ukr_args_t *u, const char *c, const int64_t *row_c, int rows,
-                               int nvec, int n, float *tile) {
-    for (int i = 0; i < rows; i++, tile += 8 * nvec) {
-        const float *from = (const float *)(c + (row_c ? row_c[i] : i * u->ldc));
-        int j = 0;
-        for (; j + DTP_UKR_PANEL <= n; j += DTP_UKR_PANEL) copy_lanes(tile + j, from + j, DTP_UKR_PANEL);
-        UNROLL for (int l = 0; l < DTP_UKR_PANEL; l += 8) _mm256_storeu_ps(tile + j + l, _mm256_setzero_ps());
-        copy_lanes(tile + j, from + j, n - j);
-    }
-}
-
-/* The way back, where nothing follows the sums. */
+/* Rows of n columns from a tile of 8 * nvec columns, where nothing follows the sums. */
 static NOINLINE void write_part(const dtp_ukr_args_t *u, const float *tile, int rows, int nvec, int n,
                                 char *c, const int64_t *row_c) {
     for (int i = 0; i < rows; i++, tile += 8 * nvec) {
@@ -176,6 +164,13 @@ INLINE void bound(const int N, __m256 *c, const dtp_ukr_args_t *u) {
 INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *u, char *to,
                    const int64_t *row_c, const char *add, const int64_t *row_add) {
     const __m256 zero = _mm256_setzero_ps();
+    if (u->flags & DTP_UKR_ACC) {
+        UNROLL for (int i = 0; i < MR; i++) {
+            const float *from = (const float *)(to + (row_c ? row_c[i] : i * u->ldc));
+            UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] =
+                _mm256_add_ps(c[i * 2 * NV + j], _mm256_loadu_ps(from + 8 * j));
+        }
+    }
     if (u->bias) {
         UNROLL for (int j = 0; j < 2 * NV; j++) {
             const __m256 b = _mm256_loadu_ps(u->bias + 8 * j);
@@ -216,6 +211,10 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
         for (int j = 0; j < n; j += 8) {
             const int lanes = n - j < 8 ? n - j : 8;
             __m256 x = _mm256_loadu_ps(tile + j);
+            if (u->flags & DTP_UKR_ACC) {
+                copy_lanes(part, c + j, lanes);
+                x = _mm256_add_ps(x, _mm256_loadu_ps(part));
+            }
             if (u->bias) {
                 copy_lanes(part, u->bias + j, lanes);
                 x = _mm256_add_ps(x, _mm256_loadu_ps(part));
@@ -245,17 +244,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     float tile[MAX_ACC * 8]; /* of a column panel that is not whole */
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m256 c[MAX_ACC];
-        if (!(u->flags & DTP_UKR_ACC)) {
-            UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
-        } else if (columns != DTP_UKR_PANEL * NV) {
-            read_part(u, base_c, row_c, MR, 2 * NV, columns, tile);
-            UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_loadu_ps(tile + 8 * i);
-        } else {
-            UNROLL for (int i = 0; i < MR; i++) {
-                const float *from = (const float *)(base_c + (row_c ? row_c[i] : i * u->ldc));
-                UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] = _mm256_loadu_ps(from + 8 * j);
-            }
-        }
+        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
             UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
@@ -285,8 +274,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             finish(MR, NV, c, u, base_c, row_c, add, row_add);
         } else {
             UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
-            if (!(u->bias || add || u->flags & ~(uint32_t)DTP_UKR_ACC))
-                write_part(u, tile, MR, 2 * NV, columns, base_c, row_c);
+            if (!(u->bias || add || u->flags)) write_part(u, tile, MR, 2 * NV, columns, base_c, row_c);
             else finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add, row_add);
         }
         if (row_add) row_add += MR;
@@ -448,7 +436,6 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_nv = 4,
                                      .max_mr = {0, 6, 3, 0, 1},
-                                     .pass_panels = 1,
                                      .pf_shift = 2,
                                      .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
                                      .pack = pack,

@@ -116,20 +116,13 @@ INLINE void bound(const int N, __m512 *c, const dtp_ukr_args_t *u) {
 
 INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
-    static const float zeros[DTP_UKR_MAX_NV * DTP_UKR_PANEL];
-    const bool acc = u->flags & DTP_UKR_ACC;
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m512 c[MAX_ACC];
-        /* Read in both cases: where two branches meet, the compiler keeps accumulators in two registers each,
-         * which it then lacks in the loops. */
-        UNROLL for (int i = 0; i < MR; i++) {
-            const char *from = acc ? base_c + (row_c ? row_c[i] : i * u->ldc) : (const char *)zeros;
-            UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] = LOAD(j, from);
-        }
+        UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
             UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
@@ -180,6 +173,10 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         } else {
             UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + i * u->ldc;
             base_c += MR * u->ldc;
+        }
+        if (u->flags & DTP_UKR_ACC) {
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
+                _mm512_add_ps(c[i * NV + j], LOAD(j, cr[i]));
         }
         if (u->bias) {
             UNROLL for (int j = 0; j < NV; j++) {
@@ -405,7 +402,6 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                        .max_nv = 4,
                                        .max_mr = {0, 8, 8, 8, 6},
-                                       .pass_panels = 3,
                                        .wide_rows = 6,
                                        .tile = {DTP_UKR_TILES_AVX512(ENTRY)},
                                        .tall = {[9] = ukr_tall_9,

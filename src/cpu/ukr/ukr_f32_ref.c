@@ -21,8 +21,6 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         for (int i = 0; i < MR; i++) {
             a[i] = base_a + (row_a ? row_a[i] : i * u->lda);
             cr[i] = base_c + (row_c ? row_c[i] : i * u->ldc);
-            for (int j = 0; j < 16 * (NV - 1) + lanes && u->flags & DTP_UKR_ACC; j++)
-                c[i * NV * 16 + j] = ((const float *)cr[i])[j];
         }
         if (row_a) row_a += MR;
         else base_a += MR * u->lda;
@@ -57,6 +55,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             const float *from = add ? (const float *)(add + (row_add ? row_add[i] : i * u->ldadd)) : 0;
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
+                if (u->flags & DTP_UKR_ACC) v += to[j];
                 if (u->bias) v += u->bias[j];
                 if (u->flags & DTP_UKR_RELU_FIRST) v = v < 0 ? 0 : v;
                 if (from) v += u->add_scale * from[j];
@@ -121,7 +120,6 @@ static void dot(const char *a, int64_t lda, int mr, const char *b, int64_t ldb, 
 const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
                                     .max_nv = 1,
                                     .max_mr = {0, 4},
-                                    .pass_panels = 1,
                                     .tile = {DTP_UKR_TILES_REF(ENTRY)},
                                     .pack = pack,
                                     .pack_trans = pack_trans,

@@ -113,7 +113,6 @@ DTP_UKR_TILES_AVX512(DEFINE)
 const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {.flops_per_ns = 240,
                                                  .max_nv = 4,
                                                  .max_mr = {0, 8, 8, 8, 6},
-                                                 .pass_panels = 3,
                                                  .tile = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
 /* ---- Packing B --------------------------------------------------------------------------------------- */
