@@ -1,5 +1,5 @@
-/* Files of numpy arrays, see npy.h. The format: a magic word, a version, the length of a header, a header in Python's
- * notation, the elements. */
+/* See npy.h. The format of .npy: a magic word, a version, the length of a header, a header in Python's notation, the
+ * elements. */
 #include "npy.h"
 
 #include <errno.h>
@@ -23,6 +23,10 @@ size_t count_of(const dnnl_tp_tensor_info_t *info) {
             n > SIZE_MAX / sizeof(double))
             return 0;
     return n;
+}
+
+size_t bytes_of(const dnnl_tp_tensor_info_t *info) {
+    return count_of(info) * dnnl_tp_data_type_size(info->data_type);
 }
 
 double element(const void *data, dnnl_tp_data_type_t type, size_t i) {
@@ -65,62 +69,43 @@ static const char *parse(const char *header, dnnl_tp_tensor_info_t *info) {
     return NULL;
 }
 
-static void *read_from(FILE *f, dnnl_tp_tensor_info_t *info, const char **why) {
-    unsigned char head[HEAD_2];
-    *why = "it is no .npy file";
-    if (fread(head, 1, HEAD_1, f) != HEAD_1 || memcmp(head, magic, MAGIC)) return NULL;
-    size_t length = head[8] | (size_t)head[9] << 8;
-    if (head[MAGIC] > 1) {
-        if (fread(head + HEAD_1, 1, HEAD_2 - HEAD_1, f) != HEAD_2 - HEAD_1) return NULL;
-        length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
+int npy_is(const unsigned char *file, size_t size) { return size >= MAGIC && !memcmp(file, magic, MAGIC); }
+
+const char *npy_parse(const unsigned char *file, size_t size, dnnl_tp_tensor_info_t *info, size_t *at) {
+    static const char none[] = "it is no .npy file";
+    if (!npy_is(file, size) || size < HEAD_2) return none;
+    size_t begin = HEAD_1, length = file[8] | (size_t)file[9] << 8;
+    if (file[MAGIC] > 1) {
+        begin = HEAD_2;
+        length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
     }
-    if (length > MAX_HEADER) return NULL;
+    if (length > MAX_HEADER || length > size - begin) return none;
     char *header = malloc(length + 1);
-    if (!header || fread(header, 1, length, f) != length) {
-        free(header);
-        return NULL;
-    }
+    if (!header) return "there is not enough memory";
+    memcpy(header, file + begin, length);
     header[length] = 0;
-    *why = parse(header, info);
+    const char *why = parse(header, info);
     free(header);
-    if (*why) return NULL;
-    const size_t bytes = count_of(info) * dnnl_tp_data_type_size(info->data_type);
-    void *data = malloc(bytes + 1);
-    *why = "there is not enough memory";
-    if (!data) return NULL;
-    if (fread(data, 1, bytes, f) == bytes && fgetc(f) == EOF) return data;
-    *why = "it has not as many elements as its shape";
-    free(data);
-    return NULL;
+    *at = begin + length;
+    if (why || bytes_of(info) == size - *at) return why;
+    return "it has not as many elements as its shape";
 }
 
-void *npy_read(const char *path, dnnl_tp_tensor_info_t *info, const char **why) {
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        *why = strerror(errno);
-        return NULL;
-    }
-    void *data = read_from(f, info, why);
-    (void)fclose(f);
-    return data;
-}
-
-int npy_write(const char *path, const dnnl_tp_tensor_info_t *info, const void *data) {
-    char header[1024];
+size_t npy_header(const dnnl_tp_tensor_info_t *info, char header[NPY_HEADER]) {
     const char *descr = "|u1";
     for (int i = 0; i < NTYPES; ++i)
         if (types[i].type == info->data_type) descr = types[i].descr;
-    int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    memcpy(header, magic, MAGIC);
+    header[MAGIC] = 1;
+    header[MAGIC + 1] = 0;
+    int n = HEAD_1 + snprintf(header + HEAD_1, NPY_HEADER - HEAD_1,
+                              "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int d = 0; d < info->ndims; ++d)
-        n += snprintf(header + n, sizeof header - (size_t)n, "%lld, ", (long long)info->dims[d]);
-    n += snprintf(header + n, sizeof header - (size_t)n, "), }");
-    while ((HEAD_1 + n + 1) % 64) header[n++] = ' '; /* elements begin at a multiple of 64 bytes */
+        n += snprintf(header + n, NPY_HEADER - (size_t)n, "%lld, ", (long long)info->dims[d]);
+    n += snprintf(header + n, NPY_HEADER - (size_t)n, "), }");
+    while ((n + 1) % 64) header[n++] = ' '; /* elements begin at a multiple of 64 bytes */
     header[n++] = '\n';
-    const unsigned char rest[] = {1, 0, (unsigned char)(n & 0xff), (unsigned char)(n >> 8)};
-    const size_t bytes = count_of(info) * dnnl_tp_data_type_size(info->data_type);
-    FILE *f = fopen(path, "wb");
-    if (!f) return -1;
-    const int ok = fwrite(magic, 1, MAGIC, f) == MAGIC && fwrite(rest, 1, sizeof rest, f) == sizeof rest &&
-                   fwrite(header, 1, (size_t)n, f) == (size_t)n && fwrite(data, 1, bytes, f) == bytes;
-    return fclose(f) || !ok ? -1 : 0;
+    header[8] = (char)((n - HEAD_1) & 0xff);
+    header[9] = (char)((n - HEAD_1) >> 8);
+    return (size_t)n;
 }

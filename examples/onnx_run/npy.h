@@ -1,4 +1,4 @@
-/* Dense row-major arrays: files of numpy (.npy), elements. */
+/* Dense row-major arrays: their sizes, their elements as numbers, and the headers of numpy's files (.npy). */
 #ifndef ONNX_RUN_NPY_H
 #define ONNX_RUN_NPY_H
 
@@ -6,13 +6,16 @@
 
 #include "dnnl_tp/dnnl_tp_graph.h"
 
-/* The elements of a file, which the caller frees; NULL on failure: *why says what is wrong. */
-void *npy_read(const char *path, dnnl_tp_tensor_info_t *info, const char **why);
-/* 0 on success. */
-int npy_write(const char *path, const dnnl_tp_tensor_info_t *info, const void *data);
-
 /* Elements; 0 also where the product would not fit. */
 size_t count_of(const dnnl_tp_tensor_info_t *info);
+size_t bytes_of(const dnnl_tp_tensor_info_t *info);
 double element(const void *data, dnnl_tp_data_type_t type, size_t i);
+
+int npy_is(const unsigned char *file, size_t size);
+/* Shape, type and the place of the elements, which are all there. NULL: fine; else what is wrong. */
+const char *npy_parse(const unsigned char *file, size_t size, dnnl_tp_tensor_info_t *info, size_t *at);
+/* What stands in front of the elements; returns its length. */
+enum { NPY_HEADER = 1024 };
+size_t npy_header(const dnnl_tp_tensor_info_t *info, char header[NPY_HEADER]);
 
 #endif

@@ -31,6 +31,8 @@ typedef struct {
     int64_t max_nodes;     /**< As in dnnl_tp_onnx_graph_opts_t. */
     size_t max_bytes;      /**< As in dnnl_tp_onnx_graph_opts_t. */
     dnnl_tp_trace_t trace; /**< Records the runs, kept alive by the session; NULL = none. */
+    int64_t
+        batch; /**< First dimension of every input that has one, whatever the file says; 0 = as in the file. */
 } dnnl_tp_onnx_session_opts_t;
 
 /** What an input of the model is in a call. */

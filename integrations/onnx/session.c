@@ -172,10 +172,12 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     if (opts->struct_size != sizeof *opts)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
                              opts->struct_size, sizeof *opts);
-    if (opts->max_calls < 0 || opts->max_nodes < 0 || opts->deterministic < 0 || opts->deterministic > 1)
+    if (opts->max_calls < 0 || opts->max_nodes < 0 || opts->batch < 0 || opts->deterministic < 0 ||
+        opts->deterministic > 1)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments,
-                             "max_calls %d, max_nodes %lld or deterministic %d is out of range",
-                             opts->max_calls, (long long)opts->max_nodes, opts->deterministic);
+                             "max_calls %d, max_nodes %lld, batch %lld or deterministic %d is out of range",
+                             opts->max_calls, (long long)opts->max_nodes, (long long)opts->batch,
+                             opts->deterministic);
     session_t *s = alloc(sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
     atomic_init(&s->users, 1);
@@ -278,12 +280,17 @@ static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
 }
 
 static dnnl_tp_status_t read_args(request_t *r, const session_t *s) {
+    const int64_t batch = s->opts.batch;
     int symbols = 0;
     r->ports = dtp_import_alloc(&r->memory, (size_t)s->nin * sizeof *r->ports);
     if (!r->ports) return dnnl_tp_out_of_memory;
     for (int i = 0; i < s->nin; ++i) {
         DTP_ONNX_TRY(dnnl_tp_onnx_input(s->model, i, &r->ports[i]));
         symbols += r->ports[i].info.ndims > 0 ? r->ports[i].info.ndims : 0;
+        if (batch && r->ports[i].info.ndims > 0) {
+            r->ports[i].info.dims[0] = batch;
+            r->ports[i].symbols[0] = NULL;
+        }
     }
     r->dims = dtp_import_alloc(&r->memory, (size_t)symbols * sizeof *r->dims);
     if (!r->dims) return dnnl_tp_out_of_memory;
@@ -335,6 +342,7 @@ static dnnl_tp_status_t import(session_t *s, request_t *r, bool with_dims, model
     dnnl_tp_onnx_graph_opts_t o = {.struct_size = sizeof o,
                                    .ndims = with_dims ? r->ndims : 0,
                                    .dims = r->dims,
+                                   .batch = s->opts.batch,
                                    .values = values,
                                    .fed = fed,
                                    .max_nodes = s->opts.max_nodes,

@@ -35,7 +35,7 @@ class ModelInfo(c.Structure):
 class SessionOpts(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("stream_attr", c.c_void_p), ("max_calls", c.c_int),
                 ("deterministic", c.c_int), ("memory_budget", c.c_size_t), ("max_nodes", c.c_int64),
-                ("max_bytes", c.c_size_t), ("trace", c.c_void_p)]
+                ("max_bytes", c.c_size_t), ("trace", c.c_void_p), ("batch", c.c_int64)]
 
 
 class Arg(c.Structure):

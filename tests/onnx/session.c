@@ -98,6 +98,30 @@ static void test_shapes(void **state) {
     dnnl_tp_onnx_session_destroy(s);
 }
 
+/* The first dimension, in place of the file's 2. */
+static void test_batch(void **state) {
+    (void)state;
+    static bytes_t m;
+    relu_of_n(&m);
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts, .batch = 5};
+    dnnl_tp_onnx_session_t s = open_session(&m, &opts);
+    dnnl_tp_tensor_info_t x = {.ndims = 2, .dims = {5, 3}, .data_type = dnnl_tp_f32}, y;
+    const dnnl_tp_onnx_arg_t arg = {&x, NULL};
+    dnnl_tp_onnx_call_t call;
+    CHECK_OK(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg));
+    CHECK_OK(dnnl_tp_onnx_call_output(call, 0, &y));
+    assert_true(y.dims[0] == 5 && y.dims[1] == 3);
+    float data[15], out[15] = {0};
+    for (int i = 0; i < 15; ++i) data[i] = (float)i - 7;
+    CHECK_OK(dnnl_tp_onnx_call_run(call, (const void *[]){data}, (void *[]){out}, NULL));
+    assert_true(out[0] == 0 && out[14] == 7);
+    dnnl_tp_onnx_call_destroy(call);
+    x.dims[0] = 2;
+    fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg), dnnl_tp_invalid_arguments,
+          "input 'x': dimension 0 is 2, the model has 5");
+    dnnl_tp_onnx_session_destroy(s);
+}
+
 static void test_values(void **state) {
     (void)state;
     static bytes_t m;
@@ -297,7 +321,7 @@ int main(void) {
         cmocka_unit_test(test_shapes),        cmocka_unit_test(test_values),
         cmocka_unit_test(test_defaults),      cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

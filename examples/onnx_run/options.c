@@ -1,0 +1,171 @@
+/* See options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool.h"
+
+static const char help[] =
+    "Runs an ONNX model on dnnl_tp.\n"
+    "\n"
+    "  onnx_run MODEL [options]\n"
+    "\n"
+    "MODEL is a file, or a folder of ONNX test data: its model.onnx runs on the inputs of each "
+    "test_data_set_N, and\n"
+    "the outputs are verified. Arrays come from .npy files or from .pb files (TensorProto).\n"
+    "\n"
+    "  --input NAME=FILE     an input; those that are not given are generated\n"
+    "  --dim NAME=SIZE       a symbolic dimension of the generated inputs\n"
+    "  --batch SIZE          the first dimension of every input, whatever the file says\n"
+    "  --seed NUMBER         of generated inputs (default 1): numbers in -1..1, integers 0 and 1\n"
+    "  --base DIR            folder of the files that the model refers to (default: the model's own)\n"
+    "\n"
+    "  --output NAME=FILE    writes an output as .npy\n"
+    "  --verify [NAME=]FILE  compares an output with a file; without NAME: the one that the file names, else "
+    "the first\n"
+    "  --rtol X, --atol X    an element is right within atol + rtol |wanted| (default 1e-3, 1e-5); integers "
+    "are exact\n"
+    "  --top K               prints the K largest elements along the last dimension of each output\n"
+    "  --labels FILE         their names, one a line\n"
+    "\n"
+    "  --threads N           threads that compute at once (default 1)\n"
+    "  --pool KIND           whose threads: %s (default %s)\n"
+    "  --repeat N            timed runs of each client (default 0: only the first run)\n"
+    "  --clients N           threads that run at once, each in a loop, on the one pool (default 1)\n"
+    "  --warmup N            untimed runs of each client (default 2)\n"
+    "\n"
+    "  --profile[=FILE]      a table of the layers: time, share, implementation, shape, GFLOP/s, part of "
+    "this machine's\n"
+    "                        peak, bytes; on standard output or in FILE\n"
+    "  --trace FILE          what ran when, for https://ui.perfetto.dev; FILE.txt, FILE.folded: tables, "
+    "flame graphs\n"
+    "  --dot FILE            the graph, for Graphviz\n"
+    "  --quiet               no progress\n"
+    "  --version             the versions of this program and of the library\n"
+    "  --help                this text\n"
+    "\n"
+    "FILE may be \"-\": standard input, or standard output. Regular files appear when they are complete; "
+    "links are\n"
+    "followed; devices and pipes are written through. An output that is also an input is refused.\n"
+    "Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 3 an output is not "
+    "as --verify\n"
+    "wants it.\n";
+
+enum { MAX_CLIENTS = 256, MAX_THREADS = 256, MAX_RUNS = 100000000, MAX_TOP = 1000 };
+
+static int whole(const char *key, const char *text, int64_t least, int64_t most, int64_t *value,
+                 se_error_t *error) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    if (*text && !*end && !errno && *value >= least && *value <= most) return 0;
+    return se_fail(error, "%s %s: a whole number in %lld..%lld is needed", key, text, (long long)least,
+                   (long long)most);
+}
+
+static int real(const char *key, const char *text, double *value, se_error_t *error) {
+    char *end;
+    *value = strtod(text, &end);
+    if (*text && !*end && isfinite(*value) && *value >= 0) return 0;
+    return se_fail(error, "%s %s: a number that is not negative is needed", key, text);
+}
+
+/* NAME=FILE, cut in two. */
+static int named(const char *key, char *text, int may_lack_name, list_t *list, se_error_t *error) {
+    char *equals = strchr(text, '=');
+    if (!equals && !may_lack_name) return se_fail(error, "%s %s: NAME=VALUE is needed", key, text);
+    if (list->n == MAX_NAMED) return se_fail(error, "%s: more than %d of them", key, MAX_NAMED);
+    if (equals) *equals = 0;
+    list->entry[list->n++] = equals ? (named_t){text, equals + 1} : (named_t){NULL, text};
+    return 0;
+}
+
+static int dim(options_t *o, char *text, se_error_t *error) {
+    list_t one = {.n = 0};
+    int64_t size;
+    if (named("--dim", text, 0, &one, error) || whole("--dim", one.entry[0].path, 0, INT32_MAX, &size, error))
+        return -1;
+    if (o->ndims == MAX_NAMED) return se_fail(error, "--dim: more than %d of them", MAX_NAMED);
+    o->dims[o->ndims++] = (dnnl_tp_onnx_dim_t){one.entry[0].name, size};
+    return 0;
+}
+
+static int option(options_t *o, const char *key, char *value, se_error_t *error) {
+    const struct {
+        const char *key;
+        const char **text;
+        int *number;
+        int least, most;
+    } table[] = {{"--base", &o->base, NULL, 0, 0},
+                 {"--pool", &o->pool, NULL, 0, 0},
+                 {"--dot", &o->dot, NULL, 0, 0},
+                 {"--trace", &o->trace, NULL, 0, 0},
+                 {"--labels", &o->labels, NULL, 0, 0},
+                 {"--threads", NULL, &o->threads, 1, MAX_THREADS},
+                 {"--clients", NULL, &o->clients, 1, MAX_CLIENTS},
+                 {"--repeat", NULL, &o->repeat, 0, MAX_RUNS},
+                 {"--warmup", NULL, &o->warmup, 0, MAX_RUNS},
+                 {"--top", NULL, &o->top, 1, MAX_TOP}};
+    if (!strcmp(key, "--input")) return named(key, value, 0, &o->inputs, error);
+    if (!strcmp(key, "--output")) return named(key, value, 0, &o->outputs, error);
+    if (!strcmp(key, "--verify")) return named(key, value, 1, &o->verify, error);
+    if (!strcmp(key, "--dim")) return dim(o, value, error);
+    if (!strcmp(key, "--batch")) return whole(key, value, 1, INT32_MAX, &o->batch, error);
+    if (!strcmp(key, "--seed")) return whole(key, value, 0, INT64_MAX / 2 - 1, &o->seed, error);
+    if (!strcmp(key, "--rtol")) return real(key, value, &o->rtol, error);
+    if (!strcmp(key, "--atol")) return real(key, value, &o->atol, error);
+    for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
+        if (strcmp(key, table[i].key)) continue;
+        if (table[i].text) *table[i].text = value;
+        int64_t v = 0;
+        if (table[i].number && whole(key, value, table[i].least, table[i].most, &v, error)) return -1;
+        if (table[i].number) *table[i].number = (int)v;
+        return 0;
+    }
+    return se_fail(error, "%s: there is no such option; see onnx_run --help", key);
+}
+
+static int flag(options_t *o, const char *key) {
+    static const char profile[] = "--profile";
+    if (!strncmp(key, profile, sizeof profile - 1) &&
+        (!key[sizeof profile - 1] || key[sizeof profile - 1] == '='))
+        o->profile = key[sizeof profile - 1] ? key + sizeof profile : "-";
+    else if (!strcmp(key, "--quiet")) o->quiet = 1;
+    else return 0;
+    return 1;
+}
+
+int options_parse(options_t *o, int argc, char **argv, se_error_t *error) {
+    *o = (options_t){.threads = 1, .clients = 1, .warmup = 2, .seed = 1, .rtol = 1e-3, .atol = 1e-5};
+    for (int i = 1; i < argc; ++i) {
+        char *key = argv[i];
+        if (!strcmp(key, "--help") || !strcmp(key, "--version")) {
+            char pools[POOL_NAMES];
+            if (key[2] == 'h') printf(help, pool_names(pools), pool_default());
+            else
+                printf("onnx_run " ONNX_RUN_VERSION ", dnnl_tp %d.%d.%d\n", dnnl_tp_version()->major,
+                       dnnl_tp_version()->minor, dnnl_tp_version()->patch);
+            return 1;
+        }
+        if (key[0] != '-' || !key[1]) {
+            if (o->model) return se_fail(error, "%s: the model is %s already", key, o->model);
+            o->model = key;
+        } else if (!flag(o, key)) {
+            if (i + 1 == argc) return se_fail(error, "%s: a value is missing; see onnx_run --help", key);
+            if (option(o, key, argv[++i], error)) return -1;
+        }
+    }
+    if (!o->model) return se_fail(error, "no model is given; see onnx_run --help");
+    if (!o->pool) o->pool = pool_default();
+    return pool_check(o->pool, error);
+}
+
+const char *options_find(const list_t *list, const char *name) {
+    for (int i = 0; i < list->n; ++i)
+        if (list->entry[i].name && !strcmp(list->entry[i].name, name)) return list->entry[i].path;
+    return NULL;
+}
