@@ -329,6 +329,13 @@ class executable : public detail::handle<dnnl_tp_executable_t, dnnl_tp_executabl
         check(dnnl_tp_executable_query(get(), v, &info));
         return info;
     }
+    /** What a run takes of memory, as planned. */
+    dnnl_tp_executable_memory_t memory() const {
+        dnnl_tp_executable_memory_t planned = {};
+        planned.struct_size = sizeof planned;
+        check(dnnl_tp_executable_memory(get(), &planned));
+        return planned;
+    }
     /** Makes run objects for so many runs at once. */
     void reserve(int runs) { check(dnnl_tp_executable_reserve(get(), runs)); }
     /** Runs and waits. */

@@ -47,6 +47,7 @@ void test_graph(void **) {
     const std::vector<dnnl_tp_tensor_info_t> shapes = {t::tensor_info(dnnl_tp_f32, {2, 2})};
     const t::executable ex = t::executable::for_pool(g, f.e, shapes, t::stream_attr());
     assert_int_equal(ex.query(relu).dims[0], 2);
+    assert_true(ex.memory().run >= ex.memory().peak);
     float in[4] = {1, 2, 3, 4}, out[4] = {0};
     ex.run(f.s, {in}, {out});
     assert_close(out, {1, 1, 3, 1});
