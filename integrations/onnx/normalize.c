@@ -101,20 +101,43 @@ void dtp_onnx_rms_normalization(cv_t *cv) {
     dtp_cv_set(cv, 0, y);
 }
 
+/* Mean and variance of each channel, which go into the running ones. */
+static void batch_moments(cv_t *cv, float momentum) {
+    enum { X, MEAN = 3, STATISTICS = 2 };
+    int64_t axes[DNNL_TP_MAX_NDIMS];
+    val_t *x = cv->in[X], *now[STATISTICS];
+    int n = 0;
+    for (int d = 0; d < x->info.ndims; ++d)
+        if (d != 1) axes[n++] = d;
+    val_t *mean = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, x, n, axes, true);
+    val_t *apart = dtp_cv_binary(cv, dnnl_tp_op_subtract, x, mean);
+    now[0] = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, x, n, axes, false);
+    now[1] = dtp_cv_reduce(cv, dnnl_tp_op_reduce_mean, dtp_cv_binary(cv, dnnl_tp_op_multiply, apart, apart),
+                           n, axes, false);
+    for (int i = 0; i < STATISTICS && !cv->status; ++i) {
+        val_t *old = dtp_cv_binary(cv, dnnl_tp_op_multiply, cv->in[MEAN + i], scalar(cv, (double)momentum));
+        val_t *part = dtp_cv_binary(cv, dnnl_tp_op_multiply, now[i], scalar(cv, 1 - (double)momentum));
+        dtp_cv_set(cv, 1 + i, dtp_cv_binary(cv, dnnl_tp_op_add, old, part));
+        cv->in[MEAN + i] = now[i];
+    }
+}
+
 /* (x - mean) scale / sqrt(var + epsilon) + bias for each channel. With constant parameters all but a product and a sum is
  * computed when the graph is compiled. */
 void dtp_onnx_batch_normalization(cv_t *cv) {
     enum { X, SCALE, BIAS, MEAN, VARIANCE };
     const float epsilon = dtp_cv_float(cv, "epsilon", 1e-5f);
-    (void)dtp_cv_float(cv, "momentum", .9f);
+    const float momentum = dtp_cv_float(cv, "momentum", .9f);
     enum { INFERS_UNASKED = 7 };
-    if (dtp_cv_int(cv, "training_mode", 0) ||
-        (cv->row->since < INFERS_UNASKED && !dtp_cv_int(cv, "is_test", 0)))
+    const bool trains = dtp_cv_int(cv, "training_mode", 0) != 0;
+    if (cv->row->since < INFERS_UNASKED && !dtp_cv_int(cv, "is_test", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
     if (dtp_cv_has(cv, "spatial") && !dtp_cv_int(cv, "spatial", 1))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it normalises each element, not each channel");
     if (cv->in[0]->info.ndims < 2)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has less than 2 dimensions");
+    if (trains && !cv->status) batch_moments(cv, momentum);
+    if (cv->status) return;
     bool is_f32 = true;
     for (int i = X; i <= VARIANCE; ++i) is_f32 &= cv->in[i]->info.data_type == dnnl_tp_f32;
     if (is_f32 && !cv->status) {

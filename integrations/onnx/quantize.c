@@ -6,15 +6,32 @@ enum { TERMS = 256 };
 
 static val_t *zero_point(cv_t *cv, int input) { return dtp_cv_given(cv, input) ? cv->in[input] : NULL; }
 
-/* A number, or a vector along an axis, under the shape of x. */
-static val_t *along(cv_t *cv, const val_t *x, val_t *v, int axis) {
+/* Where scales and zero points stand: one, a vector along an axis, or one for each block of an axis. */
+typedef struct {
+    int axis;
+    int64_t block; /* 0: no blocks */
+} places_t;
+
+/* The scale or zero point of each element, under the shape of x. */
+static val_t *along(cv_t *cv, const val_t *x, val_t *v, places_t at) {
     if (!v || cv->status || v->info.ndims == 0) return v;
+    if (at.block) {
+        void *p;
+        const int64_t size = dtp_cv_dim(cv, x, at.axis);
+        if (!cv->status && (v->info.ndims != x->info.ndims ||
+                            dtp_cv_dim(cv, v, at.axis) != (size + at.block - 1) / at.block))
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its scales are not those of blocks of %lld elements",
+                        (long long)at.block);
+        val_t *ids = cv->status ? NULL : dtp_cv_room(cv, dnnl_tp_s64, 1, &size, &p);
+        for (int64_t i = 0; ids && i < size; ++i) ((int64_t *)p)[i] = i / at.block;
+        return ids ? dtp_cv_take(cv, v, at.axis, ids) : NULL;
+    }
     if (v->info.ndims > 1) {
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its scales or zero points have %d dimensions", v->info.ndims);
         return NULL;
     }
     if (v->info.dims[0] == 1) return dtp_cv_reshape(cv, v, 0, NULL);
-    return dtp_cv_unsqueeze(cv, v, 0, x->info.ndims - 1 - axis);
+    return dtp_cv_unsqueeze(cv, v, 0, x->info.ndims - 1 - at.axis);
 }
 
 static val_t *minus(cv_t *cv, val_t *x, val_t *zero) {
@@ -34,11 +51,12 @@ static val_t *saturated(cv_t *cv, val_t *x, val_t *zero, dnnl_tp_data_type_t typ
     return dtp_cv_typed(dtp_cv_last(cv), x, type); /* which limits */
 }
 
-static int axis_of(cv_t *cv, const val_t *x, const val_t *scale) {
-    const int64_t axis = dtp_cv_int(cv, "axis", 1);
-    if (dtp_cv_int(cv, "block_size", 0))
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its scales are those of blocks");
-    return scale->info.ndims == 1 && scale->info.dims[0] != 1 ? dtp_cv_axis(cv, axis, x->info.ndims) : 0;
+static places_t places(cv_t *cv, const val_t *x, const val_t *scale) {
+    const int64_t axis = dtp_cv_int(cv, "axis", 1), block = dtp_cv_int(cv, "block_size", 0);
+    const bool has_axis = block || (scale->info.ndims == 1 && scale->info.dims[0] != 1);
+    if (block < 0 || block > INT32_MAX)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'block_size' is %lld", (long long)block);
+    return (places_t){has_axis ? dtp_cv_axis(cv, axis, x->info.ndims) : 0, cv->status ? 0 : block};
 }
 
 void dtp_onnx_quantize(cv_t *cv) {
@@ -47,27 +65,27 @@ void dtp_onnx_quantize(cv_t *cv) {
     (void)dtp_cv_int(cv, "saturate", 1);
     if (dtp_cv_int(cv, "precision", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'precision' is given");
-    const int axis = axis_of(cv, cv->in[0], scale);
+    const places_t at = places(cv, cv->in[0], scale);
     dnnl_tp_data_type_t type = zero ? zero->info.data_type : dnnl_tp_u8;
     if (!zero && to) type = to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
     if (cv->status) return;
     val_t *x = dtp_cv_typed(cv, cv->in[0], dnnl_tp_f32);
     val_t *y =
-        dtp_cv_binary(cv, dnnl_tp_op_divide, x, along(cv, x, dtp_cv_typed(cv, scale, dnnl_tp_f32), axis));
-    dtp_cv_set(cv, 0, saturated(cv, y, along(cv, x, zero, axis), type));
+        dtp_cv_binary(cv, dnnl_tp_op_divide, x, along(cv, x, dtp_cv_typed(cv, scale, dnnl_tp_f32), at));
+    dtp_cv_set(cv, 0, saturated(cv, y, along(cv, x, zero, at), type));
 }
 
 void dtp_onnx_dequantize(cv_t *cv) {
     val_t *scale = cv->in[1], *zero = zero_point(cv, 2);
-    const int axis = axis_of(cv, cv->in[0], scale);
+    const places_t at = places(cv, cv->in[0], scale);
     if (dtp_cv_int(cv, "output_dtype", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'output_dtype' is given");
     if (cv->status) return;
     /* Differences of integers of 32 bits are exact in double only. */
     const dnnl_tp_data_type_t wide = cv->in[0]->info.data_type == dnnl_tp_s32 ? dnnl_tp_f64 : dnnl_tp_f32;
-    val_t *x = minus(cv, dtp_cv_typed(cv, cv->in[0], wide), along(cv, cv->in[0], zero, axis));
+    val_t *x = minus(cv, dtp_cv_typed(cv, cv->in[0], wide), along(cv, cv->in[0], zero, at));
     x = dtp_cv_typed(cv, x, scale->info.data_type);
-    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, along(cv, x, scale, axis)));
+    dtp_cv_set(cv, 0, dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_multiply, x, along(cv, x, scale, at)));
 }
 
 /* Scale and zero point from the range of the input, which holds 0. */
@@ -155,8 +173,8 @@ static val_t *exact_convolution(cv_t *cv, val_t *x, val_t *x_zero, val_t *w, val
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions, its weights %d", x->info.ndims,
                     w->info.ndims);
     if (cv->status) return NULL;
-    x = minus(cv, dtp_cv_typed(cv, x, dnnl_tp_f32), along(cv, x, x_zero, 1));
-    w = minus(cv, dtp_cv_typed(cv, w, dnnl_tp_f32), along(cv, w, w_zero, 0));
+    x = minus(cv, dtp_cv_typed(cv, x, dnnl_tp_f32), along(cv, x, x_zero, (places_t){1, 0}));
+    w = minus(cv, dtp_cv_typed(cv, w, dnnl_tp_f32), along(cv, w, w_zero, (places_t){0, 0}));
     int64_t taps = 1;
     for (int d = 2; d < w->info.ndims && !cv->status; ++d)
         if (__builtin_mul_overflow(taps, dtp_cv_dim(cv, w, d), &taps)) taps = INT64_MAX;
@@ -186,7 +204,7 @@ void dtp_onnx_qlinear_conv(cv_t *cv) {
     y = dtp_cv_typed(cv, y, dnnl_tp_f32);
     if (cv->status) return;
     y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, cv->in[X_SCALE]);
-    y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, along(cv, y, cv->in[W_SCALE], 1));
+    y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, along(cv, y, cv->in[W_SCALE], (places_t){1, 0}));
     y = dtp_cv_binary(cv, dnnl_tp_op_divide, y, cv->in[Y_SCALE]);
     dtp_cv_set(cv, 0, cv->status ? NULL : saturated(cv, y, cv->in[Y_ZERO], cv->in[Y_ZERO]->info.data_type));
 }

@@ -86,6 +86,22 @@ void dtp_onnx_cumsum(cv_t *cv) {
                dtp_cv_op(dtp_cv_last(cv), dnnl_tp_op_cumsum, 1, cv->in, sizeof attr / sizeof *attr, attr));
 }
 
+/* Products with what stands 1, 2, 4, ... places before. */
+void dtp_onnx_cumprod(cv_t *cv) {
+    int64_t n;
+    const int64_t *at = dtp_cv_ints(cv, 1, &n);
+    const bool exclusive = dtp_cv_int(cv, "exclusive", 0) != 0, reverse = dtp_cv_int(cv, "reverse", 0) != 0;
+    val_t *x = cv->in[0];
+    if (!cv->status && n != 1) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld axes", (long long)n);
+    const int axis = cv->status ? 0 : dtp_cv_axis(cv, *at, x->info.ndims);
+    const int64_t size = cv->status ? 0 : dtp_cv_dim(cv, x, axis);
+    if (exclusive && size > 0) x = dtp_cv_pad_axis(cv, x, axis, reverse ? -1 : 1, reverse ? 1 : -1, 1);
+    for (int64_t by = 1; by < size && !cv->status; by *= 2)
+        x = dtp_cv_binary(cv, dnnl_tp_op_multiply, x,
+                          dtp_cv_pad_axis(cv, x, axis, reverse ? -by : by, reverse ? by : -by, 1));
+    dtp_cv_set(cv, 0, x);
+}
+
 void dtp_onnx_lp_normalization(cv_t *cv) {
     const int64_t p = dtp_cv_int(cv, "p", 2), axis = dtp_cv_int(cv, "axis", -1);
     if (p != 1 && p != 2)

@@ -431,8 +431,9 @@ void dtp_onnx_tile(cv_t *cv) {
 }
 
 /* The element of an axis of `all` that stands at i, i outside of it. */
-static int64_t outside(int64_t i, int64_t all, bool reflects) {
-    if (!reflects) return i < 0 ? 0 : i >= all ? all - 1 : i;
+static int64_t outside(int64_t i, int64_t all, char mode) {
+    if (mode == 'w') return (i % all + all) % all;
+    if (mode == 'e') return i < 0 ? 0 : i >= all ? all - 1 : i;
     if (all == 1) return 0;
     const int64_t period = 2 * (all - 1);
     i = (i % period + period) % period;
@@ -452,7 +453,7 @@ static val_t *pad_axis(cv_t *cv, val_t *x, int d, int64_t before, int64_t after,
         void *p;
         if (all == 0) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "it pads no elements");
         val_t *ids = dtp_cv_room(cv, dnnl_tp_s64, 1, &total, &p);
-        for (int64_t i = 0; ids && i < total; ++i) ((int64_t *)p)[i] = outside(i - before, all, mode == 'r');
+        for (int64_t i = 0; ids && i < total; ++i) ((int64_t *)p)[i] = outside(i - before, all, mode);
         return ids ? dtp_cv_take(cv, x, d, ids) : NULL;
     }
     if (cut || cut_end) {
@@ -482,9 +483,11 @@ static void pad(cv_t *cv, int64_t n, const int64_t *pads, int64_t na, const int6
     const char mode = dtp_cv_word(cv, "mode", "constant", "constant")  ? 'c'
                       : dtp_cv_word(cv, "mode", "constant", "edge")    ? 'e'
                       : dtp_cv_word(cv, "mode", "constant", "reflect") ? 'r'
+                      : dtp_cv_word(cv, "mode", "constant", "wrap")    ? 'w'
                                                                        : 0;
     if (!mode)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute 'mode' is none of constant, edge and reflect");
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "its attribute 'mode' is none of constant, edge, reflect and wrap");
     const int64_t k = axes ? na : x->info.ndims;
     if (!cv->status && (n != 2 * k))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld pads for %lld dimensions", (long long)n,

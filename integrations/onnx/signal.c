@@ -135,23 +135,45 @@ static val_t *transform(cv_t *cv, val_t *real, val_t *imag, int64_t count, bool 
 }
 
 /* A tensor whose last dimension is 1 (real) or 2, along an axis of the others. */
+/* The real signal of which parts {..., m} are the first half of the spectrum: {..., n, 1}. */
+static val_t *real_signal(cv_t *cv, val_t *const part[2], int64_t m, int64_t n) {
+    const dnnl_tp_data_type_t type = part[0]->info.data_type;
+    val_t *sum = NULL;
+    for (int i = 0; i < 2 && !cv->status; ++i) {
+        void *p;
+        const int64_t dims[2] = {m, n};
+        val_t *w = dtp_cv_room(cv, dnnl_tp_f64, 2, dims, &p);
+        for (int64_t k = 0; w && k < m; ++k)
+            for (int64_t j = 0; j < n; ++j) {
+                const double angle = turn * (double)((uint64_t)k * (uint64_t)j % (uint64_t)n) / (double)n;
+                const double twice = k == 0 || 2 * k == n ? 1 : 2; /* the other half mirrors */
+                ((double *)p)[k * n + j] = twice * (i ? -sin(angle) : cos(angle)) / (double)n;
+            }
+        val_t *y = product(cv, part[i], dtp_cv_typed(cv, w, type));
+        sum = sum && !cv->status ? dtp_cv_binary(cv, dnnl_tp_op_add, sum, y) : y;
+    }
+    return dtp_cv_unsqueeze(cv, sum, 0, 1);
+}
+
 static void dft(cv_t *cv, int64_t wanted_axis) {
     val_t *x = cv->in[0], *part[2] = {NULL, NULL};
     const int nd = x->info.ndims;
     const bool inverse = dtp_cv_int(cv, "inverse", 0) != 0, onesided = dtp_cv_int(cv, "onesided", 0) != 0;
     const int64_t kinds = nd < 2 ? 0 : dtp_cv_dim(cv, x, nd - 1);
-    if (!cv->status && (kinds < 1 || kinds > 2 || (onesided && (kinds == 2 || inverse))))
+    if (!cv->status && (kinds < 1 || kinds > 2 || (onesided && (kinds == 2) != inverse)))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its input ends with a dimension of %lld", (long long)kinds);
     const int axis = dtp_cv_axis(cv, wanted_axis, nd);
     if (!cv->status && axis == nd - 1) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its axis is the last one");
     if (cv->status) return;
-    int64_t length = dtp_cv_dim(cv, x, axis);
-    if (dtp_cv_given(cv, 1)) {
-        const int64_t given = known_int(cv, 1, 1, INT32_MAX);
-        if (given < length) x = dtp_cv_part(cv, x, axis, 0, given);
-        else if (given > length) x = dtp_cv_pad_axis(cv, x, axis, 0, given - length, 0);
-        length = given;
-    }
+    const bool to_real = onesided && inverse;
+    int64_t size = dtp_cv_dim(cv, x, axis), length = to_real ? 2 * (size - 1) : size;
+    if (dtp_cv_given(cv, 1)) length = known_int(cv, 1, 1, INT32_MAX);
+    if (!cv->status && length < 1)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its length is %lld", (long long)length);
+    if (cv->status) return;
+    const int64_t wanted = to_real ? length / 2 + 1 : length;
+    if (wanted < size) x = dtp_cv_part(cv, x, axis, 0, wanted);
+    else if (wanted > size) x = dtp_cv_pad_axis(cv, x, axis, 0, wanted - size, 0);
     int64_t perm[DNNL_TP_MAX_NDIMS], back[DNNL_TP_MAX_NDIMS], dims[DNNL_TP_MAX_NDIMS];
     int k = 0;
     for (int d = 0; d < nd - 1; ++d)
@@ -164,7 +186,8 @@ static void dft(cv_t *cv, int64_t wanted_axis) {
         part[i] = cv->status ? NULL : dtp_cv_transpose(cv, y, perm);
     }
     if (cv->status) return;
-    val_t *y = transform(cv, part[0], part[1], onesided ? length / 2 + 1 : length, inverse);
+    val_t *y = to_real ? real_signal(cv, part, wanted, length)
+                       : transform(cv, part[0], part[1], onesided ? length / 2 + 1 : length, inverse);
     for (int d = 0; d < nd - 1; ++d) back[perm[d]] = d;
     back[nd - 1] = nd - 1;
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_transpose(cv, y, back));

@@ -8,6 +8,7 @@ try:
     import numpy as np
     import onnx
     from onnx import TensorProto as T, helper as h, numpy_helper
+    from onnx.reference import ReferenceEvaluator
     import onnxruntime
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
@@ -37,14 +38,18 @@ def loop_body(nodes, variables, outputs, inits=(), go="go2"):
                         [scalar(go, T.BOOL)] + outputs, [numpy_helper.from_array(np.asarray(a), k) for k, a in inits])
 
 
-def case(name, nodes, inputs, outputs, weights=(), opset=17):
+def by_runtime(model, inputs):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
+
+
+def case(name, nodes, inputs, outputs, weights=(), opset=17, oracle=by_runtime):
     """inputs: (name, array); outputs: infos. Frozen inputs are what makes counts known, so most cases are two."""
     graph = h.make_graph(nodes, name, [info(k, a) for k, a in inputs], outputs,
                          [numpy_helper.from_array(np.asarray(a), k) for k, a in weights])
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8)
     onnx.checker.check_model(model)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    results = session.run(None, dict(inputs))
+    results = oracle(model, dict(inputs))
     folder = os.path.join(work, name)
     os.makedirs(os.path.join(folder, "test_data_set_0"), exist_ok=True)
     onnx.save(model, os.path.join(folder, "model.onnx"))
@@ -174,5 +179,14 @@ for count in (5, 1500):
         case(f"scan_{count}_{back}", [scan], [("xs", xs), ("ys", xs.T.copy()), ("h0", np.zeros(3, f32))],
              [scalar("h9", T.FLOAT, (3,)), scalar("os", T.FLOAT, (count, 3)), scalar("o2s", T.FLOAT, (3, count))],
              [("a", np.array([.5, .9, -.3], f32))])
+
+# Linear attention of more steps than are unrolled. ONNX Runtime does not know it; onnx's reference does.
+b, t, heads, queries, keys, values = 2, 40, 2, 4, 3, 5
+shapes = {"q": queries * keys, "k": heads * keys, "v": heads * values, "decay": heads * keys, "beta": heads}
+arrays = [(k, rng.uniform(-.5, .5, (b, t, size)).astype(f32)) for k, size in shapes.items()]
+arrays.insert(3, ("past", rng.standard_normal((b, heads, keys, values)).astype(f32)))
+case("linear_attention_40", [n("LinearAttention", [k for k, _ in arrays], ["y", "present"], q_num_heads=queries, kv_num_heads=heads)], arrays,
+     [scalar("y", T.FLOAT, (b, t, queries * values)), scalar("present", T.FLOAT, (b, heads, keys, values))], opset=27,
+     oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
 sys.exit(subprocess.run([program, work, refused] + sys.argv[4:]).returncode)

@@ -3,7 +3,8 @@
  *
  *   nodes FOLDER EXPECTED [NAME]    FOLDER holds the test folders; EXPECTED lists what is refused and why
  *   nodes FOLDER EXPECTED --write   writes the list anew
- *   nodes FOLDER EXPECTED --table   how many folders of each operator pass
+ *   nodes FOLDER EXPECTED [--write] --page PAGE NAME
+ *                                   as well the table in PAGE behind the line "<!-- made by tests/onnx/nodes.c: NAME -->"
  *
  * What is refused has to stand in the list with its reason, and what stands there has to be refused. */
 #include <dirent.h>
@@ -323,16 +324,44 @@ static int by_op(const void *a, const void *b) {
     return strcmp(((const folder_t *)a)->op, ((const folder_t *)b)->op);
 }
 
-/* A line for each operator. */
-static void print_table(folder_t *f, int n) {
+/* How many folders of each operator pass: a line for each. */
+static char *table_of(folder_t *f, int n) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) abort();
     qsort(f, (size_t)n, sizeof *f, by_op);
-    printf("| operator | folders | inputs as inputs | all but the first frozen |\n|---|---|---|---|\n");
+    fprintf(out, "| operator | folders | passed, inputs as inputs | passed, frozen |\n|---|---|---|---|\n");
     for (int i = 0, k; i < n; i = k) {
         int passed[2] = {0, 0};
         for (k = i; k < n && !strcmp(f[k].op, f[i].op); ++k)
             for (int m = 0; m < 2; ++m) passed[m] += f[k].verdict[m] == PASSED;
-        printf("| %s | %d | %d | %d |\n", f[i].op, k - i, passed[0], passed[1]);
+        fprintf(out, "| %s | %d | %d | %d |\n", f[i].op, k - i, passed[0], passed[1]);
     }
+    if (fclose(out)) abort();
+    return text;
+}
+
+/* Compares the table of a page with what ought to stand there, or writes it; false: it differs, or has no place. */
+static bool check_page(const char *path, const char *name, const char *table, bool writes) {
+    char begin[TEXT];
+    size_t size;
+    (void)snprintf(begin, sizeof begin, "<!-- made by tests/onnx/nodes.c: %s -->\n", name);
+    char *page = read_all(path, &size);
+    if (page) page[size] = 0;
+    char *at = page ? strstr(page, begin) : NULL,
+         *end = at ? strstr(at, "<!-- end of what is made -->") : NULL;
+    bool ok = end != NULL;
+    if (ok) at += strlen(begin);
+    if (ok && !writes) ok = (size_t)(end - at) == strlen(table) && !memcmp(at, table, strlen(table));
+    if (ok && writes) {
+        FILE *f = fopen(path, "w");
+        ok = f && fprintf(f, "%.*s%s%s", (int)(at - page), page, table, end) > 0;
+        if (f) ok &= !fclose(f);
+    }
+    if (!ok) printf("%s: the table '%s' is not what passed; --write --page makes it\n", path, name);
+    free(page);
+    return ok;
 }
 
 static bool world(void) {
@@ -353,7 +382,7 @@ int main(int argc, char **argv) {
     static refusal_t refusals[2 * MAX_FOLDERS];
     int n = 0, count[2][3] = {{0}}, bad = 0;
     if (argc < 3) {
-        fprintf(stderr, "usage: nodes FOLDER EXPECTED [NAME | --write]\n");
+        fprintf(stderr, "usage: nodes FOLDER EXPECTED [NAME | [--write] [--page PAGE NAME]]\n");
         return 2;
     }
     const char *only = argc > 3 && argv[3][0] != '-' ? argv[3] : NULL;
@@ -387,12 +416,13 @@ int main(int argc, char **argv) {
     }
     if (only) return bad != 0;
     const int k = refusals_of(folders, n, refusals);
-    if (argc > 3 && !strcmp(argv[3], "--table")) {
-        print_table(folders, n);
-    } else if (argc > 3) {
-        if (!write_list(argv[2], refusals, k)) return 1;
-    } else {
-        bad += check_list(argv[2], refusals, k);
+    const bool writes = argc > 3 && !strcmp(argv[3], "--write");
+    if (!writes) bad += check_list(argv[2], refusals, k);
+    else if (!write_list(argv[2], refusals, k)) return 1;
+    if (argc > 3 + writes + 2 && !strcmp(argv[3 + writes], "--page")) {
+        char *table = table_of(folders, n);
+        bad += !check_page(argv[3 + writes + 1], argv[3 + writes + 2], table, writes);
+        free(table);
     }
     for (int m = 0; m < 2; ++m)
         printf("%s: %d folders, %d passed, %d refused, %d wrong\n",
