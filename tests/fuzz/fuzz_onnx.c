@@ -1,15 +1,35 @@
-/* Fuzzer of the ONNX importer: any bytes are refused with a text, or become a graph that can be destroyed. Small graphs are
- * compiled, too. */
+/* Fuzzer of the ONNX importer: any bytes are refused with one line, or become a graph that can be destroyed. Small graphs are
+ * compiled, too. External data may come from one file of one folder. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "onnx/dnnl_tp_onnx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_text(dnnl_tp_status_t status) {
-    if (status && !*dnnl_tp_last_error()) abort();
+    const char *text = dnnl_tp_last_error();
+    if (status && (!*text || strchr(text, '\n'))) abort();
+}
+
+/* A folder with w.bin, for external data. */
+static char folder[] = "/tmp/dnnl_tp_fuzz_XXXXXX", file[sizeof folder + 8];
+
+static void remove_folder(void) {
+    (void)unlink(file);
+    (void)rmdir(folder);
+}
+
+static void make_folder(void) {
+    static const char zeros[4096];
+    if (!mkdtemp(folder)) abort();
+    (void)snprintf(file, sizeof file, "%s/w.bin", folder);
+    FILE *f = fopen(file, "wb");
+    if (!f || fwrite(zeros, 1, sizeof zeros, f) != sizeof zeros || fclose(f) || atexit(remove_folder))
+        abort();
 }
 
 static void compile(dnnl_tp_graph_t graph) {
@@ -24,12 +44,14 @@ static void compile(dnnl_tp_graph_t graph) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum { CONSTANTS = 1 << 16, NODES = 1000, BATCH = 2 };
+    if (!*file) make_folder();
+    const dnnl_tp_onnx_open_opts_t open = {.struct_size = sizeof open, .base_folder = folder};
     uint8_t *copy = malloc(size ? size : 1); /* exactly as large, so that a sanitizer sees a read beyond it */
     if (!copy) return 0;
     if (size) memcpy(copy, data, size);
     dnnl_tp_onnx_model_t model;
     dnnl_tp_graph_t graph;
-    dnnl_tp_status_t status = dnnl_tp_onnx_open_memory(&model, copy, size, NULL);
+    dnnl_tp_status_t status = dnnl_tp_onnx_open_memory(&model, copy, size, &open);
     free(copy);
     check_text(status);
     if (!status != (model != NULL)) abort();

@@ -1,5 +1,6 @@
 /* Runs a fuzzer's function on files and on all files of folders: the corpus as a test, without libFuzzer. An
- * argument random:COUNT stands for so many inputs of random bytes, the same ones every time. */
+ * argument random:COUNT stands for so many inputs of random bytes, the same ones every time; behind mutated:COUNT each
+ * file is changed so many times as well, by the mutator of fuzzers that have one. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,6 +8,24 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                                                     unsigned seed);
+
+static long mutations;
+
+/* Each one changes the file a few times. */
+static void run_mutated(const uint8_t *data, size_t size) {
+    enum { GROWTH = 4096, TIMES = 3 };
+    uint8_t *copy = malloc(size + GROWTH);
+    for (long i = 0; copy && LLVMFuzzerCustomMutator && i < mutations; ++i) {
+        size_t n = size;
+        memcpy(copy, data, size);
+        for (int k = 0; k < TIMES; ++k)
+            n = LLVMFuzzerCustomMutator(copy, n, size + GROWTH, (unsigned)(i * TIMES + k));
+        LLVMFuzzerTestOneInput(copy, n);
+    }
+    free(copy);
+}
 
 static int replay_file(const char *path) {
     FILE *f = fopen(path, "rb");
@@ -26,6 +45,7 @@ static int replay_file(const char *path) {
     printf("%s\n", path);
     fflush(stdout); /* the last line names the culprit of a crash */
     LLVMFuzzerTestOneInput(data, size);
+    run_mutated(data, size);
     free(data);
     return 0;
 }
@@ -48,6 +68,10 @@ int main(int argc, char **argv) {
         if (!strncmp(argv[i], "random:", 7)) {
             run_random(atol(argv[i] + 7));
             ++files;
+            continue;
+        }
+        if (!strncmp(argv[i], "mutated:", 8)) {
+            mutations = atol(argv[i] + 8);
             continue;
         }
         DIR *folder = opendir(argv[i]);
