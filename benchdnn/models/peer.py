@@ -13,6 +13,7 @@ WARM_UP_RUNS, MIN_RUNS = 3, 2
 def ort_session(model, threads):
     import onnxruntime as ort
     options = ort.SessionOptions()
+    options.log_severity_level = 3  # errors
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL

@@ -33,7 +33,8 @@ static const char help[] =
     "  --labels FILE         their names, one a line\n"
     "\n"
     "  --threads N           threads that compute at once (default 1)\n"
-    "  --pool KIND           whose threads: %s (default %s)\n"
+    "  --pool KIND           whose threads (default %s); here:\n"
+    "                        %s\n"
     "  --repeat N            timed runs of each client (default 0: only the first run)\n"
     "  --clients N           threads that run at once, each in a loop, on the one pool (default 1)\n"
     "  --warmup N            untimed runs of each client (default 2)\n"
@@ -145,7 +146,7 @@ int options_parse(options_t *o, int argc, char **argv, se_error_t *error) {
         char *key = argv[i];
         if (!strcmp(key, "--help") || !strcmp(key, "--version")) {
             char pools[POOL_NAMES];
-            if (key[2] == 'h') printf(help, pool_names(pools), pool_default());
+            if (key[2] == 'h') printf(help, pool_default(), pool_names(pools));
             else
                 printf("onnx_run " ONNX_RUN_VERSION ", dnnl_tp %d.%d.%d\n", dnnl_tp_version()->major,
                        dnnl_tp_version()->minor, dnnl_tp_version()->patch);

@@ -62,6 +62,7 @@ int profile_write(const job_t *j, se_error_t *error) {
     se_output_t out;
     if (!status) status = se_output_open(&out, path, error);
     if (!status) {
+        (void)fflush(stdout); /* what was said before comes first */
         put_table(out.file, j, stat, n < most ? n : most);
         status = se_output_commit(&out, error);
     }

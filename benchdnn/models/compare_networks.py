@@ -1,0 +1,139 @@
+"""Networks from ONNX files against ONNX Runtime and OpenVINO, f32, batch 1, each through its Python package, from the same arrays
+to the same arrays. Run it through the script `compare`, which brings what it needs.
+
+  compare networks            medians and minima at 1 and 2 threads
+  compare network_clients     1, 2, 4, 8 clients on two processors: throughput against the best of the peers' four modes
+  compare network_minilm      MiniLM imported from its file against the graph that the sentence encoder builds by hand
+"""
+import argparse
+import math
+import os
+import pickle
+import sys
+import tempfile
+
+import numpy as np
+
+from compare import cpu_name, make_ids, numbers
+from lockstep import Side, take_turns
+from networks import MODELS, NAMES, here, prepare, root, varied
+
+CLIENT_NETWORKS = ["squeezenet", "resnet50", "silero_vad_op18_ifless"]
+MODES = ("ort-sessions", "ort-shared", "ov", "ov-streams")
+INPUTS = 8
+LARGEST = 1e-4  # relative L2 between two sides
+
+
+class Compare:
+    def __init__(self, options, work):
+        self.o, self.work = options, work
+        self.feeds = os.path.join(work, "feeds.pickle")
+
+    def prepare(self, name):
+        got = prepare(name, self.work)
+        if got is None:
+            print(f"{name:>24} is not there: DNNL_TP_TEST_MODELS names no folder with it", flush=True)
+            return None
+        with open(self.feeds, "wb") as f:
+            pickle.dump(varied(got[1], INPUTS), f)
+        return got[0]
+
+    def side(self, kind, model, threads, clients):
+        return Side(kind, [sys.executable, os.path.join(here, "network_peer.py"), kind, model, self.feeds, str(threads),
+                           str(clients)])
+
+    def check(self, sides):
+        path, first = os.path.join(self.work, "check.npy"), None
+        for s in sides:
+            s.check(path)
+            got = np.load(path).astype(np.float64)
+            first = got if first is None else first
+            far = np.linalg.norm(got - first) / np.linalg.norm(first)
+            if not far <= LARGEST:
+                raise SystemExit(f"compare: {s.name} differs from {sides[0].name} by {far:.2g}")
+
+    def networks(self):
+        geo = {}
+        for threads in self.o.threads:
+            print(f"{threads} thread{'s' * (threads > 1)}: ms, medians (minima); ratio = the faster peer / ours")
+            for name in self.o.names:
+                model = self.prepare(name)
+                if model is None:
+                    continue
+                sides = [self.side(kind, model, threads, 1) for kind in ("ours", "ort", "ov")]
+                self.check(sides)
+                take_turns(sides, self.o.rounds, self.o.block_ms)
+                median = [float(np.median(s.medians)) * 1e-6 for s in sides]
+                least = [min(s.samples) * 1e-6 for s in sides]
+                ratios = [min(v[1:]) / v[0] for v in (median, least)]
+                if name in NAMES:
+                    geo.setdefault(threads, []).append(ratios)
+                print(f"{name:>24} " + " ".join(f"{s.name} {m:.4g} ({x:.4g})" for s, m, x in zip(sides, median, least)) +
+                      f"  ratio {ratios[0]:.2f} ({ratios[1]:.2f})", flush=True)
+                for s in sides:
+                    s.close()
+            if threads in geo:
+                print(f"{'geometric mean':>24} " + " ".join(f"{math.exp(np.mean(np.log(v))):.3f}" for v in zip(*geo[threads])))
+
+    def network_clients(self):
+        threads = 2
+        print(f"clients on {threads} processors: runs per second, medians of {self.o.rounds} rounds; p99 of all runs; ratio = ours / best mode")
+        for name in self.o.names:
+            model = self.prepare(name)
+            for clients in self.o.clients if model else ():
+                sides = [self.side(kind, model, threads, clients) for kind in ("ours", *MODES)]
+                self.check(sides)
+                rates = take_turns(sides, self.o.rounds, self.o.block_ms, clients)
+                rate = {n: float(np.median(v)) for n, v in rates.items()}
+                best = max(MODES, key=rate.get)
+                ratio = float(np.median([a / b for a, b in zip(rates["ours"], rates[best])]))
+                p99 = {s.name: float(np.quantile(s.samples, .99)) * 1e-6 for s in sides}
+                print(f"{name:>24} {clients} clients: " + " ".join(f"{n} {rate[n]:.1f}/s" for n in rate) +
+                      f"  ratio {ratio:.2f} (best: {best}); p99 ours {p99['ours']:.3g} ms, {best} {p99[best]:.3g} ms; "
+                      f"cpu/wall {sides[0].cpu / sides[0].wall:.2f}", flush=True)
+                for s in sides:
+                    s.close()
+
+    def network_minilm(self):
+        program = os.path.join(root, "build", "default", "bin", "sentence_encoder")
+        folder = os.path.join(root, "models", "all-MiniLM-L6-v2")
+        ids = os.path.join(self.work, "ids.npy")
+        model, feed = prepare("minilm", self.work)
+        tokens = feed["ids"].shape[1]
+        make_ids(ids, INPUTS, 1, tokens)
+        with open(self.feeds, "wb") as f:
+            pickle.dump([{"ids": row[None].astype(np.int64), "mask": np.ones((1, tokens), np.int64)} for row in np.load(ids)], f)
+        for threads in self.o.threads:
+            built = Side("built", [program, "bench", "--model", folder, "--step", "--ids", ids, "--batch", "1", "--tokens",
+                                   str(tokens), "--threads", str(threads), "--clients", "1", "--pool", "builtin"])
+            sides = [self.side("ours", model, threads, 1), built]
+            self.check(sides)
+            take_turns(sides, self.o.rounds, self.o.block_ms)
+            median = [float(np.median(s.medians)) * 1e-6 for s in sides]
+            least = [min(s.samples) * 1e-6 for s in sides]
+            print(f"MiniLM 1 x {tokens}, {threads} threads: imported {median[0]:.3f} ms ({least[0]:.3f}), built by hand {median[1]:.3f} "
+                  f"({least[1]:.3f}); built / imported {median[1] / median[0]:.3f} ({least[1] / least[0]:.3f})", flush=True)
+            for s in sides:
+                s.close()
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("what", choices=("networks", "network_clients", "network_minilm"))
+    p.add_argument("--names", type=lambda text: text.split(","), help="networks; default: all, or those of the clients' rows")
+    p.add_argument("--threads", type=numbers, default=[1, 2])
+    p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--block-ms", type=int, default=120)
+    p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
+    options = p.parse_args()
+    options.names = options.names or (CLIENT_NETWORKS if options.what == "network_clients" else [*NAMES, *MODELS])
+    os.sched_setaffinity(0, options.cpus)
+    options.block_ms = max(options.block_ms, 50)
+    print(f"machine: {cpu_name()}; processors used: {options.cpus}; load {os.getloadavg()[0]:.2f}")
+    with tempfile.TemporaryDirectory() as work:
+        getattr(Compare(options, work), options.what)()
+
+
+if __name__ == "__main__":
+    main()
