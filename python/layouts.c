@@ -11,7 +11,7 @@ const size_t dnnl_tp_python_layouts[] = {
     sizeof(dnnl_tp_onnx_open_opts_t),
     sizeof(dnnl_tp_onnx_port_t),            offsetof(dnnl_tp_onnx_port_t, flags),
     sizeof(dnnl_tp_onnx_model_info_t),
-    sizeof(dnnl_tp_onnx_session_opts_t),    offsetof(dnnl_tp_onnx_session_opts_t, trace),
+    sizeof(dnnl_tp_onnx_session_opts_t),    offsetof(dnnl_tp_onnx_session_opts_t, fpmath_mode),
     sizeof(dnnl_tp_onnx_arg_t),
     sizeof(dnnl_tp_onnx_session_stats_t),
     sizeof(dnnl_tp_threadpool_opts_t),

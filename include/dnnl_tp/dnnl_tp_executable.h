@@ -14,7 +14,8 @@ extern "C" {
 
 /* ---- Compiling --------------------------------------------------------------------------------------- */
 
-/** Options of compilation; zeroed members mean defaults. */
+/** Options of compilation; zeroed members mean defaults. The structs of older headers, up to flags and up to in_values, are
+ * accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_compile_opts_t) */
     const_dnnl_tp_stream_attr_t
@@ -29,6 +30,11 @@ typedef struct {
      * integers or booleans each, NULL for the others; NULL = no input's values are known. The executable serves
      * these values alone: a run passes the same ones, or NULL. */
     const void *const *in_values;
+    /** strict (0): f32 stays f32. bf16: f32 values between operators, and constant weights, may be kept in bf16; sums and
+     * statistics stay f32, inputs and outputs keep their types, and what decides something (positions, comparisons) stays
+     * f32. Products of bf16 are computed as such where dnnl_tp_get_effective_cpu_isa() is
+     * dnnl_tp_cpu_isa_avx512_core_bf16, elsewhere in f32. Other modes are refused. */
+    dnnl_tp_fpmath_mode_t fpmath_mode;
 } dnnl_tp_compile_opts_t;
 
 #define DNNL_TP_COMPILE_NO_FUSION 1u /**< Every operator by itself: a reference for tests. */

@@ -19,7 +19,8 @@ extern "C" {
 typedef struct dnnl_tp_onnx_session *dnnl_tp_onnx_session_t; /**< A session of a model. */
 typedef struct dnnl_tp_onnx_call *dnnl_tp_onnx_call_t;       /**< The model, compiled for certain inputs. */
 
-/** Options of a session; zeroed members mean defaults. Read during creation only. */
+/** Options of a session; zeroed members mean defaults. Read during creation only. The struct of an older header, up to trace or up to batch, is
+ * accepted. */
 typedef struct {
     size_t struct_size; /**< sizeof(dnnl_tp_onnx_session_opts_t) */
     /** The pool that runs go to, kept alive by the session; NULL = the calling thread. */
@@ -33,6 +34,7 @@ typedef struct {
     dnnl_tp_trace_t trace; /**< Records the runs, kept alive by the session; NULL = none. */
     int64_t
         batch; /**< First dimension of every input that has one, whatever the file says; 0 = as in the file. */
+    dnnl_tp_fpmath_mode_t fpmath_mode; /**< As in dnnl_tp_compile_opts_t. */
 } dnnl_tp_onnx_session_opts_t;
 
 /** What an input of the model is in a call. */

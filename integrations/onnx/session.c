@@ -169,15 +169,24 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     if (!model || !engine) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model or engine is NULL");
     const dnnl_tp_onnx_session_opts_t none = {.struct_size = sizeof none};
     if (!opts) opts = &none;
-    if (opts->struct_size != sizeof *opts)
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
-                             opts->struct_size, sizeof *opts);
-    if (opts->max_calls < 0 || opts->max_nodes < 0 || opts->batch < 0 || opts->deterministic < 0 ||
+    const size_t oldest = offsetof(dnnl_tp_onnx_session_opts_t, batch),
+                 older = offsetof(dnnl_tp_onnx_session_opts_t, fpmath_mode);
+    if (opts->struct_size != sizeof *opts && opts->struct_size != older && opts->struct_size != oldest)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed are %zu, %zu or %zu",
+                             opts->struct_size, sizeof *opts, older, oldest);
+    const int64_t batch = opts->struct_size > oldest ? opts->batch : 0;
+    if (opts->max_calls < 0 || opts->max_nodes < 0 || batch < 0 || opts->deterministic < 0 ||
         opts->deterministic > 1)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments,
                              "max_calls %d, max_nodes %lld, batch %lld or deterministic %d is out of range",
-                             opts->max_calls, (long long)opts->max_nodes, (long long)opts->batch,
+                             opts->max_calls, (long long)opts->max_nodes, (long long)batch,
                              opts->deterministic);
+    const dnnl_tp_fpmath_mode_t mode =
+        opts->struct_size == sizeof *opts ? opts->fpmath_mode : dnnl_tp_fpmath_mode_strict;
+    if (mode != dnnl_tp_fpmath_mode_strict && mode != dnnl_tp_fpmath_mode_bf16)
+        return dtp_onnx_fail(
+            (unsigned)mode > dnnl_tp_fpmath_mode_tf32 ? dnnl_tp_invalid_arguments : dnnl_tp_unimplemented,
+            "fpmath_mode is %s; models run in strict and bf16", dnnl_tp_fpmath_mode2str(mode));
     session_t *s = alloc(sizeof *s);
     if (!s) return dnnl_tp_out_of_memory;
     atomic_init(&s->users, 1);
@@ -185,7 +194,7 @@ dnnl_tp_status_t dnnl_tp_onnx_session_create(dnnl_tp_onnx_session_t *session, dn
     dtp_onnx_model_ref(model);
     s->model = model;
     s->engine = engine;
-    s->opts = *opts;
+    memcpy(&s->opts, opts, opts->struct_size);
     if (!s->opts.max_calls) s->opts.max_calls = CALLS;
     s->nin = (int)model->proto->graph->n_input;
     s->nout = (int)model->proto->graph->n_output;
@@ -405,7 +414,8 @@ static dnnl_tp_status_t compile(session_t *s, request_t *r, call_t *c) {
     const dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts,
                                          .stream_attr = s->attr,
                                          .memory_budget = s->opts.memory_budget,
-                                         .deterministic = s->opts.deterministic};
+                                         .deterministic = s->opts.deterministic,
+                                         .fpmath_mode = s->opts.fpmath_mode};
     return dnnl_tp_executable_compile(&c->exe, c->graph->graph, s->engine, n, shapes, &opts);
 }
 

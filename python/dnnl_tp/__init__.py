@@ -23,6 +23,7 @@ __version__ = _version("dnnl_tp")
 
 _CPU = 1
 _FLOAT16, _BFLOAT16 = 10, 16
+_fpmath_modes = {"strict": 0, "bf16": 1, "f16": 2, "any": 3, "tf32": 4}
 _types = {3: _np.dtype(_np.float32), 4: _np.dtype(_np.int32), 5: _np.dtype(_np.int8), 6: _np.dtype(_np.uint8),
           7: _np.dtype(_np.float64), 8: _np.dtype(_np.bool_), 16: _np.dtype(_np.int64)}
 
@@ -91,12 +92,16 @@ class Session:
     thread alone. pool: a Pool, in place of threads. base_folder: where files of external data lie; None: the model's
     folder. profile: a file that close() writes what ran when to: for ui.perfetto.dev, or tables if it ends in .txt, or
     for flame graphs if it ends in .folded. max_calls: how many compiled forms of the model, by shapes, are kept.
-    deterministic: operators with side effects run in the model's order.
+    deterministic: operators with side effects run in the model's order. fpmath: "strict", or "bf16": values between operators,
+    and constant weights, may be kept in bfloat16; inputs and outputs stay as they are.
 
     run() may be called by many threads at once. Raises Error and its kinds with the library's text.
     """
 
-    def __init__(self, model, *, threads=1, pool=None, base_folder=None, profile=None, max_calls=16, deterministic=False):
+    def __init__(self, model, *, threads=1, pool=None, base_folder=None, profile=None, max_calls=16, deterministic=False,
+                 fpmath="strict"):
+        if fpmath not in _fpmath_modes:
+            raise InvalidArgument(f"fpmath is {fpmath!r}, not one of {', '.join(_fpmath_modes)}", 2)
         folder = None if base_folder is None else _os.fsencode(base_folder)
         opts = _native.OpenOpts(struct_size=_c.sizeof(_native.OpenOpts), base_folder=folder)
         if isinstance(model, (bytes, bytearray, memoryview)):
@@ -119,7 +124,8 @@ class Session:
         engine = _native.Handle("engine_create", "engine_destroy", _CPU, 0)
         session_opts = _native.SessionOpts(
             struct_size=_c.sizeof(_native.SessionOpts), stream_attr=pool._attr.value if pool else None,
-            max_calls=max_calls, deterministic=bool(deterministic), trace=self._trace.value if self._trace else None)
+            max_calls=max_calls, deterministic=bool(deterministic), trace=self._trace.value if self._trace else None,
+            fpmath_mode=_fpmath_modes[fpmath])
         self._session = _native.Handle("onnx_session_create", "onnx_session_destroy", self._model.value, engine.value,
                                        _c.byref(session_opts))
         self._session.nout = info.outputs

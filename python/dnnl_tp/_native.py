@@ -35,7 +35,7 @@ class ModelInfo(c.Structure):
 class SessionOpts(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("stream_attr", c.c_void_p), ("max_calls", c.c_int),
                 ("deterministic", c.c_int), ("memory_budget", c.c_size_t), ("max_nodes", c.c_int64),
-                ("max_bytes", c.c_size_t), ("trace", c.c_void_p), ("batch", c.c_int64)]
+                ("max_bytes", c.c_size_t), ("trace", c.c_void_p), ("batch", c.c_int64), ("fpmath_mode", c.c_int)]
 
 
 class Arg(c.Structure):
@@ -60,7 +60,7 @@ class RunOpts(c.Structure):
 
 def _check_layouts():
     ours = [c.sizeof(TensorInfo), TensorInfo.dims.offset, TensorInfo.data_type.offset, c.sizeof(OpenOpts),
-            c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.trace.offset,
+            c.sizeof(Port), Port.flags.offset, c.sizeof(ModelInfo), c.sizeof(SessionOpts), SessionOpts.fpmath_mode.offset,
             c.sizeof(Arg), c.sizeof(SessionStats), c.sizeof(ThreadpoolOpts), c.sizeof(RunOpts), RunOpts.trace.offset, 0]
     theirs = list((c.c_size_t * len(ours)).in_dll(lib, "dnnl_tp_python_layouts"))
     if ours != theirs:

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/half.h"
 #include "support/upload.h"
 
 #define MUST(expr)                                                                               \
@@ -22,6 +23,7 @@ typedef dnnl_tp_tensor_info_t info_t;
 void mirror_init(mirror_t *m, uint64_t seed) {
     memset(m, 0, sizeof *m);
     m->seed = seed * 0x9e3779b97f4a7c15u + 1;
+    m->bf16 = getenv("DNNL_TP_TEST_BF16") != NULL;
     MUST(dnnl_tp_graph_create(&m->graph, dnnl_tp_cpu));
     MUST(dnnl_tp_engine_create(&m->engine, test_engine_kind(), 0));
 }
@@ -82,11 +84,39 @@ static void fill(mirror_t *m, mirror_value_t *x, double scale) {
     x->data = f;
 }
 
+static int new_constant(mirror_t *m, const info_t *t, const float *f) {
+    dnnl_tp_value_t v;
+    MUST(dnnl_tp_graph_constant(m->graph, &v, "const", t->data_type, t->ndims, t->dims, f,
+                                DNNL_TP_CONSTANT_COPY, NULL, NULL));
+    return v;
+}
+
+/* x times the identity: exact, once x is rounded. */
+static int behind_product(mirror_t *m, int x, int64_t n) {
+    const int64_t dims[2] = {n, n};
+    mirror_value_t *v = &m->value[x];
+    for (int64_t i = 0; i < v->n; ++i) {
+        float *f = (float *)v->data + i;
+        *f = dtp_bf16_to_f32(dtp_f32_to_bf16(*f));
+        v->x[i] = (double)*f;
+    }
+    float *f = calloc((size_t)(n * n), sizeof *f);
+    for (int64_t i = 0; i < n; ++i) f[i * n + i] = 1.f;
+    const info_t t = shape(dnnl_tp_f32, 2, dims);
+    const int in[2] = {x, new_constant(m, &t, f)};
+    v = enter(m, in[1], &t);
+    for (int64_t i = 0; i < v->n; ++i) v->x[i] = (double)f[i];
+    v->data = f;
+    return mirror_op(m, dnnl_tp_op_matmul, "bf16", 2, in, 0, NULL);
+}
+
 int mirror_input(mirror_t *m, int ndims, const int64_t *dims) {
+    enum { WIDEST = 64 };
     info_t t = shape(dnnl_tp_f32, ndims, dims);
     int v = new_input(m, &t);
     fill(m, enter(m, v, &t), 1.);
-    return v;
+    const int64_t n = ndims > 1 ? dims[ndims - 1] : 0;
+    return m->bf16 && n > 0 && n <= WIDEST ? behind_product(m, v, n) : v;
 }
 
 int mirror_ids(mirror_t *m, dnnl_tp_data_type_t dt, int ndims, const int64_t *dims, int64_t limit) {
@@ -111,13 +141,6 @@ int mirror_ints(mirror_t *m, int64_t n, const int32_t *data) {
     x->data = malloc(4 * (size_t)(n + 1));
     memcpy(x->data, data, 4 * (size_t)n);
     for (int64_t i = 0; i < n; ++i) x->x[i] = data[i];
-    return v;
-}
-
-static int new_constant(mirror_t *m, const info_t *t, const float *f) {
-    dnnl_tp_value_t v;
-    MUST(dnnl_tp_graph_constant(m->graph, &v, "const", t->data_type, t->ndims, t->dims, f,
-                                DNNL_TP_CONSTANT_COPY, NULL, NULL));
     return v;
 }
 
@@ -540,6 +563,7 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     else MUST(dnnl_tp_stream_attr_set_threadpool(attr, NULL));
     MUST(dnnl_tp_stream_create_v2(&stream, m->engine, dnnl_tp_stream_default_flags, attr));
     dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = attr, .flags = flags};
+    if (m->bf16) opts.fpmath_mode = dnnl_tp_fpmath_mode_bf16;
     for (int i = 0; i < m->nin; ++i) {
         shapes[i] = m->value[m->in[i]].info;
         in[i] = m->value[m->in[i]].data;
@@ -557,8 +581,12 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     return status != dnnl_tp_success;
 }
 
+/* A few roundings of 2^-9 each, one after another. */
+#define BF16_TOLERANCE .04
+
 int mirror_check(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, double tolerance) {
     float *out[MIRROR_IO];
+    if (m->bf16) tolerance = fmax(tolerance, BF16_TOLERANCE);
     for (int i = 0; i < m->nout; ++i) {
         const mirror_value_t *v = &m->value[m->out[i]];
         out[i] = malloc(sizeof(float) * (size_t)(v->n + 1));

@@ -23,8 +23,10 @@ typedef struct {
     int in[MIRROR_IO], out[MIRROR_IO];
     mirror_value_t value[MIRROR_VALUES]; /* by value id */
     int runtime_dims;                    /* declare inputs with unknown dimensions */
+    int bf16; /* compile for bf16, with a product behind each input, so that what follows computes in bf16 */
 } mirror_t;
 
+/* With DNNL_TP_TEST_BF16 in the environment: bf16, and tolerances fit for it. */
 void mirror_init(mirror_t *m, uint64_t seed);
 void mirror_free(mirror_t *m);
 double mirror_random(mirror_t *m); /* -1..1 */

@@ -86,8 +86,12 @@ static dnnl_tp_status_t keep_infos(dtp_exec_t *e, const dtp_ir_t *ir) {
     return dnnl_tp_success;
 }
 
+/* Members that older structs lack. */
 static const void *const *values_of(const dnnl_tp_compile_opts_t *opts) {
-    return opts && opts->struct_size == sizeof *opts ? opts->in_values : NULL;
+    return opts && opts->struct_size > offsetof(dnnl_tp_compile_opts_t, in_values) ? opts->in_values : NULL;
+}
+static dnnl_tp_fpmath_mode_t fpmath_of(const dnnl_tp_compile_opts_t *opts) {
+    return opts && opts->struct_size == sizeof *opts ? opts->fpmath_mode : dnnl_tp_fpmath_mode_strict;
 }
 
 /* Runs have to pass the values of inputs that the executable was compiled for. */
@@ -124,9 +128,10 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
         DTP_TRY(dtp_fuse_post_ops(ir));
         DTP_TRY(dtp_fuse_parts(ir));
     }
+    if (ir->nops && fpmath_of(opts) == dnnl_tp_fpmath_mode_bf16) DTP_TRY(dtp_ir_use_bf16(ir));
     DTP_TRY(dtp_lower(lower));
     dtp_arena_drop(ir->arena, ir->values, sizeof *ir->values * (size_t)ir->nvalues);
-    dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->graph->nnodes);
+    dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->cap_nodes);
     ir->values = NULL;
     ir->nodes = NULL;
     if (e->by_stream) DTP_TRY(refuse_closures(lower));
@@ -165,9 +170,17 @@ static int resolve_threads(dnnl_tp_engine_t engine, const dnnl_tp_compile_opts_t
 
 static dnnl_tp_status_t check_opts(const dnnl_tp_compile_opts_t *o, dnnl_tp_engine_t engine) {
     if (!o) return dnnl_tp_success;
-    const size_t older = offsetof(dnnl_tp_compile_opts_t, in_values);
-    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older, BAD_STRUCT_SIZE,
-                "compile options have %zu bytes, needed are %zu or %zu", o->struct_size, sizeof *o, older);
+    const size_t oldest = offsetof(dnnl_tp_compile_opts_t, in_values),
+                 older = offsetof(dnnl_tp_compile_opts_t, fpmath_mode);
+    DTP_REQUIRE(o->struct_size == sizeof *o || o->struct_size == older || o->struct_size == oldest,
+                BAD_STRUCT_SIZE, "compile options have %zu bytes, needed are %zu, %zu or %zu", o->struct_size,
+                sizeof *o, older, oldest);
+    const dnnl_tp_fpmath_mode_t mode = fpmath_of(o);
+    DTP_REQUIRE((unsigned)mode <= dnnl_tp_fpmath_mode_tf32, BAD_ENUM, "fpmath_mode is %d", (int)mode);
+    if (mode != dnnl_tp_fpmath_mode_strict && mode != dnnl_tp_fpmath_mode_bf16)
+        return dtp_fail(dnnl_tp_unimplemented, DTP_UNSUPPORTED_ATTR,
+                        "fpmath_mode is %s; graphs are compiled for strict and bf16",
+                        dnnl_tp_fpmath_mode2str(mode));
     const unsigned known =
         DNNL_TP_COMPILE_NO_FUSION | DNNL_TP_COMPILE_NO_CLUSTERS | DNNL_TP_COMPILE_REFUSE_REFERENCE;
     DTP_REQUIRE((o->flags & ~known) == 0, BAD_FLAGS, "flags of compile options are %u", o->flags);

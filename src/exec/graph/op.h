@@ -108,6 +108,9 @@ typedef struct {
     int nfields;
     unsigned flags;    /* DTP_OP_* */
     unsigned packable; /* inputs, as bits, that may be laid out as the implementation likes, being constant */
+    /* Inputs, as bits, that may be bf16 where they are f32, all of them at once; then the result is, too. DTP_NO_BF16: none;
+     * DTP_ALL_BF16. */
+    unsigned bf16;
     /* How many results there are with these attributes if the user wants so many. */
     int (*results)(const void *attrs, int wanted);
     dnnl_tp_status_t (*infer)(const dtp_infer_t *c);
@@ -129,17 +132,21 @@ enum {
     DTP_OP_SHAPE_INPUT = 16,   /* the shape of the result comes from the elements of the second input */
     DTP_OP_CHANNELS_LAST = 32, /* the result {N, C, ...} lies with channels innermost */
     DTP_OP_KEEPS_ORDER = 64,   /* the result has the order of dimensions that the inputs have */
-    DTP_OP_PIXELS_APART = 128  /* takes and makes channels side by side in pixels that lie apart */
+    DTP_OP_PIXELS_APART = 128, /* takes and makes channels side by side in pixels that lie apart */
+    DTP_OP_OWN_TYPE = 256,     /* of the inputs and the result one may be bf16 where the other is f32 */
+    DTP_OP_PRODUCT = 512 /* faster in bf16, even where inputs have to be converted (compile/passes/bf16.c) */
 };
 #define DTP_FIELDS(fields) fields, (int)(sizeof(fields) / sizeof *(fields))
 #define DTP_NO_FIELDS NULL, 0
+#define DTP_NO_BF16 0
+#define DTP_ALL_BF16 ~0u
 #define DTP_NO_VALUES NULL
 #define DTP_NO_CUT NULL
 #define DTP_NO_POST NULL
-#define DTP_OP_CLASS(attrs, fields, flags, packable, results, infer, values, lower, cut, post)       \
+#define DTP_OP_CLASS(attrs, fields, flags, packable, bf16, results, infer, values, lower, cut, post) \
     {                                                                                                \
         sizeof(attrs) + 0 * sizeof(char[sizeof(attrs) <= DTP_OP_MAX_ATTRS ? 1 : -1]), fields, flags, \
-            packable, results, infer, values, lower, cut, post                                       \
+            packable, bf16, results, infer, values, lower, cut, post                                 \
     }
 
 /* An operator: a line of ops.inc. */

@@ -42,4 +42,13 @@ typedef struct {
     float scale; /* not a number: 1 / sqrt(features of a head) */
 } dtp_attention_attrs_t;
 
+/* A node that passes make: the elements in another type (elements/convert.c). */
+typedef struct {
+    dtp_op_attrs_t base;
+    dnnl_tp_data_type_t to;
+    bool channels_last; /* the result will have channels innermost */
+} dtp_convert_attrs_t;
+enum { DTP_OP_CONVERT = -1 };
+extern const dtp_op_row_t dtp_op_convert;
+
 #endif

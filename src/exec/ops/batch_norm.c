@@ -140,5 +140,5 @@ static dnnl_tp_status_t batch_norm_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_batch_norm = DTP_OP_CLASS(
-    dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+    dtp_batch_norm_attrs_t, DTP_FIELDS(batch_norm_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0, 1,
     dtp_one_result, batch_norm_infer, DTP_NO_VALUES, batch_norm_lower, dtp_cut_by_dim, DTP_NO_POST);

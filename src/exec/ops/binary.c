@@ -168,8 +168,8 @@ static bool binary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_i
 }
 
 const dtp_op_class_t dtp_class_binary =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, dtp_one_result, binary_infer,
-                 binary_values, binary_lower, dtp_cut_by_dim, binary_post);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, DTP_ALL_BF16, dtp_one_result,
+                 binary_infer, binary_values, binary_lower, dtp_cut_by_dim, binary_post);
 const dtp_op_class_t dtp_class_bias_add =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, dtp_one_result, bias_add_infer,
-                 DTP_NO_VALUES, binary_lower, dtp_cut_by_dim, binary_post);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_KEEPS_ORDER, 0, DTP_ALL_BF16, dtp_one_result,
+                 bias_add_infer, DTP_NO_VALUES, binary_lower, dtp_cut_by_dim, binary_post);

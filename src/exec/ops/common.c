@@ -68,6 +68,16 @@ dnnl_tp_status_t dtp_result2(dtp_lower_t *l, int v, int split, dtp_md_t *md, dtp
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dtp_match_type(dtp_lower_t *l, dtp_step_t *s, int arg, int v, dnnl_tp_data_type_t type,
+                                dtp_md_t *md) {
+    dtp_packing_t *p;
+    if (md->data_type == type) return dnnl_tp_success;
+    DTP_TRY(dtp_pack_arg(l, s, arg, 1, &p));
+    p->part[0] = (dtp_packed_part_t){dtp_value(l, v)->cid, dtp_value(l, v)->data, *md};
+    md->data_type = type;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int from, int to,
                                    dnnl_tp_alg_kind_t alg, float alpha, float beta) {
     dtp_step_t *s;

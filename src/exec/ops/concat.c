@@ -98,5 +98,5 @@ static dtp_cut_t concat_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_concat =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS | DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
-                 concat_infer, concat_values, concat_lower, concat_cut, DTP_NO_POST);
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(concat_fields), DTP_OP_JOINS | DTP_OP_KEEPS_ORDER, 0, DTP_ALL_BF16,
+                 dtp_one_result, concat_infer, concat_values, concat_lower, concat_cut, DTP_NO_POST);

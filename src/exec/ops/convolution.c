@@ -69,7 +69,7 @@ static dnnl_tp_status_t pack(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t 
     const int64_t channels = v->info->dims[0];
     const dtp_affine_t *affine;
     dtp_packing_t *p;
-    DTP_TRY(dtp_md_init_tag(&d->wei, plain.ndims, plain.dims, plain.data_type, dnnl_tp_format_tag_any));
+    DTP_TRY(dtp_md_init_tag(&d->wei, plain.ndims, plain.dims, d->src.data_type, dnnl_tp_format_tag_any));
     if (n->naffine == 0) {
         DTP_TRY(dtp_pack_arg(l, s, DTP_CONV_WEI, 1, &p));
         p->part[0] = (dtp_packed_part_t){v->cid, v->data, plain};
@@ -115,6 +115,7 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
         s->arg[DTP_CONV_BIA] = dtp_view_arg(&bia);
     }
     if (dtp_packable(l, n, 1) && dtp_info_nelems(w) > 0) DTP_TRY(pack(l, n, s));
+    else DTP_TRY(dtp_match_type(l, s, DTP_CONV_WEI, n->in[1], x->data_type, &d->wei));
     DTP_TRY(dtp_view_new_pixels(l, n->out[0]));
     DTP_TRY(
         dtp_md_init_strides(&d->dst, to->ndims, to->dims, to->data_type, dtp_value(l, n->out[0])->strides));
@@ -129,5 +130,6 @@ static dtp_cut_t convolution_cut(const dtp_cut_arg_t *a) {
 
 const dtp_op_class_t dtp_class_convolution =
     DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(convolution_fields),
-                 DTP_OP_CHANNELS_LAST | DTP_OP_PIXELS_APART, 1 << 1 /* the weights */, dtp_one_result,
-                 convolution_infer, DTP_NO_VALUES, convolution_lower, convolution_cut, DTP_NO_POST);
+                 DTP_OP_CHANNELS_LAST | DTP_OP_PIXELS_APART | DTP_OP_PRODUCT | DTP_OP_OWN_TYPE,
+                 1 << 1 /* the weights */, 1 | 1 << 1, dtp_one_result, convolution_infer, DTP_NO_VALUES,
+                 convolution_lower, convolution_cut, DTP_NO_POST);

@@ -23,5 +23,5 @@ static bool gelu_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir_
 }
 
 const dtp_op_class_t dtp_class_gelu =
-    DTP_OP_CLASS(dtp_gelu_attrs_t, DTP_FIELDS(gelu_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
+    DTP_OP_CLASS(dtp_gelu_attrs_t, DTP_FIELDS(gelu_fields), DTP_OP_KEEPS_ORDER, 0, 1, dtp_one_result,
                  dtp_infer_same, DTP_NO_VALUES, gelu_lower, dtp_cut_all, gelu_post);

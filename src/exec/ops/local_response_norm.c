@@ -19,8 +19,8 @@ static dnnl_tp_status_t lrn_infer(const dtp_infer_t *c) {
     const attrs_t *a = c->attrs;
     char tx[DTP_SHAPE_TEXT];
     DTP_TRY(dtp_infer_same(c));
-    TYPE(c->in[0]->data_type == dnnl_tp_f32, "src has type %s, f32 is needed",
-         dnnl_tp_dt2str(c->in[0]->data_type));
+    TYPE(c->in[0]->data_type == dnnl_tp_f32 || c->in[0]->data_type == dnnl_tp_bf16,
+         "src has type %s, f32 or bf16 is needed", dnnl_tp_dt2str(c->in[0]->data_type));
     SHAPE(c->in[0]->ndims >= 2 && c->in[0]->ndims <= 5, "src %s has %d dimensions, 2..5 are allowed",
           dtp_info_text(c->in[0], tx), c->in[0]->ndims);
     ATTR(a->size >= 1 && a->size % 2 == 1 && a->size <= INT32_MAX, "size is %lld, an odd number is needed",
@@ -55,5 +55,5 @@ static dnnl_tp_status_t lrn_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_local_response_norm =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(lrn_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result, lrn_infer,
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(lrn_fields), DTP_OP_KEEPS_ORDER, 0, 1, dtp_one_result, lrn_infer,
                  DTP_NO_VALUES, lrn_lower, dtp_cut_all, DTP_NO_POST);

@@ -94,7 +94,6 @@ static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t 
 static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, int64_t k,
                                        int64_t cols) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
-    const dnnl_tp_data_type_t dt = dtp_info(l, n->in[1])->data_type;
     dtp_packing_t *packing;
     DTP_TRY(dtp_pack_arg(l, s, DTP_MATMUL_WEI, n->nparts, &packing));
     for (int i = 0; i < n->nparts; ++i) {
@@ -106,7 +105,7 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
         DTP_TRY(pack_part(packing, i, w, t.dims, strides));
     }
     int64_t dims[2] = {k, cols};
-    DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, dt, dnnl_tp_format_tag_any));
+    DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, d->src.data_type, dnnl_tp_format_tag_any));
     d->rows_vary = 1; /* packed once, whatever the shapes that are compiled */
     return dnnl_tp_success;
 }
@@ -187,6 +186,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     } else {
         DTP_TRY(dtp_md_init_strides(&d->wei, 2, b->dims, b->data_type, b_strides));
         s->arg[DTP_MATMUL_WEI] = wei;
+        DTP_TRY(dtp_match_type(l, s, DTP_MATMUL_WEI, n->in[1], d->src.data_type, &d->wei));
     }
     DTP_TRY(add_bias(l, n, s, 2, cols));
     int buf;
@@ -198,7 +198,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     }
     s->arg[DTP_MATMUL_DST] = (dtp_step_arg_t){.buf = buf, .written = true};
     int64_t out[2] = {rows, cols};
-    DTP_TRY(dtp_md_init_strides(&d->dst, 2, out, a->data_type, NULL));
+    DTP_TRY(dtp_md_init_strides(&d->dst, 2, out, dtp_info(l, n->out[0])->data_type, NULL));
     *step = s;
     return dnnl_tp_success;
 }
@@ -214,6 +214,7 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     DTP_TRY(dtp_md_padded(&d->wei, b, b_strides, nd));
     s->arg[DTP_MATMUL_SRC] = src;
     s->arg[DTP_MATMUL_WEI] = wei;
+    DTP_TRY(dtp_match_type(l, s, DTP_MATMUL_WEI, n->in[1], a->data_type, &d->wei));
     int64_t cols = b->dims[b->ndims - 1], out[DNNL_TP_MAX_NDIMS], count = 1;
     for (int i = 0; i < nd - 2; ++i) out[i] = d->src.dims[i] == 1 ? d->wei.dims[i] : d->src.dims[i];
     out[nd - 2] = a->dims[a->ndims - 2];
@@ -222,7 +223,7 @@ static dnnl_tp_status_t batched(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *
     DTP_TRY(add_bias(l, n, s, nd, cols));
     DTP_TRY(dtp_view_new(l, n->out[0]));
     s->arg[DTP_MATMUL_DST] = dtp_written_arg(l, n->out[0]);
-    DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, a->data_type, NULL));
+    DTP_TRY(dtp_md_init_strides(&d->dst, nd, out, dtp_info(l, n->out[0])->data_type, NULL));
     *step = s;
     return dnnl_tp_success;
 }
@@ -252,6 +253,6 @@ static const dtp_op_field_t matmul_fields[] = {
     DTP_OPTIONAL(dtp_matmul_attrs_t, transpose_b, 0),
 };
 
-const dtp_op_class_t dtp_class_matmul =
-    DTP_OP_CLASS(dtp_matmul_attrs_t, DTP_FIELDS(matmul_fields), 0, 1 << 1 /* the weights */, dtp_one_result,
-                 matmul_infer, DTP_NO_VALUES, matmul_lower, matmul_cut, DTP_NO_POST);
+const dtp_op_class_t dtp_class_matmul = DTP_OP_CLASS(
+    dtp_matmul_attrs_t, DTP_FIELDS(matmul_fields), DTP_OP_PRODUCT | DTP_OP_OWN_TYPE, 1 << 1 /* the weights */,
+    1 | 1 << 1, dtp_one_result, matmul_infer, DTP_NO_VALUES, matmul_lower, matmul_cut, DTP_NO_POST);

@@ -100,8 +100,8 @@ static dtp_cut_t norm_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_layer_norm =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(layer_norm_fields), 0, 0, dtp_one_result, layer_norm_infer,
-                 DTP_NO_VALUES, layer_norm_lower, norm_cut, DTP_NO_POST);
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(layer_norm_fields), DTP_OP_OWN_TYPE, 0, 1, dtp_one_result,
+                 layer_norm_infer, DTP_NO_VALUES, layer_norm_lower, norm_cut, DTP_NO_POST);
 const dtp_op_class_t dtp_class_rms_norm =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(rms_norm_fields), 0, 0, dtp_one_result, rms_norm_infer, DTP_NO_VALUES,
-                 rms_norm_lower, norm_cut, DTP_NO_POST);
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(rms_norm_fields), DTP_OP_OWN_TYPE, 0, 1, dtp_one_result, rms_norm_infer,
+                 DTP_NO_VALUES, rms_norm_lower, norm_cut, DTP_NO_POST);

@@ -86,6 +86,9 @@ dnnl_tp_status_t dtp_lower_eltwise(dtp_lower_t *l, const dtp_ir_node_t *n, int f
 dnnl_tp_status_t dtp_lower_pointwise(dtp_lower_t *l, dtp_ir_node_t *n, int fn);
 /* The result is the same elements as the first input: a view of it where that can be. */
 dnnl_tp_status_t dtp_lower_alias(dtp_lower_t *l, dtp_ir_node_t *n);
+/* Argument arg of s, the constant v as md says: in this type, converted when constants are packed. */
+dnnl_tp_status_t dtp_match_type(dtp_lower_t *l, dtp_step_t *s, int arg, int v, dnnl_tp_data_type_t type,
+                                dtp_md_t *md);
 /* Is the input one that may be laid out as the implementation likes? */
 static inline bool dtp_packable(const dtp_lower_t *l, const dtp_ir_node_t *n, int input) {
     return l->ir->fuse && !l->at_once && (n->row->cls->packable >> input & 1) &&

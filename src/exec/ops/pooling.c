@@ -151,8 +151,8 @@ static dnnl_tp_status_t avg_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_max_pool =
-    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(max_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(max_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0, 1,
                  dtp_one_result, max_infer, DTP_NO_VALUES, max_lower, dtp_cut_all, DTP_NO_POST);
 const dtp_op_class_t dtp_class_avg_pool =
-    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(avg_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0,
+    DTP_OP_CLASS(dtp_window_attrs_t, DTP_FIELDS(avg_fields), DTP_OP_KEEPS_ORDER | DTP_OP_PIXELS_APART, 0, 1,
                  dtp_one_result, avg_infer, DTP_NO_VALUES, avg_lower, dtp_cut_all, DTP_NO_POST);

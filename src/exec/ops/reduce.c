@@ -140,5 +140,5 @@ static dtp_cut_t reduce_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_reduce =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(reduce_fields), 0, 0, dtp_one_result, reduce_infer, DTP_NO_VALUES,
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(reduce_fields), 0, 0, 1, dtp_one_result, reduce_infer, DTP_NO_VALUES,
                  reduce_lower, reduce_cut, DTP_NO_POST);

@@ -64,8 +64,8 @@ static bool reshape_values(const dtp_infer_t *c, int64_t *values) {
 }
 
 const dtp_op_class_t dtp_class_reshape =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(reshape_fields), DTP_OP_SAME_ELEMENTS, 0, dtp_one_result, reshape_infer,
-                 reshape_values, dtp_lower_alias, DTP_NO_CUT, DTP_NO_POST);
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(reshape_fields), DTP_OP_SAME_ELEMENTS, 0, 1, dtp_one_result,
+                 reshape_infer, reshape_values, dtp_lower_alias, DTP_NO_CUT, DTP_NO_POST);
 
 /* ---- The shape is an input --------------------------------------------------------------------------- */
 
@@ -91,8 +91,8 @@ static dnnl_tp_status_t dynamic_reshape_infer(const dtp_infer_t *c) {
 }
 
 const dtp_op_class_t dtp_class_dynamic_reshape = DTP_OP_CLASS(
-    dynamic_attrs_t, DTP_FIELDS(dynamic_fields), DTP_OP_SAME_ELEMENTS | DTP_OP_SHAPE_INPUT, 0, dtp_one_result,
-    dynamic_reshape_infer, reshape_values, dtp_lower_alias, DTP_NO_CUT, DTP_NO_POST);
+    dynamic_attrs_t, DTP_FIELDS(dynamic_fields), DTP_OP_SAME_ELEMENTS | DTP_OP_SHAPE_INPUT, 0, 1,
+    dtp_one_result, dynamic_reshape_infer, reshape_values, dtp_lower_alias, DTP_NO_CUT, DTP_NO_POST);
 
 /* ---- The shape of a tensor --------------------------------------------------------------------------- */
 
@@ -114,5 +114,5 @@ static dnnl_tp_status_t shape_of_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_shape_of =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result, shape_of_infer, shape_of_values,
-                 shape_of_lower, DTP_NO_CUT, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, DTP_NO_BF16, dtp_one_result, shape_of_infer,
+                 shape_of_values, shape_of_lower, DTP_NO_CUT, DTP_NO_POST);

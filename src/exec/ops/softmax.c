@@ -45,7 +45,7 @@ static dnnl_tp_status_t softmax_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     s->arg[DTP_SOFTMAX_DST] = dtp_written_arg(l, n->out[0]);
     d->axis = 1;
     DTP_TRY(ordered_md(t, &order, axis, &d->src));
-    d->dst = d->src;
+    DTP_TRY(ordered_md(dtp_info(l, n->out[0]), &order, axis, &d->dst));
     s->work->whole_sequences = d->src.ndims == 3; /* rows of a slice are those of dimension 0 */
     return dtp_add_post_ops(l, s, n, &d->dst);
 }
@@ -55,5 +55,5 @@ static dtp_cut_t softmax_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_softmax =
-    DTP_OP_CLASS(dtp_softmax_attrs_t, DTP_FIELDS(softmax_fields), DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
-                 softmax_infer, DTP_NO_VALUES, softmax_lower, softmax_cut, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_softmax_attrs_t, DTP_FIELDS(softmax_fields), DTP_OP_KEEPS_ORDER | DTP_OP_OWN_TYPE, 0, 1,
+                 dtp_one_result, softmax_infer, DTP_NO_VALUES, softmax_lower, softmax_cut, DTP_NO_POST);

@@ -56,5 +56,5 @@ static dnnl_tp_status_t split_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_split =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(split_fields), DTP_OP_VIEW, 0, split_results, split_infer, DTP_NO_VALUES,
-                 split_lower, DTP_NO_CUT, DTP_NO_POST);
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(split_fields), DTP_OP_VIEW, 0, 1, split_results, split_infer,
+                 DTP_NO_VALUES, split_lower, DTP_NO_CUT, DTP_NO_POST);

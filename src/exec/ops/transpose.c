@@ -37,5 +37,5 @@ static dnnl_tp_status_t transpose_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_transpose =
-    DTP_OP_CLASS(dtp_transpose_attrs_t, DTP_FIELDS(transpose_fields), DTP_OP_VIEW, 0, dtp_one_result,
+    DTP_OP_CLASS(dtp_transpose_attrs_t, DTP_FIELDS(transpose_fields), DTP_OP_VIEW, 0, 1, dtp_one_result,
                  transpose_infer, DTP_NO_VALUES, transpose_lower, DTP_NO_CUT, DTP_NO_POST);

@@ -33,5 +33,5 @@ static bool unary_post(const dtp_ir_t *ir, const dtp_ir_node_t *n, int x, dtp_ir
 }
 
 const dtp_op_class_t dtp_class_unary =
-    DTP_OP_CLASS(dtp_unary_attrs_t, DTP_NO_FIELDS /* rows have them */, DTP_OP_KEEPS_ORDER, 0, dtp_one_result,
-                 unary_infer, DTP_NO_VALUES, unary_lower, dtp_cut_all, unary_post);
+    DTP_OP_CLASS(dtp_unary_attrs_t, DTP_NO_FIELDS /* rows have them */, DTP_OP_KEEPS_ORDER, 0, 1,
+                 dtp_one_result, unary_infer, DTP_NO_VALUES, unary_lower, dtp_cut_all, unary_post);

@@ -348,10 +348,11 @@ static dnnl_tp_status_t sort_regions(import_t *m) {
 dnnl_tp_status_t dtp_ir_import(dtp_ir_t *ir, int nin, const dnnl_tp_tensor_info_t *in_shapes,
                                const void *const *in_values) {
     const dtp_graph_t *g = ir->graph;
-    /* Passes replace nodes and values, they add none. */
+    /* Passes replace nodes and values; dtp_ir_use_bf16 alone adds some. */
     ir->nvalues = g->nvalues + (ir->selection ? ir->selection->nfeeds : 0); /* make_elsewhere */
     ir->values = dtp_arena_take(ir->arena, sizeof *ir->values * (size_t)ir->nvalues);
-    ir->nodes = dtp_arena_take(ir->arena, sizeof *ir->nodes * (size_t)g->nnodes);
+    ir->cap_nodes = g->nnodes;
+    ir->nodes = dtp_arena_take(ir->arena, sizeof *ir->nodes * (size_t)ir->cap_nodes);
     import_t m = {.ir = ir};
     m.same_as = dtp_arena_take(ir->arena, sizeof *m.same_as * (size_t)(g->nvalues + 1));
     m.home = dtp_arena_alloc(ir->arena, sizeof *m.home * (size_t)g->nregions);

@@ -129,6 +129,7 @@ typedef struct dtp_ir {
     bool simple;   /* one pass of the sweep is enough: no loops, no functions */
     bool counted;  /* a sweep has been here */
     int nvalues, nnodes, nregions, nops;
+    int cap_nodes;            /* places in nodes */
     dtp_ir_region_t *regions; /* as the graph's */
     int noutputs;
     const int *outputs;               /* of the graph, after removal of what only hands values on */
@@ -162,6 +163,9 @@ dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_swish(dtp_ir_t *ir);
+/* After these: f32 values that operators in bf16 make and read become bf16, converted where others read or make them. Inputs
+ * and outputs, variables of loops, what functions take and return stay as they are. */
+dnnl_tp_status_t dtp_ir_use_bf16(dtp_ir_t *ir);
 /* Does the engine take operators of this kind (matmul, convolution, batch_norm_inference) and type with this behind them
  * (bias: as their bias); attention of this type? */
 dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, int kind, dnnl_tp_data_type_t type,

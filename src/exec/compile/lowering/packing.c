@@ -154,20 +154,21 @@ static dnnl_tp_status_t reorder_into(dtp_lower_t *l, const dtp_md_t *src, const 
     return status;
 }
 
-/* Parts side by side in a plain {K, N} of so many columns. */
-static dnnl_tp_status_t join_parts(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols, size_t size,
-                                   char *to) {
+/* Parts side by side in a plain {K, N} of so many columns and this type. */
+static dnnl_tp_status_t join_parts(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols,
+                                   dnnl_tp_data_type_t type, char *to) {
+    const size_t size = dtp_type_size(type);
     for (int i = 0; i < p->nparts; ++i) {
         const dtp_md_t *m = &p->part[i].src;
         const int64_t width = m->dims[1], strides[2] = {cols, 1};
-        const size_t row = m->strides[1] == 1 ? (size_t)width * size : 0;
+        const size_t row = m->strides[1] == 1 && m->data_type == type ? (size_t)width * size : 0;
         const char *from = p->part[i].data;
         if (row) {
             for (int64_t r = 0; r < m->dims[0]; ++r)
                 memcpy(to + (size_t)(r * cols) * size, from + (size_t)(r * m->strides[0]) * size, row);
         } else {
             dtp_md_t place;
-            DTP_TRY(dtp_md_init_strides(&place, 2, m->dims, m->data_type, strides));
+            DTP_TRY(dtp_md_init_strides(&place, 2, m->dims, type, strides));
             DTP_TRY(reorder_into(l, m, from, &place, to));
         }
         to += (size_t)width * size;
@@ -215,32 +216,33 @@ static void map_part(const dtp_packing_t *p, int64_t channels, float *to) {
     }
 }
 
-/* The constant before its layout changes, row-major. */
-static dnnl_tp_status_t make_plain(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols, size_t size,
-                                   char *to) {
-    if (p->role == DTP_PACK_AS_IS) return join_parts(l, p, cols, size, to);
+/* The constant before its layout changes, row-major, in this type; what is mapped is f32. */
+static dnnl_tp_status_t make_plain(dtp_lower_t *l, const dtp_packing_t *p, int64_t cols,
+                                   dnnl_tp_data_type_t type, char *to) {
+    if (p->role == DTP_PACK_AS_IS) return join_parts(l, p, cols, type, to);
     map_part(p, p->channels, (float *)(void *)to);
     return dnnl_tp_success;
 }
 
 static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) {
     const dtp_packing_t *p = j->packing;
-    const size_t size = dtp_type_size(j->dst.data_type);
+    const dnnl_tp_data_type_t type = p->role == DTP_PACK_AS_IS ? j->dst.data_type : dnnl_tp_f32;
     dtp_md_t plain = p->part[0].src;
     const bool is_matrix = p->role == DTP_PACK_AS_IS && plain.ndims == 2;
     int64_t dims[DNNL_TP_MAX_NDIMS];
     memcpy(dims, plain.dims, sizeof dims);
     for (int i = 1; i < p->nparts; ++i) dims[1] += p->part[i].src.dims[1];
-    if (dtp_md_is_dense_row_major(&j->dst) && (is_matrix || p->role != DTP_PACK_AS_IS))
-        return make_plain(l, p, dims[1], size, to);
+    if (dtp_md_is_dense_row_major(&j->dst) && j->dst.data_type == type &&
+        (is_matrix || p->role != DTP_PACK_AS_IS))
+        return make_plain(l, p, dims[1], type, to);
     if (dtp_md_is_padded(&j->dst)) memset(to, 0, dtp_md_size(&j->dst));
     if (p->nparts == 1 && p->role == DTP_PACK_AS_IS)
         return reorder_into(l, &plain, p->part[0].data, &j->dst, to);
-    DTP_TRY(dtp_md_init_strides(&plain, plain.ndims, dims, j->dst.data_type, NULL));
-    const size_t bytes = (size_t)dtp_md_nelems(&plain) * size;
+    DTP_TRY(dtp_md_init_strides(&plain, plain.ndims, dims, type, NULL));
+    const size_t bytes = (size_t)dtp_md_nelems(&plain) * dtp_type_size(type);
     char *tmp = dtp_alloc(l->ir->arena->allocator, bytes, DTP_CACHE_LINE);
     if (!tmp) return dtp_no_memory(bytes);
-    dnnl_tp_status_t status = make_plain(l, p, dims[1], size, tmp);
+    dnnl_tp_status_t status = make_plain(l, p, dims[1], type, tmp);
     if (status == dnnl_tp_success) status = reorder_into(l, &plain, tmp, &j->dst, to);
     dtp_free(l->ir->arena->allocator, tmp);
     return status;

@@ -232,9 +232,10 @@ static dnnl_tp_status_t nd_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-#define CLASS(name, fields, infer, values, lower)                                                           \
-    const dtp_op_class_t dtp_class_##name = DTP_OP_CLASS(attrs_t, DTP_FIELDS(fields), 0, 0, dtp_one_result, \
-                                                         infer, values, lower, DTP_NO_CUT, DTP_NO_POST)
+#define CLASS(name, fields, infer, values, lower)                                                         \
+    const dtp_op_class_t dtp_class_##name =                                                               \
+        DTP_OP_CLASS(attrs_t, DTP_FIELDS(fields), 0, 0, 1 | 1 << 2, dtp_one_result, infer, values, lower, \
+                     DTP_NO_CUT, DTP_NO_POST)
 CLASS(take, along_fields, take_infer, take_values, take_lower);
 CLASS(gather_elements, along_fields, gather_elements_infer, DTP_NO_VALUES, elements_lower);
 CLASS(gather_nd, nd_fields, gather_nd_infer, DTP_NO_VALUES, nd_lower);

@@ -50,5 +50,5 @@ static dnnl_tp_status_t pointwise_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_pointwise =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, dtp_one_result, pointwise_infer, DTP_NO_VALUES,
-                 pointwise_lower, dtp_cut_by_dim, DTP_NO_POST);
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, 1 << 1 | 1 << 2 /* of a selection */, dtp_one_result,
+                 pointwise_infer, DTP_NO_VALUES, pointwise_lower, dtp_cut_by_dim, DTP_NO_POST);

@@ -55,6 +55,6 @@ static dnnl_tp_status_t top_k_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-const dtp_op_class_t dtp_class_top_k =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(top_k_fields), 0, 0, dtp_one_result, top_k_infer, DTP_NO_VALUES,
-                 top_k_lower, dtp_cut_all /* dimension 0 is all that stands before the axis */, DTP_NO_POST);
+const dtp_op_class_t dtp_class_top_k = DTP_OP_CLASS(
+    attrs_t, DTP_FIELDS(top_k_fields), 0, 0, DTP_NO_BF16, dtp_one_result, top_k_infer, DTP_NO_VALUES,
+    top_k_lower, dtp_cut_all /* dimension 0 is all that stands before the axis */, DTP_NO_POST);

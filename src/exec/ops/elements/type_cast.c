@@ -40,5 +40,5 @@ static dnnl_tp_status_t type_cast_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
 }
 
 const dtp_op_class_t dtp_class_type_cast =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(type_cast_fields), 0, 0, dtp_one_result, type_cast_infer,
+    DTP_OP_CLASS(attrs_t, DTP_FIELDS(type_cast_fields), 0, 0, DTP_NO_BF16, dtp_one_result, type_cast_infer,
                  type_cast_values, type_cast_lower, dtp_cut_all, DTP_NO_POST);
