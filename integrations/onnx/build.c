@@ -70,7 +70,7 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
                 int nout, val_t **out) {
     enum { FEW = 64 };
     dnnl_tp_value_t in_values[FEW], out_values[FEW];
-    char name[NAME];
+    char name[NAME], room[DTP_ONNX_NAME];
     for (int i = 0; i < nout; ++i) out[i] = NULL;
     if (nin > FEW || nout > FEW)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has more than %d inputs or outputs", FEW);
@@ -84,8 +84,8 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
     if (cv->is_last) (void)snprintf(name, sizeof name, "%s", result);
     else (void)snprintf(name, sizeof name, "%.240s.%d", result, ++cv->parts);
     cv->is_last = false;
-    dtp_cv_pass_on(cv, dnnl_tp_graph_op(cv->im->graph, (dnnl_tp_op_kind_t)kind, name, nin, in_values, nattr,
-                                        attr, nout, out_values));
+    dtp_cv_pass_on(cv, dnnl_tp_graph_op(cv->im->graph, (dnnl_tp_op_kind_t)kind, dtp_onnx_plain(name, room),
+                                        nin, in_values, nattr, attr, nout, out_values));
     for (int i = 0; i < nout && !cv->status; ++i) {
         out[i] = dtp_cv_made(cv, out_values[i]);
     }
@@ -259,7 +259,9 @@ int dtp_cv_axis(cv_t *cv, int64_t axis, int ndims) {
 
 int64_t dtp_cv_dim(cv_t *cv, const val_t *x, int d) {
     if (cv->status) return 1;
-    if (x->info.dims[d] == CV_RUNTIME)
+    if (d < 0 || d >= x->info.ndims)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "an input has only %d dimensions", x->info.ndims);
+    else if (x->info.dims[d] == CV_RUNTIME)
         dtp_cv_fail(cv, dnnl_tp_unimplemented,
                     "dimension %d of an input has to be known: give its size (dims or batch of "
                     "dnnl_tp_onnx_graph_opts_t)",
@@ -267,11 +269,12 @@ int64_t dtp_cv_dim(cv_t *cv, const val_t *x, int d) {
     return cv->status ? 1 : x->info.dims[d];
 }
 
+/* Of a tensor without elements the other dimensions may be anything. */
 int64_t dtp_cv_product(const val_t *x, int begin, int end) {
     int64_t n = 1;
-    for (int d = begin; d < end; ++d) {
+    for (int d = begin; d < end; ++d)
         if (x->info.dims[d] == CV_RUNTIME) return CV_RUNTIME;
-        n *= x->info.dims[d]; /* within the elements of a tensor that was checked */
-    }
+    for (int d = begin; d < end; ++d)
+        if (__builtin_mul_overflow(n, x->info.dims[d], &n)) n = INT64_MAX;
     return n;
 }

@@ -197,7 +197,7 @@ void dtp_onnx_trilu(cv_t *cv) {
     const int64_t dims[2] = {dtp_cv_dim(cv, x, nd - 2), dtp_cv_dim(cv, x, nd - 1)};
     void *p;
     val_t *mask = dtp_cv_room(cv, dnnl_tp_boolean, 2, dims, &p);
-    for (int64_t r = 0; mask && r < dims[0]; ++r)
+    for (int64_t r = 0; mask && dims[1] && r < dims[0]; ++r) /* not endless rows of nothing */
         for (int64_t c = 0; c < dims[1]; ++c)
             ((uint8_t *)p)[r * dims[1] + c] = upper ? c - r >= k : c - r <= k;
     dtp_cv_set(cv, 0,

@@ -38,9 +38,11 @@ void dtp_onnx_if(cv_t *cv) {
         for (int i = 0; i < cv->nout && !cv->status; ++i) yield[b][i] = dtp_cv_value(cv, out[b][i]);
         im->graph = around;
     }
+    char room[DTP_ONNX_NAME];
     if (!cv->status)
-        dtp_cv_pass_on(cv, dnnl_tp_graph_if(around, cv->node->output[0], dtp_cv_value(cv, cv->in[0]),
-                                            region[0], region[1], cv->nout, yield[0], yield[1], results));
+        dtp_cv_pass_on(cv, dnnl_tp_graph_if(around, dtp_onnx_plain(cv->node->output[0], room),
+                                            dtp_cv_value(cv, cv->in[0]), region[0], region[1], cv->nout,
+                                            yield[0], yield[1], results));
     for (int i = 0; i < cv->nout && !cv->status; ++i) dtp_cv_set(cv, i, dtp_cv_made(cv, results[i]));
     for (int b = 0; b < 2; ++b) (void)dnnl_tp_graph_destroy(region[b]);
 }

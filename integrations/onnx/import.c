@@ -215,6 +215,7 @@ static dnnl_tp_status_t fix_input(import_t *im, const dnnl_tp_onnx_value_t *x,
 static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *value,
                               const dnnl_tp_onnx_graph_opts_t *o) {
     dnnl_tp_onnx_port_t port;
+    char room[DTP_ONNX_NAME];
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     if (!*port.name) return dtp_onnx_fail(dnnl_tp_invalid_graph, "an input has no name");
     if (dtp_onnx_find(s, port.name) && !is_fed(o, port.name)) return dnnl_tp_success; /* an initializer */
@@ -237,8 +238,8 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *val
     if (o->batch > 0 && port.info.ndims > 0) port.info.dims[0] = o->batch;
     v->info = port.info;
     v->input = port.name;
-    DTP_ONNX_TRY(
-        dnnl_tp_graph_input(im->graph, &v->v, port.name, v->info.data_type, v->info.ndims, v->info.dims));
+    DTP_ONNX_TRY(dnnl_tp_graph_input(im->graph, &v->v, dtp_onnx_plain(port.name, room), v->info.data_type,
+                                     v->info.ndims, v->info.dims));
     if (is_fed(o, port.name)) return dtp_onnx_names_set(&s->names, port.name, v);
     return define(s, port.name, v);
 }
@@ -301,7 +302,8 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     cv_t cv = {.im = im, .node = &(node_proto_t){.name = value->name, .op_type = kind}};
     *number = dtp_cv_value(&cv, v);
     if (cv.status) return cv.status;
-    return dnnl_tp_graph_output(im->graph, *number, port.name);
+    char room[DTP_ONNX_NAME];
+    return dnnl_tp_graph_output(im->graph, *number, dtp_onnx_plain(port.name, room));
 }
 
 static dnnl_tp_status_t check_opts(const_dnnl_tp_onnx_model_t m, const dnnl_tp_onnx_graph_opts_t *o) {
@@ -336,7 +338,8 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
     const graph_proto_t *g = p->graph;
     scope_t scope = {.nimports = p->n_opset_import, .imports = p->opset_import};
     dtp_onnx_names_init(&scope.names, &im->memory, 0);
-    if (g->name && *g->name) DTP_ONNX_TRY(dnnl_tp_graph_set_name(im->graph, g->name));
+    char room[DTP_ONNX_NAME];
+    if (g->name && *g->name) DTP_ONNX_TRY(dnnl_tp_graph_set_name(im->graph, dtp_onnx_plain(g->name, room)));
     if (g->n_sparse_initializer)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the model has sparse initializers");
     for (size_t i = 0; i < g->n_initializer; ++i) DTP_ONNX_TRY(initializer(im, &scope, g->initializer[i]));

@@ -67,9 +67,11 @@ void dtp_repeat_end(dtp_repeat_t *r, val_t *condition, val_t **results) {
         v[NEXT][i] = dtp_cv_value(cv, r->next[i]);
     }
     const dnnl_tp_value_t goes_on = dtp_cv_value(cv, condition);
+    char room[DTP_ONNX_NAME];
     if (!cv->status)
-        dtp_cv_pass_on(cv, dnnl_tp_graph_while(r->around, cv->node->output[0], r->cond, goes_on, r->body,
-                                               r->n, v[INIT], v[INSIDE], v[NEXT], 0, v[RESULT]));
+        dtp_cv_pass_on(cv, dnnl_tp_graph_while(r->around, dtp_onnx_plain(cv->node->output[0], room), r->cond,
+                                               goes_on, r->body, r->n, v[INIT], v[INSIDE], v[NEXT], 0,
+                                               v[RESULT]));
     for (int i = 0; i < r->n && !cv->status; ++i) results[i] = dtp_cv_made(cv, v[RESULT][i]);
     (void)dnnl_tp_graph_destroy(r->body);
     (void)dnnl_tp_graph_destroy(r->cond);

@@ -52,6 +52,7 @@ typedef struct {
         values;          /* heads of keys and values, each read by `groups` queries */
     val_t *x[SEQUENCES]; /* {B, T, heads, n}; NULL: absent */
     double scale;
+    int64_t columns; /* of the result */
 } linear_t;
 
 /* {B, T, heads n} as {B, T, heads, n} */
@@ -88,8 +89,7 @@ static val_t *linear_step(cv_t *cv, const linear_t *l, int64_t t, val_t *at, val
     if (cv->status) return NULL;
     *state = dtp_cv_binary(cv, dnnl_tp_op_add, *state,
                            dtp_cv_binary(cv, dnnl_tp_op_multiply, at_step(cv, l, KEY, t, at, true), v));
-    const int64_t grouped[4] = {l->batch, l->heads, l->groups, l->keys},
-                  flat[2] = {l->batch, l->heads * l->groups * l->values};
+    const int64_t grouped[4] = {l->batch, l->heads, l->groups, l->keys}, flat[2] = {l->batch, l->columns};
     val_t *q = dtp_cv_reshape(cv, at_step(cv, l, QUERY, t, at, false), 4, grouped);
     val_t *y = cv->status ? NULL : dtp_cv_matmul(cv, q, *state, false);
     if (cv->status) return NULL;
@@ -126,6 +126,8 @@ static void read_linear(cv_t *cv, linear_t *l) {
     if (cv->status) return;
     l->keys = l->x[QUERY]->info.dims[3];
     l->values = l->x[VALUE]->info.dims[3];
+    if (__builtin_mul_overflow(queries, l->values, &l->columns))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its heads are too many");
     l->scale = scale != 0.f ? (double)scale : 1 / sqrt((double)l->keys);
 }
 

@@ -31,7 +31,7 @@ static bool list_of(cv_t *cv, const char *name, int n, int64_t standard, int64_t
 void dtp_onnx_col_to_im(cv_t *cv) {
     enum { X, IMAGE, BLOCK };
     int64_t n, nb, pads[2 * MOST], strides[MOST], dilations[MOST], count[MOST], windows = 1, volume = 1,
-                                                                                area = 1;
+                                                                                places = 1, area = 1;
     const int64_t *image = dtp_cv_ints(cv, IMAGE, &n), *block = dtp_cv_ints(cv, BLOCK, &nb);
     val_t *x = cv->in[X];
     if (!cv->status && (n < 1 || n > MOST || nb != n || x->info.ndims != 3))
@@ -48,7 +48,8 @@ void dtp_onnx_col_to_im(cv_t *cv) {
                 (image[d] + pads[d] + pads[n + d] - dilations[d] * (block[d] - 1) - 1) / strides[d] + 1;
         if (!cv->status && (count[d] < 1 || __builtin_mul_overflow(windows, count[d], &windows) ||
                             __builtin_mul_overflow(volume, block[d], &volume) ||
-                            __builtin_mul_overflow(area, image[d], &area)))
+                            __builtin_mul_overflow(area, image[d], &area) ||
+                            __builtin_mul_overflow(windows, volume, &places) || area == INT64_MAX))
             dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its windows do not fit");
     }
     const int64_t batch = cv->status ? 0 : dtp_cv_dim(cv, x, 0), rows = cv->status ? 0 : dtp_cv_dim(cv, x, 1);
@@ -57,7 +58,7 @@ void dtp_onnx_col_to_im(cv_t *cv) {
                     (long long)windows, (long long)volume);
     if (cv->status) return;
     void *p;
-    val_t *at = dtp_cv_room(cv, dnnl_tp_s64, 2, (const int64_t[2]){volume * windows, 1}, &p);
+    val_t *at = dtp_cv_room(cv, dnnl_tp_s64, 2, (const int64_t[2]){places, 1}, &p);
     for (int64_t k = 0; at && k < volume; ++k)
         for (int64_t w = 0; w < windows; ++w) {
             int64_t to = 0, kk = k, ww = w, factor = 1;
@@ -72,7 +73,7 @@ void dtp_onnx_col_to_im(cv_t *cv) {
             }
             ((int64_t *)p)[k * windows + w] = to < 0 ? area : to;
         }
-    const int64_t planes = batch * (rows / volume), flat[2] = {planes, volume * windows};
+    const int64_t planes = batch * (rows / volume), flat[2] = {planes, places};
     static const int64_t swap[] = {1, 0};
     val_t *y = dtp_cv_transpose(cv, dtp_cv_reshape(cv, x, 2, flat), swap);
     y = scattered(cv, area + 1, planes, at, y, "add");
@@ -96,7 +97,9 @@ void dtp_onnx_max_unpool(cv_t *cv) {
         dims[d] = dtp_cv_dim(cv, x, d);
         if (d >= SPACE) {
             const int s = d - SPACE;
-            dims[d] = (dims[d] - 1) * strides[s] - pads[s] - pads[n + s] + kernel[s];
+            if (__builtin_mul_overflow(dims[d] - 1, strides[s], &dims[d]) || dims[d] > INT64_MAX / 2)
+                dims[d] = -1;
+            else dims[d] += kernel[s] - pads[s] - pads[n + s];
         }
         if (!cv->status && (dims[d] < 0 || __builtin_mul_overflow(total, dims[d], &total)))
             dtp_cv_fail(cv, dnnl_tp_invalid_shape, "dimension %d of its result does not fit", d);
