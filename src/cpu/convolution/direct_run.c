@@ -21,7 +21,8 @@ typedef struct {
 /* A chunk of pixels of one group. */
 typedef struct {
     const conv_run_t *run;
-    int64_t *row_a, *row_c, *pixel; /* of each row: offsets in src and dst, number among the pixels of dst */
+    int64_t *row_a, *row_c,
+        *pixel; /* of each row: offsets in src and dst; for what follows sums, number among the pixels of dst */
     dtp_conv_class_t *classes;
     int nclasses;
     dtp_ukr_tap_t *taps;
@@ -54,6 +55,10 @@ static void class_passes(const dtp_conv_direct_t *p, dtp_conv_class_t *c) {
     c->last = last / p->pass_elements;
 }
 
+static void fill_steps(int64_t *to, int64_t n, int64_t first, int64_t step) {
+    for (int64_t i = 0; i < n; ++i) to[i] = first + i * step;
+}
+
 /* Pixels x0..x1 - 1 of a line: rows from `row` on. */
 static void push_pixels(conv_chunk_t *k, const dtp_conv_class_t *c, const int64_t pos[4], int64_t x1,
                         int64_t row) {
@@ -67,13 +72,11 @@ static void push_pixels(conv_chunk_t *k, const dtp_conv_class_t *c, const int64_
         to += pos[1 + i] * p->dst_x[i];
         pixel = pixel * w->out + pos[1 + i];
     }
-    int64_t step = p->win[2].stride * p->src_x[2];
-    if (empty) a = step = 0; /* nothing is read */
-    for (int64_t n = x1 - pos[3]; n > 0; --n, ++row, a += step, to += p->dst_x[2], ++pixel) {
-        k->row_a[row] = a;
-        k->row_c[row] = to;
-        k->pixel[row] = pixel;
-    }
+    const int64_t step = empty ? 0 : p->win[2].stride * p->src_x[2]; /* empty: nothing is read */
+    const int64_t n = x1 - pos[3];
+    fill_steps(k->row_a + row, n, empty ? 0 : a, step);
+    fill_steps(k->row_c + row, n, to, p->dst_x[2]);
+    if (p->tiled || p->fused.act) fill_steps(k->pixel + row, n, pixel, 1);
 }
 
 /* Lines [l0, l1), pixels [x0, x1) of each. */

@@ -83,6 +83,12 @@ INLINE void k_sparse(const int MR, const int NV, __m512 *c, const char *const *a
     (FULL || (j) < NV - 1 ? _mm512_loadu_ps((const float *)(const void *)(p) + 16 * (j)) \
                           : _mm512_maskz_loadu_ps(mask, (const float *)(const void *)(p) + 16 * (j)))
 
+#define STORE(j, p, x)                                                                  \
+    do {                                                                                \
+        if (FULL || (j) < NV - 1) _mm512_storeu_ps((float *)(void *)(p) + 16 * (j), x); \
+        else _mm512_mask_storeu_ps((float *)(void *)(p) + 16 * (j), mask, x);           \
+    } while (0)
+
 /* The same over row-major B: lines of a k-step are adjacent, k-steps are bstep bytes apart. COPY: the lines are
  * stored as column panels, so that the next row blocks find them packed. FETCH: lines pf_dist bytes ahead are fetched. */
 enum { COPY = 1, FETCH = 2 };
@@ -114,12 +120,32 @@ INLINE void bound(const int N, __m512 *c, const dtp_ukr_args_t *u) {
     }
 }
 
-INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_args_t *u) {
+/* What follows the sums has no branch for each step that may be missing, but adds nothing: where branches meet again the
+ * compiler has given the sums other registers, and spilt some of them on the way. */
+#define N8 -0.f, -0.f, -0.f, -0.f, -0.f, -0.f, -0.f, -0.f
+static const float nothing[DTP_UKR_MAX_NV * DTP_UKR_PANEL] = {N8, N8, N8, N8, N8, N8, N8, N8};
+#undef N8
+
+/* max(first, x) before the addend, its scale, min(hi, max(lo, x)) at the end; in this order they keep NaN. */
+typedef struct {
+    float first, scale, lo, hi;
+} ends_t;
+
+/* Each way through k is a function of its own, or general registers are short in all of them. */
+enum { LINE = 0, AHEAD = 1, PLAIN = 2 };
+
+INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
+    const bool acc = u->flags & DTP_UKR_ACC, first = u->flags & DTP_UKR_RELU_FIRST,
+               more = acc || first || add;
+    const float *bias = u->bias ? u->bias : nothing;
+    ends_t ends = {first ? 0 : -__builtin_inff(), add ? u->add_scale : 0,
+                   u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
+                   u->flags & DTP_UKR_CAP ? u->cap : __builtin_inff()};
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m512 c[MAX_ACC];
         UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
@@ -139,12 +165,12 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
-            if (u->bstep != DTP_UKR_PANEL_BYTES) {
+            if (WAY == PLAIN) {
                 /* The first block has brought B for the others. */
                 if (u->copy) k_plain(MR, NV, FULL, COPY | FETCH, c, a, b, k, k + kb, u);
                 else if (blk == 0) k_plain(MR, NV, FULL, FETCH, c, a, b, k, k + kb, u);
                 else k_plain(MR, NV, FULL, 0, c, a, b, k, k + kb, u);
-            } else if (pf_mode == DTP_UKR_PF_STREAM) {
+            } else if (WAY == AHEAD && pf_mode == DTP_UKR_PF_STREAM) {
                 const int64_t ahead = u->pf_dist < 16 * kb ? u->pf_dist : 16 * kb;
                 int64_t ke = k + kb - ahead / 16, from = k;
                 const char *next = b + ahead;
@@ -156,7 +182,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
                     ke = k + kb;
                     next = pf;
                 }
-            } else if (NV >= 2 && MR >= 4 && pf_mode == DTP_UKR_PF_PAIR) {
+            } else if (WAY == AHEAD && NV >= 2 && MR >= 4 && pf_mode == DTP_UKR_PF_PAIR) {
                 k_packed(MR, NV, 2, c, a, b, bs, k, k + kb, pf);
                 pf += 16 * kb;
             } else {
@@ -164,8 +190,6 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
                 pf += 16 * kb;
             }
         }
-        /* Pins the sums to the registers of the loops, or the branches below give them others, and a loop spills one. */
-        UNROLL for (int i = 0; i < MR * NV; i++) __asm__("" : "+v"(c[i]));
         char *cr[DTP_UKR_MAX_MR];
         if (row_c) {
             UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + row_c[i];
@@ -174,46 +198,50 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const dtp_ukr_a
             UNROLL for (int i = 0; i < MR; i++) cr[i] = base_c + i * u->ldc;
             base_c += MR * u->ldc;
         }
-        if (u->flags & DTP_UKR_ACC) {
-            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                _mm512_add_ps(c[i * NV + j], LOAD(j, cr[i]));
+        __asm__("" : "+m"(ends)); /* or they take registers in the loops */
+        const __m512 lo = _mm512_set1_ps(ends.lo), hi = _mm512_set1_ps(ends.hi);
+        if (!more) {
+            __m512 v[DTP_UKR_MAX_NV];
+            UNROLL for (int j = 0; j < NV; j++) v[j] = LOAD(j, bias);
+            UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+                STORE(j, cr[i], _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_add_ps(c[i * NV + j], v[j]))));
+            continue;
         }
-        if (u->bias) {
+        const __m512 least = _mm512_set1_ps(ends.first), s = _mm512_set1_ps(ends.scale);
+        const int64_t *row_add = u->row_add ? u->row_add + blk * MR : NULL;
+        UNROLL for (int i = 0; i < MR; i++) {
+            const char *old = acc ? cr[i] : (const char *)nothing,
+                       *from = add ? add + (row_add ? row_add[i] : i * u->ldadd) : (const char *)nothing;
             UNROLL for (int j = 0; j < NV; j++) {
-                const __m512 v = LOAD(j, u->bias);
-                UNROLL for (int i = 0; i < MR; i++) c[i * NV + j] = _mm512_add_ps(c[i * NV + j], v);
+                __m512 x = _mm512_add_ps(_mm512_add_ps(c[i * NV + j], LOAD(j, old)), LOAD(j, bias));
+                x = _mm512_fmadd_ps(s, LOAD(j, from), _mm512_max_ps(least, x));
+                STORE(j, cr[i], _mm512_min_ps(hi, _mm512_max_ps(lo, x)));
             }
         }
-        /* max(0, x), in this order, keeps NaN. */
-        if (u->flags & DTP_UKR_RELU_FIRST) {
-            UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_max_ps(_mm512_setzero_ps(), c[i]);
-        }
-        if (add) {
-            const __m512 s = _mm512_set1_ps(u->add_scale);
-            const int64_t *row_add = u->row_add ? u->row_add + blk * MR : NULL;
-            UNROLL for (int i = 0; i < MR; i++) {
-                const char *from = add + (row_add ? row_add[i] : i * u->ldadd);
-                UNROLL for (int j = 0; j < NV; j++) c[i * NV + j] =
-                    _mm512_fmadd_ps(s, LOAD(j, from), c[i * NV + j]);
-            }
-            if (!row_add) add += MR * u->ldadd;
-        }
-        if (u->flags & DTP_UKR_FLOOR) bound(MR * NV, c, u);
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++) {
-            if (FULL || j < NV - 1) _mm512_storeu_ps((float *)cr[i] + 16 * j, c[i * NV + j]);
-            else _mm512_mask_storeu_ps((float *)cr[i] + 16 * j, mask, c[i * NV + j]);
-        }
+        if (add && !row_add) add += MR * u->ldadd;
     }
 }
 #undef LOAD
+#undef STORE
 
-#define DEFINE(types, mr, nv, isa)                                                   \
-    static NOINLINE void ukr_##types##_##mr##x##nv##_part(const dtp_ukr_args_t *u) { \
-        types##_body(mr, nv, 0, u);                                                  \
-    }                                                                                \
-    static NOINLINE void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {        \
-        if (u->mask == 0xffff) types##_body(mr, nv, 1, u);                           \
-        else ukr_##types##_##mr##x##nv##_part(u);                                    \
+#define NAME(types, mr, nv, full, way) ukr_##types##_##mr##x##nv##_##full##_##way
+#define WAY(types, mr, nv, full, way)                                              \
+    static NOINLINE void NAME(types, mr, nv, full, way)(const dtp_ukr_args_t *u) { \
+        types##_body(mr, nv, full, way, u);                                        \
+    }
+#define WAYS(types, mr, nv, full) \
+    WAY(types, mr, nv, full, 0) WAY(types, mr, nv, full, 1) WAY(types, mr, nv, full, 2)
+#define LIST(types, mr, nv, full) \
+    { NAME(types, mr, nv, full, 0), NAME(types, mr, nv, full, 1), NAME(types, mr, nv, full, 2) }
+#define DEFINE(types, mr, nv, isa)                                                               \
+    WAYS(types, mr, nv, 0)                                                                       \
+    WAYS(types, mr, nv, 1)                                                                       \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                             \
+        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)}; \
+        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                  \
+                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                  \
+                                                        : LINE;                                  \
+        ways[u->mask == 0xffff][way](u);                                                         \
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
