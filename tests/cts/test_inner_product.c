@@ -15,11 +15,13 @@ typedef struct {
     pc_step_t chain[PC_MAX_STEPS];
 } case_t;
 
+static dnnl_tp_data_type_t type = dnnl_tp_f32; /* of all operands */
+
 static dnnl_tp_memory_desc_t make(int nd, const int64_t *dims, const char *layout) {
     dtp_md_t md;
     dnnl_tp_memory_desc_t out;
-    if (layout) CHECK_OK(dtp_md_init_layout(&md, nd, dims, dnnl_tp_f32, layout));
-    else CHECK_OK(dtp_md_init_tag(&md, nd, dims, dnnl_tp_f32, dnnl_tp_format_tag_any));
+    if (layout) CHECK_OK(dtp_md_init_layout(&md, nd, dims, type, layout));
+    else CHECK_OK(dtp_md_init_tag(&md, nd, dims, type, dnnl_tp_format_tag_any));
     CHECK_OK(dnnl_tp_memory_desc_clone(&out, &md));
     return out;
 }
@@ -31,7 +33,11 @@ static void build(pc_problem_t *p, const case_t *c) {
     wei[0] = c->oc;
     p->inner_product = true;
     p->src = make(c->nd, c->src, c->src_layout);
-    p->wei = make(c->nd, wei, c->wei_layout);
+    /* bf16 is packed in pairs. */
+    const char *layout = c->wei_layout;
+    if (layout && type == dnnl_tp_bf16 && !strcmp(layout, "AB16b16a")) layout = "AB8b16a2b";
+    if (layout && type == dnnl_tp_bf16 && !strcmp(layout, "AcdB16b16a")) layout = "AcdB8b16a2b";
+    p->wei = make(c->nd, wei, layout);
     p->dst = make(2, dst, c->dst_layout);
     if (c->bias) p->bia = make(1, &c->oc, "a");
     memcpy(p->chain, c->chain, sizeof p->chain);
@@ -121,7 +127,15 @@ static void layouts(void **state) {
     }
 }
 
+static void in_bf16(void **state) {
+    type = dnnl_tp_bf16;
+    tails(state);
+    layouts(state);
+    type = dnnl_tp_f32;
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tails), cmocka_unit_test(layouts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tails), cmocka_unit_test(layouts),
+                                       cmocka_unit_test(in_bf16)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

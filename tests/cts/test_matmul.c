@@ -21,8 +21,14 @@ typedef struct {
 static target_t targets[] = {
     {.impl = "ukr:any", .isa = dnnl_tp_cpu_isa_sse41},
     {.impl = "ukr:avx2", .isa = dnnl_tp_cpu_isa_avx2, .bits = DTP_ISA_AVX2},
-    {.impl = "ukr:avx512", .isa = dnnl_tp_cpu_isa_avx512_core, .bits = DTP_ISA_AVX512}};
+    {.impl = "ukr:avx512", .isa = dnnl_tp_cpu_isa_avx512_core, .bits = DTP_ISA_AVX512},
+    {.impl = "ukr:avx512_bf16", .isa = dnnl_tp_cpu_isa_avx512_core_bf16, .bits = DTP_ISA_AVX512_BF16}};
 enum { NTARGETS = sizeof targets / sizeof *targets };
+/* Types of src and weights, and of dst where a case does not say. The last target serves bf16 only. */
+static dnnl_tp_data_type_t operands = dnnl_tp_f32, results = dnnl_tp_f32;
+static bool runs(int target) {
+    return targets[target].engine && (operands == dnnl_tp_bf16 || target != NTARGETS - 1);
+}
 
 static int setup(void **state) {
     (void)state;
@@ -72,8 +78,12 @@ static dnnl_tp_memory_desc_t matrix(layout_t layout, int nd, const int64_t *dims
         dtp_md_t packed;
         int n = 0;
         for (int d = 0; d < r; ++d) text[n++] = (char)('a' + d);
-        snprintf(text + n, sizeof text - (size_t)n, "%c%c16%c%d%c", 'A' + c, 'A' + r, 'a' + r,
-                 layout == WIDE ? 64 : 16, 'a' + c);
+        if (dt == dnnl_tp_bf16) /* has no wide column panels */
+            snprintf(text + n, sizeof text - (size_t)n, "%c%c8%c16%c2%c", 'A' + c, 'A' + r, 'a' + r, 'a' + c,
+                     'a' + r);
+        else
+            snprintf(text + n, sizeof text - (size_t)n, "%c%c16%c%d%c", 'A' + c, 'A' + r, 'a' + r,
+                     layout == WIDE ? 64 : 16, 'a' + c);
         CHECK_OK(dtp_md_init_layout(&packed, nd, dims, dt, text));
         CHECK_OK(dnnl_tp_memory_desc_clone(&md, &packed));
         return md;
@@ -151,10 +161,11 @@ static void build(pc_problem_t *p, const case_t *c) {
     w[nd - 1] = d[nd - 1] = c->n;
     b[nd - 1] = c->bias & 1 ? c->n : 1;
     b[nd - 2] = c->bias & 2 ? c->m : 1;
-    p->src = matrix(c->src, nd, s, dnnl_tp_f32);
-    p->wei = matrix(c->wei, nd, w, dnnl_tp_f32);
-    p->dst = matrix(c->dst, nd, d, c->dst_dt ? c->dst_dt : dnnl_tp_f32);
-    if (c->bias >= 0) p->bia = matrix(PLAIN, nd, b, c->bia_dt ? c->bia_dt : dnnl_tp_f32);
+    p->src = matrix(c->src, nd, s, operands);
+    p->wei = matrix(c->wei, nd, w, operands);
+    p->dst = matrix(c->dst, nd, d, c->dst_dt ? c->dst_dt : results);
+    const dnnl_tp_data_type_t bia = c->m % 2 ? results : dnnl_tp_f32;
+    if (c->bias >= 0) p->bia = matrix(PLAIN, nd, b, c->bia_dt ? c->bia_dt : bia);
     memcpy(p->chain, c->chain, sizeof p->chain);
     p->real_values = c->real;
     p->rows = c->rows;
@@ -165,8 +176,7 @@ static void run(const case_t *c) {
     pc_problem_t p;
     build(&p, c);
     for (int i = 0; i < NTARGETS; ++i)
-        if (targets[i].engine)
-            pc_check(&p, targets[i].engine, targets[i].stream, targets[i].impl, NULL, NULL);
+        if (runs(i)) pc_check(&p, targets[i].engine, targets[i].stream, targets[i].impl, NULL, NULL);
     pc_free(&p);
 }
 
@@ -177,7 +187,8 @@ static void tails(void **state) {
     static const int64_t ms[] = {1, 2, 5, 6, 7, 8, 9, 13, 16, 17, 31}, ns[] = {1, 15, 16, 17, 48, 64, 65, 97},
                          ks[] = {1, 2, 15, 16, 17, 67};
     static const layout_t layouts[] = {ANY, PLAIN, TRANS, WIDE};
-    for (size_t w = 0; w < sizeof layouts / sizeof *layouts; ++w)
+    const size_t nlayouts = operands == dnnl_tp_f32 ? sizeof layouts / sizeof *layouts : 2;
+    for (size_t w = 0; w < nlayouts; ++w)
         for (size_t i = 0; i < sizeof ms / sizeof *ms; ++i)
             for (size_t j = 0; j < sizeof ns / sizeof *ns; ++j)
                 for (size_t k = 0; k < sizeof ks / sizeof *ks; ++k)
@@ -349,10 +360,11 @@ static void runtime_dims(void **state) {
                     const dnnl_tp_format_tag_t tag = nd == 2    ? is_trans ? dnnl_tp_ba : dnnl_tp_ab
                                                      : is_trans ? dnnl_tp_acb
                                                                 : dnnl_tp_abc;
-                    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(given[t], nd, dims, dnnl_tp_f32, tag));
+                    const dnnl_tp_data_type_t dt = p.actual[t]->data_type;
+                    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(given[t], nd, dims, dt, tag));
                 }
                 for (int t = 0; t < NTARGETS; ++t)
-                    if (targets[t].engine)
+                    if (runs(t))
                         pc_check(&p, targets[t].engine, targets[t].stream, targets[t].impl, NULL, NULL);
                 pc_free(&p);
             }
@@ -423,8 +435,6 @@ static void any_is_packed(void **state) {
 /* What the micro-kernels do not serve goes to the reference, and nothing else does. */
 static void dispatch(void **state) {
     (void)state;
-    const target_t *t = &targets[NTARGETS - 1];
-    if (!t->engine) skip();
     const dnnl_tp_dims_t a = {32, 64}, b = {64, 48}, c = {32, 48};
     static const struct {
         dnnl_tp_data_type_t src, wei, dst;
@@ -435,21 +445,45 @@ static void dispatch(void **state) {
                {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_bf16, dnnl_tp_format_tag_any, "ukr:avx512"},
                {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_BA16a48b, "ref:any"},
                {dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_BA16a64b, "ukr:avx512"},
-               {dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_f32, dnnl_tp_ab, "ref:any"},
+               {dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_f32, dnnl_tp_ab, NULL}, /* the target's own */
+               {dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_bf16, dnnl_tp_format_tag_any, NULL},
+               {dnnl_tp_bf16, dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_ab, "ref:any"},
                {dnnl_tp_u8, dnnl_tp_s8, dnnl_tp_s32, dnnl_tp_ab, "ref:any"}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {
+    enum { ROWS = sizeof row / sizeof *row };
+    for (int i = 0; i < 2 * ROWS; ++i) {
+        const target_t *t = &targets[NTARGETS - 1 - i / ROWS];
+        if (!t->engine) continue;
+        const char *impl = row[i % ROWS].impl ? row[i % ROWS].impl : t->impl;
         dnnl_tp_memory_desc_t src, wei, dst;
-        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, a, row[i].src, dnnl_tp_ab));
-        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 2, b, row[i].wei, row[i].tag));
-        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, c, row[i].dst, dnnl_tp_ab));
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&src, 2, a, row[i % ROWS].src, dnnl_tp_ab));
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&wei, 2, b, row[i % ROWS].wei, row[i % ROWS].tag));
+        CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&dst, 2, c, row[i % ROWS].dst, dnnl_tp_ab));
         dnnl_tp_primitive_desc_t pd;
         CHECK_OK(dnnl_tp_matmul_primitive_desc_create(&pd, t->engine, src, wei, NULL, dst, NULL));
-        assert_string_equal(pd->impl->name, row[i].impl);
+        assert_string_equal(pd->impl->name, impl);
         CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
         CHECK_OK(dnnl_tp_memory_desc_destroy(src));
         CHECK_OK(dnnl_tp_memory_desc_destroy(wei));
         CHECK_OK(dnnl_tp_memory_desc_destroy(dst));
     }
+}
+
+/* src and weights of bf16: every kernel serves them, and what it packs. */
+static void bf16_operands(void **state) {
+    operands = dnnl_tp_bf16;
+    for (int i = 0; i < 2; ++i) {
+        results = i ? dnnl_tp_bf16 : dnnl_tp_f32;
+        if (!i) tails(state), batches(state);
+        layouts(state);
+        long_k(state);
+        chains(state);
+        empty_k_and_other_types(state);
+        special_values(state);
+        rows_mode(state);
+        runtime_dims(state);
+        threads(state);
+    }
+    operands = results = dnnl_tp_f32;
 }
 
 int main(void) {
@@ -460,6 +494,7 @@ int main(void) {
         cmocka_unit_test(special_values), cmocka_unit_test(rows_mode),
         cmocka_unit_test(runtime_dims),   cmocka_unit_test(threads),
         cmocka_unit_test(any_is_packed),  cmocka_unit_test(dispatch),
+        cmocka_unit_test(bf16_operands),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -34,7 +34,7 @@ static void kernel(int mr, float (*dot)(const char *a, const char *b), const dtp
             for (int64_t k = 0; k < u->k; ++k)
                 sum += dot(u->a + row * u->lda + k * DTP_UKR_STEP_BYTES,
                            u->b + k * DTP_UKR_PANEL_BYTES + j * DTP_UKR_STEP_BYTES);
-            if (u->bias) sum += u->bias[j];
+            if (u->bias) sum += ((const float *)u->bias)[j];
             if (u->flags & DTP_UKR_RELU_FIRST) sum = fmaxf(sum, 0.f);
             if (u->add) sum += u->add_scale * ((const float *)(const void *)(u->add + row * u->ldadd))[j];
             if (u->flags & DTP_UKR_FLOOR) sum = fmaxf(sum, u->floor);
@@ -46,9 +46,9 @@ static void bf16_2(const dtp_ukr_args_t *u) { kernel(2, dot_bf16, u); }
 static void s8_1(const dtp_ukr_args_t *u) { kernel(1, dot_s8, u); }
 static void s8_2(const dtp_ukr_args_t *u) { kernel(2, dot_s8, u); }
 static const dtp_ukr_set_t set_bf16 = {
-    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, bf16_1, bf16_2}}};
+    .elems = 2, .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, bf16_1, bf16_2}}};
 static const dtp_ukr_set_t set_s8 = {
-    .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, s8_1, s8_2}}};
+    .elems = 4, .flops_per_ns = 1, .max_nv = 1, .max_mr = {0, 2}, .tile = {{0}, {0, s8_1, s8_2}}};
 
 /* ---- An engine whose list begins with them ----------------------------------------------------------- */
 

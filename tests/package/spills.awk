@@ -1,6 +1,6 @@
-# Reads objdump -d --no-show-raw-insn; for every k loop of a function ukr_* (8 or more vfmadd, several broadcasts, at
+# Reads objdump -d --no-show-raw-insn; for every k loop of a function ukr_* (8 or more products, several broadcasts, at
 # most 130 instructions: longer loops are those around it), prints the vector moves to or from the stack. Exit status 1 if there are any, or no loop was seen on x86.
-/^[0-9a-f]+ <ukr_f32_/ { name = $2; n = 0; inside = 1; last_end = 0; next }
+/^[0-9a-f]+ <ukr_(f32|bf16)_/ { name = $2; n = 0; inside = 1; last_end = 0; next }
 /^$/ { inside = 0; next }
 inside && /^ *[0-9a-f]+:/ {
     address = $1; sub(":", "", address)
@@ -11,8 +11,8 @@ inside && /^ *[0-9a-f]+:/ {
     if ($2 ~ /^j/ && ($3 in at) && where[at[$3]] == name && at[$3] < n && at[$3] > last_end) {
         fma = 0; broadcasts = 0; spills = ""
         for (i = at[$3]; i <= n; i++) {
-            if (text[i] ~ /vfmadd/) fma++
-            if (text[i] ~ /vbroadcastss/) broadcasts++
+            if (text[i] ~ /vfmadd|vdpbf16ps/) fma++
+            if (text[i] ~ /vp?broadcast(ss|w)/) broadcasts++
             if (text[i] ~ /vmov.*\(%rsp\)/) spills = spills text[i] "\n"
         }
         last_end = n

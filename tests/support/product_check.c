@@ -199,7 +199,8 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
         if (is_binary(p->chain[i])) {
             dnnl_tp_dims_t dims;
             binary_dims(p->chain[i], dst_md, dims);
-            CHECK_OK(dtp_md_init_strides(&md, dst_md->ndims, dims, dnnl_tp_f32, NULL));
+            const bool bf16 = p->chain[i] == PC_ADD && dst_md->data_type == dnnl_tp_bf16;
+            CHECK_OK(dtp_md_init_strides(&md, dst_md->ndims, dims, bf16 ? dnnl_tp_bf16 : dnnl_tp_f32, NULL));
             operand_init(&r.extra[i], &md, engine, p->real_values, false);
         }
         append(ops, p->chain[i], &md);
@@ -233,7 +234,7 @@ void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t s
     }
     for (int i = 0; i < 2 && p->special != 0; ++i)
         for (int64_t e = 3; e < dtp_md_nelems(&r.t[i].md); e += 37)
-            dtp_store(dnnl_tp_f32, r.t[i].data, dtp_md_offset_linear(&r.t[i].md, e), p->special);
+            dtp_store(r.t[i].md.data_type, r.t[i].data, dtp_md_offset_linear(&r.t[i].md, e), p->special);
     for (int i = 0; p->chain[i]; ++i) {
         if (!r.extra[i].data) continue;
         args[n].arg = DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(i) | DNNL_TP_ARG_SRC_1;

@@ -106,6 +106,11 @@ struct dnnl_tp_primitive_desc {
 #define DTP_CPU_IMPLS_AND_ANY(impl, label, ...) \
     DTP_CPU_IMPLS(impl, label, __VA_ARGS__);    \
     DTP_CPU_IMPL(impl##__any, label ":any", 0, __VA_ARGS__)
+/* With one more for products of bf16. */
+#define DTP_CPU_IMPLS_AND_BF16(impl, label, ...)                                                  \
+    DTP_CPU_IMPLS_AND_ANY(impl, label, __VA_ARGS__);                                              \
+    DTP_CPU_IMPL(impl##__avx512_bf16, label ":avx512_bf16", DTP_ISA_AVX512 | DTP_ISA_AVX512_BF16, \
+                 __VA_ARGS__)
 /* The CPU's list of a kind, fastest first, from the X-macro of its implementations: X(softmax__avx512) ... */
 #define DTP_CPU_LIST(kind, IMPLS) \
     IMPLS(DTP_CPU_LIST_DECLARE)   \

@@ -198,7 +198,7 @@ static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t 
 static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     if (p->dst_dt != dnnl_tp_f32 || p->dst_c != F32) return false;
     if (p->has_bias && (p->bia_dt != dnnl_tp_f32 || p->bia_c != F32)) return false;
-    if (!dtp_fused_init(&p->fused, &p->po, true)) return false;
+    if (!dtp_fused_init(&p->fused, &p->po, true, false)) return false;
     if (!p->fused.has_add || p->fused.add_is_c) return true;
     if (p->dst_p != DTP_UKR_PANEL_BYTES) return false;
     /* The addend lies as dst does. */

@@ -103,7 +103,8 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
     const bool done = clamps(&p->po, a);
-    const bool one = !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true) && p->fused.act;
+    const bool one =
+        !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true, false) && p->fused.act;
     p->tiled = !done && !one;
     a->w = p->win[2];
     a->channels = d->src.dims[1];

@@ -226,7 +226,7 @@ static dnnl_tp_status_t winograd_pd_init(dtp_pd_t *pd) {
     p->has_bias = has_bias;
     p->bia_0 = d->bia.offset0;
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    p->tiled = !dtp_fused_init(&p->fused, &p->po, false);
+    p->tiled = !dtp_fused_init(&p->fused, &p->po, false, false);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     plan(p, pd);
     d->alg = dnnl_tp_convolution_winograd;

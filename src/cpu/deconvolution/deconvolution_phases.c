@@ -154,7 +154,7 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
     DTP_TRY(packed_md(&wei, &d->wei, grouped, dnnl_tp_f32));
     DTP_TRY(image_md(&dst, &d->dst, dnnl_tp_f32));
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    plan->finishes = !lies(&d->dst) || !dtp_fused_init(&p->fused, &p->po, true) || p->fused.has_add;
+    plan->finishes = !lies(&d->dst) || !dtp_fused_init(&p->fused, &p->po, true, false) || p->fused.has_add;
     plan->converts_src = !lies(&d->src);
     plan->converts_wei = !dtp_md_accepts(&wei, &d->wei);
     size_t shared = 0;

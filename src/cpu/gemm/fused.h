@@ -4,9 +4,10 @@
 #define DTP_CPU_GEMM_FUSED_H
 
 #include "cpu/postops/postops.h"
+#include "cpu/ukr/ukr.h"
 
 typedef struct {
-    uint32_t flags; /* DTP_UKR_RELU_FIRST, DTP_UKR_FLOOR, DTP_UKR_CAP */
+    uint32_t flags; /* DTP_UKR_RELU_FIRST, DTP_UKR_FLOOR, DTP_UKR_CAP, DTP_UKR_ADD_BF16 */
     float floor, cap;
     bool has_add, add_is_c; /* an addend; which is the old dst */
     float add_scale;
@@ -17,7 +18,10 @@ typedef struct {
 } dtp_fused_t;
 
 /* False: the chain is something else. passes: the sums may take several passes; the old dst (the addend may be just
- * that) is added in the first one, before any relu. */
-bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes);
+ * that) is added in the first one, before any relu. bf16: the addend may be bf16. */
+bool dtp_fused_init(dtp_fused_t *f, const dtp_postops_t *po, bool passes, bool bf16);
+/* Adds DTP_UKR_*_BF16 for types of dst and bias; false: the kernels do not know them. */
+bool dtp_fused_types(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t dst, dnnl_tp_data_type_t bia,
+                     uint32_t *flags);
 
 #endif

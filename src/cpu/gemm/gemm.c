@@ -60,23 +60,10 @@ static inline bool gemm_over(gemm_slot_t *s, int64_t rows, int64_t panels, int64
     return s->over;
 }
 
-static void gemm_pack_a_plain(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
-    const dtp_gemm_t *g = s->g;
-    const char *a = s->p.a + m0 * g->sam + k0 * g->sak;
-    if (g->a_form == DTP_GEMM_A_TRANS) {
-        g->ukr->transpose(a, g->sak, rows, k, s->a_buf, s->a_ld);
-        return;
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        float *to = (float *)(s->a_buf + i * s->a_ld);
-        for (int64_t j = 0; j < k; j++) to[j] = *(const float *)(a + i * g->sam + j * g->sak);
-    }
-}
-
 static void gemm_pack_a(const gemm_slot_t *s, int64_t m0, int64_t rows, int64_t k0, int64_t k) {
-    gemm_pack_a_plain(s, m0, rows, k0, k);
-    if (s->g->touch_a)
-        s->g->touch_a(s->arg, s->batch, (float *)(void *)s->a_buf, s->a_ld / 4, m0, rows, k0, k);
+    const dtp_gemm_t *g = s->g;
+    dtp_gemm_pack_a(g, s->p.a + m0 * g->sam, rows, k0, k, s->a_buf, s->a_ld);
+    if (g->touch_a) g->touch_a(s->arg, s->batch, (float *)(void *)s->a_buf, s->a_ld / 4, m0, rows, k0, k);
 }
 
 static void gemm_pack_b(const gemm_slot_t *s, int64_t panel0, int64_t panel1, int64_t buf_panel, int64_t k0,
@@ -84,18 +71,8 @@ static void gemm_pack_b(const gemm_slot_t *s, int64_t panel0, int64_t panel1, in
     const dtp_gemm_t *g = s->g;
     const int64_t n0 = panel0 * DTP_UKR_PANEL, n = dtp_min64(panel1 * DTP_UKR_PANEL, g->n) - n0;
     const int64_t bs = k * DTP_UKR_PANEL_BYTES;
-    const char *b = s->p.b + n0 * g->sbn + k0 * g->sbk;
     char *to = s->b_buf + (panel0 - buf_panel) * bs;
-    if (g->b_form == DTP_GEMM_B_PLAIN) {
-        g->ukr->pack(b, g->sbk, k, n, to, bs);
-    } else if (g->b_form == DTP_GEMM_B_TRANS) {
-        g->ukr->pack_trans(b, g->sbn, k, n, to, bs);
-    } else {
-        for (int64_t j = 0; j < (panel1 - panel0) * DTP_UKR_PANEL; j++)
-            for (int64_t i = 0; i < k; i++)
-                *(float *)(to + j / DTP_UKR_PANEL * bs + i * DTP_UKR_PANEL_BYTES + j % DTP_UKR_PANEL * 4) =
-                    j < n ? *(const float *)(b + i * g->sbk + j * g->sbn) : 0;
-    }
+    dtp_gemm_pack_b(g, s->p.b + n0 * g->sbn, n, k0, k, to, bs);
     if (g->touch_b) g->touch_b(s->arg, s->batch, (float *)(void *)to, n0, n, k0, k);
 }
 
@@ -138,21 +115,21 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
                        int64_t panel1, int64_t k0, bool last_pass, const char *pf) {
     const dtp_gemm_t *g = s->g;
     const int64_t col0 = panel0 * DTP_UKR_PANEL;
-    u->c = s->p.c + m0 * g->scm + col0 * 4;
+    u->c = s->p.c + m0 * g->scm + col0 * dtp_ukr_c_bytes(g->flags);
     u->ldc = g->scm;
     u->mask = dtp_gemm_mask(g, panel1);
-    u->flags = k0 || g->way != DTP_GEMM_TILES ? DTP_UKR_ACC : 0;
+    u->flags = (k0 || g->way != DTP_GEMM_TILES ? DTP_UKR_ACC : 0) | (g->flags & DTP_UKR_TYPES);
     u->bias = NULL;
     u->add = NULL;
     if (last_pass) {
         u->flags |= g->flags;
         u->floor = g->floor;
         u->cap = g->cap;
-        if (g->has_bias) u->bias = (const float *)s->p.bias + col0;
+        if (g->has_bias) u->bias = s->p.bias + col0 * dtp_ukr_bias_bytes(g->flags);
     }
     /* The old C is only there in the first pass. */
     if (g->has_add && (g->add_is_c ? k0 == 0 : last_pass)) {
-        u->add = g->add_is_c ? u->c : s->p.add + m0 * g->sadd + col0 * 4;
+        u->add = g->add_is_c ? u->c : s->p.add + m0 * g->sadd + col0 * dtp_ukr_add_bytes(g->flags);
         u->ldadd = g->add_is_c ? g->scm : g->sadd;
         u->add_scale = g->add_scale;
     }
@@ -384,7 +361,7 @@ static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) 
 static dtp_gemm_ahead_t *gemm_look_ahead(const gemm_run_t *run, int64_t batch, dtp_gemm_ahead_t *ahead) {
     const dtp_gemm_t *g = run->g;
     const int64_t a_bytes = g->m * g->sam,
-                  b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->sbk;
+                  b_bytes = g->b_form == DTP_GEMM_B_TRANS ? g->n * g->sbn : g->k * g->ukr->elems * g->sbk;
     if (!g->b_panels || g->k == 0 || g->a_form != DTP_GEMM_A_DIRECT || batch >= g->batches ||
         a_bytes > AHEAD_BYTES || b_bytes > AHEAD_BYTES || g->sam > 8 * g->k)
         return NULL;
@@ -432,7 +409,7 @@ static inline void gemm_once(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p) {
     u.a = p->a;
     u.b = p->b;
     u.c = p->c;
-    if (g->has_bias) u.bias = (const float *)(const void *)p->bias;
+    if (g->has_bias) u.bias = p->bias;
     if (g->has_add) u.add = g->add_is_c ? p->c : p->add;
     g->once(&u);
     if (g->once_rest) {

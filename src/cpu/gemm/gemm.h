@@ -1,8 +1,8 @@
 /* Matrix product C = A B (+ bias, addend, activation) over the micro-kernels: blocking, packing, prefetch
  * and the split over threads. Serves matmul, inner product and the gemm calls; knows no primitive.
  *
- * An element is the four bytes of a k-step, whatever the types (ukr.h); only what packs, touches or finishes
- * tiles, and the addend, are f32.
+ * An element is the four bytes of a k-step, whatever the types (ukr.h); strides of operands that are packed here are of
+ * their own elements. Only what touches and finishes tiles is f32.
  *
  * Every element of C is a sum of passes over k, in ascending order, added from the first on; each pass is one chain of
  * sums from zero on, and its length depends on K alone. So results do not depend on the number of threads, on the tile
@@ -53,7 +53,8 @@ typedef void (*dtp_gemm_finish_t)(const void *arg, int64_t batch, float *tile, i
 
 typedef struct {
     /* Filled by the user, who then calls dtp_gemm_set_shape. */
-    const dtp_ukr_set_t *ukr; /* of k-steps of several elements: a_form A_DIRECT, b_form B_PACKED or B_WIDE */
+    const dtp_ukr_set_t *ukr; /* of a set that packs nothing: a_form A_DIRECT, b_form B_PACKED or B_WIDE */
+    int k_over;               /* elements that the last k-step lacks; a_form then is not A_DIRECT */
     int64_t l2_bytes;
     int num_threads;
     dtp_gemm_a_t a_form;
@@ -63,7 +64,7 @@ typedef struct {
     int64_t scm;      /* C: from row to row; columns are dense. Unused with finish */
     uint32_t flags;   /* DTP_UKR_* but ACC */
     float floor, cap;
-    bool has_bias;          /* one row of N values, the same for all rows */
+    bool has_bias; /* one row of N values, the same for all rows; types of C, addend, bias: in flags */
     bool has_add, add_is_c; /* addend of C's shape; the old C itself */
     float add_scale;
     int64_t sadd;         /* addend: from row to row */
@@ -125,6 +126,12 @@ void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_paral
 /* Rows of a strip of nv column panels, in blocks of even height: what a driver of its own loops calls. u holds
  * everything but blocks and prefetch, and is used up; pf: the strip that comes next, of u's size. */
 void dtp_gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf);
+/* Of the driver: rows of a in k-steps k0..k0 + k - 1 to rows of `to`, ld bytes apart; n columns of b to column panels, bs
+ * bytes apart, the last one filled up with zeros. */
+void dtp_gemm_pack_a(const dtp_gemm_t *g, const char *a, int64_t rows, int64_t k0, int64_t k, char *to,
+                     int64_t ld);
+void dtp_gemm_pack_b(const dtp_gemm_t *g, const char *b, int64_t n, int64_t k0, int64_t k, char *to,
+                     int64_t bs);
 /* The fastest set for types of A, B and the sums and DTP_ISA_* bits (ukr_sets.inc); NULL: there is none. */
 const dtp_ukr_set_t *dtp_ukr_set(dnnl_tp_data_type_t a, dnnl_tp_data_type_t b, dnnl_tp_data_type_t sum,
                                  unsigned isa);

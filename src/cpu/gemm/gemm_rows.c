@@ -45,9 +45,10 @@ void dtp_gemm_rows_ahead(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, in
         dtp_gemm_rows_ahead(ukr, &v, first, rows, u->b + first * u->bs, NULL);
         u->b += first * u->bs;
         if (u->copy) u->copy += first * u->copy_bs;
-        u->c += first * DTP_UKR_PANEL_BYTES;
-        if (u->bias) u->bias += first * DTP_UKR_PANEL;
-        if (u->add) u->add += first * DTP_UKR_PANEL_BYTES;
+        const int64_t cols = first * DTP_UKR_PANEL;
+        u->c += cols * dtp_ukr_c_bytes(u->flags);
+        if (u->bias) u->bias = (const char *)u->bias + cols * dtp_ukr_bias_bytes(u->flags);
+        if (u->add) u->add += cols * dtp_ukr_add_bytes(u->flags);
         dtp_gemm_rows_ahead(ukr, u, nv - first, rows, pf, ahead);
         return;
     }

@@ -120,13 +120,15 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     /* After a relu nothing is added in the first of several passes. */
     g->kc = g->has_add && g->flags & DTP_UKR_RELU_FIRST ? k : dtp_gemm_pass(k);
     const bool packed = g->b_form == DTP_GEMM_B_PACKED || g->b_form == DTP_GEMM_B_WIDE;
-    g->along_rows = g->b_form == DTP_GEMM_B_PLAIN && m <= FEW_BLOCKS * cap && k * g->sbk > g->l2_bytes &&
-                    !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
+    const bool whole = g->ukr->elems == 1; /* k-steps of B lie in its rows */
+    g->along_rows = whole && g->b_form == DTP_GEMM_B_PLAIN && m <= FEW_BLOCKS * cap &&
+                    k * g->sbk > g->l2_bytes && !g->tiled && g->a_form == DTP_GEMM_A_DIRECT && !g->has_add;
     const int64_t kc_bytes = dtp_max64(g->kc, 1) * 4;
 
-    const bool in_place =
-        packed || (g->b_form == DTP_GEMM_B_PLAIN && !g->touch_b && gemm_reads_in_place(g, m, n, k, cap));
-    g->b_copy = g->b_form == DTP_GEMM_B_PLAIN && !in_place && g->sbk != DTP_UKR_PANEL_BYTES && !g->tiled;
+    const bool in_place = packed || (g->b_form == DTP_GEMM_B_PLAIN && whole && !g->touch_b &&
+                                     gemm_reads_in_place(g, m, n, k, cap));
+    g->b_copy =
+        g->b_form == DTP_GEMM_B_PLAIN && whole && !in_place && g->sbk != DTP_UKR_PANEL_BYTES && !g->tiled;
     int64_t a_limit = g->l2_bytes * ROWS_PARTS / ROWS_WHOLE;
     if (g->a_form != DTP_GEMM_A_DIRECT) a_limit = dtp_min64(a_limit, A_PACK_BYTES);
     g->b_panels = 0;
@@ -152,7 +154,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         g->a_form == DTP_GEMM_A_DIRECT ? 0 : dtp_round_up(dtp_min64(g->mc, m) * a_row, DTP_CACHE_LINE);
 
     g->way = DTP_GEMM_TILES;
-    if (g->a_form == DTP_GEMM_A_DIRECT && !g->tiled && !g->add_is_c && k > 0) {
+    if (whole && g->a_form == DTP_GEMM_A_DIRECT && !g->tiled && !g->add_is_c && k > 0) {
         if (g->b_form == DTP_GEMM_B_PLAIN && m == 1) g->way = DTP_GEMM_GEMV;
         if (g->b_form == DTP_GEMM_B_TRANS && m <= DTP_UKR_DOT_ROWS) g->way = DTP_GEMM_DOT;
     }

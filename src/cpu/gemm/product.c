@@ -1,10 +1,16 @@
 /* See product.h. Chains that fit are run in the kernel ([relu] [addend] [relu] [any eltwise] on a dense f32
- * dst); scales and every other chain, layout or type of dst and bias go through f32 tiles. */
+ * dst; on one of bf16 where the kernels are of bf16, without the last step); scales and every other chain, layout or type of dst and bias go through f32 tiles. */
 #include "cpu/gemm/product.h"
 
 #include <stdio.h>
 
 #include "cpu/gemm/fused.h"
+
+const dtp_ukr_set_t *dtp_product_set(const dtp_pd_t *pd, dnnl_tp_data_type_t src, dnnl_tp_data_type_t wei) {
+    const unsigned bf16 = pd->impl->isa & DTP_ISA_AVX512_BF16;
+    if (bf16 && src != dnnl_tp_bf16) return NULL;
+    return dtp_ukr_set(src, wei, dnnl_tp_f32, (dtp_pd_isa(pd) & ~(unsigned)DTP_ISA_AVX512_BF16) | bf16);
+}
 
 /* Elements along k that a k-step takes. */
 static int elems_per_step(dnnl_tp_data_type_t dt) { return (int)(DTP_UKR_STEP_BYTES / dtp_type_size(dt)); }
@@ -58,14 +64,16 @@ void dtp_product_operands(dtp_product_geometry_t *geo, const dtp_md_t *src, cons
 /* Takes what a kernel can do itself; false: through tiles. */
 static bool product_fuse(dtp_product_t *p, const dtp_product_geometry_t *geo) {
     dtp_gemm_t *g = &p->common;
-    if (geo->dst_dt != dnnl_tp_f32 || geo->dst_n != 1 || p->scales.any) return false;
+    if (geo->dst_n != 1 || p->scales.any) return false;
+    if (!dtp_fused_types(g->ukr, geo->dst_dt, p->bia_dt, &g->flags)) return false;
     if (geo->has_bias) {
-        if (geo->bia_dt != dnnl_tp_f32 || geo->bia_m != 0 || (geo->bia_n != 1 && geo->n != 1)) return false;
+        if (geo->bia_m != 0 || (geo->bia_n != 1 && geo->n != 1)) return false;
         g->has_bias = true;
     }
     dtp_fused_t f;
     const bool passes = geo->k < 0 || geo->k / elems_per_step(geo->src_dt) > DTP_GEMM_K_CHAIN;
-    if (!dtp_fused_init(&f, &p->po, passes)) return false;
+    if (!dtp_fused_init(&f, &p->po, passes, g->ukr->is_bf16)) return false;
+    if (f.act && geo->dst_dt != dnnl_tp_f32) return false;
     g->flags |= f.flags;
     g->floor = f.floor;
     g->cap = f.cap;
@@ -86,7 +94,7 @@ static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const 
                           int64_t *m) {
     dtp_gemm_t *g = &s->gemm;
     const int64_t dst_bytes = (int64_t)dtp_type_size(p->dst_dt),
-                  bia_bytes = (int64_t)dtp_type_size(p->bia_dt);
+                  bia_bytes = (int64_t)dtp_type_size(p->bia_dt), add_bytes = dtp_ukr_add_bytes(g->flags);
     int64_t rows = 1; /* of the addend below dim d */
     for (int d = geo->nbatch - 1; d >= 0; --d) rows *= geo->size[d];
     g->nbatch = 0;
@@ -96,7 +104,7 @@ static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const 
         if (size == 1) continue;
         const int64_t a = geo->src_b[d] * p->src_bytes, b = geo->wei_b[d] * p->wei_bytes,
                       c = geo->dst_b[d] * dst_bytes, bias = geo->has_bias ? geo->bia_b[d] * bia_bytes : 0,
-                      add = p->add_row_stride * (int64_t)sizeof(float) * *m * rows;
+                      add = p->add_row_stride * add_bytes * *m * rows;
         int e = g->nbatch - 1;
         if (e >= 0 && g->batch_a[e] == a * size && g->batch_b[e] == b * size && g->batch_c[e] == c * size &&
             g->batch_bias[e] == bias * size) {
@@ -123,7 +131,9 @@ static void product_batch(const dtp_product_t *p, dtp_product_shape_t *s, const 
 }
 
 static dtp_gemm_a_t product_a_form(const dtp_product_t *p, const dtp_product_geometry_t *geo) {
-    if ((geo->src_k == 1 || geo->k == 1) && !p->common.touch_a) return DTP_GEMM_A_DIRECT;
+    const bool dense = geo->src_k == 1 || geo->k == 1, whole = geo->k % p->common.ukr->elems == 0;
+    if (dense && whole && !p->common.touch_a) return DTP_GEMM_A_DIRECT;
+    if (dense && !whole) return DTP_GEMM_A_ANY; /* the last k-step would read behind the row */
     return geo->src_m == 1 || geo->m == 1 ? DTP_GEMM_A_TRANS : DTP_GEMM_A_ANY;
 }
 
@@ -143,22 +153,24 @@ static void product_settle(const dtp_product_t *p, dtp_product_shape_t *s,
     g->sak = geo->src_k * p->src_bytes;
     g->sbk = geo->panel ? geo->panel * DTP_UKR_STEP_BYTES : geo->wei_k * p->wei_bytes;
     g->sbn = geo->wei_n * p->wei_bytes;
-    g->scm = geo->dst_m * (int64_t)sizeof(float);
-    g->sadd = p->add_row_stride * (int64_t)sizeof(float);
+    g->scm = geo->dst_m * (int64_t)dtp_type_size(p->dst_dt);
+    g->sadd = p->add_row_stride * dtp_ukr_add_bytes(g->flags);
     const int64_t bia_bytes = (int64_t)dtp_type_size(p->bia_dt),
                   dst_bytes = (int64_t)dtp_type_size(p->dst_dt);
     s->off_src = geo->src_0 * p->src_bytes;
     s->off_wei = geo->wei_0 * p->wei_bytes;
     s->off_bia = geo->bia_0 * bia_bytes;
     s->off_dst = geo->dst_0 * dst_bytes;
-    s->off_add = p->add_offset * (int64_t)sizeof(float);
+    s->off_add = p->add_offset * dtp_ukr_add_bytes(g->flags);
     s->dst_m = geo->dst_m;
     s->dst_n = geo->dst_n;
     s->bia_m = geo->has_bias ? geo->bia_m : 0;
     s->bia_n = geo->has_bias ? geo->bia_n : 0;
     int64_t m = geo->m;
     product_batch(p, s, geo, &m);
-    dtp_gemm_set_shape(g, m, geo->n, geo->k * p->src_bytes / DTP_UKR_STEP_BYTES);
+    const int64_t steps = dtp_div_up(geo->k, g->ukr->elems);
+    g->k_over = (int)(steps * g->ukr->elems - geo->k);
+    dtp_gemm_set_shape(g, m, geo->n, steps);
 }
 
 static void product_touch_a(const void *arg, int64_t batch, float *a, int64_t ld, int64_t m0, int64_t rows,
@@ -179,9 +191,12 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     DTP_TRY(dtp_product_scales_init(&p->scales, pd, &geo->dims, p->vops));
     DTP_DISPATCH(!(p->scales.in_wei && geo->panel), UNSUPPORTED_SCALES);
     const int step = elems_per_step(geo->src_dt);
-    if (step > 1) { /* nothing is packed here: the driver packs floats */
+    if (step > 1) { /* what is packed may be scaled as floats only; wide column panels are of f32 */
+        DTP_DISPATCH(!p->scales.in_src && !p->scales.in_wei, UNSUPPORTED_SCALES);
+        DTP_DISPATCH(geo->panel != DTP_GEMM_WIDE, UNSUPPORTED_LAYOUT);
+    }
+    if (!ukr->pack) {
         DTP_DISPATCH(geo->panel && geo->src_k == 1, UNSUPPORTED_LAYOUT);
-        DTP_DISPATCH(!p->scales.in_src, UNSUPPORTED_SCALES);
         DTP_DISPATCH(!pd->has_runtime, UNSUPPORTED_RUNTIME_DIMS);
         DTP_DISPATCH(geo->k % step == 0, UNSUPPORTED_SHAPE);
     }
@@ -190,6 +205,10 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     p->common.num_threads = pd->num_threads;
     const dtp_gemm_t plain = p->common;
     p->tiled = !product_fuse(p, geo);
+    if (!p->tiled && p->dst_dt != dnnl_tp_f32) { /* partial sums are f32 */
+        if (!pd->has_runtime) product_settle(p, &p->shape, geo);
+        p->tiled = pd->has_runtime || p->shape.gemm.kc < p->shape.gemm.k;
+    }
     if (p->tiled) {
         p->common = plain;
         p->common.tiled = true;
@@ -199,7 +218,7 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     }
     if (pd->has_runtime) {
         dtp_gemm_t any = p->common;
-        any.a_form = product_a_form(p, geo);
+        any.a_form = geo->k < 0 && step > 1 ? DTP_GEMM_A_ANY : product_a_form(p, geo);
         any.b_form = product_b_form(geo);
         dtp_pd_book(pd, 0, dtp_gemm_scratch_any_shape(&any));
     } else {

@@ -50,6 +50,9 @@ typedef struct {
     dtp_postops_t po;
 } dtp_product_t;
 
+/* The kernels that an implementation has for types of src and weights with sums of f32: one that names AVX512-BF16 those
+ * of bf16 only, any other one those of f32 arithmetic. NULL: none. */
+const dtp_ukr_set_t *dtp_product_set(const dtp_pd_t *pd, dnnl_tp_data_type_t src, dnnl_tp_data_type_t wei);
 /* Width of the column panels in which weights of m x n x k products are packed best. rows_vary: for all m, hence
  * not by m. */
 int dtp_product_panel(const dtp_ukr_set_t *ukr, dnnl_tp_data_type_t wei, int64_t m, int64_t n, int64_t k,

@@ -136,11 +136,10 @@ dnnl_tp_status_t dtp_inner_product_ukr_execute(const dtp_pd_t *pd, const dtp_exe
 }
 
 static dnnl_tp_status_t inner_product_ukr_pd_init(dtp_pd_t *pd) {
-    const unsigned isa = dtp_pd_isa(pd);
     const dtp_inner_product_desc_t *d = (const dtp_inner_product_desc_t *)pd->op;
-    return dtp_inner_product_ukr_pd_init(
-        pd, dtp_ukr_set(d->src.data_type, d->wei.data_type, dnnl_tp_f32, isa), isa);
+    return dtp_inner_product_ukr_pd_init(pd, dtp_product_set(pd, d->src.data_type, d->wei.data_type),
+                                         dtp_pd_isa(pd));
 }
 
-DTP_CPU_IMPLS_AND_ANY(inner_product, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
-                      .pd_init = inner_product_ukr_pd_init, .execute = dtp_inner_product_ukr_execute);
+DTP_CPU_IMPLS_AND_BF16(inner_product, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
+                       .pd_init = inner_product_ukr_pd_init, .execute = dtp_inner_product_ukr_execute);

@@ -88,10 +88,10 @@ dnnl_tp_status_t dtp_matmul_ukr_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
 }
 
 static dnnl_tp_status_t matmul_ukr_pd_init(dtp_pd_t *pd) {
-    const unsigned isa = dtp_pd_isa(pd);
     const dtp_matmul_desc_t *d = (const dtp_matmul_desc_t *)pd->op;
-    return dtp_matmul_ukr_pd_init(pd, dtp_ukr_set(d->src.data_type, d->wei.data_type, dnnl_tp_f32, isa), isa);
+    return dtp_matmul_ukr_pd_init(pd, dtp_product_set(pd, d->src.data_type, d->wei.data_type),
+                                  dtp_pd_isa(pd));
 }
 
-DTP_CPU_IMPLS_AND_ANY(matmul, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
-                      .pd_init = matmul_ukr_pd_init, .execute = dtp_matmul_ukr_execute);
+DTP_CPU_IMPLS_AND_BF16(matmul, "ukr", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_product_t),
+                       .pd_init = matmul_ukr_pd_init, .execute = dtp_matmul_ukr_execute);

@@ -153,7 +153,7 @@ dtp_po_simple_t dtp_postops_simple(const dtp_postops_t *po, int i) {
         return r;
     }
     const dtp_po_view_t *v = &po->view[s->view];
-    if (s->dt != dnnl_tp_f32 || v->dynamic || v->blocked || v->nd > 1) return r;
+    if (v->dynamic || v->blocked || v->nd > 1) return r;
     /* One column is addressed by any column stride. */
     bool cols = v->col_stride == 1 || po->dst->dims[po->col_dim] == 1;
     if (!cols) return r;

@@ -82,8 +82,8 @@ typedef enum {
     DTP_PO_FORM_OTHER = 0,
     DTP_PO_FORM_RELU,       /* alpha 0 */
     DTP_PO_FORM_CLIP,       /* min(cap, max(floor, x)) */
-    DTP_PO_FORM_ADD_TENSOR, /* += f32 src1[row * row_stride + col], arg = its dense index */
-    DTP_PO_FORM_ADD_COLS    /* += f32 src1[col] */
+    DTP_PO_FORM_ADD_TENSOR, /* += src1[row * row_stride + col] of the step's dt, arg = its dense index */
+    DTP_PO_FORM_ADD_COLS    /* += src1[col] */
 } dtp_po_form_t;
 typedef struct {
     dtp_po_form_t form;

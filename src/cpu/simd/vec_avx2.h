@@ -164,6 +164,23 @@ V_INLINE vf v_from_bf16(const void *p) {
     __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
 }
+/* n <= VL elements of two bytes, without a call. */
+V_INLINE void v_copy2_n(char *to, const char *from, int64_t n) {
+    if (n & 8) {
+        __builtin_memcpy(to, from, 16);
+        return;
+    }
+    const int64_t at2 = 2 * (n & 4), at1 = 2 * (n & 6);
+    if (n & 4) __builtin_memcpy(to, from, 8);
+    if (n & 2) __builtin_memcpy(to + at2, from + at2, 4);
+    if (n & 1) __builtin_memcpy(to + at1, from + at1, 2);
+}
+/* n elements, 0 in the other lanes. */
+V_INLINE vf v_from_bf16_n(const void *p, int64_t n) {
+    __m128i room = _mm_setzero_si128();
+    v_copy2_n((char *)&room, (const char *)p, n);
+    return v_from_bf16(&room);
+}
 V_INLINE vf v_from_s32(const void *p) { return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p)); }
 V_INLINE vf v_from_s8(const void *p) {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
@@ -195,6 +212,11 @@ V_INLINE void v_to_bf16(void *p, vf x) {
     __m256i y = v_bf16_bits(x);
     _mm_storeu_si128((__m128i *)p,
                      _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1)));
+}
+V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
+    __m128i room;
+    v_to_bf16(&room, x);
+    v_copy2_n((char *)p, (const char *)&room, n);
 }
 V_INLINE void v_to_s32(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, v_s32_bits(x)); }
 V_INLINE __m128i v_words(__m256i y) {

@@ -189,6 +189,11 @@ V_INLINE vf v_from_bf16(const void *p) {
     __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
     return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
 }
+/* n elements, 0 in the other lanes. */
+V_INLINE vf v_from_bf16_n(const void *p, int64_t n) {
+    __m512i x = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(v_first(n), p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+}
 V_INLINE vf v_from_s32(const void *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
 V_INLINE vf v_from_s8(const void *p) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
@@ -219,6 +224,9 @@ V_INLINE __m512i v_s32_bits(vf x) {
 V_INLINE void v_to_f16(void *p, vf x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, 0)); }
 V_INLINE void v_to_bf16(void *p, vf x) {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(v_bf16_high(x), 16)));
+}
+V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
+    _mm256_mask_storeu_epi16(p, v_first(n), _mm512_cvtepi32_epi16(_mm512_srli_epi32(v_bf16_high(x), 16)));
 }
 V_INLINE void v_to_s32(void *p, vf x) { _mm512_storeu_si512(p, v_s32_bits(x)); }
 V_INLINE void v_to_s8(void *p, vf x) {

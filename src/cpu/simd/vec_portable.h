@@ -95,11 +95,15 @@ V_INLINE vf v_log_special(vf x, vf y) {
 /* ---- Conversions ------------------------------------------------------------------------------------- */
 V_INLINE vf v_from_f16(const void *p) { return dtp_f16_to_f32(*(const uint16_t *)p); }
 V_INLINE vf v_from_bf16(const void *p) { return dtp_bf16_to_f32(*(const uint16_t *)p); }
+V_INLINE vf v_from_bf16_n(const void *p, int64_t n) { return n ? v_from_bf16(p) : 0.f; }
 V_INLINE vf v_from_s32(const void *p) { return (float)*(const int32_t *)p; }
 V_INLINE vf v_from_s8(const void *p) { return (float)*(const int8_t *)p; }
 V_INLINE vf v_from_u8(const void *p) { return (float)*(const uint8_t *)p; }
 V_INLINE void v_to_f16(void *p, vf x) { *(uint16_t *)p = dtp_f32_to_f16(x); }
 V_INLINE void v_to_bf16(void *p, vf x) { *(uint16_t *)p = dtp_f32_to_bf16(x); }
+V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
+    if (n) v_to_bf16(p, x);
+}
 V_INLINE void v_to_s32(void *p, vf x) { *(int32_t *)p = dtp_f32_to_s32(x); }
 V_INLINE void v_to_s8(void *p, vf x) { *(int8_t *)p = dtp_f32_to_s8(x); }
 V_INLINE void v_to_u8(void *p, vf x) { *(uint8_t *)p = dtp_f32_to_u8(x); }

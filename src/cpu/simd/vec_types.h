@@ -22,6 +22,7 @@ V_INLINE vf v_load_as(const v_type_t t, const void *p) {
 V_INLINE vf v_get(const v_type_t t, const int part, int64_t n, const void *p) {
     if (!part) return v_load_as(t, p);
     if (t == V_F32) return v_load_n((const float *)p, n);
+    if (t == V_BF16) return v_from_bf16_n(p, n);
     float room[VL];
     memset(room, 0, sizeof room);
     memcpy(room, p, (size_t)(n * v_size(t)));
@@ -34,10 +35,13 @@ V_INLINE void v_put_as(const v_type_t t, const int part, int64_t n, void *p, vf 
         else v_store((float *)p, x);
         return;
     }
+    if (t == V_BF16) {
+        if (part) v_to_bf16_n(p, x, n);
+        else v_to_bf16(p, x);
+        return;
+    }
     float room[VL];
-    void *to = part ? room : p;
-    if (t == V_BF16) v_to_bf16(to, x);
-    else v_to_f16(to, x);
+    v_to_f16(part ? room : p, x);
     if (part) memcpy(p, room, (size_t)(n * v_size(t)));
 }
 #endif

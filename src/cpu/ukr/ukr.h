@@ -9,11 +9,12 @@
  * bytes, f32 or s32. So the driver, strides, column panels and prefetch know no type: K is counted in k-steps, a line
  * of 64 bytes is a k-step of a column panel, and only the body of a kernel knows what four bytes are. Packed weights
  * are an ordinary blocked layout whose innermost block runs along k: BA16a16b of f32, BA8a16b2a of bf16, BA4a16b4a of
- * s8. ukr_sets.inc lists the sets by type; a product of smaller elements needs K a multiple of a k-step, dense rows
- * of A and packed B. */
+ * s8. ukr_sets.inc lists the sets by type. What is not so (rows of A that are no whole k-steps or not dense, plain B) is
+ * packed at each execution by functions of the set. */
 #ifndef DTP_CPU_UKR_H
 #define DTP_CPU_UKR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,12 @@ enum {
     DTP_UKR_ACC = 1,        /* the sum, which begins at zero, is added to the one that C holds */
     DTP_UKR_RELU_FIRST = 2, /* relu before the addend */
     DTP_UKR_FLOOR = 4,      /* max(floor, x) last: relu where floor is 0; */
-    DTP_UKR_CAP = 8         /* then min(cap, x), only beside FLOOR. NaN stays NaN in all of them */
+    DTP_UKR_CAP = 8,        /* then min(cap, x), only beside FLOOR. NaN stays NaN in all of them */
+    /* Kernels of bf16 only: these are bf16; all of C, so that the sums are made in one pass, without ACC. */
+    DTP_UKR_C_BF16 = 16,
+    DTP_UKR_ADD_BF16 = 32,
+    DTP_UKR_BIAS_BF16 = 64,
+    DTP_UKR_TYPES = DTP_UKR_C_BF16 | DTP_UKR_ADD_BF16 | DTP_UKR_BIAS_BF16
 };
 
 /* One member of the batch that is reduced: byte deltas to A and B. */
@@ -61,7 +67,7 @@ typedef struct {
     int64_t copy_bs;
     float add_scale;
     float floor, cap;
-    const float *bias;      /* 16 * nv columns or NULL */
+    const void *bias;       /* 16 * nv columns or NULL */
     const char *add;        /* matrix of C's shape or NULL */
     const int64_t *row_add; /* as row_a; NULL: ldadd */
     int64_t ldadd;          /* from row to row */
@@ -72,6 +78,11 @@ enum {
     DTP_UKR_PF_PAIR = 2,  /* two lines per k-step: column panels i and i + 1 */
     DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the strip at pf */
 };
+
+/* Bytes of an element of C, of the addend, of the bias. */
+static inline int64_t dtp_ukr_c_bytes(uint32_t flags) { return flags & DTP_UKR_C_BF16 ? 2 : 4; }
+static inline int64_t dtp_ukr_add_bytes(uint32_t flags) { return flags & DTP_UKR_ADD_BF16 ? 2 : 4; }
+static inline int64_t dtp_ukr_bias_bytes(uint32_t flags) { return flags & DTP_UKR_BIAS_BF16 ? 2 : 4; }
 
 /* What the i-th of the blocks that prefetch starts with: a column panel of the next strip, or its share of one. */
 static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
@@ -94,14 +105,18 @@ typedef struct {
     /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
-    /* The functions that follow are for k-steps of one element; others may leave them out.
-     * dst[n / 16][k][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes apart:
-     * rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
+    int elems;    /* of a k-step */
+    bool is_bf16; /* takes DTP_UKR_*_BF16 */
+    /* Without the functions that follow rows of A must be dense and whole k-steps, and B packed. k is in elements; what
+     * the last k-step lacks becomes zero.
+     * dst[n / 16][k-steps][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes
+     * apart: rows of k (stride ldb bytes), n dense | rows of n (stride ldb bytes), k dense. */
     void (*pack)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     void (*pack_trans)(const char *src, int64_t ldb, int64_t k, int64_t n, char *dst, int64_t bs);
     /* dst[m][k] (row stride ldd bytes) from src with m dense and k strided by lds bytes. */
     void (*transpose)(const char *src, int64_t lds, int64_t m, int64_t k, char *dst, int64_t ldd);
-    /* y[j] = sum over k of x[k] * B[k][j], rows of B ldb bytes apart, in order of k: for single rows of A.
+    /* The functions that follow are of f32 only.
+     * y[j] = sum over k of x[k] * B[k][j], rows of B ldb bytes apart, in order of k: for single rows of A.
      * more: the sum goes on from the y that is there. */
     void (*gemv)(const float *x, const char *b, int64_t ldb, int64_t k, int64_t n, float *y, int more);
     /* C[i][j] = sum over k of A[i][k] * B[j][k], mr <= DTP_UKR_DOT_ROWS rows of A, k dense in both; order by

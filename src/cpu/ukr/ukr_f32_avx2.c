@@ -173,7 +173,7 @@ INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *
     }
     if (u->bias) {
         UNROLL for (int j = 0; j < 2 * NV; j++) {
-            const __m256 b = _mm256_loadu_ps(u->bias + 8 * j);
+            const __m256 b = _mm256_loadu_ps((const float *)u->bias + 8 * j);
             UNROLL for (int i = 0; i < MR; i++) c[i * 2 * NV + j] = _mm256_add_ps(c[i * 2 * NV + j], b);
         }
     }
@@ -216,7 +216,7 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
                 x = _mm256_add_ps(x, _mm256_loadu_ps(part));
             }
             if (u->bias) {
-                copy_lanes(part, u->bias + j, lanes);
+                copy_lanes(part, (const float *)u->bias + j, lanes);
                 x = _mm256_add_ps(x, _mm256_loadu_ps(part));
             }
             if (u->flags & DTP_UKR_RELU_FIRST) x = _mm256_max_ps(zero, x);
@@ -438,6 +438,7 @@ const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_mr = {0, 6, 3, 0, 1},
                                      .pf_shift = 2,
                                      .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
+                                     .elems = 1,
                                      .pack = pack,
                                      .pack_trans = pack_trans,
                                      .transpose = transpose,

@@ -56,7 +56,7 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
                 if (u->flags & DTP_UKR_ACC) v += to[j];
-                if (u->bias) v += u->bias[j];
+                if (u->bias) v += ((const float *)u->bias)[j];
                 if (u->flags & DTP_UKR_RELU_FIRST) v = v < 0 ? 0 : v;
                 if (from) v += u->add_scale * from[j];
                 if (u->flags & DTP_UKR_FLOOR) v = v < u->floor ? u->floor : v;
@@ -121,6 +121,7 @@ const dtp_ukr_set_t dtp_ukr__ref = {.flops_per_ns = 8,
                                     .max_nv = 1,
                                     .max_mr = {0, 4},
                                     .tile = {DTP_UKR_TILES_REF(ENTRY)},
+                                    .elems = 1,
                                     .pack = pack,
                                     .pack_trans = pack_trans,
                                     .transpose = transpose,

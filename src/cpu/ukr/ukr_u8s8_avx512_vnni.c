@@ -94,7 +94,7 @@ INLINE void u8s8_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         if (u->bias) {
             UNROLL for (int j = 0; j < NV; j++) {
-                const v16si v = (v16si)_mm512_maskz_loadu_epi32(LANES(j), u->bias + 16 * j);
+                const v16si v = (v16si)_mm512_maskz_loadu_epi32(LANES(j), (const int *)u->bias + 16 * j);
                 UNROLL for (int i = 0; i < MR; i++) c[i * NV + j] =
                     (v16si)_mm512_add_epi32((__m512i)c[i * NV + j], (__m512i)v);
             }
@@ -113,6 +113,7 @@ DTP_UKR_TILES_AVX512(DEFINE)
 const dtp_ukr_set_t dtp_ukr_u8s8__avx512_vnni = {.flops_per_ns = 240,
                                                  .max_nv = 4,
                                                  .max_mr = {0, 8, 8, 8, 6},
+                                                 .elems = 4,
                                                  .tile = {DTP_UKR_TILES_AVX512(ENTRY)}};
 
 /* ---- Packing B --------------------------------------------------------------------------------------- */
