@@ -3,12 +3,14 @@ to the same arrays. Run it through the script `compare`, which brings what it ne
 
   compare networks            medians and minima at 1 and 2 threads
   compare network_clients     1, 2, 4, 8 clients on two processors: throughput against the best of the peers' four modes
+  compare network_first       from the path of a file to its first result, in fresh processes that have imported the package
   compare network_minilm      MiniLM imported from its file against the graph that the sentence encoder builds by hand
 """
 import argparse
 import math
 import os
 import pickle
+import subprocess
 import sys
 import tempfile
 
@@ -75,6 +77,31 @@ class Compare:
             if threads in geo:
                 print(f"{'geometric mean':>24} " + " ".join(f"{math.exp(np.mean(np.log(v))):.3f}" for v in zip(*geo[threads])))
 
+    def network_first(self):
+        kinds = ("ours", "ort", "ov")
+        for threads in self.o.threads:
+            geo = []
+            print(f"{threads} thread{'s' * (threads > 1)}: ms to the first result, medians (minima) of {self.o.rounds} processes each; "
+                  "ratio = the faster peer / ours")
+            for name in self.o.names:
+                model = self.prepare(name)
+                if model is None:
+                    continue
+                took = {k: [] for k in kinds}
+                for r in range(self.o.rounds):
+                    for i in range(len(kinds)):
+                        kind = kinds[(i + r) % len(kinds)]
+                        command = [sys.executable, os.path.join(here, "network_peer.py"), kind, model, self.feeds, str(threads), "first"]
+                        done = subprocess.run(command, check=True, capture_output=True, text=True)
+                        took[kind].append(int(done.stdout.split()[-1]) * 1e-6)
+                ratios = [min(f(took["ort"]), f(took["ov"])) / f(took["ours"]) for f in (np.median, min)]
+                if name in NAMES:
+                    geo.append(ratios)
+                print(f"{name:>24} " + " ".join(f"{k} {np.median(t):.4g} ({min(t):.4g})" for k, t in took.items()) +
+                      f"  ratio {ratios[0]:.2f} ({ratios[1]:.2f})", flush=True)
+            if geo:
+                print(f"{'geometric mean':>24} " + " ".join(f"{math.exp(np.mean(np.log(v))):.3f}" for v in zip(*geo)))
+
     def network_clients(self):
         threads = 2
         print(f"clients on {threads} processors: runs per second, medians of {self.o.rounds} rounds; p99 of all runs; ratio = ours / best mode")
@@ -119,7 +146,7 @@ class Compare:
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=("networks", "network_clients", "network_minilm"))
+    p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_minilm"))
     p.add_argument("--names", type=lambda text: text.split(","), help="networks; default: all, or those of the clients' rows")
     p.add_argument("--threads", type=numbers, default=[1, 2])
     p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])

@@ -1,9 +1,12 @@
 """One side of a comparison of networks, in a process of its own, driven over standard input (peer.py's commands):
   network_peer.py {ours|ort|ort-sessions|ort-shared|ov|ov-streams} MODEL.onnx FEEDS.pickle THREADS CLIENTS
 ours: the Python package; one session on a pool of THREADS for all clients. ort-sessions: a session of THREADS for each client;
-ort-shared: one session of 1 thread, in which each client computes itself; ov: 1 stream; ov-streams: 2 streams."""
+ort-shared: one session of 1 thread, in which each client computes itself; ov: 1 stream; ov-streams: 2 streams.
+CLIENTS `first`: prints the nanoseconds from the path of the file to the first result, once the package is imported."""
+import importlib
 import pickle
 import sys
+import time
 
 import numpy as np
 
@@ -47,15 +50,23 @@ def ov_runs(kind, model, feed, threads, clients):
 
 def main():
     kind, model, feeds_path, threads, clients = sys.argv[1:]
-    threads, clients = int(threads), int(clients)
+    is_first = clients == "first"
+    threads, clients = int(threads), 1 if is_first else int(clients)
     with open(feeds_path, "rb") as f:
         feeds = pickle.load(f)
+    if is_first:
+        importlib.import_module({"ours": "dnnl_tp", "ort": "onnxruntime", "ov": "openvino"}[kind])
+    start = time.perf_counter_ns()
     if kind == "ours":
         runs = ours_runs(model, threads, clients)
     elif kind.startswith("ort"):
         runs = ort_runs(kind, model, threads, clients)
     else:
         runs = ov_runs(kind, model, feeds[0], threads, clients)
+    if is_first:
+        runs[0](feeds[0])
+        print(time.perf_counter_ns() - start)
+        return
     serve([lambda i, r=r: np.asarray(r(feeds[i])).reshape(1, -1) for r in runs], len(feeds))
 
 
