@@ -10,7 +10,7 @@ struct dtp_arena_block {
 enum {
     BLOCK_BYTES = 16 * 1024,
     LARGE = BLOCK_BYTES / 2, /* more has a block of its own */
-    MUCH = 2 * 1024 * 1024,  /* worth large pages */
+    MUCH = DTP_LARGE_PAGE,   /* worth large pages */
     ALIGN = 16,
     HEAD = (sizeof(struct dtp_arena_block) + ALIGN - 1) / ALIGN * ALIGN
 };
@@ -39,7 +39,8 @@ static void link_block(dtp_arena_t *arena, struct dtp_arena_block *at, struct dt
 }
 
 static struct dtp_arena_block *new_block(dtp_arena_t *arena, size_t size) {
-    struct dtp_arena_block *b = dtp_alloc(arena->allocator, HEAD + size, ALIGN);
+    struct dtp_arena_block *b =
+        dtp_alloc(arena->allocator, HEAD + size, HEAD + size < MUCH ? ALIGN : DTP_LARGE_PAGE);
     if (!b) {
         (void)dtp_no_memory(HEAD + size);
         return NULL;

@@ -13,7 +13,7 @@ typedef struct {
 void dtp_arena_init(dtp_arena_t *arena, const dnnl_tp_allocator_t *allocator);
 void dtp_arena_free(dtp_arena_t *arena);
 /* Large arrays will take about so many bytes, before the first of them: if that is much they come from one block,
- * for which the default allocator asks for large pages. */
+ * which asks for large pages. */
 dnnl_tp_status_t dtp_arena_expect(dtp_arena_t *arena, size_t bytes);
 /* Zeroed, 16-byte aligned; NULL when out of memory (the last error is set then). */
 void *dtp_arena_alloc(dtp_arena_t *arena, size_t size);

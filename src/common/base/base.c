@@ -180,15 +180,15 @@ const char *dnnl_tp_status2str(dnnl_tp_status_t v) {
 
 /* ---- Allocation -------------------------------------------------------------------------------------- */
 
-/* What fills large pages asks for them: first touches of the same memory then take a tenth of the time, and
- * loops over much memory look up fewer pages. */
+/* Who asks for the alignment of large pages gets them, if he fills them: a compilation's lists, which are used once, are
+ * there sooner. Weights and memory of runs do not ask: runs gain nothing, and a virtual machine whose host takes free large
+ * pages back pays for each of them with as much time as for a thousand small ones (doc/performance.md). */
 static void *default_alloc(void *ctx, size_t size, size_t alignment) {
-    enum { LARGE_PAGE = 2 * 1024 * 1024 };
     (void)ctx;
     void *ptr = NULL;
-    if (!DTP_WITH_LARGE_PAGES || size < LARGE_PAGE) return posix_memalign(&ptr, alignment, size) ? NULL : ptr;
-    if (posix_memalign(&ptr, alignment > LARGE_PAGE ? alignment : LARGE_PAGE, size)) return NULL;
-    (void)madvise(ptr, size, MADV_HUGEPAGE); /* a hint */
+    if (posix_memalign(&ptr, alignment, size)) return NULL;
+    if (DTP_WITH_LARGE_PAGES && alignment >= DTP_LARGE_PAGE && size >= DTP_LARGE_PAGE)
+        (void)madvise(ptr, size, MADV_HUGEPAGE); /* a hint */
     return ptr;
 }
 
