@@ -161,14 +161,17 @@ static int run_set(model_t *m, const char *folder, int set, const labels_t *labe
 static int run(options_t *o, const char *folder, const char *path, int *wrong, se_error_t *error) {
     labels_t labels = {.n = 0};
     model_t m = {.o = o};
+    pool_t *pool = NULL;
     if (check_files(o, path, error) || (o->labels && labels_read(&labels, o->labels, error))) return -1;
     const double begin = now_ms();
-    int status = model_open(&m, o, path, error);
+    int status = pool_create(&pool, o->pool, o->threads, error);
+    if (!status) status = model_open(&m, o, path, pool, error);
     if (!status)
         fprintf(o->text, "%s: %d nodes, IR %lld, operators of version %lld; read in %.2f ms\n", path,
                 m.info.nodes, (long long)m.info.ir_version, (long long)m.info.opset, now_ms() - begin);
     for (int set = 0; !status; ++set) status = run_set(&m, folder, set, &labels, wrong, error);
     model_close(&m);
+    pool_destroy(pool);
     labels_free(&labels);
     return status < 0 ? -1 : 0;
 }

@@ -57,7 +57,6 @@ static int check_dims(const model_t *m, se_error_t *error) {
 static int start(model_t *m, se_error_t *error) {
     const options_t *o = m->o;
     dnnl_tp_engine_t engine;
-    if (pool_create(&m->pool, o->pool, o->threads, error)) return -1;
     if ((o->profile || o->trace) &&
         (dnnl_tp_trace_create(&m->trace, NULL) || dnnl_tp_trace_set_enabled(m->trace, 0)))
         return failed("trace", error);
@@ -69,8 +68,8 @@ static int start(model_t *m, se_error_t *error) {
     return status ? failed(m->path, error) : 0;
 }
 
-int model_open(model_t *m, const options_t *o, const char *path, se_error_t *error) {
-    *m = (model_t){.o = o, .path = path, .info = {.struct_size = sizeof m->info}};
+int model_open(model_t *m, const options_t *o, const char *path, pool_t *pool, se_error_t *error) {
+    *m = (model_t){.o = o, .path = path, .pool = pool, .info = {.struct_size = sizeof m->info}};
     const dnnl_tp_onnx_open_opts_t opts = {.struct_size = sizeof opts, .base_folder = o->base};
     if (dnnl_tp_onnx_open(&m->model, path, &opts) || dnnl_tp_onnx_query(m->model, &m->info))
         return failed(path, error);
@@ -85,7 +84,6 @@ void model_close(model_t *m) {
     dnnl_tp_onnx_session_destroy(m->session);
     dnnl_tp_trace_destroy(m->trace);
     dnnl_tp_onnx_close(m->model);
-    pool_destroy(m->pool);
     free(m->in);
     free(m->out);
 }

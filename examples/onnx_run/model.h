@@ -13,12 +13,13 @@ typedef struct {
     dnnl_tp_onnx_model_t model;
     dnnl_tp_onnx_model_info_t info;
     dnnl_tp_onnx_port_t *in, *out;
-    pool_t *pool;
+    pool_t *pool;          /* not the model's */
     dnnl_tp_trace_t trace; /* NULL: none; it records nothing yet */
     dnnl_tp_onnx_session_t session;
 } model_t;
 
-int model_open(model_t *m, const options_t *o, const char *path, se_error_t *error);
+/* Models may share a pool, which outlives them. */
+int model_open(model_t *m, const options_t *o, const char *path, pool_t *pool, se_error_t *error);
 void model_close(model_t *m);
 
 typedef struct {

@@ -1,7 +1,8 @@
-# onnx_run_program(TARGET LIBRARY...): the program onnx_run of this folder; the Python package carries it, too.
-function(onnx_run_program target)
+# onnx_run_program(TARGET MAIN LIBRARY...): the program of this folder whose main function is in MAIN.c; the Python package carries
+# onnx_run, too.
+function(onnx_run_program target main)
   set(here ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  set(sources array clients folder main model npy options peak pool profile top)
+  set(sources array clients folder ${main} model npy options peak pool profile top)
   list(TRANSFORM sources REPLACE "(.+)" "${here}/\\1.c")
   list(APPEND sources ${here}/../sentence_encoder/common.c ${here}/../sentence_encoder/output.c
     ${here}/../sentence_encoder/own_pool.c)
