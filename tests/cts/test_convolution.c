@@ -48,7 +48,7 @@ static void sums(const conv_case_t *c, const conv_data_t *d, double *sum) {
 }
 
 static const char *impl(const conv_case_t *c) {
-    return c->groups && c->ic == 1 && c->oc == 1 ? "simd" : "ukr";
+    return c->groups && c->ic == 1 && c->oc == 1 && conv_type == F32 ? "simd" : "ukr";
 }
 
 static const conv_kind_t convolution = {"convolution",
@@ -386,7 +386,7 @@ static void types(void **state) {
                          .wdt = list[i][1],
                          .bdt = list[i][2],
                          .ddt = list[i][3],
-                         .impl = "ref"};
+                         .impl = i < 2 ? "ukr" : "ref"};
         conv_run(&convolution, c, (uint64_t)i);
     }
     /* f32 into other types goes through tiles. */
@@ -420,11 +420,33 @@ static void random_cases(void **state) {
     }
 }
 
+/* All operands in bf16; and dst in f32, with an addend of another type than dst has. */
+static void in_bf16(void **state) {
+    conv_type = dnnl_tp_bf16;
+    tails(state);
+    shapes(state);
+    empty(state);
+    chains(state);
+    random_cases(state); /* groups and borders among them */
+    static const char *const images[] = {"acdb", "abcd", "aBcd16b"};
+    static const char *const packed[] = {"AcdB16a2b", "abcd", "acdb", "cdba", "bacd"};
+    for (int i = 0; i < 45; ++i) {
+        const int s = i % 3, t = i / 3 % 3, w = i / 9;
+        RUN(.ns = 2, .n = 2, .ic = s == 2 ? 32 : 5, .oc = t == 2 ? 48 : 18, .in = {6, 5}, SAME3, .bias = true,
+            .bdt = i % 2 ? dnnl_tp_bf16 : F32, .ddt = i % 4 < 2 ? F32 : dnnl_tp_bf16, .chain = {ADD, RELU},
+            .src = images[s], .wei = packed[w], .dst = images[t]);
+    }
+    RUN(.ns = 2, .n = 1, .ic = 400, .oc = 33, .in = {5, 5}, SAME3, .bias = true,
+        .chain = {SUM, CLIP}); /* in passes */
+    RUN(.ns = 2, .n = 1, .ic = 2500, .oc = 33, .in = {3, 2}, .chain = {ADD});
+    conv_type = F32;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tails),     cmocka_unit_test(shapes),      cmocka_unit_test(groups),
-        cmocka_unit_test(depthwise), cmocka_unit_test(borders),     cmocka_unit_test(empty),
-        cmocka_unit_test(chains),    cmocka_unit_test(layouts),     cmocka_unit_test(gaps),
-        cmocka_unit_test(types),     cmocka_unit_test(random_cases)};
+        cmocka_unit_test(tails),     cmocka_unit_test(shapes),       cmocka_unit_test(groups),
+        cmocka_unit_test(depthwise), cmocka_unit_test(borders),      cmocka_unit_test(empty),
+        cmocka_unit_test(chains),    cmocka_unit_test(layouts),      cmocka_unit_test(gaps),
+        cmocka_unit_test(types),     cmocka_unit_test(random_cases), cmocka_unit_test(in_bf16)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define F32 dnnl_tp_f32
+dnnl_tp_data_type_t conv_type = F32;
 
 static int64_t groups_of(const conv_case_t *c) { return c->groups ? c->groups : 1; }
 
@@ -16,8 +17,8 @@ static void dst_dims(const conv_kind_t *kind, const conv_case_t *c, int64_t dims
 }
 
 static void make_md(dtp_md_t *md, int nd, const int64_t *dims, dnnl_tp_data_type_t dt, const char *layout) {
-    if (layout) CHECK_OK(dtp_md_init_layout(md, nd, dims, dt ? dt : F32, layout));
-    else CHECK_OK(dtp_md_init_tag(md, nd, dims, dt ? dt : F32, dnnl_tp_format_tag_any));
+    if (layout) CHECK_OK(dtp_md_init_layout(md, nd, dims, dt ? dt : conv_type, layout));
+    else CHECK_OK(dtp_md_init_tag(md, nd, dims, dt ? dt : conv_type, dnnl_tp_format_tag_any));
 }
 
 static dnnl_tp_status_t make_pd(const conv_kind_t *kind, const conv_case_t *c, const conv_data_t *d,
@@ -30,7 +31,7 @@ static dnnl_tp_status_t make_pd(const conv_kind_t *kind, const conv_case_t *c, c
     dtp_md_t smd, wmd, bmd, dmd;
     make_md(&smd, nd, src, c->sdt, c->src);
     make_md(&wmd, nd + grouped, wei + !grouped, c->wdt, c->wei);
-    make_md(&bmd, 1, &dst[1], c->bdt, NULL);
+    make_md(&bmd, 1, &dst[1], c->bdt ? c->bdt : F32, NULL);
     make_md(&dmd, nd, dst, c->ddt, c->dst);
     return kind->create(pd, engine, dnnl_tp_forward_inference, kind->alg, &smd, &wmd, c->bias ? &bmd : NULL,
                         &dmd, c->stride, c->dil, c->left, c->right, d->attr);
@@ -49,7 +50,7 @@ static void make_chain(const conv_kind_t *kind, const conv_case_t *c, conv_data_
             for (int i = 0; i < c->ns + 2; ++i) dims[i] = i == 1 ? dims[i] : 1;
         if (s == ADD_PIXEL) dims[1] = 1;
         if (s == ADD)
-            tensor_layout(t, c->ns + 2, dims, F32,
+            tensor_layout(t, c->ns + 2, dims, conv_type,
                           c->dst ? c->dst : (const char *[]){"acb", "acdb", "acdeb"}[c->ns - 1]);
         else if (s >= ADD_CHANNEL)
             tensor_layout(t, c->ns + 2, dims, F32, (const char *[]){"abc", "abcd", "abcde"}[c->ns - 1]);

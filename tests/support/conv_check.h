@@ -31,7 +31,7 @@ typedef struct {
     bool bias;
     step_t chain[MAX_STEPS];
     const char *src, *wei, *dst;            /* layouts; NULL: any */
-    dnnl_tp_data_type_t sdt, wdt, bdt, ddt; /* 0: f32 */
+    dnnl_tp_data_type_t sdt, wdt, bdt, ddt; /* 0: conv_type, of bias f32 */
     const char *impl;                       /* NULL: what the kind's rule says */
 } conv_case_t;
 
@@ -58,6 +58,8 @@ typedef struct {
     const char *(*impl)(const conv_case_t *c);
 } conv_kind_t;
 
+/* Type of src, weights, dst and full addends where a case does not say. */
+extern dnnl_tp_data_type_t conv_type;
 /* Runs a case everywhere; `stream` chooses the values. */
 void conv_run(const conv_kind_t *kind, conv_case_t c, uint64_t stream);
 /* What dst should hold, in row-major order; free() it. */

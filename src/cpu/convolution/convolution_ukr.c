@@ -1,11 +1,14 @@
-/* Convolution over the micro-kernels of f32: layouts, post-operations, and which driver runs it. A kernel of one
+/* Convolution over the micro-kernels of f32 and bf16: layouts, post-operations, and which driver runs it. A kernel of one
  * element with stride 1 over dense pixels is a plain product of matrices (cpu/gemm/product.h), everything else a
  * direct convolution (direct.h).
  *
- * Layout any becomes channels innermost; weights of any are packed as Ohwi16o, beside src of nChw16c as OIhw16i16o. src
+ * Layout any becomes channels innermost; weights of any are packed as Ohwi16o, beside src of nChw16c as OIhw16i16o, those of
+ * bf16 always as OhwI16o2i. src
  * with other strides, and plain weights, are brought into that form in scratch at each execution; nChw16c and
  * OIhw16i16o are read, and dst is written, where they lie. */
 #include "common/problems/convolution.h"
+
+#include <stdio.h>
 
 #include "cpu/convolution/direct.h"
 #include "cpu/gemm/product.h"
@@ -33,9 +36,10 @@ static dnnl_tp_status_t resolve_image(dtp_md_t *md) {
     return dnnl_tp_success;
 }
 
-/* "Acdb16a", of groups "aBdec16b"; twice: "ABcd16b16a", of groups "aBCde16c16b". */
+/* "Acdb16a", of groups "aBdec16b"; twice: "ABcd16b16a", of groups "aBCde16c16b"; bf16: "AcdB16a2b", "aBdeC16b2c". */
 static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
-    char text[16];
+    char text[20];
+    const bool pairs = md->data_type == dnnl_tp_bf16;
     int n = 0;
     if (!dtp_md_is_any(md)) return dnnl_tp_success;
     if (grouped) text[n++] = 'a';
@@ -43,9 +47,10 @@ static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
     if (twice) text[n++] = (char)('B' + grouped);
     for (int d = grouped + 2; d < md->ndims; ++d) text[n++] = (char)('a' + d);
     if (twice) memcpy(text + n, "16", 2), n += 2;
-    text[n++] = (char)('b' + grouped);
-    memcpy(text + n, "16a", sizeof "16a");
+    text[n++] = (char)((pairs ? 'B' : 'b') + grouped);
+    snprintf(text + n, sizeof text - (size_t)n, "%s", pairs ? "16a2b" : "16a");
     text[n + 2] = (char)('a' + grouped);
+    if (pairs) text[n + 4] = (char)('b' + grouped);
     dtp_md_t like;
     DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
     *md = like;
@@ -54,15 +59,21 @@ static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
 
 /* Column panels of 16 output channels, whose k-steps lie side by side. */
 static bool is_packed(const dtp_md_t *md, int grouped) {
+    if (md->data_type == dnnl_tp_bf16)
+        return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
+               md->inner_blks[0] == DTP_UKR_PANEL && md->inner_blks[1] == 2 && md->inner_idxs[0] == grouped &&
+               md->inner_idxs[1] == grouped + 1 &&
+               (md->strides[grouped + 1] == 2 * DTP_UKR_PANEL || md->dims[grouped + 1] <= 2);
     return dtp_conv_in_blocks(md, grouped, DTP_UKR_PANEL) &&
            (md->strides[grouped + 1] == DTP_UKR_PANEL || md->dims[grouped + 1] <= 1);
 }
 
 /* The same in blocks of 16 input channels: OIhw16i16o. */
 static bool is_packed_twice(const dtp_md_t *md, int grouped) {
-    return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 && md->inner_blks[0] == DTP_UKR_PANEL &&
-           md->inner_blks[1] == DTP_UKR_PANEL && md->inner_idxs[0] == grouped + 1 &&
-           md->inner_idxs[1] == grouped && md->dims[grouped + 1] % DTP_UKR_PANEL == 0;
+    return md->data_type == dnnl_tp_f32 && md->format_kind == dnnl_tp_blocked && md->inner_nblks == 2 &&
+           md->inner_blks[0] == DTP_UKR_PANEL && md->inner_blks[1] == DTP_UKR_PANEL &&
+           md->inner_idxs[0] == grouped + 1 && md->inner_idxs[1] == grouped &&
+           md->dims[grouped + 1] % DTP_UKR_PANEL == 0;
 }
 
 /* nChw16c whose groups are whole blocks, so that nothing is padded. */
@@ -121,29 +132,27 @@ static bool product_geometry(dtp_product_geometry_t *geo, const dtp_convolution_
 
 /* ---- A direct convolution ---------------------------------------------------------------------------- */
 
-enum { F32 = 4 };
-
 static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const dtp_md_t *md = &d->src;
     const int64_t channels = p->ic * p->groups;
-    p->src_0 = md->offset0 * F32;
-    p->src_n = md->strides[0] * F32;
-    spatial_strides(p->src_x, md, 2, F32);
-    p->src_g = p->ic * F32;
-    p->src_b = DTP_UKR_PANEL_BYTES;
+    p->src_0 = md->offset0 * p->elem;
+    p->src_n = md->strides[0] * p->elem;
+    spatial_strides(p->src_x, md, 2, p->elem);
+    p->src_g = p->steps * DTP_UKR_STEP_BYTES;
+    p->src_b = DTP_UKR_PANEL * p->elem;
     if (is_blocked(md, p->ic)) {
-        p->src_b = md->strides[1] * F32;
+        p->src_b = md->strides[1] * p->elem;
         p->src_g = p->ic / DTP_UKR_PANEL * p->src_b;
         return;
     }
-    p->packs_src = channels > 1 && md->strides[1] != 1;
+    p->packs_src = (channels > 1 && md->strides[1] != 1) || p->src_g != p->ic * p->elem;
     if (!p->packs_src) return;
     p->from_src_0 = p->src_0;
     p->from_src_n = p->src_n;
-    p->from_src_c = md->strides[1] * F32;
+    p->from_src_c = md->strides[1] * p->elem;
     memcpy(p->from_src_x, p->src_x, sizeof p->src_x);
     p->src_0 = 0;
-    int64_t stride = channels * F32;
+    int64_t stride = p->groups * p->src_g;
     for (int i = 2; i >= 0; --i) {
         p->src_x[i] = stride;
         stride *= p->win[i].in;
@@ -152,40 +161,40 @@ static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) 
 }
 
 static dtp_conv_wei_t weights_way(dtp_conv_direct_t *p) {
-    int64_t next = F32;
+    int64_t next = p->elem;
     bool space = true;
     for (int i = 2; i >= 0; --i) {
         space = space && (p->win[i].kernel == 1 || p->from_wei_x[i] == next);
         next *= p->win[i].kernel;
     }
-    if (p->ic == 1) p->from_wei_i = F32; /* any will do */
-    if (p->from_wei_o == F32 || p->oc == 1) return DTP_CONV_WEI_CHANNELS;
-    if (space && next > F32) return DTP_CONV_WEI_SPACE;
-    return p->from_wei_i == F32 ? DTP_CONV_WEI_CHANNELS : DTP_CONV_WEI_ANY;
+    if (p->ic == 1) p->from_wei_i = p->elem; /* any will do */
+    if (p->from_wei_o == p->elem || p->oc == 1) return DTP_CONV_WEI_CHANNELS;
+    if (space && next > p->elem && p->elem == DTP_UKR_STEP_BYTES) return DTP_CONV_WEI_SPACE;
+    return p->from_wei_i == p->elem ? DTP_CONV_WEI_CHANNELS : DTP_CONV_WEI_ANY;
 }
 
 static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const int grouped = dtp_conv_grouped(d);
     const dtp_md_t *md = &d->wei;
-    p->wei_b = DTP_UKR_PANEL * DTP_UKR_PANEL_BYTES;
-    if (is_packed_twice(md, grouped)) p->wei_b = md->strides[grouped + 1] * F32;
+    p->wei_b = DTP_UKR_PANEL * DTP_UKR_PANEL * p->elem;
+    if (is_packed_twice(md, grouped)) p->wei_b = md->strides[grouped + 1] * p->elem;
     else p->packs_wei = !is_packed(md, grouped);
     int64_t x[3];
-    spatial_strides(x, md, 2 + grouped, F32);
+    spatial_strides(x, md, 2 + grouped, p->elem);
     if (!p->packs_wei) {
-        p->wei_0 = md->offset0 * F32;
-        p->wei_g = grouped ? md->strides[0] * F32 : 0;
-        p->wei_p = md->strides[grouped] * F32;
+        p->wei_0 = md->offset0 * p->elem;
+        p->wei_g = grouped ? md->strides[0] * p->elem : 0;
+        p->wei_p = md->strides[grouped] * p->elem;
         memcpy(p->wei_x, x, sizeof x);
         return;
     }
-    p->from_wei_0 = md->offset0 * F32;
-    p->from_wei_g = grouped ? md->strides[0] * F32 : 0;
-    p->from_wei_o = md->strides[grouped] * F32;
-    p->from_wei_i = md->strides[grouped + 1] * F32;
+    p->from_wei_0 = md->offset0 * p->elem;
+    p->from_wei_g = grouped ? md->strides[0] * p->elem : 0;
+    p->from_wei_o = md->strides[grouped] * p->elem;
+    p->from_wei_i = md->strides[grouped + 1] * p->elem;
     memcpy(p->from_wei_x, x, sizeof x);
     p->from_wei_way = weights_way(p);
-    int64_t stride = p->ic * DTP_UKR_PANEL_BYTES;
+    int64_t stride = p->steps * DTP_UKR_PANEL_BYTES;
     for (int i = 2; i >= 0; --i) {
         p->wei_x[i] = stride;
         stride *= p->win[i].kernel;
@@ -196,11 +205,15 @@ static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t 
 
 /* What the kernels finish themselves; else through tiles. */
 static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
-    if (p->dst_dt != dnnl_tp_f32 || p->dst_c != F32) return false;
-    if (p->has_bias && (p->bia_dt != dnnl_tp_f32 || p->bia_c != F32)) return false;
-    if (!dtp_fused_init(&p->fused, &p->po, true, false)) return false;
+    const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
+    uint32_t types = 0;
+    if (!dtp_fused_types(p->ukr, p->dst_dt, p->bia_dt, &types) || p->dst_c != bytes) return false;
+    if (p->has_bias && p->bia_c != (int64_t)dtp_type_size(p->bia_dt)) return false;
+    if (!dtp_fused_init(&p->fused, &p->po, true, p->ukr->is_bf16)) return false;
+    if (p->fused.act && p->dst_dt != dnnl_tp_f32) return false;
+    p->fused.flags |= types;
     if (!p->fused.has_add || p->fused.add_is_c) return true;
-    if (p->dst_p != DTP_UKR_PANEL_BYTES) return false;
+    if (p->dst_p != DTP_UKR_PANEL * bytes || dtp_ukr_add_bytes(p->fused.flags) != bytes) return false;
     /* The addend lies as dst does. */
     int64_t stride;
     return join_pixels(&d->dst, &stride) && (stride == 0 || p->fused.add_row_stride == stride) &&
@@ -210,16 +223,19 @@ static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
 static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dtp_convolution_desc_t *d,
                                     const dtp_ukr_set_t *ukr, unsigned isa) {
     p->ukr = ukr;
+    p->f32 = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    p->elem = (int64_t)dtp_type_size(d->src.data_type);
     p->vops = dtp_vops(isa);
     for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
     p->images = d->src.dims[0];
     p->groups = dtp_conv_groups(d);
     p->ic = d->src.dims[1] / p->groups;
     p->oc = d->dst.dims[1] / p->groups;
+    p->steps = dtp_div_up(p->ic, ukr->elems);
     describe_src(p, d);
     describe_weights(p, d);
     const bool in_blocks = is_blocked(&d->src, p->ic) || is_packed_twice(&d->wei, dtp_conv_grouped(d));
-    p->block_k = in_blocks ? DTP_UKR_PANEL : p->ic;
+    p->block_k = in_blocks ? DTP_UKR_PANEL / ukr->elems : p->steps;
     p->blocks = in_blocks ? p->ic / DTP_UKR_PANEL : 1;
     p->dst_dt = d->dst.data_type;
     const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
@@ -246,9 +262,15 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
     p->tiled = !fuse(p, d);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     /* A row of the kernel reads one run of memory, in src and in the weights. */
-    p->merged = p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->block_k * F32 &&
-                                          p->wei_x[2] == p->block_k * DTP_UKR_PANEL_BYTES);
+    p->merged =
+        p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->block_k * DTP_UKR_STEP_BYTES &&
+                                  p->wei_x[2] == p->block_k * DTP_UKR_PANEL_BYTES);
     dtp_conv_direct_plan(p, pd);
+    if (p->fused.flags & DTP_UKR_C_BF16 && p->passes > 1) { /* partial sums are f32 */
+        p->tiled = true;
+        memset(&p->fused, 0, sizeof p->fused);
+        dtp_conv_direct_plan(p, pd);
+    }
     return dnnl_tp_success;
 }
 
@@ -259,14 +281,13 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     conv_plan_t *plan = pd->plan;
     DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
-    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->wei.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    const dtp_ukr_set_t *ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    const dtp_ukr_set_t *ukr = dtp_product_set(pd, d->src.data_type, d->wei.data_type);
     DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);
     const int grouped = dtp_conv_grouped(d);
     DTP_TRY(resolve_image(&d->src));
     DTP_TRY(resolve_image(&d->dst));
     const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
-    DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic)));
+    DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic) && ukr->elems == 1));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     DTP_DISPATCH(dtp_md_is_plain(&d->src) || is_blocked(&d->src, ic), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_plain(&d->dst) || is_blocked(&d->dst, oc), UNSUPPORTED_LAYOUT);
@@ -288,5 +309,5 @@ static dnnl_tp_status_t convolution_ukr_execute(const dtp_pd_t *pd, const dtp_ex
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(convolution, "ukr", .plan_size = sizeof(conv_plan_t),
-                      .pd_init = convolution_ukr_pd_init, .execute = convolution_ukr_execute);
+DTP_CPU_IMPLS_AND_BF16(convolution, "ukr", .plan_size = sizeof(conv_plan_t),
+                       .pd_init = convolution_ukr_pd_init, .execute = convolution_ukr_execute);

@@ -9,6 +9,9 @@
  * element of the kernel lie side by side, and elements follow each other in order. So a row of the kernel is one long
  * run where src's pixels are dense, whatever the number of input channels, and nothing is padded along k.
  *
+ * Of bf16 a k-step is a pair of input channels: weights are OhwI16o2i, and src with an odd number of channels in a group is
+ * copied with a zero behind them.
+ *
  * nChw16c and OIhw16i16o are read in place as well: their blocks of 16 input channels are further elements of the
  * kernel. In dst of nChw16c a strip is one column panel. */
 #ifndef DTP_CPU_CONVOLUTION_DIRECT_H
@@ -23,10 +26,12 @@ typedef enum { DTP_CONV_WEI_CHANNELS, DTP_CONV_WEI_SPACE, DTP_CONV_WEI_ANY } dtp
 
 /* Strides and offsets are bytes; [3] are depth, height and width. */
 typedef struct {
-    const dtp_ukr_set_t *ukr;
+    const dtp_ukr_set_t *ukr, *f32; /* f32: for finished tiles */
+    int64_t elem;                   /* bytes of an element of src and weights */
     const dtp_vops_t *vops;
     dtp_window_t win[3];
     int64_t images, groups, ic, oc; /* channels of a group */
+    int64_t steps;                  /* k-steps of a group's input channels */
     int64_t blocks, block_k;        /* blocks of a group's input channels, each with so many k-steps */
     /* Of what the kernels read; of dst. */
     int64_t src_0, src_n, src_g, src_x[3], src_b, dst_0, dst_n, dst_g, dst_x[3], dst_c,

@@ -47,7 +47,7 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const int threads = pd->num_threads;
     const dtp_window_t *w = p->win;
     const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
-    const double k = (double)p->ic * (double)w[0].kernel * (double)w[1].kernel * (double)w[2].kernel;
+    const double k = (double)p->steps * (double)w[0].kernel * (double)w[1].kernel * (double)w[2].kernel;
     const double ns = 2. * (double)pixels * (double)p->oc * (double)p->groups * k / p->ukr->flops_per_ns +
                       (double)pixels + 1;
     const int64_t strips = dtp_div_up(p->npanels, p->nv);
@@ -58,7 +58,7 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const double most_units = ns / UNIT_NS;
     if (threads > 1 && ns >= ALONE_NS) {
         /* Weights, or src, are read once by each thread: what is larger is split, but no tile gets too few rows. */
-        const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->ic,
+        const double src = (double)p->images * w[0].in * w[1].in * w[2].in * (double)p->steps,
                      wei = k * (double)p->oc;
         const bool by_panels = strips > 1 && (wei > src || pixels < SHARE_ROWS * (int64_t)threads);
         const int64_t base = p->groups * p->row_chunks, chunks = p->line_chunks;
@@ -99,7 +99,7 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
     plan_passes(p);
     /* What a pixel adds to the src that is read. */
-    double bytes = (double)dtp_max64(p->ic, 1) * 4;
+    double bytes = (double)dtp_max64(p->steps, 1) * DTP_UKR_STEP_BYTES;
     for (int i = 0; i < 3; ++i)
         bytes *= (double)w[i].stride < (double)w[i].kernel * (double)w[i].step ? (double)w[i].stride
                                                                                : (double)w[i].kernel;

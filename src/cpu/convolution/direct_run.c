@@ -183,7 +183,7 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
             dtp_postops_apply(&p->po, run->ctx, tile, DTP_GEMM_TILE_LD, n, cols, k->pixel[r], channel);
         if (p->dst_dt == dnnl_tp_f32 && p->dst_x[2] == elem && p->dst_c != elem) {
             /* Channels are rows of dst. */
-            p->ukr->transpose((const char *)tile, DTP_GEMM_TILE_LD * elem, cols, n, dst, p->dst_c);
+            p->f32->transpose((const char *)tile, DTP_GEMM_TILE_LD * elem, cols, n, dst, p->dst_c);
             continue;
         }
         for (int64_t i = 0; i < n; ++i, dst += p->dst_x[2])
@@ -197,6 +197,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
     const dtp_conv_direct_t *p = run->p;
     const int64_t e0 = pass * p->pass_elements, e1 = dtp_min64(e0 + p->pass_elements, p->elements);
     const int64_t col0 = p0 * DTP_UKR_PANEL, over = p1 * DTP_UKR_PANEL - p->oc;
+    const int64_t channel = k->group * p->oc + col0;
     const char *wei = run->wei + k->group * p->wei_g + p0 * p->wei_p;
     for (int i = 0; i < k->nclasses; ++i) {
         const dtp_conv_class_t *c = &k->classes[i];
@@ -215,7 +216,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
         u.bs = p->wei_p;
         u.bstep = DTP_UKR_PANEL_BYTES;
         u.mask = over > 0 ? 0xffffu >> over : 0xffffu;
-        u.flags = first ? 0 : DTP_UKR_ACC;
+        u.flags = (first ? 0 : DTP_UKR_ACC) | (p->fused.flags & DTP_UKR_TYPES);
         if (p->tiled) {
             u.c = (char *)(k->tile + c->row0 * DTP_GEMM_TILE_LD);
             u.ldc = DTP_GEMM_TILE_LD * (int64_t)sizeof(float);
@@ -226,11 +227,11 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
                 u.flags |= p->fused.flags;
                 u.floor = p->fused.floor;
                 u.cap = p->fused.cap;
-                if (run->bias) u.bias = (const float *)(const void *)run->bias + k->group * p->oc + col0;
+                if (run->bias) u.bias = run->bias + channel * dtp_ukr_bias_bytes(u.flags);
             }
             if (p->fused.has_add && (run->add_is_c ? first : last)) {
                 u.row_add = u.row_c;
-                u.add = run->add_is_c ? u.c : run->add + (k->group * p->oc + col0) * (int64_t)sizeof(float);
+                u.add = run->add_is_c ? u.c : run->add + channel * dtp_ukr_add_bytes(u.flags);
                 u.add_scale = p->fused.add_scale;
             }
         }
@@ -285,33 +286,52 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
 
 /* ---- Operands in other layouts ----------------------------------------------------------------------- */
 
+/* Channels of W pixels side by side, those of each group filled up to whole k-steps. */
+static void pack_pixels(const dtp_conv_direct_t *p, const char *from, char *to, int64_t W) {
+    const size_t elem = (size_t)p->elem, rest = (size_t)(p->steps * DTP_UKR_STEP_BYTES - p->ic * p->elem);
+    for (int64_t x = 0; x < W; ++x, from += p->from_src_x[2]) {
+        char *pixel = to + x * p->src_x[2];
+        for (int64_t g = 0; g < p->groups; ++g, pixel += p->src_g) {
+            const char *f = from + g * p->ic * p->from_src_c;
+            if (p->ic == 3 && rest && p->from_src_c == p->elem) { /* colours, of two bytes each */
+                memcpy(pixel, f, 4);
+                memcpy(pixel + 4, f + 4, 2);
+                memset(pixel + 6, 0, 2);
+                continue;
+            }
+            for (int64_t c = 0; c < p->ic; ++c) memcpy(pixel + (size_t)c * elem, f + c * p->from_src_c, elem);
+            memset(pixel + p->ic * p->elem, 0, rest);
+        }
+    }
+}
+
 /* Lines of src with channels innermost. */
 static void pack_src(void *arg, int slot, int64_t begin, int64_t end) {
     const conv_run_t *run = arg;
     const dtp_conv_direct_t *p = run->p;
-    const int64_t H = p->win[1].in, D = p->win[0].in, W = p->win[2].in, channels = p->ic * p->groups;
+    const int64_t H = p->win[1].in, D = p->win[0].in, W = p->win[2].in;
+    /* Groups whose channels fill their k-steps are packed together. */
+    const bool whole = p->ic * p->elem == p->steps * DTP_UKR_STEP_BYTES;
+    const int64_t parts = whole ? 1 : p->groups, channels = whole ? p->ic * p->groups : p->ic;
     (void)slot;
     for (int64_t l = begin; l < end; ++l) {
         const int64_t h = l % H, d = l / H % D, n = l / H / D;
         const char *from = (const char *)run->ctx->ptr[DTP_CONV_SRC] + p->from_src_0 + n * p->from_src_n +
                            d * p->from_src_x[0] + h * p->from_src_x[1];
         char *to = run->ctx->scratch + n * p->src_n + d * p->src_x[0] + h * p->src_x[1];
-        if (p->from_src_x[2] == (int64_t)sizeof(float) || W == 1) {
-            p->ukr->transpose(from, p->from_src_c, W, channels, to, p->src_x[2]);
-            continue;
-        }
-        for (int64_t x = 0; x < W; ++x)
-            for (int64_t c = 0; c < channels; ++c)
-                ((float *)(void *)(to + x * p->src_x[2]))[c] =
-                    *(const float *)(const void *)(from + x * p->from_src_x[2] + c * p->from_src_c);
+        if (p->from_src_x[2] != p->elem && W > 1) pack_pixels(p, from, to, W);
+        else
+            for (int64_t g = 0; g < parts; ++g)
+                p->ukr->transpose(from + g * channels * p->from_src_c, p->from_src_c, W, channels,
+                                  to + g * p->src_g, p->src_x[2]);
     }
 }
 
 /* The panel's n output channels of one element of the kernel, which starts at f and goes to t: dense along one of the
  * dims of channels. */
 static void pack_element(const dtp_conv_direct_t *p, const char *f, int64_t n, char *t) {
-    const int64_t bs = p->ic * DTP_UKR_PANEL_BYTES;
-    if (p->from_wei_o == F32 || n == 1) p->ukr->pack(f, p->from_wei_i, p->ic, n, t, bs);
+    const int64_t bs = p->steps * DTP_UKR_PANEL_BYTES;
+    if (p->from_wei_o == p->elem || n == 1) p->ukr->pack(f, p->from_wei_i, p->ic, n, t, bs);
     else p->ukr->pack_trans(f, p->from_wei_o, p->ic, n, t, bs);
 }
 
@@ -370,10 +390,13 @@ static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
                         pack_element(p, f, n, t);
                         continue;
                     }
-                    for (int64_t i = 0; i < p->ic; ++i, f += p->from_wei_i, t += DTP_UKR_PANEL_BYTES)
-                        for (int64_t o = 0; o < DTP_UKR_PANEL; ++o)
-                            ((float *)(void *)t)[o] =
-                                o < n ? *(const float *)(const void *)(f + o * p->from_wei_o) : 0;
+                    const int64_t bytes = p->elem, per_step = DTP_UKR_STEP_BYTES / bytes;
+                    memset(t, 0, (size_t)(p->steps * DTP_UKR_PANEL_BYTES));
+                    for (int64_t i = 0; i < p->ic; ++i, f += p->from_wei_i)
+                        for (int64_t o = 0; o < n; ++o)
+                            memcpy(t + i / per_step * DTP_UKR_PANEL_BYTES + o * DTP_UKR_STEP_BYTES +
+                                       i % per_step * bytes,
+                                   f + o * p->from_wei_o, (size_t)bytes);
                 }
     }
 }
@@ -387,7 +410,8 @@ void dtp_conv_direct_run(const dtp_conv_direct_t *p, const dtp_pd_t *pd, const d
     if (p->has_bias) run.bias = (const char *)ctx->ptr[DTP_CONV_BIA] + p->bia_0;
     run.add_is_c = p->fused.add_is_c;
     if (p->fused.has_add && !run.add_is_c) {
-        run.add = (const char *)ctx->ptr[p->fused.add_arg] + p->fused.add_offset * (int64_t)sizeof(float);
+        const int64_t bytes = dtp_ukr_add_bytes(p->fused.flags);
+        run.add = (const char *)ctx->ptr[p->fused.add_arg] + p->fused.add_offset * bytes;
         run.add_is_c = run.add == run.dst; /* partial sums would overwrite it */
     }
     if (p->packs_src) {

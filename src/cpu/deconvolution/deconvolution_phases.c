@@ -184,7 +184,9 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
     p->vops = dtp_vops(isa);
     p->images = src.dims[0];
     p->groups = dtp_conv_groups(d);
-    p->ic = src.dims[1] / p->groups;
+    p->f32 = p->ukr;
+    p->elem = F32;
+    p->steps = p->ic = src.dims[1] / p->groups;
     p->oc = dst.dims[1] / p->groups;
     p->blocks = 1;
     p->block_k = p->ic;
