@@ -64,6 +64,7 @@ static unsigned random_flags(dataflow_program_t *p) {
     if (x < p->opts.costly) flags = DTP_DATAFLOW_COSTLY;
     else if (x < 2 * p->opts.costly) flags = DTP_DATAFLOW_WIDE;
     else if (x < 2 * p->opts.costly + p->opts.blocking) flags = DTP_DATAFLOW_MAY_BLOCK;
+    else if (x >= 100 - p->opts.costly) flags = DTP_DATAFLOW_SPLITS;
     if (p->opts.pending && dataflow_program_rnd(p, 100) < p->opts.pending) flags |= DTP_DATAFLOW_MAY_PEND;
     return flags;
 }

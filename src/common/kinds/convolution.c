@@ -118,6 +118,7 @@ static const dtp_field_t convolution_fields[] = {
 #define deconvolution_fields convolution_fields
 
 /* Products with what is padded are none, nor those that fall outside of dst. */
+enum { LANES = 16 };
 static void convolution_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, dtp_op_work_t *work) {
     const dtp_convolution_desc_t *d = (const dtp_convolution_desc_t *)op;
     (void)arg; /* no dimension is known at execution only */
@@ -128,6 +129,9 @@ static void convolution_work(const dtp_op_desc_t *op, const dtp_pd_arg_t *arg, d
             op->kind == dnnl_tp_deconvolution ? dtp_deconv_window(d, i) : dtp_conv_window(d, i);
         work->flops *= (double)dtp_window_all_taps(&w);
     }
+    const int64_t groups = dtp_max64(dtp_conv_groups(d), 1), oc = d->dst.dims[1] / groups;
+    if (oc > 0 && d->src.dims[1] != groups) /* channels of dst are lanes */
+        work->idle = work->flops * ((double)dtp_round_up(oc, LANES) / (double)oc - 1.);
 }
 
 static const dtp_attr_rules_t convolution_attr = {.post_ops = DTP_TAKES_EVERY};

@@ -30,7 +30,7 @@ double dtp_md_moved(const dtp_md_t *md) {
 
 dtp_op_work_t dtp_op_work(const dtp_op_info_t *info, const dtp_op_desc_t *op, const dtp_pd_arg_t *arg,
                           int nargs) {
-    dtp_op_work_t work = {0., 0.};
+    dtp_op_work_t work = {0};
     for (int i = 0; i < nargs; ++i) work.bytes += dtp_md_moved(arg[i].md);
     if (info->work) info->work(op, arg, &work);
     return work;
@@ -47,7 +47,7 @@ void dtp_op_work_post_op(dtp_op_work_t *work, dnnl_tp_primitive_kind_t kind, con
 
 double dtp_op_work_ns(const dtp_op_work_t *work) {
     const double flops_per_ns = 100., bytes_per_ns = 10., fixed_ns = 100.;
-    const double compute = work->flops / flops_per_ns, memory = work->bytes / bytes_per_ns;
+    const double compute = (work->flops + work->idle) / flops_per_ns, memory = work->bytes / bytes_per_ns;
     return fixed_ns + (compute > memory ? compute : memory);
 }
 

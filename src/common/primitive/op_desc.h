@@ -53,9 +53,10 @@ typedef struct {
     const dtp_md_t *md; /* zero descriptor = absent in this problem: the pointer is then ignored */
 } dtp_pd_arg_t;
 
-/* What a problem takes: operations on numbers, and bytes that are read and written, as if all caches were cold. */
+/* What a problem takes: operations on numbers, and bytes that are read and written, as if all caches were cold. idle:
+ * operations of lanes that hold nothing of it, which take as long. */
 typedef struct {
-    double flops, bytes;
+    double flops, bytes, idle;
 } dtp_op_work_t;
 
 /* ---- Attributes -------------------------------------------------------------------------------------- */

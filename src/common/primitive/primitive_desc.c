@@ -119,7 +119,7 @@ int dtp_pd_zero_point_index(const dtp_pd_t *pd, int arg) {
 
 dtp_op_work_t dtp_pd_work(const dtp_pd_t *pd, const dtp_md_t *const *mds) {
     dtp_pd_arg_t arg[DTP_MAX_PD_ARGS];
-    if (pd->has_runtime && !mds) return (dtp_op_work_t){0., 0.};
+    if (pd->has_runtime && !mds) return (dtp_op_work_t){0};
     for (int i = 0; i < pd->nargs; ++i) {
         arg[i] = pd->args[i];
         if (mds) arg[i].md = mds[i];

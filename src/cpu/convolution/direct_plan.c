@@ -48,8 +48,9 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const dtp_window_t *w = p->win;
     const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
     const double k = (double)p->steps * (double)w[0].kernel * (double)w[1].kernel * (double)w[2].kernel;
-    const double ns = 2. * (double)pixels * (double)p->oc * (double)p->groups * k / p->ukr->flops_per_ns +
-                      (double)pixels + 1;
+    const double ns =
+        2. * (double)pixels * (double)(p->npanels * DTP_UKR_PANEL * p->groups) * k / p->ukr->flops_per_ns +
+        (double)pixels + 1;
     const int64_t strips = dtp_div_up(p->npanels, p->nv);
     p->panel_parts = 1;
     p->row_chunks = dtp_div_up(w[2].out, p->max_rows);

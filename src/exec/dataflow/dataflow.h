@@ -156,7 +156,8 @@ enum {
     DTP_DATAFLOW_MAY_BLOCK = 4,   /* may sleep in foreign code (implies COSTLY); slot may be >= num_threads */
     DTP_DATAFLOW_SIDE_EFFECT = 8, /* with DTP_DATAFLOW_ORDERED: one after another, in the order of building */
     DTP_DATAFLOW_NOP = 16,        /* an ordering only: exec is not called */
-    DTP_DATAFLOW_MAY_PEND = 32    /* exec may return DTP_DATAFLOW_PENDING (implies COSTLY) */
+    DTP_DATAFLOW_MAY_PEND = 32,   /* exec may return DTP_DATAFLOW_PENDING (implies COSTLY) */
+    DTP_DATAFLOW_SPLITS = 64      /* as WIDE, where others have nothing else to do */
 };
 #define DTP_DATAFLOW_NO_INDEX UINT32_MAX
 

@@ -191,10 +191,47 @@ static void test_endings(void **state) {
     }
 }
 
+static dnnl_tp_status_t note_whole(void *ctx, dtp_dataflow_instance_t *instance, uint32_t index,
+                                   const dtp_dataflow_where_t *where) {
+    (void)instance;
+    ((bool *)ctx)[index] = where->whole;
+    return dnnl_tp_success;
+}
+
+/* A node that splits has the pool while nothing else is ready. */
+static void test_splits(void **state) {
+    (void)state;
+    char data[64] = {0};
+    bool whole[4] = {0};
+    dtp_dataflow_builder_t *b = dtp_dataflow_builder_create(NULL);
+    dtp_dataflow_token_t t[4];
+    for (uint32_t i = 0; i < 4; ++i) t[i] = dtp_dataflow_node(b, 0, i, DTP_DATAFLOW_SPLITS, 20000);
+    for (int i = 1; i < 3; ++i) { /* first, two beside each other, last */
+        dtp_dataflow_after(b, t[i], t[0]);
+        dtp_dataflow_after(b, t[3], t[i]);
+    }
+    dtp_arena_t arena;
+    const dtp_dataflow_plan_t *plan;
+    dtp_arena_init(&arena, NULL);
+    assert_int_equal(dtp_dataflow_build(b, 0, &arena, &plan), dnnl_tp_success);
+    dtp_dataflow_builder_destroy(b);
+    void *memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(plan, 1), DTP_NO_SHARE);
+    assert_non_null(memory);
+    dtp_dataflow_state_t *s = dtp_dataflow_state_init(plan, 1, memory, data);
+    const dtp_parallel_t alone = {NULL, 1, NULL};
+    const dtp_dataflow_args_t args = {.ctx = whole, .exec = note_whole, .par = &alone};
+    assert_int_equal(dtp_dataflow_run(plan, s, &args, NULL), dnnl_tp_success);
+    assert_true(whole[0] && whole[3]);
+    assert_true(whole[1] != whole[2]);
+    dtp_free(NULL, memory);
+    dtp_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),  cmocka_unit_test(test_windows),       cmocka_unit_test(test_calls),
         cmocka_unit_test(test_effects), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_splits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@ static const double hand_off_ns = 3000.;    /* below: not worth two threads */
 static const double worth = 1.25;           /* work by span */
 static const double small_ns = 2000.;       /* regions inside others: cheaper than their counters */
 static const double wide_ns = 200000.;      /* from here on a step takes all threads */
+static const double splits_ns = 10000.;     /* one that has the pool for itself, too */
 static const double costly_ns = 5000.;      /* from here on others get what is ready before it starts */
 static const double host_ns = 300.;         /* nobody knows: states of the engine learn it */
 static const double host_worth_ns = 20000.; /* so threads are kept in mind */
@@ -230,7 +231,9 @@ static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
         flags = DTP_DATAFLOW_SIDE_EFFECT;
         if (t->host->flags & DNNL_TP_HOST_MAY_BLOCK) flags |= DTP_DATAFLOW_MAY_BLOCK;
         if (t->host->flags & DNNL_TP_HOST_MAY_WAIT) flags |= DTP_DATAFLOW_MAY_PEND;
-    } else if (t->op && ns > wide_ns) flags = DTP_DATAFLOW_WIDE;
+    } else if (t->op && ns > splits_ns) {
+        flags = ns > wide_ns ? DTP_DATAFLOW_WIDE : DTP_DATAFLOW_SPLITS;
+    }
     add_node(s, block, k, ns, flags);
 }
 
@@ -246,6 +249,7 @@ static void add_range(sched_t *s, dtp_dataflow_block_t block, int k) {
                                        : dtp_step_ns(t);
         if (t->host) flags |= DTP_DATAFLOW_SIDE_EFFECT;
         if (t->op && dtp_step_ns(t) > wide_ns) flags |= DTP_DATAFLOW_WIDE;
+        else if (t->op && dtp_step_ns(t) > splits_ns) flags |= DTP_DATAFLOW_SPLITS;
         if (t->slice_group >= 0) flags |= DTP_DATAFLOW_WIDE;
     }
     if (s->l->steps[from]->ctl == DTP_CTL_WHILE) ns *= TRIPS;

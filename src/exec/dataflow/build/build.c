@@ -88,7 +88,7 @@ dtp_dataflow_token_t dtp_dataflow_node(dtp_dataflow_builder_t *b, dtp_dataflow_b
     int32_t t = dtp_fb_token(b, DTP_FT_NODE, block);
     if (t < 0) return -1;
     const unsigned may_pend = DTP_DATAFLOW_MAY_BLOCK | DTP_DATAFLOW_MAY_PEND;
-    if (flags & (DTP_DATAFLOW_WIDE | may_pend)) flags |= DTP_DATAFLOW_COSTLY;
+    if (flags & (DTP_DATAFLOW_WIDE | DTP_DATAFLOW_SPLITS | may_pend)) flags |= DTP_DATAFLOW_COSTLY;
     if (flags & may_pend) b->may_pend = true;
     b->tok[t].index = index;
     b->tok[t].flags = (uint16_t)flags;

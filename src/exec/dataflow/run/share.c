@@ -382,8 +382,9 @@ bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *inst
     dtp_dataflow_state_t *s = w->state;
     dtp_dataflow_check_deadline(s);
     if (dtp_dataflow_stopped(s)) return false;
+    const bool others = w->top > w->lifo || w->spill || !queue_is_empty(&w->queue);
     /* What was given away before nobody may have been asked to take. */
-    if (shared && (w->top > w->lifo || w->spill || !queue_is_empty(&w->queue))) {
+    if (shared && others) {
         if (!w->costly_ns) w->costly_ns = (int64_t)costly_ns(w, instance->region);
         const int64_t est_ns = worth_beside_ns(w);
         expose(w, (size_t)(w->top - w->lifo));
@@ -392,13 +393,14 @@ bool dtp_dataflow_costly(dtp_dataflow_worker_t *w, dtp_dataflow_instance_t *inst
     }
     const int64_t begin = shared ? dtp_ticks() : 0;
     uint32_t nobody = 0;
-    bool wide = (node->bits & DTP_FN_WIDE) != 0;
+    bool wide = (node->bits & DTP_FN_WIDE) || ((node->bits & DTP_FN_SPLITS) && !others);
     if (wide && shared) wide = DTP_CAS(&s->wide, &nobody, 1, acquire);
     if (wide) {
         w->where.whole = true;
         w->where.par = s->args.par;
         /* The owner may sleep while a loop is open. */
-        if (shared && w->where.slot) wake_to_help(s);
+        if (shared && w->where.slot && (node->bits & DTP_FN_WIDE || w->costly_ns > LOOK_AROUND_NS))
+            wake_to_help(s);
     }
     const uint32_t index = node->index;
     dnnl_tp_status_t status = s->exec(s->exec_ctx, instance, index, &w->where);
