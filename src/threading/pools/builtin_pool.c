@@ -15,6 +15,7 @@
 enum {
     SPINS_PER_LOOK = DTP_SPINS(32),
     LOOKS_PER_TICKET_LOOK = 4,
+    RUN_SPINS = 8,
     CALIBRATION_ROUNDS = 9,
     ROUND_TRIPS = 64,
     DEFAULT_WAKE_NS = 20000,
@@ -98,22 +99,31 @@ static bool worker_task(dtp_pool_t *rec) {
     return true;
 }
 
-/* Helps and spins with a joiner's ticket until there was nothing to do for the spin time, a ticket is wanted,
- * or this is the CPU of the thread that opens shared loops. */
+/* Helps and spins with a joiner's ticket until there was nothing to do for the spin time, a ticket is wanted, or this is
+ * the CPU of the thread that opens shared loops. While a run goes on its next loop is likelier than its end: that counts
+ * for so many spin times, unless the caller has said how long threads spin. */
 static void worker_help(dtp_pool_t *rec) {
+    const int run_spins = rec->spin_ticks == rec->wake_ticks ? RUN_SPINS : 0;
     int64_t until = dtp_ticks() + rec->spin_ticks;
+    int more = run_spins;
     bool alone = rec->num_threads == 2; /* no other worker can be spinning */
     for (int i = 1;; ++i) {
         /* Looking with a locked operation brings the line here ready for the join: one transfer less. */
         if (alone) atomic_fetch_or_explicit(&rec->loop[0].word, 0, memory_order_relaxed);
         if (dtp_shared_loop_help(rec, NULL, 0)) {
             until = dtp_ticks() + rec->spin_ticks;
+            more = run_spins;
             i = 0;
         }
         if (atomic_load_explicit(&rec->loop[0].door, memory_order_relaxed) & DTP_DOOR_ATTENTION) return;
         dtp_pause();
         if (i % SPINS_PER_LOOK) continue;
-        if (!rec->spin_allowed || dtp_ticks() > until) return;
+        if (!rec->spin_allowed) return;
+        const int64_t now = dtp_ticks();
+        if (now > until) {
+            if (more-- == 0 || !dtp_adm_runs(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return;
+            until = now + rec->spin_ticks;
+        }
         if (atomic_load_explicit(&rec->loop[0].cpu, memory_order_relaxed) == dtp_this_cpu()) return;
         /* Rarely, because openers write that line. */
         if (i % (SPINS_PER_LOOK * LOOKS_PER_TICKET_LOOK) == 0 && !dtp_ticket_may_spin(rec)) return;
