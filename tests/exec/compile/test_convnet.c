@@ -417,6 +417,44 @@ static void test_shared(void **state) {
 
 static test_allocator_t allocator;
 
+/* Pages that the process has; 0 under sanitizers, which keep what was freed. */
+static long resident_pages(void) {
+    long all = 0, here = 0;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &here) != 2) here = 0;
+    if (f) (void)fclose(f);
+#endif
+    return here;
+}
+
+/* A thousand batch sizes of one graph, the largest first: what is kept of them does not grow, neither blocks nor pages. */
+static void test_thousand_shapes(void **state) {
+    (void)state;
+    enum { SHAPES = 1000, WARM = 100, KEPT = 64, MOST_PAGES = 512 };
+    int capacity;
+    CHECK_OK(dnnl_tp_get_primitive_cache_capacity(&capacity));
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(KEPT));
+    mirror_t *m = fresh(14);
+    m->runtime_dims = 1;
+    mirror_output(m, plain_network(m, image(m, 2, 3, 6)));
+    int64_t blocks = 0;
+    long pages = 0;
+    for (int i = 0; i < SHAPES; ++i) {
+        dnnl_tp_tensor_info_t shape = m->value[m->in[0]].info;
+        dnnl_tp_executable_t e;
+        shape.dims[0] = SHAPES - i;
+        CHECK_OK(dnnl_tp_executable_compile(&e, m->graph, m->engine, 1, &shape, NULL));
+        CHECK_OK(dnnl_tp_executable_destroy(e));
+        if (i == WARM) blocks = atomic_load(&allocator.live), pages = resident_pages();
+    }
+    assert_in_range(atomic_load(&allocator.live), 0, blocks + KEPT);
+    if (pages) assert_in_range(resident_pages(), 0, pages + MOST_PAGES);
+    mirror_free(m);
+    free(m);
+    CHECK_OK(dnnl_tp_set_primitive_cache_capacity(capacity));
+}
+
 /* The n-th allocation of a compilation fails, for every n: nothing leaks, and the next one goes on. */
 static void test_no_memory(void **state) {
     (void)state;
@@ -487,13 +525,14 @@ static void test_winograd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_no_map),       cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_edges),        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_joins),        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_copied_joins), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_shuffle),      cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_winograd),     cmocka_unit_test(test_maps_in_front),
+        cmocka_unit_test(test_chain),           cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_no_map),          cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_edges),           cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_joins),           cmocka_unit_test(test_random),
+        cmocka_unit_test(test_copied_joins),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_shuffle),         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_thousand_shapes), cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_maps_in_front),
     };
     test_allocator_init(&allocator);
     if (dnnl_tp_set_allocator(&allocator.iface)) return 1;
