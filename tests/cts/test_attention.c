@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/attention.h"
 #include "support/tensor.h"
@@ -32,7 +33,8 @@ static const case_t cases[] = {
     {2, 2, 20, 64, true, false, false, 25},
 };
 
-static dtp_attention_desc_t describe(const case_t *c, int64_t total, const int64_t *strides, float scale) {
+static dtp_attention_desc_t describe_in(dnnl_tp_data_type_t dt, const case_t *c, int64_t total,
+                                        const int64_t *strides, float scale) {
     dtp_attention_desc_t op;
     memset(&op, 0, sizeof op);
     op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_ATTENTION;
@@ -43,10 +45,10 @@ static dtp_attention_desc_t describe(const case_t *c, int64_t total, const int64
     int nd = 3;
     if (c->packed) dims[0] = total, dims[1] = h, nd = 2;
     const int64_t *st = c->packed ? strides + 1 : strides;
-    CHECK_OK(dtp_md_init_strides(&op.q, nd, dd, dnnl_tp_f32, st));
+    CHECK_OK(dtp_md_init_strides(&op.q, nd, dd, dt, st));
     op.k = op.v = op.q;
     if (c->fused) op.k.offset0 = h, op.v.offset0 = 2 * h;
-    CHECK_OK(dtp_md_init_strides(&op.dst, nd, dd, dnnl_tp_f32, NULL));
+    CHECK_OK(dtp_md_init_strides(&op.dst, nd, dd, dt, NULL));
     if (c->mask) CHECK_OK(dtp_md_init_strides(&op.mask, 2, dims, dnnl_tp_f32, NULL));
     if (c->packed) {
         int64_t n1 = c->b + 1;
@@ -55,7 +57,21 @@ static dtp_attention_desc_t describe(const case_t *c, int64_t total, const int64
     return op;
 }
 
-static void attention_case(const place_t *at, const case_t *c, int number) {
+static dtp_attention_desc_t describe(const case_t *c, int64_t total, const int64_t *strides, float scale) {
+    return describe_in(dnnl_tp_f32, c, total, strides, scale);
+}
+
+/* x becomes what bf16 has of it; the same in bf16. */
+static uint16_t *rounded(float *x, int64_t n) {
+    uint16_t *to = malloc(sizeof *to * (size_t)(n + 1));
+    for (int64_t i = 0; i < n; ++i) {
+        to[i] = dtp_f32_to_bf16(x[i]);
+        x[i] = dtp_bf16_to_f32(to[i]);
+    }
+    return to;
+}
+
+static void attention_case(const place_t *at, const case_t *c, int number, dnnl_tp_data_type_t dt) {
     test_rng_t rng = test_rng((uint64_t)number);
     int32_t offsets[16] = {0};
     int64_t total = c->b * c->s;
@@ -80,17 +96,23 @@ static void attention_case(const place_t *at, const case_t *c, int number) {
     if (c->mask && c->b > 1)
         for (int64_t i = 0; i < c->s; ++i) mask[c->s + i] = -INFINITY; /* nothing to see: zeros */
     float scale = 1.f / sqrtf((float)c->d);
-    dtp_attention_desc_t op = describe(c, total, strides, scale);
+    dtp_attention_desc_t op = describe_in(dt, c, total, strides, scale);
+    const bool low = dt == dnnl_tp_bf16;
     dnnl_tp_primitive_desc_t pd;
     CHECK_OK(dtp_pd_create(&pd, at->engine, &op.base, sizeof op, NULL));
     const char *want_impl = at->isa == dnnl_tp_cpu_isa_sse41 ? "ref:any" : NULL;
     if (want_impl) assert_string_equal(impl_name(pd), want_impl);
     else assert_memory_equal(impl_name(pd), "simd:", 5);
-    for (int64_t i = 0; i < total * h; ++i) o[i] = 777.f;
+    for (int64_t i = 0; i < total * h; ++i) o[i] = 776.f;
+    uint16_t *lq = low ? rounded(q, total * ld) : NULL, *lo = low ? rounded(o, total * h) : NULL,
+             *lk = low && !c->fused ? rounded(k, total * ld) : lq,
+             *lv = low && !c->fused ? rounded(v, total * ld) : lq;
     dnnl_tp_exec_handle_t args[] = {
-        {DNNL_TP_ARG_SRC_0, q}, {DNNL_TP_ARG_SRC_1, k},           {DNNL_TP_ARG_SRC_2, v},
-        {DNNL_TP_ARG_DST, o},   {DNNL_TP_ARG_MULTIPLE_SRC, mask}, {DNNL_TP_ARG_MULTIPLE_SRC + 1, offsets}};
+        {DNNL_TP_ARG_SRC_0, low ? (void *)lq : q}, {DNNL_TP_ARG_SRC_1, low ? (void *)lk : k},
+        {DNNL_TP_ARG_SRC_2, low ? (void *)lv : v}, {DNNL_TP_ARG_DST, low ? (void *)lo : o},
+        {DNNL_TP_ARG_MULTIPLE_SRC, mask},          {DNNL_TP_ARG_MULTIPLE_SRC + 1, offsets}};
     CHECK_OK(run_pd(at, pd, 6, args));
+    for (int64_t i = 0; i < total * h && low; ++i) o[i] = dtp_bf16_to_f32(lo[i]);
     double *p = malloc(sizeof(double) * (size_t)(total + 1));
     for (int64_t b = 0; b < c->b; ++b) {
         int64_t first = c->packed ? offsets[b] : b * c->s, n = c->packed ? offsets[b + 1] - first : c->s;
@@ -118,7 +140,8 @@ static void attention_case(const place_t *at, const case_t *c, int number) {
                     /* The scores are sums of d products in f32; an error e there changes a probability by e.
                      */
                     double tol = 2e-6 + 4e-7 * (big + 1) * (1 + sqrt((double)c->d) / 8);
-                    if (max < -1e8) tol += 1e2; /* all masked by -1e9: the scores drown */
+                    if (low) tol += fabs(want) * 0x1.1p-8; /* rounded once, in the end */
+                    if (max < -1e8) tol += 1e2;            /* all masked by -1e9: the scores drown */
                     if (!(fabs(got - want) <= tol))
                         fail_msg("case %d on %s: sequence %d head %d row %d column %d: %.9g, not %.9g",
                                  number, at->name, (int)b, head, (int)i, (int)x, got, want);
@@ -126,7 +149,10 @@ static void attention_case(const place_t *at, const case_t *c, int number) {
             }
     }
     if (c->packed)
-        for (int64_t i = (total - 3) * h; i < total * h; ++i) assert_true(o[i] == 777.f);
+        for (int64_t i = (total - 3) * h; i < total * h; ++i) assert_true(o[i] == 776.f);
+    free(lo);
+    if (lk != lq) free(lk), free(lv);
+    free(lq);
     free(p), free(q), free(mask), free(o);
     if (!c->fused) free(k), free(v);
 }
@@ -136,7 +162,10 @@ static void attention_all(void **state) {
     int n;
     const place_t *at = places(&n);
     for (int i = 0; i < n; ++i)
-        for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) attention_case(&at[i], &cases[c], (int)c);
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+            attention_case(&at[i], &cases[c], (int)c, dnnl_tp_f32);
+            attention_case(&at[i], &cases[c], (int)c, dnnl_tp_bf16);
+        }
 }
 
 /* The same bits on any number of threads, and for the leading sequences alone. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/gather.h"
 #include "common/problems/pool_normalize.h"
@@ -32,8 +33,10 @@ static void gather_rows(void **state) {
     for (int i = 0; i < n; ++i)
         for (int t = 0; t < 4; ++t)
             for (int wide = 0; wide < 2; ++wide)
-                for (int sum = 0; sum < 2; ++sum) {
+                for (int form = 0; form < 3; ++form) { /* to f32, added, to bf16 */
+                    const bool sum = form == 1;
                     dtp_gather_desc_t op = gather_desc(types[t], wide ? dnnl_tp_s64 : dnnl_tp_s32);
+                    if (form == 2) op.dst.data_type = dnnl_tp_bf16;
                     tensor_t table, dst;
                     test_rng_t r = test_rng((uint64_t)t);
                     tensor_init(&table, &op.table);
@@ -44,7 +47,7 @@ static void gather_rows(void **state) {
                     int64_t ids64[N];
                     double before[N * H];
                     for (int k = 0; k < N; ++k) ids64[k] = ids[k] = (int32_t)(test_rand(&r) % V);
-                    for (int k = 0; k < N * H; ++k) before[k] = ((float *)(void *)dst.data)[k];
+                    for (int k = 0; k < N * H && sum; ++k) before[k] = ((float *)(void *)dst.data)[k];
                     dnnl_tp_primitive_attr_t attr;
                     CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
                     if (sum) {
@@ -108,11 +111,15 @@ static void pool_normalize_all(void **state) {
     int n;
     const place_t *at = places(&n);
     for (int i = 0; i < n; ++i)
-        for (int form = 0; form < 4; ++form) { /* plain, mask, packed, all zero rows */
+        for (int form = 0; form < 6; ++form) { /* plain, mask, packed, all zero rows; bf16 plain, packed */
             test_rng_t r = test_rng((uint64_t)form);
             static float x[T * H], y[B * H], mask[T];
+            static uint16_t low[T * H];
+            const bool is_low = form > 3, is_packed = form == 2 || form == 5;
+            const dnnl_tp_data_type_t dt = is_low ? dnnl_tp_bf16 : dnnl_tp_f32;
             static const int32_t offsets[B + 1] = {0, 4, 4, 20, 21, 50};
             for (int k = 0; k < T * H; ++k) x[k] = form == 3 ? 0.f : test_uniform(&r, -1, 1);
+            for (int k = 0; k < T * H && is_low; ++k) x[k] = dtp_bf16_to_f32(low[k] = dtp_f32_to_bf16(x[k]));
             for (int k = 0; k < T; ++k) mask[k] = (float)(test_rand(&r) & 1);
             for (int k = 0; k < S; ++k) mask[2 * S + k] = 0; /* nothing counts */
             dtp_pool_normalize_desc_t op;
@@ -120,16 +127,16 @@ static void pool_normalize_all(void **state) {
             op.base.kind = (dnnl_tp_primitive_kind_t)DTP_KIND_POOL_NORMALIZE;
             op.epsilon = 1e-12f;
             const int64_t dims[] = {B, S, H}, flat[] = {T, H}, out[] = {B, H}, n1[] = {B + 1};
-            CHECK_OK(form == 2 ? dtp_md_init_strides(&op.src, 2, flat, dnnl_tp_f32, NULL)
-                               : dtp_md_init_strides(&op.src, 3, dims, dnnl_tp_f32, NULL));
+            CHECK_OK(is_packed ? dtp_md_init_strides(&op.src, 2, flat, dt, NULL)
+                               : dtp_md_init_strides(&op.src, 3, dims, dt, NULL));
             CHECK_OK(dtp_md_init_strides(&op.dst, 2, out, dnnl_tp_f32, NULL));
             if (form == 1) CHECK_OK(dtp_md_init_strides(&op.mask, 2, dims, dnnl_tp_f32, NULL));
-            if (form == 2) CHECK_OK(dtp_md_init_strides(&op.offsets, 1, n1, dnnl_tp_s32, NULL));
+            if (is_packed) CHECK_OK(dtp_md_init_strides(&op.offsets, 1, n1, dnnl_tp_s32, NULL));
             dnnl_tp_primitive_desc_t pd;
             CHECK_OK(dtp_pd_create(&pd, at[i].engine, &op.base, sizeof op, NULL));
             dnnl_tp_primitive_t p;
             CHECK_OK(dnnl_tp_primitive_create(&p, pd));
-            dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, x},
+            dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, is_low ? (void *)low : x},
                                             {DNNL_TP_ARG_DST, y},
                                             {DNNL_TP_ARG_MULTIPLE_SRC, mask},
                                             {DNNL_TP_ARG_MULTIPLE_SRC + 1, (void *)(uintptr_t)offsets}};
@@ -138,7 +145,7 @@ static void pool_normalize_all(void **state) {
             for (int b = 0; b < B; ++b) {
                 double want[H], norm = 0, count = 0;
                 memset(want, 0, sizeof want);
-                int from = form == 2 ? offsets[b] : b * S, to = form == 2 ? offsets[b + 1] : (b + 1) * S;
+                int from = is_packed ? offsets[b] : b * S, to = is_packed ? offsets[b + 1] : (b + 1) * S;
                 for (int k = from; k < to; ++k) {
                     double w = form == 1 ? mask[k] : 1;
                     count += w;
@@ -152,9 +159,10 @@ static void pool_normalize_all(void **state) {
             /* The first two sequences only: same bits, nothing else written. */
             static float part[B * H];
             for (int k = 0; k < B * H; ++k) part[k] = 777.f;
-            void *ptr[] = {x, mask, (void *)(uintptr_t)offsets, part};
+            void *ptr[] = {is_low ? (void *)low : x, mask, (void *)(uintptr_t)offsets, part};
             dtp_parallel_t alone = {NULL, 1, NULL};
-            CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, NULL, 2));
+            _Alignas(64) static char scratch[4 * H + 128];
+            CHECK_OK(dtp_primitive_run(p, &alone, ptr, NULL, scratch, 2));
             CHECK_OK(dnnl_tp_primitive_destroy(p));
             assert_memory_equal(part, y, 2 * H * sizeof(float));
             for (int k = 2 * H; k < B * H; ++k) assert_true(part[k] == 777.f);

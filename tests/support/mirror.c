@@ -581,7 +581,7 @@ int mirror_run(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, float **o
     return status != dnnl_tp_success;
 }
 
-/* A few roundings of 2^-9 each, one after another. */
+/* A few roundings of 2^-8 each, one after another. */
 #define BF16_TOLERANCE .04
 
 int mirror_check(mirror_t *m, dnnl_tp_threadpool_t pool, unsigned flags, double tolerance) {

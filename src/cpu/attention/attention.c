@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "common/base/half.h"
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/attention.h"
 #include "threading/base/parallel.h"
@@ -178,10 +179,13 @@ static dnnl_tp_status_t attention_execute(const dtp_pd_t *pd, const dtp_exec_ctx
 
 /* ---- Reference --------------------------------------------------------------------------------------- */
 
+static inline double number(dnnl_tp_data_type_t dt, const void *x, int64_t i) {
+    return dt == dnnl_tp_f32 ? (double)((const float *)x)[i]
+                             : (double)dtp_bf16_to_f32(((const uint16_t *)x)[i]);
+}
+
 /* Plain C, in double, two passes over the keys: no scratch beyond the contract of a group. */
-void dtp_attention_group__ref(const dtp_attention_args_t *a) {
-    const float *q = a->q, *keys = a->k, *v = a->v;
-    float *o = a->o;
+static void plain_group(const dtp_attention_args_t *a, dnnl_tp_data_type_t dt) {
     for (int64_t i = 0; i < a->nq; ++i) {
         double max = -INFINITY, sum = 0;
         double *acc = (double *)(void *)a->scratch;
@@ -189,7 +193,8 @@ void dtp_attention_group__ref(const dtp_attention_args_t *a) {
         for (int pass = 0; pass < 2; ++pass)
             for (int64_t k = 0; k < a->nk; ++k) {
                 double s = 0;
-                for (int64_t c = 0; c < a->d; ++c) s += (double)q[i * a->ldq + c] * keys[k * a->ldk + c];
+                for (int64_t c = 0; c < a->d; ++c)
+                    s += number(dt, a->q, i * a->ldq + c) * number(dt, a->k, k * a->ldk + c);
                 s *= (double)a->scale;
                 if (a->mask) s += (double)a->mask[k * a->mask_stride];
                 if (!pass) {
@@ -198,11 +203,17 @@ void dtp_attention_group__ref(const dtp_attention_args_t *a) {
                 }
                 double p = s == -INFINITY ? 0 : exp(s - max);
                 sum += p;
-                for (int64_t c = 0; c < a->d; ++c) acc[c] += p * (double)v[k * a->ldv + c];
+                for (int64_t c = 0; c < a->d; ++c) acc[c] += p * number(dt, a->v, k * a->ldv + c);
             }
-        for (int64_t c = 0; c < a->d; ++c) o[i * a->ldo + c] = sum == 0 ? 0.f : (float)(acc[c] / sum);
+        for (int64_t c = 0; c < a->d; ++c) {
+            const float o = sum == 0 ? 0.f : (float)(acc[c] / sum);
+            if (dt == dnnl_tp_f32) ((float *)a->o)[i * a->ldo + c] = o;
+            else ((uint16_t *)a->o)[i * a->ldo + c] = dtp_f32_to_bf16(o);
+        }
     }
 }
+void dtp_attention_group__ref(const dtp_attention_args_t *a) { plain_group(a, dnnl_tp_f32); }
+void dtp_attention_group_bf16__ref(const dtp_attention_args_t *a) { plain_group(a, dnnl_tp_bf16); }
 
 DTP_CPU_IMPLS(attention, "simd", .flags = DTP_IMPL_ROWS, .plan_size = sizeof(plan_t),
               .pd_init = attention_init, .execute = attention_execute);

@@ -40,12 +40,16 @@ static inline int64_t dtp_attention_scratch(int64_t d, int64_t kb) {
 /* The kernels: X(type of q, k, v and o, function, DTP_ISA_* bits, ns per score and column; 4 flops of each). A kernel
  * of another type is its file and a line here. */
 #if DTP_X64
-#define DTP_ATTENTION_KERNELS(X)                                  \
-    X(f32, dtp_attention_group__avx512, DTP_ISA_AVX512, 4. / 220) \
-    X(f32, dtp_attention_group__avx2, DTP_ISA_AVX2, 4. / 110)     \
-    X(f32, dtp_attention_group__ref, 0, 4.)
+#define DTP_ATTENTION_KERNELS(X)                                        \
+    X(f32, dtp_attention_group__avx512, DTP_ISA_AVX512, 4. / 220)       \
+    X(f32, dtp_attention_group__avx2, DTP_ISA_AVX2, 4. / 110)           \
+    X(f32, dtp_attention_group__ref, 0, 4.)                             \
+    X(bf16, dtp_attention_group_bf16__avx512, DTP_ISA_AVX512, 4. / 200) \
+    X(bf16, dtp_attention_group_bf16__avx2, DTP_ISA_AVX2, 4. / 100)     \
+    X(bf16, dtp_attention_group_bf16__ref, 0, 4.)
 #else
-#define DTP_ATTENTION_KERNELS(X) X(f32, dtp_attention_group__ref, 0, 4.)
+#define DTP_ATTENTION_KERNELS(X) \
+    X(f32, dtp_attention_group__ref, 0, 4.) X(bf16, dtp_attention_group_bf16__ref, 0, 4.)
 #endif
 #define DTP_ATTENTION_DECLARE(type, fn, isa, ns) void fn(const dtp_attention_args_t *a);
 DTP_ATTENTION_KERNELS(DTP_ATTENTION_DECLARE)

@@ -2,4 +2,6 @@
 #include "cpu/simd/vec_avx512.h"
 
 #include "cpu/simd/vmath.h"
+#define AT_TYPE V_F32
+#define AT_NAME V_ISA(dtp_attention_group)
 #include "cpu/attention/attention_kern.inc"

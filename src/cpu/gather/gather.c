@@ -2,7 +2,7 @@
  * table[ids[i], :].
  *
  * All ids are checked before anything is written; where the kernel cannot fail (data_error.h), those outside the table
- * are clamped. The table may have any served type (converted to f32); its rows and dst's are dense in the last dim. */
+ * are clamped. The table may have any served type; dst has the same, f32 or bf16. Rows are dense in the last dim. */
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/gather.h"
 #include "cpu/simd/vops.h"
@@ -13,7 +13,8 @@ typedef struct {
     int64_t n, h, vocabulary;
     int64_t ld_table, ld_dst, id_stride;
     int64_t grain;
-    bool wide; /* s64 ids */
+    bool wide;  /* s64 ids */
+    bool moves; /* dst has the type of the table */
     bool add;
     float scale;
 } plan_t;
@@ -22,8 +23,9 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd) {
     dtp_gather_desc_t *d = (dtp_gather_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
-    DTP_DISPATCH(d->dst.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
-    DTP_DISPATCH(d->table.data_type >= dnnl_tp_f16 && d->table.data_type <= dnnl_tp_u8,
+    DTP_DISPATCH(dtp_vops_takes(d->table.data_type), UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->dst.data_type == dnnl_tp_f32 || d->dst.data_type == dnnl_tp_bf16 ||
+                     d->dst.data_type == d->table.data_type,
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->ids.data_type == dnnl_tp_s32 || d->ids.data_type == dnnl_tp_s64, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->table.ndims == 2 && d->ids.ndims == 1 && d->dst.ndims == 2, UNSUPPORTED_SHAPE);
@@ -36,7 +38,7 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd) {
     DTP_DISPATCH(po->len <= 1, UNSUPPORTED_POST_OPS);
     if (po->len == 1) {
         const dtp_post_op_t *e = &po->entry[0];
-        DTP_DISPATCH(e->kind == dnnl_tp_sum && e->zero_point == 0 &&
+        DTP_DISPATCH(d->dst.data_type == dnnl_tp_f32 && e->kind == dnnl_tp_sum && e->zero_point == 0 &&
                          (e->sum_dt == dnnl_tp_data_type_undef || e->sum_dt == dnnl_tp_f32),
                      UNSUPPORTED_POST_OPS);
         plan->add = true;
@@ -51,7 +53,9 @@ static dnnl_tp_status_t gather_init(dtp_pd_t *pd) {
     plan->id_stride = d->ids.strides[0];
     plan->wide = d->ids.data_type == dnnl_tp_s64;
     pd->checks_data = true;
-    dtp_pd_book(pd, 0, plan->add ? sizeof(float) * (size_t)plan->h : 0);
+    plan->moves = d->dst.data_type == d->table.data_type;
+    const bool has_room = plan->add || (!plan->moves && d->dst.data_type != dnnl_tp_f32);
+    dtp_pd_book(pd, 0, has_room ? sizeof(float) * (size_t)plan->h : 0);
     /* A row of a large table comes from memory. */
     plan->grain = dtp_grain(20 + .05 * (double)plan->h);
     return dnnl_tp_success;
@@ -80,20 +84,26 @@ static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
     const void *ids = gather_ids(j->pd, j->ctx);
     int64_t size = (int64_t)dtp_type_size(d->table.data_type);
     const char *table = (const char *)j->ctx->ptr[DTP_GATHER_TABLE] + d->table.offset0 * size;
-    float *dst = (float *)j->ctx->ptr[DTP_GATHER_DST] + d->dst.offset0;
+    const int64_t dst_size = (int64_t)dtp_type_size(d->dst.data_type);
+    char *dst = (char *)j->ctx->ptr[DTP_GATHER_DST] + d->dst.offset0 * dst_size;
     dtp_load_fn_t load = plan->vops->load[d->table.data_type];
     for (int64_t i = begin; i < end; ++i) {
         int64_t id = gather_id(plan, ids, i);
-        float *y = dst + i * plan->ld_dst;
+        char *to = dst + i * plan->ld_dst * dst_size;
+        float *y = (float *)(void *)to;
         if (DTP_UNLIKELY(gather->clamps)) {
             id = dtp_max64(0, dtp_min64(id, plan->vocabulary - 1));
             if (plan->vocabulary == 0) {
-                memset(y, 0, sizeof *y * (size_t)plan->h);
+                memset(to, 0, (size_t)(plan->h * dst_size));
                 continue;
             }
         }
         const char *row = table + id * plan->ld_table * size;
-        if (!plan->add) {
+        if (!plan->add && plan->moves) {
+            memcpy(to, row, (size_t)(plan->h * size));
+            continue;
+        }
+        if (!plan->add && d->dst.data_type == dnnl_tp_f32) {
             load(y, row, plan->h, 1);
             continue;
         }
@@ -102,6 +112,10 @@ static void gather_rows(void *arg, int slot, int64_t begin, int64_t end) {
             float *room = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
             load(room, row, plan->h, 1);
             x = room;
+        }
+        if (!plan->add) {
+            plan->vops->store[d->dst.data_type](to, x, plan->h, 1);
+            continue;
         }
         /* sum: dst = new value + scale * old dst. */
         if (plan->scale != 1.f) plan->vops->scale_shift(y, plan->h, plan->scale, 0.f);

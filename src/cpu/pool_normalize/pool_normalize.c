@@ -1,4 +1,5 @@
-/* Mean over each sequence, then division by max(L2 norm, epsilon), for graphs; f32.
+/* Mean over each sequence, then division by max(L2 norm, epsilon), for graphs; src f32 or bf16, sums and dst
+ * f32.
  *
  * src is {B, S, H} with an optional mask {B, S} (weights; 1 counts, 0 does not), or packed {T, H} with
  * offsets. A sequence without a row that counts gives zeros, as all do where offsets do not fit and the kernel cannot
@@ -23,7 +24,8 @@ static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd) {
     dtp_pool_normalize_desc_t *d = (dtp_pool_normalize_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     if (dtp_md_is_any(&d->dst)) dtp_md_make_plain(&d->dst);
-    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 && d->dst.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->src.data_type == dnnl_tp_f32 || d->src.data_type == dnnl_tp_bf16, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->dst.data_type == dnnl_tp_f32, UNSUPPORTED_DATA_TYPE);
     int nd = d->src.ndims;
     DTP_DISPATCH((nd == 2 || nd == 3) && d->dst.ndims == 2, UNSUPPORTED_SHAPE);
     DTP_DISPATCH(dtp_md_is_plain(&d->src) && dtp_md_is_plain(&d->dst) && d->src.strides[nd - 1] == 1 &&
@@ -52,6 +54,7 @@ static dnnl_tp_status_t pool_normalize_init(dtp_pd_t *pd) {
     plan->ld = d->src.strides[nd - 2];
     plan->batch = nd == 3 ? d->src.strides[0] : 0;
     plan->ld_dst = d->dst.strides[0];
+    if (d->src.data_type != dnnl_tp_f32) dtp_pd_book(pd, 0, sizeof(float) * (size_t)plan->h);
     plan->ns_per_row = 5 + .04 * (double)plan->h;
     return dnnl_tp_success;
 }
@@ -62,30 +65,44 @@ typedef struct {
     const int32_t *offsets;
 } job_t;
 
+/* y[c] += weight * x[r][c] for all rows. */
+static void add_rows(const job_t *j, int slot, float *y, const char *x, int64_t rows, float weight) {
+    const plan_t *plan = j->pd->plan;
+    const dnnl_tp_data_type_t dt = ((const dtp_pool_normalize_desc_t *)j->pd->op)->src.data_type;
+    if (dt == dnnl_tp_f32) { /* all rows into the same sums: a row stride of 0 on the left */
+        plan->vops->axpy(y, 0, (const float *)(const void *)x, plan->ld, rows, plan->h, weight, 0.f);
+        return;
+    }
+    float *room = (float *)(void *)dtp_scratch_slot(j->pd, j->ctx, slot);
+    for (int64_t r = 0; r < rows; ++r) {
+        plan->vops->load[dt](room, x + r * plan->ld * (int64_t)dtp_type_size(dt), plan->h, 1);
+        plan->vops->axpy(y, 0, room, 0, 1, plan->h, weight, 0.f);
+    }
+}
+
 static void pool_normalize_items(void *arg, int slot, int64_t begin, int64_t end) {
     const job_t *j = arg;
     const plan_t *plan = j->pd->plan;
     const dtp_pool_normalize_desc_t *d = (const dtp_pool_normalize_desc_t *)j->pd->op;
-    const float *src = (const float *)j->ctx->ptr[DTP_POOLN_SRC] + d->src.offset0;
+    const int64_t size = (int64_t)dtp_type_size(d->src.data_type);
+    const char *src = (const char *)j->ctx->ptr[DTP_POOLN_SRC] + d->src.offset0 * size;
     const float *weights = j->ctx->ptr[DTP_POOLN_MASK];
-    (void)slot;
     for (int64_t i = begin; i < end; ++i) {
         int64_t first = 0, rows = plan->s;
         if (j->offsets) first = j->offsets[i], rows = j->offsets[i + 1] - first;
-        const float *x = src + i * plan->batch + first * plan->ld;
+        const char *x = src + (i * plan->batch + first * plan->ld) * size;
         float *y = (float *)j->ctx->ptr[DTP_POOLN_DST] + d->dst.offset0 + i * plan->ld_dst;
         double count = (double)rows;
         memset(y, 0, sizeof(float) * (size_t)plan->h);
         if (dtp_md_is_zero(&d->mask)) {
-            /* All rows into the same sums: a row stride of 0 on the left. */
-            plan->vops->axpy(y, 0, x, plan->ld, rows, plan->h, 1.f, 0.f);
+            add_rows(j, slot, y, x, rows, 1.f);
         } else {
             const float *w = weights + d->mask.offset0 + i * d->mask.strides[0];
             count = 0;
             for (int64_t r = 0; r < rows; ++r) {
                 float wr = w[r * d->mask.strides[1]];
                 count += (double)wr;
-                if (wr != 0.f) plan->vops->axpy(y, 0, x + r * plan->ld, 0, 1, plan->h, wr, 0.f);
+                if (wr != 0.f) add_rows(j, slot, y, x + r * plan->ld * size, 1, wr);
             }
         }
         float inv = count != 0 ? (float)(1 / count) : 0.f;

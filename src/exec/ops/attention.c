@@ -125,5 +125,5 @@ dtp_cut_t dtp_cut_sequences(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_attention = DTP_OP_CLASS(
-    dtp_attention_attrs_t, DTP_FIELDS(attention_fields), DTP_OP_MAY_LACK, 0, DTP_NO_BF16, dtp_one_result,
-    attention_infer, DTP_NO_VALUES, attention_lower, dtp_cut_sequences, DTP_NO_POST);
+    dtp_attention_attrs_t, DTP_FIELDS(attention_fields), DTP_OP_MAY_LACK, 0, 1 | 1 << 1 | 1 << 2,
+    dtp_one_result, attention_infer, DTP_NO_VALUES, attention_lower, dtp_cut_sequences, DTP_NO_POST);

@@ -50,7 +50,6 @@ static dnnl_tp_status_t pool_normalize_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     return dnnl_tp_success;
 }
 
-const dtp_op_class_t dtp_class_pool_normalize =
-    DTP_OP_CLASS(attrs_t, DTP_FIELDS(pool_normalize_fields), DTP_OP_MAY_LACK | DTP_OP_OWN_TYPE, 0,
-                 DTP_NO_BF16, dtp_one_result, pool_normalize_infer, DTP_NO_VALUES, pool_normalize_lower,
-                 dtp_cut_sequences, DTP_NO_POST);
+const dtp_op_class_t dtp_class_pool_normalize = DTP_OP_CLASS(
+    attrs_t, DTP_FIELDS(pool_normalize_fields), DTP_OP_MAY_LACK | DTP_OP_OWN_TYPE, 0, 1, dtp_one_result,
+    pool_normalize_infer, DTP_NO_VALUES, pool_normalize_lower, dtp_cut_sequences, DTP_NO_POST);

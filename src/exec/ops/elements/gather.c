@@ -53,5 +53,5 @@ static dtp_cut_t gather_cut(const dtp_cut_arg_t *a) {
 }
 
 const dtp_op_class_t dtp_class_gather =
-    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, 0, 0, DTP_NO_BF16, dtp_one_result, gather_infer,
+    DTP_OP_CLASS(dtp_op_attrs_t, DTP_NO_FIELDS, DTP_OP_OWN_TYPE, 0, 1, dtp_one_result, gather_infer,
                  gather_values, gather_lower, gather_cut, DTP_NO_POST);
