@@ -9,6 +9,7 @@
 #include "folder.h"
 #include "profile.h"
 #include "sentence_encoder/output.h"
+#include "sentence_encoder/precision.h"
 #include "top.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_WRONG = 3, PROFILED_RUNS = 10 };
@@ -169,6 +170,7 @@ static int run(options_t *o, const char *folder, const char *path, int *wrong, s
     if (!status)
         fprintf(o->text, "%s: %d nodes, IR %lld, operators of version %lld; read in %.2f ms\n", path,
                 m.info.nodes, (long long)m.info.ir_version, (long long)m.info.opset, now_ms() - begin);
+    if (!status && o->bf16) fprintf(o->text, "%s\n", se_bf16_text());
     for (int set = 0; !status; ++set) status = run_set(&m, folder, set, &labels, wrong, error);
     model_close(&m);
     pool_destroy(pool);

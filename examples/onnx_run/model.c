@@ -61,8 +61,12 @@ static int start(model_t *m, se_error_t *error) {
         (dnnl_tp_trace_create(&m->trace, NULL) || dnnl_tp_trace_set_enabled(m->trace, 0)))
         return failed("trace", error);
     if (dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0)) return failed("engine", error);
-    const dnnl_tp_onnx_session_opts_t opts = {
-        .struct_size = sizeof opts, .stream_attr = pool_attr(m->pool), .trace = m->trace, .batch = o->batch};
+    const dnnl_tp_onnx_session_opts_t opts = {.struct_size = sizeof opts,
+                                              .stream_attr = pool_attr(m->pool),
+                                              .trace = m->trace,
+                                              .batch = o->batch,
+                                              .fpmath_mode = o->bf16 ? dnnl_tp_fpmath_mode_bf16
+                                                                     : dnnl_tp_fpmath_mode_strict};
     const dnnl_tp_status_t status = dnnl_tp_onnx_session_create(&m->session, m->model, engine, &opts);
     dnnl_tp_engine_destroy(engine);
     return status ? failed(m->path, error) : 0;

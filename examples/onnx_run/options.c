@@ -35,6 +35,9 @@ static const char help[] =
     "  --threads N           threads that compute at once (default 1)\n"
     "  --pool KIND           whose threads (default %s); here:\n"
     "                        %s\n"
+    "  --bf16                values between operators, and weights, in bf16: faster where there is "
+    "AVX512-BF16; inputs\n"
+    "                        and outputs stay as they are; with --verify give --rtol and --atol that fit\n"
     "  --repeat N            timed runs of each client (default 0: only the first run)\n"
     "  --clients N           threads that run at once, each in a loop, on the one pool (default 1)\n"
     "  --warmup N            untimed runs of each client (default 2)\n"
@@ -136,6 +139,7 @@ static int flag(options_t *o, const char *key) {
         (!key[sizeof profile - 1] || key[sizeof profile - 1] == '='))
         o->profile = key[sizeof profile - 1] ? key + sizeof profile : "-";
     else if (!strcmp(key, "--quiet")) o->quiet = 1;
+    else if (!strcmp(key, "--bf16")) o->bf16 = 1;
     else return 0;
     return 1;
 }

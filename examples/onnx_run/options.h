@@ -20,7 +20,7 @@ typedef struct {
     const char *model, *base, *pool, *profile, *dot, *trace, *labels;
     list_t inputs, outputs, verify;
     dnnl_tp_onnx_dim_t dims[MAX_NAMED];
-    int ndims, threads, clients, repeat, warmup, top, quiet;
+    int ndims, threads, clients, repeat, warmup, top, quiet, bf16;
     int64_t batch, seed;
     double rtol, atol;
     FILE *text; /* where results are said */

@@ -225,7 +225,7 @@ static int make_ids(bench_t *b, se_error_t *error) {
 
 int se_bench(const se_model_t *model, const se_options_t *o, se_error_t *error) {
     bench_t b = {.model = model, .options = o};
-    se_encoder_opts_t opts = {o->threads, o->pool};
+    se_encoder_opts_t opts = {o->threads, o->pool, o->bf16};
     size_t clients = (size_t)o->clients;
     int status = -1;
     if (o->tokens > model->positions)

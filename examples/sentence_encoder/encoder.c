@@ -38,6 +38,7 @@ struct se_encoder {
     entry_t *entries;
     int num_entries;
     int64_t compile_ns; /* of all shapes but the first */
+    int bf16;
 };
 
 struct se_session {
@@ -90,6 +91,7 @@ static int create_encoder(se_encoder_t **encoder, const se_model_t *model, const
     if (!e) return se_fail_memory(error);
     pthread_mutex_init(&e->lock, NULL);
     e->model = model;
+    e->bf16 = opts && opts->bf16;
     if (create_engine(e, opts, host, error) || se_graph_build(&e->graph[0], model, 1, error)) {
         se_encoder_destroy(e);
         return -1;
@@ -161,6 +163,7 @@ static int compile(se_encoder_t *e, entry_t *entry, se_error_t *error) {
     dnnl_tp_graph_t *graph = &e->graph[s->rectangular];
     if (!*graph && se_graph_build(graph, e->model, !s->rectangular, error)) return -1;
     dnnl_tp_compile_opts_t opts = {.struct_size = sizeof opts, .stream_attr = e->stream_attr};
+    if (e->bf16) opts.fpmath_mode = dnnl_tp_fpmath_mode_bf16;
     dnnl_tp_status_t status =
         dnnl_tp_executable_compile(&entry->executable, *graph, e->engine, nin, in, &opts);
     return status == dnnl_tp_success ? 0 : library_error(error, "cannot compile", status);

@@ -28,6 +28,8 @@ const char se_help_text[] =
     "  --pool KIND     own (a pthread pool in this program, default), builtin (the library's), none\n"
     "  --batch N       lines in one run, 1..256 (default 32; bench: sequences)\n"
     "  --clients C     threads that call the library at once on the one pool, 1..64 (default 1)\n"
+    "  --bf16          values between operators, and weights, in bf16; what that means here is said on "
+    "standard error\n"
     "  --top K         lines to print (default 5)\n"
     "  --profile FILE  what ran when: a trace for https://ui.perfetto.dev, or FILE.txt, FILE.folded\n"
     "  --errors MODE   lines that are not UTF-8: strict (the program fails, default), replace (U+FFFD for "
@@ -118,20 +120,33 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         QUIET,
         STEP,
         FRESH,
+        BF16,
         HELP,
         VERSION
     };
-    static const struct option table[] = {{"model", 1, NULL, MODEL},     {"input", 1, NULL, INPUT},
-                                          {"output", 1, NULL, OUTPUT},   {"embeddings", 1, NULL, EMBEDDINGS},
-                                          {"query", 1, NULL, QUERY},     {"profile", 1, NULL, PROFILE},
-                                          {"ids", 1, NULL, IDS},         {"threads", 1, NULL, THREADS},
-                                          {"clients", 1, NULL, CLIENTS}, {"batch", 1, NULL, BATCH},
-                                          {"tokens", 1, NULL, TOKENS},   {"top", 1, NULL, TOP},
-                                          {"pool", 1, NULL, POOL},       {"errors", 1, NULL, ERRORS},
-                                          {"seconds", 1, NULL, SECONDS}, {"strict", 0, NULL, STRICT},
-                                          {"quiet", 0, NULL, QUIET},     {"step", 0, NULL, STEP},
-                                          {"fresh", 1, NULL, FRESH},     {"help", 0, NULL, HELP},
-                                          {"version", 0, NULL, VERSION}, {0}};
+    static const struct option table[] = {{"model", 1, NULL, MODEL},
+                                          {"input", 1, NULL, INPUT},
+                                          {"output", 1, NULL, OUTPUT},
+                                          {"embeddings", 1, NULL, EMBEDDINGS},
+                                          {"query", 1, NULL, QUERY},
+                                          {"profile", 1, NULL, PROFILE},
+                                          {"ids", 1, NULL, IDS},
+                                          {"threads", 1, NULL, THREADS},
+                                          {"clients", 1, NULL, CLIENTS},
+                                          {"batch", 1, NULL, BATCH},
+                                          {"tokens", 1, NULL, TOKENS},
+                                          {"top", 1, NULL, TOP},
+                                          {"pool", 1, NULL, POOL},
+                                          {"errors", 1, NULL, ERRORS},
+                                          {"seconds", 1, NULL, SECONDS},
+                                          {"strict", 0, NULL, STRICT},
+                                          {"quiet", 0, NULL, QUIET},
+                                          {"step", 0, NULL, STEP},
+                                          {"fresh", 1, NULL, FRESH},
+                                          {"bf16", 0, NULL, BF16},
+                                          {"help", 0, NULL, HELP},
+                                          {"version", 0, NULL, VERSION},
+                                          {0}};
     /* What a command has no use for is a mistake of the user. */
     enum { E = 1 << SE_EMBED, S = 1 << SE_SEARCH, T = 1 << SE_TOKENIZE, B = 1 << SE_BENCH };
     static const unsigned users[] = {[MODEL] = E | S | T | B,
@@ -152,7 +167,8 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
                                      [STRICT] = E | S | T,
                                      [QUIET] = E | S | T | B,
                                      [STEP] = B,
-                                     [FRESH] = B};
+                                     [FRESH] = B,
+                                     [BF16] = E | S | B};
     unsigned used = 0;
     cpu_set_t cpus;
     int online = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
@@ -193,6 +209,7 @@ int se_options_parse(se_options_t *o, int argc, char **argv, se_error_t *error) 
         case STRICT: o->strict = 1; break;
         case QUIET: o->quiet = 1; break;
         case STEP: o->step = 1; break;
+        case BF16: o->bf16 = 1; break;
         case VERSION: o->command = SE_VERSION; return 0;
         case HELP:
         case 'h': o->command = SE_HELP; return 0;

@@ -258,7 +258,7 @@ static void test_clients(void **state) {
     (void)state;
     float *expected = malloc(CLIENT_LINES * TINY_HIDDEN * sizeof *expected);
     for (int i = 0; i < 1 + 2 * MAX_THREADS * DNNL_TP_WITH_THREADPOOL; ++i) {
-        se_encoder_opts_t opts = {(i + 1) / 2, i == 0 ? SE_POOL_NONE : i % 2 ? SE_POOL_OWN : SE_POOL_BUILTIN};
+        se_encoder_opts_t opts = {(i + 1) / 2, i == 0 ? SE_POOL_NONE : i % 2 ? SE_POOL_OWN : SE_POOL_BUILTIN, 0};
         se_encoder_t *encoder;
         se_session_t *session;
         client_t client[MAX_THREADS];
