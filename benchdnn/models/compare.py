@@ -1,7 +1,8 @@
 """The sentence encoder against ONNX Runtime and OpenVINO, on the same ids, to the same pooled and normalised
 embeddings, in f32. Run it through the script `compare`, which brings what it needs.
 
-  compare latency    the rows batch x tokens at 1 and 2 threads: medians, ratios, geometric means, minima
+  compare latency    the rows batch x tokens at 1 and 2 threads: medians, ratios, geometric means, minima; --bf16: ours with
+                     --bf16 against OpenVINO with INFERENCE_PRECISION_HINT bf16, whose effective precision is printed
   compare clients    1, 2, 4, 8 clients x 32 tokens on two processors: throughput, p99, processor time
   compare accuracy   every line of a text file: ids against `tokenizers`, embeddings against float64 and ONNX Runtime
   compare first      first against second run of 20 new executables a row; page faults apart: memory that nobody touched yet
@@ -24,7 +25,8 @@ here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 sys.path.insert(0, os.path.join(root, "examples", "sentence_encoder", "tools"))
 ROWS = [(1, 8), (1, 16), (1, 32), (1, 128), (8, 32), (8, 128), (32, 128)]
-MAX_DIFFERENCE = 2e-5  # between f32 outputs of unit length; typical is 1e-7
+MAX_DIFFERENCE, MIN_COSINE = 2e-5, .999999  # between f32 outputs of unit length; typical is 1e-7
+MAX_DIFFERENCE_BF16, MIN_COSINE_BF16 = 2e-2, .998
 ORACLE_LINES = 16  # in one float64 evaluation
 POOLS = ("own", "builtin")
 FRESH, FIRST_BAR = 20, 1.2  # executables; first run by second
@@ -48,12 +50,12 @@ class Compare:
     def ours(self, pool, batch, tokens, threads, clients):
         return Side(f"ours/{pool}", [self.o.program, "bench", "--model", self.o.model, "--step", "--ids", self.ids,
                                      "--batch", str(batch), "--tokens", str(tokens), "--threads", str(threads),
-                                     "--clients", str(clients), "--pool", pool])
+                                     "--clients", str(clients), "--pool", pool, *(["--bf16", "--quiet"] if self.o.bf16 else [])])
 
     def peer(self, kind, batch, threads, clients):
         model = self.fused if kind.startswith("ort") else self.plain
         return Side(kind, [sys.executable, os.path.join(here, "peer.py"), kind, model, self.ids, str(batch), str(threads),
-                           str(clients)])
+                           str(clients), "bf16" if self.o.bf16 else "f32"])
 
     def check(self, sides):
         """All sides give the same embeddings. Returns the largest difference."""
@@ -64,7 +66,8 @@ class Compare:
             outputs.append(np.load(path).astype(np.float64))
         worst = max(float(abs(o - outputs[0]).max()) for o in outputs)
         cosine = min(float((o * outputs[0]).sum(1).min()) for o in outputs)
-        if not worst <= MAX_DIFFERENCE or not cosine >= 0.999999:
+        limit, least = (MAX_DIFFERENCE_BF16, MIN_COSINE_BF16) if self.o.bf16 else (MAX_DIFFERENCE, MIN_COSINE)
+        if not worst <= limit or not cosine >= least:
             raise SystemExit(f"compare: outputs differ: {[s.name for s in sides]}: max abs {worst:.2g}, cosine {cosine:.8f}")
         return worst
 
@@ -74,7 +77,7 @@ class Compare:
         print(f"machine: {platform.machine()}, {cpu_name()}; processors used: {sorted(os.sched_getaffinity(0))}; load {os.getloadavg()[0]:.2f}")
         print(f"ONNX Runtime {onnxruntime.__version__}: transformer optimizer ({', '.join(f'{v} {k}' for k, v in self.fused_kinds.items())}), "
               "ORT_ENABLE_ALL, intra_op_num_threads = threads, inter_op_num_threads 1, spinning allowed (default)")
-        print(f"OpenVINO {openvino.__version__.split('-')[0]}: static shapes, INFERENCE_PRECISION_HINT f32, INFERENCE_NUM_THREADS = threads, "
+        print(f"OpenVINO {openvino.__version__.split('-')[0]}: static shapes, INFERENCE_PRECISION_HINT {'bf16' if self.o.bf16 else 'f32'}, INFERENCE_NUM_THREADS = threads, "
               "NUM_STREAMS 1 with LATENCY (or 2 with THROUGHPUT), ENABLE_CPU_PINNING off, shared inputs and outputs")
         print("ids to pooled, normalised embeddings; fresh ids each run; processes in lock step, blocks of at least "
               f"{self.o.block_ms} ms, each started when all other threads sleep, first run of a block dropped; "
@@ -82,33 +85,36 @@ class Compare:
 
     def latency(self):
         geo = {}
+        peers = {"ov": "OV"} if self.o.bf16 else {"ort": "ORT", "ov": "OV"}
+        columns = ["own", "builtin", *peers.values()]
+        pairs = [(f"{p}/{o}", p, ours) for o, ours in (("own", "own"), ("blt", "builtin")) for p in reversed(peers.values())]
+        pairs.append(("blt/own", "builtin", "own"))
         for threads in self.o.threads:
-            pools = ["own", "builtin"]
-            print(f"latency, {threads} thread{'s' * (threads > 1)} (ms; ratio = peer's median / ours of the pool, by round)")
-            print(f"{'row':>9} " + " ".join(f"{n:>9}" for n in ("own", "builtin", "ORT", "OV")) +
-                  f" | {'OV/own':>7} {'ORT/own':>7} {'OV/blt':>7} {'ORT/blt':>7} {'blt/own':>7} | {'cpu/wall':>8} {'max diff':>8} | fastest runs, ms")
+            print(f"latency{', bf16' * self.o.bf16}, {threads} thread{'s' * (threads > 1)} (ms; ratio = peer's median / ours of the pool, by round)")
+            print(f"{'row':>9} " + " ".join(f"{n:>9}" for n in columns) + " | " + " ".join(f"{n:>7}" for n, _, _ in pairs) +
+                  f" | {'cpu/wall':>8} {'max diff':>8} | fastest runs, ms")
             for batch, tokens in self.o.rows:
                 make_ids(self.ids, 16, batch, tokens)
-                sides = [self.ours(p, batch, tokens, threads, 1) for p in pools]
-                sides += [self.peer(k, batch, threads, 1) for k in ("ort", "ov")]
+                sides = [self.ours(p, batch, tokens, threads, 1) for p in POOLS]
+                sides += [self.peer(k, batch, threads, 1) for k in peers]
                 worst = self.check(sides)
                 take_turns(sides, self.o.rounds, self.o.block_ms)
-                own, builtin, ort, ov = ([m * 1e-6 for m in s.medians] for s in sides)
-                least = [min(s.samples) * 1e-6 for s in sides]
+                medians = {n: [m * 1e-6 for m in s.medians] for n, s in zip(columns, sides)}
+                least = {n: min(s.samples) * 1e-6 for n, s in zip(columns, sides)}
                 ratio = {}
-                for name, a, b in (("OV/own", 3, 0), ("ORT/own", 2, 0), ("OV/blt", 3, 1), ("ORT/blt", 2, 1), ("blt/own", 1, 0)):
-                    ratio[name] = float(np.median([x / y for x, y in zip(sides[a].medians, sides[b].medians)]))
+                for name, a, b in pairs:
+                    ratio[name] = float(np.median([x / y for x, y in zip(medians[a], medians[b])]))
                     geo.setdefault((threads, name, "medians"), []).append(ratio[name])
                     geo.setdefault((threads, name, "minima"), []).append(least[a] / least[b])
-                print(f"{batch:>4} x {tokens:<3}" + "".join(f" {np.median(x):9.3f}" for x in (own, builtin, ort, ov)) + " |" +
-                      "".join(f" {ratio[n]:7.2f}" for n in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own")) +
-                      f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g} | " + " ".join(f"{x:.3f}" for x in least), flush=True)
+                print(f"{batch:>4} x {tokens:<3}" + "".join(f" {np.median(x):9.3f}" for x in medians.values()) + " |" +
+                      "".join(f" {ratio[n]:7.2f}" for n, _, _ in pairs) +
+                      f" | {sides[0].cpu / sides[0].wall:8.2f} {worst:8.1g} | " + " ".join(f"{x:.3f}" for x in least.values()), flush=True)
                 for s in sides:
                     s.close()
             print()
         print("blt/own: time on the built-in pool / time on the example's own (1 = equal, below 1 = the own pool is slower)")
         print(f"{'ratio':>8} {'threads':>8} {'of':>8} {'geomean':>8} {'worst':>8}")
-        for name in ("OV/own", "ORT/own", "OV/blt", "ORT/blt", "blt/own"):
+        for name, _, _ in pairs:
             for threads in [*self.o.threads, "all"]:
                 for of in ("medians", "minima"):
                     r = [x for (t, n, o), v in geo.items() if (n, o) == (name, of) and threads in (t, "all") for x in v]
@@ -220,7 +226,10 @@ def main():
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--block-ms", type=int, default=60)
     p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
+    p.add_argument("--bf16", action="store_true", help="latency: both sides in bf16; ONNX Runtime has no such mode")
     options = p.parse_args()
+    if options.bf16 and options.what != "latency":
+        p.error("--bf16 is for latency")
     os.sched_setaffinity(0, options.cpus)
     options.block_ms = max(options.block_ms, 50)
     with tempfile.TemporaryDirectory() as work:

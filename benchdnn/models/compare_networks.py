@@ -1,5 +1,6 @@
 """Networks from ONNX files against ONNX Runtime and OpenVINO, f32, batch 1, each through its Python package, from the same arrays
-to the same arrays. Run it through the script `compare`, which brings what it needs.
+to the same arrays. Run it through the script `compare`, which brings what it needs. With --bf16: ours with fpmath="bf16" against
+OpenVINO with INFERENCE_PRECISION_HINT bf16, whose effective precision is printed.
 
   compare networks            medians and minima at 1 and 2 threads
   compare network_clients     1, 2, 4, 8 clients on two processors: throughput against the best of the peers' four modes
@@ -24,6 +25,7 @@ CLIENT_NETWORKS = ["squeezenet", "resnet50", "silero_vad_op18_ifless"]
 MODES = ("ort-sessions", "ort-shared", "ov", "ov-streams")
 INPUTS = 8
 LARGEST = 1e-4  # relative L2 between two sides
+LARGEST_BF16 = .1  # in bf16, of networks with seeded weights
 
 
 class Compare:
@@ -42,7 +44,7 @@ class Compare:
 
     def side(self, kind, model, threads, clients):
         return Side(kind, [sys.executable, os.path.join(here, "network_peer.py"), kind, model, self.feeds, str(threads),
-                           str(clients)])
+                           str(clients), "bf16" if self.o.bf16 else "f32"])
 
     def check(self, sides):
         path, first = os.path.join(self.work, "check.npy"), None
@@ -51,7 +53,7 @@ class Compare:
             got = np.load(path).astype(np.float64)
             first = got if first is None else first
             far = np.linalg.norm(got - first) / np.linalg.norm(first)
-            if not far <= LARGEST:
+            if not far <= (LARGEST_BF16 if self.o.bf16 else LARGEST):
                 raise SystemExit(f"compare: {s.name} differs from {sides[0].name} by {far:.2g}")
 
     def networks(self):
@@ -62,7 +64,7 @@ class Compare:
                 model = self.prepare(name)
                 if model is None:
                     continue
-                sides = [self.side(kind, model, threads, 1) for kind in ("ours", "ort", "ov")]
+                sides = [self.side(kind, model, threads, 1) for kind in (("ours", "ov") if self.o.bf16 else ("ours", "ort", "ov"))]
                 self.check(sides)
                 take_turns(sides, self.o.rounds, self.o.block_ms)
                 median = [float(np.median(s.medians)) * 1e-6 for s in sides]
@@ -153,7 +155,10 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--block-ms", type=int, default=120)
     p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
+    p.add_argument("--bf16", action="store_true", help="both sides in bf16; ONNX Runtime has no such mode")
     options = p.parse_args()
+    if options.bf16 and options.what != "networks":
+        p.error("--bf16 is for networks")
     options.names = options.names or (CLIENT_NETWORKS if options.what == "network_clients" else [*NAMES, *MODELS])
     os.sched_setaffinity(0, options.cpus)
     options.block_ms = max(options.block_ms, 50)

@@ -1,5 +1,6 @@
 """One peer in a process of its own, driven over standard input like `sentence_encoder bench --step`:
-  peer.py {ort|ort-sessions|ort-shared|ov|ov-streams} MODEL.onnx IDS.npy BATCH THREADS CLIENTS
+  peer.py {ort|ort-sessions|ort-shared|ov|ov-streams} MODEL.onnx IDS.npy BATCH THREADS CLIENTS [PRECISION]
+PRECISION: f32 (default) or bf16, which OpenVINO knows.
 Everything is warm when "ready" is printed; see bench.c for the commands."""
 import sys
 import threading
@@ -20,17 +21,31 @@ def ort_session(model, threads):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def ov_model(model, threads, streams, shape):
+def print_precision(compiled):
+    """What OpenVINO makes of the hint: of the whole, and by operator, as it says itself."""
+    counts = {}
+    for op in compiled.get_runtime_model().get_ordered_ops():
+        info = op.get_rt_info()
+        if "runtimePrecision" in info and "layerType" in info and str(op.get_type_name()) not in ("Parameter", "Result"):
+            counts[str(info["runtimePrecision"])] = counts.get(str(info["runtimePrecision"]), 0) + 1
+    print(f"OpenVINO: precision {compiled.get_property('INFERENCE_PRECISION_HINT')}, operators by what they run in: {counts}",
+          file=sys.stderr, flush=True)
+
+
+def ov_model(model, threads, streams, shape, precision="f32"):
     import openvino as ov
     core = ov.Core()
     graph = core.read_model(model)
     graph.reshape({"ids": shape, "mask": shape})
-    return core.compile_model(graph, "CPU", {
-        "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": streams, "INFERENCE_PRECISION_HINT": "f32",
+    compiled = core.compile_model(graph, "CPU", {
+        "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": streams, "INFERENCE_PRECISION_HINT": precision,
         "PERFORMANCE_HINT": "LATENCY" if streams == 1 else "THROUGHPUT", "ENABLE_CPU_PINNING": False})
+    if precision != "f32":
+        print_precision(compiled)
+    return compiled
 
 
-def make_clients(kind, model, inputs, threads, clients):
+def make_clients(kind, model, inputs, threads, clients, precision="f32"):
     """A function per client: input index -> embeddings."""
     if kind.startswith("ort"):
         if kind == "ort-sessions":
@@ -40,7 +55,7 @@ def make_clients(kind, model, inputs, threads, clients):
         names = [i.name for i in sessions[0].get_inputs()]
         feeds = [{n: (ids if "id" in n else mask) for n in names} for ids, mask in inputs]
         return [lambda i, s=s: s.run(None, feeds[i])[0] for s in sessions]
-    compiled = ov_model(model, threads, 2 if kind == "ov-streams" else 1, list(inputs[0][0].shape))
+    compiled = ov_model(model, threads, 2 if kind == "ov-streams" else 1, list(inputs[0][0].shape), precision)
     feeds = [{"ids": ids, "mask": mask} for ids, mask in inputs]
 
     def client(request):
@@ -83,11 +98,12 @@ def block(clients, count, starts, ms):
 def main():
     kind, model, ids_path, batch, threads, clients = sys.argv[1:7]
     batch, threads, clients = int(batch), int(threads), int(clients)
+    precision = sys.argv[7] if len(sys.argv) > 7 else "f32"
     ids = np.load(ids_path)
     count = len(ids) // batch
     inputs = [(np.ascontiguousarray(ids[i * batch:(i + 1) * batch].astype(np.int64)),
                np.ones((batch, ids.shape[1]), np.int64)) for i in range(count)]
-    serve(make_clients(kind, model, inputs, threads, clients), count)
+    serve(make_clients(kind, model, inputs, threads, clients, precision), count)
 
 
 def serve(functions, count):
