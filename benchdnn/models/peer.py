@@ -26,8 +26,9 @@ def print_precision(compiled):
     counts = {}
     for op in compiled.get_runtime_model().get_ordered_ops():
         info = op.get_rt_info()
-        if "runtimePrecision" in info and "layerType" in info and str(op.get_type_name()) not in ("Parameter", "Result"):
-            counts[str(info["runtimePrecision"])] = counts.get(str(info["runtimePrecision"]), 0) + 1
+        if "runtimePrecision" in info and "layerType" in info:
+            kind = info["runtimePrecision"].astype(str)
+            counts[kind] = counts.get(kind, 0) + 1
     print(f"OpenVINO: precision {compiled.get_property('INFERENCE_PRECISION_HINT')}, operators by what they run in: {counts}",
           file=sys.stderr, flush=True)
 
