@@ -25,7 +25,7 @@ CLIENT_NETWORKS = ["squeezenet", "resnet50", "silero_vad_op18_ifless"]
 MODES = ("ort-sessions", "ort-shared", "ov", "ov-streams")
 INPUTS = 8
 LARGEST = 1e-4  # relative L2 between two sides
-LARGEST_BF16 = .1  # in bf16, of networks with seeded weights
+LARGEST_BF16 = .05  # both in bf16
 
 
 class Compare:

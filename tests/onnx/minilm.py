@@ -41,5 +41,17 @@ print(run.stdout[-2000:], run.stderr)
 difference = re.search(r"largest difference to .*: (\S+)", run.stdout)
 attentions = len(re.findall(r"^dnnl_tp_verbose,.*,exec,.*,attention,", run.stdout, re.M))
 layers = builder.config["num_hidden_layers"]
+# In bf16: attention is recognised all the same, and embeddings are within these of ONNX Runtime's.
+MAX_BF16, COSINE_BF16 = 1e-2, .9995
+low = os.path.join(work, "bf16.npy")
+bf16 = subprocess.run([program, model, "--bf16", "--input", "ids=" + files["ids"], "--input", "mask=" + files["mask"],
+                       "--output", "embeddings=" + low], env=dict(os.environ, DNNL_TP_VERBOSE="1"), capture_output=True, text=True)
+if bf16.returncode or len(re.findall(r"^dnnl_tp_verbose,.*,exec,.*,attention,.*bf16", bf16.stdout, re.M)) != layers:
+    sys.exit(f"bf16: {bf16.stdout[-2000:]} {bf16.stderr}")
+got = np.load(low).astype(np.float64)
+cosine = ((got * want).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(want, axis=1)).min()
+print(f"bf16: largest difference {abs(got - want).max():.3g}, cosine {cosine:.6f}")
+if not abs(got - want).max() <= MAX_BF16 or not cosine >= COSINE_BF16:
+    sys.exit("bf16: embeddings differ")
 if run.returncode or attentions != layers:
     sys.exit(f"embeddings differ by {difference and difference[1]}, {attentions} of {layers} layers have one attention")

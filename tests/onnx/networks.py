@@ -1,6 +1,6 @@
 """Nine convolutional networks through the importer, with seeded weights and inputs: the scores before the last Softmax
 against an evaluation in double (numpy, in this file); ONNX Runtime's distance from it beside ours, where it is there.
-  networks.py ONNX_RUN WORK_FOLDER [NAME | SEEDS]...
+  networks.py ONNX_RUN WORK_FOLDER [NAME | SEED | --bf16]...
 The models and their weights: seeded.py."""
 import os
 import subprocess
@@ -18,7 +18,7 @@ try:
 except ImportError:
     onnxruntime = None
 
-LARGEST = 1e-5  # relative L2
+LARGEST, LARGEST_BF16 = 1e-5, .02  # relative L2
 
 
 # ---- The definition, in double ------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def moved(path, *options):
     """Executions of each moving kind in one run: those of two runs but those of one; packing is in both."""
     count = []
     for runs in ("1", "2"):
-        done = subprocess.run([program, path, "--repeat", runs, *options], capture_output=True, text=True, check=True,
+        done = subprocess.run([program, path, *["--bf16"] * low, "--repeat", runs, *options], capture_output=True, text=True, check=True,
                               env={**os.environ, "DNNL_TP_VERBOSE": "profile_exec"})
         kinds = [line.split(",")[5] for line in done.stdout.splitlines() if ",exec,cpu," in line]
         count.append([kinds.count(k) for k in ("reorder", "concat", "shuffle")])
@@ -166,7 +166,8 @@ def check_moved(name, path, model):
 
 program, work = sys.argv[1:3]
 seeds = [int(s) for s in sys.argv[3:] if s.isdigit()] or [1]
-names = [s for s in sys.argv[3:] if not s.isdigit()] or NAMES
+low = "--bf16" in sys.argv[3:]
+names = [s for s in sys.argv[3:] if not s.isdigit() and s != "--bf16"] or NAMES
 os.makedirs(work, exist_ok=True)
 failed = []
 for name in names:
@@ -178,7 +179,7 @@ for name in names:
         onnx.save(model, path)
         np.save(feed, x)
         want = evaluate(model, known, x)
-        run = subprocess.run([program, path, "--input", f"{source.name}={feed}", "--output",
+        run = subprocess.run([program, path, *["--bf16"] * low, "--input", f"{source.name}={feed}", "--output",
                               f"{model.graph.output[0].name}={result}"], capture_output=True, text=True)
         if run.returncode:
             print(run.stdout[-500:], run.stderr)
@@ -190,7 +191,7 @@ for name in names:
             theirs = max(theirs, distance(session.run(None, {source.name: x})[0], want))
     else:
         print(f"{name}: relative L2 {ours:.3g}, ONNX Runtime {theirs:.3g}", flush=True)
-        if not ours <= LARGEST or not check_moved(name, path, model):
+        if not ours <= (LARGEST_BF16 if low else LARGEST) or not check_moved(name, path, model):
             failed.append(name)
 if failed:
     sys.exit(f"wrong: {', '.join(failed)}")

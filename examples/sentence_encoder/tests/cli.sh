@@ -175,6 +175,8 @@ rm "$x" "$work/result/trace.json"
 expect 1 "cannot create" embed --model "$model" --input "$lines" --output "$x" --quiet --profile "$work/none/trace.json"
 nothing_left "an unwritable trace"
 expect 0 "bench batch=2 tokens=8" bench --model "$model" --batch 2 --tokens 8 --seconds 0.05
+expect 0 "bf16: " bench --model "$model" --batch 2 --tokens 8 --seconds 0.05 --bf16
+expect 2 "no use for --bf16" tokenize --model "$model" --input "$lines" --bf16
 expect 0 "executables=3" bench --model "$model" --batch 2 --tokens 8 --fresh 3
 printf 'block 5\ncheck %s\nquit\n' "$x" | "$program" bench --model "$model" --batch 2 --tokens 8 --step --clients 2 >"$work/out" || fail "bench --step"
 [ "$(cut -d' ' -f1 "$work/out" | tr '\n' ' ')" = "ready block check " ] || fail "bench --step says $(cut -c1-100 "$work/out")"
