@@ -34,6 +34,11 @@ static val_t *shared_product(cv_t *cv, val_t *x, val_t *w, bool transposed) {
     if (cv->status) return NULL;
     const int64_t heads = x->info.dims[HEADS], groups = w->info.dims[HEADS];
     if (heads == groups) return dtp_cv_matmul(cv, x, w, transposed);
+    if (groups < 1 || heads % groups) {
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "%lld heads cannot share %lld of keys", (long long)heads,
+                    (long long)groups);
+        return NULL;
+    }
     const int64_t xs[GROUPED] = {x->info.dims[BATCH], groups, heads / groups, x->info.dims[ROWS],
                                  x->info.dims[FEATURES]};
     const int64_t ws[GROUPED] = {w->info.dims[BATCH], groups, 1, w->info.dims[ROWS], w->info.dims[FEATURES]};

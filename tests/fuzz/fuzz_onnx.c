@@ -1,5 +1,6 @@
 /* Fuzzer of the ONNX importer: any bytes are refused with one line, or become a graph that can be destroyed. Small graphs are
  * compiled, too. External data may come from one file of one folder. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,15 @@ static void make_folder(void) {
         abort();
 }
 
+/* Inputs of many elements cost the plan some bytes for every hundred rows. */
+static bool is_small(const dnnl_tp_onnx_port_t *port) {
+    enum { MOST = 1 << 24 };
+    double n = 1;
+    for (int d = 0; d < port->info.ndims; ++d)
+        if (port->info.dims[d] > 0) n *= (double)port->info.dims[d];
+    return n <= MOST;
+}
+
 static void compile(dnnl_tp_graph_t graph) {
     static dnnl_tp_engine_t engine;
     if (!engine && dnnl_tp_engine_create(&engine, dnnl_tp_cpu, 0)) abort();
@@ -59,7 +69,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dnnl_tp_onnx_model_info_t info = {.struct_size = sizeof info};
     dnnl_tp_onnx_port_t port;
     if (dnnl_tp_onnx_query(model, &info)) abort();
-    for (int i = 0; i < info.inputs && i < NODES; ++i) check_text(dnnl_tp_onnx_input(model, i, &port));
+    bool small = info.inputs < NODES;
+    for (int i = 0; i < info.inputs && i < NODES; ++i) {
+        status = dnnl_tp_onnx_input(model, i, &port);
+        check_text(status);
+        small &= !status && is_small(&port);
+    }
     for (int i = 0; i < info.outputs && i < NODES; ++i) check_text(dnnl_tp_onnx_output(model, i, &port));
     for (int batch = 0; batch <= BATCH; batch += BATCH) {
         const dnnl_tp_onnx_graph_opts_t opts = {
@@ -67,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         status = dnnl_tp_onnx_graph_create(&graph, model, &opts);
         check_text(status);
         if (!status != (graph != NULL)) abort();
-        if (graph) compile(graph);
+        if (graph && small) compile(graph);
         dnnl_tp_graph_destroy(graph);
     }
     dnnl_tp_onnx_close(model);

@@ -124,6 +124,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
     if (ir->fuse && ir->nops) {
         DTP_TRY(dtp_fuse_gelu(ir));
         DTP_TRY(dtp_fuse_swish(ir));
+        DTP_TRY(dtp_fuse_norm(ir));
         DTP_TRY(dtp_fuse_attention(ir));
         DTP_TRY(dtp_fuse_post_ops(ir));
         DTP_TRY(dtp_fuse_parts(ir));

@@ -33,6 +33,19 @@ typedef struct {
 
 typedef struct {
     dtp_op_attrs_t base;
+    float epsilon;
+    int64_t begin_norm_axis;
+    bool use_affine; /* layer_norm; not given: with the inputs */
+} dtp_norm_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
+    dtp_list_t axes; /* not given: all */
+    bool keep_dims;
+} dtp_reduce_attrs_t;
+
+typedef struct {
+    dtp_op_attrs_t base;
     dtp_list_t order;
 } dtp_transpose_attrs_t;
 

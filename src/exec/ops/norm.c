@@ -6,12 +6,7 @@
 DTP_ATTR(begin_norm_axis, 49) /**< first dimension that is normalized (s64) */
 DTP_ATTR(use_affine, 103)     /**< 1: gamma and beta are inputs (bool) */
 
-typedef struct {
-    dtp_op_attrs_t base;
-    float epsilon;
-    int64_t begin_norm_axis;
-    bool use_affine; /* layer_norm; not given: with the inputs */
-} attrs_t;
+typedef dtp_norm_attrs_t attrs_t;
 static const dtp_op_field_t layer_norm_fields[] = {
     DTP_OPTIONAL(attrs_t, epsilon, 1e-5f),
     DTP_OPTIONAL(attrs_t, begin_norm_axis, -1),

@@ -7,11 +7,7 @@
 DTP_ATTR(axes, 64)      /**< dimensions to reduce (s64 list) */
 DTP_ATTR(keep_dims, 97) /**< 1: reduced dimensions stay with size 1 (bool) */
 
-typedef struct {
-    dtp_op_attrs_t base;
-    dtp_list_t axes; /* not given: all */
-    bool keep_dims;
-} attrs_t;
+typedef dtp_reduce_attrs_t attrs_t;
 static const dtp_op_field_t reduce_fields[] = {DTP_OPTIONAL(attrs_t, axes, 0),
                                                DTP_OPTIONAL(attrs_t, keep_dims, 0)};
 

@@ -160,6 +160,7 @@ dnnl_tp_status_t dtp_ir_fold(dtp_ir_t *ir);
 /* Rewrites; each leaves a valid graph. */
 dnnl_tp_status_t dtp_fuse_attention(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_gelu(dtp_ir_t *ir);
+dnnl_tp_status_t dtp_fuse_norm(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_parts(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_post_ops(dtp_ir_t *ir);
 dnnl_tp_status_t dtp_fuse_swish(dtp_ir_t *ir);

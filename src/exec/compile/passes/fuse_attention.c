@@ -38,11 +38,16 @@ static bool order_is(const dtp_ir_node_t *t, int a, int b, int c, int d) {
     return order->n == 4;
 }
 
-/* v = transpose(reshape(x) to {B, S, h, d}): the reshape, if both are used once. swapped: to {B, h, d, S}. */
+/* v = transpose(reshape(x) to {B, S, h, d}): the reshape, if both are used once. swapped: to {B, h, d, S}, maybe in two steps. */
 static dtp_ir_node_t *heads_of(const dtp_ir_t *ir, int v, bool *swapped) {
     const dtp_ir_node_t *t = dtp_ir_producer(ir, v, dnnl_tp_op_static_transpose);
     if (!t || !dtp_ir_single(ir, v)) return NULL;
     *swapped = order_is(t, 0, 2, 3, 1);
+    if (order_is(t, 0, 1, 3, 2) && dtp_ir_single(ir, t->in[0])) {
+        t = dtp_ir_producer(ir, t->in[0], dnnl_tp_op_static_transpose);
+        if (!t || !order_is(t, 0, 2, 1, 3)) return NULL;
+        *swapped = true;
+    }
     if (!*swapped && !order_is(t, 0, 2, 1, 3)) return NULL;
     dtp_ir_node_t *r = dtp_ir_producer(ir, t->in[0], dnnl_tp_op_static_reshape);
     return r && dtp_ir_single(ir, t->in[0]) ? r : NULL;
