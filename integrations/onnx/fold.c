@@ -22,7 +22,9 @@ double dtp_fold_number(const val_t *x, int64_t i) {
 }
 
 static int64_t integer(const val_t *x, int64_t i) {
-    return x->info.data_type == dnnl_tp_s64 ? ((const int64_t *)x->data)[i] : (int64_t)dtp_fold_number(x, i);
+    if (x->info.data_type == dnnl_tp_s64) return ((const int64_t *)x->data)[i];
+    const double v = dtp_fold_number(x, i); /* of a file: maybe of a type that no integers have */
+    return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : 0;
 }
 
 static int64_t clamped(double v, double least, double most, int64_t least_s64, int64_t most_s64) {
