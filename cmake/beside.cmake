@@ -1,9 +1,10 @@
 # dnnl_tp_beside(NAME DESCRIPTION INCLUDE SOURCES...): the static library dnnl_tp_NAME, which stands on the public functions
 # of the main library; as dnnl_tp::NAME in CMake (programs link it before dnnl_tp::shared or dnnl_tp::static) and with a
 # file for pkg-config. INCLUDE: where its headers are in the source tree and in the install tree, with : between.
-# SHARED: also as a shared library, dnnl_tp::NAME_shared, which brings the main one. LIBS: other libraries that it needs.
+# PACKAGE: it belongs to Debian packages of its own (components PACKAGE_runtime and PACKAGE_dev of the install tree), and CMake's
+# package finds it where these are. SHARED: also as a shared library, dnnl_tp::NAME_shared, which brings the main one. LIBS: other libraries that it needs.
 function(dnnl_tp_beside name description include)
-  cmake_parse_arguments(PARSE_ARGV 3 arg SHARED "" "LIBS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 3 arg SHARED PACKAGE "LIBS;SOURCES")
   find_package(Threads REQUIRED)
   string(REPLACE ":" ";" include "${include}")
   list(GET include 0 here)
@@ -38,8 +39,17 @@ function(dnnl_tp_beside name description include)
   list(JOIN libs "" DNNL_TP_BESIDE_LIBS)
   file(RELATIVE_PATH dnnl_tp_pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/beside.pc.in ${PROJECT_BINARY_DIR}/${target}.pc @ONLY)
-  install(TARGETS ${targets} EXPORT dnnl_tp_targets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-  install(FILES ${PROJECT_BINARY_DIR}/${target}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+  set(export dnnl_tp_targets)
+  if(arg_PACKAGE)
+    set(arg_PACKAGE ${arg_PACKAGE}_)
+    set(export ${target}_targets)
+  endif()
+  install(TARGETS ${targets} EXPORT ${export}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${arg_PACKAGE}runtime NAMELINK_COMPONENT ${arg_PACKAGE}dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${arg_PACKAGE}dev)
+  install(FILES ${PROJECT_BINARY_DIR}/${target}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${arg_PACKAGE}dev)
+  if(arg_PACKAGE)
+    install(EXPORT ${export} NAMESPACE dnnl_tp:: FILE ${target}Targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dnnl_tp
+      COMPONENT ${arg_PACKAGE}dev)
+  endif()
 endfunction()

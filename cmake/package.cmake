@@ -1,4 +1,5 @@
-# Debian packages, one of each component of the install tree: libdnnl-tp0.1, libdnnl-tp-dev, libdnnl-tp-doc.
+# Debian packages, one of each component of the install tree: libdnnl-tp0.1, libdnnl-tp-dev, libdnnl-tp-doc, and where the importer
+# of ONNX models is built libdnnl-tp-onnx0.1, libdnnl-tp-onnx-dev.
 #   cmake --preset deb && cmake --build --preset deb && cpack --config build/deb/CPackConfig.cmake
 # The preset lays the tree out for /usr. scripts/package does all of it.
 option(DNNL_TP_DEB "Describe Debian packages (CMAKE_INSTALL_PREFIX=/usr)" OFF)
@@ -14,10 +15,18 @@ get_target_property(deb_soversion dnnl_tp_shared SOVERSION)
 set(deb_runtime libdnnl-tp${deb_soversion})
 set(deb_dev libdnnl-tp-dev)
 set(deb_doc libdnnl-tp-doc)
+set(deb_onnx_runtime libdnnl-tp-onnx${deb_soversion})
+set(deb_onnx_dev libdnnl-tp-onnx-dev)
+set(deb_components runtime dev doc)
+if(TARGET dnnl_tp_onnx_shared)
+  list(APPEND deb_components onnx_runtime onnx_dev)
+endif()
+
+get_target_property(deb_shared_dir dnnl_tp_shared BINARY_DIR)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL runtime dev doc)
+set(CPACK_COMPONENTS_ALL ${deb_components})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -38,7 +47,7 @@ and whole graphs on a thread pool that the program passes. It starts no
 thread that nobody asked for. The API is that of oneDNN v3 with a prefix.
 
 This package holds")
-foreach(component IN ITEMS runtime dev doc)
+foreach(component IN LISTS deb_components)
   string(TOUPPER ${component} C)
   set(CPACK_DEBIAN_${C}_PACKAGE_NAME ${deb_${component}})
   set(CPACK_DEBIAN_${C}_FILE_NAME DEB-DEFAULT)
@@ -59,6 +68,18 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/deb/trigger
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${deb_runtime} (= ${deb_version}), libc6-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS ${deb_doc})
+set(CPACK_DEBIAN_ONNX_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_ONNX_RUNTIME_DESCRIPTION "${deb_text} the importer of ONNX models as a shared library.")
+set(CPACK_DEBIAN_ONNX_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${deb_shared_dir})
+set(CPACK_DEBIAN_ONNX_RUNTIME_PACKAGE_DEPENDS "${deb_runtime} (= ${deb_version})")
+set(CPACK_DEBIAN_ONNX_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/deb/triggers)
+set(CPACK_DEBIAN_ONNX_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_ONNX_DEV_DESCRIPTION "${deb_text} the importer of ONNX models
+as a static library, and what programs need to link it.")
+set(CPACK_DEBIAN_ONNX_DEV_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_ONNX_DEV_PACKAGE_DEPENDS
+  "${deb_onnx_runtime} (= ${deb_version}), ${deb_dev} (= ${deb_version}), libprotobuf-c-dev")
 
 # What Debian's policy wants of each package: copyright and a changelog.
 file(CONFIGURE OUTPUT deb/copyright @ONLY CONTENT
@@ -85,7 +106,7 @@ file(CONFIGURE OUTPUT deb/changelog.Debian @ONLY CONTENT
 find_program(DNNL_TP_GZIP gzip REQUIRED)
 execute_process(COMMAND ${DNNL_TP_GZIP} -9nf changelog.Debian WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/deb
   COMMAND_ERROR_IS_FATAL ANY)
-foreach(component IN ITEMS runtime dev doc)
+foreach(component IN LISTS deb_components)
   install(FILES ${PROJECT_BINARY_DIR}/deb/copyright ${PROJECT_BINARY_DIR}/deb/changelog.Debian.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${deb_${component}} COMPONENT ${component})
 endforeach()
