@@ -23,7 +23,7 @@ typedef struct {
     int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
     int64_t images, segments, columns;                             /* of a row of dst; of a segment */
     int64_t blocks, src_b, dst_b; /* of channels, of which a row has one: nChw16c; from block to block */
-    bool has_bias, tiled;
+    bool has_bias, tiled, pairs;
     int64_t bia_0, grain;
     dtp_fused_t fused; /* one elementwise step, if act is set */
     dtp_postops_t po;
@@ -69,6 +69,18 @@ static bool in_whole_blocks(const dtp_md_t *md) {
 }
 static bool has_dense_channels(const dtp_md_t *md) {
     return dtp_md_is_plain(md) && (md->dims[1] == 1 || md->strides[1] == 1);
+}
+
+/* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each column some column. */
+static bool takes_pairs(const dw_plan_t *p) {
+    const dtp_window_t *w = p->win, *W = &w[2];
+    int64_t first[2], last[2];
+    dtp_window_taps(W, 0, &first[0], &first[1]);
+    dtp_window_taps(W, W->out - 1, &last[0], &last[1]);
+    bool plain = w[0].kernel == 1 && w[0].in == w[0].out && w[0].stride == 1 && w[0].pad == 0;
+    for (int i = 1; i < 3; ++i) plain = plain && w[i].kernel == 3 && w[i].stride == 1 && w[i].step == 1;
+    return plain && !p->tiled && p->blocks == 1 && p->segments == 1 && first[0] < first[1] &&
+           last[0] < last[1];
 }
 
 static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
@@ -130,6 +142,7 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     const int64_t width = p->win[2].out;
     p->columns = dtp_min64(dtp_max64(SEGMENT_FLOATS / a->channels, 1), width);
     p->segments = dtp_div_up(width, p->columns);
+    p->pairs = takes_pairs(p);
     if (p->tiled) dtp_pd_book(pd, 0, (size_t)(p->columns * a->channels) * sizeof(float));
     const double elems = (double)p->columns * (double)a->channels;
     const double taps = (double)p->win[0].kernel * (double)p->win[1].kernel * (double)p->win[2].kernel;
@@ -169,6 +182,10 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t columns = a.x1 - a.x0, C = a.channels;
         float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(r->pd, r->ctx, slot) : NULL;
         a.dst = p->tiled ? tile - a.x0 * C : dst;
+        const bool pair = p->pairs && u + 1 < end && h1 - h0 == H->kernel && oh + 1 < H->out &&
+                          dtp_window_begin(H, oh + 1) + H->kernel <= H->in;
+        a.below = pair ? dst + p->dst_x[1] : NULL;
+        u += pair;
         p->row(&a);
         dst += a.x0 * p->dst_x[2];
         if (p->tiled) {
@@ -177,8 +194,9 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
             for (int64_t x = 0; x < columns; ++x)
                 memcpy(dst + x * p->dst_x[2], tile + x * C, (size_t)C * sizeof *tile);
         } else if (p->fused.act) {
-            p->fused.act(&(dtp_eltwise_args_t){dst, dst, p->dst_x[2], p->dst_x[2], columns, C,
-                                               p->fused.act_alpha, p->fused.act_beta, 0});
+            for (int row = 0; row <= pair; ++row, dst += p->dst_x[1])
+                p->fused.act(&(dtp_eltwise_args_t){dst, dst, p->dst_x[2], p->dst_x[2], columns, C,
+                                                   p->fused.act_alpha, p->fused.act_beta, 0});
         }
     }
 }

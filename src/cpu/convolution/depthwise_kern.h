@@ -15,6 +15,9 @@ typedef struct {
     const float *bias; /* NULL: none */
     float *dst;        /* column 0 */
     int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
+    float *
+        below; /* not NULL: also the next row of dst, whose elements in height follow each other and lie one row of src
+                     further; kernels of 3 x 3 with stride 1 of which each column and both rows see some column and all rows */
     dtp_window_t w; /* along the columns */
     int clamp;      /* min(max(sum, lo), hi), NaN stays */
     float lo, hi;
