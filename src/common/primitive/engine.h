@@ -27,6 +27,13 @@ enum {
 #else
 #define DTP_BY_ISA(isa, name, other) ((isa) ? (other) : (other))
 #endif
+/* The same of what exists for processors that convert to bf16, too. */
+#if DTP_X64
+#define DTP_BY_ISA_BF16(isa, name, other) \
+    ((isa)&DTP_ISA_AVX512_BF16 ? name##__avx512_bf16 : DTP_BY_ISA(isa, name, other))
+#else
+#define DTP_BY_ISA_BF16(isa, name, other) DTP_BY_ISA(isa, name, other)
+#endif
 
 /* Attributes that only engines of one kind know (a device by its UUID, limits, profiling): a struct that begins with its
  * size_t struct_size, as the program compiled it. The header of such an engine declares it, and what sets it. */

@@ -49,6 +49,7 @@ typedef struct {
     int64_t ld_src, ld_dst, ld_positive, rows, cols;
     float least; /* minus infinity: none */
     int stream;  /* non-temporal stores; dst is f32 */
+    int far; /* rows come from behind the second cache, which is fastest where it is read on and on: one by one */
 } dtp_cn_apply_t;
 typedef void (*dtp_cn_apply_fn_t)(const dtp_cn_apply_t *a);
 
@@ -58,6 +59,7 @@ typedef struct {
     dtp_cn_factors_fn_t factors;
     dtp_cn_apply_fn_t apply_cols, apply_rows;
 } dtp_cn_kernels_t;
-extern const dtp_cn_kernels_t dtp_cn_kernels__avx512, dtp_cn_kernels__avx2, dtp_cn_kernels__portable;
+extern const dtp_cn_kernels_t dtp_cn_kernels__avx512_bf16, dtp_cn_kernels__avx512, dtp_cn_kernels__avx2,
+    dtp_cn_kernels__portable;
 
 #endif

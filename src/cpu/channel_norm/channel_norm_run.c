@@ -254,6 +254,7 @@ static void cn_apply(const cn_job_t *j, int slot, const piece_t *w) {
     /* Vectors of rows that do not begin at one are not streamed. */
     a.stream = j->stream &&
                (!p->by_cols || (((uintptr_t)a.dst | (uintptr_t)(a.ld_dst * size)) % DTP_CACHE_LINE == 0));
+    a.far = p->far;
     if (p->by_cols) p->kernels->apply_cols(&a);
     else p->kernels->apply_rows(&a);
 }
@@ -274,13 +275,19 @@ static void cn_stat_loop(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
-/* Last pieces first: the statistics have read them last. */
+/* Which of n pieces comes at turn i: the last ones first, as the statistics have read them last; spans of them forwards, as memory
+ * is read faster. */
+static int64_t cn_turn(const dtp_cn_plan_t *p, int64_t i, int64_t n) {
+    if (p->given) return i;
+    return dtp_max64(0, n - (i / p->span + 1) * p->span) + i % p->span;
+}
+
 static void cn_norm_loop(void *arg, int slot, int64_t begin, int64_t end) {
     const cn_job_t *j = arg;
     const dtp_cn_plan_t *p = j->pd->plan;
-    const int64_t last = p->n * p->norm.chunks * p->norm.blocks - 1;
+    const int64_t n = p->n * p->norm.chunks * p->norm.blocks;
     for (int64_t i = begin; i < end; ++i) {
-        const piece_t w = cn_piece_number(&p->norm, last - i);
+        const piece_t w = cn_piece_number(&p->norm, cn_turn(p, i, n));
         cn_apply(j, slot, &w);
     }
 }
@@ -309,12 +316,12 @@ static void cn_unit_loop(void *arg, int slot, int64_t begin, int64_t end) {
                     cn_moments(j, slot, &w);
                 }
         cn_join(j, n0, c0, c1);
-        for (int64_t n = n1 - 1; n >= n0; --n)
-            for (int64_t k = p->norm.chunks - 1; k >= 0; --k)
-                for (int64_t c = c0; c < c1; c += p->norm.block) {
-                    const piece_t w = cn_piece(&p->norm, n, k, c, c1);
-                    cn_apply(j, slot, &w);
-                }
+        const int64_t chunks = p->norm.chunks, turns = (n1 - n0) * chunks;
+        for (int64_t t = 0; t < turns; ++t)
+            for (int64_t at = cn_turn(p, t, turns), c = c0; c < c1; c += p->norm.block) {
+                const piece_t w = cn_piece(&p->norm, n0 + at / chunks, at % chunks, c, c1);
+                cn_apply(j, slot, &w);
+            }
     }
 }
 

@@ -86,15 +86,14 @@ static void cn_units(dtp_cn_plan_t *p, const dtp_pd_t *pd) {
     const int64_t threads = pd->num_threads, of = p->groups ? p->c / p->groups : 1;
     const int64_t size = (int64_t)dtp_type_size(p->sdt) * p->norm.space, least = threads * UNITS_PER_THREAD;
     if (p->given || p->c == 0) return;
-    if (p->by_cols) { /* a block of channels, or an image */
-        p->unit_n = p->groups ? 1 : p->n;
-        p->unit_c = p->groups ? p->c : p->norm.block;
-    } else {
-        p->unit_n = p->groups ? 1 : p->n;
-        const int64_t fit = pd->engine->l2_bytes / 4 / dtp_max64(1, p->unit_n * size),
-                      share = p->c / dtp_max64(1, p->groups ? dtp_div_up(least, p->n) : least);
-        p->unit_c = dtp_max64(of, dtp_min64(fit, share) / of * of);
-    }
+    p->unit_n = p->groups ? 1 : p->n;
+    /* Whole groups, or blocks of channels that lie side by side. */
+    const int64_t step = !p->by_cols ? of
+                         : p->groups ? p->c
+                                     : p->norm.block,
+                  fit = pd->engine->l2_bytes / 4 / dtp_max64(1, p->unit_n * size),
+                  share = p->c / dtp_max64(1, p->groups ? dtp_div_up(least, p->n) : least);
+    p->unit_c = dtp_max64(step, dtp_min64(fit, share) / step * step);
     const int64_t units = dtp_div_up(p->n, dtp_max64(1, p->unit_n)) * dtp_div_up(p->c, p->unit_c);
     if (units >= 2 * threads || threads == 1) p->units = units;
 }
@@ -126,7 +125,7 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_nelems(&d->src) > 0, UNSUPPORTED_SHAPE); /* statistics of nothing: the reference's */
     DTP_TRY(dtp_channel_norm_layouts(pd, &p->src_scale, &p->dst_scale));
-    p->kernels = DTP_BY_ISA(isa, &dtp_cn_kernels, &dtp_cn_kernels__portable);
+    p->kernels = DTP_BY_ISA_BF16(isa, &dtp_cn_kernels, &dtp_cn_kernels__portable);
     p->sdt = d->src.data_type;
     p->ddt = d->dst.data_type;
     p->src_type = cn_type(p->sdt);
@@ -156,6 +155,9 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
     cn_cuts(p, d, space);
     const int64_t bytes = dtp_md_nelems(&d->src) * (int64_t)(dtp_type_size(p->sdt) + dtp_type_size(p->ddt));
     p->big = p->straight && bytes > pd->engine->l3_bytes / 2 && p->ddt == dnnl_tp_f32;
+    p->far = bytes > pd->engine->l2_bytes;
+    const int64_t piece = p->norm.block * p->norm.chunk * (int64_t)dtp_type_size(p->sdt);
+    p->span = dtp_max64(1, pd->engine->l2_bytes / 2 / dtp_max64(1, piece));
     cn_units(p, pd);
     cn_book(p, pd);
     const double ns = cn_ns(p, isa), stat = 2 * ns;

@@ -231,6 +231,11 @@ V_INLINE void v_to_u8(void *p, vf x) {
     _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(w, w));
 }
 
+V_INLINE void v_put_flags(uint8_t *p, vm m) {
+    const __m256i x = _mm256_castps_si256(m);
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    _mm_storel_epi64((__m128i *)(void *)p, _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1)));
+}
 V_INLINE void v_to4_f32(char *p, const vf *x, int stream) {
     for (int i = 0; i < 4; ++i) v_put(p + 32 * i, _mm256_castps_si256(x[i]), stream);
 }

@@ -237,6 +237,9 @@ V_INLINE void v_to_u8(void *p, vf x) {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(y));
 }
 
+/* A byte for each lane: 1 where m, else 0. */
+V_INLINE void v_put_flags(uint8_t *p, vm m) { _mm_storeu_si128((__m128i *)(void *)p, _mm_maskz_set1_epi8(m, 1)); }
+
 /* Four vectors to 4 * VL elements at p; stream as for v_put. */
 V_INLINE void v_to4_f32(char *p, const vf *x, int stream) {
     for (int i = 0; i < 4; ++i) v_put(p + 64 * i, _mm512_castps_si512(x[i]), stream);

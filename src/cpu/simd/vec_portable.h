@@ -107,5 +107,6 @@ V_INLINE void v_to_bf16_n(void *p, vf x, int64_t n) {
 V_INLINE void v_to_s32(void *p, vf x) { *(int32_t *)p = dtp_f32_to_s32(x); }
 V_INLINE void v_to_s8(void *p, vf x) { *(int8_t *)p = dtp_f32_to_s8(x); }
 V_INLINE void v_to_u8(void *p, vf x) { *(uint8_t *)p = dtp_f32_to_u8(x); }
+V_INLINE void v_put_flags(uint8_t *p, vm m) { *p = (uint8_t)m; }
 
 #endif
