@@ -1,17 +1,21 @@
-/* Pooling in f32: the interface between driver and kernels. Maxima leave out what is not a number; a sum of no
- * tap is 0. */
+/* Pooling in f32, of rows also from bf16 to bf16: the interface between driver and kernels. Maxima leave out what is not a number;
+ * a sum of no tap is 0. */
 #ifndef DTP_CPU_POOLING_KERN_H
 #define DTP_CPU_POOLING_KERN_H
 
 #include "common/problems/window.h"
+#include "cpu/simd/vec_types.h"
 
-/* One row of dst whose channels lie side by side: for all columns ow and channels c
+/* `rows` rows of dst whose channels lie side by side, each of which begins next_src and next_dst behind the one before: for all
+ * columns ow and channels c
  *     dst[ow * ld_dst + c] = max or sum * factor over d < nd, h < nh, taps k of ow that are inside, of
  *         src[d * step_d + h * step_h + (input column of k) * ld_src + c]. */
 typedef struct {
-    const float *src; /* first tap inside in depth and height, column 0, channel 0 */
-    float *dst;
-    float *tap; /* [ow * ld_tap + c]: gets the numbers of the maxima's taps; NULL: not wanted. Maxima only */
+    const void *src; /* first tap inside in depth and height, column 0, channel 0 */
+    void *dst;
+    void *tap; /* [ow * ld_tap + c]: gets the numbers of the maxima's taps; NULL: not wanted. Maxima only */
+    v_type_t type, tap_type; /* of src and dst: f32 or bf16; f32 or u8, which next_dst holds for, too */
+    int64_t rows, next_src, next_dst; /* distances in elements, as all others */
     int64_t ld_src, ld_dst, ld_tap, step_d, step_h, nd, nh, channels;
     dtp_window_t w;                  /* along the columns */
     int64_t first_tap, tap_d, tap_h; /* number of the tap (0, 0, 0), and what depth and height add */
@@ -66,6 +70,7 @@ typedef struct {
     dtp_pool_whole_fn_t whole;
     int64_t lanes; /* of a vector */
 } dtp_pool_kernels_t;
-extern const dtp_pool_kernels_t dtp_pool_kernels__avx512, dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
+extern const dtp_pool_kernels_t dtp_pool_kernels__avx512_bf16, dtp_pool_kernels__avx512,
+    dtp_pool_kernels__avx2, dtp_pool_kernels__portable;
 
 #endif

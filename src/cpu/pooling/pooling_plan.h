@@ -4,8 +4,8 @@
  *        row of dst, or some, of a block of channels; a kernel call is one row.
  * planes everything else: a unit is the plane of one channel; a kernel call is a plane.
  *
- * What a kernel cannot read or write where it lies (other types than f32; for planes, other layouts) passes
- * through scratch. */
+ * What a kernel cannot read or write where it lies (types other than f32 and, in rows without post-operations, bf16; for planes,
+ * other layouts) passes through scratch. */
 #ifndef DTP_CPU_POOLING_PLAN_H
 #define DTP_CPU_POOLING_PLAN_H
 
@@ -32,7 +32,9 @@ typedef struct {
     dnnl_tp_data_type_t sdt, ddt;
     int64_t n, c, volume, divisor;
     bool planes, maximum, exact, taps;
-    bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
+    bool src_direct, dst_direct,
+        tap_direct; /* kernels read src, write dst and the workspace where they lie */
+    v_type_t type;  /* of what the kernels of rows read and write */
     float least;
     int64_t units, grain;
     /* rows */

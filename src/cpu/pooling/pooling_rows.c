@@ -21,9 +21,9 @@ static unit_t pool_unit(const dtp_pool_plan_t *p, int64_t i) {
     return u;
 }
 
-/* Rows of src as the kernel sees them: of depth, height and column strides in floats. */
+/* Rows of src as the kernel sees them: of depth, height and column strides in elements. */
 typedef struct {
-    const float *base; /* depth d0, row h0, column 0 */
+    const char *base; /* depth d0, row h0, column 0 */
     int64_t d0, h0, step_d, step_h, ld;
 } source_t;
 
@@ -33,8 +33,7 @@ static source_t pool_source(const dtp_pool_plan_t *p, const dtp_exec_ctx_t *ctx,
     const int64_t at = dtp_pool_at(&p->src, u->n, u->c), size = (int64_t)dtp_type_size(p->sdt);
     const char *base = (const char *)ctx->ptr[DTP_POOLING_SRC] + at * size;
     const dtp_window_t *wd = &p->w[0], *wh = &p->w[1];
-    if (p->src_direct)
-        return (source_t){(const float *)(const void *)base, 0, 0, p->src.s[0], p->src.s[1], p->src.s[2]};
+    if (p->src_direct) return (source_t){base, 0, 0, p->src.s[0], p->src.s[1], p->src.s[2]};
     float *room = (float *)(void *)(scratch + p->src_at);
     const int64_t columns = p->w[2].in, row = columns * u->channels;
     int64_t kd, kd_end, h = dtp_window_begin(wh, u->oh_begin),
@@ -43,8 +42,9 @@ static source_t pool_source(const dtp_pool_plan_t *p, const dtp_exec_ctx_t *ctx,
     h = dtp_min64(dtp_max64(h, 0), wh->in);
     h_end = dtp_max64(h, dtp_min64(h_end, wh->in));
     /* Only the planes that taps touch: they lie wd->step apart. */
-    const source_t s = {room,       dtp_window_begin(wd, u->od) + kd * wd->step, h, (h_end - h) * row, row,
-                        u->channels};
+    const source_t s = {
+        (const char *)room, dtp_window_begin(wd, u->od) + kd * wd->step, h, (h_end - h) * row, row,
+        u->channels};
     const dtp_load_fn_t load = p->po.vops->load[p->sdt];
     const bool even = p->src.s[2] == u->channels;
     for (int64_t k = kd; k < kd_end; ++k)
@@ -77,49 +77,64 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
     const dtp_pool_plan_t *p = j->pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)j->pd->op;
     char *scratch = dtp_scratch_slot(j->pd, j->ctx, slot);
-    float *tile = (float *)(void *)(scratch + p->dst_at), *tap = (float *)(void *)(scratch + p->tap_at);
-    float *dst = j->ctx->ptr[DTP_POOLING_DST];
+    char *tile = scratch + p->dst_at, *tap = scratch + p->tap_at;
+    char *dst = j->ctx->ptr[DTP_POOLING_DST], *numbers = j->ctx->ptr[DTP_POOLING_WORKSPACE];
     const dtp_window_t *wd = &p->w[0], *wh = &p->w[1];
+    const int64_t size = p->type == V_BF16 ? 2 : 4;
+    const bool alone = !p->dst_direct || p->po.len || (p->taps && !p->tap_direct);
     for (int64_t i = begin; i < end; ++i) {
         const unit_t u = pool_unit(p, i);
         const source_t s = pool_source(p, j->ctx, &u, scratch);
-        int64_t kd, kd_end, kh, kh_end;
+        int64_t kd, kd_end, kh, kh_end, rows;
         dtp_window_taps(wd, u.od, &kd, &kd_end);
         const int64_t step_d = p->src_direct ? wd->step * s.step_d : s.step_d;
         const int64_t depth = dtp_window_begin(wd, u.od) + kd * wd->step - s.d0;
-        for (int64_t oh = u.oh_begin; oh < u.oh_end; ++oh) {
+        for (int64_t oh = u.oh_begin; oh < u.oh_end; oh += rows) {
             dtp_window_taps(wh, oh, &kh, &kh_end);
+            /* Rows of the same taps go to the kernel together, unless something follows each. */
+            for (rows = 1; !alone && oh + rows < u.oh_end; ++rows) {
+                int64_t first, last;
+                dtp_window_taps(wh, oh + rows, &first, &last);
+                if (first != kh || last != kh_end) break;
+            }
             const int64_t row = dtp_window_begin(wh, oh) + kh * wh->step - s.h0;
             const int64_t nd = kd_end - kd, nh = kh_end - kh;
-            float *y = p->dst_direct
-                           ? dst + dtp_pool_at(&p->dst, u.n, u.c) + u.od * p->dst.s[0] + oh * p->dst.s[1]
-                           : tile;
+            const int64_t at = dtp_pool_at(&p->dst, u.n, u.c) + u.od * p->dst.s[0] + oh * p->dst.s[1];
+            char *y = p->dst_direct ? dst + at * size : tile;
             const int64_t ld = p->dst_direct ? p->dst.s[2] : u.channels;
-            p->kernels->row(
-                &(dtp_pool_row_t){.src = s.base + (nd > 0 && nh > 0 ? depth * s.step_d + row * s.step_h : 0),
-                                  .dst = y,
-                                  .tap = p->taps ? tap : NULL,
-                                  .ld_src = s.ld,
-                                  .ld_dst = ld,
-                                  .ld_tap = u.channels,
-                                  .step_d = step_d,
-                                  .step_h = wh->step * s.step_h,
-                                  .nd = nd,
-                                  .nh = nh,
-                                  .channels = u.channels,
-                                  .w = p->w[2],
-                                  .first_tap = (kd * wh->kernel + kh) * p->w[2].kernel,
-                                  .tap_d = wh->kernel * p->w[2].kernel,
-                                  .tap_h = p->w[2].kernel,
-                                  .divisor = p->divisor,
-                                  .maximum = p->maximum,
-                                  .least = p->least,
-                                  .exact = p->exact});
+            p->kernels->row(&(dtp_pool_row_t){
+                .src = s.base + (nd > 0 && nh > 0 ? depth * s.step_d + row * s.step_h : 0) * size,
+                .dst = y,
+                .tap = !p->taps        ? NULL
+                       : p->tap_direct ? numbers + at
+                                       : tap,
+                .type = p->type,
+                .tap_type = p->tap_direct ? V_U8 : V_F32,
+                .rows = rows,
+                .next_src = wh->stride * s.step_h,
+                .next_dst = p->dst.s[1],
+                .ld_src = s.ld,
+                .ld_dst = ld,
+                .ld_tap = p->tap_direct ? ld : u.channels,
+                .step_d = step_d,
+                .step_h = wh->step * s.step_h,
+                .nd = nd,
+                .nh = nh,
+                .channels = u.channels,
+                .w = p->w[2],
+                .first_tap = (kd * wh->kernel + kh) * p->w[2].kernel,
+                .tap_d = wh->kernel * p->w[2].kernel,
+                .tap_h = p->w[2].kernel,
+                .divisor = p->divisor,
+                .maximum = p->maximum,
+                .least = p->least,
+                .exact = p->exact});
             if (p->po.len)
-                dtp_postops_apply(&p->po, j->ctx, y, ld, p->w[2].out, u.channels,
+                dtp_postops_apply(&p->po, j->ctx, (float *)(void *)y, ld, p->w[2].out, u.channels,
                                   ((u.n * wd->out + u.od) * wh->out + oh) * p->w[2].out, u.c);
-            if (!p->dst_direct) pool_put(p, &u, p->ddt, dst, oh, tile);
-            if (p->taps) pool_put(p, &u, d->workspace.data_type, j->ctx->ptr[DTP_POOLING_WORKSPACE], oh, tap);
+            if (!p->dst_direct) pool_put(p, &u, p->ddt, dst, oh, (const float *)(const void *)tile);
+            if (p->taps && !p->tap_direct)
+                pool_put(p, &u, d->workspace.data_type, numbers, oh, (const float *)(const void *)tap);
         }
     }
 }
@@ -141,6 +156,7 @@ static void pool_shards(void *arg, int slot, int64_t begin, int64_t end) {
                                                  dtp_pool_at(&p->src, n, c) + from * p->src.s[2],
                                           .dst = sums + (n * p->shards + shard) * p->c + c,
                                           .ld_src = p->src.s[2],
+                                          .rows = 1,
                                           .nd = 1,
                                           .nh = 1,
                                           .channels = dtp_min64(p->block, p->c - c),
@@ -165,6 +181,7 @@ static void pool_gather(void *arg, int slot, int64_t begin, int64_t end) {
         p->kernels->row(&(dtp_pool_row_t){.src = sums + n * p->shards * p->c + c,
                                           .dst = y,
                                           .ld_src = p->c,
+                                          .rows = 1,
                                           .nd = 1,
                                           .nh = 1,
                                           .channels = u.channels,

@@ -91,14 +91,20 @@ static int64_t pool_block(const dtp_pool_plan_t *p, int64_t run) {
 static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
-    p->src_direct = p->sdt == dnnl_tp_f32;
+    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
+    const bool adjacent = pool_run_length(&p->dst, p->c) > 1 || p->c == 1;
+    const int64_t columns = p->w[0].in * p->w[1].in * p->w[2].in;
+    if (p->sdt == dnnl_tp_bf16 && p->ddt == dnnl_tp_bf16 && adjacent && !p->po.len &&
+        !(pool_is_whole(p) && columns > SHARD_COLUMNS))
+        p->type = V_BF16;
+    p->src_direct = p->sdt == dnnl_tp_f32 || p->type == V_BF16;
+    p->dst_direct =
+        p->type == V_BF16 || (p->ddt == dnnl_tp_f32 && adjacent && dtp_postops_only_eltwise(&p->po));
+    p->tap_direct = p->taps && p->dst_direct && d->workspace.data_type == dnnl_tp_u8;
     if (p->src_direct && pool_is_whole(p)) {
         pool_one_row(p);
         p->shards = dtp_div_up(p->w[2].in, SHARD_COLUMNS);
     }
-    DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_POOLING_DST, &d->dst, isa));
-    p->dst_direct = p->ddt == dnnl_tp_f32 && (pool_run_length(&p->dst, p->c) > 1 || p->c == 1) &&
-                    dtp_postops_only_eltwise(&p->po);
     const int64_t run = dtp_min64(pool_run_length(&p->src, p->c), p->dst.block > 1 ? p->dst.block : p->c);
     p->block = pool_block(p, run);
     p->blocks = dtp_div_up(p->c, p->block);
@@ -125,7 +131,7 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
         p->dst_at = slot;
         slot += dtp_round_up_size((size_t)tile * sizeof(float), DTP_CACHE_LINE);
     }
-    if (p->taps) {
+    if (p->taps && !p->tap_direct) {
         p->tap_at = slot;
         slot += dtp_round_up_size((size_t)tile * sizeof(float), DTP_CACHE_LINE);
     }
@@ -195,7 +201,7 @@ static dnnl_tp_status_t pooling_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_dt_fits_f32(d->src.data_type) && dtp_dt_fits_f32(d->dst.data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_pooling_check(pd));
-    p->kernels = DTP_BY_ISA(isa, &dtp_pool_kernels, &dtp_pool_kernels__portable);
+    p->kernels = DTP_BY_ISA_BF16(isa, &dtp_pool_kernels, &dtp_pool_kernels__portable);
     dtp_pooling_windows(d, p->w);
     p->n = d->src.dims[0];
     p->c = d->src.dims[1];
