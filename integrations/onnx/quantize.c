@@ -175,6 +175,7 @@ static val_t *exact_convolution(cv_t *cv, val_t *x, val_t *x_zero, val_t *w, val
     if (cv->status) return NULL;
     x = minus(cv, dtp_cv_typed(cv, x, dnnl_tp_f32), along(cv, x, x_zero, (places_t){1, 0}));
     w = minus(cv, dtp_cv_typed(cv, w, dnnl_tp_f32), along(cv, w, w_zero, (places_t){0, 0}));
+    if (cv->status) return NULL;
     int64_t taps = 1;
     for (int d = 2; d < w->info.ndims && !cv->status; ++d)
         if (__builtin_mul_overflow(taps, dtp_cv_dim(cv, w, d), &taps)) taps = INT64_MAX;
