@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < size; ++i) ids[i] = (int32_t)(1000 + i * 7919 % 20000);
     for (int i = 0; i < n; ++i) {
         entry_t *e = &entry[i];
-        se_encoder_opts_t opts = {threads, SE_POOL_BUILTIN};
+        se_encoder_opts_t opts = {.threads = threads, .pool = SE_POOL_BUILTIN};
         if (e->host && !(e->pool = e->host->create(threads))) return 1;
         int bad = e->host ? se_encoder_create_on(&e->encoder, &model, e->host->iface(e->pool), &error)
                           : se_encoder_create(&e->encoder, &model, &opts, &error);
