@@ -283,11 +283,13 @@ static void recognised(void **state) {
                                                            dnnl_tp_eltwise_abs, &md, &md, 0, 0, attr));
     dtp_postops_t c;
     CHECK_OK(dtp_postops_init(&c, pd, DTP_ELTWISE_DST, &((const dtp_eltwise_desc_t *)pd->op)->dst, 0));
-    static const dtp_po_form_t forms[] = {DTP_PO_FORM_RELU,     DTP_PO_FORM_OTHER, DTP_PO_FORM_ADD_TENSOR,
-                                          DTP_PO_FORM_ADD_COLS, DTP_PO_FORM_OTHER, DTP_PO_FORM_OTHER,
-                                          DTP_PO_FORM_OTHER,    DTP_PO_FORM_CLIP};
+    static const dtp_po_form_t forms[] = {
+        DTP_PO_FORM_RELU,       DTP_PO_FORM_OTHER, DTP_PO_FORM_ADD_TENSOR, DTP_PO_FORM_ADD_COLS,
+        DTP_PO_FORM_ADD_TENSOR, DTP_PO_FORM_OTHER, DTP_PO_FORM_OTHER,      DTP_PO_FORM_CLIP};
     for (int i = 0; i < 8; ++i) assert_int_equal(dtp_postops_simple(&c, i).form, forms[i]);
     assert_int_equal(dtp_postops_simple(&c, 2).row_stride, 48);
+    assert_true(c.step[2].dt == dnnl_tp_f32 &&
+                c.step[4].dt == dnnl_tp_bf16); /* which the users of the form look at */
     assert_int_equal(dtp_postops_simple(&c, 2).arg, pd->post_op_arg + 4);
     assert_true(dtp_postops_simple(&c, 7).floor == -1.f && dtp_postops_simple(&c, 7).cap == 6.f);
     assert_false(dtp_postops_only_eltwise(&c));
