@@ -48,7 +48,7 @@ static void sums(const conv_case_t *c, const conv_data_t *d, double *sum) {
 }
 
 static const char *impl(const conv_case_t *c) {
-    return c->groups && c->ic == 1 && c->oc == 1 && conv_type == F32 ? "simd" : "ukr";
+    return c->groups && c->ic == 1 && c->oc == 1 ? "simd" : "ukr";
 }
 
 static const conv_kind_t convolution = {"convolution",
@@ -425,6 +425,7 @@ static void in_bf16(void **state) {
     conv_type = dnnl_tp_bf16;
     tails(state);
     shapes(state);
+    depthwise(state);
     empty(state);
     chains(state);
     random_cases(state); /* groups and borders among them */

@@ -1,6 +1,6 @@
-/* Depthwise convolution of f32: as many groups as channels, one channel in and one out each, channels innermost in src
- * and dst. A unit of work is a row of dst; its kernel computes sums, bias and a clamp, what else follows is applied to
- * the row while it is in cache.
+/* Depthwise convolution of f32 or bf16, in f32 arithmetic: as many groups as channels, one channel in and one out each,
+ * channels innermost in src and dst. A unit of work is a row of dst; its kernel computes sums, bias and a clamp, what else
+ * follows is applied to the row while it is in cache.
  *
  * Weights of any are Goihw16g (Abcde16a): panels of 16 channels, in which the kernel's elements follow each other. */
 #include "common/problems/convolution.h"
@@ -23,6 +23,8 @@ typedef struct {
     int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
     int64_t images, segments, columns;                             /* of a row of dst; of a segment */
     int64_t blocks, src_b, dst_b; /* of channels, of which a row has one: nChw16c; from block to block */
+    int64_t src_bytes, bia_bytes, dst_bytes; /* of an element */
+    dtp_store_fn_t store;
     bool has_bias, tiled, pairs;
     int64_t bia_0, grain;
     dtp_fused_t fused; /* one elementwise step, if act is set */
@@ -87,10 +89,10 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     dw_plan_t *p = pd->plan;
     const unsigned isa = dtp_pd_isa(pd);
-    const dnnl_tp_data_type_t f32 = dnnl_tp_f32;
+    const dnnl_tp_data_type_t f32 = dnnl_tp_f32, bf16 = dnnl_tp_bf16, dt = d->src.data_type;
     DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
-    DTP_DISPATCH(d->src.data_type == f32 && d->wei.data_type == f32 && d->dst.data_type == f32,
-                 UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH((dt == f32 || dt == bf16) && d->wei.data_type == dt, UNSUPPORTED_DATA_TYPE);
+    DTP_DISPATCH(d->dst.data_type == f32 || d->dst.data_type == dt, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1, UNSUPPORTED_SHAPE);
     DTP_TRY(resolve(d));
     const bool src_blocked = in_whole_blocks(&d->src), dst_blocked = in_whole_blocks(&d->dst);
@@ -105,19 +107,26 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
                  UNSUPPORTED_LAYOUT);
     p->has_bias = !dtp_md_is_zero(&d->bia);
     if (p->has_bias)
-        DTP_DISPATCH(d->bia.data_type == f32 && dtp_md_is_plain(&d->bia) &&
+        DTP_DISPATCH((d->bia.data_type == f32 || d->bia.data_type == dt) && dtp_md_is_plain(&d->bia) &&
                          (d->bia.strides[0] == 1 || d->bia.dims[0] == 1),
                      UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    p->row = DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
+    p->row = DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable);
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
     const bool done = clamps(&p->po, a);
-    const bool one =
-        !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true, false) && p->fused.act;
+    const bool one = !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true, false) &&
+                     p->fused.act && d->dst.data_type == f32;
     p->tiled = !done && !one;
+    p->src_bytes = (int64_t)dtp_type_size(dt);
+    p->dst_bytes = (int64_t)dtp_type_size(d->dst.data_type);
+    p->bia_bytes = p->has_bias ? (int64_t)dtp_type_size(d->bia.data_type) : 0;
+    p->store = dtp_vops(isa)->store[d->dst.data_type];
+    a->is_bf16 = dt == bf16;
+    a->bias_bf16 = p->has_bias && d->bia.data_type == bf16;
+    a->dst_bf16 = !p->tiled && d->dst.data_type == bf16;
     a->w = p->win[2];
     a->channels = d->src.dims[1];
     p->blocks = 1;
@@ -164,38 +173,43 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
         const int64_t block = u / p->segments % p->blocks, line = u / p->segments / p->blocks,
                       oh = line % H->out, od = line / H->out % D->out, n = line / H->out / D->out;
-        if (p->has_bias) a.bias = (const float *)r->ctx->ptr[DTP_CONV_BIA] + p->bia_0 + block * DTP_DW_PANEL;
+        if (p->has_bias)
+            a.bias =
+                (const char *)r->ctx->ptr[DTP_CONV_BIA] + (p->bia_0 + block * DTP_DW_PANEL) * p->bia_bytes;
         int64_t d0, d1, h0, h1;
         dtp_window_taps(D, od, &d0, &d1);
         dtp_window_taps(H, oh, &h0, &h1);
         a.nd = d1 - d0, a.nh = h1 - h0;
         a.x0 = u % p->segments * p->columns;
         a.x1 = dtp_min64(a.x0 + p->columns, W->out);
-        a.src = (const float *)r->ctx->ptr[DTP_CONV_SRC] + p->src_0 + block * p->src_b;
+        int64_t src = p->src_0 + block * p->src_b;
         if (a.nd && a.nh)
-            a.src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
-                     (dtp_window_begin(H, oh) + h0 * H->step) * p->src_x[1];
-        a.wei = (const float *)r->ctx->ptr[DTP_CONV_WEI] + p->wei_0 + block * a.wei_panel + d0 * a.wei_d +
-                h0 * a.wei_h;
-        float *dst = (float *)r->ctx->ptr[DTP_CONV_DST] + p->dst_0 + n * p->dst_n + od * p->dst_x[0] +
-                     oh * p->dst_x[1] + block * p->dst_b;
+            src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
+                   (dtp_window_begin(H, oh) + h0 * H->step) * p->src_x[1];
+        a.src = (const char *)r->ctx->ptr[DTP_CONV_SRC] + src * p->src_bytes;
+        a.wei = (const char *)r->ctx->ptr[DTP_CONV_WEI] +
+                (p->wei_0 + block * a.wei_panel + d0 * a.wei_d + h0 * a.wei_h) * p->src_bytes;
+        char *dst =
+            (char *)r->ctx->ptr[DTP_CONV_DST] +
+            (p->dst_0 + n * p->dst_n + od * p->dst_x[0] + oh * p->dst_x[1] + block * p->dst_b) * p->dst_bytes;
         const int64_t columns = a.x1 - a.x0, C = a.channels;
         float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(r->pd, r->ctx, slot) : NULL;
-        a.dst = p->tiled ? tile - a.x0 * C : dst;
+        a.dst = p->tiled ? (void *)(tile - a.x0 * C) : dst;
         const bool pair = p->pairs && u + 1 < end && h1 - h0 == H->kernel && oh + 1 < H->out &&
                           dtp_window_begin(H, oh + 1) + H->kernel <= H->in;
-        a.below = pair ? dst + p->dst_x[1] : NULL;
+        a.below = pair ? dst + p->dst_x[1] * p->dst_bytes : NULL;
         u += pair;
         p->row(&a);
-        dst += a.x0 * p->dst_x[2];
+        const int64_t step = p->dst_x[2] * p->dst_bytes;
+        dst += a.x0 * step;
         if (p->tiled) {
             dtp_postops_apply(&p->po, r->ctx, tile, C, columns, C, line * W->out + a.x0,
                               block * DTP_DW_PANEL);
-            for (int64_t x = 0; x < columns; ++x)
-                memcpy(dst + x * p->dst_x[2], tile + x * C, (size_t)C * sizeof *tile);
+            for (int64_t x = 0; x < columns; ++x) p->store(dst + x * step, tile + x * C, C, 1);
         } else if (p->fused.act) {
-            for (int row = 0; row <= pair; ++row, dst += p->dst_x[1])
-                p->fused.act(&(dtp_eltwise_args_t){dst, dst, p->dst_x[2], p->dst_x[2], columns, C,
+            float *y = (float *)(void *)dst;
+            for (int row = 0; row <= pair; ++row, y += p->dst_x[1])
+                p->fused.act(&(dtp_eltwise_args_t){y, y, p->dst_x[2], p->dst_x[2], columns, C,
                                                    p->fused.act_alpha, p->fused.act_beta, 0});
         }
     }

@@ -1,4 +1,4 @@
-/* Depthwise convolution in f32: the interface between driver and kernels. */
+/* Depthwise convolution of f32 and bf16, in f32 arithmetic: the interface between driver and kernels. */
 #ifndef DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
 #define DTP_CPU_CONVOLUTION_DEPTHWISE_KERN_H
 
@@ -10,12 +10,14 @@ enum { DTP_DW_PANEL = 16 }; /* channels whose weights lie side by side */
  *     dst[x * ld_dst + c] = clamp(bias[c] + sum over d < nd, h < nh, elements k of x that are inside, of
  *         src[d * step_d + h * step_h + (column of k) * ld_src + c] * weight of (c; d, h, k)). Sums are in this order. */
 typedef struct {
-    const float *src;  /* first element inside in depth and height, column 0 */
-    const float *wei;  /* the same element's weights of panel 0: the elements of a row follow each other */
-    const float *bias; /* NULL: none */
-    float *dst;        /* column 0 */
+    const void *src;  /* first element inside in depth and height, column 0 */
+    const void *wei;  /* the same element's weights of panel 0: the elements of a row follow each other */
+    const void *bias; /* NULL: none */
+    void *dst;        /* column 0 */
+    int is_bf16;      /* src and weights, else f32; only then may these be bf16, too: */
+    int bias_bf16, dst_bf16;
     int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
-    float *
+    void *
         below; /* not NULL: also the next row of dst, whose elements in height follow each other and lie one row of src
                      further; kernels of 3 x 3 with stride 1 of which each column and both rows see some column and all rows */
     dtp_window_t w; /* along the columns */
@@ -23,6 +25,7 @@ typedef struct {
     float lo, hi;
 } dtp_dw_row_t;
 
+void dtp_dw_row__avx512_bf16(const dtp_dw_row_t *a);
 void dtp_dw_row__avx512(const dtp_dw_row_t *a);
 void dtp_dw_row__avx2(const dtp_dw_row_t *a);
 void dtp_dw_row__portable(const dtp_dw_row_t *a);
