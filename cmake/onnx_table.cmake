@@ -1,12 +1,12 @@
-# The table of operators in doc/onnx.md, made of integrations/onnx/ops.inc.
+# The table of operators in doc/onnx.md, made of integrations/onnx/ops/ops.inc.
 #   cmake -DSOURCE_DIR=. -DWRITE=ON -P cmake/onnx_table.cmake    writes it; without WRITE it is compared
 cmake_minimum_required(VERSION 3.25)
-file(STRINGS ${SOURCE_DIR}/integrations/onnx/ops.inc lines REGEX "^DTP_ONNX\\(")
+file(STRINGS ${SOURCE_DIR}/integrations/onnx/ops/ops.inc lines REGEX "^DTP_ONNX\\(")
 set(ops)
 foreach(line IN LISTS lines)
   string(REGEX MATCH "^DTP_ONNX\\(([A-Za-z0-9]+), ([0-9]+), [a-z_0-9]+, [^,]+, [-0-9]+, [-0-9]+, ([0-9]+)\\)" line "${line}")
   if(NOT line)
-    message(FATAL_ERROR "integrations/onnx/ops.inc has a line that is no row")
+    message(FATAL_ERROR "integrations/onnx/ops/ops.inc has a line that is no row")
   endif()
   set(op ${CMAKE_MATCH_1})
   if(NOT op IN_LIST ops)

@@ -1,5 +1,5 @@
 /* Loop and Scan: unrolled where the number of iterations is known and their nodes are few, else a While of the graph. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { MAX_OUTPUTS = 64, FEW_NODES = 4096 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define DTP_ONNX(op, since, convert, kind, fewest, most, params) void dtp_onnx_##convert(cv_t *cv);
-#include "onnx/ops.inc"
+#include "onnx/ops/ops.inc"
 
 /* Mean over axes, which stay with size 1. */
 val_t *dtp_cv_reduce(cv_t *cv, int kind, val_t *x, int n, const int64_t *axes, bool keep);

@@ -1,5 +1,5 @@
 /* Normalisations. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 static dnnl_tp_data_type_t type_of(const cv_t *cv) { return cv->in[0]->info.data_type; }
 static val_t *scalar(cv_t *cv, double value) { return dtp_cv_scalar(cv, type_of(cv), value); }

@@ -1,10 +1,10 @@
 /* The table of operators and their versions, made from ops.inc. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #define DTP_ONNX(op, since, convert, kind, fewest, most, params) \
     {#op, since, dtp_onnx_##convert, kind, fewest, most, params},
 static const row_t rows[] = {
-#include "onnx/ops.inc"
+#include "onnx/ops/ops.inc"
 };
 
 const row_t *dtp_onnx_rows(int *n) {

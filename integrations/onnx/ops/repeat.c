@@ -1,5 +1,5 @@
 /* A While of the graph in the making: an index that counts from 0, variables, and what its iterations collect. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 void dtp_repeat_begin(dtp_repeat_t *r, cv_t *cv) {
     *r = (dtp_repeat_t){.cv = cv, .around = cv->im->graph};

@@ -1,5 +1,5 @@
 /* Conditions, functions of integers, and what is defined by cases. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

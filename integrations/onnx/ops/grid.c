@@ -1,5 +1,5 @@
 /* GridSample: elements of an image at places that a grid of coordinates names, and grids of affine maps. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { MOST = 3, CUBIC_TAPS = 4, CHANNELS = 1, SPACE = 2 };
 typedef enum { NEAREST, LINEAR, CUBIC } filter_t;

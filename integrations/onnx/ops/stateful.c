@@ -1,5 +1,5 @@
 /* Operators of language models that carry a state from call to call: causal convolutions, linear attention, caches. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Sums, means and extremes over axes; running sums. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <float.h>
 

@@ -1,5 +1,5 @@
 /* Losses: negative log likelihood of the class that each place has, and the cross entropy of scores. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { SCORES, TARGET, WEIGHTS };
 

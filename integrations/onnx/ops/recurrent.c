@@ -1,6 +1,6 @@
 /* RNN, GRU and LSTM, unrolled: as many steps as the sequence has, which has to be known. Everything that does not depend on
  * the step before is one product for all steps. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <strings.h>
 

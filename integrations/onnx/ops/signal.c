@@ -1,5 +1,5 @@
 /* Windows of signals and their transforms, which are products with matrices of cosines and sines. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Einsum: operands of two are a product of matrices where that is what they are; others are multiplied under all their
  * letters and summed. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <ctype.h>
 

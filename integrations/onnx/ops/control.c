@@ -1,5 +1,5 @@
 /* If: the branch that runs where the condition is known, else two regions of the graph. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { MAX_OUTPUTS = 64 };
 

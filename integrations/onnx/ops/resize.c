@@ -1,6 +1,6 @@
 /* Resize and Upsample: along one axis after another each element is a weighted sum of a few elements of the input, whose
  * positions and weights are known when the graph is made. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Elements by position, and positions of elements. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 static dnnl_tp_op_attr_t axis_attr(const int64_t *axis) {
     return (dnnl_tp_op_attr_t){dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, axis};

@@ -1,5 +1,5 @@
 /* Operators that give the same elements another shape or order. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 static int ndims_of(const cv_t *cv) { return cv->in[0]->info.ndims; }
 

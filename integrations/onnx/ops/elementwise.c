@@ -1,5 +1,5 @@
 /* Element-wise operators. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Windows that slide over the spatial dimensions: convolutions, pooling, local response normalization. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { CHANNELS = 1, SPACE = 2, MOST = 3 }; /* dimensions of x: {N, C, space} */
 

@@ -1,6 +1,6 @@
 /* Attention and the rotation of positions before it. The products, the scale and the softmax are what the compiler
  * recognises as one operator where nothing stands between them. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

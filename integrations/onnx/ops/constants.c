@@ -1,5 +1,5 @@
 /* Operators whose results are known when the graph is made, and those that pass their input on. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 #include <math.h>
 

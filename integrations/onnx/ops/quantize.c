@@ -1,6 +1,6 @@
 /* Integers that stand for numbers: y = saturate(round(x / scale) + zero point), and products of such tensors. Products
  * are exact: those of f32 over at most 256 terms of 16 bits are integers below 2^24, longer sums are made of such parts. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { TERMS = 256 };
 

@@ -1,5 +1,5 @@
 /* Products of matrices. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed) {
     const uint8_t t = transposed;

@@ -1,5 +1,5 @@
 /* Positions of windows: images of columns, what pooling left out; determinants. */
-#include "onnx/ops.h"
+#include "onnx/ops/ops.h"
 
 enum { SPACE = 2, MOST = 3 };
 
