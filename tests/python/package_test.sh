@@ -10,6 +10,7 @@ if ! [ -e "$tools/installed.txt" ] || ! [ -d "$tools/wheels" ]; then # written l
   exit 0
 fi
 rm -rf "$work/dist" "$work/venv"
+export CC="${CC:-cc}" CXX="${CXX:-c++}" # by the names that the other builds give them, or the cache takes them for others
 "$tools/bin/pip" wheel --quiet --no-build-isolation --no-deps --no-index -w "$work/dist" \
   -C build-dir="$source/build/wheel" "$source" # as deep as the other builds, with which a compiler cache shares then
 "$tools/bin/auditwheel" show "$work"/dist/*.whl | tee "$work/audit.txt"
