@@ -299,6 +299,7 @@ dnnl_tp_primitive_t primitive_for(dnnl_tp_engine_t engine, int problem, int thre
     CHECK_OK(dnnl_tp_primitive_attr_set_num_threads(attr, threads));
     CHECK_OK(problems[problem].make(&pd, engine, attr));
     CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    assert_int_equal(p->pd->num_threads, threads); /* whatever the cache holds: scratch is booked by it */
     CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
     CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
     return p;

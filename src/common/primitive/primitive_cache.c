@@ -63,18 +63,10 @@ static void make_key(dtp_bytes_t *b, const dtp_pd_t *pd) {
     const dtp_attr_t *a = pd->attr;
     dtp_bytes_init(b);
     dtp_op_serialise(b, pd->user);
-    int32_t head[] = {pd->impl_index,
-                      (pd->impl->flags & DTP_IMPL_ANY_THREADS) ? 1 : pd->num_threads,
-                      (int32_t)pd->pool_flags,
-                      a->scratchpad_mode,
-                      a->fpmath_mode,
-                      a->fpmath_apply_to_int,
-                      a->acc_mode,
-                      a->deterministic,
-                      a->refuse_reference,
-                      a->n_scales,
-                      a->n_zero_points,
-                      a->post_ops->len};
+    int32_t head[] = {pd->impl_index,     pd->num_threads,  (int32_t)pd->pool_flags,
+                      a->scratchpad_mode, a->fpmath_mode,   a->fpmath_apply_to_int,
+                      a->acc_mode,        a->deterministic, a->refuse_reference,
+                      a->n_scales,        a->n_zero_points, a->post_ops->len};
     dtp_bytes_put(b, head, sizeof head);
     dtp_bytes_put(b, &pd->engine, sizeof pd->engine);
     dtp_bytes_put(b, &pd->peer, sizeof pd->peer);

@@ -31,9 +31,7 @@ typedef struct dtp_exec_ctx {
 enum {
     /* The implementation honours ctx->rows: with src and dst dense row-major, only the first `rows` of the
      * product of all dims but the last are computed (matmul: of M; batch must be 1). */
-    DTP_IMPL_ROWS = 1,
-    /* The thread count does not enter the plan: cache keys use 1. */
-    DTP_IMPL_ANY_THREADS = 2
+    DTP_IMPL_ROWS = 1
 };
 
 /* Constants of a primitive, made once per cached primitive. */
@@ -107,10 +105,9 @@ struct dnnl_tp_primitive_desc {
     DTP_CPU_IMPLS(impl, label, __VA_ARGS__);    \
     DTP_CPU_IMPL(impl##__any, label ":any", 0, __VA_ARGS__)
 /* With one more for products of bf16. */
-#define DTP_CPU_IMPLS_AND_BF16(impl, label, ...)                                                  \
-    DTP_CPU_IMPLS_AND_ANY(impl, label, __VA_ARGS__);                                              \
-    DTP_CPU_IMPL(impl##__avx512_bf16, label ":avx512_bf16", DTP_ISA_AVX512 | DTP_ISA_AVX512_BF16, \
-                 __VA_ARGS__)
+#define DTP_CPU_IMPLS_AND_BF16(impl, label, ...)     \
+    DTP_CPU_IMPLS_AND_ANY(impl, label, __VA_ARGS__); \
+    DTP_CPU_IMPL(impl##__avx512_bf16, label ":avx512_bf16", DTP_ISA_AVX512 | DTP_ISA_AVX512_BF16, __VA_ARGS__)
 /* The CPU's list of a kind, fastest first, from the X-macro of its implementations: X(softmax__avx512) ... */
 #define DTP_CPU_LIST(kind, IMPLS) \
     IMPLS(DTP_CPU_LIST_DECLARE)   \

@@ -210,5 +210,5 @@ static dnnl_tp_status_t concat_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(concat, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(concat_plan_t),
-                      .pd_init = concat_pd_init, .execute = concat_execute);
+DTP_CPU_IMPLS_AND_ANY(concat, "simd", .plan_size = sizeof(concat_plan_t), .pd_init = concat_pd_init,
+                      .execute = concat_execute);

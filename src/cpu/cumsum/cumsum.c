@@ -108,5 +108,5 @@ static dnnl_tp_status_t cumsum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(cumsum__any, "scan:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
-             .pd_init = cumsum_init, .execute = cumsum_execute);
+DTP_CPU_IMPL(cumsum__any, "scan:any", 0, .plan_size = sizeof(plan_t), .pd_init = cumsum_init,
+             .execute = cumsum_execute);

@@ -269,5 +269,4 @@ static dnnl_tp_status_t lrn_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(lrn, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
-                      .pd_init = lrn_init, .execute = lrn_execute);
+DTP_CPU_IMPLS_AND_ANY(lrn, "simd", .plan_size = sizeof(plan_t), .pd_init = lrn_init, .execute = lrn_execute);

@@ -131,20 +131,20 @@ static pointwise_row_t *select_row(size_t size) {
         else body_cast_##from##_##to(n, t, a, s[0], s[1]);                                          \
     }
 /* M(from, to, how) for every pair. */
-#define CASTS_OF_FLOAT(M, from)                                                                       \
-    M(from, f32, PLAIN)                                                                               \
-    M(from, f64, PLAIN)                                                                               \
-    M(from, s64, FROM_FLOAT) M(from, s32, FROM_FLOAT) M(from, s8, FROM_FLOAT) M(from, u8, FROM_FLOAT) \
-        M(from, boolean, TRUTH)
+#define CASTS_OF_FLOAT(M, from) \
+    M(from, f32, PLAIN)         \
+    M(from, f64, PLAIN)         \
+    M(from, s64, FROM_FLOAT)    \
+    M(from, s32, FROM_FLOAT) M(from, s8, FROM_FLOAT) M(from, u8, FROM_FLOAT) M(from, boolean, TRUTH)
 #define CASTS_OF_INTEGER(M, from) \
     M(from, f32, PLAIN)           \
     M(from, f64, PLAIN)           \
     M(from, s64, PLAIN) M(from, s32, PLAIN) M(from, s8, PLAIN) M(from, u8, PLAIN) M(from, boolean, TRUTH)
-#define CASTS(M)                                                                                      \
-    CASTS_OF_FLOAT(M, f32)                                                                            \
-    CASTS_OF_FLOAT(M, f64)                                                                            \
-    CASTS_OF_INTEGER(M, s64) CASTS_OF_INTEGER(M, s32) CASTS_OF_INTEGER(M, s8) CASTS_OF_INTEGER(M, u8) \
-        CASTS_OF_INTEGER(M, boolean)
+#define CASTS(M)             \
+    CASTS_OF_FLOAT(M, f32)   \
+    CASTS_OF_FLOAT(M, f64)   \
+    CASTS_OF_INTEGER(M, s64) \
+    CASTS_OF_INTEGER(M, s32) CASTS_OF_INTEGER(M, s8) CASTS_OF_INTEGER(M, u8) CASTS_OF_INTEGER(M, boolean)
 CASTS(CAST)
 
 static pointwise_row_t *const casts[NTYPES][NTYPES] = {
@@ -237,8 +237,8 @@ static dnnl_tp_status_t pointwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(pointwise__any, "rows:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
-             .pd_init = pointwise_init, .execute = pointwise_execute);
+DTP_CPU_IMPL(pointwise__any, "rows:any", 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
+             .execute = pointwise_execute);
 /* Lists end with a reference: as of gather, the same walk. */
-DTP_CPU_IMPL(pointwise__ref, "ref:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
-             .pd_init = pointwise_init, .execute = pointwise_execute);
+DTP_CPU_IMPL(pointwise__ref, "ref:any", 0, .plan_size = sizeof(plan_t), .pd_init = pointwise_init,
+             .execute = pointwise_execute);

@@ -136,7 +136,6 @@ static dnnl_tp_status_t pooling_ref_execute(const dtp_pd_t *pd, const dtp_exec_c
 }
 
 const dtp_impl_t dtp_cpu_pooling__ref = {.name = "ref:any",
-                                         .flags = DTP_IMPL_ANY_THREADS,
                                          .plan_size = sizeof(plan_t),
                                          .pd_init = pooling_ref_pd_init,
                                          .execute = pooling_ref_execute};

@@ -234,5 +234,5 @@ static dnnl_tp_status_t pooling_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(pooling, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(dtp_pool_plan_t),
-                      .pd_init = pooling_init, .execute = pooling_execute);
+DTP_CPU_IMPLS_AND_ANY(pooling, "simd", .plan_size = sizeof(dtp_pool_plan_t), .pd_init = pooling_init,
+                      .execute = pooling_execute);

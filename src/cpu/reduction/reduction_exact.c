@@ -205,5 +205,5 @@ static dnnl_tp_status_t exact_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPL(reduction__exact, "exact:any", 0, .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(plan_t),
-             .pd_init = exact_init, .execute = exact_execute);
+DTP_CPU_IMPL(reduction__exact, "exact:any", 0, .plan_size = sizeof(plan_t), .pd_init = exact_init,
+             .execute = exact_execute);

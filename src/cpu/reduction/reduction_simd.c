@@ -400,5 +400,5 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(reduction, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(red_plan_t),
-                      .pd_init = reduction_pd_init, .execute = reduction_execute);
+DTP_CPU_IMPLS_AND_ANY(reduction, "simd", .plan_size = sizeof(red_plan_t), .pd_init = reduction_pd_init,
+                      .execute = reduction_execute);

@@ -350,5 +350,5 @@ static dnnl_tp_status_t simd_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *c
 }
 
 static const dtp_impl_constants_t simd_constants = {simd_prepare, NULL};
-DTP_CPU_IMPLS_AND_ANY(resampling, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(simd_plan_t),
-                      .pd_init = simd_pd_init, .constants = &simd_constants, .execute = simd_execute);
+DTP_CPU_IMPLS_AND_ANY(resampling, "simd", .plan_size = sizeof(simd_plan_t), .pd_init = simd_pd_init,
+                      .constants = &simd_constants, .execute = simd_execute);

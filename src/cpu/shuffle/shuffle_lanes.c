@@ -229,5 +229,5 @@ static dnnl_tp_status_t lanes_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *
 }
 
 static const dtp_impl_constants_t lanes_constants = {lanes_prepare, NULL};
-DTP_CPU_IMPLS(shuffle, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(lanes_plan_t),
-              .pd_init = lanes_pd_init, .constants = &lanes_constants, .execute = lanes_execute);
+DTP_CPU_IMPLS(shuffle, "simd", .plan_size = sizeof(lanes_plan_t), .pd_init = lanes_pd_init,
+              .constants = &lanes_constants, .execute = lanes_execute);

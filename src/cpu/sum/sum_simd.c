@@ -159,5 +159,5 @@ static dnnl_tp_status_t sum_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ct
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(sum, "simd", .flags = DTP_IMPL_ANY_THREADS, .plan_size = sizeof(sum_plan_t),
-                      .pd_init = sum_pd_init, .execute = sum_execute);
+DTP_CPU_IMPLS_AND_ANY(sum, "simd", .plan_size = sizeof(sum_plan_t), .pd_init = sum_pd_init,
+                      .execute = sum_execute);
