@@ -101,11 +101,13 @@ static pointwise_row_t *const rows[DTP_PW_COUNT][NTYPES] = {
         else body_select_##bits(n, t, c, x, y, s[0], s[1], s[2], s[3]);                                \
     }
 SELECT(8)
+SELECT(16)
 SELECT(32)
 SELECT(64)
 
 static pointwise_row_t *select_row(size_t size) {
     return size == sizeof(uint8_t)    ? select_8
+           : size == sizeof(uint16_t) ? select_16
            : size == sizeof(uint32_t) ? select_32
            : size == sizeof(uint64_t) ? select_64
                                       : NULL;

@@ -153,6 +153,11 @@ static void test_select(void **state) {
     float numbers[64];
     run(dnnl_tp_op_select, 0, NULL, 3, floats, numbers, sizeof numbers, 1);
     assert_true(isnan(numbers[0]) && numbers[1] == 5.f);
+    const test_tensor_t halves[] = {list(dnnl_tp_boolean, 2, (const uint8_t[]){0, 1}),
+                                    list(dnnl_tp_bf16, 2, (const uint16_t[]){0x3f80, 0x4000}),
+                                    list(dnnl_tp_bf16, 2, (const uint16_t[]){0xbf80, 0xc000})};
+    run(dnnl_tp_op_select, 0, NULL, 3, halves, got, sizeof got, 1);
+    assert_memory_equal(got, ((const uint16_t[]){0xbf80, 0x4000}), 4);
     const test_tensor_t none[] = {list(dnnl_tp_boolean, 0, c), list(dnnl_tp_s64, 1, x),
                                   list(dnnl_tp_s64, 0, x)};
     run(dnnl_tp_op_select, 0, NULL, 3, none, got, sizeof got, 3);
