@@ -214,6 +214,22 @@ def numbers(text):
     return [int(v) for v in text.split(",")]
 
 
+def arguments(p, rounds, block_ms, in_bf16):
+    """Options that programs of comparisons share. rounds, block_ms: defaults; in_bf16: what --bf16 is for."""
+    p.add_argument("--threads", type=numbers, default=[1, 2])
+    p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])
+    p.add_argument("--rounds", type=int, default=rounds)
+    p.add_argument("--block-ms", type=int, default=block_ms)
+    p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
+    p.add_argument("--bf16", action="store_true", help=f"{in_bf16}: both sides in bf16; ONNX Runtime has no such mode")
+    options = p.parse_args()
+    if options.bf16 and options.what != in_bf16:
+        p.error(f"--bf16 is for {in_bf16}")
+    os.sched_setaffinity(0, options.cpus)
+    options.block_ms = max(options.block_ms, 50)
+    return options
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("what", choices=("latency", "clients", "accuracy", "first", "all"))
@@ -221,17 +237,7 @@ def main():
     p.add_argument("--model", default=os.path.join(root, "models", "all-MiniLM-L6-v2"))
     p.add_argument("--lines", default=os.path.join(root, "examples", "sentence_encoder", "data", "lines.txt"))
     p.add_argument("--rows", type=rows, default=ROWS, help="e.g. 1x8,8x32")
-    p.add_argument("--threads", type=numbers, default=[1, 2])
-    p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])
-    p.add_argument("--rounds", type=int, default=15)
-    p.add_argument("--block-ms", type=int, default=60)
-    p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
-    p.add_argument("--bf16", action="store_true", help="latency: both sides in bf16; ONNX Runtime has no such mode")
-    options = p.parse_args()
-    if options.bf16 and options.what != "latency":
-        p.error("--bf16 is for latency")
-    os.sched_setaffinity(0, options.cpus)
-    options.block_ms = max(options.block_ms, 50)
+    options = arguments(p, 15, 60, "latency")
     with tempfile.TemporaryDirectory() as work:
         compare = Compare(options, work)
         compare.settings()

@@ -17,7 +17,7 @@ import tempfile
 
 import numpy as np
 
-from compare import cpu_name, make_ids, numbers
+from compare import arguments, cpu_name, make_ids
 from lockstep import Side, take_turns
 from networks import MODELS, NAMES, here, prepare, root, varied
 
@@ -150,18 +150,8 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_minilm"))
     p.add_argument("--names", type=lambda text: text.split(","), help="networks; default: all, or those of the clients' rows")
-    p.add_argument("--threads", type=numbers, default=[1, 2])
-    p.add_argument("--clients", type=numbers, default=[1, 2, 4, 8])
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--block-ms", type=int, default=120)
-    p.add_argument("--cpus", type=numbers, default=sorted(os.sched_getaffinity(0))[:2], help="processors all sides share")
-    p.add_argument("--bf16", action="store_true", help="both sides in bf16; ONNX Runtime has no such mode")
-    options = p.parse_args()
-    if options.bf16 and options.what != "networks":
-        p.error("--bf16 is for networks")
+    options = arguments(p, 5, 120, "networks")
     options.names = options.names or (CLIENT_NETWORKS if options.what == "network_clients" else [*NAMES, *MODELS])
-    os.sched_setaffinity(0, options.cpus)
-    options.block_ms = max(options.block_ms, 50)
     print(f"machine: {cpu_name()}; processors used: {options.cpus}; load {os.getloadavg()[0]:.2f}")
     with tempfile.TemporaryDirectory() as work:
         getattr(Compare(options, work), options.what)()

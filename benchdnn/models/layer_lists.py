@@ -202,19 +202,29 @@ def ssd_mobilenet():
     return net
 
 
-def mobilenet_v2():
-    net = Net('mobilenet_v2', 'Sandler et al., 2018, 224 x 224 pixels', macs=('0.30e9', 'the paper, torchvision'),
-              weights=('3504872', 'torchvision'))
-    x = net.conv((3, 224, 224), 32, 3, 'conv1', 'clip:0:6', stride=2)
+def inverted(net, x, rows, act, squeezed=None):
+    """Blocks that widen, convolve depthwise and narrow again; rows: t times the channels, a kernel of k x k, oc channels at the end,
+    n blocks of which the first has stride s. squeezed: activations of squeeze and excite."""
     block = 0
-    for t, c, n, s in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+    for t, k, oc, n, s in rows:
         for i in range(n):
             block += 1
             at, y = f'b{block}', x
             if t > 1:
-                y = net.conv(y, t * x[0], 1, at + '_expand', 'clip:0:6')
-            y = net.conv(y, y[0], 3, at + '_dw', 'clip:0:6', stride=1 if i else s, groups=y[0])
-            x = net.conv(y, c, 1, at + '_project', 'sum' if i else '')
+                y = net.conv(y, t * x[0], 1, at + '_expand', act)
+            y = net.conv(y, y[0], k, at + '_dw', act, stride=1 if i else s, groups=y[0])
+            if squeezed:
+                squeeze_excite(net, y, x[0] // 4, at, *squeezed)
+            x = net.conv(y, oc, 1, at + '_project', 'sum' if i else '')
+    return x
+
+
+def mobilenet_v2():
+    net = Net('mobilenet_v2', 'Sandler et al., 2018, 224 x 224 pixels', macs=('0.30e9', 'the paper, torchvision'),
+              weights=('3504872', 'torchvision'))
+    x = net.conv((3, 224, 224), 32, 3, 'conv1', 'clip:0:6', stride=2)
+    x = inverted(net, x, ((1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 3, 32, 3, 2), (6, 3, 64, 4, 2), (6, 3, 96, 3, 1), (6, 3, 160, 3, 2),
+                          (6, 3, 320, 1, 1)), 'clip:0:6')
     x = net.conv(x, 1280, 1, 'conv_last', 'clip:0:6')
     net.ip(net.average(x, 'pool'), 1000, 'fc')
     return net
@@ -253,17 +263,8 @@ def efficientnet_b0():
     net = Net('efficientnet_b0', 'Tan and Le, 2019, 224 x 224 pixels', macs=('0.39e9', 'the paper, torchvision'),
               weights=('5288548', 'torchvision'))
     x = net.conv((3, 224, 224), 32, 3, 'conv1', 'swish:1', stride=2)
-    block = 0
-    for t, k, oc, n, s in ((1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 5, 40, 2, 2), (6, 3, 80, 3, 2), (6, 5, 112, 3, 1), (6, 5, 192, 4, 2),
-                           (6, 3, 320, 1, 1)):
-        for i in range(n):
-            block += 1
-            at, y = f'b{block}', x
-            if t > 1:
-                y = net.conv(y, t * x[0], 1, at + '_expand', 'swish:1')
-            y = net.conv(y, y[0], k, at + '_dw', 'swish:1', stride=1 if i else s, groups=y[0])
-            squeeze_excite(net, y, x[0] // 4, at, 'swish:1', 'logistic')
-            x = net.conv(y, oc, 1, at + '_project', 'sum' if i else '')
+    x = inverted(net, x, ((1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 5, 40, 2, 2), (6, 3, 80, 3, 2), (6, 5, 112, 3, 1), (6, 5, 192, 4, 2),
+                          (6, 3, 320, 1, 1)), 'swish:1', ('swish:1', 'logistic'))
     x = net.conv(x, 1280, 1, 'conv_last', 'swish:1')
     net.ip(net.average(x, 'pool'), 1000, 'fc')
     return net

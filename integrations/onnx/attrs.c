@@ -58,6 +58,16 @@ const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n) {
     return a && a->n_floats ? a->floats : none;
 }
 
+dnnl_tp_data_type_t dtp_cv_type(cv_t *cv, const char *name, int standard) {
+    const int64_t to = dtp_cv_int(cv, name, standard);
+    const dnnl_tp_data_type_t type =
+        to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
+    if (type == dnnl_tp_data_type_undef)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
+                    dtp_onnx_type_name((int)(to & INT16_MAX)));
+    return type;
+}
+
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word) {
     const attr_proto_t *a = find(cv, name, DTP_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
     if (!a) return !strcmp(value, word);
@@ -74,7 +84,12 @@ val_t *dtp_cv_tensor(cv_t *cv, const char *name) {
         return NULL;
     }
     val_t *v = dtp_cv_alloc(cv, sizeof *v);
-    if (v) *v = (val_t){.v = -1, .info = t->info, .data = t->data, .is_borrowed = true};
+    if (v)
+        *v = (val_t){.v = -1,
+                     .info = t->info,
+                     .data = t->data,
+                     .is_borrowed = true,
+                     .stored = dtp_onnx_stored(t->onnx_type)};
     return v;
 }
 
@@ -87,8 +102,7 @@ graph_proto_t *dtp_cv_graph(cv_t *cv, const char *name) {
 
 void dtp_cv_all_read(cv_t *cv) {
     int64_t n;
-    if (cv->row->since == 1)
-        (void)dtp_cv_attr_ints(cv, "consumed_inputs", &n); /* a hint where results may lie */
+    if (cv->since == 1) (void)dtp_cv_attr_ints(cv, "consumed_inputs", &n); /* a hint where results may lie */
     for (size_t i = 0; i < cv->node->n_attribute && !cv->status; ++i)
         if (!(cv->attrs_read >> i & 1))
             dtp_cv_fail(cv, dnnl_tp_unimplemented, "its attribute '%s' is not known, or given twice",

@@ -6,19 +6,28 @@
 
 enum { NAME = 256 };
 
+const char *dtp_cv_result(const cv_t *cv) {
+    const node_proto_t *n = cv->node;
+    return n->n_output && n->output[0] ? n->output[0] : "";
+}
+
 void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format, ...) {
     if (cv->status) return;
     char where[NAME * 2];
     const node_proto_t *n = cv->node;
     const char *op = n->op_type ? n->op_type : "";
     if (n->name && *n->name) (void)snprintf(where, sizeof where, "node '%.200s' (%.80s): ", n->name, op);
-    else
-        (void)snprintf(where, sizeof where,
-                       "node of '%.200s' (%.80s): ", n->n_output && n->output[0] ? n->output[0] : "", op);
+    else (void)snprintf(where, sizeof where, "node of '%.200s' (%.80s): ", dtp_cv_result(cv), op);
     va_list args;
     va_start(args, format);
     cv->status = dtp_onnx_fail_at(status, where, format, args);
     va_end(args);
+}
+
+bool dtp_cv_take_node(cv_t *cv) {
+    if (!cv->status && --cv->im->nodes_left < 0)
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
+    return !cv->status;
 }
 
 void *dtp_cv_alloc(cv_t *cv, size_t bytes) {
@@ -80,7 +89,7 @@ void dtp_cv_ops(cv_t *cv, int kind, int nin, val_t *const *in, int nattr, const 
     }
     for (int i = 0; i < nin && !cv->status; ++i) in_values[i] = dtp_cv_value(cv, in[i]);
     if (cv->status) return;
-    const char *result = cv->node->n_output ? cv->node->output[0] : "";
+    const char *result = dtp_cv_result(cv);
     if (cv->is_last) (void)snprintf(name, sizeof name, "%s", result);
     else (void)snprintf(name, sizeof name, "%.240s.%d", result, ++cv->parts);
     cv->is_last = false;

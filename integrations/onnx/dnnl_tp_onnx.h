@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     const char *name; /**< Lives as long as the model. */
     int onnx_type;    /**< TensorProto.DataType of the file; 0: the file does not say, or it is no tensor. */
-    /** Type as graphs carry it (FLOAT16 and BFLOAT16 are carried as f32) and shape; symbolic dimensions are
+    /** Type as graphs carry it (FLOAT16, BFLOAT16, FLOAT8 as f32, INT4 as s8, ...) and shape; symbolic dimensions are
      * DNNL_TP_RUNTIME_DIM_VAL. ndims -1: the file gives no shape. */
     dnnl_tp_tensor_info_t info;
     const char *symbols[DNNL_TP_MAX_NDIMS]; /**< Names of symbolic dimensions; NULL: a number, or no name. */

@@ -132,6 +132,27 @@ static dnnl_tp_status_t inputs(cv_t *cv) {
     return dnnl_tp_success;
 }
 
+/* Elements of a type that only conversions read become those of the type that graphs carry them in. */
+static dnnl_tp_status_t read_stored(cv_t *cv) {
+    enum { SCALES = 1 };
+    const char *op = cv->row->op;
+    for (int i = 0; i < cv->nin; ++i) {
+        if (!cv->in[i] || !cv->in[i]->stored) continue;
+        const bool reads =
+            is(op, "DequantizeLinear") ? i != SCALES : i == 0 && (is(op, "Cast") || is(op, "CastLike"));
+        if (!reads)
+            REFUSE(dnnl_tp_unimplemented,
+                   "its input %d is %s, which Cast, CastLike and DequantizeLinear read", i,
+                   cv->in[i]->stored);
+        val_t *plain = dtp_cv_alloc(cv, sizeof *plain);
+        if (!plain) return cv->status;
+        *plain = *cv->in[i];
+        plain->stored = NULL;
+        cv->in[i] = plain;
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
     const node_proto_t *n = cv->node;
     const char *domain = dtp_onnx_domain(text(n->domain));
@@ -144,7 +165,7 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
     const int64_t version = dtp_onnx_opset(scope->nimports, scope->imports, domain);
     if (!version) REFUSE(dnnl_tp_invalid_graph, "the model does not import the domain '%s'", domain);
     if (*domain) REFUSE(dnnl_tp_unimplemented, "operators of the domain '%s' are not known", domain);
-    cv->row = dtp_onnx_row(n->op_type, version);
+    cv->row = dtp_onnx_row(n->op_type, version, &cv->since);
     if (!cv->row)
         REFUSE(dnnl_tp_unimplemented, "this operator is not implemented in version %lld", (long long)version);
     if (cv->nin < cv->row->min_in || (cv->row->max_in >= 0 && cv->nin > cv->row->max_in))
@@ -152,6 +173,7 @@ static dnnl_tp_status_t convert(cv_t *cv, scope_t *scope) {
                cv->row->max_in);
     for (int i = 0; i < cv->row->min_in; ++i)
         if (!cv->in[i]) REFUSE(dnnl_tp_invalid_graph_op, "its input %d is absent", i);
+    DTP_ONNX_TRY(read_stored(cv));
     cv->row->convert(cv);
     if (!cv->status) dtp_cv_all_read(cv);
     return cv->status;
@@ -225,6 +247,7 @@ static dnnl_tp_status_t input(import_t *im, scope_t *s, const value_proto_t *val
         return dtp_onnx_fail(dnnl_tp_unimplemented,
                              "input '%s' is no tensor, or one of the type %s, which graphs do not carry",
                              port.name, dtp_onnx_type_name(port.onnx_type));
+    v->stored = dtp_onnx_stored(port.onnx_type);
     const dnnl_tp_onnx_value_t *x = fixed_value(o, port.name);
     if (x) {
         DTP_ONNX_TRY(fix_input(im, x, &port, v));
@@ -255,6 +278,7 @@ static dnnl_tp_status_t initializer(import_t *im, scope_t *s, const tensor_proto
     v->info = t->info;
     v->data = t->data;
     v->is_borrowed = true;
+    v->stored = dtp_onnx_stored(t->onnx_type);
     return define(s, x->name, v);
 }
 
@@ -282,6 +306,9 @@ void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **
         if (!out[i] || out[i] == &absent)
             dtp_cv_fail(cv, dnnl_tp_invalid_graph, "a graph of it does not make its output '%s'",
                         text(g->output[i]->name));
+        else if (out[i]->stored)
+            dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                        "an output of its graph is %s, which only conversions read", out[i]->stored);
     }
 }
 
@@ -292,6 +319,9 @@ static dnnl_tp_status_t output(import_t *im, const scope_t *s, const value_proto
     DTP_ONNX_TRY(dtp_onnx_port(value, &port));
     val_t *v = dtp_onnx_find(s, port.name);
     if (!v) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the output '%s' is made by no node", port.name);
+    if (v->stored)
+        return dtp_onnx_fail(dnnl_tp_unimplemented, "the output '%s' is %s, which only conversions read",
+                             port.name, v->stored);
     if (port.info.data_type != dnnl_tp_data_type_undef && port.info.data_type != v->info.data_type)
         return dtp_onnx_fail(dnnl_tp_invalid_data_type,
                              "the output '%s' is declared with another type than its node makes", port.name);

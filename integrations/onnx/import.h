@@ -14,6 +14,8 @@ typedef struct {
     const void *data;  /* known elements; NULL: computed by a run */
     bool is_borrowed;  /* data belong to the model */
     const char *input; /* name of the input of the model that it is; NULL: it is none */
+    const char
+        *stored; /* name of the type in the file, which only conversions read (dtp_onnx_stored); NULL */
 } val_t;
 
 /* The names that nodes may read: those of a graph, or of a function that is inlined. */
@@ -39,10 +41,11 @@ typedef struct {
 } import_t;
 
 struct cv;
-/* A version of an operator: a line of ops.inc. */
+enum { DTP_ONNX_VERSIONS = 12 };
+/* Versions of an operator that have a converter in common: a line of ops.inc. */
 typedef struct {
     const char *op;
-    int since;
+    uint8_t since[DTP_ONNX_VERSIONS]; /* 0 behind the last */
     void (*convert)(struct cv *cv);
     int kind; /* for converters of several operators: dnnl_tp_op_kind_t */
     int min_in, max_in;
@@ -54,6 +57,7 @@ typedef struct cv {
     const scope_t *scope;
     const node_proto_t *node;
     const row_t *row;
+    int since; /* the version of the operator */
     int nin, nout;
     val_t **in;  /* NULL: absent */
     val_t **out; /* what the converter makes */
@@ -84,8 +88,9 @@ void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **
 
 /* ---- table.c ----------------------------------------------------------------------------------------- */
 
-/* The row that serves an operator of the domain "" in a version of it; NULL: none. */
-const row_t *dtp_onnx_row(const char *op, int64_t version);
+/* The row that serves an operator of the domain "" in a version of the operator set; NULL: none. *since: the version of the
+ * operator. */
+const row_t *dtp_onnx_row(const char *op, int64_t version, int *since);
 /* Rows in the order of ops.inc. */
 const row_t *dtp_onnx_rows(int *n);
 
@@ -97,6 +102,8 @@ float dtp_cv_float(cv_t *cv, const char *name, float value);
 /* n: -1 = not given */
 const int64_t *dtp_cv_attr_ints(cv_t *cv, const char *name, int64_t *n);
 const float *dtp_cv_attr_floats(cv_t *cv, const char *name, int64_t *n);
+/* The type in which graphs carry the one that an attribute numbers; undef on failure. */
+dnnl_tp_data_type_t dtp_cv_type(cv_t *cv, const char *name, int standard);
 /* Is the text of the attribute, by default `value`, equal to `word`? */
 bool dtp_cv_word(cv_t *cv, const char *name, const char *value, const char *word);
 /* A text; NULL: not given. */
@@ -111,10 +118,14 @@ void dtp_cv_all_read(cv_t *cv);
 
 /* ---- build.c ----------------------------------------------------------------------------------------- */
 
+/* The name of the node's first result; "": it has none. */
+const char *dtp_cv_result(const cv_t *cv);
 __attribute__((format(printf, 3, 4))) void dtp_cv_fail(cv_t *cv, dnnl_tp_status_t status, const char *format,
                                                        ...);
 /* A failure of the library, with the node before its text. */
 void dtp_cv_pass_on(cv_t *cv, dnnl_tp_status_t status);
+/* Counts what is repeated as a node; false after a failure: there are more than max_nodes. */
+bool dtp_cv_take_node(cv_t *cv);
 void *dtp_cv_alloc(cv_t *cv, size_t bytes);
 /* A value that an operator of the graph made. */
 val_t *dtp_cv_made(cv_t *cv, dnnl_tp_value_t v);
@@ -195,6 +206,8 @@ val_t *dtp_repeat_variable(dtp_repeat_t *r, val_t *init);
 void dtp_repeat_next(dtp_repeat_t *r, const val_t *variable, val_t *next, const char *name);
 /* The next variable: what iterations make, {steps, ...}; x is what this one makes, `at` where it stands. */
 void dtp_repeat_collect(dtp_repeat_t *r, int64_t steps, val_t *at, val_t *x);
+/* With its first value, {steps, ...}, for steps that a run tells. */
+void dtp_repeat_collect_in(dtp_repeat_t *r, val_t *room, val_t *at, val_t *x);
 /* results: of all variables. im->graph is again what it was. Also after a failure. */
 void dtp_repeat_end(dtp_repeat_t *r, val_t *condition, val_t **results);
 

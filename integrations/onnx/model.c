@@ -68,8 +68,9 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     return dtp_onnx_mark_shapes(m);
 }
 
+/* is_mapped: data are pages of a file. */
 static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
-                             const uint8_t *data, size_t size) {
+                             const uint8_t *data, size_t size, bool is_mapped) {
     enum { MIB64 = 64 << 20, FIFTH = 5 };
     if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
     DTP_ONNX_TRY(dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes));
@@ -94,6 +95,8 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
         /* What the scan let pass is a message; only memory can be missing. */
         if (!m->proto) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory for the message");
     }
+    /* The message is a copy: the pages go before its weights are converted. */
+    if (is_mapped && size) (void)madvise((void *)(uintptr_t)data, size, MADV_DONTNEED);
     if (!status) status = check(m);
     if (status) dtp_onnx_model_unref(m);
     else *out = m;
@@ -117,7 +120,7 @@ dnnl_tp_status_t dnnl_tp_onnx_open_memory(dnnl_tp_onnx_model_t *model, const voi
     *model = NULL;
     if (!data && size) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "data is NULL");
     DTP_ONNX_TRY(open_opts(opts, &o));
-    return make(model, o.base_folder, o.max_bytes, data, size);
+    return make(model, o.base_folder, o.max_bytes, data, size, false);
 }
 
 dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
@@ -147,7 +150,7 @@ dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path
             folder[n] = 0;
         }
     }
-    if (!status) status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size);
+    if (!status) status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size, true);
     proto_free(NULL, folder);
     if (data) (void)munmap((void *)(uintptr_t)data, size);
     return status;
@@ -163,7 +166,7 @@ dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *
             : NULL;
     if (!t) return dnnl_tp_success;
     port->onnx_type = t->elem_type;
-    port->info.data_type = dtp_onnx_carried(t->elem_type);
+    port->info.data_type = dtp_onnx_read_as(t->elem_type);
     if (!t->shape) return dnnl_tp_success;
     if (t->shape->n_dim > DNNL_TP_MAX_NDIMS)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "'%s' has %zu dimensions, at most %d are allowed",

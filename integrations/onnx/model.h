@@ -62,6 +62,10 @@ dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *
 
 /* Type in which graphs carry an ONNX type; undef: none. */
 dnnl_tp_data_type_t dtp_onnx_carried(int onnx_type);
+/* The same, and for types that files store and only conversions read that of their elements. */
+dnnl_tp_data_type_t dtp_onnx_read_as(int onnx_type);
+/* The name of such a type; NULL: it is none. */
+const char *dtp_onnx_stored(int onnx_type);
 const char *dtp_onnx_type_name(int onnx_type);
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type);
 /* Product of the dimensions; -1: one is not known, negative, or the product too large for the bytes of a tensor. */

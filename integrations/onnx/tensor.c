@@ -1,6 +1,8 @@
 /* Data of the tensors of a file, in the types in which graphs carry them. What needs no conversion stays where it is. */
 #include "onnx/model.h"
 
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- Types ------------------------------------------------------------------------------------------- */
@@ -35,6 +37,25 @@ enum { F32_DATA = 1, S32_DATA, S64_DATA, F64_DATA, U64_DATA };
     T(26, INT2, dnnl_tp_data_type_undef, 0, 0)
 enum { T_FLOAT16 = 10, T_BFLOAT16 = 16 };
 
+/* Types that files store and only conversions read: their elements become those of a type that graphs carry. */
+typedef struct {
+    int onnx_type, bits;
+    dnnl_tp_data_type_t as;
+    bool is_signed;
+    /* Of floating point: bits of the mantissa, bias of the exponent, codes of NaN and infinity (NONE: there is none). */
+    int mantissa, bias;
+    unsigned nan, infinity;
+} stored_t;
+enum { NONE = 1 << 16 };
+static const stored_t stored[] = {
+    {4, 16, dnnl_tp_s32, false, 0, 0, 0, 0},       {5, 16, dnnl_tp_s32, true, 0, 0, 0, 0},
+    {17, 8, dnnl_tp_f32, true, 3, 7, 0x7f, NONE},  {18, 8, dnnl_tp_f32, true, 3, 8, 0x80, NONE},
+    {19, 8, dnnl_tp_f32, true, 2, 15, 0x7f, 0x7c}, {20, 8, dnnl_tp_f32, true, 2, 16, 0x80, NONE},
+    {21, 4, dnnl_tp_u8, false, 0, 0, 0, 0},        {22, 4, dnnl_tp_s8, true, 0, 0, 0, 0},
+    {23, 4, dnnl_tp_f32, true, 1, 1, NONE, NONE},  {24, 8, dnnl_tp_f32, false, 0, 127, 0xff, NONE},
+    {25, 2, dnnl_tp_u8, false, 0, 0, 0, 0},        {26, 2, dnnl_tp_s8, true, 0, 0, 0, 0},
+};
+
 typedef struct {
     const char *name;
     dnnl_tp_data_type_t carried;
@@ -52,6 +73,14 @@ static const type_t *type_of(int t) {
 dnnl_tp_data_type_t dtp_onnx_carried(int t) {
     return type_of(t) ? type_of(t)->carried : dnnl_tp_data_type_undef;
 }
+static const stored_t *stored_of(int t) {
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; ++i)
+        if (stored[i].onnx_type == t) return &stored[i];
+    return NULL;
+}
+const char *dtp_onnx_stored(int t) { return stored_of(t) ? type_of(t)->name : NULL; }
+dnnl_tp_data_type_t dtp_onnx_read_as(int t) { return stored_of(t) ? stored_of(t)->as : dtp_onnx_carried(t); }
+
 const char *dtp_onnx_type_name(int t) { return type_of(t) ? type_of(t)->name : "of no type that ONNX has"; }
 
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type) {
@@ -96,6 +125,24 @@ static float narrow(int onnx_type, uint16_t bits) {
     return onnx_type == T_FLOAT16 ? half(bits) : bits_as_float((uint32_t)bits << 16);
 }
 
+/* A number of a stored type of floating point. */
+static float number_of(const stored_t *s, unsigned code) {
+    const unsigned magnitude = code & ((1u << (s->bits - s->is_signed)) - 1);
+    const unsigned e = magnitude >> s->mantissa, m = magnitude & ((1u << s->mantissa) - 1);
+    const bool is_normal = e || !s->is_signed; /* without a sign, there is no zero */
+    if (code == s->nan || magnitude == s->nan || magnitude > s->infinity) return NAN;
+    const float f = magnitude == s->infinity ? INFINITY
+                                             : ldexpf((float)(m + (is_normal ? 1u << s->mantissa : 0)),
+                                                      (int)(is_normal ? e : 1) - s->bias - s->mantissa);
+    return magnitude == code ? f : -f;
+}
+
+/* Bytes of n elements; several share a byte, the first of them in its low bits. */
+static size_t bytes_of(const stored_t *s, int64_t n) {
+    const int64_t per = CHAR_BIT / s->bits;
+    return (size_t)(per ? n / per + (n % per != 0) : n * (s->bits / CHAR_BIT));
+}
+
 /* ---- One tensor -------------------------------------------------------------------------------------- */
 
 static dnnl_tp_status_t bad(dtp_onnx_tensor_t *t, dnnl_tp_status_t status, const char *why) {
@@ -105,11 +152,31 @@ static dnnl_tp_status_t bad(dtp_onnx_tensor_t *t, dnnl_tp_status_t status, const
     return dnnl_tp_success;
 }
 
+/* Elements of a stored type. */
+static dnnl_tp_status_t from_stored(dnnl_tp_onnx_model_t m, const stored_t *s, const uint8_t *p, int64_t n,
+                                    dtp_onnx_tensor_t *t) {
+    const int64_t per = s->bits < CHAR_BIT ? CHAR_BIT / s->bits : 1;
+    void *to = dtp_import_alloc(&m->memory, (size_t)n * dtp_onnx_type_size(s->as));
+    if (!to) return dnnl_tp_out_of_memory;
+    for (int64_t i = 0; i < n; ++i) {
+        const unsigned code = s->bits > CHAR_BIT ? p[2 * i] | (unsigned)p[2 * i + 1] << CHAR_BIT
+                                                 : p[i / per] >> (i % per * s->bits) & ((1u << s->bits) - 1);
+        const int v = s->is_signed && code >> (s->bits - 1) ? (int)code - (1 << s->bits) : (int)code;
+        if (s->as == dnnl_tp_f32) ((float *)to)[i] = number_of(s, code);
+        else if (s->as == dnnl_tp_s32) ((int32_t *)to)[i] = v;
+        else ((uint8_t *)to)[i] = (uint8_t)v;
+    }
+    t->data = to;
+    return dnnl_tp_success;
+}
+
 /* Bytes of a tensor: raw_data, or a file. */
 static dnnl_tp_status_t from_bytes(dnnl_tp_onnx_model_t m, const type_t *type, const uint8_t *p, size_t size,
                                    int64_t n, dtp_onnx_tensor_t *t) {
-    if (size != (size_t)n * (size_t)type->size)
+    const stored_t *s = stored_of(t->onnx_type);
+    if (size != (s ? bytes_of(s, n) : (size_t)n * (size_t)type->size))
         return bad(t, dnnl_tp_invalid_graph, "the data have not as many bytes as the shape needs");
+    if (s) return from_stored(m, s, p, n, t);
     if (t->onnx_type == T_FLOAT16 || t->onnx_type == T_BFLOAT16) {
         float *to = dtp_import_alloc(&m->memory, (size_t)n * sizeof *to);
         if (!to) return dnnl_tp_out_of_memory;
@@ -144,6 +211,16 @@ static dnnl_tp_status_t from_list(dnnl_tp_onnx_model_t m, const type_t *type, co
                                             : (const void *)x->int64_data;
         return dnnl_tp_success;
     }
+    const stored_t *s = stored_of(t->onnx_type);
+    if (s) { /* an entry for each element of 16 bits, else for each byte */
+        const size_t each = s->bits > CHAR_BIT ? sizeof(uint16_t) : 1;
+        if (x->n_int32_data != bytes_of(s, n) / each) return bad(t, dnnl_tp_invalid_graph, why);
+        uint8_t *bytes = dtp_import_alloc(&m->memory, x->n_int32_data * each);
+        if (!bytes) return dnnl_tp_out_of_memory;
+        for (size_t i = 0; i < x->n_int32_data * each; ++i)
+            bytes[i] = (uint8_t)((uint32_t)x->int32_data[i / each] >> (i % each * CHAR_BIT));
+        return from_stored(m, s, bytes, n, t);
+    }
     if (x->n_int32_data != (size_t)n) return bad(t, dnnl_tp_invalid_graph, why);
     if (type->carried == dnnl_tp_s32) {
         t->data = x->int32_data;
@@ -166,8 +243,8 @@ static dnnl_tp_status_t read(dnnl_tp_onnx_model_t m, const tensor_proto_t *x, dt
     t->onnx_type = x->data_type;
     const type_t *type = type_of(x->data_type);
     if (!type) return bad(t, dnnl_tp_unimplemented, "its type is not known");
-    t->info.data_type = type->carried;
-    if (type->carried == dnnl_tp_data_type_undef)
+    t->info.data_type = dtp_onnx_read_as(x->data_type);
+    if (t->info.data_type == dnnl_tp_data_type_undef)
         return bad(t, dnnl_tp_unimplemented, "graphs do not carry its type");
     if (x->n_dims > DNNL_TP_MAX_NDIMS) return bad(t, dnnl_tp_unimplemented, "it has more than 12 dimensions");
     if (x->segment) return bad(t, dnnl_tp_unimplemented, "it is a segment of a larger one");

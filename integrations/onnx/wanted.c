@@ -39,8 +39,9 @@ static dnnl_tp_status_t mark_nodes(dtp_onnx_names_t *wanted, int64_t version, si
                                    node_proto_t *const *nodes) {
     for (size_t i = n; i-- > 0;) {
         const node_proto_t *x = nodes[i];
+        int since;
         const row_t *row =
-            is(dtp_onnx_domain(text(x->domain)), "") ? dtp_onnx_row(text(x->op_type), version) : NULL;
+            is(dtp_onnx_domain(text(x->domain)), "") ? dtp_onnx_row(text(x->op_type), version, &since) : NULL;
         bool all = false;
         for (size_t k = 0; k < x->n_output; ++k) all |= is_wanted(wanted, x->output[k]);
         all &= !is(text(x->op_type), "Shape") && !is(text(x->op_type), "Size");

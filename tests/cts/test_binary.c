@@ -8,7 +8,15 @@
 #include "support/layout.h"
 #include "support/tensor.h"
 
-enum { POST_RELU = 1, POST_SUM = 2, POST_ADD_COL = 4, POST_MUL_FULL = 8, POST_SELECT = 16, POST_PRELU = 32 };
+enum {
+    POST_RELU = 1,
+    POST_SUM = 2,
+    POST_ADD_COL = 4,
+    POST_MUL_FULL = 8,
+    POST_SELECT = 16,
+    POST_PRELU = 32,
+    POST_FLOOR = 64
+};
 
 typedef struct {
     dnnl_tp_alg_kind_t alg;
@@ -208,6 +216,7 @@ static void check(const case_t *c, const data_t *d, const char *place) {
         if (c->post & POST_SELECT)
             x = tensor_get_bcast(&d->cond, pos) != 0 ? x : tensor_get_bcast(&d->col, pos);
         if ((c->post & POST_PRELU) && x < 0) x *= tensor_get_bcast(&d->col, pos), mag *= 5;
+        if (c->post & POST_FLOOR) x = x > 0 ? x : 0;
         const double got = tensor_get(&d->dst, pos),
                      err = c->post == 0 && c->scales == 0 ? 6e-8 * fabs(x) : 6e-7 * mag;
         if (!rounds_near(c->ddt, got, x, err))
@@ -295,6 +304,7 @@ static void run_case(const case_t *c, uint64_t stream) {
         args[nargs++] =
             (dnnl_tp_exec_handle_t){DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(k) | DNNL_TP_ARG_WEIGHTS, d.col.data};
     }
+    if (c->post & POST_FLOOR) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0.f, 0.f));
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
     CHECK_OK(dnnl_tp_post_ops_destroy(po));
     int n;
@@ -328,6 +338,35 @@ static void run_case(const case_t *c, uint64_t stream) {
 static void table(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) run_case(&cases[i], i);
+}
+
+/* Columns that are scaled, shifted and cut off at 0: in registers where their types and layouts allow it. */
+static void by_columns(void **state) {
+    (void)state;
+    static const dnnl_tp_data_type_t types[] = {F32, dnnl_tp_bf16, dnnl_tp_f16};
+    uint64_t stream = 900;
+    for (int t = 0; t < 3; ++t)
+        for (int64_t rows = 1; rows <= 50; rows += rows < 8 ? 1 : 41)
+            for (int64_t cols = 1; cols <= 300; cols = cols * 2 + stream % 2) {
+                case_t c = {.alg = dnnl_tp_binary_mul,
+                            .ndims = 2,
+                            .dims0 = {rows, cols},
+                            .dims1 = {1, cols},
+                            .dt0 = types[t],
+                            .dt1 = F32,
+                            .ddt = types[t],
+                            .layout0 = "ab",
+                            .layout1 = "ab",
+                            .dlayout = "ab",
+                            .post = POST_ADD_COL | (stream % 3 ? POST_FLOOR : 0),
+                            .in_place = stream % 5 == 0,
+                            .impl = "simd"};
+                run_case(&c, ++stream);
+            }
+    case_t large = {dnnl_tp_binary_mul, 4, {1, 70, 40, 41}, {1, 70, 1, 1}, ALLF, "acdb", "acdb", "acdb",
+                    POST_FLOOR,         0, false,           "simd"};
+    large.dt0 = large.ddt = dnnl_tp_bf16;
+    run_case(&large, ++stream);
 }
 
 static void random_cases(void **state) {
@@ -431,7 +470,8 @@ static void any_layouts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(long_chain), cmocka_unit_test(any_layouts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(by_columns),
+                                       cmocka_unit_test(random_cases), cmocka_unit_test(long_chain),
+                                       cmocka_unit_test(any_layouts)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -46,6 +46,7 @@ static const case_t cases[] = {
     {0, 4, {1, 64, 29, 31}, "acdb", "acdb", F32, F32, C | H | A, "simd", 0},
     {0, 4, {1, 127, 29, 31}, "acdb", "acdb", F32, F32, G | A, "simd", 0},
     {0, 4, {2, 197, 11, 11}, "acdb", "acdb", F32, F32, C | H, "simd", 2},
+    {0, 4, {1, 300, 8, 8}, "acdb", "acdb", F32, F32, C | H | R, "simd", 0},
     {0, 2, {300, 40}, "ab", "ab", F32, F32, C | H, "simd", 0},
     {0, 2, {300, 40}, "ba", "ba", F32, F32, C | H | R, "simd", 0},
     {0, 2, {1, 5000}, "ab", "ab", F32, F32, G | C | H, "simd", 2},
@@ -71,6 +72,7 @@ static const case_t cases[] = {
     {0, 4, {18, 13, 5, 5}, "ABcd16a16b", "abcd", F32, F32, C | H, "simd", 0},
     /* Other types. */
     {0, 4, {2, 67, 9, 9}, "acdb", "acdb", BF16, BF16, C | H | R, "simd", 0},
+    {0, 4, {1, 150, 9, 9}, "acdb", "acdb", BF16, BF16, C | H | A, "simd", 0},
     {0, 4, {2, 67, 9, 9}, "abcd", "abcd", BF16, BF16, C | H, "simd", 2},
     {0, 4, {2, 40, 9, 9}, "acdb", "acdb", F16, F16, G | C | H | A, "simd", 0},
     {0, 4, {2, 40, 9, 9}, "abcd", "abcd", F16, F16, H | A, "simd", 0},
@@ -339,23 +341,25 @@ static void random_cases(void **state) {
     }
 }
 
-/* A mean a thousand times the deviation costs no digits of the variance beyond those of src. */
+/* A mean thousands of times the deviation costs no digits of the variance beyond those of src. */
 static void far_means(void **state) {
     (void)state;
     static const char *const layouts[] = {"abcd", "acdb", "aBcd16b"};
     int n;
     const place_t *at = places(&n);
     const int64_t dims[] = {3, 20, 67, 67}, channels[] = {20};
-    for (int l = 0; l < 3; ++l)
+    for (int l = 0; l < 6; ++l)
         for (int i = 0; i < n; ++i) {
-            const case_t c = {0, 4, {3, 20, 67, 67}, layouts[l], layouts[l], F32, F32, 0, "simd", 0};
+            const char *layout = layouts[l % 3];
+            const float far = l < 3 ? 1000.f : 10000.f;
+            const case_t c = {0, 4, {3, 20, 67, 67}, layout, layout, F32, F32, 0, "simd", 0};
             test_rng_t r = test_rng(9);
             tensor_t src, dst, mean, var;
-            tensor_layout(&src, 4, dims, F32, layouts[l]);
-            tensor_layout(&dst, 4, dims, F32, layouts[l]);
+            tensor_layout(&src, 4, dims, F32, layout);
+            tensor_layout(&dst, 4, dims, F32, layout);
             tensor_layout(&mean, 1, channels, F32, "a");
             tensor_layout(&var, 1, channels, F32, "a");
-            tensor_fill(&src, &r, 999.f, 1001.f, false);
+            tensor_fill(&src, &r, far - 1, far + 1, false);
             int64_t zero[DNNL_TP_MAX_NDIMS] = {0};
             tensor_set(&src, zero, -20.); /* the first one is not like the others */
             const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
@@ -366,7 +370,7 @@ static void far_means(void **state) {
             for (int64_t k = 0; k < 3; ++k) {
                 double m, v;
                 statistics_of(&c, &src, k, &m, &v);
-                assert_true(fabs(at1(&mean, k) - m) < 3e-7 * 1000);
+                assert_true(fabs(at1(&mean, k) - m) < 3e-7 * (double)far);
                 assert_true(fabs(at1(&var, k) - v) < 2e-4 * v);
             }
             tensor_free(&src), tensor_free(&dst), tensor_free(&mean), tensor_free(&var);
@@ -404,6 +408,37 @@ static void special_values(void **state) {
             }
 }
 
+/* An infinite first element makes the mean of its channel infinite, as a plain sum does. */
+static void infinite_means(void **state) {
+    (void)state;
+    static const char *const layouts[] = {"abc", "acb", "aBc16b"};
+    int n;
+    const place_t *at = places(&n);
+    const int64_t dims[] = {2, 20, 6}, channels[] = {20}, first[DNNL_TP_MAX_NDIMS] = {0};
+    for (int l = 0; l < 3; ++l)
+        for (int i = 0; i < n; ++i) {
+            const case_t c = {0, 3, {2, 20, 6}, layouts[l], layouts[l], F32, F32, 0, "simd", 0};
+            test_rng_t r = test_rng(9);
+            tensor_t src, dst, mean, var;
+            tensor_layout(&src, 3, dims, F32, layouts[l]);
+            tensor_layout(&dst, 3, dims, F32, layouts[l]);
+            tensor_layout(&mean, 1, channels, F32, "a");
+            tensor_layout(&var, 1, channels, F32, "a");
+            tensor_fill(&src, &r, -3.f, 3.f, false);
+            tensor_set(&src, first, INFINITY);
+            const dnnl_tp_exec_handle_t args[] = {{DNNL_TP_ARG_SRC, src.data},
+                                                  {DNNL_TP_ARG_DST, dst.data},
+                                                  {DNNL_TP_ARG_MEAN, mean.data},
+                                                  {DNNL_TP_ARG_VARIANCE, var.data}};
+            CHECK_OK(run_pd(&at[i], make(&c, at[i].engine, true, false, &src.md, &dst.md, NULL), 4, args));
+            for (int64_t k = 0; k < 20; ++k) {
+                assert_int_equal(isinf(at1(&mean, k)) != 0, k == 0);
+                assert_int_equal(isnan(at1(&var, k)) != 0, k == 0);
+            }
+            tensor_free(&src), tensor_free(&dst), tensor_free(&mean), tensor_free(&var);
+        }
+}
+
 static void queries(void **state) {
     (void)state;
     int n;
@@ -437,8 +472,8 @@ static void queries(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(far_means), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(queries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table),          cmocka_unit_test(random_cases),
+                                       cmocka_unit_test(far_means),      cmocka_unit_test(special_values),
+                                       cmocka_unit_test(infinite_means), cmocka_unit_test(queries)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

@@ -15,36 +15,36 @@ static int64_t dst_size(const conv_case_t *c, int s) {
     return room < 0 ? 0 : room / c->stride[s] + 1;
 }
 
-/* The sum at pos, by the definition. */
-static double sum_at(const conv_case_t *c, const conv_data_t *d, const int64_t *pos) {
-    const int grouped = c->groups > 0;
-    const int64_t g = pos[1] / c->oc;
-    int64_t k[3] = {0}, at[5] = {pos[0]}, w[6] = {g, pos[1] % c->oc};
-    double sum = c->bias ? tensor_get(&d->bia, &pos[1]) : 0;
-    for (int64_t i = 0; i < c->ic; ++i) {
-        at[1] = g * c->ic + i;
-        w[2] = i;
-        memset(k, 0, sizeof k);
-        for (bool more = true; more;) {
-            bool inside = true;
-            for (int s = 0; s < c->ns; ++s) {
-                at[2 + s] = pos[2 + s] * c->stride[s] - c->left[s] + k[s] * (c->dil[s] + 1);
-                w[3 + s] = k[s];
-                inside &= at[2 + s] >= 0 && at[2 + s] < c->in[s];
-            }
-            if (inside) sum += tensor_get(&d->src, at) * tensor_get(&d->wei, w + !grouped);
-            int s = c->ns - 1;
-            while (s >= 0 && ++k[s] == c->ker[s]) k[s--] = 0;
-            more = s >= 0;
+/* The sum at pos, by the definition; src and wei are values in logical order. */
+static double sum_at(const conv_case_t *c, const double *src, const double *wei, const int64_t *pos) {
+    const int64_t g = pos[1] / c->oc, groups = c->groups ? c->groups : 1;
+    int64_t pixels = 1, taps = 1;
+    for (int s = 0; s < c->ns; ++s) pixels *= c->in[s], taps *= c->ker[s];
+    src += (pos[0] * groups + g) * c->ic * pixels;
+    wei += pos[1] * c->ic * taps;
+    double sum = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t at = 0, inner = taps, rest = tap;
+        bool inside = true;
+        for (int s = 0; s < c->ns; ++s) {
+            inner /= c->ker[s];
+            const int64_t x = pos[2 + s] * c->stride[s] - c->left[s] + rest / inner * (c->dil[s] + 1);
+            rest %= inner;
+            inside &= x >= 0 && x < c->in[s];
+            at = at * c->in[s] + x;
         }
+        for (int64_t i = 0; inside && i < c->ic; ++i) sum += src[i * pixels + at] * wei[i * taps + tap];
     }
     return sum;
 }
 
 static void sums(const conv_case_t *c, const conv_data_t *d, double *sum) {
+    double *src = tensor_values(&d->src), *wei = tensor_values(&d->wei);
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
-    do *sum++ = sum_at(c, d, pos);
+    do *sum++ = sum_at(c, src, wei, pos) + (c->bias ? tensor_get(&d->bia, &pos[1]) : 0);
     while (tensor_next(&d->dst.md, pos));
+    free(src);
+    free(wei);
 }
 
 static const char *impl(const conv_case_t *c) {
@@ -325,6 +325,64 @@ static void layouts(void **state) {
         .dst = "abcde");
 }
 
+/* Few output channels: lanes run along k. */
+static void few_channels(void **state) {
+    (void)state;
+    static const step_t list[][MAX_STEPS] = {{END},         {RELU},      {CLIP},    {SUM, RELU},
+                                             {ADD, CLIP},   {RELU, ADD}, {TANH},    {ADD, TANH},
+                                             {MUL_CHANNEL}, {PRELU},     {SUM_HALF}};
+    static const char *const dst[] = {NULL, "abcd", NULL, "cdba"};
+    uint64_t k = 0;
+    for (int64_t oc = 1; oc <= 13; ++oc)
+        for (int i = 0; i < 11; ++i, ++k) {
+            conv_case_t c = {.ns = 2,
+                             .n = 1 + i % 2,
+                             .ic = 33 - 2 * i,
+                             .oc = oc,
+                             .in = {5, 7 + i},
+                             SAME3,
+                             .stride = {1 + i % 2, 1 + i % 3},
+                             .dil = {0, i == 7},
+                             .bias = i % 2,
+                             .src = i == 3 ? "abcd" : NULL,
+                             .wei = i % 4 == 1 ? "acdb" : NULL,
+                             .dst = dst[i % 4],
+                             .impl = "ukr"};
+            memcpy(c.chain, list[i], sizeof c.chain);
+            conv_run(&convolution, c, 7000 + k);
+        }
+    /* One dimension and three; one input channel; groups; several passes; 20 channels in strips. */
+    RUN(.ns = 1, .n = 2, .ic = 1, .oc = 1, .in = {3000}, .ker = {256}, .stride = {2}, .bias = true);
+    RUN(.ns = 1, .n = 1, .ic = 1, .oc = 3, .in = {400}, .ker = {45}, .left = {22}, .right = {22},
+        .wei = "abc");
+    RUN(.ns = 3, .n = 2, .ic = 17, .oc = 5, .in = {3, 4, 5}, .ker = {2, 3, 3}, .left = {1, 1, 1},
+        .bias = true);
+    RUN(.ns = 2, .n = 2, .groups = 3, .ic = 40, .oc = 3, .in = {5, 6}, SAME3, .bias = true,
+        .chain = {ADD, RELU});
+    RUN(.ns = 2, .n = 1, .ic = 700, .oc = 6, .in = {5, 6}, SAME3, .bias = true, .chain = {SUM, CLIP});
+    RUN(.ns = 2, .n = 1, .ic = 1500, .oc = 4, .in = {3, 6}, .chain = {RELU, ADD, MUL_CHANNEL});
+    RUN(.ns = 2, .n = 1, .ic = 64, .oc = 20, .in = {9, 9}, SAME3, .bias = true, .chain = {RELU});
+    RUN(.ns = 2, .n = 1, .ic = 8, .oc = 8, .in = {40, 70}, .ker = {3, 39}, .left = {1, 19}, .right = {1, 19},
+        .bias = true, .chain = {RELU});
+    RUN(.ns = 2, .n = 1, .ic = 40, .oc = 2, .in = {4, 3}, .ker = {3, 3}, .left = {4, 5}, .right = {5, 4});
+}
+
+/* First layers, in whatever layout src lies. */
+static void first_layers(void **state) {
+    (void)state;
+    static const char *const src[] = {"abcd", "acdb", "cdba"}, *const wei[] = {NULL, "abcd", "Acdb16a"};
+    for (int64_t i = 0; i < 54; ++i) {
+        const int64_t kernel = 1 + i / 9;
+        RUN(.ns = 2, .n = 2, .ic = 2 + i % 3, .oc = 17 + 16 * (i % 4), .in = {11, 13},
+            .ker = {kernel, kernel}, .stride = {1 + i % 2, 2}, .left = {kernel / 2, kernel / 2},
+            .right = {kernel / 2, 0}, .dil = {i % 5 == 0, 0}, .bias = true,
+            .chain = {i % 2 ? RELU : ADD, CLIP}, .src = src[i / 3 % 3], .wei = wei[(i + i / 3 + i / 9) % 3],
+            .dst = i % 7 ? "acdb" : "abcd", .impl = "ukr");
+    }
+    RUN(.ns = 3, .n = 1, .ic = 3, .oc = 32, .in = {4, 5, 6}, .ker = {2, 3, 3}, .src = "abcde", .bias = true);
+    RUN(.ns = 2, .n = 1, .ic = 3, .oc = 32, .in = {40, 40}, SAME3, .src = "abcd", .dst = "aBcd16b");
+}
+
 /* Strides with gaps, on both sides. */
 static void gaps(void **state) {
     (void)state;
@@ -439,15 +497,23 @@ static void in_bf16(void **state) {
     }
     RUN(.ns = 2, .n = 1, .ic = 400, .oc = 33, .in = {5, 5}, SAME3, .bias = true,
         .chain = {SUM, CLIP}); /* in passes */
+    /* Folded: rows of the kernel that begin and end within src, in the middle of a pair and with half a one. */
+    for (int i = 0; i < 36; ++i) {
+        const int ic = 1 + 2 * (i % 3), k = 2 + i / 3 % 4, s = i % 2;
+        RUN(.ns = 2, .n = 2, .ic = ic, .oc = 35, .in = {7, 9}, .ker = {3, k}, .stride = {1 + s, 1 + i / 12},
+            .left = {1, k - 1}, .right = {1, k - 1}, .bias = true, .ddt = s ? dnnl_tp_bf16 : F32,
+            .chain = {RELU}, .src = i % 4 < 2 ? "acdb" : "abcd", .impl = "ukr");
+    }
     RUN(.ns = 2, .n = 1, .ic = 2500, .oc = 33, .in = {3, 2}, .chain = {ADD});
     conv_type = F32;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tails),     cmocka_unit_test(shapes),       cmocka_unit_test(groups),
-        cmocka_unit_test(depthwise), cmocka_unit_test(borders),      cmocka_unit_test(empty),
-        cmocka_unit_test(chains),    cmocka_unit_test(layouts),      cmocka_unit_test(gaps),
-        cmocka_unit_test(types),     cmocka_unit_test(random_cases), cmocka_unit_test(in_bf16)};
+        cmocka_unit_test(tails),        cmocka_unit_test(shapes),       cmocka_unit_test(groups),
+        cmocka_unit_test(depthwise),    cmocka_unit_test(borders),      cmocka_unit_test(empty),
+        cmocka_unit_test(chains),       cmocka_unit_test(layouts),      cmocka_unit_test(gaps),
+        cmocka_unit_test(types),        cmocka_unit_test(random_cases), cmocka_unit_test(in_bf16),
+        cmocka_unit_test(first_layers), cmocka_unit_test(few_channels)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

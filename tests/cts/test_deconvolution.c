@@ -49,8 +49,7 @@ static void sums(const conv_case_t *c, const conv_data_t *d, double *want) {
 }
 
 static const char *impl(const conv_case_t *c) {
-    (void)c;
-    return "ukr";
+    return c->groups && c->ic == 1 && c->oc == 1 ? "simd" : "ukr";
 }
 
 static const conv_kind_t deconvolution = {"deconvolution",
@@ -114,6 +113,44 @@ static void groups(void **state) {
         .stride = {2, 2, 2});
 }
 
+/* One channel in and out in each group. */
+static void depthwise(void **state) {
+    (void)state;
+    static const int64_t channels[] = {1, 15, 16, 17, 33};
+    static const char *const images[] = {"acdb", "aBcd16b"}, *const weights[] = {"abcde", "dacbe", NULL};
+    for (int i = 0; i < 5; ++i)
+        RUN(.ns = 2, .n = 2, .groups = channels[i], .ic = 1, .oc = 1, .in = {4, 9}, TWICE, .bias = i % 2,
+            .chain = {i % 3 ? CLIP : END});
+    for (int64_t k = 1; k < 6; ++k)
+        for (int64_t s = 1; s < 4; ++s)
+            for (int64_t dil = 0; dil < 3; ++dil) {
+                const int64_t range = (k - 1) * (dil + 1) + 1;
+                RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {5, 11}, .ker = {k, 3},
+                    .stride = {s, 2}, .dil = {dil, s - 1}, .left = {range / 2, 1},
+                    .right = {s > 1 ? -1 : 0, 0}, .bias = true);
+                RUN(.ns = 2, .n = 1, .groups = 18, .ic = 1, .oc = 1, .in = {5, 11}, .ker = {3, k},
+                    .stride = {2, s}, .dil = {0, dil}, .right = {0, range / 2}, .sdt = BF16, .wdt = BF16,
+                    .ddt = dil ? BF16 : F32, .bias = true, .bdt = dil > 1 ? BF16 : F32, .chain = {RELU});
+            }
+    RUN(.ns = 3, .n = 2, .groups = 20, .ic = 1, .oc = 1, .in = {2, 3, 4}, .ker = {3, 2, 4},
+        .stride = {2, 2, 2}, .left = {1, 0, 1}, .bias = true);
+    RUN(.ns = 1, .n = 2, .groups = 40, .ic = 1, .oc = 1, .in = {50}, .ker = {9}, .stride = {4}, .left = {3});
+    RUN(.ns = 1, .n = 1, .groups = 3, .ic = 1, .oc = 1, .in = {9}, .ker = {3}, .stride = {40}, .right = {-39},
+        .bias = true);
+    for (int s = 0; s < 2; ++s)
+        for (int d = 0; d < 2; ++d)
+            for (int w = 0; w < 3; ++w)
+                RUN(.ns = 2, .n = 2, .groups = 48, .ic = 1, .oc = 1, .in = {3, 5}, TWICE, .src = images[s],
+                    .dst = images[d], .wei = weights[w], .chain = {w ? TANH : LEAKY}, .bias = true);
+    /* What needs a tile, other layouts and types. */
+    RUN(.ns = 2, .n = 2, .groups = 18, .ic = 1, .oc = 1, .in = {3, 5}, TWICE, .chain = {ADD, RELU},
+        .impl = "ukr");
+    RUN(.ns = 2, .n = 2, .groups = 18, .ic = 1, .oc = 1, .in = {3, 5}, TWICE, .src = "abcd", .impl = "ukr");
+    RUN(.ns = 2, .n = 2, .groups = 18, .ic = 1, .oc = 1, .in = {3, 5}, TWICE, .sdt = BF16, .wdt = F32,
+        .impl = "ukr");
+    RUN(.ns = 2, .n = 2, .groups = 18, .ic = 1, .oc = 2, .in = {3, 5}, TWICE, .impl = "ukr");
+}
+
 static void layouts(void **state) {
     (void)state;
     static const char *const images[] = {"abcd", "acdb", "aBcd16b", "aBcd8b", "cdba", NULL};
@@ -157,6 +194,17 @@ static void types(void **state) {
         for (int d = 0; d < 3; ++d)
             RUN(.ns = 2, .n = 1, .ic = 9, .oc = 17, .in = {4, 3}, TWICE, .bias = true, .sdt = list[s],
                 .wdt = list[s], .bdt = list[d], .ddt = list[d], .chain = {d ? LEAKY : SUM_HALF});
+    /* Pairs of channels: kernels of bf16; more than one pass over the sums. */
+    static const char *const images[] = {NULL, "abcd", "aBcd16b"};
+    for (int i = 0; i < 3; ++i)
+        for (int d = 0; d < 3; ++d)
+            RUN(.ns = 2, .n = 2, .ic = 18, .oc = 17 + 16 * i, .in = {4, 3}, TWICE, .bias = true, .sdt = BF16,
+                .wdt = BF16, .bdt = list[i], .ddt = list[d], .src = images[i], .dst = images[d],
+                .wei = d == 1 ? "abcd" : NULL, .chain = {i ? LEAKY : SUM_HALF, i == 2 ? TANH : END});
+    RUN(.ns = 3, .n = 1, .groups = 2, .ic = 4, .oc = 5, .in = {2, 2, 3}, .ker = {2, 2, 3},
+        .stride = {2, 1, 2}, .sdt = BF16, .wdt = BF16, .ddt = BF16, .chain = {RELU});
+    RUN(.ns = 2, .n = 1, .ic = 1202, .oc = 33, .in = {4, 3}, TWICE, .bias = true, .sdt = BF16, .wdt = BF16,
+        .ddt = BF16, .chain = {LEAKY});
     RUN(.ns = 2, .n = 1, .ic = 9, .oc = 17, .in = {4, 3}, TWICE, .sdt = BF16, .wdt = F32);
     RUN(.ns = 2, .n = 1, .ic = 9, .oc = 17, .in = {4, 3}, TWICE, .ddt = dnnl_tp_s8,
         .chain = {SUM_HALF, LEAKY});
@@ -174,9 +222,9 @@ static void empty(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tails),  cmocka_unit_test(windows),
-                                       cmocka_unit_test(groups), cmocka_unit_test(layouts),
-                                       cmocka_unit_test(chains), cmocka_unit_test(types),
-                                       cmocka_unit_test(empty)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tails),   cmocka_unit_test(windows),
+                                       cmocka_unit_test(groups),  cmocka_unit_test(depthwise),
+                                       cmocka_unit_test(layouts), cmocka_unit_test(chains),
+                                       cmocka_unit_test(types),   cmocka_unit_test(empty)};
     return cmocka_run_group_tests(tests, NULL, places_teardown);
 }

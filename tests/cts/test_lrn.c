@@ -28,6 +28,10 @@ static const case_t cases[] = {
     {4, {2, 1, 5, 6}, 5, "acdb", "acdb", F32, F32, .1f, .75f, 1, "simd"},
     {4, {2, 7, 5, 6}, 5, "acdb", NULL, F32, F32, .1f, .75f, 1, "simd"},
     {4, {2, 15, 5, 6}, 3, "acdb", "acdb", F32, F32, .1f, .75f, 2, "simd"},
+    {4, {2, 9, 5, 6}, 5, "acdb", NULL, F32, F32, .1f, .75f, 1, "simd"},
+    {4, {2, 16, 5, 6}, 5, "acdb", NULL, F32, F32, .1f, .75f, 1, "simd"},
+    {4, {2, 17, 5, 6}, 5, "acdb", NULL, F32, F32, .1f, .75f, 1, "simd"},
+    {4, {2, 64, 5, 6}, 5, "acdb", NULL, BF16, BF16, .1f, .75f, 1, "simd"},
     {4, {2, 16, 5, 6}, 4, "acdb", "acdb", F32, F32, .1f, .75f, 1, "simd"},
     {4, {2, 17, 5, 6}, 7, "acdb", "acdb", F32, F32, .1f, .75f, 1, "simd"},
     {4, {1, 33, 4, 5}, 90, "acdb", "acdb", F32, F32, 1, .75f, 1, "simd"},
@@ -48,6 +52,9 @@ static const case_t cases[] = {
     /* Blocks. */
     {4, {2, 37, 5, 6}, 5, "aBcd16b", "aBcd16b", F32, F32, .1f, .75f, 1, "simd"},
     {4, {2, 37, 5, 6}, 5, "aBcd8b", NULL, F32, F32, .1f, .75f, 1, "simd"},
+    {4, {1, 32, 5, 6}, 5, "aBcd16b", "aBcd16b", BF16, BF16, .1f, .75f, 1, "simd"},
+    {4, {2, 37, 5, 6}, 5, "aBcd16b", "aBcd16b", BF16, BF16, .1f, .75f, 1, "simd"},
+    {4, {2, 21, 5, 6}, 5, "aBcd4b", "aBcd4b", F32, F32, .1f, .75f, 1, "simd"},
     {4, {2, 21, 5, 6}, 4, "aBcd8b", "aBcd8b", BF16, BF16, .1f, .6f, 1, "simd"},
     {2, {5, 37}, 5, "aB16b", "aB16b", F32, F32, .1f, .75f, 1, "simd"},
     /* Other types and layouts. */

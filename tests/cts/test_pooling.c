@@ -54,6 +54,9 @@ static const case_t cases[] = {
     {1, 130, K2(12, 5, 3, 0, 2, 2), "acdb", "acdb", F32, F32, "simd", false},
     {1, 40, K2(12, 3, 1, 1, 2, 2), "acdb", "acdb", F32, F32, "simd", false},
     {1, 40, K2(6, 4, 1, 0, 3, 3), "acdb", "acdb", F32, F32, "simd", false},
+    {1, 197, K2(8, 2, 2, 0, 0, 0), "acdb", "acdb", F32, F32, "simd", false},
+    {1, 139, K2(9, 2, 2, 0, 1, 1), "acdb", "acdb", BF16, BF16, "simd", false},
+    {1, 150, K2(9, 4, 3, 0, 2, 2), "acdb", "acdb", BF16, BF16, "simd", false},
     {1, 20, 2, {5, 9}, {1, 3}, {1, 2}, {0, 0}, {0, 1}, {0, 1}, "acdb", "acdb", F32, F32, "simd", false},
     {1, 20, 2, {5, 9}, {3, 1}, {2, 1}, {0, 0}, {1, 0}, {1, 0}, "acdb", "acdb", F32, F32, "simd", false},
     /* 1-D and 3-D. */
@@ -75,6 +78,9 @@ static const case_t cases[] = {
     {2, 70, K2(7, 7, 1, 0, 0, 0), "abcd", "abcd", F32, F32, "simd", false},
     {2, 5, K2(3, 3, 7, 0, 0, 0), "abcd", "abcd", F32, F32, "simd", false},
     {3, 20, K2(65, 65, 1, 0, 0, 0), "acdb", "acdb", F32, F32, "simd", false},
+    {2, 1099, K2(3, 3, 1, 0, 0, 0), "aBcd16b", "aBcd16b", F32, F32, "simd", false},
+    {2, 37, K2(7, 7, 1, 0, 0, 0), "aBcd8b", "aBcd8b", BF16, BF16, "simd", false},
+    {2, 37, K2(7, 7, 1, 0, 0, 0), "aBcd16b", "aBcd16b", F32, F32, "simd", true},
     {1, 6, K3(17, 17, 1, 0, 0, 0), "acdeb", "abcde", F32, F32, "simd", true},
     {2, 5, K2(41, 41, 1, 0, 0, 0), "abcd", "abcd", F32, F32, "simd", true},
     /* Other layouts, also from one into another. */

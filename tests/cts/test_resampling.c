@@ -14,7 +14,7 @@
 #define S8 dnnl_tp_s8
 #define U8 dnnl_tp_u8
 
-typedef enum { NONE, RELU, ADD_CHANNEL, SUM_ADD } chain_t;
+typedef enum { NONE, RELU, SUM, ADD_CHANNEL, SUM_ADD } chain_t;
 typedef struct {
     int64_t n, c;
     int spatial;
@@ -49,7 +49,17 @@ static const case_t cases[] = {
     /* Blocks. */
     {2, 19, D2(3, 4, 6, 9), "aBcd16b", "aBcd16b", F32, F32, NONE, "simd"},
     {2, 19, D2(3, 4, 2, 9), "aBcd8b", "aBcd8b", F32, F32, ADD_CHANNEL, "simd"},
+    {2, 19, D2(3, 4, 2, 9), "aBcd8b", "aBcd8b", F32, F32, SUM, "simd"},
+    {1, 250, D2(3, 4, 6, 9), "acdb", "acdb", F32, F32, SUM, "simd"},
+    {1, 33, D2(3, 4, 6, 9), "acdb", "acdb", BF16, F32, SUM, "simd"},
+    {1, 33, D2(3, 4, 6, 9), "acdb", "acdb", F32, BF16, SUM, "simd"},
+    {1, 3, D2(3, 4, 6, 9), "abcd", "abcd", F32, F32, SUM, "simd"},
     {1, 35, D3(2, 3, 4, 3, 2, 9), "aBcde16b", "aBcde16b", BF16, BF16, NONE, "simd"},
+    {2, 32, D2(5, 4, 10, 8), "aBcd16b", "aBcd16b", F32, F32, NONE, "simd"},
+    {2, 16, D2(9, 11, 4, 5), "aBcd8b", "aBcd8b", F32, F32, NONE, "simd"},
+    {2, 37, D2(5, 4, 10, 8), "aBcd16b", "aBcd16b", BF16, BF16, NONE, "simd"},
+    {2, 37, D2(5, 4, 10, 8), "aBcd16b", "aBcd16b", S8, S8, NONE, "simd"},
+    {1, 20, D1(17, 40), "aBc4b", "aBc4b", BF16, BF16, NONE, "simd"},
     /* Planes. */
     {2, 3, D2(3, 4, 6, 8), "abcd", "abcd", F32, F32, NONE, "simd"},
     {2, 3, D2(13, 14, 5, 3), "abcd", NULL, F32, F32, NONE, "simd"},
@@ -70,6 +80,13 @@ static const case_t cases[] = {
     /* Types. */
     {2, 19, D2(3, 4, 6, 9), "acdb", "acdb", BF16, BF16, NONE, "simd"},
     {2, 19, D2(3, 4, 6, 9), "abcd", "abcd", BF16, BF16, ADD_CHANNEL, "simd"},
+    {2, 20, D2(3, 4, 6, 9), "acdb", "acdb", BF16, BF16, NONE, "simd"},
+    {1, 100, D2(7, 5, 4, 11), "acdb", "acdb", BF16, BF16, NONE, "simd"},
+    {1, 130, D3(2, 3, 4, 3, 2, 9), "acdeb", "acdeb", BF16, BF16, NONE, "simd"},
+    {1, 3, D2(28, 28, 56, 57), "abcd", "abcd", BF16, BF16, NONE, "simd"},
+    {1, 3, D2(60, 400, 33, 37), "abcd", "abcd", BF16, BF16, NONE, "simd"},
+    {3, 5, D3(2, 3, 4, 3, 2, 9), "abcde", "abcde", BF16, BF16, NONE, "simd"},
+    {2, 3, D1(50, 35), "abc", "abc", BF16, BF16, NONE, "simd"},
     {2, 19, D2(3, 4, 6, 9), "acdb", "acdb", F16, F16, SUM_ADD, "simd"},
     {2, 19, D2(3, 4, 6, 9), "abcd", "abcd", S8, S8, NONE, "simd"},
     {2, 19, D2(3, 4, 6, 9), "acdb", "acdb", U8, U8, NONE, "simd"},
@@ -111,6 +128,8 @@ typedef struct {
     tensor_t src, dst, old, add;
 } data_t;
 
+static bool sums(const case_t *c) { return c->chain == SUM || c->chain == SUM_ADD; }
+
 static void check(const case_t *c, bool linear, const data_t *d, const char *place) {
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
     if (dtp_md_nelems(&d->dst.md) == 0) return;
@@ -118,7 +137,7 @@ static void check(const case_t *c, bool linear, const data_t *d, const char *pla
         double size, want = value(c, linear, &d->src, pos, &size);
         const double got = tensor_get(&d->dst, pos);
         if (c->chain == RELU) want = want < 0 ? .5 * want : want;
-        if (c->chain == SUM_ADD) want += .5 * tensor_get(&d->old, pos), size += 10;
+        if (sums(c)) want += .5 * tensor_get(&d->old, pos), size += 10;
         if (c->chain >= ADD_CHANNEL) want += tensor_get_bcast(&d->add, pos), size += 10;
         const double err = linear || c->chain ? 1e-6 * size : 0;
         if (!rounds_near(c->ddt, got, want, err))
@@ -140,7 +159,7 @@ static dnnl_tp_primitive_desc_t make(const case_t *c, bool linear, const place_t
     CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
     CHECK_OK(dnnl_tp_post_ops_create(&po));
     if (c->chain == RELU) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, .5f, 0));
-    if (c->chain == SUM_ADD) CHECK_OK(dnnl_tp_post_ops_append_sum(po, .5f, 0, dnnl_tp_data_type_undef));
+    if (sums(c)) CHECK_OK(dnnl_tp_post_ops_append_sum(po, .5f, 0, dnnl_tp_data_type_undef));
     if (c->chain >= ADD_CHANNEL) CHECK_OK(dnnl_tp_post_ops_append_binary(po, dnnl_tp_binary_add, &d->add.md));
     CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
     CHECK_OK(dnnl_tp_resampling_forward_primitive_desc_create(
@@ -227,7 +246,7 @@ static void random_cases(void **state) {
         c.dst = test_rand(&r) % 2 ? c.src : layouts[c.spatial - 1][test_rand(&r) % 5];
         c.sdt = types[test_rand(&r) % 9];
         c.ddt = types[test_rand(&r) % 9];
-        c.chain = test_rand(&r) % 2 ? NONE : (chain_t)(test_rand(&r) % 4);
+        c.chain = test_rand(&r) % 2 ? NONE : (chain_t)(test_rand(&r) % 5);
         run_case(&c, (uint64_t)(500 + k));
     }
 }

@@ -7,6 +7,8 @@
 
 #include "threading/pools/admission.c"
 
+#include "threading/pools/lane.c"
+
 #include "threading/pools/blocking.c"
 
 #include "exec/dataflow/run/blocking.c"

@@ -286,6 +286,7 @@ int main(int argc, char **argv) {
         {.name = "two joiners",
          .setup = two_joiners,
          .end = end,
+         .bounded = 3,
          .reach = {"came to the second crew", "two at once", "a joiner found nothing"}},
         {.name = "joiners invite",
          .setup = inviting,

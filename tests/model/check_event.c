@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
          .end = end_called,
          .reach = {"the list was closed: called by who adds", "called by who fires"}},
         {.name = "signal, add, wait, weak", .setup = add_and_wait, .end = end_called, .weak = true},
-        {.name = "two adders", .setup = two_adders, .end = end_both_called, .weak = true},
+        {.name = "two adders", .setup = two_adders, .end = end_both_called, .weak = true, .bounded = 3},
         {.name = "two signallers",
          .setup = two_signallers,
          .end = end_called,

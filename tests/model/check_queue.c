@@ -7,6 +7,8 @@
 
 #include "threading/pools/admission.c"
 
+#include "threading/pools/lane.c"
+
 #include "threading/streams/event.c"
 
 #include "threading/streams/queue.c"

@@ -5,6 +5,8 @@
 
 #include "threading/pools/admission.c"
 
+#include "threading/pools/lane.c"
+
 #include "threading/loops/shared_loop.c"
 
 #include "threading/pools/helpers.c"

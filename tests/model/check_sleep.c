@@ -5,6 +5,8 @@
 
 #include "threading/pools/admission.c"
 
+#include "threading/pools/lane.c"
+
 #include "threading/pools/builtin_pool.c"
 
 #include "model/no_blocking.h"

@@ -4,6 +4,8 @@
 
 #include "threading/pools/admission.c"
 
+#include "threading/pools/lane.c"
+
 #include "model/no_helpers.h"
 #include "model/no_queues.h"
 #include "model/no_shared_loops.h"

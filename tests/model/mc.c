@@ -306,10 +306,11 @@ static bool catch (const mc_case_t *cases, int n_cases, const char *only) {
 }
 
 int mc_main(int argc, char **argv, const mc_case_t *cases, int n_cases) {
-    bool broken = false;
+    bool broken = false, bounded = false;
     const char *only = NULL;
     for (int i = 1; i < argc; ++i) {
         if (!strcmp(argv[i], "--broken")) broken = true;
+        else if (!strcmp(argv[i], "--bounded")) bounded = true;
         else if (!strcmp(argv[i], "--trace")) mc.trace = true;
         else only = argv[i];
     }
@@ -322,7 +323,9 @@ int mc_main(int argc, char **argv, const mc_case_t *cases, int n_cases) {
     int bad = 0;
     for (int i = 0; i < n_cases; ++i) {
         if (only && !strstr(cases[i].name, only)) continue;
-        bad += !explore(&cases[i], false, 0, &cut);
+        mc_case_t c = cases[i];
+        if (bounded && c.bounded) c.preemptions = c.bounded;
+        bad += !explore(&c, false, 0, &cut);
         fflush(stdout);
     }
     return bad > 0;

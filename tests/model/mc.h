@@ -21,12 +21,13 @@ typedef struct {
     bool weak;
     int preemptions; /* > 0: not all interleavings, but all with at most so many switches away from a thread
                         that could go on */
-    bool must_fail;  /* the case shows what the checker has to find */
+    int bounded; /* > 0: so many preemptions where the program has --bounded: searching all takes tens of seconds */
+    bool must_fail;       /* the case shows what the checker has to find */
     const char *reach[6]; /* counters that must have been hit by at least MC_REACH executions */
 } mc_case_t;
 enum { MC_REACH = 1000, MC_LOCALS = 2 };
 
-/* Explores all cases. Arguments: --broken (success = a case fails), --trace (print failing steps), a part of
+/* Explores all cases. Arguments: --broken (success = a case fails), --bounded, --trace (print failing steps), a part of
  * a case's name. Returns the exit status. */
 int mc_main(int argc, char **argv, const mc_case_t *cases, int n_cases);
 

@@ -101,17 +101,50 @@ static void test_weights(void **state) {
     refused(&m, dnnl_tp_invalid_graph, "initializer 'w' of type FLOAT: the list of elements");
 }
 
+/* y = reader(w of INT4, scale 1) + x; the data of w in raw bytes or in the list, of as many bytes. reader NULL: y = w + x */
+static void put_stored(bytes_t *m, const char *reader, bool raw, size_t bytes) {
+    static const uint8_t one_to_four_packed[] = {0x21, 0x43, 0};
+    static const float one = 1;
+    bytes_t g = {.n = 0}, t = {.n = 0};
+    if (reader) put_node(&g, reader, "", "w", "one", "d");
+    put_node(&g, "Add", "", reader ? "d" : "w", "x", "y");
+    put_int(&t, T_DIMS, 4);
+    put_int(&t, T_TYPE, INT4);
+    put_bytes(&t, raw ? T_RAW : T_INTS, one_to_four_packed, bytes);
+    put_text(&t, T_NAME, "w");
+    put_message(&g, G_INITIALIZER, &t);
+    put_raw(&g, "one", FLOAT, 0, NULL, &one, sizeof one);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(m, &g, 10, 21);
+}
+
+/* Types that files store and only conversions read. */
+static void test_stored(void **state) {
+    (void)state;
+    static bytes_t m;
+    for (int raw = 0; raw < 2; ++raw) {
+        put_stored(&m, "DequantizeLinear", raw, 2);
+        runs(&m, NULL, NULL, one_to_four, doubled, 4);
+        put_stored(&m, "CastLike", raw, 2);
+        runs(&m, NULL, NULL, one_to_four, doubled, 4);
+        for (size_t bytes = 1; bytes < 4; bytes += 2) {
+            put_stored(&m, "CastLike", raw, bytes);
+            refused(&m, dnnl_tp_invalid_graph, "initializer 'w' of type INT4: the");
+        }
+    }
+    put_stored(&m, NULL, true, 2);
+    refused(&m, dnnl_tp_unimplemented,
+            "node of 'y' (Add): its input 0 is INT4, which Cast, CastLike and Dequ");
+    put_stored(&m, "Mul", true, 2);
+    refused(&m, dnnl_tp_unimplemented, "node of 'd' (Mul): its input 0 is INT4");
+}
+
 /* An initializer that is an input, too, is a constant unless it is fed; an input may be fixed. */
 static void test_defaults(void **state) {
     (void)state;
     static bytes_t m;
-    bytes_t g = {.n = 0};
-    put_node(&g, "Add", "", "x", "w", "y");
-    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
-    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
-    put_value(&g, G_INPUT, "w", FLOAT, 1, four);
-    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
-    put_model(&m, &g, 8, 17);
+    with_default(&m);
     runs(&m, NULL, NULL, one_to_four, doubled, 4);
     const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
     const dnnl_tp_onnx_value_t x = {"x", shape, one_to_four};
@@ -415,26 +448,11 @@ static void test_external(void **state) {
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------------- */
 
-/* The n-th allocation fails: out_of_memory, and nothing leaks. */
 static void test_out_of_memory(void **state) {
     (void)state;
     static bytes_t m;
-    test_allocator_t a;
-    test_allocator_init(&a);
     small(&m, "Add", "w", 8, 17);
-    CHECK_OK(dnnl_tp_set_allocator(&a.iface));
-    dnnl_tp_status_t status = dnnl_tp_out_of_memory;
-    int n = 0;
-    for (; status == dnnl_tp_out_of_memory; ++n) {
-        dnnl_tp_graph_t graph;
-        a.fail_at = n;
-        status = import_with(&m, NULL, NULL, &graph);
-        if (!status) dnnl_tp_graph_destroy(graph);
-        assert_int_equal(a.live, 0);
-    }
-    assert_int_equal(status, dnnl_tp_success);
-    assert_true(n > 20);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    assert_true(fails_by_allocation(import_and_destroy, &m, false) > 20);
 }
 
 int main(void) {
@@ -445,7 +463,7 @@ int main(void) {
         cmocka_unit_test(test_graphs),        cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_bytes),         cmocka_unit_test(test_external),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

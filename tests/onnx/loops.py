@@ -20,10 +20,6 @@ TYPES = {np.dtype("float32"): T.FLOAT, np.dtype("int64"): T.INT64, np.dtype("boo
 n = h.make_node
 
 
-def info(name, array):
-    return h.make_tensor_value_info(name, TYPES[array.dtype], array.shape)
-
-
 def scalar(name, kind=T.FLOAT, shape=()):
     return h.make_tensor_value_info(name, kind, shape)
 
@@ -43,9 +39,11 @@ def by_runtime(model, inputs):
     return session.run(None, inputs)
 
 
-def case(name, nodes, inputs, outputs, weights=(), opset=17, oracle=by_runtime):
-    """inputs: (name, array); outputs: infos. Frozen inputs are what makes counts known, so most cases are two."""
-    graph = h.make_graph(nodes, name, [info(k, a) for k, a in inputs], outputs,
+def case(name, nodes, inputs, outputs, weights=(), opset=17, oracle=by_runtime, shapes=None):
+    """inputs: (name, array); outputs: infos; shapes: of inputs that are declared otherwise than their arrays are, by name.
+    Frozen inputs are what makes counts known, so most cases are two."""
+    declared = [h.make_tensor_value_info(k, TYPES[a.dtype], (shapes or {}).get(k, a.shape)) for k, a in inputs]
+    graph = h.make_graph(nodes, name, declared, outputs,
                          [numpy_helper.from_array(np.asarray(a), k) for k, a in weights])
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8)
     onnx.checker.check_model(model)
@@ -188,5 +186,75 @@ arrays.insert(3, ("past", rng.standard_normal((b, heads, keys, values)).astype(f
 case("linear_attention_40", [n("LinearAttention", [k for k, _ in arrays], ["y", "present"], q_num_heads=queries, kv_num_heads=heads)], arrays,
      [scalar("y", T.FLOAT, (b, t, queries * values)), scalar("present", T.FLOAT, (b, heads, keys, values))], opset=27,
      oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
+
+# Recurrent operators: unrolled (few steps), a While (many steps, or a number that the model does not know), all against one
+# definition: RNN, GRU and LSTM in each direction, with all inputs and with the fewest, one sequence ended before the others.
+batch, size, hidden = 3, 4, 5
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+for op, gates in GATES.items():
+    for direction in ("forward", "reverse", "bidirectional"):
+        d = 2 if direction == "bidirectional" else 1
+        weights = [("w", rng.uniform(-.6, .6, (d, gates * hidden, size))), ("r", rng.uniform(-.6, .6, (d, gates * hidden, hidden)))]
+        more = [("b", rng.uniform(-.3, .3, (d, 2 * gates * hidden))), ("h0", rng.standard_normal((d, batch, hidden)))]
+        if op == "LSTM":
+            more += [("c0", rng.standard_normal((d, batch, hidden))), ("p", rng.uniform(-.3, .3, (d, 3 * hidden)))]
+        weights, more = ([(k, a.astype(f32)) for k, a in part] for part in (weights, more))
+        for steps, known in ((20, True), (20, False), (70, True), (70, False)):
+            x = rng.standard_normal((steps, batch, size)).astype(f32)
+            lens = ("lens", np.array([steps, 3, steps - 1], np.int32))
+            for full in (False, True):
+                names = ["x", "w", "r"] + ["b", "lens", "h0", "c0", "p"][:(5 if op == "LSTM" else 3) * full]
+                attrs = {"linear_before_reset": 1} if op == "GRU" and full else {"clip": 1.5} if op == "RNN" and full else {}
+                results = ["y", "yh", "yc"][:3 if op == "LSTM" else 2]
+                node = n(op, names, results, hidden_size=hidden, direction=direction, **attrs)
+                # Without full inputs the number of sequences is not known, either.
+                shapes = {} if known else {"x": ["T", batch if full else "B", size]}
+                case(f"{op}_{direction}_{steps}_{'known' if known else 'open'}_{'full' if full else 'few'}", [node],
+                     [("x", x)] + ([lens] + more if full else []),
+                     [scalar("y", T.FLOAT, (steps if known else "T", d, batch if known or full else "B", hidden))] +
+                     [scalar(k, T.FLOAT, (d, batch if known or full else "B", hidden)) for k in results[1:]], weights, shapes=shapes)
+# Only the last state, and the layout with the batch first, which ONNX Runtime does not know: the same with axes exchanged.
+for steps in (20, 70):
+    x = rng.standard_normal((batch, steps, size)).astype(f32)
+    weights = [("w", rng.uniform(-.6, .6, (2, 3 * hidden, size)).astype(f32)), ("r", rng.uniform(-.6, .6, (2, 3 * hidden, hidden)).astype(f32))]
+    case(f"GRU_last_{steps}", [n("GRU", ["x", "w", "r"], ["", "yh"], hidden_size=hidden, direction="bidirectional")],
+         [("x", x.transpose(1, 0, 2).copy())], [scalar("yh", T.FLOAT, (2, batch, hidden))], weights)
+
+    def batch_second(model, inputs):
+        plain = onnx.ModelProto()
+        plain.CopyFrom(model)
+        del plain.graph.node[0].attribute[:]
+        plain.graph.node[0].attribute.extend([h.make_attribute("hidden_size", hidden), h.make_attribute("direction", "bidirectional")])
+        for value in list(plain.graph.input) + list(plain.graph.output):
+            value.type.tensor_type.ClearField("shape")
+        y, yh = by_runtime(plain, {"x": inputs["x"].transpose(1, 0, 2).copy()})
+        return [y.transpose(2, 0, 1, 3), yh.transpose(1, 0, 2)]
+
+    case(f"GRU_batch_first_{steps}", [n("GRU", ["x", "w", "r"], ["y", "yh"], hidden_size=hidden, direction="bidirectional", layout=1)],
+         [("x", x)], [scalar("y", T.FLOAT, (batch, steps, 2, hidden)), scalar("yh", T.FLOAT, (batch, 2, hidden))], weights,
+         oracle=batch_second)
+
+# Regions of several images; windows of which every place has an offset; where the largest elements of windows stand.
+image = rng.standard_normal((2, 3, 9, 7)).astype(f32)
+rois = np.array([[0, 0, 6, 8], [1.5, 2, 5, 5.5], [-3, -2, 4, 30], [3, 3, 3.2, 3.1]], f32)
+for mode in ("avg", "max"):
+    for form in ("half_pixel", "output_half_pixel"):
+        case(f"roi_align_{mode}_{form}", [n("RoiAlign", ["x", "rois", "ids"], ["y"], mode=mode, output_height=3, output_width=2, sampling_ratio=2,
+                                            spatial_scale=.75, coordinate_transformation_mode=form)],
+             [("x", image), ("rois", rois), ("ids", np.array([0, 1, 1, 0], np.int64))], [scalar("y", T.FLOAT, (4, 3, 3, 2))],
+             shapes={"x": ["N", 3, 9, 7], "rois": ["R", 4], "ids": ["R"]} if mode == "avg" else None)
+for kernel, pads, strides, order in (([3, 2], [1, 0, 0, 1], [2, 1], 0), ([2, 2], [0, 0, 0, 0], [2, 2], 1)):
+    out = [(s + pads[d] + pads[2 + d] - kernel[d]) // strides[d] + 1 for d, s in enumerate(image.shape[2:])]
+    case(f"max_places_{order}", [n("MaxPool", ["x"], ["y", "at"], kernel_shape=kernel, pads=pads, strides=strides, storage_order=order)],
+         [("x", image)], [scalar("y", T.FLOAT, (2, 3, *out)), scalar("at", T.INT64, (2, 3, *out))])
+for pad in ("SAME_UPPER", "SAME_LOWER"):
+    case(f"max_places_{pad}", [n("MaxPool", ["x"], ["y", "at"], kernel_shape=[4, 2], strides=[2, 2], auto_pad=pad)], [("x", image)],
+         [scalar("y", T.FLOAT, (2, 3, 5, 4)), scalar("at", T.INT64, (2, 3, 5, 4))])
+offsets = rng.uniform(-2, 2, (2, 2 * 2 * 6, 4, 8)).astype(f32)
+case("deform_conv", [n("DeformConv", ["x", "w", "offsets", "b", "mask"], ["y"], group=2, offset_group=2, strides=[2, 1], pads=[1, 1, 0, 2],
+                       dilations=[1, 2])],
+     [("x", rng.standard_normal((2, 4, 9, 7)).astype(f32)), ("offsets", offsets), ("mask", rng.uniform(0, 1, (2, 2 * 6, 4, 8)).astype(f32))],
+     [scalar("y", T.FLOAT, (2, 6, 4, 8))], [("w", rng.standard_normal((6, 2, 3, 2)).astype(f32)), ("b", rng.standard_normal(6).astype(f32))],
+     opset=22, oracle=lambda model, inputs: ReferenceEvaluator(model).run(None, inputs))
 
 sys.exit(subprocess.run([program, work, refused] + sys.argv[4:]).returncode)

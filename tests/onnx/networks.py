@@ -1,5 +1,5 @@
 """Nine convolutional networks through the importer, with seeded weights and inputs: the scores before the last Softmax
-against an evaluation in double (numpy, in this file); ONNX Runtime's distance from it beside ours, where it is there.
+against an evaluation in double (numpy, in this file). Where ONNX Runtime is there, our distance is at most MORE times its own.
   networks.py ONNX_RUN WORK_FOLDER [NAME | SEED | --bf16]...
 The models and their weights: seeded.py."""
 import os
@@ -18,7 +18,7 @@ try:
 except ImportError:
     onnxruntime = None
 
-LARGEST, LARGEST_BF16 = 1e-5, .02  # relative L2
+LARGEST, LARGEST_BF16, MORE = 1e-5, .02, 4  # relative L2; the largest of all seeds is compared
 
 
 # ---- The definition, in double ------------------------------------------------------------------------------------
@@ -125,9 +125,8 @@ def distance(got, want):
 
 # ---- What is moved ------------------------------------------------------------------------------------------------
 
-# Copies of a run: of the image to channels innermost; of what a classifier reads in the order of its weights, where more than one
-# pixel is left; shuffles of channels. Nothing is copied where channels are joined, whatever the batch.
-FLATTENED = {"bvlc_alexnet", "vgg19", "zfnet512"}
+# Copies of a run: none of the image, which the first layer reads as it lies, but in bf16; shuffles of channels. Nothing is copied
+# where channels are joined, whatever the batch, nor in front of a classifier that reads more than one pixel.
 IMAGES = {"densenet121", "squeezenet"}  # scores of four dimensions: in bf16 they become f32 in a copy
 SHUFFLES = {"shufflenet": 16}
 BATCHED = {"densenet121", "inception_v1", "squeezenet"}  # by 4
@@ -145,7 +144,7 @@ def moved(path, *options):
 
 
 def check_moved(name, path, model):
-    want = [1 + (name in FLATTENED) + (low and name in IMAGES), 0, SHUFFLES.get(name, 0)]
+    want = [low + (low and name in IMAGES), 0, SHUFFLES.get(name, 0)]
     got = moved(path)
     if got != want:
         print(f"{name}: {got} reorders, joins of channels and shuffles, not {want}")
@@ -192,7 +191,8 @@ for name in names:
             theirs = max(theirs, distance(session.run(None, {source.name: x})[0], want))
     else:
         print(f"{name}: relative L2 {ours:.3g}, ONNX Runtime {theirs:.3g}", flush=True)
-        if not ours <= (LARGEST_BF16 if low else LARGEST) or not check_moved(name, path, model):
+        most = LARGEST_BF16 if low else min(LARGEST, MORE * theirs) if onnxruntime else LARGEST
+        if not ours <= most or not check_moved(name, path, model):
             failed.append(name)
 if failed:
     sys.exit(f"wrong: {', '.join(failed)}")

@@ -159,13 +159,7 @@ static void test_values(void **state) {
 static void test_defaults(void **state) {
     (void)state;
     static bytes_t m;
-    bytes_t g = {.n = 0};
-    put_node(&g, "Add", "", "x", "w", "y");
-    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
-    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
-    put_value(&g, G_INPUT, "w", FLOAT, 1, four);
-    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
-    put_model(&m, &g, 8, 17);
+    with_default(&m);
     dnnl_tp_onnx_session_t s = open_session(&m, NULL);
     const dnnl_tp_tensor_info_t shape = {.ndims = 1, .dims = {4}, .data_type = dnnl_tp_f32};
     float y[4];
@@ -301,19 +295,7 @@ static void test_out_of_memory(void **state) {
     static bytes_t m;
     reshape(&m);
     CHECK_OK(all_of_it(&m)); /* what the process keeps is there */
-    test_allocator_t a;
-    test_allocator_init(&a);
-    CHECK_OK(dnnl_tp_set_allocator(&a.iface));
-    dnnl_tp_status_t status = dnnl_tp_out_of_memory;
-    int n = 0;
-    for (; status == dnnl_tp_out_of_memory; ++n) {
-        a.fail_at = n;
-        status = all_of_it(&m);
-        if (status == dnnl_tp_out_of_memory) assert_int_equal(a.live, 0);
-    }
-    assert_int_equal(status, dnnl_tp_success);
-    assert_true(n > 20);
-    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    assert_true(fails_by_allocation(all_of_it, &m, true) > 20);
 }
 
 int main(void) {

@@ -131,3 +131,36 @@ void runs(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open, const dnnl_tp_
     dnnl_tp_stream_destroy(stream);
     dnnl_tp_engine_destroy(engine);
 }
+
+void with_default(bytes_t *m) {
+    bytes_t g = {.n = 0};
+    put_node(&g, "Add", "", "x", "w", "y");
+    put_raw(&g, "w", FLOAT, 1, four, one_to_four, sizeof one_to_four);
+    put_value(&g, G_INPUT, "x", FLOAT, 1, four);
+    put_value(&g, G_INPUT, "w", FLOAT, 1, four);
+    put_value(&g, G_OUTPUT, "y", FLOAT, 1, four);
+    put_model(m, &g, 8, 17);
+}
+
+int fails_by_allocation(dnnl_tp_status_t (*call)(const bytes_t *m), const bytes_t *m, bool keeps) {
+    test_allocator_t a;
+    test_allocator_init(&a);
+    CHECK_OK(dnnl_tp_set_allocator(&a.iface));
+    dnnl_tp_status_t status = dnnl_tp_out_of_memory;
+    int n = 0;
+    for (; status == dnnl_tp_out_of_memory; ++n) {
+        a.fail_at = n;
+        status = call(m);
+        if (status || !keeps) assert_int_equal(a.live, 0);
+    }
+    assert_int_equal(status, dnnl_tp_success);
+    CHECK_OK(dnnl_tp_set_allocator(NULL));
+    return n;
+}
+
+dnnl_tp_status_t import_and_destroy(const bytes_t *m) {
+    dnnl_tp_graph_t graph;
+    const dnnl_tp_status_t status = import_with(m, NULL, NULL, &graph);
+    if (!status) dnnl_tp_graph_destroy(graph);
+    return status;
+}

@@ -25,7 +25,7 @@ enum {
     T_EXTERNAL = 13,
     T_LOCATION = 14
 };
-enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10 };
+enum { FLOAT = 1, INT8 = 3, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9, FLOAT16 = 10, INT4 = 22 };
 
 /* Shapes, and data of them. */
 extern const int64_t four[1], two_by_n[2];
@@ -47,6 +47,13 @@ void put_raw(bytes_t *g, const char *name, int type, int ndims, const int64_t *d
 void put_model(bytes_t *m, const bytes_t *graph, int ir, int opset);
 /* y = op(x, w), x {4}, w {4} = 1, 2, 3, 4; in2: w, or another name */
 void small(bytes_t *m, const char *op, const char *in2, int ir, int opset);
+/* y = x + w, x {4}, w {4}, which is 1, 2, 3, 4 unless it is given */
+void with_default(bytes_t *m);
+/* The n-th allocation of a call fails, for n = 0, 1, ... until it succeeds: out_of_memory, and nothing leaks. keeps: after success
+ * the process may keep something. How many allocations there are. */
+int fails_by_allocation(dnnl_tp_status_t (*call)(const bytes_t *m), const bytes_t *m, bool keeps);
+/* Makes a graph of m and destroys it. */
+dnnl_tp_status_t import_and_destroy(const bytes_t *m);
 /* Opens a copy of m and makes a graph of it. */
 dnnl_tp_status_t import_with(const bytes_t *m, const dnnl_tp_onnx_open_opts_t *open,
                              const dnnl_tp_onnx_graph_opts_t *opts, dnnl_tp_graph_t *graph);

@@ -95,6 +95,49 @@ static void runs(pool_t p, int tickets) {
     MUST(atomic_load(&r.ran) == CLIENTS * RUNS);
 }
 
+/* Short ones pass long ones, and all wait for two tickets. */
+enum { LONG_NS = 1000000, SHORT_NS = 1000, LONGS = 2, PIECES = 6 };
+static void piece(runs_t *r) {
+    MUST(atomic_fetch_add(&r->running, 1) < r->tickets);
+    stress_jolt();
+    atomic_fetch_sub(&r->running, 1);
+}
+static void long_body(void *arg, const dtp_parallel_t *par) {
+    runs_t *r = arg;
+    (void)par;
+    for (int i = 0; i < PIECES; ++i) {
+        piece(r);
+        dtp_chain_top->works_until = 1; /* it has worked long enough */
+        dtp_pool_let_pass(r->pool.rec, LONG_NS, 0);
+    }
+    atomic_fetch_add(&r->ran, 1);
+}
+static void short_body(void *arg, const dtp_parallel_t *par) {
+    (void)par;
+    piece(arg);
+    atomic_fetch_add(&((runs_t *)arg)->ran, 1);
+}
+static void *long_client(void *arg) {
+    runs_t *r = arg;
+    for (int i = 0; i < RUNS; ++i) OK(dtp_pool_run(r->pool.rec, 1, true, long_body, r));
+    return NULL;
+}
+static void *short_client(void *arg) {
+    static _Atomic uint32_t never;
+    const dtp_share_t share = {.stop = &never, .passes_ns = SHORT_NS};
+    runs_t *r = arg;
+    for (int i = 0; i < RUNS * PIECES; ++i)
+        OK(dtp_pool_run_share(r->pool.rec, 1, DTP_RUN_ADMITTED, 0, &share, short_body, r));
+    return NULL;
+}
+static void lanes(pool_t p, int tickets) {
+    runs_t r = {.pool = p, .tickets = tickets};
+    pthread_t thread[CLIENTS];
+    for (int i = 0; i < CLIENTS; ++i) start(&thread[i], i < LONGS ? long_client : short_client, &r);
+    for (int i = 0; i < CLIENTS; ++i) pthread_join(thread[i], NULL);
+    MUST(atomic_load(&r.ran) == LONGS * RUNS + (CLIENTS - LONGS) * RUNS * PIECES);
+}
+
 /* A run that waits for the only ticket while the pool's worker sleeps. */
 typedef struct {
     pool_t pool;
@@ -199,6 +242,8 @@ int main(int argc, char **argv) {
     for (int k = 0; stress_round(k); ++k) {
         loops(four);
         runs(two, 2);
+        lanes(one, 1);
+        lanes(two, 2);
         hold(one);
         for (int i = 0; i < 4; ++i) tasks(one);
         for (int i = 0; i < 20; ++i) events(engine, i % 4);

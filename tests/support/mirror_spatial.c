@@ -1,27 +1,17 @@
-/* Double-precision loops of operators on images, see mirror_spatial.h. Paddings are found from the definition of the
+/* Double-precision loops of operators on images, see mirror_evaluate.h. Paddings are found from the definition of the
  * operators, not from the shape that the library inferred: a wrong shape shows as wrong numbers. */
-#include "support/mirror_spatial.h"
+#include "support/mirror_evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    int nattr;
-    const dnnl_tp_op_attr_t *attr;
-} attrs_t;
-
-static const dnnl_tp_op_attr_t *find(const attrs_t *a, int key) {
-    for (int i = 0; i < a->nattr; ++i)
-        if (a->attr[i].key == key) return &a->attr[i];
-    return NULL;
-}
-static int64_t element(const attrs_t *a, int key, int s, int64_t otherwise) {
-    const dnnl_tp_op_attr_t *x = find(a, key);
+static int64_t element(const mirror_attrs_t *a, int key, int s, int64_t otherwise) {
+    const dnnl_tp_op_attr_t *x = mirror_find(a, key);
     return x ? ((const int64_t *)x->data)[s] : otherwise;
 }
-static int is_word(const attrs_t *a, int key, const char *word) {
-    const dnnl_tp_op_attr_t *x = find(a, key);
+static int is_word(const mirror_attrs_t *a, int key, const char *word) {
+    const dnnl_tp_op_attr_t *x = mirror_find(a, key);
     return x && (size_t)x->count == strlen(word) && !memcmp(x->data, word, strlen(word));
 }
 
@@ -30,8 +20,8 @@ typedef struct {
     int64_t in, out, kernel, stride, step, pad, end; /* end: in with the padding behind it */
 } window_t;
 
-static void make_windows(const attrs_t *a, const dnnl_tp_tensor_info_t *x, const dnnl_tp_tensor_info_t *y,
-                         const int64_t *kernel, window_t w[3]) {
+static void make_windows(const mirror_attrs_t *a, const dnnl_tp_tensor_info_t *x,
+                         const dnnl_tp_tensor_info_t *y, const int64_t *kernel, window_t w[3]) {
     const int n = x->ndims - 2;
     for (int i = 0; i < 3; ++i) {
         const int s = i - (3 - n);
@@ -90,7 +80,7 @@ static void place(const window_t w[3], int64_t i, int64_t at[3]) {
     for (int d = 2; d >= 0; --d) at[d] = i % w[d].out, i /= w[d].out;
 }
 
-static void convolve(const attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
+static void convolve(const mirror_attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
     const dnnl_tp_tensor_info_t *wt = &v[1]->info;
     window_t w[3];
     make_windows(a, &v[0]->info, &y->info, wt->dims + 2, w);
@@ -109,23 +99,23 @@ static void convolve(const attrs_t *a, int nin, const mirror_value_t *const *v, 
     }
 }
 
-static void pool(int kind, const attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
+static void pool(const mirror_attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
     window_t w[3];
-    const dnnl_tp_op_attr_t *exclude = find(a, dnnl_tp_op_attr_exclude_pad);
-    make_windows(a, &x->info, &y->info, find(a, dnnl_tp_op_attr_kernel)->data, w);
+    const dnnl_tp_op_attr_t *exclude = mirror_find(a, dnnl_tp_op_attr_exclude_pad);
+    make_windows(a, &x->info, &y->info, mirror_find(a, dnnl_tp_op_attr_kernel)->data, w);
     const int64_t pixels = w[0].out * w[1].out * w[2].out, plane = w[0].in * w[1].in * w[2].in;
     for (int64_t i = 0; i < y->n; ++i) {
         int64_t at[3];
         place(w, i, at);
         const seen_t r = look(w, at, x->x + i / pixels * plane, NULL);
-        y->x[i] = kind == dnnl_tp_op_max_pool                  ? r.most
+        y->x[i] = a->kind == dnnl_tp_op_max_pool               ? r.most
                   : exclude && *(const uint8_t *)exclude->data ? r.sum / (double)r.inside
                                                                : r.sum / (double)r.padded;
     }
 }
 
-static void normalise(const attrs_t *a, const mirror_value_t *const *v, mirror_value_t *y) {
-    const dnnl_tp_op_attr_t *epsilon = find(a, dnnl_tp_op_attr_epsilon);
+static void normalise(const mirror_attrs_t *a, const mirror_value_t *const *v, mirror_value_t *y) {
+    const dnnl_tp_op_attr_t *epsilon = mirror_find(a, dnnl_tp_op_attr_epsilon);
     const double e = epsilon ? (double)*(const float *)epsilon->data : 1e-5;
     int64_t pixels = 1;
     for (int d = 2; d < y->info.ndims; ++d) pixels *= y->info.dims[d];
@@ -135,13 +125,13 @@ static void normalise(const attrs_t *a, const mirror_value_t *const *v, mirror_v
     }
 }
 
-static void respond(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
+static void respond(const mirror_attrs_t *a, const mirror_value_t *x, mirror_value_t *y) {
     static const int keys[] = {dnnl_tp_op_attr_alpha, dnnl_tp_op_attr_beta, dnnl_tp_op_attr_bias};
     const int64_t size = element(a, dnnl_tp_op_attr_size, 0, 0), channels = y->info.dims[1];
     double p[3] = {1e-4, .75, 1.};
     int64_t pixels = 1;
     for (int i = 0; i < 3; ++i)
-        if (find(a, keys[i])) p[i] = (double)*(const float *)find(a, keys[i])->data;
+        if (mirror_find(a, keys[i])) p[i] = (double)*(const float *)mirror_find(a, keys[i])->data;
     for (int d = 2; d < y->info.ndims; ++d) pixels *= y->info.dims[d];
     for (int64_t i = 0; i < y->n; ++i) {
         const int64_t c = i / pixels % channels;
@@ -152,13 +142,13 @@ static void respond(const attrs_t *a, const mirror_value_t *x, mirror_value_t *y
     }
 }
 
-int mirror_spatial(int kind, int nattr, const dnnl_tp_op_attr_t *attr, int nin,
-                   const mirror_value_t *const *v, mirror_value_t *y) {
-    const attrs_t a = {nattr, attr};
-    if (kind == dnnl_tp_op_convolution) convolve(&a, nin, v, y);
-    else if (kind == dnnl_tp_op_max_pool || kind == dnnl_tp_op_avg_pool) pool(kind, &a, v[0], y);
-    else if (kind == dnnl_tp_op_batch_norm_inference) normalise(&a, v, y);
-    else if (kind == dnnl_tp_op_local_response_norm) respond(&a, v[0], y);
-    else return 0;
-    return 1;
+int mirror_spatial(const mirror_attrs_t *a, int nin, const mirror_value_t *const *v, mirror_value_t *y) {
+    switch (a->kind) {
+    case dnnl_tp_op_convolution: convolve(a, nin, v, y); return 1;
+    case dnnl_tp_op_max_pool:
+    case dnnl_tp_op_avg_pool: pool(a, v[0], y); return 1;
+    case dnnl_tp_op_batch_norm_inference: normalise(a, v, y); return 1;
+    case dnnl_tp_op_local_response_norm: respond(a, v[0], y); return 1;
+    default: return 0;
+    }
 }

@@ -37,11 +37,12 @@ typedef struct {
     bool real_values; /* not integers: compare with a tolerance */
     int64_t rows;     /* > 0: rows mode */
     float special;    /* non-zero: put this value (NaN, inf) into src and weights here and there */
+    double *want;     /* the oracle's, since the first pc_check */
 } pc_problem_t;
 
 /* Runs on the engine and compares with the oracle; fails the test with a description. impl: text that the
  * chosen implementation must be, or NULL. result: if not NULL, receives a copy (malloc) of dst's bytes. */
-void pc_check(const pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream, const char *impl,
+void pc_check(pc_problem_t *p, dnnl_tp_engine_t engine, dnnl_tp_stream_t stream, const char *impl,
               void **result, size_t *result_bytes);
 void pc_free(pc_problem_t *p);
 

@@ -115,6 +115,16 @@ double tensor_get(const tensor_t *t, const int64_t *pos) {
                     t->data + (size_t)offset_of(&t->md, pos) * dtp_type_size(t->md.data_type));
 }
 
+double *tensor_values(const tensor_t *t) {
+    double *all = malloc((size_t)(dtp_md_nelems(&t->md) + 1) * sizeof *all), *v = all;
+    int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
+    assert_non_null(all);
+    if (dtp_md_nelems(&t->md) == 0) return all;
+    do *v++ = tensor_get(t, pos);
+    while (tensor_next(&t->md, pos));
+    return all;
+}
+
 double tensor_get_bcast(const tensor_t *t, const int64_t *pos) {
     int64_t p[DNNL_TP_MAX_NDIMS];
     for (int d = 0; d < t->md.ndims; ++d) p[d] = t->md.dims[d] == 1 ? 0 : pos[d];

@@ -21,6 +21,8 @@ void tensor_layout(tensor_t *t, int ndims, const int64_t *dims, dnnl_tp_data_typ
 void tensor_fill(tensor_t *t, test_rng_t *r, float lo, float hi, bool whole);
 void tensor_free(tensor_t *t);
 double tensor_get(const tensor_t *t, const int64_t *pos);
+/* All values in logical order; malloc. */
+double *tensor_values(const tensor_t *t);
 void tensor_set(tensor_t *t, const int64_t *pos, double value);
 /* Element at pos with broadcast dims (1) pinned to 0. */
 double tensor_get_bcast(const tensor_t *t, const int64_t *pos);

@@ -12,7 +12,7 @@ void dtp_onnx_dropout(cv_t *cv) {
     (void)dtp_cv_float(cv, "ratio", .5f);
     (void)dtp_cv_int(cv, "seed", 0);
     enum { INPUT, RATIO, TRAINING, IS_TEST_UNTIL = 7 };
-    if (cv->row->since < IS_TEST_UNTIL && !dtp_cv_int(cv, "is_test", 0))
+    if (cv->since < IS_TEST_UNTIL && !dtp_cv_int(cv, "is_test", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
     if (dtp_cv_given(cv, TRAINING)) {
         const double *training = dtp_cv_numbers(cv, TRAINING, &n);
@@ -26,7 +26,7 @@ void dtp_onnx_dropout(cv_t *cv) {
     for (int d = 0; d < x->info.ndims; ++d) (void)dtp_cv_dim(cv, x, d);
     enum { MASK_IS_BOOLEAN = 10 };
     dtp_cv_set(cv, 1,
-               dtp_cv_fill(cv, cv->row->since < MASK_IS_BOOLEAN ? x->info.data_type : dnnl_tp_boolean,
+               dtp_cv_fill(cv, cv->since < MASK_IS_BOOLEAN ? x->info.data_type : dnnl_tp_boolean,
                            x->info.ndims, x->info.dims, 1));
 }
 
@@ -37,17 +37,11 @@ static void cast(cv_t *cv, dnnl_tp_data_type_t to) {
 }
 
 void dtp_onnx_cast(cv_t *cv) {
-    const int64_t to = dtp_cv_int(cv, "to", 0);
     (void)dtp_cv_int(cv, "saturate", 1); /* of float8 */
     (void)dtp_cv_word(cv, "round_mode", "up", "up");
-    if (to == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
+    if (dtp_cv_int(cv, "to", 0) == DTP_ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "numbers are not rounded to BFLOAT16");
-    const dnnl_tp_data_type_t type =
-        to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
-    if (type == dnnl_tp_data_type_undef)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
-                    dtp_onnx_type_name((int)(to & INT16_MAX)));
-    cast(cv, type);
+    cast(cv, dtp_cv_type(cv, "to", 0));
 }
 
 void dtp_onnx_cast_like(cv_t *cv) {
@@ -137,11 +131,9 @@ void dtp_onnx_range(cv_t *cv) {
 
 void dtp_onnx_eye_like(cv_t *cv) {
     const val_t *x = cv->in[0];
-    const int64_t to = dtp_cv_int(cv, "dtype", 0), k = dtp_cv_int(cv, "k", 0);
-    const dnnl_tp_data_type_t type = to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : x->info.data_type;
-    if (type == dnnl_tp_data_type_undef)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
-                    dtp_onnx_type_name((int)to));
+    const int64_t k = dtp_cv_int(cv, "k", 0);
+    const dnnl_tp_data_type_t type =
+        dtp_cv_has(cv, "dtype") ? dtp_cv_type(cv, "dtype", 0) : x->info.data_type;
     if (x->info.ndims != 2)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its input has %d dimensions", x->info.ndims);
     if (cv->status) return;

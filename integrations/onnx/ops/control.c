@@ -40,7 +40,7 @@ void dtp_onnx_if(cv_t *cv) {
     }
     char room[DTP_ONNX_NAME];
     if (!cv->status)
-        dtp_cv_pass_on(cv, dnnl_tp_graph_if(around, dtp_onnx_plain(cv->node->output[0], room),
+        dtp_cv_pass_on(cv, dnnl_tp_graph_if(around, dtp_onnx_plain(dtp_cv_result(cv), room),
                                             dtp_cv_value(cv, cv->in[0]), region[0], region[1], cv->nout,
                                             yield[0], yield[1], results));
     for (int i = 0; i < cv->nout && !cv->status; ++i) dtp_cv_set(cv, i, dtp_cv_made(cv, results[i]));

@@ -165,7 +165,7 @@ void dtp_onnx_mean(cv_t *cv) {
 
 void dtp_onnx_pow(cv_t *cv) {
     int64_t n;
-    if (cv->row->since == 1) { /* a number fits every shape */
+    if (cv->since == 1) { /* a number fits every shape */
         (void)dtp_cv_int(cv, "broadcast", 0);
         (void)dtp_cv_int(cv, "axis", 0);
     }

@@ -1,4 +1,5 @@
-/* GridSample: elements of an image at places that a grid of coordinates names, and grids of affine maps. */
+/* Elements of an image at places that a grid of coordinates names (GridSample) or that stand in regions (RoiAlign), and grids of
+ * affine maps. */
 #include "onnx/ops/ops.h"
 
 enum { MOST = 3, CUBIC_TAPS = 4, CHANNELS = 1, SPACE = 2 };
@@ -52,6 +53,7 @@ typedef struct {
     bool align;
     int64_t size[MOST];
     val_t *image;                    /* {N, space, C} */
+    val_t *shift;                    /* s64, added to elements of the first axis; NULL: nothing */
     val_t *base[MOST];               /* whole numbers {N, out, 1} by axis */
     val_t *weight[MOST][CUBIC_TAPS]; /* {N, out, 1}; NULL: 1 */
     int first, taps;                 /* of every axis: first .. first + taps - 1 from the base */
@@ -63,6 +65,7 @@ static val_t *tap_of(cv_t *cv, const sampler_t *s, const int *tap) {
     for (int d = 0; d < s->n && !cv->status; ++d) {
         val_t *inside, *at = with(cv, dnnl_tp_op_add, s->base[d], s->first + tap[d]);
         ids[d] = dtp_cv_typed(cv, place(cv, at, s->size[d], s->padding, s->align, &inside), dnnl_tp_s64);
+        if (d == 0 && s->shift) ids[d] = dtp_cv_binary(cv, dnnl_tp_op_add, ids[d], s->shift);
         if (inside) seen = seen ? dtp_cv_binary(cv, dnnl_tp_op_logical_and, seen, inside) : inside;
         val_t *x = s->weight[d][tap[d]];
         if (x) w = w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, w, x) : x;
@@ -75,10 +78,40 @@ static val_t *tap_of(cv_t *cv, const sampler_t *s, const int *tap) {
     return w ? dtp_cv_binary(cv, dnnl_tp_op_multiply, y, w) : y;
 }
 
+/* The weights of both neighbours of places along an axis. */
+static void between(cv_t *cv, sampler_t *s, int d, val_t *at) {
+    s->base[d] = dtp_cv_unary(cv, dnnl_tp_op_floor, at);
+    val_t *t = dtp_cv_binary(cv, dnnl_tp_op_subtract, at, s->base[d]);
+    s->weight[d][0] = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_subtract, number(cv, t, 1), t);
+    s->weight[d][1] = t;
+}
+
+/* What all taps bring, joined by an operator: {N, out, C}. */
+static val_t *all_taps(cv_t *cv, const sampler_t *s, int joined_by) {
+    int tap[MOST] = {0}, d = 0;
+    val_t *all = NULL;
+    while (d >= 0 && !cv->status) {
+        val_t *part = tap_of(cv, s, tap);
+        all = all ? dtp_cv_binary(cv, joined_by, all, part) : part;
+        for (d = s->n - 1; d >= 0 && ++tap[d] == s->taps; --d) tap[d] = 0;
+    }
+    return all;
+}
+
+val_t *dtp_cv_between(cv_t *cv, val_t *image, int n, const int64_t *size, val_t *const *at, val_t *shift,
+                      int joined_by) {
+    sampler_t s = {.n = n, .taps = 2, .padding = ZEROS, .image = image, .shift = shift};
+    for (int d = 0; d < n && !cv->status; ++d) {
+        s.size[d] = size[d];
+        between(cv, &s, d, at[d]);
+    }
+    return all_taps(cv, &s, joined_by);
+}
+
 void dtp_onnx_grid_sample(cv_t *cv) {
     val_t *x = cv->in[0], *grid = cv->in[1];
     sampler_t s = {.n = x->info.ndims - SPACE, .align = dtp_cv_int(cv, "align_corners", 0) != 0, .taps = 1};
-    const char *standard = cv->row->since < 20 ? "bilinear" : "linear", *outside = "zeros";
+    const char *standard = cv->since < 20 ? "bilinear" : "linear", *outside = "zeros";
     const filter_t filter =
         dtp_cv_word(cv, "mode", standard, "nearest")                                                 ? NEAREST
         : dtp_cv_word(cv, "mode", standard, "cubic") || dtp_cv_word(cv, "mode", standard, "bicubic") ? CUBIC
@@ -119,24 +152,13 @@ void dtp_onnx_grid_sample(cv_t *cv) {
             s.base[d] = dtp_cv_unary(cv, dnnl_tp_op_round, at);
             continue;
         }
-        s.base[d] = dtp_cv_unary(cv, dnnl_tp_op_floor, at);
-        val_t *t = dtp_cv_binary(cv, dnnl_tp_op_subtract, at, s.base[d]);
-        if (filter == LINEAR) {
-            s.weight[d][0] = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_subtract, number(cv, t, 1), t);
-            s.weight[d][1] = t;
-        } else {
-            for (int k = 0; k < CUBIC_TAPS; ++k) s.weight[d][k] = cubic_weight(cv, t, k);
-        }
+        between(cv, &s, d, at);
+        val_t *t = s.weight[d][1];
+        for (int k = 0; k < CUBIC_TAPS && filter == CUBIC; ++k) s.weight[d][k] = cubic_weight(cv, t, k);
     }
     s.taps = filter == NEAREST ? 1 : filter == LINEAR ? 2 : CUBIC_TAPS;
     s.first = filter == CUBIC ? -1 : 0;
-    int tap[MOST] = {0}, d = 0;
-    val_t *sum = NULL;
-    while (d >= 0 && !cv->status) {
-        val_t *part = tap_of(cv, &s, tap);
-        sum = sum ? dtp_cv_binary(cv, dnnl_tp_op_add, sum, part) : part;
-        for (d = s.n - 1; d >= 0 && ++tap[d] == s.taps; --d) tap[d] = 0;
-    }
+    val_t *sum = all_taps(cv, &s, dnnl_tp_op_add);
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_transpose(cv, sum, back));
 }
 
@@ -177,4 +199,92 @@ void dtp_onnx_affine_grid(cv_t *cv) {
     for (int d = 0; d < space; ++d) dims[1 + d] = size[SPACE + d];
     dims[1 + space] = space;
     dtp_cv_set(cv, 0, dtp_cv_reshape(dtp_cv_last(cv), y, SPACE + space, dims));
+}
+
+/* Coordinates of samples along an axis of regions {R, 4}: {R, n}; *inside: whether there is an image. */
+static val_t *samples(cv_t *cv, val_t *rois, int axis, int64_t size, int64_t bins, int64_t ratio, bool half,
+                      val_t **inside) {
+    enum { END = 2 };
+    const float scale = dtp_cv_float(cv, "spatial_scale", 1.f);
+    const dnnl_tp_data_type_t type = rois->info.data_type;
+    val_t *edge[2];
+    for (int i = 0; i < 2; ++i) { /* columns: x, y, x, y */
+        edge[i] = dtp_cv_part(cv, rois, 1, (i ? END : 0) + 1 - axis, 1);
+        edge[i] = with(cv, dnnl_tp_op_multiply, edge[i], (double)scale);
+        if (half) edge[i] = with(cv, dnnl_tp_op_subtract, edge[i], .5);
+    }
+    val_t *range = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_subtract, edge[1], edge[0]);
+    if (!half) range = with(cv, dnnl_tp_op_maximum, range, 1);
+    val_t *at = cv->status ? NULL : dtp_cv_typed(cv, dtp_cv_counted(cv, bins * ratio, 0), type);
+    at = with(cv, dnnl_tp_op_divide, with(cv, dnnl_tp_op_add, at, .5), (double)(bins * ratio));
+    at = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_multiply, range, at);
+    at = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_add, edge[0], at);
+    val_t *low = with(cv, dnnl_tp_op_greater_equal, at, -1),
+          *high = with(cv, dnnl_tp_op_less_equal, at, (double)size);
+    *inside = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_logical_and, low, high);
+    return with(cv, dnnl_tp_op_minimum, with(cv, dnnl_tp_op_maximum, at, 0), (double)(size - 1));
+}
+
+/* Bins of regions: the mean, or the largest weighted element, of ratio x ratio samples each. */
+void dtp_onnx_roi_align(cv_t *cv) {
+    enum { X, ROIS, IMAGES, PLANES = 4, EDGES = 4, BINS = 6, HEIGHT = 2, COORDINATES = 16 };
+    static const int64_t channels_last[] = {0, 2, 3, 1}, channels_first[] = {0, 3, 1, 2}, in_bin[] = {2, 4};
+    val_t *x = cv->in[X], *rois = cv->in[ROIS], *seen[2], *at[2];
+    const int64_t ratio = dtp_cv_int(cv, "sampling_ratio", 0),
+                  out[2] = {dtp_cv_int(cv, "output_height", 1), dtp_cv_int(cv, "output_width", 1)};
+    static const char name[] = "coordinate_transformation_mode";
+    const bool half = cv->since >= COORDINATES && dtp_cv_word(cv, name, "half_pixel", "half_pixel"),
+               is_max = dtp_cv_word(cv, "mode", "avg", "max");
+    if (!half && cv->since >= COORDINATES && !dtp_cv_word(cv, name, "half_pixel", "output_half_pixel"))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute '%s' is not known", name);
+    if (!is_max && !dtp_cv_word(cv, "mode", "avg", "avg"))
+        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'mode' is not known");
+    if (ratio < 1)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented,
+                    "its number of samples depends on regions: its attribute 'sampling_ratio' is %lld",
+                    (long long)ratio);
+    if (x->info.ndims != PLANES || rois->info.ndims != 2 || cv->in[IMAGES]->info.ndims != 1 ||
+        rois->info.data_type != x->info.data_type)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape,
+                    "its inputs have %d, %d and %d dimensions, needed are 4, 2 and 1, or their types differ",
+                    x->info.ndims, rois->info.ndims, cv->in[IMAGES]->info.ndims);
+    for (int d = 0; d < 2 && !cv->status; ++d)
+        if (out[d] < 1 || ratio > INT16_MAX || out[d] > INT16_MAX)
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld bins of %lld samples", (long long)out[d],
+                        (long long)ratio);
+    if (dtp_cv_dim(cv, rois, 1) != EDGES)
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its regions have no 4 edges");
+    if (cv->status) return;
+    const int64_t size[2] = {dtp_cv_dim(cv, x, HEIGHT), dtp_cv_dim(cv, x, HEIGHT + 1)},
+                  c = dtp_cv_dim(cv, x, CHANNELS);
+    const int64_t regions = rois->info.dims[0], rows = dtp_cv_product(x, 0, 1);
+    if (size[0] < 1 || size[1] < 1) dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its image has no elements");
+    if (cv->status) return;
+    for (int d = 0; d < 2; ++d) {
+        const int64_t n = out[d] * ratio, dims[] = {1, regions, d ? 1 : n, d ? n : 1, 1};
+        at[d] = samples(cv, rois, d, size[d], out[d], ratio, half, &seen[d]);
+        at[d] = dtp_cv_reshape(cv, at[d], SPACE + MOST, dims);
+        seen[d] = dtp_cv_reshape(cv, seen[d], SPACE + MOST, dims);
+    }
+    if (cv->status) return;
+    val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_logical_and, seen[0], seen[1]);
+    val_t *none[2] = {with(cv, dnnl_tp_op_multiply, at[0], 0), with(cv, dnnl_tp_op_multiply, at[1], 0)};
+    for (int d = 0; d < 2 && !cv->status; ++d) at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], none[1 - d]);
+    /* All images are one, of as many rows as they have together. */
+    val_t *image = dtp_cv_transpose(cv, x, channels_last);
+    int64_t all = CV_RUNTIME;
+    if (rows != CV_RUNTIME && __builtin_mul_overflow(rows, size[0], &all))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its image is too large");
+    image = dtp_cv_reshape(cv, image, PLANES, (const int64_t[]){1, all, size[1], c});
+    val_t *shift = dtp_cv_reshape(cv, dtp_cv_typed(cv, cv->in[IMAGES], dnnl_tp_s64), SPACE + MOST,
+                                  (const int64_t[]){1, cv->in[IMAGES]->info.dims[0], 1, 1, 1});
+    shift = with(cv, dnnl_tp_op_multiply, shift, (double)size[0]);
+    val_t *y = cv->status ? NULL
+                          : dtp_cv_between(cv, image, 2, size, at, shift,
+                                           is_max ? dnnl_tp_op_maximum : dnnl_tp_op_add);
+    if (cv->status) return;
+    y = dtp_cv_select(cv, inside, y, number(cv, y, 0)); /* {1, R, rows, columns, C} */
+    y = dtp_cv_reshape(cv, y, BINS, (const int64_t[]){regions, out[0], ratio, out[1], ratio, c});
+    y = dtp_cv_reduce(cv, is_max ? dnnl_tp_op_reduce_max : dnnl_tp_op_reduce_mean, y, 2, in_bin, false);
+    dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_transpose(dtp_cv_last(cv), y, channels_first));
 }

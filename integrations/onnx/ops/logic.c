@@ -30,7 +30,7 @@ void dtp_onnx_is_inf(cv_t *cv) {
 void dtp_onnx_mod(cv_t *cv) {
     const bool of_dividend = dtp_cv_int(cv, "fmod", 0) != 0;
     enum { TAKES_NUMBERS = 28 };
-    if (!of_dividend && is_float(cv) && cv->row->since < TAKES_NUMBERS)
+    if (!of_dividend && is_float(cv) && cv->since < TAKES_NUMBERS)
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'fmod' has to be 1 for its type");
     dtp_cv_set(cv, 0,
                dtp_cv_binary(dtp_cv_last(cv), of_dividend ? dnnl_tp_op_remainder : dnnl_tp_op_modulo,

@@ -20,11 +20,6 @@ static int64_t unrolled_at_most(cv_t *cv, const graph_proto_t *body) {
     return needs || cv->im->nodes_left < FEW_NODES ? cv->im->nodes_left : FEW_NODES;
 }
 
-static void take_node(cv_t *cv) {
-    if (!cv->status && --cv->im->nodes_left < 0) /* a body without nodes ends, too */
-        dtp_cv_fail(cv, dnnl_tp_invalid_graph, "the model has more nodes than max_nodes allows");
-}
-
 /* ---- Loop -------------------------------------------------------------------------------------------------------- */
 
 enum { COUNT, CONDITION, VARIABLES }; /* inputs of the node */
@@ -136,7 +131,7 @@ static bool unroll(cv_t *cv, const loop_t *l) {
             if (!cv->status) scans[k][n] = out[1 + l->nvars + k];
         }
         if (n >= room) room = room ? 2 * room : 8;
-        take_node(cv);
+        (void)dtp_cv_take_node(cv); /* a body without nodes ends, too */
         if (cv->status) return true;
         if (before - cv->im->nodes_left > l->limit) return false;
         for (int i = 0; i < l->nvars; ++i) in[FIXED + i] = out[1 + i];
@@ -304,7 +299,7 @@ static void unroll_steps(cv_t *cv, const steps_t *s) {
         for (int i = 0; i < s->nstates; ++i) state[i] = out[i];
         for (int k = 0; k < s->nouts && !cv->status; ++k)
             parts[k][s->out_back[k] ? s->steps - 1 - t : t] = out[s->nstates + k];
-        take_node(cv);
+        (void)dtp_cv_take_node(cv); /* a body without nodes ends, too */
     }
     for (int i = 0; i < s->nstates && !cv->status; ++i) dtp_cv_set(cv, i, state[i]);
     for (int k = 0; k < s->nouts && s->nstates + k < cv->nout && !cv->status; ++k)

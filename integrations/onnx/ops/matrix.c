@@ -17,7 +17,7 @@ void dtp_onnx_gemm(cv_t *cv) {
     const float alpha = dtp_cv_float(cv, "alpha", 1.f), beta = dtp_cv_float(cv, "beta", 1.f);
     const uint8_t a = dtp_cv_int(cv, "transA", 0) != 0, b = dtp_cv_int(cv, "transB", 0) != 0;
     enum { BROADCASTS_ALWAYS = 7 };
-    if (cv->row->since < BROADCASTS_ALWAYS)
+    if (cv->since < BROADCASTS_ALWAYS)
         (void)dtp_cv_int(cv, "broadcast", 0); /* of shapes that are equal without it */
     if (cv->in[0]->info.ndims != 2 || cv->in[1]->info.ndims != 2)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its inputs have %d and %d dimensions, needed are 2",

@@ -130,7 +130,7 @@ void dtp_onnx_batch_normalization(cv_t *cv) {
     const float momentum = dtp_cv_float(cv, "momentum", .9f);
     enum { INFERS_UNASKED = 7 };
     const bool trains = dtp_cv_int(cv, "training_mode", 0) != 0;
-    if (cv->row->since < INFERS_UNASKED && !dtp_cv_int(cv, "is_test", 0))
+    if (cv->since < INFERS_UNASKED && !dtp_cv_int(cv, "is_test", 0))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it is in training mode");
     if (dtp_cv_has(cv, "spatial") && !dtp_cv_int(cv, "spatial", 1))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "it normalises each element, not each channel");
@@ -199,7 +199,7 @@ void dtp_onnx_group_normalization(cv_t *cv) {
     val_t *y = dtp_cv_reshape(cv, cv->in[0], GROUPED, flat), *scale = cv->in[1], *bias = cv->in[2];
     normalized(cv, y, 1, &axis, epsilon, &y);
     enum { PER_CHANNEL = 21 };
-    if (cv->row->since < PER_CHANNEL && y) {
+    if (cv->since < PER_CHANNEL && y) {
         y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y, dtp_cv_unsqueeze(cv, scale, 0, 1));
         y = dtp_cv_binary(cv, dnnl_tp_op_add, y, dtp_cv_unsqueeze(cv, bias, 0, 1));
         y = dtp_cv_reshape(dtp_cv_last(cv), y, x->info.ndims, x->info.dims);

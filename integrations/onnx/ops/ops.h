@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define DTP_ONNX(op, since, convert, kind, fewest, most, params) void dtp_onnx_##convert(cv_t *cv);
+#define DTP_ONNX(op, convert, kind, fewest, most, params, ...) void dtp_onnx_##convert(cv_t *cv);
 #include "onnx/ops/ops.inc"
 
 /* Mean over axes, which stay with size 1. */
@@ -19,5 +19,10 @@ val_t *dtp_cv_pad_axis(cv_t *cv, val_t *x, int axis, int64_t before, int64_t aft
 val_t *dtp_cv_matmul(cv_t *cv, val_t *x, val_t *w, bool transposed);
 /* With the attributes of the node's windows; in: an image, weights, maybe a bias. */
 val_t *dtp_cv_convolution(cv_t *cv, int nin, val_t *const *in, int64_t groups);
+/* Values of an image {N, space, C} at places {N, out, 1} by axis: its elements around a place by their weights, 0 outside,
+ * joined by an operator: {N, out, C}. size: of the n dimensions of space; shift: added to positions on the first of them, or
+ * NULL. */
+val_t *dtp_cv_between(cv_t *cv, val_t *image, int n, const int64_t *size, val_t *const *at, val_t *shift,
+                      int joined_by);
 
 #endif

@@ -124,7 +124,7 @@ static val_t *exact_product(cv_t *cv, val_t *x, val_t *w) {
     const int along_w = wd > 1 ? wd - 2 : 0;
     const int64_t terms = dtp_cv_dim(cv, x, xd - 1);
     val_t *sum = NULL;
-    for (int64_t at = 0; at < terms && !cv->status; at += TERMS) {
+    for (int64_t at = 0; at < terms && dtp_cv_take_node(cv); at += TERMS) {
         const int64_t size = terms - at < TERMS ? terms - at : TERMS;
         val_t *part = dtp_cv_matmul(cv, dtp_cv_part(cv, x, xd - 1, at, size),
                                     dtp_cv_part(cv, w, along_w, at, size), false);
@@ -184,7 +184,7 @@ static val_t *exact_convolution(cv_t *cv, val_t *x, val_t *x_zero, val_t *w, val
     if (!cv->status && (each < 1 || channels < 1 || (channels > each && groups != 1)))
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "its sums are too long to be exact");
     val_t *sum = NULL;
-    for (int64_t at = 0; at < channels && !cv->status; at += each) {
+    for (int64_t at = 0; at < channels && dtp_cv_take_node(cv); at += each) {
         const int64_t size = channels - at < each ? channels - at : each;
         val_t *in[] = {groups == 1 ? dtp_cv_part(cv, x, 1, at, size) : x, dtp_cv_part(cv, w, 1, at, size)};
         val_t *part = dtp_cv_typed(cv, dtp_cv_convolution(cv, 2, in, groups), dnnl_tp_s32);

@@ -1,5 +1,5 @@
-/* RNN, GRU and LSTM, unrolled: as many steps as the sequence has, which has to be known. Everything that does not depend on
- * the step before is one product for all steps. */
+/* RNN, GRU and LSTM: unrolled where the sequence has few steps, else a While of the graph, whose number of steps a run may
+ * tell. Everything that does not depend on the step before is one product for all steps. */
 #include "onnx/ops/ops.h"
 
 #include <strings.h>
@@ -11,16 +11,19 @@ static const int gates_of[] = {[RNN] = 1, [GRU] = 3, [LSTM] = 4};
 
 typedef struct {
     cell_kind_t kind;
-    int64_t steps, batch, hidden;
-    float clip; /* 0: none */
+    int64_t steps, batch, hidden; /* CV_RUNTIME: not known */
+    float clip;                   /* 0: none */
     bool clips;
+    bool loops;                         /* a While of the graph */
     bool is_linear;                     /* GRU: the reset gate stands behind the product */
     bool couples;                       /* LSTM: the forget gate is 1 - the input gate */
     const char *function[2][FUNCTIONS]; /* by direction */
     float alpha[2][FUNCTIONS], beta[2][FUNCTIONS];
-    val_t *r, *r_bias; /* {G H, H}, {G H} or NULL */
-    val_t *peephole;   /* {3 H} or NULL */
-    val_t *lengths;    /* {B, 1} or NULL */
+    val_t *r, *r_bias;           /* {G H, H}, {G H} or NULL */
+    val_t *r_inner, *inner_bias; /* GRU: the rows of the last gate */
+    val_t *peephole[FUNCTIONS];  /* {H} or NULL */
+    val_t *lengths;              /* {B, 1} of s64 or NULL */
+    val_t *zeros;                /* {B, H} */
     dnnl_tp_data_type_t type;
 } cell_t;
 
@@ -95,9 +98,8 @@ static val_t *rnn_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
     return activate(cv, c, d, 0, plus(cv, x, product(cv, c, h)));
 }
 
-/* Gates z, r, h. */
+enum { Z, RESET, H }; /* gates of GRU */
 static val_t *gru_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
-    enum { Z, RESET, H, PAIR };
     val_t *rh = product(cv, c, h);
     if (cv->status) return NULL;
     val_t *z = activate(cv, c, d, 0, plus(cv, gate(cv, c, x, Z), gate(cv, c, rh, Z)));
@@ -105,11 +107,7 @@ static val_t *gru_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
     val_t *inner = NULL;
     if (cv->status) return NULL;
     if (c->is_linear) inner = times(cv, r, gate(cv, c, rh, H));
-    else {
-        val_t *weights = dtp_cv_part(cv, c->r, 0, H * c->hidden, c->hidden);
-        inner = dtp_cv_matmul(cv, times(cv, r, h), weights, true);
-        if (c->r_bias) inner = plus(cv, inner, gate(cv, c, c->r_bias, H));
-    }
+    else inner = plus(cv, dtp_cv_matmul(cv, times(cv, r, h), c->r_inner, true), c->inner_bias);
     val_t *y = activate(cv, c, d, 1, plus(cv, gate(cv, c, x, H), inner));
     return plus(cv, times(cv, one_minus(cv, c, z), y), times(cv, z, h));
 }
@@ -117,9 +115,8 @@ static val_t *gru_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h) {
 /* Gates i, o, f, c; peepholes i, o, f. */
 static val_t *lstm_step(cv_t *cv, const cell_t *c, int d, val_t *x, val_t *h, val_t **memory) {
     enum { I, O, F, C };
-    val_t *p[3] = {NULL, NULL, NULL}, *all = plus(cv, x, product(cv, c, h));
+    val_t *const *p = c->peephole, *all = plus(cv, x, product(cv, c, h));
     if (cv->status) return NULL;
-    for (int k = 0; k < 3 && c->peephole; ++k) p[k] = gate(cv, c, c->peephole, k);
     val_t *i = activate(cv, c, d, 0, plus(cv, gate(cv, c, all, I), p[I] ? times(cv, p[I], *memory) : NULL));
     val_t *f = c->couples ? one_minus(cv, c, i)
                           : activate(cv, c, d, 0,
@@ -143,54 +140,113 @@ static val_t *of_direction(cv_t *cv, val_t *x, int direction) {
     return cv->status ? NULL : dtp_cv_reshape(cv, part, x->info.ndims - 1, x->info.dims + 1);
 }
 
-/* Where a sequence has ended: its old state. */
-static val_t *kept(cv_t *cv, const cell_t *c, int64_t t, val_t *now, val_t *before) {
-    if (!c->lengths) return now;
-    val_t *runs = dtp_cv_binary(cv, dnnl_tp_op_greater, c->lengths,
-                                dtp_cv_scalar(cv, c->lengths->info.data_type, (double)t));
-    return dtp_cv_select(cv, runs, now, before);
+/* Zeros of the shape of a value. */
+static val_t *zeros_like(cv_t *cv, const cell_t *c, val_t *x) {
+    val_t *never = cv->status ? NULL : dtp_cv_binary(cv, dnnl_tp_op_greater, x, x);
+    return cv->status ? NULL : dtp_cv_typed(cv, never, c->type);
 }
 
-/* x: {T, B, I}; y[t]: {B, H}; the last states. */
-static void sequence(cv_t *cv, cell_t *c, int index, bool is_backward, val_t *x, val_t **y, val_t **h,
+/* Step t, a number of s64. *h, *memory: the states, which it changes; x: {B, G H}. What the step gives out. */
+static val_t *step(cv_t *cv, const cell_t *c, int d, val_t *t, val_t *x, val_t **h, val_t **memory) {
+    val_t *before = *memory;
+    if (cv->status) return NULL;
+    val_t *now = c->kind == RNN   ? rnn_step(cv, c, d, x, *h)
+                 : c->kind == GRU ? gru_step(cv, c, d, x, *h)
+                                  : lstm_step(cv, c, d, x, *h, memory);
+    if (cv->status || !c->lengths) return *h = now;
+    /* Where a sequence has ended, the states stay and nothing comes out. */
+    val_t *runs = dtp_cv_binary(cv, dnnl_tp_op_greater, c->lengths, t);
+    *h = dtp_cv_select(cv, runs, now, *h);
+    if (c->kind == LSTM) *memory = dtp_cv_select(cv, runs, *memory, before);
+    return dtp_cv_select(cv, runs, now, c->zeros);
+}
+
+/* xw: {T, B, G H}; what comes out: {T, B, H}. */
+static val_t *unroll(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t *xw, val_t **h,
                      val_t **memory) {
-    val_t *w = of_direction(cv, cv->in[W], index), *bias = NULL;
-    const int64_t rows = (int64_t)gates_of[c->kind] * c->hidden;
-    c->r = of_direction(cv, cv->in[R], index);
-    c->r_bias = c->peephole = NULL;
-    if (dtp_cv_given(cv, B)) {
-        val_t *both = of_direction(cv, cv->in[B], index);
-        bias = both ? dtp_cv_part(cv, both, 0, 0, rows) : NULL;
-        c->r_bias = both ? dtp_cv_part(cv, both, 0, rows, rows) : NULL;
-    }
-    if (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES))
-        c->peephole = of_direction(cv, cv->in[PEEPHOLES], index);
-    if (cv->status) return;
-    val_t *xw = plus(cv, dtp_cv_matmul(cv, x, w, true), bias);
-    const int64_t state[2] = {c->batch, c->hidden}, gates[2] = {c->batch, rows};
+    val_t *y[MAX_STEPS];
+    const int64_t gates[2] = {c->batch, gates_of[c->kind] * c->hidden};
     for (int64_t k = 0; k < c->steps && !cv->status; ++k) {
         const int64_t t = is_backward ? c->steps - 1 - k : k;
-        val_t *xt = dtp_cv_reshape(cv, dtp_cv_part(cv, xw, 0, t, 1), 2, gates), *old = *memory;
-        if (cv->status) return;
-        val_t *now = c->kind == RNN   ? rnn_step(cv, c, index, xt, *h)
-                     : c->kind == GRU ? gru_step(cv, c, index, xt, *h)
-                                      : lstm_step(cv, c, index, xt, *h, memory);
-        *h = kept(cv, c, t, now, *h);
-        if (c->kind == LSTM) *memory = kept(cv, c, t, *memory, old);
-        y[t] = c->lengths ? kept(cv, c, t, now, dtp_cv_fill(cv, c->type, 2, state, 0)) : now;
+        val_t *x = dtp_cv_reshape(cv, dtp_cv_part(cv, xw, 0, t, 1), 2, gates);
+        y[t] = step(cv, c, d, dtp_cv_scalar(cv, dnnl_tp_s64, (double)t), x, h, memory);
     }
+    return cv->status || !dtp_cv_wanted(cv, 0) ? NULL : dtp_cv_stack(cv, (int)c->steps, y, 0);
 }
 
+static val_t *as_while(cv_t *cv, const cell_t *c, int d, bool is_backward, val_t *xw, val_t **h,
+                       val_t **memory) {
+    enum { INDEX, STATE, MEMORY };
+    dtp_repeat_t r;
+    val_t *results[DTP_REPEAT_MOST], *steps, *condition = NULL, *last = NULL;
+    const bool is_lstm = c->kind == LSTM, collects = dtp_cv_wanted(cv, 0);
+    if (c->steps == CV_RUNTIME) {
+        steps = dtp_cv_part(cv, dtp_cv_unary(cv, dnnl_tp_op_shape_of, xw), 0, 0, 1);
+        steps = dtp_cv_reshape(cv, steps, 0, NULL);
+    } else steps = dtp_cv_constant(cv, dnnl_tp_s64, 0, NULL, &c->steps);
+    if (!cv->status) last = dtp_cv_binary(cv, dnnl_tp_op_subtract, steps, dtp_cv_scalar(cv, dnnl_tp_s64, 1));
+    val_t *all = collects && !cv->status ? zeros_like(cv, c, gate(cv, c, xw, 0)) : NULL;
+    dtp_repeat_begin(&r, cv);
+    val_t *state = *h = dtp_repeat_variable(&r, *h);
+    val_t *kept = *memory = is_lstm ? dtp_repeat_variable(&r, *memory) : NULL;
+    cv->im->graph = r.cond;
+    if (!cv->status) condition = dtp_cv_binary(cv, dnnl_tp_op_less, r.index, steps);
+    cv->im->graph = r.body;
+    val_t *t = r.index;
+    if (is_backward && !cv->status) t = dtp_cv_binary(cv, dnnl_tp_op_subtract, last, r.index);
+    val_t *y = step(cv, c, d, t, dtp_cv_take(cv, xw, 0, t), h, memory);
+    dtp_repeat_next(&r, state, *h, "");
+    if (is_lstm) dtp_repeat_next(&r, kept, *memory, "");
+    if (collects) dtp_repeat_collect_in(&r, all, t, y);
+    dtp_repeat_end(&r, condition, results);
+    if (cv->status) return NULL;
+    *h = results[STATE];
+    if (is_lstm) *memory = results[MEMORY];
+    return collects ? results[is_lstm ? MEMORY + 1 : MEMORY] : NULL;
+}
+
+/* The initial state that an input holds, or zeros. */
 static val_t *initial(cv_t *cv, const cell_t *c, int input, int index, bool is_batch_first) {
-    const int64_t state[2] = {c->batch, c->hidden};
     static const int64_t perm[] = {1, 0, 2};
-    if (!dtp_cv_given(cv, input)) return dtp_cv_fill(cv, c->type, 2, state, 0);
+    if (cv->status || !dtp_cv_given(cv, input)) return c->zeros;
     val_t *x = cv->in[input];
     if (x->info.ndims != 3) {
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its initial state has %d dimensions", x->info.ndims);
         return NULL;
     }
     return of_direction(cv, is_batch_first ? dtp_cv_transpose(cv, x, perm) : x, index);
+}
+
+/* x: {T, B, I}; what comes out of the steps, {T, B, H}; the last states. */
+static val_t *sequence(cv_t *cv, cell_t *c, int index, bool is_backward, bool is_batch_first, val_t *x,
+                       val_t **h, val_t **memory) {
+    val_t *w = of_direction(cv, cv->in[W], index), *bias = NULL;
+    const int64_t rows = (int64_t)gates_of[c->kind] * c->hidden, state[2] = {c->batch, c->hidden};
+    c->r = of_direction(cv, cv->in[R], index);
+    c->r_bias = NULL;
+    if (dtp_cv_given(cv, B)) {
+        val_t *both = of_direction(cv, cv->in[B], index);
+        bias = both ? dtp_cv_part(cv, both, 0, 0, rows) : NULL;
+        c->r_bias = both ? dtp_cv_part(cv, both, 0, rows, rows) : NULL;
+    }
+    if (c->kind == LSTM && dtp_cv_given(cv, PEEPHOLES)) {
+        val_t *all = of_direction(cv, cv->in[PEEPHOLES], index);
+        for (int k = 0; k < FUNCTIONS && !cv->status; ++k) c->peephole[k] = gate(cv, c, all, k);
+    }
+    if (c->kind == GRU && !c->is_linear && !cv->status) {
+        c->r_inner = dtp_cv_part(cv, c->r, 0, H * c->hidden, c->hidden);
+        c->inner_bias = c->r_bias ? gate(cv, c, c->r_bias, H) : NULL;
+    }
+    if (cv->status) return NULL;
+    val_t *xw = plus(cv, dtp_cv_matmul(cv, x, w, true), bias);
+    if (c->batch != CV_RUNTIME) c->zeros = dtp_cv_fill(cv, c->type, 2, state, 0);
+    else if (!cv->status)
+        c->zeros =
+            zeros_like(cv, c, dtp_cv_take(cv, gate(cv, c, xw, 0), 0, dtp_cv_scalar(cv, dnnl_tp_s64, 0)));
+    *h = initial(cv, c, INITIAL_H, index, is_batch_first);
+    *memory = c->kind == LSTM ? initial(cv, c, INITIAL_C, index, is_batch_first) : NULL;
+    if (cv->status) return NULL;
+    return (c->loops ? as_while : unroll)(cv, c, index, is_backward, xw, h, memory);
 }
 
 void dtp_onnx_recurrent(cv_t *cv) {
@@ -207,8 +263,8 @@ void dtp_onnx_recurrent(cv_t *cv) {
     c.clip = dtp_cv_float(cv, "clip", 0.f);
     if (c.kind == GRU) c.is_linear = dtp_cv_int(cv, "linear_before_reset", 0) != 0;
     if (c.kind == LSTM) c.couples = dtp_cv_int(cv, "input_forget", 0) != 0;
-    const bool batch_first = cv->row->since >= LAYOUT && dtp_cv_int(cv, "layout", 0) != 0;
-    if (cv->row->since < 7) (void)dtp_cv_int(cv, "output_sequence", 0);
+    const bool batch_first = cv->since >= LAYOUT && dtp_cv_int(cv, "layout", 0) != 0;
+    if (cv->since < 7) (void)dtp_cv_int(cv, "output_sequence", 0);
     val_t *x = cv->in[X], *r = cv->in[R];
     if (x->info.ndims != DIMS || r->info.ndims != DIMS || cv->in[W]->info.ndims != DIMS)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape,
@@ -219,26 +275,21 @@ void dtp_onnx_recurrent(cv_t *cv) {
     c.hidden = dtp_cv_dim(cv, r, 2);
     if (dtp_cv_int(cv, "hidden_size", c.hidden) != c.hidden)
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its attribute 'hidden_size' is not the size of R");
-    c.steps = cv->status ? 0 : dtp_cv_dim(cv, x, 0);
-    c.batch = cv->status ? 0 : dtp_cv_dim(cv, x, 1);
-    if (c.steps > MAX_STEPS)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "it has %lld steps; up to %d are unrolled", (long long)c.steps,
-                    MAX_STEPS);
-    if (!cv->status && (c.steps < 1 || c.hidden < 1 || r->info.dims[1] != gates_of[c.kind] * c.hidden ||
-                        r->info.dims[0] != directions))
+    if (cv->status) return;
+    c.steps = x->info.dims[0];
+    c.loops = c.steps == CV_RUNTIME || c.steps > MAX_STEPS;
+    c.batch = c.loops ? x->info.dims[1] : dtp_cv_dim(cv, x, 1);
+    if (!cv->status && ((c.steps < 1 && c.steps != CV_RUNTIME) || c.hidden < 1 ||
+                        r->info.dims[1] != gates_of[c.kind] * c.hidden || r->info.dims[0] != directions))
         dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its steps, directions or sizes do not fit");
-    if (dtp_cv_given(cv, LENGTHS)) c.lengths = dtp_cv_unsqueeze(cv, cv->in[LENGTHS], 0, 1);
-    val_t *y[2][MAX_STEPS] = {{NULL}}, *h[2] = {NULL, NULL}, *memory[2] = {NULL, NULL};
-    for (int d = 0; d < directions && !cv->status; ++d) {
-        h[d] = initial(cv, &c, INITIAL_H, d, batch_first);
-        if (c.kind == LSTM) memory[d] = initial(cv, &c, INITIAL_C, d, batch_first);
-        if (!cv->status) sequence(cv, &c, d, both ? d == 1 : reverse, x, y[d], &h[d], &memory[d]);
-    }
+    if (dtp_cv_given(cv, LENGTHS))
+        c.lengths = dtp_cv_typed(cv, dtp_cv_unsqueeze(cv, cv->in[LENGTHS], 0, 1), dnnl_tp_s64);
+    val_t *y[2] = {NULL, NULL}, *h[2] = {NULL, NULL}, *memory[2] = {NULL, NULL};
+    for (int d = 0; d < directions && !cv->status; ++d)
+        y[d] = sequence(cv, &c, d, both ? d == 1 : reverse, batch_first, x, &h[d], &memory[d]);
     if (cv->status) return;
     if (dtp_cv_wanted(cv, 0)) {
-        val_t *all[2] = {NULL, NULL}; /* {T, B, H} each */
-        for (int d = 0; d < directions && !cv->status; ++d) all[d] = dtp_cv_stack(cv, (int)c.steps, y[d], 0);
-        val_t *out = cv->status ? NULL : dtp_cv_stack(cv, directions, all, 1); /* {T, D, B, H} */
+        val_t *out = dtp_cv_stack(cv, directions, y, 1); /* {T, D, B, H} */
         dtp_cv_set(cv, 0, batch_first && !cv->status ? dtp_cv_transpose(cv, out, time_first) : out);
     }
     for (int i = 1; i < 3; ++i)

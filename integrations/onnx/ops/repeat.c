@@ -36,21 +36,25 @@ void dtp_repeat_next(dtp_repeat_t *r, const val_t *variable, val_t *next, const 
         if (r->inside[i] == variable) r->next[i] = next;
 }
 
+void dtp_repeat_collect_in(dtp_repeat_t *r, val_t *room, val_t *at, val_t *x) {
+    cv_t *cv = r->cv;
+    static const int64_t one_place[2] = {1, 1};
+    static const char word[] = "none";
+    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reduction, dnnl_tp_op_attr_string, sizeof word - 1, word};
+    if (cv->status) return;
+    val_t *all = dtp_repeat_variable(r, room);
+    val_t *in[] = {all, dtp_cv_reshape(cv, at, 2, one_place), dtp_cv_unsqueeze(cv, x, 1, 0)};
+    dtp_repeat_next(r, all, dtp_cv_op(cv, dnnl_tp_op_scatter_nd, 3, in, 1, &attr), "");
+}
+
 void dtp_repeat_collect(dtp_repeat_t *r, int64_t steps, val_t *at, val_t *x) {
     cv_t *cv = r->cv;
     int64_t dims[DNNL_TP_MAX_NDIMS] = {steps};
     if (!cv->status && x->info.ndims >= DNNL_TP_MAX_NDIMS)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a result has more than %d dimensions", DNNL_TP_MAX_NDIMS);
     for (int d = 0; !cv->status && d < x->info.ndims; ++d) dims[1 + d] = dtp_cv_dim(cv, x, d);
-    if (cv->status) return;
-    const int nd = x->info.ndims + 1;
-    val_t *all = dtp_repeat_variable(r, dtp_cv_fill(cv, x->info.data_type, nd, dims, 0));
-    static const int64_t one_place[2] = {1, 1};
-    static const char word[] = "none";
-    const dnnl_tp_op_attr_t attr = {dnnl_tp_op_attr_reduction, dnnl_tp_op_attr_string, sizeof word - 1, word};
-    dims[0] = 1;
-    val_t *in[] = {all, dtp_cv_reshape(cv, at, 2, one_place), dtp_cv_reshape(cv, x, nd, dims)};
-    dtp_repeat_next(r, all, dtp_cv_op(cv, dnnl_tp_op_scatter_nd, 3, in, 1, &attr), "");
+    if (!cv->status)
+        dtp_repeat_collect_in(r, dtp_cv_fill(cv, x->info.data_type, x->info.ndims + 1, dims, 0), at, x);
 }
 
 void dtp_repeat_end(dtp_repeat_t *r, val_t *condition, val_t **results) {
@@ -69,7 +73,7 @@ void dtp_repeat_end(dtp_repeat_t *r, val_t *condition, val_t **results) {
     const dnnl_tp_value_t goes_on = dtp_cv_value(cv, condition);
     char room[DTP_ONNX_NAME];
     if (!cv->status)
-        dtp_cv_pass_on(cv, dnnl_tp_graph_while(r->around, dtp_onnx_plain(cv->node->output[0], room), r->cond,
+        dtp_cv_pass_on(cv, dnnl_tp_graph_while(r->around, dtp_onnx_plain(dtp_cv_result(cv), room), r->cond,
                                                goes_on, r->body, r->n, v[INIT], v[INSIDE], v[NEXT], 0,
                                                v[RESULT]));
     for (int i = 0; i < r->n && !cv->status; ++i) results[i] = dtp_cv_made(cv, v[RESULT][i]);

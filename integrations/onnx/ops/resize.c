@@ -94,8 +94,8 @@ static int taps(const resize_t *r, const axis_t *a, int64_t i, int64_t *at, doub
     const int64_t first = (int64_t)floor(x - reach) + 1, last = (int64_t)ceil(x + reach) - 1;
     int n = 0;
     double sum = 0;
-    for (int64_t p = first; p <= last && n < MOST_TAPS; ++p) {
-        if (r->excludes && (p < 0 || p >= a->in)) continue;
+    for (int64_t p = r->excludes && first < 0 ? 0 : first; p <= last && n < MOST_TAPS; ++p) {
+        if (r->excludes && p >= a->in) break;
         at[n] = p;
         sum += weight[n++] = kernel(r, ((double)p - x) * squeeze);
     }
@@ -115,6 +115,13 @@ typedef struct {
 } table_t;
 
 static void fill_table(cv_t *cv, const resize_t *r, const axis_t *a, table_t *t) {
+    const double last = position(r, a, a->out - 1), farthest = 0x1p50; /* between them lie all places */
+    if (!(fabs(position(r, a, 0)) < farthest && fabs(last) < farthest && a->scale > 1 / farthest)) {
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its scale is %g, or its region lies too far outside",
+                    a->scale);
+        t->n = 0;
+        return;
+    }
     int64_t at[MOST_TAPS];
     double weight[MOST_TAPS];
     t->n = 0;
@@ -214,11 +221,13 @@ static void take_scales(cv_t *cv, int n, const int *at, int64_t count, const dou
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has %lld scales for %d axes", (long long)count, n);
     for (int i = 0; i < n && !cv->status; ++i) {
         axis_t *a = &axes[at[i]];
-        if (!(scales[i] > 0 && scales[i] < 0x1p31))
-            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a scale is %g", scales[i]);
+        const double out = floor((double)a->in * scales[i]);
+        if (!(scales[i] > 0 && out <= INT32_MAX))
+            dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a scale of %lld elements is %g", (long long)a->in,
+                        scales[i]);
         else {
             a->scale = scales[i];
-            a->out = (int64_t)floor((double)a->in * a->scale);
+            a->out = (int64_t)out;
         }
     }
 }
@@ -260,7 +269,9 @@ static void keep_ratio(cv_t *cv, int policy, int n, const int *at, axis_t *axes)
     for (int i = 0; i < n && !cv->status; ++i) {
         axis_t *a = &axes[at[i]];
         a->scale = scale;
-        a->out = (int64_t)floor(scale * (double)a->in + .5);
+        const double out = floor(scale * (double)a->in + .5);
+        if (!(out <= INT32_MAX)) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "a size becomes %g", out);
+        a->out = cv->status ? 0 : (int64_t)out;
     }
 }
 
@@ -285,7 +296,7 @@ void dtp_onnx_resize(cv_t *cv) {
     enum { AXES_SINCE = 18 };
     int policy = 0;
     every_axis(n, at);
-    if (cv->row->since >= AXES_SINCE) {
+    if (cv->since >= AXES_SINCE) {
         r.antialias = dtp_cv_int(cv, "antialias", 0) != 0;
         policy = word(cv, "keep_aspect_ratio_policy", policies, sizeof policies / sizeof *policies);
         const int64_t *given = dtp_cv_attr_ints(cv, "axes", &count);

@@ -204,8 +204,8 @@ void dtp_onnx_depth_to_space(cv_t *cv) {
 void dtp_onnx_space_to_depth(cv_t *cv) {
     static const int64_t dcr[BLOCKED] = {0, 3, 5, 1, 2, 4}, crd[BLOCKED] = {0, 1, 3, 5, 2, 4};
     enum { HAS_MODE = 28 };
-    const bool is_crd = cv->row->since >= HAS_MODE && dtp_cv_word(cv, "mode", "DCR", "CRD");
-    if (cv->row->since >= HAS_MODE && !is_crd && !dtp_cv_word(cv, "mode", "DCR", "DCR"))
+    const bool is_crd = cv->since >= HAS_MODE && dtp_cv_word(cv, "mode", "DCR", "CRD");
+    if (cv->since >= HAS_MODE && !is_crd && !dtp_cv_word(cv, "mode", "DCR", "DCR"))
         dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'mode' is neither DCR nor CRD");
     const int64_t b = block_size(cv), *x = cv->in[0]->info.dims;
     if (!cv->status && (x[H] % b || x[W] % b))
@@ -220,8 +220,7 @@ void dtp_onnx_space_to_depth(cv_t *cv) {
 /* ---- Several tensors ---------------------------------------------------------------------------------------------- */
 
 void dtp_onnx_concat(cv_t *cv) {
-    if (!dtp_cv_has(cv, "axis") && cv->row->since > 1)
-        dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has no axis");
+    if (!dtp_cv_has(cv, "axis") && cv->since > 1) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "it has no axis");
     const int axis = dtp_cv_axis(cv, dtp_cv_int(cv, "axis", 1), ndims_of(cv));
     for (int i = 0; i < cv->nin; ++i)
         if (!cv->in[i]) dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its input %d is absent", i);

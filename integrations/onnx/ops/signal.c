@@ -3,17 +3,6 @@
 
 #include <math.h>
 
-static dnnl_tp_data_type_t type_attr(cv_t *cv, const char *name) {
-    enum { FLOAT = 1 };
-    const int64_t to = dtp_cv_int(cv, name, FLOAT);
-    const dnnl_tp_data_type_t type =
-        to > 0 && to < INT16_MAX ? dtp_onnx_carried((int)to) : dnnl_tp_data_type_undef;
-    if (type == dnnl_tp_data_type_undef)
-        dtp_cv_fail(cv, dnnl_tp_unimplemented, "the type %s is not carried by graphs",
-                    dtp_onnx_type_name((int)(to & INT16_MAX)));
-    return type;
-}
-
 /* One integer that has to be known, in a range. */
 static int64_t known_int(cv_t *cv, int input, int64_t least, int64_t most) {
     int64_t n;
@@ -32,7 +21,8 @@ void dtp_onnx_window(cv_t *cv) {
     static const double parts[][3] = {{.5, .5, 0}, {25. / 46, 21. / 46, 0}, {.42, .5, .08}};
     const double *w = parts[cv->row->kind];
     const bool periodic = dtp_cv_int(cv, "periodic", 1) != 0;
-    const dnnl_tp_data_type_t type = type_attr(cv, "output_datatype");
+    const dnnl_tp_data_type_t type =
+        dtp_cv_type(cv, "output_datatype", DTP_ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
     const int64_t size = known_int(cv, 0, 0, MOST);
     const double n = periodic ? (double)size : (double)(size - 1);
     void *p;
@@ -47,7 +37,8 @@ void dtp_onnx_window(cv_t *cv) {
 /* {dft_length / 2 + 1, bins}: triangles whose corners lie apart evenly on the mel scale. */
 void dtp_onnx_mel_weights(cv_t *cv) {
     enum { BINS, LENGTH, RATE, LOW, HIGH, MOST = 1 << 20 };
-    const dnnl_tp_data_type_t type = type_attr(cv, "output_datatype");
+    const dnnl_tp_data_type_t type =
+        dtp_cv_type(cv, "output_datatype", DTP_ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
     const int64_t bins = known_int(cv, BINS, 1, MOST), length = known_int(cv, LENGTH, 1, MOST),
                   rate = known_int(cv, RATE, 1, INT32_MAX);
     int64_t n;

@@ -1,6 +1,8 @@
 /* Windows that slide over the spatial dimensions: convolutions, pooling, local response normalization. */
 #include "onnx/ops/ops.h"
 
+#include <math.h>
+
 enum { CHANNELS = 1, SPACE = 2, MOST = 3 }; /* dimensions of x: {N, C, space} */
 
 /* The attributes that windows have in common. */
@@ -106,6 +108,74 @@ void dtp_onnx_conv(cv_t *cv) {
     dtp_cv_set(cv, 0, cv->status ? NULL : dtp_cv_convolution(dtp_cv_last(cv), cv->nin, cv->in, groups));
 }
 
+/* A product of the weights with what stands where each place of a window points to, beside its own place. */
+void dtp_onnx_deform_conv(cv_t *cv) {
+    enum { X, W, OFFSET, BIAS, MASK, PLANES = 4 };
+    static const int64_t image_order[] = {0, 2, 3, 1}, column_order[] = {0, 4, 1, 2, 3};
+    val_t *x = cv->in[X], *weights = cv->in[W], *offset = cv->in[OFFSET], *at[2];
+    const int64_t groups = dtp_cv_int(cv, "group", 1), parts = dtp_cv_int(cv, "offset_group", 1);
+    window_t w;
+    if (x->info.ndims != PLANES || weights->info.ndims != PLANES || offset->info.ndims != PLANES)
+        dtp_cv_fail(cv, dnnl_tp_unimplemented, "its inputs have %d, %d and %d dimensions; 4 are implemented",
+                    x->info.ndims, weights->info.ndims, offset->info.ndims);
+    if (cv->status || !read_window(cv, weights->info.dims + SPACE, &w)) return;
+    const int64_t c = dtp_cv_dim(cv, x, 1), o = dtp_cv_dim(cv, weights, 0),
+                  depth = dtp_cv_dim(cv, weights, 1), size[] = {dtp_cv_dim(cv, x, 2), dtp_cv_dim(cv, x, 3)},
+                  out[] = {dtp_cv_dim(cv, offset, 2), dtp_cv_dim(cv, offset, 3)},
+                  offsets = dtp_cv_dim(cv, offset, 1), most = INT32_MAX;
+    for (int d = 0; d < 2; ++d) (void)dtp_cv_dim(cv, weights, SPACE + d);
+    const int64_t places = cv->status ? 0 : dtp_cv_product(weights, SPACE, PLANES);
+    if (!cv->status && (c > most || o > most || size[0] > most || size[1] > most || out[0] > most ||
+                        out[1] > most || places < 1 || places > INT16_MAX))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its sizes are out of range");
+    if (!cv->status && (groups < 1 || parts < 1 || groups > c || parts > c || c % groups || c % parts ||
+                        o % groups || depth != c / groups || offsets != parts * places * 2))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its channels, groups or offsets do not fit");
+    for (int d = 0; d < 2 && !cv->status; ++d) {
+        const double pads = (double)w.begin[d] + (double)w.end[d],
+                     range = (double)w.dilations[d] * (double)(w.kernel[d] - 1) + 1;
+        if (w.strides[d] < 1 || w.dilations[d] < 1 ||
+            floor(((double)size[d] + pads - range) / (double)w.strides[d]) + 1 != (double)out[d])
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its windows are not as many as its offsets");
+    }
+    int64_t images = parts > 1 ? dtp_cv_dim(cv, x, 0) : x->info.dims[0];
+    if (!cv->status && images != CV_RUNTIME && __builtin_mul_overflow(images, parts, &images))
+        dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its groups are too many");
+    if (cv->status) return;
+    offset = dtp_cv_reshape(cv, offset, PLANES + 1, (const int64_t[]){images, places, 2, out[0], out[1]});
+    for (int d = 0; d < 2 && !cv->status; ++d) {
+        const int64_t dims[] = {places, d ? 1 : out[0], d ? out[1] : 1};
+        void *p;
+        val_t *own = dtp_cv_room(cv, dnnl_tp_f64, 3, dims, &p);
+        for (int64_t i = 0; own && i < places * out[d]; ++i) {
+            const int64_t k = d ? i / out[d] % w.kernel[1] : i / out[d] / w.kernel[1];
+            ((double *)p)[i] = (double)(i % out[d]) * (double)w.strides[d] - (double)w.begin[d] +
+                               (double)k * (double)w.dilations[d];
+        }
+        at[d] = dtp_cv_reshape(cv, dtp_cv_part(cv, offset, 2, d, 1), PLANES,
+                               (const int64_t[]){images, places, out[0], out[1]});
+        if (!cv->status)
+            at[d] = dtp_cv_binary(cv, dnnl_tp_op_add, at[d], dtp_cv_typed(cv, own, at[d]->info.data_type));
+        at[d] = dtp_cv_unsqueeze(cv, at[d], 0, 1);
+    }
+    val_t *image = dtp_cv_reshape(cv, x, PLANES, (const int64_t[]){images, c / parts, size[0], size[1]});
+    image = dtp_cv_transpose(cv, image, image_order);
+    val_t *y = cv->status ? NULL : dtp_cv_between(cv, image, 2, size, at, NULL, dnnl_tp_op_add);
+    if (dtp_cv_given(cv, MASK) && !cv->status)
+        y = dtp_cv_binary(cv, dnnl_tp_op_multiply, y,
+                          dtp_cv_reshape(cv, cv->in[MASK], PLANES + 1,
+                                         (const int64_t[]){images, places, out[0], out[1], 1}));
+    y = dtp_cv_transpose(cv, y, column_order);
+    y = dtp_cv_reshape(cv, y, PLANES,
+                       (const int64_t[]){x->info.dims[0], groups, depth * places, out[0] * out[1]});
+    weights = dtp_cv_reshape(cv, weights, 3, (const int64_t[]){groups, o / groups, depth * places});
+    y = cv->status ? NULL : dtp_cv_matmul(cv, weights, y, false);
+    y = dtp_cv_reshape(cv, y, PLANES, (const int64_t[]){x->info.dims[0], o, out[0], out[1]});
+    if (dtp_cv_given(cv, BIAS) && !cv->status)
+        y = dtp_cv_binary(dtp_cv_last(cv), dnnl_tp_op_add, y, dtp_cv_per_channel(cv, y, cv->in[BIAS]));
+    dtp_cv_set(cv, 0, y);
+}
+
 /* Elements of x along a spatial dimension apart by `by`, zeros between them and before and behind. */
 static val_t *spread(cv_t *cv, val_t *x, int d, int64_t by, int64_t before, int64_t after) {
     const int nd = x->info.ndims;
@@ -189,6 +259,9 @@ void dtp_onnx_conv_transpose(cv_t *cv) {
         const int64_t range = l * (k - 1) + 1;
         if (count >= 0 || is_same) {
             const int64_t wanted = count >= 0 ? shape[count - w.n + d] : in * s;
+            if (wanted < 0 || (count >= 0 && wanted > limit))
+                dtp_cv_fail(cv, dnnl_tp_invalid_graph_op, "its attribute 'output_shape' is out of range");
+            if (cv->status) return;
             const int64_t all = s * (in - 1) + o + range - wanted, half = all > 0 ? all / 2 : 0;
             const bool upper = !strcmp(w.auto_pad, "same_upper");
             w.begin[d] = all <= 0 ? 0 : upper ? half : all - half;
@@ -219,17 +292,90 @@ static val_t *pool(cv_t *cv, int kind, val_t *x, const window_t *w, bool is_ceil
     return dtp_cv_op(cv, kind, 1, &x, n, attr);
 }
 
+/* For each window and each of its places, the element of the image there: by rows in *at, -1 outside; in *named as indices count
+ * them. {windows, places} each; out: sizes of the result. */
+static bool window_places(cv_t *cv, const val_t *x, const int64_t *out, const window_t *w, bool by_columns,
+                          val_t **at, val_t **named) {
+    int64_t dims[2] = {1, 1}, begin[MOST];
+    void *p[2];
+    for (int d = 0; d < w->n; ++d) {
+        const int64_t in = x->info.dims[SPACE + d], range = w->dilations[d] * (w->kernel[d] - 1) + 1;
+        int64_t pad = (out[d] - 1) * w->strides[d] + range - in;
+        if (pad < 0 || !strcmp(w->auto_pad, "valid")) pad = 0;
+        begin[d] =
+            !strcmp(w->auto_pad, "none") ? w->begin[d] : (pad + !strcmp(w->auto_pad, "same_lower")) / 2;
+        if (__builtin_mul_overflow(dims[0], out[d], &dims[0]) ||
+            __builtin_mul_overflow(dims[1], w->kernel[d], &dims[1]))
+            dtp_cv_fail(cv, dnnl_tp_invalid_shape, "its windows are too many");
+    }
+    if (cv->status) return false;
+    *at = dtp_cv_room(cv, dnnl_tp_s64, 2, dims, &p[0]);
+    *named = dtp_cv_room(cv, dnnl_tp_s64, 2, dims, &p[1]);
+    for (int64_t i = 0; !cv->status && i < dims[0] * dims[1]; ++i) {
+        int64_t window = i / dims[1], place = i % dims[1], row = 0, rows = 1, index[MOST];
+        bool inside = true;
+        for (int d = w->n - 1; d >= 0; --d) {
+            const int64_t in = x->info.dims[SPACE + d];
+            index[d] = window % out[d] * w->strides[d] + place % w->kernel[d] * w->dilations[d] - begin[d];
+            window /= out[d];
+            place /= w->kernel[d];
+            inside &= index[d] >= 0 && index[d] < in;
+            row += index[d] * rows;
+            rows *= in;
+        }
+        int64_t column = 0, columns = 1;
+        for (int d = 0; d < w->n; ++d) {
+            column += index[d] * columns;
+            columns *= x->info.dims[SPACE + d];
+        }
+        ((int64_t *)p[0])[i] = inside ? row : -1;
+        ((int64_t *)p[1])[i] = by_columns ? column : row;
+    }
+    return !cv->status;
+}
+
+/* Where the largest elements of windows stand in x: {N, C, out}. */
+static val_t *largest_places(cv_t *cv, val_t *x, const val_t *y, const window_t *w, bool by_columns) {
+    enum { IMAGES, WINDOWS, PLACES, FLAT };
+    const int nd = x->info.ndims;
+    val_t *at, *named;
+    for (int d = 0; d < nd && !cv->status; ++d) (void)dtp_cv_dim(cv, x, d), (void)dtp_cv_dim(cv, y, d);
+    const int64_t space = dtp_cv_product(x, SPACE, nd), images = dtp_cv_product(x, 0, SPACE), line = 2,
+                  flat[2] = {images, space}, axis = PLACES, one = 1;
+    const int64_t all = dtp_cv_product(y, SPACE, nd);
+    if (cv->status || !window_places(cv, x, y->info.dims + SPACE, w, by_columns, &at, &named)) return NULL;
+    const int64_t places = at->info.dims[1];
+    val_t *zero = dtp_cv_scalar(cv, dnnl_tp_s64, 0);
+    val_t *inside = dtp_cv_binary(cv, dnnl_tp_op_greater_equal, at, zero);
+    val_t *values = dtp_cv_take(cv, dtp_cv_reshape(cv, x, (int)line, flat), 1,
+                                dtp_cv_binary(cv, dnnl_tp_op_maximum, at, zero)); /* {N C, windows, places} */
+    values = dtp_cv_select(cv, inside, values, dtp_cv_scalar(cv, x->info.data_type, -INFINITY));
+    const dnnl_tp_op_attr_t attr[] = {{dnnl_tp_op_attr_axis, dnnl_tp_op_attr_s64, 1, &axis},
+                                      {dnnl_tp_op_attr_k, dnnl_tp_op_attr_s64, 1, &one}};
+    val_t *best = dtp_cv_op(cv, dnnl_tp_op_top_k, 1, &values, 2, attr);
+    best = dtp_cv_reshape(cv, best, 2, (const int64_t[]){images, all});
+    val_t *first = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_counted(cv, all, 0),
+                                 dtp_cv_scalar(cv, dnnl_tp_s64, (double)places));
+    best = dtp_cv_binary(cv, dnnl_tp_op_add, best, first);
+    const int64_t count = all * places;
+    best = dtp_cv_take(cv, dtp_cv_reshape(cv, named, 1, &count), 0, best);
+    val_t *image = dtp_cv_binary(cv, dnnl_tp_op_multiply, dtp_cv_counted(cv, images, 1),
+                                 dtp_cv_scalar(cv, dnnl_tp_s64, (double)space));
+    return dtp_cv_reshape(cv, dtp_cv_binary(cv, dnnl_tp_op_add, best, image), nd, y->info.dims);
+}
+
 void dtp_onnx_max_pool(cv_t *cv) {
     window_t w;
-    const bool is_ceil = dtp_cv_int(cv, "ceil_mode", 0) != 0;
-    (void)dtp_cv_int(cv, "storage_order", 0); /* of positions, which are not made */
+    const bool is_ceil = dtp_cv_int(cv, "ceil_mode", 0) != 0,
+               by_columns = dtp_cv_int(cv, "storage_order", 0) != 0;
     if (!read_window(cv, NULL, &w)) return;
     /* Small integers are numbers, too. */
     const dnnl_tp_data_type_t type = cv->in[0]->info.data_type;
     const bool is_small = type == dnnl_tp_s8 || type == dnnl_tp_u8;
     val_t *x = is_small ? dtp_cv_typed(cv, cv->in[0], dnnl_tp_f32) : cv->in[0];
-    x = pool(is_small ? cv : dtp_cv_last(cv), dnnl_tp_op_max_pool, x, &w, is_ceil, false);
-    dtp_cv_set(cv, 0, is_small ? dtp_cv_typed(dtp_cv_last(cv), x, type) : x);
+    val_t *y = pool(is_small ? cv : dtp_cv_last(cv), dnnl_tp_op_max_pool, x, &w, is_ceil, false);
+    dtp_cv_set(cv, 0, is_small ? dtp_cv_typed(dtp_cv_last(cv), y, type) : y);
+    if (dtp_cv_wanted(cv, 1) && !cv->status) dtp_cv_set(cv, 1, largest_places(cv, x, y, &w, by_columns));
 }
 
 void dtp_onnx_average_pool(cv_t *cv) {

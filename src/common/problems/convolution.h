@@ -46,6 +46,17 @@ static inline dtp_window_t dtp_conv_window(const dtp_convolution_desc_t *d, int 
                           .pad = d->padding_l[s]};
 }
 
+/* Layout any becomes this one. */
+static inline dnnl_tp_status_t dtp_conv_resolve(dtp_md_t *md, const char *layout) {
+    const dtp_md_t from = *md;
+    return dtp_md_is_any(md) ? dtp_md_init_layout(md, from.ndims, from.dims, from.data_type, layout)
+                             : dnnl_tp_success;
+}
+
+/* A convolution of f32 without groups reads src of so few channels in whatever layout: to bring the channels together first
+ * would take longer. */
+enum { DTP_CONV_FIRST_CHANNELS = 4 };
+
 /* True when the layout has a single inner block, of n elements of a dim: nChw16c, Ohwi16o, Goihw16g. */
 static inline bool dtp_conv_in_blocks(const dtp_md_t *md, int dim, int64_t n) {
     return md->format_kind == dnnl_tp_blocked && md->inner_nblks == 1 && md->inner_blks[0] == n &&

@@ -1,8 +1,9 @@
 /* Batch and group normalization on vectors: the interface between driver and kernels.
  *
  * Elements are a matrix: "cols" kernels have a channel per column (channels last, or blocks of channels), "rows"
- * kernels a channel per row (planes). Statistics are those of a chunk of a channel, which a first pass leaves in
- * the first cache for the second: mean and sum of squared distances from it. Chunks are joined in a fixed order. */
+ * kernels a channel per row (planes). Statistics are those of a chunk of a channel: mean and sum of squared distances
+ * from it; in rows by a second pass, for which the first one leaves the chunk in the first cache. Chunks are joined in
+ * a fixed order. */
 #ifndef DTP_CPU_CHANNEL_NORM_KERN_H
 #define DTP_CPU_CHANNEL_NORM_KERN_H
 

@@ -7,8 +7,11 @@
 #include "threading/base/parallel.h"
 
 enum {
-    CHUNK_BYTES = 24 * 1024, /* of a piece, which two passes read */
+    CHUNK_BYTES = 24 * 1024, /* of a piece */
     LEAST_ROWS = 16,         /* of a piece of channels that lie side by side */
+    STAT_ROWS = 64,          /* of one whose statistics are taken, at least */
+    STAT_FLOATS = 16384,     /* of such a piece, about */
+    STAT_COLS = 128,         /* of such a piece, a multiple */
     PIECE_FLOATS = 8192,     /* of a piece of short planes */
     UNITS_PER_THREAD = 4
 };
@@ -65,10 +68,12 @@ static void cn_cuts(dtp_cn_plan_t *p, const dtp_channel_norm_desc_t *d, int64_t 
             space *= p->n;
             p->n = 1;
         }
-        const int64_t rows = dtp_max64(
-            LEAST_ROWS, CHUNK_BYTES / dtp_max64(1, width * (int64_t)dtp_type_size(d->src.data_type)));
-        cn_cut(&p->norm, p->c, space, rows, width);
-        p->stat = p->norm;
+        const int64_t rows = CHUNK_BYTES / dtp_max64(1, width * (int64_t)dtp_type_size(d->src.data_type));
+        cn_cut(&p->norm, p->c, space, dtp_max64(LEAST_ROWS, rows), width);
+        /* Chunks of like size. */
+        const int64_t chunk = dtp_div_up(space, dtp_max64(1, dtp_div_up(space, dtp_max64(STAT_ROWS, rows))));
+        const int64_t cols = dtp_round_up(dtp_div_up(STAT_FLOATS, dtp_max64(1, chunk)), STAT_COLS);
+        cn_cut(&p->stat, p->c, space, chunk, p->src.block > 1 ? width : cols);
         return;
     }
     cn_cut(&p->norm, p->c, space, DTP_CN_TILE, PIECE_FLOATS / dtp_max64(1, dtp_min64(space, DTP_CN_TILE)));

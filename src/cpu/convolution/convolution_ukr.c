@@ -3,9 +3,9 @@
  * direct convolution (direct.h).
  *
  * Layout any becomes channels innermost; weights of any are packed as Ohwi16o, beside src of nChw16c as OIhw16i16o, those of
- * bf16 always as OhwI16o2i. src
- * with other strides, and plain weights, are brought into that form in scratch at each execution; nChw16c and
- * OIhw16i16o are read, and dst is written, where they lie. */
+ * bf16 as OhwI16o2i, or with few channels of an odd number as Ohwi16o. src with other strides, and plain weights, are
+ * brought into that form in scratch at each execution; nChw16c and OIhw16i16o are read, and dst is written, where they lie.
+ * f32 weights of any with few output channels become Ohwi where kernels whose lanes run along k take fewer steps. */
 #include "common/problems/convolution.h"
 
 #include <stdio.h>
@@ -21,27 +21,37 @@ typedef struct {
 
 /* ---- Layouts ----------------------------------------------------------------------------------------- */
 
-/* "acdb": the dims of an image, channels innermost. */
-static dnnl_tp_status_t resolve_image(dtp_md_t *md) {
-    char text[8];
-    int n = 0;
-    if (!dtp_md_is_any(md)) return dnnl_tp_success;
-    text[n++] = 'a';
-    for (int d = 2; d < md->ndims; ++d) text[n++] = (char)('a' + d);
-    text[n++] = 'b';
-    text[n] = 0;
-    dtp_md_t like;
-    DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
-    *md = like;
-    return dnnl_tp_success;
+/* "acdb": the dims of an image, channels innermost; of groups of weights "abdec". */
+static dnnl_tp_status_t resolve_innermost(dtp_md_t *md, int grouped) {
+    static const char layouts[2][3][8] = {{"acb", "acdb", "acdeb"}, {"abdc", "abdec", "abdefc"}};
+    return dtp_conv_resolve(md, layouts[grouped][md->ndims - grouped - 3]);
 }
 
-/* "Acdb16a", of groups "aBdec16b"; twice: "ABcd16b16a", of groups "aBCde16c16b"; bf16: "AcdB16a2b", "aBdeC16b2c". */
-static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
+/* True where kernels for few columns take fewer steps than column panels. A run of k-steps is a row of the kernel, if the pixels of
+ * src and those of the weights lie side by side, else an element of the kernel. */
+enum { FEW_LANES_ADDED = 5 /* steps that the end of a sum takes */ };
+static bool takes_few(const dtp_convolution_desc_t *d, const dtp_ukr_few_t *few) {
+    const int grouped = dtp_conv_grouped(d), last = d->wei.ndims - 1;
+    const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
+    const dtp_md_t *src = &d->src, *wei = &d->wei;
+    if (!few || !dtp_md_is_plain(src) || ic == 0 || oc == 0) return false;
+    const dtp_window_t w = dtp_conv_window(d, 2);
+    const bool packs = ic > 1 && src->strides[1] != 1,
+               whole = w.step == 1 && groups == 1 && (packs || src->strides[src->ndims - 1] == ic);
+    if (!dtp_md_is_any(wei)) {
+        if (!dtp_md_is_plain(wei) || (ic > 1 && wei->strides[grouped + 1] != 1)) return false;
+        if (whole && w.kernel > 1 && wei->strides[last] != ic) return false;
+    }
+    const double run = (double)(whole ? w.kernel * ic : ic), runs = (double)dtp_conv_depth(d) / run;
+    const double steps = (double)dtp_div_up((int64_t)run, few->lanes) * runs + FEW_LANES_ADDED;
+    const double panels = run * runs * (double)(dtp_round_up(oc, DTP_UKR_PANEL) / few->lanes);
+    return 10. * (double)oc * steps < 9. * panels; /* a tenth at least */
+}
+
+/* "Acdb16a", of groups "aBdec16b"; twice: "ABcd16b16a", of groups "aBCde16c16b"; pairs: "AcdB16a2b", "aBdeC16b2c". */
+static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice, bool pairs) {
     char text[20];
-    const bool pairs = md->data_type == dnnl_tp_bf16;
     int n = 0;
-    if (!dtp_md_is_any(md)) return dnnl_tp_success;
     if (grouped) text[n++] = 'a';
     text[n++] = (char)('A' + grouped);
     if (twice) text[n++] = (char)('B' + grouped);
@@ -51,10 +61,7 @@ static dnnl_tp_status_t resolve_weights(dtp_md_t *md, int grouped, bool twice) {
     snprintf(text + n, sizeof text - (size_t)n, "%s", pairs ? "16a2b" : "16a");
     text[n + 2] = (char)('a' + grouped);
     if (pairs) text[n + 4] = (char)('b' + grouped);
-    dtp_md_t like;
-    DTP_TRY(dtp_md_init_layout(&like, md->ndims, md->dims, md->data_type, text));
-    *md = like;
-    return dnnl_tp_success;
+    return dtp_conv_resolve(md, text);
 }
 
 /* Column panels of 16 output channels, whose k-steps lie side by side. */
@@ -66,6 +73,22 @@ static bool is_packed(const dtp_md_t *md, int grouped) {
                (md->strides[grouped + 1] == 2 * DTP_UKR_PANEL || md->dims[grouped + 1] <= 2);
     return dtp_conv_in_blocks(md, grouped, DTP_UKR_PANEL) &&
            (md->strides[grouped + 1] == DTP_UKR_PANEL || md->dims[grouped + 1] <= 1);
+}
+
+/* First layers of bf16 with an odd number of channels, whose pairs run through the pixels of a row of the kernel. */
+enum { FOLD_MOST = 64 /* elements of such a row */ };
+static bool may_fold(const dtp_convolution_desc_t *d, const dtp_ukr_set_t *ukr) {
+    const dtp_window_t w = dtp_conv_window(d, 2);
+    const int64_t ic = d->src.dims[1];
+    return ukr->is_bf16 && !dtp_conv_grouped(d) && dtp_md_is_plain(&d->src) && ic % 2 && w.kernel > 1 &&
+           w.step == 1 && w.kernel * ic <= FOLD_MOST;
+}
+/* Their weights are Ohwi16o, of which pairs are made at each execution. */
+static bool is_folded(const dtp_convolution_desc_t *d, const dtp_ukr_set_t *ukr) {
+    const dtp_md_t *w = &d->wei;
+    const int64_t ic = d->src.dims[1];
+    return may_fold(d, ukr) && dtp_conv_in_blocks(w, 0, DTP_UKR_PANEL) &&
+           (ic == 1 || w->strides[1] == DTP_UKR_PANEL) && w->strides[w->ndims - 1] == ic * DTP_UKR_PANEL;
 }
 
 /* The same in blocks of 16 input channels: OIhw16i16o. */
@@ -132,6 +155,8 @@ static bool product_geometry(dtp_product_geometry_t *geo, const dtp_convolution_
 
 /* ---- A direct convolution ---------------------------------------------------------------------------- */
 
+enum { EACH_RUN = 16 /* k-steps of a first layer that cost less as so many taps than as a run */ };
+
 static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const dtp_md_t *md = &d->src;
     const int64_t channels = p->ic * p->groups;
@@ -145,17 +170,27 @@ static void describe_src(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) 
         p->src_g = p->ic / DTP_UKR_PANEL * p->src_b;
         return;
     }
-    p->packs_src = (channels > 1 && md->strides[1] != 1) || p->src_g != p->ic * p->elem;
+    const bool apart = channels > 1 && md->strides[1] != 1;
+    p->each = !p->few && p->ukr->elems == 1 && p->groups == 1 && p->ic > 1 &&
+              p->ic <= DTP_CONV_FIRST_CHANNELS && (apart || p->win[2].kernel * p->ic <= EACH_RUN);
+    if (p->each) {
+        p->src_b = md->strides[1] * p->elem;
+        return;
+    }
+    const int64_t pixel = p->fold ? p->fold * p->elem : p->groups * p->src_g;
+    p->packs_src = apart || (p->fold ? p->src_x[2] != pixel : p->src_g != p->ic * p->elem);
     if (!p->packs_src) return;
     p->from_src_0 = p->src_0;
     p->from_src_n = p->src_n;
     p->from_src_c = md->strides[1] * p->elem;
     memcpy(p->from_src_x, p->src_x, sizeof p->src_x);
     p->src_0 = 0;
-    int64_t stride = p->groups * p->src_g;
+    int64_t stride = pixel;
     for (int i = 2; i >= 0; --i) {
         p->src_x[i] = stride;
         stride *= p->win[i].in;
+        /* What packs pixels writes whole k-steps. */
+        if (p->fold && i == 2) stride = dtp_round_up(stride + p->elem, DTP_UKR_STEP_BYTES);
     }
     p->src_n = stride;
 }
@@ -176,9 +211,10 @@ static dtp_conv_wei_t weights_way(dtp_conv_direct_t *p) {
 static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     const int grouped = dtp_conv_grouped(d);
     const dtp_md_t *md = &d->wei;
-    p->wei_b = DTP_UKR_PANEL * DTP_UKR_PANEL * p->elem;
+    p->wei_b = DTP_UKR_PANEL * dtp_conv_panel(p) * p->elem;
+    if (p->each) p->wei_b = DTP_UKR_PANEL_BYTES;
     if (is_packed_twice(md, grouped)) p->wei_b = md->strides[grouped + 1] * p->elem;
-    else p->packs_wei = !is_packed(md, grouped);
+    else p->packs_wei = !p->few && !is_packed(md, grouped);
     int64_t x[3];
     spatial_strides(x, md, 2 + grouped, p->elem);
     if (!p->packs_wei) {
@@ -198,6 +234,10 @@ static void describe_weights(dtp_conv_direct_t *p, const dtp_convolution_desc_t 
     for (int i = 2; i >= 0; --i) {
         p->wei_x[i] = stride;
         stride *= p->win[i].kernel;
+        if (!p->fold || i != 2) continue;
+        p->wei_row = dtp_div_up(p->win[2].kernel * p->fold, p->ukr->elems) * DTP_UKR_PANEL_BYTES;
+        p->from_wei_o /= DTP_UKR_PANEL; /* which are side by side */
+        stride = 2 * p->wei_row;
     }
     p->wei_p = stride;
     p->wei_g = stride * dtp_div_up(p->oc, DTP_UKR_PANEL);
@@ -213,7 +253,7 @@ static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
     if (p->fused.act && p->dst_dt != dnnl_tp_f32) return false;
     p->fused.flags |= types;
     if (!p->fused.has_add || p->fused.add_is_c) return true;
-    if (p->dst_p != DTP_UKR_PANEL * bytes || dtp_ukr_add_bytes(p->fused.flags) != bytes) return false;
+    if (p->dst_p != dtp_conv_panel(p) * bytes || dtp_ukr_add_bytes(p->fused.flags) != bytes) return false;
     /* The addend lies as dst does. */
     int64_t stride;
     return join_pixels(&d->dst, &stride) && (stride == 0 || p->fused.add_row_stride == stride) &&
@@ -221,8 +261,9 @@ static bool fuse(dtp_conv_direct_t *p, const dtp_convolution_desc_t *d) {
 }
 
 static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dtp_convolution_desc_t *d,
-                                    const dtp_ukr_set_t *ukr, unsigned isa) {
+                                    const dtp_ukr_set_t *ukr, bool few, unsigned isa) {
     p->ukr = ukr;
+    p->few = few ? ukr->few : NULL;
     p->f32 = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
     p->elem = (int64_t)dtp_type_size(d->src.data_type);
     p->vops = dtp_vops(isa);
@@ -232,17 +273,18 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
     p->ic = d->src.dims[1] / p->groups;
     p->oc = d->dst.dims[1] / p->groups;
     p->steps = dtp_div_up(p->ic, ukr->elems);
+    p->fold = is_folded(d, ukr) ? p->ic : 0;
     describe_src(p, d);
     describe_weights(p, d);
     const bool in_blocks = is_blocked(&d->src, p->ic) || is_packed_twice(&d->wei, dtp_conv_grouped(d));
-    p->block_k = in_blocks ? DTP_UKR_PANEL / ukr->elems : p->steps;
-    p->blocks = in_blocks ? p->ic / DTP_UKR_PANEL : 1;
+    p->block_k = in_blocks ? DTP_UKR_PANEL / ukr->elems : p->each ? 1 : p->steps;
+    p->blocks = in_blocks ? p->ic / DTP_UKR_PANEL : p->each ? p->ic : 1;
     p->dst_dt = d->dst.data_type;
     const int64_t bytes = (int64_t)dtp_type_size(p->dst_dt);
     p->dst_0 = d->dst.offset0 * bytes;
     p->dst_n = d->dst.strides[0] * bytes;
     p->dst_c = d->dst.dims[1] == 1 ? bytes : d->dst.strides[1] * bytes;
-    p->dst_p = DTP_UKR_PANEL * p->dst_c;
+    p->dst_p = dtp_conv_panel(p) * p->dst_c;
     p->dst_g = p->oc * p->dst_c;
     if (is_blocked(&d->dst, p->oc)) {
         p->dst_c = bytes;
@@ -262,9 +304,9 @@ static dnnl_tp_status_t init_direct(dtp_conv_direct_t *p, dtp_pd_t *pd, const dt
     p->tiled = !fuse(p, d);
     if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
     /* A row of the kernel reads one run of memory, in src and in the weights. */
-    p->merged =
-        p->win[2].kernel == 1 || (p->win[2].step == 1 && p->src_x[2] == p->block_k * DTP_UKR_STEP_BYTES &&
-                                  p->wei_x[2] == p->block_k * DTP_UKR_PANEL_BYTES);
+    p->merged = p->fold || p->win[2].kernel == 1 ||
+                (p->win[2].step == 1 && p->src_x[2] == p->block_k * DTP_UKR_STEP_BYTES &&
+                 p->wei_x[2] == p->block_k * dtp_conv_panel_step(p));
     dtp_conv_direct_plan(p, pd);
     if (p->fused.flags & DTP_UKR_C_BF16 && p->passes > 1) { /* partial sums are f32 */
         p->tiled = true;
@@ -284,20 +326,24 @@ static dnnl_tp_status_t convolution_ukr_pd_init(dtp_pd_t *pd) {
     const dtp_ukr_set_t *ukr = dtp_product_set(pd, d->src.data_type, d->wei.data_type);
     DTP_DISPATCH(ukr, UNSUPPORTED_DATA_TYPE);
     const int grouped = dtp_conv_grouped(d);
-    DTP_TRY(resolve_image(&d->src));
-    DTP_TRY(resolve_image(&d->dst));
+    DTP_TRY(resolve_innermost(&d->src, 0));
+    DTP_TRY(resolve_innermost(&d->dst, 0));
     const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups, oc = d->dst.dims[1] / groups;
-    DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic) && ukr->elems == 1));
+    const bool few = takes_few(d, ukr->few);
+    if (few) DTP_TRY(resolve_innermost(&d->wei, grouped));
+    DTP_TRY(resolve_weights(&d->wei, grouped, is_blocked(&d->src, ic) && ukr->elems == 1,
+                            ukr->is_bf16 && !may_fold(d, ukr)));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     DTP_DISPATCH(dtp_md_is_plain(&d->src) || is_blocked(&d->src, ic), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_plain(&d->dst) || is_blocked(&d->dst, oc), UNSUPPORTED_LAYOUT);
-    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || is_packed(&d->wei, grouped) || is_packed_twice(&d->wei, grouped),
+    DTP_DISPATCH(dtp_md_is_plain(&d->wei) || is_packed(&d->wei, grouped) ||
+                     is_packed_twice(&d->wei, grouped) || is_folded(d, ukr),
                  UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     dtp_product_geometry_t geo;
     plan->is_product = product_geometry(&geo, d);
-    if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, isa);
+    if (!plan->is_product) return init_direct(&plan->direct, pd, d, ukr, few, isa);
     geo.dst_channels = true;
     return dtp_product_init(&plan->product, pd, &geo, &d->dst, ukr, isa);
 }

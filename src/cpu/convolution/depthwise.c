@@ -1,11 +1,10 @@
-/* Depthwise convolution of f32 or bf16, in f32 arithmetic: as many groups as channels, one channel in and one out each,
+/* Depthwise convolution of f32 or bf16, sums in f32: as many groups as channels, one channel in and one out each,
  * channels innermost in src and dst. A unit of work is a row of dst; its kernel computes sums, bias and a clamp, what else
  * follows is applied to the row while it is in cache.
  *
  * Weights of any are Goihw16g (Abcde16a): panels of 16 channels, in which the kernel's elements follow each other. */
-#include "common/problems/convolution.h"
-#include "cpu/convolution/depthwise_kern.h"
-#include "cpu/gemm/fused.h"
+#include "cpu/convolution/depthwise.h"
+
 #include "cpu/ukr/ukr.h"
 #include "threading/base/parallel.h"
 
@@ -16,21 +15,6 @@ enum {
 #define FLOPS_PER_NS 20.
 #define BYTES_PER_NS 20.
 
-typedef struct {
-    void (*row)(const dtp_dw_row_t *a);
-    dtp_window_t win[3];
-    dtp_dw_row_t common; /* all but addresses, elements inside and columns */
-    int64_t src_0, src_n, dst_0, dst_n, src_x[3], dst_x[3], wei_0; /* elements */
-    int64_t images, segments, columns;                             /* of a row of dst; of a segment */
-    int64_t blocks, src_b, dst_b; /* of channels, of which a row has one: nChw16c; from block to block */
-    int64_t src_bytes, bia_bytes, dst_bytes; /* of an element */
-    dtp_store_fn_t store;
-    bool has_bias, tiled, pairs;
-    int64_t bia_0, grain;
-    dtp_fused_t fused; /* one elementwise step, if act is set */
-    dtp_postops_t po;
-} dw_plan_t;
-
 /* Strides of depth, height and width; 0 of those that the problem lacks. */
 static void spatial(int64_t x[3], const dtp_md_t *md, int first) {
     for (int i = 0; i < 3; ++i) {
@@ -39,19 +23,13 @@ static void spatial(int64_t x[3], const dtp_md_t *md, int first) {
     }
 }
 
-static dnnl_tp_status_t resolve_one(dtp_md_t *md, const char *layout) {
-    const dtp_md_t from = *md;
-    return dtp_md_is_any(md) ? dtp_md_init_layout(md, from.ndims, from.dims, from.data_type, layout)
-                             : dnnl_tp_success;
-}
-
 static dnnl_tp_status_t resolve(dtp_convolution_desc_t *d) {
     static const struct {
         char image[8], weights[12];
     } layouts[] = {{"acb", "Abcd16a"}, {"acdb", "Abcde16a"}, {"acdeb", "Abcdef16a"}};
-    DTP_TRY(resolve_one(&d->src, layouts[d->nspatial - 1].image));
-    DTP_TRY(resolve_one(&d->dst, layouts[d->nspatial - 1].image));
-    DTP_TRY(resolve_one(&d->wei, layouts[d->nspatial - 1].weights));
+    DTP_TRY(dtp_conv_resolve(&d->src, layouts[d->nspatial - 1].image));
+    DTP_TRY(dtp_conv_resolve(&d->dst, layouts[d->nspatial - 1].image));
+    DTP_TRY(dtp_conv_resolve(&d->wei, layouts[d->nspatial - 1].weights));
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     return dnnl_tp_success;
 }
@@ -74,7 +52,7 @@ static bool has_dense_channels(const dtp_md_t *md) {
 }
 
 /* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each column some column. */
-static bool takes_pairs(const dw_plan_t *p) {
+static bool takes_pairs(const dtp_dw_plan_t *p) {
     const dtp_window_t *w = p->win, *W = &w[2];
     int64_t first[2], last[2];
     dtp_window_taps(W, 0, &first[0], &first[1]);
@@ -85,12 +63,10 @@ static bool takes_pairs(const dw_plan_t *p) {
            last[0] < last[1];
 }
 
-static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
-    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
-    dw_plan_t *p = pd->plan;
+dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     const unsigned isa = dtp_pd_isa(pd);
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
     const dnnl_tp_data_type_t f32 = dnnl_tp_f32, bf16 = dnnl_tp_bf16, dt = d->src.data_type;
-    DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
     DTP_DISPATCH((dt == f32 || dt == bf16) && d->wei.data_type == dt, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(d->dst.data_type == f32 || d->dst.data_type == dt, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_conv_grouped(d) && d->wei.dims[1] == 1 && d->wei.dims[2] == 1, UNSUPPORTED_SHAPE);
@@ -98,13 +74,6 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     const bool src_blocked = in_whole_blocks(&d->src), dst_blocked = in_whole_blocks(&d->dst);
     DTP_DISPATCH(src_blocked || has_dense_channels(&d->src), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dst_blocked || has_dense_channels(&d->dst), UNSUPPORTED_LAYOUT);
-    const dtp_md_t *w = &d->wei;
-    for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
-    int64_t wei_x[3];
-    spatial(wei_x, w, 3);
-    DTP_DISPATCH(dtp_conv_in_blocks(w, 0, DTP_DW_PANEL) &&
-                     (wei_x[2] == DTP_DW_PANEL || p->win[2].kernel == 1),
-                 UNSUPPORTED_LAYOUT);
     p->has_bias = !dtp_md_is_zero(&d->bia);
     if (p->has_bias)
         DTP_DISPATCH((d->bia.data_type == f32 || d->bia.data_type == dt) && dtp_md_is_plain(&d->bia) &&
@@ -127,7 +96,6 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     a->is_bf16 = dt == bf16;
     a->bias_bf16 = p->has_bias && d->bia.data_type == bf16;
     a->dst_bf16 = !p->tiled && d->dst.data_type == bf16;
-    a->w = p->win[2];
     a->channels = d->src.dims[1];
     p->blocks = 1;
     if (src_blocked || dst_blocked) {
@@ -136,38 +104,60 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     }
     p->src_b = src_blocked ? d->src.strides[1] : DTP_DW_PANEL;
     p->dst_b = dst_blocked ? d->dst.strides[1] : DTP_DW_PANEL;
+    p->images = d->src.dims[0];
+    p->src_0 = d->src.offset0, p->dst_0 = d->dst.offset0;
+    p->src_n = d->src.strides[0], p->dst_n = d->dst.strides[0];
+    p->bia_0 = d->bia.offset0;
+    return dnnl_tp_success;
+}
+
+void dtp_dw_split(dtp_dw_plan_t *p) {
+    dtp_dw_row_t *a = &p->common;
+    a->w = p->win[2];
     a->ld_src = p->src_x[2];
     a->ld_dst = p->tiled ? a->channels : p->dst_x[2];
     a->step_d = p->win[0].step * p->src_x[0];
     a->step_h = p->win[1].step * p->src_x[1];
-    a->wei_d = wei_x[0];
-    a->wei_h = wei_x[1];
-    a->wei_panel = w->strides[0];
-    p->images = d->src.dims[0];
-    p->src_0 = d->src.offset0, p->dst_0 = d->dst.offset0, p->wei_0 = w->offset0;
-    p->src_n = d->src.strides[0], p->dst_n = d->dst.strides[0];
-    p->bia_0 = d->bia.offset0;
-    if (dtp_md_nelems(&d->dst) == 0) return dnnl_tp_success;
     const int64_t width = p->win[2].out;
     p->columns = dtp_min64(dtp_max64(SEGMENT_FLOATS / a->channels, 1), width);
     p->segments = dtp_div_up(width, p->columns);
     p->pairs = takes_pairs(p);
-    if (p->tiled) dtp_pd_book(pd, 0, (size_t)(p->columns * a->channels) * sizeof(float));
     const double elems = (double)p->columns * (double)a->channels;
     const double taps = (double)p->win[0].kernel * (double)p->win[1].kernel * (double)p->win[2].kernel;
     p->grain = dtp_grain(10. + elems * (2. * taps / FLOPS_PER_NS + 8. / BYTES_PER_NS));
+}
+
+static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
+    dtp_convolution_desc_t *d = (dtp_convolution_desc_t *)pd->op;
+    dtp_dw_plan_t *p = pd->plan;
+    DTP_DISPATCH(dtp_conv_take_direct(d), UNSUPPORTED_ALG);
+    DTP_TRY(dtp_dw_init(p, pd));
+    const dtp_md_t *w = &d->wei;
+    for (int i = 0; i < 3; ++i) p->win[i] = dtp_conv_window(d, i);
+    int64_t wei_x[3];
+    spatial(wei_x, w, 3);
+    DTP_DISPATCH(dtp_conv_in_blocks(w, 0, DTP_DW_PANEL) &&
+                     (wei_x[2] == DTP_DW_PANEL || p->win[2].kernel == 1),
+                 UNSUPPORTED_LAYOUT);
+    p->common.wei_d = wei_x[0];
+    p->common.wei_h = wei_x[1];
+    p->common.wei_panel = w->strides[0];
+    p->wei_0 = w->offset0;
+    if (dtp_md_nelems(&d->dst) == 0) return dnnl_tp_success;
+    dtp_dw_split(p);
+    if (p->tiled) dtp_pd_book(pd, 0, (size_t)(p->columns * p->common.channels) * sizeof(float));
     return dnnl_tp_success;
 }
 
 typedef struct {
-    const dw_plan_t *p;
+    const dtp_dw_plan_t *p;
     const dtp_pd_t *pd;
     const dtp_exec_ctx_t *ctx;
 } dw_run_t;
 
 static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
     const dw_run_t *r = arg;
-    const dw_plan_t *p = r->p;
+    const dtp_dw_plan_t *p = r->p;
     const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
     dtp_dw_row_t a = p->common;
     for (int64_t u = begin; u < end; ++u) {
@@ -215,13 +205,16 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
-static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    const dw_plan_t *p = pd->plan;
+void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     dw_run_t run = {p, pd, ctx};
     const int64_t lines = p->images * p->win[0].out * p->win[1].out;
     dtp_parallel_for(ctx->par, lines * p->blocks * p->segments, p->grain, dw_segments, &run);
+}
+
+static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
+    dtp_dw_run(pd->plan, pd, ctx);
     return dnnl_tp_success;
 }
 
-DTP_CPU_IMPLS_AND_ANY(convolution_depthwise, "simd", .plan_size = sizeof(dw_plan_t),
+DTP_CPU_IMPLS_AND_ANY(convolution_depthwise, "simd", .plan_size = sizeof(dtp_dw_plan_t),
                       .pd_init = depthwise_pd_init, .execute = depthwise_execute);

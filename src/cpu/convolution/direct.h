@@ -10,10 +10,14 @@
  * run where src's pixels are dense, whatever the number of input channels, and nothing is padded along k.
  *
  * Of bf16 a k-step is a pair of input channels: weights are OhwI16o2i, and src with an odd number of channels in a group is
- * copied with a zero behind them.
+ * copied with a zero behind them. A first layer with an odd number is folded instead: pairs run through the pixels of a row
+ * of the kernel, and only the last k-step of a row may be a half one. Its weights are Ohwi16o, and come in pairs twice.
+ *
+ * Where few output channels would leave most lanes of a column panel empty, lanes run along k (dtp_ukr_few_t): weights are Ohwi
+ * (of groups gOhwi), a panel is one channel.
  *
  * nChw16c and OIhw16i16o are read in place as well: their blocks of 16 input channels are further elements of the
- * kernel. In dst of nChw16c a strip is one column panel. */
+ * kernel. So is each channel of a first layer, in whatever layout. In dst of nChw16c a strip is one column panel. */
 #ifndef DTP_CPU_CONVOLUTION_DIRECT_H
 #define DTP_CPU_CONVOLUTION_DIRECT_H
 
@@ -29,9 +33,11 @@ typedef struct {
     const dtp_ukr_set_t *ukr, *f32; /* f32: for finished tiles */
     int64_t elem;                   /* bytes of an element of src and weights */
     const dtp_vops_t *vops;
+    const dtp_ukr_few_t *few; /* not NULL: taken instead of ukr */
     dtp_window_t win[3];
     int64_t images, groups, ic, oc; /* channels of a group */
     int64_t steps;                  /* k-steps of a group's input channels */
+    bool each;                      /* input channel is a block: each k-step is a tap */
     int64_t blocks, block_k;        /* blocks of a group's input channels, each with so many k-steps */
     /* Of what the kernels read; of dst. */
     int64_t src_0, src_n, src_g, src_x[3], src_b, dst_0, dst_n, dst_g, dst_x[3], dst_c,
@@ -44,6 +50,9 @@ typedef struct {
     int64_t from_src_0, from_src_n, from_src_c, from_src_x[3];
     int64_t from_wei_0, from_wei_g, from_wei_o, from_wei_i, from_wei_x[3];
     dtp_conv_wei_t from_wei_way;
+    /* Folded, else 0: elements of a pixel; bytes of a row of the kernel, of which there are two: its pairs begin with its
+     * first element in the one, with the second in the other. */
+    int64_t fold, wei_row;
     int64_t packed_src_bytes;
     bool has_bias;
     dnnl_tp_data_type_t bia_dt;
@@ -69,6 +78,12 @@ typedef struct {
     int64_t row0, rows, lo[3], hi[3];
     int64_t first, last; /* passes that hold its elements */
 } dtp_conv_class_t;
+
+/* Output channels of a panel of the weights; bytes of its k-step. */
+static inline int64_t dtp_conv_panel(const dtp_conv_direct_t *p) { return p->few ? 1 : DTP_UKR_PANEL; }
+static inline int64_t dtp_conv_panel_step(const dtp_conv_direct_t *p) {
+    return dtp_conv_panel(p) * DTP_UKR_STEP_BYTES;
+}
 
 /* What follows pd_init: the split into chunks, passes and units, and scratch. src_bytes: of a pixel. */
 void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd);

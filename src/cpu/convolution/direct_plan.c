@@ -25,7 +25,7 @@ static void plan_passes(dtp_conv_direct_t *p) {
             p->blocks = parts;
             p->block_k /= parts;
             p->src_b = p->block_k * DTP_UKR_STEP_BYTES;
-            p->wei_b = p->block_k * DTP_UKR_PANEL_BYTES;
+            p->wei_b = p->block_k * dtp_conv_panel_step(p);
             p->merged = p->merged && width == 1;
         }
     }
@@ -48,9 +48,9 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
     const dtp_window_t *w = p->win;
     const int64_t lines = p->images * w[0].out * w[1].out, pixels = lines * w[2].out;
     const double k = (double)p->steps * (double)w[0].kernel * (double)w[1].kernel * (double)w[2].kernel;
-    const double ns =
-        2. * (double)pixels * (double)(p->npanels * DTP_UKR_PANEL * p->groups) * k / p->ukr->flops_per_ns +
-        (double)pixels + 1;
+    const double ns = 2. * (double)pixels * (double)(p->npanels * dtp_conv_panel(p) * p->groups) * k /
+                          p->ukr->flops_per_ns +
+                      (double)pixels + 1;
     const int64_t strips = dtp_div_up(p->npanels, p->nv);
     p->panel_parts = 1;
     p->row_chunks = dtp_div_up(w[2].out, p->max_rows);
@@ -92,11 +92,12 @@ static void plan_split(dtp_conv_direct_t *p, const dtp_pd_t *pd) {
 void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     const dtp_window_t *w = p->win;
     const int64_t l2 = pd->engine->l2_bytes;
-    p->npanels = dtp_div_up(p->oc, DTP_UKR_PANEL);
+    p->npanels = dtp_div_up(p->oc, dtp_conv_panel(p));
     p->nv = 1;
     const int *mr = p->ukr->max_mr;
     if (p->ukr->max_nv > 2 && mr[3]) p->nv = p->npanels % 3 && p->npanels % 4 == 0 ? 4 : 3;
-    if (p->dst_p != DTP_UKR_PANEL * p->dst_c) p->nv = 1;
+    if (p->few) p->nv = (int)dtp_div_up(p->oc, dtp_max64(dtp_div_up(p->oc, p->few->columns), 1));
+    if (p->dst_p != dtp_conv_panel(p) * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
     plan_passes(p);
     /* What a pixel adds to the src that is read. */

@@ -121,6 +121,13 @@ static void make_classes(conv_chunk_t *k, int64_t l0, int64_t l1, int64_t x0, in
     }
 }
 
+/* Where in a row of the weights its element w begins. */
+static int64_t wei_at(const dtp_conv_direct_t *p, int64_t w) {
+    if (!p->fold) return w * p->wei_x[2];
+    const int64_t e = w * p->fold, elems = p->ukr->elems;
+    return e / elems * DTP_UKR_PANEL_BYTES + e % elems * p->wei_row;
+}
+
 /* Elements of the class in [e0, e1) as taps; their number. */
 static int64_t make_taps(const dtp_conv_direct_t *p, const dtp_conv_class_t *c, int64_t e0, int64_t e1,
                          dtp_ukr_tap_t *taps) {
@@ -139,7 +146,7 @@ static int64_t make_taps(const dtp_conv_direct_t *p, const dtp_conv_class_t *c, 
                 if (e < e0 || e >= e1) continue;
                 taps[n].a = b * p->src_b + (d - c->lo[0]) * D->step * p->src_x[0] +
                             (h - c->lo[1]) * H->step * p->src_x[1] + (w - w0) * W->step * p->src_x[2];
-                taps[n++].b = b * p->wei_b + d * p->wei_x[0] + h * p->wei_x[1] + w * p->wei_x[2];
+                taps[n++].b = b * p->wei_b + d * p->wei_x[0] + h * p->wei_x[1] + wei_at(p, w);
             }
         }
     }
@@ -169,7 +176,7 @@ static void finish_class(const conv_chunk_t *k, const dtp_conv_class_t *c, int64
                                  p->bia_c / (int64_t)dtp_type_size(p->bia_dt));
     for (int64_t r = c->row0, n; r < end; r += n) {
         n = run_length(k, r, end);
-        char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 / DTP_UKR_PANEL * p->dst_p;
+        char *dst = run->dst + k->group * p->dst_g + k->row_c[r] + col0 / dtp_conv_panel(p) * p->dst_p;
         if (!p->tiled) {
             float *y = (float *)(void *)dst;
             const int64_t ld = p->dst_x[2] / (int64_t)sizeof(float);
@@ -196,7 +203,7 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
     const conv_run_t *run = k->run;
     const dtp_conv_direct_t *p = run->p;
     const int64_t e0 = pass * p->pass_elements, e1 = dtp_min64(e0 + p->pass_elements, p->elements);
-    const int64_t col0 = p0 * DTP_UKR_PANEL, over = p1 * DTP_UKR_PANEL - p->oc;
+    const int64_t panel = dtp_conv_panel(p), col0 = p0 * panel, over = p1 * panel - p->oc;
     const int64_t channel = k->group * p->oc + col0;
     const char *wei = run->wei + k->group * p->wei_g + p0 * p->wei_p;
     for (int i = 0; i < k->nclasses; ++i) {
@@ -214,9 +221,14 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
         u.ntap = ntap;
         u.k = p->merged ? (c->hi[2] - c->lo[2]) * p->block_k : p->block_k;
         u.bs = p->wei_p;
-        u.bstep = DTP_UKR_PANEL_BYTES;
+        u.bstep = dtp_conv_panel_step(p);
         u.mask = over > 0 ? 0xffffu >> over : 0xffffu;
         u.flags = (first ? 0 : DTP_UKR_ACC) | (p->fused.flags & DTP_UKR_TYPES);
+        if (p->fold) {
+            const int64_t row = (c->hi[2] - c->lo[2]) * p->fold;
+            u.k = dtp_div_up(row, p->ukr->elems);
+            if (row % p->ukr->elems) u.flags |= DTP_UKR_HALF;
+        }
         if (p->tiled) {
             u.c = (char *)(k->tile + c->row0 * DTP_GEMM_TILE_LD);
             u.ldc = DTP_GEMM_TILE_LD * (int64_t)sizeof(float);
@@ -235,13 +247,18 @@ static void strip_pass(const conv_chunk_t *k, int64_t p0, int64_t p1, int64_t pa
                 u.add_scale = p->fused.add_scale;
             }
         }
+        if (p->few) {
+            u.nblk = c->rows;
+            p->few->tile[p1 - p0](&u);
+            if (last && (p->tiled || p->fused.act)) finish_class(k, c, col0, p1 - p0);
+            continue;
+        }
         const char *next = wei + (i || ntap == 0 ? 0 : k->taps[0].b);
         if (i == 0 && pass + 1 < p->passes && ntap > 0)
             next = wei + k->taps[ntap - 1].b + u.k * DTP_UKR_PANEL_BYTES;
         else if (i == 0) next = wei + (p1 - p0) * p->wei_p;
         dtp_gemm_rows(p->ukr, &u, (int)(p1 - p0), c->rows, next);
-        if (last && (p->tiled || p->fused.act))
-            finish_class(k, c, col0, dtp_min64(p1 * DTP_UKR_PANEL, p->oc) - col0);
+        if (last && (p->tiled || p->fused.act)) finish_class(k, c, col0, dtp_min64(p1 * panel, p->oc) - col0);
     }
 }
 
@@ -293,12 +310,6 @@ static void pack_pixels(const dtp_conv_direct_t *p, const char *from, char *to, 
         char *pixel = to + x * p->src_x[2];
         for (int64_t g = 0; g < p->groups; ++g, pixel += p->src_g) {
             const char *f = from + g * p->ic * p->from_src_c;
-            if (p->ic == 3 && rest && p->from_src_c == p->elem) { /* colours, of two bytes each */
-                memcpy(pixel, f, 4);
-                memcpy(pixel + 4, f + 4, 2);
-                memset(pixel + 6, 0, 2);
-                continue;
-            }
             for (int64_t c = 0; c < p->ic; ++c) memcpy(pixel + (size_t)c * elem, f + c * p->from_src_c, elem);
             memset(pixel + p->ic * p->elem, 0, rest);
         }
@@ -319,7 +330,9 @@ static void pack_src(void *arg, int slot, int64_t begin, int64_t end) {
         const char *from = (const char *)run->ctx->ptr[DTP_CONV_SRC] + p->from_src_0 + n * p->from_src_n +
                            d * p->from_src_x[0] + h * p->from_src_x[1];
         char *to = run->ctx->scratch + n * p->src_n + d * p->src_x[0] + h * p->src_x[1];
-        if (p->from_src_x[2] != p->elem && W > 1) pack_pixels(p, from, to, W);
+        /* Folded pixels overlap by what fills their last k-step: they are written one after the other. */
+        const bool in_order = p->fold && p->fold != 3;
+        if (in_order || (p->from_src_x[2] != p->elem && W > 1)) pack_pixels(p, from, to, W);
         else
             for (int64_t g = 0; g < parts; ++g)
                 p->ukr->transpose(from + g * channels * p->from_src_c, p->from_src_c, W, channels,
@@ -366,6 +379,18 @@ static void pack_space(const dtp_conv_direct_t *p, const char *from, int64_t n, 
     }
 }
 
+/* A panel whose rows of the kernel become pairs twice: from the first element on, and from the second. */
+static void pack_folded(const dtp_conv_direct_t *p, const char *from, char *to) {
+    const int64_t line = DTP_UKR_PANEL * p->elem, row = p->win[2].kernel * p->fold;
+    for (int64_t d = 0; d < p->win[0].kernel; ++d)
+        for (int64_t h = 0; h < p->win[1].kernel; ++h) {
+            const char *f = from + d * p->from_wei_x[0] + h * p->from_wei_x[1];
+            char *t = to + d * p->wei_x[0] + h * p->wei_x[1];
+            p->ukr->pack(f, line, row, DTP_UKR_PANEL, t, p->wei_row);
+            p->ukr->pack(f + line, line, row - 1, DTP_UKR_PANEL, t + p->wei_row, p->wei_row);
+        }
+}
+
 /* Column panels of the weights. */
 static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
     const conv_run_t *run = arg;
@@ -377,6 +402,10 @@ static void pack_wei(void *arg, int slot, int64_t begin, int64_t end) {
         const char *from = (const char *)run->ctx->ptr[DTP_CONV_WEI] + p->from_wei_0 + g * p->from_wei_g +
                            o0 * p->from_wei_o;
         char *to = run->ctx->scratch + p->packed_src_bytes + g * p->wei_g + panel * p->wei_p;
+        if (p->fold) {
+            pack_folded(p, from, to);
+            continue;
+        }
         if (p->from_wei_way == DTP_CONV_WEI_SPACE) {
             pack_space(p, from, n, to);
             continue;

@@ -102,7 +102,9 @@ static void plan(dtp_wino_t *p, dtp_pd_t *pd) {
 enum { USUAL_TILES = 64 };   /* of a block */
 
 static double wino_flops(const dtp_wino_t *p) {
-    const double weights = (double)p->points * (double)p->ic * (double)p->oc;
+    /* Of half a panel and less: direct kernels leave no column empty. */
+    const int64_t columns = p->oc > DTP_WINO_PANEL / 2 ? p->oc : DTP_WINO_PANEL;
+    const double weights = (double)p->points * (double)p->ic * (double)columns;
     const int64_t rows = dtp_round_up(p->ic, DTP_WINO_LANES) + dtp_round_up(p->oc, DTP_WINO_LANES);
     double flops = (double)p->tiles * (2. * weights + FLOPS_PER_POINT * (double)p->points * (double)rows);
     flops += FLOPS_PER_WEIGHT * weights * (double)dtp_div_up(p->tiles, USUAL_TILES);
@@ -173,12 +175,6 @@ static dnnl_tp_status_t choose(dtp_wino_t *p, const dtp_pd_t *pd, dtp_convolutio
 
 /* ---- The implementation ------------------------------------------------------------------------------ */
 
-static dnnl_tp_status_t resolve_image(dtp_md_t *md) {
-    const dtp_md_t from = *md;
-    return dtp_md_is_any(md) ? dtp_md_init_layout(md, from.ndims, from.dims, from.data_type, "acdb")
-                             : dnnl_tp_success;
-}
-
 static bool channels_inside(const dtp_md_t *md) {
     return dtp_md_is_plain(md) && (md->strides[1] == 1 || md->dims[1] <= 1);
 }
@@ -198,8 +194,8 @@ static dnnl_tp_status_t winograd_pd_init(dtp_pd_t *pd) {
     for (int i = 0; i < 2; ++i)
         DTP_DISPATCH(d->strides[i] == 1 && d->dilations[i] == 0 && d->padding_l[i] <= MOST_PAD,
                      UNSUPPORTED_SHAPE);
-    DTP_TRY(resolve_image(&d->src));
-    DTP_TRY(resolve_image(&d->dst));
+    DTP_TRY(dtp_conv_resolve(&d->src, "acdb"));
+    DTP_TRY(dtp_conv_resolve(&d->dst, "acdb"));
     if (has_bias && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     DTP_DISPATCH(channels_inside(&d->src) && channels_inside(&d->dst), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(!has_bias || (dtp_md_is_plain(&d->bia) && (d->bia.strides[0] == 1 || d->bia.dims[0] <= 1)),

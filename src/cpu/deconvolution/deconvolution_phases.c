@@ -1,16 +1,16 @@
-/* Deconvolution as direct convolutions (cpu/convolution/direct.h). Along a dimension of stride s the elements r, r + s, r + 2 s ... of
- * dst, a phase, see the same elements of the kernel, every (s / gcd(s, dilation + 1))-th: the phase is a convolution of src with
- * stride 1 whose kernel is these elements in reverse. Its dst are dst's elements with s times their strides, its weights are read
- * where they lie, with negative strides. Phases run one after another.
+/* Deconvolution as direct convolutions (cpu/convolution/direct.h), one for each phase (deconvolution.h). A phase's dst are dst's
+ * elements with s times their strides, its weights are read where they lie, with negative strides. Phases run one after another.
  *
- * src that is not f32 with channels innermost and weights that are not packed (Ohwi16o) are converted into scratch first. dst that
- * is not f32 with channels innermost, and post-operations that are not done in registers, take a last pass: sums go to scratch. */
+ * src and weights of bf16, with an even number of channels, go to the kernels of bf16; all else is f32 to the kernels. src that is not
+ * of that type with channels innermost and weights that are not packed (Ohwi16o, OhwI16o2i) are converted into scratch first. dst that
+ * the kernels do not write where it lies, and post-operations that are not done in registers, take a last pass: sums go to scratch. */
 #include "common/base/scalar.h"
-#include "common/problems/deconvolution.h"
 #include "cpu/convolution/direct.h"
+#include "cpu/deconvolution/deconvolution.h"
 #include "cpu/elementwise/program.h"
+#include "cpu/gemm/product.h"
 
-enum { DIMS = 3, F32 = 4, MOST_PHASES = 256 };
+enum { DIMS = DTP_DECONV_DIMS };
 
 typedef struct {
     dtp_conv_direct_t base; /* what all phases share */
@@ -30,28 +30,31 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
-/* Sets dimension i of p to phase r; what is left of dst there: 0 = nothing. */
-static int64_t set_phase(dtp_conv_direct_t *p, const dtp_deconvolution_desc_t *d, int i, int64_t r) {
+dtp_deconv_phase_t dtp_deconv_phase(const dtp_deconvolution_desc_t *d, int i, int64_t r) {
     const dtp_window_t w = dtp_deconv_window(d, i);
-    const int64_t every = w.stride / gcd(w.stride, w.step), step = every * w.step / w.stride;
-    int64_t first = 0, n = 0;
-    while (first < dtp_min64(w.kernel, every) && (first * w.step) % w.stride != (r + w.pad) % w.stride)
-        ++first;
-    if (first < dtp_min64(w.kernel, every)) n = (w.kernel - 1 - first) / every + 1;
-    p->win[i] = (dtp_window_t){
-        .in = w.out, .out = dtp_div_up(w.in - r, w.stride), .kernel = n, .stride = 1, .step = step};
-    if (n > 0) {
-        p->win[i].pad = (n - 1) * step - (r + w.pad - first * w.step) / w.stride;
-        p->wei_0 += (first + (n - 1) * every) * p->wei_x[i];
-        p->wei_x[i] *= -every;
-    } else {
-        /* An element that nothing of src meets. */
-        p->win[i].kernel = p->win[i].step = 1;
-        p->win[i].pad = p->win[i].in + p->win[i].out;
+    const int64_t every = w.stride / gcd(w.stride, w.step), step = every * w.step / w.stride,
+                  last = dtp_min64(w.kernel, every);
+    dtp_deconv_phase_t p = {.every = every};
+    while (p.first < last && (p.first * w.step) % w.stride != (r + w.pad) % w.stride) ++p.first;
+    if (p.first < last) p.n = (w.kernel - 1 - p.first) / every + 1;
+    p.win = (dtp_window_t){
+        .in = w.out, .out = dtp_div_up(w.in - r, w.stride), .kernel = p.n, .stride = 1, .step = step};
+    p.win.pad = (p.n - 1) * step - (r + w.pad - p.first * w.step) / w.stride;
+    if (p.n > 0) return p;
+    p.win.kernel = p.win.step = 1;
+    p.win.pad = p.win.in + p.win.out;
+    return p;
+}
+
+int64_t dtp_deconv_phases(const dtp_deconvolution_desc_t *d, int64_t phase[DIMS]) {
+    int64_t all = 1;
+    for (int i = 0; i < DIMS; ++i) {
+        const dtp_window_t w = dtp_deconv_window(d, i);
+        phase[i] = dtp_min64(w.stride, w.in);
+        if (phase[i] > DTP_DECONV_PHASES / all) return 0;
+        all *= phase[i];
     }
-    p->dst_0 += r * p->dst_x[i];
-    p->dst_x[i] *= w.stride;
-    return p->win[i].out;
+    return all;
 }
 
 /* Phase number k, planned for pd; false: it has no elements. */
@@ -59,11 +62,25 @@ static bool make_phase(dtp_conv_direct_t *p, const plan_t *plan, dtp_pd_t *pd, i
     const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
     *p = plan->base;
     for (int i = DIMS - 1; i >= 0; --i) {
-        if (set_phase(p, d, i, k % plan->phase[i]) <= 0) return false;
+        const int64_t r = k % plan->phase[i];
+        const dtp_deconv_phase_t f = dtp_deconv_phase(d, i, r);
+        if (f.win.out <= 0) return false;
+        p->win[i] = f.win;
+        if (f.n > 0) {
+            p->wei_0 += (f.first + (f.n - 1) * f.every) * p->wei_x[i];
+            p->wei_x[i] *= -f.every;
+        }
+        p->dst_0 += r * p->dst_x[i];
+        p->dst_x[i] *= dtp_deconv_window(d, i).stride;
         k /= plan->phase[i];
     }
     p->merged = p->win[2].kernel == 1;
     dtp_conv_direct_plan(p, pd);
+    if (p->fused.flags & DTP_UKR_C_BF16 && p->passes > 1) { /* partial sums are f32 */
+        p->tiled = true;
+        memset(&p->fused, 0, sizeof p->fused);
+        dtp_conv_direct_plan(p, pd);
+    }
     return true;
 }
 
@@ -88,19 +105,22 @@ static dnnl_tp_status_t image_md(dtp_md_t *md, const dtp_md_t *like, dnnl_tp_dat
     return dtp_md_init_layout(md, of.ndims, of.dims, dt, layouts[of.ndims - 3]);
 }
 static dnnl_tp_status_t packed_md(dtp_md_t *md, const dtp_md_t *like, int grouped, dnnl_tp_data_type_t dt) {
-    static const char *const layouts[2][DIMS] = {{"Acb16a", "Acdb16a", "Acdeb16a"},
-                                                 {"aBdc16b", "aBdec16b", "aBdefc16b"}};
+    static const char *const layouts[2][2][DIMS] = {
+        {{"Acb16a", "Acdb16a", "Acdeb16a"}, {"aBdc16b", "aBdec16b", "aBdefc16b"}},
+        {{"AcB16a2b", "AcdB16a2b", "AcdeB16a2b"}, {"aBdC16b2c", "aBdeC16b2c", "aBdefC16b2c"}}};
     const dtp_md_t of = *like;
-    return dtp_md_init_layout(md, of.ndims, of.dims, dt, layouts[grouped][of.ndims - grouped - 3]);
+    return dtp_md_init_layout(md, of.ndims, of.dims, dt,
+                              layouts[dt == dnnl_tp_bf16][grouped][of.ndims - grouped - 3]);
 }
 
-static bool lies(const dtp_md_t *md) {
-    return md->data_type == dnnl_tp_f32 && dtp_md_is_plain(md) && (md->strides[1] == 1 || md->dims[1] == 1);
+static bool lies(const dtp_md_t *md, dnnl_tp_data_type_t dt) {
+    return md->data_type == dt && dtp_md_is_plain(md) && (md->strides[1] == 1 || md->dims[1] == 1);
 }
 
 static void strides_of(int64_t x[DIMS], const dtp_md_t *md, int first) {
     const int missing = DIMS - (md->ndims - first);
-    for (int i = 0; i < DIMS; ++i) x[i] = i < missing ? 0 : md->strides[first + i - missing] * F32;
+    const int64_t bytes = (int64_t)dtp_type_size(md->data_type);
+    for (int i = 0; i < DIMS; ++i) x[i] = i < missing ? 0 : md->strides[first + i - missing] * bytes;
 }
 
 /* A conversion without steps; false: the layouts have no common boxes. */
@@ -132,30 +152,33 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
                      dtp_vops_takes(d->dst.data_type),
                  UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_vops_takes(d->bia.data_type), UNSUPPORTED_DATA_TYPE);
-    p->ukr = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    const int64_t groups = dtp_conv_groups(d), ic = d->src.dims[1] / groups;
+    const bool pairs = d->src.data_type == dnnl_tp_bf16 && d->wei.data_type == dnnl_tp_bf16 && ic % 2 == 0;
+    const dnnl_tp_data_type_t type = pairs ? dnnl_tp_bf16 : dnnl_tp_f32;
+    p->ukr = dtp_product_set(pd, type, type);
     DTP_DISPATCH(p->ukr, UNSUPPORTED_DATA_TYPE);
     DTP_DISPATCH(dtp_md_nelems(&d->src) > 0 && dtp_md_nelems(&d->dst) > 0, UNSUPPORTED_SHAPE);
     if (dtp_md_is_any(&d->src)) DTP_TRY(image_md(&d->src, &d->src, d->src.data_type));
     if (dtp_md_is_any(&d->dst)) DTP_TRY(image_md(&d->dst, &d->dst, d->dst.data_type));
-    if (dtp_md_is_any(&d->wei)) DTP_TRY(packed_md(&d->wei, &d->wei, grouped, d->wei.data_type));
+    dtp_md_t src, wei, dst; /* operands as the kernels see them */
+    DTP_TRY(packed_md(&wei, &d->wei, grouped, type));
+    if (dtp_md_is_any(&d->wei)) {
+        const dnnl_tp_data_type_t dt = d->wei.data_type;
+        d->wei = wei;
+        d->wei.data_type = dt;
+    }
     if (!dtp_md_is_zero(&d->bia) && dtp_md_is_any(&d->bia)) dtp_md_make_plain(&d->bia);
     DTP_DISPATCH(dtp_md_is_zero(&d->bia) || dtp_md_is_plain(&d->bia), UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
-    plan->phases = 1;
-    for (int i = 0; i < DIMS; ++i) {
-        const dtp_window_t w = dtp_deconv_window(d, i);
-        plan->phase[i] = dtp_min64(w.stride, w.in);
-        DTP_DISPATCH(plan->phase[i] <= MOST_PHASES / plan->phases, UNSUPPORTED_SHAPE);
-        plan->phases *= plan->phase[i];
-    }
-    /* Operands as the kernels see them. */
-    dtp_md_t src, wei, dst;
-    DTP_TRY(image_md(&src, &d->src, dnnl_tp_f32));
-    DTP_TRY(packed_md(&wei, &d->wei, grouped, dnnl_tp_f32));
+    plan->phases = dtp_deconv_phases(d, plan->phase);
+    DTP_DISPATCH(plan->phases > 0, UNSUPPORTED_SHAPE);
+    DTP_TRY(image_md(&src, &d->src, type));
     DTP_TRY(image_md(&dst, &d->dst, dnnl_tp_f32));
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    plan->finishes = !lies(&d->dst) || !dtp_fused_init(&p->fused, &p->po, true, false) || p->fused.has_add;
-    plan->converts_src = !lies(&d->src);
+    plan->finishes = !(lies(&d->dst, dnnl_tp_f32) || (pairs && lies(&d->dst, dnnl_tp_bf16))) ||
+                     !dtp_fused_init(&p->fused, &p->po, true, false) || p->fused.has_add ||
+                     (p->fused.act && d->dst.data_type != dnnl_tp_f32);
+    plan->converts_src = !lies(&d->src, type);
     plan->converts_wei = !dtp_md_accepts(&wei, &d->wei);
     size_t shared = 0;
     if (plan->converts_src) {
@@ -183,27 +206,28 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
     }
     p->vops = dtp_vops(isa);
     p->images = src.dims[0];
-    p->groups = dtp_conv_groups(d);
-    p->f32 = p->ukr;
-    p->elem = F32;
-    p->steps = p->ic = src.dims[1] / p->groups;
-    p->oc = dst.dims[1] / p->groups;
+    p->groups = groups;
+    p->f32 = dtp_ukr_set(dnnl_tp_f32, dnnl_tp_f32, dnnl_tp_f32, isa);
+    p->elem = (int64_t)dtp_type_size(type);
+    p->ic = ic;
+    p->steps = ic / p->ukr->elems;
+    p->oc = dst.dims[1] / groups;
     p->blocks = 1;
-    p->block_k = p->ic;
-    p->src_0 = src.offset0 * F32;
-    p->src_n = src.strides[0] * F32;
-    p->src_g = p->ic * F32;
+    p->block_k = p->steps;
+    p->src_0 = src.offset0 * p->elem;
+    p->src_n = src.strides[0] * p->elem;
+    p->src_g = ic * p->elem;
     strides_of(p->src_x, &src, 2);
-    p->wei_0 = wei.offset0 * F32;
-    p->wei_g = grouped ? wei.strides[0] * F32 : 0;
-    p->wei_p = wei.strides[grouped] * F32;
+    p->wei_0 = wei.offset0 * p->elem;
+    p->wei_g = grouped ? wei.strides[0] * p->elem : 0;
+    p->wei_p = wei.strides[grouped] * p->elem;
     strides_of(p->wei_x, &wei, 2 + grouped);
-    p->dst_dt = dnnl_tp_f32;
-    p->dst_0 = dst.offset0 * F32;
-    p->dst_n = dst.strides[0] * F32;
-    p->dst_c = F32;
-    p->dst_p = DTP_UKR_PANEL * F32;
-    p->dst_g = p->oc * F32;
+    p->dst_dt = dst.data_type;
+    p->dst_c = (int64_t)dtp_type_size(p->dst_dt);
+    p->dst_0 = dst.offset0 * p->dst_c;
+    p->dst_n = dst.strides[0] * p->dst_c;
+    p->dst_p = DTP_UKR_PANEL * p->dst_c;
+    p->dst_g = p->oc * p->dst_c;
     strides_of(p->dst_x, &dst, 2);
     p->has_bias = !dtp_md_is_zero(&d->bia);
     p->bia_dt = p->has_bias ? d->bia.data_type : dnnl_tp_f32;
@@ -211,9 +235,12 @@ static dnnl_tp_status_t phases_pd_init(dtp_pd_t *pd) {
         const int64_t size = (int64_t)dtp_type_size(p->bia_dt);
         p->bia_0 = d->bia.offset0 * size;
         p->bia_c = d->bia.dims[0] == 1 ? size : d->bia.strides[0] * size;
-        DTP_DISPATCH(p->bia_dt == dnnl_tp_f32 && p->bia_c == F32 ? true : plan->finishes, UNSUPPORTED_LAYOUT);
-        p->tiled = p->bia_dt != dnnl_tp_f32 || p->bia_c != F32;
+        p->tiled = p->bia_c != size;
     }
+    uint32_t types = 0;
+    p->tiled = !dtp_fused_types(p->ukr, p->dst_dt, p->bia_dt, &types) || p->tiled;
+    if (p->tiled) memset(&p->fused, 0, sizeof p->fused);
+    else p->fused.flags |= types;
     size_t slot = 0;
     dtp_conv_direct_t phase;
     for (int64_t k = 0; k < plan->phases; ++k)
@@ -258,5 +285,5 @@ static dnnl_tp_status_t phases_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t 
 }
 
 static const dtp_impl_constants_t phases_constants = {phases_prepare, NULL};
-DTP_CPU_IMPLS_AND_ANY(deconvolution, "ukr", .plan_size = sizeof(plan_t), .pd_init = phases_pd_init,
-                      .constants = &phases_constants, .execute = phases_execute);
+DTP_CPU_IMPLS_AND_BF16(deconvolution, "ukr", .plan_size = sizeof(plan_t), .pd_init = phases_pd_init,
+                       .constants = &phases_constants, .execute = phases_execute);

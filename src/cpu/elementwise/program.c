@@ -1,6 +1,9 @@
 /* Building element-wise programs: steps, tiles, grain. program_run.c runs them. */
 #include "cpu/elementwise/program.h"
 
+#include <limits.h>
+#include <math.h>
+
 #include "threading/base/parallel.h"
 
 /* Nanoseconds per element of a tile, for grains: bytes at L3 speed plus a share for every step. */
@@ -13,6 +16,8 @@
 #define CROSS_ROWS 64
 /* Tiles of at most so many elements are run several at once. */
 #define SMALL_TILE 1024
+/* Rows of a length that divides this repeat in registers: BIN_REPEAT of cpu/simd/binary_kern.inc. */
+#define REPEATED 64
 /* Bytes of a row from which a shared line per row does not matter. */
 #define SHARED_ROW 8192
 
@@ -183,6 +188,55 @@ dtp_fused_fn_t dtp_program_fused(unsigned isa, dnnl_tp_data_type_t dt, dnnl_tp_a
     }
 }
 
+static bool is_relu(const dtp_program_step_t *s) {
+    return s->kind == DTP_PROGRAM_ELTWISE && s->alg == dnnl_tp_eltwise_relu && s->alpha == 0.f &&
+           s->y == DTP_PROGRAM_ACC;
+}
+
+/* Step i is ACC = a alg operand o. */
+static bool is_binary(const dtp_program_t *m, int i, dnnl_tp_alg_kind_t alg, int a, int o) {
+    const dtp_program_step_t *s = &m->step[i];
+    return i < m->nsteps && s->kind == DTP_PROGRAM_BINARY && s->alg == alg && s->y == DTP_PROGRAM_ACC &&
+           s->a == a && s->b == o;
+}
+
+/* Columns that are multiplied by one row and added to another, with a relu or without. */
+static dtp_fused_fn_t find_affine(dtp_program_t *m, const dtp_box_t *box, int nboxes) {
+    enum { X = 1, SCALE, SHIFT, ALL };
+    const dtp_fused_set_t *f = fused_table(m->isa);
+    const bool relu = m->nsteps == 3 && is_relu(&m->step[2]);
+    if (!f || m->arithmetic != dnnl_tp_f32 || m->nops != ALL || m->nsteps != 2 + relu ||
+        !is_binary(m, 0, dnnl_tp_binary_mul, X, SCALE) ||
+        !is_binary(m, 1, dnnl_tp_binary_add, DTP_PROGRAM_ACC, SHIFT))
+        return NULL;
+    if (m->stream && m->dt[0] == dnnl_tp_f32) return NULL; /* which the steps store non-temporally */
+    if (m->dt[0] != m->dt[X] || m->dt[SCALE] != dnnl_tp_f32 || m->dt[SHIFT] != dnnl_tp_f32) return NULL;
+    for (int i = 0; i < nboxes; ++i) {
+        const int64_t *sx = dtp_box_sx(&box[i]), *sy = dtp_box_sy(&box[i]);
+        for (int o = 0; o < ALL; ++o)
+            if (sx[o] != 1) return NULL;
+        if (sy[SCALE] || sy[SHIFT]) return NULL;
+    }
+    m->fused_floor = relu ? 0.f : -INFINITY;
+    return m->dt[0] == dnnl_tp_f32 ? f->affine_f32 : m->dt[0] == dnnl_tp_bf16 ? f->affine_bf16 : NULL;
+}
+
+/* Images of three planes of f32 that become pixels of bf16. */
+static dtp_fused_fn_t find_colours(const dtp_program_t *m, const dtp_box_t *box, int nboxes) {
+    enum { COLOURS = 3 };
+    const dtp_fused_set_t *f = fused_table(m->isa);
+    if (!f || m->nops != 2 || m->nsteps != 0 || m->dt[0] != dnnl_tp_bf16 || m->dt[1] != dnnl_tp_f32)
+        return NULL;
+    for (int i = 0; i < nboxes; ++i) {
+        const dtp_box_t *b = &box[i];
+        const int x = b->nd - 1, y = b->nd - 2;
+        if (b->nd < 2 || b->n[x] != COLOURS || b->s[x][0] != 1 || b->s[y][0] != COLOURS || b->s[y][1] != 1 ||
+            b->s[x][1] < 2 || b->s[x][1] > INT_MAX)
+            return NULL;
+    }
+    return f->colours;
+}
+
 /* A program of one binary step, or of one and a relu, on one type and unit strides. */
 static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
     const dtp_program_step_t *s = m->step;
@@ -197,8 +251,7 @@ static dtp_fused_fn_t find_fused(const dtp_program_t *m) {
     if (m->nsteps == 1) return dtp_program_fused(m->isa, m->dt[0], s[0].alg);
     const dtp_fused_set_t *f = fused_table(m->isa);
     if (!f || m->nsteps != 2 || m->dt[0] != dnnl_tp_f32) return NULL;
-    if (s[1].kind != DTP_PROGRAM_ELTWISE || s[1].alg != dnnl_tp_eltwise_relu || s[1].alpha != 0.f)
-        return NULL;
+    if (!is_relu(&s[1])) return NULL;
     return s[0].alg == dnnl_tp_binary_add ? f->relu[0] : s[0].alg == dnnl_tp_binary_mul ? f->relu[1] : NULL;
 }
 
@@ -251,7 +304,7 @@ static void shape_box(dtp_program_t *m, dtp_program_box_t *mb) {
     bool direct = m->moves_bytes || m->nsteps <= 1;
     for (int o = 0; o < m->nops && direct && !m->moves_bytes; ++o) direct = lies(m, o, sx[o]);
     if (m->reads_dst) direct = false;
-    if (m->cast) direct = true;
+    if (m->cast || m->fused) direct = true;
     if (m->moves_bytes) {
         mb->move = DTP_MOVE_STRIDED;
         if (sx[0] == 1 && sx[1] == 1) mb->move = DTP_MOVE_ROWS;
@@ -305,6 +358,14 @@ static bool repeats_any(const dtp_program_t *m, const dtp_program_box_t *mb) {
     return any;
 }
 
+/* The one step keeps operand 2, which repeats, in registers. */
+static bool repeats_in_registers(const dtp_program_t *m, const dtp_program_box_t *mb) {
+    const int64_t *sy = dtp_box_sy(&mb->box);
+    return repeats(mb, 2) && m->nops == 3 && m->nsteps == 1 && m->step[0].kind == DTP_PROGRAM_BINARY &&
+           m->step[0].b == 2 && m->arithmetic == dnnl_tp_f32 && m->isa && REPEATED % mb->cols == 0 &&
+           sy[0] == mb->cols && sy[1] == mb->cols;
+}
+
 /* Short rows of the destination that share lines. A shared line is fetched before it is stored to, and stores wait for
  * the ones before them: with non-temporal stores between, each row would wait for memory. */
 static bool shares_lines(const dtp_program_t *m, const dtp_program_box_t *mb) {
@@ -320,7 +381,8 @@ static bool needs_buffers(const dtp_program_t *m) {
         const dtp_box_t *b = &m->box[i].box;
         for (int o = 0; o < m->nops; ++o)
             if (!lies(m, o, dtp_box_sx(b)[o])) return true;
-        if (dtp_box_sx(b)[0] == 0 || repeats_any(m, &m->box[i])) return true;
+        if (dtp_box_sx(b)[0] == 0) return true;
+        if (repeats_any(m, &m->box[i]) && !repeats_in_registers(m, &m->box[i])) return true;
     }
     return false;
 }
@@ -354,14 +416,30 @@ static void plan_once(dtp_program_t *m) {
                                                   .cols = mb->cols,
                                                   .cs0 = (int)sx[1],
                                                   .cs1 = (int)sx[2]};
-    } else if (m->fused && mb->fill == 0) {
+    } else if (m->fused && m->nops == 3 && mb->fill == 0) {
         m->once = DTP_PROGRAM_ONE_FUSED;
-        m->once_args.fused = (dtp_fused_args_t){NULL,     NULL,     NULL,       sy[1],      sy[2], sy[0],
-                                                mb->rows, mb->cols, (int)sx[1], (int)sx[2], 0};
+        m->once_args.fused = (dtp_fused_args_t){.ld0 = sy[1],
+                                                .ld1 = sy[2],
+                                                .ldy = sy[0],
+                                                .rows = mb->rows,
+                                                .cols = mb->cols,
+                                                .cs0 = (int)sx[1],
+                                                .cs1 = (int)sx[2]};
     } else if (m->cast && m->nsteps == 0 && mb->fill == 0) {
         m->once = DTP_PROGRAM_ONE_CAST;
         m->once_args.cast = (dtp_cast_args_t){NULL, NULL, sy[1], sy[0], mb->rows, mb->cols, NULL, 0};
     }
+}
+
+static double touched_bytes(const dtp_program_t *m, const dtp_box_t *box, int nboxes) {
+    double all = 0;
+    for (int i = 0; i < nboxes; ++i)
+        for (int o = 0; o < m->nops; ++o) {
+            double bytes = (double)m->size[o];
+            for (int d = 0; d < box[i].nd; ++d) bytes *= box[i].s[d][o] ? (double)box[i].n[d] : 1;
+            all += bytes;
+        }
+    return all;
 }
 
 bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const *md, bool pads) {
@@ -396,8 +474,11 @@ bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const
         dtp_boxes_order(b, m->nops, 0);
         if (i >= n && (b->nd == 0 || b->n[b->nd - 1] != tail_n || b->s[b->nd - 1][0] != 1)) fd = -1;
     }
+    m->stream = touched_bytes(m, box, n + tail) > 0.5 * (double)pd->engine->l3_bytes;
     m->cast = find_cast(m, box, n + tail);
-    double elems = 0, bytes_each = 0, touched = 0;
+    m->fused = find_affine(m, box, n + tail);
+    if (!m->fused) m->fused = find_colours(m, box, n + tail);
+    double elems = 0, bytes_each = 0;
     for (int o = 0; o < m->nops; ++o) bytes_each += (double)m->size[o];
     for (int i = 0; i < n + tail; ++i) {
         dtp_program_box_t *mb = &m->box[m->nboxes++];
@@ -407,19 +488,13 @@ bool dtp_program_cut(dtp_program_t *m, const dtp_pd_t *pd, const dtp_md_t *const
         mb->first_unit = m->nunits;
         m->nunits += dtp_boxes_count(&mb->box, 0, mb->nouter) * mb->ny * mb->nx;
         elems += (double)dtp_boxes_count(&mb->box, 0, mb->box.nd);
-        for (int o = 0; o < m->nops; ++o) {
-            double bytes = (double)m->size[o];
-            for (int d = 0; d < mb->box.nd; ++d) bytes *= mb->box.s[d][o] ? (double)mb->box.n[d] : 1;
-            touched += bytes;
-        }
     }
     if (m->nunits > 0)
         m->grain =
             dtp_grain(elems / (double)m->nunits * (bytes_each * NS_PER_BYTE + m->nsteps * NS_PER_STEP));
-    m->stream = touched > 0.5 * (double)pd->engine->l3_bytes;
     for (int i = 0; i < m->nboxes && !m->moves_bytes; ++i)
         m->stream &= !shares_lines(m, &m->box[i]) || repeats_any(m, &m->box[i]);
-    m->fused = find_fused(m);
+    if (!m->fused) m->fused = find_fused(m);
     m->buffers = needs_buffers(m);
     m->one_binary = !m->buffers && !m->fused && !m->cast && m->nops == 3 && m->nsteps == 1 &&
                     m->step[0].kind == DTP_PROGRAM_BINARY;

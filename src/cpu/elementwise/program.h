@@ -87,7 +87,8 @@ typedef struct dtp_program {
     bool moves_bytes, reads_dst, buffers;
     bool stream;                  /* non-temporal stores */
     bool one_binary;              /* one step on f32 where it lies: no tile logic */
-    dtp_fused_fn_t fused;         /* the whole program in registers, or NULL */
+    dtp_fused_fn_t fused;         /* the whole program in registers, or NULL; */
+    float fused_floor;            /* its last step */
     dtp_cast_fn_t cast;           /* the same for a conversion */
     int cast_op[DTP_CAST_NSTEPS]; /* operand of each of its steps, -1 = none */
     int64_t nunits, grain;

@@ -312,11 +312,22 @@ static void run_units(void *arg, int slot, int64_t begin, int64_t end) {
                                                            .stream = r->stream});
                     if (mb->fill) fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
                 } else if (m->fused) {
-                    const int64_t size = (int64_t)m->size[0];
-                    m->fused(&(dtp_fused_args_t){r->ptr[1] + off[1] * size, r->ptr[2] + off[2] * size,
-                                                 r->ptr[0] + off[0] * size, sy[1], sy[2], sy[0], rows, cols,
-                                                 (int)sx[1], (int)sx[2], r->stream});
-                    fill_tile(&e, mb, r->ptr[0] + off[0] * size, rows, cols);
+                    char *at[DTP_BOXES_OPS] = {NULL};
+                    for (int o = 0; o < m->nops; ++o) at[o] = r->ptr[o] + off[o] * (int64_t)m->size[o];
+                    m->fused(&(dtp_fused_args_t){.x0 = at[1],
+                                                 .x1 = at[2],
+                                                 .x2 = at[3],
+                                                 .y = at[0],
+                                                 .ld0 = sy[1],
+                                                 .ld1 = sy[2],
+                                                 .ldy = sy[0],
+                                                 .rows = rows,
+                                                 .cols = cols,
+                                                 .cs0 = (int)sx[1],
+                                                 .cs1 = (int)sx[2],
+                                                 .stream = r->stream,
+                                                 .floor = m->fused_floor});
+                    fill_tile(&e, mb, at[0], rows, cols);
                 } else if (m->cast) {
                     char *dst = r->ptr[0] + off[0] * (int64_t)m->size[0];
                     m->cast(&(dtp_cast_args_t){r->ptr[1] + off[1] * (int64_t)m->size[1], dst, sy[1], sy[0],

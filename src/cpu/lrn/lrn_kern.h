@@ -19,7 +19,7 @@ typedef struct {
     int64_t ld_room;
     float *base; /* b, pixel by pixel, `channels` apart; NULL: dst is written */
 } dtp_lrn_pixels_t;
-enum { DTP_LRN_PIXELS = 4, DTP_LRN_LANES = 16 /* of the widest vector */ };
+enum { DTP_LRN_PIXELS = 8, DTP_LRN_LANES = 16 /* of the widest vector */ };
 /* Floats of room for a pixel: zeros, channels, zeros. */
 static inline int64_t dtp_lrn_room(int64_t channels, int64_t half) {
     return (channels + 2 * half + 2 * DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
@@ -43,6 +43,7 @@ typedef struct {
     void (*pixels)(const dtp_lrn_pixels_t *a);
     void (*rows)(const dtp_lrn_rows_t *a);
 } dtp_lrn_kernels_t;
-extern const dtp_lrn_kernels_t dtp_lrn_kernels__avx512, dtp_lrn_kernels__avx2, dtp_lrn_kernels__portable;
+extern const dtp_lrn_kernels_t dtp_lrn_kernels__avx512_bf16, dtp_lrn_kernels__avx512, dtp_lrn_kernels__avx2,
+    dtp_lrn_kernels__portable;
 
 #endif

@@ -122,7 +122,7 @@ static dnnl_tp_status_t lrn_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_md_same_layout(&d->src, &d->dst) && d->src.offset0 == d->dst.offset0,
                  UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(lrn_layout(p, &d->src), UNSUPPORTED_LAYOUT);
-    p->kernels = DTP_BY_ISA(isa, &dtp_lrn_kernels, &dtp_lrn_kernels__portable);
+    p->kernels = DTP_BY_ISA_BF16(isa, &dtp_lrn_kernels, &dtp_lrn_kernels__portable);
     p->vops = dtp_vops(isa);
     p->type = p->dt == dnnl_tp_f32 ? V_F32 : p->dt == dnnl_tp_bf16 ? V_BF16 : V_F16;
     p->size = (int64_t)dtp_type_size(p->dt);

@@ -38,7 +38,8 @@ typedef struct {
     float least;
     int64_t units, grain;
     /* rows */
-    int64_t block, blocks; /* channels of a unit, and how many such blocks */
+    int64_t block, blocks; /* channels that are worked on together, and how many such blocks */
+    int64_t many;          /* blocks of a unit: more than 1 where a block is one output */
     int64_t band, bands;   /* rows of dst of a unit */
     int64_t band_rows;     /* rows of src that a band reaches, at most */
     int64_t shards;        /* > 1: of the columns of one output, summed on their own first */

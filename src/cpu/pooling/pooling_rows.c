@@ -3,9 +3,9 @@
 
 #include "threading/base/parallel.h"
 
-/* A unit of work: a band of rows of dst, of one block of channels. */
+/* A unit of work: a band of rows of dst, of one block of channels, or of several. */
 typedef struct {
-    int64_t n, c, channels, od, oh_begin, oh_end;
+    int64_t n, c, channels, blocks, od, oh_begin, oh_end;
 } unit_t;
 
 static unit_t pool_unit(const dtp_pool_plan_t *p, int64_t i) {
@@ -15,9 +15,11 @@ static unit_t pool_unit(const dtp_pool_plan_t *p, int64_t i) {
     i /= p->bands;
     u.od = i % p->w[0].out;
     i /= p->w[0].out;
-    u.c = i % p->blocks * p->block;
-    u.n = i / p->blocks;
-    u.channels = dtp_min64(p->block, p->c - u.c);
+    const int64_t groups = dtp_div_up(p->blocks, p->many), block = i % groups * p->many;
+    u.c = block * p->block;
+    u.n = i / groups;
+    u.blocks = dtp_min64(p->many, p->blocks - block);
+    u.channels = p->many > 1 ? p->block : dtp_min64(p->block, p->c - u.c);
     return u;
 }
 
@@ -110,9 +112,9 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
                                        : tap,
                 .type = p->type,
                 .tap_type = p->tap_direct ? V_U8 : V_F32,
-                .rows = rows,
-                .next_src = wh->stride * s.step_h,
-                .next_dst = p->dst.s[1],
+                .rows = p->many > 1 ? u.blocks : rows,
+                .next_src = p->many > 1 ? p->src.c_stride : wh->stride * s.step_h,
+                .next_dst = p->many > 1 ? p->dst.c_stride : p->dst.s[1],
                 .ld_src = s.ld,
                 .ld_dst = ld,
                 .ld_tap = p->tap_direct ? ld : u.channels,

@@ -108,6 +108,9 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     const int64_t run = dtp_min64(pool_run_length(&p->src, p->c), p->dst.block > 1 ? p->dst.block : p->c);
     p->block = pool_block(p, run);
     p->blocks = dtp_div_up(p->c, p->block);
+    p->many = 1;
+    if (p->shards == 1 && p->dst_direct && !p->po.len && p->src.block > 1 && p->src.block == p->dst.block)
+        p->many = dtp_max64(1, SMALL_BLOCK / p->block); /* their padding, too, which is made 0 again */
     p->band = 1;
     if (p->src_direct) /* short rows in groups: units cost something */
         p->band = dtp_max64(1, dtp_min64(p->w[1].out, UNIT_FLOATS / dtp_max64(1, p->w[2].out * p->block)));
@@ -137,8 +140,8 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     }
     dtp_pd_book(pd, p->shards > 1 ? (size_t)(p->n * p->shards * p->c) * sizeof(float) : 0, slot);
     p->bands = dtp_div_up(p->w[1].out, p->band);
-    p->units = p->n * p->blocks * p->w[0].out * p->bands;
-    const double outputs = (double)(p->w[2].out * p->block * p->band);
+    p->units = p->n * dtp_div_up(p->blocks, p->many) * p->w[0].out * p->bands;
+    const double outputs = (double)(p->w[2].out * p->block * p->band * p->many);
     double ns = 10 + pool_ns(isa, outputs * (double)p->volume, outputs);
     if (!p->src_direct) ns += .2 * (double)(p->band_rows * p->w[2].in * p->block);
     if (!p->dst_direct) ns += .2 * outputs;

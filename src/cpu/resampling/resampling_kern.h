@@ -1,8 +1,9 @@
-/* Resampling in f32: the interface between driver and kernels. */
+/* Resampling of f32 and bf16, in f32 arithmetic: the interface between driver and kernels. */
 #ifndef DTP_CPU_RESAMPLING_KERN_H
 #define DTP_CPU_RESAMPLING_KERN_H
 
 #include "common/problems/resampling.h"
+#include "cpu/simd/vec_types.h"
 
 enum {
     DTP_RESAMPLING_LANES = 16, /* of the widest vector */
@@ -11,7 +12,7 @@ enum {
 
 /* Rows of src along depth and height, and their weights; a row alone has the weight 1. */
 typedef struct {
-    const float *row[DTP_RESAMPLING_ROWS];
+    const void *row[DTP_RESAMPLING_ROWS];
     float weight[DTP_RESAMPLING_ROWS];
     int64_t n; /* 1, 2 or 4 */
 } dtp_resampling_rows_t;
@@ -21,7 +22,11 @@ typedef struct {
  * is not read (places with part 0 have no hi). */
 typedef struct {
     dtp_resampling_rows_t rows;
-    float *dst;
+    void *dst;
+    v_type_t type; /* of src and dst: f32 or bf16 */
+    int linear;    /* else no place has a part */
+    int stream;    /* dst is large: f32 past the caches where it is aligned; pixels are whole vectors */
+    float sum;     /* f32: dst also gets so much of what it was */
     const dtp_resampling_place_t *places;
     int64_t ld_src, ld_dst, channels, out;
 } dtp_resampling_pixels_t;
@@ -38,8 +43,9 @@ typedef struct {
 /* One row of dst whose columns lie side by side. */
 typedef struct {
     dtp_resampling_rows_t rows;
-    float *dst;
-    float *room; /* in + 2 * DTP_RESAMPLING_LANES floats */
+    void *dst;
+    v_type_t type; /* of src and dst: f32 or bf16 */
+    float *room;   /* in + 2 * DTP_RESAMPLING_LANES floats */
     const dtp_resampling_columns_t *columns;
     int64_t in, out;
     int linear; /* else hi does not count and low is 1 */
@@ -52,7 +58,7 @@ typedef struct {
     dtp_resampling_line_fn_t line;
     int64_t lanes; /* of a vector */
 } dtp_resampling_kernels_t;
-extern const dtp_resampling_kernels_t dtp_resampling_kernels__avx512, dtp_resampling_kernels__avx2,
-    dtp_resampling_kernels__portable;
+extern const dtp_resampling_kernels_t dtp_resampling_kernels__avx512_bf16, dtp_resampling_kernels__avx512,
+    dtp_resampling_kernels__avx2, dtp_resampling_kernels__portable;
 
 #endif

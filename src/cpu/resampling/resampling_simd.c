@@ -5,8 +5,8 @@
  *        call is one row of dst, of a block of channels.
  * planes everything else: a kernel call is one row of the plane of a channel.
  *
- * A unit of work is a band of rows. What kernels cannot read or write where it lies (other types than f32; for planes, columns
- * that do not lie side by side) passes through scratch, where the rows of src that neighbours share stay converted. */
+ * A unit of work is a band of rows. What kernels cannot read or write where it lies (other types than f32, or bf16 on both sides
+ * without post-operations; for planes, columns that do not lie side by side) passes through scratch, where the rows of src that neighbours share stay converted. */
 #include "common/base/scalar.h"
 #include "common/layout/zero_pad.h"
 #include "cpu/elementwise/move.h"
@@ -19,8 +19,9 @@ enum {
     COLUMNS = DTP_RESAMPLING_DIMS - 1,
     BAND_FLOATS = 16 * 1024,       /* of dst in a unit, if rows are short */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
-    CHUNK_FLOATS = 2 * 1024,       /* of pixels that are finished while they are in the L1 */
-    SPARSE = 4                     /* so many columns of src for one of dst: most are not used */
+    WORD = 4,
+    CHUNK_FLOATS = 2 * 1024, /* of pixels that are finished while they are in the L1 */
+    SPARSE = 4               /* so many columns of src for one of dst: most are not used */
 };
 
 /* Where element (n, c, d, h, w) lies: offset0 + n * n_stride + (c / block) * c_stride + (c % block) + d * s[0] + h * s[1] +
@@ -39,7 +40,11 @@ typedef struct {
     int64_t n, c, in[DTP_RESAMPLING_DIMS], out[DTP_RESAMPLING_DIMS];
     bool linear, planes;
     int64_t moves; /* bytes of elements that are moved from channel rows to channel rows; 0: computed */
+    bool words;    /* these rows are whole words, at places of whole words: kernels move them as f32 */
+    v_type_t type; /* that kernels read and write */
     bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
+    bool stream;                 /* dst goes past the caches */
+    float sum;                   /* the only post-operation, which kernels do */
     int64_t block, blocks;       /* channels of a kernel call, and how many such blocks */
     int64_t band, bands, units, grain;
     int64_t chunk;          /* pixels of a kernel call, where channels lie side by side */
@@ -131,7 +136,7 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_dt_fits_f32(p->sdt) && dtp_dt_fits_f32(p->ddt), UNSUPPORTED_DATA_TYPE);
     DTP_TRY(dtp_resampling_check(pd));
     DTP_DISPATCH(view_of(&p->src, &d->src) && view_of(&p->dst, &d->dst), UNSUPPORTED_LAYOUT);
-    p->kernels = DTP_BY_ISA(isa, &dtp_resampling_kernels, &dtp_resampling_kernels__portable);
+    p->kernels = DTP_BY_ISA_BF16(isa, &dtp_resampling_kernels, &dtp_resampling_kernels__portable);
     p->vops = dtp_vops(isa);
     p->rows = dtp_moves(isa)->rows;
     p->n = d->src.dims[0];
@@ -145,17 +150,30 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     p->planes = run == 1 || run_length(&p->dst, p->c) != run || p->src.block != p->dst.block;
     p->block = p->planes ? 1 : run;
     p->blocks = dtp_div_up(p->c, p->block);
-    if (p->planes) {
-        DTP_TRY(dtp_postops_init(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
-        p->src_direct = p->sdt == dnnl_tp_f32 && (p->src.s[COLUMNS] == 1 || in == 1);
-        p->dst_direct = p->ddt == dnnl_tp_f32 && (p->dst.s[COLUMNS] == 1 || out == 1);
-    } else {
-        DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
-        p->src_direct = p->sdt == dnnl_tp_f32;
-        p->dst_direct = p->ddt == dnnl_tp_f32;
-        if (copies && p->sdt != dnnl_tp_f32) p->moves = (int64_t)dtp_type_size(p->sdt);
+    const bool even_src = !p->planes || p->src.s[COLUMNS] == 1 || in == 1,
+               even_dst = !p->planes || p->dst.s[COLUMNS] == 1 || out == 1;
+    DTP_TRY(p->planes ? dtp_postops_init(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa)
+                      : dtp_postops_init_channels(&p->po, pd, DTP_RESAMPLING_DST, &d->dst, isa));
+    const dtp_po_step_t *first = &p->po.step[0];
+    if (p->po.len == 1 && first->kind == dnnl_tp_sum && first->dt == dnnl_tp_f32 && p->ddt == dnnl_tp_f32 &&
+        first->zero_point == 0.f && !p->planes) {
+        p->sum = first->scale;
+        if (p->sum != 0.f) p->po.len = 0;
     }
-    p->dst_direct = p->dst_direct && dtp_postops_only_eltwise(&p->po);
+    if (p->sdt == dnnl_tp_bf16 && p->ddt == dnnl_tp_bf16 && even_src && even_dst && !p->po.len)
+        p->type = V_BF16;
+    p->src_direct = p->type == V_BF16 || (p->sdt == dnnl_tp_f32 && even_src);
+    p->dst_direct =
+        p->type == V_BF16 || (p->ddt == dnnl_tp_f32 && even_dst && dtp_postops_only_eltwise(&p->po));
+    if (copies && !p->planes && p->sdt != dnnl_tp_f32) {
+        p->moves = (int64_t)dtp_type_size(p->sdt);
+        p->words = isa && (p->block | p->src.s[COLUMNS] | p->dst.s[COLUMNS]) * p->moves % WORD == 0;
+    }
+    const double bytes = (double)dtp_md_nelems(&d->src) * (double)dtp_type_size(p->sdt) +
+                         (double)dtp_md_nelems(&d->dst) * (double)dtp_type_size(p->ddt);
+    p->stream = !p->planes && p->sum == 0.f && p->ddt == dnnl_tp_f32 && p->dst_direct && !p->po.len &&
+                (p->block | p->dst.s[COLUMNS]) % DTP_RESAMPLING_LANES == 0 &&
+                bytes > 0.5 * (double)pd->engine->l3_bytes;
     p->row_floats = p->src_direct || p->moves ? 0 : in * p->block;
     p->chunk = p->dst_direct && !p->po.len ? out : dtp_max64(dtp_min64(out, CHUNK_FLOATS / p->block), 1);
     const int64_t tile = p->dst_direct || p->moves ? 0 : (p->planes ? out : p->chunk * p->block),
@@ -197,11 +215,11 @@ static void convert_row(const rows_t *r, const char *from, float *to) {
             load(to + x * p->block, from + x * w * size, p->block, 1);
 }
 
-static const float *row_at(rows_t *r, int64_t number, const int64_t *wanted, int64_t n) {
+static const void *row_at(rows_t *r, int64_t number, const int64_t *wanted, int64_t n) {
     const simd_plan_t *p = r->p;
     const int64_t size = (int64_t)dtp_type_size(p->sdt),
                   at = number / p->in[1] * p->src.s[0] + number % p->in[1] * p->src.s[1];
-    if (p->src_direct) return (const float *)(const void *)(r->src + at * size);
+    if (p->src_direct) return r->src + at * size;
     int free_one = 0;
     for (int i = 0; i < DTP_RESAMPLING_ROWS; ++i) {
         if (r->held[i] == number) return r->room + i * (int64_t)(floats_bytes(p->row_floats) / sizeof(float));
@@ -241,6 +259,17 @@ static void move_row(const run_t *run, const char *src, char *dst, int64_t od, i
     const int64_t bytes = channels * size;
     const dtp_resampling_place_t *place = run->table->place[COLUMNS];
     src += (run->table->place[0][od].lo * p->src.s[0] + run->table->place[1][oh].lo * p->src.s[1]) * size;
+    if (p->words) {
+        /* Whole blocks: padding behind the channels may be written, it is zeroed in the end. */
+        p->kernels->pixels(&(dtp_resampling_pixels_t){.rows = {{src}, {1.f}, 1},
+                                                      .dst = dst,
+                                                      .places = place,
+                                                      .ld_src = step / WORD,
+                                                      .ld_dst = ld / WORD,
+                                                      .channels = p->block * size / WORD,
+                                                      .out = p->out[COLUMNS]});
+        return;
+    }
     for (int64_t x = 0; x < p->out[COLUMNS]; ++x)
         p->rows(dst + x * ld, 0, src + place[x].lo * step, 0, 1, bytes, 0);
 }
@@ -289,19 +318,18 @@ static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t bl
         dtp_resampling_rows_t from;
         gather_rows(&rows, run->table, od, oh, &from);
         if (p->planes) {
-            float *y = (float *)(void *)(p->dst_direct ? dst : scratch + p->dst_at);
+            void *y = p->dst_direct ? dst : scratch + p->dst_at;
             const dtp_resampling_place_t *h = &run->table->place[1][oh];
             const bool again = oh > oh0 && !p->po.len && from.n == 1 && h[-1].part == 0 && h[-1].lo == h->lo;
             if (again) {
                 /* The row before was made of the same one. */
-                if (p->dst_direct)
-                    memcpy(y, (const float *)(const void *)dst - p->dst.s[1],
-                           (size_t)p->out[COLUMNS] * sizeof *y);
+                if (p->dst_direct) memcpy(dst, dst - p->dst.s[1] * dsize, (size_t)(p->out[COLUMNS] * dsize));
                 else finish_row(run, y, dst, line, 0, p->out[COLUMNS], c0, channels);
                 continue;
             }
             p->kernels->line(&(dtp_resampling_line_t){.rows = from,
                                                       .dst = y,
+                                                      .type = p->type,
                                                       .room = (float *)(void *)(scratch + p->room_at),
                                                       .columns = run->table->columns,
                                                       .in = p->in[COLUMNS],
@@ -314,10 +342,14 @@ static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t bl
         for (int64_t x = 0, n; x < p->out[COLUMNS]; x += n) {
             n = dtp_min64(p->chunk, p->out[COLUMNS] - x);
             char *to = dst + x * p->dst.s[COLUMNS] * dsize;
-            float *y = (float *)(void *)(p->dst_direct ? to : scratch + p->dst_at);
+            void *y = p->dst_direct ? to : scratch + p->dst_at;
             p->kernels->pixels(
                 &(dtp_resampling_pixels_t){.rows = from,
                                            .dst = y,
+                                           .type = p->type,
+                                           .linear = p->linear,
+                                           .stream = p->stream,
+                                           .sum = p->sum,
                                            .places = run->table->place[COLUMNS] + x,
                                            .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
                                            .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,

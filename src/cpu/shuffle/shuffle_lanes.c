@@ -56,30 +56,30 @@ static void put_lane(const lanes_plan_t *p, char *t, int64_t l, int64_t e) {
 /* Adds the vector of dst at byte `to`, whose lanes are elements c0.. of the axis. */
 static void add_vector(const lanes_plan_t *p, const dtp_shuffle_desc_t *d, lanes_table_t *t, int64_t to,
                        int64_t c0) {
-    const int64_t n = dtp_min64(p->lanes, p->axis - c0);
-    int64_t at[MOST_LANES];
-    bool done[MOST_LANES] = {false};
-    for (int64_t l = 0; l < n; ++l) at[l] = dtp_shuffle_from(d, c0 + l);
+    const int64_t n = dtp_min64(p->lanes, p->axis - c0), rows = p->axis / d->group_size;
+    int64_t at[MOST_LANES],
+        lane[MOST_LANES]; /* elements of src in their order, and the lanes that want them */
+    int64_t row = c0 % rows, group = c0 / rows; /* dtp_shuffle_from, step by step */
+    for (int64_t l = 0; l < n; ++l) {
+        const int64_t e = row * d->group_size + group;
+        int64_t k = l;
+        for (; k > 0 && at[k - 1] > e; --k) at[k] = at[k - 1], lane[k] = lane[k - 1];
+        at[k] = e;
+        lane[k] = l;
+        if (++row == rows) row = 0, ++group;
+    }
     const int64_t first = t->nsources;
-    for (;;) {
+    for (int64_t k = 0; k < n; ++t->nsources) {
         /* The window of the least element that has none yet. */
-        int64_t least = INT64_MAX;
-        for (int64_t l = 0; l < n; ++l)
-            if (!done[l]) least = dtp_min64(least, at[l]);
-        if (least == INT64_MAX) break;
-        const int64_t start = p->block ? least / p->lanes * p->lanes : dtp_min64(least, p->axis - p->lanes);
+        const int64_t start = p->block ? at[k] / p->lanes * p->lanes : dtp_min64(at[k], p->axis - p->lanes);
         char *lanes = t->lanes ? t->lanes + t->nsources * table_width(p) : NULL;
         if (lanes) {
             t->from[t->nsources] =
                 p->block ? start / p->block * p->plane + start % p->block * p->size : start * p->size;
             memset(lanes, p->width > LANE_TABLE ? 0xff : 0x80, (size_t)table_width(p));
         }
-        for (int64_t l = 0; l < n; ++l) {
-            if (done[l] || at[l] < start || at[l] >= start + p->lanes) continue;
-            done[l] = true;
-            if (lanes) put_lane(p, lanes, l, at[l] - start);
-        }
-        ++t->nsources;
+        for (; k < n && at[k] < start + p->lanes; ++k)
+            if (lanes) put_lane(p, lanes, lane[k], at[k] - start);
     }
     if (t->vectors) t->vectors[t->nvectors] = (dtp_shuffle_vector_t){to, first, t->nsources - first};
     ++t->nvectors;

@@ -111,10 +111,13 @@ static void sum_linear(void *arg, int slot, int64_t begin, int64_t end) {
     float *acc_buf = (float *)(void *)dtp_scratch_slot(e->pd, e->ctx, slot), *buf = acc_buf + TILE;
     if (plan->pair) {
         const int64_t at = begin * TILE, n = dtp_min64(end * TILE, plan->nelems) - at;
-        plan->pair(&(dtp_fused_args_t){(const char *)e->ctx->ptr[DTP_SUM_SRC] + at * dsize,
-                                       (const char *)e->ctx->ptr[DTP_SUM_SRC + 1] + at * dsize,
-                                       (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize, n, n, n, 1, n, 1, 1,
-                                       0});
+        plan->pair(&(dtp_fused_args_t){.x0 = (const char *)e->ctx->ptr[DTP_SUM_SRC] + at * dsize,
+                                       .x1 = (const char *)e->ctx->ptr[DTP_SUM_SRC + 1] + at * dsize,
+                                       .y = (char *)e->ctx->ptr[DTP_SUM_DST] + at * dsize,
+                                       .rows = 1,
+                                       .cols = n,
+                                       .cs0 = 1,
+                                       .cs1 = 1});
         return;
     }
     for (int64_t t = begin; t < end; ++t) {

@@ -35,6 +35,7 @@ enum {
     DTP_UKR_C_BF16 = 16,
     DTP_UKR_ADD_BF16 = 32,
     DTP_UKR_BIAS_BF16 = 64,
+    DTP_UKR_HALF = 128, /* A's last k-step of each tap is its first element alone */
     DTP_UKR_TYPES = DTP_UKR_C_BF16 | DTP_UKR_ADD_BF16 | DTP_UKR_BIAS_BF16
 };
 
@@ -92,6 +93,16 @@ static inline const char *dtp_ukr_pf_from(const dtp_ukr_args_t *u, int64_t i) {
 
 typedef void (*dtp_ukr_fn_t)(const dtp_ukr_args_t *u);
 
+/* f32 kernels for few columns, whose lanes run along k. A column panel has one column: B is rows of n whose runs of k are dense
+ * (Ohwi), bs bytes from column to column; tile[columns] takes nblk rows, all with row_a and taps, and row_c or ldc, row_add
+ * or no addend. No prefetch, copy or mask. The order of a sum depends on taps and k alone. */
+#define DTP_UKR_FEW 8
+typedef struct {
+    int lanes, columns; /* that a vector has; that a strip may have */
+    dtp_ukr_fn_t tile[DTP_UKR_FEW + 1];
+} dtp_ukr_few_t;
+extern const dtp_ukr_few_t dtp_ukr_few__avx512, dtp_ukr_few__avx2;
+
 /* Kernels of one instruction set and pair of types. */
 typedef struct {
     double
@@ -105,8 +116,9 @@ typedef struct {
     /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
-    int elems;    /* of a k-step */
-    bool is_bf16; /* takes DTP_UKR_*_BF16 */
+    int elems;                /* of a k-step */
+    bool is_bf16;             /* takes DTP_UKR_*_BF16 */
+    const dtp_ukr_few_t *few; /* NULL: none */
     /* Without the functions that follow rows of A must be dense and whole k-steps, and B packed. k is in elements; what
      * the last k-step lacks becomes zero.
      * dst[n / 16][k-steps][16] = src, n and k unbounded, tails of the last column panel zero, column panels bs bytes

@@ -1,5 +1,5 @@
 /* bf16 micro-kernels for AVX512-BF16: see ukr_bf16.inc. */
-#include "cpu/simd/vec_avx512.h"
+#include "cpu/simd/vec_avx512_bf16.h"
 #include "cpu/ukr/ukr_body.h"
 
 #define BF16_SET dtp_ukr_bf16__avx512_bf16

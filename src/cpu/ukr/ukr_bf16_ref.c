@@ -2,7 +2,7 @@
  * arguments are ignored. */
 #include "common/base/half.h"
 #include "cpu/ukr/ukr.h"
-#include "cpu/ukr/ukr_body.h"
+#include "cpu/ukr/ukr_ref.h"
 
 INLINE float lane(const char *p, int is_bf16, int j) {
     return is_bf16 ? dtp_bf16_to_f32(((const uint16_t *)p)[j]) : ((const float *)p)[j];
@@ -12,32 +12,27 @@ INLINE float high(uint32_t x) { return dtp_bits_f32(x & 0xffff0000u); }
 
 INLINE void bf16_body(const int MR, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
-    const char *base_a = u->a, *add = u->add;
-    char *base_c = u->c;
-    const int64_t *row_a = u->row_a, *row_c = u->row_c, *row_add = u->row_add;
     const int lanes = __builtin_popcount(u->mask);
     const uint32_t flags = u->flags;
+    const int half = (flags & DTP_UKR_HALF) != 0;
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         float c[DTP_UKR_MAX_MR * DTP_UKR_PANEL] = {0};
         const char *a[DTP_UKR_MAX_MR];
         char *cr[DTP_UKR_MAX_MR];
         for (int i = 0; i < MR; i++) {
-            a[i] = base_a + (row_a ? row_a[i] : i * u->lda);
-            cr[i] = base_c + (row_c ? row_c[i] : i * u->ldc);
+            a[i] = u->a + row_at(u->row_a, blk * MR + i, u->lda);
+            cr[i] = u->c + row_at(u->row_c, blk * MR + i, u->ldc);
         }
-        if (row_a) row_a += MR;
-        else base_a += MR * u->lda;
-        if (row_c) row_c += MR;
-        else base_c += MR * u->ldc;
         const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const uint32_t *b = (const uint32_t *)(u->b + t->b);
             for (int64_t k = 0; k < u->k; k++, b += DTP_UKR_PANEL) {
                 float b0[DTP_UKR_PANEL], b1[DTP_UKR_PANEL];
-                for (int l = 0; l < DTP_UKR_PANEL; l++) b0[l] = low(b[l]), b1[l] = high(b[l]);
+                const int one = half && k + 1 == u->k;
+                for (int l = 0; l < DTP_UKR_PANEL; l++) b0[l] = low(b[l]), b1[l] = one ? 0 : high(b[l]);
                 for (int i = 0; i < MR; i++) {
-                    uint32_t x;
-                    __builtin_memcpy(&x, a[i] + t->a + 4 * k, sizeof x);
+                    uint32_t x = 0;
+                    __builtin_memcpy(&x, a[i] + t->a + 4 * k, one ? 2 : 4);
                     const float a0 = low(x), a1 = high(x);
                     for (int l = 0; l < DTP_UKR_PANEL; l++)
                         c[i * DTP_UKR_PANEL + l] += a0 * b0[l], c[i * DTP_UKR_PANEL + l] += a1 * b1[l];
@@ -45,7 +40,7 @@ INLINE void bf16_body(const int MR, const dtp_ukr_args_t *u) {
             }
         }
         for (int i = 0; i < MR; i++) {
-            const char *from = add ? add + (row_add ? row_add[i] : i * u->ldadd) : NULL;
+            const char *from = u->add ? u->add + row_at(u->row_add, blk * MR + i, u->ldadd) : NULL;
             for (int j = 0; j < lanes; j++) {
                 float v = c[i * DTP_UKR_PANEL + j];
                 if (flags & DTP_UKR_ACC) v += ((const float *)cr[i])[j];
@@ -58,8 +53,6 @@ INLINE void bf16_body(const int MR, const dtp_ukr_args_t *u) {
                 else ((float *)cr[i])[j] = v;
             }
         }
-        if (row_add) row_add += MR;
-        else if (add) add += MR * u->ldadd;
     }
 }
 

@@ -233,7 +233,7 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
 
 /* Each way through k is a function of its own: with several k loops in one function, the accumulators of 6
  * rows do not all stay in registers. */
-enum { PACKED = 0, PLAIN = 1, MASKED = 2, COPY = 4 };
+enum { PACKED = 0, PLAIN = 1, MASKED = 2, COPY = 4, EACH = 8 /* packed, taps of one k-step */ };
 
 INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
@@ -254,7 +254,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             base_a += MR * u->lda;
         }
         const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
-        const int64_t kb = 4 * u->k, bs = u->bs, pf_at = blk - u->pf_first;
+        const int64_t kb = 4 * (WAY == EACH ? 1 : u->k), bs = u->bs, pf_at = blk - u->pf_first;
         const char *pf = NULL;
         int pf_lines = 0;
         /* Few rows read streams, which the processor fetches best itself. */
@@ -294,10 +294,12 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     WAY(types, mr, nv, 3)                                                                                  \
     WAY(types, mr, nv, 5)                                                                                  \
     WAY(types, mr, nv, 7)                                                                                  \
+    WAY(types, mr, nv, 8)                                                                                  \
     static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                       \
         static const dtp_ukr_fn_t ways[] = {ukr_##types##_##mr##x##nv##_1, ukr_##types##_##mr##x##nv##_3,  \
                                             ukr_##types##_##mr##x##nv##_5, ukr_##types##_##mr##x##nv##_7}; \
         if (u->bstep != DTP_UKR_PANEL_BYTES) ways[2 * !!u->copy + (u->mask != 0xffff)](u);                 \
+        else if (u->k == 1) ukr_##types##_##mr##x##nv##_8(u);                                              \
         else ukr_##types##_##mr##x##nv##_0(u);                                                             \
     }
 DTP_UKR_TILES_AVX2(DEFINE)
@@ -439,6 +441,7 @@ const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .pf_shift = 2,
                                      .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
                                      .elems = 1,
+                                     .few = &dtp_ukr_few__avx2,
                                      .pack = pack,
                                      .pack_trans = pack_trans,
                                      .transpose = transpose,

@@ -65,6 +65,14 @@ INLINE void k_packed(const int MR, const int NV, const int PFN, __m512 *c, const
     }
 }
 
+/* A tap of one k-step: with k_packed the compiler keeps pointers in vector registers. */
+INLINE void k_one(const int MR, const int NV, __m512 *c, const char *const *a, const char *b, int64_t bs,
+                  int64_t k) {
+    __m512 bv[DTP_UKR_MAX_NV];
+    UNROLL for (int j = 0; j < NV; j++) bv[j] = _mm512_loadu_ps((const float *)(b + j * bs));
+    UNROLL for (int i = 0; i < MR; i++) k_row(NV, c + i * NV, a[i] + k, bv);
+}
+
 /* Few rows are as fast as their streams come, which the processor fetches itself, but not past the end of a page:
  * a line of each column panel once in SPARSE k-steps leads it on, and more of them take its place (Zen 4: 0.85 of
  * the speed). */
@@ -132,7 +140,7 @@ typedef struct {
 } ends_t;
 
 /* Each way through k is a function of its own, or general registers are short in all of them. */
-enum { LINE = 0, AHEAD = 1, PLAIN = 2 };
+enum { LINE = 0, AHEAD = 1, PLAIN = 2, EACH = 3 /* packed, taps of one k-step */ };
 
 INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
@@ -165,7 +173,9 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, 
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
-            if (WAY == PLAIN) {
+            if (WAY == EACH) {
+                k_one(MR, NV, c, a, b, bs, k);
+            } else if (WAY == PLAIN) {
                 /* The first block has brought B for the others. */
                 if (u->copy) k_plain(MR, NV, FULL, COPY | FETCH, c, a, b, k, k + kb, u);
                 else if (blk == 0) k_plain(MR, NV, FULL, FETCH, c, a, b, k, k + kb, u);
@@ -236,12 +246,14 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, 
 #define DEFINE(types, mr, nv, isa)                                                               \
     WAYS(types, mr, nv, 0)                                                                       \
     WAYS(types, mr, nv, 1)                                                                       \
+    WAY(types, mr, nv, 0, 3)                                                                     \
     static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                             \
         static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)}; \
         const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                  \
                         : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                  \
                                                         : LINE;                                  \
-        ways[u->mask == 0xffff][way](u);                                                         \
+        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                             \
+        else ways[u->mask == 0xffff][way](u);                                                    \
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
@@ -441,6 +453,7 @@ const dtp_ukr_set_t dtp_ukr__avx512 = {.flops_per_ns = 130,
                                                 ukr_tall_15,
                                                 ukr_tall_16},
                                        .elems = 1,
+                                       .few = &dtp_ukr_few__avx512,
                                        .pack = pack,
                                        .pack_trans = pack_trans,
                                        .transpose = transpose,

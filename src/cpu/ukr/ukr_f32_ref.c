@@ -2,15 +2,12 @@
  *
  * Prefetch members of the arguments are ignored. */
 #include "cpu/ukr/ukr.h"
-#include "cpu/ukr/ukr_body.h"
+#include "cpu/ukr/ukr_ref.h"
 
 #define MAX_ACC 64
 
 INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
     static const dtp_ukr_tap_t one_tap = {0, 0};
-    const char *base_a = u->a, *add = u->add;
-    char *base_c = u->c;
-    const int64_t *row_a = u->row_a, *row_c = u->row_c, *row_add = u->row_add;
     int lanes = 0;
     for (; lanes < DTP_UKR_PANEL && (u->mask >> lanes & 1); lanes++) {
     }
@@ -19,13 +16,9 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         const char *a[DTP_UKR_MAX_MR];
         char *cr[DTP_UKR_MAX_MR];
         for (int i = 0; i < MR; i++) {
-            a[i] = base_a + (row_a ? row_a[i] : i * u->lda);
-            cr[i] = base_c + (row_c ? row_c[i] : i * u->ldc);
+            a[i] = u->a + row_at(u->row_a, blk * MR + i, u->lda);
+            cr[i] = u->c + row_at(u->row_c, blk * MR + i, u->ldc);
         }
-        if (row_a) row_a += MR;
-        else base_a += MR * u->lda;
-        if (row_c) row_c += MR;
-        else base_c += MR * u->ldc;
         const dtp_ukr_tap_t *t = u->taps ? u->taps : &one_tap;
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
@@ -52,7 +45,8 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
         }
         for (int i = 0; i < MR; i++) {
             float *to = (float *)cr[i];
-            const float *from = add ? (const float *)(add + (row_add ? row_add[i] : i * u->ldadd)) : 0;
+            const float *from =
+                u->add ? (const float *)(u->add + row_at(u->row_add, blk * MR + i, u->ldadd)) : 0;
             for (int j = 0; j < 16 * (NV - 1) + lanes; j++) {
                 float v = c[i * NV * 16 + j];
                 if (u->flags & DTP_UKR_ACC) v += to[j];
@@ -64,8 +58,6 @@ INLINE void f32_body(const int MR, const int NV, const dtp_ukr_args_t *u) {
                 to[j] = v;
             }
         }
-        if (row_add) row_add += MR;
-        else if (add) add += MR * u->ldadd;
     }
 }
 

@@ -130,6 +130,7 @@ static dnnl_tp_status_t passes(dtp_exec_t *e, dtp_ir_t *ir, dtp_lower_t *lower,
         DTP_TRY(dtp_fuse_parts(ir));
     }
     if (ir->nops && fpmath_of(opts) == dnnl_tp_fpmath_mode_bf16) DTP_TRY(dtp_ir_use_bf16(ir));
+    if (ir->fuse && ir->nops) DTP_TRY(dtp_fuse_flatten(ir));
     DTP_TRY(dtp_lower(lower));
     dtp_arena_drop(ir->arena, ir->values, sizeof *ir->values * (size_t)ir->nvalues);
     dtp_arena_drop(ir->arena, ir->nodes, sizeof *ir->nodes * (size_t)ir->cap_nodes);

@@ -91,8 +91,8 @@ static dnnl_tp_status_t binary_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     int64_t count = dtp_info_nelems(to);
     int suffix = suffix_of(ty, to);
     if (is_ordered) {
-        DTP_TRY(dtp_md_in(&d->src0, tx, &order));
-        DTP_TRY(dtp_md_in(&d->src1, ty, &order));
+        DTP_TRY(dtp_md_padded(&d->src0, tx, px.strides, to->ndims));
+        DTP_TRY(dtp_md_padded(&d->src1, ty, py.strides, to->ndims));
         d->dst = d->src0;
     } else if (dtp_info_nelems(tx) == count && suffix >= 0) {
         /* The same shape, a row, a plane or one element: two dims are enough. */

@@ -1,5 +1,6 @@
 /* Convolutions over one to three spatial dimensions. The layout to compute in is channels innermost: src is read so, after a
- * copy if it lies otherwise, the result is left so, and constant weights are laid out as the implementation likes. */
+ * copy if it lies otherwise and has more channels than a first layer, the result is left so, and constant weights are
+ * laid out as the implementation likes. */
 #include "exec/ops/ops.h"
 
 #include "common/problems/convolution.h"
@@ -89,7 +90,8 @@ static dnnl_tp_status_t convolution_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     dtp_view_t src, wei, bia;
     dtp_step_t *s;
     bool is_last;
-    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, true, &is_last));
+    const bool first = x->data_type == dnnl_tp_f32 && a->groups == 1 && x->dims[1] <= DTP_CONV_FIRST_CHANNELS;
+    DTP_TRY(dtp_view_pixels(l, n->in[0], &src, !first, &is_last));
     DTP_TRY(dtp_view_any(l, n->in[1], &wei));
     if (bias >= 0) DTP_TRY(dtp_view_dense(l, bias, &bia));
     DTP_TRY(dtp_new_step(l, n, sizeof(dtp_convolution_desc_t), dnnl_tp_convolution, DTP_CONV_NARGS, &s));

@@ -68,6 +68,27 @@ static void as_matrix(const info_t *t, const int64_t *strides, bool is_weights, 
     }
 }
 
+/* Images as rows, as they lie: *channels of them if these are innermost, and there is more than one pixel; else 0. */
+static dnnl_tp_status_t image_rows(dtp_lower_t *l, const dtp_ir_node_t *n, info_t *t, int64_t *strides,
+                                   dtp_step_arg_t *arg, int64_t *channels) {
+    const int v = n->in[0];
+    const info_t *x = dtp_info(l, v);
+    dtp_dim_order_t order;
+    dtp_view_t p;
+    DTP_TRY(dtp_view_any(l, v, &p));
+    dtp_order_channels_last(x->ndims, &order);
+    const bool is_last =
+        dtp_packable(l, n, 1) && dtp_info_nelems(x) > 0 && dtp_is_dense_in(x, p.strides, &order);
+    if (!is_last) DTP_TRY(dtp_view_dense(l, v, &p));
+    *t = (info_t){.ndims = 2, .data_type = x->data_type};
+    t->dims[0] = x->dims[0];
+    t->dims[1] = strides[0] = dtp_info_product(x, 1, x->ndims);
+    strides[1] = 1;
+    *channels = is_last && x->dims[1] > 1 && x->dims[1] < t->dims[1] ? x->dims[1] : 0;
+    *arg = dtp_view_arg(&p);
+    return dnnl_tp_success;
+}
+
 /* A view that a matmul can read: one of the last two dims has stride 1. */
 static dnnl_tp_status_t operand(dtp_lower_t *l, int v, bool is_weights, bool transposed, info_t *t,
                                 int64_t *strides, dtp_step_arg_t *arg) {
@@ -90,9 +111,10 @@ static dnnl_tp_status_t pack_part(dtp_packing_t *p, int i, const dtp_ir_value_t 
     return dtp_md_init_strides(&p->part[i].src, 2, dims, v->info->data_type, strides);
 }
 
-/* Constant weights {K, N} or {N, K}, one or several: the layout is the implementation's choice. */
+/* Constant weights {K, N} or {N, K}, one or several: the layout is the implementation's choice. channels: of the images that
+ * it reads as they lie, channels innermost; 0: rows of src are as the weights expect them. */
 static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, dtp_step_t *s, int64_t k,
-                                       int64_t cols) {
+                                       int64_t cols, int64_t channels) {
     dtp_matmul_desc_t *d = (dtp_matmul_desc_t *)s->op;
     dtp_packing_t *packing;
     DTP_TRY(dtp_pack_arg(l, s, DTP_MATMUL_WEI, n->nparts, &packing));
@@ -103,6 +125,10 @@ static dnnl_tp_status_t packed_weights(dtp_lower_t *l, const dtp_ir_node_t *n, d
         dtp_dense_strides(w->info->ndims, w->info->dims, dense);
         as_matrix(w->info, dense, true, ((const dtp_matmul_attrs_t *)n->attrs)->transpose_b, &t, strides);
         DTP_TRY(pack_part(packing, i, w, t.dims, strides));
+    }
+    if (channels) {
+        packing->role = DTP_PACK_PIXELS;
+        packing->channels = channels;
     }
     int64_t dims[2] = {k, cols};
     DTP_TRY(dtp_md_init_tag(&d->wei, 2, dims, d->src.data_type, dnnl_tp_format_tag_any));
@@ -155,7 +181,7 @@ static dnnl_tp_status_t view_parts(dtp_lower_t *l, const dtp_ir_node_t *n, int64
 
 static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, const int64_t *a_strides,
                              dtp_step_arg_t src, const info_t *b, const int64_t *b_strides,
-                             dtp_step_arg_t wei, dtp_step_t **step) {
+                             dtp_step_arg_t wei, int64_t channels, dtp_step_t **step) {
     int64_t dims[2], strides[2];
     if (!dtp_collapse(a, a_strides, a->ndims - 1, dims, strides)) {
         dtp_view_t p;
@@ -182,7 +208,7 @@ static dnnl_tp_status_t flat(dtp_lower_t *l, dtp_ir_node_t *n, const info_t *a, 
     DTP_TRY(dtp_md_init_strides(&d->src, 2, dims, a->data_type, strides));
     s->arg[DTP_MATMUL_SRC] = src;
     if (packable) {
-        DTP_TRY(packed_weights(l, n, s, k, cols));
+        DTP_TRY(packed_weights(l, n, s, k, cols, channels));
     } else {
         DTP_TRY(dtp_md_init_strides(&d->wei, 2, b->dims, b->data_type, b_strides));
         s->arg[DTP_MATMUL_WEI] = wei;
@@ -234,11 +260,13 @@ static dnnl_tp_status_t matmul_lower(dtp_lower_t *l, dtp_ir_node_t *n) {
     int64_t a_strides[DNNL_TP_MAX_NDIMS], b_strides[DNNL_TP_MAX_NDIMS];
     dtp_step_arg_t src = {.buf = -1}, wei = {.buf = -1};
     if (n->nparts == 0) n->nparts = 1;
-    DTP_TRY(operand(l, n->in[0], false, at->transpose_a, &a, a_strides, &src));
+    int64_t channels = 0;
+    if (n->flattens) DTP_TRY(image_rows(l, n, &a, a_strides, &src, &channels));
+    else DTP_TRY(operand(l, n->in[0], false, at->transpose_a, &a, a_strides, &src));
     DTP_TRY(operand(l, n->in[1], true, at->transpose_b, &b, b_strides, &wei));
     dtp_step_t *s;
     if (b.ndims == 2 && (a.ndims == 2 || !at->transpose_a))
-        DTP_TRY(flat(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
+        DTP_TRY(flat(l, n, &a, a_strides, src, &b, b_strides, wei, channels, &s));
     else DTP_TRY(batched(l, n, &a, a_strides, src, &b, b_strides, wei, &s));
     return dtp_add_post_ops(l, s, n, &((dtp_matmul_desc_t *)s->op)->dst);
 }

@@ -233,7 +233,8 @@ struct dnnl_tp_executable {
     size_t placed_bytes, sum_bytes, least_bytes;
     /* For nodes that have one thread: per slot scratch, local buffers, bounds. */
     size_t dataflow_at, dataflow_slot_bytes, dataflow_local_at, dataflow_bounds_at;
-    double ns; /* estimate of a run on one thread */
+    double ns;         /* estimate of a run on one thread */
+    int64_t passes_ns; /* the same where runs may pass others: no closures, nothing repeated; else 0 */
 
     bool may_lend, lends; /* run objects may be, are made without memory of their own */
     /* Free run objects with memory of their own, and without: tag << 32 | index + 1; 0 in the low half = none.

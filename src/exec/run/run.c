@@ -113,10 +113,12 @@ static bool run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_
 }
 
 bool dtp_run_step(dtp_run_ctx_t *ctx, const dtp_exec_step_t *step, const dtp_where_t *where) {
+    if (dtp_pool_has_short(ctx->pool)) dtp_pool_let_pass(ctx->pool, (int64_t)ctx->exec->ns, ctx->priority);
+    if (DTP_LIKELY(!(ctx->watched | ctx->looks))) return !dtp_run_failed(ctx) && run_step(ctx, step, where);
     bool ok = false;
     const bool began = !dtp_run_poll(ctx);
     if (!began) {
-    } else if (DTP_LIKELY(!ctx->watched)) {
+    } else if (!ctx->watched) {
         ok = run_step(ctx, step, where);
     } else {
         dtp_trace_work_t work;
@@ -308,7 +310,7 @@ dnnl_tp_status_t dtp_run_open(dtp_run_ctx_t *ctx, const_dnnl_tp_executable_t exe
     ctx->deadline_ns = 0;
     ctx->cancel = NULL;
     ctx->priority = stream->attr->priority;
-    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper};
+    ctx->share = (dtp_share_t){&ctx->stop, 0, DTP_STOP_DEADLINE, NULL, &ctx->sleeper, executable->passes_ns};
     ctx->sleeper = (dtp_sleeper_t){.word = NULL};
     ctx->alone = (dtp_parallel_t){NULL, 1, (struct dtp_team *)(void *)&ctx->share};
     atomic_init(&ctx->nevents, 0);
@@ -363,13 +365,9 @@ dnnl_tp_status_t dtp_executable_run(const_dnnl_tp_executable_t executable, dnnl_
     }
     dtp_cancel_link_t owner_link;
     if (owner) dtp_cancel_link(owner, &owner_link, &ctx.stop, &ctx.sleeper);
-    /* By somebody else, or by the clock; or it may rest. */
-    const bool ends = ctx.looks || ctx.cancel || owner || executable->may_pend;
     dnnl_tp_status_t status = dnnl_tp_success;
     if (DTP_UNLIKELY(executable->by_stream)) dtp_run_by_stream(&ctx, stream);
-    else
-        status = stream->v->run(stream, ctx.num_threads, ctx.priority, ends ? &ctx.share : NULL, dtp_run_body,
-                                &ctx);
+    else status = stream->v->run(stream, ctx.num_threads, ctx.priority, &ctx.share, dtp_run_body, &ctx);
     if (owner) dtp_cancel_unlink(owner, &owner_link);
     dnnl_tp_status_t result = dtp_run_close(&ctx);
     return status == dnnl_tp_success ? result : status;

@@ -22,6 +22,7 @@ typedef struct dtp_share {
     uint32_t late;
     const struct dtp_share *outer; /* of the run whose closure this run is in, or NULL: ends with it */
     struct dtp_sleeper *sleeper;   /* poked by who sets stop from outside; NULL: nobody does (sleeper.h) */
+    int64_t passes_ns; /* about how long the run takes on one thread, if it calls no foreign code; else 0 */
 } dtp_share_t;
 /* Of the innermost run in whose work this thread is (and not as a helper of its loops), or NULL. */
 extern _Thread_local const dtp_share_t *dtp_share_here __attribute__((tls_model("initial-exec")));

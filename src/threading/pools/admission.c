@@ -4,6 +4,7 @@
  * sleeps:
  *
  *   PUBLISHED -> HINT -> TAKEN -> DONE     state of the pending work of a run; its publisher sleeps on it
+ *                        TAKEN -> PASSES    it is much shorter than the runs that have the tickets (lane.h)
  *
  * TAKEN is set under the record's lock by whoever unlinks it, with a ticket. HINT says that a ticket
  * was free and some thread was asked to use it; the publisher gives that thread one wake cost and then helps
@@ -13,6 +14,7 @@
 #include "threading/pools/builtin_pool.h"
 #include "threading/pools/fifo.h"
 #include "threading/pools/helpers.h"
+#include "threading/pools/lane.h"
 #include "threading/base/sleeper.h"
 
 _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
@@ -35,13 +37,26 @@ void dtp_door_update(dtp_pool_t *rec) {
     else atomic_fetch_and_explicit(&rec->loop[0].door, ~DTP_DOOR_ATTENTION, memory_order_relaxed);
 }
 
+static void count_short(dtp_pool_t *rec, const dtp_pending_work_t *work, int change) {
+    if (!work->ns) return;
+    const uint32_t n = atomic_load_explicit(&rec->front.n_short, memory_order_relaxed);
+    atomic_store_explicit(&rec->front.n_short, n + (uint32_t)change, memory_order_relaxed);
+}
+
 /* Its count in adm was taken back. */
-static void pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work) {
+static void pending_remove(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_fifo_remove(rec, work);
     --rec->n_waiting;
+    count_short(rec, work, -1);
     work->linked = false;
     atomic_store_explicit(&work->state, DTP_PENDING_TAKEN, memory_order_relaxed);
     dtp_door_update(rec);
+}
+
+void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work) {
+    if (rec->n_waiting <= DTP_WAITING_COUNTED)
+        atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
+    pending_remove(rec, work);
 }
 
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
@@ -50,6 +65,7 @@ void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work) {
     work->linked = true;
     work->number = ++rec->n_published;
     dtp_fifo_append(rec, work, work->kind != DTP_PENDING_QUEUE || dtp_queue_is_awaited(work));
+    count_short(rec, work, 1);
     const uint64_t one = rec->n_waiting++ < DTP_WAITING_COUNTED ? DTP_ADM_WAITING : 0;
     uint64_t a = atomic_fetch_add_explicit(&rec->adm, one, memory_order_seq_cst);
     dtp_ticket_note_runs(rec, a + one);
@@ -61,7 +77,7 @@ bool dtp_pending_reclaim(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
     bool mine = work->linked && dtp_ticket_run(rec, false, true);
     if (mine) {
-        pending_unlink(rec, work);
+        pending_remove(rec, work);
     } else if (work->linked && !work->attended) { /* whose thread is going to sleep now */
         dtp_fifo_remove(rec, work);
         dtp_fifo_append(rec, work, true);
@@ -80,7 +96,7 @@ typedef struct {
 static dtp_pending_work_t *pending_take(dtp_pool_t *rec, bool from_joiner, pending_filter_t filter) {
     dtp_lock(&rec->lock);
     dtp_pending_work_t *work = filter.any ? dtp_fifo_first(rec) : dtp_fifo_first_of(rec, filter.cookie);
-    if (work && dtp_ticket_run(rec, from_joiner, true)) pending_unlink(rec, work);
+    if (work && dtp_ticket_run(rec, from_joiner, true)) pending_remove(rec, work);
     else work = NULL;
     dtp_unlock(&rec->lock);
     return work;
@@ -91,11 +107,7 @@ static dtp_pending_work_t *pending_next(dtp_pool_t *rec) {
     if (!dtp_adm_waiting(atomic_load_explicit(&rec->adm, memory_order_relaxed))) return NULL;
     dtp_lock(&rec->lock);
     dtp_pending_work_t *work = dtp_fifo_first(rec);
-    if (work) {
-        if (rec->n_waiting <= DTP_WAITING_COUNTED)
-            atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
-        pending_unlink(rec, work);
-    }
+    if (work) dtp_pending_unlink(rec, work);
     dtp_unlock(&rec->lock);
     return work;
 }
@@ -136,7 +148,7 @@ static bool grant(dtp_pool_t *rec) {
     dtp_pending_work_t *work = dtp_fifo_first(rec);
     bool granted = work && work->kind == DTP_PENDING_TICKET && dtp_ticket_run(rec, false, true);
     if (granted) {
-        pending_unlink(rec, work);
+        pending_remove(rec, work);
         hand_over(work);
     }
     dtp_unlock(&rec->lock);
@@ -347,11 +359,7 @@ bool dtp_run_pending_of(dtp_pool_t *rec, bool *joiner, const void *cookie) {
 bool dtp_pending_withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
     dtp_lock(&rec->lock);
     const bool mine = work->linked;
-    if (mine) {
-        if (rec->n_waiting <= DTP_WAITING_COUNTED)
-            atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_WAITING, memory_order_relaxed);
-        pending_unlink(rec, work);
-    }
+    if (mine) dtp_pending_unlink(rec, work);
     dtp_unlock(&rec->lock);
     return mine;
 }
@@ -365,13 +373,14 @@ static bool withdraw(dtp_pool_t *rec, dtp_pending_work_t *work) {
 }
 
 /* Sleeps until what was published is done (a run: by another thread), or is this thread's to execute, with a
- * ticket, or until share is over and nobody has taken it. */
-typedef enum { TURN_DONE, TURN_MINE, TURN_OVER } turn_t;
+ * ticket or in a lane, or until share is over and nobody has taken it. */
+typedef enum { TURN_DONE, TURN_MINE, TURN_PASSES, TURN_OVER } turn_t;
 static turn_t wait_for_turn(dtp_pool_t *rec, dtp_pending_work_t *work, const dtp_share_t *share) {
     int64_t grace_ns = rec->form_s || rec->workers ? dtp_ns_of_ticks(rec->wake_ticks) : 0;
     for (;;) {
         uint32_t state = atomic_load_explicit(&work->state, memory_order_acquire);
         if (state == DTP_PENDING_DONE) return TURN_DONE;
+        if (state == DTP_PENDING_PASSES) return TURN_PASSES;
         if (share && dtp_share_over(share)) {
             if (withdraw(rec, work)) return TURN_OVER;
             share = NULL; /* who has it is soon through */
@@ -404,31 +413,6 @@ bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share) {
     return turn != TURN_OVER;
 }
 
-/* Only outermost: a thread that holds something else, too, must not wait for a ticket. */
-bool dtp_ticket_lend(dtp_pool_t *rec) {
-    dtp_chain_t *chain = dtp_chain_top;
-    if (!chain || chain->rec != rec || chain->ticket != DTP_TICKET_LENDABLE) return false;
-    const dtp_chain_t *up = chain->up; /* a thread of the pool that has come for runs holds nothing yet */
-    if (up && (up->up || up->kind != DTP_CHAIN_HOST_CALL || up->rec != rec)) return false;
-    atomic_fetch_add_explicit(&rec->lent, 1, memory_order_relaxed);
-    chain->ticket = DTP_TICKET_LENT;
-    const uint64_t a = atomic_fetch_sub_explicit(&rec->adm, DTP_ADM_RUN, memory_order_seq_cst);
-#ifdef DTP_BREAK_TICKET_LEND
-    return true;
-#endif
-    if (dtp_adm_waiting(a)) dtp_let_go(rec);
-    else if (dtp_helpers_miss_tickets(rec)) dtp_helpers_call_for_ticket(rec);
-    return true;
-}
-
-bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share) {
-    if (!(wait ? dtp_ticket_get(rec, DTP_TICKET_BACK, share) : dtp_ticket_run(rec, false, false)))
-        return false;
-    atomic_fetch_sub_explicit(&rec->lent, 1, memory_order_relaxed);
-    dtp_chain_top->ticket = DTP_TICKET_LENDABLE;
-    return true;
-}
-
 static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int priority, void *cookie,
                           const dtp_share_t *share, dtp_run_fn_t fn, void *arg) {
     if (!dtp_ticket_run(rec, false, false)) {
@@ -437,14 +421,25 @@ static void admit_and_run(dtp_pool_t *rec, int num_threads, bool nested, int pri
             fn(arg, &alone);
             return;
         }
-        run_t run = {.work = {.kind = DTP_PENDING_RUN, .cookie = cookie, .priority = priority},
+        run_t run = {.work = {.kind = DTP_PENDING_RUN,
+                              .cookie = cookie,
+                              .priority = priority,
+                              .ns = share ? share->passes_ns : 0},
                      .fn = fn,
                      .arg = arg,
                      .num_threads = num_threads};
-        dtp_pending_publish(rec, &run.work);
-        dtp_dispatch(rec);
-        const turn_t turn = wait_for_turn(rec, &run.work, share);
-        dtp_pending_settle(&run.work); /* it is on this stack, and run_end comes next */
+        turn_t turn = TURN_PASSES;
+        if (!dtp_lane_enter(rec, &run.work)) {
+            dtp_pending_publish(rec, &run.work);
+            dtp_dispatch(rec);
+            turn = wait_for_turn(rec, &run.work, share);
+            dtp_pending_settle(&run.work); /* it is on this stack, and run_end comes next */
+        }
+        if (turn == TURN_PASSES) {
+            (void)run_here(rec, num_threads, cookie, false, DTP_TICKET_KEPT, fn, arg);
+            dtp_lane_leave(rec, run.work.lane);
+            dtp_look_at_left(NULL);
+        }
         if (turn != TURN_MINE) return;
     }
     if (run_here(rec, num_threads, cookie, !nested, DTP_TICKET_LENDABLE, fn, arg)) dtp_ticket_end(rec);

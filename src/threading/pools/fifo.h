@@ -51,6 +51,23 @@ static inline dtp_pending_work_t *dtp_fifo_first(const dtp_pool_t *rec) {
     return a->number < b->number ? a : b;
 }
 
+/* Of the first few that wait, the first run that may pass others, takes at most ns, has this priority at least and was not told of a
+ * free ticket. */
+static inline dtp_pending_work_t *dtp_fifo_first_short(const dtp_pool_t *rec, int64_t ns, int priority) {
+    int looks = 32;
+    for (dtp_pending_work_t *ring = rec->fifo[1]; ring && ring->priority >= priority; ring = ring->below) {
+        dtp_pending_work_t *work = ring;
+        do {
+            if (work->ns && work->ns <= ns &&
+                atomic_load_explicit(&work->state, memory_order_relaxed) == DTP_PENDING_PUBLISHED)
+                return work;
+            if (--looks == 0) return NULL;
+            work = work->next;
+        } while (work != ring);
+    }
+    return NULL;
+}
+
 /* The first one with this cookie; walks. */
 static inline dtp_pending_work_t *dtp_fifo_first_of(const dtp_pool_t *rec, const void *cookie) {
     dtp_pending_work_t *found = NULL;

@@ -34,6 +34,17 @@ typedef void (*dtp_run_fn_t)(void *arg, const dtp_parallel_t *par);
 enum { DTP_RUN_ADMITTED = 1 };
 /* Does pending work of the pool wait for a ticket? NULL: no. */
 bool dtp_pool_is_wanted(const dtp_pool_t *pool);
+/* Begins the record of a pool: what those look at all the time who know no more of it, and what hardly changes. */
+typedef struct {
+    _Atomic uint32_t n_short; /* runs that may pass others and wait for tickets */
+} dtp_pool_front_t;
+/* The owner of a run of ns, between two pieces of its work: lets runs pass that wait, are much shorter and of its priority at
+ * least; now and then, so that it loses a third of its time at most (lane.h). pool NULL: there are none. */
+static inline bool dtp_pool_has_short(const dtp_pool_t *pool) {
+    const dtp_pool_front_t *front = (const dtp_pool_front_t *)(const void *)pool;
+    return front && DTP_UNLIKELY(atomic_load_explicit(&front->n_short, memory_order_relaxed));
+}
+void dtp_pool_let_pass(dtp_pool_t *pool, int64_t ns, int priority);
 dnnl_tp_status_t dtp_pool_run_share(dtp_pool_t *pool, int num_threads, unsigned flags, int priority,
                                     const dtp_share_t *share, dtp_run_fn_t fn, void *arg);
 static inline dnnl_tp_status_t dtp_pool_run_at(dtp_pool_t *pool, int num_threads, unsigned flags,

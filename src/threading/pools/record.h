@@ -1,7 +1,8 @@
 /* Inside of a pool record; private to src/threading.
  *
  * State machines and who may write what stand here; the code that drives them: loops/shared_loop.c (loops), ticket.c and
- * admission.c (admission, runs), host_call.c (calls queued in a caller's pool), builtin_pool.c (own threads), queue.c.
+ * admission.c (admission, runs; with lane.h: short ones), host_call.c (calls queued in a caller's pool), builtin_pool.c (own
+ * threads), queue.c.
  */
 #ifndef DTP_THREADING_POOLS_RECORD_H
 #define DTP_THREADING_POOLS_RECORD_H
@@ -109,8 +110,10 @@ typedef struct dtp_pending_work {
     uint64_t number; /* of its publication */
     bool linked, attended, is_oldest;
     dtp_pending_kind_t kind;
-    int priority; /* before pending work of lower priority */
-    void *cookie; /* of the host's run_begin, or NULL */
+    int priority;          /* before pending work of lower priority */
+    int64_t ns;            /* of a run that may pass others (lane.h), or 0 */
+    struct dtp_lane *lane; /* in which it passes */
+    void *cookie;          /* of the host's run_begin, or NULL */
     /* Calls of the host's schedule with the cookie that are in progress; counted under the lock while linked.
      * The host's run_end comes when there are none: who waits for that sleeps here, with DTP_PENDING_SETTLES. */
     _Atomic uint32_t calling;
@@ -121,7 +124,8 @@ enum {
     DTP_PENDING_PUBLISHED = 0, /* in the FIFO */
     DTP_PENDING_HINT = 1, /* in the FIFO, and a ticket is free: the owner may claim it after a wake cost */
     DTP_PENDING_TAKEN = 2,
-    DTP_PENDING_DONE = 3
+    DTP_PENDING_DONE = 3,
+    DTP_PENDING_PASSES = 4 /* its owner executes it, in a lane */
 };
 #define DTP_PENDING_SETTLES ((uint32_t)1 << 31)
 
@@ -215,6 +219,7 @@ typedef struct dtp_chain {
     struct dtp_callback *due, **due_end;
     bool may_block; /* RUN: its closures may go to the pool's blocking crew */
     dtp_ticket_use_t ticket;
+    int64_t works_until; /* RUN: ticks until which it lets nobody pass (lane.h); 0: it has not looked */
 } dtp_chain_t;
 extern _Thread_local dtp_chain_t *dtp_chain_top __attribute__((tls_model("initial-exec")));
 /* Queues that this thread has promised to serve when it holds no ticket, chain or host any more (queue.c). */
@@ -238,6 +243,7 @@ typedef struct {
 #define DTP_COUNT_PARTS 64
 
 struct dtp_pool {
+    _Alignas(DTP_NO_SHARE) dtp_pool_front_t front;
     dtp_shared_loop_t loop[DTP_SHARED_LOOPS];
     _Alignas(DTP_NO_SHARE) _Atomic uint64_t adm;
     _Atomic uint64_t sleeping[DTP_MAX_THREADS / 64]; /* built-in workers that sleep */
@@ -258,6 +264,7 @@ struct dtp_pool {
     _Atomic int32_t max_running;            /* for dnnl_tp_threadpool_query */
     _Alignas(DTP_NO_SHARE) dtp_lock_t lock; /* FIFO, team table, user tasks */
     dtp_pending_work_t *fifo[2];            /* fifo.h */
+    struct dtp_lane *lanes;                 /* lane.h */
     uint64_t n_waiting, n_published;
     uint32_t task_head, task_tail; /* built-in pool: ring of tasks */
     dtp_task_t *task;
@@ -385,6 +392,8 @@ void dtp_ticket_note_runs(dtp_pool_t *rec, uint64_t adm);
 bool dtp_dispatch(dtp_pool_t *rec);
 /* The same by who let go of what others relied on: where nobody comes it is this thread. */
 static inline void dtp_let_go(dtp_pool_t *rec);
+/* Takes work out of the FIFO, and its count back; under the lock. */
+void dtp_pending_unlink(dtp_pool_t *rec, dtp_pending_work_t *work);
 /* Appends work to the FIFO; the caller dispatches. Takes it out again if nobody took it (true), with a
  * ticket. */
 void dtp_pending_publish(dtp_pool_t *rec, dtp_pending_work_t *work);
@@ -405,10 +414,6 @@ void dtp_run_here(dtp_pool_t *rec, int num_threads, void *cookie, dtp_run_fn_t f
  * there is none, because share (NULL: never) is over. */
 #define DTP_TICKET_BACK INT_MAX
 bool dtp_ticket_get(dtp_pool_t *rec, int priority, const dtp_share_t *share);
-/* By the owner of a run that is about to sleep in its work: others may have its ticket. False: it keeps it. */
-bool dtp_ticket_lend(dtp_pool_t *rec);
-/* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
-bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 /* Until no thread is in a call of the host's schedule for the pending work. */
 void dtp_pending_settle(dtp_pending_work_t *work);
 void dtp_door_update(dtp_pool_t *rec); /* under the lock: attention bit from FIFO, tasks and end */
@@ -420,6 +425,14 @@ bool dtp_team_hold(dtp_team_t *team);
 void dtp_team_let_go(dtp_team_t *team);
 void dtp_main_take(struct dtp_main *body); /* executes the body of a run that a host call took */
 void dtp_main_wait(struct dtp_main *body);
+
+/* lane.c */
+/* Is this thread the owner of a run that holds nothing but a ticket, so that it may wait for others to use that? */
+bool dtp_ticket_may_lend(const dtp_pool_t *rec);
+/* By the owner of a run that is about to sleep in its work: others may have its ticket. False: it keeps it. */
+bool dtp_ticket_lend(dtp_pool_t *rec);
+/* It is awake. wait: until there is one, or share is over. False: it has none, and asks again or ends the run. */
+bool dtp_ticket_regain(dtp_pool_t *rec, bool wait, const dtp_share_t *share);
 
 /* sync.c: forgets the parent's queues. */
 void dtp_sync_forked(void);

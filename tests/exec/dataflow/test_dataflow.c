@@ -39,6 +39,29 @@ static void run_programs(dataflow_program_opts_t o, int first, int count, int ru
     assert_true(ifs > count && iterations > count);
 }
 
+/* A plan and what one thread needs to run it. */
+typedef struct {
+    dtp_arena_t arena;
+    const dtp_dataflow_plan_t *plan;
+    void *memory;
+    dtp_dataflow_state_t *state;
+} built_t;
+
+/* The builder ends. */
+static void build_for_one(built_t *p, dtp_dataflow_builder_t *b, char *data) {
+    dtp_arena_init(&p->arena, NULL);
+    assert_int_equal(dtp_dataflow_build(b, 0, &p->arena, &p->plan), dnnl_tp_success);
+    dtp_dataflow_builder_destroy(b);
+    p->memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(p->plan, 1), DTP_NO_SHARE);
+    assert_non_null(p->memory);
+    p->state = dtp_dataflow_state_init(p->plan, 1, p->memory, data);
+}
+
+static void built_free(built_t *p) {
+    dtp_free(NULL, p->memory);
+    dtp_arena_free(&p->arena);
+}
+
 static void test_random(void **state) {
     (void)state;
     run_programs((dataflow_program_opts_t){.depth = 3}, 0, 600, 2);
@@ -159,14 +182,8 @@ static void test_endings(void **state) {
                                  y = dtp_dataflow_node(b, w.body, 0, 0, 0);
             dtp_dataflow_after(b, w.test, t);
             dtp_dataflow_next(b, w.token, 0, y);
-            dtp_arena_t arena;
-            const dtp_dataflow_plan_t *plan;
-            dtp_arena_init(&arena, NULL);
-            assert_int_equal(dtp_dataflow_build(b, 0, &arena, &plan), dnnl_tp_success);
-            dtp_dataflow_builder_destroy(b);
-            void *memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(plan, 1), DTP_NO_SHARE);
-            assert_non_null(memory);
-            dtp_dataflow_state_t *s = dtp_dataflow_state_init(plan, 1, memory, data);
+            built_t p;
+            build_for_one(&p, b, data);
             dtp_parallel_t alone = {NULL, 1, NULL};
             for (int again = 0; again < 2; ++again) {
                 dtp_dataflow_result_t result;
@@ -175,7 +192,7 @@ static void test_endings(void **state) {
                 dtp_dataflow_args_t args = {.exec = endless, .par = &alone, .cancel = &cancel};
                 const clock_t began = clock();
                 if (index == 2) args.deadline_ns = dtp_now_ns() + 3000000;
-                dnnl_tp_status_t status = dtp_dataflow_run(plan, s, &args, &result);
+                dnnl_tp_status_t status = dtp_dataflow_run(p.plan, p.state, &args, &result);
                 static const dnnl_tp_status_t want[] = {dnnl_tp_cancelled, dnnl_tp_deadline_exceeded,
                                                         dnnl_tp_runtime_error};
                 static const int why[] = {DTP_DATAFLOW_CANCELLED, DTP_DATAFLOW_DEADLINE,
@@ -185,8 +202,7 @@ static void test_endings(void **state) {
                 if (index == 3) assert_int_equal(result.index, 3);
                 if (index == 2) assert_true(clock() - began < CLOCKS_PER_SEC);
             }
-            dtp_free(NULL, memory);
-            dtp_arena_free(&arena);
+            built_free(&p);
         }
     }
 }
@@ -210,21 +226,14 @@ static void test_splits(void **state) {
         dtp_dataflow_after(b, t[i], t[0]);
         dtp_dataflow_after(b, t[3], t[i]);
     }
-    dtp_arena_t arena;
-    const dtp_dataflow_plan_t *plan;
-    dtp_arena_init(&arena, NULL);
-    assert_int_equal(dtp_dataflow_build(b, 0, &arena, &plan), dnnl_tp_success);
-    dtp_dataflow_builder_destroy(b);
-    void *memory = dtp_alloc(NULL, dtp_dataflow_state_bytes(plan, 1), DTP_NO_SHARE);
-    assert_non_null(memory);
-    dtp_dataflow_state_t *s = dtp_dataflow_state_init(plan, 1, memory, data);
+    built_t p;
+    build_for_one(&p, b, data);
     const dtp_parallel_t alone = {NULL, 1, NULL};
     const dtp_dataflow_args_t args = {.ctx = whole, .exec = note_whole, .par = &alone};
-    assert_int_equal(dtp_dataflow_run(plan, s, &args, NULL), dnnl_tp_success);
+    assert_int_equal(dtp_dataflow_run(p.plan, p.state, &args, NULL), dnnl_tp_success);
     assert_true(whole[0] && whole[3]);
     assert_true(whole[1] != whole[2]);
-    dtp_free(NULL, memory);
-    dtp_arena_free(&arena);
+    built_free(&p);
 }
 
 int main(void) {

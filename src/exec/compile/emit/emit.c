@@ -377,11 +377,14 @@ dnnl_tp_status_t dtp_emit_tables(dtp_exec_t *e, dtp_lower_t *l) {
     writers_t writers = {.by = dtp_arena_take(l->ir->arena, sizeof *writers.by * (size_t)(l->nbufs + 1))};
     if (!writers.by) return dnnl_tp_out_of_memory;
     for (int i = 0; i < l->nbufs; ++i) writers.by[i] = NOBODY;
+    bool passes = l->nscopes == 1;
     for (int i = 0; i < l->nsteps; ++i) {
         DTP_TRY(emit_step(e, l, l->steps[i], &steps[i]));
         DTP_TRY(set_after(e, l, i, &steps[i], &writers));
         e->ns += dtp_step_ns(l->steps[i]);
+        passes &= !l->steps[i]->host;
     }
+    e->passes_ns = passes ? dtp_max64((int64_t)e->ns, 1) : 0;
     DTP_TRY(find_used_args(e, l));
     DTP_TRY(emit_stages(e, l));
     return emit_pointers(e, l);

@@ -99,6 +99,7 @@ typedef struct dtp_ir_node {
     /* matmul of one src with nparts weights side by side: in = src, weights..., biases or -1...; one output
      * each */
     int nparts;
+    bool flattens; /* matmul: src is {rows, K} with all dimensions behind the first one as one */
     /* Control flow, see dtp_gnode_t. If: yield = results of then, of else. While: yield = next values,
      * live = the variables that anybody needs, cond_out. Call: sub[0] = function. */
     int sub[2];
@@ -167,7 +168,9 @@ dnnl_tp_status_t dtp_fuse_swish(dtp_ir_t *ir);
 /* After these: f32 values that operators in bf16 make and read become bf16, converted where others read or make them. Inputs
  * and outputs, variables of loops, what functions take and return stay as they are. */
 dnnl_tp_status_t dtp_ir_use_bf16(dtp_ir_t *ir);
-/* Does the engine take operators of this kind (matmul, convolution, batch_norm_inference) and type with this behind them
+/* Behind that: matmuls of constant weights read what is flattened in front of them. */
+dnnl_tp_status_t dtp_fuse_flatten(dtp_ir_t *ir);
+/* Does the engine take operators of this kind (those that fuse_post.c lets grow) and type with this behind them
  * (bias: as their bias); attention of this type? */
 dnnl_tp_status_t dtp_can_fuse(const dtp_ir_t *ir, int kind, dnnl_tp_data_type_t type,
                               const dtp_ir_post_t *post, bool bias, bool *yes);

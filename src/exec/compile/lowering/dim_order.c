@@ -24,7 +24,7 @@ bool dtp_dim_order(const dtp_lower_t *l, const dtp_ir_node_t *n, int v, const in
                    dtp_dim_order_t *order) {
     const dtp_ir_value_t *value = &l->ir->values[v];
     const dnnl_tp_tensor_info_t *t = value->info;
-    if (!l->ir->fuse || l->at_once || n->npost || !value->strides || dtp_view_is_dense(value)) return false;
+    if (!l->ir->fuse || l->at_once || !value->strides || dtp_view_is_dense(value)) return false;
     /* Wanted somewhere, row-major: the result is copied, or rather the only input. */
     if (l->ir->values[n->out[0]].dest >= 0 && n->nin < 2) return false;
     return dtp_order_of(t, strides, order);

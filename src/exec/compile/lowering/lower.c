@@ -564,4 +564,12 @@ dnnl_tp_status_t dtp_describe_steps(dtp_lower_t *lower) {
     return dnnl_tp_success;
 }
 
-double dtp_step_ns(const dtp_step_t *s) { return dtp_op_work_ns(&s->work->work); }
+double dtp_step_ns(const dtp_step_t *s) {
+    static const double winograd_gain = 1.9; /* doc/performance.md: layers of 14 x 14 and larger */
+    dtp_op_work_t work = s->work->work;
+    const dtp_op_desc_t *chosen = s->work->prim[0] ? s->work->prim[0]->pd->op : NULL;
+    if (chosen && chosen->kind == dnnl_tp_convolution &&
+        ((const dtp_convolution_desc_t *)chosen)->alg == dnnl_tp_convolution_winograd)
+        work.flops /= winograd_gain;
+    return dtp_op_work_ns(&work);
+}

@@ -76,14 +76,15 @@ typedef struct {
 typedef enum {
     DTP_PACK_AS_IS,
     DTP_PACK_SCALED, /* of one f32 part, whose first dimensions are channels, each channel times the scale of affine */
-    DTP_PACK_MAPPED /* and the shift added: a value for each channel */
+    DTP_PACK_MAPPED, /* and the shift added: a value for each channel */
+    DTP_PACK_PIXELS  /* of one part {K, N}, whose rows stand channel by channel: pixel by pixel */
 } dtp_pack_role_t;
 typedef struct dtp_packing {
     struct dtp_packing *next; /* of the step */
     int arg;
     dtp_pack_role_t role;
     const dtp_affine_t *affine;
-    int64_t channels; /* of affine */
+    int64_t channels; /* of affine, of pixels */
     int nparts;
     dtp_packed_part_t part[];
 } dtp_packing_t;

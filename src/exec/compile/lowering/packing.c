@@ -67,6 +67,7 @@ const dtp_md_t *dtp_step_md(const dtp_step_t *s, const dtp_op_desc_t *op, int ar
 /* Parts follow, then the steps of the map. */
 typedef struct {
     int32_t tag, role, nparts, naffine;
+    int64_t channels;
     dtp_md_t dst;
 } pack_key_t;
 typedef struct {
@@ -104,6 +105,7 @@ static dnnl_tp_status_t add_job(dtp_lower_t *l, pack_job_t *j, const dtp_packing
     j->key->role = (int32_t)p->role;
     j->key->nparts = p->nparts;
     j->key->naffine = naffine;
+    j->key->channels = p->channels;
     j->key->dst = *dst;
     part_key_t *part = (part_key_t *)(void *)(j->key + 1);
     for (int i = 0; i < p->nparts; ++i) {
@@ -224,6 +226,39 @@ static dnnl_tp_status_t make_plain(dtp_lower_t *l, const dtp_packing_t *p, int64
     return dnnl_tp_success;
 }
 
+/* Some columns at a time, each of which is turned in a copy that stays in the caches. */
+static dnnl_tp_status_t pack_pixels(dtp_lower_t *l, const pack_job_t *j, char *to) {
+    enum { COPY_BYTES = 1 << 20 };
+    const dtp_packed_part_t *part = &j->packing->part[0];
+    const int64_t *step = part->src.strides, k = part->src.dims[0], n = part->src.dims[1];
+    const int64_t channels = j->packing->channels, pixels = k / channels;
+    const size_t column = (size_t)k * dtp_type_size(j->dst.data_type);
+    const int64_t block = dtp_md_block_of(&j->dst, 1);
+    const int64_t cols = dtp_min64(dtp_round_up(COPY_BYTES / (int64_t)column + 1, block), n);
+    char *tmp = dtp_alloc(l->ir->arena->allocator, column * (size_t)cols, DTP_CACHE_LINE);
+    if (!tmp) return dtp_no_memory(column * (size_t)cols);
+    dnnl_tp_status_t status = dnnl_tp_success;
+    for (int64_t at = 0; at < n && status == dnnl_tp_success; at += cols) {
+        const int64_t width = dtp_min64(cols, n - at), dims[3] = {width, pixels, channels},
+                      from[3] = {step[1], step[0], pixels * step[0]}, turned[2] = {1, k};
+        const dnnl_tp_dims_t place = {k, width}, offset = {0, at};
+        const char *data =
+            (const char *)part->data + (size_t)(at * step[1]) * dtp_type_size(part->src.data_type);
+        dtp_md_t src, mid;
+        dnnl_tp_memory_desc_t dst = NULL;
+        status = dtp_md_init_strides(&src, 3, dims, part->src.data_type, from);
+        if (status == dnnl_tp_success) status = dtp_md_init_strides(&mid, 3, dims, j->dst.data_type, NULL);
+        if (status == dnnl_tp_success) status = reorder_into(l, &src, data, &mid, tmp);
+        if (status == dnnl_tp_success) status = dtp_md_init_strides(&mid, 2, place, j->dst.data_type, turned);
+        if (status == dnnl_tp_success)
+            status = dnnl_tp_memory_desc_create_submemory(&dst, &j->dst, place, offset);
+        if (status == dnnl_tp_success) status = reorder_into(l, &mid, tmp, dst, to);
+        (void)dnnl_tp_memory_desc_destroy(dst);
+    }
+    dtp_free(l->ir->arena->allocator, tmp);
+    return status;
+}
+
 static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) {
     const dtp_packing_t *p = j->packing;
     const dnnl_tp_data_type_t type = p->role == DTP_PACK_AS_IS ? j->dst.data_type : dnnl_tp_f32;
@@ -232,10 +267,11 @@ static dnnl_tp_status_t pack_one(dtp_lower_t *l, const pack_job_t *j, char *to) 
     int64_t dims[DNNL_TP_MAX_NDIMS];
     memcpy(dims, plain.dims, sizeof dims);
     for (int i = 1; i < p->nparts; ++i) dims[1] += p->part[i].src.dims[1];
-    if (dtp_md_is_dense_row_major(&j->dst) && j->dst.data_type == type &&
+    if (p->role != DTP_PACK_PIXELS && dtp_md_is_dense_row_major(&j->dst) && j->dst.data_type == type &&
         (is_matrix || p->role != DTP_PACK_AS_IS))
         return make_plain(l, p, dims[1], type, to);
     if (dtp_md_is_padded(&j->dst)) memset(to, 0, dtp_md_size(&j->dst));
+    if (p->role == DTP_PACK_PIXELS) return pack_pixels(l, j, to);
     if (p->nparts == 1 && p->role == DTP_PACK_AS_IS)
         return reorder_into(l, &plain, p->part[0].data, &j->dst, to);
     DTP_TRY(dtp_md_init_strides(&plain, plain.ndims, dims, type, NULL));

@@ -5,6 +5,8 @@
  * span, is one item that the interpreter runs; all others become nodes in the orderings of orderings.c. */
 #include "exec/compile/order/schedule.h"
 
+#include "exec/compile/order/side_by_side.h"
+
 static const double hand_off_ns = 3000.;    /* below: not worth two threads */
 static const double worth = 1.25;           /* work by span */
 static const double small_ns = 2000.;       /* regions inside others: cheaper than their counters */
@@ -31,6 +33,7 @@ typedef struct {
     dtp_dataflow_builder_t *builder;
     const dtp_orderings_t *o;
     dtp_dataflow_token_t *token;    /* per event */
+    uint8_t *takes_all;             /* per event: all threads, though others could run beside it */
     dtp_dataflow_block_t *block_of; /* per scope: of functions */
     item_t *items;
     int nitems;
@@ -232,7 +235,7 @@ static void add_step(sched_t *s, dtp_dataflow_block_t block, int k) {
         if (t->host->flags & DNNL_TP_HOST_MAY_BLOCK) flags |= DTP_DATAFLOW_MAY_BLOCK;
         if (t->host->flags & DNNL_TP_HOST_MAY_WAIT) flags |= DTP_DATAFLOW_MAY_PEND;
     } else if (t->op && ns > splits_ns) {
-        flags = ns > wide_ns ? DTP_DATAFLOW_WIDE : DTP_DATAFLOW_SPLITS;
+        flags = ns > wide_ns || s->takes_all[k] ? DTP_DATAFLOW_WIDE : DTP_DATAFLOW_SPLITS;
     }
     add_node(s, block, k, ns, flags);
 }
@@ -403,6 +406,28 @@ static dnnl_tp_status_t set_items(sched_t *s) {
     return dnnl_tp_success;
 }
 
+/* takes_all of all events. */
+static dnnl_tp_status_t find_longest(sched_t *s) {
+    const dtp_lower_t *l = s->l;
+    dtp_arena_t *arena = l->ir->arena;
+    const size_t n = (size_t)s->o->n;
+    s->takes_all = dtp_arena_alloc(arena, n + 1);
+    if (!s->takes_all) return dnnl_tp_out_of_memory;
+    if (l->nproblems < 2) return dnnl_tp_success;
+    double *ns = dtp_arena_alloc(arena, sizeof *ns * (n + 1));
+    if (!ns) return dnnl_tp_out_of_memory;
+    for (size_t k = 0; k < n; ++k) {
+        const dtp_event_t *v = &s->o->events[k];
+        for (int i = v->first; i <= v->last && v->kind == DTP_EVENT_STEPS; ++i)
+            ns[k] += l->steps[i]->host ? host_cost(l->steps[i], host_ns) : dtp_step_ns(l->steps[i]);
+    }
+    for (int i = 0; i < l->nscopes; ++i) {
+        const struct dtp_event_range *r = &s->o->scopes[i];
+        DTP_TRY(dtp_find_longest(arena, s->o, r->begin, r->end, ns, s->e->num_threads, s->takes_all));
+    }
+    return dnnl_tp_success;
+}
+
 static dnnl_tp_status_t build(sched_t *s) {
     const dtp_lower_t *l = s->l;
     dtp_dataflow_expect(s->builder, s->o->n, s->o->nafter);
@@ -429,7 +454,8 @@ dnnl_tp_status_t dtp_schedule_build(dtp_exec_t *e, dtp_lower_t *l, const dtp_ord
     if (!s.block_of || !s.token || !s.items) return dnnl_tp_out_of_memory;
     s.builder = dtp_dataflow_builder_create(e->obj.allocator);
     if (!s.builder) return dnnl_tp_out_of_memory;
-    dnnl_tp_status_t status = build(&s);
+    dnnl_tp_status_t status = find_longest(&s);
+    if (status == dnnl_tp_success) status = build(&s);
     dtp_dataflow_builder_destroy(s.builder);
     return status;
 }

@@ -1,15 +1,23 @@
-/* Fusion into the producing matmul, convolution or batch normalisation: bias, element-wise functions, scalars, residuals; what
- * maps each channel goes into the constants of a convolution or of a normalisation. A fused pair takes the place of its later node, where
- * everything that it reads is there. The engine says whether it can (fusible.c). */
+/* Fusion into the producing matmul, convolution, batch normalisation, product or sum of two tensors: bias, element-wise functions,
+ * scalars, residuals; what maps each channel goes into the constants of a convolution or of a normalisation. A fused pair takes the
+ * place of its later node, where everything that it reads is there. The engine says whether it can (fusible.c). */
+#include "common/base/elementwise.h"
 #include "exec/compile/lowering/lower.h"
 #include "exec/ops/attrs.h"
 
+static bool is_elementwise(const dtp_ir_node_t *p) {
+    return p->row->kind == dnnl_tp_op_multiply || p->row->kind == dnnl_tp_op_add;
+}
+
 /* The operator that makes v and may still grow, or NULL. */
 static dtp_ir_node_t *growable(const dtp_ir_t *ir, int v) {
-    static const int kinds[] = {dnnl_tp_op_matmul, dnnl_tp_op_convolution, dnnl_tp_op_batch_norm_inference};
+    static const int kinds[] = {dnnl_tp_op_matmul, dnnl_tp_op_convolution, dnnl_tp_op_batch_norm_inference,
+                                dnnl_tp_op_multiply, dnnl_tp_op_add};
     dtp_ir_node_t *p = NULL;
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds) && !p; ++i) p = dtp_ir_producer(ir, v, kinds[i]);
-    return p && dtp_ir_single(ir, v) && p->npost < DTP_IR_MAX_POST ? p : NULL;
+    if (!p || !dtp_ir_single(ir, v) || p->npost == DTP_IR_MAX_POST) return NULL;
+    const bool is_f32 = dtp_ew_arithmetic(ir->values[v].info->data_type, true) == dnnl_tp_f32;
+    return is_f32 || !is_elementwise(p) ? p : NULL; /* other arithmetic has no post-operations */
 }
 
 /* n becomes what p was, and p ends. */
@@ -99,8 +107,12 @@ static bool is_bias(const dtp_ir_t *ir, const dtp_ir_node_t *p, const dtp_ir_pos
            ir->values[post->value].info->data_type == ir->values[p->in[0]].info->data_type;
 }
 
-/* Products know no channels, images no rows; a normalisation takes functions of one element only. */
+/* Products know no channels, images no rows; a normalisation takes functions of one element only. What is element-wise takes
+ * tensors like its result, as many as an element-wise program has room for. */
 static bool suits(const dtp_ir_node_t *p, const dtp_ir_post_t *post) {
+    enum { MOST_OPERANDS = 4 };
+    const bool is_same = post->spread == DTP_SPREAD_SAME && p->npost < MOST_OPERANDS;
+    if (is_elementwise(p)) return !post->is_binary || is_same;
     if (p->row->kind == dnnl_tp_op_matmul) return !post->is_binary || post->spread != DTP_SPREAD_CHANNEL;
     if (p->row->kind == dnnl_tp_op_convolution) return !post->is_binary || post->spread != DTP_SPREAD_ROW;
     return !post->is_binary;

@@ -54,7 +54,7 @@ static dnnl_tp_status_t make_problem(int kind, dnnl_tp_data_type_t type, bool bi
         p->base.kind = dnnl_tp_matmul;
         p->product.src = p->product.wei = p->product.dst = *dst;
         if (bias) p->product.bia = row;
-    } else if (kind == dnnl_tp_op_batch_norm_inference) {
+    } else if (kind != dnnl_tp_op_convolution) { /* batch_norm_inference, multiply, add */
         *size = sizeof p->binary;
         p->base.kind = dnnl_tp_binary;
         p->binary.alg = dnnl_tp_binary_mul;

@@ -56,6 +56,12 @@ static bool sort_tokens(const emit_t *e, int32_t *list, int n, int32_t block, so
     const dtp_fb_t *b = e->b;
     const bool flat = dtp_fb_is_flat(b); /* one block, or functions without edges between them */
     if (n < 2) return n && (flat ? block >= 0 : b->tok[list[0]].block == block);
+    int first = 0; /* of those that are not in order; equal ranks are common */
+    while (flat && ++first < n) {
+        const double a = e->rank[list[first - 1]], c = e->rank[list[first]];
+        if (a > c || (a == c && list[first - 1] > list[first])) break;
+    }
+    if (first == n) return block >= 0;
     for (int i = 0; i < n; ++i)
         room[i] = (sort_key_t){e->rank[list[i]], flat ? block >= 0 : b->tok[list[i]].block == block, list[i]};
     if (n < 16) { /* lists are short */

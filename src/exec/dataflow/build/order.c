@@ -252,16 +252,18 @@ static dnnl_tp_status_t sort(dtp_fb_t *b, const dtp_fdep_t *edge, int nedges, dt
 typedef struct {
     const dtp_fcsr_t *earlier; /* what certainly comes before a token */
     int32_t *pos, *reached, *stack;
+    int32_t *latest; /* position of the last token that comes directly before this one; -1: none */
     int nstack;
 } search_t;
 
-/* Pushes what certainly comes before t, not before position `least`, and was not reached for v yet. */
+/* Reaches what certainly comes before t, not before position `least`, and was not reached for v yet; pushes it if there is more
+ * before it. */
 static void expand(search_t *s, int32_t t, int32_t v, int32_t least) {
     for (int i = s->earlier->at[t]; i < s->earlier->at[t + 1]; ++i) {
         const int32_t p = s->earlier->to[i];
         if (s->reached[p] == v + 1 || s->pos[p] < least) continue;
         s->reached[p] = v + 1;
-        s->stack[s->nstack++] = p;
+        if (s->latest[p] >= least) s->stack[s->nstack++] = p;
     }
 }
 
@@ -271,8 +273,15 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *earlier, const int
     s.pos = dtp_fb_take(b, (size_t)n, sizeof *s.pos);
     s.reached = dtp_fb_alloc(b, (size_t)n, sizeof *s.reached);
     s.stack = dtp_fb_take(b, (size_t)n, sizeof *s.stack);
-    if (!s.pos || !s.reached || !s.stack) return dnnl_tp_out_of_memory;
+    s.latest = dtp_fb_take(b, (size_t)n, sizeof *s.latest);
+    if (!s.pos || !s.reached || !s.stack || !s.latest) return dnnl_tp_out_of_memory;
     for (int i = 0; i < n; ++i) s.pos[order[i]] = i;
+    for (int t = 0; t < n; ++t) {
+        int32_t latest = -1;
+        for (int i = earlier->at[t]; i < earlier->at[t + 1]; ++i)
+            if (s.pos[earlier->to[i]] > latest) latest = s.pos[earlier->to[i]];
+        s.latest[t] = latest;
+    }
     const int limit = (int)dtp_max64(SEARCH_MIN, dtp_min64(SEARCH_MAX, SEARCH_TOTAL / (old + 1)));
     b->ndep = 0;
     for (int first = 0, end; first < old; first = end) { /* those of one token stand together */
@@ -286,7 +295,8 @@ static dnnl_tp_status_t reduce(dtp_fb_t *b, const dtp_fcsr_t *earlier, const int
         for (end = first; end < old && b->dep[end].later == v; ++end)
             least = (int32_t)dtp_min64(least, s.pos[b->dep[end].earlier]);
         s.nstack = 0;
-        for (int i = earlier->at[v]; i < earlier->at[v + 1]; ++i) expand(&s, earlier->to[i], v, least);
+        for (int i = earlier->at[v]; i < earlier->at[v + 1]; ++i)
+            if (s.latest[earlier->to[i]] >= least) expand(&s, earlier->to[i], v, least);
         for (int steps = 0; s.nstack > 0 && steps < limit; ++steps) expand(&s, s.stack[--s.nstack], v, least);
         for (int i = first; i < end; ++i)
             if (s.reached[b->dep[i].earlier] != v + 1) b->dep[b->ndep++] = b->dep[i];

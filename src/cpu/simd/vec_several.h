@@ -1,0 +1,102 @@
+/* What several vectors make together: bytes for the lanes of four, pairs of bf16. Behind vec_*.h. */
+#ifndef DTP_CPU_SIMD_VEC_SEVERAL_H
+#define DTP_CPU_SIMD_VEC_SEVERAL_H
+
+#include <stdint.h>
+
+/* What has several uses is read once: the compiler would rather make it an operand in memory of each of them. */
+V_INLINE vf v_held(vf v) {
+#ifdef __AVX__
+    __asm__("" : "+v"(v));
+#endif
+    return v;
+}
+
+/* v_larger: the greater of x and acc, where `larger` is v_lt(acc, x): what NaN leaves is acc.
+ * vb4: a byte for each lane of four vectors, in any order; v_sel_b4: a in the lanes of m[0] to m[3], b in the others;
+ * v_store_b4: in the order of the lanes.
+ * v_put_flags4: as v_put_flags of four vectors.
+ * v_pair_bf16: 2 * VL elements: those of even numbers, those of odd ones; v_zip puts them side by side again. */
+#if VL == 16
+V_INLINE vf v_larger(vm larger, vf x, vf acc) { return v_sel(larger, x, acc); }
+typedef struct {
+    __m128i at[4];
+} vb4;
+V_INLINE vb4 v_set1_b4(int x) {
+    const __m128i at = _mm_set1_epi8((char)x);
+    return (vb4){{at, at, at, at}};
+}
+V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
+    return (vb4){{_mm_mask_mov_epi8(b.at[0], m[0], a.at[0]), _mm_mask_mov_epi8(b.at[1], m[1], a.at[1]),
+                  _mm_mask_mov_epi8(b.at[2], m[2], a.at[2]), _mm_mask_mov_epi8(b.at[3], m[3], a.at[3])}};
+}
+V_INLINE void v_store_b4(uint8_t *p, vb4 x) {
+    for (int i = 0; i < 4; ++i) _mm_storeu_si128((__m128i *)(void *)(p + 16 * i), x.at[i]);
+}
+V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
+    const __mmask64 low = _mm512_kunpackw(m[1], m[0]), high = _mm512_kunpackw(m[3], m[2]);
+    _mm512_storeu_si512(p, _mm512_maskz_set1_epi8(_mm512_kunpackd(high, low), 1));
+}
+V_INLINE void v_pair_bf16(const void *p, vf *even, vf *odd) {
+    const __m512i x = _mm512_loadu_si512(p);
+    *even = _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+    *odd = _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000)));
+}
+V_INLINE void v_zip(vf *even, vf *odd) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const vf high = _mm512_permutex2var_ps(*even, _mm512_add_epi32(low, _mm512_set1_epi32(8)), *odd);
+    *even = _mm512_permutex2var_ps(*even, low, *odd);
+    *odd = high;
+}
+#elif VL == 8
+V_INLINE vf v_larger(vm larger, vf x, vf acc) {
+    (void)larger;
+    return v_max(x, acc);
+}
+/* In the order that packs leave: four lanes of each vector, then the other four of each. */
+typedef __m256i vb4;
+V_INLINE vb4 v_set1_b4(int x) { return _mm256_set1_epi8((char)x); }
+V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
+    const __m256i low = _mm256_packs_epi32(_mm256_castps_si256(m[0]), _mm256_castps_si256(m[1]));
+    const __m256i high = _mm256_packs_epi32(_mm256_castps_si256(m[2]), _mm256_castps_si256(m[3]));
+    return _mm256_blendv_epi8(b, a, _mm256_packs_epi16(low, high));
+}
+V_INLINE void v_store_b4(uint8_t *p, vb4 x) { v_put(p, v_bytes_in_order(x), 0); }
+V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
+    v_store_b4(p, v_sel_b4(m, v_set1_b4(1), v_set1_b4(0)));
+}
+V_INLINE void v_pair_bf16(const void *p, vf *even, vf *odd) {
+    const __m256i x = _mm256_loadu_si256((const __m256i *)p);
+    *even = _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
+    *odd = _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000)));
+}
+V_INLINE void v_zip(vf *even, vf *odd) {
+    const vf low = _mm256_unpacklo_ps(*even, *odd), high = _mm256_unpackhi_ps(*even, *odd);
+    *even = _mm256_permute2f128_ps(low, high, 0x20);
+    *odd = _mm256_permute2f128_ps(low, high, 0x31);
+}
+#else
+V_INLINE vf v_larger(vm larger, vf x, vf acc) { return larger ? x : acc; }
+typedef struct {
+    uint8_t at[4];
+} vb4;
+V_INLINE vb4 v_set1_b4(int x) { return (vb4){{(uint8_t)x, (uint8_t)x, (uint8_t)x, (uint8_t)x}}; }
+V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
+    for (int i = 0; i < 4; ++i)
+        if (m[i]) b.at[i] = a.at[i];
+    return b;
+}
+V_INLINE void v_store_b4(uint8_t *p, vb4 x) {
+    for (int i = 0; i < 4; ++i) p[i] = x.at[i];
+}
+V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
+    v_store_b4(p, v_sel_b4(m, v_set1_b4(1), v_set1_b4(0)));
+}
+V_INLINE void v_pair_bf16(const void *p, vf *even, vf *odd) {
+    *even = v_from_bf16(p);
+    *odd = v_from_bf16((const uint16_t *)p + 1);
+}
+V_INLINE void v_zip(vf *even, vf *odd) { (void)even, (void)odd; }
+#endif
+
+#endif
