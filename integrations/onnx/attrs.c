@@ -1,5 +1,5 @@
 /* Attributes of nodes. An attribute that a converter does not ask for is refused: it may change what the node means. */
-#include "onnx/import.h"
+#include "onnx/attrs.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Elements that are known when the graph is made: lists that shapes and positions are computed with, and whatever else is
  * small. Frequent operators are computed here, others by a graph of their own. What is large is left to the compiler, which
  * folds constants itself. */
-#include "onnx/import.h"
+#include "onnx/fold.h"
 
 #include <math.h>
 #include <string.h>

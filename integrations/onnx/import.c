@@ -1,5 +1,9 @@
 /* From a model to a graph: inputs, initializers, nodes in their order, functions inlined, outputs. */
 #include "onnx/import.h"
+#include "onnx/attrs.h"
+#include "onnx/build.h"
+#include "onnx/fold.h"
+#include "onnx/ops/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,14 +15,6 @@ static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 static const char *text(const char *s) { return s ? s : ""; }
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
-
-val_t *dtp_onnx_find(const scope_t *s, const char *name) {
-    for (; s; s = s->parent) {
-        val_t *v = dtp_onnx_names_get(&s->names, name);
-        if (v) return v;
-    }
-    return NULL;
-}
 
 static dnnl_tp_status_t define(scope_t *s, const char *name, val_t *v) {
     if (dtp_onnx_names_get(&s->names, name))
@@ -88,6 +84,9 @@ static val_t absent;
         return cv->status;                  \
     } while (0)
 
+/* Converts nodes in their order. */
+static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes);
+
 static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const function_proto_t *f) {
     import_t *im = cv->im;
     if (around->depth >= MAX_CALLS)
@@ -105,7 +104,7 @@ static dnnl_tp_status_t inline_function(cv_t *cv, scope_t *around, const functio
     dtp_onnx_names_init(&scope.names, &im->memory, 0);
     for (size_t i = 0; i < f->n_input; ++i)
         DTP_ONNX_TRY(define(&scope, f->input[i], i < (size_t)cv->nin && cv->in[i] ? cv->in[i] : &absent));
-    DTP_ONNX_TRY(dtp_onnx_nodes(im, &scope, f->n_node, f->node));
+    DTP_ONNX_TRY(nodes_of(im, &scope, f->n_node, f->node));
     for (int i = 0; i < cv->nout; ++i) {
         cv->out[i] = dtp_onnx_find(&scope, f->output[i]);
         if (!cv->out[i] && *cv->node->output[i])
@@ -197,7 +196,7 @@ static dnnl_tp_status_t one_node(import_t *im, scope_t *scope, const node_proto_
     return dnnl_tp_success;
 }
 
-dnnl_tp_status_t dtp_onnx_nodes(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes) {
+static dnnl_tp_status_t nodes_of(import_t *im, scope_t *scope, size_t n, node_proto_t *const *nodes) {
     for (size_t i = 0; i < n; ++i) DTP_ONNX_TRY(one_node(im, scope, nodes[i]));
     return dnnl_tp_success;
 }
@@ -300,7 +299,7 @@ void dtp_cv_body(cv_t *cv, graph_proto_t *g, int nin, val_t *const *in, val_t **
         cv->status = initializer(im, &scope, g->initializer[i]);
     if (!cv->status && g->n_sparse_initializer)
         dtp_cv_fail(cv, dnnl_tp_unimplemented, "a graph of it has sparse initializers");
-    if (!cv->status) cv->status = dtp_onnx_nodes(im, &scope, g->n_node, g->node);
+    if (!cv->status) cv->status = nodes_of(im, &scope, g->n_node, g->node);
     for (size_t i = 0; i < g->n_output && !cv->status; ++i) {
         out[i] = dtp_onnx_find(&scope, text(g->output[i]->name));
         if (!out[i] || out[i] == &absent)
@@ -379,7 +378,7 @@ static dnnl_tp_status_t build(import_t *im, const dnnl_tp_onnx_graph_opts_t *o) 
         DTP_ONNX_TRY(define(&inputs, text(g->input[i]->name), &absent));
         DTP_ONNX_TRY(input(im, &scope, g->input[i], o));
     }
-    DTP_ONNX_TRY(dtp_onnx_nodes(im, &scope, g->n_node, g->node));
+    DTP_ONNX_TRY(nodes_of(im, &scope, g->n_node, g->node));
     if (!g->n_output) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no outputs");
     for (size_t i = 0; i < g->n_output; ++i) {
         dnnl_tp_value_t number = -1;

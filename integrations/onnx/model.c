@@ -1,17 +1,8 @@
-/* Opening models, and what they say of themselves. */
-#define _GNU_SOURCE /* realpath */
+/* What models are, and what they say of themselves. */
 #include "onnx/model.h"
-#include "onnx/import.h"
-#include "onnx/scan.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = 28 };
 
 static void *proto_alloc(void *ctx, size_t size) {
     (void)ctx;
@@ -23,6 +14,7 @@ static void proto_free(void *ctx, void *p) {
     const dnnl_tp_allocator_t *a = dnnl_tp_get_allocator();
     if (p) a->free(a->ctx, p);
 }
+const ProtobufCAllocator dtp_onnx_allocator = {.alloc = proto_alloc, .free = proto_free};
 
 void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model) {
     (void)atomic_fetch_add_explicit(&model->refs, 1, memory_order_relaxed);
@@ -50,113 +42,6 @@ int64_t dtp_onnx_opset(size_t n, opset_proto_t *const *imports, const char *doma
         if (!strcmp(dtp_onnx_domain(imports[i]->domain), domain)) return imports[i]->version;
     return 0;
 }
-
-static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
-    const model_proto_t *p = m->proto;
-    if (!p->has_ir_version || p->ir_version < IR_FIRST || p->ir_version > IR_LAST)
-        return dtp_onnx_fail(dnnl_tp_unimplemented, "the file has IR version %lld, %d to %d are known",
-                             (long long)p->ir_version, IR_FIRST, IR_LAST);
-    if (!p->graph) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no graph");
-    const int64_t opset = dtp_onnx_opset(p->n_opset_import, p->opset_import, "");
-    if (opset < 0 || opset > OPSET_LAST)
-        return dtp_onnx_fail(dnnl_tp_unimplemented,
-                             "the file has operators of version %lld, 1 to %d are known", (long long)opset,
-                             OPSET_LAST);
-    for (size_t i = 0; i < p->n_functions; ++i)
-        DTP_ONNX_TRY(dtp_onnx_read_nodes(m, p->functions[i]->n_node, p->functions[i]->node));
-    DTP_ONNX_TRY(dtp_onnx_read_graph(m, p->graph));
-    return dtp_onnx_mark_shapes(m);
-}
-
-/* is_mapped: data are pages of a file. */
-static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
-                             const uint8_t *data, size_t size, bool is_mapped) {
-    enum { MIB64 = 64 << 20, FIFTH = 5 };
-    if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
-    DTP_ONNX_TRY(dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes));
-    dnnl_tp_onnx_model_t m = proto_alloc(NULL, sizeof *m);
-    if (!m) return dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
-    *m = (struct dnnl_tp_onnx_model){.allocator = {.alloc = proto_alloc, .free = proto_free}};
-    atomic_init(&m->refs, 1);
-    dtp_import_memory_init(&m->memory);
-    dtp_onnx_names_init(&m->tensors, &m->memory, 1);
-    dnnl_tp_status_t status = dnnl_tp_success;
-    if (folder) {
-        char *real = realpath(folder, NULL);
-        char *copy = real ? dtp_import_alloc(&m->memory, strlen(real) + 1) : NULL;
-        if (!real)
-            status = dtp_onnx_fail(dnnl_tp_runtime_error, "the base folder %s: %s", folder, strerror(errno));
-        else if (!copy) status = dnnl_tp_out_of_memory;
-        else m->base_folder = strcpy(copy, real);
-        free(real);
-    }
-    if (!status) {
-        m->proto = dtp_onnx__model_proto__unpack(&m->allocator, size, data);
-        /* What the scan let pass is a message; only memory can be missing. */
-        if (!m->proto) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory for the message");
-    }
-    /* The message is a copy: the pages go before its weights are converted. */
-    if (is_mapped && size) (void)madvise((void *)(uintptr_t)data, size, MADV_DONTNEED);
-    if (!status) status = check(m);
-    if (status) dtp_onnx_model_unref(m);
-    else *out = m;
-    return status;
-}
-
-static dnnl_tp_status_t open_opts(const dnnl_tp_onnx_open_opts_t *opts, dnnl_tp_onnx_open_opts_t *out) {
-    *out = (dnnl_tp_onnx_open_opts_t){0};
-    if (!opts) return dnnl_tp_success;
-    if (opts->struct_size != sizeof *opts)
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "struct_size is %zu, needed is %zu",
-                             opts->struct_size, sizeof *opts);
-    *out = *opts;
-    return dnnl_tp_success;
-}
-
-dnnl_tp_status_t dnnl_tp_onnx_open_memory(dnnl_tp_onnx_model_t *model, const void *data, size_t size,
-                                          const dnnl_tp_onnx_open_opts_t *opts) {
-    dnnl_tp_onnx_open_opts_t o;
-    if (!model) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model is NULL");
-    *model = NULL;
-    if (!data && size) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "data is NULL");
-    DTP_ONNX_TRY(open_opts(opts, &o));
-    return make(model, o.base_folder, o.max_bytes, data, size, false);
-}
-
-dnnl_tp_status_t dnnl_tp_onnx_open(dnnl_tp_onnx_model_t *model, const char *path,
-                                   const dnnl_tp_onnx_open_opts_t *opts) {
-    dnnl_tp_onnx_open_opts_t o;
-    if (!model) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "model is NULL");
-    *model = NULL;
-    if (!path) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "path is NULL");
-    DTP_ONNX_TRY(open_opts(opts, &o));
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return dtp_onnx_fail(dnnl_tp_runtime_error, "%s: %s", path, strerror(errno));
-    const uint8_t *data;
-    size_t size;
-    dnnl_tp_status_t status = dtp_onnx_map(path, fd, &data, &size);
-    (void)close(fd);
-    if (status) return status;
-    const char *slash = strrchr(path, '/');
-    char *folder = NULL;
-    if (!o.base_folder) {
-        const size_t n = slash ? (size_t)(slash - path) : 0;
-        folder = proto_alloc(NULL, n + 2);
-        if (!folder) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
-        else if (!slash) strcpy(folder, ".");
-        else if (n == 0) strcpy(folder, "/");
-        else {
-            memcpy(folder, path, n);
-            folder[n] = 0;
-        }
-    }
-    if (!status) status = make(model, o.base_folder ? o.base_folder : folder, o.max_bytes, data, size, true);
-    proto_free(NULL, folder);
-    if (data) (void)munmap((void *)(uintptr_t)data, size);
-    return status;
-}
-
-/* ---- Questions --------------------------------------------------------------------------------------- */
 
 dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *port) {
     *port = (dnnl_tp_onnx_port_t){.name = value->name ? value->name : "", .info.ndims = -1};
@@ -223,41 +108,4 @@ dnnl_tp_status_t dnnl_tp_onnx_output(const_dnnl_tp_onnx_model_t model, int index
     if (!model || !port || index < 0 || (size_t)index >= model->proto->graph->n_output)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "no output %d", index);
     return dtp_onnx_port(model->proto->graph->output[index], port);
-}
-
-dnnl_tp_status_t dnnl_tp_onnx_read_tensor(dnnl_tp_tensor_info_t *info, char *name, void *buffer, size_t room,
-                                          const void *data, size_t size) {
-    enum { NAME = 256 };
-    if (!info || (!data && size)) return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument");
-    *info = (dnnl_tp_tensor_info_t){0};
-    enum { TIMES = 4, MIB = 1 << 20 };
-    DTP_ONNX_TRY(
-        dtp_onnx_scan(data, size, &dtp_onnx__tensor_proto__descriptor, (uint64_t)size * TIMES + MIB));
-    struct dnnl_tp_onnx_model m = {.allocator = {.alloc = proto_alloc, .free = proto_free}};
-    dtp_import_memory_init(&m.memory);
-    dtp_onnx_names_init(&m.tensors, &m.memory, 1);
-    tensor_proto_t *x = dtp_onnx__tensor_proto__unpack(&m.allocator, size, data);
-    dnnl_tp_status_t status =
-        x ? dtp_onnx_read(&m, x) : dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory");
-    if (!status) {
-        const dtp_onnx_tensor_t *t = dtp_onnx_tensor(&m, x);
-        if (t->status) {
-            status = dtp_onnx_fail(t->status, "tensor '%s' of type %s: %s", x->name ? x->name : "",
-                                   dtp_onnx_type_name(t->onnx_type), t->why);
-        } else {
-            const size_t bytes = (size_t)dtp_onnx_elems(&t->info) * dtp_onnx_type_size(t->info.data_type);
-            if (buffer && room < bytes)
-                status = dtp_onnx_fail(dnnl_tp_invalid_arguments, "the buffer has %zu bytes, needed are %zu",
-                                       room, bytes);
-            else if (buffer && bytes) memcpy(buffer, t->data, bytes);
-            *info = t->info;
-            if (name) {
-                strncpy(name, x->name ? x->name : "", NAME - 1);
-                name[NAME - 1] = 0;
-            }
-        }
-    }
-    if (x) dtp_onnx__tensor_proto__free_unpacked(x, &m.allocator);
-    dtp_import_memory_free(&m.memory);
-    return status;
 }

@@ -49,6 +49,9 @@ struct dnnl_tp_onnx_model {
     bool *determines;        /* of each input of the main graph */
 };
 
+/* Of messages and models. */
+extern const ProtobufCAllocator dtp_onnx_allocator;
+
 void dtp_onnx_model_ref(dnnl_tp_onnx_model_t model);
 void dtp_onnx_model_unref(void *model);
 /* The version of the operators of a domain in a list of imports; 0: it is not imported. */

@@ -1,5 +1,7 @@
 /* The same elements elsewhere: shapes, orders, parts, joins. What is known when the graph is made stays known. */
-#include "onnx/import.h"
+#include "onnx/move.h"
+#include "onnx/build.h"
+#include "onnx/fold.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Which inputs have to be known when a graph is made: what the shapes, axes and positions of operators are computed from. */
-#include "onnx/import.h"
+#include "onnx/wanted.h"
+#include "onnx/ops/table.h"
 
 #include <string.h>
 

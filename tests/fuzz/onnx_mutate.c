@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/import.h"
+#include "onnx/model.h"
+#include "onnx/ops/table.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

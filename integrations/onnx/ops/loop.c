@@ -1,5 +1,7 @@
 /* Loop and Scan: unrolled where the number of iterations is known and their nodes are few, else a While of the graph. */
 #include "onnx/ops/ops.h"
+#include "onnx/ops/repeat.h"
+#include "onnx/wanted.h"
 
 enum { MAX_OUTPUTS = 64, FEW_NODES = 4096 };
 

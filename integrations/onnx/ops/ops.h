@@ -2,7 +2,11 @@
 #ifndef DTP_ONNX_OPS_H
 #define DTP_ONNX_OPS_H
 
+#include "onnx/attrs.h"
+#include "onnx/build.h"
+#include "onnx/fold.h"
 #include "onnx/import.h"
+#include "onnx/move.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* RNN, GRU and LSTM: unrolled where the sequence has few steps, else a While of the graph, whose number of steps a run may
  * tell. Everything that does not depend on the step before is one product for all steps. */
 #include "onnx/ops/ops.h"
+#include "onnx/ops/repeat.h"
 
 #include <strings.h>
 

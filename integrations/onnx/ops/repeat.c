@@ -1,4 +1,5 @@
 /* A While of the graph in the making: an index that counts from 0, variables, and what its iterations collect. */
+#include "onnx/ops/repeat.h"
 #include "onnx/ops/ops.h"
 
 void dtp_repeat_begin(dtp_repeat_t *r, cv_t *cv) {

@@ -1,5 +1,6 @@
 /* Operators of language models that carry a state from call to call: causal convolutions, linear attention, caches. */
 #include "onnx/ops/ops.h"
+#include "onnx/ops/repeat.h"
 
 #include <math.h>
 

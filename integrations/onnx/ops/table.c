@@ -1,4 +1,5 @@
 /* The table of operators and their versions, made from ops.inc. */
+#include "onnx/ops/table.h"
 #include "onnx/ops/ops.h"
 
 #define DTP_ONNX(op, convert, kind, fewest, most, params, ...) \

@@ -1,0 +1,20 @@
+/* The same elements elsewhere; what is known stays known. */
+#ifndef DTP_ONNX_MOVE_H
+#define DTP_ONNX_MOVE_H
+
+#include "onnx/context.h"
+
+val_t *dtp_cv_reshape(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
+val_t *dtp_cv_transpose(cv_t *cv, val_t *x, const int64_t *perm);
+/* Elements begin..begin+size-1 of an axis. */
+val_t *dtp_cv_part(cv_t *cv, val_t *x, int axis, int64_t begin, int64_t size);
+/* The elements of an axis that ids names; ids of any shape, s32 or s64, not negative where they are known. */
+val_t *dtp_cv_take(cv_t *cv, val_t *x, int axis, val_t *ids);
+val_t *dtp_cv_concat(cv_t *cv, int axis, int n, val_t *const *x);
+/* Joined along a new dimension. */
+val_t *dtp_cv_stack(cv_t *cv, int n, val_t *const *x, int axis);
+/* Numpy's broadcast to dims. */
+val_t *dtp_cv_expand(cv_t *cv, val_t *x, int ndims, const int64_t *dims);
+val_t *dtp_cv_unsqueeze(cv_t *cv, val_t *x, int before, int after);
+
+#endif
