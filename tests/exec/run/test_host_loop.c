@@ -16,7 +16,7 @@
 #include "support/watchdog.h"
 #include "support/world.h"
 
-enum { N = 48, SLEEP_NS = 2000000 };
+enum { N = 48, SLEEP_NS = 2000000, ATTEMPTS = 20 };
 
 static void sleep_ns(long ns) {
     struct timespec t = {0, ns};
@@ -105,21 +105,27 @@ static void check_hits(const loop_t *l, int each) {
     for (int64_t i = 0; i < l->n; ++i) assert_int_equal(atomic_load(&l->hits[i]), each);
 }
 
+/* Of a loop whose iterations are said to take that long; 0: nothing is said. */
+static int most_inside(int threads, int64_t cost_ns) {
+    world_t w;
+    world_init(&w, threads);
+    loop_t l = {.n = N, .cost_ns = cost_ns, .sleep_ns = SLEEP_NS};
+    CHECK_OK(run(&w, 1, &l, 0, 0));
+    check_hits(&l, 1);
+    assert_true(atomic_load(&l.most) <= threads);
+    world_end(&w);
+    return atomic_load(&l.most);
+}
 static void test_shared(void **state) {
     (void)state;
     static const int threads[] = {1, 2, 4, 16};
-    for (size_t t = 0; t < sizeof threads / sizeof *threads; ++t)
-        for (int guess = 0; guess < 2; ++guess) {
-            world_t w;
-            world_init(&w, threads[t]);
-            loop_t l = {.n = N, .cost_ns = guess ? 0 : SLEEP_NS, .sleep_ns = SLEEP_NS};
-            CHECK_OK(run(&w, 1, &l, 0, 0));
-            check_hits(&l, 1);
-            assert_true(atomic_load(&l.most) <= threads[t]);
-            if (threads[t] > 1 && !guess && dnnl_tp_version()->cpu_runtime == DNNL_TP_RUNTIME_THREADPOOL)
-                assert_true(atomic_load(&l.most) > 1);
-            world_end(&w);
-        }
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; ++t) {
+        const bool helped = threads[t] > 1 && dnnl_tp_version()->cpu_runtime == DNNL_TP_RUNTIME_THREADPOOL;
+        (void)most_inside(threads[t], 0);
+        int most = 0; /* a helper that has lost its processor comes too late */
+        for (int i = 0; i < ATTEMPTS && most < 1 + helped; ++i) most = most_inside(threads[t], SLEEP_NS);
+        assert_true(most >= 1 + helped);
+    }
 }
 
 static void test_budget(void **state) {
