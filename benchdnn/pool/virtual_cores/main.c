@@ -2,7 +2,7 @@
  *
  *   virtual_cores [--w=4,16] [--clients=1,4] [--pools=builtin,schedule] [--groups=shapes,clients,mixed,pools]
  *                 [--rows=PART,...] [--learned] [--ms=N] [--bar=92] [--fair=50] [--idle-ms=1] [--tries=1]
- *                 [--csv=FILE] [--spans=FILE] [--list]
+ *                 [--disturbed=0] [--csv=FILE] [--spans=FILE] [--list]
  *
  * Ends with 1 when a row misses a bar, with 2 on misuse. See doc/virtual_cores.md. */
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static struct {
     int w[MOST], n_w, clients[MOST], n_clients;
     const char *pools, *groups, *rows;
     double ms, bar, fair, idle_ms;
-    int tries;
+    int tries, disturbed; /* a row is repeated so often; beside those that the machine disturbed */
     bool list;
     FILE *csv, *spans;
 } opt = {.w = {4, 8, 16, 64},
@@ -28,7 +28,7 @@ static struct {
          .idle_ms = 1,
          .tries = 1};
 static char missed[MOST_MISSED][192];
-static int n_missed, n_rows;
+static int n_missed, n_rows, n_disturbed;
 
 /* One of the parts of the list is a part of the name. */
 static bool wanted(const char *list, const char *name) {
@@ -71,16 +71,18 @@ static bool met(const vc_verdict_t *v) {
 }
 
 static void report(const char *group, const char *pool, const vc_row_t *row, const char *name,
-                   const vc_verdict_t *v) {
-    const bool ok = met(v);
+                   const vc_verdict_t *v, bool disturbed) {
+    const bool ok = met(v) || (disturbed && !v->wrong);
     ++n_rows;
+    n_disturbed += disturbed;
     printf("%-7s %-15s W %2d, %2d clients %-30s %6.1f %% (%5.1f %%) %8.1f ms, greedy %8.1f, fair %.2f, idle "
            "%.2f ms%s\n",
            group, pool, row->bed->threads, row->n, name, 100 * v->efficiency, 100 * v->critical, v->ms,
            v->ideal_ms, v->fairness, v->idle_ms,
-           v->wrong ? " WRONG"
-           : ok     ? ""
-                    : " *");
+           v->wrong    ? " WRONG"
+           : disturbed ? " disturbed"
+           : ok        ? ""
+                       : " *");
     if (opt.csv)
         fprintf(opt.csv, "%s,%s,%d,%d,%s,%.2f,%.2f,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.3f,%d,%d\n", group, pool,
                 row->bed->threads, row->n, name, 100 * v->efficiency, 100 * v->critical, v->ms, v->ideal_ms,
@@ -154,18 +156,23 @@ static void row(const char *group, const char *pool, int w, const char *name, co
         r.window_ns = (int64_t)ns;
     }
     vc_verdict_t best = {0};
-    for (int t = 0; t < opt.tries; ++t) {
+    int calm = 0, disturbed = 0;
+    while (calm < opt.tries && (!opt.disturbed || disturbed < opt.disturbed)) {
         vc_verdict_t v;
         const int64_t window = r.window_ns;
+        vc_watch_begin();
         vc_row_run(&r);
+        const bool first = calm + disturbed == 0;
+        if (vc_watch_end() || !opt.disturbed) ++calm;
+        else ++disturbed;
         vc_judge(&r, &v);
         if (opt.spans) write_spans(&r);
         vc_row_free_runs(&r);
         r.window_ns = window;
-        if (t == 0 || v.wrong || met(&v) || (!met(&best) && v.efficiency > best.efficiency)) best = v;
+        if (first || v.wrong || met(&v) || (!met(&best) && v.efficiency > best.efficiency)) best = v;
         if (met(&best) || best.wrong) break;
     }
-    report(group, pool, &r, name, &best);
+    report(group, pool, &r, name, &best, !met(&best) && calm < opt.tries);
     for (int i = 0; i < n_parts; ++i) {
         if (exec[i]) dnnl_tp_executable_destroy(exec[i]);
         vc_program_free(program[i]);
@@ -244,6 +251,7 @@ static bool option(const char *arg) {
     else if (IS("--fair=")) opt.fair = atof(value);
     else if (IS("--idle-ms=")) opt.idle_ms = atof(value);
     else if (IS("--tries=")) return (opt.tries = atoi(value)) > 0;
+    else if (IS("--disturbed=")) return (opt.disturbed = atoi(value)) >= 0;
     else if (IS("--csv=")) return (opt.csv = fopen(value, "w")) != NULL;
     else if (IS("--spans=")) return (opt.spans = fopen(value, "w")) != NULL;
     else if (!strcmp(arg, "--list")) opt.list = true;
@@ -284,8 +292,8 @@ int main(int argc, char **argv) {
         }
     }
     if (opt.list) return 0;
-    printf("%d rows, %d below a bar (%g %% of greedy, %g %% of a fair share, %g ms idle)\n", n_rows, n_missed,
-           opt.bar, opt.fair, opt.idle_ms);
+    printf("%d rows, %d below a bar (%g %% of greedy, %g %% of a fair share, %g ms idle), %d disturbed\n", n_rows,
+           n_missed, opt.bar, opt.fair, opt.idle_ms, n_disturbed);
     for (int i = 0; i < n_missed; ++i) printf("  %s\n", missed[i]);
     if (opt.csv) fclose(opt.csv);
     if (opt.spans) fclose(opt.spans);

@@ -3,8 +3,8 @@
  *
  * programs.c makes what clients run: a graph for the library, and the tasks of one run with their order for
  * the simulation. work.c is what nodes and loops do: they sleep, and write down when. pools.c: who owns the
- * threads. clients.c runs a row, greedy.c is the ideal schedule, judge.c compares the two, main.c is the
- * table. */
+ * threads. clients.c runs a row, calm.c looks whether the machine let it, greedy.c is the ideal schedule, judge.c
+ * compares the two, main.c is the table. */
 #ifndef BENCHDNN_POOL_VIRTUAL_CORES_H
 #define BENCHDNN_POOL_VIRTUAL_CORES_H
 
@@ -111,6 +111,9 @@ typedef struct {
 /* Runs the clients, each on a thread of its own, after a run of each to warm up. */
 void vc_row_run(vc_row_t *);
 void vc_row_free_runs(vc_row_t *);
+/* Did the machine let alone what ran in between? */
+void vc_watch_begin(void);
+bool vc_watch_end(void);
 
 /* ---- The ideal, and what was seen -------------------------------------------------------------------- */
 
