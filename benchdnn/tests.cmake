@@ -32,10 +32,10 @@ foreach(driver IN LISTS drivers)
   add_test(NAME benchdnn_ci_${driver}_bitwise COMMAND benchdnn --mode=B --${driver} --batch=test_${driver}_smoke)
   foreach(isa IN ITEMS avx2 ref)
     add_test(NAME benchdnn_ci_${driver}_${isa} COMMAND benchdnn --isa=${isa} --${driver} --batch=test_${driver}_ci)
-    set_tests_properties(benchdnn_ci_${driver}_${isa} PROPERTIES LABELS full TIMEOUT 900)
+    set_tests_properties(benchdnn_ci_${driver}_${isa} PROPERTIES LABELS full TIMEOUT 3600)
   endforeach()
   set_tests_properties(benchdnn_ci_${driver} benchdnn_ci_${driver}_async benchdnn_ci_${driver}_bitwise
-    PROPERTIES LABELS full TIMEOUT 900)
+    PROPERTIES LABELS full TIMEOUT 3600)
 endforeach()
 
 # The same on an engine with a memory of its own, which tests have (tests/support/far_engine).
@@ -84,7 +84,7 @@ if(CLANG)
   add_test(NAME fuzz_benchdnn COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_benchdnn
     -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_benchdnn -DCORPUS=${fuzz}/corpus/benchdnn
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_benchdnn -DRUNS=20000 -P ${fuzz}/fuzz_run.cmake)
-  set_tests_properties(fuzz_benchdnn PROPERTIES LABELS full TIMEOUT 300)
+  set_tests_properties(fuzz_benchdnn PROPERTIES LABELS full TIMEOUT 900)
 endif()
 
 add_executable(benchdnn_control ${cases}/control.c)
@@ -100,7 +100,7 @@ function(peer_test name timeout)
   set_tests_properties(benchdnn_peer_${name} PROPERTIES LABELS full TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
 endfunction()
 foreach(driver IN LISTS drivers)
-  peer_test(${driver} 300 --threads=1 --${driver} --batch=test_${driver}_smoke)
+  peer_test(${driver} 900 --threads=1 --${driver} --batch=test_${driver}_smoke)
 endforeach()
-peer_test(itself 120 --subject=peer --threads=1 --matmul 17x33:33x35 3x17x64:3x64x19)
-peer_test(duel 120 --mode=P --threads=1 --max-ms-per-prb=10 --matmul 64x64:64x64)
+peer_test(itself 600 --subject=peer --threads=1 --matmul 17x33:33x35 3x17x64:3x64x19)
+peer_test(duel 600 --mode=P --threads=1 --max-ms-per-prb=10 --matmul 64x64:64x64)

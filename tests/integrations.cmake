@@ -38,7 +38,7 @@ endforeach()
 if(NOT DNNL_TP_SANITIZE)
   foreach(host IN LISTS budget_hosts)
     add_test(NAME budget_${host} COMMAND test_integrations_budget ${host})
-    set_tests_properties(budget_${host} PROPERTIES LABELS full TIMEOUT 120 RUN_SERIAL ON)
+    set_tests_properties(budget_${host} PROPERTIES LABELS full TIMEOUT 600 RUN_SERIAL ON)
   endforeach()
 endif()
 
@@ -47,5 +47,5 @@ if(NOT DNNL_TP_SANITIZE AND DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   add_test(NAME integrations_jax COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/integrations/jax_test.sh ${PROJECT_SOURCE_DIR}
     ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} $<TARGET_FILE:dnnl_tp_static> $<TARGET_FILE:dnnl_tp_pool_check>
     ${CMAKE_CURRENT_BINARY_DIR}/integrations_jax)
-  set_tests_properties(integrations_jax PROPERTIES LABELS full TIMEOUT 600 PROCESSORS 2 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(integrations_jax PROPERTIES LABELS full TIMEOUT 1800 PROCESSORS 2 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()

@@ -38,25 +38,25 @@ set_tests_properties(onnx_table PROPERTIES LABELS quick TIMEOUT ${quick_timeout}
 if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_minilm COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/minilm.py
     $<TARGET_FILE:onnx_run> ${PROJECT_SOURCE_DIR}/models/all-MiniLM-L6-v2 ${CMAKE_CURRENT_BINARY_DIR}/onnx_minilm)
-  set_tests_properties(onnx_minilm PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_minilm PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()
 if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_networks COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/networks.py
     $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_networks)
-  set_tests_properties(onnx_networks PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_networks PROPERTIES LABELS full TIMEOUT 1800 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_networks_bf16 COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/networks.py
     $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_networks_bf16 --bf16)
-  set_tests_properties(onnx_networks_bf16 PROPERTIES LABELS full TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_networks_bf16 PROPERTIES LABELS full TIMEOUT 1800 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_models COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/models.py
     $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_models)
-  set_tests_properties(onnx_models PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_models PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_loops COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/loops.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_loops.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_loops)
-  set_tests_properties(onnx_loops PROPERTIES LABELS full TIMEOUT 100 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_loops PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_collected COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/collected.py
     $<TARGET_FILE:onnx_nodes> ${CMAKE_CURRENT_SOURCE_DIR}/onnx/refused_collected.txt ${CMAKE_CURRENT_BINARY_DIR}/onnx_collected
     --page ${onnx_page} collected)
-  set_tests_properties(onnx_collected PROPERTIES LABELS full TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(onnx_collected PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endif()

@@ -17,7 +17,7 @@ file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/package_objects.txt
 function(package_test name label)
   add_test(NAME package_${name} COMMAND ${CMAKE_COMMAND} ${package_args}
     -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package_${name} -P ${package_dir}/${name}.cmake)
-  set_tests_properties(package_${name} PROPERTIES LABELS ${label} TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(package_${name} PROPERTIES LABELS ${label} TIMEOUT 2700 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
 
 package_test(headers quick)

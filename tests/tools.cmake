@@ -26,7 +26,7 @@ function(fuzzer name)
   add_test(NAME fuzz_${name} COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DTARGET=build_fuzz_${name}
     -DPROGRAM=${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name} -DCORPUS=${fuzz}/corpus/${name}
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/corpus_${name} -DRUNS=5000 -P ${fuzz}/fuzz_run.cmake)
-  set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 300)
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS full TIMEOUT 900)
 endfunction()
 find_program(CLANG clang)
 file(GLOB_RECURSE ops RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/ops/*.c)

@@ -14,6 +14,6 @@ mkdir -p "$work"
   -I"$source/integrations" -I"$source/include" -I"$build/include" -I"$source/src" -I"$source/tests" \
   -o "$work/jax_probe.so" "$source/tests/integrations/jax_probe.c" "$pool_check" "$library" -lm -pthread
 for threads in 1 2; do
-  NPROC=$threads JAX_PLATFORMS=cpu PYTHONPATH="$source/integrations/jax" timeout 250 \
+  NPROC=$threads JAX_PLATFORMS=cpu PYTHONPATH="$source/integrations/jax" timeout 900 \
     "$python" "$source/tests/integrations/jax_test.py" "$work/jax_probe.so"
 done

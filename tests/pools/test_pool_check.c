@@ -279,7 +279,7 @@ static void every_fault_is_named(void **state) {
         child[f] = fork();
         assert_true(child[f] >= 0);
         if (child[f] == 0) {
-            alarm(110);
+            alarm(270);
             _exit(check_fault((fault_t)f) != 0);
         }
     }
@@ -336,7 +336,7 @@ static void arguments(void **state) {
 
 int main(void) {
     alarm(
-        115); /* no watchdog: children of a process with threads may start none under the thread sanitizer */
+        290); /* no watchdog: children of a process with threads may start none under the thread sanitizer */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_is_named), /* first: it forks */
         cmocka_unit_test(arguments),

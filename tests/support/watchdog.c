@@ -7,6 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWER = 8 };
+#else
+enum { SLOWER = 2 };
+#endif
 enum { TICKS_PER_S = 50, TICK_NS = 1000000000 / TICKS_PER_S };
 static _Atomic int left;
 static _Atomic(void *) on_hang;
@@ -24,7 +29,7 @@ static void *watch(void *arg) {
 void watchdog(int seconds, void (*bark)(void)) {
     static _Atomic int started;
     atomic_store(&on_hang, (void *)bark);
-    atomic_store(&left, seconds * TICKS_PER_S);
+    atomic_store(&left, seconds * SLOWER * TICKS_PER_S);
     if (atomic_exchange(&started, 1)) return;
     pthread_t thread;
     if (pthread_create(&thread, NULL, watch, NULL) || pthread_detach(thread)) abort();

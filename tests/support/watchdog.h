@@ -4,7 +4,7 @@
 #define TESTS_SUPPORT_WATCHDOG_H
 
 /* Starts the thread, or starts to count anew: without another call within these seconds, bark is called on
- * that thread, and the process ends. NULL: prints. */
+ * that thread, and the process ends. NULL: prints. Machines under load have twice as long, sanitizers eight times. */
 void watchdog(int seconds, void (*bark)(void));
 
 #endif
