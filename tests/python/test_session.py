@@ -116,10 +116,13 @@ class Threads(unittest.TestCase):
         m = np.ones((1200, 1200), np.float32)
         s.run({"a": m, "b": m})
         done = threading.Event()
+        turns = 0
 
         def work():
-            for _ in range(5):
+            for _ in range(50):  # the other thread may lose its processor for some
                 s.run({"a": m, "b": m})
+                if turns > 3:
+                    break
             done.set()
 
         before = sys.getswitchinterval()
@@ -127,7 +130,6 @@ class Threads(unittest.TestCase):
         try:
             t = threading.Thread(target=work)
             t.start()
-            turns = 0
             while not done.is_set():
                 turns += 1
                 time.sleep(0.0005)
