@@ -151,7 +151,7 @@ def as_many_calls_as_workers(workers):
 
     wanted = [reference(x, w1, w2) for x in xs]
     met = 0
-    for _ in range(5):
+    for _ in range(20):
         if met >= workers:
             break
         probe.jax_probe_meet(workers)
@@ -163,7 +163,7 @@ def as_many_calls_as_workers(workers):
     # The same situation with a latch: this is what the library must not do.
     latches = jax.jit(lambda xs: [call("latch", (1,), x) for x in xs])
     stuck = 0
-    for _ in range(5):
+    for _ in range(20):
         if stuck or workers == 1:
             break
         probe.jax_probe_meet(workers)
