@@ -45,6 +45,24 @@ static int file_of(char path[FOLDER_PATH], const char *folder, int set, const ch
     return join(path, folder, name, error);
 }
 
+int folder_each(const char *folder, int (*look)(void *arg, const char *path, se_error_t *error), void *arg,
+                se_error_t *error) {
+    static const char *const kinds[] = {"input", "output"};
+    char path[FOLDER_PATH];
+    for (int set = 0, found = 1; found; ++set) {
+        found = 0;
+        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; ++kind)
+            for (int k = 0;; ++k) {
+                if (file_of(path, folder, set, kinds[kind], k, error)) return -1;
+                if (!is_there(path)) break;
+                const int status = look(arg, path, error);
+                if (status) return status;
+                found = 1;
+            }
+    }
+    return 0;
+}
+
 /* The port that the file names; else the k-th that has no default. */
 static int port_for(const dnnl_tp_onnx_port_t *ports, int n, const array_t *a, int k) {
     const int by_name = *a->name ? port_of(ports, n, a->name) : -1;

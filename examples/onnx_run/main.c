@@ -1,8 +1,10 @@
 /* Runs an ONNX model: doc/onnx.md. Read options.c first, which is the help; then model.c, clients.c, profile.c. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clients.h"
 #include "dnnl_tp/dnnl_tp_graph_file.h"
@@ -22,27 +24,66 @@ typedef struct {
 
 static int is_standard(const char *path) { return !strcmp(path, "-"); }
 
-/* What is written can be written, is no input, and is written once. Then says where texts go. */
-static int check_files(options_t *o, const char *model, se_error_t *error) {
-    enum { MOST = 3 * MAX_NAMED + 8 };
-    file_t out[MOST], in[MOST] = {{"MODEL", model}, {"--labels", o->labels}};
-    int nout = 0, nin = 2;
-    out[nout++] = (file_t){"--dot", o->dot};
-    out[nout++] = (file_t){"--trace", o->trace};
-    out[nout++] = (file_t){"--profile", o->profile && !is_standard(o->profile) ? o->profile : NULL};
-    for (int i = 0; i < o->outputs.n; ++i) out[nout++] = (file_t){"--output", o->outputs.entry[i].path};
-    for (int i = 0; i < o->inputs.n; ++i) in[nin++] = (file_t){"--input", o->inputs.entry[i].path};
-    for (int i = 0; i < o->verify.n; ++i) in[nin++] = (file_t){"--verify", o->verify.entry[i].path};
+typedef struct {
+    file_t out[MAX_NAMED + 3];
+    int n;
+} files_t;
+
+static files_t files_of(const options_t *o) {
+    files_t f = {.n = 0};
+    if (o->dot) f.out[f.n++] = (file_t){"--dot", o->dot};
+    if (o->trace) f.out[f.n++] = (file_t){"--trace", o->trace};
+    if (o->profile && !is_standard(o->profile)) f.out[f.n++] = (file_t){"--profile", o->profile};
+    for (int i = 0; i < o->outputs.n; ++i) f.out[f.n++] = (file_t){"--output", o->outputs.entry[i].path};
+    return f;
+}
+
+/* No output is this input. */
+static int check_input(const files_t *f, const char *what, const char *path, se_error_t *error) {
+    for (int i = 0; i < f->n; ++i)
+        if (se_output_differs(f->out[i].option, f->out[i].path, what, path, 1, error)) return -1;
+    return 0;
+}
+
+static int check_test_data(void *files, const char *path, se_error_t *error) {
+    return check_input(files, path, path, error);
+}
+
+static int check_list(const files_t *f, const char *option, const list_t *list, se_error_t *error) {
+    for (int i = 0; i < list->n; ++i) {
+        const char *path = list->entry[i].path;
+        if (!is_standard(path) && access(path, R_OK))
+            return se_fail(error, "%s %s: cannot open: %s", option, path, strerror(errno));
+        if (check_input(f, option, path, error)) return -1;
+    }
+    return 0;
+}
+
+/* Before anything is computed: what is read is there; what is written can be written, is no input, and is written once.
+ * Then says where texts go. */
+static int check_files(options_t *o, const char *folder, const char *model, se_error_t *error) {
+    files_t f = files_of(o);
     o->text = stdout;
-    for (int i = 0; i < nout; ++i) {
-        if (!out[i].path) continue;
-        if (se_output_check(out[i].option, out[i].path, error)) return -1;
-        if (is_standard(out[i].path)) o->text = stderr;
-        for (int k = 0; k < nin; ++k)
-            if (se_output_differs(out[i].option, out[i].path, in[k].option, in[k].path, 1, error)) return -1;
+    for (int i = 0; i < f.n; ++i) {
+        if (se_output_check(f.out[i].option, f.out[i].path, error)) return -1;
+        if (is_standard(f.out[i].path)) o->text = stderr;
         for (int k = 0; k < i; ++k)
-            if (se_output_differs(out[i].option, out[i].path, out[k].option, out[k].path, 0, error))
+            if (se_output_differs(f.out[i].option, f.out[i].path, f.out[k].option, f.out[k].path, 0, error))
                 return -1;
+    }
+    if (check_input(&f, "MODEL", model, error) || check_input(&f, "--labels", o->labels, error)) return -1;
+    if (check_list(&f, "--input", &o->inputs, error) || check_list(&f, "--verify", &o->verify, error))
+        return -1;
+    return folder ? folder_each(folder, check_test_data, &f, error) : 0;
+}
+
+/* Weights stay in their files while the model is open. */
+static int check_external(const options_t *o, const_dnnl_tp_onnx_model_t model, se_error_t *error) {
+    const files_t f = files_of(o);
+    const char *path = "";
+    for (int i = 0; path; ++i) {
+        if (dnnl_tp_onnx_external_file(model, i, &path)) return se_fail(error, "%s", dnnl_tp_last_error());
+        if (path && check_input(&f, "external data of MODEL", path, error)) return -1;
     }
     return 0;
 }
@@ -163,10 +204,12 @@ static int run(options_t *o, const char *folder, const char *path, int *wrong, s
     labels_t labels = {.n = 0};
     model_t m = {.o = o};
     pool_t *pool = NULL;
-    if (check_files(o, path, error) || (o->labels && labels_read(&labels, o->labels, error))) return -1;
+    if (check_files(o, folder, path, error) || (o->labels && labels_read(&labels, o->labels, error)))
+        return -1;
     const double begin = now_ms();
     int status = pool_create(&pool, o->pool, o->threads, error);
     if (!status) status = model_open(&m, o, path, pool, error);
+    if (!status) status = check_external(o, m.model, error);
     if (!status)
         fprintf(o->text, "%s: %d nodes, IR %lld, operators of version %lld; read in %.2f ms\n", path,
                 m.info.nodes, (long long)m.info.ir_version, (long long)m.info.opset, now_ms() - begin);
@@ -183,7 +226,11 @@ int main(int argc, char **argv) {
     static char path[FOLDER_PATH];
     se_error_t error = {""};
     int wrong = 0;
+    se_output_hold_standard();
+    se_output_remove_on_signal();
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)setvbuf(stdout, NULL, _IOLBF,
+                  BUFSIZ); /* what is known is said, also to a file, if a signal ends us */
     const int parsed = options_parse(&o, argc, argv, &error);
     const int is_folder = !parsed && folder_is(o.model);
     int status = parsed < 0 ? EXIT_USAGE : 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 double now_ms(void) { return (double)se_now_ns() * 1e-6; }
 
@@ -72,11 +73,24 @@ static int start(model_t *m, se_error_t *error) {
     return status ? failed(m->path, error) : 0;
 }
 
+/* A pipe is read to its end; all else is the importer's to take or to refuse. */
+static int open_file(model_t *m, se_error_t *error) {
+    enum { MOST_OF_A_PIPE = INT32_MAX };
+    const dnnl_tp_onnx_open_opts_t opts = {.struct_size = sizeof opts, .base_folder = m->o->base};
+    struct stat st;
+    if (stat(m->path, &st) || !S_ISFIFO(st.st_mode))
+        return dnnl_tp_onnx_open(&m->model, m->path, &opts) ? failed(m->path, error) : 0;
+    se_file_t file;
+    if (se_file_open(&file, m->path, MOST_OF_A_PIPE, error)) return -1;
+    const int status = dnnl_tp_onnx_open_memory(&m->model, file.data, file.size, &opts);
+    se_file_close(&file);
+    return status ? failed(m->path, error) : 0;
+}
+
 int model_open(model_t *m, const options_t *o, const char *path, pool_t *pool, se_error_t *error) {
     *m = (model_t){.o = o, .path = path, .pool = pool, .info = {.struct_size = sizeof m->info}};
-    const dnnl_tp_onnx_open_opts_t opts = {.struct_size = sizeof opts, .base_folder = o->base};
-    if (dnnl_tp_onnx_open(&m->model, path, &opts) || dnnl_tp_onnx_query(m->model, &m->info))
-        return failed(path, error);
+    if (open_file(m, error)) return -1;
+    if (dnnl_tp_onnx_query(m->model, &m->info)) return failed(path, error);
     if (read_ports(m, error) || check_names(m, "--input", &o->inputs, m->in, m->info.inputs, error) ||
         check_names(m, "--output", &o->outputs, m->out, m->info.outputs, error) ||
         check_names(m, "--verify", &o->verify, m->out, m->info.outputs, error) || check_dims(m, error))
@@ -117,6 +131,10 @@ static int generate(const model_t *m, const dnnl_tp_onnx_port_t *port, array_t *
     const options_t *o = m->o;
     char text[ARRAY_TEXT];
     a->info = port->info;
+    if (port->info.data_type == dnnl_tp_data_type_undef && port->onnx_type)
+        return se_fail(
+            error, "input '%s' has elements of a type that is not implemented (%d of TensorProto.DataType)",
+            port->name, port->onnx_type);
     if (port->info.data_type == dnnl_tp_data_type_undef || port->info.ndims < 0)
         return se_fail(error,
                        "input '%s' is %s: its type or shape is not known, so it has to be given: --input",

@@ -30,7 +30,7 @@ static const char help[] =
     "  --rtol X, --atol X    an element is right within atol + rtol |wanted| (default 1e-3, 1e-5); integers "
     "are exact\n"
     "  --top K               prints the K largest elements along the last dimension of each output\n"
-    "  --labels FILE         their names, one a line\n"
+    "  --labels FILE         with --top: their names, one a line\n"
     "\n"
     "  --threads N           threads that compute at once (default 1)\n"
     "  --pool KIND           whose threads (default %s); here:\n"
@@ -52,9 +52,13 @@ static const char help[] =
     "  --version             the versions of this program and of the library\n"
     "  --help                this text\n"
     "\n"
-    "FILE may be \"-\": standard input, or standard output. Regular files appear when they are complete; "
-    "links are\n"
-    "followed; devices and pipes are written through. An output that is also an input is refused.\n"
+    "A value follows its option, or \"=\". FILE may be \"-\": standard input, or standard output; MODEL may, "
+    "too. "
+    "Regular\n"
+    "files appear when they are complete; links are followed; devices and pipes are written through. An "
+    "output "
+    "that is\n"
+    "also an input, a file of the folder, or of the model's external data, is refused.\n"
     "Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 3 an output is not "
     "as --verify\n"
     "wants it.\n";
@@ -83,52 +87,71 @@ static int named(const char *key, char *text, int may_lack_name, list_t *list, s
     char *equals = strchr(text, '=');
     if (!equals && !may_lack_name) return se_fail(error, "%s %s: NAME=VALUE is needed", key, text);
     if (list->n == MAX_NAMED) return se_fail(error, "%s: more than %d of them", key, MAX_NAMED);
+    if (equals && !equals[1]) return se_fail(error, "%s %s: a value is missing", key, text);
     if (equals) *equals = 0;
+    if (equals && !may_lack_name && options_find(list, text))
+        return se_fail(error, "%s %s: it is given twice", key, text);
     list->entry[list->n++] = equals ? (named_t){text, equals + 1} : (named_t){NULL, text};
     return 0;
 }
 
 static int dim(options_t *o, char *text, se_error_t *error) {
-    list_t one = {.n = 0};
+    list_t given = {.n = 0};
+    char key[64];
+    for (int i = 0; i < o->ndims; ++i) given.entry[given.n++] = (named_t){o->dims[i].name, ""};
+    if (named("--dim", text, 0, &given, error)) return -1;
+    const named_t *last = &given.entry[given.n - 1];
     int64_t size;
-    if (named("--dim", text, 0, &one, error) || whole("--dim", one.entry[0].path, 0, INT32_MAX, &size, error))
-        return -1;
-    if (o->ndims == MAX_NAMED) return se_fail(error, "--dim: more than %d of them", MAX_NAMED);
-    o->dims[o->ndims++] = (dnnl_tp_onnx_dim_t){one.entry[0].name, size};
+    (void)snprintf(key, sizeof key, "--dim %.50s", last->name);
+    if (whole(key, last->path, 0, INT32_MAX, &size, error)) return -1;
+    o->dims[o->ndims++] = (dnnl_tp_onnx_dim_t){last->name, size};
     return 0;
 }
 
-static int option(options_t *o, const char *key, char *value, se_error_t *error) {
+/* key: `length` characters. value NULL: the command line ends there. */
+static int option(options_t *o, const char *key, size_t length, char *value, se_error_t *error) {
     const struct {
         const char *key;
         const char **text;
+        list_t *list;
         int *number;
-        int least, most;
-    } table[] = {{"--base", &o->base, NULL, 0, 0},
-                 {"--pool", &o->pool, NULL, 0, 0},
-                 {"--dot", &o->dot, NULL, 0, 0},
-                 {"--trace", &o->trace, NULL, 0, 0},
-                 {"--labels", &o->labels, NULL, 0, 0},
-                 {"--threads", NULL, &o->threads, 1, MAX_THREADS},
-                 {"--clients", NULL, &o->clients, 1, MAX_CLIENTS},
-                 {"--repeat", NULL, &o->repeat, 0, MAX_RUNS},
-                 {"--warmup", NULL, &o->warmup, 0, MAX_RUNS},
-                 {"--top", NULL, &o->top, 1, MAX_TOP}};
-    if (!strcmp(key, "--input")) return named(key, value, 0, &o->inputs, error);
-    if (!strcmp(key, "--output")) return named(key, value, 0, &o->outputs, error);
-    if (!strcmp(key, "--verify")) return named(key, value, 1, &o->verify, error);
-    if (!strcmp(key, "--dim")) return dim(o, value, error);
-    if (!strcmp(key, "--batch")) return whole(key, value, 1, INT32_MAX, &o->batch, error);
-    if (!strcmp(key, "--seed")) return whole(key, value, 0, INT64_MAX / 2 - 1, &o->seed, error);
-    if (!strcmp(key, "--rtol")) return real(key, value, &o->rtol, error);
-    if (!strcmp(key, "--atol")) return real(key, value, &o->atol, error);
+        int64_t *large;
+        double *real;
+        int64_t least, most;
+    } table[] = {{"--input", .list = &o->inputs},
+                 {"--output", .list = &o->outputs},
+                 {"--verify", .list = &o->verify},
+                 {"--dim", .text = NULL},
+                 {"--base", .text = &o->base},
+                 {"--pool", .text = &o->pool},
+                 {"--dot", .text = &o->dot},
+                 {"--trace", .text = &o->trace},
+                 {"--labels", .text = &o->labels},
+                 {"--rtol", .real = &o->rtol},
+                 {"--atol", .real = &o->atol},
+                 {"--batch", .large = &o->batch, .least = 1, .most = INT32_MAX},
+                 {"--seed", .large = &o->seed, .most = INT64_MAX / 2 - 1},
+                 {"--threads", .number = &o->threads, .least = 1, .most = MAX_THREADS},
+                 {"--clients", .number = &o->clients, .least = 1, .most = MAX_CLIENTS},
+                 {"--repeat", .number = &o->repeat, .most = MAX_RUNS},
+                 {"--warmup", .number = &o->warmup, .most = MAX_RUNS},
+                 {"--top", .number = &o->top, .least = 1, .most = MAX_TOP}};
     for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
-        if (strcmp(key, table[i].key)) continue;
-        if (table[i].text) *table[i].text = value;
+        const char *name = table[i].key;
+        if (strlen(name) != length || strncmp(key, name, length) != 0) continue;
+        if (!value || !*value) return se_fail(error, "%s: a value is missing; see onnx_run --help", name);
+        if (table[i].list) return named(name, value, table[i].list == &o->verify, table[i].list, error);
+        if (table[i].large) return whole(name, value, table[i].least, table[i].most, table[i].large, error);
+        if (table[i].real) return real(name, value, table[i].real, error);
+        if (table[i].text) {
+            *table[i].text = value;
+            return 0;
+        }
+        if (!table[i].number) return dim(o, value, error);
         int64_t v = 0;
-        if (table[i].number && whole(key, value, table[i].least, table[i].most, &v, error)) return -1;
-        if (table[i].number) *table[i].number = (int)v;
-        return 0;
+        const int status = whole(name, value, table[i].least, table[i].most, &v, error);
+        *table[i].number = (int)v;
+        return status;
     }
     return se_fail(error, "%s: there is no such option; see onnx_run --help", key);
 }
@@ -160,11 +183,15 @@ int options_parse(options_t *o, int argc, char **argv, se_error_t *error) {
             if (o->model) return se_fail(error, "%s: the model is %s already", key, o->model);
             o->model = key;
         } else if (!flag(o, key)) {
-            if (i + 1 == argc) return se_fail(error, "%s: a value is missing; see onnx_run --help", key);
-            if (option(o, key, argv[++i], error)) return -1;
+            const size_t length = strcspn(key, "=");
+            char *value = key[length] ? key + length + 1 : i + 1 < argc ? argv[++i] : NULL;
+            if (option(o, key, length, value, error)) return -1;
         }
     }
     if (!o->model) return se_fail(error, "no model is given; see onnx_run --help");
+    if (o->profile && !*o->profile)
+        return se_fail(error, "--profile=: a value is missing; see onnx_run --help");
+    if (o->labels && !o->top) return se_fail(error, "--labels %s: --top K is needed, too", o->labels);
     if (!o->pool) o->pool = pool_default();
     return pool_check(o->pool, error);
 }

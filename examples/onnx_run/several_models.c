@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "model.h"
+#include "sentence_encoder/output.h"
 
 enum { MOST = 16, WARM_UP = 3, TURNS = 5 };
 
@@ -115,13 +116,15 @@ int main(int argc, char **argv) {
     se_error_t error = {""};
     pool_t *pool = NULL;
     int n = 0, at = 1, status = 0;
+    se_output_hold_standard();
     for (; at + 1 < argc && !strncmp(argv[at], "--", 2); at += 2) {
         if (!strcmp(argv[at], "--threads")) common.threads = atoi(argv[at + 1]);
         else if (!strcmp(argv[at], "--pool")) common.pool = argv[at + 1];
         else if (!strcmp(argv[at], "--seconds")) seconds = strtod(argv[at + 1], NULL);
         else break;
     }
-    if (at == argc || argc - at > MOST || !strncmp(argv[at], "--", 2) || common.threads < 1 || seconds <= 0) {
+    if (at == argc || argc - at > MOST || !strncmp(argv[at], "--", 2) || common.threads < 1 ||
+        !(seconds > 0)) {
         fputs("usage: several_models [--threads N] [--pool KIND] [--seconds X] \"MODEL "
               "[DIMENSION=SIZE]...\"...\n",
               stderr);
@@ -137,7 +140,9 @@ int main(int argc, char **argv) {
             if ((status = entry[i].status)) error = entry[i].error;
     }
     if (!status) report(entry, n, cpu, &common);
-    else fprintf(stderr, "several_models: %s\n", error.text);
+    if (!status && (fflush(stdout) || ferror(stdout)))
+        status = se_fail(&error, "standard output cannot be written");
+    if (status) fprintf(stderr, "several_models: %s\n", error.text);
     for (int i = 0; i < MOST; ++i) {
         if (!entry[i].model.path) continue;
         job_free(&entry[i].job);

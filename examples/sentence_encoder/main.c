@@ -129,6 +129,7 @@ int main(int argc, char **argv) {
     se_options_t options;
     se_error_t error = {""};
     se_model_t model;
+    se_output_hold_standard();
     if (se_options_parse(&options, argc, argv, &error)) {
         fprintf(stderr, "sentence_encoder: %s\n", error.text);
         return SE_EXIT_USAGE;

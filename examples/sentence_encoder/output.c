@@ -2,11 +2,15 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static char *volatile being_written; /* a temporary file, the last one that was made */
 
 static int fail_create(const char *path, se_error_t *error) {
     return se_fail(error, "%s: cannot create: %s", path, strerror(errno));
@@ -33,17 +37,23 @@ static int find_target(const char *path, char **target, mode_t *mode, se_error_t
     return *target ? 0 : se_fail_memory(error);
 }
 
+static void forget(se_output_t *out) {
+    if (being_written == out->temporary) being_written = NULL;
+    se_free(out->temporary);
+    out->temporary = NULL;
+}
+
 static int open_temporary(se_output_t *out, mode_t mode, se_error_t *error) {
     static const char suffix[] = ".tmp.XXXXXX";
     out->temporary = se_alloc(strlen(out->target) + sizeof suffix);
     if (!out->temporary) return se_fail_memory(error);
     strcpy(out->temporary, out->target);
     strcat(out->temporary, suffix);
+    being_written = out->temporary;
     int fd = mkstemp(out->temporary);
     if (fd < 0) {
         fail_create(out->path, error);
-        se_free(out->temporary); /* nothing to remove */
-        out->temporary = NULL;
+        forget(out); /* nothing to remove */
         return -1;
     }
     mode_t mask = umask(0);
@@ -85,8 +95,7 @@ int se_output_commit(se_output_t *out, se_error_t *error) {
     if (failed) {
         se_fail(error, "%s: cannot write: %s", out->path, strerror(saved));
     } else if (out->temporary) { /* it has its name */
-        se_free(out->temporary);
-        out->temporary = NULL;
+        forget(out);
     }
     se_output_abandon(out);
     return failed ? -1 : 0;
@@ -95,10 +104,30 @@ int se_output_commit(se_output_t *out, se_error_t *error) {
 void se_output_abandon(se_output_t *out) {
     if (out->file) fclose(out->file);
     if (out->temporary) unlink(out->temporary);
+    forget(out);
     se_free(out->path);
     se_free(out->target);
-    se_free(out->temporary);
     *out = (se_output_t){0};
+}
+
+void se_output_hold_standard(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY); /* the lowest number that is free */
+}
+
+static void remove_and_end(int number) {
+    if (being_written) (void)unlink(being_written);
+    (void)raise(number); /* as if nobody had taken it: SA_RESETHAND */
+}
+
+void se_output_remove_on_signal(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        struct sigaction before;
+        if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
 }
 
 int se_output_check(const char *option, const char *path, se_error_t *error) {

@@ -21,6 +21,12 @@ int se_output_commit(se_output_t *out, se_error_t *error);
 /* Removes what was written so far; harmless after a commit or on a zeroed struct. */
 void se_output_abandon(se_output_t *out);
 
+/* What a program begins with: a standard stream that is closed would be the number of the next file that is opened, which
+ * then would get what is printed. Writing to it fails afterwards. */
+void se_output_hold_standard(void);
+/* SIGINT, SIGTERM and SIGHUP, where they are not ignored, remove the temporary file before they end the program. */
+void se_output_remove_on_signal(void);
+
 /* Fails if `path`, the value of `option`, cannot be written later on; changes nothing, opens no pipe. */
 int se_output_check(const char *option, const char *path, se_error_t *error);
 /* Fails if both options name one file, whatever the names ("-": standard output, of an input standard input).

@@ -121,6 +121,17 @@ DNNL_TP_API dnnl_tp_status_t dnnl_tp_onnx_close(dnnl_tp_onnx_model_t model);
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_query(const_dnnl_tp_onnx_model_t model,
                                                     dnnl_tp_onnx_model_info_t *info);
 
+/** Names a file of external data that the model's weights lie in. Thread-safe.
+ *
+ * Weights stay in these files while the model or a graph of it lives: they must not change meanwhile.
+ *
+ * @param model a model
+ * @param index 0, 1, ... in any order
+ * @param[out] path lives as long as the model; NULL: there are no more
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_onnx_external_file(const_dnnl_tp_onnx_model_t model, int index,
+                                                            const char **path);
+
 /** Describes an input. Thread-safe.
  *
  * @param model a model

@@ -49,7 +49,8 @@ static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, 
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not stop us */
     if (fd < 0) return dnnl_tp_runtime_error;
     dtp_onnx_file_t *f = dtp_import_alloc(&m->memory, sizeof *f);
-    dnnl_tp_status_t status = f ? dnnl_tp_success : dnnl_tp_out_of_memory;
+    char *copy = dtp_import_alloc(&m->memory, (size_t)n + 1);
+    dnnl_tp_status_t status = f && copy ? dnnl_tp_success : dnnl_tp_out_of_memory;
     if (!status && !is_inside(fd, m->base_folder)) {
         *why = "its file of external data lies outside of the base folder";
         status = dnnl_tp_invalid_graph;
@@ -61,6 +62,7 @@ static dnnl_tp_status_t open_file(dnnl_tp_onnx_model_t m, const char *location, 
     (void)close(fd);
     if (status) return status;
     f->location = location;
+    f->path = strcpy(copy, path);
     f->next = m->files;
     m->files = *file = f;
     return dnnl_tp_success;

@@ -77,6 +77,16 @@ dnnl_tp_status_t dtp_onnx_port(const value_proto_t *value, dnnl_tp_onnx_port_t *
     return dnnl_tp_success;
 }
 
+dnnl_tp_status_t dnnl_tp_onnx_external_file(const_dnnl_tp_onnx_model_t model, int index, const char **path) {
+    if (path) *path = NULL;
+    if (!model || !path || index < 0)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or a negative index");
+    const dtp_onnx_file_t *f = model->files;
+    for (int i = 0; f && i < index; ++i) f = f->next;
+    if (f) *path = f->path;
+    return dnnl_tp_success;
+}
+
 dnnl_tp_status_t dnnl_tp_onnx_query(const_dnnl_tp_onnx_model_t model, dnnl_tp_onnx_model_info_t *info) {
     if (!model || !info || info->struct_size != sizeof *info)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "a NULL argument, or another struct_size");

@@ -33,7 +33,7 @@ typedef struct {
 /* A file of external data. */
 typedef struct dtp_onnx_file {
     struct dtp_onnx_file *next;
-    const char *location;
+    const char *location, *path; /* as the model has it; below the base folder */
     const uint8_t *data;
     size_t size;
 } dtp_onnx_file_t;

@@ -15,7 +15,9 @@ enum { IR_FIRST = 3, IR_LAST = 14, OPSET_LAST = 28 };
 
 static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
     const model_proto_t *p = m->proto;
-    if (!p->has_ir_version || p->ir_version < IR_FIRST || p->ir_version > IR_LAST)
+    if (!p->has_ir_version)
+        return dtp_onnx_fail(dnnl_tp_invalid_graph, "it has no IR version, so it is no model");
+    if (p->ir_version < IR_FIRST || p->ir_version > IR_LAST)
         return dtp_onnx_fail(dnnl_tp_unimplemented, "the file has IR version %lld, %d to %d are known",
                              (long long)p->ir_version, IR_FIRST, IR_LAST);
     if (!p->graph) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model has no graph");
@@ -34,6 +36,7 @@ static dnnl_tp_status_t check(dnnl_tp_onnx_model_t m) {
 static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size_t max_bytes,
                              const uint8_t *data, size_t size, bool is_mapped) {
     enum { MIB64 = 64 << 20, FIFTH = 5 };
+    if (!size) return dtp_onnx_fail(dnnl_tp_invalid_graph, "the model is empty");
     if (!max_bytes) max_bytes = size + size / FIFTH + MIB64;
     DTP_ONNX_TRY(dtp_onnx_scan(data, size, &dtp_onnx__model_proto__descriptor, max_bytes));
     dnnl_tp_onnx_model_t m = dtp_onnx_allocator.alloc(NULL, sizeof *m);
@@ -58,7 +61,7 @@ static dnnl_tp_status_t make(dnnl_tp_onnx_model_t *out, const char *folder, size
         if (!m->proto) status = dtp_onnx_fail(dnnl_tp_out_of_memory, "out of memory for the message");
     }
     /* The message is a copy: the pages go before its weights are converted. */
-    if (is_mapped && size) (void)madvise((void *)(uintptr_t)data, size, MADV_DONTNEED);
+    if (is_mapped) (void)madvise((void *)(uintptr_t)data, size, MADV_DONTNEED);
     if (!status) status = check(m);
     if (status) dtp_onnx_model_unref(m);
     else *out = m;

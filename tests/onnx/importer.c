@@ -194,6 +194,10 @@ static void test_functions(void **state) {
 static void test_versions(void **state) {
     (void)state;
     static bytes_t m;
+    m.n = 0;
+    refused(&m, dnnl_tp_invalid_graph, "the model is empty");
+    put_text(&m, 2, "a producer");
+    refused(&m, dnnl_tp_invalid_graph, "no IR version");
     small(&m, "Add", "w", 2, 17);
     refused(&m, dnnl_tp_unimplemented, "IR version 2");
     small(&m, "Add", "w", 15, 17);
@@ -413,6 +417,15 @@ static void test_external(void **state) {
     assert_int_equal(symlink(secret, alias), 0);
 
     external_model(&m, "w.bin", "4", "16"); /* aligned: borrowed from the mapped file */
+    dnnl_tp_onnx_model_t model;
+    const char *name;
+    assert_int_equal(dnnl_tp_onnx_open_memory(&model, m.at, m.n, &open), dnnl_tp_success);
+    assert_int_equal(dnnl_tp_onnx_external_file(model, 0, &name), dnnl_tp_success);
+    assert_string_equal(name, file);
+    assert_int_equal(dnnl_tp_onnx_external_file(model, 1, &name), dnnl_tp_success);
+    assert_null(name);
+    assert_int_equal(dnnl_tp_onnx_external_file(model, -1, &name), dnnl_tp_invalid_arguments);
+    assert_int_equal(dnnl_tp_onnx_close(model), dnnl_tp_success);
     runs(&m, &open, NULL, one_to_four, doubled, 4);
     memmove(data + 1, one_to_four, sizeof one_to_four);
     write_file(file, data, sizeof data);

@@ -27,21 +27,31 @@ relu=$models/Relu x=$work/x.npy y=$work/y.npy
 
 # Every option is in the help, and the help says the truth about each.
 expect 0 "onnx_run MODEL [options]" --help
-for option in $(grep -o '^  --[a-z]*' "$work/out"); do
+for option in $(grep -o '^  --[a-z0-9]*' "$work/out"); do
   case $option in
-  --help | --version | --quiet | --profile) ;;
+  --help | --version | --quiet | --bf16 | --profile) ;;
   *) expect 2 "$option: a value is missing" "$relu" "$option" ;;
   esac
 done
 expect 0 "onnx_run 0." --version
 expect 2 "no model is given"
 expect 2 "there is no such option" "$relu" --nonsense x
+expect 2 "there is no such option" "$relu" --nonsense
+expect 2 "there is no such option" "$relu" --bf16=1
 expect 2 "the model is $relu already" "$relu" other
 expect 2 "a whole number in 1..256 is needed" "$relu" --threads 0
 expect 2 "a whole number" "$relu" --repeat 1x
 expect 2 "NAME=VALUE is needed" "$relu" --input x.npy
 expect 2 "this build has none" "$relu" --pool fast
 expect 2 "that is not negative" "$relu" --rtol nan
+expect 2 "--dim n: it is given twice" "$relu" --dim n=3 --dim n=4
+expect 2 "--output y: it is given twice" "$relu" --dim n=3 --output "y=$x" --output "y=$y"
+expect 2 "--dim n x: a whole number" "$relu" --dim n=x
+for nothing in --output=y= --input=x= --dot= --profile= --labels= --dim=n=; do
+  expect 2 "a value is missing" "$relu" "$nothing"
+done
+expect 2 "--top K is needed, too" "$relu" --dim n=3 --labels "$relu"
+expect 0 "output 'y': f32[3, 4]" "$relu" --dim=n=3 --threads=2 --rtol=1e-2
 
 # Runs: the output of one is the input of the next.
 expect 0 "output 'y': f32[3, 4]" "$relu" --dim n=3 --output "y=$x"
@@ -57,6 +67,24 @@ expect 0 "p99" "$relu" --dim n=3 --clients 4
 for pool in ${POOLS-none builtin own}; do
   expect 0 "12 runs, 3 clients, 2 threads ($pool)" "$relu" --dim n=3 --pool "$pool" --threads 2 --clients 3 --repeat 4
 done
+
+# Integers are exact, also those that doubles do not tell apart. identity TYPE: a model of two elements of that type, in octal.
+identity() {
+  port="\012\001%s\022\012\012\010\010\0$1\022\004\012\002\010\002"
+  # shellcheck disable=SC2059 # the format is made here
+  printf "\010\010\072\067\012\020\012\001x\022\001y\042\010Identity\022\001gZ\017${port}b\017${port}B\004\012\000\020\021" x y
+}
+int64s() { # first byte of 2^53 + n, twice
+  printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"
+  for n in "$@"; do printf "\\00$n\000\000\000\000\000\040\000"; done
+}
+identity 07 >"$work/s64"
+int64s 0 1 >"$work/a.npy"
+int64s 0 0 >"$work/b.npy"
+expect 0 "output 'y': right" "$work/s64" --input "x=$work/a.npy" --verify "$work/a.npy"
+expect 3 "1 of 2 elements differ" "$work/s64" --input "x=$work/a.npy" --verify "$work/b.npy"
+identity 10 >"$work/strings"
+expect 1 "a type that is not implemented" "$work/strings"
 printf 'cat\r\ndog\nbird' >"$work/labels"
 expect 0 " bird" "$relu" --dim n=1 --top 4 --labels "$work/labels"
 [ "$(grep -c '^  row 0' "$work/out")" -eq 4 ] || fail "--top 4 of 4"
@@ -87,6 +115,7 @@ for size in 1 9 11 60 100 150; do
   head -c $size "$x" >"$work/cut.npy"
   expect 1 "cut.npy: " "$relu" --input "x=$work/cut.npy"
 done
+expect 1 "the model is empty" "$work/empty"
 expect 1 "more than" "$relu" --input x=/dev/zero
 expect 1 "/dev/zero" /dev/zero
 expect 1 "is a folder" "$relu" --input "x=$work"
@@ -101,6 +130,13 @@ expect 1 "is also --verify" "$relu" --input "x=$x" --verify "$work/keep.npy" --o
 cmp -s "$x" "$work/keep.npy" || fail "an input was changed"
 cp "$relu" "$work/model.onnx"
 expect 1 "is also MODEL" "$work/model.onnx" --dim n=3 --dot "$work/model.onnx"
+cp "$models/External" "$work/model.onnx"
+head -c 4096 /dev/zero >"$work/w.bin"
+expect 0 "output" "$work/model.onnx"
+expect 1 "is also external data of MODEL" "$work/model.onnx" --dot "$work/w.bin"
+head -c 4096 /dev/zero | cmp -s - "$work/w.bin" || fail "external data were changed"
+expect 1 "--verify $work/later.npy: cannot open" "$relu" --dim n=3 --output "y=$work/later.npy" --verify "$work/later.npy"
+[ ! -e "$work/later.npy" ] || fail "an output was written before an input was seen"
 expect 1 "is also --dot" "$relu" --dim n=3 --trace "$work/same" --dot "$work/same"
 expect 1 "cannot create" "$relu" --dim n=3 --output "y=$work/none/y.npy"
 expect 1 "is a folder" "$relu" --dim n=3 --output "y=$work"
@@ -121,9 +157,27 @@ wait $!
 timeout 60 "$program" "$relu" --input "x=$x" --output y=- >"$work/through.npy" 2>"$work/err" </dev/null || fail "--output y=-"
 cmp -s "$x" "$work/through.npy" && grep -q "output 'y'" "$work/err" || fail "standard output has more than the array"
 timeout 60 "$program" - --dim n=3 <"$relu" 2>&1 | grep -q "output 'y'" || fail "a model from standard input"
+timeout 60 cat "$relu" | timeout 60 "$program" - --dim n=3 2>&1 | grep -q "output 'y'" || fail "a model from a pipe"
+timeout 60 cat "$work/empty" | timeout 60 "$program" - 2>&1 | grep -q "the model is empty" || fail "an empty pipe"
 timeout 60 "$program" "$relu" --input x=- --verify "$x" <"$x" | grep -q "right" || fail "an input from standard input"
 timeout 60 "$program" "$relu" --dim n=3 >/dev/full 2>"$work/err" </dev/null && fail "a full device"
 grep -q "standard output cannot be written" "$work/err" || fail "says nothing of a full device"
+timeout 60 "$program" "$relu" --dim n=3 --profile="$work/closed" >&- 2>"$work/err" </dev/null && fail "a closed standard output"
+grep -q "standard output cannot be written" "$work/err" || fail "says nothing of a closed standard output"
+grep -q "input 'x'" "$work/closed" && fail "a file has what was meant for standard output"
+
+# A signal in a run: what was said so far is there, nothing half-written is left.
+"$program" "$relu" --dim n=3 --repeat 100000000 >"$work/out" 2>"$work/err" </dev/null &
+tries=0
+until grep -q "output 'y'" "$work/out" || [ $tries -gt 600 ]; do sleep 0.1 && tries=$((tries + 1)); done
+kill -TERM $!
+wait $!
+[ $? -eq 143 ] && grep -q "output 'y'" "$work/out" || fail "ended by a signal"
+cp "$x" "$work/keep.npy"
+"$program" "$relu" --dim n=2000000 --output "y=$work/keep.npy" >"$work/out" 2>"$work/err" </dev/null &
+until ls "$work"/keep.npy.tmp.* >"$work/list" 2>&1 || ! kill -0 $! 2>"$work/list"; do :; done
+kill -TERM $! 2>"$work/list"
+wait $!
 left=$(find "$work" -name '*.tmp.*')
 [ -z "$left" ] || fail "files left: $left"
 
@@ -131,6 +185,8 @@ left=$(find "$work" -name '*.tmp.*')
 if [ -n "$data" ] && [ -d "$data" ]; then
   expect 0 "right" "$data"
   cp -r "$data" "$work/folder"
+  expect 1 "is also $work/folder/test_data_set_0/output_0.pb" "$work/folder" --output "y=$work/folder/test_data_set_0/output_0.pb"
+  expect 0 "right" "$work/folder"
   rm "$work"/folder/test_data_set_0/output_0.pb
   expect 1 "there is nothing to compare with" "$work/folder"
   cp "$data/test_data_set_0/input_0.pb" "$work/folder/test_data_set_0/output_0.pb"
