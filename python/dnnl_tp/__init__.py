@@ -8,9 +8,12 @@ A session serves inputs of any shape that the model allows, and any number of Py
 Pool share its threads, and none is started beside them.
 """
 import ctypes as _c
+import itertools as _itertools
+import operator as _operator
 import os as _os
 import threading as _threading
 import time as _time
+from collections.abc import Mapping as _Mapping
 from importlib.metadata import version as _version
 
 import numpy as _np
@@ -23,6 +26,8 @@ __version__ = _version("dnnl_tp")
 
 _CPU = 1
 _FLOAT16, _BFLOAT16 = 10, 16
+_FOREVER = 1e9  # seconds
+_MAX_THREADS, _MAX_CALLS = 256, 2**31 - 1
 _fpmath_modes = {"strict": 0, "bf16": 1, "f16": 2, "any": 3, "tf32": 4}
 _types = {3: _np.dtype(_np.float32), 4: _np.dtype(_np.int32), 5: _np.dtype(_np.int8), 6: _np.dtype(_np.uint8),
           7: _np.dtype(_np.float64), 8: _np.dtype(_np.bool_), 16: _np.dtype(_np.int64)}
@@ -34,6 +39,29 @@ def _bfloat16():
     except ImportError:
         return None
     return _np.dtype(ml_dtypes.bfloat16)
+
+
+def _count(name, value, least, most):
+    """A whole number that the library may have: ctypes would cut off what exceeds an int."""
+    number = _operator.index(value)
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}, not in {least}..{most}", 2)
+    return number
+
+
+def _path(name, value):
+    """A path as the library takes it, which ends at the first NUL."""
+    path = _os.fsencode(value)
+    if not path or b"\0" in path:
+        raise InvalidArgument(f"{name} is {value!r}: no file has such a name", 2)
+    return path
+
+
+class _Here:
+    """What has threads and memory of this process stays in it."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; make another one where it is needed")
 
 
 class Port:
@@ -61,10 +89,11 @@ class Port:
         return f"Port({self.name!r}, {self.dtype}, {self.shape})"
 
 
-class Pool:
-    """Threads that any number of sessions share. threads: how many compute at once, the callers included."""
+class Pool(_Here):
+    """Threads that any number of sessions share. threads: how many compute at once, the callers included; 1 to 256."""
 
     def __init__(self, threads):
+        threads = _count("threads", threads, 1, _MAX_THREADS)
         opts = _native.ThreadpoolOpts(struct_size=_c.sizeof(_native.ThreadpoolOpts), num_threads=threads)
         self._pool = _native.Handle("threadpool_create", "threadpool_destroy", _c.byref(opts))
         self._attr = _native.Handle("stream_attr_create", "stream_attr_destroy", _CPU)
@@ -85,7 +114,7 @@ class _Call:
             self.shapes.append((tuple(info.dims[: info.ndims]), _types[info.data_type]))
 
 
-class Session:
+class Session(_Here):
     """An ONNX model that is ready to run.
 
     model: path of a file, or its bytes. threads: how many threads compute at once, the caller included; 1: the calling
@@ -102,13 +131,22 @@ class Session:
                  fpmath="strict"):
         if fpmath not in _fpmath_modes:
             raise InvalidArgument(f"fpmath is {fpmath!r}, not one of {', '.join(_fpmath_modes)}", 2)
-        folder = None if base_folder is None else _os.fsencode(base_folder)
+        max_calls = _count("max_calls", max_calls, 0, _MAX_CALLS)
+        threads = _count("threads", threads, 1, _MAX_THREADS)
+        if not isinstance(pool, (Pool, type(None))):
+            raise TypeError(f"pool is {pool!r}, not a dnnl_tp.Pool")
+        folder = None if base_folder is None else _path("base_folder", base_folder)
+        self._profile = None if profile is None else _path("profile", profile)
         opts = _native.OpenOpts(struct_size=_c.sizeof(_native.OpenOpts), base_folder=folder)
+        files = []
         if isinstance(model, (bytes, bytearray, memoryview)):
             data = bytes(model)
             self._model = _native.Handle("onnx_open_memory", "onnx_close", data, len(data), _c.byref(opts))
         else:
-            self._model = _native.Handle("onnx_open", "onnx_close", _os.fsencode(model), _c.byref(opts))
+            files.append(_path("model", model))
+            self._model = _native.Handle("onnx_open", "onnx_close", files[0], _c.byref(opts))
+        if self._profile is not None:
+            self._check_profile(files)
         info = _native.ModelInfo(struct_size=_c.sizeof(_native.ModelInfo))
         _native.call("onnx_query", self._model.value, _c.byref(info))
         self.inputs = self._ports("onnx_input", info.inputs)
@@ -119,7 +157,6 @@ class Session:
         if pool is None and threads != 1:
             pool = Pool(threads)
         self.pool = pool
-        self._profile = None if profile is None else _os.fspath(profile)
         self._trace = None if profile is None else _native.Handle("trace_create", "trace_destroy", None)
         engine = _native.Handle("engine_create", "engine_destroy", _CPU, 0)
         session_opts = _native.SessionOpts(
@@ -135,6 +172,21 @@ class Session:
         self._by_value = any(p.determines_shapes for p in self.inputs)
         self._closed = False
 
+    def _check_profile(self, files):
+        """close() shall not fail to write it, nor write into a file that the model lies in."""
+        profile = self._profile
+        there = _os.path.exists(profile)
+        if _os.path.isdir(profile) or not _os.access(profile if there else _os.path.dirname(profile) or b".", _os.W_OK):
+            raise InvalidArgument(f"profile is {_os.fsdecode(profile)!r}, which cannot be written", 2)
+        data = _c.c_char_p()
+        for i in _itertools.count():
+            _native.call("onnx_external_file", self._model.value, i, _c.byref(data))
+            if data.value is None:
+                break
+            files.append(data.value)
+        if there and any(_os.path.samefile(profile, f) for f in files):
+            raise InvalidArgument(f"profile is {_os.fsdecode(profile)!r}, a file of the model", 2)
+
     def _ports(self, function, count):
         port, ports = _native.Port(), []
         for i in range(count):
@@ -146,10 +198,19 @@ class Session:
         """The value as the library carries it: dense, without a copy where it is so already."""
         if not isinstance(value, _np.ndarray) and hasattr(value, "__dlpack__"):
             value = _np.from_dlpack(value)
-        array = value if isinstance(value, _np.ndarray) else _np.asarray(value, dtype=port.dtype)
-        if array.dtype not in (port.dtype, port.carried) or port.carried is None:
+        if port.carried is None:
+            raise Unimplemented(f"input '{port.name}' has elements of a type that is not implemented", 3)
+        array = _np.asarray(value)
+        kind = array.dtype.kind
+        if isinstance(value, (list, tuple, bool, int, float)) and array.dtype != port.dtype:
+            # Python's own numbers become what the model has, but nothing is cut off.
+            if array.size == 0 or kind in "biu" or (kind == "f" and port.dtype.kind not in "biu"):
+                array = _np.asarray(value, dtype=port.dtype)
+        if array.dtype not in (port.dtype, port.carried):
             raise TypeError(f"input '{port.name}' has elements of type {array.dtype}, the model has {port.dtype}")
-        return _np.ascontiguousarray(array, dtype=port.carried).reshape(array.shape)
+        if array.dtype == port.carried and array.flags.c_contiguous and array.flags.aligned:
+            return array
+        return _np.require(array, port.carried, ("C", "A")).reshape(array.shape)
 
     def _call_for(self, arrays):
         key = tuple(None if a is None else a.shape for a in arrays)
@@ -178,8 +239,9 @@ class Session:
         given = out.get(port.name)
         if given is None:
             return _np.empty(shape, dtype)
-        if given.shape != shape or given.dtype != dtype or not given.flags.c_contiguous or not given.flags.writeable:
-            raise ValueError(f"the array for output '{port.name}' must be writeable, contiguous, {dtype} {shape}")
+        if not isinstance(given, _np.ndarray) or given.shape != shape or given.dtype != dtype or not given.flags.carray:
+            raise ValueError(
+                f"what is given for output '{port.name}' must be a writeable, aligned, contiguous array of {dtype} {shape}")
         return given
 
     def run(self, inputs, *, out=None, timeout=None):
@@ -190,10 +252,11 @@ class Session:
         of new ones. timeout: seconds after which the run ends with DeadlineExceeded.
         Returns a dict of arrays by the name of the output.
         """
-        if self._closed:
-            raise ValueError("the session is closed")
-        out = out or {}
+        self._check_open()
+        out = {} if out is None else out
         for names, known, what in ((inputs, self._input_names, "input"), (out, self._output_names, "output")):
+            if not isinstance(names, _Mapping):
+                raise TypeError(f"{what}s are a dict, by name, not {type(names).__name__}")
             unknown = [name for name in names if name not in known]
             if unknown:
                 raise ValueError(f"the model has no {what} '{unknown[0]}'; it has {sorted(known)}")
@@ -203,7 +266,7 @@ class Session:
         pointers_in = (_c.c_void_p * len(arrays))(*[a if a is None else a.ctypes.data for a in arrays])
         pointers_out = (_c.c_void_p * len(results))(*[a.ctypes.data for a in results])
         opts = None
-        if timeout is not None:
+        if timeout is not None and not timeout >= _FOREVER:
             deadline = _time.clock_gettime_ns(_time.CLOCK_MONOTONIC) + max(int(timeout * 1e9), 1)
             opts = _c.byref(_native.RunOpts(struct_size=_c.sizeof(_native.RunOpts), deadline_ns=deadline))
         _native.call("onnx_call_run", call.handle.value, pointers_in, pointers_out, opts)
@@ -212,8 +275,13 @@ class Session:
 
     __call__ = run
 
+    def _check_open(self):
+        if self._closed:
+            raise ValueError("the session is closed")
+
     def stats(self):
         """Counts: graphs made, compilations, evictions, calls kept now."""
+        self._check_open()
         stats = _native.SessionStats(struct_size=_c.sizeof(_native.SessionStats))
         _native.call("onnx_session_query", self._session.value, _c.byref(stats))
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
@@ -228,7 +296,7 @@ class Session:
         self._model.close()
         if self._trace:
             by_name = 3
-            _native.call("trace_write", self._trace.value, _os.fsencode(self._profile), by_name)
+            _native.call("trace_write", self._trace.value, self._profile, by_name)
             self._trace.close()
 
     def __enter__(self):

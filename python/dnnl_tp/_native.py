@@ -86,6 +86,7 @@ _signatures = {
     "onnx_open_memory": [_out, c.c_char_p, c.c_size_t, c.POINTER(OpenOpts)],
     "onnx_close": [_handle],
     "onnx_query": [_handle, c.POINTER(ModelInfo)],
+    "onnx_external_file": [_handle, c.c_int, c.POINTER(c.c_char_p)],
     "onnx_input": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_output": [_handle, c.c_int, c.POINTER(Port)],
     "onnx_session_create": [_out, _handle, _handle, c.POINTER(SessionOpts)],

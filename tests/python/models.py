@@ -1,7 +1,7 @@
 """ONNX models made byte by byte."""
 import struct
 
-FLOAT, INT64, FLOAT16, BFLOAT16 = 1, 7, 10, 16
+FLOAT, INT64, STRING, FLOAT16, BFLOAT16 = 1, 7, 8, 10, 16
 
 
 def varint(n):

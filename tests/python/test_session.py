@@ -1,7 +1,9 @@
 """The package dnnl_tp, as it is installed. Its arguments are those of unittest; ml_dtypes is used where it is there."""
+import copy
 import gc
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -50,6 +52,18 @@ class Results(unittest.TestCase):
         np.testing.assert_array_equal(y, np.maximum(X, 0))
         for wrong in np.empty((2, 4), np.float32), np.empty((2, 3)), np.empty((3, 2), np.float32).T:
             with self.assertRaises(ValueError):
+                s.run({"x": X}, out={"y": wrong})
+
+    def test_layouts(self):
+        s = dnnl_tp.Session(models.relu())
+        unaligned = np.frombuffer(b"_" + X.tobytes(), np.float32, offset=1).reshape(X.shape)
+        frozen = X.copy()
+        frozen.setflags(write=False)
+        for x in unaligned, frozen, np.asfortranarray(X), X[:, ::-1], np.broadcast_to(X[:, :1], X.shape), X[:, :0]:
+            np.testing.assert_array_equal(s.run({"x": x})["y"], np.maximum(x, 0))
+        room = np.frombuffer(bytearray(X.nbytes + 1), np.float32, offset=1, count=X.size).reshape(X.shape)
+        for wrong in room, frozen:
+            with self.assertRaisesRegex(ValueError, "writeable, aligned"):
                 s.run({"x": X}, out={"y": wrong})
 
     def test_dlpack(self):
@@ -158,6 +172,95 @@ class Failures(unittest.TestCase):
         s.close()
         with self.assertRaisesRegex(ValueError, "closed"):
             s.run({"x": X})
+
+    def test_values_of_arguments(self):
+        model = models.relu()
+        for wrong in dict(threads=0), dict(threads=2**32 + 1), dict(max_calls=-1), dict(max_calls=2**32), \
+                dict(base_folder="a\0b"), dict(profile=""), dict(fpmath="bf17"):
+            with self.assertRaises(ValueError, msg=wrong):
+                dnnl_tp.Session(model, **wrong)
+        for wrong in dict(threads=1.5), dict(threads="2"), dict(pool=2), dict(max_calls=None):
+            with self.assertRaises(TypeError, msg=wrong):
+                dnnl_tp.Session(model, **wrong)
+        with self.assertRaises(ValueError):
+            dnnl_tp.Session("a\0b")
+        s = dnnl_tp.Session(model)
+        for wrong in X, [X], None, "x":
+            with self.assertRaisesRegex(TypeError, "inputs are a dict, by name"):
+                s.run(wrong)
+        with self.assertRaisesRegex(TypeError, "outputs are a dict, by name"):
+            s.run({"x": X}, out=[X])
+        with self.assertRaisesRegex(ValueError, "what is given for output 'y'"):
+            s.run({"x": X}, out={"y": X.tolist()})
+        with self.assertRaisesRegex(ValueError, "overlaps"):
+            x = X.copy()
+            s.run({"x": x}, out={"y": x})
+        self.assertEqual(s.run({"x": X}, timeout=float("inf"))["y"].shape, X.shape)
+        with self.assertRaises(ValueError):
+            s.run({"x": X}, timeout=float("nan"))
+        s.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            s.stats()
+
+    def test_nothing_is_cut_off(self):
+        s = dnnl_tp.Session(models.reshape())
+        for wrong in [3.5, 2], [None, 2], ["3", "2"], None, "3":
+            with self.assertRaisesRegex(TypeError, "input 'shape' has elements of type"):
+                s.run({"x": X, "shape": wrong})
+        for right in [3, 2], (3, 2), [np.int32(3), np.int64(2)]:
+            self.assertEqual(s.run({"x": X, "shape": right})["y"].shape, (3, 2))
+        with self.assertRaisesRegex(TypeError, "elements of type int32"):
+            s.run({"x": X, "shape": np.array([3, 2], np.int32)})
+
+        class Table:
+            def __array__(self, dtype=None, copy=None):
+                return np.asarray(X.astype(np.float64), dtype)
+
+        with self.assertRaisesRegex(TypeError, "elements of type float64"):
+            s.run({"x": Table(), "shape": [3, 2]})
+        self.assertEqual(s.run({"x": [[1, 2], [3, 4]], "shape": [4, 1]})["y"].tolist(), [[1], [2], [3], [4]])
+
+    def test_stays_in_its_process(self):
+        for mine in dnnl_tp.Session(models.relu()), dnnl_tp.Pool(2):
+            for function in pickle.dumps, copy.copy, copy.deepcopy:
+                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                    function(mine)
+
+    def test_strings(self):
+        s = dnnl_tp.Session(models.relu(models.STRING))
+        with self.assertRaisesRegex(NotImplementedError, "input 'x' has elements of a type that is not implemented"):
+            s.run({"x": [["a"], ["b"]]})
+
+    def test_files_of_profiles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, link = os.path.join(folder, "m.onnx"), os.path.join(folder, "link")
+            with open(path, "wb") as f:
+                f.write(models.relu())
+            os.symlink(path, link)
+            for profile in path, link:
+                with self.assertRaisesRegex(ValueError, "a file of the model"):
+                    dnnl_tp.Session(path, profile=profile)
+            for profile in folder, os.path.join(folder, "none", "run.json"):
+                with self.assertRaisesRegex(ValueError, "cannot be written"):
+                    dnnl_tp.Session(path, profile=profile)
+
+    def test_end_of_the_program(self):
+        code = """
+import dnnl_tp, models, threading, numpy as np
+s = dnnl_tp.Session(models.product(), threads=2)
+m = np.ones((300, 300), np.float32)
+running = threading.Semaphore(0)
+def work():
+    while True:
+        s.run({"a": m, "b": m})
+        running.release()
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+for _ in range(10):
+    running.acquire()
+"""
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def test_models(self):
         with self.assertRaises(dnnl_tp.Error) as caught:
