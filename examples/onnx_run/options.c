@@ -44,7 +44,7 @@ static const char help[] =
     "\n"
     "  --profile[=FILE]      a table of the layers: time, share, implementation, shape, GFLOP/s, part of "
     "this machine's\n"
-    "                        peak, bytes; on standard output or in FILE\n"
+    "                        peak, bytes; where the results are said, or in FILE\n"
     "  --trace FILE          what ran when, for https://ui.perfetto.dev; FILE.txt, FILE.folded: tables, "
     "flame graphs\n"
     "  --dot FILE            the graph, for Graphviz\n"

@@ -51,7 +51,7 @@ static void put_table(FILE *f, const job_t *j, const dnnl_tp_trace_stat_t *stat,
 
 int profile_write(const job_t *j, se_error_t *error) {
     const char *path = j->model->o->profile;
-    int n, most;
+    int n = 0, most;
     if (dnnl_tp_trace_get_stats(j->model->trace, 0, NULL, &most))
         return se_fail(error, "--profile: %s", dnnl_tp_last_error());
     dnnl_tp_trace_stat_t *stat = calloc((size_t)most + 1, sizeof *stat);
@@ -59,11 +59,12 @@ int profile_write(const job_t *j, se_error_t *error) {
     int status = dnnl_tp_trace_get_stats(j->model->trace, most, stat, &n)
                      ? se_fail(error, "--profile: %s", dnnl_tp_last_error())
                      : 0;
+    if (n > most) n = most;
     se_output_t out;
-    if (!status) status = se_output_open(&out, path, error);
-    if (!status) {
-        (void)fflush(stdout); /* what was said before comes first */
-        put_table(out.file, j, stat, n < most ? n : most);
+    if (!status && !strcmp(path, "-")) {
+        put_table(j->model->o->text, j, stat, n); /* an array may have standard output for itself */
+    } else if (!status && !(status = se_output_open(&out, path, error))) {
+        put_table(out.file, j, stat, n);
         status = se_output_commit(&out, error);
     }
     free(stat);

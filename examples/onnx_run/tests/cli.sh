@@ -154,8 +154,8 @@ wait $!
 timeout 60 cat "$x" >"$work/pipe" &
 expect 0 "output 'y': right" "$relu" --input "x=$work/pipe" --verify "$x"
 wait $!
-timeout 60 "$program" "$relu" --input "x=$x" --output y=- >"$work/through.npy" 2>"$work/err" </dev/null || fail "--output y=-"
-cmp -s "$x" "$work/through.npy" && grep -q "output 'y'" "$work/err" || fail "standard output has more than the array"
+timeout 60 "$program" "$relu" --input "x=$x" --output y=- --profile >"$work/through.npy" 2>"$work/err" </dev/null || fail "--output y=-"
+cmp -s "$x" "$work/through.npy" && grep -q "output 'y'" "$work/err" && grep -q "^1 layers" "$work/err" || fail "standard output has more than the array"
 timeout 60 "$program" - --dim n=3 <"$relu" 2>&1 | grep -q "output 'y'" || fail "a model from standard input"
 timeout 60 cat "$relu" | timeout 60 "$program" - --dim n=3 2>&1 | grep -q "output 'y'" || fail "a model from a pipe"
 timeout 60 cat "$work/empty" | timeout 60 "$program" - 2>&1 | grep -q "the model is empty" || fail "an empty pipe"
