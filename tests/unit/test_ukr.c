@@ -29,7 +29,7 @@ typedef struct {
     const char *name;
     int mr, nv, cols;
     int64_t k, nblk;
-    bool plain, table, taps, add, add_table, bias;
+    bool plain, table, taps, add, add_table, bias, half;
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
@@ -98,7 +98,7 @@ static void check_tile(const case_t *c) {
         u.copy_bs = k * 64;
     }
     if (c->mr > DTP_UKR_MAX_MR) c->set->tall[c->mr](&u);
-    else c->set->tile[c->nv][c->mr](&u);
+    else (c->half ? c->set->half : c->set->tile[c->nv])[c->mr](&u);
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
             const int64_t ar = c->table ? rows - 1 - i : i, at = ar * ldc + j;
@@ -160,6 +160,9 @@ static void check_set(const dtp_ukr_set_t *set, const char *name, bool whole) {
     assert_true(set->max_mr[1] > 0); /* narrower strips are looked for until there is one */
     assert_true(set->max_mr[set->max_nv] > 0);
     assert_true(set->wide_rows <= set->max_mr[DTP_UKR_MAX_NV]);
+    assert_in_range(set->half_mr, 0, DTP_UKR_HALF_ROWS);
+    for (int mr = 0; mr <= DTP_UKR_HALF_ROWS; ++mr)
+        assert_true(!set->half[mr] == !(mr > 0 && mr <= set->half_mr));
     for (int nv = 0; nv <= DTP_UKR_MAX_NV; ++nv) {
         assert_in_range(set->max_mr[nv], 0, nv && nv <= set->max_nv ? DTP_UKR_MAX_MR : 0);
         for (int mr = 0; mr <= DTP_UKR_MAX_MR; ++mr)
@@ -219,6 +222,26 @@ static void tiles(void **state) {
                 }
             }
         assert_true(found >= 4);
+        for (int mr = 1; mr <= set[s]->half_mr; ++mr)
+            for (int v = 0; v < 160; ++v) {
+                const case_t c = {.set = set[s],
+                                  .name = name[s],
+                                  .mr = mr,
+                                  .nv = 2,
+                                  .cols = 24 - (v % 3 ? (int)(test_rand(&rng) % 8) : 0),
+                                  .k = ks[v % 5],
+                                  .nblk = 1 + v % 3,
+                                  .half = true,
+                                  .table = v & 2,
+                                  .taps = v & 4,
+                                  .add = v & 8,
+                                  .add_table = test_rand(&rng) % 2,
+                                  .bias = v & 16,
+                                  .flags = flags(DTP_UKR_ACC),
+                                  .pf_mode = v / 32 % 4,
+                                  .pf_shift = v % 3};
+                check_tile(&c);
+            }
         for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
             if (!set[s]->tall[mr]) continue;
             assert_true(mr > DTP_UKR_MAX_MR);

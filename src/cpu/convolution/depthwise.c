@@ -9,7 +9,8 @@
 #include "threading/base/parallel.h"
 
 enum {
-    SEGMENT_FLOATS = 1 << 16 /* of a row that is computed at once */
+    SEGMENT_FLOATS = 1 << 16, /* of a row that is computed at once */
+    PLACES_BYTES = 4096       /* lines so far apart have one place in the first-level cache */
 };
 /* Of one core, at least. */
 #define FLOPS_PER_NS 20.
@@ -51,9 +52,11 @@ static bool has_dense_channels(const dtp_md_t *md) {
     return dtp_md_is_plain(md) && (md->dims[1] == 1 || md->strides[1] == 1);
 }
 
-/* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each column some column. */
+/* Two rows of dst at once where their channels are dense, both see all rows of the kernel and each column some column. Not
+ * where columns of src have one or two places in the first-level cache: the kernels for single rows read more of each. */
 static bool takes_pairs(const dtp_dw_plan_t *p) {
     const dtp_window_t *w = p->win, *W = &w[2];
+    if (!p->common.is_bf16 && p->src_x[2] * p->src_bytes % p->crowded == 0) return false;
     int64_t first[2], last[2];
     dtp_window_taps(W, 0, &first[0], &first[1]);
     dtp_window_taps(W, W->out - 1, &last[0], &last[1]);
@@ -82,6 +85,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
     p->row = DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable);
+    p->crowded = isa & DTP_ISA_AVX512 ? PLACES_BYTES : PLACES_BYTES / 2;
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;

@@ -17,7 +17,8 @@ typedef struct {
     int64_t src_bytes, bia_bytes, dst_bytes; /* of an element */
     dtp_store_fn_t store;
     bool has_bias, tiled, pairs; /* tiled: rows pass through scratch */
-    int64_t bia_0, grain;
+    int64_t bia_0, grain,
+        crowded;       /* bytes: columns so far apart displace each other in the first-level cache */
     dtp_fused_t fused; /* one elementwise step, if act is set */
     dtp_postops_t po;
 } dtp_dw_plan_t;

@@ -63,7 +63,8 @@ typedef struct {
     int64_t elements; /* of the kernel in all blocks, merged ones counted once */
     int64_t passes, pass_elements;
     int64_t npanels;
-    int nv;                          /* column panels of a strip */
+    int nv;    /* column panels of a strip */
+    bool half; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
     int64_t panel_parts;
     int64_t units, unit_ns;

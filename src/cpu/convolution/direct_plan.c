@@ -99,6 +99,8 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     if (p->few) p->nv = (int)dtp_div_up(p->oc, dtp_max64(dtp_div_up(p->oc, p->few->columns), 1));
     if (p->dst_p != dtp_conv_panel(p) * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
+    p->half = !p->few && p->dst_p == DTP_UKR_PANEL * p->dst_c &&
+              dtp_gemm_takes_half(p->ukr, p->nv, p->npanels, p->oc);
     plan_passes(p);
     /* What a pixel adds to the src that is read. */
     double bytes = (double)dtp_max64(p->steps, 1) * DTP_UKR_STEP_BYTES;

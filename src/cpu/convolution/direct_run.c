@@ -292,6 +292,7 @@ static void conv_units(void *arg, int slot, int64_t begin, int64_t end) {
             /* Two even strips rather than a narrow rest. */
             next = dtp_min64(s + p->nv, p1);
             if (p1 - next > 0 && p1 - next < p->nv - 1) next = s + dtp_div_up(p1 - s, 2);
+            if (p->half && next + 1 == p->npanels && next < p1) next = p1;
             for (int64_t pass = 0; pass < p->passes; ++pass) strip_pass(&k, s, next, pass);
             if (run->stop && (unseen += strip_ns) > LOOK_NS) {
                 unseen = 0;

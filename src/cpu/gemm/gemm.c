@@ -26,7 +26,7 @@ enum {
  */
 static inline int64_t gemm_strip_end(const dtp_gemm_t *g, int64_t panel, int64_t end) {
     const int64_t left = end - panel;
-    if (left <= g->nv) return end;
+    if (left <= g->nv || (g->half && panel + 2 == g->npanels)) return end;
     if (left < 2 * g->nv && g->unit_panels == 1) {
         const int64_t half = dtp_div_up(left, 2);
         if (g->ukr->max_mr[half]) return panel + half;

@@ -93,9 +93,10 @@ typedef struct {
     int64_t kc, mc;   /* k per pass; rows of A that stay in L2 */
     int64_t b_panels; /* column panels packed at a time; 0 = B is read in place */
     enum { DTP_GEMM_TILES, DTP_GEMM_GEMV, DTP_GEMM_DOT } way; /* few rows and B not packed: no tiles */
-    bool along_rows;          /* few rows of a large row-major B: the next strip is prefetched */
-    bool b_copy;              /* the first row block of a strip packs it */
-    int nv;                   /* column panels per strip */
+    bool along_rows; /* few rows of a large row-major B: the next strip is prefetched */
+    bool b_copy;     /* the first row block of a strip packs it */
+    int nv;          /* column panels per strip */
+    bool half;       /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
     /* Small products: blocks of one height, then blocks one row lower, without any of the above. */
     dtp_ukr_fn_t once, once_rest; /* NULL: not small; no such blocks */
@@ -123,6 +124,11 @@ static inline uint32_t dtp_gemm_mask(const dtp_gemm_t *g, int64_t panel1) {
 /* Runs; slot s uses scratch + s * scratch_per_slot (64-byte aligned). finish and arg only when tiled. */
 void dtp_gemm_run(const dtp_gemm_t *g, const dtp_gemm_ptrs_t *p, const dtp_parallel_t *par, char *scratch,
                   size_t scratch_per_slot, dtp_gemm_finish_t finish, const void *arg);
+/* Whether the last of so many column panels of packed B, in strips of one, is computed with the one before. */
+static inline bool dtp_gemm_takes_half(const dtp_ukr_set_t *ukr, int nv, int64_t npanels, int64_t n) {
+    return nv == 1 && ukr->half_mr && npanels > 1 && npanels * DTP_UKR_PANEL - n >= DTP_UKR_PANEL / 2;
+}
+
 /* Rows of a strip of nv column panels, in blocks of even height: what a driver of its own loops calls. u holds
  * everything but blocks and prefetch, and is used up; pf: the strip that comes next, of u's size. */
 void dtp_gemm_rows(const dtp_ukr_set_t *ukr, dtp_ukr_args_t *u, int nv, int64_t rows, const char *pf);

@@ -113,6 +113,7 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
         return;
     }
     g->nv = gemm_strip_width(g, m, g->npanels);
+    g->half = g->b_form == DTP_GEMM_B_PACKED && dtp_gemm_takes_half(g->ukr, g->nv, g->npanels, g->n);
     g->unit_panels = g->b_form == DTP_GEMM_B_WIDE ? DTP_GEMM_WIDE / DTP_UKR_PANEL : 1;
     g->nunits = dtp_div_up(g->npanels, g->unit_panels);
 

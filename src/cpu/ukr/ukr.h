@@ -24,6 +24,7 @@
 #define DTP_UKR_MAX_MR 8
 #define DTP_UKR_DOT_ROWS 4
 #define DTP_UKR_TALL_ROWS 16
+#define DTP_UKR_HALF_ROWS 4
 #define DTP_UKR_MAX_NV 4
 
 enum {
@@ -80,6 +81,9 @@ enum {
     DTP_UKR_PF_STREAM = 3 /* every line of the k-step that is pf_dist bytes ahead, then of the strip at pf */
 };
 
+/* Whether the columns of this mask lie in the first half of a column panel. */
+static inline bool dtp_ukr_is_half(uint32_t mask) { return mask < 1u << DTP_UKR_PANEL / 2; }
+
 /* Bytes of an element of C, of the addend, of the bias. */
 static inline int64_t dtp_ukr_c_bytes(uint32_t flags) { return flags & DTP_UKR_C_BF16 ? 2 : 4; }
 static inline int64_t dtp_ukr_add_bytes(uint32_t flags) { return flags & DTP_UKR_ADD_BF16 ? 2 : 4; }
@@ -116,6 +120,9 @@ typedef struct {
     /* One block of more than DTP_UKR_MAX_MR rows and one column panel of packed B: no tables, taps, ACC or prefetch.
      * For tiny products, where a second block costs too much. NULL: none. */
     dtp_ukr_fn_t tall[DTP_UKR_TALL_ROWS + 1];
+    /* Two column panels of packed B, of the last one only columns of the first half: as tile[2], with half_mr rows. */
+    int half_mr; /* 0: none */
+    dtp_ukr_fn_t half[DTP_UKR_HALF_ROWS + 1];
     int elems;                /* of a k-step */
     bool is_bf16;             /* takes DTP_UKR_*_BF16 */
     const dtp_ukr_few_t *few; /* NULL: none */

@@ -1,5 +1,5 @@
-/* f32 micro-kernels for AVX2 with FMA: 6 rows x 16 columns, and wider tiles for up to 3 rows, where the reads
- * of B are what takes time. Same arguments and column panels as the AVX-512 kernels. */
+/* f32 micro-kernels for AVX2 with FMA: 6 rows x 16 columns; 4 rows x 24 columns, one column panel and half of one; and wider
+ * tiles for up to 3 rows, where the reads of B are what takes time. Same arguments and column panels as the AVX-512 kernels. */
 #include "cpu/simd/vec_avx2.h"
 #include "cpu/ukr/ukr.h"
 #include "cpu/ukr/ukr_body.h"
@@ -18,37 +18,36 @@ INLINE void fmadd(__m256 *c, __m256 a, __m256 b) {
 #endif
 }
 
-/* One k-step; the tile has 2 * NV vectors per row. copy: NULL, or where the lines of B are stored, copy_bs bytes from
+/* One k-step; the tile has NW vectors per row. copy: NULL, or where the lines of B are stored, copy_bs bytes from
  * column panel to column panel. */
-INLINE void k_step(const int MR, const int NV, __m256 *c, const char *const *a, int64_t k, const char *b,
+INLINE void k_step(const int MR, const int NW, __m256 *c, const char *const *a, int64_t k, const char *b,
                    int64_t bs, char *copy, int64_t copy_bs) {
-    if (NV == 1) {
-        const __m256 b0 = _mm256_loadu_ps((const float *)b), b1 = _mm256_loadu_ps((const float *)(b + 32));
-        if (copy) {
-            _mm256_storeu_ps((float *)copy, b0);
-            _mm256_storeu_ps((float *)(copy + 32), b1);
+    enum { KEPT = 3 }; /* registers beside the sums, for rows or lines */
+    __m256 kept[KEPT];
+    if (NW <= KEPT) {
+        UNROLL for (int j = 0; j < NW; j++) {
+            kept[j] = _mm256_loadu_ps((const float *)(b + j / 2 * bs + j % 2 * 32));
+            if (copy) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), kept[j]);
         }
         UNROLL for (int i = 0; i < MR; i++) {
             const __m256 av = _mm256_broadcast_ss((const float *)(a[i] + k));
-            fmadd(&c[2 * i], av, b0);
-            fmadd(&c[2 * i + 1], av, b1);
+            UNROLL for (int j = 0; j < NW; j++) fmadd(&c[i * NW + j], av, kept[j]);
         }
         return;
     }
-    __m256 av[3];
-    UNROLL for (int i = 0; i < MR; i++) av[i] = _mm256_broadcast_ss((const float *)(a[i] + k));
-    UNROLL for (int j = 0; j < 2 * NV; j++) {
+    UNROLL for (int i = 0; i < MR; i++) kept[i] = _mm256_broadcast_ss((const float *)(a[i] + k));
+    UNROLL for (int j = 0; j < NW; j++) {
         const __m256 bv = _mm256_loadu_ps((const float *)(b + j / 2 * bs + j % 2 * 32));
         if (copy) _mm256_storeu_ps((float *)(copy + j / 2 * copy_bs + j % 2 * 32), bv);
-        if (MR == 1) c[j] = _mm256_fmadd_ps(av[0], bv, c[j]); /* the product reads B itself */
-        else UNROLL for (int i = 0; i < MR; i++) fmadd(&c[i * 2 * NV + j], av[i], bv);
+        if (MR == 1) c[j] = _mm256_fmadd_ps(kept[0], bv, c[j]); /* the product reads B itself */
+        else UNROLL for (int i = 0; i < MR; i++) fmadd(&c[i * NW + j], kept[i], bv);
     }
 }
 
 /* Packed B, four k-steps a turn: the addresses within a turn are displacements, so that what is not a product costs
  * two micro-operations a turn. Beside a busy sibling thread that is what counts. pf: what is fetched meanwhile,
  * pf_lines lines a turn, or NULL; returns where the next fetch goes on. */
-INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *const *a, const char *b,
+INLINE const char *k_packed(const int MR, const int NW, __m256 *c, const char *const *a, const char *b,
                             int64_t bs, int64_t k, int64_t ke, const char *pf, int pf_lines) {
     for (; k + 4 * (K_TURN - 1) < ke; k += 4 * K_TURN, b += K_TURN * DTP_UKR_PANEL_BYTES) {
         __asm__("" : "+r"(k)); /* or gcc keeps an index for each step of the turn */
@@ -64,9 +63,9 @@ INLINE const char *k_packed(const int MR, const int NV, __m256 *c, const char *c
             pf += pf_lines * 64;
         }
         UNROLL for (int s = 0; s < K_TURN; s++)
-            k_step(MR, NV, c, a, k + 4 * s, b + s * DTP_UKR_PANEL_BYTES, bs, NULL, 0);
+            k_step(MR, NW, c, a, k + 4 * s, b + s * DTP_UKR_PANEL_BYTES, bs, NULL, 0);
     }
-    for (; k < ke; k += 4, b += DTP_UKR_PANEL_BYTES) k_step(MR, NV, c, a, k, b, bs, NULL, 0);
+    for (; k < ke; k += 4, b += DTP_UKR_PANEL_BYTES) k_step(MR, NW, c, a, k, b, bs, NULL, 0);
     return pf;
 }
 
@@ -84,7 +83,7 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const
         __asm__("" : "+r"(k));
         UNROLL for (int s = 0; s < K_TURN; s++) {
             UNROLL for (int q = 0; q < NV; q++) fetch_plain(MR, pf + s * bstep + q * 64);
-            k_step(MR, NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_PANEL_BYTES,
+            k_step(MR, 2 * NV, c, a, k + 4 * s, b + s * bstep, DTP_UKR_PANEL_BYTES,
                    COPY ? copy + s * DTP_UKR_PANEL_BYTES : 0, copy_bs);
         }
         b += K_TURN * bstep;
@@ -92,7 +91,7 @@ INLINE void k_plain(const int MR, const int NV, const int COPY, __m256 *c, const
         if (COPY) copy += K_TURN * DTP_UKR_PANEL_BYTES;
     }
     for (; k < ke; k += 4, b += bstep) {
-        k_step(MR, NV, c, a, k, b, DTP_UKR_PANEL_BYTES, copy, copy_bs);
+        k_step(MR, 2 * NV, c, a, k, b, DTP_UKR_PANEL_BYTES, copy, copy_bs);
         if (COPY) copy += DTP_UKR_PANEL_BYTES;
     }
 }
@@ -159,44 +158,44 @@ INLINE void bound(const int N, __m256 *c, const dtp_ukr_args_t *u) {
     }
 }
 
-/* What follows the sums of whole column panels. Each stage is done for all rows, so that a stage that is not there
+/* What follows the sums of whole vectors. Each stage is done for all rows, so that a stage that is not there
  * costs one test a block. */
-INLINE void finish(const int MR, const int NV, __m256 *c, const dtp_ukr_args_t *u, char *to,
+INLINE void finish(const int MR, const int NW, __m256 *c, const dtp_ukr_args_t *u, char *to,
                    const int64_t *row_c, const char *add, const int64_t *row_add) {
     const __m256 zero = _mm256_setzero_ps();
     if (u->flags & DTP_UKR_ACC) {
         UNROLL for (int i = 0; i < MR; i++) {
             const float *from = (const float *)(to + (row_c ? row_c[i] : i * u->ldc));
-            UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] =
-                _mm256_add_ps(c[i * 2 * NV + j], _mm256_loadu_ps(from + 8 * j));
+            UNROLL for (int j = 0; j < NW; j++) c[i * NW + j] =
+                _mm256_add_ps(c[i * NW + j], _mm256_loadu_ps(from + 8 * j));
         }
     }
     if (u->bias) {
-        UNROLL for (int j = 0; j < 2 * NV; j++) {
+        UNROLL for (int j = 0; j < NW; j++) {
             const __m256 b = _mm256_loadu_ps((const float *)u->bias + 8 * j);
-            UNROLL for (int i = 0; i < MR; i++) c[i * 2 * NV + j] = _mm256_add_ps(c[i * 2 * NV + j], b);
+            UNROLL for (int i = 0; i < MR; i++) c[i * NW + j] = _mm256_add_ps(c[i * NW + j], b);
         }
     }
     /* max(0, x), in this order, keeps NaN. */
     if (u->flags & DTP_UKR_RELU_FIRST) {
-        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_max_ps(zero, c[i]);
+        UNROLL for (int i = 0; i < MR * NW; i++) c[i] = _mm256_max_ps(zero, c[i]);
     }
     if (add) {
         const __m256 s = _mm256_set1_ps(u->add_scale);
         UNROLL for (int i = 0; i < MR; i++) {
             const float *row = (const float *)(add + (row_add ? row_add[i] : i * u->ldadd));
-            UNROLL for (int j = 0; j < 2 * NV; j++) c[i * 2 * NV + j] =
-                _mm256_fmadd_ps(s, _mm256_loadu_ps(row + 8 * j), c[i * 2 * NV + j]);
+            UNROLL for (int j = 0; j < NW; j++) c[i * NW + j] =
+                _mm256_fmadd_ps(s, _mm256_loadu_ps(row + 8 * j), c[i * NW + j]);
         }
     }
-    if (u->flags & DTP_UKR_FLOOR) bound(2 * MR * NV, c, u);
+    if (u->flags & DTP_UKR_FLOOR) bound(MR * NW, c, u);
     if (row_c) {
-        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < 2 * NV; j++)
-            _mm256_storeu_ps((float *)(to + row_c[i]) + 8 * j, c[i * 2 * NV + j]);
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NW; j++)
+            _mm256_storeu_ps((float *)(to + row_c[i]) + 8 * j, c[i * NW + j]);
         return;
     }
-    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) UNROLL for (int j = 0; j < 2 * NV; j++)
-        _mm256_storeu_ps((float *)to + 8 * j, c[i * 2 * NV + j]);
+    UNROLL for (int i = 0; i < MR; i++, to += u->ldc) UNROLL for (int j = 0; j < NW; j++)
+        _mm256_storeu_ps((float *)to + 8 * j, c[i * NW + j]);
 }
 
 /* The same for n columns, the last column panel not whole, from a tile of 8 * nvec. Such column panels are rare: out
@@ -235,7 +234,8 @@ static NOINLINE void finish_part(const dtp_ukr_args_t *u, float *tile, int rows,
  * rows do not all stay in registers. */
 enum { PACKED = 0, PLAIN = 1, MASKED = 2, COPY = 4, EACH = 8 /* packed, taps of one k-step */ };
 
-INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_args_t *u) {
+INLINE void f32_body(const int MR, const int NW, const int WAY, const dtp_ukr_args_t *u) {
+    const int NV = (NW + 1) / 2;
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
@@ -244,7 +244,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
     float tile[MAX_ACC * 8]; /* of a column panel that is not whole */
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         __m256 c[MAX_ACC];
-        UNROLL for (int i = 0; i < 2 * MR * NV; i++) c[i] = _mm256_setzero_ps();
+        UNROLL for (int i = 0; i < MR * NW; i++) c[i] = _mm256_setzero_ps();
         const char *a[DTP_UKR_MAX_MR];
         if (row_a) {
             UNROLL for (int i = 0; i < MR; i++) a[i] = base_a + row_a[i];
@@ -268,14 +268,14 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
             const int64_t k = t->a;
             if (WAY & MASKED) k_masked(MR, NV, !!(WAY & COPY), c, a, b, k, k + kb, u);
             else if (WAY & PLAIN) k_plain(MR, NV, !!(WAY & COPY), c, a, b, k, k + kb, u);
-            else pf = k_packed(MR, NV, c, a, b, bs, k, k + kb, pf, pf_lines);
+            else pf = k_packed(MR, NW, c, a, b, bs, k, k + kb, pf, pf_lines);
         }
-        if (columns == DTP_UKR_PANEL * NV) {
-            finish(MR, NV, c, u, base_c, row_c, add, row_add);
+        if (columns == 8 * NW) {
+            finish(MR, NW, c, u, base_c, row_c, add, row_add);
         } else {
-            UNROLL for (int i = 0; i < 2 * MR * NV; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
-            if (!(u->bias || add || u->flags)) write_part(u, tile, MR, 2 * NV, columns, base_c, row_c);
-            else finish_part(u, tile, MR, 2 * NV, columns, base_c, row_c, add, row_add);
+            UNROLL for (int i = 0; i < MR * NW; i++) _mm256_storeu_ps(tile + 8 * i, c[i]);
+            if (!(u->bias || add || u->flags)) write_part(u, tile, MR, NW, columns, base_c, row_c);
+            else finish_part(u, tile, MR, NW, columns, base_c, row_c, add, row_add);
         }
         if (row_add) row_add += MR;
         else if (add) add += MR * u->ldadd;
@@ -286,7 +286,7 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
 
 #define WAY(types, mr, nv, way)                                                       \
     static NOINLINE void ukr_##types##_##mr##x##nv##_##way(const dtp_ukr_args_t *u) { \
-        types##_body(mr, nv, way, u);                                                 \
+        types##_body(mr, 2 * nv, way, u);                                             \
     }
 #define DEFINE(types, mr, nv, isa)                                                                         \
     WAY(types, mr, nv, 0)                                                                                  \
@@ -303,6 +303,18 @@ INLINE void f32_body(const int MR, const int NV, const int WAY, const dtp_ukr_ar
         else ukr_##types##_##mr##x##nv##_0(u);                                                             \
     }
 DTP_UKR_TILES_AVX2(DEFINE)
+
+/* A column panel and half of the next. */
+#define HALF(mr)                                                                                    \
+    static NOINLINE void ukr_half_##mr##_0(const dtp_ukr_args_t *u) { f32_body(mr, 3, PACKED, u); } \
+    static NOINLINE void ukr_half_##mr##_8(const dtp_ukr_args_t *u) { f32_body(mr, 3, EACH, u); }   \
+    static void ukr_half_##mr(const dtp_ukr_args_t *u) {                                            \
+        (u->k == 1 ? ukr_half_##mr##_8 : ukr_half_##mr##_0)(u);                                     \
+    }
+HALF(1)
+HALF(2)
+HALF(3)
+HALF(4)
 
 /* ---- Packing ----------------------------------------------------------------------------------------- */
 
@@ -440,6 +452,8 @@ const dtp_ukr_set_t dtp_ukr__avx2 = {.flops_per_ns = 130,
                                      .max_mr = {0, 6, 3, 0, 1},
                                      .pf_shift = 2,
                                      .tile = {DTP_UKR_TILES_AVX2(ENTRY)},
+                                     .half_mr = 4,
+                                     .half = {NULL, ukr_half_1, ukr_half_2, ukr_half_3, ukr_half_4},
                                      .elems = 1,
                                      .few = &dtp_ukr_few__avx2,
                                      .pack = pack,
