@@ -24,6 +24,7 @@ static void pool_planes(void *arg, int slot, int64_t begin, int64_t end) {
             .tap = p->taps ? (float *)(void *)(scratch + p->tap_at) : NULL,
             .nd = kd_end - kd,
             .pick = p->picks ? (const int32_t *)(const void *)(j->ctx->scratch + p->picks_at) : NULL,
+            .columns = p->runs ? (const uint32_t *)(const void *)(j->ctx->scratch + p->picks_at) : NULL,
             .planes = 1,
             .h = *wh,
             .w = *ww,
@@ -86,6 +87,27 @@ static void pool_whole(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
+/* dtp_pool_plane_t.columns and, of sums that count taps, .taps, of planes that are one run. */
+static void pool_run_tables(const dtp_pool_plan_t *p, float *counts, uint32_t *columns) {
+    const dtp_window_t *wh = &p->w[1], *ww = &p->w[2];
+    const int64_t lanes = p->kernels->lanes, n = wh->in * ww->in, vectors = dtp_div_up(n, lanes);
+    for (int64_t i = 0; i < 2 * vectors; ++i) columns[i] = UINT32_MAX;
+    for (int64_t row = 0; row < n; row += ww->in) {
+        const int64_t last = row + ww->in - 1;
+        columns[2 * (row / lanes)] &= ~(1u << row % lanes);
+        columns[2 * (last / lanes) + 1] &= ~(1u << last % lanes);
+    }
+    for (int64_t row = 0; row < wh->in && !p->maximum && !p->divisor; ++row) {
+        int64_t h, h_end, k, k_end;
+        dtp_window_taps(wh, row, &h, &h_end);
+        for (int64_t at = 0; at < ww->in; ++at) {
+            dtp_window_taps(ww, at, &k, &k_end);
+            const float taps = (float)((h_end - h) * (k_end - k));
+            counts[row * ww->in + at] = p->exact ? taps : 1.f / taps;
+        }
+    }
+}
+
 void dtp_pool_run_planes(const dtp_pool_job_t *job) {
     const dtp_pool_plan_t *p = job->pd->plan;
     void *arg = (void *)(uintptr_t)job;
@@ -95,7 +117,7 @@ void dtp_pool_run_planes(const dtp_pool_job_t *job) {
     }
     float *counts = (float *)(void *)job->ctx->scratch;
     const bool counted = !p->maximum && !p->divisor;
-    for (int64_t ow = 0; ow < p->w[2].out && (p->taps || counted); ++ow) {
+    for (int64_t ow = 0; ow < p->w[2].out && (p->taps || counted) && !p->runs; ++ow) {
         int64_t k, end;
         dtp_window_taps(&p->w[2], ow, &k, &end);
         counts[ow] = p->taps ? (float)k : p->exact ? (float)(end - k) : 1.f / (float)(end - k);
@@ -108,5 +130,6 @@ void dtp_pool_run_planes(const dtp_pool_job_t *job) {
                 const int64_t at = dtp_window_begin(&p->w[2], ow + l) + k * p->w[2].step;
                 *pick++ = ow + l < p->w[2].out && at >= 0 && at < p->w[2].in ? (int32_t)at : -1;
             }
+    if (p->runs) pool_run_tables(p, counts, (uint32_t *)(void *)(job->ctx->scratch + p->picks_at));
     dtp_parallel_for(job->ctx->par, p->units, p->grain, pool_planes, arg);
 }

@@ -35,8 +35,11 @@ typedef struct {
     float *room; /* dtp_pool_room() floats for each of DTP_POOL_ROWS; with tap for each of nd * h.kernel */
     /* Of rows of at most two vectors: by vectors of dst and taps the lanes of inputs, -1 in the padding; else NULL. */
     const int32_t *pick;
-    /* By column of dst: with tap the first tap inside; of sums that count taps how many there are, or the inverse of
-     * that unless exact. */
+    /* Of dense planes that keep their size by windows of three columns: by vectors of the whole plane bits of the lanes that have a
+     * column on their left, and of those that have one on their right; else NULL. */
+    const uint32_t *columns;
+    /* By column of dst, with `columns` by element of the plane: with tap the first tap inside; of sums that count taps how many
+     * there are, or the inverse of that unless exact. */
     const float *taps;
     int64_t ld_src, ld_dst, step_d, nd;
     int64_t planes, next_src, next_dst; /* so many planes of such a distance in floats; 1 with tap */

@@ -48,7 +48,8 @@ typedef struct {
     /* bytes into a participant's scratch */
     size_t src_at, dst_at, tap_at, room_at;
     bool picks;      /* rows of at most two vectors */
-    size_t picks_at; /* shared: dtp_pool_plane_t.pick, behind .taps */
+    bool runs;       /* planes that keep their size are one run */
+    size_t picks_at; /* shared: dtp_pool_plane_t.pick or .columns, behind .taps */
 } dtp_pool_plan_t;
 
 typedef struct {

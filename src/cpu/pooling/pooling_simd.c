@@ -15,6 +15,7 @@ enum {
     BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
     MOST_PICKS = 64,               /* taps of a row that stays in registers */
+    MOST_RUN = 16 * 1024,          /* floats of a plane that is one run */
     SHARD_COLUMNS = 2048,          /* pixels of a sum of its own, where one output has more */
     MOST_TAPS = 1 << 24            /* whose numbers are floats */
 };
@@ -149,6 +150,8 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     return dnnl_tp_success;
 }
 
+static bool pool_keeps_size(const dtp_window_t *w) { return w->stride == 1 && w->out == w->in; }
+
 static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
@@ -177,13 +180,17 @@ static dnnl_tp_status_t pool_plan_planes(dtp_pd_t *pd, unsigned isa) {
     if (p->taps) slot += dtp_round_up_size((size_t)out * sizeof(float), DTP_CACHE_LINE);
     const bool counts = p->taps || (!p->maximum && !p->divisor);
     const int64_t lanes = p->kernels->lanes;
-    p->picks = !p->taps && !p->whole && p->w[2].in <= 2 * lanes && p->w[2].kernel <= MOST_PICKS;
-    p->picks_at = counts ? dtp_round_up_size((size_t)p->w[2].out * sizeof(float), DTP_CACHE_LINE) : 0;
-    dtp_pd_book(
-        pd,
-        p->picks_at +
-            (p->picks ? (size_t)(dtp_round_up(p->w[2].out, lanes) * p->w[2].kernel) * sizeof(int32_t) : 0),
-        slot);
+    p->runs = !p->taps && !p->whole && pool_keeps_size(&p->w[1]) && pool_keeps_size(&p->w[2]) &&
+              p->w[2].kernel == 3 && p->w[2].step == 1 && p->w[2].pad == 1 &&
+              (!p->src_direct || p->src.s[1] == p->w[2].in) &&
+              (!p->dst_direct || p->dst.s[1] == p->w[2].in) && out <= MOST_RUN;
+    p->picks = !p->taps && !p->whole && !p->runs && p->w[2].in <= 2 * lanes && p->w[2].kernel <= MOST_PICKS;
+    const int64_t row = p->runs ? out : p->w[2].out;
+    p->picks_at = counts ? dtp_round_up_size((size_t)row * sizeof(float), DTP_CACHE_LINE) : 0;
+    const int64_t shared = p->picks  ? dtp_round_up(row, lanes) * p->w[2].kernel
+                           : p->runs ? 2 * dtp_div_up(row, lanes)
+                                     : 0;
+    dtp_pd_book(pd, p->picks_at + (size_t)shared * sizeof(int32_t), slot);
     p->units = p->n * p->c * p->w[0].out;
     const double rows_in = (double)(p->w[1].out * p->w[1].kernel * p->w[0].kernel);
     double ns =

@@ -14,7 +14,10 @@ V_INLINE vf v_held(vf v) {
 
 /* v_larger: the greater of x and acc, where `larger` is v_lt(acc, x): what NaN leaves is acc.
  * vb4: a byte for each lane of four vectors, in any order; v_sel_b4: a in the lanes of m[0] to m[3], b in the others;
- * v_store_b4: in the order of the lanes.
+ * v_store_b4: in the order of the lanes; v_least_b4: the lesser of a and b, numbers without sign, in the lanes of m[0] to m[3], b in
+ * the others; v_add_b4: sums, at most 255.
+ * v_before: the last lane of a, then b but its last one; v_behind: a but its first lane, then the first one of b.
+ * v_bits: the mask whose lane i is bit i; v_load_where: 0 in the lanes that it leaves out, where nothing is read.
  * v_put_flags4: as v_put_flags of four vectors.
  * v_pair_bf16: 2 * VL elements: those of even numbers, those of odd ones; v_zip puts them side by side again. */
 #if VL == 16
@@ -33,6 +36,24 @@ V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
 V_INLINE void v_store_b4(uint8_t *p, vb4 x) {
     for (int i = 0; i < 4; ++i) _mm_storeu_si128((__m128i *)(void *)(p + 16 * i), x.at[i]);
 }
+V_INLINE vb4 v_least_b4(const vm *m, vb4 a, vb4 b) {
+    return (vb4){{_mm_mask_min_epu8(b.at[0], m[0], a.at[0], b.at[0]),
+                  _mm_mask_min_epu8(b.at[1], m[1], a.at[1], b.at[1]),
+                  _mm_mask_min_epu8(b.at[2], m[2], a.at[2], b.at[2]),
+                  _mm_mask_min_epu8(b.at[3], m[3], a.at[3], b.at[3])}};
+}
+V_INLINE vb4 v_add_b4(vb4 a, vb4 b) {
+    return (vb4){{_mm_adds_epu8(a.at[0], b.at[0]), _mm_adds_epu8(a.at[1], b.at[1]),
+                  _mm_adds_epu8(a.at[2], b.at[2]), _mm_adds_epu8(a.at[3], b.at[3])}};
+}
+V_INLINE vf v_before(vf a, vf b) {
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), 15));
+}
+V_INLINE vf v_behind(vf a, vf b) {
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), 1));
+}
+V_INLINE vm v_bits(uint32_t bits) { return (vm)bits; }
+V_INLINE vf v_load_where(vm m, const float *p) { return _mm512_maskz_loadu_ps(m, p); }
 V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
     const __mmask64 low = _mm512_kunpackw(m[1], m[0]), high = _mm512_kunpackw(m[3], m[2]);
     _mm512_storeu_si512(p, _mm512_maskz_set1_epi8(_mm512_kunpackd(high, low), 1));
@@ -62,6 +83,22 @@ V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
     return _mm256_blendv_epi8(b, a, _mm256_packs_epi16(low, high));
 }
 V_INLINE void v_store_b4(uint8_t *p, vb4 x) { v_put(p, v_bytes_in_order(x), 0); }
+V_INLINE vb4 v_least_b4(const vm *m, vb4 a, vb4 b) { return v_sel_b4(m, _mm256_min_epu8(a, b), b); }
+V_INLINE vb4 v_add_b4(vb4 a, vb4 b) { return _mm256_adds_epu8(a, b); }
+V_INLINE vf v_before(vf a, vf b) {
+    const __m256i x = _mm256_castps_si256(_mm256_permute2f128_ps(a, b, 0x21));
+    return _mm256_castsi256_ps(_mm256_alignr_epi8(_mm256_castps_si256(b), x, 12));
+}
+V_INLINE vf v_behind(vf a, vf b) {
+    const __m256i x = _mm256_castps_si256(_mm256_permute2f128_ps(a, b, 0x21));
+    return _mm256_castsi256_ps(_mm256_alignr_epi8(x, _mm256_castps_si256(a), 4));
+}
+V_INLINE vm v_bits(uint32_t bits) {
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each));
+}
+V_INLINE vf v_load_where(vm m, const float *p) { return _mm256_maskload_ps(p, _mm256_castps_si256(m)); }
 V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
     v_store_b4(p, v_sel_b4(m, v_set1_b4(1), v_set1_b4(0)));
 }
@@ -89,6 +126,25 @@ V_INLINE vb4 v_sel_b4(const vm *m, vb4 a, vb4 b) {
 V_INLINE void v_store_b4(uint8_t *p, vb4 x) {
     for (int i = 0; i < 4; ++i) p[i] = x.at[i];
 }
+V_INLINE vb4 v_least_b4(const vm *m, vb4 a, vb4 b) {
+    for (int i = 0; i < 4; ++i)
+        if (m[i] && a.at[i] < b.at[i]) b.at[i] = a.at[i];
+    return b;
+}
+V_INLINE vb4 v_add_b4(vb4 a, vb4 b) {
+    for (int i = 0; i < 4; ++i) a.at[i] = (uint8_t)(a.at[i] + b.at[i] < 255 ? a.at[i] + b.at[i] : 255);
+    return a;
+}
+V_INLINE vf v_before(vf a, vf b) {
+    (void)b;
+    return a;
+}
+V_INLINE vf v_behind(vf a, vf b) {
+    (void)a;
+    return b;
+}
+V_INLINE vm v_bits(uint32_t bits) { return (vm)(bits & 1); }
+V_INLINE vf v_load_where(vm m, const float *p) { return m ? *p : 0.f; }
 V_INLINE void v_put_flags4(uint8_t *p, const vm *m) {
     v_store_b4(p, v_sel_b4(m, v_set1_b4(1), v_set1_b4(0)));
 }
