@@ -71,7 +71,7 @@ dnnl_tp_data_type_t dtp_onnx_read_as(int onnx_type);
 const char *dtp_onnx_stored(int onnx_type);
 const char *dtp_onnx_type_name(int onnx_type);
 size_t dtp_onnx_type_size(dnnl_tp_data_type_t type);
-/* Product of the dimensions; -1: one is not known, negative, or the product too large for the bytes of a tensor. */
+/* Product of the dimensions; -1: there are more than a tensor may have, one is not known, negative, or the product too large for the bytes of a tensor. */
 int64_t dtp_onnx_elems(const dnnl_tp_tensor_info_t *info);
 /* Finds or makes the data of all tensors of a graph or function, those of attributes and inner graphs included. */
 dnnl_tp_status_t dtp_onnx_read_graph(dnnl_tp_onnx_model_t m, graph_proto_t *graph);

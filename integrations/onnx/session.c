@@ -266,14 +266,21 @@ static dnnl_tp_status_t check_arg(request_t *r, const dnnl_tp_onnx_port_t *port,
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' is not given and has no default",
                              port->name);
     }
+    if (port->onnx_type && port->info.data_type == dnnl_tp_data_type_undef)
+        return dtp_onnx_fail(dnnl_tp_unimplemented,
+                             "input '%s' has elements of type %s, which is not implemented", port->name,
+                             dtp_onnx_type_name(port->onnx_type));
     if (t->data_type != port->info.data_type)
         return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' is %s, the model has %s", port->name,
                              dnnl_tp_dt2str(t->data_type), dnnl_tp_dt2str(port->info.data_type));
-    if (dtp_onnx_elems(t) < 0 || (port->info.ndims >= 0 && t->ndims != port->info.ndims))
-        return dtp_onnx_fail(dnnl_tp_invalid_arguments,
-                             "input '%s' has %d dimensions or sizes that are not allowed, the model has %d "
-                             "dimensions",
+    if (port->info.ndims >= 0 && t->ndims != port->info.ndims)
+        return dtp_onnx_fail(dnnl_tp_invalid_arguments, "input '%s' has the rank %d, the model has %d",
                              port->name, t->ndims, port->info.ndims);
+    if (dtp_onnx_elems(t) < 0)
+        return dtp_onnx_fail(
+            dnnl_tp_invalid_arguments,
+            "input '%s' has a negative dimension, too large ones, or a rank (%d) outside of 0..%d",
+            port->name, t->ndims, DNNL_TP_MAX_NDIMS);
     for (int d = 0; d < port->info.ndims; ++d) {
         const int64_t declared = port->info.dims[d];
         if (declared != DNNL_TP_RUNTIME_DIM_VAL && declared != t->dims[d])

@@ -96,6 +96,7 @@ size_t dtp_onnx_type_size(dnnl_tp_data_type_t type) {
 int64_t dtp_onnx_elems(const dnnl_tp_tensor_info_t *info) {
     int64_t n = 1;
     bool zero = false;
+    if (info->ndims < 0 || info->ndims > DNNL_TP_MAX_NDIMS) return -1;
     for (int d = 0; d < info->ndims; ++d) {
         if (info->dims[d] < 0) return -1; /* DNNL_TP_RUNTIME_DIM_VAL, too */
         if (info->dims[d] == 0) zero = true;

@@ -200,6 +200,8 @@ class Session(_Here):
             value = _np.from_dlpack(value)
         if port.carried is None:
             raise Unimplemented(f"input '{port.name}' has elements of a type that is not implemented", 3)
+        if isinstance(value, _np.ma.MaskedArray):
+            raise TypeError(f"input '{port.name}' is a masked array: fill what is masked")
         array = _np.asarray(value)
         kind = array.dtype.kind
         if isinstance(value, (list, tuple, bool, int, float)) and array.dtype != port.dtype:

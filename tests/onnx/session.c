@@ -220,12 +220,30 @@ static void test_refusals(void **state) {
     const dnnl_tp_tensor_info_t wrong[] = {{.ndims = 2, .dims = {2, 3}, .data_type = dnnl_tp_s32},
                                            {.ndims = 1, .dims = {2}, .data_type = dnnl_tp_f32},
                                            {.ndims = 2, .dims = {3, 3}, .data_type = dnnl_tp_f32},
-                                           {.ndims = 2, .dims = {2, -1}, .data_type = dnnl_tp_f32}};
-    const char *const texts[] = {"input 'x' is s32", "input 'x' has 1 dimensions",
+                                           {.ndims = 2, .dims = {2, -1}, .data_type = dnnl_tp_f32},
+                                           {.ndims = 100, .data_type = dnnl_tp_f32},
+                                           {.ndims = 100, .data_type = dnnl_tp_f32},
+                                           {.ndims = -1, .data_type = dnnl_tp_f32}};
+    enum { OF_KNOWN_RANK = 5 };
+    const char *const texts[] = {"input 'x' is s32",
+                                 "input 'x' has the rank 1, the model has 2",
                                  "input 'x': dimension 0 is 3, the model has 2",
-                                 "input 'x' has 2 dimensions"};
+                                 "input 'x' has a negative dimension",
+                                 "input 'x' has the rank 100, the model has 2",
+                                 "a rank (100) outside of 0..12",
+                                 "a rank (-1) outside of 0..12"};
     dnnl_tp_onnx_call_t call;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); ++i) {
+        if (i == OF_KNOWN_RANK) {
+            dnnl_tp_onnx_session_destroy(s);
+            bytes_t g = {.n = 0};
+            put_node(&g, "Relu", "", "x", NULL, "y");
+            put_value(&g, G_INPUT, "x", FLOAT, -1, NULL);
+            put_value(&g, G_OUTPUT, "y", FLOAT, -1, NULL);
+            m.n = 0;
+            put_model(&m, &g, 8, 17);
+            s = open_session(&m, NULL);
+        }
         const dnnl_tp_onnx_arg_t arg = {&wrong[i], NULL};
         fails(dnnl_tp_onnx_session_get_call(&call, s, 1, &arg), dnnl_tp_invalid_arguments, texts[i]);
         assert_null(call);

@@ -35,7 +35,7 @@ void put_node(bytes_t *g, const char *op, const char *name, const char *in, cons
     put_message(g, G_NODE, &n);
 }
 
-/* dims: below 0 = the symbol "n" */
+/* dims: below 0 = the symbol "n"; ndims -1: the file does not say */
 void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims, const int64_t *dims) {
     bytes_t v = {.n = 0}, t = {.n = 0}, tensor = {.n = 0}, shape = {.n = 0};
     for (int d = 0; d < ndims; ++d) {
@@ -45,7 +45,7 @@ void put_value(bytes_t *g, unsigned field, const char *name, int type, int ndims
         put_message(&shape, 1, &dim);
     }
     put_int(&tensor, 1, (uint64_t)type);
-    put_message(&tensor, 2, &shape);
+    if (ndims >= 0) put_message(&tensor, 2, &shape);
     put_message(&t, 1, &tensor);
     put_text(&v, 1, name);
     put_message(&v, 2, &t);

@@ -2,12 +2,14 @@
 cmake_minimum_required(VERSION 3.25)
 file(GLOB headers RELATIVE ${SOURCE_DIR}/include ${SOURCE_DIR}/include/dnnl_tp/*.h ${SOURCE_DIR}/include/dnnl_tp/*.hpp)
 file(GLOB generated RELATIVE ${BINARY_DIR}/include ${BINARY_DIR}/include/dnnl_tp/*.h)
-if(NOT headers OR NOT generated)
+file(GLOB beside RELATIVE ${SOURCE_DIR}/integrations ${SOURCE_DIR}/integrations/onnx/dnnl_tp_*.h
+  ${SOURCE_DIR}/integrations/switch_merge/dnnl_tp_*.h ${SOURCE_DIR}/integrations/session_json/dnnl_tp_*.h)
+if(NOT headers OR NOT generated OR NOT beside)
   message(FATAL_ERROR "no headers found")
 endif()
 file(MAKE_DIRECTORY ${WORK_DIR})
 set(failed)
-foreach(header IN LISTS headers generated)
+foreach(header IN LISTS headers generated beside)
   set(languages "c++")
   if(header MATCHES "\\.h$")
     list(APPEND languages "c")
@@ -21,7 +23,7 @@ foreach(header IN LISTS headers generated)
     file(WRITE ${WORK_DIR}/alone.txt "#include \"${header}\"\n#include \"${header}\"\nextern int one_declaration;\n")
     execute_process(
       COMMAND ${compiler} -Wall -Wextra -pedantic -Wundef -Werror -fsyntax-only
-        -I${SOURCE_DIR}/include -I${BINARY_DIR}/include -x ${language} ${WORK_DIR}/alone.txt
+        -I${SOURCE_DIR}/include -I${BINARY_DIR}/include -I${SOURCE_DIR}/integrations -x ${language} ${WORK_DIR}/alone.txt
       RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
       list(APPEND failed "${header} as ${language}")

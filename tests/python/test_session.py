@@ -166,6 +166,10 @@ class Failures(unittest.TestCase):
             s.run({"x": X}, out={"z": X})
         with self.assertRaisesRegex(dnnl_tp.InvalidArgument, "input 'x' is not given"):
             s.run({})
+        with self.assertRaisesRegex(ValueError, "input 'x' has the rank 1, the model has 2"):
+            s.run({"x": X[0]})
+        with self.assertRaisesRegex(TypeError, "input 'x' is a masked array"):
+            s.run({"x": np.ma.masked_less(X, 0)})
         with self.assertRaisesRegex(ValueError, "dimension 0 is 3, the model has 2"):
             s.run({"x": X.T})
         s.close()
