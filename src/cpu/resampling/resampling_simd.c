@@ -21,7 +21,9 @@ enum {
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
     WORD = 4,
     CHUNK_FLOATS = 2 * 1024, /* of pixels that are finished while they are in the L1 */
-    SPARSE = 4               /* so many columns of src for one of dst: most are not used */
+    SPARSE = 4,              /* so many columns of src for one of dst: most are not used */
+    UNITS_PER_THREAD = 4,    /* at least, of rows that are made once */
+    LINES = 16               /* of dst that are of different rows of src, in a kernel call */
 };
 
 /* Where element (n, c, d, h, w) lies: offset0 + n * n_stride + (c / block) * c_stride + (c % block) + d * s[0] + h * s[1] +
@@ -44,8 +46,11 @@ typedef struct {
     v_type_t type; /* that kernels read and write */
     bool src_direct, dst_direct; /* kernels read src, write dst where they lie */
     bool stream;                 /* dst goes past the caches */
-    float sum;                   /* the only post-operation, which kernels do */
-    int64_t block, blocks;       /* channels of a kernel call, and how many such blocks */
+    bool
+        ragged; /* rows of dst are whole, copied from src, of no whole vectors of channels: made once for neighbours */
+    bool through;          /* such rows, or bands of planes, are made in scratch, and go past the caches */
+    float sum;             /* the only post-operation, which kernels do */
+    int64_t block, blocks; /* channels of a kernel call, and how many such blocks */
     int64_t band, bands, units, grain;
     int64_t chunk;          /* pixels of a kernel call, where channels lie side by side */
     int64_t row_floats;     /* of a converted row of src */
@@ -56,6 +61,7 @@ typedef struct {
 typedef struct {
     dtp_resampling_place_t *place[DTP_RESAMPLING_DIMS];
     dtp_resampling_columns_t *columns;
+    int64_t tail; /* dtp_resampling_lines_t's */
 } table_t;
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
@@ -68,20 +74,33 @@ static void fill_places(const simd_plan_t *p, int dim, dtp_resampling_place_t *t
     }
 }
 
-static void fill_columns(const simd_plan_t *p, const dtp_resampling_place_t *place,
-                         dtp_resampling_columns_t *to) {
+/* Where a vector of columns begins, of which src's columns first to last are wanted. Rows that are read where they lie end with
+ * their last vector; those in room are read in whole vectors, as they were written. */
+static void place_columns(const simd_plan_t *p, int64_t first, int64_t last, dtp_resampling_columns_t *to) {
+    const int64_t lanes = p->kernels->lanes, span = last - first + 1;
+    to->reach = span <= 2 * lanes ? 2 : span <= DTP_RESAMPLING_REACH * lanes ? DTP_RESAMPLING_REACH : 0;
+    const int64_t whole = first / lanes * lanes, end = p->in[COLUMNS] - to->reach * lanes;
+    if (to->reach && !p->linear && p->type == V_F32) first = dtp_max64(0, dtp_min64(first, end));
+    else if (last < whole + to->reach * lanes) first = whole;
+    to->base = (int32_t)first;
+}
+
+static void fill_columns(const simd_plan_t *p, table_t *t) {
+    const dtp_resampling_place_t *place = t->place[COLUMNS];
     const int64_t lanes = p->kernels->lanes, out = p->out[COLUMNS];
+    dtp_resampling_columns_t *to = t->columns;
+    t->tail = p->in[COLUMNS];
     for (int64_t x = 0; x < out; x += lanes, ++to) {
         const int64_t n = dtp_min64(lanes, out - x);
-        to->base = (int32_t)place[x].lo;
+        const dtp_resampling_place_t *last = &place[x + n - 1];
+        place_columns(p, place[x].lo, last->part != 0 ? last->hi : last->lo, to);
+        if (to->base + to->reach * lanes > p->in[COLUMNS]) t->tail = dtp_min64(t->tail, to->base);
         for (int64_t l = 0; l < n; ++l) {
             const dtp_resampling_place_t *q = &place[x + l];
-            const bool has_high = q->part != 0;
             to->lo[l] = (int32_t)q->lo - to->base;
-            to->hi[l] = has_high ? (int32_t)q->hi - to->base : -1;
+            to->hi[l] = q->part != 0 ? (int32_t)q->hi - to->base : -1;
             to->low[l] = 1 - q->part;
             to->high[l] = q->part;
-            to->wide |= (has_high ? to->hi[l] : to->lo[l]) >= 2 * lanes;
         }
     }
 }
@@ -99,7 +118,7 @@ static dnnl_tp_status_t simd_prepare(dtp_primitive_t *primitive) {
     dtp_resampling_place_t *at = (dtp_resampling_place_t *)(void *)(t + 1);
     for (int i = 0; i < DTP_RESAMPLING_DIMS; at += p->out[i], ++i) fill_places(p, i, t->place[i] = at);
     t->columns = (dtp_resampling_columns_t *)(void *)at;
-    if (vectors) fill_columns(p, t->place[COLUMNS], t->columns);
+    if (vectors) fill_columns(p, t);
     return dnnl_tp_success;
 }
 
@@ -171,20 +190,33 @@ static dnnl_tp_status_t simd_pd_init(dtp_pd_t *pd) {
     }
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)dtp_type_size(p->sdt) +
                          (double)dtp_md_nelems(&d->dst) * (double)dtp_type_size(p->ddt);
+    const bool big = bytes > 0.5 * (double)pd->engine->l3_bytes;
     p->stream = !p->planes && p->sum == 0.f && p->ddt == dnnl_tp_f32 && p->dst_direct && !p->po.len &&
-                (p->block | p->dst.s[COLUMNS]) % DTP_RESAMPLING_LANES == 0 &&
-                bytes > 0.5 * (double)pd->engine->l3_bytes;
+                (p->block | p->dst.s[COLUMNS]) % DTP_RESAMPLING_LANES == 0 && big;
+    p->ragged = copies && !p->planes && p->ddt == dnnl_tp_f32 && p->block % DTP_RESAMPLING_LANES != 0 &&
+                p->dst.s[COLUMNS] == p->block && p->dst.block == 1;
+    const bool apart = p->out[1] > 1 && p->dst.s[1] != out; /* rows of a plane */
+    p->through = big && out * p->block < SLOT_FLOATS &&
+                 (p->ragged ||
+                  (p->planes && p->src_direct && p->dst_direct && p->type == V_F32 && !p->po.len && !apart));
+    p->band = dtp_max64(dtp_min64(p->out[1], BAND_FLOATS / dtp_max64(out * p->block, 1)), 1);
+    if (p->ragged) { /* rows that are made once */
+        const int64_t copies = dtp_div_up(p->out[1], dtp_max64(1, p->in[1])),
+                      all = UNITS_PER_THREAD * pd->num_threads;
+        p->band = dtp_max64(p->band, dtp_min64(2 * copies, dtp_div_up(p->out[1], all)));
+    }
     p->row_floats = p->src_direct || p->moves ? 0 : in * p->block;
     p->chunk = p->dst_direct && !p->po.len ? out : dtp_max64(dtp_min64(out, CHUNK_FLOATS / p->block), 1);
-    const int64_t tile = p->dst_direct || p->moves ? 0 : (p->planes ? out : p->chunk * p->block),
-                  room = p->planes ? in + 2 * DTP_RESAMPLING_LANES : 0;
+    const int64_t tile = p->through                  ? (p->planes ? p->band : p->block) * out
+                         : p->dst_direct || p->moves ? 0
+                                                     : (p->planes ? out : p->chunk * p->block),
+                  room = p->planes ? in + DTP_RESAMPLING_REACH * DTP_RESAMPLING_LANES : 0;
     DTP_DISPATCH(DTP_RESAMPLING_ROWS * p->row_floats < SLOT_FLOATS && tile < SLOT_FLOATS &&
                      room < SLOT_FLOATS,
                  UNSUPPORTED_SHAPE);
     p->dst_at = DTP_RESAMPLING_ROWS * floats_bytes(p->row_floats);
     p->room_at = p->dst_at + floats_bytes(tile);
     dtp_pd_book(pd, 0, p->room_at + floats_bytes(room));
-    p->band = dtp_max64(dtp_min64(p->out[1], BAND_FLOATS / dtp_max64(out * p->block, 1)), 1);
     p->bands = dtp_div_up(p->out[1], p->band);
     p->units = dtp_md_nelems(&d->dst) ? p->n * p->blocks * p->out[0] * p->bands : 0;
     double ns = (double)(out * p->block) * (p->linear ? .12 : .06) + (p->planes ? .05 * (double)in : 0);
@@ -219,7 +251,6 @@ static const void *row_at(rows_t *r, int64_t number, const int64_t *wanted, int6
     const simd_plan_t *p = r->p;
     const int64_t size = (int64_t)dtp_type_size(p->sdt),
                   at = number / p->in[1] * p->src.s[0] + number % p->in[1] * p->src.s[1];
-    if (p->src_direct) return r->src + at * size;
     int free_one = 0;
     for (int i = 0; i < DTP_RESAMPLING_ROWS; ++i) {
         if (r->held[i] == number) return r->room + i * (int64_t)(floats_bytes(p->row_floats) / sizeof(float));
@@ -233,17 +264,31 @@ static const void *row_at(rows_t *r, int64_t number, const int64_t *wanted, int6
     return to;
 }
 
-/* The rows that meet in row (od, oh) of dst. */
-static void gather_rows(rows_t *r, const table_t *t, int64_t od, int64_t oh, dtp_resampling_rows_t *to) {
+/* Rows of dst from oh on, below end, that are made of the same row of src. */
+static int64_t copies_of(const simd_plan_t *p, const dtp_resampling_place_t *h, int64_t oh, int64_t end) {
+    int64_t n = 1;
+    if (h[oh].part != 0 || p->po.len || p->sum != 0.f || !(p->planes || p->ragged)) return n;
+    while (oh + n < end && h[oh + n].part == 0 && h[oh + n].lo == h[oh].lo) ++n;
+    return n;
+}
+
+/* The rows that meet in row (od, oh) of dst, and how many of the rows from there on, below end, they make. */
+static void gather_rows(rows_t *r, const table_t *t, int64_t od, int64_t oh, int64_t end,
+                        dtp_resampling_rows_t *to) {
+    const simd_plan_t *p = r->p;
     const dtp_resampling_place_t *d = &t->place[0][od], *h = &t->place[1][oh];
+    const int64_t size = (int64_t)dtp_type_size(p->sdt);
     int64_t wanted[DTP_RESAMPLING_ROWS];
     to->n = 0;
     for (int i = 0; i < (d->part != 0 ? 2 : 1); ++i)
         for (int k = 0; k < (h->part != 0 ? 2 : 1); ++k) {
-            wanted[to->n] = (i ? d->hi : d->lo) * r->p->in[1] + (k ? h->hi : h->lo);
+            const int64_t z = i ? d->hi : d->lo, y = k ? h->hi : h->lo;
+            wanted[to->n] = z * p->in[1] + y;
+            to->row[to->n] = r->src + (z * p->src.s[0] + y * p->src.s[1]) * size;
             to->weight[to->n++] = (i ? d->part : 1 - d->part) * (k ? h->part : 1 - h->part);
         }
-    for (int64_t i = 0; i < to->n; ++i) to->row[i] = row_at(r, wanted[i], wanted, to->n);
+    for (int64_t i = 0; !p->src_direct && i < to->n; ++i) to->row[i] = row_at(r, wanted[i], wanted, to->n);
+    to->copies = copies_of(p, t->place[1], oh, end);
 }
 
 typedef struct {
@@ -291,6 +336,76 @@ static void finish_row(const run_t *run, float *y, char *dst, int64_t line, int6
         for (int64_t x = 0; x < out; ++x) store(dst + x * w * size, y + x * p->block, channels, 1);
 }
 
+/* Rows oh to end - 1 of a plane: as many rows at once as are read and written where they lie. */
+static void plane_rows(const run_t *run, rows_t *rows, char *scratch, char *dst, int64_t line, int64_t od,
+                       int64_t oh, int64_t end) {
+    const simd_plan_t *p = run->pd->plan;
+    const int64_t size = (int64_t)dtp_type_size(p->ddt), step = p->dst.s[1] * size, out = p->out[COLUMNS];
+    const bool direct = p->src_direct && p->dst_direct && !p->po.len;
+    dtp_resampling_rows_t from[LINES];
+    dtp_resampling_lines_t a = {.rows = from,
+                                .ld_dst = p->through ? out : p->dst.s[1],
+                                .type = p->type,
+                                .room = (float *)(void *)(scratch + p->room_at),
+                                .columns = run->table->columns,
+                                .in = p->in[COLUMNS],
+                                .out = out,
+                                .tail = run->table->tail,
+                                .linear = p->linear,
+                                .sparse = p->in[COLUMNS] > SPARSE * out};
+    float *tile = (float *)(void *)(scratch + p->dst_at);
+    const int64_t oh0 = oh;
+    while (oh < end) {
+        int64_t made = 0;
+        for (a.n = 0; a.n < (direct ? LINES : 1) && oh + made < end; made += from[a.n++].copies)
+            gather_rows(rows, run->table, od, oh + made, end, &from[a.n]);
+        a.dst = p->through ? (char *)(tile + (oh - oh0) * out) : dst;
+        if (!p->dst_direct) {
+            a.dst = tile;
+            from[0].copies = 1;
+        }
+        p->kernels->lines(&a);
+        for (int64_t i = 0; !direct && i < made; ++i)
+            finish_row(run, a.dst, dst + i * step, line + i, 0, out, 0, 0);
+        oh += made;
+        dst += made * step;
+        line += made;
+    }
+    if (p->through)
+        p->kernels->stream((float *)(void *)(dst - (end - oh0) * step), 0, 1, tile, (end - oh0) * out);
+}
+
+/* Row oh of a block of channels; how many rows of dst it was. */
+static int64_t channel_rows(const run_t *run, rows_t *rows, char *scratch, char *dst, int64_t line,
+                            int64_t od, int64_t oh, int64_t end, int64_t c0, int64_t channels) {
+    const simd_plan_t *p = run->pd->plan;
+    const int64_t size = (int64_t)dtp_type_size(p->ddt), ld = p->dst.s[1], whole = p->out[COLUMNS] * p->block;
+    dtp_resampling_rows_t from;
+    gather_rows(rows, run->table, od, oh, end, &from);
+    for (int64_t x = 0, n; x < p->out[COLUMNS]; x += n) {
+        n = dtp_min64(p->chunk, p->out[COLUMNS] - x);
+        char *to = dst + x * p->dst.s[COLUMNS] * size;
+        void *y = p->dst_direct && !p->through ? to : scratch + p->dst_at;
+        p->kernels->pixels(&(dtp_resampling_pixels_t){.rows = from,
+                                                      .dst = y,
+                                                      .type = p->type,
+                                                      .linear = p->linear,
+                                                      .stream = p->stream,
+                                                      .sum = p->sum,
+                                                      .places = run->table->place[COLUMNS] + x,
+                                                      .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
+                                                      .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,
+                                                      .channels = channels,
+                                                      .out = n});
+        finish_row(run, y, to, line, x, n, c0, channels);
+    }
+    if (p->through)
+        p->kernels->stream((float *)(void *)dst, ld, from.copies,
+                           (const float *)(const void *)(scratch + p->dst_at), whole);
+    else if (from.copies > 1) p->rows(dst + ld * size, ld * size, dst, 0, from.copies - 1, whole * size, 0);
+    return from.copies;
+}
+
 static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t block, int64_t od, int64_t oh0,
                       int64_t oh1) {
     const simd_plan_t *p = run->pd->plan;
@@ -305,59 +420,17 @@ static void simd_band(const run_t *run, char *scratch, int64_t image, int64_t bl
                           (p->src.offset0 + image * p->src.n_stride + sc) * ssize,
                    .room = (float *)(void *)scratch};
     for (int i = 0; i < DTP_RESAMPLING_ROWS; ++i) rows.held[i] = -1;
-    for (int64_t oh = oh0; oh < oh1; ++oh) {
-        char *dst =
-            (char *)run->ctx->ptr[DTP_RESAMPLING_DST] +
-            (p->dst.offset0 + image * p->dst.n_stride + dc + od * p->dst.s[0] + oh * p->dst.s[1]) * dsize;
-        if (p->moves) {
-            move_row(run, rows.src, dst, od, oh, channels);
-            continue;
-        }
-        const int64_t line_of = (p->planes ? image * p->c + block : image) * p->out[0] + od,
-                      line = line_of * p->out[1] + oh;
-        dtp_resampling_rows_t from;
-        gather_rows(&rows, run->table, od, oh, &from);
-        if (p->planes) {
-            void *y = p->dst_direct ? dst : scratch + p->dst_at;
-            const dtp_resampling_place_t *h = &run->table->place[1][oh];
-            const bool again = oh > oh0 && !p->po.len && from.n == 1 && h[-1].part == 0 && h[-1].lo == h->lo;
-            if (again) {
-                /* The row before was made of the same one. */
-                if (p->dst_direct) memcpy(dst, dst - p->dst.s[1] * dsize, (size_t)(p->out[COLUMNS] * dsize));
-                else finish_row(run, y, dst, line, 0, p->out[COLUMNS], c0, channels);
-                continue;
-            }
-            p->kernels->line(&(dtp_resampling_line_t){.rows = from,
-                                                      .dst = y,
-                                                      .type = p->type,
-                                                      .room = (float *)(void *)(scratch + p->room_at),
-                                                      .columns = run->table->columns,
-                                                      .in = p->in[COLUMNS],
-                                                      .out = p->out[COLUMNS],
-                                                      .linear = p->linear,
-                                                      .sparse = p->in[COLUMNS] > SPARSE * p->out[COLUMNS]});
-            finish_row(run, y, dst, line, 0, p->out[COLUMNS], c0, channels);
-            continue;
-        }
-        for (int64_t x = 0, n; x < p->out[COLUMNS]; x += n) {
-            n = dtp_min64(p->chunk, p->out[COLUMNS] - x);
-            char *to = dst + x * p->dst.s[COLUMNS] * dsize;
-            void *y = p->dst_direct ? to : scratch + p->dst_at;
-            p->kernels->pixels(
-                &(dtp_resampling_pixels_t){.rows = from,
-                                           .dst = y,
-                                           .type = p->type,
-                                           .linear = p->linear,
-                                           .stream = p->stream,
-                                           .sum = p->sum,
-                                           .places = run->table->place[COLUMNS] + x,
-                                           .ld_src = p->src_direct ? p->src.s[COLUMNS] : p->block,
-                                           .ld_dst = p->dst_direct ? p->dst.s[COLUMNS] : p->block,
-                                           .channels = channels,
-                                           .out = n});
-            finish_row(run, y, to, line, x, n, c0, channels);
-        }
+    char *dst =
+        (char *)run->ctx->ptr[DTP_RESAMPLING_DST] +
+        (p->dst.offset0 + image * p->dst.n_stride + dc + od * p->dst.s[0] + oh0 * p->dst.s[1]) * dsize;
+    const int64_t line = ((p->planes ? image * p->c + block : image) * p->out[0] + od) * p->out[1] + oh0;
+    if (p->planes && !p->moves) {
+        plane_rows(run, &rows, scratch, dst, line, od, oh0, oh1);
+        return;
     }
+    for (int64_t oh = oh0, made = 1; oh < oh1; oh += made, dst += made * p->dst.s[1] * dsize)
+        if (p->moves) move_row(run, rows.src, dst, od, oh, channels);
+        else made = channel_rows(run, &rows, scratch, dst, line + oh - oh0, od, oh, oh1, c0, channels);
 }
 
 static void simd_units(void *arg, int slot, int64_t begin, int64_t end) {

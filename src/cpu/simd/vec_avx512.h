@@ -44,6 +44,14 @@ V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
     const __m512i i = _mm512_loadu_si512(index);
     return _mm512_mask_mov_ps(_mm512_permutex2var_ps(lo, i, hi), _mm512_movepi32_mask(i), none);
 }
+/* The same of four vectors. */
+V_INLINE vf v_pick4(const vf *x, const int32_t *index, vf none) {
+    const __m512i i = _mm512_loadu_si512(index);
+    const vf y = _mm512_mask_mov_ps(_mm512_permutex2var_ps(x[0], i, x[1]),
+                                    _mm512_test_epi32_mask(i, _mm512_set1_epi32(32)),
+                                    _mm512_permutex2var_ps(x[2], i, x[3]));
+    return _mm512_mask_mov_ps(y, _mm512_movepi32_mask(i), none);
+}
 V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }

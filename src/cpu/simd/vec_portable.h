@@ -33,6 +33,7 @@ V_INLINE vf v_evens(const float *p) { return *p; }
 V_INLINE vf v_pick(vf lo, vf hi, const int32_t *index, vf none) {
     return *index < 0 ? none : *index ? hi : lo;
 }
+V_INLINE vf v_pick4(const vf *x, const int32_t *index, vf none) { return *index < 0 ? none : x[*index]; }
 V_INLINE vf v_add(vf a, vf b) { return a + b; }
 V_INLINE vf v_sub(vf a, vf b) { return a - b; }
 V_INLINE vf v_mul(vf a, vf b) { return a * b; }
