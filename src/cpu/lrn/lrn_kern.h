@@ -20,9 +20,12 @@ typedef struct {
     float *base; /* b, pixel by pixel, `channels` apart; NULL: dst is written */
 } dtp_lrn_pixels_t;
 enum { DTP_LRN_PIXELS = 8, DTP_LRN_LANES = 16 /* of the widest vector */ };
-/* Floats of room for a pixel: zeros, channels, zeros. */
+/* Floats of room for a pixel: zeros, channels from a whole vector on, zeros. */
+static inline int64_t dtp_lrn_front(int64_t half) {
+    return (half + DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
+}
 static inline int64_t dtp_lrn_room(int64_t channels, int64_t half) {
-    return (channels + 2 * half + 2 * DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
+    return dtp_lrn_front(half) + (channels + half + 2 * DTP_LRN_LANES - 1) / DTP_LRN_LANES * DTP_LRN_LANES;
 }
 
 /* Neighbours are elements of nd * nh rows, and with half > 0 those at most `half` steps away in a row. A row has n
