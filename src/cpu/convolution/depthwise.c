@@ -153,23 +153,19 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     return dnnl_tp_success;
 }
 
-typedef struct {
-    const dtp_dw_plan_t *p;
-    const dtp_pd_t *pd;
-    const dtp_exec_ctx_t *ctx;
-} dw_run_t;
+int64_t dtp_dw_units(const dtp_dw_plan_t *p) {
+    return p->images * p->win[0].out * p->win[1].out * p->blocks * p->segments;
+}
 
-static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
-    const dw_run_t *r = arg;
-    const dtp_dw_plan_t *p = r->p;
+void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int slot,
+                int64_t begin, int64_t end) {
     const dtp_window_t *D = &p->win[0], *H = &p->win[1], *W = &p->win[2];
     dtp_dw_row_t a = p->common;
     for (int64_t u = begin; u < end; ++u) {
         const int64_t block = u / p->segments % p->blocks, line = u / p->segments / p->blocks,
                       oh = line % H->out, od = line / H->out % D->out, n = line / H->out / D->out;
         if (p->has_bias)
-            a.bias =
-                (const char *)r->ctx->ptr[DTP_CONV_BIA] + (p->bia_0 + block * DTP_DW_PANEL) * p->bia_bytes;
+            a.bias = (const char *)ctx->ptr[DTP_CONV_BIA] + (p->bia_0 + block * DTP_DW_PANEL) * p->bia_bytes;
         int64_t d0, d1, h0, h1;
         dtp_window_taps(D, od, &d0, &d1);
         dtp_window_taps(H, oh, &h0, &h1);
@@ -180,14 +176,14 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
         if (a.nd && a.nh)
             src += n * p->src_n + (dtp_window_begin(D, od) + d0 * D->step) * p->src_x[0] +
                    (dtp_window_begin(H, oh) + h0 * H->step) * p->src_x[1];
-        a.src = (const char *)r->ctx->ptr[DTP_CONV_SRC] + src * p->src_bytes;
-        a.wei = (const char *)r->ctx->ptr[DTP_CONV_WEI] +
+        a.src = (const char *)ctx->ptr[DTP_CONV_SRC] + src * p->src_bytes;
+        a.wei = (const char *)ctx->ptr[DTP_CONV_WEI] +
                 (p->wei_0 + block * a.wei_panel + d0 * a.wei_d + h0 * a.wei_h) * p->src_bytes;
         char *dst =
-            (char *)r->ctx->ptr[DTP_CONV_DST] +
+            (char *)ctx->ptr[DTP_CONV_DST] +
             (p->dst_0 + n * p->dst_n + od * p->dst_x[0] + oh * p->dst_x[1] + block * p->dst_b) * p->dst_bytes;
         const int64_t columns = a.x1 - a.x0, C = a.channels;
-        float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(r->pd, r->ctx, slot) : NULL;
+        float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(pd, ctx, slot) : NULL;
         a.dst = p->tiled ? (void *)(tile - a.x0 * C) : dst;
         const bool pair = p->pairs && u + 1 < end && h1 - h0 == H->kernel && oh + 1 < H->out &&
                           dtp_window_begin(H, oh + 1) + H->kernel <= H->in;
@@ -197,8 +193,7 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
         const int64_t step = p->dst_x[2] * p->dst_bytes;
         dst += a.x0 * step;
         if (p->tiled) {
-            dtp_postops_apply(&p->po, r->ctx, tile, C, columns, C, line * W->out + a.x0,
-                              block * DTP_DW_PANEL);
+            dtp_postops_apply(&p->po, ctx, tile, C, columns, C, line * W->out + a.x0, block * DTP_DW_PANEL);
             for (int64_t x = 0; x < columns; ++x) p->store(dst + x * step, tile + x * C, C, 1);
         } else if (p->fused.act) {
             float *y = (float *)(void *)dst;
@@ -209,14 +204,15 @@ static void dw_segments(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
-void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    dw_run_t run = {p, pd, ctx};
-    const int64_t lines = p->images * p->win[0].out * p->win[1].out;
-    dtp_parallel_for(ctx->par, lines * p->blocks * p->segments, p->grain, dw_segments, &run);
+static void depthwise_loop(void *arg, int slot, int64_t begin, int64_t end) {
+    const dtp_job_t *j = arg;
+    dtp_dw_run(j->pd->plan, j->pd, j->ctx, slot, begin, end);
 }
 
 static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
-    dtp_dw_run(pd->plan, pd, ctx);
+    const dtp_dw_plan_t *p = pd->plan;
+    dtp_job_t job = {pd, ctx};
+    dtp_parallel_for(ctx->par, dtp_dw_units(p), p->grain, depthwise_loop, &job);
     return dnnl_tp_success;
 }
 

@@ -27,6 +27,9 @@ typedef struct {
 dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd);
 /* What follows from the windows, which p has by now. */
 void dtp_dw_split(dtp_dw_plan_t *p);
-void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx);
+/* Pieces of rows of dst, in their order, and the work of some of them. */
+int64_t dtp_dw_units(const dtp_dw_plan_t *p);
+void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int slot,
+                int64_t begin, int64_t end);
 
 #endif

@@ -129,6 +129,42 @@ static void pack_panels(void *arg, int slot, int64_t begin, int64_t end) {
     }
 }
 
+/* Phases side by side, so that rows of dst are written while they are in the caches: slices of all, each a share of the units
+ * of every phase. */
+typedef struct {
+    const dtp_pd_t *pd;
+    const dtp_exec_ctx_t *ctx;
+    const run_phase_t *all;
+    int64_t slices;
+} slices_t;
+
+static void run_slices(void *arg, int slot, int64_t begin, int64_t end) {
+    const slices_t *s = arg;
+    const int64_t phases = ((const plan_t *)s->pd->plan)->phases, step = phases == 1 ? end - begin : 1;
+    for (int64_t i = begin; i < end; i += step)
+        for (int64_t k = 0; k < phases; ++k) {
+            const dtp_dw_plan_t *p = &s->all[k].dw;
+            const int64_t units = s->all[k].any ? dtp_dw_units(p) : 0;
+            dtp_dw_run(p, s->pd, s->ctx, slot, units * i / s->slices, units * (i + step) / s->slices);
+        }
+}
+
+static void run_phases(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, const run_phase_t *all) {
+    const plan_t *plan = pd->plan;
+    slices_t s = {pd, ctx, all, 1};
+    double time = 0; /* in grains */
+    for (int64_t k = 0; k < plan->phases; ++k) {
+        if (!all[k].any) continue;
+        const dtp_dw_plan_t *p = &all[k].dw;
+        const int64_t units = dtp_dw_units(p), lines = units / (p->blocks * p->segments);
+        /* One phase alone goes on and on; rows that are made in pairs stay together. */
+        s.slices = dtp_max64(s.slices, plan->phases == 1 ? units : dtp_div_up(lines, p->pairs ? 2 : 1));
+        time += (double)units / (double)p->grain;
+    }
+    const int64_t grain = (int64_t)((double)s.slices / time);
+    dtp_parallel_for(ctx->par, s.slices, dtp_max64(grain, 1), run_slices, &s);
+}
+
 static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {
     const plan_t *plan = pd->plan;
     const dtp_deconvolution_desc_t *d = (const dtp_deconvolution_desc_t *)pd->op;
@@ -142,8 +178,7 @@ static dnnl_tp_status_t depthwise_execute(const dtp_pd_t *pd, const dtp_exec_ctx
     ptr[DTP_CONV_WEI] = ctx->scratch;
     dtp_exec_ctx_t inner = *ctx;
     inner.ptr = ptr;
-    for (int64_t k = 0; k < plan->phases; ++k)
-        if (all[k].any) dtp_dw_run(&all[k].dw, pd, &inner);
+    run_phases(pd, &inner, all);
     return dnnl_tp_success;
 }
 
