@@ -8,6 +8,7 @@
 
 enum {
     CHUNK_BYTES = 24 * 1024, /* of a piece */
+    BIG_PIECE = 8,           /* such pieces in one, where dst goes past the caches */
     LEAST_ROWS = 16,         /* of a piece of channels that lie side by side */
     STAT_ROWS = 64,          /* of one whose statistics are taken, at least */
     STAT_FLOATS = 16384,     /* of such a piece, about */
@@ -69,7 +70,9 @@ static void cn_cuts(dtp_cn_plan_t *p, const dtp_channel_norm_desc_t *d, int64_t 
             p->n = 1;
         }
         const int64_t rows = CHUNK_BYTES / dtp_max64(1, width * (int64_t)dtp_type_size(d->src.data_type));
-        cn_cut(&p->norm, p->c, space, dtp_max64(LEAST_ROWS, rows), width);
+        /* Each piece waits for its stores past the caches. */
+        const int64_t longer = p->given && p->big ? BIG_PIECE : 1;
+        cn_cut(&p->norm, p->c, space, longer * dtp_max64(LEAST_ROWS, rows), width);
         /* Chunks of like size. */
         const int64_t chunk = dtp_div_up(space, dtp_max64(1, dtp_div_up(space, dtp_max64(STAT_ROWS, rows))));
         const int64_t cols = dtp_round_up(dtp_div_up(STAT_FLOATS, dtp_max64(1, chunk)), STAT_COLS);
@@ -157,9 +160,9 @@ static dnnl_tp_status_t channel_norm_init(dtp_pd_t *pd) {
     p->straight = p->src_direct && p->dst_direct && (p->po.len == 0 || relu) &&
                   (p->ddt == dnnl_tp_f32 || (p->ddt == p->sdt && p->ddt < dnnl_tp_f32));
     if (relu && !p->straight && !dtp_cnorm_has_relu(d)) p->least = -INFINITY;
-    cn_cuts(p, d, space);
     const int64_t bytes = dtp_md_nelems(&d->src) * (int64_t)(dtp_type_size(p->sdt) + dtp_type_size(p->ddt));
     p->big = p->straight && bytes > pd->engine->l3_bytes / 2 && p->ddt == dnnl_tp_f32;
+    cn_cuts(p, d, space);
     p->far = bytes > pd->engine->l2_bytes;
     const int64_t piece = p->norm.block * p->norm.chunk * (int64_t)dtp_type_size(p->sdt);
     p->span = dtp_max64(1, pd->engine->l2_bytes / 2 / dtp_max64(1, piece));
