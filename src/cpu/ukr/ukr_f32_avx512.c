@@ -143,30 +143,34 @@ typedef struct {
  * does not look ahead, and the sums leave no room for reads that wait for another cache (Zen 4: 4 % of ResNet-50 alone). Short
  * sums end before the lines are there. */
 enum { FETCH_STEPS = 64 };
-static NOINLINE void fetch_rows(int rows, int nv, const char *p, const int64_t *row, int64_t ld) {
-    for (int i = 0; i < rows; i++) {
-        const char *from = p + (row ? row[i] : i * ld);
-        for (int j = 0; j < nv; j++) fetch_l2(from + j * DTP_UKR_PANEL_BYTES);
+INLINE void fetch_rows(const int MR, const int NV, const char *p, const int64_t *row, int64_t ld) {
+    if (row) {
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+            fetch_l2(p + row[i] + j * DTP_UKR_PANEL_BYTES);
+    } else {
+        UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
+            fetch_l2(p + i * ld + j * DTP_UKR_PANEL_BYTES);
     }
 }
 
 /* Each way through k is a function of its own, or general registers are short in all of them. */
-enum { LINE = 0, AHEAD = 1, PLAIN = 2, EACH = 3 /* packed, taps of one k-step */ };
+enum { LINE = 0, AHEAD = 1, PLAIN = 2, EACH = 3 /* packed, taps of one k-step */, FETCHED = 4 /* LINE or AHEAD */ };
 
-INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, const dtp_ukr_args_t *u) {
+INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, const dtp_ukr_args_t *u) {
+    const int WAY = HOW & ~FETCHED;
     static const dtp_ukr_tap_t one_tap = {0, 0};
     const __mmask16 mask = (__mmask16)u->mask;
     const char *base_a = u->a, *add = u->add;
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     const bool acc = u->flags & DTP_UKR_ACC, first = u->flags & DTP_UKR_RELU_FIRST,
-               more = acc || first || add, fetch = u->ntap * u->k >= FETCH_STEPS;
+               more = acc || first || add;
     const float *bias = u->bias ? u->bias : nothing;
     ends_t ends = {first ? 0 : -__builtin_inff(), add ? u->add_scale : 0,
                    u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
                    u->flags & DTP_UKR_CAP ? u->cap : __builtin_inff()};
     for (int64_t blk = 0; blk < u->nblk; blk++) {
-        if (fetch) {
+        if (HOW & FETCHED) {
             if (add) fetch_rows(MR, NV, add, u->row_add ? u->row_add + blk * MR : NULL, u->ldadd);
             fetch_rows(MR, NV, base_c, row_c, u->ldc);
         }
@@ -258,17 +262,22 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int WAY, 
     WAY(types, mr, nv, full, 0) WAY(types, mr, nv, full, 1) WAY(types, mr, nv, full, 2)
 #define LIST(types, mr, nv, full) \
     { NAME(types, mr, nv, full, 0), NAME(types, mr, nv, full, 1), NAME(types, mr, nv, full, 2) }
-#define DEFINE(types, mr, nv, isa)                                                               \
-    WAYS(types, mr, nv, 0)                                                                       \
-    WAYS(types, mr, nv, 1)                                                                       \
-    WAY(types, mr, nv, 0, 3)                                                                     \
-    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                             \
-        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)}; \
-        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                  \
-                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                  \
-                                                        : LINE;                                  \
-        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                             \
-        else ways[u->mask == 0xffff][way](u);                                                    \
+#define DEFINE(types, mr, nv, isa)                                                                          \
+    WAYS(types, mr, nv, 0)                                                                                  \
+    WAYS(types, mr, nv, 1)                                                                                  \
+    WAY(types, mr, nv, 0, 3)                                                                                \
+    WAY(types, mr, nv, 1, 4)                                                                                \
+    WAY(types, mr, nv, 1, 5)                                                                                \
+    static void ukr_##types##_##mr##x##nv(const dtp_ukr_args_t *u) {                                        \
+        static const dtp_ukr_fn_t ways[2][3] = {LIST(types, mr, nv, 0), LIST(types, mr, nv, 1)};            \
+        static const dtp_ukr_fn_t fetched[2] = {NAME(types, mr, nv, 1, 4), NAME(types, mr, nv, 1, 5)};      \
+        const bool full = u->mask == 0xffff;                                                                \
+        const int way = u->bstep != DTP_UKR_PANEL_BYTES ? PLAIN                                             \
+                        : u->pf_mode >= DTP_UKR_PF_PAIR ? AHEAD                                             \
+                                                        : LINE;                                             \
+        if (u->k == 1 && way != PLAIN) NAME(types, mr, nv, 0, 3)(u);                                        \
+        else if (full && way != PLAIN && u->ntap * u->k >= FETCH_STEPS) fetched[way](u);                    \
+        else ways[full][way](u);                                                                            \
     }
 DTP_UKR_TILES_AVX512(DEFINE)
 
