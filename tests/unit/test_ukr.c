@@ -185,13 +185,33 @@ static void complete(void **state) {
 #include "cpu/ukr/ukr_sets.inc"
 }
 
+static const int64_t ks[] = {0, 1, 2, 7, MAX_K};
+/* A tile of cols columns, the last `panel` of which may be fewer: all ways through k, taps, tables, and what follows the sums. */
+static void check_tiles(const case_t *tile, int cols, int panel) {
+    for (int v = 0; v < 160; ++v) {
+        case_t c = *tile;
+        c.cols = cols - (v % 3 ? (int)(test_rand(&rng) % (unsigned)panel) : 0);
+        c.k = ks[v % 5];
+        c.nblk = 1 + v % 3;
+        c.plain = !c.half && v & 1;
+        c.table = v & 2;
+        c.taps = v & 4;
+        c.add = v & 8;
+        c.add_table = test_rand(&rng) % 2;
+        c.bias = v & 16;
+        c.flags = flags(DTP_UKR_ACC);
+        c.pf_mode = v / 32 % 4;
+        c.pf_shift = v % 3;
+        check_tile(&c);
+    }
+}
+
 static void tiles(void **state) {
     (void)state;
     rng = test_rng(5);
     const dtp_ukr_set_t *set[3];
     const char *name[3];
     const int n = sets(set, name);
-    static const int64_t ks[] = {0, 1, 2, 7, MAX_K};
     for (int s = 0; s < n; ++s) {
         int found = 0;
         for (int nv = 1; nv <= DTP_UKR_MAX_NV; ++nv)
@@ -201,47 +221,11 @@ static void tiles(void **state) {
                     continue;
                 }
                 ++found;
-                for (int v = 0; v < 160; ++v) {
-                    const case_t c = {.set = set[s],
-                                      .name = name[s],
-                                      .mr = mr,
-                                      .nv = nv,
-                                      .cols = 16 * nv - (v % 3 ? (int)(test_rand(&rng) % 16) : 0),
-                                      .k = ks[v % 5],
-                                      .nblk = 1 + v % 3,
-                                      .plain = v & 1,
-                                      .table = v & 2,
-                                      .taps = v & 4,
-                                      .add = v & 8,
-                                      .add_table = test_rand(&rng) % 2,
-                                      .bias = v & 16,
-                                      .flags = flags(DTP_UKR_ACC),
-                                      .pf_mode = v / 32 % 4,
-                                      .pf_shift = v % 3};
-                    check_tile(&c);
-                }
+                check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = nv}, 16 * nv, 16);
             }
         assert_true(found >= 4);
         for (int mr = 1; mr <= set[s]->half_mr; ++mr)
-            for (int v = 0; v < 160; ++v) {
-                const case_t c = {.set = set[s],
-                                  .name = name[s],
-                                  .mr = mr,
-                                  .nv = 2,
-                                  .cols = 24 - (v % 3 ? (int)(test_rand(&rng) % 8) : 0),
-                                  .k = ks[v % 5],
-                                  .nblk = 1 + v % 3,
-                                  .half = true,
-                                  .table = v & 2,
-                                  .taps = v & 4,
-                                  .add = v & 8,
-                                  .add_table = test_rand(&rng) % 2,
-                                  .bias = v & 16,
-                                  .flags = flags(DTP_UKR_ACC),
-                                  .pf_mode = v / 32 % 4,
-                                  .pf_shift = v % 3};
-                check_tile(&c);
-            }
+            check_tiles(&(case_t){.set = set[s], .name = name[s], .mr = mr, .nv = 2, .half = true}, 24, 8);
         for (int mr = 1; mr <= DTP_UKR_TALL_ROWS; ++mr) {
             if (!set[s]->tall[mr]) continue;
             assert_true(mr > DTP_UKR_MAX_MR);
