@@ -9,9 +9,10 @@ endforeach()
 file(STRINGS drivers/drivers.inc drivers REGEX "^BD_DRIVER")
 list(TRANSFORM drivers REPLACE "BD_DRIVER\\((.*)\\)" "\\1")
 
-# Layer lists of networks: against their topologies and published totals; the program that adds up their times.
+# Layer lists of networks: against their topologies and published totals; the program that adds up their times. One build is
+# enough: it runs nothing that was compiled.
 find_program(PYTHON3 python3)
-if(PYTHON3)
+if(PYTHON3 AND NOT DNNL_TP_SANITIZE AND DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
   set(models ${CMAKE_CURRENT_SOURCE_DIR}/models)
   set(peers_python ${PROJECT_SOURCE_DIR}/build/peers/bin/python) # has the package onnx
   if(NOT EXISTS ${peers_python})

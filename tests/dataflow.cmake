@@ -41,8 +41,10 @@ file(GLOB_RECURSE flow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exec/
 list(APPEND flow_sources ${PROJECT_SOURCE_DIR}/src/threading/loops/crew.c ${dataflow_programs}
   ${CMAKE_CURRENT_LIST_DIR}/support/watchdog.c ${CMAKE_CURRENT_LIST_DIR}/exec/dataflow/dataflow_stress.c)
 set(rules 9_6A 9_6C TOGETHER)
+set(seconds 4)
 if(DNNL_TP_SANITIZE) # whatever they find in a broken engine is no news
   set(rules)
+  set(seconds 8)
 endif()
 foreach(rule IN ITEMS "" ${rules})
   string(TOLOWER "dataflow_stress_${rule}" target)
@@ -55,7 +57,7 @@ foreach(rule IN ITEMS "" ${rules})
     add_test(NAME exec_${target} COMMAND ${target} --broken 200000 1 10)
     set_tests_properties(exec_${target} PROPERTIES LABELS full TIMEOUT 1800)
   else()
-    add_test(NAME exec_${target} COMMAND ${target} 20000 1 8)
+    add_test(NAME exec_${target} COMMAND ${target} 20000 1 ${seconds})
     set_tests_properties(exec_${target} PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
   endif()
 endforeach()
@@ -64,7 +66,7 @@ add_executable(dataflow_stress_marked ${flow_sources})
 target_link_libraries(dataflow_stress_marked PRIVATE dnnl_tp_dataflow_alone dnnl_tp_build_flags)
 target_compile_definitions(dataflow_stress_marked PRIVATE DTP_JOLT_FN=dataflow_jolt DTP_DATAFLOW_COSTLY_NS=100
   DTP_DATAFLOW_FEW_QUEUES=1)
-add_test(NAME exec_dataflow_stress_marked COMMAND dataflow_stress_marked 20000 3 8)
+add_test(NAME exec_dataflow_stress_marked COMMAND dataflow_stress_marked 20000 3 ${seconds})
 set_tests_properties(exec_dataflow_stress_marked PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
 # The same under whole graphs; with a count, a seed and seconds it is the soak (doc/model_checks.md).
 set(program_sources ${flow_sources} ${CMAKE_CURRENT_LIST_DIR}/support/program.c

@@ -44,9 +44,6 @@ if(TARGET onnx_run AND EXISTS ${PROJECT_SOURCE_DIR}/build/peers/bin/python)
   add_test(NAME onnx_networks COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/networks.py
     $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_networks)
   set_tests_properties(onnx_networks PROPERTIES LABELS full TIMEOUT 1800 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
-  add_test(NAME onnx_networks_bf16 COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/networks.py
-    $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_networks_bf16 --bf16)
-  set_tests_properties(onnx_networks_bf16 PROPERTIES LABELS full TIMEOUT 1800 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
   add_test(NAME onnx_models COMMAND ${PROJECT_SOURCE_DIR}/build/peers/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/onnx/models.py
     $<TARGET_FILE:onnx_run> ${CMAKE_CURRENT_BINARY_DIR}/onnx_models)
   set_tests_properties(onnx_models PROPERTIES LABELS full TIMEOUT 900 SKIP_REGULAR_EXPRESSION "SKIPPED: ")

@@ -35,7 +35,7 @@ static void operand_init(operand_t *t, const dtp_md_t *md, dnnl_tp_engine_t engi
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
     if (dtp_md_nelems(md) > 0) do {
             const double v = real ? test_uniform(&rng, -1, 1) : (double)(test_rand(&rng) % 9) - 4;
-            dtp_store(md->data_type, t->data, dtp_md_offset(md, pos), v);
+            dtp_store(md->data_type, t->data, tensor_offset(md, pos), v);
         } while (tensor_next(md, pos));
     /* The API takes element 0 of the parent; offset0 is in the descriptor. */
     void *handle = test_engine_is_far(engine) ? DNNL_TP_MEMORY_ALLOCATE : t->bytes ? t->data : NULL;
@@ -55,7 +55,7 @@ static void operand_free(operand_t *t) {
 static double image(const operand_t *t, const int64_t *pos) {
     int64_t p[DNNL_TP_MAX_NDIMS];
     for (int d = 0; d < t->md.ndims; ++d) p[d] = t->md.dims[d] == 1 ? 0 : pos[d];
-    return dtp_load(t->md.data_type, t->data, dtp_md_offset(&t->md, p));
+    return dtp_load(t->md.data_type, t->data, tensor_offset(&t->md, p));
 }
 
 static bool is_binary(pc_step_t s) { return s >= PC_ADD && s <= PC_MAX; }
@@ -108,8 +108,9 @@ static float *dense(const operand_t *t) {
     const int64_t n = dtp_md_nelems(&t->md);
     float *v = malloc((size_t)(n + 1) * sizeof *v);
     assert_non_null(v);
-    for (int64_t e = 0; e < n; ++e)
-        v[e] = (float)dtp_load(t->md.data_type, t->data, dtp_md_offset_linear(&t->md, e));
+    int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
+    for (int64_t e = 0; e < n; ++e, tensor_next(&t->md, pos))
+        v[e] = (float)dtp_load(t->md.data_type, t->data, tensor_offset(&t->md, pos));
     return v;
 }
 
@@ -141,7 +142,7 @@ static double oracle(const run_t *r, const float *left, const float *right, cons
         *size += fabs(v);
     }
     if (bia->data) x += ip ? image(bia, &pos[1]) : image(bia, pos);
-    const double old = dtp_load(dst->md.data_type, r->old_dst, dtp_md_offset(&dst->md, pos));
+    const double old = dtp_load(dst->md.data_type, r->old_dst, tensor_offset(&dst->md, pos));
     for (int i = 0; r->p->chain[i]; ++i) {
         const pc_step_t s = r->p->chain[i];
         if (is_binary(s)) {
@@ -186,7 +187,7 @@ static void compare(const run_t *r) {
     for (int i = 0; r->p->chain[i]; ++i) exact &= r->p->chain[i] < PC_GELU_ERF || r->p->chain[i] > PC_TANH;
     int64_t pos[DNNL_TP_MAX_NDIMS] = {0};
     for (int64_t i = 0; i < n; ++i, tensor_next(md, pos)) {
-        const int64_t at = dtp_md_offset(md, pos);
+        const int64_t at = tensor_offset(md, pos);
         const double got = dtp_load(md->data_type, dst->data, at);
         if (r->p->rows && i / cols >= r->p->rows) {
             if (got != dtp_load(md->data_type, r->old_dst, at))

@@ -39,8 +39,12 @@ bool tensor_next(const dtp_md_t *md, int64_t *pos) {
     return false;
 }
 
-static int64_t offset_of(const dtp_md_t *md, const int64_t *pos) {
+int64_t tensor_offset(const dtp_md_t *md, const int64_t *pos) {
     int64_t rest[DNNL_TP_MAX_NDIMS], at = md->offset0, inner = 1;
+    if (!md->inner_nblks) {
+        for (int d = 0; d < md->ndims; ++d) at += pos[d] * md->strides[d];
+        return at;
+    }
     for (int d = 0; d < md->ndims; ++d) rest[d] = pos[d];
     for (int b = md->inner_nblks - 1; b >= 0; --b) {
         int64_t *r = &rest[md->inner_idxs[b]];
@@ -112,7 +116,7 @@ bool rounds_near(dnnl_tp_data_type_t dt, double got, double want, double err) {
 
 double tensor_get(const tensor_t *t, const int64_t *pos) {
     return value_at(t->md.data_type,
-                    t->data + (size_t)offset_of(&t->md, pos) * dtp_type_size(t->md.data_type));
+                    t->data + (size_t)tensor_offset(&t->md, pos) * dtp_type_size(t->md.data_type));
 }
 
 double *tensor_values(const tensor_t *t) {
@@ -161,7 +165,7 @@ static void set_bytes(dnnl_tp_data_type_t dt, unsigned char *p, double x) {
 }
 
 void tensor_set(tensor_t *t, const int64_t *pos, double value) {
-    set_bytes(t->md.data_type, t->data + (size_t)offset_of(&t->md, pos) * dtp_type_size(t->md.data_type),
+    set_bytes(t->md.data_type, t->data + (size_t)tensor_offset(&t->md, pos) * dtp_type_size(t->md.data_type),
               value);
 }
 

@@ -28,6 +28,8 @@ void tensor_set(tensor_t *t, const int64_t *pos, double value);
 double tensor_get_bcast(const tensor_t *t, const int64_t *pos);
 /* Padding is zero and the canaries are whole. */
 void tensor_check(const tensor_t *t, const char *what);
+/* Where the element at pos lies, in elements. */
+int64_t tensor_offset(const dtp_md_t *md, const int64_t *pos);
 /* Next position in row-major order; false at the end. */
 bool tensor_next(const dtp_md_t *md, int64_t *pos);
 
