@@ -90,8 +90,8 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     spatial(p->dst_x, &d->dst, 2);
     dtp_dw_row_t *a = &p->common;
     const bool done = clamps(&p->po, a);
-    const bool one = !done && p->po.len == 1 && dtp_fused_init(&p->fused, &p->po, true, false) &&
-                     p->fused.act && d->dst.data_type == f32;
+    const bool one = !done && p->po.len == 1 && d->dst.data_type == f32 &&
+                     dtp_fused_init(&p->fused, &p->po, true, false) && p->fused.act;
     p->tiled = !done && !one;
     p->src_bytes = (int64_t)dtp_type_size(dt);
     p->dst_bytes = (int64_t)dtp_type_size(d->dst.data_type);
@@ -112,6 +112,11 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     p->src_0 = d->src.offset0, p->dst_0 = d->dst.offset0;
     p->src_n = d->src.strides[0], p->dst_n = d->dst.strides[0];
     p->bia_0 = d->bia.offset0;
+    const double bytes = (double)dtp_md_nelems(&d->src) * (double)p->src_bytes +
+                         (double)dtp_md_nelems(&d->dst) * (double)p->dst_bytes;
+    p->big = bytes > 0.5 * (double)pd->engine->l3_bytes;
+    p->stream =
+        p->big && !p->tiled && dt == f32 && (p->dst_x[1] | p->dst_x[2] | a->channels) % DTP_DW_PANEL == 0;
     return dnnl_tp_success;
 }
 
@@ -119,7 +124,7 @@ void dtp_dw_split(dtp_dw_plan_t *p) {
     dtp_dw_row_t *a = &p->common;
     a->w = p->win[2];
     a->ld_src = p->src_x[2];
-    a->ld_dst = p->tiled ? a->channels : p->dst_x[2];
+    a->ld_dst = p->tiled || p->apart ? a->channels : p->dst_x[2];
     a->step_d = p->win[0].step * p->src_x[0];
     a->step_h = p->win[1].step * p->src_x[1];
     const int64_t width = p->win[2].out;
@@ -148,8 +153,10 @@ static dnnl_tp_status_t depthwise_pd_init(dtp_pd_t *pd) {
     p->common.wei_panel = w->strides[0];
     p->wei_0 = w->offset0;
     if (dtp_md_nelems(&d->dst) == 0) return dnnl_tp_success;
+    p->apart = p->stream && p->fused.act;
     dtp_dw_split(p);
-    if (p->tiled) dtp_pd_book(pd, 0, (size_t)(p->columns * p->common.channels) * sizeof(float));
+    if (p->tiled || p->apart)
+        dtp_pd_book(pd, 0, (size_t)((1 + p->pairs) * p->columns * p->common.channels) * sizeof(float));
     return dnnl_tp_success;
 }
 
@@ -183,11 +190,14 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
             (char *)ctx->ptr[DTP_CONV_DST] +
             (p->dst_0 + n * p->dst_n + od * p->dst_x[0] + oh * p->dst_x[1] + block * p->dst_b) * p->dst_bytes;
         const int64_t columns = a.x1 - a.x0, C = a.channels;
-        float *tile = p->tiled ? (float *)(void *)dtp_scratch_slot(pd, ctx, slot) : NULL;
-        a.dst = p->tiled ? (void *)(tile - a.x0 * C) : dst;
+        float *tile = p->tiled || p->apart ? (float *)(void *)dtp_scratch_slot(pd, ctx, slot) : NULL;
+        a.dst = tile ? (void *)(tile - a.x0 * C) : dst;
         const bool pair = p->pairs && u + 1 < end && h1 - h0 == H->kernel && oh + 1 < H->out &&
                           dtp_window_begin(H, oh + 1) + H->kernel <= H->in;
-        a.below = pair ? dst + p->dst_x[1] * p->dst_bytes : NULL;
+        if (pair) a.below = tile ? (void *)(tile + columns * C) : dst + p->dst_x[1] * p->dst_bytes;
+        else a.below = NULL;
+        a.stream = p->stream && !tile && (uintptr_t)dst % DTP_CACHE_LINE == 0;
+        a.ahead = p->big ? (1 + pair) * H->stride : 0;
         u += pair;
         p->row(&a);
         const int64_t step = p->dst_x[2] * p->dst_bytes;
@@ -198,8 +208,9 @@ void dtp_dw_run(const dtp_dw_plan_t *p, const dtp_pd_t *pd, const dtp_exec_ctx_t
         } else if (p->fused.act) {
             float *y = (float *)(void *)dst;
             for (int row = 0; row <= pair; ++row, y += p->dst_x[1])
-                p->fused.act(&(dtp_eltwise_args_t){y, y, p->dst_x[2], p->dst_x[2], columns, C,
-                                                   p->fused.act_alpha, p->fused.act_beta, 0});
+                p->fused.act(&(dtp_eltwise_args_t){tile ? tile + row * columns * C : y, y, a.ld_dst,
+                                                   p->dst_x[2], columns, C, p->fused.act_alpha,
+                                                   p->fused.act_beta, tile ? DTP_MEM_STREAM : DTP_MEM_NEAR});
         }
     }
 }

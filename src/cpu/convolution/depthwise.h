@@ -17,6 +17,9 @@ typedef struct {
     int64_t src_bytes, bia_bytes, dst_bytes; /* of an element */
     dtp_store_fn_t store;
     bool has_bias, tiled, pairs; /* tiled: rows pass through scratch */
+    bool big;                    /* src and dst exceed a share of the last cache: src is fetched ahead, and */
+    bool stream,
+        apart; /* dst goes past the caches where it is aligned; apart: from scratch, after the last step */
     int64_t bia_0, grain,
         crowded;       /* bytes: columns so far apart displace each other in the first-level cache */
     dtp_fused_t fused; /* one elementwise step, if act is set */

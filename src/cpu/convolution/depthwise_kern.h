@@ -16,7 +16,9 @@ typedef struct {
     void *dst;        /* column 0 */
     int is_bf16;      /* src and weights, else f32; only then may these be bf16, too: */
     int bias_bf16, dst_bf16;
+    int stream; /* dst is f32 in whole aligned lines, and is stored past the caches */
     int64_t ld_src, ld_dst, step_d, step_h, wei_d, wei_h, wei_panel, nd, nh, channels, x0, x1;
+    int64_t ahead; /* so many rows of src behind those that are read are fetched meanwhile */
     void *
         below; /* not NULL: also the next row of dst, whose elements in height follow each other and lie one row of src
                      further; kernels of 3 x 3 with stride 1 of which each column and both rows see some column and all rows */
