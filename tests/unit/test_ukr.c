@@ -93,6 +93,7 @@ static void check_tile(const case_t *c) {
     u.pf_mode = c->pf_mode;
     u.pf_shift = c->pf_shift;
     u.pf_dist = 256;
+    u.pf_rows = !c->table;
     if (copies) {
         u.copy = (char *)copy;
         u.copy_bs = k * 64;

@@ -241,6 +241,7 @@ static void gemm_block_passes(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0
                     gemm_b_of(s, &u, p, next, q0, k0, c == 0);
                     u.a = g->a_form == DTP_GEMM_A_DIRECT ? s->p.a + r0 * g->sam + k0 * 4 : s->a_buf;
                     u.lda = g->a_form == DTP_GEMM_A_DIRECT ? g->sam : s->a_ld;
+                    u.pf_rows = g->far_a && p == q0;
                     /* After the last strip: the first, for the next rows or the next pass; else what follows
                      * B.
                      */
@@ -282,6 +283,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
     u.ntap = 1;
     u.bias = NULL;
     u.add = NULL;
+    u.pf_rows = false;
     for (int64_t r0 = m0; r0 < m1; r0 += g->mc) {
         const int64_t rows = dtp_min64(g->mc, m1 - r0);
         for (int64_t panel0 = s0, panel1; panel0 < s1; panel0 = panel1) {
@@ -293,6 +295,7 @@ static void gemm_block_tiled(gemm_slot_t *s, int64_t m0, int64_t m1, int64_t s0,
                 if (g->a_form == DTP_GEMM_A_DIRECT) {
                     u.a = s->p.a + r0 * g->sam + k0 * 4;
                     u.lda = g->sam;
+                    u.pf_rows = g->far_a && panel0 == s0;
                 } else {
                     if (panel0 == s0 || g->kc < g->k) gemm_pack_a(s, r0, rows, k0, u.k);
                     u.a = s->a_buf;

@@ -17,6 +17,7 @@ enum {
     A_PACK_BYTES = 256 << 10, /* packed A of a slot */
     ONCE_BYTES = 16 << 10,    /* B that needs no prefetch: most of it stays in the first-level cache */
     B_PACK_BYTES = 384 << 10, /* packed B of a slot, or one strip */
+    ROW_UNITS = 4,            /* for each thread, where rows are split */
     GROUP_BYTES = 8 << 20,    /* of packed B, which stay in the shared cache while */
     GROUP_CHUNKS = 4          /* so many row chunks, or more, pass */
 };
@@ -165,12 +166,18 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const double flops_ns = 2.0 * (double)m * kn * matrices / g->ukr->flops_per_ns,
                  read_ns = 4 * kn * matrices / B_BYTES_PER_NS;
     const double ns = (flops_ns > read_ns ? flops_ns : read_ns) + 1;
+    const bool large_a = k * 4 > g->l2_bytes / m;
+    g->far_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
+               g->sam == k * 4 && g->kc >= k;
     g->mchunks = 1;
     if (g->num_threads > 1 && ns >= ALONE_NS) {
         /* Split rows too where strips alone do not share out evenly. */
         const int64_t most = dtp_max64(m / dtp_min64(32, dtp_max64(dtp_div_up(m, g->num_threads), cap)), 1);
         double best = 0;
-        for (int64_t c = 1; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
+        /* Threads that share the columns read all of A each. */
+        if (large_a && m > n && g->b_form == DTP_GEMM_B_PACKED)
+            g->mchunks = dtp_min64(ROW_UNITS * (int64_t)g->num_threads, most);
+        for (int64_t c = g->mchunks; c <= most && c <= 4 * g->num_threads && best < 0.95; c++) {
             const double units = (double)(g->batches * g->nunits * c);
             const double even =
                 units / ((double)g->num_threads * (double)dtp_div_up((int64_t)units, g->num_threads));

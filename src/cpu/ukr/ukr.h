@@ -61,6 +61,7 @@ typedef struct {
     const char *pf;
     int64_t pf_first, pf_count; /* these blocks prefetch; block pf_first + i from dtp_ukr_pf_from(i) */
     int64_t pf_dist;            /* stream mode: bytes ahead within a column panel */
+    bool pf_rows; /* the other blocks fetch the rows of A that follow theirs: lda is 4 * k, row_a NULL */
     int pf_mode;
     int pf_shift;   /* line mode: 1 << pf_shift blocks, at most 4, share the fetch of a column panel */
     uint32_t flags; /* DTP_UKR_* */

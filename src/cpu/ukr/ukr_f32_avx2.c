@@ -262,6 +262,9 @@ INLINE void f32_body(const int MR, const int NW, const int WAY, const dtp_ukr_ar
             (MR > 3 || u->pf_mode != DTP_UKR_PF_STREAM)) {
             pf_lines = K_TURN >> u->pf_shift;
             pf = dtp_ukr_pf_from(u, pf_at);
+        } else if (WAY == PACKED && u->pf_rows) {
+            pf_lines = K_TURN / 2;
+            pf = base_a;
         }
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;

@@ -188,7 +188,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
         const int64_t kb = 4 * u->k, bs = u->bs;
         const int64_t pf_at = blk - u->pf_first;
         const int pf_mode = pf_at >= 0 && pf_at < u->pf_count ? u->pf_mode : 0;
-        const char *pf = pf_mode ? u->pf + pf_at * bs : u->b;
+        const char *pf = pf_mode ? u->pf + pf_at * bs : u->pf_rows ? base_a : u->b;
         for (int64_t n = 0; n < u->ntap; n++, t++) {
             const char *b = u->b + t->b;
             const int64_t k = t->a;
