@@ -62,7 +62,7 @@ static void every_pool_gives_the_same_bits(void **state) {
 static void submit_to_stalled(dnnl_tp_engine_t engine, int problem, dnnl_tp_primitive_t p,
                               hostile_kind_t kind, const buffers_t *want) {
 #ifdef __SANITIZE_THREAD__
-    enum { MANY = 100, SOME = 10 }; /* the work itself takes a hundred times as long */
+    enum { MANY = 20, SOME = 5 }; /* the work itself takes a hundred times as long */
 #else
     enum { MANY = 1000, SOME = 50 };
 #endif

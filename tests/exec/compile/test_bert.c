@@ -140,7 +140,11 @@ static void test_batch(void **state) {
  */
 static void test_groups(void **state) {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    static const int64_t caches[] = {100 << 10}; /* the others run the same code in other orders */
+#else
     static const int64_t caches[] = {1, 100 << 10, 300 << 10};
+#endif
     for (size_t i = 0; i < sizeof caches / sizeof *caches; ++i)
         for (form_t form = PACKED; form < FORMS; ++form) {
             mirror_t *m = make(form, 20, 23, 0, 0);
