@@ -21,6 +21,7 @@ typedef struct {
     int64_t first_tap, tap_d, tap_h; /* number of the tap (0, 0, 0), and what depth and height add */
     int64_t divisor;                 /* of sums; 0: the number of taps inside */
     int maximum;                     /* else a sum */
+    int stream;                      /* whole vectors of dst, which are f32 and aligned, go past the caches */
     float least;                     /* maximum of no tap */
     int exact; /* divide instead of multiplying by the inverse: what integers are rounded from */
 } dtp_pool_row_t;

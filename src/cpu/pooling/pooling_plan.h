@@ -42,6 +42,7 @@ typedef struct {
     int64_t many;          /* blocks of a unit: more than 1 where a block is one output */
     int64_t band, bands;   /* rows of dst of a unit */
     int64_t band_rows;     /* rows of src that a band reaches, at most */
+    bool stream;           /* dst goes past the caches, if it is aligned */
     int64_t shards;        /* > 1: of the columns of one output, summed on their own first */
     /* planes */
     bool whole; /* one output: all of the plane, which lies in one piece */

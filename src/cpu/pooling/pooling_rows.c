@@ -83,6 +83,7 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
     char *dst = j->ctx->ptr[DTP_POOLING_DST], *numbers = j->ctx->ptr[DTP_POOLING_WORKSPACE];
     const dtp_window_t *wd = &p->w[0], *wh = &p->w[1];
     const int64_t size = p->type == V_BF16 ? 2 : 4;
+    const bool stream = p->stream && (uintptr_t)dst % DTP_CACHE_LINE == 0;
     const bool alone = !p->dst_direct || p->po.len || (p->taps && !p->tap_direct);
     for (int64_t i = begin; i < end; ++i) {
         const unit_t u = pool_unit(p, i);
@@ -129,6 +130,7 @@ static void pool_rows(void *arg, int slot, int64_t begin, int64_t end) {
                 .tap_h = p->w[2].kernel,
                 .divisor = p->divisor,
                 .maximum = p->maximum,
+                .stream = stream,
                 .least = p->least,
                 .exact = p->exact});
             if (p->po.len)

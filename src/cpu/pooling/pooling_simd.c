@@ -11,6 +11,8 @@ enum {
     ROW_BYTES = 128 * 1024,        /* of rows of src that windows share */
     LEAST_BLOCK = 64,              /* channels of a unit, if there are so many */
     UNIT_FLOATS = 2048,            /* of dst in a unit, if rows are short */
+    LONG_UNIT = 32 * 1024,         /* of dst in a unit, if threads get enough of them */
+    UNITS_PER_THREAD = 4,          /* of long ones, at least */
     SMALL_BLOCK = 512,             /* of a unit that is one output */
     BAND_FLOATS = 64 * 1024,       /* of src that a unit may convert */
     SLOT_FLOATS = 4 * 1024 * 1024, /* of scratch for a participant; beyond, the reference serves */
@@ -89,6 +91,30 @@ static int64_t pool_block(const dtp_pool_plan_t *p, int64_t run) {
     return dtp_round_up(dtp_div_up(run, dtp_div_up(run, fit)), LEAST_BLOCK);
 }
 
+/* Of f32: whether what is read would leave the caches for what is written. */
+static bool pool_is_large(const dtp_pd_t *pd) {
+    const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
+    const double src = sizeof(float) * (double)dtp_md_nelems(&d->src),
+                 dst = sizeof(float) * (double)dtp_md_nelems(&d->dst);
+    return src + dst > .5 * (double)pd->engine->l3_bytes && dst > (double)pd->engine->l2_bytes;
+}
+
+/* Whether rows of each unit begin with a cache line of dst, and so do their pixels. */
+static bool pool_lines_whole(const dtp_pool_plan_t *p) {
+    const dtp_pool_view_t *y = &p->dst;
+    int64_t all = y->offset0 | y->n_stride | p->block | (y->block > 1 ? y->c_stride : 0);
+    for (int i = 0; i < DTP_POOLING_DIMS; ++i) all |= y->s[i];
+    return all % (DTP_CACHE_LINE / (int64_t)sizeof(float)) == 0;
+}
+
+/* Rows of dst of a unit: units cost something. */
+static int64_t pool_band(const dtp_pool_plan_t *p, int threads) {
+    const int64_t row = dtp_max64(1, p->w[2].out * p->block),
+                  rows = p->n * dtp_div_up(p->blocks, p->many) * p->w[0].out * p->w[1].out,
+                  many = dtp_min64(LONG_UNIT / row, rows / (UNITS_PER_THREAD * dtp_max64(1, threads)));
+    return dtp_max64(1, dtp_min64(p->w[1].out, dtp_max64(UNIT_FLOATS / row, many)));
+}
+
 static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     dtp_pool_plan_t *p = pd->plan;
     const dtp_pooling_desc_t *d = (const dtp_pooling_desc_t *)pd->op;
@@ -112,9 +138,9 @@ static dnnl_tp_status_t pool_plan_rows(dtp_pd_t *pd, unsigned isa) {
     p->many = 1;
     if (p->shards == 1 && p->dst_direct && !p->po.len && p->src.block > 1 && p->src.block == p->dst.block)
         p->many = dtp_max64(1, SMALL_BLOCK / p->block); /* their padding, too, which is made 0 again */
-    p->band = 1;
-    if (p->src_direct) /* short rows in groups: units cost something */
-        p->band = dtp_max64(1, dtp_min64(p->w[1].out, UNIT_FLOATS / dtp_max64(1, p->w[2].out * p->block)));
+    p->stream = p->type == V_F32 && p->src_direct && p->dst_direct && !p->po.len && !p->taps &&
+                pool_is_large(pd) && pool_lines_whole(p);
+    p->band = p->src_direct ? pool_band(p, pd->num_threads) : 1;
     size_t slot = 0;
     if (!p->src_direct) {
         const int64_t planes = dtp_min64(p->w[0].kernel, p->w[0].in), high = p->w[1].in,

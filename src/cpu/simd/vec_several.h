@@ -12,6 +12,10 @@ V_INLINE vf v_held(vf v) {
     return v;
 }
 
+/* What is read before is read before what is read behind: the compiler's own order hides from the processor that a row is read as
+ * it lies, so that it fetches less ahead. */
+V_INLINE void v_in_order(void) { __asm__ volatile("" ::: "memory"); }
+
 /* v_larger: the greater of x and acc, where `larger` is v_lt(acc, x): what NaN leaves is acc.
  * vb4: a byte for each lane of four vectors, in any order; v_sel_b4: a in the lanes of m[0] to m[3], b in the others;
  * v_store_b4: in the order of the lanes; v_least_b4: the lesser of a and b, numbers without sign, in the lanes of m[0] to m[3], b in
