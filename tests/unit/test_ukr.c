@@ -24,12 +24,21 @@ static float *values(size_t n) {
     return p;
 }
 
+/* The same from the begin of a cache line on. */
+static float *lines(size_t n) {
+    float *from = values(n), *p = NULL;
+    assert_int_equal(posix_memalign((void **)&p, DTP_CACHE_LINE, (n + 1) * sizeof *p), 0);
+    memcpy(p, from, n * sizeof *p);
+    free(from);
+    return p;
+}
+
 typedef struct {
     const dtp_ukr_set_t *set;
     const char *name;
     int mr, nv, cols;
     int64_t k, nblk;
-    bool plain, table, taps, add, add_table, bias, half;
+    bool plain, table, taps, add, add_table, bias, half, past;
     uint32_t flags;
     int pf_mode, pf_shift;
 } case_t;
@@ -42,12 +51,12 @@ static uint32_t flags(uint32_t may) {
 
 static void check_tile(const case_t *c) {
     const int ntap = c->taps ? MAX_TAPS : 1;
-    const int64_t rows = c->mr * c->nblk, k = c->k, lda = k * ntap + 3, ldc = c->cols + 5,
+    const int64_t rows = c->mr * c->nblk, k = c->k, lda = k * ntap + 3, ldc = c->cols + (c->past ? 16 : 5),
                   ldb = c->cols + 2 + (c->cols == 14); /* a step of 64 bytes means packed */
     const int64_t steps = k * ntap, width = 16 * c->nv;
     float *a = values((size_t)(rows * lda)), *add = values((size_t)(rows * ldc)),
           *bias = values((size_t)c->cols);
-    float *out = values((size_t)(rows * ldc)), *old = malloc(sizeof(float) * (size_t)(rows * ldc));
+    float *out = lines((size_t)(rows * ldc)), *old = malloc(sizeof(float) * (size_t)(rows * ldc));
     float *b = c->plain ? values((size_t)((steps ? steps - 1 : 0) * ldb + c->cols))
                         : values((size_t)(steps * width));
     float *copy = values((size_t)(steps * width));
@@ -73,7 +82,7 @@ static void check_tile(const case_t *c) {
                         .ntap = ntap,
                         .k = k,
                         .nblk = c->nblk,
-                        .flags = c->flags,
+                        .flags = c->flags | (c->past ? DTP_UKR_PAST : 0),
                         .add_scale = 0.5f,
                         .floor = (float)(c->k % 3) - 1,
                         .cap = 3};
@@ -201,6 +210,7 @@ static void check_tiles(const case_t *tile, int cols, int panel) {
         c.add_table = test_rand(&rng) % 2;
         c.bias = v & 16;
         c.flags = flags(DTP_UKR_ACC);
+        c.past = !c.half && !(c.flags & DTP_UKR_ACC) && c.cols == 16 * c.nv;
         c.pf_mode = v / 32 % 4;
         c.pf_shift = v % 3;
         check_tile(&c);

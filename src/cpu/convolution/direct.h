@@ -64,6 +64,7 @@ typedef struct {
     int64_t passes, pass_elements;
     int64_t npanels;
     int nv;    /* column panels of a strip */
+    bool past; /* whole lines of dst go past the caches, where they begin at lines */
     bool half; /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t line_chunks, row_chunks; /* chunks of a group: of lines of output pixels, of parts of a line */
     int64_t panel_parts;

@@ -47,6 +47,7 @@ typedef struct {
     const dtp_share_t *stop; /* of the run, or NULL */
     int64_t unseen;          /* work (rows x column panels x k) since the last look at it */
     bool over;
+    uint32_t past; /* DTP_UKR_PAST or 0 */
 } gemm_slot_t;
 
 /* After each strip: is the run over? */
@@ -122,7 +123,7 @@ static void gemm_strip(const gemm_slot_t *s, dtp_ukr_args_t *u, int64_t m0, int6
     u->bias = NULL;
     u->add = NULL;
     if (last_pass) {
-        u->flags |= g->flags;
+        u->flags |= g->flags | s->past;
         u->floor = g->floor;
         u->cap = g->cap;
         if (g->has_bias) u->bias = s->p.bias + col0 * dtp_ukr_bias_bytes(g->flags);
@@ -344,6 +345,8 @@ static inline void gemm_slot_init(gemm_slot_t *s, const gemm_run_t *run, int slo
     s->stop = run->stop;
     s->unseen = 0;
     s->over = false;
+    const bool reads_c = g->has_add && s->p.add == s->p.c;
+    s->past = g->past && !reads_c && (uintptr_t)s->p.c % DTP_CACHE_LINE == 0 ? DTP_UKR_PAST : 0;
 }
 
 static void gemm_to_batch(gemm_slot_t *s, const gemm_run_t *run, int64_t batch) {

@@ -53,9 +53,9 @@ typedef void (*dtp_gemm_finish_t)(const void *arg, int64_t batch, float *tile, i
 
 typedef struct {
     /* Filled by the user, who then calls dtp_gemm_set_shape. */
-    const dtp_ukr_set_t *ukr; /* of a set that packs nothing: a_form A_DIRECT, b_form B_PACKED or B_WIDE */
-    int k_over;               /* elements that the last k-step lacks; a_form then is not A_DIRECT */
-    int64_t l2_bytes;
+    const dtp_ukr_set_t *ukr;   /* of a set that packs nothing: a_form A_DIRECT, b_form B_PACKED or B_WIDE */
+    int k_over;                 /* elements that the last k-step lacks; a_form then is not A_DIRECT */
+    int64_t l2_bytes, l3_bytes; /* l3_bytes 0: C goes to the caches, whatever its size */
     int num_threads;
     dtp_gemm_a_t a_form;
     dtp_gemm_b_t b_form;
@@ -96,6 +96,7 @@ typedef struct {
     bool along_rows; /* few rows of a large row-major B: the next strip is prefetched */
     bool b_copy;     /* the first row block of a strip packs it */
     bool far_a;      /* dense rows beyond the second-level cache: the first strip fetches them */
+    bool past;       /* whole lines of C go past the caches, where they begin at lines */
     int nv;          /* column panels per strip */
     bool half;       /* the last column panel, of which half is empty, and the one before are a strip */
     int64_t a_bytes, b_bytes; /* of a slot's scratch; then the tile */
@@ -105,6 +106,10 @@ typedef struct {
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
 
+/* Whether C, which with A takes so many bytes, is stored past the caches: it would not stay there until it is read. */
+static inline bool dtp_gemm_goes_past(double bytes, int64_t l3_bytes) {
+    return l3_bytes && bytes > 0.5 * (double)l3_bytes;
+}
 /* K-steps of a pass over k of them; the last one may have less. */
 static inline int64_t dtp_gemm_pass(int64_t k) {
     if (k <= DTP_GEMM_K_ONE) return k;

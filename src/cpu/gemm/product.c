@@ -202,6 +202,7 @@ dnnl_tp_status_t dtp_product_init(dtp_product_t *p, dtp_pd_t *pd, const dtp_prod
     }
     p->common.ukr = ukr;
     p->common.l2_bytes = pd->engine->l2_bytes;
+    p->common.l3_bytes = pd->engine->l3_bytes;
     p->common.num_threads = pd->num_threads;
     const dtp_gemm_t plain = p->common;
     p->tiled = !product_fuse(p, geo);

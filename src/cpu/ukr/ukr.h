@@ -37,6 +37,9 @@ enum {
     DTP_UKR_ADD_BF16 = 32,
     DTP_UKR_BIAS_BF16 = 64,
     DTP_UKR_HALF = 128, /* A's last k-step of each tap is its first element alone */
+    /* Lines of C, which are whole and aligned, may be stored past the caches; not with ACC. The stores are done when the
+     * kernel returns. */
+    DTP_UKR_PAST = 256,
     DTP_UKR_TYPES = DTP_UKR_C_BF16 | DTP_UKR_ADD_BF16 | DTP_UKR_BIAS_BF16
 };
 

@@ -164,7 +164,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     char *base_c = u->c;
     const int64_t *row_a = u->row_a, *row_c = u->row_c;
     const bool acc = u->flags & DTP_UKR_ACC, first = u->flags & DTP_UKR_RELU_FIRST,
-               more = acc || first || add;
+               more = acc || first || add, past = WAY != PLAIN && u->flags & DTP_UKR_PAST;
     const float *bias = u->bias ? u->bias : nothing;
     ends_t ends = {first ? 0 : -__builtin_inff(), add ? u->add_scale : 0,
                    u->flags & DTP_UKR_FLOOR ? u->floor : -__builtin_inff(),
@@ -172,7 +172,7 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
     for (int64_t blk = 0; blk < u->nblk; blk++) {
         if (HOW & FETCHED) {
             if (add) fetch_rows(MR, NV, add, u->row_add ? u->row_add + blk * MR : NULL, u->ldadd);
-            fetch_rows(MR, NV, base_c, row_c, u->ldc);
+            if (!past) fetch_rows(MR, NV, base_c, row_c, u->ldc);
         }
         __m512 c[MAX_ACC];
         UNROLL for (int i = 0; i < MR * NV; i++) c[i] = _mm512_setzero_ps();
@@ -232,8 +232,15 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
         if (!more) {
             __m512 v[DTP_UKR_MAX_NV];
             UNROLL for (int j = 0; j < NV; j++) v[j] = LOAD(j, bias);
+            UNROLL for (int i = 0; i < MR * NV; i++) c[i] =
+                _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_add_ps(c[i], v[i % NV])));
+            if (past) {
+                UNROLL for (int i = 0; i < MR * NV; i++)
+                    _mm512_stream_ps((float *)(void *)cr[i / NV] + 16 * (i % NV), c[i]);
+                continue;
+            }
             UNROLL for (int i = 0; i < MR; i++) UNROLL for (int j = 0; j < NV; j++)
-                STORE(j, cr[i], _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_add_ps(c[i * NV + j], v[j]))));
+                STORE(j, cr[i], c[i * NV + j]);
             continue;
         }
         const __m512 least = _mm512_set1_ps(ends.first), s = _mm512_set1_ps(ends.scale);
@@ -244,11 +251,14 @@ INLINE void f32_body(const int MR, const int NV, const int FULL, const int HOW, 
             UNROLL for (int j = 0; j < NV; j++) {
                 __m512 x = _mm512_add_ps(_mm512_add_ps(c[i * NV + j], LOAD(j, old)), LOAD(j, bias));
                 x = _mm512_fmadd_ps(s, LOAD(j, from), _mm512_max_ps(least, x));
-                STORE(j, cr[i], _mm512_min_ps(hi, _mm512_max_ps(lo, x)));
+                x = _mm512_min_ps(hi, _mm512_max_ps(lo, x));
+                if (past) _mm512_stream_ps((float *)(void *)cr[i] + 16 * j, x);
+                else STORE(j, cr[i], x);
             }
         }
         if (add && !row_add) add += MR * u->ldadd;
     }
+    if (past) _mm_sfence();
 }
 #undef LOAD
 #undef STORE
