@@ -6,6 +6,7 @@ enum {
         7, /* of ROWS_WHOLE parts of the L2, for what a chunk of pixels reads; weights take the others */
     ROWS_WHOLE = 16,
     LEAST_PASS = 128, /* channels of a pass */
+    FEW_STEPS = 192,  /* of two column panels stay in the L1, where there are no wider tiles */
     LEAST_ROWS = 64,  /* of a chunk; */
     MOST_ROWS = 1024,
     TILE_ROWS = 256,  /* where sums go through a tile */
@@ -108,6 +109,9 @@ void dtp_conv_direct_plan(dtp_conv_direct_t *p, dtp_pd_t *pd) {
     p->nv = 1;
     const int *mr = p->ukr->max_mr;
     if (p->ukr->max_nv > 2 && mr[3]) p->nv = p->npanels % 3 && p->npanels % 4 == 0 ? 4 : 3;
+    else if (!p->ukr->is_bf16 && mr[2] && p->oc % (2 * DTP_UKR_PANEL) == 0 &&
+             p->steps * w[0].kernel * w[1].kernel * w[2].kernel <= FEW_STEPS)
+        p->nv = 2;
     if (p->few) p->nv = (int)dtp_div_up(p->oc, dtp_max64(dtp_div_up(p->oc, p->few->columns), 1));
     if (p->dst_p != dtp_conv_panel(p) * p->dst_c) p->nv = 1;
     p->nv = (int)dtp_max64(dtp_min64(p->nv, p->npanels), 1);
