@@ -139,7 +139,7 @@ static dnnl_tp_status_t lrn_init(dtp_pd_t *pd) {
     dtp_pd_book(pd, 0, (size_t)(p->room + 2 * p->base) * sizeof(float) + 2 * DTP_CACHE_LINE);
     const double elements = (double)dtp_md_nelems(&d->src) / (double)dtp_max64(1, p->n * p->units);
     const double neighbours = (double)(across ? 2 * p->half + 1 : (2 * p->half + 1) * 2);
-    double ns = (isa & DTP_ISA_AVX512 ? .02 : isa & DTP_ISA_AVX2 ? .04 : .5) * (6 + neighbours);
+    double ns = (isa & DTP_ISA_AVX512 ? .034 : isa & DTP_ISA_AVX2 ? .04 : .5) * (5 + neighbours);
     if (p->power) ns += isa ? 1 : 20;
     p->grain = dtp_grain(10 + ns * elements);
     return dnnl_tp_success;
