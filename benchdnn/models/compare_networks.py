@@ -5,6 +5,7 @@ OpenVINO with INFERENCE_PRECISION_HINT bf16, whose effective precision is printe
   compare networks            medians and minima at 1 and 2 threads
   compare network_clients     1, 2, 4, 8 clients on two processors: throughput against the best of the peers' four modes
   compare network_first       from the path of a file to its first result, in fresh processes that have imported the package
+  compare network_batches     how long a call of another batch size is compiled, in one session; packing is in the first
   compare network_minilm      MiniLM imported from its file against the graph that the sentence encoder builds by hand
 """
 import argparse
@@ -14,12 +15,15 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
+import onnx
 
 from compare import arguments, cpu_name, make_ids
 from lockstep import Side, take_turns
 from networks import MODELS, NAMES, here, prepare, root, varied
+from seeded import free_batch, load
 
 CLIENT_NETWORKS = ["squeezenet", "resnet50", "silero_vad_op18_ifless"]
 MODES = ("ort-sessions", "ort-shared", "ov", "ov-streams")
@@ -123,6 +127,25 @@ class Compare:
                 for s in sides:
                     s.close()
 
+    def network_batches(self):
+        import dnnl_tp
+        for name in self.o.names:
+            model, _, x = load(name)
+            free_batch(model)
+            model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+            path = os.path.join(self.work, "batches.onnx")
+            onnx.save(model, path)
+            for threads in self.o.threads:
+                with dnnl_tp.Session(path, threads=threads) as session:
+                    taken = []
+                    for batch in range(8, 0, -1):
+                        images = np.repeat(x, batch, 0)
+                        begin = time.perf_counter()
+                        session._call_for([images])
+                        taken.append((time.perf_counter() - begin) * 1e3)
+                        session.run({session.inputs[0].name: images})
+                print(f"{name:>24} {threads} threads, batches 8 to 1: " + " ".join(f"{t:.2f}" for t in taken) + " ms", flush=True)
+
     def network_minilm(self):
         program = os.path.join(root, "build", "default", "bin", "sentence_encoder")
         folder = os.path.join(root, "models", "all-MiniLM-L6-v2")
@@ -148,10 +171,11 @@ class Compare:
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_minilm"))
+    p.add_argument("what", choices=("networks", "network_first", "network_clients", "network_batches", "network_minilm"))
     p.add_argument("--names", type=lambda text: text.split(","), help="networks; default: all, or those of the clients' rows")
     options = arguments(p, 5, 120, "networks")
-    options.names = options.names or (CLIENT_NETWORKS if options.what == "network_clients" else [*NAMES, *MODELS])
+    defaults = {"network_clients": CLIENT_NETWORKS, "network_batches": ["resnet50", "densenet121"]}
+    options.names = options.names or defaults.get(options.what, [*NAMES, *MODELS])
     print(f"machine: {cpu_name()}; processors used: {options.cpus}; load {os.getloadavg()[0]:.2f}")
     with tempfile.TemporaryDirectory() as work:
         getattr(Compare(options, work), options.what)()

@@ -239,14 +239,20 @@ static void *extra(void *arg) {
     }
     return arg;
 }
+/* Between two runs a client may sleep until a timer rings (the time that a helper would need to come). Where a
+ * hypervisor has taken the CPUs away that takes many windows, in which only the extra thread is runnable: those are
+ * the best ones then, and the thread is looked for again. */
 static void one_thread_more_is_caught(void **state) {
     (void)state;
+    enum { ATTEMPTS = 5 };
     void *pool = host->create(1);
-    load_t l;
+    load_t l = {.alone = false};
     pthread_t thread;
+    double over = 0;
     atomic_store(&extra_stop, 0);
     assert_int_equal(pthread_create(&thread, NULL, extra, NULL), 0);
-    double over = load(&l, host->iface(pool), most_clients(), 1, 4 * WINDOWS);
+    for (int i = 0; i < ATTEMPTS && !l.alone && over <= 2 * OVER_BUDGET; ++i)
+        over = load(&l, host->iface(pool), most_clients(), 1, 4 * WINDOWS);
     atomic_store(&extra_stop, 1);
     pthread_join(thread, NULL);
     CHECK_OK(dnnl_tp_threadpool_quiesce(host->iface(pool), -1));

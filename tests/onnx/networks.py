@@ -10,7 +10,7 @@ import sys
 try:
     import numpy as np
     import onnx
-    from seeded import NAMES, attributes, load
+    from seeded import NAMES, attributes, free_batch, load
 except ImportError as missing:
     print(f"SKIPPED: {missing}; scripts/get_peers brings it")
     sys.exit(0)
@@ -153,12 +153,7 @@ def check_moved(name, path, model):
             return False
     if name not in BATCHED:
         return True
-    shapes = {node.input[1] for node in model.graph.node if node.op_type == "Reshape"}
-    for i, known in enumerate(model.graph.initializer):
-        shape = onnx.numpy_helper.to_array(known).copy()
-        if known.name in shapes and shape[0] == 1:  # that is the batch
-            shape[0] = 0
-            model.graph.initializer[i].CopyFrom(onnx.numpy_helper.from_array(shape, known.name))
+    free_batch(model)
     onnx.save(model, path)
     got = [moved(path, low, "--batch", "4")[1] for low in (False, True)]
     if any(got):

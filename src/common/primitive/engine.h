@@ -131,6 +131,10 @@ struct dnnl_tp_engine {
     _Atomic uint32_t answers[DTP_ENGINE_ANSWERS];
 };
 
+/* Whether so many bytes, which a primitive reads and writes, would not stay in the caches until its result is read:
+ * then results may be stored past them. */
+static inline bool dtp_past_caches(double bytes, int64_t l3_bytes) { return bytes > 0.5 * (double)l3_bytes; }
+
 /* Engine kinds of this build (src/engines.c). */
 const dtp_engine_vtbl_t *dtp_engine_vtbl(dnnl_tp_engine_kind_t kind);
 static inline bool dtp_engine_can(const struct dnnl_tp_engine *engine, unsigned what) {

@@ -84,7 +84,8 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
                      UNSUPPORTED_LAYOUT);
     DTP_DISPATCH(dtp_attr_only(pd->attr, DTP_ATTR_POST_OPS), UNSUPPORTED_ATTR);
     DTP_TRY(dtp_postops_init_channels(&p->po, pd, DTP_CONV_DST, &d->dst, isa));
-    p->row = DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable);
+    p->row = dt == dnnl_tp_bf16 ? DTP_BY_ISA_BF16(isa, dtp_dw_row, dtp_dw_row__portable)
+                                : DTP_BY_ISA(isa, dtp_dw_row, dtp_dw_row__portable);
     p->crowded = isa & DTP_ISA_AVX512 ? PLACES_BYTES : PLACES_BYTES / 2;
     spatial(p->src_x, &d->src, 2);
     spatial(p->dst_x, &d->dst, 2);
@@ -114,7 +115,7 @@ dnnl_tp_status_t dtp_dw_init(dtp_dw_plan_t *p, dtp_pd_t *pd) {
     p->bia_0 = d->bia.offset0;
     const double bytes = (double)dtp_md_nelems(&d->src) * (double)p->src_bytes +
                          (double)dtp_md_nelems(&d->dst) * (double)p->dst_bytes;
-    p->big = bytes > 0.5 * (double)pd->engine->l3_bytes;
+    p->big = dtp_past_caches(bytes, pd->engine->l3_bytes);
     p->stream =
         p->big && !p->tiled && dt == f32 && (p->dst_x[1] | p->dst_x[2] | a->channels) % DTP_DW_PANEL == 0;
     return dnnl_tp_success;

@@ -97,8 +97,8 @@ static bool goes_past(const dtp_conv_direct_t *p, const dtp_pd_t *pd) {
         dst *= (double)p->win[i].out;
     }
     const int64_t strides = p->dst_n | p->dst_p | p->dst_x[0] | p->dst_x[1] | p->dst_x[2];
-    return dtp_gemm_goes_past((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->few &&
-           !p->tiled && p->passes == 1 && !p->fused.add_is_c && !p->fused.act && p->dst_dt == dnnl_tp_f32 &&
+    return dtp_past_caches((src + dst) * DTP_UKR_STEP_BYTES, pd->engine->l3_bytes) && !p->few && !p->tiled &&
+           p->passes == 1 && !p->fused.add_is_c && !p->fused.act && p->dst_dt == dnnl_tp_f32 &&
            p->oc % DTP_UKR_PANEL == 0 && strides % DTP_CACHE_LINE == 0;
 }
 

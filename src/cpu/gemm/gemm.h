@@ -106,10 +106,6 @@ typedef struct {
     dtp_ukr_args_t once_args; /* all but the addresses */
 } dtp_gemm_t;
 
-/* Whether C, which with A takes so many bytes, is stored past the caches: it would not stay there until it is read. */
-static inline bool dtp_gemm_goes_past(double bytes, int64_t l3_bytes) {
-    return l3_bytes && bytes > 0.5 * (double)l3_bytes;
-}
 /* K-steps of a pass over k of them; the last one may have less. */
 static inline int64_t dtp_gemm_pass(int64_t k) {
     if (k <= DTP_GEMM_K_ONE) return k;

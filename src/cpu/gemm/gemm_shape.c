@@ -169,9 +169,10 @@ void dtp_gemm_set_shape(dtp_gemm_t *g, int64_t m, int64_t n, int64_t k) {
     const bool large_a = k * 4 > g->l2_bytes / m;
     g->far_a = large_a && g->a_form == DTP_GEMM_A_DIRECT && g->b_form == DTP_GEMM_B_PACKED &&
                g->sam == k * 4 && g->kc >= k;
-    g->past = dtp_gemm_goes_past((double)m * (double)(k + n) * 4, g->l3_bytes) && g->batches == 1 &&
-              !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c && !g->act &&
-              !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 && g->scm % DTP_CACHE_LINE == 0;
+    g->past = g->l3_bytes && dtp_past_caches((double)m * (double)(k + n) * 4, g->l3_bytes) &&
+              g->batches == 1 && !g->tiled && g->way == DTP_GEMM_TILES && g->kc >= k && !g->add_is_c &&
+              !g->act && !(g->flags & DTP_UKR_C_BF16) && n % DTP_UKR_PANEL == 0 &&
+              g->scm % DTP_CACHE_LINE == 0;
     g->mchunks = 1;
     if (g->num_threads > 1 && ns >= ALONE_NS) {
         /* Split rows too where strips alone do not share out evenly. */
