@@ -1,0 +1,245 @@
+/* What the parts of the fake driver share; see fake_cuda.h.
+ *
+ * Everything is under one lock, but for what the device's thread does with the bytes of blocks: only that thread makes blocks
+ * usable and takes them away while work of theirs is enqueued. Calls take the lock by fake_enter and leave it by fake_leave. */
+#ifndef TESTS_GPU_FAKE_H
+#define TESTS_GPU_FAKE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "gpu/fake/fake_cuda.h"
+#include "gpu/ptx/ptx.h"
+
+enum { FAKE_MAX_DEVICES = 8, FAKE_MAX_STREAMS = 64, FAKE_MAX_CURRENT = 16 };
+
+/* How far each stream has come, by its slot. A slot's numbers go on when another stream takes it. */
+typedef struct {
+    uint64_t of[FAKE_MAX_STREAMS];
+} fake_clock_t;
+
+typedef struct {
+    int device, retained;
+    dtp_cu_result_t sticky; /* success: alive */
+    size_t reserved;        /* bytes of pools */
+} fake_ctx_t;
+
+typedef struct fake_stream fake_stream_t;
+
+/* The moment of an event: made by cuEventRecord, reached when the device executes it. */
+typedef struct {
+    int refs; /* the event, the item, items that wait */
+    bool done;
+    int slot; /* where it was recorded */
+    uint64_t seq;
+    int64_t ns;
+    fake_clock_t clock;
+} fake_moment_t;
+
+typedef struct fake_event {
+    struct fake_event *next;
+    uintptr_t handle;
+    fake_ctx_t *ctx;
+    bool timing;
+    fake_moment_t *last; /* NULL: never recorded */
+} fake_event_t;
+
+typedef struct fake_pool {
+    struct fake_pool *next;
+    uintptr_t handle;
+    fake_ctx_t *ctx;
+    size_t limit, used, used_high, reserved, reserved_high, blocks;
+    uint64_t threshold;
+    bool destroyed; /* its blocks are still there */
+} fake_pool_t;
+
+typedef struct {
+    uint64_t at;
+    size_t bytes;
+    unsigned char *memory, *data, *set; /* with red zones; without; a byte for each that was written */
+    fake_ctx_t *ctx;
+    fake_pool_t *pool;  /* NULL: pinned memory of the host, or a variable of a module */
+    bool pinned;        /* of the host, which finds it at `data` */
+    bool live, freeing; /* for the device's thread; a free is enqueued */
+    int slot;           /* where it was allocated */
+    uint64_t seq;
+    fake_clock_t used; /* last use by each stream */
+} fake_block_t;
+
+typedef struct fake_kernel fake_kernel_t;
+typedef enum {
+    FAKE_LAUNCH,
+    FAKE_COPY,
+    FAKE_FILL,
+    FAKE_ALLOC,
+    FAKE_FREE,
+    FAKE_RECORD,
+    FAKE_WAIT,
+    FAKE_WAIT_VALUE,
+    FAKE_HOST,
+    FAKE_MARK
+} fake_work_t;
+
+/* An item of a stream. */
+typedef struct fake_item {
+    struct fake_item *next;
+    fake_work_t work;
+    uint64_t seq;
+    int64_t due_ns;
+    fake_clock_t
+        after;         /* items of other streams that come first: of the legacy stream, or before one on it */
+    fake_clock_t host; /* what the host had seen when it enqueued this */
+    /* COPY: from or to the host where host_from or host_to is set; `bytes_of` holds pageable sources. FILL. ALLOC, FREE. */
+    dtp_cu_ptr_t to, from;
+    void *host_to;
+    const void *host_from;
+    unsigned char *bytes_of;
+    size_t bytes;
+    int value;
+    fake_moment_t *moment; /* RECORD, WAIT: a reference */
+    uint32_t until;        /* WAIT_VALUE */
+    unsigned flags;
+    dtp_cu_host_fn_t fn;
+    void *arg;
+    fake_kernel_t *kernel; /* LAUNCH: a reference */
+    unsigned grid[3], block[3], shared;
+    void *params;
+    size_t params_bytes;
+} fake_item_t;
+
+typedef enum { FAKE_IDLE, FAKE_BUSY, FAKE_FOR_HOST } fake_state_t;
+struct fake_stream {
+    fake_stream_t *next;
+    uintptr_t handle;
+    fake_ctx_t *ctx;
+    int slot;
+    fake_state_t state; /* of the first item */
+    bool legacy, blocking, destroyed, per_thread;
+    pthread_t owner; /* of a per-thread stream */
+    fake_item_t *head, **end;
+    uint64_t priority;
+};
+
+/* A thread's contexts; what it is in. */
+typedef struct {
+    fake_ctx_t *current[FAKE_MAX_CURRENT];
+    int n;
+    bool in_host_fn;
+} fake_thread_t;
+
+extern struct fake_state {
+    pthread_mutex_t lock;
+    pthread_cond_t work, done; /* for the device's threads; for calls that wait */
+    bool initialised, hold;
+    _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
+    int devices, major, minor, driver_version, delay_us;
+    size_t memory_bytes;
+    uint64_t random, handles;
+    fake_ctx_t ctx[FAKE_MAX_DEVICES];
+    fake_stream_t *streams;
+    fake_event_t *events;
+    fake_pool_t *pools;
+    fake_block_t **blocks; /* by address */
+    size_t n_blocks, cap_blocks;
+    uint64_t submitted[FAKE_MAX_STREAMS], completed[FAKE_MAX_STREAMS]; /* by slot */
+    fake_clock_t clock[FAKE_MAX_STREAMS], host;                        /* what each slot has seen; the host */
+    int waiting;                                                       /* calls that wait */
+    int64_t calls, fail_at, fail_item_at;
+    dtp_cu_result_t fail_with, fail_item_with;
+    int wrongs;
+    char trap[1024];
+    fake_cuda_stats_t stats;
+} fake;
+extern _Thread_local fake_thread_t fake_thread;
+
+/* fake_state.c */
+void fake_lock(void);
+void fake_unlock(void);
+/* What a call needs, and may do. */
+enum {
+    FAKE_NEEDS_INIT = 1,
+    FAKE_NEEDS_CTX = 2,
+    FAKE_CAN_FAIL = 4,
+    FAKE_RELEASES = 8, /* also in a poisoned context */
+    FAKE_CALL = FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_CAN_FAIL
+};
+/* Takes the lock and answers success, or does not and answers why the call fails. */
+dtp_cu_result_t fake_enter(const char *call, unsigned needs);
+/* Leaves the lock and answers result; fake_leave_released: instead of success a poisoned context's error. */
+dtp_cu_result_t fake_leave(dtp_cu_result_t result);
+dtp_cu_result_t fake_leave_released(dtp_cu_result_t result);
+/* Tells what is wrong, and counts it; fake_tell_locked: does not count, because the call or the context fails. */
+void fake_wrong_locked(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void fake_tell_locked(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void fake_poison_locked(fake_ctx_t *ctx, dtp_cu_result_t result);
+bool fake_is_sticky(dtp_cu_result_t result);
+uint64_t fake_random_locked(void);
+int64_t fake_now_ns(void);
+/* A number that no handle has had, and no pointer is; its low 4 bits are 0. */
+uintptr_t fake_handle_locked(void);
+void fake_merge(fake_clock_t *to, const fake_clock_t *from);
+fake_ctx_t *fake_current(void);
+/* From now on the end of this thread looks whether it left a context current. */
+void fake_watch_thread(void);
+void *fake_zalloc(size_t bytes); /* ends the process where there is none */
+
+/* fake_device.c */
+dtp_cu_ctx_t fake_ctx_handle(const fake_ctx_t *ctx);
+
+/* fake_memory.c */
+fake_block_t *fake_block_add_locked(fake_ctx_t *ctx, size_t bytes, bool pinned);
+void fake_block_remove_locked(fake_block_t *b);
+/* The block in which bytes at an address lie; where they are 0, also that behind which the address is. */
+fake_block_t *fake_block_find_locked(dtp_cu_ptr_t at, size_t bytes);
+fake_block_t *fake_pinned_find_locked(const void *host, size_t bytes);
+bool fake_is_device_address(const void *p);
+/* "8 bytes at 120 of a block of 124" */
+const char *fake_address_text_locked(dtp_cu_ptr_t at, size_t bytes, char *text, size_t text_bytes);
+void fake_check_red_zones_locked(const fake_block_t *b);
+void fake_memory_reset_locked(void);
+
+/* fake_pool.c */
+/* Ends a block that was freed. */
+void fake_pool_block_gone_locked(fake_block_t *b);
+/* Gives back what pools have reserved above their thresholds. */
+void fake_pools_trim_locked(const fake_ctx_t *ctx);
+void fake_pools_reset_locked(void);
+
+/* fake_stream.c */
+/* The stream of a handle, of the current context; NULL: there is none. */
+fake_stream_t *fake_stream_find_locked(dtp_cu_stream_t handle, const char *call);
+void fake_stream_forget_locked(fake_stream_t *s);
+void fake_streams_reset_locked(void);
+fake_item_t *fake_item_new(fake_work_t work);
+void fake_item_free_locked(fake_item_t *item);
+/* The item's number. */
+uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item);
+/* Waits until the slot has come so far, or ctx (may be NULL) is poisoned. */
+void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq);
+void fake_wait_idle_locked(void);
+
+/* fake_event.c */
+void fake_moment_release_locked(fake_moment_t *moment);
+void fake_event_forget_locked(fake_event_t *event);
+
+/* fake_threads.c */
+void fake_threads_start_locked(void);
+void fake_threads_stop(void);
+
+/* fake_copy.c */
+bool fake_value_is_there_locked(const fake_item_t *item);
+
+/* fake_work.c */
+/* Executes the stream's first item; answers what poisons the context. Leaves the lock while a kernel runs. */
+dtp_cu_result_t fake_execute_locked(fake_stream_t *s, fake_item_t *item);
+/* Does what is left of an item that is not executed. */
+void fake_drop_locked(fake_item_t *item);
+/* Is the block there for the stream, by what its clock tells? NULL, or what is wrong. */
+const char *fake_block_refused_locked(const fake_stream_t *s, const fake_block_t *b);
+
+/* fake_module.c, fake_launch.c */
+void fake_kernel_release_locked(fake_kernel_t *kernel);
+dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item);
+void fake_modules_reset_locked(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* A driver of CUDA that only tests have: it runs the PTX of kernels by the interpreter of tests/gpu/ptx, on machines without
+ * a GPU, and finds what a real driver lets pass.
+ *
+ *   memory      addresses lie in a mapping that nobody can read or write, bytes elsewhere, between red zones. Fresh bytes
+ *               hold FAKE_CUDA_FRESH and count as unset. Freed memory is gone: its addresses are not used again soon.
+ *   streams     queues. A thread, the device, executes what is ready in a random legal order, each item after a random
+ *               delay, or at once when a call waits. Nothing is done when a call that enqueues returns.
+ *   order       vector clocks tell what happens before what: memory that is used on another stream than where it was
+ *               allocated, or is freed while another stream uses it, needs an event or a wait in between.
+ *   errors      of kernels poison the context, as they do on a GPU: nothing more is executed, no host function called.
+ *   wrong use   what a real driver leaves undefined is written to stderr, counted, and told by fake_cuda_report.
+ *
+ * All functions are thread-safe. What is not modelled: graphs and capture, peer access, several contexts of a device. */
+#ifndef TESTS_GPU_FAKE_CUDA_H
+#define TESTS_GPU_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "gpu/driver/cu_abi.h"
+
+enum { FAKE_CUDA_FRESH = 0xcd, FAKE_CUDA_POISON = 0xb7 /* host bytes that a copy is going to write */ };
+
+const dtp_cu_t *fake_cuda_table(void);
+/* What cuGetProcAddress_v2 answers; status as there: 0 = found, 1 = no such call, 2 = none of so old a version. */
+dtp_cu_result_t fake_cuda_find(const char *name, void **call, int version, uint64_t flags, int *status);
+
+/* Waits for the device's threads, forgets everything, and restores the defaults: seed 1, one device of capability 9.0 with
+ * 1 GiB, driver 13.0, delays up to 50 us. No other thread may be in a call. */
+void fake_cuda_reset(void);
+/* These hold from the next item or call on; numbers of devices and their sizes before cuInit. */
+void fake_cuda_set_seed(uint64_t seed);
+void fake_cuda_set_devices(int n, int major, int minor);
+void fake_cuda_set_memory(size_t bytes);
+void fake_cuda_set_driver_version(int version);
+/* Longest delay of an item, in microseconds; < 0: items are executed only while a call waits, so that with one host thread
+ * the order depends on the seed alone. */
+void fake_cuda_set_delay(int us);
+/* Nothing is executed until false is given; calls that wait hang. */
+void fake_cuda_hold(bool hold);
+
+/* The k-th call from now (0 = the next) of those that can fail fails with result and does nothing; an error that a context
+ * does not survive poisons it. k < 0: none. True if the last such order has not been carried out. */
+bool fake_cuda_fail(int64_t k, dtp_cu_result_t result);
+/* The k-th item that a device executes from now on fails so, and poisons its context. */
+bool fake_cuda_fail_item(int64_t k, dtp_cu_result_t result);
+/* Calls so far of those that can fail. */
+int64_t fake_cuda_calls(void);
+
+typedef struct {
+    int64_t launches, copies, fills, host_functions; /* executed */
+    int64_t waits;                                   /* calls that waited for a stream or an event */
+    int64_t allocations, frees;                      /* of pools and of pinned memory */
+    size_t bytes, peak_bytes;                        /* of pools, now and at most */
+    /* Alive: */
+    int64_t blocks, host_blocks, streams, events, pools, libraries, contexts;
+} fake_cuda_stats_t;
+fake_cuda_stats_t fake_cuda_stats(void);
+
+/* Executes all that is enqueued, and waits for it. */
+void fake_cuda_drain(void);
+/* Drains, checks the red zones, tells what is alive and what was used wrongly; answers how many such things there are. */
+int fake_cuda_report(FILE *to);
+/* Wrong uses so far; what is told of the last one, or of the last error of a device or a library. "" = nothing. */
+int fake_cuda_wrongs(void);
+const char *fake_cuda_trap(void);
+/* Is the address in device memory, and which bytes may be used there? NULL: none. For tests that look at memory. */
+const void *fake_cuda_peek(dtp_cu_ptr_t at, size_t bytes);
+
+#endif

@@ -1,0 +1,171 @@
+/* Launches of the fake driver: what is checked when a kernel is enqueued, and how it runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/fake/calls.h"
+#include "gpu/fake/kernels.h"
+
+enum { KIB = 1024, SHARED_BYTES = 48 * KIB };
+
+unsigned fake_shared_optin(void) {
+    switch (10 * fake.major + fake.minor) {
+    case 75: return 64 * KIB;
+    case 80:
+    case 87: return 163 * KIB;
+    case 86:
+    case 89:
+    case 120:
+    case 121: return 99 * KIB;
+    default: return 227 * KIB;
+    }
+}
+
+dtp_cu_result_t fake_cuFuncSetAttribute(dtp_cu_function_t function, dtp_cu_function_attribute_t attribute,
+                                        int value) {
+    dtp_cu_result_t result = fake_enter("cuFuncSetAttribute", FAKE_CALL);
+    if (result) return result;
+    fake_kernel_t *kernel = fake_kernel_find_locked((uintptr_t)function, "cuFuncSetAttribute");
+    if (!kernel) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
+    const int device = fake_current()->device;
+    const size_t room = fake_shared_optin() - ptx_static_shared(kernel->ptx[device]);
+    if (attribute != DTP_CU_FUNC_MAX_DYNAMIC_SHARED || value < 0 || (size_t)value > room)
+        return fake_leave(DTP_CU_INVALID_VALUE);
+    kernel->more_shared[device] = (unsigned)value;
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+/* ---- What is enqueued -------------------------------------------------------------------------------- */
+
+/* Why a launch of this shape is refused; NULL: it is not. */
+static const char *shape_refused(const fake_kernel_t *kernel, const fake_item_t *item) {
+    enum { MAX_GRID_X = 0x7fffffff, MAX_GRID_YZ = 65535, MAX_THREADS = 1024, MAX_BLOCK_Z = 64 };
+    const ptx_kernel_t *ptx = kernel->ptx[fake_current()->device];
+    const unsigned *grid = item->grid, *block = item->block;
+    if (!grid[0] || !grid[1] || !grid[2] || !block[0] || !block[1] || !block[2]) return "a side is 0";
+    if (grid[0] > MAX_GRID_X || grid[1] > MAX_GRID_YZ || grid[2] > MAX_GRID_YZ)
+        return "the grid is too large";
+    if (block[0] > MAX_THREADS || block[1] > MAX_THREADS || block[2] > MAX_BLOCK_Z)
+        return "the block is too large";
+    const unsigned threads = block[0] * block[1] * block[2];
+    if (threads > MAX_THREADS) return "the block has more than 1024 threads";
+    if (threads > (unsigned)ptx_max_threads(ptx)) return "the block has more threads than the kernel allows";
+    const size_t fixed = ptx_static_shared(ptx), plain = fixed < SHARED_BYTES ? SHARED_BYTES - fixed : 0;
+    if (item->shared > plain && item->shared > kernel->more_shared[fake_current()->device])
+        return "the shared memory is more than 48 KiB, and cuFuncSetAttribute has not allowed it";
+    return NULL;
+}
+
+/* Copies the parameters; why they are refused, or NULL. */
+static const char *take_params(fake_item_t *item, const ptx_kernel_t *ptx, void **params, void **extra) {
+    enum { SLACK = 16 }; /* the end of a struct may be padded */
+    item->params_bytes = ptx_params_bytes(ptx);
+    item->params = fake_zalloc(item->params_bytes);
+    if (params && extra) return "params and extra are both given";
+    if (!params && !extra)
+        return ptx_num_params(ptx) ? "the kernel has parameters, and none are given" : NULL;
+    for (int i = 0; params && i < ptx_num_params(ptx); ++i) {
+        if (!params[i]) return "a parameter is NULL";
+        memcpy((char *)item->params + ptx_param_offset(ptx, i), params[i], ptx_param_size(ptx, i));
+    }
+    if (params) return NULL;
+    const void *from = NULL;
+    const size_t *bytes = NULL;
+    for (; (uintptr_t)*extra != DTP_CU_LAUNCH_PARAM_END; extra += 2) {
+        if ((uintptr_t)*extra == DTP_CU_LAUNCH_PARAM_BUFFER) from = extra[1];
+        else if ((uintptr_t)*extra == DTP_CU_LAUNCH_PARAM_BYTES) bytes = extra[1];
+        else return "extra holds what is not known";
+    }
+    if (!from || !bytes) return "extra lacks the buffer or its size";
+    if (*bytes < item->params_bytes) return "extra has fewer bytes than the parameters";
+    if (*bytes > item->params_bytes + SLACK) return "extra has more bytes than the parameters";
+    memcpy(item->params, from, item->params_bytes);
+    return NULL;
+}
+
+dtp_cu_result_t fake_cuLaunchKernel(dtp_cu_function_t function, unsigned grid_x, unsigned grid_y,
+                                    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                                    unsigned shared_bytes, dtp_cu_stream_t stream, void **params,
+                                    void **extra) {
+    dtp_cu_result_t result = fake_enter("cuLaunchKernel", FAKE_CALL);
+    if (result) return result;
+    fake_kernel_t *kernel = fake_kernel_find_locked((uintptr_t)function, "cuLaunchKernel");
+    fake_stream_t *s = kernel ? fake_stream_find_locked(stream, "cuLaunchKernel") : NULL;
+    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if ((result = fake_kernel_need_locked(kernel))) return fake_leave(result);
+    fake_item_t *item = fake_item_new(FAKE_LAUNCH);
+    memcpy(item->grid, (unsigned[]){grid_x, grid_y, grid_z}, sizeof item->grid);
+    memcpy(item->block, (unsigned[]){block_x, block_y, block_z}, sizeof item->block);
+    item->shared = shared_bytes;
+    item->kernel = kernel;
+    ++kernel->refs;
+    const ptx_kernel_t *ptx = kernel->ptx[s->ctx->device];
+    const char *refused = shape_refused(kernel, item);
+    if (!refused) refused = take_params(item, ptx, params, extra);
+    if (refused) {
+        fake_tell_locked("cuLaunchKernel: %s: %s", ptx_kernel_name(ptx), refused);
+        fake_item_free_locked(item);
+        return fake_leave(DTP_CU_INVALID_VALUE);
+    }
+    (void)fake_submit_locked(s, item);
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+/* ---- What runs --------------------------------------------------------------------------------------- */
+
+/* Marks blocks whose addresses are parameters as used; what is wrong with one that may not be used, or NULL. */
+static const char *mark_used_locked(const fake_stream_t *s, const fake_item_t *item) {
+    const char *refused = NULL;
+    for (size_t i = 0; i + sizeof(uint64_t) <= item->params_bytes; i += sizeof(uint64_t)) {
+        uint64_t value;
+        memcpy(&value, (const char *)item->params + i, sizeof value);
+        fake_block_t *b = fake_block_find_locked(value, 1);
+        if (!b) continue;
+        const char *why = fake_block_refused_locked(s, b);
+        if (why) refused = why;
+        else b->used.of[s->slot] = item->seq;
+    }
+    return refused;
+}
+
+/* The blocks that a kernel may touch; the caller frees them. */
+static ptx_region_t *regions_locked(const fake_stream_t *s, size_t *n) {
+    ptx_region_t *regions = fake_zalloc(fake.n_blocks * sizeof *regions);
+    *n = 0;
+    for (size_t i = 0; i < fake.n_blocks; ++i) {
+        const fake_block_t *b = fake.blocks[i];
+        if (!fake_block_refused_locked(s, b))
+            regions[(*n)++] = (ptx_region_t){b->at, b->bytes, b->data, b->set};
+    }
+    return regions;
+}
+
+static dtp_cu_result_t result_of(const char *error) {
+    if (strstr(error, "misaligned")) return DTP_CU_MISALIGNED_ADDRESS;
+    if (strstr(error, "outside")) return DTP_CU_ILLEGAL_ADDRESS;
+    return DTP_CU_LAUNCH_FAILED;
+}
+
+dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
+    const ptx_kernel_t *ptx = item->kernel->ptx[s->ctx->device];
+    const char *refused = mark_used_locked(s, item);
+    size_t n;
+    ptx_region_t *regions = regions_locked(s, &n);
+    ptx_launch_t launch = {.dynamic_shared = item->shared,
+                           .params = item->params,
+                           .regions = regions,
+                           .num_regions = n,
+                           .seed = fake_random_locked()};
+    memcpy(launch.grid, item->grid, sizeof launch.grid);
+    memcpy(launch.block, item->block, sizeof launch.block);
+    char error[768] = "";
+    fake_unlock();
+    const bool done = ptx_run(ptx, &launch, error, sizeof error);
+    fake_lock();
+    free(regions);
+    ++fake.stats.launches;
+    if (done) return DTP_CU_SUCCESS;
+    if (refused) fake_tell_locked("%s (memory that is a parameter %s)", error, refused);
+    else fake_tell_locked("%s", error);
+    return result_of(error);
+}

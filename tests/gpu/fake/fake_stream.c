@@ -1,0 +1,242 @@
+/* Streams of the fake driver: queues, slots, what comes after what, and waiting. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/fake/calls.h"
+
+/* ---- Streams ----------------------------------------------------------------------------------------- */
+
+/* A slot that no stream has, of all such the one that was given up first; -1: there is none. */
+static int find_slot_locked(void) {
+    static int last; /* slots go round, so that an old stream's clock is seldom a new one's */
+    for (int i = 1; i <= FAKE_MAX_STREAMS; ++i) {
+        const int slot = (last + i) % FAKE_MAX_STREAMS;
+        const fake_stream_t *s = fake.streams;
+        while (s && s->slot != slot) s = s->next;
+        if (!s) return last = slot;
+    }
+    return -1;
+}
+
+static fake_stream_t *add_stream_locked(fake_ctx_t *ctx) {
+    const int slot = find_slot_locked();
+    if (slot < 0) return NULL;
+    fake_stream_t *s = fake_zalloc(sizeof *s);
+    *s = (fake_stream_t){.next = fake.streams,
+                         .handle = fake_handle_locked(),
+                         .ctx = ctx,
+                         .slot = slot,
+                         .blocking = true,
+                         .end = &s->head,
+                         .priority = fake_random_locked()};
+    fake.streams = s;
+    return s;
+}
+
+void fake_stream_forget_locked(fake_stream_t *s) {
+    fake_stream_t **link = &fake.streams;
+    while (*link != s) link = &(*link)->next;
+    *link = s->next;
+    free(s);
+}
+
+/* The legacy stream of a context; made at its first use. */
+static fake_stream_t *legacy_locked(fake_ctx_t *ctx, bool make) {
+    fake_stream_t *s = fake.streams;
+    while (s && !(s->ctx == ctx && s->legacy)) s = s->next;
+    if (!s && make && (s = add_stream_locked(ctx))) s->legacy = true;
+    return s;
+}
+
+static fake_stream_t *per_thread_locked(fake_ctx_t *ctx) {
+    fake_stream_t *s = fake.streams;
+    while (s && !(s->ctx == ctx && s->per_thread && pthread_equal(s->owner, pthread_self()))) s = s->next;
+    if (!s && (s = add_stream_locked(ctx))) {
+        s->per_thread = true;
+        s->owner = pthread_self();
+    }
+    return s;
+}
+
+fake_stream_t *fake_stream_find_locked(dtp_cu_stream_t handle, const char *call) {
+    fake_ctx_t *ctx = fake_current();
+    const uintptr_t number = (uintptr_t)handle;
+    if (number == 0 || number == DTP_CU_STREAM_LEGACY) return legacy_locked(ctx, true);
+    if (number == DTP_CU_STREAM_PER_THREAD) return per_thread_locked(ctx);
+    for (fake_stream_t *s = fake.streams; s; s = s->next) {
+        if (s->handle != number || s->destroyed) continue;
+        if (!ctx || s->ctx == ctx) return s;
+        fake_wrong_locked("%s: a stream of device %d, and device %d is current", call, s->ctx->device,
+                          ctx->device);
+        return NULL;
+    }
+    fake_wrong_locked("%s: %p is no stream", call, (void *)handle);
+    return NULL;
+}
+
+dtp_cu_result_t fake_cuStreamCreate(dtp_cu_stream_t *stream, unsigned flags) {
+    const dtp_cu_result_t result = fake_enter("cuStreamCreate", FAKE_CALL);
+    if (result) return result;
+    if (flags & ~(unsigned)DTP_CU_STREAM_NON_BLOCKING) return fake_leave(DTP_CU_INVALID_VALUE);
+    fake_stream_t *s = add_stream_locked(fake_current());
+    if (!s) {
+        fake_tell_locked("cuStreamCreate: there are only %d streams here", FAKE_MAX_STREAMS);
+        return fake_leave(DTP_CU_OUT_OF_MEMORY);
+    }
+    s->blocking = !(flags & DTP_CU_STREAM_NON_BLOCKING);
+    *stream = (dtp_cu_stream_t)s->handle;
+    ++fake.stats.streams;
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+/* What is enqueued is still executed. */
+dtp_cu_result_t fake_cuStreamDestroy(dtp_cu_stream_t handle) {
+    const dtp_cu_result_t result =
+        fake_enter("cuStreamDestroy", FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_RELEASES);
+    if (result) return result;
+    fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamDestroy");
+    if (!s || s->legacy || s->per_thread) return fake_leave(DTP_CU_INVALID_HANDLE);
+    s->destroyed = true;
+    --fake.stats.streams;
+    if (!s->head) fake_stream_forget_locked(s);
+    return fake_leave_released(DTP_CU_SUCCESS);
+}
+
+/* Works without a current context for streams that a program made. */
+dtp_cu_result_t fake_cuStreamGetCtx(dtp_cu_stream_t handle, dtp_cu_ctx_t *ctx) {
+    const bool own = (uintptr_t)handle > DTP_CU_STREAM_PER_THREAD;
+    const dtp_cu_result_t result =
+        fake_enter("cuStreamGetCtx", own ? FAKE_NEEDS_INIT | FAKE_CAN_FAIL : FAKE_CALL);
+    if (result) return result;
+    const fake_stream_t *s = fake.streams;
+    while (own && s && (s->handle != (uintptr_t)handle || s->destroyed)) s = s->next;
+    if (own && !s) {
+        fake_wrong_locked("cuStreamGetCtx: %p is no stream", (void *)handle);
+        return fake_leave(DTP_CU_INVALID_HANDLE);
+    }
+    *ctx = fake_ctx_handle(own ? s->ctx : fake_current());
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+dtp_cu_result_t fake_cuStreamIsCapturing(dtp_cu_stream_t handle, dtp_cu_capture_t *status) {
+    const dtp_cu_result_t result = fake_enter("cuStreamIsCapturing", FAKE_CALL);
+    if (result) return result;
+    if (!fake_stream_find_locked(handle, "cuStreamIsCapturing")) return fake_leave(DTP_CU_INVALID_VALUE);
+    *status = 0;
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+/* ---- Items ------------------------------------------------------------------------------------------- */
+
+fake_item_t *fake_item_new(fake_work_t work) {
+    fake_item_t *item = fake_zalloc(sizeof *item);
+    item->work = work;
+    return item;
+}
+
+void fake_item_free_locked(fake_item_t *item) {
+    fake_moment_release_locked(item->moment);
+    if (item->kernel) fake_kernel_release_locked(item->kernel);
+    free(item->bytes_of);
+    free(item->params);
+    free(item);
+}
+
+/* The legacy stream waits for all blocking streams, and they wait for it. */
+static void order_locked(const fake_stream_t *s, fake_item_t *item) {
+    const fake_stream_t *legacy = s->legacy ? NULL : legacy_locked(s->ctx, false);
+    if (legacy && s->blocking) item->after.of[legacy->slot] = fake.submitted[legacy->slot];
+    for (const fake_stream_t *t = s->legacy ? fake.streams : NULL; t; t = t->next)
+        if (t != s && t->ctx == s->ctx && t->blocking) item->after.of[t->slot] = fake.submitted[t->slot];
+}
+
+uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item) {
+    item->seq = ++fake.submitted[s->slot];
+    item->host = fake.host;
+    order_locked(s, item);
+    item->due_ns = INT64_MAX;
+    if (fake.delay_us >= 0) {
+        const uint64_t longest = (uint64_t)fake.delay_us * 1000 + 1;
+        item->due_ns = fake_now_ns() + (int64_t)(fake_random_locked() % longest);
+    }
+    *s->end = item;
+    s->end = &item->next;
+    fake_threads_start_locked();
+    pthread_cond_broadcast(&fake.work);
+    return item->seq;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------- */
+
+void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq) {
+    ++fake.waiting;
+    pthread_cond_broadcast(&fake.work);
+    while (fake.completed[slot] < seq && (!ctx || ctx->sticky == DTP_CU_SUCCESS))
+        pthread_cond_wait(&fake.done, &fake.lock);
+    --fake.waiting;
+}
+
+/* Waits until no item is being executed. */
+void fake_wait_idle_locked(void) {
+    for (;;) {
+        const fake_stream_t *s = fake.streams;
+        while (s && s->state == FAKE_IDLE) s = s->next;
+        if (!s) return;
+        pthread_cond_wait(&fake.done, &fake.lock);
+    }
+}
+
+/* How far a stream must come so that all is done that was enqueued on it; on the legacy stream that is a new item. */
+static uint64_t last_item_locked(fake_stream_t *s) {
+    return s->legacy ? fake_submit_locked(s, fake_item_new(FAKE_MARK)) : fake.submitted[s->slot];
+}
+
+dtp_cu_result_t fake_cuStreamSynchronize(dtp_cu_stream_t handle) {
+    const dtp_cu_result_t result = fake_enter("cuStreamSynchronize", FAKE_CALL);
+    if (result) return result;
+    fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamSynchronize");
+    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    fake_ctx_t *ctx = s->ctx;
+    const int slot = s->slot;
+    ++fake.stats.waits;
+    fake_wait_locked(ctx, slot, last_item_locked(s));
+    if (ctx->sticky == DTP_CU_SUCCESS) {
+        fake_merge(&fake.host, &fake.clock[slot]);
+        fake_pools_trim_locked(ctx);
+    }
+    return fake_leave(ctx->sticky);
+}
+
+static bool is_done_locked(const fake_stream_t *s) {
+    for (const fake_stream_t *t = fake.streams; t; t = t->next) {
+        const bool counts = t == s || (s->legacy && t->ctx == s->ctx && t->blocking);
+        if (counts && t->head) return false;
+    }
+    return true;
+}
+
+dtp_cu_result_t fake_cuStreamQuery(dtp_cu_stream_t handle) {
+    const dtp_cu_result_t result = fake_enter("cuStreamQuery", FAKE_CALL);
+    if (result) return result;
+    const fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamQuery");
+    if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
+    if (!is_done_locked(s)) return fake_leave(DTP_CU_NOT_READY);
+    fake_merge(&fake.host, &fake.clock[s->slot]);
+    return fake_leave(DTP_CU_SUCCESS);
+}
+
+void fake_cuda_drain(void) {
+    fake_lock();
+    for (const fake_stream_t *s = fake.streams; s;) {
+        if (s->head) {
+            fake_wait_locked(NULL, s->slot, fake.submitted[s->slot]);
+            s = fake.streams; /* it may be gone */
+        } else s = s->next;
+    }
+    fake_unlock();
+}
+
+void fake_streams_reset_locked(void) {
+    while (fake.events) fake_event_forget_locked(fake.events);
+    while (fake.streams) fake_stream_forget_locked(fake.streams);
+}
