@@ -319,6 +319,7 @@ typedef dnnl_tp_dim_t dnnl_tp_dims_t[DNNL_TP_MAX_NDIMS];
 #define DNNL_TP_RUNTIME_OMP 2u        /**< OpenMP. */
 #define DNNL_TP_RUNTIME_TBB 4u        /**< oneTBB. */
 #define DNNL_TP_RUNTIME_THREADPOOL 8u /**< The pool of the stream. */
+#define DNNL_TP_RUNTIME_CUDA 2048u    /**< NVIDIA GPUs, through the CUDA driver. */
 
 /** Version and configuration of the library. */
 typedef struct {

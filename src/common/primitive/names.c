@@ -165,6 +165,7 @@ const char *dnnl_tp_runtime2str(unsigned v) {
     case DNNL_TP_RUNTIME_OMP: return "OpenMP";
     case DNNL_TP_RUNTIME_TBB: return "TBB";
     case DNNL_TP_RUNTIME_THREADPOOL: return "threadpool";
+    case DNNL_TP_RUNTIME_CUDA: return DNNL_TP_WITH_GPU_KERNELS ? "CUDA" : "CUDA without kernels";
     default: return "unknown runtime";
     }
 }

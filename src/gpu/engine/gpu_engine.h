@@ -1,0 +1,73 @@
+/* The CUDA engine: what its files share. Kinds of primitives include kernels.h alone.
+ *
+ * A device is what engines of one index share, for the life of the process: the primary context (retained once), a pool of
+ * memory, a stream for what has no stream of its own (allocations, maps), the modules. Nothing is left current: each entry
+ * pushes the context and pops it (dtp_gpu_enter, dtp_gpu_leave). */
+#ifndef DTP_GPU_ENGINE_GPU_ENGINE_H
+#define DTP_GPU_ENGINE_GPU_ENGINE_H
+
+#include <pthread.h>
+
+#include "gpu/driver/cu_api.h"
+#include "gpu/engine/kernels.h"
+
+enum { DTP_GPU_MAX_DEVICES = 64 };
+
+typedef struct dtp_gpu {
+    const dtp_cu_t *cu;
+    dtp_cu_device_t device;
+    dtp_cu_ctx_t ctx;
+    dtp_cu_pool_t pool;
+    dtp_cu_stream_t own; /* of the library: allocations, frees, maps */
+    dtp_cu_uuid_t uuid;
+    dtp_gpu_device_t info;
+    pthread_mutex_t lock; /* modules, while they are loaded */
+    dtp_cu_library_t library[DTP_GPU_MODULES];
+    /* The first sticky error of the context, told by every later call; text is written before. */
+    _Atomic int poisoned;
+    char text[256];
+} dtp_gpu_t;
+
+typedef struct {
+    struct dnnl_tp_engine base;
+    dtp_gpu_t *gpu;
+    uint64_t memory_limit; /* bytes; 0: none */
+    _Atomic uint64_t used, peak;
+} dtp_gpu_engine_t;
+static inline dtp_gpu_engine_t *dtp_gpu_of(dnnl_tp_engine_t engine) {
+    return (dtp_gpu_engine_t *)(void *)engine;
+}
+
+/* Makes the context current until dtp_gpu_leave; fails where the context is poisoned, and inside the driver's callbacks. */
+dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu);
+void dtp_gpu_leave(dtp_gpu_t *gpu);
+/* The status of a call of the driver, with its text as the last error; sticky errors poison the device. */
+dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const char *call);
+#define DTP_CU(gpu, call, ...) dtp_gpu_check(gpu, (gpu)->cu->call(__VA_ARGS__), #call)
+/* Leaves and returns where a call fails. */
+#define DTP_CU_TRY(gpu, call, ...)                                             \
+    do {                                                                       \
+        const dnnl_tp_status_t status_ = DTP_CU(gpu, call, __VA_ARGS__);       \
+        if (DTP_UNLIKELY(status_ != dnnl_tp_success)) {                        \
+            dtp_gpu_leave(gpu);                                                \
+            return status_;                                                    \
+        }                                                                      \
+    } while (0)
+
+static inline dtp_cu_ptr_t dtp_cu_ptr(const void *p) { return (dtp_cu_ptr_t)(uintptr_t)p; }
+
+/* gpu_memory.c */
+void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
+void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle);
+dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
+dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t bytes, void *mapped);
+/* gpu_stream.c */
+dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                       const dtp_stream_attr_t *attr);
+dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, struct dtp_sync *sync);
+dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from, size_t bytes);
+dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle);
+/* The driver's stream, and the device. */
+dtp_cu_stream_t dtp_gpu_stream_of(dnnl_tp_stream_t stream, dtp_gpu_t **gpu);
+
+#endif
