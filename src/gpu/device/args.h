@@ -1,10 +1,67 @@
-/* What argument structs of kernels are made of; included by host halves (C) and device halves (CUDA). */
+/* What argument structs of kernels are made of; included by host halves (C) and device halves (CUDA).
+ *
+ * A kernel walks a tensor by a linear index, in an order of the dimensions that the host chose (device/view.h). Operands that
+ * the index reaches are tensors: element 0, and one stride for each dimension of the walk. */
 #ifndef DTP_GPU_DEVICE_ARGS_H
 #define DTP_GPU_DEVICE_ARGS_H
 
 #include <stdint.h>
 
-/* Dimensions of a view after joining those that lie behind each other in every tensor of a kernel. */
+/* Dimensions of a walk after joining those that lie behind each other in every tensor of a kernel. */
 enum { DTP_GPU_DIMS = 6 };
+/* Entries of a chain of post-operations; select takes two. */
+enum { DTP_GPU_STEPS = 16 };
+
+/* Division of n < 2^31 by size: the high half of 2n * multiplier, then >> shift. */
+typedef struct {
+    uint32_t size, multiplier, shift;
+} dtp_gpu_dim_t;
+
+typedef struct {
+    int64_t n;                       /* elements: the product */
+    int32_t ndims;                   /* 1..DTP_GPU_DIMS */
+    int32_t wide;                    /* n is 2^31 or more */
+    dtp_gpu_dim_t dim[DTP_GPU_DIMS]; /* innermost first; size 1 behind the last; sizes are below 2^31 */
+} dtp_gpu_dims_t;
+
+typedef struct {
+    void *data; /* element 0: offset0 is added */
+    int64_t stride
+        [DTP_GPU_DIMS]; /* elements, as dims: innermost first; 0: the tensor has one value along the dimension */
+    int32_t type;       /* dnnl_tp_data_type_t */
+    int32_t
+        aligned; /* runs of DTP_GPU_RUN elements along the innermost dimension are aligned to their size */
+} dtp_gpu_tensor_t;
+
+/* Elements that kernels of mixed types move at once: 16 bytes of f32. */
+enum { DTP_GPU_RUN = 4 };
+
+/* One value of any type of scales; data NULL: 1. */
+typedef struct {
+    const void *data;
+    int64_t type;
+} dtp_gpu_scale_t;
+
+typedef enum {
+    DTP_GPU_UNARY,  /* x = function(x; a, b) */
+    DTP_GPU_BINARY, /* x = function(x, tensor) */
+    DTP_GPU_SELECT, /* x = condition != 0 ? x : tensor; the condition is the tensor of the next entry */
+    DTP_GPU_SUM     /* x += a * (tensor - b), the tensor being the old destination */
+} dtp_gpu_step_kind_t;
+
+typedef struct {
+    const void *data;
+    float a, b;
+    int32_t stride[DTP_GPU_DIMS]; /* as dtp_gpu_tensor_t, in the dims of the chain */
+    uint8_t kind, function, type; /* function: an index of elementwise.h */
+    uint8_t aligned;              /* as dtp_gpu_tensor_t */
+} dtp_gpu_step_t;
+
+/* Post-operations on the element of the destination with a linear index. */
+typedef struct {
+    dtp_gpu_dims_t dims;  /* joined over the tensors of the chain alone; the order is the kernel's */
+    int32_t len, tensors; /* tensors: some step reads one */
+    dtp_gpu_step_t step[DTP_GPU_STEPS];
+} dtp_gpu_chain_t;
 
 #endif

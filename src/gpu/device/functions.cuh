@@ -1,0 +1,82 @@
+/* The functions of common/base/elementwise.inc on the device, by index: dtp_unary, dtp_binary. */
+#ifndef DTP_GPU_DEVICE_FUNCTIONS_CUH
+#define DTP_GPU_DEVICE_FUNCTIONS_CUH
+
+#include "gpu/device/device.cuh"
+
+/* What the expressions of the table call. */
+template <class T> DTP_DEVICE T dtp_unit(T x) { return x < 0 ? T(0) : x > 1 ? T(1) : x; }
+template <class T> DTP_DEVICE T dtp_quotient(T x, T y) {
+    if (y == T(-1)) return T(0) - x;
+    return y == 0 ? T(0) : x / y;
+}
+template <> __device__ __forceinline__ float dtp_quotient(float x, float y) { return x / y; }
+
+/* dtp_table<f>::of, dtp_table2<f>::of: the expression of the table on values of T. */
+template <int F> struct dtp_table;
+template <int F> struct dtp_table2;
+#define DTP_EW1(name, number, types, ns, unroll, vector, scalar)                                       \
+    template <> struct dtp_table<DTP_EW_##name> {                                                      \
+        template <class T> static __device__ __forceinline__ T of(T x, T a, T b) { return T(scalar); } \
+    };
+#define DTP_EW2(name, number, types, vector, scalar)                                              \
+    template <> struct dtp_table2<DTP_EW_##name> {                                                \
+        template <class T> static __device__ __forceinline__ T of(T x, T y) { return T(scalar); } \
+    };
+#include "common/base/elementwise.inc"
+
+/* In f32: the table's, but where that needs the range or the digits of f64. */
+template <int F> struct dtp_unary_f32 : dtp_table<F> {};
+DTP_DEVICE float dtp_softplus(float x) { return fmaxf(x, 0.f) + log1pf(expf(-fabsf(x))); }
+template <> struct dtp_unary_f32<DTP_EW_soft_relu> {
+    static __device__ __forceinline__ float of(float x, float a, float) { return dtp_softplus(a * x) / a; }
+};
+template <> struct dtp_unary_f32<DTP_EW_mish> {
+    static __device__ __forceinline__ float of(float x, float, float) { return x * tanhf(dtp_softplus(x)); }
+};
+template <> struct dtp_unary_f32<DTP_EW_gelu_tanh> {
+    static __device__ __forceinline__ float of(float x, float, float) {
+        return x / (1 + expf(-1.5957691216057308f * x * (1 + 0.044715f * x * x)));
+    }
+};
+template <> struct dtp_unary_f32<DTP_EW_gelu_erf> {
+    static __device__ __forceinline__ float of(float x, float, float) {
+        return .5f * x * erfcf(-x * 0.70710678118654752f);
+    }
+};
+
+/* x = f(x; a, b). */
+template <int V> DTP_DEVICE void dtp_unary(int function, float a, float b, float (&x)[V]) {
+    switch (function) {
+#define DTP_UNARY(name)                                                                                    \
+    case DTP_EW_##name:                                                                                    \
+        _Pragma("unroll") for (int k = 0; k < V; ++k) x[k] = dtp_unary_f32<DTP_EW_##name>::of(x[k], a, b); \
+        break;
+#define DTP_EW1(name, number, types, ...) DTP_EW_F32_##types(DTP_UNARY, name)
+#include "common/base/elementwise.inc"
+#undef DTP_UNARY
+    default: break;
+    }
+}
+
+/* x = f(x, y). */
+template <int V> DTP_DEVICE void dtp_binary(int function, float (&x)[V], const float (&y)[V]) {
+    switch (function) {
+#define DTP_BINARY(name)                                                                                \
+    case DTP_EW_##name:                                                                                 \
+        _Pragma("unroll") for (int k = 0; k < V; ++k) x[k] = dtp_table2<DTP_EW_##name>::of(x[k], y[k]); \
+        break;
+#define DTP_EW2(name, number, types, ...) DTP_EW_F32_##types(DTP_BINARY, name)
+#include "common/base/elementwise.inc"
+#undef DTP_BINARY
+    default: break;
+    }
+}
+
+/* x = c != 0 ? x : y. */
+template <int V> DTP_DEVICE void dtp_select(const float (&c)[V], float (&x)[V], const float (&y)[V]) {
+#pragma unroll
+    for (int k = 0; k < V; ++k) x[k] = c[k] != 0.f ? x[k] : y[k];
+}
+
+#endif

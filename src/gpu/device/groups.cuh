@@ -1,0 +1,35 @@
+/* Values combined over the threads of a warp or a block, in an order that is always the same. */
+#ifndef DTP_GPU_DEVICE_GROUPS_CUH
+#define DTP_GPU_DEVICE_GROUPS_CUH
+
+#include "gpu/device/device.cuh"
+
+enum { DTP_WARP = 32 };
+
+struct dtp_add {
+    __device__ __forceinline__ float operator()(float x, float y) const { return x + y; }
+    static __device__ __forceinline__ float none() { return 0.f; }
+};
+struct dtp_max {
+    __device__ __forceinline__ float operator()(float x, float y) const { return fmaxf(x, y); }
+    static __device__ __forceinline__ float none() { return -__int_as_float(0x7f800000); }
+};
+
+/* Over the lanes of a warp; all get it. */
+template <class F> DTP_DEVICE float dtp_over_warp(F f, float x) {
+#pragma unroll
+    for (int lane = DTP_WARP / 2; lane > 0; lane /= 2) x = f(x, __shfl_xor_sync(0xffffffff, x, lane));
+    return x;
+}
+/* Over a block of whole warps, of one dimension; all get it. room: DTP_WARP floats of shared memory, free again at the next
+ * __syncthreads. */
+template <class F> DTP_DEVICE float dtp_over_block(F f, float x, float *room) {
+    const int warps = (int)blockDim.x / DTP_WARP, warp = (int)threadIdx.x / DTP_WARP,
+              lane = (int)threadIdx.x % DTP_WARP;
+    x = dtp_over_warp(f, x);
+    if (lane == 0) room[warp] = x;
+    __syncthreads();
+    return dtp_over_warp(f, lane < warps ? room[lane] : F::none());
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* Joined walks over plain tensors; see view.h. */
+#include "gpu/device/view.h"
+
+#include <stdio.h>
+
+dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md, int last) {
+    dtp_gpu_order_t order = {0};
+    for (int d = 0; d < md->ndims; ++d)
+        if (d != last) order.dim[order.n++] = d;
+    if (last >= 0) order.dim[order.n++] = last;
+    return order;
+}
+
+dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md) {
+    dtp_gpu_order_t order = dtp_gpu_order_logical(md, -1);
+    for (int i = 1; i < order.n; ++i) {
+        const int d = order.dim[i];
+        int at = i;
+        for (; at > 0 && md->strides[order.dim[at - 1]] < md->strides[d]; --at)
+            order.dim[at] = order.dim[at - 1];
+        order.dim[at] = d;
+    }
+    return order;
+}
+
+dtp_gpu_dim_t dtp_gpu_dim(int64_t size) {
+    dtp_gpu_dim_t dim = {.size = (uint32_t)size};
+    while (INT64_C(1) << dim.shift < size) ++dim.shift;
+    if (size > 0)
+        dim.multiplier = (uint32_t)(((UINT64_C(1) << 31 << dim.shift) + (uint64_t)size - 1) / (uint64_t)size);
+    return dim;
+}
+
+/* Dimensions while they are joined, innermost first. */
+typedef struct {
+    int n;
+    int64_t size[DNNL_TP_MAX_NDIMS], stride[DNNL_TP_MAX_NDIMS][DTP_GPU_OPERANDS];
+} joined_t;
+
+static int64_t stride_of(const dtp_md_t *md, int d) { return md->dims[d] == 1 ? 0 : md->strides[d]; }
+
+/* Dimension d lies around the outermost one of j in every operand. */
+static bool joins(const joined_t *j, int d, int64_t size, const dtp_gpu_operand_t *operand, int n) {
+    if (j->n == 0 || j->size[j->n - 1] * size > INT32_MAX) return false;
+    for (int i = 0; i < n; ++i)
+        if (stride_of(operand[i].md, d) != j->stride[j->n - 1][i] * j->size[j->n - 1]) return false;
+    return true;
+}
+
+static void join(joined_t *j, const dtp_md_t *shape, const dtp_gpu_order_t *order,
+                 const dtp_gpu_operand_t *operand, int n) {
+    for (int at = order->n - 1; at >= 0; --at) {
+        const int d = order->dim[at];
+        if (shape->dims[d] == 1) continue;
+        if (joins(j, d, shape->dims[d], operand, n)) {
+            j->size[j->n - 1] *= shape->dims[d];
+            continue;
+        }
+        j->size[j->n] = shape->dims[d];
+        for (int i = 0; i < n; ++i) j->stride[j->n][i] = stride_of(operand[i].md, d);
+        ++j->n;
+    }
+}
+
+dnnl_tp_status_t dtp_gpu_walk(dtp_gpu_dims_t *dims, const dtp_md_t *shape, const dtp_gpu_order_t *order,
+                              const dtp_gpu_operand_t *operand, int n) {
+    joined_t j = {0};
+    DTP_DISPATCH(n <= DTP_GPU_OPERANDS, UNSUPPORTED_POST_OPS);
+    for (int i = 0; i < n; ++i) {
+        DTP_DISPATCH(!dtp_md_has_runtime(operand[i].md), UNSUPPORTED_RUNTIME_DIMS);
+        DTP_DISPATCH(dtp_md_is_plain(operand[i].md), UNSUPPORTED_LAYOUT);
+    }
+    join(&j, shape, order, operand, n);
+    DTP_DISPATCH(j.n <= DTP_GPU_DIMS, UNSUPPORTED_LAYOUT);
+    dims->n = 1;
+    dims->ndims = j.n ? j.n : 1;
+    for (int d = 0; d < DTP_GPU_DIMS; ++d) {
+        const int64_t size = d < j.n ? j.size[d] : 1;
+        DTP_DISPATCH(size <= INT32_MAX, UNSUPPORTED_SHAPE);
+        dims->dim[d] = dtp_gpu_dim(size);
+        dims->n *= size;
+        for (int i = 0; i < n; ++i) operand[i].stride[d] = d < j.n ? j.stride[d][i] : 0;
+    }
+    dims->wide = dims->n > INT32_MAX;
+    return dnnl_tp_success;
+}
+
+void *dtp_gpu_data(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
+    char *data = ctx->ptr[arg];
+    return data ? data + md->offset0 * (int64_t)dtp_type_size(md->data_type) : NULL;
+}
+
+void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md) {
+    tensor->data = dtp_gpu_data(ctx, arg, md);
+    tensor->type = (int32_t)md->data_type;
+    tensor->aligned =
+        tensor->aligned && dtp_gpu_is_aligned(tensor->data, DTP_GPU_RUN * dtp_type_size(md->data_type));
+}
+
+bool dtp_gpu_has_runs(const dtp_gpu_dims_t *dims, const int64_t *stride, int64_t n) {
+    if (stride[0] > 1 && dims->dim[0].size > 1) return false;
+    if (dims->ndims > 1 && dims->dim[0].size % n != 0) return false;
+    for (int d = 1; d < dims->ndims; ++d)
+        if (stride[d] % n != 0 && stride[0] != 0) return false;
+    return true;
+}
+
+bool dtp_gpu_tensor_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims) {
+    const bool runs = dtp_gpu_has_runs(dims, tensor->stride, DTP_GPU_RUN);
+    tensor->aligned = runs && tensor->stride[0] == 1;
+    return runs;
+}
+
+dnnl_tp_status_t dtp_gpu_kernel_of(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *stem,
+                                   dnnl_tp_data_type_t type, dtp_cu_function_t *kernel) {
+    char name[64];
+    DTP_DISPATCH(type == dnnl_tp_f32 || type == dnnl_tp_bf16 || type == dnnl_tp_f16, UNSUPPORTED_DATA_TYPE);
+    snprintf(name, sizeof name, "%s_%s", stem, dnnl_tp_dt2str(type));
+    return dtp_gpu_kernel(pd, module, name, 0, kernel);
+}
+
+dnnl_tp_status_t dtp_gpu_scale_init(const dtp_pd_t *pd, int arg) {
+    const dtp_quant_t *scale = dtp_attr_scale(pd->attr, arg);
+    DTP_DISPATCH(!scale || scale->mask == 0, UNSUPPORTED_SCALES);
+    return dnnl_tp_success;
+}
+
+dtp_gpu_scale_t dtp_gpu_scale(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int arg) {
+    const dtp_quant_t *scale = dtp_attr_scale(pd->attr, arg);
+    if (!scale) return (dtp_gpu_scale_t){NULL, 0};
+    return (dtp_gpu_scale_t){ctx->ptr[dtp_pd_scale_index(pd, arg)], (int64_t)scale->data_type};
+}

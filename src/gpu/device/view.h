@@ -1,0 +1,57 @@
+/* Host half of walks: dimensions of several tensors, joined, with the strides of each (device/args.h).
+ *
+ * Tensors broadcast to a shape: a dimension is the shape's or 1. Layouts are plain; others are refused. */
+#ifndef DTP_GPU_DEVICE_VIEW_H
+#define DTP_GPU_DEVICE_VIEW_H
+
+#include "gpu/device/args.h"
+#include "gpu/engine/kernels.h"
+
+/* The order in which a linear index walks the dimensions of a shape, outermost first. */
+typedef struct {
+    int n;
+    int dim[DNNL_TP_MAX_NDIMS];
+} dtp_gpu_order_t;
+/* Row-major; dimension `last` comes last where it is not -1. */
+dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md, int last);
+/* As the elements of md lie in memory. */
+dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md);
+/* The first n dimensions of an order. */
+static inline dtp_gpu_order_t dtp_gpu_order_first(dtp_gpu_order_t order, int n) {
+    order.n = n;
+    return order;
+}
+
+enum { DTP_GPU_OPERANDS = 2 * DTP_GPU_STEPS };
+typedef struct {
+    const dtp_md_t *md;
+    int64_t *stride; /* of DTP_GPU_DIMS entries; written */
+} dtp_gpu_operand_t;
+
+/* Fills dims with those of `shape` in this order, and the strides of the operands. Unimplemented: a layout that is not plain,
+ * more than DTP_GPU_DIMS dimensions after joining. Called by pd_init. */
+dnnl_tp_status_t dtp_gpu_walk(dtp_gpu_dims_t *dims, const dtp_md_t *shape, const dtp_gpu_order_t *order,
+                              const dtp_gpu_operand_t *operand, int n);
+/* A dimension by itself, for kernels that decode indices of their own. */
+dtp_gpu_dim_t dtp_gpu_dim(int64_t size);
+
+/* A tensor of type and strides known to pd_init gets its memory. */
+void dtp_gpu_bind(dtp_gpu_tensor_t *tensor, const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md);
+/* Its pointer alone: element 0 of md. */
+void *dtp_gpu_data(const dtp_exec_ctx_t *ctx, int arg, const dtp_md_t *md);
+/* Runs of n elements of this size along the innermost of dims, at a multiple of n, lie together in memory (or are one value)
+ * and are aligned to their size, if element 0 is. n: a power of two. */
+bool dtp_gpu_has_runs(const dtp_gpu_dims_t *dims, const int64_t *stride, int64_t n);
+/* The same of a tensor for DTP_GPU_RUN elements; sets tensor->aligned. */
+bool dtp_gpu_tensor_runs(dtp_gpu_tensor_t *tensor, const dtp_gpu_dims_t *dims);
+static inline bool dtp_gpu_is_aligned(const void *data, size_t bytes) { return (uintptr_t)data % bytes == 0; }
+
+/* The instance <stem>_f32, <stem>_bf16 or <stem>_f16 of a kernel; UNSUPPORTED_DATA_TYPE for other types. */
+dnnl_tp_status_t dtp_gpu_kernel_of(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *stem,
+                                   dnnl_tp_data_type_t type, dtp_cu_function_t *kernel);
+
+/* Common scales (mask 0). In pd_init: UNSUPPORTED_SCALES for other ones. */
+dnnl_tp_status_t dtp_gpu_scale_init(const dtp_pd_t *pd, int arg);
+dtp_gpu_scale_t dtp_gpu_scale(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx, int arg);
+
+#endif
