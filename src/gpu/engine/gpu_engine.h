@@ -21,18 +21,24 @@ typedef struct dtp_gpu {
     dtp_cu_stream_t own; /* of the library: allocations, frees, maps */
     dtp_cu_uuid_t uuid;
     dtp_gpu_device_t info;
-    pthread_mutex_t lock; /* modules, while they are loaded */
+    int waits_for_values; /* streams of it can wait for a word of host memory */
+    int engines;          /* references, under the lock of devices */
+    uint32_t forks;       /* dtp_fork_generation of the process that it belongs to */
+    pthread_mutex_t lock; /* modules while they are loaded, the text while it is written */
     dtp_cu_library_t library[DTP_GPU_MODULES];
-    /* The first sticky error of the context, told by every later call; text is written before. */
+    /* The first sticky error of the context, told by every later call; the text is written before. */
     _Atomic int poisoned;
     char text[256];
 } dtp_gpu_t;
 
+enum { DTP_GPU_BLOCK_BITS = 8 };
+typedef struct dtp_gpu_block dtp_gpu_block_t;
 typedef struct {
     struct dnnl_tp_engine base;
     dtp_gpu_t *gpu;
-    uint64_t memory_limit; /* bytes; 0: none */
-    _Atomic uint64_t used, peak;
+    pthread_mutex_t lock;                             /* of what follows */
+    uint64_t memory_limit, used, peak;                /* bytes; limit 0: none */
+    dtp_gpu_block_t *blocks[1 << DTP_GPU_BLOCK_BITS]; /* by address */
 } dtp_gpu_engine_t;
 static inline dtp_gpu_engine_t *dtp_gpu_of(dnnl_tp_engine_t engine) {
     return (dtp_gpu_engine_t *)(void *)engine;
@@ -45,18 +51,26 @@ void dtp_gpu_leave(dtp_gpu_t *gpu);
 dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const char *call);
 #define DTP_CU(gpu, call, ...) dtp_gpu_check(gpu, (gpu)->cu->call(__VA_ARGS__), #call)
 /* Leaves and returns where a call fails. */
-#define DTP_CU_TRY(gpu, call, ...)                                             \
-    do {                                                                       \
-        const dnnl_tp_status_t status_ = DTP_CU(gpu, call, __VA_ARGS__);       \
-        if (DTP_UNLIKELY(status_ != dnnl_tp_success)) {                        \
-            dtp_gpu_leave(gpu);                                                \
-            return status_;                                                    \
-        }                                                                      \
+#define DTP_CU_TRY(gpu, call, ...)                                       \
+    do {                                                                 \
+        const dnnl_tp_status_t status_ = DTP_CU(gpu, call, __VA_ARGS__); \
+        if (DTP_UNLIKELY(status_ != dnnl_tp_success)) {                  \
+            dtp_gpu_leave(gpu);                                          \
+            return status_;                                              \
+        }                                                                \
     } while (0)
 
 static inline dtp_cu_ptr_t dtp_cu_ptr(const void *p) { return (dtp_cu_ptr_t)(uintptr_t)p; }
 
-/* gpu_memory.c */
+/* The sticky error, as the last error. */
+dnnl_tp_status_t dtp_gpu_poison(dtp_gpu_t *gpu);
+/* This thread runs a host function of the driver, which takes no calls. */
+extern _Thread_local bool dtp_gpu_in_callback;
+
+/* gpu_memory.c; the first two with the context current, in the order of a stream */
+dnnl_tp_status_t dtp_gpu_alloc_on(dnnl_tp_engine_t engine, size_t bytes, dtp_cu_stream_t stream, void **at);
+void dtp_gpu_free_on(dnnl_tp_engine_t engine, void *handle, dtp_cu_stream_t stream);
+void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e);
 void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed);
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle);
 dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped);
@@ -65,7 +79,8 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
 dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
                                        const dtp_stream_attr_t *attr);
 dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, struct dtp_sync *sync);
-dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from, size_t bytes);
+dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
+                                     size_t bytes);
 dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle);
 /* The driver's stream, and the device. */
 dtp_cu_stream_t dtp_gpu_stream_of(dnnl_tp_stream_t stream, dtp_gpu_t **gpu);

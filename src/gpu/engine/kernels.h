@@ -28,13 +28,14 @@ typedef struct {
     uint32_t grid[3], block[3]; /* 0 counts as 1, but in grid[0] */
     uint32_t shared_bytes;      /* dynamic */
 } dtp_gpu_shape_t;
-dnnl_tp_status_t dtp_gpu_launch(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel, const dtp_gpu_shape_t *shape,
-                                const void *args);
+dnnl_tp_status_t dtp_gpu_launch(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel,
+                                const dtp_gpu_shape_t *shape, const void *args);
 /* The same for so many threads in one dimension, in blocks of `block`; at most what one grid takes. */
 dnnl_tp_status_t dtp_gpu_launch_threads(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel, int64_t threads,
                                         uint32_t block, const void *args);
 /* Copies on the stream of ctx; within the device, from the host, or to it. */
-dnnl_tp_status_t dtp_gpu_copy(const dtp_exec_ctx_t *ctx, dtp_copy_t how, void *to, const void *from, size_t bytes);
+dnnl_tp_status_t dtp_gpu_copy(const dtp_exec_ctx_t *ctx, dtp_copy_t how, void *to, const void *from,
+                              size_t bytes);
 
 /* What is known of the device, for choices in pd_init. */
 typedef struct {

@@ -1,0 +1,104 @@
+/** @file
+ * NVIDIA GPUs: what programs need that own CUDA streams or choose among devices. The only header that names CUDA's types; it needs
+ * no header of CUDA. The calls exist in builds with DNNL_TP_GPU_RUNTIME == DNNL_TP_RUNTIME_CUDA.
+ *
+ * Engines of kind dnnl_tp_gpu are the machine's devices in the driver's order; dnnl_tp_engine_get_count(dnnl_tp_gpu) is 0 where there
+ * is no driver, or too old a one. A stream without attributes makes a CUDA stream of its own; with dnnl_tp_cuda_stream_attr_set_stream
+ * it submits to the program's. The library shares the device's primary context with whoever uses the runtime API, leaves no context
+ * current, and never synchronises but in calls whose purpose is waiting. Page: doc/gpu.md. The rules that hold for every call, and
+ * the words of thread safety, stand in dnnl_tp.h. */
+#ifndef DNNL_TP_CUDA_H
+#define DNNL_TP_CUDA_H
+
+#include "dnnl_tp/dnnl_tp.h"
+#include "dnnl_tp/dnnl_tp_threadpool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st; /* CUstream and cudaStream_t point at it */
+
+/** Attributes of a GPU engine; zeros are the defaults. */
+typedef struct {
+    size_t struct_size;    /**< sizeof(dnnl_tp_cuda_engine_opts_t) */
+    uint64_t memory_limit; /**< Bytes that the engine may have allocated at a time; more answers out_of_memory. 0: no limit. */
+} dnnl_tp_cuda_engine_opts_t;
+
+/** Sets what only engines on GPUs know. Thread-compatible.
+ *
+ * @param attr of the engine to be created
+ * @param opts copied; NULL: the defaults
+ * @return success; invalid_arguments (struct_size); out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_engine_attr_set(dnnl_tp_engine_attr_t attr,
+                                                              const dnnl_tp_cuda_engine_opts_t *opts);
+
+/** A device. */
+typedef struct {
+    size_t struct_size;     /**< sizeof(dnnl_tp_cuda_device_t), set by the caller */
+    unsigned char uuid[16]; /**< As cudaDeviceProp.uuid. */
+    char name[64];          /**< "NVIDIA H200" */
+    int capability;         /**< Compute capability, 90 for 9.0. */
+    int multiprocessors;    /**< Streaming multiprocessors. */
+    uint64_t memory_bytes;  /**< Memory of the device. */
+} dnnl_tp_cuda_device_t;
+
+/** Describes a device, without opening it. Thread-safe.
+ *
+ * @param index as of engines: 0 to dnnl_tp_engine_get_count(dnnl_tp_gpu) - 1
+ * @param[out] device all zeros but struct_size on failure
+ * @return success; invalid_arguments (index, struct_size); runtime_error (the driver failed). */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_device(size_t index, dnnl_tp_cuda_device_t *device);
+
+/** Finds the index of the device with a UUID: device order differs from process to process where CUDA_VISIBLE_DEVICES is set.
+ * Thread-safe.
+ *
+ * @param uuid 16 bytes
+ * @param[out] index for dnnl_tp_engine_create
+ * @return success; invalid_arguments (no device has it); runtime_error. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_find_device(const unsigned char uuid[16], size_t *index);
+
+/** Why the count of GPU engines is 0: no driver, too old a one, a call that it lacks, no device. Thread-safe.
+ *
+ * @return "" where there are devices; owned by the library. */
+DNNL_TP_API const char *dnnl_tp_cuda_reason(void);
+
+/** Memory of an engine, in bytes. */
+typedef struct {
+    size_t struct_size; /**< sizeof(dnnl_tp_cuda_memory_t), set by the caller */
+    uint64_t used;      /**< What it has allocated now. */
+    uint64_t peak;      /**< The most since it was created, or since the last query that reset it. */
+    uint64_t limit;     /**< As set; 0: none. */
+} dnnl_tp_cuda_memory_t;
+
+/** What memory an engine has allocated: memory objects, constants, slabs of runs, scratch. Thread-safe.
+ *
+ * @param engine of kind gpu
+ * @param reset_peak nonzero: the peak begins anew with what is used now
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine, int reset_peak,
+                                                         dnnl_tp_cuda_memory_t *memory);
+
+/** Makes streams with this attribute submit to a CUDA stream of the program, which the library never creates, destroys or waits
+ * for, but in calls whose purpose is waiting. The CUDA stream must outlive the streams, and must be of the engine's device.
+ * Thread-compatible.
+ *
+ * @param attr of kind gpu
+ * @param stream a CUstream or cudaStream_t: torch.cuda.current_stream().cuda_stream, cupy's stream.ptr; NULL: the legacy default
+ *     stream
+ * @return success; invalid_arguments; out_of_memory. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_stream_attr_t attr,
+                                                                     struct CUstream_st *stream);
+
+/** The CUDA stream to which a stream submits: the program may submit its own work to it, in order with the library's. Thread-safe.
+ *
+ * @param[out] cuda_stream the program's, or the library's, which lives as long as `stream`
+ * @return success; invalid_arguments. */
+DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_get_stream(dnnl_tp_stream_t stream,
+                                                                struct CUstream_st **cuda_stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

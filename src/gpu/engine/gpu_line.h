@@ -1,0 +1,107 @@
+/* A line: a CUDA stream, and what the library must do when it has come so far.
+ *
+ * Work is submitted to the CUDA stream and leaves nothing on the host. A mark stands where the host wants to know: behind a run of a
+ * graph, at an event, where somebody waits. It is a CUDA event, a number (seq), and what is to be done once: `end` of a run, a
+ * dnnl_tp_event that fires, a record of a trace. The marks of a line are a list, oldest first.
+ *
+ *   submit    under submit_lock: records the CUDA event, then appends the mark (lock), then, for events and runs, asks the driver to
+ *             call `heard` on an auxiliary stream behind it, so that the line itself never waits for a callback.
+ *   done      the highest seq that the device is known to have passed: raised by `heard`, or by whoever queried or waited for the
+ *             CUDA event of a mark. All marks up to it are done, since a stream is in order.
+ *   settle    one thread at a time pops marks up to done, and does what they ask without any lock; completed follows. Who finds another
+ *             thread settling goes away: that one looks at done again before it stops.
+ *   wait      until completed has reached a seq: helps an event of the host for which the line waits, else queries, then sleeps in the
+ *             driver on the mark's CUDA event, then settles.
+ *   lost      after a sticky error nothing comes any more and `heard` is not called: whoever looks next (wait, query, poll, close)
+ *             raises done to the end; what settles then fails with the device's text.
+ *
+ * Invariants: submit_lock before lock; no call of the driver under lock, since a full queue of the driver may wait for `heard`, which
+ * takes it; a mark in the list was recorded; each mark settles once, in order; `heard` calls no driver. Nobody depends on `heard`:
+ * waiting and polling get along without it. What uses the driver goes when the stream is closed (dtp_gpu_line_close), the memory of
+ * the line with its last reference: events hold lines.
+ *
+ * An event of the host (or of another kind of engine) that a line waits for writes a word of pinned memory, which the CUDA stream
+ * awaits (cuStreamWaitValue32). Work behind an event that fails runs all the same, since the device cannot skip it; it is reported as
+ * failed: the poison holds for marks behind the wait. */
+#ifndef DTP_GPU_ENGINE_GPU_LINE_H
+#define DTP_GPU_ENGINE_GPU_LINE_H
+
+#include "gpu/engine/gpu_engine.h"
+#include "threading/streams/event.h"
+#include "trace/primitive.h"
+
+typedef struct dtp_gpu_line dtp_gpu_line_t;
+
+/* What is done once a mark has been passed. */
+typedef struct {
+    dtp_event_t *event;          /* gets the mark's seq, and fires: a reference that is the mark's, or NULL */
+    const dtp_stream_run_t *run; /* its `end` is called first; copied; or NULL */
+    const dtp_trace_work_t
+        *traced;    /* recorded with the times in traced->event; copied; trace retained; or NULL */
+    int64_t *times; /* with traced: begin and end, written by the stream; owned, dtp_free(NULL) */
+} dtp_gpu_mark_t;
+
+struct dtp_gpu_line {
+    dtp_gpu_t *gpu;
+    dnnl_tp_engine_t engine; /* retained until close */
+    dtp_cu_stream_t stream, aux;
+    bool owns_stream;
+    _Atomic bool dirty; /* something was submitted behind the last mark */
+    _Atomic int refs;
+    pthread_mutex_t submit_lock, lock;
+    pthread_cond_t changed; /* completed */
+    uint64_t submitted;     /* seq of the last mark; written under both locks */
+    /* Under lock: */
+    struct mark *head, **end, *free;
+    uint64_t done;
+    _Atomic uint64_t completed;
+    bool settling, lost;
+    uint32_t generation, poisoned; /* marks of generation `poisoned` behind poison_from fail */
+    uint64_t poison_from;
+    dnnl_tp_status_t poison;
+    char text[DTP_EVENT_TEXT];
+    struct awaited *awaited, **awaited_end; /* events that the stream waits for, in order */
+    _Atomic uint32_t *flags;                /* pinned words that they write */
+    dtp_cu_ptr_t flags_there;
+    uint16_t free_flag[256];
+    int free_flags;
+    /* Of those who submit: */
+    struct mark *marks;     /* all that were made */
+    dtp_data_error_t *word; /* on the device: of executions outside runs; NULL: none has checked data */
+    bool word_used;
+    char *scratch;
+    size_t scratch_bytes;
+    dtp_gpu_line_t *prev_line, *next_line; /* of all streams */
+};
+
+/* stream NULL and own: a new one. The context is current. */
+dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **line, dnnl_tp_engine_t engine, bool own,
+                                     dtp_cu_stream_t stream);
+/* Everything is completed. Frees what is the driver's; the caller's reference goes. */
+void dtp_gpu_line_close(dtp_gpu_line_t *line);
+void dtp_gpu_line_release(void *line);
+static inline void dtp_gpu_line_dirty(dtp_gpu_line_t *line) {
+    atomic_store_explicit(&line->dirty, true, memory_order_relaxed);
+}
+
+/* A mark behind what was submitted so far. what NULL: only to wait for. On failure nothing of `what` happens. */
+dnnl_tp_status_t dtp_gpu_line_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *what, uint64_t *seq);
+/* The seq that the next mark will have if nobody else submits meanwhile. */
+uint64_t dtp_gpu_line_submitted(dtp_gpu_line_t *line);
+/* A mark at the end, unless one stands there. */
+dnnl_tp_status_t dtp_gpu_line_fence(dtp_gpu_line_t *line, uint64_t *seq);
+/* Without waiting: settles what the device has passed. */
+dnnl_tp_status_t dtp_gpu_line_poll(dtp_gpu_line_t *line);
+/* success, timed_out, would_deadlock, poisoned (the parent's); says nothing of what settled. */
+dnnl_tp_status_t dtp_gpu_line_wait(dtp_gpu_line_t *line, uint64_t seq, int64_t until_ns);
+/* The first error of this generation, as the last error; and a new generation. */
+dnnl_tp_status_t dtp_gpu_line_result(dtp_gpu_line_t *line);
+void dtp_gpu_line_reset(dtp_gpu_line_t *line);
+/* What is submitted later waits for the event. */
+dnnl_tp_status_t dtp_gpu_line_await(dtp_gpu_line_t *line, dtp_event_t *event);
+/* Events of lines: source is the line, seq its mark. */
+extern const dtp_event_vtbl_t dtp_gpu_event;
+/* Writes CLOCK_MONOTONIC to *ns when the stream has come so far. */
+dnnl_tp_status_t dtp_gpu_line_stamp(dtp_gpu_line_t *line, int64_t *ns);
+
+#endif

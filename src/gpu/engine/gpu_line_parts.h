@@ -1,0 +1,43 @@
+/* What the files of lines share; see gpu_line.h. */
+#ifndef DTP_GPU_ENGINE_GPU_LINE_PARTS_H
+#define DTP_GPU_ENGINE_GPU_LINE_PARTS_H
+
+#include "gpu/engine/gpu_line.h"
+
+typedef struct mark {
+    struct mark *next; /* in the list, or of the free ones */
+    struct mark *all;  /* of all that the line has made */
+    dtp_gpu_line_t *line;
+    dtp_cu_event_t cu;
+    uint64_t seq;
+    uint32_t generation;
+    int refs; /* under lock: the list, `heard`, who looks at it */
+    bool ends, has_word;
+    dtp_event_t *event;
+    dtp_stream_run_t run;
+    dtp_trace_work_t traced;
+    int64_t *times;
+    dtp_data_error_t word;
+} mark_t;
+
+/* An event that the stream waits for, behind `seq` marks. */
+typedef struct awaited {
+    struct awaited *next;
+    dtp_event_t *event; /* retained */
+    uint64_t seq;
+    uint32_t generation;
+    int flag; /* the word that it writes; -1: none */
+} awaited_t;
+
+void dtp_gpu_mark_drop(mark_t *m); /* a reference */
+/* Under lock: marks of the generation behind `from` fail, unless they do already. */
+void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_t from,
+                              dnnl_tp_status_t status, const char *text);
+/* The stream has passed mark `seq`, so the events in front of it are done: those that failed poison it. */
+void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t generation);
+/* The first event in front of mark `seq` that is pending, retained, or NULL. */
+dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq);
+/* Those that are left, at the end. */
+void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
+
+#endif

@@ -1,0 +1,294 @@
+/* Streams of the CUDA engine: primitives, copies and runs of graphs are submitted to a CUDA stream; a line (gpu_line.h) knows how
+ * far it has come. Executions outside runs note what is wrong in their data in a word of the line. */
+#include "gpu/engine/gpu_stream.h"
+
+#include "threading/streams/stream_attr.h"
+#include "threading/streams/sync.h"
+
+typedef struct {
+    struct dnnl_tp_stream base;
+    dtp_gpu_line_t *line;
+} gpu_stream_t;
+static dtp_gpu_line_t *line_of(dnnl_tp_stream_t stream) { return ((gpu_stream_t *)stream)->line; }
+
+dtp_cu_stream_t dtp_gpu_stream_of(dnnl_tp_stream_t stream, dtp_gpu_t **gpu) {
+    dtp_gpu_line_t *line = line_of(stream);
+    *gpu = line->gpu;
+    return line->stream;
+}
+
+/* ---- Primitives -------------------------------------------------------------------------------------- */
+
+/* Grows in the order of the stream: what was submitted keeps the memory that it uses. */
+static dnnl_tp_status_t ensure_scratch(dtp_gpu_line_t *line, size_t bytes) {
+    if (DTP_LIKELY(bytes <= line->scratch_bytes)) return dnnl_tp_success;
+    void *grown;
+    DTP_TRY(dtp_gpu_alloc_on(line->engine, bytes, line->stream, &grown));
+    dtp_gpu_free_on(line->engine, line->scratch, line->stream);
+    line->scratch = grown;
+    line->scratch_bytes = bytes;
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t ensure_word(dtp_gpu_line_t *line) {
+    if (line->word) return dnnl_tp_success;
+    void *word;
+    DTP_TRY(dtp_gpu_alloc_on(line->engine, sizeof *line->word, line->stream, &word));
+    const dnnl_tp_status_t status =
+        DTP_CU(line->gpu, cuMemsetD8Async, dtp_cu_ptr(word), 0, sizeof *line->word, line->stream);
+    if (status) dtp_gpu_free_on(line->engine, word, line->stream);
+    else line->word = word;
+    return status;
+}
+
+/* The context is current. */
+static dnnl_tp_status_t submit(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
+                               void *const *ptrs, const dtp_md_t *const *mds, const dtp_run_part_t *part) {
+    dtp_gpu_line_t *line = line_of(stream);
+    static const dtp_parallel_t alone = {NULL, 1, NULL};
+    char *scratch = ptrs[nptrs];
+    if (!scratch) {
+        DTP_TRY(ensure_scratch(line, dtp_pd_scratch_size(primitive->pd)));
+        scratch = line->scratch;
+    }
+    dtp_run_part_t own = {NULL, 0};
+    if (!part && primitive->pd->checks_data) {
+        DTP_TRY(ensure_word(line));
+        line->word_used = true;
+        own.error = line->word;
+    }
+    dtp_gpu_line_dirty(line);
+    const dtp_exec_ctx_t ctx = {
+        &alone, ptrs, mds, scratch, -1, primitive->prepared, stream, part ? part : &own};
+    return dtp_primitive_run_in(primitive, &ctx);
+}
+
+static dnnl_tp_status_t submit_traced(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
+                                      void *const *ptrs, const dtp_md_t *const *mds) {
+    dtp_gpu_line_t *line = line_of(stream);
+    int64_t *times = dtp_zalloc(NULL, 2 * sizeof *times, 0);
+    if (!times) return dtp_no_memory(2 * sizeof *times);
+    dtp_trace_work_t work;
+    dtp_trace_primitive(&work, dtp_object_retain(stream->trace), stream->trace_lane, primitive);
+    uint64_t seq;
+    dnnl_tp_status_t status = dtp_gpu_line_stamp(line, &times[0]);
+    if (!status) status = submit(stream, primitive, nptrs, ptrs, mds, NULL);
+    if (!status) status = dtp_gpu_line_stamp(line, &times[1]);
+    if (!status) status = dtp_gpu_line_mark(line, &(dtp_gpu_mark_t){.traced = &work, .times = times}, &seq);
+    if (!status) return status;
+    (void)line->gpu->cu->cuStreamSynchronize(line->stream); /* nothing writes to times any more */
+    dtp_object_release(work.trace);
+    dtp_free(NULL, times);
+    return status;
+}
+
+static dnnl_tp_status_t gpu_execute(dnnl_tp_stream_t stream, const dtp_primitive_t *primitive, int nptrs,
+                                    void *const *ptrs, const dtp_md_t *const *mds,
+                                    const dtp_run_part_t *part) {
+    dtp_gpu_t *gpu = line_of(stream)->gpu;
+    DTP_TRY(dtp_gpu_enter(gpu));
+    const bool traced = !part && stream->trace && dtp_trace_on(stream->trace);
+    const dnnl_tp_status_t status = DTP_UNLIKELY(traced) ? submit_traced(stream, primitive, nptrs, ptrs, mds)
+                                                         : submit(stream, primitive, nptrs, ptrs, mds, part);
+    dtp_gpu_leave(gpu);
+    return status;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------ */
+
+dnnl_tp_status_t dtp_gpu_stream_copy(dnnl_tp_stream_t stream, dtp_copy_t how, void *to, const void *from,
+                                     size_t bytes) {
+    dtp_gpu_t *gpu = line_of(stream)->gpu;
+    const dtp_exec_ctx_t ctx = {.stream = stream};
+    DTP_TRY(dtp_gpu_enter(gpu));
+    const dnnl_tp_status_t status = dtp_gpu_copy(&ctx, how, to, from, bytes);
+    dtp_gpu_line_dirty(line_of(stream));
+    dtp_gpu_leave(gpu);
+    return status;
+}
+
+/* Plain layouts, which are those that kernels take, have no padding. */
+dnnl_tp_status_t dtp_gpu_zero_pad(dnnl_tp_stream_t stream, const dtp_md_t *md, void *handle) {
+    (void)stream, (void)handle;
+    DTP_DISPATCH(!dtp_md_is_padded(md), UNSUPPORTED_LAYOUT);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t gpu_stamp(dnnl_tp_stream_t stream, int64_t *ns) {
+    dtp_gpu_line_t *line = line_of(stream);
+    DTP_TRY(dtp_gpu_enter(line->gpu));
+    const dnnl_tp_status_t status = dtp_gpu_line_stamp(line, ns);
+    dtp_gpu_leave(line->gpu);
+    return status;
+}
+
+/* ---- Waiting and events ------------------------------------------------------------------------------ */
+
+static dnnl_tp_status_t gpu_wait(dnnl_tp_stream_t stream, int64_t timeout_ns) {
+    dtp_gpu_line_t *line = line_of(stream);
+    uint64_t seq;
+    const dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
+    if (!status) DTP_TRY(dtp_gpu_line_wait(line, seq, dtp_until_ns(timeout_ns)));
+    return status ? status : dtp_gpu_line_result(line);
+}
+
+static dnnl_tp_status_t gpu_query(dnnl_tp_stream_t stream, bool *idle, dnnl_tp_status_t *result) {
+    dtp_gpu_line_t *line = line_of(stream);
+    uint64_t seq;
+    DTP_TRY(dtp_gpu_line_fence(line, &seq));
+    DTP_TRY(dtp_gpu_line_poll(line));
+    *idle = atomic_load(&line->completed) >= seq;
+    *result = dtp_gpu_line_result(line);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t gpu_reset(dnnl_tp_stream_t stream) {
+    dtp_gpu_line_reset(line_of(stream));
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t submit_event(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
+                                     dnnl_tp_event_t *event) {
+    dtp_gpu_line_t *line = line_of(stream);
+    uint64_t seq;
+    atomic_fetch_add(&line->refs, 1);
+    DTP_TRY(dtp_event_create(event, &dtp_gpu_event, line, 0));
+    dtp_gpu_mark_t what = {.event = dtp_object_retain(*event), .run = run};
+    const dnnl_tp_status_t status = dtp_gpu_line_mark(line, &what, &seq);
+    if (!status) return status;
+    dtp_object_release(*event);
+    dtp_object_release(*event);
+    *event = NULL;
+    return status;
+}
+static dnnl_tp_status_t gpu_record_event(dnnl_tp_stream_t stream, dnnl_tp_event_t *event) {
+    *event = NULL;
+    return submit_event(stream, NULL, event);
+}
+static dnnl_tp_status_t gpu_submit_run(dnnl_tp_stream_t stream, const dtp_stream_run_t *run,
+                                       dnnl_tp_event_t *event) {
+    *event = NULL;
+    return submit_event(stream, run, event);
+}
+static dnnl_tp_status_t gpu_wait_event(dnnl_tp_stream_t stream, dnnl_tp_event_t event) {
+    return dtp_gpu_line_await(line_of(stream), event);
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static dtp_gpu_line_t *lines;
+
+static dnnl_tp_status_t wait_note(void *line, uint64_t seq, int64_t until_ns) {
+    DTP_TRY(dtp_gpu_line_wait(line, seq, until_ns));
+    return dtp_gpu_line_result(line);
+}
+dnnl_tp_status_t dtp_gpu_sync(dnnl_tp_engine_t engine, dtp_sync_t *sync) {
+    dnnl_tp_status_t status = dnnl_tp_success;
+    pthread_mutex_lock(&list_lock);
+    for (dtp_gpu_line_t *l = lines; l && !status; l = l->next_line) {
+        uint64_t seq;
+        if (engine && l->engine != engine) continue;
+        status = dtp_gpu_line_fence(l, &seq);
+        if (status) break;
+        atomic_fetch_add(&l->refs, 1);
+        status = dtp_sync_note(sync, &(dtp_sync_note_t){l, seq, wait_note, dtp_gpu_line_release});
+    }
+    pthread_mutex_unlock(&list_lock);
+    return status;
+}
+
+static void link_line(dtp_gpu_line_t *l) {
+    pthread_mutex_lock(&list_lock);
+    l->next_line = lines;
+    if (lines) lines->prev_line = l;
+    lines = l;
+    pthread_mutex_unlock(&list_lock);
+}
+static void unlink_line(dtp_gpu_line_t *l) {
+    pthread_mutex_lock(&list_lock);
+    if (l->prev_line) l->prev_line->next_line = l->next_line;
+    else lines = l->next_line;
+    if (l->next_line) l->next_line->prev_line = l->prev_line;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
+    dtp_gpu_line_t *line = line_of(stream);
+    uint64_t seq;
+    dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
+    if (!status) status = dtp_gpu_line_wait(line, seq, INT64_MAX);
+    if (status == dnnl_tp_would_deadlock) return status;
+    unlink_line(line);
+    dtp_object_release(stream);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t gpu_set_trace(dnnl_tp_stream_t stream, dnnl_tp_trace_t trace, const char *name) {
+    dtp_object_release(stream->trace);
+    stream->trace = dtp_object_retain(trace);
+    stream->trace_lane = trace ? dtp_trace_stream(trace, name) : 0;
+    return dnnl_tp_success;
+}
+
+static void gpu_stream_destroy(dtp_object_t *object) {
+    gpu_stream_t *s = (gpu_stream_t *)object;
+    if (s->line) dtp_gpu_line_close(s->line);
+    dtp_object_release(s->base.trace);
+    dtp_object_release(s->base.attr);
+    dtp_object_release(s->base.engine);
+}
+
+static const dtp_stream_vtbl_t gpu_stream_vtbl = {.execute = gpu_execute,
+                                                  .wait = gpu_wait,
+                                                  .close = gpu_close,
+                                                  .submit_run = gpu_submit_run,
+                                                  .record_event = gpu_record_event,
+                                                  .wait_event = gpu_wait_event,
+                                                  .query = gpu_query,
+                                                  .reset = gpu_reset,
+                                                  .set_trace = gpu_set_trace,
+                                                  .stamp = gpu_stamp};
+
+/* The program's stream must be of the device; the two default streams are of whichever is current. */
+static dnnl_tp_status_t check_stream(dtp_gpu_t *gpu, dtp_cu_stream_t stream) {
+    dtp_cu_ctx_t ctx;
+    if ((uintptr_t)stream <= DTP_CU_STREAM_PER_THREAD) return dnnl_tp_success;
+    DTP_TRY(DTP_CU(gpu, cuStreamGetCtx, stream, &ctx));
+    DTP_REQUIRE(ctx == gpu->ctx, BAD_STREAM, "the CUDA stream is not of the primary context of device %d",
+                gpu->device);
+    return dnnl_tp_success;
+}
+
+static dnnl_tp_status_t make_line(gpu_stream_t *s, dnnl_tp_engine_t engine, const dtp_gpu_stream_own_t *own) {
+    dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
+    DTP_TRY(dtp_gpu_enter(gpu));
+    dnnl_tp_status_t status = own->given ? check_stream(gpu, own->stream) : dnnl_tp_success;
+    if (!status) status = dtp_gpu_line_create(&s->line, engine, !own->given, own->stream);
+    dtp_gpu_leave(gpu);
+    return status;
+}
+
+dnnl_tp_status_t dtp_gpu_stream_create(dnnl_tp_stream_t *stream, dnnl_tp_engine_t engine, unsigned flags,
+                                       const dtp_stream_attr_t *attr) {
+    *stream = NULL;
+    if (!attr) attr = engine->stream_attr;
+    dtp_gpu_stream_own_t own;
+    DTP_TRY(dtp_own_get(attr ? attr->own : NULL, &own, sizeof own));
+    gpu_stream_t *s = dtp_object_create(engine->allocator, sizeof *s, DTP_OBJ_STREAM, gpu_stream_destroy);
+    if (!s) return dnnl_tp_out_of_memory;
+    s->base.engine = dtp_object_retain(engine);
+    s->base.v = &gpu_stream_vtbl;
+    s->base.flags = flags;
+    dnnl_tp_status_t status = dnnl_tp_stream_attr_create(&s->base.attr, dnnl_tp_gpu);
+    if (!status && attr) dtp_stream_attr_assign(s->base.attr, attr);
+    if (!status) status = make_line(s, engine, &own);
+    if (status) {
+        dtp_object_release(s);
+        return status;
+    }
+    link_line(s->line);
+    if (dtp_verbose_on(DTP_VERBOSE_CREATE)) dtp_verbose_line("create,stream,cuda,device:%zu", engine->index);
+    *stream = &s->base;
+    return dnnl_tp_success;
+}

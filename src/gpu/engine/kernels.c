@@ -1,0 +1,88 @@
+/* Modules and launches; see kernels.h. */
+#include "gpu/engine/gpu_engine.h"
+
+#if DTP_WITH_CUDA_KERNELS
+#define DTP_GPU_MODULE(name) extern const unsigned long long dtp_fatbin_##name[];
+#include "gpu/engine/modules.inc"
+#endif
+
+static const struct {
+    const char *name;
+    const void *fatbin; /* NULL: the build has no kernels */
+} modules[] = {
+#if DTP_WITH_CUDA_KERNELS
+#define DTP_GPU_MODULE(name) {#name, dtp_fatbin_##name},
+#else
+#define DTP_GPU_MODULE(name) {#name, NULL},
+#endif
+#include "gpu/engine/modules.inc"
+};
+
+/* Of the device, loaded once. Under its lock, with the context current. */
+static dnnl_tp_status_t load(dtp_gpu_t *gpu, dtp_gpu_module_t module, dtp_cu_library_t *library) {
+    if (gpu->library[module]) {
+        *library = gpu->library[module];
+        return dnnl_tp_success;
+    }
+    const dtp_cu_result_t result =
+        gpu->cu->cuLibraryLoadData(library, modules[module].fatbin, NULL, NULL, 0, NULL, NULL, 0);
+    if (result == DTP_CU_SUCCESS) gpu->library[module] = *library;
+    pthread_mutex_unlock(&gpu->lock); /* a failure may take it */
+    const dnnl_tp_status_t status = dtp_gpu_check(gpu, result, "cuLibraryLoadData");
+    pthread_mutex_lock(&gpu->lock);
+    return status;
+}
+
+dnnl_tp_status_t dtp_gpu_kernel(const dtp_pd_t *pd, dtp_gpu_module_t module, const char *name,
+                                size_t shared_bytes, dtp_cu_function_t *kernel) {
+    dtp_gpu_t *gpu = dtp_gpu_of(pd->engine)->gpu;
+    enum { SHARED_ALWAYS = 48 << 10 };
+    DTP_DISPATCH(modules[module].fatbin, NO_KERNELS);
+    DTP_DISPATCH(shared_bytes <= (size_t)gpu->info.shared_bytes, UNSUPPORTED_SHAPE);
+    DTP_TRY(dtp_gpu_enter(gpu));
+    dtp_cu_library_t library;
+    pthread_mutex_lock(&gpu->lock);
+    dnnl_tp_status_t status = load(gpu, module, &library);
+    pthread_mutex_unlock(&gpu->lock);
+    dtp_cu_kernel_t k;
+    if (!status) status = DTP_CU(gpu, cuLibraryGetKernel, &k, library, name);
+    if (!status) status = DTP_CU(gpu, cuKernelGetFunction, kernel, k);
+    if (!status && shared_bytes > SHARED_ALWAYS)
+        status = DTP_CU(gpu, cuFuncSetAttribute, *kernel, DTP_CU_FUNC_MAX_DYNAMIC_SHARED, (int)shared_bytes);
+    dtp_gpu_leave(gpu);
+    return status;
+}
+
+dnnl_tp_status_t dtp_gpu_launch(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel, const dtp_gpu_shape_t *s,
+                                const void *args) {
+    if (!s->grid[0]) return dnnl_tp_success;
+    dtp_gpu_t *gpu;
+    const dtp_cu_stream_t stream = dtp_gpu_stream_of(ctx->stream, &gpu);
+    void *params[] = {(void *)(uintptr_t)args};
+#define AT_LEAST_1(n) ((n) ? (n) : 1)
+    return DTP_CU(gpu, cuLaunchKernel, kernel, s->grid[0], AT_LEAST_1(s->grid[1]), AT_LEAST_1(s->grid[2]),
+                  AT_LEAST_1(s->block[0]), AT_LEAST_1(s->block[1]), AT_LEAST_1(s->block[2]), s->shared_bytes,
+                  stream, params, NULL);
+#undef AT_LEAST_1
+}
+
+dnnl_tp_status_t dtp_gpu_launch_threads(const dtp_exec_ctx_t *ctx, dtp_cu_function_t kernel, int64_t threads,
+                                        uint32_t block, const void *args) {
+    const int64_t blocks = dtp_min64(dtp_div_up(threads, block), INT32_MAX);
+    return dtp_gpu_launch(ctx, kernel, &(dtp_gpu_shape_t){.grid = {(uint32_t)blocks}, .block = {block}},
+                          args);
+}
+
+dnnl_tp_status_t dtp_gpu_copy(const dtp_exec_ctx_t *ctx, dtp_copy_t how, void *to, const void *from,
+                              size_t bytes) {
+    if (!bytes) return dnnl_tp_success;
+    dtp_gpu_t *gpu;
+    const dtp_cu_stream_t stream = dtp_gpu_stream_of(ctx->stream, &gpu);
+    switch (how) {
+    case DTP_COPY_TO_ENGINE: return DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(to), from, bytes, stream);
+    case DTP_COPY_TO_HOST: return DTP_CU(gpu, cuMemcpyDtoHAsync, to, dtp_cu_ptr(from), bytes, stream);
+    default: return DTP_CU(gpu, cuMemcpyDtoDAsync, dtp_cu_ptr(to), dtp_cu_ptr(from), bytes, stream);
+    }
+}
+
+const dtp_gpu_device_t *dtp_gpu_device(const dtp_pd_t *pd) { return &dtp_gpu_of(pd->engine)->gpu->info; }
