@@ -1,0 +1,75 @@
+/* See gpu_world.h. */
+#include "gpu/gpu_world.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "gpu/driver/cu_api.h"
+#include "support/check.h"
+#include "support/upload.h"
+
+dnnl_tp_engine_t gpu;
+
+int gpu_setup(void **state) {
+    (void)state;
+    fake_cuda_reset();
+    dtp_cu_set_for_test(fake_cuda_table());
+    CHECK_OK(dnnl_tp_engine_create(&gpu, dnnl_tp_gpu, 0));
+    return 0;
+}
+
+int gpu_teardown(void **state) {
+    (void)state;
+    CHECK_OK(dnnl_tp_engine_destroy(gpu));
+    gpu = NULL;
+    return fake_cuda_report(stderr);
+}
+
+dnnl_tp_stream_t gpu_stream(void) {
+    dnnl_tp_stream_t s;
+    CHECK_OK(dnnl_tp_stream_create(&s, gpu, 0));
+    return s;
+}
+
+static dnnl_tp_memory_desc_t vector_desc(void) {
+    dnnl_tp_memory_desc_t md;
+    const dnnl_tp_dims_t dims = {GPU_N};
+    CHECK_OK(dnnl_tp_memory_desc_create_with_tag(&md, 1, dims, dnnl_tp_f32, dnnl_tp_a));
+    return md;
+}
+
+dnnl_tp_memory_t gpu_vector(dnnl_tp_engine_t engine, float value) {
+    dnnl_tp_memory_desc_t md = vector_desc();
+    dnnl_tp_memory_t m;
+    CHECK_OK(dnnl_tp_memory_create(&m, md, engine, DNNL_TP_MEMORY_ALLOCATE));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    float x[GPU_N];
+    for (int i = 0; i < GPU_N; ++i) x[i] = value;
+    test_upload(m, x, sizeof x);
+    return m;
+}
+
+float gpu_value(dnnl_tp_memory_t memory) {
+    float x[GPU_N];
+    test_download(memory, x, sizeof x);
+    for (int i = 1; i < GPU_N; ++i)
+        if (x[i] != x[0]) return NAN;
+    return x[0];
+}
+
+dnnl_tp_primitive_t gpu_linear(dnnl_tp_engine_t engine, float a, float b) {
+    dnnl_tp_memory_desc_t md = vector_desc();
+    dnnl_tp_primitive_desc_t pd;
+    dnnl_tp_primitive_t p;
+    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, engine, dnnl_tp_forward_inference,
+                                                           dnnl_tp_eltwise_linear, md, md, a, b, NULL));
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_memory_desc_destroy(md));
+    return p;
+}
+
+dnnl_tp_status_t gpu_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, dnnl_tp_memory_t x) {
+    const dnnl_tp_exec_arg_t args[] = {{DNNL_TP_ARG_SRC, x}, {DNNL_TP_ARG_DST, x}};
+    return dnnl_tp_primitive_execute(primitive, stream, 2, args);
+}

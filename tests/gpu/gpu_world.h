@@ -1,0 +1,26 @@
+/* An engine on the fake driver, a stream, vectors: what tests of the CUDA engine begin with. */
+#ifndef TESTS_GPU_GPU_WORLD_H
+#define TESTS_GPU_GPU_WORLD_H
+
+#include "gpu/fake/fake_cuda.h"
+
+#include "dnnl_tp/dnnl_tp_cuda.h"
+#include "dnnl_tp/dnnl_tp_event.h"
+
+enum { GPU_N = 1000 };
+
+/* Fixtures of each test: a fresh driver with one device and delays; at the end everything was given back, and nothing was used
+ * wrongly. */
+int gpu_setup(void **state);
+int gpu_teardown(void **state);
+extern dnnl_tp_engine_t gpu; /* made by gpu_setup */
+
+/* GPU_N floats. */
+dnnl_tp_memory_t gpu_vector(dnnl_tp_engine_t engine, float value);
+float gpu_value(dnnl_tp_memory_t memory); /* of all; not a number: they differ */
+/* x = a x + b on GPU_N elements. */
+dnnl_tp_primitive_t gpu_linear(dnnl_tp_engine_t engine, float a, float b);
+dnnl_tp_status_t gpu_step(dnnl_tp_primitive_t primitive, dnnl_tp_stream_t stream, dnnl_tp_memory_t x);
+dnnl_tp_stream_t gpu_stream(void);
+
+#endif
