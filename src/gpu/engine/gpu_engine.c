@@ -20,7 +20,12 @@ static bool is_sticky(dtp_cu_result_t result) {
     case DTP_CU_CONTEXT_IS_DESTROYED:
     case DTP_CU_ASSERT:
     case DTP_CU_MISALIGNED_ADDRESS:
-    case DTP_CU_LAUNCH_FAILED: return true;
+    case DTP_CU_LAUNCH_FAILED:
+    case DTP_CU_HARDWARE_STACK_ERROR:
+    case DTP_CU_ILLEGAL_INSTRUCTION:
+    case DTP_CU_INVALID_ADDRESS_SPACE:
+    case DTP_CU_INVALID_PC:
+    case DTP_CU_ECC_UNCORRECTABLE: return true;
     default: return false;
     }
 }

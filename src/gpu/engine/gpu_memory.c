@@ -133,11 +133,13 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
     mapping_t *m = (mapping_t *)(void *)((char *)mapped - offsetof(mapping_t, data));
     DTP_REQUIRE(m->handle == handle && m->bytes == bytes, BAD_PARAM, "not the pointer that map_data gave");
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
-    DTP_TRY(dtp_gpu_enter(gpu));
-    dnnl_tp_status_t status = dnnl_tp_success;
-    if (bytes) status = DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(handle), m->data, bytes, gpu->own);
-    if (!status) status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
-    dtp_gpu_leave(gpu);
-    if (!status) dtp_free(engine->allocator, m);
+    dnnl_tp_status_t status = dtp_gpu_enter(gpu);
+    if (!status) {
+        if (bytes) status = DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(handle), m->data, bytes, gpu->own);
+        if (!status) status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+        dtp_gpu_leave(gpu);
+    }
+    if (!status || atomic_load(&gpu->poisoned))
+        dtp_free(engine->allocator, m); /* else it may be tried again */
     return status;
 }
