@@ -1,4 +1,5 @@
 # The CUDA engine's tests on machines without a GPU: an interpreter of PTX, and a driver that runs kernels with it.
+add_subdirectory(gpu/ptx)
 # The driver, as a library whose table a test installs, and as the libcuda.so.1 that a program finds.
 file(GLOB fake_cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/fake/*.c)
 list(FILTER fake_cuda EXCLUDE REGEX "/libcuda.c$")

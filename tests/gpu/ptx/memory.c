@@ -1,0 +1,269 @@
+/* Addresses, bounds, loads and stores. */
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+static const char *const space_names[] = {"generic", "global", "const", "shared", "local", "param"};
+
+static size_t region_count(const run_t *r) { return r->launch->num_regions + 1; }
+
+static const ptx_region_t *region_at(const run_t *r, size_t i) {
+    return i < r->launch->num_regions ? &r->launch->regions[i] : &r->module_region;
+}
+
+static bool inside(const ptx_region_t *g, uint64_t first, uint64_t end) {
+    return first >= g->address && end - g->address <= g->bytes && end >= first;
+}
+
+/* The region of [first, end), or -1. */
+static int64_t find_region(const run_t *r, uint64_t first, uint64_t end) {
+    size_t low = 0, high = region_count(r);
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (region_at(r, mid)->address <= first)
+            low = mid;
+        else
+            high = mid;
+    }
+    return inside(region_at(r, low), first, end) ? (int64_t)low : -1;
+}
+
+static bool outside(warp_t *w, const insn_t *in, int lane, space_t space, uint64_t at, uint32_t bytes) {
+    const run_t *r = w->run;
+    unsigned long long a = at;
+    if (space == SPACE_SHARED || space == SPACE_LOCAL || space == SPACE_PARAM) {
+        uint64_t limit = space == SPACE_SHARED ? r->shared_bytes : space == SPACE_LOCAL ? r->kernel->local_bytes : r->kernel->params_bytes;
+        return ptx_trap(w, in, lane, "%u bytes at %llu are outside of %s memory, which has %llu bytes", bytes, a, space_names[space],
+                        (unsigned long long)limit);
+    }
+    const ptx_region_t *nearest = NULL;
+    uint64_t distance = UINT64_MAX;
+    for (size_t i = 0; i < r->launch->num_regions; ++i) {
+        const ptx_region_t *g = region_at(r, i);
+        uint64_t d = at < g->address ? g->address - at : at + bytes > g->address + g->bytes ? at + bytes - (g->address + g->bytes) : 0;
+        if (d >= distance) continue;
+        distance = d;
+        nearest = g;
+    }
+    if (!nearest) return ptx_trap(w, in, lane, "%u bytes at 0x%llx are outside: there is no memory", bytes, a);
+    return ptx_trap(w, in, lane, "%u bytes at 0x%llx are outside, %llu bytes %s the region of %llu bytes at 0x%llx", bytes, a,
+                    (unsigned long long)distance, at < nearest->address ? "before" : "after the end of", (unsigned long long)nearest->bytes,
+                    (unsigned long long)nearest->address);
+}
+
+static shadow_t *shadow_of(run_t *r, size_t i) {
+    if (!r->shadows[i]) r->shadows[i] = calloc(region_at(r, i)->bytes / 4 + 2, sizeof(shadow_t));
+    return r->shadows[i];
+}
+
+static space_t space_at(uint64_t at) {
+    if (at < PTX_SHARED_WINDOW || at >= PTX_MODULE_WINDOW) return SPACE_GLOBAL;
+    return at < PTX_LOCAL_WINDOW ? SPACE_SHARED : SPACE_LOCAL;
+}
+
+static int lowest(uint32_t mask) {
+    int i = 0;
+    while (!(mask >> i & 1)) ++i;
+    return i;
+}
+
+/* The lanes' lowest and highest address and all their bits. */
+static void extent(uint32_t mask, const uint64_t at[LANES], uint64_t *min, uint64_t *max, uint64_t *bits) {
+    uint64_t a = UINT64_MAX, b = 0, c = 0;
+    for (int i = 0; i < LANES; ++i) {
+        uint64_t x = mask >> i & 1 ? at[i] : at[lowest(mask)];
+        a = x < a ? x : a;
+        b = x > b ? x : b;
+        c |= x;
+    }
+    *min = a, *max = b, *bits = c;
+}
+
+static void view_small(warp_t *w, space_t space, view_t *v, uint64_t base) {
+    run_t *r = w->run;
+    *v = (view_t){.base = base};
+    if (space == SPACE_SHARED) {
+        *v = (view_t){r->shared, r->shared_state, r->shared_shadow, base, 0, true};
+    } else if (space == SPACE_LOCAL) {
+        v->host = w->local;
+        v->lane_stride = r->kernel->local_bytes;
+    } else {
+        union { const void *from; unsigned char *to; } params = {.from = r->launch->params};
+        v->host = params.to;
+    }
+}
+
+int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const uint64_t at[LANES], uint32_t bytes, view_t *v) {
+    run_t *r = w->run;
+    uint64_t min, max, bits;
+    int lane = lowest(mask);
+    bool one = (mask & (mask - 1)) == 0;
+    extent(mask, at, &min, &max, &bits);
+    if (bits & (bytes - 1)) {
+        for (lane = 0; !(mask >> lane & 1) || !(at[lane] & (bytes - 1));) ++lane;
+        return ptx_trap(w, in, lane, "misaligned: %u bytes at 0x%llx", bytes, (unsigned long long)at[lane]);
+    }
+    uint64_t base = 0;
+    if (space == SPACE_GENERIC) {
+        space = space_at(min);
+        if (space_at(max) != space) return 2;
+        base = space == SPACE_SHARED ? PTX_SHARED_WINDOW : space == SPACE_LOCAL ? PTX_LOCAL_WINDOW : 0;
+    }
+    if (space == SPACE_SHARED || space == SPACE_LOCAL || space == SPACE_PARAM) {
+        uint64_t limit = space == SPACE_SHARED ? r->shared_bytes : space == SPACE_LOCAL ? r->kernel->local_bytes : r->kernel->params_bytes;
+        if (max - base + bytes > limit || max - base + bytes < bytes)
+            return one ? outside(w, in, lane, space, min - base, bytes) : 2;
+        view_small(w, space, v, base);
+        return 1;
+    }
+    uint32_t *cache = &r->cache[in - r->kernel->code];
+    int64_t i = *cache;
+    if (!inside(region_at(r, (size_t)i), min, max + bytes)) i = find_region(r, min, max + bytes);
+    if (i < 0) return one ? outside(w, in, lane, space, min, bytes) : 2;
+    *cache = (uint32_t)i;
+    const ptx_region_t *g = region_at(r, (size_t)i);
+    *v = (view_t){.host = g->host, .state = g->set, .base = g->address};
+    if (space == SPACE_GLOBAL && !(v->shadow = shadow_of(r, (size_t)i))) return ptx_trap(w, in, lane, "out of memory");
+    return 1;
+}
+
+static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t offset, uint32_t bytes, access_t access) {
+    unsigned char *state = v->state + offset;
+    if (access != ACCESS_READ) {
+        for (uint32_t i = 0; i < bytes && v->shared; ++i)
+            if (state[i] == STATE_PENDING) return ptx_trap(w, in, lane, "writes shared memory at %llu, where an asynchronous copy is under way", (unsigned long long)(offset + i));
+        memset(state, STATE_SET, bytes);
+        return true;
+    }
+    for (uint32_t i = 0; i < bytes; ++i) {
+        if (state[i] && (state[i] != STATE_PENDING || !v->shared)) continue;
+        unsigned long long at = v->shared ? offset + i : v->base + offset + i;
+        if (state[i]) return ptx_trap(w, in, lane, "reads shared memory at %llu before the wait for its asynchronous copy", at);
+        return ptx_trap(w, in, lane, "reads %s memory at 0x%llx that was never written", v->shared ? "shared" : "global", at);
+    }
+    return true;
+}
+
+unsigned char *ptx_access(warp_t *w, const insn_t *in, const view_t *v, int lane, uint64_t at, uint32_t bytes, access_t access,
+                          const unsigned char *value) {
+    uint64_t offset = at - v->base;
+    if (v->state && !states(w, in, v, lane, offset, bytes, access)) return NULL;
+    if (v->shadow && !ptx_note(w, in, v, lane, offset, bytes, access, value)) return NULL;
+    return v->host + offset + (uint64_t)lane * v->lane_stride;
+}
+
+void ptx_addresses(const warp_t *w, const insn_t *in, int src, int64_t offset, uint64_t at[LANES]) {
+    const lanes_t *a = ptx_source(w, in, src);
+    if (in->width[in->n_dst + src] == 8) {
+        for (int i = 0; i < LANES; ++i) at[i] = a->u64[i] + (uint64_t)offset;
+    } else {
+        for (int i = 0; i < LANES; ++i) at[i] = (uint32_t)(a->u32[i] + (uint32_t)offset);
+    }
+}
+
+static uint64_t read_value(const unsigned char *p, type_t type) {
+    uint8_t b;
+    uint16_t h;
+    uint32_t u;
+    uint64_t d;
+    switch (type) {
+    case T_B8: case T_U8: case T_S8:
+        memcpy(&b, p, sizeof b);
+        return type == T_S8 ? (uint64_t)(int64_t)(int8_t)b : b;
+    case T_B16: case T_U16: case T_S16: case T_F16: case T_BF16:
+        memcpy(&h, p, sizeof h);
+        return type == T_S16 ? (uint64_t)(int64_t)(int16_t)h : h;
+    case T_B64: case T_U64: case T_S64: case T_F64:
+        memcpy(&d, p, sizeof d);
+        return d;
+    default:
+        memcpy(&u, p, sizeof u);
+        return type == T_S32 ? (uint64_t)(int64_t)(int32_t)u : u;
+    }
+}
+
+static uint32_t type_bytes(type_t type) {
+    return type <= T_S8 ? 1 : type <= T_BF16 ? 2 : type <= T_TF32 ? 4 : 8;
+}
+
+static bool load(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[LANES]) {
+    type_t type = (type_t)in->type;
+    uint32_t each = type_bytes(type), bytes = each * in->vec;
+    view_t v;
+    lanes_t value[8];
+    int found = ptx_view(w, in, (space_t)in->space, mask, at, bytes, &v);
+    if (found == 0) return false;
+    if (found == 2) {
+        for (int i = 0; i < LANES; ++i)
+            if (mask >> i & 1 && !load(w, in, UINT32_C(1) << i, at)) return false;
+        return true;
+    }
+    if (in->relaxed) v.shadow = NULL;
+    for (int i = 0; i < LANES; ++i) {
+        if (!(mask >> i & 1)) continue;
+        const unsigned char *p = ptx_access(w, in, &v, i, at[i], bytes, ACCESS_READ, NULL);
+        if (!p) return false;
+        for (int k = 0; k < in->vec; ++k) {
+            uint64_t x = read_value(p + (uint32_t)k * each, type);
+            if (in->width[k] == 8)
+                value[k].u64[i] = x;
+            else
+                value[k].u32[i] = in->width[k] == 2 ? (uint16_t)x : (uint32_t)x;
+        }
+    }
+    for (int k = 0; k < in->vec; ++k) ptx_store(w, in, k, &value[k], mask);
+    return true;
+}
+
+bool ptx_exec_ld(warp_t *w, const insn_t *in, uint32_t mask) {
+    uint64_t at[LANES];
+    if (!ptx_sources_set(w, in, mask)) return false;
+    ptx_addresses(w, in, 0, in->offset, at);
+    return load(w, in, mask, at);
+}
+
+static bool store(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[LANES]) {
+    uint32_t each = type_bytes((type_t)in->type), bytes = each * in->vec;
+    view_t v;
+    unsigned char value[64];
+    int found = ptx_view(w, in, (space_t)in->space, mask, at, bytes, &v);
+    if (found == 0) return false;
+    if (in->space == SPACE_CONST || in->space == SPACE_PARAM) return ptx_trap(w, in, -1, "a store to constant memory");
+    if (found == 2) {
+        for (int i = 0; i < LANES; ++i)
+            if (mask >> i & 1 && !store(w, in, UINT32_C(1) << i, at)) return false;
+        return true;
+    }
+    for (int i = 0; i < LANES; ++i) {
+        if (!(mask >> i & 1)) continue;
+        for (int k = 0; k < in->vec; ++k) {
+            const lanes_t *a = ptx_source(w, in, k + 1);
+            const void *from = in->width[k + 1] == 8 ? (const void *)&a->u64[i] : (const void *)&a->u32[i];
+            memcpy(value + (uint32_t)k * each, from, each);
+        }
+        unsigned char *p = ptx_access(w, in, &v, i, at[i], bytes, in->relaxed ? ACCESS_ATOMIC : ACCESS_WRITE, value);
+        if (!p) return false;
+        memcpy(p, value, bytes);
+    }
+    return true;
+}
+
+bool ptx_exec_st(warp_t *w, const insn_t *in, uint32_t mask) {
+    uint64_t at[LANES];
+    if (!ptx_sources_set(w, in, mask)) return false;
+    ptx_addresses(w, in, 0, in->offset, at);
+    return store(w, in, mask, at);
+}
+
+bool ptx_exec_isspacep(warp_t *w, const insn_t *in, uint32_t mask) {
+    lanes_t r = {.u32 = {0}};
+    uint64_t at[LANES];
+    if (!ptx_sources_set(w, in, mask)) return false;
+    ptx_wide(w, in, 0, at);
+    for (int i = 0; i < LANES; ++i) {
+        space_t found = space_at(at[i]);
+        r.u32[0] |= (uint32_t)(in->space == (uint8_t)found) << i;
+    }
+    ptx_store(w, in, 0, &r, mask);
+    return true;
+}
