@@ -306,33 +306,42 @@ static void missing_waits_of_memory(void **state) {
     }
 }
 
-/* The first stream writes, the second one reads; without a wait some seeds read too early. */
-static bool reads_what_was_written(int seed, bool ordered) {
+/* The first stream writes, the second one reads; what comes back, or the error. */
+static dtp_cu_result_t read_elsewhere(int seed, bool ordered, unsigned char *back) {
     use_t u;
     use_begin(&u);
     fake_cuda_set_seed((uint64_t)seed);
     fake_cuda_set_delay(-1);
-    char back = 0;
     const dtp_cu_ptr_t at = use_alloc(&u, 1, 0);
     OK(cu->cuStreamSynchronize(u.stream[0]));
     OK(cu->cuMemsetD8Async(at, 1, 1, u.stream[0]));
     if (ordered) use_order(&u, 0, 1);
-    OK(cu->cuMemcpyDtoHAsync(&back, at, 1, u.stream[1]));
-    OK(cu->cuStreamSynchronize(u.stream[1]));
-    OK(cu->cuStreamSynchronize(u.stream[0]));
-    OK(cu->cuMemFreeAsync(at, u.stream[0]));
-    use_end(&u);
-    return back == 1;
+    OK(cu->cuMemcpyDtoHAsync(back, at, 1, u.stream[1]));
+    dtp_cu_result_t result = cu->cuStreamSynchronize(u.stream[1]);
+    if (!result) result = cu->cuStreamSynchronize(u.stream[0]);
+    FAILS(result, cu->cuMemFreeAsync(at, u.stream[0]));
+    use_release(&u, result);
+    assert_int_equal(0, fake_cuda_report(stderr));
+    return result;
 }
 
+/* Without a wait the copy comes too early, or it is told that it might have; each happens for some seeds, and the same for the
+ * same seed. */
 static void missing_waits_between_streams(void **state) {
     (void)state;
-    int right = 0;
+    int early = 0;
     for (int seed = 0; seed < 40; ++seed) {
-        assert_true(reads_what_was_written(seed, true));
-        right += reads_what_was_written(seed, false);
+        unsigned char back = 0, again = 0;
+        OK(read_elsewhere(seed, true, &back));
+        assert_int_equal(1, back);
+        const dtp_cu_result_t result = read_elsewhere(seed, false, &back);
+        FAILS(result, read_elsewhere(seed, false, &again));
+        assert_int_equal(back, again);
+        if (result == DTP_CU_SUCCESS) assert_int_equal(FAKE_CUDA_FRESH, back);
+        else assert_int_equal(DTP_CU_LAUNCH_FAILED, result);
+        early += result == DTP_CU_SUCCESS;
     }
-    assert_in_range(right, 5, 35);
+    assert_in_range(early, 5, 35);
 }
 
 /* The legacy stream waits for blocking streams and they for it; others do not. */
@@ -350,22 +359,21 @@ static bool legacy_is_ordered(int seed, unsigned flags) {
     OK(cu->cuMemcpyDtoHAsync(&back[0], at, 1, NULL));
     OK(cu->cuMemsetD8Async(at, 2, 1, (dtp_cu_stream_t)DTP_CU_STREAM_LEGACY));
     OK(cu->cuMemcpyDtoHAsync(&back[1], at, 1, s));
-    OK(cu->cuStreamSynchronize(NULL));
-    OK(cu->cuStreamSynchronize(s));
-    OK(cu->cuStreamDestroy(s));
-    OK(cu->cuMemFreeAsync(at, u.stream[0]));
-    use_end(&u);
-    return back[0] == 1 && back[1] == 2;
+    dtp_cu_result_t result = cu->cuStreamSynchronize(NULL);
+    if (!result) result = cu->cuStreamSynchronize(s);
+    FAILS(result, cu->cuStreamDestroy(s));
+    FAILS(result, cu->cuMemFreeAsync(at, u.stream[0]));
+    use_release(&u, result);
+    assert_int_equal(0, fake_cuda_report(stderr));
+    return !result && back[0] == 1 && back[1] == 2;
 }
 
 static void legacy_stream(void **state) {
     (void)state;
-    int right = 0;
     for (int seed = 0; seed < 20; ++seed) {
         assert_true(legacy_is_ordered(seed, 0));
-        right += legacy_is_ordered(seed, DTP_CU_STREAM_NON_BLOCKING);
+        assert_false(legacy_is_ordered(seed, DTP_CU_STREAM_NON_BLOCKING));
     }
-    assert_true(right < 20);
 }
 
 /* ---- Events, host functions, waits for values -------------------------------------------------------- */

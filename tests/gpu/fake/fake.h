@@ -56,7 +56,9 @@ typedef struct fake_pool {
 typedef struct {
     uint64_t at;
     size_t bytes;
-    unsigned char *memory, *data, *set; /* with red zones; without; a byte for each that was written */
+    unsigned char *memory, *data; /* with red zones; without */
+    unsigned char *set;           /* a byte for each, 0 = nobody wrote it; see fake_order.c. NULL: pinned */
+    struct fake_writers *writers;
     fake_ctx_t *ctx;
     fake_pool_t *pool;  /* NULL: pinned memory of the host, or a variable of a module */
     bool pinned;        /* of the host, which finds it at `data` */
@@ -236,6 +238,17 @@ dtp_cu_result_t fake_execute_locked(fake_stream_t *s, fake_item_t *item);
 void fake_drop_locked(fake_item_t *item);
 /* Is the block there for the stream, by what its clock tells? NULL, or what is wrong. */
 const char *fake_block_refused_locked(const fake_stream_t *s, const fake_block_t *b);
+
+/* fake_order.c */
+/* Does what wrote these bytes come before the stream's first item? */
+bool fake_bytes_ordered_locked(const fake_stream_t *s, const fake_block_t *b, size_t skip, size_t bytes);
+/* The stream's first item writes them; where set is given, those for which it is 0 hold nothing. */
+void fake_bytes_written_locked(const fake_stream_t *s, fake_block_t *b, size_t skip, const unsigned char *set,
+                               size_t bytes);
+/* What a kernel is to see as `set` of a block that is its parameter; NULL: the block's own. After it has run, with that: did it
+ * leave alone what others write? */
+unsigned char *fake_before_kernel_locked(const fake_stream_t *s, fake_block_t *b);
+bool fake_after_kernel_locked(const fake_stream_t *s, fake_block_t *b, unsigned char *seen);
 
 /* fake_module.c, fake_launch.c */
 void fake_kernel_release_locked(fake_kernel_t *kernel);

@@ -128,16 +128,43 @@ static const char *mark_used_locked(const fake_stream_t *s, const fake_item_t *i
     return refused;
 }
 
-/* The blocks that a kernel may touch; the caller frees them. */
-static ptx_region_t *regions_locked(const fake_stream_t *s, size_t *n) {
-    ptx_region_t *regions = fake_zalloc(fake.n_blocks * sizeof *regions);
-    *n = 0;
+/* What a kernel may touch. */
+typedef struct {
+    size_t n;
+    ptx_region_t *regions; /* one for each block that the stream may use */
+    fake_block_t **blocks;
+    unsigned char **seen; /* of fake_before_kernel_locked; of blocks that are parameters */
+} view_t;
+
+static view_t view_locked(const fake_stream_t *s, const fake_item_t *item) {
+    view_t view = {0, fake_zalloc(fake.n_blocks * sizeof *view.regions),
+                   fake_zalloc(fake.n_blocks * sizeof *view.blocks),
+                   fake_zalloc(fake.n_blocks * sizeof *view.seen)};
     for (size_t i = 0; i < fake.n_blocks; ++i) {
-        const fake_block_t *b = fake.blocks[i];
-        if (!fake_block_refused_locked(s, b))
-            regions[(*n)++] = (ptx_region_t){b->at, b->bytes, b->data, b->set};
+        fake_block_t *b = fake.blocks[i];
+        if (fake_block_refused_locked(s, b)) continue;
+        unsigned char *seen =
+            b->set && b->used.of[s->slot] == item->seq ? fake_before_kernel_locked(s, b) : NULL;
+        view.regions[view.n] = (ptx_region_t){b->at, b->bytes, b->data, seen ? seen : b->set};
+        view.blocks[view.n] = b;
+        view.seen[view.n++] = seen;
     }
-    return regions;
+    return view;
+}
+
+/* Looks at what was written; did the kernel leave alone what other streams write? */
+static bool end_view_locked(const fake_stream_t *s, const fake_item_t *item, view_t *view, bool *hidden) {
+    bool ordered = true;
+    for (size_t i = 0; i < view->n; ++i) {
+        fake_block_t *b = view->blocks[i];
+        *hidden |= view->seen[i] != NULL;
+        if (b->set && b->used.of[s->slot] == item->seq)
+            ordered &= fake_after_kernel_locked(s, b, view->seen[i]);
+    }
+    free(view->regions);
+    free(view->blocks);
+    free(view->seen);
+    return ordered;
 }
 
 static dtp_cu_result_t result_of(const char *error) {
@@ -149,12 +176,11 @@ static dtp_cu_result_t result_of(const char *error) {
 dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
     const ptx_kernel_t *ptx = item->kernel->ptx[s->ctx->device];
     const char *refused = mark_used_locked(s, item);
-    size_t n;
-    ptx_region_t *regions = regions_locked(s, &n);
+    view_t view = view_locked(s, item);
     ptx_launch_t launch = {.dynamic_shared = item->shared,
                            .params = item->params,
-                           .regions = regions,
-                           .num_regions = n,
+                           .regions = view.regions,
+                           .num_regions = view.n,
                            .seed = fake_random_locked()};
     memcpy(launch.grid, item->grid, sizeof launch.grid);
     memcpy(launch.block, item->block, sizeof launch.block);
@@ -162,10 +188,18 @@ dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
     fake_unlock();
     const bool done = ptx_run(ptx, &launch, error, sizeof error);
     fake_lock();
-    free(regions);
+    bool hidden = false;
+    const bool ordered = end_view_locked(s, item, &view, &hidden);
     ++fake.stats.launches;
-    if (done) return DTP_CU_SUCCESS;
-    if (refused) fake_tell_locked("%s (memory that is a parameter %s)", error, refused);
-    else fake_tell_locked("%s", error);
+    if (done && ordered) return DTP_CU_SUCCESS;
+    if (done)
+        fake_tell_locked("%s overwrites what another stream writes: nothing makes this stream wait for it",
+                         ptx_kernel_name(ptx));
+    else
+        fake_tell_locked("%s%s%s%s", error, refused ? " (memory that is a parameter " : "",
+                         refused ? refused : "",
+                         refused  ? ")"
+                         : hidden ? " (or another stream writes it: nothing makes this stream wait for it)"
+                                  : "");
     return result_of(error);
 }
