@@ -293,14 +293,26 @@ static void shapes(void **state) {
 
 /* ---- What is found when kernels run ------------------------------------------------------------------ */
 
-typedef enum { RIGHT, BEYOND, MISALIGNED, UNSET, FREED, BADLY_FREED_POINTER, NO_WAIT, MISTAKES } mistake_t;
+typedef enum {
+    RIGHT,
+    BEYOND,
+    MISALIGNED,
+    UNSET,
+    FREED,
+    BADLY_FREED_POINTER,
+    NO_WAIT,
+    RACE_READ,
+    RACE_WRITE,
+    MISTAKES
+} mistake_t;
 
 static void count_call(void *arg) { ++*(int *)arg; }
 
 /* A program with one mistake; what its last wait answers. */
-static dtp_cu_result_t make(mistake_t mistake) {
+static dtp_cu_result_t make(mistake_t mistake, int seed) {
     use_t u;
     use_begin(&u);
+    fake_cuda_set_seed((uint64_t)seed);
     fake_cuda_set_delay(-1);
     dtp_cu_library_t library;
     OK(load(&library, ptx));
@@ -309,18 +321,20 @@ static dtp_cu_result_t make(mistake_t mistake) {
     int calls = 0;
     dtp_cu_ptr_t a = use_alloc(&u, 64, 0), b = use_alloc(&u, 64, 0);
     OK(cu->cuMemcpyHtoDAsync(b, &a, sizeof a, u.stream[0]));
+    if (mistake != NO_WAIT) use_order(&u, 0, 1);
     if (mistake == BADLY_FREED_POINTER) OK(cu->cuMemFreeAsync(a, u.stream[0]));
     if (mistake == FREED) OK(cu->cuMemFreeAsync(b, u.stream[0]));
     OK(launch(follow, 1, u.stream[0], (void *[]){&b}));
     if (mistake != UNSET && mistake != BADLY_FREED_POINTER)
         OK(put(fill, mistake == MISALIGNED ? a + 2 : a, 1, mistake == BEYOND ? 17 : 15, u.stream[0]));
-    if (mistake != NO_WAIT) use_order(&u, 0, 1);
-    if (mistake != BADLY_FREED_POINTER) OK(add_step(add, a, 1, 15, u.stream[1]));
+    if (mistake < NO_WAIT) use_order(&u, 0, 1);
+    if (mistake == RACE_WRITE) OK(put(fill, a, 2, 15, u.stream[1]));
+    else if (mistake != BADLY_FREED_POINTER) OK(add_step(add, a, 1, 15, u.stream[1]));
     OK(cu->cuLaunchHostFunc(u.stream[1], count_call, &calls));
     use_order(&u, 1, 0);
     const dtp_cu_result_t result = cu->cuStreamSynchronize(u.stream[0]);
     fake_cuda_drain();
-    assert_int_equal(result ? 0 : 1, calls);
+    if (mistake < NO_WAIT) assert_int_equal(result ? 0 : 1, calls); /* else it may come before the mistake */
     if (mistake != BADLY_FREED_POINTER) FAILS(result, cu->cuMemFreeAsync(a, u.stream[0]));
     if (mistake != FREED) FAILS(result, cu->cuMemFreeAsync(b, u.stream[0]));
     FAILS(result, cu->cuLibraryUnload(library));
@@ -332,14 +346,16 @@ static dtp_cu_result_t make(mistake_t mistake) {
 static void mistakes(void **state) {
     (void)state;
     static const dtp_cu_result_t results[MISTAKES] = {
-        [BEYOND] = DTP_CU_ILLEGAL_ADDRESS,  [MISALIGNED] = DTP_CU_MISALIGNED_ADDRESS,
-        [UNSET] = DTP_CU_LAUNCH_FAILED,     [FREED] = DTP_CU_ILLEGAL_ADDRESS,
-        [NO_WAIT] = DTP_CU_ILLEGAL_ADDRESS, [BADLY_FREED_POINTER] = DTP_CU_ILLEGAL_ADDRESS,
+        [BEYOND] = DTP_CU_ILLEGAL_ADDRESS,   [MISALIGNED] = DTP_CU_MISALIGNED_ADDRESS,
+        [UNSET] = DTP_CU_LAUNCH_FAILED,      [FREED] = DTP_CU_ILLEGAL_ADDRESS,
+        [NO_WAIT] = DTP_CU_ILLEGAL_ADDRESS,  [RACE_READ] = DTP_CU_LAUNCH_FAILED,
+        [RACE_WRITE] = DTP_CU_LAUNCH_FAILED, [BADLY_FREED_POINTER] = DTP_CU_ILLEGAL_ADDRESS,
     };
-    for (mistake_t mistake = RIGHT; mistake < MISTAKES; ++mistake) {
-        FAILS(results[mistake], make(mistake));
-        assert_int_equal(results[mistake] == DTP_CU_SUCCESS, !*fake_cuda_trap());
-    }
+    for (mistake_t mistake = RIGHT; mistake < MISTAKES; ++mistake)
+        for (int seed = 0; seed < 8; ++seed) {
+            FAILS(results[mistake], make(mistake, seed));
+            assert_int_equal(results[mistake] == DTP_CU_SUCCESS, !*fake_cuda_trap());
+        }
 }
 
 int main(int argc, char **argv) {

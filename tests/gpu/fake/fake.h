@@ -197,6 +197,8 @@ fake_block_t *fake_pinned_find_locked(const void *host, size_t bytes);
 bool fake_is_device_address(const void *p);
 /* "8 bytes at 120 of a block of 124" */
 const char *fake_address_text_locked(dtp_cu_ptr_t at, size_t bytes, char *text, size_t text_bytes);
+/* Was the address in one of the blocks that were freed last? */
+bool fake_was_freed_locked(dtp_cu_ptr_t at);
 void fake_check_red_zones_locked(const fake_block_t *b);
 void fake_memory_reset_locked(void);
 
@@ -219,6 +221,8 @@ uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item);
 /* Waits until the slot has come so far, or ctx (may be NULL) is poisoned. */
 void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq);
 void fake_wait_idle_locked(void);
+/* A call asked whether something is done, and it is not: what comes first need not be delayed any longer. */
+void fake_nudge_locked(void);
 
 /* fake_event.c */
 void fake_moment_release_locked(fake_moment_t *moment);

@@ -92,7 +92,10 @@ dtp_cu_result_t fake_cuEventQuery(dtp_cu_event_t handle) {
     if (!event) return fake_leave(DTP_CU_INVALID_HANDLE);
     if (event->ctx->sticky) return fake_leave(event->ctx->sticky);
     if (!event->last) return fake_leave(DTP_CU_SUCCESS);
-    if (!event->last->done) return fake_leave(DTP_CU_NOT_READY);
+    if (!event->last->done) {
+        fake_nudge_locked();
+        return fake_leave(DTP_CU_NOT_READY);
+    }
     host_learns_locked(event->last);
     return fake_leave(DTP_CU_SUCCESS);
 }

@@ -173,6 +173,18 @@ static dtp_cu_result_t result_of(const char *error) {
     return DTP_CU_LAUNCH_FAILED;
 }
 
+/* Tells what the interpreter says, and what may be behind it. */
+static void tell_trap_locked(const char *error, const char *refused, bool hidden) {
+    unsigned long long at = 0;
+    const char *address = strstr(error, " 0x");
+    char freed[128] = "";
+    if (address && sscanf(address, " 0x%llx", &at) == 1 && fake_was_freed_locked(at))
+        snprintf(freed, sizeof freed, "; that memory is freed");
+    if (hidden) refused = "may be written by another stream: nothing makes this stream wait for it";
+    fake_tell_locked("%s%s%s%s", error, freed, refused ? "; memory that is a parameter " : "",
+                     refused ? refused : "");
+}
+
 dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
     const ptx_kernel_t *ptx = item->kernel->ptx[s->ctx->device];
     const char *refused = mark_used_locked(s, item);
@@ -195,11 +207,6 @@ dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
     if (done)
         fake_tell_locked("%s overwrites what another stream writes: nothing makes this stream wait for it",
                          ptx_kernel_name(ptx));
-    else
-        fake_tell_locked("%s%s%s%s", error, refused ? " (memory that is a parameter " : "",
-                         refused ? refused : "",
-                         refused  ? ")"
-                         : hidden ? " (or another stream writes it: nothing makes this stream wait for it)"
-                                  : "");
-    return result_of(error);
+    else tell_trap_locked(error, refused, hidden);
+    return done ? DTP_CU_LAUNCH_FAILED : result_of(error);
 }

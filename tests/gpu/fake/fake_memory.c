@@ -134,6 +134,15 @@ fake_block_t *fake_pinned_find_locked(const void *host, size_t bytes) {
     return NULL;
 }
 
+/* The size of the block, of those freed last, in which the address was; 0: it was in none. */
+static size_t freed_bytes(dtp_cu_ptr_t at) {
+    for (unsigned i = arena.n_freed; i-- > 0 && i + RECENT >= arena.n_freed;)
+        if (at - arena.freed[i % RECENT].at < arena.freed[i % RECENT].bytes)
+            return arena.freed[i % RECENT].bytes;
+    return 0;
+}
+bool fake_was_freed_locked(dtp_cu_ptr_t at) { return !fake_block_find_locked(at, 0) && freed_bytes(at); }
+
 const char *fake_address_text_locked(dtp_cu_ptr_t at, size_t bytes, char *text, size_t text_bytes) {
     const fake_block_t *b = fake_block_find_locked(at, 0);
     if (b) {
@@ -141,12 +150,11 @@ const char *fake_address_text_locked(dtp_cu_ptr_t at, size_t bytes, char *text, 
                  b->bytes);
         return text;
     }
-    for (unsigned i = arena.n_freed; i-- > 0 && i + RECENT >= arena.n_freed;)
-        if (at - arena.freed[i % RECENT].at < arena.freed[i % RECENT].bytes) {
-            snprintf(text, text_bytes, "%zu bytes of a block of %zu that is freed", bytes,
-                     arena.freed[i % RECENT].bytes);
-            return text;
-        }
+    const size_t freed = freed_bytes(at);
+    if (freed) {
+        snprintf(text, text_bytes, "%zu bytes of a block of %zu that is freed", bytes, freed);
+        return text;
+    }
     snprintf(text, text_bytes, "%zu bytes at 0x%llx, which is no memory of a device", bytes, at);
     return text;
 }

@@ -107,6 +107,7 @@ void fake_wrong_locked(const char *format, ...) {
 bool fake_is_sticky(dtp_cu_result_t result) {
     switch (result) {
     case DTP_CU_ILLEGAL_ADDRESS:
+    case DTP_CU_ECC_UNCORRECTABLE:
     case DTP_CU_LAUNCH_TIMEOUT:
     case DTP_CU_ASSERT:
     case DTP_CU_HARDWARE_STACK_ERROR:

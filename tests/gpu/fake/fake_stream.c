@@ -1,6 +1,6 @@
 /* Streams of the fake driver: queues, slots, what comes after what, and waiting. */
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "gpu/fake/calls.h"
 
@@ -168,12 +168,40 @@ uint64_t fake_submit_locked(fake_stream_t *s, fake_item_t *item) {
 
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
 
+/* A call has waited for long without anything being done: which items is it that stop the streams? */
+enum { STALL_S = 30 };
+static void tell_stall_locked(void) {
+    static const char *const names[] = {"a kernel",
+                                        "a copy",
+                                        "a fill",
+                                        "an allocation",
+                                        "a free",
+                                        "an event",
+                                        "a wait for an event",
+                                        "a wait for a value",
+                                        "a host function",
+                                        "a mark"};
+    for (const fake_stream_t *s = fake.streams; s; s = s->next)
+        if (s->head)
+            fake_tell_locked("a call has waited for %d s; the first item of stream %p is %s", STALL_S,
+                             (void *)s->handle, names[s->head->work]);
+}
+
 void fake_wait_locked(const fake_ctx_t *ctx, int slot, uint64_t seq) {
     ++fake.waiting;
     pthread_cond_broadcast(&fake.work);
-    while (fake.completed[slot] < seq && (!ctx || ctx->sticky == DTP_CU_SUCCESS))
-        pthread_cond_wait(&fake.done, &fake.lock);
+    while (fake.completed[slot] < seq && (!ctx || ctx->sticky == DTP_CU_SUCCESS)) {
+        const int64_t until_ns = fake_now_ns() + STALL_S * INT64_C(1000000000);
+        const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+        if (pthread_cond_timedwait(&fake.done, &fake.lock, &until)) tell_stall_locked();
+    }
     --fake.waiting;
+}
+
+void fake_nudge_locked(void) {
+    for (fake_stream_t *s = fake.streams; s; s = s->next)
+        if (s->head) s->head->due_ns = 0;
+    pthread_cond_broadcast(&fake.work);
 }
 
 /* Waits until no item is being executed. */
@@ -220,7 +248,10 @@ dtp_cu_result_t fake_cuStreamQuery(dtp_cu_stream_t handle) {
     if (result) return result;
     const fake_stream_t *s = fake_stream_find_locked(handle, "cuStreamQuery");
     if (!s) return fake_leave(DTP_CU_INVALID_HANDLE);
-    if (!is_done_locked(s)) return fake_leave(DTP_CU_NOT_READY);
+    if (!is_done_locked(s)) {
+        fake_nudge_locked();
+        return fake_leave(DTP_CU_NOT_READY);
+    }
     fake_merge(&fake.host, &fake.clock[s->slot]);
     return fake_leave(DTP_CU_SUCCESS);
 }
