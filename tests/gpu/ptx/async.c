@@ -71,7 +71,7 @@ bool ptx_exec_commit(warp_t *w, const insn_t *in, uint32_t mask) {
 static bool arrive(warp_t *w, const insn_t *in, uint32_t mask, uint32_t left, bool all) {
     run_t *r = w->run;
     uint32_t kept = 0;
-    const view_t v = {r->shared, NULL, r->shared_shadow, 0, 0, true};
+    const view_t v = {r->shared, NULL, r->shared_shadow, 0, 0, true, false};
     for (uint32_t i = 0; i < w->num_copies; ++i) {
         const copy_t *c = &w->copies[i];
         bool done = mask >> c->lane & 1 && (all || c->group + left < w->committed[c->lane]);

@@ -117,8 +117,10 @@ static uint64_t fill_value(const run_t *r, const fill_t *f, uint32_t warp, uint3
 
 static void fill(warp_t *w, const fill_t *f) {
     lanes_t *row = row_of(w, f->row);
+    uint64_t v = fill_value(w->run, f, w->index, 0);
+    bool by_lane = f->kind == FILL_TID || f->kind == FILL_LANE || f->kind == FILL_LANEMASK;
     for (uint32_t i = 0; i < LANES; ++i) {
-        uint64_t v = fill_value(w->run, f, w->index, i);
+        if (by_lane) v = fill_value(w->run, f, w->index, i);
         if (f->width == 8)
             row->u64[i] = v;
         else
@@ -131,11 +133,11 @@ static bool init_warp(run_t *r, uint32_t index) {
     const ptx_kernel_t *k = r->kernel;
     warp_t *w = &r->warps[index];
     *w = (warp_t){.run = r, .index = index, .waits = -1};
-    w->rows = aligned_alloc(64, (size_t)(k->num_rows + 2) * ROW_BYTES);
+    /* calloc: of many rows only few are ever touched. */
+    w->rows = calloc(k->num_rows + 2, ROW_BYTES);
     w->set = calloc(k->num_rows + 2, sizeof *w->set);
     w->local = k->local_bytes ? malloc(k->local_bytes * LANES) : NULL;
     if (!w->rows || !w->set || (k->local_bytes && !w->local)) return false;
-    memset(w->rows, 0, (size_t)(k->num_rows + 2) * ROW_BYTES);
     if (w->local) memset(w->local, 0xcd, k->local_bytes * LANES);
     for (uint32_t i = 0; i < k->num_fills; ++i) fill(w, &k->fills[i]);
     return true;

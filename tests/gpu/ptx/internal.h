@@ -177,7 +177,7 @@ typedef struct {
     unsigned char *host, *state; /* state may be NULL: all bytes are set */
     shadow_t *shadow;            /* may be NULL: no races */
     uint64_t base, lane_stride;  /* bytes of lane i at address a: host + (a - base) + i * lane_stride */
-    bool shared;
+    bool shared, constant;
 } view_t;
 typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } access_t;
 enum { STATE_UNSET, STATE_SET, STATE_PENDING };

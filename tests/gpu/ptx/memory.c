@@ -58,7 +58,7 @@ static shadow_t *shadow_of(run_t *r, size_t i) {
 
 static space_t space_at(uint64_t at) {
     if (at < PTX_SHARED_WINDOW || at >= PTX_MODULE_WINDOW) return SPACE_GLOBAL;
-    return at < PTX_LOCAL_WINDOW ? SPACE_SHARED : SPACE_LOCAL;
+    return at < PTX_LOCAL_WINDOW ? SPACE_SHARED : at < PTX_PARAM_WINDOW ? SPACE_LOCAL : SPACE_PARAM;
 }
 
 static int lowest(uint32_t mask) {
@@ -83,13 +83,14 @@ static void view_small(warp_t *w, space_t space, view_t *v, uint64_t base) {
     run_t *r = w->run;
     *v = (view_t){.base = base};
     if (space == SPACE_SHARED) {
-        *v = (view_t){r->shared, r->shared_state, r->shared_shadow, base, 0, true};
+        *v = (view_t){r->shared, r->shared_state, r->shared_shadow, base, 0, true, false};
     } else if (space == SPACE_LOCAL) {
         v->host = w->local;
         v->lane_stride = r->kernel->local_bytes;
     } else {
         union { const void *from; unsigned char *to; } params = {.from = r->launch->params};
         v->host = params.to;
+        v->constant = true;
     }
 }
 
@@ -107,7 +108,7 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
     if (space == SPACE_GENERIC) {
         space = space_at(min);
         if (space_at(max) != space) return 2;
-        base = space == SPACE_SHARED ? PTX_SHARED_WINDOW : space == SPACE_LOCAL ? PTX_LOCAL_WINDOW : 0;
+        base = space == SPACE_SHARED ? PTX_SHARED_WINDOW : space == SPACE_LOCAL ? PTX_LOCAL_WINDOW : space == SPACE_PARAM ? PTX_PARAM_WINDOW : 0;
     }
     if (space == SPACE_SHARED || space == SPACE_LOCAL || space == SPACE_PARAM) {
         uint64_t limit = space == SPACE_SHARED ? r->shared_bytes : space == SPACE_LOCAL ? r->kernel->local_bytes : r->kernel->params_bytes;
@@ -122,7 +123,7 @@ int ptx_view(warp_t *w, const insn_t *in, space_t space, uint32_t mask, const ui
     if (i < 0) return one ? outside(w, in, lane, space, min, bytes) : 2;
     *cache = (uint32_t)i;
     const ptx_region_t *g = region_at(r, (size_t)i);
-    *v = (view_t){.host = g->host, .state = g->set, .base = g->address};
+    *v = (view_t){.host = g->host, .state = g->set, .base = g->address, .constant = space == SPACE_CONST};
     if (space == SPACE_GLOBAL && !(v->shadow = shadow_of(r, (size_t)i))) return ptx_trap(w, in, lane, "out of memory");
     return 1;
 }
@@ -228,7 +229,7 @@ static bool store(warp_t *w, const insn_t *in, uint32_t mask, const uint64_t at[
     unsigned char value[64];
     int found = ptx_view(w, in, (space_t)in->space, mask, at, bytes, &v);
     if (found == 0) return false;
-    if (in->space == SPACE_CONST || in->space == SPACE_PARAM) return ptx_trap(w, in, -1, "a store to constant memory");
+    if (found == 1 && v.constant) return ptx_trap(w, in, -1, "a store to constant memory");
     if (found == 2) {
         for (int i = 0; i < LANES; ++i)
             if (mask >> i & 1 && !store(w, in, UINT32_C(1) << i, at)) return false;

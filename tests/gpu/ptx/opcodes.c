@@ -98,8 +98,8 @@ static bool decode_mov(decoder_t *d, insn_t *in) {
 }
 
 static bool decode_cvta(decoder_t *d, insn_t *in) {
-    uint64_t window = ptx_has(d, "shared") ? PTX_SHARED_WINDOW : ptx_has(d, "local") ? PTX_LOCAL_WINDOW : 0;
-    if (!only(d, "to global shared local const shared::cta") || last_type(d) != T_U64) return ptx_refuse(d, "unknown");
+    uint64_t window = ptx_has(d, "shared") ? PTX_SHARED_WINDOW : ptx_has(d, "local") ? PTX_LOCAL_WINDOW : ptx_has(d, "param") ? PTX_PARAM_WINDOW : 0;
+    if (!only(d, "to global shared local const param shared::cta") || last_type(d) != T_U64) return ptx_refuse(d, "unknown");
     if (ptx_has(d, "shared::cta")) window = PTX_SHARED_WINDOW;
     const char *operands;
     in->exec = ptx_exec_pure;
@@ -237,7 +237,7 @@ static bool decode_atom(decoder_t *d, insn_t *in) {
 }
 
 static bool decode_isspacep(decoder_t *d, insn_t *in) {
-    if (!only(d, "global shared local const shared::cta")) return false;
+    if (!only(d, "global shared local const param shared::cta")) return false;
     in->space = space_of(d);
     in->exec = ptx_exec_isspacep;
     return letters(d, in, "p:d", T_U64);

@@ -15,7 +15,8 @@ typedef struct ptx_kernel ptx_kernel_t;
 /* Addresses the interpreter gives out itself: no region of a launch may be at or above the first of them. */
 #define PTX_SHARED_WINDOW (UINT64_C(1) << 56) /* generic addresses of shared memory */
 #define PTX_LOCAL_WINDOW (UINT64_C(2) << 56)  /* generic addresses of local memory */
-#define PTX_MODULE_WINDOW (UINT64_C(3) << 56) /* .global and .const variables of the module */
+#define PTX_PARAM_WINDOW (UINT64_C(3) << 56)  /* generic addresses of parameters */
+#define PTX_MODULE_WINDOW (UINT64_C(4) << 56) /* .global and .const variables of the module */
 
 /* Parses one PTX text that ends with a zero byte. NULL and a message if it contains what is not known here. */
 ptx_module_t *ptx_parse(const char *text, char *error, size_t error_bytes);
