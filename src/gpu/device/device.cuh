@@ -10,9 +10,12 @@
 #include "gpu/device/args.h"
 
 #define DTP_DEVICE static __device__ __forceinline__
-/* A kernel: its one parameter is a struct of <kind>_args.h, named a. */
+/* A kernel for blocks of at most so many threads: its one parameter is a struct of <kind>_args.h, named a. */
 #define DTP_KERNEL(name, args_t, threads) \
     extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args_t a)
+/* One of which so many blocks are to fit into a multiprocessor. */
+#define DTP_KERNEL_FITTED(name, args_t, threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ args_t a)
 
 /* ---- Elements ----------------------------------------------------------------------------------------- */
 
@@ -89,8 +92,8 @@ template <class T, int V> DTP_DEVICE void dtp_store_each(T *p, int64_t step, int
         if (k < m) dtp_from_f32(x[k], p[k * step]);
 }
 
-/* A run that may be one value (step 0), or not aligned. */
-template <class T, int V>
+/* A run that may be one value (step 0), or not aligned. Where it is, PART elements together are. */
+template <class T, int V, int PART>
 DTP_DEVICE void dtp_load_run(const void *data, int64_t at, int64_t step, bool aligned, int m, float (&x)[V]) {
     const T *p = (const T *)data + at;
     if (V == 1 || step == 0) {
@@ -98,8 +101,7 @@ DTP_DEVICE void dtp_load_run(const void *data, int64_t at, int64_t step, bool al
 #pragma unroll
         for (int k = 0; k < V; ++k) x[k] = value;
     } else if (aligned && m >= V) {
-        float part[V < DTP_GPU_RUN ? V : DTP_GPU_RUN];
-        enum { PART = sizeof part / sizeof *part };
+        float part[PART];
 #pragma unroll
         for (int i = 0; i < V; i += PART) {
             dtp_load(p + i, part);
@@ -131,7 +133,7 @@ DTP_DEVICE void dtp_store_run(void *data, int64_t at, int64_t step, bool aligned
 template <int V>
 DTP_DEVICE void dtp_load_any(int type, const void *data, int64_t at, int64_t step, bool aligned, int m,
                              float (&x)[V]) {
-#define DTP_LOAD_RUN(T) dtp_load_run<T, V>(data, at, step, aligned, m, x)
+#define DTP_LOAD_RUN(T) dtp_load_run<T, V, (V < DTP_GPU_RUN ? V : DTP_GPU_RUN)>(data, at, step, aligned, m, x)
     DTP_OF_TYPE(type, DTP_LOAD_RUN)
 #undef DTP_LOAD_RUN
 }

@@ -3,16 +3,22 @@
 
 #include <stdio.h>
 
-dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md, int last) {
-    dtp_gpu_order_t order = {0};
-    for (int d = 0; d < md->ndims; ++d)
-        if (d != last) order.dim[order.n++] = d;
-    if (last >= 0) order.dim[order.n++] = last;
+dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md) {
+    dtp_gpu_order_t order = {.n = md->ndims};
+    for (int d = 0; d < md->ndims; ++d) order.dim[d] = d;
+    return order;
+}
+
+dtp_gpu_order_t dtp_gpu_order_last(dtp_gpu_order_t order, int d) {
+    int n = 0;
+    for (int i = 0; i < order.n; ++i)
+        if (order.dim[i] != d) order.dim[n++] = order.dim[i];
+    order.dim[n] = d;
     return order;
 }
 
 dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md) {
-    dtp_gpu_order_t order = dtp_gpu_order_logical(md, -1);
+    dtp_gpu_order_t order = dtp_gpu_order_logical(md);
     for (int i = 1; i < order.n; ++i) {
         const int d = order.dim[i];
         int at = i;
@@ -21,6 +27,18 @@ dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md) {
         order.dim[at] = d;
     }
     return order;
+}
+
+void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like) {
+    dtp_md_make_plain(md);
+    if (!dtp_md_is_plain(like)) return;
+    const dtp_gpu_order_t order = dtp_gpu_order_of(like);
+    int64_t stride = 1;
+    for (int i = order.n - 1; i >= 0; --i) {
+        const int d = order.dim[i];
+        md->strides[d] = stride;
+        stride *= dtp_max64(1, md->dims[d]);
+    }
 }
 
 dtp_gpu_dim_t dtp_gpu_dim(int64_t size) {

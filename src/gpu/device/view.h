@@ -12,10 +12,14 @@ typedef struct {
     int n;
     int dim[DNNL_TP_MAX_NDIMS];
 } dtp_gpu_order_t;
-/* Row-major; dimension `last` comes last where it is not -1. */
-dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md, int last);
+/* Row-major. */
+dtp_gpu_order_t dtp_gpu_order_logical(const dtp_md_t *md);
 /* As the elements of md lie in memory. */
 dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md);
+/* The same with dimension d moved to the end. */
+dtp_gpu_order_t dtp_gpu_order_last(dtp_gpu_order_t order, int d);
+/* Resolves md, of format any and the dims of `like` or 1, to like's order of dimensions, dense; plain where like is not. */
+void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like);
 /* The first n dimensions of an order. */
 static inline dtp_gpu_order_t dtp_gpu_order_first(dtp_gpu_order_t order, int n) {
     order.n = n;

@@ -12,7 +12,7 @@ template <class T> DTP_DEVICE void eltwise_vec(const dtp_gpu_eltwise_args_t &a) 
     for (int64_t i = V * dtp_thread(); i < a.dims.n; i += V * dtp_threads()) {
         const int m = (int)min((int64_t)V, a.dims.n - i);
         float x[V];
-        dtp_load_run<T, V>(src, i, 1, true, m, x);
+        dtp_load_run<T, V, V>(src, i, 1, true, m, x);
         dtp_chain_apply(a.chain, i, m, x);
         dtp_store_run<T, V>(dst, i, 1, true, m, x);
     }
