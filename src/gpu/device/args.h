@@ -36,6 +36,18 @@ typedef struct {
 /* Elements that kernels of mixed types move at once: 16 bytes of f32. */
 enum { DTP_GPU_RUN = 4 };
 
+/* Rows along one dimension of src and dst: n elements each, `step` apart. */
+typedef struct {
+    dtp_gpu_dims_t dims;       /* of the rows */
+    dtp_gpu_tensor_t src, dst; /* strides of rows */
+    int64_t n, src_step, dst_step;
+} dtp_gpu_rows_t;
+/* Elements of a row that kernels hold in registers: in a warp, and in a block of the most threads. */
+enum { DTP_GPU_HELD = 32, DTP_GPU_WARP_ROW = 32 * DTP_GPU_HELD };
+enum { DTP_GPU_BLOCK_THREADS = 512, DTP_GPU_BLOCK_ROW = DTP_GPU_BLOCK_THREADS * DTP_GPU_HELD };
+/* Threads of a block of the other kernels of rows, and of those that have a row in each warp. */
+enum { DTP_GPU_ROW_THREADS = 256 };
+
 /* One value of any type of scales; data NULL: 1. */
 typedef struct {
     const void *data;

@@ -1,7 +1,7 @@
 /* Softmax and logsoftmax. Rows of one type whose elements lie together are held in registers, one read and one write; others
  * are read twice. */
 #include "gpu/device/chain.cuh"
-#include "gpu/device/groups.cuh"
+#include "gpu/device/rows.cuh"
 #include "gpu/softmax/softmax_args.h"
 
 DTP_DEVICE float infinity() { return __int_as_float(0x7f800000); }
@@ -12,105 +12,53 @@ template <> __device__ __forceinline__ float exp_of<float>(float x) { return exp
 
 /* ---- Rows in registers -------------------------------------------------------------------------------- */
 
-/* Lane t of a group of `threads` has the runs t, t + threads, ... of a row. Past the row they are -infinity. */
-template <class T> struct row_t {
-    enum { V = 16 / sizeof(T), RUNS = 32 / V };
-    float x[RUNS][V];
-
-    __device__ __forceinline__ void load(const T *src, int64_t n, int t, int threads) {
+template <class ROW> DTP_DEVICE float largest_of(const ROW &row) {
+    float y = -infinity();
 #pragma unroll
-        for (int r = 0; r < RUNS; ++r) {
-            const int64_t i = (int64_t)V * (r * threads + t);
-            if (i < n) dtp_load(src + i, x[r]);
-            else
+    for (int r = 0; r < ROW::RUNS; ++r)
 #pragma unroll
-                for (int k = 0; k < V; ++k) x[r][k] = -infinity();
+        for (int k = 0; k < ROW::V; ++k) y = fmaxf(y, row.x[r][k]);
+    return y;
+}
+/* Subtracts; the sum of exp. Softmax keeps exp. */
+template <class T> DTP_DEVICE float exp_sum(dtp_row<T> &row, float largest, bool is_log) {
+    float sum = 0.f;
+#pragma unroll
+    for (int r = 0; r < dtp_row<T>::RUNS; ++r)
+#pragma unroll
+        for (int k = 0; k < dtp_row<T>::V; ++k) {
+            const float d = row.x[r][k] - largest, e = exp_of<T>(d);
+            sum += e;
+            row.x[r][k] = is_log ? d : e;
         }
-    }
-    __device__ __forceinline__ float largest() const {
-        float y = -infinity();
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r)
-#pragma unroll
-            for (int k = 0; k < V; ++k) y = fmaxf(y, x[r][k]);
-        return y;
-    }
-    /* Subtracts; the sum of exp. Softmax keeps exp. */
-    __device__ __forceinline__ float exp_sum(float largest, bool is_log) {
-        float sum = 0.f;
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r)
-#pragma unroll
-            for (int k = 0; k < V; ++k) {
-                const float d = x[r][k] - largest, e = exp_of<T>(d);
-                sum += e;
-                x[r][k] = is_log ? d : e;
-            }
-        return sum;
-    }
-    /* x * factor - less. */
-    __device__ __forceinline__ void store(T *dst, int64_t n, int t, int threads, float factor, float less) {
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r) {
-            const int64_t i = (int64_t)V * (r * threads + t);
-#pragma unroll
-            for (int k = 0; k < V; ++k) x[r][k] = (x[r][k] - less) * factor;
-            if (i < n) dtp_store(dst + i, x[r]);
-        }
-    }
-};
-
-template <class T> DTP_DEVICE const T *src_row(const dtp_gpu_softmax_args_t &a, const dtp_position &p) {
-    return (const T *)a.src.data + dtp_offset(p, a.rows, a.src);
+    return sum;
 }
-template <class T> DTP_DEVICE T *dst_row(const dtp_gpu_softmax_args_t &a, const dtp_position &p) {
-    return (T *)a.dst.data + dtp_offset(p, a.rows, a.dst);
+/* (x - less) * factor. */
+template <class T>
+DTP_DEVICE void store_row(dtp_row<T> &row, T *dst, int n, int t, int threads, float less, float factor) {
+#pragma unroll
+    for (int r = 0; r < dtp_row<T>::RUNS; ++r) {
+        const int i = row.begin(r, t, threads);
+#pragma unroll
+        for (int k = 0; k < dtp_row<T>::V; ++k) row.x[r][k] = (row.x[r][k] - less) * factor;
+        if (i < n) dtp_store(dst + i, row.x[r]);
+    }
 }
 
-template <class T> DTP_DEVICE void softmax_warp(const dtp_gpu_softmax_args_t &a) {
-    const int lane = threadIdx.x % DTP_WARP;
+template <class T, class GROUP> DTP_DEVICE void softmax_held(const dtp_gpu_softmax_args_t &a) {
     const float scale = dtp_scale(a.src_scale) / dtp_scale(a.dst_scale);
-    for (int64_t i = dtp_thread() / DTP_WARP; i < a.rows.n; i += dtp_threads() / DTP_WARP) {
-        const dtp_position p = dtp_decode(a.rows, i);
-        row_t<T> row;
-        row.load(src_row<T>(a, p), a.n, lane, DTP_WARP);
-        const float largest = dtp_over_warp(dtp_max(), row.largest());
-        const float sum = dtp_over_warp(dtp_add(), row.exp_sum(largest, a.is_log));
-        row.store(dst_row<T>(a, p), a.n, lane, DTP_WARP, a.is_log ? scale : scale / sum,
-                  a.is_log ? logf(sum) : 0.f);
+    const int t = GROUP::thread(), threads = GROUP::threads();
+    for (int64_t i = GROUP::first(); i < a.rows.dims.n; i += GROUP::count()) {
+        const dtp_position p = dtp_decode(a.rows.dims, i);
+        dtp_row<T> row;
+        row.load(dtp_src_row<T>(a.rows, p), (int)a.rows.n, t, threads, -infinity());
+        const float largest = GROUP::once(dtp_max(), largest_of(row));
+        const float sum = GROUP::again(dtp_add(), exp_sum(row, largest, a.is_log));
+        store_row(row, dtp_dst_row<T>(a.rows, p), (int)a.rows.n, t, threads, a.is_log ? logf(sum) : 0.f,
+                  a.is_log ? scale : scale / sum);
     }
 }
-
-template <class T> DTP_DEVICE void softmax_block(const dtp_gpu_softmax_args_t &a) {
-    __shared__ float room[2][DTP_WARP];
-    const float scale = dtp_scale(a.src_scale) / dtp_scale(a.dst_scale);
-    for (int64_t i = blockIdx.x; i < a.rows.n; i += gridDim.x) {
-        const dtp_position p = dtp_decode(a.rows, i);
-        row_t<T> row;
-        row.load(src_row<T>(a, p), a.n, threadIdx.x, blockDim.x);
-        const float largest = dtp_over_block(dtp_max(), row.largest(), room[0]);
-        const float sum = dtp_over_block(dtp_add(), row.exp_sum(largest, a.is_log), room[1]);
-        row.store(dst_row<T>(a, p), a.n, threadIdx.x, blockDim.x, a.is_log ? scale : scale / sum,
-                  a.is_log ? logf(sum) : 0.f);
-    }
-}
-
-DTP_KERNEL(dtp_softmax_warp_f32, dtp_gpu_softmax_args_t, DTP_SOFTMAX_ROW_THREADS) { softmax_warp<float>(a); }
-DTP_KERNEL(dtp_softmax_warp_bf16, dtp_gpu_softmax_args_t, DTP_SOFTMAX_ROW_THREADS) {
-    softmax_warp<dtp_bf16>(a);
-}
-DTP_KERNEL(dtp_softmax_warp_f16, dtp_gpu_softmax_args_t, DTP_SOFTMAX_ROW_THREADS) {
-    softmax_warp<dtp_f16>(a);
-}
-DTP_KERNEL_FITTED(dtp_softmax_block_f32, dtp_gpu_softmax_args_t, DTP_SOFTMAX_BLOCK_THREADS, 2) {
-    softmax_block<float>(a);
-}
-DTP_KERNEL_FITTED(dtp_softmax_block_bf16, dtp_gpu_softmax_args_t, DTP_SOFTMAX_BLOCK_THREADS, 2) {
-    softmax_block<dtp_bf16>(a);
-}
-DTP_KERNEL_FITTED(dtp_softmax_block_f16, dtp_gpu_softmax_args_t, DTP_SOFTMAX_BLOCK_THREADS, 2) {
-    softmax_block<dtp_f16>(a);
-}
+DTP_ROW_KERNELS(dtp_softmax, dtp_gpu_softmax_args_t, softmax_held)
 
 /* ---- Rows that are read twice ------------------------------------------------------------------------- */
 
@@ -158,44 +106,47 @@ DTP_DEVICE finish_t finish_of(const dtp_gpu_softmax_args_t &a, float largest, fl
 /* A block has a row. */
 template <int V> DTP_DEVICE void softmax_rows(const dtp_gpu_softmax_args_t &a) {
     __shared__ float room[2][DTP_WARP];
-    for (int64_t row = blockIdx.x; row < a.rows.n; row += gridDim.x) {
-        const dtp_position p = dtp_decode(a.rows, row);
-        const int64_t src = dtp_offset(p, a.rows, a.src), dst = dtp_offset(p, a.rows, a.dst);
+    for (int64_t row = blockIdx.x; row < a.rows.dims.n; row += gridDim.x) {
+        const dtp_position p = dtp_decode(a.rows.dims, row);
+        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
+                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
         state_t state = {-infinity(), 0.f};
         float x[V];
-        for (int64_t i = V * threadIdx.x; i < a.n; i += V * blockDim.x) {
-            const int m = (int)min((int64_t)V, a.n - i);
-            dtp_load_any(a.src.type, a.src.data, src + i * a.src_step, a.src_step, a.src.aligned, m, x);
+        for (int64_t i = V * threadIdx.x; i < a.rows.n; i += V * blockDim.x) {
+            const int m = (int)min((int64_t)V, a.rows.n - i);
+            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, a.rows.src_step,
+                         a.rows.src.aligned, m, x);
             state.add(x, m);
         }
         const float largest = dtp_over_block(dtp_max(), state.largest, room[0]);
         const finish_t finish = finish_of(a, largest, dtp_over_block(dtp_add(), state.of(largest), room[1]));
-        for (int64_t i = V * threadIdx.x; i < a.n; i += V * blockDim.x) {
-            const int m = (int)min((int64_t)V, a.n - i);
-            dtp_load_any(a.src.type, a.src.data, src + i * a.src_step, a.src_step, a.src.aligned, m, x);
-            finish.apply(a, row * a.n + i, m, x);
-            dtp_store_any(a.dst.type, a.dst.data, dst + i * a.dst_step, a.dst_step, a.dst.aligned, m, x);
+        for (int64_t i = V * threadIdx.x; i < a.rows.n; i += V * blockDim.x) {
+            const int m = (int)min((int64_t)V, a.rows.n - i);
+            dtp_load_any(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step, a.rows.src_step,
+                         a.rows.src.aligned, m, x);
+            finish.apply(a, row * a.rows.n + i, m, x);
+            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, a.rows.dst_step,
+                          a.rows.dst.aligned, m, x);
         }
     }
 }
-DTP_KERNEL(dtp_softmax_rows, dtp_gpu_softmax_args_t, DTP_SOFTMAX_ROW_THREADS) {
-    softmax_rows<DTP_GPU_RUN>(a);
-}
-DTP_KERNEL(dtp_softmax_rows_any, dtp_gpu_softmax_args_t, DTP_SOFTMAX_ROW_THREADS) { softmax_rows<1>(a); }
+DTP_KERNEL(dtp_softmax_rows, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { softmax_rows<DTP_GPU_RUN>(a); }
+DTP_KERNEL(dtp_softmax_rows_any, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { softmax_rows<1>(a); }
 
 /* A lane of a block has a row, of which each warp takes every DTP_SOFTMAX_COLUMN_WARPS-th element. */
 DTP_KERNEL(dtp_softmax_columns, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_COLUMN_WARPS) {
     enum { WARPS = DTP_SOFTMAX_COLUMN_WARPS };
     __shared__ state_t room[WARPS][DTP_WARP];
     const int lane = threadIdx.x % DTP_WARP, warp = threadIdx.x / DTP_WARP;
-    for (int64_t first = (int64_t)blockIdx.x * DTP_WARP; first < a.rows.n;
+    for (int64_t first = (int64_t)blockIdx.x * DTP_WARP; first < a.rows.dims.n;
          first += (int64_t)gridDim.x * DTP_WARP) {
-        const int64_t row = min(first + lane, a.rows.n - 1);
-        const dtp_position p = dtp_decode(a.rows, row);
-        const int64_t src = dtp_offset(p, a.rows, a.src), dst = dtp_offset(p, a.rows, a.dst);
+        const int64_t row = min(first + lane, a.rows.dims.n - 1);
+        const dtp_position p = dtp_decode(a.rows.dims, row);
+        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
+                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
         state_t state = {-infinity(), 0.f};
-        for (int64_t i = warp; i < a.n; i += WARPS) {
-            const float x[1] = {dtp_load_one(a.src.type, a.src.data, src + i * a.src_step)};
+        for (int64_t i = warp; i < a.rows.n; i += WARPS) {
+            const float x[1] = {dtp_load_one(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step)};
             state.add(x, 1);
         }
         __syncthreads();
@@ -205,10 +156,10 @@ DTP_KERNEL(dtp_softmax_columns, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_CO
         for (int w = 0; w < WARPS; ++w) largest = fmaxf(largest, room[w][lane].largest);
         for (int w = 0; w < WARPS; ++w) sum += room[w][lane].of(largest);
         const finish_t finish = finish_of(a, largest, sum);
-        for (int64_t i = warp; i < a.n && first + lane < a.rows.n; i += WARPS) {
-            float x[1] = {dtp_load_one(a.src.type, a.src.data, src + i * a.src_step)};
-            finish.apply(a, row * a.n + i, 1, x);
-            dtp_store_one(a.dst.type, a.dst.data, dst + i * a.dst_step, x[0]);
+        for (int64_t i = warp; i < a.rows.n && first + lane < a.rows.dims.n; i += WARPS) {
+            float x[1] = {dtp_load_one(a.rows.src.type, a.rows.src.data, src + i * a.rows.src_step)};
+            finish.apply(a, row * a.rows.n + i, 1, x);
+            dtp_store_one(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, x[0]);
         }
     }
 }

@@ -1,0 +1,155 @@
+/* Layer and root-mean-square normalization. Rows of one type whose elements lie together are held in registers, one read and
+ * one write; others are read three times. */
+#include "gpu/device/chain.cuh"
+#include "gpu/device/rows.cuh"
+#include "gpu/layer_norm/layer_norm_args.h"
+
+/* What the elements of a row become: (x - mean) * factor. */
+struct norm_t {
+    float mean, factor;
+};
+
+/* Statistics of a row: given, or from its sums, which all threads of GROUP compute; the first one keeps them. sum() is of the
+ * elements, squares(mean) of the squares of their differences to the mean. */
+template <class GROUP, class SUM, class SQUARES>
+DTP_DEVICE norm_t statistics(const dtp_gpu_layer_norm_args_t &a, const dtp_position &p, SUM sum,
+                             SQUARES squares) {
+    const int64_t at = dtp_offset(p, a.rows.dims.ndims, a.stat_stride);
+    const bool rms = a.flags & DTP_LAYER_NORM_RMS;
+    float mean = 0.f, variance;
+    if (a.flags & DTP_LAYER_NORM_GLOBAL) {
+        if (!rms) mean = a.mean[at];
+        variance = a.variance[at];
+    } else {
+        const float n = (float)a.rows.n;
+        if (!rms) mean = GROUP::once(dtp_add(), sum()) / n;
+        variance = GROUP::again(dtp_add(), squares(mean)) / n;
+        if ((a.flags & DTP_LAYER_NORM_KEEP) && GROUP::thread() == 0) {
+            if (!rms) a.mean[at] = mean;
+            a.variance[at] = variance;
+        }
+        if (rms) GROUP::between();
+    }
+    return {mean, 1.f / sqrtf(variance + a.epsilon)};
+}
+
+template <int V>
+DTP_DEVICE void load_values(const dtp_gpu_layer_norm_values_t &v, int64_t i, int m, float (&y)[V]) {
+    enum { PART = V < DTP_GPU_RUN ? V : DTP_GPU_RUN };
+    if (v.type == dnnl_tp_f32) dtp_load_run<float, V, PART>(v.data, i, 1, v.aligned, m, y);
+    else if (v.type == dnnl_tp_bf16) dtp_load_run<dtp_bf16, V, PART>(v.data, i, 1, v.aligned, m, y);
+    else dtp_load_run<dtp_f16, V, PART>(v.data, i, 1, v.aligned, m, y);
+}
+
+/* x = ((x - mean) * factor * scale + shift) * src_scale, of the elements from i. */
+template <int V>
+DTP_DEVICE void normalize(const dtp_gpu_layer_norm_args_t &a, norm_t norm, float src_scale, int64_t i, int m,
+                          float (&x)[V]) {
+#pragma unroll
+    for (int k = 0; k < V; ++k) x[k] = (x[k] - norm.mean) * norm.factor;
+    float y[V];
+    if (a.scale.data) {
+        load_values(a.scale, i, m, y);
+#pragma unroll
+        for (int k = 0; k < V; ++k) x[k] *= y[k];
+    }
+    if (a.shift.data) {
+        load_values(a.shift, i, m, y);
+#pragma unroll
+        for (int k = 0; k < V; ++k) x[k] += y[k];
+    }
+#pragma unroll
+    for (int k = 0; k < V; ++k) x[k] *= src_scale;
+}
+
+template <class T, class GROUP> DTP_DEVICE void layer_norm_held(const dtp_gpu_layer_norm_args_t &a) {
+    typedef dtp_row<T> row_t;
+    enum { V = row_t::V };
+    const float src_scale = dtp_scale(a.src_scale), dst_factor = 1.f / dtp_scale(a.dst_scale);
+    const int t = GROUP::thread(), threads = GROUP::threads();
+    const int n = (int)a.rows.n;
+    for (int64_t i = GROUP::first(); i < a.rows.dims.n; i += GROUP::count()) {
+        const dtp_position p = dtp_decode(a.rows.dims, i);
+        row_t row;
+        row.load(dtp_src_row<T>(a.rows, p), n, t, threads, 0.f);
+        const auto sum = [&] {
+            float y = 0.f;
+#pragma unroll
+            for (int r = 0; r < row_t::RUNS; ++r)
+#pragma unroll
+                for (int k = 0; k < V; ++k) y += row.x[r][k];
+            return y;
+        };
+        const auto squares = [&](float mean) {
+            float y = 0.f;
+#pragma unroll
+            for (int r = 0; r < row_t::RUNS; ++r)
+                if (row.begin(r, t, threads) < n)
+#pragma unroll
+                    for (int k = 0; k < V; ++k) y += (row.x[r][k] - mean) * (row.x[r][k] - mean);
+            return y;
+        };
+        const norm_t norm = statistics<GROUP>(a, p, sum, squares);
+        T *dst = dtp_dst_row<T>(a.rows, p);
+#pragma unroll
+        for (int r = 0; r < row_t::RUNS; ++r) {
+            const int at = row.begin(r, t, threads);
+            if (at >= n) continue;
+            normalize(a, norm, src_scale * dst_factor, at, V, row.x[r]);
+            dtp_store(dst + at, row.x[r]);
+        }
+    }
+}
+DTP_ROW_KERNELS(dtp_layer_norm, dtp_gpu_layer_norm_args_t, layer_norm_held)
+
+/* Calls f(i, m, x) for the thread's runs of a row. */
+template <int V, class F> DTP_DEVICE void each_run(const dtp_gpu_rows_t &rows, int64_t src, F f) {
+    for (int64_t i = V * threadIdx.x; i < rows.n; i += V * blockDim.x) {
+        const int m = (int)min((int64_t)V, rows.n - i);
+        float x[V];
+        dtp_load_any(rows.src.type, rows.src.data, src + i * rows.src_step, rows.src_step, rows.src.aligned,
+                     m, x);
+        f(i, m, x);
+    }
+}
+
+/* A block has a row, of any types and strides. */
+template <int V> DTP_DEVICE void layer_norm_rows(const dtp_gpu_layer_norm_args_t &a) {
+    const float src_scale = dtp_scale(a.src_scale), dst_scale = dtp_scale(a.dst_scale);
+    for (int64_t row = blockIdx.x; row < a.rows.dims.n; row += gridDim.x) {
+        const dtp_position p = dtp_decode(a.rows.dims, row);
+        const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
+                      dst = dtp_offset(p, a.rows.dims, a.rows.dst);
+        const auto sum = [&] {
+            float y = 0.f;
+            each_run<V>(a.rows, src, [&](int64_t, int m, const float(&x)[V]) {
+#pragma unroll
+                for (int k = 0; k < V; ++k)
+                    if (k < m) y += x[k];
+            });
+            return y;
+        };
+        const auto squares = [&](float mean) {
+            float y = 0.f;
+            each_run<V>(a.rows, src, [&](int64_t, int m, const float(&x)[V]) {
+#pragma unroll
+                for (int k = 0; k < V; ++k)
+                    if (k < m) y += (x[k] - mean) * (x[k] - mean);
+            });
+            return y;
+        };
+        const norm_t norm = statistics<dtp_block_group>(a, p, sum, squares);
+        each_run<V>(a.rows, src, [&](int64_t i, int m, float(&x)[V]) {
+            normalize(a, norm, src_scale, i, m, x);
+            dtp_chain_apply(a.chain, row * a.rows.n + i, m, x);
+#pragma unroll
+            for (int k = 0; k < V; ++k) x[k] /= dst_scale;
+            dtp_store_any(a.rows.dst.type, a.rows.dst.data, dst + i * a.rows.dst_step, a.rows.dst_step,
+                          a.rows.dst.aligned, m, x);
+        });
+    }
+}
+DTP_KERNEL(dtp_layer_norm_rows, dtp_gpu_layer_norm_args_t, DTP_GPU_ROW_THREADS) {
+    layer_norm_rows<DTP_GPU_RUN>(a);
+}
+DTP_KERNEL(dtp_layer_norm_rows_any, dtp_gpu_layer_norm_args_t, DTP_GPU_ROW_THREADS) { layer_norm_rows<1>(a); }
