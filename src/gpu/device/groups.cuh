@@ -29,7 +29,7 @@ template <class F> DTP_DEVICE float dtp_over_block(F f, float x, float *room) {
     x = dtp_over_warp(f, x);
     if (lane == 0) room[warp] = x;
     __syncthreads();
-    return dtp_over_warp(f, lane < warps ? room[lane] : F::none());
+    return dtp_over_warp(f, lane < warps ? room[lane] : f.none());
 }
 
 #endif
