@@ -303,6 +303,7 @@ typedef enum {
     NO_WAIT,
     RACE_READ,
     RACE_WRITE,
+    RACE_OVERWRITE,
     MISTAKES
 } mistake_t;
 
@@ -328,7 +329,8 @@ static dtp_cu_result_t make(mistake_t mistake, int seed) {
     if (mistake != UNSET && mistake != BADLY_FREED_POINTER)
         OK(put(fill, mistake == MISALIGNED ? a + 2 : a, 1, mistake == BEYOND ? 17 : 15, u.stream[0]));
     if (mistake < NO_WAIT) use_order(&u, 0, 1);
-    if (mistake == RACE_WRITE) OK(put(fill, a, 2, 15, u.stream[1]));
+    if (mistake == RACE_OVERWRITE) OK(cu->cuMemsetD8Async(b, 0, 8, u.stream[1])); /* which follow reads */
+    else if (mistake == RACE_WRITE) OK(put(fill, a, 2, 15, u.stream[1]));
     else if (mistake != BADLY_FREED_POINTER) OK(add_step(add, a, 1, 15, u.stream[1]));
     OK(cu->cuLaunchHostFunc(u.stream[1], count_call, &calls));
     use_order(&u, 1, 0);
@@ -346,10 +348,15 @@ static dtp_cu_result_t make(mistake_t mistake, int seed) {
 static void mistakes(void **state) {
     (void)state;
     static const dtp_cu_result_t results[MISTAKES] = {
-        [BEYOND] = DTP_CU_ILLEGAL_ADDRESS,   [MISALIGNED] = DTP_CU_MISALIGNED_ADDRESS,
-        [UNSET] = DTP_CU_LAUNCH_FAILED,      [FREED] = DTP_CU_ILLEGAL_ADDRESS,
-        [NO_WAIT] = DTP_CU_ILLEGAL_ADDRESS,  [RACE_READ] = DTP_CU_LAUNCH_FAILED,
-        [RACE_WRITE] = DTP_CU_LAUNCH_FAILED, [BADLY_FREED_POINTER] = DTP_CU_ILLEGAL_ADDRESS,
+        [RACE_OVERWRITE] = DTP_CU_LAUNCH_FAILED,
+        [BEYOND] = DTP_CU_ILLEGAL_ADDRESS,
+        [MISALIGNED] = DTP_CU_MISALIGNED_ADDRESS,
+        [UNSET] = DTP_CU_LAUNCH_FAILED,
+        [FREED] = DTP_CU_ILLEGAL_ADDRESS,
+        [NO_WAIT] = DTP_CU_ILLEGAL_ADDRESS,
+        [RACE_READ] = DTP_CU_LAUNCH_FAILED,
+        [RACE_WRITE] = DTP_CU_LAUNCH_FAILED,
+        [BADLY_FREED_POINTER] = DTP_CU_ILLEGAL_ADDRESS,
     };
     for (mistake_t mistake = RIGHT; mistake < MISTAKES; ++mistake)
         for (int seed = 0; seed < 8; ++seed) {

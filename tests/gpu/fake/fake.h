@@ -58,6 +58,7 @@ typedef struct {
     size_t bytes;
     unsigned char *memory, *data; /* with red zones; without */
     unsigned char *set;           /* a byte for each, 0 = nobody wrote it; see fake_order.c. NULL: pinned */
+    struct fake_readers *readers;
     struct fake_writers *writers;
     fake_ctx_t *ctx;
     fake_pool_t *pool;  /* NULL: pinned memory of the host, or a variable of a module */
@@ -244,15 +245,16 @@ void fake_drop_locked(fake_item_t *item);
 const char *fake_block_refused_locked(const fake_stream_t *s, const fake_block_t *b);
 
 /* fake_order.c */
-/* Does what wrote these bytes come before the stream's first item? */
-bool fake_bytes_ordered_locked(const fake_stream_t *s, const fake_block_t *b, size_t skip, size_t bytes);
-/* The stream's first item writes them; where set is given, those for which it is 0 hold nothing. */
-void fake_bytes_written_locked(const fake_stream_t *s, fake_block_t *b, size_t skip, const unsigned char *set,
-                               size_t bytes);
-/* What a kernel is to see as `set` of a block that is its parameter; NULL: the block's own. After it has run, with that: did it
- * leave alone what others write? */
+/* May the stream's first item read, or write, these bytes? NULL, or what is wrong. What it reads or writes is noted; bytes that it
+ * writes hold nothing where set is given and 0. */
+const char *fake_read_locked(const fake_stream_t *s, fake_block_t *b, size_t skip, size_t bytes);
+const char *fake_write_locked(const fake_stream_t *s, fake_block_t *b, size_t skip, const unsigned char *set,
+                              size_t bytes);
+/* What a kernel is to see as `set` of a block that is its parameter; NULL: the block's own. After it has run, with that: what is
+ * wrong with what it wrote; NULL: nothing. */
 unsigned char *fake_before_kernel_locked(const fake_stream_t *s, fake_block_t *b);
-bool fake_after_kernel_locked(const fake_stream_t *s, fake_block_t *b, unsigned char *seen);
+const char *fake_after_kernel_locked(const fake_stream_t *s, fake_block_t *b, unsigned char *seen);
+void fake_order_forget(fake_block_t *b);
 
 /* fake_module.c, fake_launch.c */
 void fake_kernel_release_locked(fake_kernel_t *kernel);

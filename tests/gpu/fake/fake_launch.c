@@ -152,19 +152,21 @@ static view_t view_locked(const fake_stream_t *s, const fake_item_t *item) {
     return view;
 }
 
-/* Looks at what was written; did the kernel leave alone what other streams write? */
-static bool end_view_locked(const fake_stream_t *s, const fake_item_t *item, view_t *view, bool *hidden) {
-    bool ordered = true;
+/* Looks at what was read and written; what is wrong with that, or NULL. */
+static const char *end_view_locked(const fake_stream_t *s, const fake_item_t *item, view_t *view,
+                                   bool *hidden) {
+    const char *wrong = NULL;
     for (size_t i = 0; i < view->n; ++i) {
         fake_block_t *b = view->blocks[i];
         *hidden |= view->seen[i] != NULL;
-        if (b->set && b->used.of[s->slot] == item->seq)
-            ordered &= fake_after_kernel_locked(s, b, view->seen[i]);
+        if (!b->set || b->used.of[s->slot] != item->seq) continue;
+        const char *found = fake_after_kernel_locked(s, b, view->seen[i]);
+        if (found) wrong = found;
     }
     free(view->regions);
     free(view->blocks);
     free(view->seen);
-    return ordered;
+    return wrong;
 }
 
 static dtp_cu_result_t result_of(const char *error) {
@@ -201,12 +203,10 @@ dtp_cu_result_t fake_run_locked(fake_stream_t *s, fake_item_t *item) {
     const bool done = ptx_run(ptx, &launch, error, sizeof error);
     fake_lock();
     bool hidden = false;
-    const bool ordered = end_view_locked(s, item, &view, &hidden);
+    const char *wrong = end_view_locked(s, item, &view, &hidden);
     ++fake.stats.launches;
-    if (done && ordered) return DTP_CU_SUCCESS;
-    if (done)
-        fake_tell_locked("%s overwrites what another stream writes: nothing makes this stream wait for it",
-                         ptx_kernel_name(ptx));
+    if (done && !wrong) return DTP_CU_SUCCESS;
+    if (done) fake_tell_locked("%s %s", ptx_kernel_name(ptx), wrong);
     else tell_trap_locked(error, refused, hidden);
     return done ? DTP_CU_LAUNCH_FAILED : result_of(error);
 }

@@ -114,7 +114,7 @@ void fake_block_remove_locked(fake_block_t *b) {
     arena.freed[arena.n_freed++ % RECENT].bytes = b->bytes;
     free(b->memory);
     free(b->set);
-    free(b->writers);
+    fake_order_forget(b);
     free(b);
 }
 

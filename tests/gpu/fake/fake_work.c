@@ -25,12 +25,11 @@ static fake_block_t *use_locked(const fake_stream_t *s, dtp_cu_ptr_t at, size_t 
     return b;
 }
 
-/* Does the stream wait for what writes these bytes? */
-static bool ordered_locked(const fake_stream_t *s, const fake_block_t *b, size_t skip, size_t bytes,
-                           const char *what) {
-    if (fake_bytes_ordered_locked(s, b, skip, bytes)) return true;
-    fake_tell_locked("%s what another stream writes: nothing makes this stream wait for it", what);
-    return false;
+/* Tells what fake_read_locked or fake_write_locked found. */
+static dtp_cu_result_t judge_locked(const char *what, const char *wrong) {
+    if (!wrong) return DTP_CU_SUCCESS;
+    fake_tell_locked("%s %s", what, wrong);
+    return DTP_CU_LAUNCH_FAILED;
 }
 
 static dtp_cu_result_t copy_locked(const fake_stream_t *s, const fake_item_t *item) {
@@ -40,25 +39,21 @@ static dtp_cu_result_t copy_locked(const fake_stream_t *s, const fake_item_t *it
     if (!item->host_to && !(to = use_locked(s, item->to, item->bytes, "a copy")))
         return DTP_CU_ILLEGAL_ADDRESS;
     const size_t skip_from = from ? item->from - from->at : 0, skip_to = to ? item->to - to->at : 0;
-    if (from && !ordered_locked(s, from, skip_from, item->bytes, "a copy reads")) return DTP_CU_LAUNCH_FAILED;
-    if (to && !ordered_locked(s, to, skip_to, item->bytes, "a copy overwrites")) return DTP_CU_LAUNCH_FAILED;
     memcpy(to ? to->data + skip_to : item->host_to, from ? from->data + skip_from : item->host_from,
            item->bytes);
+    const char *wrong = from ? fake_read_locked(s, from, skip_from, item->bytes) : NULL;
     const unsigned char *set = from && from->set ? from->set + skip_from : NULL;
-    if (to) fake_bytes_written_locked(s, to, skip_to, set, item->bytes);
+    if (!wrong && to) wrong = fake_write_locked(s, to, skip_to, set, item->bytes);
     ++fake.stats.copies;
-    return DTP_CU_SUCCESS;
+    return judge_locked("a copy", wrong);
 }
 
 static dtp_cu_result_t fill_locked(const fake_stream_t *s, const fake_item_t *item) {
     fake_block_t *b = use_locked(s, item->to, item->bytes, "a fill");
     if (!b) return DTP_CU_ILLEGAL_ADDRESS;
-    if (!ordered_locked(s, b, item->to - b->at, item->bytes, "a fill overwrites"))
-        return DTP_CU_LAUNCH_FAILED;
     memset(b->data + (item->to - b->at), item->value, item->bytes);
-    fake_bytes_written_locked(s, b, item->to - b->at, NULL, item->bytes);
     ++fake.stats.fills;
-    return DTP_CU_SUCCESS;
+    return judge_locked("a fill", fake_write_locked(s, b, item->to - b->at, NULL, item->bytes));
 }
 
 static dtp_cu_result_t alloc_locked(const fake_item_t *item) {

@@ -137,6 +137,7 @@ static bool states(warp_t *w, const insn_t *in, const view_t *v, int lane, uint6
         return true;
     }
     for (uint32_t i = 0; i < bytes; ++i) {
+        if (state[i] && !v->shared) state[i] |= PTX_WAS_READ;
         if (state[i] && (state[i] != STATE_PENDING || !v->shared)) continue;
         unsigned long long at = v->shared ? offset + i : v->base + offset + i;
         if (state[i]) return ptx_trap(w, in, lane, "reads shared memory at %llu before the wait for its asynchronous copy", at);

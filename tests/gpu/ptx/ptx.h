@@ -43,7 +43,9 @@ int ptx_num_registers(const ptx_kernel_t *kernel);  /* that the text declares: a
 bool ptx_variable(const ptx_module_t *module, const char *name, uint64_t *address, size_t *bytes, unsigned char **host);
 
 /* Device memory. Addresses are numbers; `host` is where the bytes are. `set` has one byte per byte of the region,
- * nonzero: it was written. NULL: all were. */
+ * nonzero: it was written; a kernel makes it 1 where it writes, and sets PTX_WAS_READ in it where it reads. NULL: all were
+ * written. */
+enum { PTX_WAS_READ = 0x80 };
 typedef struct {
     uint64_t address;
     size_t bytes;
