@@ -2,8 +2,10 @@
 #ifndef TESTS_GPU_FAKE_USE_H
 #define TESTS_GPU_FAKE_USE_H
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +54,22 @@ static inline dtp_cu_ptr_t use_alloc(const use_t *u, size_t bytes, int stream) {
     dtp_cu_ptr_t at = 0;
     OK(cu->cuMemAllocFromPoolAsync(&at, bytes, u->pool, u->stream[stream]));
     return at;
+}
+
+/* A host function, what it has seen; ask: it makes a call, which it must not. */
+typedef struct {
+    atomic_int calls;
+    dtp_cu_result_t inside;
+    bool ask;
+    pthread_t thread;
+} seen_t;
+
+static inline void see(void *arg) {
+    seen_t *seen = arg;
+    seen->thread = pthread_self();
+    int n;
+    if (seen->ask) seen->inside = cu->cuDeviceGetCount(&n);
+    atomic_fetch_add(&seen->calls, 1);
 }
 
 /* The next event of the first stream, which the second one waits for. */

@@ -1,5 +1,5 @@
-/* The fake driver's own rules: calls, contexts, memory, streams, events, errors. Whatever it is there to find is done here
- * once, and must be found. Kernels are in test_fake_kernels.c. */
+/* The fake driver's own rules: calls, contexts, memory, errors. Whatever it is there to find is done here once, and must be
+ * found. Streams are in test_fake_order.c, kernels in test_fake_kernels.c. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -61,7 +61,7 @@ static void failing_calls(void **state) {
     use_t u;
     use_begin(&u);
     dtp_cu_event_t event;
-    const int64_t calls = fake_cuda_calls();
+    const int64_t calls = fake_cuda_calls(), created = fake_cuda_called("cuEventCreate");
     assert_false(fake_cuda_fail(1, DTP_CU_OUT_OF_MEMORY));
     OK(cu->cuEventCreate(&event, 0));
     OK(cu->cuEventDestroy(event)); /* cannot fail, and does not count */
@@ -69,6 +69,7 @@ static void failing_calls(void **state) {
     OK(cu->cuEventCreate(&event, 0));
     OK(cu->cuEventDestroy(event));
     assert_int_equal(calls + 3, fake_cuda_calls());
+    assert_int_equal(created + 3, fake_cuda_called("cuEventCreate"));
     assert_false(fake_cuda_fail(7, DTP_CU_OUT_OF_MEMORY));
     assert_true(fake_cuda_fail(-1, 0));
     use_end(&u);
@@ -277,204 +278,81 @@ static void wrong_addresses(void **state) {
     fake_cuda_reset();
 }
 
-/* ---- Order ------------------------------------------------------------------------------------------- */
-
-/* Memory is used on another stream than where it was allocated, and freed on the first one. */
-static dtp_cu_result_t use_elsewhere(int seed, bool order_use, bool order_free) {
+/* Addresses are used again when there are no others; blocks never overlap. */
+static void few_addresses(void **state) {
+    (void)state;
+    enum { BLOCKS = 8, ROUNDS = 200 };
     use_t u;
     use_begin(&u);
-    fake_cuda_set_seed((uint64_t)seed);
-    fake_cuda_set_delay(-1);
-    const dtp_cu_ptr_t at = use_alloc(&u, 64, 0);
-    if (order_use) use_order(&u, 0, 1);
-    dtp_cu_result_t result = cu->cuMemsetD8Async(at, 1, 64, u.stream[1]);
-    if (order_free) use_order(&u, 1, 0);
-    if (!result) result = cu->cuMemFreeAsync(at, u.stream[0]);
-    if (!result) result = cu->cuStreamSynchronize(u.stream[1]);
-    if (!result) result = cu->cuStreamSynchronize(u.stream[0]);
-    use_release(&u, result);
-    return result;
-}
-
-static void missing_waits_of_memory(void **state) {
-    (void)state;
-    for (int seed = 0; seed < 30; ++seed) {
-        OK(use_elsewhere(seed, true, true));
-        assert_int_equal(0, fake_cuda_report(stderr));
-        FAILS(DTP_CU_ILLEGAL_ADDRESS, use_elsewhere(seed, false, true));
-        FAILS(DTP_CU_ILLEGAL_ADDRESS, use_elsewhere(seed, true, false));
+    fake_cuda_set_addresses(40000);
+    dtp_cu_ptr_t at[BLOCKS] = {0}, first = 0;
+    size_t bytes[BLOCKS];
+    bool again = false;
+    for (int i = 0; i < ROUNDS; ++i) {
+        const int k = i * 5 % BLOCKS;
+        if (at[k]) OK(cu->cuMemFreeAsync(at[k], u.stream[0]));
+        OK(cu->cuStreamSynchronize(u.stream[0]));
+        bytes[k] = 1 + (size_t)(i * 977 % 3000);
+        at[k] = use_alloc(&u, bytes[k], 0);
+        if (i && at[k] == first) again = true;
+        if (!i) first = at[k];
+        for (int j = 0; j < BLOCKS; ++j)
+            assert_true(j == k || !at[j] || at[j] + bytes[j] < at[k] || at[k] + bytes[k] < at[j]);
     }
+    assert_true(again);
+    dtp_cu_ptr_t large;
+    FAILS(DTP_CU_OUT_OF_MEMORY, cu->cuMemAllocFromPoolAsync(&large, 40000, u.pool, u.stream[0]));
+    for (int j = 0; j < BLOCKS; ++j) OK(cu->cuMemFreeAsync(at[j], u.stream[0]));
+    use_end(&u);
 }
 
-/* The first stream writes, the second one reads; what comes back, or the error. */
-static dtp_cu_result_t read_elsewhere(int seed, bool ordered, unsigned char *back) {
-    use_t u;
-    use_begin(&u);
-    fake_cuda_set_seed((uint64_t)seed);
-    fake_cuda_set_delay(-1);
-    const dtp_cu_ptr_t at = use_alloc(&u, 1, 0);
-    OK(cu->cuStreamSynchronize(u.stream[0]));
-    OK(cu->cuMemsetD8Async(at, 1, 1, u.stream[0]));
-    if (ordered) use_order(&u, 0, 1);
-    OK(cu->cuMemcpyDtoHAsync(back, at, 1, u.stream[1]));
-    dtp_cu_result_t result = cu->cuStreamSynchronize(u.stream[1]);
-    if (!result) result = cu->cuStreamSynchronize(u.stream[0]);
-    FAILS(result, cu->cuMemFreeAsync(at, u.stream[0]));
-    use_release(&u, result);
-    assert_int_equal(0, fake_cuda_report(stderr));
-    return result;
-}
-
-/* Without a wait the copy comes too early for some seeds, the same for the same seed; it is found for all. */
-static void missing_waits_between_streams(void **state) {
-    (void)state;
-    int early = 0;
-    for (int seed = 0; seed < 40; ++seed) {
-        unsigned char back = 0, again = 0;
-        OK(read_elsewhere(seed, true, &back));
-        assert_int_equal(1, back);
-        FAILS(DTP_CU_LAUNCH_FAILED, read_elsewhere(seed, false, &back));
-        FAILS(DTP_CU_LAUNCH_FAILED, read_elsewhere(seed, false, &again));
-        assert_int_equal(back, again);
-        early += back != 1;
-    }
-    assert_in_range(early, 5, 35);
-}
-
-/* The legacy stream waits for blocking streams and they for it; others do not. */
-static bool legacy_is_ordered(int seed, unsigned flags) {
-    use_t u;
-    use_begin(&u);
-    fake_cuda_set_seed((uint64_t)seed);
-    fake_cuda_set_delay(-1);
-    dtp_cu_stream_t s;
-    OK(cu->cuStreamCreate(&s, flags));
-    char back[2] = {0};
-    dtp_cu_ptr_t at = use_alloc(&u, 1, 0);
-    OK(cu->cuStreamSynchronize(u.stream[0]));
-    OK(cu->cuMemsetD8Async(at, 1, 1, s));
-    OK(cu->cuMemcpyDtoHAsync(&back[0], at, 1, NULL));
-    OK(cu->cuMemsetD8Async(at, 2, 1, (dtp_cu_stream_t)DTP_CU_STREAM_LEGACY));
-    OK(cu->cuMemcpyDtoHAsync(&back[1], at, 1, s));
-    dtp_cu_result_t result = cu->cuStreamSynchronize(NULL);
-    if (!result) result = cu->cuStreamSynchronize(s);
-    FAILS(result, cu->cuStreamDestroy(s));
-    FAILS(result, cu->cuMemFreeAsync(at, u.stream[0]));
-    use_release(&u, result);
-    assert_int_equal(0, fake_cuda_report(stderr));
-    return !result && back[0] == 1 && back[1] == 2;
-}
-
-static void legacy_stream(void **state) {
-    (void)state;
-    for (int seed = 0; seed < 20; ++seed) {
-        assert_true(legacy_is_ordered(seed, 0));
-        assert_false(legacy_is_ordered(seed, DTP_CU_STREAM_NON_BLOCKING));
-    }
-}
-
-/* ---- Events, host functions, waits for values -------------------------------------------------------- */
-
-static void events(void **state) {
+/* What is enqueued before a copy to pinned memory still finds there what the host has written. */
+static void pinned_memory_twice(void **state) {
     (void)state;
     use_t u;
     use_begin(&u);
-    dtp_cu_event_t a, b, plain;
-    float ms = -1;
-    OK(cu->cuEventCreate(&a, 0));
-    OK(cu->cuEventCreate(&b, DTP_CU_EVENT_BLOCKING_SYNC));
-    OK(cu->cuEventCreate(&plain, DTP_CU_EVENT_DISABLE_TIMING));
-    OK(cu->cuEventQuery(a)); /* never recorded */
-    OK(cu->cuEventSynchronize(a));
+    char *host;
+    OK(cu->cuMemHostAlloc((void **)&host, 8, 0));
+    memset(host, 7, 8);
+    const dtp_cu_ptr_t a = use_alloc(&u, 8, 0), b = use_alloc(&u, 8, 0);
     fake_cuda_hold(true);
-    OK(cu->cuEventRecord(a, u.stream[0]));
-    OK(cu->cuEventRecord(b, u.stream[0]));
-    FAILS(DTP_CU_NOT_READY, cu->cuEventQuery(b));
-    FAILS(DTP_CU_NOT_READY, cu->cuEventElapsedTime(&ms, a, b));
+    OK(cu->cuMemsetD8Async(b, 9, 8, u.stream[0]));
+    OK(cu->cuMemcpyHtoDAsync(a, host, 8, u.stream[0]));
+    OK(cu->cuMemcpyDtoHAsync(host, b, 8, u.stream[0]));
     fake_cuda_hold(false);
-    OK(cu->cuEventSynchronize(b));
-    OK(cu->cuEventQuery(a));
-    OK(cu->cuEventElapsedTime(&ms, a, b));
-    assert_true(ms >= 0);
-    OK(cu->cuEventRecord(plain, u.stream[0]));
-    FAILS(DTP_CU_INVALID_HANDLE, cu->cuEventElapsedTime(&ms, a, plain));
-    OK(cu->cuEventDestroy(a));
-    OK(cu->cuEventDestroy(b));
-    OK(cu->cuEventDestroy(plain));
+    OK(cu->cuStreamSynchronize(u.stream[0]));
+    assert_int_equal(7, *(const char *)fake_cuda_peek(a, 1));
+    assert_int_equal(9, host[0]);
+    OK(cu->cuMemFreeHost(host));
+    OK(cu->cuMemFreeAsync(a, u.stream[0]));
+    OK(cu->cuMemFreeAsync(b, u.stream[0]));
     use_end(&u);
 }
 
-typedef struct {
-    atomic_int calls;
-    dtp_cu_result_t inside;
-    bool ask;
-    pthread_t thread;
-} seen_t;
-
-static void see(void *arg) {
-    seen_t *seen = arg;
-    seen->thread = pthread_self();
-    int n;
-    if (seen->ask) seen->inside = cu->cuDeviceGetCount(&n);
-    atomic_fetch_add(&seen->calls, 1);
-}
-
-static void host_functions(void **state) {
+static void two_devices(void **state) {
     (void)state;
     use_t u;
     use_begin(&u);
-    seen_t seen = {.ask = false};
-    for (int i = 0; i < 10; ++i) OK(cu->cuLaunchHostFunc(u.stream[i % 2], see, &seen));
+    fake_cuda_set_devices(2, 9, 0);
+    dtp_cu_ctx_t ctx;
+    dtp_cu_stream_t s;
+    const dtp_cu_ptr_t at = use_alloc(&u, 8, 0);
     OK(cu->cuStreamSynchronize(u.stream[0]));
-    OK(cu->cuStreamSynchronize(u.stream[1]));
-    assert_int_equal(10, atomic_load(&seen.calls));
-    assert_false(pthread_equal(pthread_self(), seen.thread));
-    /* They come without a call that waits, too. */
-    OK(cu->cuLaunchHostFunc(u.stream[0], see, &seen));
-    while (atomic_load(&seen.calls) < 11) usleep(100);
-    use_end(&u);
-}
-
-static void host_function_that_calls(void **state) {
-    (void)state;
-    use_t u;
-    use_begin(&u);
-    seen_t seen = {.ask = true};
-    OK(cu->cuLaunchHostFunc(u.stream[0], see, &seen));
-    OK(cu->cuStreamSynchronize(u.stream[0]));
-    assert_int_equal(DTP_CU_NOT_PERMITTED, seen.inside);
+    OK(cu->cuDevicePrimaryCtxRetain(&ctx, 1));
+    OK(cu->cuCtxPushCurrent(ctx));
+    OK(cu->cuStreamCreate(&s, DTP_CU_STREAM_NON_BLOCKING));
+    FAILS(DTP_CU_INVALID_HANDLE, cu->cuStreamSynchronize(u.stream[0]));
+    assert_string_equal("cuStreamSynchronize: a stream of device 0, and device 1 is current",
+                        fake_cuda_trap());
+    OK(cu->cuMemsetD8Async(at, 0, 8, s));
+    FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuStreamSynchronize(s));
+    assert_string_equal("a fill: 8 bytes at 0 of a block of 8 is of another device", fake_cuda_trap());
+    FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuStreamDestroy(s));
+    OK(cu->cuCtxPopCurrent(NULL));
+    FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuDevicePrimaryCtxRelease(1));
+    OK(cu->cuMemFreeAsync(at, u.stream[0])); /* the other device is well */
     use_release(&u, DTP_CU_SUCCESS);
     assert_int_equal(1, fake_cuda_report(NULL));
-}
-
-static void *set_value(void *word) {
-    usleep(2000);
-    __atomic_store_n((uint32_t *)word, 5, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-static void waits_for_values(void **state) {
-    (void)state;
-    use_t u;
-    use_begin(&u);
-    uint32_t *word;
-    dtp_cu_ptr_t at;
-    OK(cu->cuMemHostAlloc((void **)&word, sizeof *word, DTP_CU_HOST_MAPPED));
-    OK(cu->cuMemHostGetDevicePointer(&at, word, 0));
-    *word = 0;
-    seen_t seen = {.ask = false};
-    OK(cu->cuStreamWaitValue32(u.stream[0], at, 5, DTP_CU_WAIT_GEQ));
-    OK(cu->cuLaunchHostFunc(u.stream[0], see, &seen));
-    OK(cu->cuLaunchHostFunc(u.stream[1], see, &seen));
-    OK(cu->cuStreamSynchronize(u.stream[1]));
-    assert_int_equal(1, atomic_load(&seen.calls));
-    pthread_t thread;
-    assert_int_equal(0, pthread_create(&thread, NULL, set_value, word));
-    OK(cu->cuStreamSynchronize(u.stream[0]));
-    assert_int_equal(2, atomic_load(&seen.calls));
-    pthread_join(thread, NULL);
-    OK(cu->cuMemFreeHost(word));
-    use_end(&u);
 }
 
 /* ---- Errors ------------------------------------------------------------------------------------------ */
@@ -502,6 +380,8 @@ static void sticky_errors(void **state) {
     FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuStreamSynchronize(u.stream[1]));
     FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuEventQuery(event));
     FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuMemsetD8Async(at, 0, 8, u.stream[1]));
+    uint64_t used;
+    FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuMemPoolGetAttribute(u.pool, DTP_CU_POOL_USED_CURRENT, &used));
     fake_cuda_drain();
     assert_int_equal(0, atomic_load(&seen.calls));
     FAILS(DTP_CU_ILLEGAL_ADDRESS, cu->cuMemFreeAsync(at, u.stream[0]));
@@ -583,13 +463,9 @@ int main(void) {
         cmocka_unit_test(pinned_memory_freed_early),
         cmocka_unit_test(red_zones),
         cmocka_unit_test(wrong_addresses),
-        cmocka_unit_test(missing_waits_of_memory),
-        cmocka_unit_test(missing_waits_between_streams),
-        cmocka_unit_test(legacy_stream),
-        cmocka_unit_test(events),
-        cmocka_unit_test(host_functions),
-        cmocka_unit_test(host_function_that_calls),
-        cmocka_unit_test(waits_for_values),
+        cmocka_unit_test(few_addresses),
+        cmocka_unit_test(pinned_memory_twice),
+        cmocka_unit_test(two_devices),
         cmocka_unit_test(sticky_errors),
         cmocka_unit_test(leaks),
         cmocka_unit_test(threads),

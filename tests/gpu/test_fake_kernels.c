@@ -210,6 +210,26 @@ static void runs_what_nvcc_wrote(void **state) {
     free(fatbin);
 }
 
+/* A kernel reads and writes pinned memory through its address for the device. */
+static void mapped_memory(void **state) {
+    (void)state;
+    use_t u;
+    use_begin(&u);
+    dtp_cu_library_t library;
+    OK(load(&library, ptx));
+    float *host;
+    dtp_cu_ptr_t at;
+    OK(cu->cuMemHostAlloc((void **)&host, 32 * sizeof *host, DTP_CU_HOST_MAPPED));
+    OK(cu->cuMemHostGetDevicePointer(&at, host, 0));
+    for (int i = 0; i < 32; ++i) host[i] = (float)i;
+    OK(add_step(get(library, "add_step"), at, 1, 32, u.stream[0]));
+    OK(cu->cuStreamSynchronize(u.stream[0]));
+    for (int i = 0; i < 32; ++i) assert_true(host[i] == (float)(i + 2));
+    OK(cu->cuMemFreeHost(host));
+    OK(cu->cuLibraryUnload(library));
+    use_end(&u);
+}
+
 static void parameters(void **state) {
     (void)state;
     use_t u;
@@ -372,6 +392,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(unloaded_early),
         cmocka_unit_test(runs),
         cmocka_unit_test(runs_what_nvcc_wrote),
+        cmocka_unit_test(mapped_memory),
         cmocka_unit_test(parameters),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mistakes),

@@ -135,7 +135,8 @@ extern struct fake_state {
     pthread_cond_t work, done; /* for the device's threads; for calls that wait */
     bool initialised, hold;
     _Atomic pid_t pid; /* of the process that called cuInit; 0: none has */
-    int devices, major, minor, driver_version, delay_us;
+    int devices, major, minor, delay_us;
+    _Atomic int driver_version;
     size_t memory_bytes;
     uint64_t random, handles;
     fake_ctx_t ctx[FAKE_MAX_DEVICES];
@@ -164,6 +165,7 @@ enum {
     FAKE_NEEDS_CTX = 2,
     FAKE_CAN_FAIL = 4,
     FAKE_RELEASES = 8, /* also in a poisoned context */
+    FAKE_ANY_CTX = 16, /* a context need not be current, but if one is, it must not be poisoned */
     FAKE_CALL = FAKE_NEEDS_INIT | FAKE_NEEDS_CTX | FAKE_CAN_FAIL
 };
 /* Takes the lock and answers success, or does not and answers why the call fails. */
@@ -186,6 +188,9 @@ fake_ctx_t *fake_current(void);
 void fake_watch_thread(void);
 void *fake_zalloc(size_t bytes); /* ends the process where there is none */
 
+/* fake_table.c */
+void fake_count_locked(const char *call);
+
 /* fake_device.c */
 dtp_cu_ctx_t fake_ctx_handle(const fake_ctx_t *ctx);
 
@@ -195,6 +200,8 @@ void fake_block_remove_locked(fake_block_t *b);
 /* The block in which bytes at an address lie; where they are 0, also that behind which the address is. */
 fake_block_t *fake_block_find_locked(dtp_cu_ptr_t at, size_t bytes);
 fake_block_t *fake_pinned_find_locked(const void *host, size_t bytes);
+/* Does an enqueued item use these bytes of a block? */
+bool fake_pinned_in_use_locked(const fake_block_t *b, const void *at, size_t bytes);
 bool fake_is_device_address(const void *p);
 /* "8 bytes at 120 of a block of 124" */
 const char *fake_address_text_locked(dtp_cu_ptr_t at, size_t bytes, char *text, size_t text_bytes);

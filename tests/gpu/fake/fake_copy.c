@@ -50,7 +50,7 @@ dtp_cu_result_t fake_cuMemcpyHtoDAsync(dtp_cu_ptr_t to, const void *from, size_t
     return fake_leave(DTP_CU_SUCCESS);
 }
 
-/* The destination holds nonsense until the copy's turn comes. */
+/* The destination holds nonsense until the copy's turn comes, unless something before uses it. */
 dtp_cu_result_t fake_cuMemcpyDtoHAsync(void *to, dtp_cu_ptr_t from, size_t bytes, dtp_cu_stream_t stream) {
     static const char *const call = "cuMemcpyDtoHAsync";
     dtp_cu_result_t result;
@@ -63,7 +63,8 @@ dtp_cu_result_t fake_cuMemcpyDtoHAsync(void *to, dtp_cu_ptr_t from, size_t bytes
     item->from = from;
     item->bytes = bytes;
     item->host_to = to;
-    memset(to, FAKE_CUDA_POISON, bytes);
+    const fake_block_t *pinned = fake_pinned_find_locked(to, bytes);
+    if (!pinned || !fake_pinned_in_use_locked(pinned, to, bytes)) memset(to, FAKE_CUDA_POISON, bytes);
     (void)fake_submit_locked(s, item);
     return fake_leave(DTP_CU_SUCCESS);
 }

@@ -33,6 +33,9 @@ void fake_cuda_set_seed(uint64_t seed);
 void fake_cuda_set_devices(int n, int major, int minor);
 void fake_cuda_set_memory(size_t bytes);
 void fake_cuda_set_driver_version(int version);
+int fake_cuda_driver_version(void);
+/* So many addresses are there for memory of devices and pinned memory; 64 GiB by default. Few are used again soon. */
+void fake_cuda_set_addresses(size_t bytes);
 /* Longest delay of an item, in microseconds; < 0: items are executed only while a call waits, so that with one host thread
  * the order depends on the seed alone. */
 void fake_cuda_set_delay(int us);
@@ -46,6 +49,8 @@ bool fake_cuda_fail(int64_t k, dtp_cu_result_t result);
 bool fake_cuda_fail_item(int64_t k, dtp_cu_result_t result);
 /* Calls so far of those that can fail. */
 int64_t fake_cuda_calls(void);
+/* Calls of one name since the process began: "cuStreamSynchronize". */
+int64_t fake_cuda_called(const char *call);
 
 typedef struct {
     int64_t launches, copies, fills, host_functions; /* executed */

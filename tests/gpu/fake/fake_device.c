@@ -78,9 +78,7 @@ dtp_cu_result_t fake_cuInit(unsigned flags) {
 }
 
 dtp_cu_result_t fake_cuDriverGetVersion(int *version) {
-    fake_lock();
-    *version = fake.driver_version;
-    fake_unlock();
+    *version = fake_cuda_driver_version();
     return DTP_CU_SUCCESS;
 }
 

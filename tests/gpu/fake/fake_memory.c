@@ -9,13 +9,13 @@ enum { RED_BYTES = 512, RED = 0xa5, ALIGN = 512, PAGE = 4096, RECENT = 64 };
 #define ARENA_BYTES ((uint64_t)64 << 30) /* of addresses; no memory is behind them */
 
 static struct {
-    uint64_t begin, next;
+    uint64_t begin, next, bytes; /* bytes may be used */
     struct {
         uint64_t at;
         size_t bytes;
     } freed[RECENT]; /* the last ones, for what is told */
     unsigned n_freed;
-} arena;
+} arena = {.bytes = ARENA_BYTES};
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -37,25 +37,39 @@ static size_t first_behind(uint64_t at) {
     return low;
 }
 
+static uint64_t end_of(const fake_block_t *b) { return b->at + round_up(b->bytes, ALIGN) + RED_BYTES; }
+
+/* The first place from an address on; 0: there is none. */
+static uint64_t find_gap(uint64_t from, uint64_t need) {
+    const uint64_t end = arena.begin + arena.bytes;
+    size_t i = first_behind(from);
+    if (i && end_of(fake.blocks[i - 1]) > from) from = end_of(fake.blocks[i - 1]);
+    for (; from < end && need <= end - from; ++i) {
+        if (i == fake.n_blocks || fake.blocks[i]->at - from >= need) return from;
+        from = end_of(fake.blocks[i]);
+    }
+    return 0;
+}
+
 /* Addresses that no block has; what was freed comes last. 0: there are none. */
 static uint64_t find_addresses(size_t bytes) {
     const uint64_t need = round_up(bytes, ALIGN) + RED_BYTES;
     if (!arena.begin) {
         void *p = mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) return 0;
-        arena.begin = round_up((uint64_t)(uintptr_t)p, ALIGN);
-        arena.next = arena.begin + RED_BYTES;
+        arena.begin = arena.next = (uint64_t)(uintptr_t)p;
     }
-    const uint64_t end = arena.begin + ARENA_BYTES - ALIGN;
-    if (need > end - arena.next) arena.next = arena.begin + RED_BYTES;
-    for (size_t i = first_behind(arena.next); need <= end - arena.next; ++i) {
-        if (i == fake.n_blocks || fake.blocks[i]->at - arena.next >= need) {
-            arena.next += need;
-            return arena.next - need;
-        }
-        arena.next = fake.blocks[i]->at + round_up(fake.blocks[i]->bytes, ALIGN) + RED_BYTES;
-    }
-    return 0;
+    uint64_t at = find_gap(arena.next, need);
+    if (!at) at = find_gap(arena.begin, need);
+    if (at) arena.next = at + need;
+    return at;
+}
+
+void fake_cuda_set_addresses(size_t bytes) {
+    fake_lock();
+    arena.bytes = bytes < ARENA_BYTES ? bytes : ARENA_BYTES;
+    arena.next = arena.begin;
+    fake_unlock();
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
@@ -163,6 +177,7 @@ void fake_memory_reset_locked(void) {
     while (fake.n_blocks) fake_block_remove_locked(fake.blocks[fake.n_blocks - 1]);
     free(fake.blocks);
     fake.blocks = NULL;
+    arena.bytes = ARENA_BYTES;
     fake.cap_blocks = 0;
 }
 
@@ -189,13 +204,15 @@ dtp_cu_result_t fake_cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
     return fake_leave(DTP_CU_SUCCESS);
 }
 
-static bool overlaps(const void *p, size_t bytes, const fake_block_t *b) {
-    const uintptr_t at = (uintptr_t)p, data = (uintptr_t)b->data;
-    return p && at < data + b->bytes && data < at + bytes;
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x && x < y + b_bytes && y < x + a_bytes;
 }
 
-static bool item_uses(const fake_item_t *item, const fake_block_t *b) {
-    if (overlaps(item->host_to, item->bytes, b) || overlaps(item->host_from, item->bytes, b)) return true;
+/* Does the item use these bytes of a pinned block? Kernels may use all of a block. */
+static bool item_uses(const fake_item_t *item, const fake_block_t *b, const void *at, size_t bytes) {
+    if (overlap(item->host_to, item->bytes, at, bytes) || overlap(item->host_from, item->bytes, at, bytes))
+        return true;
     if (item->to - b->at < b->bytes || item->from - b->at < b->bytes) return true;
     for (size_t i = 0; i + sizeof(uint64_t) <= item->params_bytes; i += sizeof(uint64_t)) {
         uint64_t value;
@@ -205,12 +222,19 @@ static bool item_uses(const fake_item_t *item, const fake_block_t *b) {
     return false;
 }
 
+bool fake_pinned_in_use_locked(const fake_block_t *b, const void *at, size_t bytes) {
+    for (const fake_stream_t *s = fake.streams; s; s = s->next)
+        for (const fake_item_t *item = s->head; item; item = item->next)
+            if (item_uses(item, b, at, bytes)) return true;
+    return false;
+}
+
 /* Do enqueued items still use the block? Copies among them do nothing then; other items will find no block. */
 static bool cut_off_locked(const fake_block_t *b) {
     bool any = false;
     for (fake_stream_t *s = fake.streams; s; s = s->next)
         for (fake_item_t *item = s->head; item; item = item->next) {
-            if (!item_uses(item, b)) continue;
+            if (!item_uses(item, b, b->data, b->bytes)) continue;
             any = true;
             if (item->work == FAKE_COPY) item->work = FAKE_MARK;
         }

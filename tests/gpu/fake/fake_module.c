@@ -43,7 +43,8 @@ dtp_cu_result_t fake_cuLibraryLoadData(dtp_cu_library_t *handle, const void *cod
                                        dtp_cu_jit_option_t *jit_options, void **jit_values, unsigned jit_n,
                                        dtp_cu_library_option_t *options, void **values, unsigned n) {
     (void)jit_options, (void)jit_values, (void)options, (void)values;
-    const dtp_cu_result_t result = fake_enter("cuLibraryLoadData", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    const dtp_cu_result_t result =
+        fake_enter("cuLibraryLoadData", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
     if (result) return result;
     char error[256];
     fatbin_t fatbin;
@@ -97,7 +98,7 @@ static fake_kernel_t *kernel_of_locked(const fake_library_t *library, const char
 
 dtp_cu_result_t fake_cuLibraryGetKernel(dtp_cu_kernel_t *handle, dtp_cu_library_t library_handle,
                                         const char *name) {
-    dtp_cu_result_t result = fake_enter("cuLibraryGetKernel", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    dtp_cu_result_t result = fake_enter("cuLibraryGetKernel", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
     if (result) return result;
     fake_library_t *library = find_library_locked(library_handle, "cuLibraryGetKernel");
     if (!library) return fake_leave(DTP_CU_INVALID_HANDLE);

@@ -23,7 +23,8 @@ static bool props_are_valid(const dtp_cu_pool_props_t *props) {
 }
 
 dtp_cu_result_t fake_cuMemPoolCreate(dtp_cu_pool_t *handle, const dtp_cu_pool_props_t *props) {
-    const dtp_cu_result_t result = fake_enter("cuMemPoolCreate", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    const dtp_cu_result_t result =
+        fake_enter("cuMemPoolCreate", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
     if (result) return result;
     if (!props_are_valid(props)) return fake_leave(DTP_CU_INVALID_VALUE);
     fake_pool_t *pool = fake_zalloc(sizeof *pool);
@@ -66,7 +67,8 @@ dtp_cu_result_t fake_cuMemPoolDestroy(dtp_cu_pool_t handle) {
 
 dtp_cu_result_t fake_cuMemPoolSetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_attribute_t attribute,
                                            void *value) {
-    const dtp_cu_result_t result = fake_enter("cuMemPoolSetAttribute", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    const dtp_cu_result_t result =
+        fake_enter("cuMemPoolSetAttribute", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
     if (result) return result;
     fake_pool_t *pool = find_pool_locked(handle, "cuMemPoolSetAttribute");
     if (!pool) return fake_leave(DTP_CU_INVALID_VALUE);
@@ -81,7 +83,8 @@ dtp_cu_result_t fake_cuMemPoolSetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_att
 
 dtp_cu_result_t fake_cuMemPoolGetAttribute(dtp_cu_pool_t handle, dtp_cu_pool_attribute_t attribute,
                                            void *value) {
-    const dtp_cu_result_t result = fake_enter("cuMemPoolGetAttribute", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
+    const dtp_cu_result_t result =
+        fake_enter("cuMemPoolGetAttribute", FAKE_NEEDS_INIT | FAKE_ANY_CTX | FAKE_CAN_FAIL);
     if (result) return result;
     const fake_pool_t *pool = find_pool_locked(handle, "cuMemPoolGetAttribute");
     if (!pool) return fake_leave(DTP_CU_INVALID_VALUE);

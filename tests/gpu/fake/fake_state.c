@@ -150,13 +150,15 @@ static dtp_cu_result_t begin_locked(const char *call, unsigned needs) {
         if (ctx && fake_is_sticky(fake.fail_with)) fake_poison_locked(ctx, fake.fail_with);
         return fake.fail_with;
     }
-    return needs & FAKE_NEEDS_CTX && !(needs & FAKE_RELEASES) ? ctx->sticky : DTP_CU_SUCCESS;
+    const bool looks = needs & (FAKE_NEEDS_CTX | FAKE_ANY_CTX) && !(needs & FAKE_RELEASES);
+    return looks && ctx ? ctx->sticky : DTP_CU_SUCCESS;
 }
 
 dtp_cu_result_t fake_enter(const char *call, unsigned needs) {
     const pid_t pid = atomic_load(&fake.pid);
     if (pid && pid != getpid()) return DTP_CU_NOT_INITIALIZED; /* a child; the lock may be held for ever */
     fake_lock();
+    fake_count_locked(call);
     dtp_cu_result_t result;
     if (fake_thread.in_host_fn) {
         fake_wrong_locked("%s is called inside a host function", call);
@@ -224,9 +226,13 @@ void fake_cuda_set_memory(size_t bytes) {
 }
 
 void fake_cuda_set_driver_version(int version) {
-    fake_lock();
-    fake.driver_version = version;
-    fake_unlock();
+    pthread_once(&once, first_use);
+    atomic_store(&fake.driver_version, version);
+}
+
+int fake_cuda_driver_version(void) { /* also in the child of a fork, where the lock may be held */
+    pthread_once(&once, first_use);
+    return atomic_load(&fake.driver_version);
 }
 
 void fake_cuda_set_delay(int us) {

@@ -19,13 +19,27 @@ static const struct {
 
 const dtp_cu_t *fake_cuda_table(void) { return &table; }
 
+/* How often each was called. */
+static int64_t counts[sizeof calls / sizeof *calls];
+
+static int64_t *count_of(const char *call) {
+    size_t i = 0;
+    while (i + 1 < sizeof calls / sizeof *calls && strcmp(calls[i].name, call) != 0) ++i;
+    return &counts[i];
+}
+void fake_count_locked(const char *call) { ++*count_of(call); }
+
+int64_t fake_cuda_called(const char *call) {
+    fake_lock();
+    const int64_t n = *count_of(call);
+    fake_unlock();
+    return n;
+}
+
 dtp_cu_result_t fake_cuda_find(const char *name, void **call, int version, uint64_t flags, int *status) {
     *call = NULL;
     *status = 1;
-    fake_lock();
-    const bool too_new = version > fake.driver_version;
-    fake_unlock();
-    if (too_new || flags & ~UINT64_C(3)) return DTP_CU_INVALID_VALUE;
+    if (version > fake_cuda_driver_version() || flags & ~UINT64_C(3)) return DTP_CU_INVALID_VALUE;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i)
         if (!strcmp(calls[i].name, name)) {
             *status = version < calls[i].version ? 2 : 0;
