@@ -73,9 +73,8 @@ static dnnl_tp_status_t binary_vec_init(dtp_pd_t *pd) {
     DTP_DISPATCH(dtp_gpu_has_runs(&plan->dims, plan->dst.stride, plan->vec_run), UNSUPPORTED_LAYOUT);
     for (int i = 0; i < plan->nsrc; ++i)
         DTP_DISPATCH(dtp_gpu_has_runs(&plan->dims, plan->src[i].stride, plan->vec_run), UNSUPPORTED_LAYOUT);
-    return dtp_gpu_kernel_of(pd, DTP_GPU_MODULE_binary,
-                             plan->po.chain.len ? "dtp_binary_chain" : "dtp_binary", d->dst.data_type,
-                             &plan->vec);
+    DTP_DISPATCH(!plan->po.chain.tensors, UNSUPPORTED_POST_OPS);
+    return dtp_gpu_kernel_of(pd, DTP_GPU_MODULE_binary, "dtp_binary", d->dst.data_type, &plan->vec);
 }
 
 static dnnl_tp_status_t binary_execute(const dtp_pd_t *pd, const dtp_exec_ctx_t *ctx) {

@@ -36,7 +36,7 @@ DTP_DEVICE void combine(const dtp_gpu_binary_args_t &a, const dtp_position &p, i
     }
 }
 
-template <int V, bool CHAIN, class MOVE> DTP_DEVICE void binary(const dtp_gpu_binary_args_t &a) {
+template <int V, bool TENSORS, class MOVE> DTP_DEVICE void binary(const dtp_gpu_binary_args_t &a) {
     const float scale0 = dtp_scale(a.scale0), scale1 = dtp_scale(a.scale1);
     for (int64_t i = V * dtp_thread(); i < a.dims.n; i += V * dtp_threads()) {
         const int m = (int)min((int64_t)V, a.dims.n - i);
@@ -47,18 +47,16 @@ template <int V, bool CHAIN, class MOVE> DTP_DEVICE void binary(const dtp_gpu_bi
 #pragma unroll
         for (int k = 0; k < V; ++k) x[k] *= scale0, y[k] *= scale1;
         combine(a, p, m, x, y);
-        if (CHAIN) dtp_chain_apply(a.chain, i, m, x);
+        dtp_chain_apply<V, TENSORS>(a.chain, i, m, x);
         MOVE::write(a.dst, dtp_offset(p, a.dims, a.dst), m, x);
     }
 }
 
-/* One type; src0 and src1 have runs of 16 bytes that are aligned, or one value for each run; dst has such runs. */
-#define TYPED(name, T)                                                    \
-    DTP_KERNEL(dtp_binary_##name, dtp_gpu_binary_args_t, THREADS) {       \
-        binary<16 / sizeof(T), false, typed<T, 16 / sizeof(T)>>(a);       \
-    }                                                                     \
-    DTP_KERNEL(dtp_binary_chain_##name, dtp_gpu_binary_args_t, THREADS) { \
-        binary<16 / sizeof(T), true, typed<T, 16 / sizeof(T)>>(a);        \
+/* One type; src0 and src1 have runs of 16 bytes that are aligned, or one value for each run; dst has such runs; the chain reads
+ * no tensors. */
+#define TYPED(name, T)                                              \
+    DTP_KERNEL(dtp_binary_##name, dtp_gpu_binary_args_t, THREADS) { \
+        binary<16 / sizeof(T), false, typed<T, 16 / sizeof(T)>>(a); \
     }
 TYPED(f32, float)
 TYPED(bf16, dtp_bf16)

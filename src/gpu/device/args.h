@@ -12,9 +12,11 @@ enum { DTP_GPU_DIMS = 6 };
 /* Entries of a chain of post-operations; select takes two. */
 enum { DTP_GPU_STEPS = 16 };
 
-/* Division of n < 2^31 by size: the high half of 2n * multiplier, then >> shift. */
+/* Division of n < 2^31 by size: the high half of 2n * multiplier, then >> shift; of n < 2^63: with wide_multiplier. */
 typedef struct {
-    uint32_t size, multiplier, shift;
+    uint32_t size, multiplier;
+    uint64_t wide_multiplier;
+    uint64_t shift;
 } dtp_gpu_dim_t;
 
 typedef struct {

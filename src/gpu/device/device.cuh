@@ -120,30 +120,107 @@ DTP_DEVICE void dtp_store_run(void *data, int64_t at, int64_t step, bool aligned
     else dtp_store_each(p, step, m, x);
 }
 
-/* The same for a type that is known at run time. */
-#define DTP_OF_TYPE(type, call)               \
-    switch (type) {                           \
-    case dnnl_tp_f32: call(float); break;     \
-    case dnnl_tp_bf16: call(dtp_bf16); break; \
-    case dnnl_tp_f16: call(dtp_f16); break;   \
-    case dnnl_tp_s32: call(int32_t); break;   \
-    case dnnl_tp_s8: call(int8_t); break;     \
-    default: call(uint8_t); break;            \
+/* The same for a type that is known at run time: moves know its size alone, conversions the type. */
+template <class RAW, int V>
+DTP_DEVICE void dtp_load_raw(const void *data, int64_t at, int64_t step, bool aligned, int m,
+                             uint32_t (&bits)[V]) {
+    enum { PART = V < DTP_GPU_RUN ? V : DTP_GPU_RUN };
+    const RAW *p = (const RAW *)data + at;
+    if (V == 1 || step == 0) {
+        const uint32_t value = *p;
+#pragma unroll
+        for (int k = 0; k < V; ++k) bits[k] = value;
+    } else if (aligned && m >= V) {
+        typedef dtp_run<RAW, PART> run_t;
+#pragma unroll
+        for (int i = 0; i < V; i += PART) {
+            run_t run;
+            run.piece[0] = *(const typename run_t::piece_t *)(p + i);
+#pragma unroll
+            for (int k = 0; k < PART; ++k) bits[i + k] = run.at[k];
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k) bits[k] = k < m ? p[k * step] : 0;
     }
+}
+template <class RAW, int V>
+DTP_DEVICE void dtp_store_raw(void *data, int64_t at, int64_t step, bool aligned, int m,
+                              const uint32_t (&bits)[V]) {
+    enum { PART = V < DTP_GPU_RUN ? V : DTP_GPU_RUN };
+    RAW *p = (RAW *)data + at;
+    if (V > 1 && aligned && m >= V) {
+        typedef dtp_run<RAW, PART> run_t;
+#pragma unroll
+        for (int i = 0; i < V; i += PART) {
+            run_t run;
+#pragma unroll
+            for (int k = 0; k < PART; ++k) run.at[k] = (RAW)bits[i + k];
+            *(typename run_t::piece_t *)(p + i) = run.piece[0];
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k)
+            if (k < m) p[k * step] = (RAW)bits[k];
+    }
+}
+
+#define DTP_OF_SIZE(type, call)              \
+    switch (type) {                          \
+    case dnnl_tp_f32:                        \
+    case dnnl_tp_s32: call(uint32_t); break; \
+    case dnnl_tp_bf16:                       \
+    case dnnl_tp_f16: call(uint16_t); break; \
+    default: call(uint8_t); break;           \
+    }
+#define DTP_EACH(V, statement) _Pragma("unroll") for (int k = 0; k < V; ++k) statement
+/* Elements of a type, loaded as integers of its size. */
+template <int V> DTP_DEVICE void dtp_of_bits(int type, const uint32_t (&bits)[V], float (&x)[V]) {
+    switch (type) {
+    case dnnl_tp_f32: DTP_EACH(V, x[k] = __uint_as_float(bits[k])); break;
+    case dnnl_tp_bf16: DTP_EACH(V, x[k] = __uint_as_float(bits[k] << 16)); break;
+    case dnnl_tp_f16: DTP_EACH(V, x[k] = dtp_to_f32(dtp_f16{(uint16_t)bits[k]})); break;
+    case dnnl_tp_s32: DTP_EACH(V, x[k] = (float)(int32_t)bits[k]); break;
+    case dnnl_tp_s8: DTP_EACH(V, x[k] = (float)(int8_t)bits[k]); break;
+    default: DTP_EACH(V, x[k] = (float)bits[k]); break;
+    }
+}
 template <int V>
 DTP_DEVICE void dtp_load_any(int type, const void *data, int64_t at, int64_t step, bool aligned, int m,
                              float (&x)[V]) {
-#define DTP_LOAD_RUN(T) dtp_load_run<T, V, (V < DTP_GPU_RUN ? V : DTP_GPU_RUN)>(data, at, step, aligned, m, x)
-    DTP_OF_TYPE(type, DTP_LOAD_RUN)
-#undef DTP_LOAD_RUN
+    uint32_t bits[V];
+#define DTP_LOAD_RAW(RAW) dtp_load_raw<RAW, V>(data, at, step, aligned, m, bits)
+    DTP_OF_SIZE(type, DTP_LOAD_RAW)
+#undef DTP_LOAD_RAW
+    dtp_of_bits(type, bits, x);
+}
+template <class T> DTP_DEVICE uint32_t dtp_integer_bits(float x) {
+    T y;
+    dtp_from_f32(x, y);
+    return (uint32_t)y;
+}
+template <class T> DTP_DEVICE uint32_t dtp_half_bits(float x) {
+    T y;
+    dtp_from_f32(x, y);
+    return y.bits;
 }
 template <int V>
 DTP_DEVICE void dtp_store_any(int type, void *data, int64_t at, int64_t step, bool aligned, int m,
-                              const float (&x)[V]){
-#define DTP_STORE_RUN(T) dtp_store_run<T, V>(data, at, step, aligned, m, x)
-    DTP_OF_TYPE(type, DTP_STORE_RUN)
-#undef DTP_STORE_RUN
-} DTP_DEVICE float dtp_load_one(int type, const void *data, int64_t at) {
+                              const float (&x)[V]) {
+    uint32_t bits[V];
+    switch (type) {
+    case dnnl_tp_f32: DTP_EACH(V, bits[k] = __float_as_uint(x[k])); break;
+    case dnnl_tp_bf16: DTP_EACH(V, bits[k] = dtp_half_bits<dtp_bf16>(x[k])); break;
+    case dnnl_tp_f16: DTP_EACH(V, bits[k] = dtp_half_bits<dtp_f16>(x[k])); break;
+    case dnnl_tp_s32: DTP_EACH(V, bits[k] = dtp_integer_bits<int32_t>(x[k])); break;
+    case dnnl_tp_s8: DTP_EACH(V, bits[k] = dtp_integer_bits<int8_t>(x[k])); break;
+    default: DTP_EACH(V, bits[k] = dtp_integer_bits<uint8_t>(x[k])); break;
+    }
+#define DTP_STORE_RAW(RAW) dtp_store_raw<RAW, V>(data, at, step, aligned, m, bits)
+    DTP_OF_SIZE(type, DTP_STORE_RAW)
+#undef DTP_STORE_RAW
+}
+DTP_DEVICE float dtp_load_one(int type, const void *data, int64_t at) {
     float x[1];
     dtp_load_any(type, data, at, 0, false, 1, x);
     return x[0];
@@ -161,7 +238,7 @@ DTP_DEVICE float dtp_scale(const dtp_gpu_scale_t &s) {
 
 /* n < 2^31. */
 DTP_DEVICE uint32_t dtp_div(uint32_t n, const dtp_gpu_dim_t &d) {
-    return __umulhi(2 * n, d.multiplier) >> d.shift;
+    return __umulhi(2 * n, d.multiplier) >> (uint32_t)d.shift;
 }
 
 struct dtp_position {
@@ -172,8 +249,10 @@ DTP_DEVICE dtp_position dtp_decode(const dtp_gpu_dims_t &dims, int64_t index) {
     if (dims.wide) {
 #pragma unroll
         for (int d = 0; d < DTP_GPU_DIMS; ++d) {
-            p.at[d] = (uint32_t)(index % dims.dim[d].size);
-            index /= dims.dim[d].size;
+            const int64_t next = (int64_t)(__umul64hi(2 * (uint64_t)index, dims.dim[d].wide_multiplier) >>
+                                           (uint32_t)dims.dim[d].shift);
+            p.at[d] = (uint32_t)(index - next * dims.dim[d].size);
+            index = next;
         }
         return p;
     }

@@ -45,17 +45,27 @@ template <> struct dtp_unary_f32<DTP_EW_gelu_erf> {
     }
 };
 
-/* x = f(x; a, b). */
+/* x = f(x; a, b). Elements take turns in the first places of x, TURN at a time: the code of all functions is long. */
 template <int V> DTP_DEVICE void dtp_unary(int function, float a, float b, float (&x)[V]) {
-    switch (function) {
-#define DTP_UNARY(name)                                                                                    \
-    case DTP_EW_##name:                                                                                    \
-        _Pragma("unroll") for (int k = 0; k < V; ++k) x[k] = dtp_unary_f32<DTP_EW_##name>::of(x[k], a, b); \
+    enum { TURN = V < 2 ? V : 2 };
+#pragma unroll 1
+    for (int turn = 0; turn < V; turn += TURN) {
+        switch (function) {
+#define DTP_UNARY(name)                                         \
+    case DTP_EW_##name:                                         \
+        _Pragma("unroll") for (int k = 0; k < TURN; ++k) x[k] = \
+            dtp_unary_f32<DTP_EW_##name>::of(x[k], a, b);       \
         break;
 #define DTP_EW1(name, number, types, ...) DTP_EW_F32_##types(DTP_UNARY, name)
 #include "common/base/elementwise.inc"
 #undef DTP_UNARY
-    default: break;
+        default: break;
+        }
+        float first[TURN];
+#pragma unroll
+        for (int k = 0; k < TURN; ++k) first[k] = x[k];
+#pragma unroll
+        for (int k = 0; k < V; ++k) x[k] = k + TURN < V ? x[k + TURN] : first[k + TURN - V];
     }
 }
 

@@ -44,8 +44,11 @@ void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like) {
 dtp_gpu_dim_t dtp_gpu_dim(int64_t size) {
     dtp_gpu_dim_t dim = {.size = (uint32_t)size};
     while (INT64_C(1) << dim.shift < size) ++dim.shift;
-    if (size > 0)
-        dim.multiplier = (uint32_t)(((UINT64_C(1) << 31 << dim.shift) + (uint64_t)size - 1) / (uint64_t)size);
+    if (size == 0) return dim;
+    /* 2^(bits - 1 + shift) / size, rounded up: below 2^bits, as 2^shift < 2 size. */
+    const unsigned __int128 one = 1, n = (unsigned __int128)size;
+    dim.multiplier = (uint32_t)(((one << (31 + dim.shift)) + n - 1) / n);
+    dim.wide_multiplier = (uint64_t)(((one << (63 + dim.shift)) + n - 1) / n);
     return dim;
 }
 

@@ -54,7 +54,8 @@ static dnnl_tp_status_t eltwise_vec_init(dtp_pd_t *pd) {
     const dtp_eltwise_desc_t *d = (const dtp_eltwise_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_TRY(eltwise_init(pd));
-    DTP_DISPATCH(eltwise_is_linear(plan, d) && plan->po.has_runs, UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(eltwise_is_linear(plan, d), UNSUPPORTED_LAYOUT);
+    DTP_DISPATCH(!plan->po.chain.tensors, UNSUPPORTED_POST_OPS);
     plan->vec_run = VECTOR_BYTES / (int64_t)dtp_type_size(d->dst.data_type);
     return dtp_gpu_kernel_of(pd, DTP_GPU_MODULE_eltwise, "dtp_eltwise", d->dst.data_type, &plan->vec);
 }

@@ -4,7 +4,7 @@
 
 enum { THREADS = 256 };
 
-/* src and dst: one type, dense, in one order, aligned to 16 bytes. */
+/* src and dst: one type, dense, in one order, aligned to 16 bytes; the chain reads no tensors. */
 template <class T> DTP_DEVICE void eltwise_vec(const dtp_gpu_eltwise_args_t &a) {
     enum { V = 16 / sizeof(T) };
     const T *src = (const T *)a.src.data;
@@ -13,7 +13,7 @@ template <class T> DTP_DEVICE void eltwise_vec(const dtp_gpu_eltwise_args_t &a) 
         const int m = (int)min((int64_t)V, a.dims.n - i);
         float x[V];
         dtp_load_run<T, V, V>(src, i, 1, true, m, x);
-        dtp_chain_apply(a.chain, i, m, x);
+        dtp_chain_apply<V, false>(a.chain, i, m, x);
         dtp_store_run<T, V>(dst, i, 1, true, m, x);
     }
 }

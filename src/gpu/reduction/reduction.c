@@ -90,24 +90,34 @@ static bool columns_have_runs(plan_t *plan) {
     return runs && a->src.aligned && plan->po.has_runs;
 }
 
+static const char *rows_kernel(const plan_t *plan, bool warp, bool runs) {
+    if (plan->args.map == DTP_MAP_POWER) return "dtp_reduction_block_power";
+    if (warp) return runs ? "dtp_reduction_warp_runs" : "dtp_reduction_warp_any";
+    return runs ? "dtp_reduction_block_runs" : "dtp_reduction_block_any";
+}
+
 static dnnl_tp_status_t choose_rows(const dtp_pd_t *pd, plan_t *plan) {
-    const bool runs = rows_have_runs(&plan->args), warp = plan->args.reduced.n <= WARP_ROW;
+    const bool power = plan->args.map == DTP_MAP_POWER, runs = rows_have_runs(&plan->args);
+    const bool warp = plan->args.reduced.n <= WARP_ROW && !power;
     plan->args.src.aligned = runs;
     plan->args.dst.aligned = false;
     plan->one.shape.grid[0] = dtp_gpu_grid(warp ? dtp_div_up(plan->args.kept.n, WARPS) : plan->args.kept.n);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction,
-                          warp   ? runs ? "dtp_reduction_warp_runs" : "dtp_reduction_warp_any"
-                          : runs ? "dtp_reduction_block_runs"
-                                 : "dtp_reduction_block_any",
-                          0, &plan->one.kernel);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction, rows_kernel(plan, warp, runs), 0, &plan->one.kernel);
 }
 
-static dnnl_tp_status_t choose_columns(const dtp_pd_t *pd, const plan_t *plan, bool runs, stage_t *stage) {
-    stage->shape.grid[0] = dtp_gpu_grid(dtp_div_up(plan->args.kept.n, WARP * (runs ? DTP_GPU_RUN : 1)));
+static dnnl_tp_status_t choose_columns(const dtp_pd_t *pd, const plan_t *plan, const char *kernel,
+                                       int64_t run, stage_t *stage) {
+    stage->shape.grid[0] = dtp_gpu_grid(dtp_div_up(plan->args.kept.n, WARP * run));
     stage->shape.block[0] = DTP_REDUCTION_THREADS;
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction,
-                          runs ? "dtp_reduction_columns_runs" : "dtp_reduction_columns_any", 0,
-                          &stage->kernel);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction, kernel, 0, &stage->kernel);
+}
+
+static dnnl_tp_status_t choose_first_columns(const dtp_pd_t *pd, plan_t *plan) {
+    if (plan->args.map == DTP_MAP_POWER)
+        return choose_columns(pd, plan, "dtp_reduction_columns_power", 1, &plan->one);
+    if (columns_have_runs(plan))
+        return choose_columns(pd, plan, "dtp_reduction_columns_runs", DTP_GPU_RUN, &plan->one);
+    return choose_columns(pd, plan, "dtp_reduction_columns_any", 1, &plan->one);
 }
 
 /* Cuts results into parts where they alone do not fill the device. */
@@ -121,7 +131,7 @@ static dnnl_tp_status_t cut(dtp_pd_t *pd, plan_t *plan) {
     plan->one.shape.grid[1] = (uint32_t)plan->parts;
     if (plan->parts == 1) return dnnl_tp_success;
     dtp_pd_book(pd, (size_t)(plan->parts * plan->args.kept.n) * sizeof(float), 0);
-    return choose_columns(pd, plan, false, &plan->two);
+    return choose_columns(pd, plan, "dtp_reduction_columns_any", 1, &plan->two);
 }
 
 static dnnl_tp_status_t reduction_init(dtp_pd_t *pd) {
@@ -142,7 +152,7 @@ static dnnl_tp_status_t reduction_init(dtp_pd_t *pd) {
     a->finish = finish_of(d->alg);
     plan->columns = a->reduced_step[0] != 1 || a->reduced.n < SHORT;
     plan->one.shape.block[0] = DTP_REDUCTION_THREADS;
-    if (plan->columns) DTP_TRY(choose_columns(pd, plan, columns_have_runs(plan), &plan->one));
+    if (plan->columns) DTP_TRY(choose_first_columns(pd, plan));
     else DTP_TRY(choose_rows(pd, plan));
     return cut(pd, plan);
 }

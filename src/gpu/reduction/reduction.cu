@@ -23,11 +23,10 @@ struct combine_t {
     __device__ __forceinline__ float operator()(float x, float y) const { return combine(how, x, y); }
     __device__ __forceinline__ float none() const { return none_of(how); }
 };
-DTP_DEVICE float map(const dtp_gpu_reduction_args_t &a, float x) {
-    return a.map == DTP_MAP_NONE     ? x
-           : a.map == DTP_MAP_ABS    ? fabsf(x)
-           : a.map == DTP_MAP_SQUARE ? x * x
-                                     : powf(fabsf(x), a.p);
+/* POWER: kernels of any norm, which go element by element; others know the first and the second one. */
+template <bool POWER> DTP_DEVICE float map(const dtp_gpu_reduction_args_t &a, float x) {
+    if (POWER) return powf(fabsf(x), a.p);
+    return a.map == DTP_MAP_NONE ? x : a.map == DTP_MAP_ABS ? fabsf(x) : x * x;
 }
 DTP_DEVICE float finish(const dtp_gpu_reduction_args_t &a, float x) {
     if (a.finish == DTP_FINISH_NONE) return x;
@@ -57,46 +56,59 @@ DTP_DEVICE int64_t part_end(const dtp_gpu_reduction_args_t &a) {
     return min(part_begin(a) + a.chunk, a.reduced.n);
 }
 
-/* Runs that a thread has on their way at a time. Those of rows lie along reduced dimensions; those of columns are one element
- * of V results. */
-template <int V, bool ROWS> struct batch_t {
-    enum { RUNS = 4 };
-    float x[RUNS][V];
-    int m[RUNS]; /* of each run */
+/* Elements i, i + apart, ... of those before end, of results whose first element is at src. A run of a row lies along reduced
+ * dimensions; one of a column is an element of V results, of which `columns` exist. */
+template <int V, bool ROWS> struct elements_t {
+    enum { BATCH = 4 }; /* runs that a thread has on their way */
+    const dtp_gpu_reduction_args_t &a;
+    int64_t src, end;
+    int columns;
 
-    template <class T>
-    __device__ __forceinline__ void load_whole(const void *data, const int64_t (&at)[RUNS]) {
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r) dtp_load((const T *)data + at[r], x[r]);
+    __device__ __forceinline__ int64_t at(int64_t i) const {
+        return src + dtp_offset(dtp_decode(a.reduced, i), a.reduced.ndims, a.reduced_step);
     }
-    /* Elements i, i + apart, ... of those before end, of a result whose first element is src; of `columns` results. */
-    __device__ __forceinline__ void load(const dtp_gpu_reduction_args_t &a, int64_t src, int64_t i, int apart,
-                                         int64_t end, int columns) {
-        int64_t at[RUNS];
-        bool whole = V == 1 || a.src.aligned;
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r, i += apart) {
-            m[r] = i >= end ? 0 : ROWS ? (int)min((int64_t)V, end - i) : columns;
-            at[r] = src + dtp_offset(dtp_decode(a.reduced, i < end ? i : 0), a.reduced.ndims, a.reduced_step);
-            whole &= m[r] == V;
-        }
-        if (whole) {
-#define LOAD_WHOLE(T) load_whole<T>(a.src.data, at)
-            DTP_OF_TYPE(a.src.type, LOAD_WHOLE)
-#undef LOAD_WHOLE
-            return;
-        }
-        const int64_t step = ROWS ? a.reduced_step[0] : a.src.stride[0];
-#pragma unroll
-        for (int r = 0; r < RUNS; ++r)
-            if (m[r] > 0) dtp_load_any(a.src.type, a.src.data, at[r], step, a.src.aligned, m[r], x[r]);
+    __device__ __forceinline__ int width(int64_t i) const {
+        return ROWS ? (int)min((int64_t)V, end - i) : columns;
     }
-    __device__ __forceinline__ void add_to(const dtp_gpu_reduction_args_t &a, float (&sum)[V]) const {
+    template <bool POWER>
+    __device__ __forceinline__ void add(const float (&x)[V], int m, float (&sum)[V]) const {
 #pragma unroll
-        for (int r = 0; r < RUNS; ++r)
+        for (int k = 0; k < V; ++k)
+            if (k < m) sum[k] = combine(a.combine, sum[k], map<POWER>(a, x[k]));
+    }
+    /* BATCH whole runs that are aligned. */
+    __device__ __forceinline__ void add_batch(int64_t i, int apart, float (&sum)[V]) const {
+        int64_t where[BATCH];
+        uint32_t bits[BATCH][V];
 #pragma unroll
-            for (int k = 0; k < V; ++k)
-                if (k < m[r]) sum[k] = combine(a.combine, sum[k], map(a, x[r][k]));
+        for (int r = 0; r < BATCH; ++r) where[r] = at(i + r * apart);
+#define LOAD_BATCH(RAW)                               \
+    _Pragma("unroll") for (int r = 0; r < BATCH; ++r) \
+        dtp_load_raw<RAW, V>(a.src.data, where[r], 1, true, V, bits[r])
+        DTP_OF_SIZE(a.src.type, LOAD_BATCH)
+#undef LOAD_BATCH
+#pragma unroll
+        for (int r = 0; r < BATCH; ++r) {
+            float x[V];
+            dtp_of_bits(a.src.type, bits[r], x);
+            add<false>(x, V, sum);
+        }
+    }
+    template <bool POWER> __device__ __forceinline__ void add_one(int64_t i, float (&sum)[V]) const {
+        const int m = width(i);
+        float x[V];
+        dtp_load_any(a.src.type, a.src.data, at(i), ROWS ? a.reduced_step[0] : a.src.stride[0], a.src.aligned,
+                     m, x);
+        add<POWER>(x, m, sum);
+    }
+    template <bool POWER>
+    __device__ __forceinline__ void add_all(int64_t i, int apart, float (&sum)[V]) const {
+        const bool aligned = !POWER && (V == 1 || a.src.aligned) && (ROWS || columns == V);
+        const int64_t last =
+            (int64_t)(BATCH - 1) * apart + (ROWS ? V : 1); /* a batch ends so much behind i */
+        for (; aligned && i + last <= end; i += BATCH * apart) add_batch(i, apart, sum);
+#pragma unroll 1
+        for (; i < end; i += apart) add_one<POWER>(i, sum);
     }
 };
 
@@ -105,20 +117,14 @@ template <int V> DTP_DEVICE void begin(const dtp_gpu_reduction_args_t &a, float 
     for (int k = 0; k < V; ++k) sum[k] = none_of(a.combine);
 }
 
-template <int V, class GROUP> DTP_DEVICE void reduce_rows(const dtp_gpu_reduction_args_t &a) {
-    typedef batch_t<V, true> batch;
+template <int V, bool POWER, class GROUP> DTP_DEVICE void reduce_rows(const dtp_gpu_reduction_args_t &a) {
     const int64_t end = part_end(a);
-    const int apart = V * GROUP::threads();
     for (int64_t row = GROUP::first(); row < a.kept.n; row += GROUP::count()) {
         const dtp_position p = dtp_decode(a.kept, row);
-        const int64_t src = dtp_offset(p, a.kept, a.src);
+        const elements_t<V, true> elements = {a, dtp_offset(p, a.kept, a.src), end, 0};
         float sum[V];
         begin(a, sum);
-        for (int64_t i = part_begin(a) + V * GROUP::thread(); i < end; i += batch::RUNS * apart) {
-            batch b;
-            b.load(a, src, i, apart, end, 0);
-            b.add_to(a, sum);
-        }
+        elements.template add_all<POWER>(part_begin(a) + V * GROUP::thread(), V * GROUP::threads(), sum);
 #pragma unroll
         for (int k = 1; k < V; ++k) sum[0] = combine(a.combine, sum[0], sum[k]);
         float y[1] = {GROUP::once(combine_t{a.combine}, sum[0])};
@@ -127,24 +133,18 @@ template <int V, class GROUP> DTP_DEVICE void reduce_rows(const dtp_gpu_reductio
     }
 }
 
-template <int V> DTP_DEVICE void reduce_columns(const dtp_gpu_reduction_args_t &a) {
-    typedef batch_t<V, false> batch;
+template <int V, bool POWER> DTP_DEVICE void reduce_columns(const dtp_gpu_reduction_args_t &a) {
     enum { WARPS = DTP_REDUCTION_THREADS / DTP_WARP, WIDTH = V * DTP_WARP };
     __shared__ float room[WARPS][WIDTH];
     const int lane = threadIdx.x % DTP_WARP, warp = threadIdx.x / DTP_WARP;
-    const int64_t end = part_end(a);
     for (int64_t first = (int64_t)blockIdx.x * WIDTH; first < a.kept.n; first += (int64_t)gridDim.x * WIDTH) {
         const int64_t column = first + V * lane;
         const int m = (int)max((int64_t)0, min((int64_t)V, a.kept.n - column));
         const dtp_position p = dtp_decode(a.kept, m > 0 ? column : 0);
-        const int64_t src = dtp_offset(p, a.kept, a.src);
+        const elements_t<V, false> elements = {a, dtp_offset(p, a.kept, a.src), m > 0 ? part_end(a) : 0, m};
         float sum[V];
         begin(a, sum);
-        for (int64_t i = part_begin(a) + warp; i < end && m > 0; i += batch::RUNS * WARPS) {
-            batch b;
-            b.load(a, src, i, WARPS, end, m);
-            b.add_to(a, sum);
-        }
+        elements.template add_all<POWER>(part_begin(a) + warp, WARPS, sum);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < V; ++k) room[warp][k * DTP_WARP + lane] = sum[k];
@@ -159,10 +159,12 @@ template <int V> DTP_DEVICE void reduce_columns(const dtp_gpu_reduction_args_t &
 
 /* runs: of DTP_GPU_RUN elements. */
 #define KERNEL(name, body) \
-    DTP_KERNEL_FITTED(dtp_reduction_##name, dtp_gpu_reduction_args_t, DTP_REDUCTION_THREADS, 3) { body(a); }
-KERNEL(warp_runs, (reduce_rows<DTP_GPU_RUN, dtp_warp_group>))
-KERNEL(warp_any, (reduce_rows<1, dtp_warp_group>))
-KERNEL(block_runs, (reduce_rows<DTP_GPU_RUN, dtp_block_group>))
-KERNEL(block_any, (reduce_rows<1, dtp_block_group>))
-KERNEL(columns_runs, reduce_columns<DTP_GPU_RUN>)
-KERNEL(columns_any, reduce_columns<1>)
+    DTP_KERNEL_FITTED(dtp_reduction_##name, dtp_gpu_reduction_args_t, DTP_REDUCTION_THREADS, 4) { body(a); }
+KERNEL(warp_runs, (reduce_rows<DTP_GPU_RUN, false, dtp_warp_group>))
+KERNEL(warp_any, (reduce_rows<1, false, dtp_warp_group>))
+KERNEL(block_runs, (reduce_rows<DTP_GPU_RUN, false, dtp_block_group>))
+KERNEL(block_any, (reduce_rows<1, false, dtp_block_group>))
+KERNEL(columns_runs, (reduce_columns<DTP_GPU_RUN, false>))
+KERNEL(columns_any, (reduce_columns<1, false>))
+KERNEL(block_power, (reduce_rows<1, true, dtp_block_group>))
+KERNEL(columns_power, (reduce_columns<1, true>))
