@@ -21,8 +21,9 @@ struct CUstream_st; /* CUstream and cudaStream_t point at it */
 
 /** Attributes of a GPU engine; zeros are the defaults. */
 typedef struct {
-    size_t struct_size;    /**< sizeof(dnnl_tp_cuda_engine_opts_t) */
-    uint64_t memory_limit; /**< Bytes that the engine may have allocated at a time; more answers out_of_memory. 0: no limit. */
+    size_t struct_size; /**< sizeof(dnnl_tp_cuda_engine_opts_t) */
+    uint64_t
+        memory_limit; /**< Bytes that the engine may have allocated at a time; more answers out_of_memory. 0: no limit. */
 } dnnl_tp_cuda_engine_opts_t;
 
 /** Sets what only engines on GPUs know. Thread-compatible.

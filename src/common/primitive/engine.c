@@ -14,7 +14,9 @@ dnnl_tp_status_t dnnl_tp_engine_create_v2(dnnl_tp_engine_t *engine, dnnl_tp_engi
     const dtp_engine_vtbl_t *v = dtp_engine_vtbl(kind);
     DTP_REQUIRE(v, BAD_ENGINE, "this build has no engine of kind %s (%d)", dnnl_tp_engine_kind2str(kind),
                 (int)kind);
-    DTP_REQUIRE(index < v->count(), BAD_INDEX, "engine %zu, there are %zu", index, v->count());
+    const size_t n = v->count();
+    if (!n && v->absence) DTP_RETURN(dtp_fail(dnnl_tp_invalid_arguments, DTP_BAD_INDEX, "%s", v->absence()));
+    DTP_REQUIRE(index < n, BAD_INDEX, "engine %zu, there are %zu", index, n);
     if (attr) DTP_REQUIRE_HANDLE(attr, DTP_OBJ_ENGINE_ATTR);
     if (attr && attr->own)
         DTP_REQUIRE(attr->own->kind == kind, BAD_ENGINE, "the attributes are those of a %s, not of a %s",

@@ -88,6 +88,7 @@ typedef struct dtp_engine_vtbl {
     const char *name; /* in verbose lines and traces */
     unsigned can;     /* DTP_ENGINE_* */
     size_t (*count)(void);
+    const char *(*absence)(void); /* why the count is 0; NULL: it never is */
     dnnl_tp_status_t (*create)(dnnl_tp_engine_t *engine, size_t index,
                                const struct dnnl_tp_engine_attr *attr);
     /* NULL-terminated ordered list of implementations of a kind; NULL if the kind is unknown here. */

@@ -241,6 +241,7 @@ const dtp_engine_vtbl_t dtp_gpu_engine_vtbl = {
     .kind = dnnl_tp_gpu,
     .name = "cuda",
     .count = gpu_count,
+    .absence = dnnl_tp_cuda_reason,
     .create = gpu_engine_create,
     .impl_list = gpu_impl_list,
     .num_threads = gpu_num_threads,

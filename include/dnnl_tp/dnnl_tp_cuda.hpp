@@ -1,0 +1,58 @@
+/** @file
+ * NVIDIA GPUs in C++; dnnl_tp_cuda.h says which builds have these calls. */
+#ifndef DNNL_TP_CUDA_HPP
+#define DNNL_TP_CUDA_HPP
+
+#include <cstddef>
+#include <string>
+
+#include "dnnl_tp/dnnl_tp.hpp"
+#include "dnnl_tp/dnnl_tp_cuda.h"
+
+namespace dnnl_tp {
+namespace cuda {
+
+/** What is known of a device: dnnl_tp_cuda_get_device(). */
+inline dnnl_tp_cuda_device_t get_device(std::size_t index) {
+    dnnl_tp_cuda_device_t device = {};
+    device.struct_size = sizeof device;
+    check(dnnl_tp_cuda_get_device(index, &device));
+    return device;
+}
+/** The index of the device with a UUID of 16 bytes. */
+inline std::size_t find_device(const unsigned char *uuid) {
+    std::size_t index;
+    check(dnnl_tp_cuda_find_device(uuid, &index));
+    return index;
+}
+/** Why there are no GPU engines; empty where there are. */
+inline std::string reason() { return dnnl_tp_cuda_reason(); }
+
+/** Bytes that an engine may have allocated at a time; 0: no limit. */
+inline void set_memory_limit(const engine_attr &attr, uint64_t bytes) {
+    const dnnl_tp_cuda_engine_opts_t opts = {sizeof opts, bytes};
+    check(dnnl_tp_cuda_engine_attr_set(attr, &opts));
+}
+/** What an engine has allocated; the peak may begin anew. */
+inline dnnl_tp_cuda_memory_t get_memory(const engine &of, bool reset_peak = false) {
+    dnnl_tp_cuda_memory_t memory = {};
+    memory.struct_size = sizeof memory;
+    check(dnnl_tp_cuda_get_memory(of, reset_peak, &memory));
+    return memory;
+}
+
+/** Streams with this attribute submit to a CUDA stream of the program, which must outlive them; NULL: the legacy one. */
+inline void set_stream(const stream_attr &attr, CUstream_st *cuda_stream) {
+    check(dnnl_tp_cuda_stream_attr_set_stream(attr, cuda_stream));
+}
+/** The CUDA stream to which a stream submits. */
+inline CUstream_st *get_stream(const stream &of) {
+    CUstream_st *cuda_stream;
+    check(dnnl_tp_cuda_stream_get_stream(of, &cuda_stream));
+    return cuda_stream;
+}
+
+} // namespace cuda
+} // namespace dnnl_tp
+
+#endif
