@@ -63,14 +63,25 @@ dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const cha
 
 _Thread_local bool dtp_gpu_in_callback;
 
+dnnl_tp_status_t dtp_gpu_ours(const dtp_gpu_t *gpu) {
+    if (DTP_LIKELY(gpu->forks == atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed)))
+        return dnnl_tp_success;
+    return dtp_fail(dnnl_tp_poisoned, DTP_DEVICE_FAILED, "the device belongs to the parent process");
+}
+
 dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu) {
     if (DTP_UNLIKELY(atomic_load_explicit(&gpu->poisoned, memory_order_acquire))) return dtp_gpu_poison(gpu);
     if (DTP_UNLIKELY(dtp_gpu_in_callback))
         return dtp_fail(dnnl_tp_would_deadlock, DTP_WOULD_DEADLOCK,
                         "called from a callback of the GPU's driver");
-    if (DTP_UNLIKELY(gpu->forks != atomic_load_explicit(&dtp_fork_generation, memory_order_relaxed)))
-        return dtp_fail(dnnl_tp_poisoned, DTP_DEVICE_FAILED, "the device belongs to the parent process");
+    DTP_TRY(dtp_gpu_ours(gpu));
     return DTP_CU(gpu, cuCtxPushCurrent, gpu->ctx);
+}
+
+bool dtp_gpu_enter_to_free(dtp_gpu_t *gpu) {
+    if (dtp_gpu_in_callback || dtp_gpu_ours(gpu)) return false;
+    return gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS ||
+           gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS;
 }
 
 void dtp_gpu_leave(dtp_gpu_t *gpu) {
@@ -172,8 +183,7 @@ static void release_device(dtp_gpu_t *gpu, size_t index) {
     if (last) devices[index] = NULL;
     pthread_mutex_unlock(&devices_lock);
     if (!last) return;
-    if (gpu->forks == atomic_load(&dtp_fork_generation) &&
-        gpu->cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS) {
+    if (dtp_gpu_enter_to_free(gpu)) {
         for (int i = 0; i < DTP_GPU_MODULES; ++i)
             if (gpu->library[i]) (void)gpu->cu->cuLibraryUnload(gpu->library[i]);
         (void)gpu->cu->cuStreamSynchronize(gpu->own);

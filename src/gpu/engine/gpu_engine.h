@@ -47,6 +47,10 @@ static inline dtp_gpu_engine_t *dtp_gpu_of(dnnl_tp_engine_t engine) {
 /* Makes the context current until dtp_gpu_leave; fails where the context is poisoned, and inside the driver's callbacks. */
 dnnl_tp_status_t dtp_gpu_enter(dtp_gpu_t *gpu);
 void dtp_gpu_leave(dtp_gpu_t *gpu);
+/* The same to give things back, on a poisoned device, too; tried twice, since what is not given back now never is. */
+bool dtp_gpu_enter_to_free(dtp_gpu_t *gpu);
+/* poisoned in a child that was forked since. */
+dnnl_tp_status_t dtp_gpu_ours(const dtp_gpu_t *gpu);
 /* The status of a call of the driver, with its text as the last error; sticky errors poison the device. */
 dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const char *call);
 #define DTP_CU(gpu, call, ...) dtp_gpu_check(gpu, (gpu)->cu->call(__VA_ARGS__), #call)
@@ -62,6 +66,8 @@ dnnl_tp_status_t dtp_gpu_check(dtp_gpu_t *gpu, dtp_cu_result_t result, const cha
 
 static inline dtp_cu_ptr_t dtp_cu_ptr(const void *p) { return (dtp_cu_ptr_t)(uintptr_t)p; }
 
+/* Keeps host memory of a lost device, which the driver may still write to, until the process ends. It begins with a pointer's room. */
+void dtp_gpu_abandon(void *memory);
 /* The sticky error, as the last error. */
 dnnl_tp_status_t dtp_gpu_poison(dtp_gpu_t *gpu);
 /* This thread runs a host function of the driver, which takes no calls. */

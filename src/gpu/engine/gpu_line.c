@@ -58,6 +58,15 @@ static void fill(mark_t *m, const dtp_gpu_mark_t *what) {
 }
 
 static void heard(void *arg);
+static void callback_is_over(mark_t *m) {
+    dtp_gpu_line_t *line = m->line;
+    pthread_mutex_lock(&line->lock);
+    drop_locked(m);
+    --line->callbacks;
+    pthread_cond_broadcast(&line->changed);
+    pthread_mutex_unlock(&line->lock);
+    dtp_gpu_line_release(line);
+}
 
 /* With submit_lock and the context. */
 static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *what, uint64_t *seq) {
@@ -81,17 +90,15 @@ static dnnl_tp_status_t submit_mark(dtp_gpu_line_t *line, const dtp_gpu_mark_t *
     *line->end = m;
     line->end = &m->next;
     atomic_store_explicit(&line->dirty, false, memory_order_relaxed);
-    if (calls) atomic_fetch_add(&line->refs, 1);
+    if (calls) {
+        atomic_fetch_add(&line->refs, 1);
+        ++line->callbacks;
+    }
     pthread_mutex_unlock(&line->lock);
     if (!calls) return status;
     const dtp_cu_t *cu = line->gpu->cu;
-    if (cu->cuStreamWaitEvent(line->aux, m->cu, 0) || cu->cuLaunchHostFunc(line->aux, heard, m)) {
-        /* Whoever waits or polls gets along without it. */
-        pthread_mutex_lock(&line->lock);
-        drop_locked(m);
-        pthread_mutex_unlock(&line->lock);
-        dtp_gpu_line_release(line);
-    }
+    if (cu->cuStreamWaitEvent(line->aux, m->cu, 0) || cu->cuLaunchHostFunc(line->aux, heard, m))
+        callback_is_over(m); /* whoever waits or polls gets along without it */
     return status;
 }
 
@@ -157,6 +164,7 @@ static dnnl_tp_status_t poison_of(dtp_gpu_line_t *line, uint32_t generation, uin
 
 dnnl_tp_status_t dtp_gpu_line_result(dtp_gpu_line_t *line) {
     char text[DTP_EVENT_TEXT];
+    DTP_TRY(dtp_gpu_ours(line->gpu));
     if (atomic_load(&line->gpu->poisoned)) return dtp_gpu_poison(line->gpu);
     const dnnl_tp_status_t status = poison_of(line, line->generation, UINT64_MAX, text);
     return status ? dtp_fail(status, DTP_ITEM_FAILED, "%s", text) : status;
@@ -246,13 +254,9 @@ static void passed(dtp_gpu_line_t *line, uint64_t seq) {
 /* The driver's host function behind a mark. */
 static void heard(void *arg) {
     mark_t *m = arg;
-    dtp_gpu_line_t *line = m->line;
     dtp_gpu_in_callback = true;
-    passed(line, m->seq);
-    pthread_mutex_lock(&line->lock);
-    drop_locked(m);
-    pthread_mutex_unlock(&line->lock);
-    dtp_gpu_line_release(line);
+    passed(m->line, m->seq);
+    callback_is_over(m);
     dtp_gpu_in_callback = false;
 }
 
@@ -397,27 +401,30 @@ dnnl_tp_status_t dtp_gpu_line_create(dtp_gpu_line_t **out, dnnl_tp_engine_t engi
     return status;
 }
 
-/* Marks that the driver may still name after a sticky error, though it calls nobody any more; they stay until the process ends. */
-static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
-static mark_t *abandoned;
-
 static void destroy_mark(dtp_gpu_line_t *line, mark_t *m) {
     (void)line->gpu->cu->cuEventDestroy(m->cu);
-    if (!m->refs) {
-        dtp_free(line->engine->allocator, m);
-        return;
+    if (atomic_load(&line->gpu->poisoned)) dtp_gpu_abandon(m);
+    else dtp_free(line->engine->allocator, m);
+}
+
+/* The driver calls soon, but after a sticky error. */
+static void wait_for_callbacks(dtp_gpu_line_t *line) {
+    pthread_mutex_lock(&line->lock);
+    while (line->callbacks && !atomic_load(&line->gpu->poisoned)) {
+        sleep_locked(line, INT64_MAX);
+        pthread_mutex_unlock(&line->lock);
+        const dtp_cu_result_t result = line->gpu->cu->cuStreamQuery(line->aux);
+        if (result != DTP_CU_NOT_READY) (void)dtp_gpu_check(line->gpu, result, "cuStreamQuery");
+        pthread_mutex_lock(&line->lock);
     }
-    pthread_mutex_lock(&abandoned_lock);
-    m->all = abandoned;
-    abandoned = m;
-    pthread_mutex_unlock(&abandoned_lock);
+    pthread_mutex_unlock(&line->lock);
 }
 
 void dtp_gpu_line_close(dtp_gpu_line_t *line) {
     dtp_gpu_t *gpu = line->gpu;
     const dtp_cu_t *cu = gpu->cu;
-    if (cu->cuCtxPushCurrent(gpu->ctx) == DTP_CU_SUCCESS) {
-        if (line->aux) (void)cu->cuStreamSynchronize(line->aux);
+    if (dtp_gpu_enter_to_free(gpu)) {
+        wait_for_callbacks(line);
         dtp_gpu_line_drop_awaited(line);
         dtp_gpu_free_on(line->engine, line->word, line->stream);
         dtp_gpu_free_on(line->engine, line->scratch, line->stream);

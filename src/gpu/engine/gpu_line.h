@@ -49,12 +49,13 @@ struct dtp_gpu_line {
     _Atomic bool dirty; /* something was submitted behind the last mark */
     _Atomic int refs;
     pthread_mutex_t submit_lock, lock;
-    pthread_cond_t changed; /* completed */
+    pthread_cond_t changed; /* completed, callbacks */
     uint64_t submitted;     /* seq of the last mark; written under both locks */
     /* Under lock: */
     struct mark *head, **end, *free;
     uint64_t done;
     _Atomic uint64_t completed;
+    int callbacks; /* calls of `heard` that the driver owes */
     bool settling, lost;
     uint32_t generation, poisoned; /* marks of generation `poisoned` behind poison_from fail */
     uint64_t poison_from;

@@ -5,6 +5,7 @@
 #include "gpu/engine/gpu_line.h"
 
 typedef struct mark {
+    void *abandoned;
     struct mark *next; /* in the list, or of the free ones */
     struct mark *all;  /* of all that the line has made */
     dtp_gpu_line_t *line;

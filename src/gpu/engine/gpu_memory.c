@@ -85,7 +85,7 @@ void *dtp_gpu_alloc(dnnl_tp_engine_t engine, size_t bytes, bool zeroed) {
 
 void dtp_gpu_free(dnnl_tp_engine_t engine, void *handle) {
     dtp_gpu_t *gpu = dtp_gpu_of(engine)->gpu;
-    if (!handle || gpu->cu->cuCtxPushCurrent(gpu->ctx) != DTP_CU_SUCCESS) return;
+    if (!handle || !dtp_gpu_enter_to_free(gpu)) return;
     dtp_gpu_free_on(engine, handle, gpu->own);
     dtp_gpu_leave(gpu);
 }
@@ -100,14 +100,34 @@ void dtp_gpu_blocks_destroy(dtp_gpu_engine_t *e) {
     pthread_mutex_destroy(&e->lock);
 }
 
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *abandoned;
+void dtp_gpu_abandon(void *memory) {
+    pthread_mutex_lock(&abandoned_lock);
+    *(void **)memory = abandoned;
+    abandoned = memory;
+    pthread_mutex_unlock(&abandoned_lock);
+}
+
 /* ---- Mapping ----------------------------------------------------------------------------------------- */
 
 /* A copy on the host. */
 typedef struct {
+    void *abandoned;
     void *handle;
     size_t bytes;
     _Alignas(DTP_CACHE_LINE) char data[];
 } mapping_t;
+
+/* Until the library's stream has done what it was given. A driver that lacks memory to wait is asked again: a copy may be under way,
+ * and its memory must not be freed. */
+static dnnl_tp_status_t finish_own(dtp_gpu_t *gpu) {
+    enum { TRIES = 3 };
+    dnnl_tp_status_t status = dnnl_tp_runtime_error;
+    for (int i = 0; i < TRIES && status && !atomic_load(&gpu->poisoned); ++i)
+        status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+    return status;
+}
 
 dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes, void **mapped) {
     if (!handle) return dnnl_tp_success; /* as the handle: NULL */
@@ -119,10 +139,11 @@ dnnl_tp_status_t dtp_gpu_map(dnnl_tp_engine_t engine, void *handle, size_t bytes
     dnnl_tp_status_t status = dtp_gpu_enter(gpu);
     if (!status) {
         if (bytes) status = DTP_CU(gpu, cuMemcpyDtoHAsync, m->data, dtp_cu_ptr(handle), bytes, gpu->own);
-        if (!status) status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+        if (!status) status = finish_own(gpu);
         dtp_gpu_leave(gpu);
     }
-    if (status) dtp_free(engine->allocator, m);
+    if (status && atomic_load(&gpu->poisoned)) dtp_gpu_abandon(m);
+    else if (status) dtp_free(engine->allocator, m);
     else *mapped = m->data;
     return status;
 }
@@ -136,10 +157,10 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
     dnnl_tp_status_t status = dtp_gpu_enter(gpu);
     if (!status) {
         if (bytes) status = DTP_CU(gpu, cuMemcpyHtoDAsync, dtp_cu_ptr(handle), m->data, bytes, gpu->own);
-        if (!status) status = DTP_CU(gpu, cuStreamSynchronize, gpu->own);
+        if (!status) status = finish_own(gpu);
         dtp_gpu_leave(gpu);
     }
-    if (!status || atomic_load(&gpu->poisoned))
-        dtp_free(engine->allocator, m); /* else it may be tried again */
+    if (!status) dtp_free(engine->allocator, m);
+    else if (atomic_load(&gpu->poisoned)) dtp_gpu_abandon(m); /* else it may be tried again */
     return status;
 }

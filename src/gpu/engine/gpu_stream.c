@@ -76,9 +76,8 @@ static dnnl_tp_status_t submit_traced(dnnl_tp_stream_t stream, const dtp_primiti
     if (!status) status = dtp_gpu_line_stamp(line, &times[1]);
     if (!status) status = dtp_gpu_line_mark(line, &(dtp_gpu_mark_t){.traced = &work, .times = times}, &seq);
     if (!status) return status;
-    (void)line->gpu->cu->cuStreamSynchronize(line->stream); /* nothing writes to times any more */
     dtp_object_release(work.trace);
-    dtp_free(NULL, times);
+    dtp_gpu_abandon(times); /* the stream may still write to them */
     return status;
 }
 
@@ -214,11 +213,15 @@ static void unlink_line(dtp_gpu_line_t *l) {
 }
 
 static dnnl_tp_status_t gpu_close(dnnl_tp_stream_t stream) {
+    enum { TRIES = 3 }; /* of a driver that lacks memory */
     dtp_gpu_line_t *line = line_of(stream);
-    uint64_t seq;
-    dnnl_tp_status_t status = dtp_gpu_line_fence(line, &seq);
-    if (!status) status = dtp_gpu_line_wait(line, seq, INT64_MAX);
-    if (status == dnnl_tp_would_deadlock) return status;
+    dnnl_tp_status_t status = dnnl_tp_runtime_error;
+    for (int i = 0; i < TRIES && status; ++i) {
+        uint64_t seq;
+        status = dtp_gpu_line_fence(line, &seq);
+        if (!status) status = dtp_gpu_line_wait(line, seq, INT64_MAX);
+        if (status == dnnl_tp_would_deadlock) return status;
+    }
     unlink_line(line);
     dtp_object_release(stream);
     return dnnl_tp_success;
