@@ -15,7 +15,10 @@ typedef struct {
 static void ring(dtp_callback_t *node, dtp_event_t *event, dnnl_tp_status_t status) {
     ringer_t *r = (ringer_t *)node;
     (void)event, (void)status;
-    atomic_store_explicit(&r->line->flags[r->flag], 1u, memory_order_release);
+    pthread_mutex_lock(&r->line->lock);
+    if (r->line->flags) /* else the line of a lost device was closed */
+        atomic_store_explicit(&r->line->flags[r->flag], 1u, memory_order_release);
+    pthread_mutex_unlock(&r->line->lock);
     dtp_gpu_line_release(r->line);
     dtp_free(NULL, r);
 }
@@ -177,4 +180,9 @@ dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq) {
 
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line) {
     dtp_gpu_line_look_at_awaited(line, UINT64_MAX, UINT32_MAX);
+    pthread_mutex_lock(&line->lock);
+    void *flags = (void *)line->flags;
+    line->flags = NULL;
+    pthread_mutex_unlock(&line->lock);
+    if (flags) (void)line->gpu->cu->cuMemFreeHost(flags);
 }

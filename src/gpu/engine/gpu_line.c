@@ -433,8 +433,6 @@ void dtp_gpu_line_close(dtp_gpu_line_t *line) {
             line->marks = m->all;
             destroy_mark(line, m);
         }
-        if (line->flags && !line->lost)
-            (void)cu->cuMemFreeHost((void *)line->flags); /* else events may still write */
         if (line->aux) (void)cu->cuStreamDestroy(line->aux);
         if (line->owns_stream) (void)cu->cuStreamDestroy(line->stream);
         dtp_gpu_leave(gpu);

@@ -38,7 +38,7 @@ void dtp_gpu_line_fail_locked(dtp_gpu_line_t *line, uint32_t generation, uint64_
 void dtp_gpu_line_look_at_awaited(dtp_gpu_line_t *line, uint64_t seq, uint32_t generation);
 /* The first event in front of mark `seq` that is pending, retained, or NULL. */
 dtp_event_t *dtp_gpu_line_parked(dtp_gpu_line_t *line, uint64_t seq);
-/* Those that are left, at the end. */
+/* Those that are left, and the words, at the end; the context is current. */
 void dtp_gpu_line_drop_awaited(dtp_gpu_line_t *line);
 
 #endif

@@ -147,7 +147,9 @@ static dtp_cu_result_t begin_locked(const char *call, unsigned needs) {
         return DTP_CU_INVALID_CONTEXT;
     }
     if (needs & FAKE_CAN_FAIL && fails_now_locked()) {
-        if (ctx && fake_is_sticky(fake.fail_with)) fake_poison_locked(ctx, fake.fail_with);
+        /* Without a current one the call tells of whichever context failed before. */
+        for (int i = 0; i < FAKE_MAX_DEVICES && fake_is_sticky(fake.fail_with); ++i)
+            if (!ctx || ctx == &fake.ctx[i]) fake_poison_locked(&fake.ctx[i], fake.fail_with);
         return fake.fail_with;
     }
     const bool looks = needs & (FAKE_NEEDS_CTX | FAKE_ANY_CTX) && !(needs & FAKE_RELEASES);
