@@ -380,7 +380,6 @@ static void each_call_may_fail(void **state) {
             fake_cuda_reset();
             dtp_cu_set_for_test(fake_cuda_table());
             (void)fake_cuda_fail(k, results[r]);
-            if (getenv("TELL")) fprintf(stderr, "%d call %d\n", results[r], (int)k);
             const dnnl_tp_status_t st = program();
             failed += st != dnnl_tp_success;
             const bool all = fake_cuda_fail(-1, 0);
@@ -412,7 +411,6 @@ static void a_child_has_no_device(void **state) {
 
 int main(void) {
     alarm(600);
-    if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
     const struct CMUnitTest tests[] = {
         TEST(devices_are_described),           TEST(memory_is_limited_and_counted),
