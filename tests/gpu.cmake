@@ -36,6 +36,8 @@ endif()
 if(DNNL_GPU_RUNTIME STREQUAL "CUDA")
   gpu_test(engine dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
   target_sources(test_gpu_engine PRIVATE gpu/gpu_world.c)
+  gpu_test(controls dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
+  target_sources(test_gpu_controls PRIVATE gpu/gpu_world.c)
 endif()
 find_path(cuda_include cuda.h HINTS /usr/local/cuda/include)
 if(cuda_include) # else the test compares nothing

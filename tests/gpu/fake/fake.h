@@ -148,6 +148,7 @@ extern struct fake_state {
     uint64_t submitted[FAKE_MAX_STREAMS], completed[FAKE_MAX_STREAMS]; /* by slot */
     fake_clock_t clock[FAKE_MAX_STREAMS], host;                        /* what each slot has seen; the host */
     int waiting;                                                       /* calls that wait */
+    const char *ignored; /* the call that does nothing; NULL: none */
     int64_t calls, fail_at, fail_item_at;
     dtp_cu_result_t fail_with, fail_item_with;
     int wrongs;
@@ -176,6 +177,8 @@ dtp_cu_result_t fake_leave_released(dtp_cu_result_t result);
 /* Tells what is wrong, and counts it; fake_tell_locked: does not count, because the call or the context fails. */
 void fake_wrong_locked(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void fake_tell_locked(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Is the call to do nothing? */
+bool fake_ignores_locked(const char *call);
 void fake_poison_locked(fake_ctx_t *ctx, dtp_cu_result_t result);
 bool fake_is_sticky(dtp_cu_result_t result);
 uint64_t fake_random_locked(void);

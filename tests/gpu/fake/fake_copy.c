@@ -112,6 +112,7 @@ dtp_cu_result_t fake_cuStreamWaitValue32(dtp_cu_stream_t stream, dtp_cu_ptr_t at
     dtp_cu_result_t result;
     fake_stream_t *s = enter(call, stream, &result);
     if (!s) return result;
+    if (fake_ignores_locked(call)) return fake_leave(DTP_CU_SUCCESS);
     if (flags >= CONDITIONS || at % sizeof(uint32_t)) return fake_leave(DTP_CU_INVALID_VALUE);
     if (!is_known_locked(at, sizeof(uint32_t), call)) return fake_leave(DTP_CU_INVALID_VALUE);
     fake_item_t *item = fake_item_new(FAKE_WAIT_VALUE);

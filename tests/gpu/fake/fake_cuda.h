@@ -47,6 +47,9 @@ void fake_cuda_hold(bool hold);
 bool fake_cuda_fail(int64_t k, dtp_cu_result_t result);
 /* The k-th item that a device executes from now on fails so, and poisons its context. */
 bool fake_cuda_fail_item(int64_t k, dtp_cu_result_t result);
+/* Controls of tests: from now on this call does nothing and answers success (NULL: none does). One of cuStreamWaitEvent,
+ * cuStreamWaitValue32, cuStreamSynchronize, cuStreamQuery, cuEventSynchronize, cuEventQuery. */
+void fake_cuda_ignore(const char *call);
 /* Calls so far of those that can fail. */
 int64_t fake_cuda_calls(void);
 /* Calls of one name since the process began: "cuStreamSynchronize". */

@@ -70,6 +70,7 @@ dtp_cu_result_t fake_cuEventRecord(dtp_cu_event_t handle, dtp_cu_stream_t stream
 dtp_cu_result_t fake_cuStreamWaitEvent(dtp_cu_stream_t stream, dtp_cu_event_t handle, unsigned flags) {
     const dtp_cu_result_t result = fake_enter("cuStreamWaitEvent", FAKE_CALL);
     if (result) return result;
+    if (fake_ignores_locked("cuStreamWaitEvent")) return fake_leave(DTP_CU_SUCCESS);
     if (flags & ~1u) return fake_leave(DTP_CU_INVALID_VALUE);
     const fake_event_t *event = find_locked(handle, "cuStreamWaitEvent");
     fake_stream_t *s = event ? fake_stream_find_locked(stream, "cuStreamWaitEvent") : NULL;
@@ -88,6 +89,7 @@ static void host_learns_locked(const fake_moment_t *moment) { fake_merge(&fake.h
 dtp_cu_result_t fake_cuEventQuery(dtp_cu_event_t handle) {
     dtp_cu_result_t result = fake_enter("cuEventQuery", FAKE_NEEDS_INIT | FAKE_CAN_FAIL);
     if (result) return result;
+    if (fake_ignores_locked("cuEventQuery")) return fake_leave(DTP_CU_SUCCESS);
     const fake_event_t *event = find_locked(handle, "cuEventQuery");
     if (!event) return fake_leave(DTP_CU_INVALID_HANDLE);
     if (event->ctx->sticky) return fake_leave(event->ctx->sticky);
@@ -103,6 +105,7 @@ dtp_cu_result_t fake_cuEventQuery(dtp_cu_event_t handle) {
 dtp_cu_result_t fake_cuEventSynchronize(dtp_cu_event_t handle) {
     dtp_cu_result_t result = fake_enter("cuEventSynchronize", FAKE_CALL);
     if (result) return result;
+    if (fake_ignores_locked("cuEventSynchronize")) return fake_leave(DTP_CU_SUCCESS);
     const fake_event_t *event = find_locked(handle, "cuEventSynchronize");
     if (!event) return fake_leave(DTP_CU_INVALID_HANDLE);
     fake_ctx_t *ctx = event->ctx;

@@ -200,6 +200,7 @@ void fake_cuda_reset(void) {
     memset(fake.submitted, 0, sizeof fake.submitted);
     memset(fake.completed, 0, sizeof fake.completed);
     fake.calls = fake.wrongs = 0;
+    fake.ignored = NULL;
     fake.trap[0] = '\0';
     fake_thread = (fake_thread_t){.n = 0};
     defaults_locked();
@@ -267,6 +268,13 @@ bool fake_cuda_fail_item(int64_t k, dtp_cu_result_t result) {
     fake_unlock();
     return pending;
 }
+
+void fake_cuda_ignore(const char *call) {
+    fake_lock();
+    fake.ignored = call;
+    fake_unlock();
+}
+bool fake_ignores_locked(const char *call) { return fake.ignored && !strcmp(fake.ignored, call); }
 
 int64_t fake_cuda_calls(void) {
     fake_lock();
