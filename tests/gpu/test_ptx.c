@@ -61,13 +61,14 @@ static uint64_t add(memory_t *m, void *host, size_t bytes, unsigned char *set) {
     return address;
 }
 
-static bool run(const char *source, const char *name, const uint32_t grid[3], const uint32_t block[3], const void *params, const memory_t *m,
-                uint64_t seed, char error[512]) {
+static bool run(const char *source, const char *name, const uint32_t grid[3], const uint32_t block[3],
+                const void *params, const memory_t *m, uint64_t seed, char error[512]) {
     ptx_module_t *module = ptx_parse(source, error, 512);
     if (!module) fail_msg("%s", error);
     const ptx_kernel_t *k = ptx_find(module, name);
     assert_non_null(k);
-    ptx_launch_t l = {.params = params, .regions = m->regions, .num_regions = m->n, .seed = seed, .max_steps = 10000000};
+    ptx_launch_t l = {
+        .params = params, .regions = m->regions, .num_regions = m->n, .seed = seed, .max_steps = 10000000};
     memcpy(l.grid, grid, sizeof l.grid);
     memcpy(l.block, block, sizeof l.block);
     error[0] = 0;
@@ -85,8 +86,12 @@ static int rowsum(const char *source, uint64_t seed, char error[512]) {
     unsigned char set[sizeof y] = {0};
     for (int i = 0; i < ROWS * N; ++i) x[i] = (float)(i * 7 % 11 - 5);
     memory_t m = {.n = 0};
-    struct { uint64_t x, y; int n; } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), N};
-    if (!run(source, "rowsum", (uint32_t[]){ROWS, 1, 1}, (uint32_t[]){256, 1, 1}, &p, &m, seed, error)) return 2;
+    struct {
+        uint64_t x, y;
+        int n;
+    } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), N};
+    if (!run(source, "rowsum", (uint32_t[]){ROWS, 1, 1}, (uint32_t[]){256, 1, 1}, &p, &m, seed, error))
+        return 2;
     for (int r = 0; r < ROWS; ++r) {
         float sum = 0;
         for (int i = 0; i < N; ++i) sum += x[r * N + i];
@@ -101,8 +106,12 @@ static int transpose(const char *source, uint64_t seed, char error[512]) {
     unsigned char set[sizeof y] = {0};
     for (int i = 0; i < ROWS * COLS; ++i) x[i] = (uint16_t)(i * 31);
     memory_t m = {.n = 0};
-    struct { uint64_t x, y; int64_t rows, cols; } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), ROWS, COLS};
-    if (!run(source, "transpose", (uint32_t[]){3, 2, 1}, (uint32_t[]){32, 8, 1}, &p, &m, seed, error)) return 2;
+    struct {
+        uint64_t x, y;
+        int64_t rows, cols;
+    } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), ROWS, COLS};
+    if (!run(source, "transpose", (uint32_t[]){3, 2, 1}, (uint32_t[]){32, 8, 1}, &p, &m, seed, error))
+        return 2;
     for (int r = 0; r < ROWS; ++r)
         for (int c = 0; c < COLS; ++c)
             if (!set[2 * (c * ROWS + r)] || y[c * ROWS + r] != x[r * COLS + c]) return 1;
@@ -123,7 +132,10 @@ static int gemm(const char *source, uint64_t seed, char error[512]) {
     for (int i = 0; i < M * K; ++i) a[i] = to_bf16(fa[i] = (float)(i * 13 % 17 - 8));
     for (int i = 0; i < N * K; ++i) b[i] = to_bf16(fb[i] = (float)(i * 11 % 19 - 9));
     memory_t m = {.n = 0};
-    struct { uint64_t a, b, c; int m, n, k; } p = {add(&m, a, sizeof a, NULL), add(&m, b, sizeof b, NULL), add(&m, c, sizeof c, set), M, N, K};
+    struct {
+        uint64_t a, b, c;
+        int m, n, k;
+    } p = {add(&m, a, sizeof a, NULL), add(&m, b, sizeof b, NULL), add(&m, c, sizeof c, set), M, N, K};
     if (!run(source, "gemm", (uint32_t[]){2, 2, 1}, (uint32_t[]){128, 1, 1}, &p, &m, seed, error)) return 2;
     for (int i = 0; i < M; ++i)
         for (int j = 0; j < N; ++j) {
@@ -142,14 +154,28 @@ static void runs_right(problem_fn *problem) {
     }
 }
 
-static void test_rowsum(void **state) { (void)state; runs_right(rowsum); }
-static void test_transpose(void **state) { (void)state; runs_right(transpose); }
-static void test_gemm(void **state) { (void)state; runs_right(gemm); }
+static void test_rowsum(void **state) {
+    (void)state;
+    runs_right(rowsum);
+}
+static void test_transpose(void **state) {
+    (void)state;
+    runs_right(transpose);
+}
+static void test_gemm(void **state) {
+    (void)state;
+    runs_right(gemm);
+}
 
 static void test_mixed(void **state) {
     (void)state;
     enum { BLOCKS = 3, THREADS = 64, N = BLOCKS * THREADS };
-    struct { int n; int64_t off[4]; float a; int16_t s; } p = {5, {3, -7, 11, 1000000000000}, 1.5f, 13};
+    struct {
+        int n;
+        int64_t off[4];
+        float a;
+        int16_t s;
+    } p = {5, {3, -7, 11, 1000000000000}, 1.5f, 13};
     int x[N], y[N];
     int64_t sum = 17, want_sum = 17;
     float f[N];
@@ -158,7 +184,8 @@ static void test_mixed(void **state) {
     for (int i = 0; i < N; ++i) x[i] = i * 7919 % 4001 - 2000;
     memory_t m = {.n = 0};
     unsigned char params[80] = {0};
-    uint64_t at[4] = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, y_set), add(&m, &sum, sizeof sum, NULL), add(&m, f, sizeof f, f_set)};
+    uint64_t at[4] = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, y_set),
+                      add(&m, &sum, sizeof sum, NULL), add(&m, f, sizeof f, f_set)};
     memcpy(params, &p, sizeof p);
     memcpy(params + 48, at, sizeof at);
     ptx_module_t *module = ptx_parse(text, error, sizeof error);
@@ -169,7 +196,11 @@ static void test_mixed(void **state) {
     assert_int_equal(ptx_param_offset(k, 1), 48);
     assert_int_equal(ptx_max_threads(k), 128);
     assert_true(ptx_local_bytes(k) >= 64);
-    ptx_launch_t l = {.grid = {BLOCKS, 1, 1}, .block = {THREADS, 1, 1}, .params = params, .regions = m.regions, .num_regions = m.n};
+    ptx_launch_t l = {.grid = {BLOCKS, 1, 1},
+                      .block = {THREADS, 1, 1},
+                      .params = params,
+                      .regions = m.regions,
+                      .num_regions = m.n};
     if (!ptx_run(k, &l, error, sizeof error)) fail_msg("%s", error);
     for (int i = 0; i < N; ++i) {
         int v = x[i];
@@ -215,12 +246,17 @@ static void test_functions(void **state) {
     char error[512];
     for (int i = 0; i < N; ++i) x[i] = (float)(i - N / 2) * 0.037f + 0.01f;
     memory_t m = {.n = 0};
-    struct { uint64_t x, y; int n; } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), N};
-    if (!run(text, "functions", (uint32_t[]){2, 1, 1}, (uint32_t[]){96, 1, 1}, &p, &m, 1, error)) fail_msg("%s", error);
+    struct {
+        uint64_t x, y;
+        int n;
+    } p = {add(&m, x, sizeof x, NULL), add(&m, y, sizeof y, set), N};
+    if (!run(text, "functions", (uint32_t[]){2, 1, 1}, (uint32_t[]){96, 1, 1}, &p, &m, 1, error))
+        fail_msg("%s", error);
     for (int k = 0; k < FUNCTIONS; ++k)
         for (int i = 0; i < N; ++i) {
             double want = function(k, (double)x[i]), got = (double)y[k * N + i];
-            if (!(fabs(got - want) <= limit[k] * fmax(fabs(want), 1e-3))) fail_msg("function %d of %g: %.9g, not %.9g", k, (double)x[i], got, want);
+            if (!(fabs(got - want) <= limit[k] * fmax(fabs(want), 1e-3)))
+                fail_msg("function %d of %g: %.9g, not %.9g", k, (double)x[i], got, want);
         }
 }
 
@@ -238,12 +274,17 @@ static const control_t controls[] = {
     {"barrier removed from transpose", ".entry transpose", "bar.sync \t0;", 0, "", transpose, ""},
     {"first barrier removed from gemm", ".entry gemm", "bar.sync \t0;", 0, "", gemm, ""},
     {"second barrier removed from gemm", ".entry gemm", "bar.sync \t0;", 1, "", gemm, ""},
-    {"divergent barrier", ".entry rowsum", "bar.sync \t0;", 0, "@%p8 bar.sync 0;", rowsum, "divergent barrier"},
-    {"barrier that some threads do not reach", ".entry rowsum", "bar.sync \t0;", 0, "bar.sync 0, 288;", rowsum, "nobody else can come"},
+    {"divergent barrier", ".entry rowsum", "bar.sync \t0;", 0, "@%p8 bar.sync 0;", rowsum,
+     "divergent barrier"},
+    {"barrier that some threads do not reach", ".entry rowsum", "bar.sync \t0;", 0, "bar.sync 0, 288;",
+     rowsum, "nobody else can come"},
     {"wait for copies removed", ".entry gemm", "cp.async.wait_group 0;", 0, "", gemm, "before the wait"},
-    {"wait for too few copies", ".entry gemm", "cp.async.wait_group 1;", 0, "cp.async.wait_group 2;", gemm, "before the wait"},
-    {"operands of mma exchanged", ".entry gemm", "{%r89,%r90,%r91,%r92},{", 0, "{%r89,%r91,%r90,%r92},{", gemm, NULL},
-    {"mask that leaves lanes out", ".entry rowsum", "mov.u32 \t%r25, -1;", 0, "mov.u32 %r25, 65535;", rowsum, "leaves out the lane itself"},
+    {"wait for too few copies", ".entry gemm", "cp.async.wait_group 1;", 0, "cp.async.wait_group 2;", gemm,
+     "before the wait"},
+    {"operands of mma exchanged", ".entry gemm", "{%r89,%r90,%r91,%r92},{", 0, "{%r89,%r91,%r90,%r92},{",
+     gemm, NULL},
+    {"mask that leaves lanes out", ".entry rowsum", "mov.u32 \t%r25, -1;", 0, "mov.u32 %r25, 65535;", rowsum,
+     "leaves out the lane itself"},
     {"bound off by one", ".entry rowsum", "setp.lt.s32", 0, "setp.le.s32", rowsum, "are outside"},
     {"misaligned read", ".entry rowsum", "[%rd10];", 0, "[%rd10+2];", rowsum, "misaligned"},
 };
@@ -256,7 +297,8 @@ static void test_controls(void **state) {
         char *source = edited(c->start, c->from, c->nth, c->to);
         for (uint64_t seed = 0; seed < SEEDS; ++seed) {
             int got = c->problem(source, seed, error);
-            if (c->message ? got != 2 || !strstr(error, c->message) : got != 1) fail_msg("%s, seed %d: %d, %s", c->what, (int)seed, got, error);
+            if (c->message ? got != 2 || !strstr(error, c->message) : got != 1)
+                fail_msg("%s, seed %d: %d, %s", c->what, (int)seed, got, error);
         }
         free(source);
     }
@@ -265,7 +307,7 @@ static void test_controls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rowsum), cmocka_unit_test(test_transpose), cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_mixed), cmocka_unit_test(test_functions), cmocka_unit_test(test_controls),
+        cmocka_unit_test(test_mixed),  cmocka_unit_test(test_functions), cmocka_unit_test(test_controls),
     };
     return cmocka_run_group_tests(tests, read_text, free_text);
 }

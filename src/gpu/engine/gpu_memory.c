@@ -161,6 +161,8 @@ dnnl_tp_status_t dtp_gpu_unmap(dnnl_tp_engine_t engine, void *handle, size_t byt
         dtp_gpu_leave(gpu);
     }
     if (!status) dtp_free(engine->allocator, m);
-    else if (atomic_load(&gpu->poisoned)) dtp_gpu_abandon(m); /* else it may be tried again */
+    if (!status || !atomic_load(&gpu->poisoned)) return status; /* what failed may be tried again */
+    m->handle = NULL;
+    dtp_gpu_abandon(m);
     return status;
 }
