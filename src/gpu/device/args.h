@@ -43,6 +43,7 @@ typedef struct {
     dtp_gpu_dims_t dims;       /* of the rows */
     dtp_gpu_tensor_t src, dst; /* strides of rows */
     int64_t n, src_step, dst_step;
+    int64_t by_warps; /* held rows: a warp has a row, otherwise a block */
 } dtp_gpu_rows_t;
 /* Elements of a row that kernels hold in registers: in a warp, and in a block of the most threads. */
 enum { DTP_GPU_HELD = 32, DTP_GPU_WARP_ROW = 32 * DTP_GPU_HELD };

@@ -21,15 +21,18 @@ template <class F> DTP_DEVICE float dtp_over_warp(F f, float x) {
     for (int lane = DTP_WARP / 2; lane > 0; lane /= 2) x = f(x, __shfl_xor_sync(0xffffffff, x, lane));
     return x;
 }
-/* Over a block of whole warps, of one dimension; all get it. room: DTP_WARP floats of shared memory, free again at the next
- * __syncthreads. */
-template <class F> DTP_DEVICE float dtp_over_block(F f, float x, float *room) {
+/* Over the warps of a block of one dimension, each of which has one value; all get it. room: DTP_WARP floats of shared memory,
+ * free again at the next __syncthreads. */
+template <class F> DTP_DEVICE float dtp_over_warps(F f, float x, float *room) {
     const int warps = (int)blockDim.x / DTP_WARP, warp = (int)threadIdx.x / DTP_WARP,
               lane = (int)threadIdx.x % DTP_WARP;
-    x = dtp_over_warp(f, x);
     if (lane == 0) room[warp] = x;
     __syncthreads();
     return dtp_over_warp(f, lane < warps ? room[lane] : f.none());
+}
+/* Over a block of whole warps. */
+template <class F> DTP_DEVICE float dtp_over_block(F f, float x, float *room) {
+    return dtp_over_warps(f, dtp_over_warp(f, x), room);
 }
 
 #endif

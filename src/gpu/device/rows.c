@@ -1,8 +1,6 @@
 /* Kernels of rows; see rows.h. */
 #include "gpu/device/rows.h"
 
-#include <stdio.h>
-
 enum { WARP = 32, VECTOR_BYTES = 16 };
 
 /* Runs of every row are aligned where element 0 is. */
@@ -39,11 +37,9 @@ static int64_t threads_of(const dtp_pd_t *pd, const dtp_gpu_rows_t *rows, int64_
     return dtp_min64(dtp_round_up(dtp_div_up(rows->n, each), WARP), DTP_GPU_BLOCK_THREADS);
 }
 
-dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, const dtp_gpu_rows_t *rows,
-                                   const dtp_gpu_post_ops_t *po, dtp_gpu_module_t module, const char *stem,
-                                   const dtp_md_t *src, const dtp_md_t *dst, dtp_cu_function_t *kernel,
-                                   dtp_gpu_shape_t *shape) {
-    char name[64];
+dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, dtp_gpu_rows_t *rows, const dtp_gpu_post_ops_t *po,
+                                   dtp_gpu_module_t module, const char *stem, const dtp_md_t *src,
+                                   const dtp_md_t *dst, dtp_cu_function_t *kernel, dtp_gpu_shape_t *shape) {
     const int64_t run = VECTOR_BYTES / (int64_t)dtp_type_size(src->data_type);
     const bool warp = rows->n <= DTP_GPU_WARP_ROW;
     DTP_DISPATCH(src->data_type == dst->data_type, UNSUPPORTED_DATA_TYPE);
@@ -53,8 +49,8 @@ dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, const dtp_gpu_rows_t *row
     DTP_DISPATCH(rows->n % run == 0 && rows->n <= DTP_GPU_BLOCK_ROW, UNSUPPORTED_SHAPE);
     shape->block[0] = warp ? DTP_GPU_ROW_THREADS : (uint32_t)threads_of(pd, rows, run);
     shape->grid[0] = dtp_gpu_grid(warp ? dtp_div_up(rows->dims.n, DTP_GPU_ROW_THREADS / WARP) : rows->dims.n);
-    snprintf(name, sizeof name, "%s_%s", stem, warp ? "warp" : "block");
-    return dtp_gpu_kernel_of(pd, module, name, src->data_type, kernel);
+    rows->by_warps = warp;
+    return dtp_gpu_kernel_of(pd, module, stem, src->data_type, kernel);
 }
 
 bool dtp_gpu_rows_are_aligned(const dtp_gpu_rows_t *rows) {

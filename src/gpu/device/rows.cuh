@@ -31,44 +31,31 @@ template <class T> DTP_DEVICE T *dtp_dst_row(const dtp_gpu_rows_t &rows, const d
     return (T *)rows.dst.data + dtp_offset(p, rows.dims, rows.dst);
 }
 
-/* Who has a row: its number, the threads that share it, what they compute together: `once`, then `again`; `between` rows where
- * only one of them is called. */
-struct dtp_warp_group {
-    static __device__ __forceinline__ int64_t first() { return dtp_thread() / DTP_WARP; }
-    static __device__ __forceinline__ int64_t count() { return dtp_threads() / DTP_WARP; }
-    static __device__ __forceinline__ int thread() { return (int)threadIdx.x % DTP_WARP; }
-    static __device__ __forceinline__ int threads() { return DTP_WARP; }
-    template <class F> static __device__ __forceinline__ float once(F f, float x) {
-        return dtp_over_warp(f, x);
+/* The threads that have a row together, a warp or a block of one dimension: the rows first, first + count, ... are theirs. */
+struct dtp_group {
+    bool is_warp;
+    int thread, threads;
+    int64_t first, count;
+
+    __device__ __forceinline__ dtp_group(bool by_warps)
+        : is_warp(by_warps), thread(by_warps ? threadIdx.x % DTP_WARP : threadIdx.x),
+          threads(by_warps ? DTP_WARP : blockDim.x), first(by_warps ? dtp_thread() / DTP_WARP : blockIdx.x),
+          count(by_warps ? dtp_threads() / DTP_WARP : gridDim.x) {}
+    /* Combines over the group; all get it. room: as of dtp_over_block. */
+    template <class F> __device__ __forceinline__ float over(F f, float x, float *room) const {
+        x = dtp_over_warp(f, x);
+        return is_warp ? x : dtp_over_warps(f, x, room);
     }
-    template <class F> static __device__ __forceinline__ float again(F f, float x) {
-        return dtp_over_warp(f, x);
+    /* Between two uses of the same room. */
+    __device__ __forceinline__ void wait() const {
+        if (!is_warp) __syncthreads();
     }
-    static __device__ __forceinline__ void between() {}
-};
-struct dtp_block_group {
-    static __device__ __forceinline__ int64_t first() { return blockIdx.x; }
-    static __device__ __forceinline__ int64_t count() { return gridDim.x; }
-    static __device__ __forceinline__ int thread() { return (int)threadIdx.x; }
-    static __device__ __forceinline__ int threads() { return (int)blockDim.x; }
-    template <class F> static __device__ __forceinline__ float once(F f, float x) {
-        __shared__ float room[DTP_WARP];
-        return dtp_over_block(f, x, room);
-    }
-    template <class F> static __device__ __forceinline__ float again(F f, float x) {
-        __shared__ float room[DTP_WARP];
-        return dtp_over_block(f, x, room);
-    }
-    static __device__ __forceinline__ void between() { __syncthreads(); }
 };
 
-/* Instances <stem>_warp_<type> and <stem>_block_<type> of the function body<T, group>(a). */
-#define DTP_ROW_KERNELS(stem, args_t, body)                \
-    DTP_ROW_KERNELS_OF(stem, args_t, body, f32, float)     \
-    DTP_ROW_KERNELS_OF(stem, args_t, body, bf16, dtp_bf16) \
-    DTP_ROW_KERNELS_OF(stem, args_t, body, f16, dtp_f16)
-#define DTP_ROW_KERNELS_OF(stem, args_t, body, name, T)                                                   \
-    DTP_KERNEL_FITTED(stem##_warp_##name, args_t, DTP_GPU_ROW_THREADS, 3) { body<T, dtp_warp_group>(a); } \
-    DTP_KERNEL_FITTED(stem##_block_##name, args_t, DTP_GPU_BLOCK_THREADS, 2) { body<T, dtp_block_group>(a); }
+/* Instances <stem>_<type> of the function body<T>(a) for held rows. */
+#define DTP_ROW_KERNELS(stem, args_t, body)                                                 \
+    DTP_KERNEL(stem##_f32, args_t, DTP_GPU_BLOCK_THREADS) { body<float>(a); }     \
+    DTP_KERNEL(stem##_bf16, args_t, DTP_GPU_BLOCK_THREADS) { body<dtp_bf16>(a); } \
+    DTP_KERNEL(stem##_f16, args_t, DTP_GPU_BLOCK_THREADS) { body<dtp_f16>(a); }
 
 #endif

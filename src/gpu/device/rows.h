@@ -13,12 +13,11 @@ dnnl_tp_status_t dtp_gpu_rows_init(dtp_gpu_rows_t *rows, dtp_gpu_order_t *order,
                                    const dtp_md_t *dst, int axis, dtp_gpu_operand_t more);
 /* Both tensors have runs of DTP_GPU_RUN elements, and so has the chain. */
 bool dtp_gpu_rows_have_runs(const dtp_gpu_rows_t *rows, const dtp_gpu_post_ops_t *po);
-/* Rows that are held in registers: the kernel <stem>_warp_<type> or <stem>_block_<type>, and its shape. Unimplemented where
- * types differ, elements do not lie together, rows are too long, or there are post-operations. */
-dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, const dtp_gpu_rows_t *rows,
-                                   const dtp_gpu_post_ops_t *po, dtp_gpu_module_t module, const char *stem,
-                                   const dtp_md_t *src, const dtp_md_t *dst, dtp_cu_function_t *kernel,
-                                   dtp_gpu_shape_t *shape);
+/* Rows that are held in registers: the kernel <stem>_<type>, and its shape. Unimplemented where types differ, elements do not
+ * lie together, rows are too long, or there are post-operations. */
+dnnl_tp_status_t dtp_gpu_rows_hold(const dtp_pd_t *pd, dtp_gpu_rows_t *rows, const dtp_gpu_post_ops_t *po,
+                                   dtp_gpu_module_t module, const char *stem, const dtp_md_t *src,
+                                   const dtp_md_t *dst, dtp_cu_function_t *kernel, dtp_gpu_shape_t *shape);
 /* Memory of an execution is aligned as held rows need it; after dtp_gpu_bind. */
 bool dtp_gpu_rows_are_aligned(const dtp_gpu_rows_t *rows);
 

@@ -45,8 +45,8 @@ static dnnl_tp_status_t layer_norm_rows_init(dtp_pd_t *pd) {
     const dtp_layer_norm_desc_t *d = (const dtp_layer_norm_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_TRY(layer_norm_init(pd));
-    return dtp_gpu_rows_hold(pd, &plan->rows, &plan->po, DTP_GPU_MODULE_layer_norm, "dtp_layer_norm", &d->src,
-                             &d->dst, &plan->held, &plan->held_shape);
+    return dtp_gpu_rows_hold(pd, &plan->rows, &plan->po, DTP_GPU_MODULE_layer_norm, "dtp_layer_norm_held",
+                             &d->src, &d->dst, &plan->held, &plan->held_shape);
 }
 
 /* Scale or shift. */

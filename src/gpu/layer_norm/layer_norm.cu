@@ -9,11 +9,12 @@ struct norm_t {
     float mean, factor;
 };
 
-/* Statistics of a row: given, or from its sums, which all threads of GROUP compute; the first one keeps them. sum() is of the
+/* Statistics of a row: given, or from its sums, which all threads of the group compute; the first one keeps them. sum() is of the
  * elements, squares(mean) of the squares of their differences to the mean. */
-template <class GROUP, class SUM, class SQUARES>
-DTP_DEVICE norm_t statistics(const dtp_gpu_layer_norm_args_t &a, const dtp_position &p, SUM sum,
-                             SQUARES squares) {
+template <class SUM, class SQUARES>
+DTP_DEVICE norm_t statistics(const dtp_gpu_layer_norm_args_t &a, const dtp_group &group,
+                             const dtp_position &p, SUM sum, SQUARES squares) {
+    __shared__ float room[2][DTP_WARP];
     const int64_t at = dtp_offset(p, a.rows.dims.ndims, a.stat_stride);
     const bool rms = a.flags & DTP_LAYER_NORM_RMS;
     float mean = 0.f, variance;
@@ -22,13 +23,13 @@ DTP_DEVICE norm_t statistics(const dtp_gpu_layer_norm_args_t &a, const dtp_posit
         variance = a.variance[at];
     } else {
         const float n = (float)a.rows.n;
-        if (!rms) mean = GROUP::once(dtp_add(), sum()) / n;
-        variance = GROUP::again(dtp_add(), squares(mean)) / n;
-        if ((a.flags & DTP_LAYER_NORM_KEEP) && GROUP::thread() == 0) {
+        if (!rms) mean = group.over(dtp_add(), sum(), room[0]) / n;
+        variance = group.over(dtp_add(), squares(mean), room[1]) / n;
+        if ((a.flags & DTP_LAYER_NORM_KEEP) && group.thread == 0) {
             if (!rms) a.mean[at] = mean;
             a.variance[at] = variance;
         }
-        if (rms) GROUP::between();
+        if (rms) group.wait();
     }
     return {mean, 1.f / sqrtf(variance + a.epsilon)};
 }
@@ -62,13 +63,14 @@ DTP_DEVICE void normalize(const dtp_gpu_layer_norm_args_t &a, norm_t norm, float
     for (int k = 0; k < V; ++k) x[k] *= src_scale;
 }
 
-template <class T, class GROUP> DTP_DEVICE void layer_norm_held(const dtp_gpu_layer_norm_args_t &a) {
+template <class T> DTP_DEVICE void layer_norm_held(const dtp_gpu_layer_norm_args_t &a) {
     typedef dtp_row<T> row_t;
     enum { V = row_t::V };
     const float src_scale = dtp_scale(a.src_scale), dst_factor = 1.f / dtp_scale(a.dst_scale);
-    const int t = GROUP::thread(), threads = GROUP::threads();
+    const dtp_group group(a.rows.by_warps);
+    const int t = group.thread, threads = group.threads;
     const int n = (int)a.rows.n;
-    for (int64_t i = GROUP::first(); i < a.rows.dims.n; i += GROUP::count()) {
+    for (int64_t i = group.first; i < a.rows.dims.n; i += group.count) {
         const dtp_position p = dtp_decode(a.rows.dims, i);
         row_t row;
         row.load(dtp_src_row<T>(a.rows, p), n, t, threads, 0.f);
@@ -89,7 +91,7 @@ template <class T, class GROUP> DTP_DEVICE void layer_norm_held(const dtp_gpu_la
                     for (int k = 0; k < V; ++k) y += (row.x[r][k] - mean) * (row.x[r][k] - mean);
             return y;
         };
-        const norm_t norm = statistics<GROUP>(a, p, sum, squares);
+        const norm_t norm = statistics(a, group, p, sum, squares);
         T *dst = dtp_dst_row<T>(a.rows, p);
 #pragma unroll
         for (int r = 0; r < row_t::RUNS; ++r) {
@@ -100,7 +102,7 @@ template <class T, class GROUP> DTP_DEVICE void layer_norm_held(const dtp_gpu_la
         }
     }
 }
-DTP_ROW_KERNELS(dtp_layer_norm, dtp_gpu_layer_norm_args_t, layer_norm_held)
+DTP_ROW_KERNELS(dtp_layer_norm_held, dtp_gpu_layer_norm_args_t, layer_norm_held)
 
 /* Calls f(i, m, x) for the thread's runs of a row. */
 template <int V, class F> DTP_DEVICE void each_run(const dtp_gpu_rows_t &rows, int64_t src, F f) {
@@ -116,7 +118,8 @@ template <int V, class F> DTP_DEVICE void each_run(const dtp_gpu_rows_t &rows, i
 /* A block has a row, of any types and strides. */
 template <int V> DTP_DEVICE void layer_norm_rows(const dtp_gpu_layer_norm_args_t &a) {
     const float src_scale = dtp_scale(a.src_scale), dst_scale = dtp_scale(a.dst_scale);
-    for (int64_t row = blockIdx.x; row < a.rows.dims.n; row += gridDim.x) {
+    const dtp_group group(false);
+    for (int64_t row = group.first; row < a.rows.dims.n; row += group.count) {
         const dtp_position p = dtp_decode(a.rows.dims, row);
         const int64_t src = dtp_offset(p, a.rows.dims, a.rows.src),
                       dst = dtp_offset(p, a.rows.dims, a.rows.dst);
@@ -138,7 +141,7 @@ template <int V> DTP_DEVICE void layer_norm_rows(const dtp_gpu_layer_norm_args_t
             });
             return y;
         };
-        const norm_t norm = statistics<dtp_block_group>(a, p, sum, squares);
+        const norm_t norm = statistics(a, group, p, sum, squares);
         each_run<V>(a.rows, src, [&](int64_t i, int m, float(&x)[V]) {
             normalize(a, norm, src_scale, i, m, x);
             dtp_chain_apply(a.chain, row * a.rows.n + i, m, x);

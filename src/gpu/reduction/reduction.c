@@ -90,19 +90,19 @@ static bool columns_have_runs(plan_t *plan) {
     return runs && a->src.aligned && plan->po.has_runs;
 }
 
-static const char *rows_kernel(const plan_t *plan, bool warp, bool runs) {
-    if (plan->args.map == DTP_MAP_POWER) return "dtp_reduction_block_power";
-    if (warp) return runs ? "dtp_reduction_warp_runs" : "dtp_reduction_warp_any";
-    return runs ? "dtp_reduction_block_runs" : "dtp_reduction_block_any";
-}
-
 static dnnl_tp_status_t choose_rows(const dtp_pd_t *pd, plan_t *plan) {
     const bool power = plan->args.map == DTP_MAP_POWER, runs = rows_have_runs(&plan->args);
-    const bool warp = plan->args.reduced.n <= WARP_ROW && !power;
+    const bool by_warps = plan->args.reduced.n <= WARP_ROW;
+    plan->args.by_warps = by_warps;
     plan->args.src.aligned = runs;
     plan->args.dst.aligned = false;
-    plan->one.shape.grid[0] = dtp_gpu_grid(warp ? dtp_div_up(plan->args.kept.n, WARPS) : plan->args.kept.n);
-    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction, rows_kernel(plan, warp, runs), 0, &plan->one.kernel);
+    plan->one.shape.grid[0] =
+        dtp_gpu_grid(by_warps ? dtp_div_up(plan->args.kept.n, WARPS) : plan->args.kept.n);
+    return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction,
+                          power  ? "dtp_reduction_rows_power"
+                          : runs ? "dtp_reduction_rows_runs"
+                                 : "dtp_reduction_rows_any",
+                          0, &plan->one.kernel);
 }
 
 static dnnl_tp_status_t choose_columns(const dtp_pd_t *pd, const plan_t *plan, const char *kernel,

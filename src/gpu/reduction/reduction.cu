@@ -117,19 +117,21 @@ template <int V> DTP_DEVICE void begin(const dtp_gpu_reduction_args_t &a, float 
     for (int k = 0; k < V; ++k) sum[k] = none_of(a.combine);
 }
 
-template <int V, bool POWER, class GROUP> DTP_DEVICE void reduce_rows(const dtp_gpu_reduction_args_t &a) {
+template <int V, bool POWER> DTP_DEVICE void reduce_rows(const dtp_gpu_reduction_args_t &a) {
+    __shared__ float room[DTP_WARP];
+    const dtp_group group(a.by_warps);
     const int64_t end = part_end(a);
-    for (int64_t row = GROUP::first(); row < a.kept.n; row += GROUP::count()) {
+    for (int64_t row = group.first; row < a.kept.n; row += group.count) {
         const dtp_position p = dtp_decode(a.kept, row);
         const elements_t<V, true> elements = {a, dtp_offset(p, a.kept, a.src), end, 0};
         float sum[V];
         begin(a, sum);
-        elements.template add_all<POWER>(part_begin(a) + V * GROUP::thread(), V * GROUP::threads(), sum);
+        elements.template add_all<POWER>(part_begin(a) + V * group.thread, V * group.threads, sum);
 #pragma unroll
         for (int k = 1; k < V; ++k) sum[0] = combine(a.combine, sum[0], sum[k]);
-        float y[1] = {GROUP::once(combine_t{a.combine}, sum[0])};
-        GROUP::between();
-        if (GROUP::thread() == 0) store(a, p, row, 1, y);
+        float y[1] = {group.over(combine_t{a.combine}, sum[0], room)};
+        group.wait();
+        if (group.thread == 0) store(a, p, row, 1, y);
     }
 }
 
@@ -159,12 +161,10 @@ template <int V, bool POWER> DTP_DEVICE void reduce_columns(const dtp_gpu_reduct
 
 /* runs: of DTP_GPU_RUN elements. */
 #define KERNEL(name, body) \
-    DTP_KERNEL_FITTED(dtp_reduction_##name, dtp_gpu_reduction_args_t, DTP_REDUCTION_THREADS, 4) { body(a); }
-KERNEL(warp_runs, (reduce_rows<DTP_GPU_RUN, false, dtp_warp_group>))
-KERNEL(warp_any, (reduce_rows<1, false, dtp_warp_group>))
-KERNEL(block_runs, (reduce_rows<DTP_GPU_RUN, false, dtp_block_group>))
-KERNEL(block_any, (reduce_rows<1, false, dtp_block_group>))
+    DTP_KERNEL_FITTED(dtp_reduction_##name, dtp_gpu_reduction_args_t, DTP_REDUCTION_THREADS, 3) { body(a); }
+KERNEL(rows_runs, (reduce_rows<DTP_GPU_RUN, false>))
+KERNEL(rows_any, (reduce_rows<1, false>))
+KERNEL(rows_power, (reduce_rows<1, true>))
 KERNEL(columns_runs, (reduce_columns<DTP_GPU_RUN, false>))
 KERNEL(columns_any, (reduce_columns<1, false>))
-KERNEL(block_power, (reduce_rows<1, true, dtp_block_group>))
 KERNEL(columns_power, (reduce_columns<1, true>))

@@ -27,7 +27,7 @@ typedef struct {
     int64_t count; /* elements of a result, of the first stage */
     float p, eps;
     int32_t map, combine, finish;
-    int32_t reserved;
+    int32_t by_warps;      /* rows: a warp has a result, otherwise a block */
     dtp_gpu_chain_t chain; /* index: that of kept */
 } dtp_gpu_reduction_args_t;
 

@@ -45,7 +45,7 @@ static dnnl_tp_status_t softmax_rows_init(dtp_pd_t *pd) {
     const dtp_softmax_desc_t *d = (const dtp_softmax_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_TRY(softmax_init(pd));
-    return dtp_gpu_rows_hold(pd, &plan->rows, &plan->po, DTP_GPU_MODULE_softmax, "dtp_softmax", &d->src,
+    return dtp_gpu_rows_hold(pd, &plan->rows, &plan->po, DTP_GPU_MODULE_softmax, "dtp_softmax_held", &d->src,
                              &d->dst, &plan->held, &plan->held_shape);
 }
 

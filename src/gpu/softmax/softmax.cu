@@ -45,20 +45,21 @@ DTP_DEVICE void store_row(dtp_row<T> &row, T *dst, int n, int t, int threads, fl
     }
 }
 
-template <class T, class GROUP> DTP_DEVICE void softmax_held(const dtp_gpu_softmax_args_t &a) {
+template <class T> DTP_DEVICE void softmax_held(const dtp_gpu_softmax_args_t &a) {
+    __shared__ float room[2][DTP_WARP];
     const float scale = dtp_scale(a.src_scale) / dtp_scale(a.dst_scale);
-    const int t = GROUP::thread(), threads = GROUP::threads();
-    for (int64_t i = GROUP::first(); i < a.rows.dims.n; i += GROUP::count()) {
+    const dtp_group group(a.rows.by_warps);
+    for (int64_t i = group.first; i < a.rows.dims.n; i += group.count) {
         const dtp_position p = dtp_decode(a.rows.dims, i);
         dtp_row<T> row;
-        row.load(dtp_src_row<T>(a.rows, p), (int)a.rows.n, t, threads, -infinity());
-        const float largest = GROUP::once(dtp_max(), largest_of(row));
-        const float sum = GROUP::again(dtp_add(), exp_sum(row, largest, a.is_log));
-        store_row(row, dtp_dst_row<T>(a.rows, p), (int)a.rows.n, t, threads, a.is_log ? logf(sum) : 0.f,
-                  a.is_log ? scale : scale / sum);
+        row.load(dtp_src_row<T>(a.rows, p), (int)a.rows.n, group.thread, group.threads, -infinity());
+        const float largest = group.over(dtp_max(), largest_of(row), room[0]);
+        const float sum = group.over(dtp_add(), exp_sum(row, largest, a.is_log), room[1]);
+        store_row(row, dtp_dst_row<T>(a.rows, p), (int)a.rows.n, group.thread, group.threads,
+                  a.is_log ? logf(sum) : 0.f, a.is_log ? scale : scale / sum);
     }
 }
-DTP_ROW_KERNELS(dtp_softmax, dtp_gpu_softmax_args_t, softmax_held)
+DTP_ROW_KERNELS(dtp_softmax_held, dtp_gpu_softmax_args_t, softmax_held)
 
 /* ---- Rows that are read twice ------------------------------------------------------------------------- */
 
@@ -134,7 +135,7 @@ DTP_KERNEL(dtp_softmax_rows, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { soft
 DTP_KERNEL(dtp_softmax_rows_any, dtp_gpu_softmax_args_t, DTP_GPU_ROW_THREADS) { softmax_rows<1>(a); }
 
 /* A lane of a block has a row, of which each warp takes every DTP_SOFTMAX_COLUMN_WARPS-th element. */
-DTP_KERNEL(dtp_softmax_columns, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_COLUMN_WARPS) {
+DTP_KERNEL_FITTED(dtp_softmax_columns, dtp_gpu_softmax_args_t, DTP_WARP *DTP_SOFTMAX_COLUMN_WARPS, 4) {
     enum { WARPS = DTP_SOFTMAX_COLUMN_WARPS };
     __shared__ state_t room[WARPS][DTP_WARP];
     const int lane = threadIdx.x % DTP_WARP, warp = threadIdx.x / DTP_WARP;
