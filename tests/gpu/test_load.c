@@ -81,13 +81,36 @@ static void tells_why_not(void **state) {
                                                                     rows[i].variable, rows[i].value, NULL}));
 }
 
+static int has_driver(void) {
+    return run_child("works", (const char *[]){"DNNL_TP_CUDA_PATH", NULL, NULL}) != 1;
+}
+
 /* A machine that has a driver finds it. */
 static void none(void **state) {
     (void)state;
-    const int has = run_child("works", (const char *[]){"DNNL_TP_CUDA_PATH", NULL, NULL}) != 1;
-    if (has) skip();
+    if (has_driver()) skip();
     assert_int_equal(
         0, run_child("libcuda.so.1 is not installed", (const char *[]){"DNNL_TP_CUDA_PATH", NULL, NULL}));
+}
+
+/* A file that is no library is told, where there is nothing else; where there is, it is passed over. */
+static void broken_library(void **state) {
+    (void)state;
+    char folder[] = "/tmp/test_load_XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 100; ++i) fputs("no library\n", f);
+    fclose(f);
+    const int works = run_child(
+        "works", (const char *[]){"DNNL_TP_CUDA_PATH", folder, "LD_LIBRARY_PATH", FAKE_LIBCUDA, NULL});
+    const int tells =
+        run_child("libcuda.so.1 cannot be loaded: ", (const char *[]){"DNNL_TP_CUDA_PATH", folder, NULL});
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(0, works);
+    assert_int_equal(0, has_driver() ? 0 : tells);
 }
 
 int main(int argc, char **argv) {
@@ -97,6 +120,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(finds),
         cmocka_unit_test(tells_why_not),
         cmocka_unit_test(none),
+        cmocka_unit_test(broken_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

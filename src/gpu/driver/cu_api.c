@@ -47,6 +47,14 @@ static void say(const char *format, ...) {
     va_end(args);
 }
 
+/* Opens a library; why one that exists cannot be loaded becomes the reason. */
+static void *try_open(const char *name) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    const char *why = library ? NULL : dlerror();
+    if (why && !strstr(why, "No such file") && !*driver.reason) say("%s cannot be loaded: %s", name, why);
+    return library;
+}
+
 /* The driver's library: the copy that the process already has, the one in DNNL_TP_CUDA_PATH, the system's. */
 static void *open_library(void) {
     static const char *const soname = "libcuda.so.1";
@@ -55,13 +63,11 @@ static void *open_library(void) {
     char path[4096];
     if (!library && folder && *folder &&
         snprintf(path, sizeof path, "%s/%s", folder, soname) < (int)sizeof path)
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    if (library) return library;
-    const char *why = dlerror();
-    if (!why || strstr(why, "No such file")) say("%s is not installed", soname);
-    else say("%s cannot be loaded: %s", soname, why);
-    return NULL;
+        library = try_open(path);
+    if (!library) library = try_open(soname);
+    if (library) driver.reason[0] = '\0';
+    else if (!*driver.reason) say("%s is not installed", soname);
+    return library;
 }
 
 /* Asks for one call; NULL if the driver has none of the version. */

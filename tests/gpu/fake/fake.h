@@ -11,7 +11,7 @@
 #include "gpu/fake/fake_cuda.h"
 #include "gpu/ptx/ptx.h"
 
-enum { FAKE_MAX_DEVICES = 8, FAKE_MAX_STREAMS = 64, FAKE_MAX_CURRENT = 16 };
+enum { FAKE_MAX_DEVICES = 8, FAKE_MAX_STREAMS = 128, FAKE_MAX_CURRENT = 16 };
 
 /* How far each stream has come, by its slot. A slot's numbers go on when another stream takes it. */
 typedef struct {
