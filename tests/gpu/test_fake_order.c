@@ -69,14 +69,16 @@ static void missing_waits_between_streams(void **state) {
     assert_in_range(early, 5, 35);
 }
 
-/* The legacy stream waits for blocking streams and they for it; others do not. */
-static bool legacy_is_ordered(int seed, unsigned flags) {
+/* The legacy stream waits for blocking streams, the thread's own among them, and they for it; others do not. */
+static bool legacy_is_ordered(int seed, unsigned flags, bool per_thread) {
     use_t u;
     use_begin(&u);
     fake_cuda_set_seed((uint64_t)seed);
     fake_cuda_set_delay(-1);
     dtp_cu_stream_t s;
     OK(cu->cuStreamCreate(&s, flags));
+    const dtp_cu_stream_t created = s;
+    if (per_thread) s = (dtp_cu_stream_t)DTP_CU_STREAM_PER_THREAD;
     char back[2] = {0};
     dtp_cu_ptr_t at = use_alloc(&u, 1, 0);
     OK(cu->cuStreamSynchronize(u.stream[0]));
@@ -86,7 +88,7 @@ static bool legacy_is_ordered(int seed, unsigned flags) {
     OK(cu->cuMemcpyDtoHAsync(&back[1], at, 1, s));
     dtp_cu_result_t result = cu->cuStreamSynchronize(NULL);
     if (!result) result = cu->cuStreamSynchronize(s);
-    FAILS(result, cu->cuStreamDestroy(s));
+    FAILS(result, cu->cuStreamDestroy(created));
     FAILS(result, cu->cuMemFreeAsync(at, u.stream[0]));
     use_release(&u, result);
     assert_int_equal(0, fake_cuda_report(stderr));
@@ -96,8 +98,9 @@ static bool legacy_is_ordered(int seed, unsigned flags) {
 static void legacy_stream(void **state) {
     (void)state;
     for (int seed = 0; seed < 20; ++seed) {
-        assert_true(legacy_is_ordered(seed, 0));
-        assert_false(legacy_is_ordered(seed, DTP_CU_STREAM_NON_BLOCKING));
+        assert_true(legacy_is_ordered(seed, 0, false));
+        assert_true(legacy_is_ordered(seed, 0, true));
+        assert_false(legacy_is_ordered(seed, DTP_CU_STREAM_NON_BLOCKING, false));
     }
 }
 
