@@ -50,8 +50,10 @@ if(NOT DNNL_GPU_RUNTIME STREQUAL "CUDA")
 endif()
 target_compile_definitions(test_gpu_load PRIVATE FAKE_LIBCUDA="${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda")
 add_dependencies(test_gpu_load dnnl_tp_fake_libcuda)
-# Tests of graphs, on the CUDA engine instead of the CPU: they take the engine that has a memory of its own.
+# Kernels, and tests of graphs on the CUDA engine instead of the CPU: they take the engine that has a memory of its own.
 if(DNNL_TP_WITH_CUDA_KERNELS)
+  gpu_test(kernels dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
+  target_sources(test_gpu_kernels PRIVATE gpu/gpu_world.c)
   add_library(dnnl_tp_far_on_fake OBJECT gpu/far_on_fake.c)
   target_link_libraries(dnnl_tp_far_on_fake PUBLIC dnnl_tp_test_support PRIVATE dnnl_tp_fake_cuda dnnl_tp_build_flags)
   foreach(source IN ITEMS exec/compile/test_bert exec/compile/test_ops exec/compile/test_parts exec/compile/test_known_if)

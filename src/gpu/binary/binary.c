@@ -1,8 +1,9 @@
 /* Binary operations on the device: f32 arithmetic, any plain layouts that broadcast. */
-#include "common/problems/binary.h"
+#include "gpu/binary/binary.h"
 
 #include "gpu/binary/binary_args.h"
 #include "gpu/device/post_ops.h"
+#include "gpu/exact/exact.h"
 
 enum { THREADS = 256, VECTOR_BYTES = 16 };
 
@@ -21,7 +22,7 @@ static void resolve(dtp_md_t *md, const dtp_md_t *like) {
     else dtp_md_make_plain(md);
 }
 
-static void resolve_all(dtp_binary_desc_t *d) {
+void dtp_gpu_binary_resolve(dtp_binary_desc_t *d) {
     const bool from_src1 =
         dtp_md_is_any(&d->dst) && !dtp_md_same_dims(&d->dst, &d->src0) && !dtp_md_is_any(&d->src1);
     resolve(&d->dst, from_src1 ? &d->src1 : &d->src0);
@@ -46,7 +47,7 @@ static dnnl_tp_status_t binary_init(dtp_pd_t *pd) {
     dtp_binary_desc_t *d = (dtp_binary_desc_t *)pd->op;
     plan_t *plan = pd->plan;
     DTP_TRY(binary_check(pd));
-    resolve_all(d);
+    dtp_gpu_binary_resolve(d);
     plan->nsrc = d->alg == dnnl_tp_binary_select ? 3 : 2;
     const dtp_gpu_order_t order = dtp_gpu_order_of(&d->dst);
     const dtp_gpu_operand_t operands[] = {{&d->dst, plan->dst.stride},
@@ -104,4 +105,4 @@ static DTP_GPU_IMPL(binary_vec, "cuda:vec", .plan_size = sizeof(plan_t), .pd_ini
                     .execute = binary_execute);
 static DTP_GPU_IMPL(binary_any, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = binary_init,
                     .execute = binary_execute);
-DTP_GPU_LIST(binary, &dtp_gpu_binary_vec, &dtp_gpu_binary_any);
+DTP_GPU_LIST(binary, &dtp_gpu_binary_vec, &dtp_gpu_binary_any, &dtp_gpu_binary_exact);

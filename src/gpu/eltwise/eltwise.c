@@ -3,6 +3,7 @@
 
 #include "gpu/device/post_ops.h"
 #include "gpu/eltwise/eltwise_args.h"
+#include "gpu/exact/exact.h"
 
 enum { THREADS = 256, VECTOR_BYTES = 16 };
 
@@ -77,4 +78,4 @@ static DTP_GPU_IMPL(eltwise_vec, "cuda:vec", .plan_size = sizeof(plan_t), .pd_in
                     .execute = eltwise_execute);
 static DTP_GPU_IMPL(eltwise_any, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = eltwise_init,
                     .execute = eltwise_execute);
-DTP_GPU_LIST(eltwise, &dtp_gpu_eltwise_vec, &dtp_gpu_eltwise_any);
+DTP_GPU_LIST(eltwise, &dtp_gpu_eltwise_vec, &dtp_gpu_eltwise_any, &dtp_gpu_eltwise_exact);

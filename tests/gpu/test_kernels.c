@@ -1,0 +1,195 @@
+/* Kernels of the CUDA engine on the fake driver, where benchdnn does not come: functions in the arithmetic of integers, memory
+ * that is not aligned to vectors. */
+#include <stdlib.h>
+
+#include "common/primitive/primitive_desc.h"
+#include "common/problems/binary.h"
+#include "common/problems/eltwise.h"
+#include "cpu/simd/vops.h"
+#include "gpu/gpu_world.h"
+#include "support/upload.h"
+#include "support/tensor.h"
+
+enum { ROWS = 5, COLS = 67, MAX_BYTES = ROWS * COLS * 8 };
+
+/* From element 0 of the memory on. */
+static size_t bytes_of(const dtp_md_t *md) {
+    return dtp_md_size(md) + (size_t)md->offset0 * dtp_type_size(md->data_type);
+}
+
+static dnnl_tp_memory_t upload(const dtp_md_t *md, const void *data) {
+    dnnl_tp_memory_t m;
+    CHECK_OK(dnnl_tp_memory_create(&m, md, gpu, DNNL_TP_MEMORY_ALLOCATE));
+    test_upload(m, data, bytes_of(md));
+    return m;
+}
+
+/* Runs pd, which is destroyed, on n memories, which are destroyed; result: of the last one. */
+static void run(dnnl_tp_primitive_desc_t pd, int n, const int *arg, dnnl_tp_memory_t *memory, void *result,
+                size_t bytes) {
+    dnnl_tp_exec_arg_t args[4];
+    dnnl_tp_primitive_t p;
+    dnnl_tp_stream_t s = gpu_stream();
+    for (int i = 0; i < n; ++i) args[i] = (dnnl_tp_exec_arg_t){arg[i], memory[i]};
+    CHECK_OK(dnnl_tp_primitive_create(&p, pd));
+    CHECK_OK(dnnl_tp_primitive_execute(p, s, n, args));
+    CHECK_OK(dnnl_tp_stream_wait(s));
+    test_download(memory[n - 1], result, bytes);
+    for (int i = 0; i < n; ++i) CHECK_OK(dnnl_tp_memory_destroy(memory[i]));
+    CHECK_OK(dnnl_tp_primitive_destroy(p));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_stream_destroy(s));
+}
+
+/* ---- Arithmetic of integers ---------------------------------------------------------------------------- */
+
+static const dnnl_tp_data_type_t types[] = {dnnl_tp_s64, dnnl_tp_s32, dnnl_tp_s8, dnnl_tp_u8,
+                                            dnnl_tp_boolean};
+enum { NTYPES = sizeof types / sizeof *types };
+
+static dtp_md_t matrix(dnnl_tp_data_type_t dt, int64_t rows, const char *layout) {
+    dtp_md_t md;
+    CHECK_OK(dtp_md_init_layout(&md, 2, (int64_t[]){rows, COLS}, dt, layout));
+    return md;
+}
+
+/* Values beyond 2^53, signs, zeros. */
+static void fill(unsigned char *x, const dtp_md_t *md, test_rng_t *r) {
+    const size_t size = dtp_type_size(md->data_type);
+    for (int64_t i = 0; i < dtp_md_nelems(md); ++i) {
+        const uint64_t u = test_rand(r);
+        int64_t v = (int64_t)(u << 32 | test_rand(r));
+        if (u % 3 == 0) v = (int64_t)(u / 3 % 5) - 2;
+        if (md->data_type == dnnl_tp_boolean) v &= 1;
+        memcpy(x + (size_t)i * size, &v, size);
+    }
+}
+
+static void check_binary(int alg, dnnl_tp_data_type_t dt, bool truth) {
+    const dnnl_tp_data_type_t out = truth ? dnnl_tp_boolean : dt;
+    dtp_binary_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_binary;
+    op.alg = (dnnl_tp_alg_kind_t)alg;
+    op.exact = 1;
+    op.src0 = matrix(dt, ROWS, "ab");
+    op.src1 = matrix(dt, 1, "ab");
+    op.dst = matrix(out, ROWS, "ba");
+    unsigned char x[MAX_BYTES], y[MAX_BYTES], z[MAX_BYTES], want[8];
+    test_rng_t r = test_rng((uint64_t)dt);
+    fill(x, &op.src0, &r);
+    fill(y, &op.src1, &r);
+    memset(z, 0xff, sizeof z);
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    check_impl(pd, "cuda:exact", dnnl_tp_alg_kind2str(op.alg));
+    run(pd, 3, (int[]){DNNL_TP_ARG_SRC_0, DNNL_TP_ARG_SRC_1, DNNL_TP_ARG_DST},
+        (dnnl_tp_memory_t[]){upload(&op.src0, x), upload(&op.src1, y), upload(&op.dst, z)}, z,
+        dtp_md_size(&op.dst));
+    const size_t size = dtp_type_size(dt), out_size = dtp_type_size(out);
+    for (int64_t i = 0; i < ROWS * COLS; ++i) {
+        memset(want, 0, sizeof want);
+        dtp_exact(0, dt)->binary[dtp_ew_binary(alg)](
+            &(dtp_binary_args_t){.x0 = (void *)(x + (size_t)i * size),
+                                 .x1 = (void *)(y + (size_t)(i % COLS) * size),
+                                 .y = (void *)want,
+                                 .rows = 1,
+                                 .cols = 1,
+                                 .cs0 = 1,
+                                 .cs1 = 1});
+        if (truth) want[0] = memcmp(want, (const char[8]){0}, size) != 0;
+        assert_memory_equal(z + (size_t)dtp_md_offset_linear(&op.dst, i) * out_size, want, out_size);
+    }
+}
+
+static void integers_are_exact(void **state) {
+    (void)state;
+#define DTP_EW2(name, ...) DTP_ALG_##name,
+    static const int algs[] = {
+#include "common/base/elementwise.inc"
+    };
+    for (size_t a = 0; a < sizeof algs / sizeof *algs; ++a)
+        for (int t = 0; t < NTYPES; ++t) {
+            if (!dtp_ew_takes(algs[a], types[t])) continue;
+            check_binary(algs[a], types[t], false);
+            check_binary(algs[a], types[t], true);
+        }
+}
+
+static void check_eltwise(int alg, dnnl_tp_data_type_t dt) {
+    dtp_eltwise_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_eltwise;
+    op.prop = dnnl_tp_forward_inference;
+    op.alg = (dnnl_tp_alg_kind_t)alg;
+    op.alpha = alg == DTP_ALG_clip ? -2.f : 3.f;
+    op.beta = 5.f;
+    op.exact = 1;
+    op.src = op.dst = matrix(dt, ROWS, "ab");
+    unsigned char x[MAX_BYTES], z[MAX_BYTES], want[MAX_BYTES];
+    test_rng_t r = test_rng((uint64_t)dt);
+    fill(x, &op.src, &r);
+    memset(z, 0xff, sizeof z);
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    check_impl(pd, "cuda:exact", dnnl_tp_alg_kind2str(op.alg));
+    run(pd, 2, (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_DST},
+        (dnnl_tp_memory_t[]){upload(&op.src, x), upload(&op.dst, z)}, z, dtp_md_size(&op.dst));
+    dtp_exact(0, dt)->eltwise[dtp_ew_unary(alg)](&(dtp_eltwise_args_t){.x = (void *)x,
+                                                                       .y = (void *)want,
+                                                                       .rows = 1,
+                                                                       .cols = ROWS * COLS,
+                                                                       .ldx = ROWS * COLS,
+                                                                       .ldy = ROWS * COLS,
+                                                                       .alpha = op.alpha,
+                                                                       .beta = op.beta});
+    assert_memory_equal(z, want, dtp_md_size(&op.dst));
+}
+
+static void functions_of_integers_are_exact(void **state) {
+    (void)state;
+#define DTP_EW1(name, ...) DTP_ALG_##name,
+    static const int algs[] = {
+#include "common/base/elementwise.inc"
+    };
+    for (size_t a = 0; a < sizeof algs / sizeof *algs; ++a)
+        for (int t = 0; t < NTYPES; ++t)
+            if (dtp_ew_takes(algs[a], types[t])) check_eltwise(algs[a], types[t]);
+}
+
+/* ---- Memory that is not aligned ------------------------------------------------------------------------ */
+
+/* COLS - 3 columns from column 1 on of a row of COLS: whole vectors that begin beside their place. */
+static dtp_md_t window(void) {
+    dtp_md_t md = matrix(dnnl_tp_f32, 1, "ab");
+    md.dims[1] = md.padded_dims[1] = COLS - 3;
+    md.offset0 = 1;
+    return md;
+}
+
+static void windows_begin_anywhere(void **state) {
+    (void)state;
+    const dtp_md_t md = window();
+    const dnnl_tp_prop_kind_t inference = dnnl_tp_forward_inference;
+    dnnl_tp_primitive_desc_t pd[2];
+    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd[0], gpu, inference, dnnl_tp_eltwise_linear,
+                                                           &md, &md, 2, 1, NULL));
+    check_impl(pd[0], "cuda:vec", "eltwise");
+    CHECK_OK(dnnl_tp_softmax_forward_primitive_desc_create(&pd[1], gpu, inference, dnnl_tp_softmax_accurate,
+                                                           &md, &md, 0, NULL));
+    for (int i = 0; i < 2; ++i) {
+        float x[COLS], z[COLS];
+        for (int k = 0; k < COLS; ++k) x[k] = (float)k, z[k] = -1;
+        run(pd[i], 2, (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_DST},
+            (dnnl_tp_memory_t[]){upload(&md, x), upload(&md, z)}, z, bytes_of(&md));
+        assert_true(z[0] == -1);
+        for (int k = 1; k < COLS - 2; ++k) assert_true(z[k] == (i ? 1 : 2 * (float)k + 1));
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
+    const struct CMUnitTest tests[] = {TEST(integers_are_exact), TEST(functions_of_integers_are_exact),
+                                       TEST(windows_begin_anywhere)};
+    return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
+}
