@@ -1,11 +1,12 @@
 /* Kernels of the CUDA engine on the fake driver, where benchdnn does not come: functions in the arithmetic of integers, memory
- * that is not aligned to vectors. */
+ * that is not aligned to vectors, post-operations, large indices; what is refused. */
 #include <stdlib.h>
 
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
 #include "cpu/simd/vops.h"
+#include "gpu/device/view.h"
 #include "gpu/gpu_world.h"
 #include "support/upload.h"
 #include "support/tensor.h"
@@ -187,9 +188,95 @@ static void windows_begin_anywhere(void **state) {
     }
 }
 
+/* ---- Post-operations and refusals ---------------------------------------------------------------------- */
+
+static dnnl_tp_primitive_attr_t attr_with(dnnl_tp_post_ops_t po) {
+    dnnl_tp_primitive_attr_t attr;
+    CHECK_OK(dnnl_tp_primitive_attr_create(&attr));
+    CHECK_OK(dnnl_tp_primitive_attr_set_post_ops(attr, po));
+    CHECK_OK(dnnl_tp_post_ops_destroy(po));
+    return attr;
+}
+
+static void prelu_follows_its_mask(void **state) {
+    (void)state;
+    const dtp_md_t md = matrix(dnnl_tp_f32, ROWS, "ba"), weights = matrix(dnnl_tp_f32, 1, "ab");
+    dnnl_tp_post_ops_t po;
+    CHECK_OK(dnnl_tp_post_ops_create(&po));
+    CHECK_OK(dnnl_tp_post_ops_append_prelu(po, 1 << 1));
+    dnnl_tp_primitive_attr_t attr = attr_with(po);
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                           dnnl_tp_eltwise_linear, &md, &md, 1, -100, attr));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+    float x[ROWS * COLS], w[COLS], z[ROWS * COLS];
+    for (int i = 0; i < ROWS * COLS; ++i) x[i] = (float)i, z[i] = -1;
+    for (int k = 0; k < COLS; ++k) w[k] = (float)k;
+    run(pd, 3,
+        (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_TP_ARG_WEIGHTS, DNNL_TP_ARG_DST},
+        (dnnl_tp_memory_t[]){upload(&md, x), upload(&weights, w), upload(&md, z)}, z, sizeof z);
+    for (int i = 0; i < ROWS * COLS; ++i) {
+        const float y = x[i] - 100;
+        assert_true(z[i] == (y < 0 ? y * w[i / ROWS] : y));
+    }
+}
+
+static void refusals(void **state) {
+    (void)state;
+    enum { STEPS = 16 };
+    const dtp_md_t f64 = matrix(dnnl_tp_f64, ROWS, "ab"), blocked = matrix(dnnl_tp_f32, ROWS, "aB16b"),
+                   plain = matrix(dnnl_tp_f32, ROWS, "ab");
+    const dtp_md_t *const refused[] = {&f64, &blocked};
+    dnnl_tp_primitive_desc_t pd;
+    for (int i = 0; i < 2; ++i) {
+        CHECK_STATUS(dnnl_tp_eltwise_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                                   dnnl_tp_eltwise_exp, refused[i],
+                                                                   refused[i], 0, 0, NULL),
+                     dnnl_tp_unimplemented);
+        CHECK_STATUS(dnnl_tp_binary_primitive_desc_create(&pd, gpu, dnnl_tp_binary_add, refused[i],
+                                                          refused[i], refused[i], NULL),
+                     dnnl_tp_unimplemented);
+        CHECK_STATUS(dnnl_tp_softmax_forward_primitive_desc_create(&pd, gpu, dnnl_tp_forward_inference,
+                                                                   dnnl_tp_softmax_accurate, refused[i],
+                                                                   refused[i], 1, NULL),
+                     dnnl_tp_unimplemented);
+    }
+    /* The function is a step, too. */
+    dnnl_tp_post_ops_t po;
+    CHECK_OK(dnnl_tp_post_ops_create(&po));
+    for (int i = 0; i < STEPS; ++i) CHECK_OK(dnnl_tp_post_ops_append_eltwise(po, dnnl_tp_eltwise_relu, 0, 0));
+    dnnl_tp_primitive_attr_t attr = attr_with(po);
+    CHECK_STATUS(dnnl_tp_eltwise_forward_primitive_desc_create(
+                     &pd, gpu, dnnl_tp_forward_inference, dnnl_tp_eltwise_exp, &plain, &plain, 0, 0, attr),
+                 dnnl_tp_unimplemented);
+    CHECK_OK(
+        dnnl_tp_binary_primitive_desc_create(&pd, gpu, dnnl_tp_binary_add, &plain, &plain, &plain, attr));
+    CHECK_OK(dnnl_tp_primitive_desc_destroy(pd));
+    CHECK_OK(dnnl_tp_primitive_attr_destroy(attr));
+}
+
+/* The division of device.cuh, of indices that no tensor of a test has. */
+static void large_indices_are_divided(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 7, 64, 1000, 65537, 1 << 30, INT32_MAX};
+    static const uint64_t values[] = {
+        0, 1, 2, 6, 7, INT32_MAX, UINT64_C(1) << 32, (UINT64_C(1) << 62) + 12345, INT64_MAX};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+        for (size_t v = 0; v < sizeof values / sizeof *values; ++v) {
+            const dtp_gpu_dim_t d = dtp_gpu_dim(sizes[s]);
+            const uint64_t n = values[v], want = n / (uint64_t)sizes[s];
+            assert_true((uint64_t)((unsigned __int128)(2 * n) * d.wide_multiplier >> 64) >> d.shift == want);
+            if (n <= INT32_MAX) assert_true((2 * n * d.multiplier >> 32) >> d.shift == want);
+        }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
-    const struct CMUnitTest tests[] = {TEST(integers_are_exact), TEST(functions_of_integers_are_exact),
-                                       TEST(windows_begin_anywhere)};
+    const struct CMUnitTest tests[] = {TEST(integers_are_exact),
+                                       TEST(functions_of_integers_are_exact),
+                                       TEST(windows_begin_anywhere),
+                                       TEST(prelu_follows_its_mask),
+                                       TEST(refusals),
+                                       TEST(large_indices_are_divided)};
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }
