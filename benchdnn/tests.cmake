@@ -56,6 +56,20 @@ if(DNNL_CPU_RUNTIME STREQUAL "EXT_THREADPOOL")
     PASS_REGULAR_EXPRESSION "perf,gpu:1,")
 endif()
 
+# The kernels of GPUs, run by a driver that tests have (tests/gpu); what the CUDA engine refuses, blocked layouts above all, is no
+# failure.
+if(DNNL_TP_WITH_CUDA_KERNELS)
+  foreach(driver IN ITEMS binary concat eltwise ip lnorm matmul reduction reorder softmax sum)
+    set(run benchdnn --engine=gpu --allow-unimpl=true --${driver})
+    add_test(NAME gpu_benchdnn_${driver}_smoke COMMAND ${run} --batch=test_${driver}_smoke)
+    add_test(NAME gpu_benchdnn_${driver} COMMAND ${run} --batch=test_${driver}_ci)
+    set_tests_properties(gpu_benchdnn_${driver}_smoke PROPERTIES LABELS quick TIMEOUT ${quick_timeout})
+    set_tests_properties(gpu_benchdnn_${driver} PROPERTIES LABELS full TIMEOUT 3600)
+    set_tests_properties(gpu_benchdnn_${driver} gpu_benchdnn_${driver}_smoke PROPERTIES
+      ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/tests/fake_libcuda")
+  endforeach()
+endif()
+
 # Graphs from files.
 file(GLOB graphs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph ${CMAKE_CURRENT_SOURCE_DIR}/inputs/graph/*.graph)
 list(TRANSFORM graphs PREPEND --graph=)

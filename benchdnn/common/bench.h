@@ -57,7 +57,7 @@ typedef struct {
     int fix_times, repeats, num_streams;
     bd_cold_t cold;
     char cold_text[32];
-    bool mem_check, enum_tags_only, same_pd_check, check_ref_impl, canonical;
+    bool mem_check, enum_tags_only, same_pd_check, check_ref_impl, allow_unimpl, canonical;
     char impl[256], skip_impl[256], global_impl[256], global_skip_impl[256];
     char match[256];
     regex_t match_re;

@@ -116,6 +116,7 @@ G_BOOL(mem_check)
 G_BOOL(enum_tags_only)
 G_BOOL(same_pd_check)
 G_BOOL(check_ref_impl)
+G_BOOL(allow_unimpl)
 G_BOOL(canonical)
 #define G_TEXT(field) \
     static int g_##field(const char *v) { return g_text(v, bd.field, sizeof bd.field); }
@@ -221,6 +222,7 @@ static const struct {
     {"match", g_match, "", "only problems whose repro line matches this regular expression"},
     {"allow-enum-tags-only", g_enum_tags_only, "true", "refuse layouts that are no enumerator"},
     {"attr-same-pd-check", g_same_pd_check, "false", "attributes must not change the implementation"},
+    {"allow-unimpl", g_allow_unimpl, "false", "a problem that no implementation serves is no failure"},
     {"check-ref-impl", g_check_ref_impl, "false", "a reference implementation is a failure"},
     {"canonical", g_canonical, "false", "print defaults too"},
     {"cpu-isa-hints", g_isa_hints, "none", "none, no_hints, prefer_ymm: accepted"},

@@ -73,6 +73,7 @@ static void globals(char *out, size_t size) {
     if (c || strcmp(bd.isa_hints, "none")) bd_cat(out, size, "--cpu-isa-hints=%s ", bd.isa_hints);
     if (c || bd.same_pd_check)
         bd_cat(out, size, "--attr-same-pd-check=%s ", bd.same_pd_check ? "true" : "false");
+    if (c || bd.allow_unimpl) bd_cat(out, size, "--allow-unimpl=%s ", bd.allow_unimpl ? "true" : "false");
     if (c || bd.check_ref_impl)
         bd_cat(out, size, "--check-ref-impl=%s ", bd.check_ref_impl ? "true" : "false");
     if (c || bd.cold) bd_cat(out, size, "--cold-cache=%s ", bd.cold_text);
