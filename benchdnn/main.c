@@ -34,8 +34,7 @@ static const bd_driver_t *find_driver(const char *tok) {
 static int finish(void) {
     bd_stat_print();
     bd_exec_shutdown();
-    return bd_stat.n[BD_FAILED] + bd_stat.n[BD_UNIMPLEMENTED] + bd_stat.n[BD_INVALID_ARGUMENTS] ? BD_EXIT_FAIL
-                                                                                                : BD_EXIT_OK;
+    return bd_stat_failures() ? BD_EXIT_FAIL : BD_EXIT_OK;
 }
 
 /* All tokens from the first on: graphs and their options. */

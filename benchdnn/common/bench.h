@@ -94,6 +94,7 @@ void bd_stat_failure(const char *line);
 void bd_stat_ratio(const char *klass, double ratio, double lo, double hi, double ours_us, double peer_us,
                    const char *apart, const char *prb, const char *peer_impl);
 void bd_stat_print(void);
+long bd_stat_failures(void); /* problems so far that make the program fail */
 /* Prints "N:STATE (reason) ... __REPRO: ..." and counts. */
 void bd_report(bd_state_t state, const char *reason, long errors, long total, double ms, const char *repro);
 

@@ -171,12 +171,16 @@ static void print_classes(void) {
     putchar('\n');
 }
 
+long bd_stat_failures(void) {
+    const long *n = bd_stat.n;
+    return n[BD_FAILED] + n[BD_INVALID_ARGUMENTS] + (bd.allow_unimpl ? 0 : n[BD_UNIMPLEMENTED]);
+}
+
 void bd_stat_print(void) {
     static const char *const names[] = {"create_pd", "create_prim", "fill",
                                         "execute",   "compute_ref", "compare"};
     const long *n = bd_stat.n;
-    long failed = n[BD_FAILED] + n[BD_INVALID_ARGUMENTS];
-    if (!bd.allow_unimpl) failed += n[BD_UNIMPLEMENTED];
+    const long failed = bd_stat_failures();
     print_impls();
     print_failures();
     print_classes();
