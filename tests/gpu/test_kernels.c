@@ -5,6 +5,7 @@
 #include "common/primitive/primitive_desc.h"
 #include "common/problems/binary.h"
 #include "common/problems/eltwise.h"
+#include "common/problems/reduction.h"
 #include "cpu/simd/vops.h"
 #include "gpu/device/view.h"
 #include "gpu/gpu_world.h"
@@ -158,6 +159,55 @@ static void functions_of_integers_are_exact(void **state) {
             if (dtp_ew_takes(algs[a], types[t])) check_eltwise(algs[a], types[t]);
 }
 
+static int64_t element(const unsigned char *x, dnnl_tp_data_type_t dt, int64_t i) {
+    return dt == dnnl_tp_s64   ? ((const int64_t *)(const void *)x)[i]
+           : dt == dnnl_tp_s32 ? ((const int32_t *)(const void *)x)[i]
+           : dt == dnnl_tp_s8  ? ((const int8_t *)x)[i]
+                               : x[i];
+}
+
+static int64_t combined(dnnl_tp_alg_kind_t alg, int64_t x, int64_t y) {
+    return alg == dnnl_tp_reduction_max   ? (x > y ? x : y)
+           : alg == dnnl_tp_reduction_min ? (x < y ? x : y)
+           : alg == dnnl_tp_reduction_mul ? (int64_t)((uint64_t)x * (uint64_t)y)
+                                          : (int64_t)((uint64_t)x + (uint64_t)y);
+}
+
+/* Rows of COLS elements, or everything. */
+static void check_reduction(dnnl_tp_alg_kind_t alg, dnnl_tp_data_type_t dt, bool all) {
+    dtp_reduction_desc_t op;
+    memset(&op, 0, sizeof op);
+    op.base.kind = dnnl_tp_reduction;
+    op.alg = alg;
+    op.exact = 1;
+    op.src = matrix(dt, ROWS, "ba");
+    CHECK_OK(dtp_md_init_strides(&op.dst, 2, (int64_t[]){all ? 1 : ROWS, 1}, dt, NULL));
+    _Alignas(8) unsigned char x[MAX_BYTES], z[ROWS * 8];
+    test_rng_t r = test_rng((uint64_t)dt);
+    fill(x, &op.src, &r);
+    memset(z, 0xff, sizeof z);
+    dnnl_tp_primitive_desc_t pd;
+    CHECK_OK(dtp_pd_create(&pd, gpu, &op.base, sizeof op, NULL));
+    check_impl(pd, "cuda:exact", dnnl_tp_alg_kind2str(alg));
+    run(pd, 2, (int[]){DNNL_TP_ARG_SRC, DNNL_TP_ARG_DST},
+        (dnnl_tp_memory_t[]){upload(&op.src, x), upload(&op.dst, z)}, z, dtp_md_size(&op.dst));
+    const int rows = all ? 1 : ROWS, n = ROWS * COLS / rows;
+    for (int row = 0; row < rows; ++row) {
+        int64_t y = element(x, dt, row);
+        for (int i = 1; i < n; ++i) y = combined(alg, y, element(x, dt, row + (int64_t)i * rows));
+        if (alg == dnnl_tp_reduction_mean) y /= n;
+        if (dt == dnnl_tp_boolean) y = y != 0;
+        assert_memory_equal(z + (size_t)row * dtp_type_size(dt), &y, dtp_type_size(dt));
+    }
+}
+
+static void reductions_of_integers_are_exact(void **state) {
+    (void)state;
+    for (int alg = dnnl_tp_reduction_max; alg <= dnnl_tp_reduction_mean; ++alg)
+        for (int t = 0; t < NTYPES; ++t)
+            for (int all = 0; all < 2; ++all) check_reduction((dnnl_tp_alg_kind_t)alg, types[t], all);
+}
+
 /* ---- Memory that is not aligned ------------------------------------------------------------------------ */
 
 /* COLS - 3 columns from column 1 on of a row of COLS: whole vectors that begin beside their place. */
@@ -274,6 +324,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gpu_setup, gpu_teardown)
     const struct CMUnitTest tests[] = {TEST(integers_are_exact),
                                        TEST(functions_of_integers_are_exact),
+                                       TEST(reductions_of_integers_are_exact),
                                        TEST(windows_begin_anywhere),
                                        TEST(prelu_follows_its_mask),
                                        TEST(refusals),

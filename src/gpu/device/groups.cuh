@@ -16,14 +16,14 @@ struct dtp_max {
 };
 
 /* Over the lanes of a warp; all get it. */
-template <class F> DTP_DEVICE float dtp_over_warp(F f, float x) {
+template <class F, class T> DTP_DEVICE T dtp_over_warp(F f, T x) {
 #pragma unroll
     for (int lane = DTP_WARP / 2; lane > 0; lane /= 2) x = f(x, __shfl_xor_sync(0xffffffff, x, lane));
     return x;
 }
-/* Over the warps of a block of one dimension, each of which has one value; all get it. room: DTP_WARP floats of shared memory,
+/* Over the warps of a block of one dimension, each of which has one value; all get it. room: DTP_WARP values of shared memory,
  * free again at the next __syncthreads. */
-template <class F> DTP_DEVICE float dtp_over_warps(F f, float x, float *room) {
+template <class F, class T> DTP_DEVICE T dtp_over_warps(F f, T x, T *room) {
     const int warps = (int)blockDim.x / DTP_WARP, warp = (int)threadIdx.x / DTP_WARP,
               lane = (int)threadIdx.x % DTP_WARP;
     if (lane == 0) room[warp] = x;

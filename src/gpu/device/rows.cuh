@@ -42,7 +42,7 @@ struct dtp_group {
           threads(by_warps ? DTP_WARP : blockDim.x), first(by_warps ? dtp_thread() / DTP_WARP : blockIdx.x),
           count(by_warps ? dtp_threads() / DTP_WARP : gridDim.x) {}
     /* Combines over the group; all get it. room: as of dtp_over_block. */
-    template <class F> __device__ __forceinline__ float over(F f, float x, float *room) const {
+    template <class F, class T> __device__ __forceinline__ T over(F f, T x, T *room) const {
         x = dtp_over_warp(f, x);
         return is_warp ? x : dtp_over_warps(f, x, room);
     }
@@ -53,7 +53,7 @@ struct dtp_group {
 };
 
 /* Instances <stem>_<type> of the function body<T>(a) for held rows. */
-#define DTP_ROW_KERNELS(stem, args_t, body)                                                 \
+#define DTP_ROW_KERNELS(stem, args_t, body)                                       \
     DTP_KERNEL(stem##_f32, args_t, DTP_GPU_BLOCK_THREADS) { body<float>(a); }     \
     DTP_KERNEL(stem##_bf16, args_t, DTP_GPU_BLOCK_THREADS) { body<dtp_bf16>(a); } \
     DTP_KERNEL(stem##_f16, args_t, DTP_GPU_BLOCK_THREADS) { body<dtp_f16>(a); }

@@ -1,8 +1,7 @@
 /* Reductions on the device: any plain layouts, in f32, in an order that the shape and the device fix. */
-#include "common/problems/reduction.h"
+#include "gpu/reduction/reduction.h"
 
 #include "gpu/device/rows.h"
-#include "gpu/reduction/reduction_args.h"
 
 /* Results with fewer elements than SHORT are columns; those of more than WARP_ROW take a block each. Parts have at least so many
  * elements of a row, or of a column. */
@@ -65,15 +64,22 @@ static dtp_reduction_map_t map_of(const dtp_reduction_desc_t *d) {
     return d->p == 1.f ? DTP_MAP_ABS : d->p == 2.f ? DTP_MAP_SQUARE : DTP_MAP_POWER;
 }
 
-/* Dimensions that stay, and those that are reduced. */
-static dnnl_tp_status_t walk(plan_t *plan, const dtp_reduction_desc_t *d, const dtp_gpu_order_t *order) {
-    dtp_gpu_reduction_args_t *a = &plan->args;
+dnnl_tp_status_t dtp_gpu_reduction_describe(dtp_gpu_reduction_args_t *a, const dtp_reduction_desc_t *d,
+                                            const dtp_gpu_order_t *order) {
     dtp_md_t reduced = d->src;
     for (int i = 0; i < d->src.ndims; ++i)
         if (d->dst.dims[i] == d->src.dims[i]) reduced.dims[i] = 1;
     const dtp_gpu_operand_t kept[] = {{&d->src, a->src.stride}, {&d->dst, a->dst.stride}};
     DTP_TRY(dtp_gpu_walk(&a->kept, &d->dst, order, kept, 2));
-    return dtp_gpu_walk(&a->reduced, &reduced, order, &(dtp_gpu_operand_t){&d->src, a->reduced_step}, 1);
+    DTP_TRY(dtp_gpu_walk(&a->reduced, &reduced, order, &(dtp_gpu_operand_t){&d->src, a->reduced_step}, 1));
+    a->count = a->reduced.n;
+    a->p = d->p;
+    a->eps = d->eps;
+    a->map = map_of(d);
+    a->combine = combine_of(d->alg);
+    a->finish = finish_of(d->alg);
+    a->by_warps = a->reduced.n <= WARP_ROW;
+    return dnnl_tp_success;
 }
 
 /* Runs of src lie along the dimensions that are reduced, or along those that stay. */
@@ -92,12 +98,10 @@ static bool columns_have_runs(plan_t *plan) {
 
 static dnnl_tp_status_t choose_rows(const dtp_pd_t *pd, plan_t *plan) {
     const bool power = plan->args.map == DTP_MAP_POWER, runs = rows_have_runs(&plan->args);
-    const bool by_warps = plan->args.reduced.n <= WARP_ROW;
-    plan->args.by_warps = by_warps;
     plan->args.src.aligned = runs;
     plan->args.dst.aligned = false;
     plan->one.shape.grid[0] =
-        dtp_gpu_grid(by_warps ? dtp_div_up(plan->args.kept.n, WARPS) : plan->args.kept.n);
+        dtp_gpu_grid(plan->args.by_warps ? dtp_div_up(plan->args.kept.n, WARPS) : plan->args.kept.n);
     return dtp_gpu_kernel(pd, DTP_GPU_MODULE_reduction,
                           power  ? "dtp_reduction_rows_power"
                           : runs ? "dtp_reduction_rows_runs"
@@ -142,14 +146,8 @@ static dnnl_tp_status_t reduction_init(dtp_pd_t *pd) {
     if (dtp_md_is_any(&d->dst)) dtp_gpu_layout_like(&d->dst, &d->src);
     DTP_DISPATCH(dtp_md_is_plain(&d->src), UNSUPPORTED_LAYOUT);
     const dtp_gpu_order_t order = dtp_gpu_order_of(&d->src);
-    DTP_TRY(walk(plan, d, &order));
+    DTP_TRY(dtp_gpu_reduction_describe(a, d, &order));
     DTP_TRY(dtp_gpu_post_ops_init(&plan->po, pd, DTP_REDUCTION_DST, &d->dst, &order));
-    a->count = a->reduced.n;
-    a->p = d->p;
-    a->eps = d->eps;
-    a->map = map_of(d);
-    a->combine = combine_of(d->alg);
-    a->finish = finish_of(d->alg);
     plan->columns = a->reduced_step[0] != 1 || a->reduced.n < SHORT;
     plan->one.shape.block[0] = DTP_REDUCTION_THREADS;
     if (plan->columns) DTP_TRY(choose_first_columns(pd, plan));
@@ -196,4 +194,4 @@ static dnnl_tp_status_t reduction_execute(const dtp_pd_t *pd, const dtp_exec_ctx
 
 static DTP_GPU_IMPL(reduction_any, "cuda:any", .plan_size = sizeof(plan_t), .pd_init = reduction_init,
                     .execute = reduction_execute);
-DTP_GPU_LIST(reduction, &dtp_gpu_reduction_any);
+DTP_GPU_LIST(reduction, &dtp_gpu_reduction_any, &dtp_gpu_reduction_exact);
