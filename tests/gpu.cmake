@@ -1,4 +1,7 @@
 # The CUDA engine's tests on machines without a GPU: an interpreter of PTX, and a driver that runs kernels with it.
+if(NOT DNNL_TP_WITH_CUDA)
+  return()
+endif()
 add_subdirectory(gpu/ptx)
 # The driver, as a library whose table a test installs, and as the libcuda.so.1 that a program finds.
 file(GLOB fake_cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/fake/*.c)
@@ -36,6 +39,8 @@ endif()
 if(DNNL_GPU_RUNTIME STREQUAL "CUDA")
   gpu_test(engine dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
   target_sources(test_gpu_engine PRIVATE gpu/gpu_world.c)
+  add_executable(gpu_host_cost gpu/host_cost.c gpu/gpu_world.c)
+  target_link_libraries(gpu_host_cost PRIVATE dnnl_tp_fake_cuda dnnl_tp_test_support PkgConfig::CMOCKA dnnl_tp_build_flags)
   gpu_test(controls dnnl_tp_fake_cuda dnnl_tp_test_support Threads::Threads)
   target_sources(test_gpu_controls PRIVATE gpu/gpu_world.c)
 endif()
@@ -45,9 +50,6 @@ if(cuda_include) # else the test compares nothing
 endif()
 # How the driver is found: the test runs itself with and without the library above.
 gpu_test(load dnnl_tp_test_support Threads::Threads ${CMAKE_DL_LIBS})
-if(NOT DNNL_GPU_RUNTIME STREQUAL "CUDA")
-  target_sources(test_gpu_load PRIVATE ${PROJECT_SOURCE_DIR}/src/gpu/driver/cu_api.c)
-endif()
 target_compile_definitions(test_gpu_load PRIVATE FAKE_LIBCUDA="${CMAKE_CURRENT_BINARY_DIR}/fake_libcuda")
 add_dependencies(test_gpu_load dnnl_tp_fake_libcuda)
 # Kernels, and tests of graphs on the CUDA engine instead of the CPU: they take the engine that has a memory of its own.
