@@ -1,6 +1,5 @@
 /* Binary operations on the device: f32 arithmetic, any plain layouts that broadcast. */
-#include "gpu/binary/binary.h"
-
+#include "common/problems/binary.h"
 #include "gpu/binary/binary_args.h"
 #include "gpu/device/post_ops.h"
 #include "gpu/exact/exact.h"
@@ -15,20 +14,6 @@ typedef struct {
     dtp_cu_function_t vec, any; /* vec: NULL, or needs memory aligned to VECTOR_BYTES */
     int64_t vec_run, any_run;   /* elements of a thread */
 } plan_t;
-
-static void resolve(dtp_md_t *md, const dtp_md_t *like) {
-    if (!dtp_md_is_any(md)) return;
-    if (dtp_md_same_dims(md, like)) dtp_gpu_layout_like(md, like);
-    else dtp_md_make_plain(md);
-}
-
-void dtp_gpu_binary_resolve(dtp_binary_desc_t *d) {
-    const bool from_src1 =
-        dtp_md_is_any(&d->dst) && !dtp_md_same_dims(&d->dst, &d->src0) && !dtp_md_is_any(&d->src1);
-    resolve(&d->dst, from_src1 ? &d->src1 : &d->src0);
-    resolve(&d->src1, &d->dst);
-    if (!dtp_md_is_zero(&d->src2)) resolve(&d->src2, &d->dst);
-}
 
 static dnnl_tp_status_t binary_check(const dtp_pd_t *pd) {
     const dtp_binary_desc_t *d = (const dtp_binary_desc_t *)pd->op;

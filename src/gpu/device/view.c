@@ -41,6 +41,20 @@ void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like) {
     }
 }
 
+static void resolve_like(dtp_md_t *md, const dtp_md_t *like) {
+    if (!dtp_md_is_any(md)) return;
+    if (dtp_md_same_dims(md, like)) dtp_gpu_layout_like(md, like);
+    else dtp_md_make_plain(md);
+}
+
+void dtp_gpu_binary_resolve(dtp_binary_desc_t *d) {
+    const bool from_src1 =
+        dtp_md_is_any(&d->dst) && !dtp_md_same_dims(&d->dst, &d->src0) && !dtp_md_is_any(&d->src1);
+    resolve_like(&d->dst, from_src1 ? &d->src1 : &d->src0);
+    resolve_like(&d->src1, &d->dst);
+    if (!dtp_md_is_zero(&d->src2)) resolve_like(&d->src2, &d->dst);
+}
+
 dtp_gpu_dim_t dtp_gpu_dim(int64_t size) {
     dtp_gpu_dim_t dim = {.size = (uint32_t)size};
     while (INT64_C(1) << dim.shift < size) ++dim.shift;

@@ -4,6 +4,7 @@
 #ifndef DTP_GPU_DEVICE_VIEW_H
 #define DTP_GPU_DEVICE_VIEW_H
 
+#include "common/problems/binary.h"
 #include "gpu/device/args.h"
 #include "gpu/engine/kernels.h"
 
@@ -20,6 +21,9 @@ dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md);
 dtp_gpu_order_t dtp_gpu_order_last(dtp_gpu_order_t order, int d);
 /* Resolves md, of format any and the dims of `like` or 1, to like's order of dimensions, dense; plain where like is not. */
 void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like);
+/* Layout `any` of a binary operation, as on the CPU: dst follows the source that has its dimensions, sources follow dst where they
+ * have its dimensions and are plain otherwise. */
+void dtp_gpu_binary_resolve(dtp_binary_desc_t *d);
 /* The first n dimensions of an order. */
 static inline dtp_gpu_order_t dtp_gpu_order_first(dtp_gpu_order_t order, int n) {
     order.n = n;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "common/problems/eltwise.h"
-#include "gpu/binary/binary.h"
 #include "gpu/device/view.h"
 #include "gpu/exact/exact_args.h"
 
