@@ -1,0 +1,43 @@
+/* Host half of products of matrices: what matmul and inner product share.
+ *
+ * A product is planned from plain tensors and how their dimensions map to those of dst. Dimensions of dst but the last are rows as
+ * far as every tensor allows it, the rest is a batch of matrices. Kernels: matmul_mma.cu, matmul_simt.cu. */
+#ifndef DTP_GPU_MATMUL_PRODUCT_H
+#define DTP_GPU_MATMUL_PRODUCT_H
+
+#include "gpu/device/post_ops.h"
+#include "gpu/matmul/matmul_args.h"
+
+/* Dense indices of the arguments, as matmul and inner product have them. */
+enum { DTP_PRODUCT_SRC, DTP_PRODUCT_WEI, DTP_PRODUCT_BIA, DTP_PRODUCT_DST };
+
+/* What is multiplied. Layouts are resolved and plain. dim: of src, weights and bias, which each dimension of dst is; -1: none. */
+typedef struct {
+    const dtp_md_t *md[4]; /* by dense index; bias may be zero */
+    int dim[3][DNNL_TP_MAX_NDIMS];
+    int64_t k, src_k, wei_k; /* sums over k, whose elements are so far apart */
+} dtp_gpu_problem_t;
+
+/* Plan of an implementation. */
+typedef struct {
+    dtp_matmul_args_t args; /* without pointers */
+    dtp_gpu_post_ops_t post_ops;
+    dtp_cu_function_t kernel, join; /* join: adds parts; NULL: there is one */
+    int tile_m, tile_n, threads;    /* tile_m 0: a thread has DTP_MATMUL_COLUMNS elements */
+    uint32_t shared_bytes;
+    bool swapped;             /* rows are columns of dst, src are the weights */
+    int src_width, wei_width; /* bytes to which lines are aligned if element 0 is */
+    bool dst_wide;            /* the same for runs of dst */
+} dtp_gpu_product_t;
+
+typedef enum { DTP_GPU_PRODUCT_MMA, DTP_GPU_PRODUCT_SIMT, DTP_GPU_PRODUCT_ANY } dtp_gpu_product_kind_t;
+
+/* pd_init after layouts are resolved: checks types and attributes, chooses a kernel of this kind, books scratch. Unimplemented, with a
+ * reason, where none fits. */
+dnnl_tp_status_t dtp_gpu_product_init(dtp_gpu_product_t *plan, dtp_pd_t *pd, const dtp_gpu_problem_t *problem,
+                                      dtp_gpu_product_kind_t kind);
+/* md: the descriptors of the problem. */
+dnnl_tp_status_t dtp_gpu_product_execute(const dtp_gpu_product_t *plan, const dtp_pd_t *pd,
+                                         const dtp_exec_ctx_t *ctx, const dtp_md_t *const md[4]);
+
+#endif
