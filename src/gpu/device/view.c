@@ -29,16 +29,19 @@ dtp_gpu_order_t dtp_gpu_order_of(const dtp_md_t *md) {
     return order;
 }
 
-void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like) {
-    dtp_md_make_plain(md);
-    if (!dtp_md_is_plain(like)) return;
-    const dtp_gpu_order_t order = dtp_gpu_order_of(like);
+void dtp_gpu_make_dense(dtp_md_t *md, const dtp_gpu_order_t *order) {
     int64_t stride = 1;
-    for (int i = order.n - 1; i >= 0; --i) {
-        const int d = order.dim[i];
-        md->strides[d] = stride;
-        stride *= dtp_max64(1, md->dims[d]);
+    dtp_md_make_plain(md);
+    for (int i = order->n - 1; i >= 0; --i) {
+        md->strides[order->dim[i]] = stride;
+        stride *= dtp_max64(md->dims[order->dim[i]], 1);
     }
+}
+
+void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like) {
+    const dtp_gpu_order_t order = dtp_gpu_order_of(like);
+    if (dtp_md_is_plain(like)) dtp_gpu_make_dense(md, &order);
+    else dtp_md_make_plain(md);
 }
 
 static void resolve_like(dtp_md_t *md, const dtp_md_t *like) {

@@ -24,6 +24,8 @@ void dtp_gpu_layout_like(dtp_md_t *md, const dtp_md_t *like);
 /* Layout `any` of a binary operation, as on the CPU: dst follows the source that has its dimensions, sources follow dst where they
  * have its dimensions and are plain otherwise. */
 void dtp_gpu_binary_resolve(dtp_binary_desc_t *d);
+/* Gives md, whose dims and type are set, the dense layout of that order. */
+void dtp_gpu_make_dense(dtp_md_t *md, const dtp_gpu_order_t *order);
 /* The first n dimensions of an order. */
 static inline dtp_gpu_order_t dtp_gpu_order_first(dtp_gpu_order_t order, int n) {
     order.n = n;

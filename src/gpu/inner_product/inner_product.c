@@ -6,8 +6,10 @@
 /* Dims 1.. of src and weights as one. Unimplemented where they do not join. */
 static dnnl_tp_status_t join_k(dtp_gpu_problem_t *p, const dtp_md_t *src, const dtp_md_t *wei) {
     const dtp_gpu_order_t order = dtp_gpu_order_of(src->dims[0] == 0 ? wei : src);
-    p->k = 1;
+    p->k = dtp_md_nelems(src) / dtp_max64(src->dims[0], 1) * (src->dims[0] > 0);
     p->src_k = p->wei_k = 1;
+    if (p->k == 0) return dnnl_tp_success;
+    p->k = 1;
     for (int i = order.n - 1; i >= 0; --i) {
         const int d = order.dim[i];
         if (d == 0 || src->dims[d] == 1) continue;
@@ -22,19 +24,15 @@ static dnnl_tp_status_t join_k(dtp_gpu_problem_t *p, const dtp_md_t *src, const 
     return dnnl_tp_success;
 }
 
-/* A tensor of format any gets the order of dimensions that the other one has; both any: row-major. */
+/* A tensor of format any gets the order of channels and space that the other one has; both any: row-major. */
 static void resolve(dtp_md_t *md, const dtp_md_t *other) {
     if (!dtp_md_is_any(md)) return;
-    dtp_md_make_plain(md);
-    if (!dtp_md_is_plain(other)) return;
-    const dtp_gpu_order_t order = dtp_gpu_order_of(other);
-    int64_t stride = 1;
-    for (int i = order.n - 1; i >= 0; --i) {
-        if (order.dim[i] == 0) continue;
-        md->strides[order.dim[i]] = stride;
-        stride *= dtp_max64(md->dims[order.dim[i]], 1);
-    }
-    md->strides[0] = stride;
+    const dtp_gpu_order_t like =
+        dtp_md_is_plain(other) ? dtp_gpu_order_of(other) : dtp_gpu_order_logical(md, -1);
+    dtp_gpu_order_t order = {.n = 1}; /* dimension 0 outermost */
+    for (int i = 0; i < like.n; ++i)
+        if (like.dim[i] != 0) order.dim[order.n++] = like.dim[i];
+    dtp_gpu_make_dense(md, &order);
 }
 
 static dnnl_tp_status_t inner_product_init(dtp_pd_t *pd, dtp_gpu_product_kind_t kind) {
@@ -64,8 +62,8 @@ static dnnl_tp_status_t inner_product_execute(const dtp_pd_t *pd, const dtp_exec
                                    (const dtp_md_t *const[]){&d->src, &d->wei, &d->bia, &d->dst});
 }
 
-#define IMPL(impl, name)                                                                                  \
-    static DTP_GPU_IMPL(impl, name, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_gpu_product_t),       \
+#define IMPL(impl, name)                                                                            \
+    static DTP_GPU_IMPL(impl, name, .flags = DTP_IMPL_ROWS, .plan_size = sizeof(dtp_gpu_product_t), \
                         .pd_init = impl##_init, .execute = inner_product_execute)
 IMPL(inner_product_mma, "cuda:mma");
 IMPL(inner_product_simt, "cuda:simt");
