@@ -28,7 +28,7 @@ static dnnl_tp_status_t join_k(dtp_gpu_problem_t *p, const dtp_md_t *src, const 
 static void resolve(dtp_md_t *md, const dtp_md_t *other) {
     if (!dtp_md_is_any(md)) return;
     const dtp_gpu_order_t like =
-        dtp_md_is_plain(other) ? dtp_gpu_order_of(other) : dtp_gpu_order_logical(md, -1);
+        dtp_md_is_plain(other) ? dtp_gpu_order_of(other) : dtp_gpu_order_logical(md);
     dtp_gpu_order_t order = {.n = 1}; /* dimension 0 outermost */
     for (int i = 0; i < like.n; ++i)
         if (like.dim[i] != 0) order.dim[order.n++] = like.dim[i];

@@ -154,7 +154,7 @@ static void swap_roles(dtp_gpu_product_t *plan) {
 
 /* How the kernel counts the elements of dst: matrices, rows, columns. first: of the dims that rows cover. */
 static dtp_gpu_order_t order_of_dst(const dtp_gpu_product_t *plan, const dtp_md_t *dst, int first) {
-    dtp_gpu_order_t order = dtp_gpu_order_logical(dst, -1);
+    dtp_gpu_order_t order = dtp_gpu_order_logical(dst);
     if (!plan->swapped) return order;
     order.n = first;
     order.dim[order.n++] = dst->ndims - 1;
