@@ -1,0 +1,31 @@
+/* Arguments of the kernels of attention; included by both halves. */
+#ifndef DTP_GPU_ATTENTION_ATTENTION_ARGS_H
+#define DTP_GPU_ATTENTION_ATTENTION_ARGS_H
+
+#include "gpu/device/args.h"
+#include "gpu/device/finding.h"
+
+enum {
+    DTP_ATTENTION_QUERIES = 64, /* of a block */
+    DTP_ATTENTION_KEYS = 64,    /* of a step */
+    DTP_ATTENTION_THREADS = 128,
+    DTP_ATTENTION_MOST_D = 256 /* of the kernel for any type */
+};
+
+typedef struct {
+    const void *q, *k, *v;
+    void *dst;
+    const float *mask;      /* NULL: none */
+    const int32_t *offsets; /* NULL: sequences of sq queries and sk keys */
+    int64_t batch_q, batch_k, batch_v, batch_dst, ldq, ldk, ldv, ld_dst; /* elements: of sequences, of rows */
+    int64_t mask_batch, mask_row;
+    int32_t n, heads, d, sq, sk; /* with offsets, sq rows in all */
+    int32_t groups; /* blocks of queries of a head: of a sequence, or of all where there are offsets */
+    int32_t type;
+    float scale;
+    int32_t wide; /* rows of q, k, v are aligned to 16 bytes, and rows of dst to 4 */
+    int32_t unused;
+    dtp_gpu_note_t note;
+} dtp_attention_args_t;
+
+#endif
