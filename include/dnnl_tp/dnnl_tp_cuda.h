@@ -76,6 +76,7 @@ typedef struct {
  *
  * @param engine of kind gpu
  * @param reset_peak nonzero: the peak begins anew with what is used now
+ * @param[out] memory what is told; unchanged on failure
  * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_get_memory(dnnl_tp_engine_t engine, int reset_peak,
                                                          dnnl_tp_cuda_memory_t *memory);
@@ -93,6 +94,7 @@ DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_attr_set_stream(dnnl_tp_str
 
 /** The CUDA stream to which a stream submits: the program may submit its own work to it, in order with the library's. Thread-safe.
  *
+ * @param stream of an engine of kind gpu
  * @param[out] cuda_stream the program's, or the library's, which lives as long as `stream`
  * @return success; invalid_arguments. */
 DNNL_TP_CHECKED dnnl_tp_status_t dnnl_tp_cuda_stream_get_stream(dnnl_tp_stream_t stream,
